@@ -1,0 +1,76 @@
+"""One family of errors: what went wrong, where, what is bound so far, and what would work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ncd.axes import Axis
+    from ncd.terms import Term
+
+
+class NCDError(ValueError):
+    """A clear refusal.
+
+    Inner code states the fact and the cure; whoever knows the op and the axes adds them with
+    :meth:`at`. The message is always one line, so that a page and a terminal can both show it.
+
+    >>> print(NCDError("axis h has size 0", cure="h = 1").at(where="Linear Q"))
+    Linear Q: axis h has size 0. Try h = 1.
+    """
+
+    def __init__(
+        self,
+        fact: str,
+        *,
+        cure: str = "",
+        where: str = "",
+        bound: Iterable[Axis] = (),
+        axis: str = "",
+        nearest: int | None = None,
+    ) -> None:
+        super().__init__(fact)
+        self.fact = fact
+        self.cure = cure
+        self.where = where
+        self.bound = tuple(bound)
+        self.axis, self.nearest = axis, nearest
+        self.op: Term | None = None
+        self.sketch: Term | None = None
+
+    def at(
+        self, *, where: str = "", bound: Iterable[Axis] = (), op: Term | None = None
+    ) -> NCDError:
+        """Adds what the caller knows; what is already there stays, for it is closer to the fault."""
+        self.where = self.where or where
+        self.bound = self.bound or tuple(bound)
+        self.op = self.op or op
+        return self
+
+    def __str__(self) -> str:
+        where = f"{self.where}: " if self.where else ""
+        sizes = dict.fromkeys(axis.sized_words for axis in self.bound if axis.size is not None)
+        bound = f" Bound so far: {', '.join(sizes)}." if sizes else ""
+        cure = f" Try {self.cure}." if self.cure else ""
+        return f"{where}{self.fact}.{bound}{cure}"
+
+
+class ParseError(NCDError):
+    """Text that is not a type, a signature or a term."""
+
+
+class MismatchError(NCDError):
+    """Two types that do not meet."""
+
+
+class SizeError(NCDError):
+    """A size that is missing, not a positive whole number, or does not divide or fit."""
+
+
+class UnknownNameError(NCDError):
+    """A name that is in no catalogue, with the names that are."""
+
+
+class LimitError(NCDError):
+    """A run over the limit; it names the limit, the need, and the nearest setting that fits."""

@@ -1,0 +1,91 @@
+"""Scaled dot-product attention (notebook, figure 20) and multi-head attention (figure 21)."""
+
+from __future__ import annotations
+
+from ncd.axes import seq
+from ncd.models.entry import Entry, Knob
+from ncd.ops import CausalMask, Copy, Einsum, Linear, Named, Scale, Softmax
+from ncd.terms import Axes, Block, Id, Term, Then
+
+
+def scaled_dot_product_attention(
+    y: int = 20, x: int = 22, k: int = 16, causal: int = 0
+) -> Term:
+    """softmax(Q Kᵀ / √k) V on y queries and x keys. "Attention Is All You Need", equation 1."""
+    sizes = Axes(y=seq(y), x=seq(x), k=k)
+    return sizes(
+        Named("y k", "Q") @ Named("x k", "K") @ Named("x k", "V")
+        >> Block(_attention("y k, x k -> y x", "y x, x k -> y k", causal), TITLE, "neutral")
+    )
+
+
+def multi_head_attention(
+    h: int = 4, k: int = 16, m: int = 128, y: int = 20, x: int = 22, causal: int = 0
+) -> Term:
+    """h attentions at once, each on k features. "Attention Is All You Need", section 3.2.2.
+
+    The axes of the heads stand in the notebook's order, ``k h``.
+    """
+    sizes = Axes(y=seq(y), x=seq(x), m=m, k=k, h=h)
+    return sizes(
+        Block(
+            Id("y m") @ Block(Copy("x m"), "Copy", "copy")
+            >> Block(Linear("m -> k h", "Q"), "Linear", "linear")
+            @ Block(Linear("m -> k h", "K"), "", "linear")
+            @ Block(Linear("m -> k h", "V"), "", "linear")
+            >> Block(
+                _attention("y k h, x k h -> y x h", "y x h, x k h -> y k h", causal),
+                TITLE,
+                "einsum",
+            )
+            >> Block(Linear("k h -> m", "O"), "Linear", "linear"),
+            "Multi-Head Attention",
+            "module",
+        )
+    )
+
+
+TITLE = "Scaled Dot-Product Attention"
+
+
+def _attention(scores: str, values: str, causal: int) -> Term:
+    """Scores of queries and keys, weights that sum to 1 along x, and the values so weighted."""
+    mask = (CausalMask("y x"),) if causal else ()
+    return Then(
+        Einsum(scores, "scores"), Scale("k"), *mask, Softmax("x"), Einsum(values, "out")
+    )
+
+
+_LENGTHS = (
+    Knob("y", 1, 128, 20, help="how many queries there are: positions that ask"),
+    Knob("x", 1, 128, 22, help="how many keys and values there are: positions that answer"),
+)
+_CAUSAL = Knob(
+    "causal", 0, 1, 0, help="a query sees only the keys up to its own position", switch=True
+)
+
+SCALED_DOT_PRODUCT_ATTENTION = Entry(
+    name="scaled-dot-product-attention",
+    title="Scaled dot-product attention",
+    source="Notebook, figure 20",
+    knobs=(
+        Knob("k", 1, 128, 16, help="how many features a query and a key have"),
+        *_LENGTHS,
+        _CAUSAL,
+    ),
+    system=scaled_dot_product_attention,
+)
+
+MULTI_HEAD_ATTENTION = Entry(
+    name="multi-head-attention",
+    title="Multi-head attention",
+    source="Notebook, figure 21",
+    knobs=(
+        Knob("h", 1, 16, 4, help="how many heads attend side by side", reason="1 to 16 heads"),
+        Knob("k", 1, 128, 16, help="how many features a query and a key have in each head"),
+        Knob("m", 1, 512, 128, help="how many features the inputs and the output have"),
+        *_LENGTHS,
+        _CAUSAL,
+    ),
+    system=multi_head_attention,
+)

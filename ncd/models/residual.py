@@ -1,0 +1,56 @@
+"""One residual block of the identity residual network (notebook, figure 26)."""
+
+from __future__ import annotations
+
+from ncd.axes import space
+from ncd.models.entry import Entry, Knob
+from ncd.ops import Add, BatchNorm, Conv, Copy, Elementwise
+from ncd.terms import Axes, Block, Id, Term
+
+
+def residual_block(
+    b: int = 3, n0: int = 16, n1: int = 64, x: int = 16, s: int = 1
+) -> Term:
+    """The first block of a stage: it changes n₀ channels to n₁ and makes the image s times smaller.
+
+    The channels narrow to n_b = n₁ / 4 in between. Both paths start at the same activation.
+    """
+    sizes = Axes(b=b, n_0=n0, n_1=n1, n_b=n1 // 4, x=space(x, x))
+    small = "x" if s == 1 else "x/s"
+    main = (
+        Block(Conv(f"n_0 x -> n_b {small}", "conv_1", 1, stride=s), "", "convolution")
+        >> norm_activate("n_b", "norm_1")
+        >> Conv(f"n_b {small} -> n_b {small}", "conv_2", 3)
+        >> norm_activate("n_b", "norm_2")
+        >> Conv(f"n_b {small} -> n_1 {small}", "conv_3", 1)
+    )
+    skip = Block(Conv(f"n_0 x -> n_1 {small}", "skip", 1, stride=s), "", "convolution")
+    return sizes(
+        Id("b n_0 x")
+        >> norm_activate("n_0", "norm_0")
+        >> Block(
+            Copy("b n_0 x") >> Block(main, "Residual Component", "residual") @ skip >> Add(),
+            "",
+            "shortcut",
+        )
+    )
+
+
+def norm_activate(channels: str, name: str) -> Term:
+    """Batch norm, then ReLU: the notebook's ``NormActivate``."""
+    return Block(BatchNorm(f"b {channels}", name) >> Elementwise("relu"), "", "activate")
+
+
+RESIDUAL_BLOCK = Entry(
+    name="residual-block",
+    title="Residual block",
+    source="Notebook, figure 26",
+    knobs=(
+        Knob("b", 2, 16, 3, help="how many images", reason="batch norm needs two or more"),
+        Knob("n0", 1, 64, 16, help="channels that go in"),
+        Knob("n1", 4, 256, 64, 4, "channels that come out", "a multiple of 4, for n_b = n1 / 4"),
+        Knob("x", 1, 32, 16, help="height and width of the images"),
+        Knob("s", 1, 4, 1, help="stride: how many times smaller the image leaves"),
+    ),
+    system=residual_block,
+)

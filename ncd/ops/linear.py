@@ -1,0 +1,107 @@
+"""Learned linear and affine maps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from torch import Tensor, nn
+
+from ncd.axes import Array, Signature
+from ncd.ops.places import at_end, code_at_end, over, own_ports, text
+from ncd.ops.spec import REARRANGE, Code, Glyph, Mark, Run
+from ncd.terms import Op, Site
+
+
+@dataclass(frozen=True, repr=False)
+class Linear(Op):
+    """A learned linear map over all axes on the left at once, to all axes on the right.
+
+    With ``bias`` it is affine (drawn L₊). Notebook, figures 19 and 21.
+
+    >>> str((Linear("m:8 -> k:4 h:2", "Q")).lift(Linear("m:8 -> m", "X").dom))
+    'k h'
+    """
+
+    pattern: Signature
+    name: str = "L"
+    bias: bool = False
+    role: ClassVar[str] = "linear"
+
+    @property
+    def signature(self) -> Signature:
+        return self.pattern
+
+    def layer(self, site: Site) -> nn.Module:
+        return nn.Linear(
+            site.dom[0].count, site.cod[0].count, bias=self.bias, device="meta"
+        )
+
+    def run(self, site: Site) -> Run:
+        own, new = site.dom[0], site.cod[0]
+        dims, shape = len(own.shape), new.shape
+
+        def function(layer: nn.Linear, x: Tensor) -> Tensor:
+            x = x.flatten(-dims) if dims > 1 else x if dims else x.unsqueeze(-1)
+            x = layer(x)  # (…, all axes on the right as one)
+            return x if len(shape) == 1 else x.unflatten(-1, shape) if shape else x.squeeze(-1)
+
+        return at_end(site, function)
+
+    def glyph(self, site: Site) -> Glyph:
+        plus = "_+" if self.bias else ""
+        mark = Mark(
+            "letter",
+            f"L{plus}^{{{self.name}}}" if len(self.name) == 1 and self.name != "L" else f"L{plus}",
+            ins=own_ports(site.ins, site.dom),
+            outs=own_ports(site.outs, site.cod),
+        )
+        return over(site, mark)
+
+    def code(self, site: Site) -> Code:
+        own, new = site.dom[0], site.cod[0]
+        expression, imports = "{0}", []
+        if len(own.shape) != 1:
+            expression = f'rearrange({expression}, "... {text(own)} -> ... ({text(own)})")'
+            imports.append(REARRANGE)
+        expression = f"{{layer}}({expression})"
+        if len(new.shape) != 1:
+            sizes = ", ".join(f"{name}={_size(new, name)}" for name in new.identifiers[1:])
+            shape = f'"... ({text(new)}) -> ... {text(new)}"'
+            expression = f"rearrange({expression}, {shape}{', ' if sizes else ''}{sizes})"
+            imports.append(REARRANGE)
+        bias = "" if self.bias else ", bias=False"
+        layer = f"nn.Linear({_product(own)}, {_product(new)}{bias})"
+        out = self.name.lower() if len(self.name) == 1 and self.name != "O" else "x"
+        return code_at_end(site, Code(expression, layer, out, tuple(imports)))
+
+    def flops(self, site: Site) -> int:
+        (array,), (own,), (new,) = site.ins, site.dom, site.cod
+        return 2 * (array.count // own.count) * own.count * new.count
+
+    def formula(self, site: Site) -> str:
+        bias = " + b" if self.bias else ""
+        axes = r"\,".join(a.identifier.replace("_", "") for a in site.dom[0])
+        new = r"\,".join(a.identifier.replace("_", "") for a in site.cod[0])
+        return rf"z_{{{new}}} = \sum_{{{axes}}} W_{{{new},\,{axes}}}\, x_{{{axes}}}{bias}"
+
+    def words(self, site: Site) -> str:
+        kind = "affine" if self.bias else "linear"
+        return f"learned {kind} map {self.name}, {site.dom} to {site.cod}"
+
+
+def _product(array: Array) -> str:
+    """The number of features as the source writes it: ``k * h``, from the sizes of the class."""
+    return " * ".join(_sizes(array)) or "1"
+
+
+def _sizes(array: Array) -> list[str]:
+    return [
+        name if not axis.spatial else str(size)
+        for axis in array
+        for name, size in zip(axis.identifiers, axis.shape, strict=True)
+    ]
+
+
+def _size(array: Array, identifier: str) -> str:
+    return dict(zip(array.identifiers, _sizes(array), strict=True))[identifier]

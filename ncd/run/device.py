@@ -1,0 +1,40 @@
+"""The devices of this machine."""
+
+from __future__ import annotations
+
+import torch
+
+from ncd.errors import UnknownNameError
+
+
+def devices() -> tuple[str, ...]:
+    """What a run can be sent to: the CPU always, a GPU where there is one.
+
+    >>> devices()[0]
+    'cpu'
+    """
+    found = ["cpu"]
+    if torch.cuda.is_available():
+        count = torch.cuda.device_count()
+        found += ["cuda"] if count == 1 else [f"cuda:{i}" for i in range(count)]
+    if torch.backends.mps.is_available():
+        found.append("mps")
+    return tuple(found)
+
+
+def device(name: str | torch.device) -> torch.device:
+    """The device of this name; raises UnknownNameError for one that this machine lacks."""
+    wanted = str(name)
+    has = devices()
+    if wanted not in has and not (wanted == "cuda:0" and "cuda" in has):
+        raise UnknownNameError(f"this machine has no device {wanted!r}", cure=" or ".join(has))
+    return torch.device(wanted)
+
+
+def synchronise(name: str | torch.device) -> None:
+    """Waits until the device has done all it was given, so that a clock reads true."""
+    kind = torch.device(name).type
+    if kind == "cuda":
+        torch.cuda.synchronize(name)
+    elif kind == "mps":
+        torch.mps.synchronize()
