@@ -8,6 +8,7 @@
 from ncd.axes import Array, Axis, Signature, Type, seq, space
 from ncd.circuit import Cell, Circuit, Fence, Value, elaborate
 from ncd.cost import Cost, cost
+from ncd.draw import Drawing, draw
 from ncd.errors import (
     LimitError,
     MismatchError,

@@ -289,6 +289,11 @@ class Op(Term):
         name = getattr(self, "name", "")
         return f"{type(self).__name__} {name}" if name else type(self).__name__
 
+    @property
+    def reads(self) -> Array:
+        """Axes whose size it needs, though they need not be wires of its own."""
+        return Array()
+
     def origin(self, output: int) -> int | None:
         return 0 if len(self.dom) == 1 else None
 
@@ -388,28 +393,15 @@ class Axes:
         self.sizes: Mapping[str, int | Marked] = sizes
 
     def __call__(self, sketch: Term) -> Term:
+        from ncd.circuit import elaborate, require_sizes  # the circuit is built from terms
+
         try:
             term: Term = rewrite(sketch, lambda axis: sized(axis, self.sizes))
-            self._check_all_sized(term)
+            require_sizes(elaborate(term), self.sizes)
         except NCDError as error:
             error.sketch = sketch
             raise
         return term
-
-    def _check_all_sized(self, term: Term) -> None:
-        from ncd.circuit import elaborate  # the circuit is built from terms
-
-        circuit = elaborate(term)
-        for cell in circuit.cells:
-            for axis in cell.site.axes:
-                if axis.size is None:
-                    raise SizeError(
-                        f"axis {axis.name} has no size",
-                        where=cell.op.label,
-                        bound=cell.site.axes,
-                        cure=f"Axes({axis.identifier}=…), or a name among {', '.join(self.sizes)}",
-                        axis=axis.name,
-                    )
 
 
 def rewrite(value: Any, change: Callable[[Axis], Axis]) -> Any:

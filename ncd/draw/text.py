@@ -2,8 +2,7 @@
 
 A label is data: runs of text and overbars at given places. All lengths are in drawing units; x
 grows to the right and y downwards, as in SVG. Sizes come from the advance widths, kerning pairs and
-outlines of the very fonts that an exported drawing embeds. Draw with
-`text-rendering="geometricPrecision"`, or a browser may round each letter's width to whole pixels.
+outlines of the very fonts that an exported drawing embeds.
 """
 
 import re
@@ -49,15 +48,12 @@ BOLD = (Face(ROMAN, weight=700), *UPRIGHT)
 SCRIPT = 0.72  # size of a script, relative to its base
 SUPERSCRIPT_UP, SUBSCRIPT_DOWN, SCRIPT_GAP = 0.37, 0.22, 0.12
 BAR_GAP, BAR_THICKNESS = 0.13, 0.06
-# Space before and after a sign, when it stands between two operands on the base line.
-SPACES: Mapping[str, float] = {
-    **dict.fromkeys("+−×∗⋆±·∘⊗⊕⊙", 0.18),
-    **dict.fromkeys("=≠≈≡<>≤≥∈→←↦⊂⊃≔≝", 0.28),
-    "/": 0.04,
-}
+# Space on both sides of a sign on the base line; an operation has it between two operands only.
+OPERATIONS: Mapping[str, float] = {**dict.fromkeys("+−×∗⋆±·∘⊗⊕⊙", 0.18), "/": 0.04}
+RELATIONS: Mapping[str, float] = dict.fromkeys("=≠≈≡<>≤≥∈→←↦⊂⊃≔≝", 0.28)
 SPOKEN: Mapping[str, str] = {
     "+": "plus", "−": "minus", "∗": "times", "×": "by", "/": "over", "=": "equals",
-    "→": "to", "…": "to", ",": ",", "(": "(", ")": ")", ".": ".",
+    "→": "to", "…": "to", "𝔼": "expectation", ",": ",", "(": "(", ")": ")", ".": ".",
 }  # fmt: skip
 FRACTIONS: Mapping[str, str] = {"2": "one half", "3": "one third", "4": "one quarter"}
 POWERS: Mapping[str, str] = {"2": "squared", "3": "cubed"}
@@ -191,7 +187,7 @@ _TOKEN = re.compile(
     rf"(?P<barred>{_BARRED})|(?P<name>{_NAME})|(?P<number>{_NUMBER})|(?P<space>\s+)"
     rf"|(?P<script>[_^](?:{_GROUP}|{_BARRED}|{_NAME}|{_NUMBER}|.))|(?P<sign>.)"
 )
-_AROUND_SIGNS = re.compile(rf"\s*([{re.escape(''.join(SPACES))}])\s*")
+_AROUND_SIGNS = re.compile(rf"\s*([{re.escape(''.join((*OPERATIONS, *RELATIONS, ',')))}])\s*")
 _TYPED = str.maketrans({"-": "−", "*": "∗", "²": "^2", "³": "^3", "\n": " "})
 
 
@@ -240,7 +236,7 @@ def _lead(atoms: tuple[_Atom, ...], bold: bool, bar: bool) -> tuple[_Atom, ...]:
 
 def _say(atoms: tuple[_Atom, ...]) -> str:
     words = " ".join(" ".join(_say_atom(atom)) for atom in atoms if atom.kind != "space")
-    return re.sub(r"\b1 over ([234])\b", lambda found: FRACTIONS[found[1]], words)
+    return re.sub(r"(^|minus )1 over ([234])$", lambda found: found[1] + FRACTIONS[found[2]], words)
 
 
 def _say_atom(atom: _Atom) -> Iterator[str]:
@@ -280,17 +276,19 @@ def _face_for(char: str, chain: tuple[Face, ...]) -> Face:
     return next((face for face in chain if char in _metrics(face).glyphs), chain[0])
 
 
-def _set(atoms: tuple[_Atom, ...], size: float, x: float, y: float, level: int = 0) -> _Set:
+def _set(atoms: tuple[_Atom, ...], size: float, x: float, y: float, script: bool = False) -> _Set:
     pieces: tuple[_Piece, ...] = ()
     for before, atom, after in zip((None, *atoms), atoms, (*atoms[1:], None), strict=False):
-        infix = level == 0 and before and after and before.text not in SPACES
-        space = size * SPACES.get(atom.text, 0.0) if infix else 0.0
-        more, x = _set_atom(atom, size, x + space, y, level)
-        pieces, x = pieces + more, x + space + (0.2 * size if atom.text == "," else 0.0)
+        pad = 0.0 if script else RELATIONS.get(atom.text, 0.0)
+        if before and after and not script and not {before.text} & {*OPERATIONS, *RELATIONS}:
+            pad = pad or OPERATIONS.get(atom.text, 0.0)
+        more, x = _set_atom(atom, size, x + (pad * size if before else 0.0), y)
+        pieces += more
+        x += (pad or 0.2 * (atom.text == ",")) * size if after else 0.0
     return pieces, x
 
 
-def _set_atom(atom: _Atom, size: float, x: float, y: float, level: int) -> _Set:
+def _set_atom(atom: _Atom, size: float, x: float, y: float) -> _Set:
     chain = UPRIGHT if atom.kind != "name" else BOLD if atom.bold else ITALIC
     base, end = _place(atom.text, chain, size, x, y)
     _, top, right, _ = _ink(base) or (x, y, end, y)
@@ -299,8 +297,8 @@ def _set_atom(atom: _Atom, size: float, x: float, y: float, level: int) -> _Set:
     if not (atom.sub or atom.sup):
         return base, end
     small, up, down = size * SCRIPT, y - size * SUPERSCRIPT_UP, y + size * SUBSCRIPT_DOWN
-    above, above_end = _set(atom.sup, small, max(end, right) + 0.04 * size, up, level + 1)
-    below, below_end = _set(atom.sub, small, end + 0.02 * size, down, level + 1)
+    above, above_end = _set(atom.sup, small, max(end, right) + 0.04 * size, up, True)
+    below, below_end = _set(atom.sub, small, end + 0.02 * size, down, True)
     upper, lower = _ink(above), _ink(below)
     if upper and lower and (lack := upper[3] + SCRIPT_GAP * size - lower[1]) > 0:
         below = tuple(_moved(piece, 0.0, lack) for piece in below)
@@ -309,9 +307,9 @@ def _set_atom(atom: _Atom, size: float, x: float, y: float, level: int) -> _Set:
 
 
 def _overbar(x: float, end: float, top: float, size: float, lean: float) -> Bar:
-    inset, thickness = lean + 0.02 * size, BAR_THICKNESS * size
+    inset, thickness = 0.02 * size, BAR_THICKNESS * size
     y = top - BAR_GAP * size - thickness / 2
-    return Bar(x + inset, end + 2 * lean - inset, y, thickness)
+    return Bar(x + lean + inset, end + lean - inset, y, thickness)
 
 
 def _prose(text: str, size: float, weight: int, family: str) -> tuple[_Set, str]:

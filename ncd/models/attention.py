@@ -5,7 +5,7 @@ from __future__ import annotations
 from ncd.axes import seq
 from ncd.models.entry import Entry, Knob
 from ncd.ops import CausalMask, Copy, Einsum, Linear, Named, Scale, Softmax
-from ncd.terms import Axes, Block, Id, Term, Then
+from ncd.terms import Axes, Block, Id, Op, Term, Then
 
 
 def scaled_dot_product_attention(
@@ -13,9 +13,19 @@ def scaled_dot_product_attention(
 ) -> Term:
     """softmax(Q Kᵀ / √k) V on y queries and x keys. "Attention Is All You Need", equation 1."""
     sizes = Axes(y=seq(y), x=seq(x), k=k)
+    scores, scale, *rest, values = _steps("y k, x k -> y x", "y x, x k -> y k", causal)
     return sizes(
         Named("y k", "Q") @ Named("x k", "K") @ Named("x k", "V")
-        >> Block(_attention("y k, x k -> y x", "y x, x k -> y k", causal), TITLE, "neutral")
+        >> Block(
+            Then(
+                Block(scores, "", "einsum"),
+                Block(scale, "", "scale"),
+                *(Block(step, "SoftMax" if step is rest[-1] else "Mask", step.role) for step in rest),
+                Block(values, "", "weighted"),
+            ),
+            TITLE,
+            "neutral",
+        )
     )
 
 
@@ -34,7 +44,7 @@ def multi_head_attention(
             @ Block(Linear("m -> k h", "K"), "", "linear")
             @ Block(Linear("m -> k h", "V"), "", "linear")
             >> Block(
-                _attention("y k h, x k h -> y x h", "y x h, x k h -> y k h", causal),
+                Then(*_steps("y k h, x k h -> y x h", "y x h, x k h -> y k h", causal)),
                 TITLE,
                 "einsum",
             )
@@ -48,12 +58,10 @@ def multi_head_attention(
 TITLE = "Scaled Dot-Product Attention"
 
 
-def _attention(scores: str, values: str, causal: int) -> Term:
+def _steps(scores: str, values: str, causal: int) -> tuple[Op, ...]:
     """Scores of queries and keys, weights that sum to 1 along x, and the values so weighted."""
     mask = (CausalMask("y x"),) if causal else ()
-    return Then(
-        Einsum(scores, "scores"), Scale("k"), *mask, Softmax("x"), Einsum(values, "out")
-    )
+    return Einsum(scores, "scores"), Scale("k"), *mask, Softmax("x"), Einsum(values, "out")
 
 
 _LENGTHS = (

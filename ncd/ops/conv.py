@@ -94,11 +94,11 @@ class _Window(Op):
         return at_end(site, call)
 
     def _code(self, site: Site, expression: str, layer: str = "", *imports: str) -> Code:
-        extra = len(site.ins[0].shape) - len(site.dom[0].shape)
-        if extra > 1:  # torch takes one batch axis, so the others join it and leave it again
-            sizes = f"{{0}}.shape[:{extra}]"
-            inner = expression.replace("{0}", f"{{0}}.flatten(0, {extra - 1})")
-            expression = f"{inner}.unflatten(0, {sizes})"
+        dims = len(site.dom[0].shape)
+        if len(site.ins[0].shape) > dims + 1:
+            # torch takes one batch axis, so the others join it and leave it again
+            inner = expression.replace("{0}", f"{{0}}.flatten(0, {-dims - 1})")
+            expression = f"{inner}.unflatten(0, {{0}}.shape[:{-dims}])"
         return code_at_end(site, Code(expression, layer, imports=imports))
 
     @property
@@ -268,8 +268,8 @@ class MaxPool(_Window):
         if front == 0:
             call = call.replace("{0}", "{0}[None]") + "[0]"
         if front > 2:
-            inner = call.replace("{0}", f"{{0}}.flatten(0, {front - 2})")
-            call = f"{inner}.unflatten(0, {{0}}.shape[:{front - 1}])"
+            inner = call.replace("{0}", f"{{0}}.flatten(0, {-dims - 2})")
+            call = f"{inner}.unflatten(0, {{0}}.shape[:{-dims - 1}])"
         return code_at_end(site, Code(call, imports=(FUNCTIONAL,)))
 
     def formula(self, site: Site) -> str:

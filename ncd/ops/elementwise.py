@@ -40,6 +40,10 @@ class Scale(Op):
         return SCALAR
 
     @property
+    def reads(self) -> Array:
+        return self.axis
+
+    @property
     def _axis(self) -> Axis:
         if len(self.axis) != 1:
             raise SizeError("a scale is a power of one axis", cure='Scale("k", "-1/2")')

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 from torch import Tensor, nn
 
-from ncd.axes import Array, Signature
-from ncd.ops.places import at_end, code_at_end, over, own_ports, text
+from ncd.axes import Array, Axis, Signature
+from ncd.ops.places import at_end, code_at_end, named_sizes, over, own_ports, text
 from ncd.ops.spec import REARRANGE, Code, Glyph, Mark, Run
 from ncd.terms import Op, Site
 
@@ -66,7 +66,7 @@ class Linear(Op):
             imports.append(REARRANGE)
         expression = f"{{layer}}({expression})"
         if len(new.shape) != 1:
-            sizes = ", ".join(f"{name}={_size(new, name)}" for name in new.identifiers[1:])
+            sizes = named_sizes(new)
             shape = f'"... ({text(new)}) -> ... {text(new)}"'
             expression = f"rearrange({expression}, {shape}{', ' if sizes else ''}{sizes})"
             imports.append(REARRANGE)
@@ -92,16 +92,8 @@ class Linear(Op):
 
 def _product(array: Array) -> str:
     """The number of features as the source writes it: ``k * h``, from the sizes of the class."""
-    return " * ".join(_sizes(array)) or "1"
+    return " * ".join(n for a in array for n in _sizes(a)) or "1"
 
 
-def _sizes(array: Array) -> list[str]:
-    return [
-        name if not axis.spatial else str(size)
-        for axis in array
-        for name, size in zip(axis.identifiers, axis.shape, strict=True)
-    ]
-
-
-def _size(array: Array, identifier: str) -> str:
-    return dict(zip(array.identifiers, _sizes(array), strict=True))[identifier]
+def _sizes(axis: Axis) -> tuple[str, ...]:
+    return tuple(map(str, axis.shape)) if axis.spatial else (axis.identifier,)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from einops import rearrange
@@ -38,6 +38,7 @@ class BatchNorm(Op):
 
     def site(self, inputs: Type) -> Site:
         site = super().site(inputs)
+        site = replace(site, outs=site.ins)  # the axes stay where they are
         if any(axis.size is None for axis in site.axes):
             return site
         channel = site.dom[0][-1]
@@ -117,6 +118,10 @@ class LayerNorm(Op):
     @property
     def signature(self) -> Signature:
         return Signature(Type((self.axes,)), Type((self.axes,)))
+
+    def site(self, inputs: Type) -> Site:
+        site = super().site(inputs)
+        return replace(site, outs=site.ins)  # the axes stay where they are
 
     def layer(self, site: Site) -> nn.Module:
         return nn.LayerNorm(list(site.dom[0].shape), device="meta")

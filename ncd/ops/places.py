@@ -18,6 +18,19 @@ def text(array: Array) -> str:
     return " ".join(array.identifiers)
 
 
+def named_sizes(array: Array) -> str:
+    """The sizes that einops must be told to take these axes apart, all but the first.
+
+    ``k=self.k``, for the class stores its sizes; numbers for a spatial group.
+    """
+    pairs = [
+        (name, str(size) if axis.spatial else f"self.{name}")
+        for axis in array
+        for name, size in zip(axis.identifiers, axis.shape, strict=True)
+    ]
+    return ", ".join(f"{name}={size}" for name, size in pairs[1:])
+
+
 def rest(array: Array, own: Array) -> Array:
     """The axes that are broadcast over."""
     return Array(axis for axis in array if axis.name not in own.names)

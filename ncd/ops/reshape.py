@@ -9,7 +9,7 @@ from torch import Tensor
 
 from ncd.axes import Binding, Signature
 from ncd.errors import SizeError
-from ncd.ops.places import at_end, code_at_end, over, own_ports, text
+from ncd.ops.places import at_end, code_at_end, named_sizes, over, own_ports, text
 from ncd.ops.spec import REARRANGE, Code, Glyph, Mark, Run
 from ncd.terms import Op, Site
 
@@ -117,11 +117,9 @@ class Split(Op):
 
     def code(self, site: Site) -> Code:
         new = text(site.cod[0])
-        sizes = ", ".join(
-            f"{name}={size}"
-            for name, size in zip(site.cod[0].identifiers[1:], site.cod[0].shape[1:], strict=True)
-        )
-        expression = f'rearrange({{0}}, "... ({new}) -> ... {new}", {sizes})'
+        sizes = named_sizes(site.cod[0])
+        comma = ", " if sizes else ""
+        expression = f'rearrange({{0}}, "... ({new}) -> ... {new}"{comma}{sizes})'
         return code_at_end(site, Code(expression, imports=(REARRANGE,)))
 
     def formula(self, site: Site) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import torch
@@ -86,9 +86,13 @@ class CausalMask(Op):
         if len(self.axes) != 2:
             raise MismatchError("a causal mask has two axes", cure='CausalMask("y x")')
 
+    def site(self, inputs: Type) -> Site:
+        site = super().site(inputs)
+        return replace(site, outs=site.ins)  # the axes stay where they are
+
     def _shape(self, site: Site) -> tuple[int, ...]:
         array, (y, x) = site.ins[0], self.axes.names
-        return tuple(axis.count if axis.name in (y, x) else 1 for axis in array)
+        return tuple(n if axis.name in (y, x) else 1 for axis in array for n in axis.shape)
 
     def run(self, site: Site) -> Run:
         y, x = (axis.count for axis in site.dom[0])

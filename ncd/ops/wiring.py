@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from ncd.axes import Array, Signature, Type
+from ncd.axes import Array, Binding, Signature, Type
+from ncd.errors import NCDError
 from ncd.ops.places import ports
 from ncd.ops.spec import Code, Glyph, Mark, Run
 from ncd.terms import Op, Site
@@ -25,6 +26,10 @@ class Copy(Op):
     @property
     def signature(self) -> Signature:
         return Signature(Type((self.array,)), Type((self.array, self.array)))
+
+    def site(self, inputs: Type) -> Site:
+        site = super().site(inputs)
+        return replace(site, outs=Type((*site.ins, *site.ins)))  # the axes stay where they are
 
     def run(self, site: Site) -> Run:
         return lambda layer, xs: (xs[0], xs[0])
@@ -61,11 +66,18 @@ class Swap(Op):
         return Signature(Type((self.first, self.second)), Type((self.second, self.first)))
 
     def lift(self, inputs: Type) -> Type:
-        self.site(inputs)
-        return Type((inputs[1], inputs[0]))
+        return self.site(inputs).outs
 
     def site(self, inputs: Type) -> Site:
-        return Site(self.dom, self.signature.cod, inputs, Type((inputs[1], inputs[0])))
+        binding = Binding()
+        try:
+            for pattern, array in zip(self.dom, inputs, strict=True):
+                self._take(pattern, array, binding)
+        except NCDError as error:
+            where = f"{self.label} ({self.signature})"
+            raise error.at(where=where, bound=inputs.axes, op=self) from None
+        ins, own = Type(map(binding.resolve, inputs)), Type(map(binding.resolve, self.dom))
+        return Site(own, Type((own[1], own[0])), ins, Type((ins[1], ins[0])))
 
     def origin(self, output: int) -> int | None:
         return 1 - output
@@ -110,6 +122,10 @@ class Named(Op):
     @property
     def label(self) -> str:
         return f"Named {self.text}"
+
+    def site(self, inputs: Type) -> Site:
+        site = super().site(inputs)
+        return replace(site, outs=site.ins)  # the axes stay where they are
 
     def run(self, site: Site) -> Run:
         return lambda layer, xs: xs

@@ -1,0 +1,328 @@
+"""Layout: a term becomes a drawing. Rows, then columns, then wires, marks, dashes and fences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from ncd.axes import Axis
+from ncd.circuit import Cell, Circuit, Value, elaborate
+from ncd.draw import style
+from ncd.draw.columns import Columns, Names, columns
+from ncd.draw.drawing import (
+    Box,
+    Curve,
+
+    Drawing,
+    Glyph,
+    Path,
+    Point,
+    Shape,
+    Text,
+    Wire,
+    ease,
+    halves,
+    line,
+)
+from ncd.draw.fences import dashes, fences, titles
+from ncd.draw.glyphs import HEAD, Canvas, cap_stretch, paint
+from ncd.draw.plan import Plan, Unit, drawn, plan
+from ncd.draw.plan import Wire as Port
+from ncd.draw.rows import Rows, lowered, rows
+from ncd.draw.text import Label, math
+from ncd.ops.elementwise import Scale
+from ncd.terms import Term
+
+Labels = Literal["names", "sizes", "both"]
+AGAIN = 3  # a name is written again after so many steps
+
+
+def draw(
+    term: Term, labels: Labels = "names", *, dark: bool = False, mark: str = ""
+) -> Drawing:
+    """The neural circuit diagram of a term.
+
+    ``labels``: what stands on the wires. ``mark``: the id of an op to be marked as the one that
+    fails. Axes without a size are drawn with their names.
+
+    >>> from ncd.terms import Id
+    >>> draw(Id("y:2 m:3")).svg(fonts=False)[:4]
+    '<svg'
+    """
+    circuit = elaborate(term)
+    planned = plan(circuit)
+    heights: Mapping[str, float] = titles(planned, None)
+    for _ in range(2):  # a title that is broken into lines needs more room above it
+        placed = rows(planned, heights)
+        names = [_names(planned, s, labels) for s in range(len(planned.states))]
+        at = columns(planned, placed, names)
+        heights = titles(planned, at)
+    return _Layout(planned, placed, names, at, heights, mark, dark).drawing()
+
+
+def axis_label(axis: Axis, labels: Labels, size: float = style.NAME) -> Label:
+    """What stands on a wire: the name as mathematics, the size, or both."""
+    barred = axis.sequence or axis.spatial
+    if axis.size is None or labels == "names":
+        return math(axis.name, size, bold=axis.spatial, bar=barred)
+    if labels == "sizes":
+        return math(axis.size_text, size)
+    return math(f"{axis.name}={axis.size_text}", size, bold=axis.spatial, bar=barred)
+
+
+def _names(plan: Plan, s: int, labels: Labels) -> Names:
+    """The names that stand at a state: of new wires, at both ends, and before a far-off end."""
+    found: dict[Port, Label] = {}
+    ends = s in (0, len(plan.states) - 1)
+    hidden = _unseen(plan) if s == 0 else set()
+    for value in plan.states[s]:
+        far = _is_joined(plan, s, value)
+        for wire in drawn(value):
+            age = _age(plan, s, wire)
+            if (ends or age == 0 or (far and age >= AGAIN)) and wire not in hidden:
+                found[wire] = axis_label(value.array[wire[1]], labels)
+    return found
+
+
+def _is_joined(plan: Plan, s: int, value: Value) -> bool:
+    """Whether an array ends here in an op that takes several, or that ends some of its wires."""
+    unit = next((u for u in plan.steps[s] if value in u.inputs), None) if not _last(plan, s) else None
+    if unit is None or unit.cell is None:
+        return False
+    return len(unit.inputs) > 1 or len(unit.glyph.through) < len(value.array) - 1
+
+
+def _last(plan: Plan, s: int) -> bool:
+    return s == len(plan.states) - 1
+
+
+def _age(plan: Plan, s: int, wire: Port) -> int:
+    """How many steps ago the wire began."""
+    age = 0
+    while s > 0:
+        unit = next(u for u in plan.steps[s - 1] if wire in u.outs)
+        port = unit.outs.index(wire)
+        before = [i for i, o in unit.glyph.through if o == port]
+        if not before or any(mark.shape == "name" for mark in unit.glyph.marks):
+            break
+        wire, s, age = unit.ins[before[0]], s - 1, age + 1
+    return age
+
+
+def _unseen(plan: Plan) -> set[Port]:
+    """Input wires that begin at the name of their array, and so are not drawn before it."""
+    if not plan.steps:
+        return set()
+    named = [u for u in plan.steps[0] if any(m.shape == "name" for m in u.glyph.marks)]
+    return {wire for unit in named for wire in unit.ins}
+
+
+class _Layout:
+    """Puts the parts of one drawing together."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        rows: list[Rows],
+        names: list[Names],
+        at: Columns,
+        heights: Mapping[str, float],
+        mark: str,
+        dark: bool,
+    ) -> None:
+        self.plan, self.rows, self.names, self.at = plan, rows, names, at
+        self.heights, self.mark, self.dark = heights, mark, dark
+        self.apex: dict[str, Point] = {}
+        self.tails: dict[Port, Path] = {}
+        self.heads: dict[Port, Path] = {}
+        self.passes: dict[tuple[int, Port], Path] = {}
+        self.crossings: set[tuple[str, ...]] = set()
+
+    def drawing(self) -> Drawing:
+        glyphs = [
+            glyph
+            for s, step in enumerate(self.plan.steps)
+            for unit in step
+            if (glyph := self.unit(s, unit)) is not None
+        ]
+        wires, labels = self.wires(), self.labels()
+        own = fences(self.plan, self.rows, self.at, glyphs, labels)
+        lines = dashes(self.plan, self.rows, self.at, self.heights)
+        boxes = [f.box for f in own] + [b for g in glyphs for b in g.ink] + [t.box for t in labels]
+        boxes += [Box(c.a.x, c.a.y - 2, c.d.x, c.d.y + 2) for w in wires for c in w.path]
+        boxes = boxes or [Box(0.0, 0.0, 40.0, 20.0)]
+        title, description = describe(self.plan.circuit)
+        return Drawing(
+            title=title,
+            description=description,
+            box=Box.around(boxes).grown(style.MARGIN),
+            fences=own,
+            dashes=lines,
+            wires=wires,
+            glyphs=tuple(glyphs),
+            labels=labels,
+            crossings=frozenset(self.crossings),
+            marked=self.mark,
+            dark=self.dark,
+        )
+
+    # Steps ---------------------------------------------------------------------------------------
+
+    def unit(self, s: int, unit: Unit) -> Glyph | None:
+        x0, x1 = self.at.right[s], self.at.left[s + 1]
+        ins = [self.rows[s][w] for w in unit.ins]
+        outs = [self.rows[s + 1][w] for w in unit.outs]
+        if unit.cell is None:
+            late = self.late(s, x0)
+            for wire, a, b in zip(unit.ins, ins, outs, strict=True):
+                turn = Point(max(x0, late), a)
+                self.passes[s, wire] = (line(Point(x0, a), turn), ease(turn, Point(x1, b)))
+            return None
+        canvas = self.canvas(s, unit, unit.cell, ins, outs)
+        paint(canvas)
+        self.keep(unit, canvas)
+        return self.glyph(unit.cell, canvas)
+
+    def late(self, s: int, x0: float) -> float:
+        """Where arrays beside a contraction may bend: behind it."""
+        ends = [
+            cap_stretch(u.glyph, [self.rows[s][w] for w in u.ins])[1] + 16
+            for u in self.plan.steps[s]
+            if u.glyph.caps
+        ]
+        return x0 + max(ends, default=0.0)
+
+    def canvas(
+        self, s: int, unit: Unit, cell: Cell, ins: list[float], outs: list[float]
+    ) -> Canvas:
+        glyph = unit.glyph
+        own_in = {i for m in glyph.marks for i in m.ins if m.shape not in ("elementwise", "arrow")}
+        over = [(ins[i], outs[o]) for i, o in glyph.through if i not in own_in]
+        foreign = [y for a, b in over for y in (a, (a + b) / 2, b)]
+        apex = self.apex.get(cell.inputs[0].id) if cell.inputs else None
+        return Canvas(
+            cell,
+            glyph,
+            self.at.right[s],
+            self.at.left[s + 1],
+            ins,
+            outs,
+            foreign,
+            lowered(unit, ins),
+            apex=apex,
+        )
+
+    def keep(self, unit: Unit, canvas: Canvas) -> None:
+        """Notes where the unit's wires end and begin; a wire that goes on is cut in the middle."""
+        if canvas.glyph.caps and canvas.apex:
+            self.contraction(unit, canvas)
+        for i, o in canvas.glyph.through:
+            if i not in canvas.tails and o not in canvas.heads:
+                a, b = Point(canvas.x0, canvas.ins[i]), Point(canvas.x1, canvas.outs[o])
+                first, second = halves(ease(a, b))
+                canvas.tails[i], canvas.heads[o] = (first,), (second,)
+        for port, path in canvas.tails.items():
+            self.tails[unit.ins[port]] = path
+        for port, path in canvas.heads.items():
+            self.heads[unit.outs[port]] = path
+
+    def contraction(self, unit: Unit, canvas: Canvas) -> None:
+        """An arrow leaves a cap: with the scale that follows, or a short one."""
+        apex = canvas.apex
+        assert apex is not None
+        out = unit.outputs[0]
+        follows = [c for c in self.plan.circuit.cells if out in c.inputs]
+        if follows and isinstance(follows[0].op, Scale):
+            self.apex[out.id] = apex
+            return
+        tip = Point(apex.x + 17, apex.y)
+        stem = line(apex, Point(tip.x - HEAD, tip.y))
+        canvas.items.append(Shape((stem,), "none", style.WIRE, False))
+        points = [
+            tip,
+            Point(tip.x - HEAD, tip.y - HEAD * 0.55),
+            Point(tip.x - HEAD * 0.7, tip.y),
+            Point(tip.x - HEAD, tip.y + HEAD * 0.55),
+        ]
+        canvas.polygon(points, "ink", 0.0)
+
+    def glyph(self, cell: Cell, canvas: Canvas) -> Glyph:
+        ys = [*canvas.ins, *canvas.outs] or [0.0]
+        boxes = [*canvas.ink, Box(canvas.x0, min(ys) - 9, canvas.x1, max(ys) + 9)]
+        items = tuple(canvas.items)
+        joins = (*canvas.glyph.joins, *canvas.glyph.splits, *canvas.glyph.caps)
+        if not items and joins:
+            items = ()
+        return Glyph(
+            node=cell.id,
+            role=cell.op.role,
+            words=cell.op.words(cell.site),
+            items=items,
+            hit=Box.around(boxes),
+            ink=tuple(canvas.ink),
+        )
+
+    # Wires and names -----------------------------------------------------------------------------
+
+    def wires(self) -> tuple[Wire, ...]:
+        hidden = _unseen(self.plan)
+        found = []
+        for value, first, last in self.spans():
+            for port in drawn(value):
+                if port in hidden and first == 0:
+                    continue
+                path = self.path(port, first, last)
+                axis = value.array[port[1]]
+                found.append(self.wire(value, axis, path))
+        return tuple(found)
+
+    def spans(self) -> list[tuple[Value, int, int]]:
+        """Every array with the states at which it begins and ends."""
+        first: dict[str, int] = {}
+        last: dict[str, int] = {}
+        for s, state in enumerate(self.plan.states):
+            for value in state:
+                first.setdefault(value.id, s)
+                last[value.id] = s
+        return [(v, first[v.id], last[v.id]) for v in self.plan.values.values()]
+
+    def path(self, port: Port, first: int, last: int) -> Path:
+        pieces: list[Curve] = [*self.heads.get(port, ())]
+        for s in range(first, last + 1):
+            y = self.rows[s][port]
+            pieces.append(line(Point(self.at.left[s], y), Point(self.at.right[s], y)))
+            pieces += self.passes.get((s, port), ())
+        pieces += self.tails.get(port, ())
+        return tuple(c for c in pieces if c.a != c.d)
+
+    def wire(self, value: Value, axis: Axis, path: Path) -> Wire:
+        cells = self.plan.circuit.cells
+        made = next((c.id for c in cells if value in c.outputs), "")
+        taken = next((c.id for c in cells if value in c.inputs), "")
+        kind = "sequence axis" if axis.sequence else "spatial axis" if axis.spatial else "axis"
+        size = "" if axis.size is None else f", size {axis.size_text}"
+        words = f"{kind} {axis.name}{size}, of array ({value.array})"
+        return Wire(value.id, axis.name, path, axis.spatial, words, made, taken)
+
+    def labels(self) -> tuple[Text, ...]:
+        values = self.plan.values
+        found = []
+        for s, names in enumerate(self.names):
+            for port, label in names.items():
+                axis = values[port[0]].array[port[1]]
+                lift = style.LABEL_LIFT + (style.DOUBLE / 2 if axis.spatial else 0.0)
+                y = self.rows[s][port] - lift - max(0.0, label.descent - 1.5)
+                x = self.at.names[s] - label.width / 2
+                found.append(Text(label, Point(x, y), axis.name, port[0]))
+        return tuple(found)
+
+
+def describe(circuit: Circuit) -> tuple[str, str]:
+    """A title and a description that read well aloud."""
+    outer = [f.title for f in circuit.fences if f.title and not f.parent]
+    title = outer[0] if outer else "Neural circuit diagram"
+    term = circuit.term
+    steps = "; ".join(cell.op.words(cell.site) for cell in circuit.cells)
+    return title, f"From ({term.dom}) to ({term.cod}). In order: {steps or 'nothing is done'}."
+
+

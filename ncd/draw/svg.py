@@ -1,0 +1,292 @@
+"""A drawing as SVG. This file knows only primitives; what they are of, it copies from them.
+
+Every element carries ``data-node``, ``data-axis`` or ``data-array`` and a ``<title>`` in words.
+Wires and ops can be reached with Tab in reading order.
+"""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator
+
+from ncd.draw import style
+from ncd.draw.drawing import Dot, Drawing, Fence, Glyph, Path, Shape, Text, Wire
+from ncd.draw.text import Span, font_faces, font_files
+
+Element = ET.Element
+
+
+def write(drawing: Drawing, fonts: bool) -> str:
+    """The SVG text of a drawing."""
+    return ET.tostring(_Writer(drawing).document(fonts), encoding="unicode")
+
+
+def png(drawing: Drawing, scale: float) -> bytes:
+    """The PNG of a drawing on its theme's page, ``scale`` pixels a unit."""
+    import resvg_py
+
+    page = style.theme(drawing.dark).page
+    return bytes(
+        resvg_py.svg_to_bytes(
+            svg_string=write(drawing, fonts=False),
+            skip_system_fonts=True,
+            font_files=[str(path) for path in font_files()],
+            zoom=scale,
+            background=page,
+        )
+    )
+
+
+def number(value: float) -> str:
+    """A coordinate with at most two digits after the point.
+
+    >>> number(1.0), number(2.346)
+    ('1', '2.35')
+    """
+    return f"{value:.2f}".rstrip("0").rstrip(".").replace("-0", "0" if abs(value) < 0.005 else "-0")
+
+
+def commands(path: Path) -> str:
+    """A path as SVG writes it; pieces that join are one line."""
+    words, last = [], None
+    for a, b, c, d in path:
+        if a != last:
+            words.append(f"M{number(a.x)} {number(a.y)}")
+        if a.y == b.y == c.y == d.y:
+            words.append(f"H{number(d.x)}")
+        elif abs((d.x - a.x) * (b.y - a.y) - (b.x - a.x) * (d.y - a.y)) < 1e-6 and abs(
+            (d.x - a.x) * (c.y - a.y) - (c.x - a.x) * (d.y - a.y)
+        ) < 1e-6:
+            words.append(f"L{number(d.x)} {number(d.y)}")
+        else:
+            points = " ".join(f"{number(p.x)} {number(p.y)}" for p in (b, c, d))
+            words.append(f"C{points}")
+        last = d
+    return "".join(words)
+
+
+class _Writer:
+    """Writes one drawing; colours come from the style table alone."""
+
+    def __init__(self, drawing: Drawing) -> None:
+        self.drawing = drawing
+        self.theme = style.theme(drawing.dark)
+
+    def document(self, fonts: bool) -> Element:
+        drawing, box = self.drawing, self.drawing.box
+        root = Element(
+            "svg",
+            {
+                "xmlns": "http://www.w3.org/2000/svg",
+                "viewBox": " ".join(map(number, (box.x0, box.y0, box.width, box.height))),
+                "width": number(box.width),
+                "height": number(box.height),
+                "role": "group",
+                "aria-label": drawing.title,
+                "class": "ncd",
+                "color": self.theme.ink,
+            },
+        )
+        ET.SubElement(root, "title").text = printable(drawing.title)
+        ET.SubElement(root, "desc").text = printable(drawing.description)
+        if fonts:
+            ET.SubElement(root, "style").text = font_faces(self.spans())
+        self.shadow(root)
+        for fence in drawing.fences:
+            self.fence(root, fence)
+        for dash in drawing.dashes:
+            ET.SubElement(
+                root,
+                "path",
+                {
+                    "d": commands(dash.path),
+                    "fill": "none",
+                    "stroke": self.theme.ink,
+                    "stroke-width": "2",
+                    "stroke-dasharray": " ".join(map(number, style.DASH)),
+                    "class": "dash",
+                },
+            )
+        for item in self.reading_order():
+            if isinstance(item, Wire):
+                self.wire(root, item)
+            else:
+                self.glyph(root, item)
+        for label in drawing.labels:
+            self.text(root, label)
+        return root
+
+    def reading_order(self) -> list[Wire | Glyph]:
+        """From left to right, then from top to bottom: the order of Tab."""
+
+        def key(item: Wire | Glyph) -> tuple[float, float]:
+            if isinstance(item, Wire):
+                start = item.path[0].a if item.path else self.drawing.box[:2]
+                return (start[0], start[1])
+            return (item.hit.x0 + 0.5, item.hit.y0)
+
+        return sorted([*self.drawing.wires, *self.drawing.glyphs], key=key)
+
+    def spans(self) -> Iterator[Span]:
+        texts: list[Text] = [*self.drawing.labels]
+        texts += [text for fence in self.drawing.fences for text in fence.title]
+        texts += [i for glyph in self.drawing.glyphs for i in glyph.items if isinstance(i, Text)]
+        for text in texts:
+            yield from text.label.spans
+
+    def shadow(self, root: Element) -> None:
+        defs = ET.SubElement(root, "defs")
+        around = {"id": "ncd-shadow", "x": "-20%", "y": "-20%", "width": "140%", "height": "140%"}
+        soft = ET.SubElement(defs, "filter", around)
+        ET.SubElement(
+            soft,
+            "feDropShadow",
+            {
+                "dx": "0",
+                "dy": "0",
+                "stdDeviation": "2.2",
+                "flood-color": "#000000",
+                "flood-opacity": number(self.theme.shadow),
+            },
+        )
+
+    def fence(self, root: Element, fence: Fence) -> None:
+        group = ET.SubElement(root, "g", {"data-fence": fence.id, "data-role": fence.role})
+        ET.SubElement(group, "title").text = printable(fence.words)
+        x0, y0, x1, y1 = fence.box
+        ET.SubElement(
+            group,
+            "rect",
+            {
+                "x": number(x0),
+                "y": number(y0),
+                "width": number(x1 - x0),
+                "height": number(y1 - y0),
+                "fill": style.fill(fence.role, self.drawing.dark),
+                "filter": "url(#ncd-shadow)",
+            },
+        )
+        for text in fence.title:
+            self.text(group, text)
+
+    def wire(self, root: Element, wire: Wire) -> None:
+        group = ET.SubElement(
+            root,
+            "g",
+            {
+                "class": "wire",
+                "data-array": wire.array,
+                "data-axis": wire.axis,
+                **self.button(wire.words),
+            },
+        )
+        ET.SubElement(group, "title").text = printable(wire.words)
+        d = commands(wire.path)
+        common = {"d": d, "fill": "none"}
+        ET.SubElement(
+            group, "path", {**common, "class": "hit", "stroke": "transparent", "stroke-width": "13"}
+        )
+        ink = {**common, "class": "ink", "stroke": self.theme.ink}
+        if not wire.double:
+            ET.SubElement(group, "path", {**ink, "stroke-width": number(style.WIRE)})
+            return
+        outer = style.DOUBLE + style.WIRE
+        ET.SubElement(group, "path", {**ink, "stroke-width": number(outer)})
+        inner = {**common, "class": "gap", "stroke": self.theme.page}
+        ET.SubElement(group, "path", {**inner, "stroke-width": number(style.DOUBLE - style.WIRE)})
+
+    def glyph(self, root: Element, glyph: Glyph) -> None:
+        marked = glyph.node == self.drawing.marked
+        words = f"{glyph.words}; this does not fit" if marked else glyph.words
+        group = ET.SubElement(
+            root,
+            "g",
+            {
+                "class": "op marked" if marked else "op",
+                "data-node": glyph.node,
+                "data-role": glyph.role,
+                **self.button(words),
+            },
+        )
+        ET.SubElement(group, "title").text = printable(words)
+        x0, y0, x1, y1 = glyph.hit
+        frame = {"x": number(x0), "y": number(y0), "width": number(x1 - x0)}
+        frame |= {"height": number(y1 - y0), "rx": "4", "class": "hit", "fill": "transparent"}
+        if marked:
+            frame |= {"stroke": self.theme.error, "stroke-width": "2.5", "stroke-dasharray": "4 3"}
+        ET.SubElement(group, "rect", frame)
+        for item in glyph.items:
+            match item:
+                case Shape():
+                    self.shape(group, item)
+                case Dot():
+                    self.dot(group, item)
+                case Text():
+                    self.text(group, item)
+
+    def button(self, words: str) -> dict[str, str]:
+        return {"tabindex": "0", "role": "button", "aria-label": printable(words)}
+
+    def paint(self, name: str) -> str:
+        known = {"ink": self.theme.ink, "page": self.theme.page, "none": "none"}
+        return known.get(name) or style.fill(name, self.drawing.dark)
+
+    def shape(self, root: Element, shape: Shape) -> None:
+        attributes = {"d": commands(shape.path) + ("Z" if shape.closed else "")}
+        attributes["fill"] = self.paint(shape.paint)
+        if shape.stroke:
+            attributes |= {
+                "stroke": self.theme.ink,
+                "stroke-width": number(shape.stroke),
+                "stroke-linejoin": "round",
+            }
+        ET.SubElement(root, "path", attributes)
+
+    def dot(self, root: Element, dot: Dot) -> None:
+        attributes = {
+            "cx": number(dot.center.x),
+            "cy": number(dot.center.y),
+            "r": number(dot.radius),
+            "fill": self.paint(dot.paint),
+        }
+        if dot.stroke:
+            attributes |= {"stroke": self.theme.ink, "stroke-width": number(dot.stroke)}
+        ET.SubElement(root, "circle", attributes)
+
+    def text(self, root: Element, text: Text) -> None:
+        data = {"class": "label"}
+        if text.axis:
+            data |= {"data-axis": text.axis, "data-array": text.array}
+        group = ET.SubElement(root, "g", data)
+        ET.SubElement(group, "title").text = printable(text.label.words)
+        colour = self.theme.faint if text.faint else self.theme.ink
+        for span in text.label.spans:
+            ET.SubElement(
+                group,
+                "text",
+                {
+                    "x": number(text.at.x + span.dx),
+                    "y": number(text.at.y + span.dy),
+                    "font-family": span.family,
+                    "font-size": number(span.size),
+                    "font-style": span.style,
+                    "font-weight": str(span.weight),
+                    "fill": colour,
+                },
+            ).text = printable(span.text)
+        for bar in text.label.bars:
+            ET.SubElement(
+                group,
+                "path",
+                {
+                    "d": f"M{number(text.at.x + bar.x0)} {number(text.at.y + bar.y)}"
+                    f"H{number(text.at.x + bar.x1)}",
+                    "stroke": colour,
+                    "stroke-width": number(bar.thickness),
+                },
+            )
+
+
+def printable(text: str) -> str:
+    """The text without the control characters that XML cannot hold."""
+    return "".join(char for char in text if char.isprintable() or char in "\n\t")
