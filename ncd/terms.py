@@ -9,13 +9,15 @@ axis of its array.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
+from keyword import iskeyword
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ncd.axes import Array, Axis, Binding, Marked, Signature, Type, sized, take, union
-from ncd.errors import MismatchError, NCDError, SizeError
+from ncd.errors import MismatchError, NCDError, ParseError, SizeError
 
 if TYPE_CHECKING:
     from torch import nn
@@ -42,8 +44,11 @@ class Term:
         """The arrays that come out when ``inputs`` go in; raises MismatchError."""
         raise NotImplementedError
 
-    def origin(self, output: int) -> int | None:
-        """The input array whose axes an output array carries on, if there is just one."""
+    def origins(self, output: int) -> tuple[int, ...]:
+        """The input arrays that have every axis over which an output array is broadcast.
+
+        None where an axis could come from one or the other, as in an einsum.
+        """
         raise NotImplementedError
 
     def __rshift__(self, other: Term) -> Then:
@@ -84,8 +89,8 @@ class Id(Term):
                 raise MismatchError(f"Id takes ({pattern}), but the array is ({given})")
         return Type(map(binding.resolve, inputs))
 
-    def origin(self, output: int) -> int | None:
-        return output
+    def origins(self, output: int) -> tuple[int, ...]:
+        return (output,)
 
 
 @dataclass(frozen=True, repr=False)
@@ -107,31 +112,31 @@ class Then(Term):
 
     def _widened(self, inputs: list[Array]) -> list[Array] | None:
         """The inputs with what some step still misses, or None when every step has all it wants."""
-        state, origins = Type(inputs), list[int | None](range(len(inputs)))
+        state, origins = Type(inputs), [(i,) for i in range(len(inputs))]
         for step in self.steps:
             if len(step.dom) > len(state):
                 return [*inputs, *step.dom[len(state) :]]
-            for have, want, origin in zip(state, step.dom, origins, strict=False):
+            for have, want, sources in zip(state, step.dom, origins, strict=False):
                 wider = _widen(have, want)
-                if wider and origin is not None:
+                if wider and sources:
                     before, after = wider
-                    old = inputs[origin]
                     return [
-                        *inputs[:origin],
-                        Array((*before, *old, *after)),
-                        *inputs[origin + 1 :],
+                        Array((*before, *old, *after)) if i in sources else old
+                        for i, old in enumerate(inputs)
                     ]
             state, origins = self._advance(step, state, origins)
         return None
 
     @staticmethod
     def _advance(
-        step: Term, state: Type, origins: list[int | None]
-    ) -> tuple[Type, list[int | None]]:
+        step: Term, state: Type, origins: list[tuple[int, ...]]
+    ) -> tuple[Type, list[tuple[int, ...]]]:
         n = len(step.dom)
         out = step.lift(Type(state[:n]))
-        sources = [step.origin(i) for i in range(len(out))]
-        carried = [None if source is None else origins[source] for source in sources]
+        carried = [
+            tuple(dict.fromkeys(i for source in step.origins(o) for i in origins[source]))
+            for o in range(len(out))
+        ]
         return Type((*out, *state[n:])), [*carried, *origins[n:]]
 
     def lift(self, inputs: Type) -> Type:
@@ -141,8 +146,8 @@ class Then(Term):
             state = Type((*step.lift(Type(state[:n])), *state[n:]))
         return state
 
-    def origin(self, output: int) -> int | None:
-        state, origins = self.dom, list[int | None](range(len(self.dom)))
+    def origins(self, output: int) -> tuple[int, ...]:
+        state, origins = self.dom, [(i,) for i in range(len(self.dom))]
         for step in self.steps:
             state, origins = self._advance(step, state, origins)
         return origins[output]
@@ -176,12 +181,11 @@ class Beside(Term):
     def lift(self, inputs: Type) -> Type:
         return Type(array for part, own in self.split(inputs) for array in part.lift(Type(own)))
 
-    def origin(self, output: int) -> int | None:
+    def origins(self, output: int) -> tuple[int, ...]:
         start = 0
         for part in self.parts:
             if output < len(part.cod):
-                inner = part.origin(output)
-                return None if inner is None else start + inner
+                return tuple(start + source for source in part.origins(output))
             start, output = start + len(part.dom), output - len(part.cod)
         raise IndexError(output)
 
@@ -204,8 +208,8 @@ class Block(Term):
     def lift(self, inputs: Type) -> Type:
         return self.body.lift(inputs)
 
-    def origin(self, output: int) -> int | None:
-        return self.body.origin(output)
+    def origins(self, output: int) -> tuple[int, ...]:
+        return self.body.origins(output)
 
 
 @dataclass(frozen=True, repr=False)
@@ -221,6 +225,7 @@ class Repeat(Term):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "bodies", tuple(self.bodies))
+        check_name(self.name, "Repeat")
         if not self.bodies:
             raise SizeError("a repetition needs at least one body", cure="N = 1", nearest=1)
         _ = self.cod
@@ -236,8 +241,8 @@ class Repeat(Term):
     def lift(self, inputs: Type) -> Type:
         return self.chain.lift(inputs)
 
-    def origin(self, output: int) -> int | None:
-        return self.chain.origin(output)
+    def origins(self, output: int) -> tuple[int, ...]:
+        return self.chain.origins(output)
 
 
 @dataclass(frozen=True)
@@ -274,6 +279,7 @@ class Op(Term):
             value = getattr(self, f.name)
             if f.type in parsers and isinstance(value, str):
                 object.__setattr__(self, f.name, parsers[f.type](value))
+        check_name(getattr(self, "name", "layer"), type(self).__name__)
 
     @property
     def signature(self) -> Signature:
@@ -294,8 +300,8 @@ class Op(Term):
         """Axes whose size it needs, though they need not be wires of its own."""
         return Array()
 
-    def origin(self, output: int) -> int | None:
-        return 0 if len(self.dom) == 1 else None
+    def origins(self, output: int) -> tuple[int, ...]:
+        return (0,) if len(self.dom) == 1 else ()
 
     def lift(self, inputs: Type) -> Type:
         return self.site(inputs).outs
@@ -402,6 +408,14 @@ class Axes:
             error.sketch = sketch
             raise
         return term
+
+
+def check_name(name: str, where: str) -> None:
+    """Raises ParseError for a name that no attribute of a Python class can have."""
+    if not isinstance(name, str) or not name.isidentifier() or iskeyword(name):
+        better = re.sub(r"\W", "_", str(name)) or "L"
+        cure = better if better.isidentifier() and not iskeyword(better) else f"L_{better}"
+        raise ParseError(f"{name!r} is no name for a layer", where=where, cure=cure)
 
 
 def rewrite(value: Any, change: Callable[[Axis], Axis]) -> Any:

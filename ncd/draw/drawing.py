@@ -173,13 +173,14 @@ class Glyph:
 
 @dataclass(frozen=True)
 class Fence:
-    """A coloured region with its title, behind what it holds."""
+    """A coloured region with its title, behind what it holds; or the brackets of a repetition."""
 
     id: str
     role: str
     box: Box
     title: tuple[Text, ...] = ()
     words: str = ""
+    brackets: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from ncd.circuit import Value
 from ncd.draw import style
 from ncd.draw.columns import Columns, depth
 from ncd.draw.drawing import Box, Curve, Dash, Fence, Glyph, Path, Point, Text, ease, line
-from ncd.draw.plan import Plan, drawn
+from ncd.draw.plan import Plan
 from ncd.draw.rows import Rows, room_above
-from ncd.draw.text import Label, wrap
+from ncd.draw.text import Label, math, wrap
 
 LEADING = 17.0
 
@@ -61,18 +61,46 @@ def fences(
             rows[fence.first + n][wire]
             for n, state in enumerate(fence.states)
             for value in state
-            for wire in drawn(value)
+            for wire in plan.drawn(value)
         ] or [0.0]
-        wires = Box(x0, min(ys) - 10, x1, max(ys) + 10)
+        wires = Box(x0, min(ys) - 10, x1, max(ys) + 9)
         body = Box.around([wires, *inner, *ink])
         lines = _lines(plan, fence, at)
         top = body.y0 - (LEADING * len(lines) + 3 if lines else 0)
         box = Box(x0, top, x1, body.y1)
+        if fence.repeats:
+            boxes[fence.id] = Box(x0, top - 20, x1, body.y1 + 20)
+            found[fence.id] = _brackets(fence, box)
+            continue
         boxes[fence.id] = box
         found[fence.id] = Fence(
             fence.id, fence.role, box, _title(lines, box), fence.title or f"{fence.role} part"
         )
     return tuple(found[f.id] for f in plan.fences)
+
+
+def _brackets(fence: Block, box: Box) -> Fence:
+    """Large round brackets; λ runs from 1, written at the foot, to N, at the head."""
+    bulge = style.PAD + 1
+    left, right = box.x0 + bulge, box.x1 - bulge
+    paths = (
+        (_bracket(left, box.x0 + 2, box.y0, box.y1),),
+        (_bracket(right, box.x1 - 2, box.y0, box.y1),),
+    )
+    start, stop = math("λ=1", style.NAME), math(f"λ={fence.repeats}", style.NAME)
+    texts = (
+        Text(start, Point(box.x0, box.y1 + 15)),
+        Text(stop, Point(box.x1 - stop.width, box.y0 - 6)),
+    )
+    words = f"repeated {fence.repeats} times, each with its own weights"
+    return Fence(fence.id, fence.role, box, texts, words, paths)
+
+
+def _bracket(x: float, bulge: float, top: float, bottom: float) -> Curve:
+    way, control = bottom - top, bulge + (bulge - x) / 3
+    return Curve(
+        Point(x, top), Point(control, top + 0.25 * way), Point(control, bottom - 0.25 * way), Point(x, bottom)
+    )
 
 
 def _inside(fence: Block, text: Text) -> bool:
@@ -138,8 +166,26 @@ def _begin(at: Columns, s: int, y: float) -> list[Curve]:
 def _under(
     plan: Plan, rows: list[Rows], s: int, above: Value, below: Value, heights: Mapping[str, float]
 ) -> float:
-    wires, lower = drawn(above), drawn(below)
-    ends = [rows[s][w] for w in wires] or [min((rows[s][w] for w in lower), default=0.0) - 40.0]
-    starts = [rows[s][w] for w in lower] or [max(ends) + style.ARRAY_GAP]
-    top, bottom = max(ends) + BELOW, min(starts) - ABOVE
-    return (top + bottom - room_above(plan, s, above, below, heights)) / 2
+    ends = _around(plan, rows, s, above) or [min(_around(plan, rows, s, below), default=0.0) - 40.0]
+    starts = _around(plan, rows, s, below) or [max(ends) + style.ARRAY_GAP]
+    room = room_above(plan, s, above, below, heights)
+    own = [rows[s][w] for w in plan.drawn(above)] or ends
+    other = [rows[s][w] for w in plan.drawn(below)] or starts
+    clear = 12.0 if room else ABOVE
+    top, bottom = max(ends) + BELOW, min(starts) - clear
+    if top > bottom - room:  # no room beside the marks: then between the wires of this state
+        top, bottom = max(own) + BELOW, min(other) - clear
+    return (top + bottom - room) / 2
+
+
+def _around(plan: Plan, rows: list[Rows], s: int, value: Value) -> list[float]:
+    """The rows of an array's wires, and of what the op before or behind makes of them."""
+    found = [rows[s][w] for w in plan.drawn(value)]
+    for at, near, far in ((s, s, s + 1), (s - 1, s, s - 1)):
+        if not 0 <= at < len(plan.steps):
+            continue
+        for unit in plan.steps[at]:
+            here, there = (unit.inputs, unit.outs) if near == at else (unit.outputs, unit.ins)
+            if unit.cell and len(here) == 1 and value in here:
+                found += [rows[far][w] for w in there]
+    return found

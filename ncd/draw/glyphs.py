@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from ncd.circuit import Cell
 from ncd.draw import style
-from ncd.draw.drawing import Box, Curve, Dot, Path, Point, Shape, Text, ease, line
+from ncd.draw.drawing import Box, Curve, Dot, Path, Point, Shape, Text, ease, halves, line
 from ncd.draw.text import Label, math, roman
 from ncd.ops.spec import Glyph, Mark
 
@@ -39,7 +39,28 @@ class Canvas:
 
     @property
     def middle(self) -> float:
+        """Where marks stand: in the middle, or beside the bends of the wires that pass over."""
+        wide = mark_width(self.glyph)
+        match bends(self.glyph):
+            case "behind":
+                return self.x0 + wide / 2
+            case "before":
+                return self.x1 - wide / 2
         return (self.x0 + self.x1) / 2
+
+    def over(self, i: int, o: int) -> tuple[Path, Path]:
+        """A wire that passes over the marks, cut where it becomes an output."""
+        a, b = Point(self.x0, self.ins[i]), Point(self.x1, self.outs[o])
+        wide = mark_width(self.glyph)
+        match bends(self.glyph):
+            case "behind":
+                turn = Point(min(self.x0 + wide, self.x1), a.y)
+                return (line(a, turn),), (ease(turn, b),)
+            case "before":
+                turn = Point(max(self.x1 - wide, self.x0), b.y)
+                return (ease(a, turn),), (line(turn, b),)
+        first, second = halves(ease(a, b))
+        return (first,), (second,)
 
     def tail(self, port: int, x: float, y: float | None = None) -> None:
         """An input wire ends at (x, y)."""
@@ -73,14 +94,27 @@ class Canvas:
 
 def width(cell: Cell, glyph: Glyph, ins: list[float], outs: list[float]) -> float:
     """How much x an op wants."""
-    wide = max([_mark_width(mark) for mark in glyph.marks], default=0.0)
+    wide = mark_width(glyph)
     bend = max(
         [abs(ins[i] - outs[o]) for i, o in (*glyph.through, *glyph.joins, *glyph.splits)],
         default=0.0,
     )
     if glyph.caps:
         return cap_stretch(glyph, ins)[1] + max(26.0, late(bend))
+    if bends(glyph):
+        return wide + bend_width(bend)
     return max(wide, bend_width(bend))
+
+
+def mark_width(glyph: Glyph) -> float:
+    """How much x the widest mark wants."""
+    return max([_mark_width(mark) for mark in glyph.marks], default=0.0)
+
+
+def bends(glyph: Glyph) -> str:
+    """Where wires that pass over an op bend: clear of its mark, if it takes or makes more wires."""
+    more = sum(len(m.ins) - len(m.outs) for m in glyph.marks if m.shape in ("letter", "bar", "plus"))
+    return "behind" if more > 0 else "before" if more < 0 else ""
 
 
 def bend_width(bend: float) -> float:
@@ -220,7 +254,10 @@ def clear_row(canvas: Canvas, mark: Mark, need: float) -> float:
     """A row for a mark in the middle of its own wires, and clear of the wires that pass over it."""
     ins, outs = _own(canvas, mark)
     both = [*ins, *outs]
+    if not both:
+        return min(canvas.foreign, default=0.0) - 17.0
     wishes = [(min(both) + max(both)) / 2, *ins, *outs]
+
     def room(y: float) -> float:
         return min([abs(y - other) for other in canvas.foreign], default=99.0)
 
@@ -245,7 +282,7 @@ def _letter(canvas: Canvas, mark: Mark) -> None:
     foot = math("L", style.LETTER, bold=True).width
     _ends(canvas, mark, left - 3, right + 3, y, 13.0)
     for o in mark.outs:  # a wire under the superscript starts at the letter's foot
-        if canvas.outs[o] > y - 2:
+        if canvas.outs[o] > y + 5 and "_" not in mark.text:
             canvas.head(o, left + foot + 3, min(canvas.outs[o], y + 13.0))
 
 
@@ -288,7 +325,7 @@ def _box(canvas: Canvas, mark: Mark) -> None:
     top, bottom = min(*ins, *outs) - 9, max(*ins, *outs) + 9
     x = canvas.middle
     corners = [Point(x - half, top), Point(x + half, top), Point(x + half, bottom), Point(x - half, bottom)]
-    canvas.polygon(corners, "page", style.GLYPH)
+    canvas.polygon(corners, canvas.cell.op.role, style.GLYPH)
     y = _free_row(canvas, top, bottom)
     if star:
         _star(canvas, Point(x - half + 6 + 6.5, y))
@@ -345,9 +382,7 @@ def _trapezoid(canvas: Canvas, mark: Mark) -> None:
 def _bar(canvas: Canvas, mark: Mark) -> None:
     ins, outs = _own(canvas, mark)
     x = canvas.middle
-    spread = [*ins] if len(ins) >= len(outs) else [*outs]
-    slots = _slots(sum(spread) / len(spread), len(spread), canvas.foreign)
-    center = (min(slots) + max(slots)) / 2
+    slots = _slots(ins, outs) if len(ins) >= len(outs) else _slots(outs, ins)
     top, bottom = min(slots) - 6, max(slots) + 6
     canvas.polygon(
         [Point(x - 2.5, top), Point(x + 2.5, top), Point(x + 2.5, bottom), Point(x - 2.5, bottom)],
@@ -355,14 +390,22 @@ def _bar(canvas: Canvas, mark: Mark) -> None:
         0.0,
     )
     for n, i in enumerate(sorted(mark.ins, key=lambda i: canvas.ins[i])):
-        canvas.tail(i, x - 2.5, slots[n] if len(ins) == len(slots) else center)
+        canvas.tail(i, x - 2.5, slots[n] if len(ins) == len(slots) else _at(canvas.ins[i], top, bottom))
     for n, o in enumerate(sorted(mark.outs, key=lambda o: canvas.outs[o])):
-        canvas.head(o, x + 2.5, slots[n] if len(outs) == len(slots) and len(outs) > 1 else center)
+        canvas.head(o, x + 2.5, slots[n] if len(outs) == len(slots) else _at(canvas.outs[o], top, bottom))
 
 
-def _slots(center: float, count: int, foreign: list[float]) -> list[float]:
-    gap = min(style.AXIS_GAP, 12.0) if foreign else style.AXIS_GAP
-    return [center + (n - (count - 1) / 2) * gap for n in range(count)]
+def _at(y: float, top: float, bottom: float) -> float:
+    return min(max(y, top + 6), bottom - 6)
+
+
+def _slots(many: list[float], few: list[float]) -> list[float]:
+    """Where several wires touch a bar: straight if they are neighbours, else near the one."""
+    ordered = sorted(many)
+    near = all(b - a < 1.3 * style.AXIS_GAP for a, b in zip(ordered, ordered[1:], strict=False))
+    if near or not few:
+        return ordered
+    return [few[0] + 12.0 * n for n in range(len(many))]
 
 
 def _arrow(canvas: Canvas, mark: Mark) -> None:
@@ -412,6 +455,8 @@ def _name(canvas: Canvas, mark: Mark) -> None:
     y = (min(rows, default=0.0) + max(rows, default=0.0)) / 2
     right = canvas.x0 + 4 + label.width
     canvas.text(label, canvas.x0 + 4, y + 9, center=False)
+    if rows:  # the name stands where its wires begin
+        canvas.ink.append(Box(canvas.x0, min(rows) - 2, right + 4, max(rows) + 2))
     for i, o in canvas.glyph.through:
         canvas.tails[i] = ()
         canvas.head(o, right + 4, canvas.outs[o])

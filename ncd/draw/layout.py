@@ -21,12 +21,11 @@ from ncd.draw.drawing import (
     Text,
     Wire,
     ease,
-    halves,
     line,
 )
 from ncd.draw.fences import dashes, fences, titles
-from ncd.draw.glyphs import HEAD, Canvas, cap_stretch, paint
-from ncd.draw.plan import Plan, Unit, drawn, plan
+from ncd.draw.glyphs import HEAD, Canvas, bends, cap_stretch, paint
+from ncd.draw.plan import Plan, Unit, plan
 from ncd.draw.plan import Wire as Port
 from ncd.draw.rows import Rows, lowered, rows
 from ncd.draw.text import Label, math
@@ -77,7 +76,7 @@ def _names(plan: Plan, s: int, labels: Labels) -> Names:
     hidden = _unseen(plan) if s == 0 else set()
     for value in plan.states[s]:
         far = _is_joined(plan, s, value)
-        for wire in drawn(value):
+        for wire in plan.drawn(value):
             age = _age(plan, s, wire)
             if (ends or age == 0 or (far and age >= AGAIN)) and wire not in hidden:
                 found[wire] = axis_label(value.array[wire[1]], labels)
@@ -150,6 +149,7 @@ class _Layout:
         lines = dashes(self.plan, self.rows, self.at, self.heights)
         boxes = [f.box for f in own] + [b for g in glyphs for b in g.ink] + [t.box for t in labels]
         boxes += [Box(c.a.x, c.a.y - 2, c.d.x, c.d.y + 2) for w in wires for c in w.path]
+        boxes += [text.box for fence in own for text in fence.title]
         boxes = boxes or [Box(0.0, 0.0, 40.0, 20.0)]
         title, description = describe(self.plan.circuit)
         return Drawing(
@@ -198,7 +198,12 @@ class _Layout:
         glyph = unit.glyph
         own_in = {i for m in glyph.marks for i in m.ins if m.shape not in ("elementwise", "arrow")}
         over = [(ins[i], outs[o]) for i, o in glyph.through if i not in own_in]
-        foreign = [y for a, b in over for y in (a, (a + b) / 2, b)]
+        side = bends(glyph)
+        foreign = [
+            y
+            for a, b in over
+            for y in {"behind": (a,), "before": (b,)}.get(side, (a, (a + b) / 2, b))
+        ]
         apex = self.apex.get(cell.inputs[0].id) if cell.inputs else None
         return Canvas(
             cell,
@@ -218,9 +223,7 @@ class _Layout:
             self.contraction(unit, canvas)
         for i, o in canvas.glyph.through:
             if i not in canvas.tails and o not in canvas.heads:
-                a, b = Point(canvas.x0, canvas.ins[i]), Point(canvas.x1, canvas.outs[o])
-                first, second = halves(ease(a, b))
-                canvas.tails[i], canvas.heads[o] = (first,), (second,)
+                canvas.tails[i], canvas.heads[o] = canvas.over(i, o)
         for port, path in canvas.tails.items():
             self.tails[unit.ins[port]] = path
         for port, path in canvas.heads.items():
@@ -268,7 +271,7 @@ class _Layout:
         hidden = _unseen(self.plan)
         found = []
         for value, first, last in self.spans():
-            for port in drawn(value):
+            for port in self.plan.drawn(value):
                 if port in hidden and first == 0:
                     continue
                 path = self.path(port, first, last)
@@ -296,7 +299,7 @@ class _Layout:
         return tuple(c for c in pieces if c.a != c.d)
 
     def wire(self, value: Value, axis: Axis, path: Path) -> Wire:
-        cells = self.plan.circuit.cells
+        cells = [u.cell for step in self.plan.steps for u in step if u.cell]
         made = next((c.id for c in cells if value in c.outputs), "")
         taken = next((c.id for c in cells if value in c.inputs), "")
         kind = "sequence axis" if axis.sequence else "spatial axis" if axis.spatial else "axis"
@@ -311,7 +314,8 @@ class _Layout:
             for port, label in names.items():
                 axis = values[port[0]].array[port[1]]
                 lift = style.LABEL_LIFT + (style.DOUBLE / 2 if axis.spatial else 0.0)
-                y = self.rows[s][port] - lift - max(0.0, label.descent - 1.5)
+                room = style.AXIS_GAP - 1.5 - lift - label.ascent
+                y = self.rows[s][port] - lift - max(0.0, min(label.descent - 1.5, room))
                 x = self.at.names[s] - label.width / 2
                 found.append(Text(label, Point(x, y), axis.name, port[0]))
         return tuple(found)

@@ -1,8 +1,8 @@
 """What is to be drawn, before it has a place: states of wires, and the units between them.
 
-A repetition is folded to its first body here, which then gives what the last body gives. The wires
-of an array with a spatial axis are drawn from the last axis up, as the published figures draw them
-(height × width on top, then channels, then the batch), whatever torch's order is.
+A repetition is folded to its first body here, which then gives what the last body gives. Where a
+system has a spatial axis its arrays are drawn from the last axis up, as the published figures draw
+them (height × width on top, then channels, then the batch), whatever torch's order is.
 """
 
 from __future__ import annotations
@@ -22,6 +22,11 @@ class Unit:
     cell: Cell | None
     inputs: tuple[Value, ...]
     outputs: tuple[Value, ...]
+    upward: bool = False
+
+    def drawn(self, value: Value) -> tuple[Wire, ...]:
+        """The wires of an array from top to bottom."""
+        return _drawn(value, self.upward)
 
     @property
     def glyph(self) -> Glyph:
@@ -48,40 +53,43 @@ class Plan:
     states: tuple[State, ...]
     steps: tuple[tuple[Unit, ...], ...]
     fences: tuple[Fence, ...]
+    upward: bool
+
+    def drawn(self, value: Value) -> tuple[Wire, ...]:
+        """The wires of an array from top to bottom."""
+        return _drawn(value, self.upward)
 
     @property
     def values(self) -> dict[str, Value]:
         return {value.id: value for state in self.states for value in state}
 
 
-def drawn(value: Value) -> tuple[Wire, ...]:
-    """The wires of an array from top to bottom."""
+def _drawn(value: Value, upward: bool) -> tuple[Wire, ...]:
     order = range(len(value.array))
-    spatial = any(axis.spatial for axis in value.array)
-    return tuple((value.id, i) for i in (reversed(order) if spatial else order))
+    return tuple((value.id, i) for i in (reversed(order) if upward else order))
 
 
 def plan(circuit: Circuit) -> Plan:
     """The plan of a circuit."""
     states, cells, fences = _fold(circuit)
+    upward = any(axis.spatial for value in circuit.values.values() for axis in value.array)
     steps = tuple(
-        tuple(_units(state, after, own))
-        for state, after, own in zip(states, states[1:], cells, strict=False)
+        tuple(_units(state, own, upward)) for state, own in zip(states, cells, strict=False)
     )
-    return Plan(circuit, tuple(states), steps, fences)
+    return Plan(circuit, tuple(states), steps, fences, upward)
 
 
-def _units(state: State, after: State, cells: tuple[Cell, ...]) -> list[Unit]:
+def _units(state: State, cells: tuple[Cell, ...], upward: bool) -> list[Unit]:
     takers = {value.id: cell for cell in cells for value in cell.inputs}
     units: list[Unit] = []
     seen: set[str] = set()
     for value in state:
         cell = takers.get(value.id)
         if cell is None:
-            units.append(Unit(None, (value,), (value,)))
+            units.append(Unit(None, (value,), (value,), upward))
         elif cell.id not in seen:
             seen.add(cell.id)
-            units.append(Unit(cell, cell.inputs, cell.outputs))
+            units.append(Unit(cell, cell.inputs, cell.outputs, upward))
     return units
 
 

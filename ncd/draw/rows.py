@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from ncd.axes import Array
 from ncd.circuit import Fence, Value
 from ncd.draw import style
-from ncd.draw.plan import Plan, Unit, Wire, drawn
+from ncd.draw.plan import Plan, Unit, Wire
 from ncd.ops.einsum import Einsum
+from ncd.ops.spec import Mark
 
 Rows = dict[Wire, float]
 Targets = Mapping[Wire, tuple[float, float]]  # the y that a wire wants, and how much
@@ -55,7 +56,7 @@ def _items(plan: Plan, s: int, titles: Mapping[str, float]) -> list[_Item]:
     before: Value | None = None
     for value in plan.states[s]:
         gap = style.ARRAY_GAP + _between(plan, s, before, value, titles) if before else 0.0
-        wires = drawn(value)
+        wires = plan.drawn(value)
         if not wires:
             continue
         steps = _offsets(plan, s, value)
@@ -72,7 +73,7 @@ def _offsets(plan: Plan, s: int, value: Value) -> list[float]:
     """The rows of an array's wires below its first."""
     array: Array = value.array
     found = [0.0]
-    for (_, i), (_, j) in zip(drawn(value), drawn(value)[1:], strict=False):
+    for (_, i), (_, j) in zip(plan.drawn(value), plan.drawn(value)[1:], strict=False):
         wide = array[i].spatial or array[j].spatial
         found.append(found[-1] + style.AXIS_GAP + (style.DOUBLE if wide else 0.0))
     return found
@@ -95,6 +96,7 @@ def _between(
     ]
     need += style.PAD * max(0, len(opened) - 1) + style.PAD * max(0, len(closed) - 1)
     need += 4.0 if opened and closed else 0.0
+    need += sum(20.0 for f in closed if f.repeats)
     return need + room_above(plan, s, above, below, titles)
 
 
@@ -107,7 +109,8 @@ def room_above(
         for f in plan.fences
         if f.first <= s <= f.last and _holds(f, s, below) and not _holds(f, s, above)
     ]
-    return sum(titles.get(f.id, 0.0) for f in opened) + _headroom(plan, s, below)
+    brackets = sum(20.0 for f in opened if f.repeats)
+    return sum(titles.get(f.id, 0.0) for f in opened) + brackets + _headroom(plan, s, below)
 
 
 def _holds(fence: Fence, s: int, value: Value) -> bool:
@@ -121,8 +124,13 @@ def _headroom(plan: Plan, s: int, value: Value) -> float:
     for step in units:
         for unit in step:
             if unit.cell and value in (*unit.inputs[:1], *unit.outputs[:1]):
-                rooms += [HEADROOM.get(mark.shape, 0.0) for mark in unit.glyph.marks]
+                rooms += [_mark_room(mark) for mark in unit.glyph.marks]
     return max(rooms)
+
+
+def _mark_room(mark: Mark) -> float:
+    alone = mark.shape == "letter" and not (mark.ins or mark.outs)
+    return 28.0 if alone else HEADROOM.get(mark.shape, 0.0)
 
 
 def _spread(plan: Plan, s: int, value: Value) -> bool:
@@ -160,7 +168,7 @@ def _continued(unit: Unit, ys: list[float]) -> dict[Wire, tuple[float, float]]:
         if not fresh or not ins:
             continue
         slots = _slots(ins, len(fresh))
-        ordered = [w for v in unit.outputs for w in drawn(v)]
+        ordered = [w for v in unit.outputs for w in unit.drawn(v)]
         fresh.sort(key=lambda o: ordered.index(outs[o]))
         targets |= {outs[o]: (y, START) for o, y in zip(fresh, slots, strict=True)}
     return targets
@@ -177,7 +185,7 @@ def lowered(unit: Unit, ys: list[float]) -> list[float]:
     lower = {j for _, j in unit.glyph.caps}
     start = 0
     for value in unit.inputs:
-        ports = [start + i for _, i in drawn(value)]
+        ports = [start + i for _, i in unit.drawn(value)]
         start += len(ports)
         slots = sorted(ys[p] for p in ports)
         order = [p for p in ports if p in lower] + [p for p in ports if p not in lower]
@@ -201,7 +209,7 @@ def _backward(plan: Plan, s: int, after: Rows) -> Targets:
             outs = [ys[o] for o in mark.outs]
             if not ends or not outs:
                 continue
-            ordered = [w for v in unit.inputs for w in drawn(v)]
+            ordered = [w for v in unit.inputs for w in unit.drawn(v)]
             ends.sort(key=lambda i: ordered.index(ins[i]))
             slots = _slots(outs, len(ends))
             targets |= {ins[i]: (y, START) for i, y in zip(ends, slots, strict=True)}

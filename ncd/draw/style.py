@@ -62,7 +62,7 @@ def theme(dark: bool) -> Theme:
 
 # Sizes in drawing units (a screen pixel at scale 1), after the published figures.
 AXIS_GAP = 21.0  # between two wires of one array
-ARRAY_GAP = 34.0  # between two arrays, a dashed line in the middle
+ARRAY_GAP = 36.0  # between two arrays, a dashed line in the middle
 NAME = 16.0  # an axis name
 LETTER = 25.0  # the bold L of a learned map
 BIG = 27.0  # the name of an array

@@ -153,19 +153,16 @@ class _Writer:
     def fence(self, root: Element, fence: Fence) -> None:
         group = ET.SubElement(root, "g", {"data-fence": fence.id, "data-role": fence.role})
         ET.SubElement(group, "title").text = printable(fence.words)
-        x0, y0, x1, y1 = fence.box
-        ET.SubElement(
-            group,
-            "rect",
-            {
-                "x": number(x0),
-                "y": number(y0),
-                "width": number(x1 - x0),
-                "height": number(y1 - y0),
-                "fill": style.fill(fence.role, self.drawing.dark),
-                "filter": "url(#ncd-shadow)",
-            },
-        )
+        for path in fence.brackets:
+            look = {"fill": "none", "stroke": self.theme.ink}
+            look |= {"stroke-width": number(style.BRACKET), "stroke-linecap": "round"}
+            ET.SubElement(group, "path", {"d": commands(path), **look})
+        if not fence.brackets:
+            x0, y0, x1, y1 = fence.box
+            frame = {"x": number(x0), "y": number(y0)}
+            frame |= {"width": number(x1 - x0), "height": number(y1 - y0)}
+            frame |= {"fill": style.fill(fence.role, self.drawing.dark)}
+            ET.SubElement(group, "rect", {**frame, "filter": "url(#ncd-shadow)"})
         for text in fence.title:
             self.text(group, text)
 

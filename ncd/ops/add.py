@@ -47,6 +47,9 @@ class Add(Op):
             _same(self, inputs, names[0], names[1])
         return site
 
+    def origins(self, output: int) -> tuple[int, ...]:
+        return (0, 1)
+
     def run(self, site: Site) -> Run:
         return lambda layer, xs: (xs[0] + xs[1],)
 
@@ -81,6 +84,7 @@ class Concat(Op):
 
     pattern: Signature
     role: ClassVar[str] = "concat"
+    form: ClassVar[str] = "c, d -> e"
 
     @property
     def signature(self) -> Signature:
@@ -102,6 +106,9 @@ class Concat(Op):
         ]
         _same(self, inputs, names[0], names[1])
         return site
+
+    def origins(self, output: int) -> tuple[int, ...]:
+        return (0, 1)
 
     def run(self, site: Site) -> Run:
         dim = site.ins[0].dims(site.dom[0][0].name)[0]

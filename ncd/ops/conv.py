@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from ncd.axes import Axis, Binding, Signature
-from ncd.errors import SizeError
+from ncd.errors import MismatchError, SizeError, shown
 from ncd.ops.places import at_end, code_at_end, over, own_ports
 from ncd.ops.spec import FUNCTIONAL, Code, Glyph, Mark, Run
 from ncd.terms import Op, Site
@@ -51,20 +51,18 @@ class _Window(Op):
         raise NotImplementedError
 
     def solve(self, binding: Binding) -> None:
-        for what, value in (("kernel", self.kernel), ("stride", self.stride)):
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise SizeError(
-                    f"the {what} is {value!r}, but it is a whole number, 1 or more",
-                    cure=f"{what} = 1",
-                    axis=what,
-                    nearest=1,
-                )
+        self._check_window()
         old, new = binding[self.places[0].name], self.places[1]
         if old.size is None:
             return
+        if len(old.shape) > 3 or any(binding[a.name].spatial for a in self.dom[0][:-1]):
+            raise MismatchError(
+                f"a window slides over one axis of 1 to 3 dimensions, not over ({self.dom[0]})",
+                cure="a plain channel axis, and places such as x:16x16",
+            )
         sizes = tuple(self.result(size) for size in old.shape)
         if min(sizes) < 1:
-            need = next(n for n in range(1, 10_000) if self.result(n) >= 1)
+            need = self.kernel - 2 * self.pad
             raise SizeError(
                 f"axis {old.name} has size {old.size_text}, too small for a window of {self.kernel}",
                 cure=f"{old.name} = {'×'.join([str(need)] * len(sizes))}",
@@ -79,6 +77,24 @@ class _Window(Op):
                 axis=old.name,
             )
         _resize(old, sizes, new, binding)
+
+    def _check_window(self) -> None:
+        for what, value, least in (
+            ("kernel", self.kernel, 1),
+            ("stride", self.stride, 1),
+            ("padding", self.pad, 0),
+        ):
+            if isinstance(value, bool) or not isinstance(value, int) or value < least:
+                raise SizeError(
+                    f"the {what} is {shown(value)}, but it is a whole number, {least} or more",
+                    cure=f"{what} = {least}",
+                    axis=what,
+                    nearest=least,
+                )
+
+    @property
+    def pad(self) -> int:
+        return 0
 
     def flat(self, site: Site) -> int:
         """How many torch dimensions the places have."""
@@ -128,10 +144,13 @@ class Conv(_Window):
     padding: int | None = None
     bias: bool = True
     role: ClassVar[str] = "convolution"
+    form: ClassVar[str] = "c x -> d x"
 
     @property
     def pad(self) -> int:
-        return self.kernel // 2 if self.padding is None else self.padding
+        if self.padding is None:
+            return self.kernel // 2 if isinstance(self.kernel, int) else 0
+        return self.padding
 
     def result(self, size: int) -> int:
         return (size + 2 * self.pad - self.kernel) // self.stride + 1
@@ -189,6 +208,7 @@ class ConvTranspose(_Window):
     padding: int = 0
     bias: bool = True
     role: ClassVar[str] = "convolution"
+    form: ClassVar[str] = "c x -> d y"
 
     def result(self, size: int) -> int:
         return (size - 1) * self.stride - 2 * self.padding + self.kernel
@@ -240,6 +260,7 @@ class MaxPool(_Window):
     kernel: int = 2
     stride: int = 2
     role: ClassVar[str] = "convolution"
+    form: ClassVar[str] = "x -> y"
 
     def result(self, size: int) -> int:
         return (size - self.kernel) // self.stride + 1

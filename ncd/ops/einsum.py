@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from einops import einsum
 
-from ncd.axes import Array, Binding, Signature
+from ncd.axes import Array, Signature
 from ncd.errors import MismatchError
 from ncd.ops.places import ports, text
 from ncd.ops.spec import EINSUM, Code, Glyph, Mark, Run
@@ -34,6 +34,12 @@ class Einsum(Op):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if len(self.signature.cod) != 1:
+            raise MismatchError(
+                "an einsum gives one array",
+                where=f"Einsum ({self.pattern})",
+                cure=f'"{self.pattern.dom} -> {self.pattern.cod[0]}"',
+            )
         known = {axis.name for axis in self.dom.axes}
         for axis in self.signature.cod.axes:
             if axis.name not in known:
@@ -46,10 +52,6 @@ class Einsum(Op):
     @property
     def signature(self) -> Signature:
         return self.pattern
-
-    def solve(self, binding: Binding) -> None:
-        if len(self.signature.cod) != 1:
-            raise MismatchError("an einsum gives one array", cure="a pattern with one right side")
 
     def contracted(self, site: Site) -> tuple[str, ...]:
         """The axes that are summed over."""

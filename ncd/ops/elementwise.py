@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -11,11 +12,12 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from ncd.axes import Array, Axis, Binding, Signature
-from ncd.errors import SizeError, UnknownNameError
+from ncd.errors import ParseError, UnknownNameError, shown
 from ncd.ops.places import over, ports
 from ncd.ops.spec import FUNCTIONAL, Code, Glyph, Mark, Run
 from ncd.terms import Op, Site
 
+POWER = re.compile(r"-?\d(/[1-9])?")
 SCALAR = Signature.parse("() -> ()")
 
 
@@ -28,12 +30,20 @@ class Scale(Op):
     >>> Scale("k:16", "-1/2").factor
     0.25
 
-    Raises SizeError if the axis has no size.
+    Raises ParseError for a power that is no small whole number or fraction, such as 2 or -1/2.
     """
 
     axis: Array
     power: str = "-1/2"
     role: ClassVar[str] = "scale"
+    form: ClassVar[str] = "k"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.power, str) or not POWER.fullmatch(self.power):
+            raise ParseError(
+                f"{shown(self.power)} is no power", where="Scale", cure='"-1/2", or "2"'
+            )
 
     @property
     def signature(self) -> Signature:
@@ -45,8 +55,6 @@ class Scale(Op):
 
     @property
     def _axis(self) -> Axis:
-        if len(self.axis) != 1:
-            raise SizeError("a scale is a power of one axis", cure='Scale("k", "-1/2")')
         return self.axis[0]
 
     @property
@@ -62,10 +70,13 @@ class Scale(Op):
         return over(site, Mark("arrow", f"*{self._axis.name}^{{{self.power}}}", ins=ins))
 
     def code(self, site: Site) -> Code:
-        name = self._axis.identifier
-        if self.power == "-1/2":
-            return Code(f"{{0}} / math.sqrt(self.{name})", imports=("import math",))
-        return Code(f"{{0}} * self.{name} ** ({self.power})")
+        size, power = f"self.{self._axis.identifier}", Fraction(self.power)
+        if abs(power) == Fraction(1, 2):
+            sign = "*" if power > 0 else "/"
+            return Code(f"{{0}} {sign} math.sqrt({size})", imports=("import math",))
+        if power.denominator == 1:
+            return Code(f"{{0}} * {size}**{power}")
+        return Code(f"{{0}} * {size} ** ({power.numerator} / {power.denominator})")
 
     def formula(self, site: Site) -> str:
         return rf"z = a \cdot {self._axis.identifier}^{{{self.power}}}"
@@ -100,7 +111,7 @@ class Elementwise(Op):
         super().__post_init__()
         if self.function not in FUNCTIONS:
             raise UnknownNameError(
-                f"there is no elementwise function {self.function!r}", cure=" or ".join(FUNCTIONS)
+                f"there is no elementwise function {shown(self.function)}", cure=" or ".join(FUNCTIONS)
             )
 
     @property

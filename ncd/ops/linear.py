@@ -27,6 +27,7 @@ class Linear(Op):
     name: str = "L"
     bias: bool = False
     role: ClassVar[str] = "linear"
+    form: ClassVar[str] = "m* -> k*"
 
     @property
     def signature(self) -> Signature:
@@ -61,18 +62,21 @@ class Linear(Op):
     def code(self, site: Site) -> Code:
         own, new = site.dom[0], site.cod[0]
         expression, imports = "{0}", []
-        if len(own.shape) != 1:
+        if not own:
+            expression = "{0}[..., None]"
+        elif len(own.shape) > 1:
             expression = f'rearrange({expression}, "... {text(own)} -> ... ({text(own)})")'
             imports.append(REARRANGE)
         expression = f"{{layer}}({expression})"
-        if len(new.shape) != 1:
-            sizes = named_sizes(new)
-            shape = f'"... ({text(new)}) -> ... {text(new)}"'
-            expression = f"rearrange({expression}, {shape}{', ' if sizes else ''}{sizes})"
+        if not new:
+            expression += "[..., 0]"
+        elif len(new.shape) > 1:
+            shape = f'"... ({text(new)}) -> ... {text(new)}", {named_sizes(new)}'
+            expression = f"rearrange({expression}, {shape})"
             imports.append(REARRANGE)
         bias = "" if self.bias else ", bias=False"
         layer = f"nn.Linear({_product(own)}, {_product(new)}{bias})"
-        out = self.name.lower() if len(self.name) == 1 and self.name != "O" else "x"
+        out = self.name.lower() if self.name in tuple("QKV") else "x"
         return code_at_end(site, Code(expression, layer, out, tuple(imports)))
 
     def flops(self, site: Site) -> int:

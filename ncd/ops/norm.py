@@ -31,6 +31,7 @@ class BatchNorm(Op):
     axes: Array
     name: str = "norm"
     role: ClassVar[str] = "activate"
+    form: ClassVar[str] = "b c"
 
     @property
     def signature(self) -> Signature:
@@ -69,7 +70,8 @@ class BatchNorm(Op):
 
     def run(self, site: Site) -> Run:
         array, order, dims = site.ins[0], self._order(site), len(site.ins[0].shape)
-        there, again = f"{text(array)} -> {text(order)}", f"{text(order)} -> {text(array)}"
+        there = f"... {text(array)} -> ... {text(order)}"
+        again = f"... {text(order)} -> ... {text(array)}"
 
         def function(layer: nn.Module, x: Tensor) -> Tensor:
             lead = x.shape[: x.dim() - dims]
@@ -80,7 +82,9 @@ class BatchNorm(Op):
 
         if array == order:
             return lambda layer, xs: (function(layer, xs[0]),)  # type: ignore[arg-type]
-        return lambda layer, xs: (rearrange(layer(rearrange(xs[0], there)), again),)  # type: ignore[misc]
+        return lambda layer, xs: (
+            rearrange(function(layer, rearrange(xs[0], there)), again),  # type: ignore[arg-type]
+        )
 
     def glyph(self, site: Site) -> Glyph:
         own = own_ports(site.ins, site.dom)
@@ -114,6 +118,7 @@ class LayerNorm(Op):
     axes: Array
     name: str = "norm"
     role: ClassVar[str] = "activate"
+    form: ClassVar[str] = "m+"
 
     @property
     def signature(self) -> Signature:

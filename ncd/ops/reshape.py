@@ -24,6 +24,7 @@ class Group(Op):
 
     pattern: Signature
     role: ClassVar[str] = "reshape"
+    form: ClassVar[str] = "x+ -> d"
 
     @property
     def signature(self) -> Signature:
@@ -72,6 +73,7 @@ class Split(Op):
 
     pattern: Signature
     role: ClassVar[str] = "reshape"
+    form: ClassVar[str] = "d -> h+"
 
     @property
     def signature(self) -> Signature:

@@ -8,8 +8,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from ncd.axes import Array, Binding, Signature, Type
-from ncd.errors import MismatchError
+from ncd.axes import Array, Signature, Type
 from ncd.ops.places import over, own_ports
 from ncd.ops.spec import Code, Glyph, Mark, Run
 from ncd.terms import Op, Site
@@ -26,14 +25,11 @@ class Softmax(Op):
     axis: Array
     out: str = "weights"
     role: ClassVar[str] = "softmax"
+    form: ClassVar[str] = "x"
 
     @property
     def signature(self) -> Signature:
         return Signature(Type((self.axis,)), Type((self.axis,)))
-
-    def solve(self, binding: Binding) -> None:
-        if len(self.axis) != 1:
-            raise MismatchError("softmax runs along one axis", cure='Softmax("x")')
 
     def run(self, site: Site) -> Run:
         dims = site.ins[0].dims(self.axis[0].name)
@@ -77,14 +73,11 @@ class CausalMask(Op):
 
     axes: Array
     role: ClassVar[str] = "mask"
+    form: ClassVar[str] = "y x"
 
     @property
     def signature(self) -> Signature:
         return Signature(Type((self.axes,)), Type((self.axes,)))
-
-    def solve(self, binding: Binding) -> None:
-        if len(self.axes) != 2:
-            raise MismatchError("a causal mask has two axes", cure='CausalMask("y x")')
 
     def site(self, inputs: Type) -> Site:
         site = super().site(inputs)
@@ -110,14 +103,18 @@ class CausalMask(Op):
         return over(site, Mark("box", f"{x}≤{y}", ins=own, outs=own), keep=self.axes.names)
 
     def code(self, site: Site) -> Code:
-        y, x = (axis.identifier for axis in self.axes)
-        dims = [site.ins[0].dims(axis.name)[0] for axis in self.axes]
-        ones = ", ".join(f"{{0}}.shape[{dim}]" for dim in dims)
-        later = f"torch.ones({ones}, dtype=torch.bool, device={{0}}.device).triu(1)"
-        names = site.ins[0].identifiers[site.ins[0].identifiers.index(y) :]
-        if names != (y, x):  # a place of size 1 for every axis that the mask is broadcast over
-            later += f"[{', '.join(':' if name in (y, x) else 'None' for name in names)}]"
-        return Code(f'{{0}}.masked_fill({later}, float("-inf"))', out="x")
+        names = tuple(axis.name for axis in site.ins[0] for _ in axis.shape)
+        names = names[names.index(self.axes[0].name) :]
+        ones = f"torch.ones_like({{0}}{self._index(names, '0')}, dtype=torch.bool)"
+        later = f"{ones}.triu(1){self._index(names, 'None')}"
+        return Code(f'{{0}}.masked_fill({later}, float("-inf"))')
+
+    def _index(self, names: tuple[str, ...], other: str) -> str:
+        """The index that leaves y and x, and puts ``other`` for an axis between or after them."""
+        places = [":" if name in self.axes.names else other for name in names]
+        while places and places[0] == ":":
+            places.pop(0)
+        return f"[..., {', '.join(places)}]" if places else ""
 
     def formula(self, site: Site) -> str:
         y, x = (axis.identifier for axis in self.axes)

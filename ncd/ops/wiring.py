@@ -79,8 +79,8 @@ class Swap(Op):
         ins, own = Type(map(binding.resolve, inputs)), Type(map(binding.resolve, self.dom))
         return Site(own, Type((own[1], own[0])), ins, Type((ins[1], ins[0])))
 
-    def origin(self, output: int) -> int | None:
-        return 1 - output
+    def origins(self, output: int) -> tuple[int, ...]:
+        return (1 - output,)
 
     def run(self, site: Site) -> Run:
         return lambda layer, xs: (xs[1], xs[0])
