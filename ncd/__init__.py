@@ -5,6 +5,7 @@
 ('y m, x m', 'y m')
 """
 
+from ncd.autograd import Dag, autograd
 from ncd.axes import Array, Axis, Signature, Type, seq, space
 from ncd.circuit import Cell, Circuit, Fence, Value, elaborate
 from ncd.cost import Cost, cost
@@ -41,4 +42,5 @@ from ncd.ops import (
 )
 from ncd.run import Limits, Trace, compile, devices, example_inputs, trace
 from ncd.serial import from_json, to_json
+from ncd.source import source
 from ncd.terms import Axes, Beside, Block, Id, Op, Repeat, Site, Term, Then

@@ -13,11 +13,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from math import prod
 
-from ncd.errors import MismatchError, ParseError, SizeError
+from ncd.errors import MismatchError, ParseError, SizeError, shown
 
 Size = int | tuple[int, ...]
+LARGEST = 10**12  # positions along one dimension; torch counts all numbers of an array to 2**63
 
-_AXIS = re.compile(r"(?P<seq>~?)(?P<name>[^\W_]\w*(?:/\w+)?)(?::(?P<size>-?\d+(?:x-?\d+)*))?$")
+_AXIS = re.compile(r"(?P<seq>~?)(?P<name>[^\W_]\w*(?:/\w+)?)(?::(?P<size>-?\d{1,40}(?:x-?\d{1,40})*))?$")
 
 
 @dataclass(frozen=True)
@@ -36,20 +37,28 @@ class Axis:
 
     def __post_init__(self) -> None:
         sizes = () if self.size is None else self.shape
+        if self.size == ():
+            cure = f"{self.name} = space(16, 16)"
+            raise SizeError(f"axis {self.name} is a group of no sizes", cure=cure, axis=self.name)
         for size in sizes:
-            if isinstance(size, bool) or not isinstance(size, int) or size < 1:
+            whole = isinstance(size, int) and not isinstance(size, bool)
+            if not whole or not 1 <= size <= LARGEST:
+                nearest = min(max(1, round(size)), LARGEST) if _is_number(size) else 1
+                limits = "1 or more" if not whole or size < 1 else f"at most {LARGEST:,}"
                 raise SizeError(
-                    f"axis {self.name} has size {size!r}, but a size is a whole number, 1 or more",
-                    cure=f"{self.name} = {max(1, round(size)) if _is_number(size) else 1}",
+                    f"axis {self.name} has size {shown(size)}, "
+                    f"but a size is a whole number, {limits}",
+                    cure=f"{self.name} = {nearest}",
                     axis=self.name,
-                    nearest=1,
+                    nearest=nearest,
                 )
 
     @property
     def shape(self) -> tuple[int, ...]:
         """The torch dimensions of this axis: one, or two for a spatial group."""
         if self.size is None:
-            raise SizeError(f"axis {self.name} has no size yet", axis=self.name)
+            cure = f"Axes({self.identifier}=…) around the term"
+            raise SizeError(f"axis {self.name} has no size", cure=cure, axis=self.name)
         return self.size if isinstance(self.size, tuple) else (self.size,)
 
     @property
@@ -106,7 +115,7 @@ class Axis:
         found = _AXIS.match(text)
         if not found:
             raise ParseError(
-                f"{text!r} is not an axis", cure="a name such as m, m:128, ~y:20 or x:16x16"
+                f"{shown(text)} is not an axis", cure="a name such as m, m:128, ~y:20 or x:16x16"
             )
         sizes = tuple(map(int, found["size"].split("x"))) if found["size"] else None
         size = sizes[0] if sizes and len(sizes) == 1 else sizes
@@ -125,7 +134,13 @@ class Array(tuple[Axis, ...]):
     @staticmethod
     def parse(text: str) -> Array:
         words = text.split()
-        return Array(() if words == ["()"] else map(Axis.parse, words))
+        array = Array(() if words == ["()"] else map(Axis.parse, words))
+        twice = [name for name in array.names if array.names.count(name) > 1]
+        if twice:
+            raise ParseError(
+                f"axis {twice[0]} stands twice in ({array})", cure=f"{twice[0]}_2 for one of them"
+            )
+        return array
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -177,6 +192,8 @@ class Type(tuple[Array, ...]):
     def parse(text: str | Type) -> Type:
         if isinstance(text, Type):
             return text
+        if not isinstance(text, str):
+            raise ParseError(f"{shown(text)} is no type", cure='something like "y m, x m"')
         return Type(map(Array.parse, text.split(","))) if text.strip() else Type()
 
     @property
@@ -211,7 +228,7 @@ class Signature:
             return text
         left, arrow, right = text.partition("->")
         if not arrow:
-            raise ParseError(f"{text!r} is not a signature", cure='something like "m -> k h"')
+            raise ParseError(f"{shown(text)} is not a signature", cure='something like "m -> k h"')
         return Signature(Type.parse(left), Type.parse(right if right.strip() else "()"))
 
     @property
@@ -223,7 +240,7 @@ class Signature:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and abs(value) < float("inf")
+    return isinstance(value, int) or (isinstance(value, float) and abs(value) < float("inf"))
 
 
 # --- binding: which axis a name stands for -------------------------------------------------------
@@ -239,7 +256,8 @@ class Binding(dict[str, Axis]):
                 raise MismatchError(
                     f"axis {pattern.name} is {other.size_text} on one side "
                     f"and {given.size_text} on the other",
-                    cure=f"{pattern.name} = {other.size_text} on both",
+                    cure=f"{pattern.name} = {given.size_text} on both",
+                    axis=pattern.name,
                 )
         sized = next((a for a in (given, pattern, known) if a and a.size is not None), given)
         marked = any(a.sequence for a in (given, pattern, known) if a)

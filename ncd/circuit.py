@@ -8,10 +8,14 @@ wires and ops by the same ids: ``v3`` is an array, ``n2`` an op, ``f1`` a fence.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from torch import nn
+
 from ncd.axes import Array, Type
+from ncd.errors import SizeError
 from ncd.terms import Beside, Block, Id, Op, Repeat, Site, Term, Then
 
 
@@ -24,6 +28,9 @@ class Value:
 
 
 State = tuple[Value, ...]
+
+# Names that a module has already, so that a layer of this name becomes forward_2.
+TAKEN = frozenset(dir(nn.Module())) | {"circuit", "execute", "layer_of", "term"}
 
 
 @dataclass(frozen=True)
@@ -117,7 +124,7 @@ class _Builder:
 
     def __init__(self) -> None:
         self.count: Counter[str] = Counter()
-        self.names: Counter[tuple[object, ...]] = Counter()
+        self.names: Counter[tuple[object, ...]] = Counter(((), name) for name in TAKEN)
         self.fences: list[Fence] = []
 
     def new(self, prefix: str) -> str:
@@ -239,6 +246,21 @@ def _elaborate(key: str, term: Term) -> Circuit:
     strip = builder.place(term, builder.values(term.dom), 0, _Around())
     steps = tuple(tuple(step) for step in strip.steps)
     return Circuit(term, tuple(strip.states), steps, tuple(builder.fences))
+
+
+def require_sizes(circuit: Circuit, known: Iterable[str] = ()) -> None:
+    """Raises SizeError, naming the op, if some axis has no size; ``known`` are names that have."""
+    places = [(c.op.label, c.op, (*c.site.axes, *c.op.reads)) for c in circuit.cells]
+    inputs = [(f"Input ({value.array})", None, tuple(value.array)) for value in circuit.inputs]
+    for where, op, axes in (*places, *inputs):
+        for axis in axes:
+            if axis.size is None:
+                others = f", or a name among {', '.join(known)}" if known else ""
+                raise SizeError(
+                    f"axis {axis.name} has no size",
+                    cure=f"Axes({axis.identifier}=…){others}",
+                    axis=axis.name,
+                ).at(where=where, bound=axes, op=op)
 
 
 def elaborate(term: Term) -> Circuit:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from ncd.circuit import Cell, Circuit, elaborate
+from ncd.circuit import Cell, Circuit, elaborate, require_sizes
+from ncd.errors import LimitError
 from ncd.terms import Term
 
 BYTES = 4  # a float32
@@ -56,6 +57,7 @@ def cost_of(circuit: Circuit) -> Cost:
 
 @lru_cache(maxsize=256)
 def _cost(key: str, circuit: Circuit) -> Cost:
+    require_sizes(circuit)
     ops = tuple(_op_cost(cell) for cell in circuit.cells)
     parameters = sum(op.parameters for op in ops)
     made = sum(op.bytes for op in ops)
@@ -70,7 +72,15 @@ def _cost(key: str, circuit: Circuit) -> Cost:
 
 
 def _op_cost(cell: Cell) -> OpCost:
-    layer = cell.op.layer(cell.site)
+    try:
+        layer = cell.op.layer(cell.site)
+    except (RuntimeError, TypeError):  # torch cannot even count them
+        raise LimitError(
+            "its weights are more than torch can count",
+            where=cell.op.label,
+            bound=cell.site.axes,
+            cure="smaller sizes",
+        ).at(op=cell.op) from None
     parameters = sum(p.numel() for p in layer.parameters()) if layer is not None else 0
     aliases = not cell.op.code(cell.site).expression  # a copy or a name makes nothing new
     made = 0 if aliases else sum(BYTES * value.array.count for value in cell.outputs)

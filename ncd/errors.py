@@ -10,6 +10,19 @@ if TYPE_CHECKING:
     from ncd.terms import Term
 
 
+def shown(value: object) -> str:
+    """A value as a message shows it: its repr, cut short where it is long.
+
+    >>> shown("m" * 99), shown(10**5000)
+    ("'mmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmm…", 'a number of thousands of digits')
+    """
+    try:
+        text = repr(value)
+    except ValueError:  # Python refuses to write such a number out
+        return "a number of thousands of digits"
+    return text if len(text) <= 60 else f"{text[:39]}…"
+
+
 class NCDError(ValueError):
     """A clear refusal.
 

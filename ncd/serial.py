@@ -7,17 +7,25 @@ from __future__ import annotations
 
 import json
 from dataclasses import MISSING, fields
+from difflib import get_close_matches
 from typing import Any
 
 from ncd import ops
 from ncd.axes import Array, Signature, Type
-from ncd.errors import NCDError, ParseError
+from ncd.errors import NCDError, ParseError, shown
 from ncd.terms import Beside, Block, Id, Repeat, Term, Then
 
 KINDS: dict[str, type[Term]] = {
     kind.__name__: kind for kind in (Id, Then, Beside, Block, Repeat, *ops.CATALOGUE)
 }
 DEPTH = 200
+KIND_WORDS = {
+    "int": "a whole number",
+    "int | None": "a whole number or null",
+    "bool": "true or false",
+    "Term": "a term",
+    "tuple[Term, ...]": "a list of one term or more",
+}
 
 
 def to_json(term: Term, *, indent: int | None = 2) -> str:
@@ -40,7 +48,9 @@ def from_json(text: str) -> Term:
     """
     try:
         data = json.loads(text)
-    except (ValueError, RecursionError) as error:
+    except RecursionError:
+        raise ParseError(f"the term is nested more than {DEPTH} deep", cure="a flatter term") from None
+    except (ValueError, TypeError) as error:
         raise ParseError(f"this is not JSON: {error}", cure="the text of an exported term") from None
     return _term(data, 0)
 
@@ -65,7 +75,9 @@ def _term(data: Any, depth: int) -> Term:
     name = values.pop("term")
     kind = KINDS.get(name)
     if kind is None:
-        raise ParseError(f"there is no kind of term {name!r}", cure=" or ".join(sorted(KINDS)))
+        close = get_close_matches(name, KINDS, n=1)
+        cure = close[0] if close else f"one of {', '.join(KINDS)}"
+        raise ParseError(f"there is no kind of term {shown(name)}", cure=cure)
     _check_fields(kind, values)
     built = {key: _value(value, depth) for key, value in values.items()}
     if kind in (Then, Beside):
@@ -82,12 +94,11 @@ def _term(data: Any, depth: int) -> Term:
 def _check_fields(kind: type[Term], values: dict[str, Any]) -> None:
     known = {f.name: f for f in fields(kind)}  # type: ignore[arg-type]
     needed = {n for n, f in known.items() if f.default is MISSING}
-    wrong = sorted(set(values) - set(known)) + sorted(needed - set(values))
-    if wrong:
-        raise ParseError(
-            f"{kind.__name__} has the fields {', '.join(known)}, and {wrong[0]!r} does not fit",
-            cure=f"{', '.join(sorted(needed)) or 'no fields'}",
-        )
+    extra, missing = sorted(set(values) - set(known)), sorted(needed - set(values))
+    if extra or missing:
+        fact = f"has no field {shown(extra[0])}" if extra else f"lacks the field {missing[0]}"
+        names = ", ".join(known) or "none"
+        raise ParseError(f"{kind.__name__} {fact}", cure=f"its fields: {names}")
     for key, value in values.items():
         _check_kind(kind.__name__, key, str(known[key].type), value)
 
@@ -103,7 +114,8 @@ def _check_kind(term: str, field: str, wanted: str, value: Any) -> None:
     fits = checks.get(wanted, lambda v: isinstance(v, str))
     if not fits(value):
         raise ParseError(
-            f"{term}.{field} is {value!r}, which is no {wanted}", cure="the text of an exported term"
+            f"{term}.{field} is {shown(value)}, but it is {KIND_WORDS.get(wanted, 'text')}",
+            cure="the text of an exported term",
         )
 
 

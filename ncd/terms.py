@@ -17,7 +17,7 @@ from keyword import iskeyword
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ncd.axes import Array, Axis, Binding, Marked, Signature, Type, sized, take, union
-from ncd.errors import MismatchError, NCDError, ParseError, SizeError
+from ncd.errors import MismatchError, NCDError, ParseError, SizeError, shown
 
 if TYPE_CHECKING:
     from torch import nn
@@ -52,9 +52,13 @@ class Term:
         raise NotImplementedError
 
     def __rshift__(self, other: Term) -> Then:
+        if not isinstance(other, Term):
+            return NotImplemented
         return Then(*_steps(self), *_steps(other))
 
     def __matmul__(self, other: Term) -> Beside:
+        if not isinstance(other, Term):
+            return NotImplemented
         return Beside(*_parts(self), *_parts(other))
 
     def __repr__(self) -> str:
@@ -84,9 +88,11 @@ class Id(Term):
 
     def lift(self, inputs: Type) -> Type:
         binding = Binding()
-        for pattern, given in zip(self.type, inputs, strict=True):
-            if take(pattern, given, binding) is None:
-                raise MismatchError(f"Id takes ({pattern}), but the array is ({given})")
+        try:
+            for pattern, given in zip(self.type, inputs, strict=True):
+                match(pattern, given, binding)
+        except NCDError as error:
+            raise error.at(where=f"Id ({self.type})", bound=inputs.axes) from None
         return Type(map(binding.resolve, inputs))
 
     def origins(self, output: int) -> tuple[int, ...]:
@@ -100,6 +106,7 @@ class Then(Term):
     steps: tuple[Term, ...]
 
     def __init__(self, *steps: Term) -> None:
+        _check_some(steps, "Then")
         object.__setattr__(self, "steps", steps)
         _ = self.cod  # types are checked once, here
 
@@ -163,6 +170,7 @@ class Beside(Term):
     parts: tuple[Term, ...]
 
     def __init__(self, *parts: Term) -> None:
+        _check_some(parts, "Beside")
         object.__setattr__(self, "parts", parts)
         _ = self.cod
 
@@ -272,14 +280,32 @@ class Op(Term):
     """
 
     role: ClassVar[str] = "neutral"
+    form: ClassVar[str] = ""  # how it is written; m* is any number of axes, m+ one or more
 
     def __post_init__(self) -> None:
-        parsers = {"Signature": Signature.parse, "Array": Array.parse}
+        parsers = {"Signature": Signature, "Array": Array}
         for f in fields(self):  # type: ignore[arg-type]
-            value = getattr(self, f.name)
-            if f.type in parsers and isinstance(value, str):
-                object.__setattr__(self, f.name, parsers[f.type](value))
+            value, parser = getattr(self, f.name), parsers.get(str(f.type))
+            if parser and not isinstance(value, parser | str):
+                raise ParseError(
+                    f"{shown(value)} is no {f.type}", where=type(self).__name__, cure='"y m"'
+                )
+            if parser and isinstance(value, str):
+                object.__setattr__(self, f.name, parser.parse(value))
+        self._check_form()
         check_name(getattr(self, "name", "layer"), type(self).__name__)
+
+    def _check_form(self) -> None:
+        if not self.form:
+            return
+        own = getattr(self, fields(self)[0].name)  # type: ignore[arg-type]
+        sides = (Type((own,)),) if isinstance(own, Array) else (own.dom, own.cod)
+        wanted = [[array.split() for array in s.split(",")] for s in self.form.split("->")]
+        if [_fits(*side) for side in zip(sides, wanted, strict=True)] != [True] * len(sides):
+            form = self.form.replace("*", "").replace("+", "")
+            kind = type(self).__name__
+            cure = f'something like {kind}("{form}")'
+            raise ParseError(f'"{own}" is not of the form "{form}"', where=kind, cure=cure)
 
     @property
     def signature(self) -> Signature:
@@ -310,7 +336,7 @@ class Op(Term):
         """The op on these arrays: matches its own axes, solves for new ones, keeps the others."""
         binding = Binding()
         try:
-            rests = [self._take(p, a, binding) for p, a in zip(self.dom, inputs, strict=True)]
+            rests = [match(p, a, binding) for p, a in zip(self.dom, inputs, strict=True)]
             for axis in (*self.signature.dom.axes, *self.signature.cod.axes):
                 if axis.size is not None:
                     binding.meet(axis, axis)
@@ -327,18 +353,6 @@ class Op(Term):
             ins=Type(map(binding.resolve, inputs)),
             outs=outs,
         )
-
-    def _take(self, pattern: Array, given: Array, binding: Binding) -> tuple[Array, Array]:
-        found = take(pattern, given, binding)
-        if found is None:
-            missing = [axis.name for axis in pattern if axis.name not in given.names]
-            fact = f"it takes ({pattern}), but the array that meets it is ({given})"
-            if missing:
-                cure = f"an array that has {' and '.join(missing)}, such as ({pattern})"
-            else:
-                cure = f'Einsum("{given} -> {pattern}") before it, to put the axes in this order'
-            raise MismatchError(fact, cure=cure)
-        return found
 
     def _spread(self, before: Array, array: Array, after: Array, binding: Binding) -> Array:
         out = Array((*before, *array, *after))
@@ -410,6 +424,31 @@ class Axes:
         return term
 
 
+def match(pattern: Array, given: Array, binding: Binding) -> tuple[Array, Array]:
+    """The axes left over before and after ``pattern`` in ``given``; raises MismatchError."""
+    found = take(pattern, given, binding)
+    if found is None:
+        missing = [axis.name for axis in pattern if axis.name not in given.names]
+        fact = f"it takes ({pattern}), but the array that meets it is ({given})"
+        if missing:
+            cure = f"an array that has {' and '.join(missing)}, such as ({pattern})"
+        else:
+            cure = f'Einsum("{given} -> {pattern}") before it, to put the axes in this order'
+        raise MismatchError(fact, cure=cure)
+    return found
+
+
+def _fits(arrays: Type, form: list[list[str]]) -> bool:
+    """Whether there are as many arrays as in the form, with as many axes."""
+    counts = [
+        (len(words) - ("*" in words[0]), 99 if words[0][-1] in "*+" else len(words))
+        for words in form
+    ]
+    return len(arrays) == len(counts) and all(
+        least <= len(array) <= most for array, (least, most) in zip(arrays, counts, strict=True)
+    )
+
+
 def check_name(name: str, where: str) -> None:
     """Raises ParseError for a name that no attribute of a Python class can have."""
     if not isinstance(name, str) or not name.isidentifier() or iskeyword(name):
@@ -455,6 +494,11 @@ def _widen(have: Array, want: Array) -> tuple[Array, Array] | None:
     if inside or (before and others_before) or (after and others_after):
         return None
     return Array(before), Array(after)
+
+
+def _check_some(terms: tuple[Term, ...], where: str) -> None:
+    if not terms or not all(isinstance(term, Term) for term in terms):
+        raise ParseError("it takes one term or more", where=where, cure=f'{where}(Id("m"))')
 
 
 def _steps(term: Term) -> tuple[Term, ...]:

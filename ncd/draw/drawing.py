@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from ncd.draw.text import Label
@@ -124,7 +124,7 @@ class Dash:
 
 @dataclass(frozen=True)
 class Shape:
-    """An outline: ``paint`` is "ink", "page", "none" or a role, for the fill; ``stroke`` a width."""
+    """An outline; ``paint``, its fill, is "ink", "page", "none" or a role, ``stroke`` a width."""
 
     path: Path
     paint: str = "none"
@@ -150,7 +150,6 @@ class Text:
     at: Point
     axis: str = ""
     array: str = ""
-    faint: bool = False
 
     @property
     def box(self) -> Box:
@@ -168,7 +167,6 @@ class Glyph:
     items: tuple[Shape | Dot | Text, ...]
     hit: Box
     ink: tuple[Box, ...] = ()
-    free: bool = False
 
 
 @dataclass(frozen=True)
@@ -195,7 +193,6 @@ class Drawing:
     wires: tuple[Wire, ...]
     glyphs: tuple[Glyph, ...]
     labels: tuple[Text, ...]
-    crossings: frozenset[tuple[str, ...]] = field(default_factory=frozenset)
     marked: str = ""
     dark: bool = False
 

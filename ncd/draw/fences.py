@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 
 from ncd.circuit import Fence as Block
 from ncd.circuit import Value
@@ -99,7 +100,10 @@ def _brackets(fence: Block, box: Box) -> Fence:
 def _bracket(x: float, bulge: float, top: float, bottom: float) -> Curve:
     way, control = bottom - top, bulge + (bulge - x) / 3
     return Curve(
-        Point(x, top), Point(control, top + 0.25 * way), Point(control, bottom - 0.25 * way), Point(x, bottom)
+        Point(x, top),
+        Point(control, top + 0.25 * way),
+        Point(control, bottom - 0.25 * way),
+        Point(x, bottom),
     )
 
 
@@ -127,9 +131,8 @@ def dashes(
     open_lines: dict[tuple[str, str], list[Curve]] = {}
     done: list[Path] = []
     for s, state in enumerate(plan.states):
-        pairs = [(a, b) for a, b in zip(state, state[1:], strict=False)]
         here: dict[tuple[str, str], list[Curve]] = {}
-        for a, b in pairs:
+        for a, b in pairwise(state):
             y = _under(plan, rows, s, a, b, heights)
             pieces = open_lines.pop((a.id, b.id), None)
             if pieces is None:
@@ -149,7 +152,9 @@ def dashes(
             if above == below or not step[above].outputs or not step[below].outputs:
                 reach = min(36.0, 0.5 * (at.left[s + 1] - at.right[s]))
                 passing = step[above].cell is None
-                done.append((*pieces, line(start, Point(start.x + (0 if passing else reach), start.y))))
+                done.append(
+                    (*pieces, line(start, Point(start.x + (0 if passing else reach), start.y)))
+                )
                 continue
             after = (step[above].outputs[-1], step[below].outputs[0])
             y = _under(plan, rows, s + 1, *after, heights)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
 
 from ncd.axes import Axis
 from ncd.circuit import Cell, Circuit, Value, elaborate
@@ -12,7 +11,6 @@ from ncd.draw.columns import Columns, Names, columns
 from ncd.draw.drawing import (
     Box,
     Curve,
-
     Drawing,
     Glyph,
     Path,
@@ -24,21 +22,18 @@ from ncd.draw.drawing import (
     line,
 )
 from ncd.draw.fences import dashes, fences, titles
-from ncd.draw.glyphs import HEAD, Canvas, bends, cap_stretch, paint
+from ncd.draw.glyphs import HEAD, Canvas, bends, cap_stretch
+from ncd.draw.marks import arrow_head, paint
+from ncd.draw.names import Labels, unseen
+from ncd.draw.names import names as names_at
 from ncd.draw.plan import Plan, Unit, plan
 from ncd.draw.plan import Wire as Port
 from ncd.draw.rows import Rows, lowered, rows
-from ncd.draw.text import Label, math
 from ncd.ops.elementwise import Scale
 from ncd.terms import Term
 
-Labels = Literal["names", "sizes", "both"]
-AGAIN = 3  # a name is written again after so many steps
 
-
-def draw(
-    term: Term, labels: Labels = "names", *, dark: bool = False, mark: str = ""
-) -> Drawing:
+def draw(term: Term, labels: Labels = "names", *, dark: bool = False, mark: str = "") -> Drawing:
     """The neural circuit diagram of a term.
 
     ``labels``: what stands on the wires. ``mark``: the id of an op to be marked as the one that
@@ -53,67 +48,10 @@ def draw(
     heights: Mapping[str, float] = titles(planned, None)
     for _ in range(2):  # a title that is broken into lines needs more room above it
         placed = rows(planned, heights)
-        names = [_names(planned, s, labels) for s in range(len(planned.states))]
+        names = [names_at(planned, s, labels) for s in range(len(planned.states))]
         at = columns(planned, placed, names)
         heights = titles(planned, at)
     return _Layout(planned, placed, names, at, heights, mark, dark).drawing()
-
-
-def axis_label(axis: Axis, labels: Labels, size: float = style.NAME) -> Label:
-    """What stands on a wire: the name as mathematics, the size, or both."""
-    barred = axis.sequence or axis.spatial
-    if axis.size is None or labels == "names":
-        return math(axis.name, size, bold=axis.spatial, bar=barred)
-    if labels == "sizes":
-        return math(axis.size_text, size)
-    return math(f"{axis.name}={axis.size_text}", size, bold=axis.spatial, bar=barred)
-
-
-def _names(plan: Plan, s: int, labels: Labels) -> Names:
-    """The names that stand at a state: of new wires, at both ends, and before a far-off end."""
-    found: dict[Port, Label] = {}
-    ends = s in (0, len(plan.states) - 1)
-    hidden = _unseen(plan) if s == 0 else set()
-    for value in plan.states[s]:
-        far = _is_joined(plan, s, value)
-        for wire in plan.drawn(value):
-            age = _age(plan, s, wire)
-            if (ends or age == 0 or (far and age >= AGAIN)) and wire not in hidden:
-                found[wire] = axis_label(value.array[wire[1]], labels)
-    return found
-
-
-def _is_joined(plan: Plan, s: int, value: Value) -> bool:
-    """Whether an array ends here in an op that takes several, or that ends some of its wires."""
-    unit = next((u for u in plan.steps[s] if value in u.inputs), None) if not _last(plan, s) else None
-    if unit is None or unit.cell is None:
-        return False
-    return len(unit.inputs) > 1 or len(unit.glyph.through) < len(value.array) - 1
-
-
-def _last(plan: Plan, s: int) -> bool:
-    return s == len(plan.states) - 1
-
-
-def _age(plan: Plan, s: int, wire: Port) -> int:
-    """How many steps ago the wire began."""
-    age = 0
-    while s > 0:
-        unit = next(u for u in plan.steps[s - 1] if wire in u.outs)
-        port = unit.outs.index(wire)
-        before = [i for i, o in unit.glyph.through if o == port]
-        if not before or any(mark.shape == "name" for mark in unit.glyph.marks):
-            break
-        wire, s, age = unit.ins[before[0]], s - 1, age + 1
-    return age
-
-
-def _unseen(plan: Plan) -> set[Port]:
-    """Input wires that begin at the name of their array, and so are not drawn before it."""
-    if not plan.steps:
-        return set()
-    named = [u for u in plan.steps[0] if any(m.shape == "name" for m in u.glyph.marks)]
-    return {wire for unit in named for wire in unit.ins}
 
 
 class _Layout:
@@ -135,7 +73,6 @@ class _Layout:
         self.tails: dict[Port, Path] = {}
         self.heads: dict[Port, Path] = {}
         self.passes: dict[tuple[int, Port], Path] = {}
-        self.crossings: set[tuple[str, ...]] = set()
 
     def drawing(self) -> Drawing:
         glyphs = [
@@ -161,7 +98,6 @@ class _Layout:
             wires=wires,
             glyphs=tuple(glyphs),
             labels=labels,
-            crossings=frozenset(self.crossings),
             marked=self.mark,
             dark=self.dark,
         )
@@ -192,9 +128,7 @@ class _Layout:
         ]
         return x0 + max(ends, default=0.0)
 
-    def canvas(
-        self, s: int, unit: Unit, cell: Cell, ins: list[float], outs: list[float]
-    ) -> Canvas:
+    def canvas(self, s: int, unit: Unit, cell: Cell, ins: list[float], outs: list[float]) -> Canvas:
         glyph = unit.glyph
         own_in = {i for m in glyph.marks for i in m.ins if m.shape not in ("elementwise", "arrow")}
         over = [(ins[i], outs[o]) for i, o in glyph.through if i not in own_in]
@@ -241,26 +175,16 @@ class _Layout:
         tip = Point(apex.x + 17, apex.y)
         stem = line(apex, Point(tip.x - HEAD, tip.y))
         canvas.items.append(Shape((stem,), "none", style.WIRE, False))
-        points = [
-            tip,
-            Point(tip.x - HEAD, tip.y - HEAD * 0.55),
-            Point(tip.x - HEAD * 0.7, tip.y),
-            Point(tip.x - HEAD, tip.y + HEAD * 0.55),
-        ]
-        canvas.polygon(points, "ink", 0.0)
+        arrow_head(canvas, tip)
 
     def glyph(self, cell: Cell, canvas: Canvas) -> Glyph:
         ys = [*canvas.ins, *canvas.outs] or [0.0]
         boxes = [*canvas.ink, Box(canvas.x0, min(ys) - 9, canvas.x1, max(ys) + 9)]
-        items = tuple(canvas.items)
-        joins = (*canvas.glyph.joins, *canvas.glyph.splits, *canvas.glyph.caps)
-        if not items and joins:
-            items = ()
         return Glyph(
             node=cell.id,
             role=cell.op.role,
             words=cell.op.words(cell.site),
-            items=items,
+            items=tuple(canvas.items),
             hit=Box.around(boxes),
             ink=tuple(canvas.ink),
         )
@@ -268,7 +192,7 @@ class _Layout:
     # Wires and names -----------------------------------------------------------------------------
 
     def wires(self) -> tuple[Wire, ...]:
-        hidden = _unseen(self.plan)
+        hidden = unseen(self.plan)
         found = []
         for value, first, last in self.spans():
             for port in self.plan.drawn(value):
@@ -328,5 +252,3 @@ def describe(circuit: Circuit) -> tuple[str, str]:
     term = circuit.term
     steps = "; ".join(cell.op.words(cell.site) for cell in circuit.cells)
     return title, f"From ({term.dom}) to ({term.cod}). In order: {steps or 'nothing is done'}."
-
-

@@ -7,7 +7,7 @@ copies, joins or contracts; and nothing is cut off.
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, pairwise
 
 from ncd.draw.drawing import Box, Drawing, Path, Point, Text, Wire
 
@@ -62,7 +62,9 @@ def _labels_on_wires(drawing: Drawing) -> list[str]:
         for wire in drawing.wires:
             own = (wire.array, wire.axis) == (text.array, text.axis)
             if not own and _meets(wire.path, text.box):
-                found.append(f"label {text.label.words!r} lies on a wire {wire.axis} ({wire.array})")
+                found.append(
+                    f"label {text.label.words!r} lies on a wire {wire.axis} ({wire.array})"
+                )
     return found
 
 
@@ -81,7 +83,7 @@ def _continuity(drawing: Drawing) -> list[str]:
         if not wire.path:
             found.append(f"{name} is not drawn")
             continue
-        if any(_apart(a.d, b.a) for a, b in zip(wire.path, wire.path[1:], strict=False)):
+        if any(_apart(a.d, b.a) for a, b in pairwise(wire.path)):
             found.append(f"{name} has a gap")
         if any(c.d.x < c.a.x - 0.01 for c in wire.path):
             found.append(f"{name} runs backwards")
@@ -175,5 +177,3 @@ def _within(point: Point, box: Box) -> bool:
 
 def _apart(a: Point, b: Point) -> bool:
     return abs(a.x - b.x) > 0.05 or abs(a.y - b.y) > 0.05
-
-

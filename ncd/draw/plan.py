@@ -102,9 +102,7 @@ def _fold(
     for fence in [f for f in circuit.fences if f.repeats > 1]:
         inside = {c.id for step in cells for c in step if fence.id in c.fences}
         depth = _depth(circuit, fence)
-        first = {
-            c.id for step in cells for c in step if c.id in inside and c.scope[depth][1] == 0
-        }
+        first = {c.id for step in cells for c in step if c.id in inside and c.scope[depth][1] == 0}
         end = max(s for s, step in enumerate(cells) for c in step if c.id in first) + 1
         last = fence.states[-1]
         body = fence.states[end - fence.first]

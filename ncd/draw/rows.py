@@ -79,9 +79,7 @@ def _offsets(plan: Plan, s: int, value: Value) -> list[float]:
     return found
 
 
-def _between(
-    plan: Plan, s: int, above: Value, below: Value, titles: Mapping[str, float]
-) -> float:
+def _between(plan: Plan, s: int, above: Value, below: Value, titles: Mapping[str, float]) -> float:
     """The room that titles, fence borders and marks need between two arrays."""
     need = 0.0
     opened = [

@@ -45,14 +45,13 @@ class Theme:
     """What is not a role: ink, page, halo, the error mark and the wires' shadow."""
 
     ink: str
-    faint: str
     page: str
     error: str
     shadow: float
 
 
-LIGHT = Theme(ink="#16181d", faint="#5c6068", page="#ffffff", error="#c3002f", shadow=0.35)
-DARK = Theme(ink="#eceef2", faint="#a3a8b3", page="#0e1117", error="#ff6b81", shadow=0.8)
+LIGHT = Theme(ink="#16181d", page="#ffffff", error="#c3002f", shadow=0.35)
+DARK = Theme(ink="#eceef2", page="#0e1117", error="#ff6b81", shadow=0.8)
 
 
 def theme(dark: bool) -> Theme:

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 
 from ncd.draw import style
 from ncd.draw.drawing import Dot, Drawing, Fence, Glyph, Path, Shape, Text, Wire
-from ncd.draw.text import Span, font_faces, font_files
+from ncd.draw.fonts import font_faces, font_files
+from ncd.draw.text import Span
 
 Element = ET.Element
 
@@ -54,9 +55,10 @@ def commands(path: Path) -> str:
             words.append(f"M{number(a.x)} {number(a.y)}")
         if a.y == b.y == c.y == d.y:
             words.append(f"H{number(d.x)}")
-        elif abs((d.x - a.x) * (b.y - a.y) - (b.x - a.x) * (d.y - a.y)) < 1e-6 and abs(
-            (d.x - a.x) * (c.y - a.y) - (c.x - a.x) * (d.y - a.y)
-        ) < 1e-6:
+        elif (
+            abs((d.x - a.x) * (b.y - a.y) - (b.x - a.x) * (d.y - a.y)) < 1e-6
+            and abs((d.x - a.x) * (c.y - a.y) - (c.x - a.x) * (d.y - a.y)) < 1e-6
+        ):
             words.append(f"L{number(d.x)} {number(d.y)}")
         else:
             points = " ".join(f"{number(p.x)} {number(p.y)}" for p in (b, c, d))
@@ -82,7 +84,7 @@ class _Writer:
                 "width": number(box.width),
                 "height": number(box.height),
                 "role": "group",
-                "aria-label": drawing.title,
+                "aria-label": printable(drawing.title),
                 "class": "ncd",
                 "color": self.theme.ink,
             },
@@ -256,7 +258,7 @@ class _Writer:
             data |= {"data-axis": text.axis, "data-array": text.array}
         group = ET.SubElement(root, "g", data)
         ET.SubElement(group, "title").text = printable(text.label.words)
-        colour = self.theme.faint if text.faint else self.theme.ink
+        colour = self.theme.ink
         for span in text.label.spans:
             ET.SubElement(
                 group,

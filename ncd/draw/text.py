@@ -5,40 +5,17 @@ grows to the right and y downwards, as in SVG. Sizes come from the advance width
 outlines of the very fonts that an exported drawing embeds.
 """
 
+from __future__ import annotations
+
 import re
 import unicodedata
-from base64 import b64encode
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from io import BytesIO
 from itertools import groupby
-from pathlib import Path
-from typing import NamedTuple
 
-from fontTools.subset import Options, Subsetter
-from fontTools.ttLib import TTFont
+from ncd.draw.fonts import MATH, ROMAN, SANS, Face, knows, measure, union
 
-FOLDER = Path(__file__).resolve().parents[2] / "assets" / "fonts"
-ROMAN, MATH, SANS = "NCD Roman", "NCD Math", "NCD Sans"
-
-
-class Face(NamedTuple):
-    """One font: a family in one style and weight, named as in CSS."""
-
-    family: str
-    style: str = "normal"
-    weight: int = 400
-
-
-FACES: Mapping[Face, str] = {
-    Face(ROMAN): "ncd-roman.ttf",
-    Face(ROMAN, "italic"): "ncd-roman-italic.ttf",
-    Face(ROMAN, weight=700): "ncd-roman-bold.ttf",
-    Face(MATH): "ncd-math.ttf",
-    Face(SANS): "ncd-sans.ttf",
-    Face(SANS, weight=700): "ncd-sans-bold.ttf",
-}
 # A letter is set in the first face of its chain that has it.
 UPRIGHT = (Face(ROMAN), Face(MATH))
 ITALIC = (Face(ROMAN, "italic"), *UPRIGHT)
@@ -101,72 +78,6 @@ class Label:
     words: str
 
 
-# --- Metrics: everything in em, read once for each face
-
-
-class _Glyph(NamedTuple):
-    name: str
-    advance: float
-    box: tuple[float, float, float, float] | None  # x0, y0, x1, y1 of the ink, y upwards
-
-
-class _Metrics(NamedTuple):
-    glyphs: Mapping[str, _Glyph]
-    kerning: Mapping[tuple[str, str], float]
-
-
-@lru_cache
-def _metrics(face: Face) -> _Metrics:
-    # Two threads may both read a font at first: they get equal values, and share no open file.
-    font = TTFont(FOLDER / FACES[face])
-    em, outlines, widths = font["head"].unitsPerEm, font["glyf"], font["hmtx"]
-    glyphs = {}
-    for code, name in font.getBestCmap().items():
-        shape = outlines[name]
-        box = (shape.xMin, shape.yMin, shape.xMax, shape.yMax) if shape.numberOfContours else None
-        scaled = box and (box[0] / em, box[1] / em, box[2] / em, box[3] / em)
-        glyphs[chr(code)] = _Glyph(name, widths[name][0] / em, scaled)
-    pairs = font["kern"].kernTables[0].kernTable if "kern" in font else {}
-    return _Metrics(glyphs, {pair: value / em for pair, value in pairs.items()})
-
-
-def _glyph(face: Face, char: str) -> _Glyph:
-    return _metrics(face).glyphs.get(char) or _guess(char)
-
-
-def _guess(char: str) -> _Glyph:
-    """A plausible size for a letter that a fallback font of the viewer will draw."""
-    if unicodedata.category(char)[0] in "MC":
-        return _Glyph("", 0.0, None)
-    wide = unicodedata.east_asian_width(char) in "WF" or ord(char) >= 0x1F000
-    width = 1.0 if wide else 0.6
-    return _Glyph("", width, (0.0, -0.2, width, 0.8))
-
-
-class _Ink(NamedTuple):
-    """Where a run ends, and the box of its ink, if it has any; y downwards."""
-
-    advance: float
-    box: tuple[float, float, float, float] | None
-
-
-@lru_cache(maxsize=4096)
-def _measure(face: Face, text: str) -> _Ink:
-    kerning, x, boxes, before = _metrics(face).kerning, 0.0, [], ""
-    for glyph in (_glyph(face, char) for char in text):
-        x += kerning.get((before, glyph.name), 0.0)
-        if glyph.box:
-            x0, y0, x1, y1 = glyph.box
-            boxes.append((x + x0, -y1, x + x1, -y0))
-        x, before = x + glyph.advance, glyph.name
-    return _Ink(x, _union(boxes))
-
-
-def _union(boxes: Iterable[tuple[float, ...]]) -> tuple[float, float, float, float] | None:
-    sides = tuple(zip(*boxes, strict=True))
-    return (min(sides[0]), min(sides[1]), max(sides[2]), max(sides[3])) if sides else None
-
-
 # --- Markup
 
 
@@ -176,8 +87,8 @@ class _Atom:
     kind: str  # "name", "number", "space" or "sign"
     bold: bool = False
     bar: bool = False
-    sub: "tuple[_Atom, ...]" = ()
-    sup: "tuple[_Atom, ...]" = ()
+    sub: tuple[_Atom, ...] = ()
+    sup: tuple[_Atom, ...] = ()
 
 
 _BAR = "\u0304\u0305"  # combining macron and overline
@@ -266,14 +177,14 @@ def _place(text: str, chain: tuple[Face, ...], size: float, x: float, y: float) 
         run = "".join(chars)
         # SVG drops the spaces at the ends of a text, so they are left out here.
         indent = run[: len(run) - len(run.lstrip())]
-        start = x + size * _measure(face, indent).advance
+        start = x + size * measure(face, indent).advance
         pieces += (Span(run.strip(), *face, size, start, y),)
-        x = start + size * _measure(face, run[len(indent) :]).advance
+        x = start + size * measure(face, run[len(indent) :]).advance
     return pieces, x
 
 
 def _face_for(char: str, chain: tuple[Face, ...]) -> Face:
-    return next((face for face in chain if char in _metrics(face).glyphs), chain[0])
+    return next((face for face in chain if knows(face, char)), chain[0])
 
 
 def _set(atoms: tuple[_Atom, ...], size: float, x: float, y: float, script: bool = False) -> _Set:
@@ -325,13 +236,13 @@ def _prose(text: str, size: float, weight: int, family: str) -> tuple[_Set, str]
 
 
 def _ink(pieces: tuple[_Piece, ...]) -> tuple[float, float, float, float] | None:
-    return _union(box for piece in pieces if (box := _piece_ink(piece)))
+    return union(box for piece in pieces if (box := _piece_ink(piece)))
 
 
 def _piece_ink(piece: _Piece) -> tuple[float, ...] | None:
     if isinstance(piece, Bar):
         return piece.x0, piece.y - piece.thickness / 2, piece.x1, piece.y + piece.thickness / 2
-    box, size = _measure(piece.face, piece.text).box, piece.size
+    box, size = measure(piece.face, piece.text).box, piece.size
     x, y = piece.dx, piece.dy
     return box and (x + size * box[0], y + size * box[1], x + size * box[2], y + size * box[3])
 
@@ -409,48 +320,3 @@ def wrap(text: str, width: float, size: float = 14, weight: int = 400) -> tuple[
         fits = sans(longer, size, weight).width <= width
         lines = (*lines[:-1], longer) if fits or not lines else (*lines, word)
     return tuple(sans(line, size, weight) for line in lines)
-
-
-def font_faces(spans: Iterable[Span]) -> str:
-    """The CSS that embeds, in each face that the runs use, just the letters that they use.
-
-    >>> font_faces(math("k").spans)[:57]
-    '@font-face{font-family:"NCD Roman";font-style:italic;font'
-    """
-    used = {(span.face, char) for span in spans for char in span.text}
-    letters = {face: frozenset(char for other, char in used if other == face) for face in FACES}
-    return "".join(_css(face, chars) for face, chars in letters.items() if chars)
-
-
-@lru_cache
-def all_faces_css() -> str:
-    """The CSS that embeds every face whole, for a page that shows many drawings.
-
-    >>> all_faces_css().count("@font-face")
-    6
-    """
-    return "".join(_css(face, None) for face in FACES)
-
-
-def font_files() -> tuple[Path, ...]:
-    """The font files, for a renderer that takes no embedded fonts, such as resvg.
-
-    >>> font_files()[0].name
-    'ncd-roman.ttf'
-    """
-    return tuple(FOLDER / name for name in FACES.values())
-
-
-@lru_cache(maxsize=512)
-def _css(face: Face, chars: frozenset[str] | None) -> str:
-    font = TTFont(FOLDER / FACES[face], recalcTimestamp=False)
-    if chars is not None:
-        subsetter = Subsetter(Options(notdef_outline=True, recalc_timestamp=False))
-        subsetter.populate(text="".join(chars))
-        subsetter.subset(font)
-    font.flavor, file = "woff2", BytesIO()
-    font.save(file)
-    return (
-        f'@font-face{{font-family:"{face.family}";font-style:{face.style};font-weight:{face.weight};'
-        f'src:url(data:font/woff2;base64,{b64encode(file.getvalue()).decode()}) format("woff2")}}'
-    )

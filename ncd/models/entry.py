@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
-from ncd.errors import SizeError, UnknownNameError
+from ncd.errors import SizeError, UnknownNameError, shown
 from ncd.terms import Term
 
 
@@ -33,7 +33,7 @@ class Knob:
             return int(value)
         if isinstance(value, bool) or not isinstance(value, int):
             raise SizeError(
-                f"{self.name} is {value!r}, but it is a whole number",
+                f"{self.name} is {shown(value)}, but it is a whole number",
                 cure=f"{self.name} = {self.default}",
                 axis=self.name,
                 nearest=self.default,
@@ -42,7 +42,7 @@ class Knob:
         if nearest != value:
             steps = f" in steps of {self.step}" if self.step > 1 else ""
             raise SizeError(
-                f"{self.name} is {value}, but it goes from {self.min} to {self.max}{steps}",
+                f"{self.name} is {shown(value)}, but it goes from {self.min} to {self.max}{steps}",
                 cure=f"{self.name} = {nearest}",
                 axis=self.name,
                 nearest=nearest,
@@ -124,6 +124,6 @@ def unknown(
     what: str, name: str, known: Mapping[str, object], where: str = ""
 ) -> UnknownNameError:
     """The error for a name that is in no catalogue, with the one that was meant."""
-    close = get_close_matches(name, known, n=1)
+    close = get_close_matches(str(name), known, n=1)
     cure = close[0] if close else f"one of {', '.join(known)}"
-    return UnknownNameError(f"there is no {what} {name!r}", cure=cure, where=where)
+    return UnknownNameError(f"there is no {what} {shown(name)}", cure=cure, where=where)

@@ -62,7 +62,7 @@ class _Window(Op):
             )
         sizes = tuple(self.result(size) for size in old.shape)
         if min(sizes) < 1:
-            need = self.kernel - 2 * self.pad
+            need = self.least
             raise SizeError(
                 f"axis {old.name} has size {old.size_text}, too small for a window of {self.kernel}",
                 cure=f"{old.name} = {'×'.join([str(need)] * len(sizes))}",
@@ -95,6 +95,11 @@ class _Window(Op):
     @property
     def pad(self) -> int:
         return 0
+
+    @property
+    def least(self) -> int:
+        """The fewest places from which one comes out."""
+        return self.kernel - 2 * self.pad
 
     def flat(self, site: Site) -> int:
         """How many torch dimensions the places have."""
@@ -209,6 +214,14 @@ class ConvTranspose(_Window):
     bias: bool = True
     role: ClassVar[str] = "convolution"
     form: ClassVar[str] = "c x -> d y"
+
+    @property
+    def pad(self) -> int:
+        return self.padding
+
+    @property
+    def least(self) -> int:
+        return 1 + max(0, -((self.kernel - 2 * self.pad - 1) // self.stride))
 
     def result(self, size: int) -> int:
         return (size - 1) * self.stride - 2 * self.padding + self.kernel

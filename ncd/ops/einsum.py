@@ -64,7 +64,7 @@ class Einsum(Op):
 
     def run(self, site: Site) -> Run:
         pattern = self._text(site)
-        return lambda layer, xs: (einsum(*xs, pattern),)
+        return lambda layer, xs: (einsum(*xs, pattern),)  # type: ignore[call-overload]
 
     def glyph(self, site: Site) -> Glyph:
         ins = ports(site.ins)

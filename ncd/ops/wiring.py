@@ -9,7 +9,7 @@ from ncd.axes import Array, Binding, Signature, Type
 from ncd.errors import NCDError
 from ncd.ops.places import ports
 from ncd.ops.spec import Code, Glyph, Mark, Run
-from ncd.terms import Op, Site
+from ncd.terms import Op, Site, match
 
 
 @dataclass(frozen=True, repr=False)
@@ -72,7 +72,7 @@ class Swap(Op):
         binding = Binding()
         try:
             for pattern, array in zip(self.dom, inputs, strict=True):
-                self._take(pattern, array, binding)
+                match(pattern, array, binding)
         except NCDError as error:
             where = f"{self.label} ({self.signature})"
             raise error.at(where=where, bound=inputs.axes, op=self) from None

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from ncd.circuit import Circuit
-from ncd.cost import Cost, cost_of
-from ncd.errors import LimitError
+from ncd.axes import Axis
+from ncd.circuit import Cell, Circuit, elaborate
+from ncd.cost import BYTES, Cost, OpCost, cost_of
+from ncd.errors import LimitError, NCDError, shown
+from ncd.terms import Term, rewrite
 
 GIGA = 10**9
 
@@ -33,13 +35,21 @@ class Limits:
 def _number(name: str, default: int) -> int:
     text = os.environ.get(name, "")
     try:
-        return int(float(text)) if text else default
+        number = int(float(text)) if text else default
     except (ValueError, OverflowError):
-        raise LimitError(f"{name} is {text!r}, which is no number", cure=f"{name}={default}") from None
+        number = 0
+    if number < 1:
+        raise LimitError(
+            f"{name} is {shown(text)}, but it is a number, 1 or more", cure=f"{name}={default}"
+        )
+    return number
 
 
-def check(circuit: Circuit, limits: Limits | None = None) -> Cost:
-    """The cost of a circuit; raises LimitError, naming the limit and the need, if it is too much."""
+def check(circuit: Circuit, limits: Limits | None = None, *, suggest: bool = False) -> Cost:
+    """The cost of a circuit; raises LimitError, naming the limit and the need, if it is too much.
+
+    With ``suggest`` the error also names the nearest size that fits; that is searched for.
+    """
     limits = limits or Limits.from_environment()
     cost = cost_of(circuit)
     for need, limit, unit, name in (
@@ -47,12 +57,42 @@ def check(circuit: Circuit, limits: Limits | None = None) -> Cost:
         (cost.flops, limits.flops, "floating-point operations", "NCD_MAX_FLOPS"),
     ):
         if need > limit:
-            largest = max(cost.ops, key=lambda op: op.bytes if "bytes" in unit else op.flops)
-            cell = circuit.cell(largest.node)
+            cell = _heaviest(circuit, cost, unit)
+            axes = cell.site.axes if cell else circuit.term.dom.axes
             raise LimitError(
                 f"the run needs {need:,} {unit}, and the limit {name} is {limit:,}",
-                where=cell.op.label,
-                bound=cell.site.axes,
-                cure="smaller sizes",
-            ).at(op=cell.op)
+                where=cell.op.label if cell else "Input",
+                bound=axes,
+                cure=(suggest and _fitting(circuit.term, axes, limits)) or "smaller sizes",
+            ).at(op=cell.op if cell else None)
     return cost
+
+
+def _heaviest(circuit: Circuit, cost: Cost, unit: str) -> Cell | None:
+    def weight(op: OpCost) -> int:
+        return op.bytes + BYTES * op.parameters if "bytes" in unit else op.flops
+
+    return circuit.cell(max(cost.ops, key=weight).node) if cost.ops else None
+
+
+def _fitting(term: Term, axes: tuple[Axis, ...], limits: Limits) -> str:
+    """The largest size of one axis, the longest that does, with which the run is in the limits."""
+    for axis in sorted(axes, key=lambda axis: -axis.count):
+        low, high = 0, axis.count
+        while isinstance(axis.size, int) and high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if _fits(term, axis.name, middle, limits) else (low, middle)
+        if low:
+            return f"{axis.name} = {low}"
+    return ""
+
+
+def _fits(term: Term, name: str, size: int, limits: Limits) -> bool:
+    def change(axis: Axis) -> Axis:
+        return replace(axis, size=size) if axis.name == name and axis.size else axis
+
+    try:
+        check(elaborate(rewrite(term, change)), limits)
+    except NCDError:
+        return False
+    return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -112,24 +113,45 @@ class CircuitModule(nn.Module):
         dom = self.term.dom
         if len(inputs) != len(dom):
             raise MismatchError(
-                f"the module takes {len(dom)} arrays ({dom}), but got {len(inputs)}",
+                f"the module takes {len(dom)} tensors, one for each of ({dom}), "
+                f"but got {len(inputs)}",
                 bound=dom.axes,
-                cure=f"{len(dom)} tensors, such as ncd.example_inputs(term)",
+                cure="*ncd.example_inputs(term)",
             )
+        leads = set()
         for array, x in zip(dom, inputs, strict=True):
-            shape, n = tuple(x.shape), len(array.shape)
+            shape, n = tuple(getattr(x, "shape", ())), len(array.shape)
+            leads.add(shape[: len(shape) - n])
             if shape[len(shape) - n :] != array.shape or len(shape) < n:
                 raise MismatchError(
                     f"the array ({array}) has shape {array.shape}, but the tensor has {shape}",
                     bound=dom.axes,
                     cure=f"a tensor of shape {array.shape}, or with batch axes in front of it",
                 )
+        if len(leads) > 1 and not _broadcast(leads):
+            raise MismatchError(
+                f"the batch axes in front of the arrays differ: {', '.join(map(str, leads))}",
+                bound=dom.axes,
+                cure="the same batch axes in front of all",
+            )
 
     def __deepcopy__(self, memo: dict[int, object]) -> CircuitModule:
-        twin = CircuitModule(self.circuit)
+        memo[id(self.circuit)] = self.circuit  # it never changes
+        memo[id(self.term)] = self.term
+        twin = type(self).__new__(type(self))
         memo[id(self)] = twin
-        twin.load_state_dict(self.state_dict())
-        return twin.to(next((p.device for p in self.parameters()), torch.device("cpu")))
+        own = {name: value for name, value in vars(self).items() if name != "_steps"}
+        vars(twin).update(copy.deepcopy(own, memo))
+        twin._steps = twin._plan()
+        return twin
+
+
+def _broadcast(shapes: set[tuple[int, ...]]) -> bool:
+    try:
+        torch.broadcast_shapes(*shapes)
+    except RuntimeError:
+        return False
+    return True
 
 
 def compile(
@@ -152,7 +174,7 @@ def compile(
     """
     target = find_device(device)
     circuit = elaborate(term)
-    check(circuit, limits)
+    check(circuit, limits, suggest=True)
     module = CircuitModule(circuit)
     for cell in circuit.cells:
         layer = module.layer_of(cell)

@@ -8,6 +8,7 @@ import math
 import torch
 from torch import Tensor, nn
 
+from ncd.run.device import device as find_device
 from ncd.terms import Term
 
 
@@ -51,7 +52,8 @@ def example_inputs(
     >>> [tuple(x.shape) for x in example_inputs(Id("y:2 m:3, x:4 m:3"))]
     [(2, 3), (4, 3)]
     """
+    target = find_device(device)
     return tuple(
-        torch.randn(array.shape, generator=generator(seed, f"input {i}")).to(device)
+        torch.randn(array.shape, generator=generator(seed, f"input {i}")).to(target)
         for i, array in enumerate(term.dom)
     )

@@ -1,0 +1,63 @@
+# Everything runs from .venv, which is made, and made anew, as the requirements ask.
+# On a machine without the programs needed, they are installed with apt-get or brew.
+
+PYTHON ?= python3
+HOST ?= 127.0.0.1
+PORT ?= 8501
+
+BIN := .venv/bin
+INSTALL := $(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt
+SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
+
+# $(call system,NAME) installs a package of the operating system.
+system = if command -v apt-get >/dev/null; then \
+		$(SUDO) apt-get update -q && $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -qy $(1); \
+	elif command -v brew >/dev/null; then brew install $(1); \
+	else echo "Please install $(1), then run make again." >&2; exit 1; fi
+
+.PHONY: run test check shots clean
+
+run: .venv/run.stamp
+	$(BIN)/python -m ncd.view.serve --host $(HOST) --port $(PORT)
+
+# Every check there is.
+test: .venv/system.stamp
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/pytest
+
+# The fast ones.
+check: .venv/dev.stamp
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/pytest -m "not browser and not slow"
+
+# A picture of every page, light and dark, into shots/.
+shots: .venv/system.stamp
+	$(BIN)/python -m tests.shots
+
+clean:
+	rm -rf .venv shots .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -prune -exec rm -rf {} +
+
+.venv/run.stamp: requirements.txt constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.12, say.")'
+	@$(PYTHON) -c 'import ensurepip' || { $(call system,python3-venv); }
+	$(PYTHON) -m venv .venv
+	$(INSTALL) -r requirements.txt
+	touch $@
+
+.venv/dev.stamp: requirements-dev.txt .venv/run.stamp
+	$(INSTALL) -r requirements.txt -r requirements-dev.txt
+	touch $@
+
+# Graphviz draws the autograd graphs; Chromium is the browser of the tests. Where it is no
+# package, Playwright brings its own.
+.venv/system.stamp: .venv/dev.stamp
+	@command -v dot >/dev/null || { $(call system,graphviz); }
+	@command -v chromium >/dev/null || \
+		if grep -qsx ID=debian /etc/os-release; then $(call system,chromium); \
+		else $(BIN)/playwright install --with-deps chromium; fi
+	touch $@

@@ -1,0 +1,42 @@
+"""What the commands print with: tables, JSON, a progress bar."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections.abc import Collection, Sequence
+
+
+def print_json(data: object) -> int:
+    print(json.dumps(data, indent=2, ensure_ascii=False))
+    return 0
+
+
+def print_table(rows: Sequence[Sequence[object]], right: Collection[int] = ()) -> None:
+    """Rows with their columns aligned, numbers to the right."""
+    cells = [[str(cell) for cell in row] for row in rows]
+    columns = max(map(len, cells))
+    widths = [max(len(row[i]) for row in cells if i < len(row)) for i in range(columns)]
+    for row in cells:
+        padded = (
+            text.rjust(width) if i in right else text.ljust(width)
+            for i, (text, width) in enumerate(zip(row, widths, strict=False))
+        )
+        print("  ".join(padded).rstrip())
+
+
+def progress(done: int, total: int, what: str) -> None:
+    """A bar on stderr, when that is a terminal."""
+    if sys.stderr.isatty():
+        filled = 30 * done // total
+        bar = "█" * filled + "·" * (30 - filled)
+        text = f"{bar} {done}/{total} {what}" if done < total else ""
+        print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
+
+
+def forgive() -> None:
+    """A terminal that has no × or → shows a ? in its place."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
