@@ -66,7 +66,7 @@ class Axis:
         return isinstance(self.size, tuple)
 
     @property
-    def count(self) -> int:
+    def numel(self) -> int:
         """How many positions the axis has."""
         return prod(self.shape)
 
@@ -151,7 +151,7 @@ class Array(tuple[Axis, ...]):
         return tuple(size for axis in self for size in axis.shape)
 
     @property
-    def count(self) -> int:
+    def numel(self) -> int:
         return prod(self.shape)
 
     @property

@@ -61,7 +61,7 @@ def _cost(key: str, circuit: Circuit) -> Cost:
     ops = tuple(_op_cost(cell) for cell in circuit.cells)
     parameters = sum(op.parameters for op in ops)
     made = sum(op.bytes for op in ops)
-    given = sum(BYTES * value.array.count for value in circuit.inputs)
+    given = sum(BYTES * value.array.numel for value in circuit.inputs)
     return Cost(
         parameters=parameters,
         flops=sum(op.flops for op in ops),
@@ -83,5 +83,5 @@ def _op_cost(cell: Cell) -> OpCost:
         ).at(op=cell.op) from None
     parameters = sum(p.numel() for p in layer.parameters()) if layer is not None else 0
     aliases = not cell.op.code(cell.site).expression  # a copy or a name makes nothing new
-    made = 0 if aliases else sum(BYTES * value.array.count for value in cell.outputs)
+    made = 0 if aliases else sum(BYTES * value.array.numel for value in cell.outputs)
     return OpCost(cell.id, cell.op.label, parameters, cell.op.flops(cell.site), made)

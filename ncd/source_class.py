@@ -288,7 +288,7 @@ class Writer:
 
 
 def _known_sizes(cell: Cell) -> dict[str, int]:
-    return {axis.identifier: axis.count for axis in (*cell.site.axes, *cell.op.reads)}
+    return {axis.identifier: axis.numel for axis in (*cell.site.axes, *cell.op.reads)}
 
 
 def _ids(loop: Loop) -> tuple[str, ...]:

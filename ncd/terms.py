@@ -111,7 +111,7 @@ class Then(Term):
         _ = self.cod  # types are checked once, here
 
     @cached_property
-    def dom(self) -> Type:  # type: ignore[override]
+    def dom(self) -> Type:
         inputs: list[Array] = []
         while (wider := self._widened(inputs)) is not None:
             inputs = wider
@@ -119,7 +119,8 @@ class Then(Term):
 
     def _widened(self, inputs: list[Array]) -> list[Array] | None:
         """The inputs with what some step still misses, or None when every step has all it wants."""
-        state, origins = Type(inputs), [(i,) for i in range(len(inputs))]
+        state = Type(inputs)
+        origins: list[tuple[int, ...]] = [(i,) for i in range(len(inputs))]
         for step in self.steps:
             if len(step.dom) > len(state):
                 return [*inputs, *step.dom[len(state) :]]
@@ -154,7 +155,8 @@ class Then(Term):
         return state
 
     def origins(self, output: int) -> tuple[int, ...]:
-        state, origins = self.dom, [(i,) for i in range(len(self.dom))]
+        state = self.dom
+        origins: list[tuple[int, ...]] = [(i,) for i in range(len(state))]
         for step in self.steps:
             state, origins = self._advance(step, state, origins)
         return origins[output]
@@ -175,7 +177,7 @@ class Beside(Term):
         _ = self.cod
 
     @cached_property
-    def dom(self) -> Type:  # type: ignore[override]
+    def dom(self) -> Type:
         return Type(array for part in self.parts for array in part.dom)
 
     def split(self, inputs: tuple[Any, ...]) -> Iterator[tuple[Term, tuple[Any, ...]]]:
@@ -269,7 +271,7 @@ class Site:
 
     def size(self, name: str) -> int:
         """How many positions the axis of this name has."""
-        return next(axis.count for axis in self.axes if axis.name == name)
+        return next(axis.numel for axis in self.axes if axis.name == name)
 
 
 class Op(Term):
@@ -283,7 +285,7 @@ class Op(Term):
     form: ClassVar[str] = ""  # how it is written; m* is any number of axes, m+ one or more
 
     def __post_init__(self) -> None:
-        parsers = {"Signature": Signature, "Array": Array}
+        parsers: dict[str, Any] = {"Signature": Signature, "Array": Array}
         for f in fields(self):  # type: ignore[arg-type]
             value, parser = getattr(self, f.name), parsers.get(str(f.type))
             if parser and not isinstance(value, parser | str):

@@ -118,7 +118,7 @@ def _pipeline(d: _Draw, state: Type, count: int, depth: int) -> list[Term]:
             continue
         own = len(step.dom)
         after = Type((*skipped, *step.lift(Type(given[:own])), *given[own:]))
-        if len(after) > 5 or any(array.count > LARGEST or len(array) > 6 for array in after):
+        if len(after) > 5 or any(array.numel > LARGEST or len(array) > 6 for array in after):
             continue
         steps.append(Id(skipped) @ step if skipped else step)
         state = after
@@ -220,7 +220,7 @@ def _batch_norm(d: _Draw, given: Type) -> Term | None:
     if len(_plain(array)) < 2 or len(array.shape) > 5:
         return None
     own = d.some(_plain(array), least=2)[:2]
-    return BatchNorm(_words(own)) if array.count > own[1].count else None
+    return BatchNorm(_words(own)) if array.numel > own[1].numel else None
 
 
 def _group(d: _Draw, given: Type) -> Term | None:
@@ -233,7 +233,7 @@ def _split(d: _Draw, given: Type) -> Term | None:
     if not _plain(given[0]):
         return None
     axis = d.one(_plain(given[0]))
-    factor = d.one([n for n in range(1, axis.count + 1) if axis.count % n == 0])
+    factor = d.one([n for n in range(1, axis.numel + 1) if axis.numel % n == 0])
     new = d.shuffled([f"{d.name()}:{factor}", d.name()])
     return Split(f"{axis.name} -> {_words(new)}")
 

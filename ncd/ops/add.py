@@ -95,7 +95,7 @@ class Concat(Op):
         new = self.signature.cod[0][0]
         if binding[one].size is None or binding[two].size is None:
             return
-        size = binding[one].count + binding[two].count
+        size = binding[one].numel + binding[two].numel
         binding.meet(new, replace(new, size=size))
 
     def site(self, inputs: Type) -> Site:

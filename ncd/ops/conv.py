@@ -162,7 +162,7 @@ class Conv(_Window):
 
     def layer(self, site: Site) -> nn.Module:
         kind = (nn.Conv1d, nn.Conv2d, nn.Conv3d)[self.flat(site) - 1]
-        c, d = site.dom[0][0].count, site.cod[0][0].count
+        c, d = site.dom[0][0].numel, site.cod[0][0].numel
         return kind(
             c, d, self.kernel, self.stride, self.pad, bias=self.bias, device="meta"
         )
@@ -186,9 +186,9 @@ class Conv(_Window):
 
     def flops(self, site: Site) -> int:
         (array,), (own,), (new,) = site.ins, site.dom, site.cod
-        batch = array.count // own.count
+        batch = array.numel // own.numel
         window = self.kernel ** self.flat(site)
-        return 2 * batch * new.count * own[0].count * window
+        return 2 * batch * new.numel * own[0].numel * window
 
     def formula(self, site: Site) -> str:
         return r"z_{d,x} = b_d + \sum_{c,\,j} W_{d,c,j}\; a_{c,\;s x + j - p}"
@@ -228,7 +228,7 @@ class ConvTranspose(_Window):
 
     def layer(self, site: Site) -> nn.Module:
         kind = (nn.ConvTranspose1d, nn.ConvTranspose2d, nn.ConvTranspose3d)[self.flat(site) - 1]
-        c, d = site.dom[0][0].count, site.cod[0][0].count
+        c, d = site.dom[0][0].numel, site.cod[0][0].numel
         return kind(
             c, d, self.kernel, self.stride, self.padding, bias=self.bias, device="meta"
         )
@@ -250,9 +250,9 @@ class ConvTranspose(_Window):
 
     def flops(self, site: Site) -> int:
         (array,), (own,), (new,) = site.ins, site.dom, site.cod
-        batch = array.count // own.count
+        batch = array.numel // own.numel
         window = self.kernel ** self.flat(site)
-        return 2 * batch * own.count * new[0].count * window
+        return 2 * batch * own.numel * new[0].numel * window
 
     def formula(self, site: Site) -> str:
         return r"z_{d,\;s x + j - p} \mathrel{+}= W_{c,d,j}\; a_{c,x} \quad\text{for all } c, x, j"

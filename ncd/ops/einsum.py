@@ -122,7 +122,7 @@ def _pair_flops(left: Array, right: Array, out: Array) -> int:
     An axis of size 1 is not summed over but squeezed, and a product that sums over nothing runs
     elementwise, which torch's counter does not count.
     """
-    summed = [a for a in left if a.name in right.names and a.name not in out.names and a.count > 1]
+    summed = [a for a in left if a.name in right.names and a.name not in out.names and a.numel > 1]
     alone = {
         a.name
         for a, other in ((a, o) for xs, o in ((left, right), (right, left)) for a in xs)
@@ -130,5 +130,5 @@ def _pair_flops(left: Array, right: Array, out: Array) -> int:
     }  # summed within one array before the product
     if not summed:
         return 0
-    sizes = {a.name: a.count for a in (*left, *right) if a.name not in alone}
+    sizes = {a.name: a.numel for a in (*left, *right) if a.name not in alone}
     return 2 * prod(sizes.values())

@@ -59,7 +59,7 @@ class Scale(Op):
 
     @property
     def factor(self) -> float:
-        return float(self._axis.count ** float(Fraction(self.power)))
+        return float(self._axis.numel ** float(Fraction(self.power)))
 
     def run(self, site: Site) -> Run:
         factor = self.factor

@@ -35,7 +35,7 @@ class Linear(Op):
 
     def layer(self, site: Site) -> nn.Module:
         return nn.Linear(
-            site.dom[0].count, site.cod[0].count, bias=self.bias, device="meta"
+            site.dom[0].numel, site.cod[0].numel, bias=self.bias, device="meta"
         )
 
     def run(self, site: Site) -> Run:
@@ -81,7 +81,7 @@ class Linear(Op):
 
     def flops(self, site: Site) -> int:
         (array,), (own,), (new,) = site.ins, site.dom, site.cod
-        return 2 * (array.count // own.count) * own.count * new.count
+        return 2 * (array.numel // own.numel) * own.numel * new.numel
 
     def formula(self, site: Site) -> str:
         bias = " + b" if self.bias else ""

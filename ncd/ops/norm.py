@@ -43,7 +43,7 @@ class BatchNorm(Op):
         if any(axis.size is None for axis in site.axes):
             return site
         channel = site.dom[0][-1]
-        if site.ins[0].count == channel.count:
+        if site.ins[0].numel == channel.numel:
             batch = site.dom[0][0].name
             raise SizeError(
                 f"it normalises over all but {channel.name}, and that is one number",
@@ -56,7 +56,7 @@ class BatchNorm(Op):
         return site
 
     def layer(self, site: Site) -> nn.Module:
-        count = site.dom[0][-1].count
+        count = site.dom[0][-1].numel
         kinds = {0: nn.BatchNorm1d, 1: nn.BatchNorm1d, 2: nn.BatchNorm2d, 3: nn.BatchNorm3d}
         return kinds[self._places(site)](count, device="meta")
 

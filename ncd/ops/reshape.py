@@ -36,7 +36,7 @@ class Group(Op):
         if all(axis.size is not None for axis in parts):
             size = 1
             for axis in parts:
-                size *= axis.count
+                size *= axis.numel
             binding.meet(new, replace(new, size=size))
 
     def run(self, site: Site) -> Run:
@@ -86,22 +86,22 @@ class Split(Op):
             return
         known = 1
         for axis in new:
-            known *= axis.count if axis.size is not None else 1
+            known *= axis.numel if axis.size is not None else 1
         names = "·".join(a.name for a in new if a.size is not None)
         whole = all(axis.size is not None for axis in new)
-        if old.count % known or (whole and old.count != known):
-            nearest = known if whole else max(1, round(old.count / known)) * known
+        if old.numel % known or (whole and old.numel != known):
+            nearest = known if whole else max(1, round(old.numel / known)) * known
             raise SizeError(
-                f"axis {old.name} has size {old.count}, which {names} = {known} does not divide"
-                if old.count % known
-                else f"axis {old.name} has size {old.count}, but {names} = {known}",
+                f"axis {old.name} has size {old.numel}, which {names} = {known} does not divide"
+                if old.numel % known
+                else f"axis {old.name} has size {old.numel}, but {names} = {known}",
                 cure=f"{old.name} = {nearest}",
                 axis=old.name,
                 nearest=nearest,
             )
         for axis in new:
             if axis.size is None:
-                binding.meet(axis, replace(axis, size=old.count // known))
+                binding.meet(axis, replace(axis, size=old.numel // known))
 
     def run(self, site: Site) -> Run:
         shape = site.cod[0].shape

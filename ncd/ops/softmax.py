@@ -88,7 +88,7 @@ class CausalMask(Op):
         return tuple(n if axis.name in (y, x) else 1 for axis in array for n in axis.shape)
 
     def run(self, site: Site) -> Run:
-        y, x = (axis.count for axis in site.dom[0])
+        y, x = (axis.numel for axis in site.dom[0])
         shape = self._shape(site)
 
         def function(scores: Tensor) -> Tensor:

@@ -77,8 +77,8 @@ def _heaviest(circuit: Circuit, cost: Cost, unit: str) -> Cell | None:
 
 def _fitting(term: Term, axes: tuple[Axis, ...], limits: Limits) -> str:
     """The largest size of one axis, the longest that does, with which the run is in the limits."""
-    for axis in sorted(axes, key=lambda axis: -axis.count):
-        low, high = 0, axis.count
+    for axis in sorted(axes, key=lambda axis: -axis.numel):
+        low, high = 0, axis.numel
         while isinstance(axis.size, int) and high - low > 1:
             middle = (low + high) // 2
             low, high = (middle, high) if _fits(term, axis.name, middle, limits) else (low, middle)

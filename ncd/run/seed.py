@@ -31,14 +31,14 @@ def initialise(layer: nn.Module, random: torch.Generator) -> None:
     weight 1 and bias 0.
     """
     weight = getattr(layer, "weight", None)
-    if weight is None or weight.dim() < 2 or isinstance(layer, nn.LayerNorm):
+    if not isinstance(weight, Tensor) or weight.dim() < 2 or isinstance(layer, nn.LayerNorm):
         layer.reset_parameters()  # type: ignore[operator]
         return
     # torch: kaiming_uniform_ with a = √5 is uniform on ±1/√fan_in, fan_in the weight's size(1)·…
     bound = 1 / math.sqrt(weight[0].numel())
     with torch.no_grad():
         for parameter in (weight, layer.bias):
-            if parameter is not None:
+            if isinstance(parameter, Tensor):
                 draw = torch.rand(parameter.shape, generator=random)
                 parameter.copy_(draw.mul_(2 * bound).sub_(bound))
 

@@ -27,7 +27,7 @@ def warm_up() -> None:
     its older kind of multipage app, and a first visitor who comes by a link to a page gets
     "Page not found".
     """
-    logging.disable(logging.WARNING)  # AppTest warns that it is no script run, which it says is fine
+    logging.disable(logging.WARNING)  # AppTest warns of itself: that it is no visitor's run
     run = AppTest.from_file(str(APP), default_timeout=120).run()
     logging.disable(logging.NOTSET)
     if run.exception:

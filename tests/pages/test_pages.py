@@ -151,14 +151,34 @@ def test_a_run_over_the_limit_is_refused_with_what_fits(
     assert not any(name in text.value for text in app.text)
 
 
+def heads() -> None:
+    """A page whose knobs can be set to what does not divide."""
+    from ncd import Axes, Entry, Id, Knob, Linear, Split
+    from ncd.view.frame import page
+    from ncd.view.panels import shapes, source
+
+    entry = Entry(
+        "heads",
+        "Heads",
+        "Nowhere",
+        (Knob("d", 1, 64, 12), Knob("h", 1, 16, 4)),
+        lambda d, h: Axes(d=d, h=h)(Id("d") >> Linear("d -> d", "W") >> Split("d -> h k")),
+    )
+    page(entry, "One axis as two.", "It divides.", (shapes, source))
+
+
 def test_a_size_that_is_impossible_is_drawn_and_explained() -> None:
-    app = page("residual-block", x="15", s="2")
+    app = AppTest.from_function(heads, default_timeout=60).run()
     fine(app)
-    fits = [button for button in app.button if str(button.key).startswith("fit ")]
-    if not fits:  # the engine may come to allow it
-        pytest.skip("15 pixels at stride 2 are no mismatch")
-    fine(fits[0].click().run())
-    assert not [button for button in app.button if str(button.key).startswith("fit ")]
+    app.slider(key="d").set_value(13).run()
+    fine(app)
+    assert any("13" in text.value and "does not divide" in text.value for text in app.text)
+    assert any("once the sizes fit" in caption.value for caption in app.caption)
+    fits = {str(button.key): button for button in app.button}
+    assert fits["fit d"].label == "d = 12"
+    fine(fits["fit d"].click().run())
+    assert app.slider(key="d").value == 12
+    assert not any("once the sizes fit" in caption.value for caption in app.caption)
 
 
 def test_a_selection_is_left_behind_with_its_page() -> None:

@@ -1,0 +1,1 @@
+"""The pages: the only part that knows Streamlit."""

@@ -1,0 +1,86 @@
+"""The card of an op or a block: what it is, what it takes and gives, its cost, its source."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from ncd.axes import Array
+from ncd.circuit import Cell, Fence
+from ncd.source import lines
+from ncd.terms import Block, Repeat, Term
+from ncd.view import diagram, listing, markup, panel
+from ncd.view.scene import Scene
+
+
+def op(scene: Scene, cell: Cell) -> None:
+    """Name, formula, pattern, arrays, cost and lines of one op."""
+    ins = [value.array for value in cell.inputs]
+    outs = [value.array for value in cell.outputs]
+    pattern = str(cell.op.signature)
+    facts = {"Written on": _pattern(pattern, scene)} if pattern.strip("() ->") else {}
+    facts |= _facts(scene, ins, outs, {cell.id})
+    words = cell.op.words(cell.site)
+    head = _head(cell.op.label, cell.op.role, scene.dark)
+    left, right = st.columns([3, 2])
+    with left:
+        panel.show(f"{head}<p>{markup.text(words)}</p>{_list(facts)}", "card", scene.selected)
+    with right:
+        st.latex(cell.op.formula(cell.site))
+    _source(scene, {cell.id})
+    spelled = getattr(cell.op, "expansion", None)
+    if callable(spelled) and isinstance(term := spelled(cell.site), Term):
+        _expansion(term, scene)
+
+
+def block(scene: Scene, fence: Fence) -> None:
+    """Arrays, cost and lines of a block, and its inside as a diagram."""
+    nodes = {cell.id for cell in scene.circuit.cells if fence.id in cell.fences}
+    ins = [value.array for value in fence.states[0]]
+    outs = [value.array for value in fence.states[-1]]
+    title = fence.title or (f"Repeated {fence.repeats} times" if fence.repeats else fence.role)
+    facts = _facts(scene, ins, outs, nodes)
+    panel.show(_head(title, fence.role, scene.dark) + _list(facts), "card", scene.selected)
+    if isinstance(fence.term, Block | Repeat):
+        body = fence.term.body if isinstance(fence.term, Block) else fence.term.bodies[0]
+        _expansion(body, scene)
+    _source(scene, nodes)
+
+
+def _head(title: str, role: str, dark: bool) -> str:
+    return f"<h4>{markup.role(role, dark)}{markup.text(title)}</h4>"
+
+
+def _facts(
+    scene: Scene, ins: Sequence[Array], outs: Sequence[Array], nodes: set[str]
+) -> dict[str, str]:
+    costs = [op for op in scene.cost.ops if op.node in nodes]
+    return {
+        "Takes": f"{markup.arrays(ins)} <span class='muted'>({markup.shapes(ins)})</span>",
+        "Gives": f"{markup.arrays(outs)} <span class='muted'>({markup.shapes(outs)})</span>",
+        "Parameters": f"{sum(op.parameters for op in costs):,}",
+        "Costs": markup.amount(sum(op.flops for op in costs), "FLOP"),
+        "Makes": markup.amount(sum(op.bytes for op in costs), "B"),
+    }
+
+
+def _list(facts: dict[str, str]) -> str:
+    rows = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in facts.items())
+    return f'<dl class="stats">{rows}</dl>'
+
+
+def _pattern(pattern: str, scene: Scene) -> str:
+    return f'<code>{listing.pattern(pattern, scene.circuit)}</code>'
+
+
+def _source(scene: Scene, nodes: set[str]) -> None:
+    own = [line for line in lines(scene.term) if nodes & set(line.nodes)]
+    if own:
+        html = listing.html(own, scene.circuit, scene.dark)
+        panel.show(f'<p class="muted">Its lines of source</p>{html}', "lines", scene.selected)
+
+
+def _expansion(term: Term, scene: Scene) -> None:
+    st.caption("What is inside")
+    diagram.show_part(term, scene, "inside")

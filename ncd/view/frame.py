@@ -1,0 +1,141 @@
+"""The frame of every page: knobs, diagram, panels, and what they are about."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import streamlit as st
+
+from ncd.models import Entry
+from ncd.view import diagram, export, inputs, knobs, markup, page_style, panel, refusal, selection
+from ncd.view.inputs import Feed
+from ncd.view.scene import Scene, built
+
+
+class Panel(Protocol):
+    """A panel: its ``TITLE`` on the tab, and ``show`` for what is in it."""
+
+    TITLE: str
+
+    def show(self, scene: Scene) -> None: ...
+
+
+@dataclass(frozen=True)
+class Controls:
+    """What the visitor has set on the left."""
+
+    settings: dict[str, int]
+    seed: int
+    device: str
+    feed: Feed
+
+
+def page(entry: Entry, lead: str, why: str, panels: Sequence[Panel]) -> None:
+    """Shows a page: ``lead`` is one sentence above the diagram, ``why`` stands at the end."""
+    if st.session_state.get(knobs.PAGE) not in (None, entry.name):
+        selection.forget()
+    controls = _controls(entry)
+    header = st.container(horizontal=True, vertical_alignment="bottom")
+    with header:
+        st.title(entry.title, anchor=False)
+    st.markdown(lead)
+    drawing, row = st.container(), st.container(horizontal=True, vertical_alignment="center")
+    with row:
+        legend, labels = st.container(), diagram.choose_labels()
+    scene = _scene(entry, controls, labels)
+    if isinstance(scene, refusal.Refusal):
+        refusal.show(scene)
+        return
+    with header:
+        export.show(scene)
+    with drawing:
+        diagram.show(scene)
+    with legend:
+        panel.show(diagram.legend(scene.circuit), "legend", scene.selected)
+    if scene.refusal:
+        refusal.show(scene.refusal)
+    _line_and_panels(scene, panels)
+    st.subheader("Why it works", anchor=False)
+    st.markdown(why)
+
+
+def _controls(entry: Entry) -> Controls:
+    knobs.settle(entry)
+    sketch, _ = built(entry, entry.settings({}))
+    with st.sidebar:
+        sizes, run = st.container(), st.container()
+        with run:
+            st.subheader("Run", anchor=False)
+            switches = knobs.switches(entry)
+            feed = inputs.choose(entry, sketch) if sketch else Feed()
+            seed, device = knobs.seed_and_device()
+        with sizes:
+            st.subheader("Sizes", anchor=False)
+            settings = knobs.sizes(entry, feed.lengths) | switches
+        page_style.show()
+    knobs.finish()
+    ordered = {knob.name: settings[knob.name] for knob in entry.knobs}
+    return Controls(ordered, seed, device, feed)
+
+
+def _scene(entry: Entry, controls: Controls, labels: str) -> Scene | refusal.Refusal:
+    term, refused = built(entry, controls.settings)
+    if term is None:
+        assert refused is not None
+        return refused
+    scene = Scene(
+        entry,
+        controls.settings,
+        controls.seed,
+        controls.device,
+        controls.feed,
+        dark=st.context.theme.type == "dark",
+        labels=labels,
+        selected="",
+        term=term,
+        refusal=refused,
+    )
+    return scene.choosing(selection.selected(scene.circuit))
+
+
+def _line_and_panels(scene: Scene, panels: Sequence[Panel]) -> None:
+    line = st.container()  # filled last: what the knob moves comes before what has to be timed
+    with st.container(key="panels"):
+        tabs = st.tabs(
+            [panel.TITLE for panel in panels],
+            on_change="rerun",
+            key=selection.PANEL,
+            bind="query-params",
+        )
+        for tab, opened in zip(tabs, panels, strict=True):
+            if tab.open:
+                with tab:
+                    _open(opened, scene)
+    if scene.runs:
+        with line:
+            panel.show(cost_line(scene), "line", scene.selected)
+
+
+def _open(opened: Panel, scene: Scene) -> None:
+    if not scene.runs:
+        st.caption("There is something to see here once the sizes fit.")
+        return
+    try:
+        opened.show(scene)
+    except (RuntimeError, MemoryError) as error:  # such as a GPU that others have filled
+        reason = str(error).strip().partition("\n")[0]
+        st.warning(f"The run on {scene.device} failed. Try another device, or smaller sizes.")
+        st.text(reason)
+
+
+def cost_line(scene: Scene) -> str:
+    """Parameters, operations and time in one line."""
+    cost = scene.cost
+    parts = (
+        markup.counted(cost.parameters, "parameter"),
+        markup.amount(cost.flops, "FLOP"),
+        f"{markup.amount(scene.seconds, 's')} on {markup.text(scene.device)}",
+    )
+    return f'<p class="muted">{" · ".join(parts)}</p>'

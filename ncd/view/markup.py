@@ -1,0 +1,104 @@
+"""HTML of the panels. All text that could come from elsewhere is escaped here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+
+from ncd.axes import Array, Axis, Type
+from ncd.draw.style import fill
+
+SEPARATOR = '<span class="muted">,</span> '
+
+
+def text(value: object) -> str:
+    """Any text, escaped, also for an attribute.
+
+    >>> text('<b title="x">')
+    '&lt;b title=&quot;x&quot;&gt;'
+    """
+    return escape(str(value), quote=True)
+
+
+def axis(axis: Axis) -> str:
+    """An axis name that lights with its wires.
+
+    >>> axis(Axis("n_0", 3))
+    '<i class="axis" data-axis="n_0">n<sub>0</sub></i>'
+    """
+    base, _, below = axis.name.partition("_")
+    name = text(base) + (f"<sub>{text(below)}</sub>" if below else "")
+    kind = "axis bar" if axis.sequence else "axis space" if axis.spatial else "axis"
+    return f'<i class="{kind}" data-axis="{text(axis.name)}">{name}</i>'
+
+
+def array(array: Array) -> str:
+    """The names of an array's axes, or 1 for a number."""
+    return " ".join(map(axis, array)) or "1"
+
+
+def arrays(arrays: Type | Iterable[Array]) -> str:
+    """The arrays of a type."""
+    return SEPARATOR.join(map(array, arrays))
+
+
+def shape(array: Array) -> str:
+    """The sizes of an array: ``20 128``."""
+    return " ".join(text(axis.size_text) for axis in array) or "1"
+
+
+def shapes(arrays: Iterable[Array]) -> str:
+    """The sizes of some arrays."""
+    return SEPARATOR.join(map(shape, arrays))
+
+
+def role(role: str, dark: bool) -> str:
+    """A small field in the colour of a role."""
+    return f'<span class="role" style="background:{fill(role, dark)}"></span>'
+
+
+def table(
+    head: Sequence[str], rows: Iterable[str], foot: str = "", numbers: Sequence[int] = ()
+) -> str:
+    """A table; ``rows`` are whole ``<tr>``, ``numbers`` the columns set to the right."""
+    cells = "".join(
+        f'<th scope="col"{NUMBER if i in numbers else ""}>{text(name)}</th>'
+        for i, name in enumerate(head)
+    )
+    return (
+        f'<div class="scroll"><table><thead><tr>{cells}</tr></thead>'
+        f"<tbody>{''.join(rows)}</tbody>{f'<tfoot>{foot}</tfoot>' if foot else ''}</table></div>"
+    )
+
+
+NUMBER = ' class="number"'
+
+
+def amount(number: float, unit: str = "") -> str:
+    """A number with three digits that count and a prefix for its size.
+
+    >>> amount(1490000, "FLOP"), amount(32, "B"), amount(0.00042, "s"), amount(0, "s")
+    ('1.49 MFLOP', '32 B', '420 µs', '0 s')
+    """
+    if number == 0:
+        return f"0 {unit}".strip()
+    if unit == "s" and number < 1:
+        return f"{digits(number * 1e3)} ms" if number >= 1e-3 else f"{digits(number * 1e6)} µs"
+    for factor, prefix in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if number >= factor:
+            return f"{digits(number / factor)} {prefix}{unit}"
+    return f"{digits(number)} {unit}".strip()
+
+
+def digits(number: float) -> str:
+    """A number with three digits that count, and never fewer than stand before its point."""
+    return f"{number:.0f}" if 999.5 <= abs(number) < 1e6 else f"{number:.3g}"
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """A whole number and its noun.
+
+    >>> counted(1, "word"), counted(32768, "parameter")
+    ('1 word', '32,768 parameters')
+    """
+    return f"{number:,} {one if number == 1 else many or one + 's'}"

@@ -1,0 +1,58 @@
+"""A panel's HTML on the page, lit with everything else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from ncd.view.selection import select
+
+FOLDER = Path(__file__).parent
+PANEL_CSS = (FOLDER / "panel.css").read_text()
+LIGHT_JS = (FOLDER / "light.js").read_text()
+
+_panel = st.components.v2.component(
+    "ncd_panel",
+    html='<div class="ncd"><div class="content"></div></div>',
+    css=PANEL_CSS,
+    js=LIGHT_JS + (FOLDER / "panel.js").read_text(),
+)
+
+
+def show(
+    html: str, key: str, selected: str = "", on_pick: Callable[[str], None] | None = None
+) -> None:
+    """Shows HTML (escaped by :mod:`ncd.view.markup`).
+
+    Elements with ``data-axis``, ``data-node`` or ``data-array`` are lit together with all that has
+    the same; a click on one with ``data-select`` selects it, on one with ``data-pick`` calls
+    ``on_pick`` with its value.
+    """
+
+    def picked() -> None:
+        value = asked(key, "pick")
+        if on_pick is not None and isinstance(value, str):
+            on_pick(value)
+
+    _panel(
+        key=key,
+        data={"html": html, "selected": selected},
+        on_select_change=lambda: heed(key),
+        on_pick_change=picked,
+    )
+
+
+def heed(key: str) -> None:
+    """Selects what a view's click asks for; a callback."""
+    value = asked(key, "select")
+    if isinstance(value, dict) and isinstance(value.get("id"), str):
+        select(value["id"], open_card=value.get("open") is True)
+
+
+def asked(key: str, name: str) -> Any:
+    """What a view has sent under this name."""
+    state = st.session_state.get(key)
+    return None if state is None else getattr(state, name, None)

@@ -1,0 +1,34 @@
+"""Source: the term as a PyTorch file; a line and its op light each other."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+import ncd
+from ncd.source import lines
+from ncd.view import listing, panel
+from ncd.view.cache import remember
+from ncd.view.scene import Scene
+
+TITLE = "Source"
+
+
+def show(scene: Scene) -> None:
+    """The file, and a button to take it along."""
+    file = f"{scene.entry.name.replace('-', '_')}.py"
+    st.download_button(
+        f"Download {file}",
+        lambda: ncd.source(scene.term),
+        file,
+        "text/x-python",
+        key="download source",
+        on_click="ignore",
+    )
+    html = remember(
+        "listing",
+        scene.term,
+        scene.dark,
+        make=lambda: listing.html(lines(scene.term), scene.circuit, scene.dark),
+    )
+    panel.show(html, "source", scene.selected)
+

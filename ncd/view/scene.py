@@ -1,0 +1,137 @@
+"""What one run of a page shows: the term at its knobs, and everything derived from it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from statistics import median
+from time import perf_counter
+
+import torch
+
+import ncd
+from ncd.circuit import Circuit, elaborate
+from ncd.cost import Cost, cost_of
+from ncd.errors import NCDError
+from ncd.models import Entry
+from ncd.run import CircuitModule, Trace, check
+from ncd.run.device import synchronise
+from ncd.terms import Term
+from ncd.view.cache import SHELF, remember
+from ncd.view.inputs import Feed
+from ncd.view.refusal import Refusal, refuse
+
+LABELS = ("names", "sizes", "both")
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A system at its settings. ``refusal`` says why it cannot run, if it cannot."""
+
+    entry: Entry
+    settings: Mapping[str, int]
+    seed: int
+    device: str
+    feed: Feed
+    dark: bool
+    labels: str
+    selected: str
+    term: Term
+    refusal: Refusal | None = None
+
+    def choosing(self, selected: str) -> Scene:
+        """The scene with something selected."""
+        return replace(self, selected=selected)
+
+    @property
+    def runs(self) -> bool:
+        """Whether it can be run."""
+        return self.refusal is None
+
+    @property
+    def circuit(self) -> Circuit:
+        return elaborate(self.term)
+
+    @property
+    def cost(self) -> Cost:
+        return cost_of(self.circuit)
+
+    @property
+    def module(self) -> CircuitModule:
+        """The compiled module, shared by all who look at the same term, and only ever read."""
+        return remember(
+            "module",
+            self.term,
+            self.seed,
+            self.device,
+            make=lambda: ncd.compile(self.term, self.seed, self.device),
+        )
+
+    @property
+    def inputs(self) -> tuple[torch.Tensor, ...]:
+        return self.feed.tensors(self.term, self.seed, self.device)
+
+    @property
+    def trace(self) -> Trace:
+        """The value of every array."""
+        key = (self.seed, self.device, self.feed.key)
+        return remember("trace", self.term, *key, make=self._run)
+
+    def _run(self) -> Trace:
+        with torch.no_grad():
+            return ncd.trace(self.module, *self.inputs)
+
+    @property
+    def seconds(self) -> float:
+        """The median time of a forward pass on the device."""
+        return remember("seconds", self.term, self.device, make=self._time)
+
+    def _time(self) -> float:
+        module, inputs = self.module, self.inputs
+        times: list[float] = []
+        with torch.no_grad():
+            module(*inputs)  # warm-up
+            while len(times) < 3 or (len(times) < 9 and sum(times) < 0.01):
+                synchronise(self.device)
+                start = perf_counter()
+                module(*inputs)
+                synchronise(self.device)
+                times.append(perf_counter() - start)
+        return median(times)
+
+    def words(self, axis: str) -> tuple[str, ...]:
+        """The words at the positions of an axis, if there are any."""
+        return tuple(self.feed.words.get(axis, ()))
+
+    def svg(self) -> str:
+        """The diagram, for a page that has the fonts."""
+        mark = self.refusal.node if self.refusal else None
+        return drawing(self.term, self.labels, self.dark, mark)
+
+
+def drawing(term: Term, labels: str, dark: bool, mark: str | None = None) -> str:
+    """The SVG text of a term, for a page that has the fonts."""
+
+    def draw() -> str:
+        return ncd.draw(term, labels=labels, dark=dark, mark=mark or "").svg(fonts=False)
+
+    return remember("svg", term, labels, dark, mark, make=draw)
+
+
+def built(entry: Entry, settings: Mapping[str, int]) -> tuple[Term | None, Refusal | None]:
+    """The term at these settings, or as much as can be drawn of it with the reason why not."""
+    limits = (os.environ.get("NCD_MAX_BYTES"), os.environ.get("NCD_MAX_FLOPS"))
+    key = ("built", entry.name, tuple(settings.items()), limits)
+    return SHELF.get(key, lambda: _build(entry, settings))
+
+
+def _build(entry: Entry, settings: Mapping[str, int]) -> tuple[Term | None, Refusal | None]:
+    term: Term | None = None
+    try:
+        term = entry.build(**settings)
+        check(elaborate(term))
+    except NCDError as error:
+        drawn = term or error.sketch
+        return drawn, refuse(error, entry, settings, drawn)
+    return term, None

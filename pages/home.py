@@ -1,0 +1,5 @@
+"""The first page: all systems."""
+
+from ncd.view.home import show
+
+show()

@@ -1,0 +1,30 @@
+"""Multi-head attention: figure 21 of the notebook."""
+
+from ncd import catalogue
+from ncd.view.frame import page
+from ncd.view.panels import attention, autograd, cost, shapes, source, values
+
+LEAD = """
+Every position of *y* looks at every position of *x* in *h* ways at once, and takes from each what
+it finds there.
+"""
+
+WHY = """
+Three learned maps turn the inputs into queries, keys and values. A query and a key are *k* numbers
+long, and their inner product says how well they match; the softmax turns the matches of one query
+into weights that sum to 1, and the weights mix the values. Dividing by √*k* keeps the matches from
+growing with *k*, so that the softmax does not harden before anything has been learned.
+One softmax can hold one kind of match only: averaging two kinds into it would blur both. So the
+heads run side by side, each with its own *k* features. The wires show it: the axis *h* is never summed over
+until the last map, which mixes the heads into one vector of *m* features.
+
+Sources: the notebook's figure 21 (*Neural circuit diagrams*); Vaswani et al. 2017, *Attention Is All You Need*,
+section 3.2.
+"""
+
+page(
+    entry=catalogue["multi-head-attention"],
+    lead=LEAD,
+    why=WHY,
+    panels=(attention, values, source, cost, autograd, shapes),
+)

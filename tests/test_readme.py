@@ -1,0 +1,101 @@
+"""What the README and CONTRIBUTING say is so: examples run, commands work, files are there."""
+
+from __future__ import annotations
+
+import ast
+import doctest
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+import ncd
+from ncd.__main__ import main, parser
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text()
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text()
+
+
+def blocks(text: str, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.M | re.S)
+
+
+COMMANDS = [line for block in blocks(README, "sh") for line in block.splitlines()]
+
+
+def test_the_first_lines_are_the_two_commands() -> None:
+    first, second = README.splitlines()[:2]
+    assert (first.split()[:2], second.split()[:2]) == (["make", "run"], ["make", "test"])
+    makefile = (ROOT / "Makefile").read_text()
+    for target in re.findall(r"`?make (\w+)", README + CONTRIBUTING):
+        assert re.search(rf"^{target}:", makefile, re.M), target
+
+
+def test_the_examples_run() -> None:
+    names: dict[str, object] = {}
+    examples = 0
+    for text in blocks(README, "python"):
+        if ">>>" not in text:
+            exec(text, names)
+            continue
+        test = doctest.DocTestParser().get_doctest(text, names, "README.md", "README.md", 0)
+        runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+        assert runner.run(test, clear_globs=False).failed == 0
+        names |= test.globs
+        examples += len(test.examples)
+    assert examples > 10
+
+
+def test_the_term_in_the_readme_is_the_systems_own() -> None:
+    names: dict[str, ncd.Term] = {}
+    exec(blocks(README, "python")[0], names)
+    term, own = names["attention"], ncd.catalogue["multi-head-attention"].build()
+    inputs = ncd.example_inputs(own)
+    assert (ncd.compile(term)(*inputs) == ncd.compile(own)(*inputs)).all()
+
+
+@pytest.mark.parametrize("line", COMMANDS, ids=lambda line: line.partition("#")[0].strip())
+def test_the_commands_work(
+    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    python, minus_m, package, *argv = shlex.split(line, comments=True)
+    assert (python, minus_m, package) == ("python", "-m", "ncd")
+    if argv[0] in ("check", "bench"):  # these take long; test_cli.py runs them
+        assert parser().parse_args(argv).run.__name__ == argv[0]
+        return
+    assert main(argv) == 0
+    assert capsys.readouterr().out
+
+
+def test_every_command_is_in_the_readme() -> None:
+    commands = {shlex.split(line)[3] for line in COMMANDS}
+    assert commands == {"list", "show", "render", "source", "run", "check", "bench"}
+
+
+def test_the_settings_are_those_of_the_code() -> None:
+    text = "".join(path.read_text() for path in (ROOT / "ncd").rglob("*.py"))
+    assert set(re.findall(r"NCD_[A-Z_]+", text)) == set(re.findall(r"NCD_[A-Z_]+", README))
+    limits = ncd.Limits()
+    assert (limits.bytes, limits.flops) == (2e9, 2e11)
+
+
+def test_the_files_that_are_named_are_there() -> None:
+    for name in re.findall(r"`((?:ncd|tests|pages|assets)/[\w./-]+)`", README + CONTRIBUTING):
+        assert (ROOT / name).exists(), name
+    for link in re.findall(r"\]\(([\w./-]+)\)", README + CONTRIBUTING):
+        assert (ROOT / link).exists(), link
+
+
+def test_what_contributing_quotes_is_in_the_code() -> None:
+    """Each line of its examples stands in the file that the text names just before."""
+    parts = re.split(r"^```python\n(.*?)^```", CONTRIBUTING, flags=re.M | re.S)
+    for before, code in zip(parts[::2], parts[1::2], strict=False):
+        name = re.findall(r"`((?:ncd|pages)/\w+(?:/\w+)?\.py)`", before)[-1]
+        there = {line.strip() for line in (ROOT / name).read_text().splitlines()}
+        for line in code.splitlines():
+            plain = re.sub(r"\s+# .*", "", line).strip()
+            assert plain in {"", "...", *there} or plain.startswith('"""'), f"{name}: {plain}"
+    ast.parse(blocks(CONTRIBUTING, "python")[0])
