@@ -18,7 +18,9 @@ from ncd.errors import MismatchError, ParseError, SizeError, shown
 Size = int | tuple[int, ...]
 LARGEST = 10**12  # positions along one dimension; torch counts all numbers of an array to 2**63
 
-_AXIS = re.compile(r"(?P<seq>~?)(?P<name>[^\W_]\w*(?:/\w+)?)(?::(?P<size>-?\d{1,40}(?:x-?\d{1,40})*))?$")
+_AXIS = re.compile(
+    r"(?P<seq>~?)(?P<name>[^\W_]\w*(?:/\w+)?)(?::(?P<size>-?\d{1,40}(?:x-?\d{1,40})*))?$"
+)
 
 
 @dataclass(frozen=True)
@@ -261,7 +263,7 @@ class Binding(dict[str, Axis]):
                 )
         sized = next((a for a in (given, pattern, known) if a and a.size is not None), given)
         marked = any(a.sequence for a in (given, pattern, known) if a)
-        self[pattern.name] = replace(sized, sequence=marked)
+        self[pattern.name] = sized if sized.sequence == marked else replace(sized, sequence=marked)
 
     def resolve(self, array: Array) -> Array:
         return Array(self._merge(axis) for axis in array)

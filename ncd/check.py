@@ -18,6 +18,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 import ncd
 from ncd.circuit import Circuit, elaborate
+from ncd.draw import Labels
 from ncd.errors import LimitError
 from ncd.models import Entry
 from ncd.ops import Softmax
@@ -25,7 +26,7 @@ from ncd.run import CircuitModule, Trace, compile, example_inputs, trace
 from ncd.run import check as guard
 from ncd.terms import Term
 
-LABELS = ("names", "sizes", "both")
+LABELS: tuple[Labels, ...] = ("names", "sizes", "both")
 
 
 @dataclass

@@ -164,9 +164,7 @@ class _Builder:
         count = self.names[(around.scope, name)]
         return name if count == 1 else self.unique(f"{name}_{count}", around)
 
-    def then(
-        self, steps: tuple[Term, ...], inputs: State, column: int, around: _Around
-    ) -> _Strip:
+    def then(self, steps: tuple[Term, ...], inputs: State, column: int, around: _Around) -> _Strip:
         whole = _Strip([inputs])
         for index, step in enumerate(steps):
             state = whole.states[-1]
@@ -177,9 +175,7 @@ class _Builder:
             whole.steps += part.steps
         return whole
 
-    def beside(
-        self, term: Beside, inputs: State, column: int, around: _Around
-    ) -> _Strip:
+    def beside(self, term: Beside, inputs: State, column: int, around: _Around) -> _Strip:
         parts = []
         for part, own in term.split(inputs):
             parts.append(self.place(part, own, column, around))
@@ -230,7 +226,7 @@ class _Builder:
 
 @dataclass(frozen=True)
 class _Around:
-    """What a cell stands in: its fences, its place in repetitions, and a repetition just entered."""
+    """What a cell stands in: its fences, its place in repetitions, a repetition just entered."""
 
     fences: tuple[str, ...] = ()
     scope: tuple[tuple[str, int], ...] = ()

@@ -14,7 +14,7 @@ BYTES = 4  # a float32
 
 @dataclass(frozen=True)
 class OpCost:
-    """One op: ``parameters`` as numbers, ``flops`` of a forward pass, ``bytes`` of what it makes."""
+    """One op: ``parameters``, ``flops`` of a forward pass, ``bytes`` of what it makes."""
 
     node: str
     label: str

@@ -55,7 +55,7 @@ class NCDError(ValueError):
     def at(
         self, *, where: str = "", bound: Iterable[Axis] = (), op: Term | None = None
     ) -> NCDError:
-        """Adds what the caller knows; what is already there stays, for it is closer to the fault."""
+        """Adds what the caller knows; what is there already stays, being closer to the fault."""
         self.where = self.where or where
         self.bound = self.bound or tuple(bound)
         self.op = self.op or op

@@ -49,9 +49,13 @@ def from_json(text: str) -> Term:
     try:
         data = json.loads(text)
     except RecursionError:
-        raise ParseError(f"the term is nested more than {DEPTH} deep", cure="a flatter term") from None
+        raise ParseError(
+            f"the term is nested more than {DEPTH} deep", cure="a flatter term"
+        ) from None
     except (ValueError, TypeError) as error:
-        raise ParseError(f"this is not JSON: {error}", cure="the text of an exported term") from None
+        raise ParseError(
+            f"this is not JSON: {error}", cure="the text of an exported term"
+        ) from None
     return _term(data, 0)
 
 
@@ -70,7 +74,9 @@ def _term(data: Any, depth: int) -> Term:
     if depth > DEPTH:
         raise ParseError(f"the term is nested more than {DEPTH} deep", cure="a flatter term")
     if not isinstance(data, dict) or not isinstance(data.get("term"), str):
-        raise ParseError("a term is an object with the field term", cure='{"term": "Id", "type": "m"}')
+        raise ParseError(
+            "a term is an object with the field term", cure='{"term": "Id", "type": "m"}'
+        )
     values = dict(data)
     name = values.pop("term")
     kind = KINDS.get(name)
@@ -88,7 +94,9 @@ def _term(data: Any, depth: int) -> Term:
     except NCDError:
         raise
     except (TypeError, AttributeError, ValueError) as error:
-        raise ParseError(f"{name} cannot be built: {error}", cure="the text of an exported term") from None
+        raise ParseError(
+            f"{name} cannot be built: {error}", cure="the text of an exported term"
+        ) from None
 
 
 def _check_fields(kind: type[Term], values: dict[str, Any]) -> None:
@@ -125,5 +133,3 @@ def _value(value: Any, depth: int) -> Any:
     if isinstance(value, list):
         return tuple(_term(item, depth + 1) for item in value)
     return value
-
-

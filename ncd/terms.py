@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from keyword import iskeyword
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -93,7 +93,8 @@ class Id(Term):
                 match(pattern, given, binding)
         except NCDError as error:
             raise error.at(where=f"Id ({self.type})", bound=inputs.axes) from None
-        return Type(map(binding.resolve, inputs))
+        arrays = zip(self.type, inputs, strict=True)
+        return Type(_marked(binding.resolve(given), pattern, given) for pattern, given in arrays)
 
     def origins(self, output: int) -> tuple[int, ...]:
         return (output,)
@@ -332,7 +333,10 @@ class Op(Term):
         return (0,) if len(self.dom) == 1 else ()
 
     def lift(self, inputs: Type) -> Type:
-        return self.site(inputs).outs
+        known: dict[Type, Type] = self.__dict__.setdefault("_lifted", {})
+        if inputs not in known:  # every term around this one asks again
+            known[inputs] = self.site(inputs).outs
+        return known[inputs]
 
     def site(self, inputs: Type) -> Site:
         """The op on these arrays: matches its own axes, solves for new ones, keeps the others."""
@@ -376,7 +380,7 @@ class Op(Term):
         return None
 
     def run(self, site: Site) -> Run:
-        """A function from the layer (or None) and the input tensors to the output tensor or tuple."""
+        """A function from the layer (or None) and the input tensors to the output tensors."""
         raise NotImplementedError
 
     def glyph(self, site: Site) -> Glyph:
@@ -426,6 +430,17 @@ class Axes:
         return term
 
 
+def _marked(array: Array, *own: Array) -> Array:
+    """The array with the marks of its own axes, whatever those of the arrays beside it are."""
+    marks = {axis.name for other in own for axis in other if axis.sequence}
+    return Array(
+        axis
+        if axis.sequence == (axis.name in marks)
+        else replace(axis, sequence=axis.name in marks)
+        for axis in array
+    )
+
+
 def match(pattern: Array, given: Array, binding: Binding) -> tuple[Array, Array]:
     """The axes left over before and after ``pattern`` in ``given``; raises MismatchError."""
     found = take(pattern, given, binding)
@@ -460,7 +475,7 @@ def check_name(name: str, where: str) -> None:
 
 
 def rewrite(value: Any, change: Callable[[Axis], Axis]) -> Any:
-    """A term, type or array with every axis changed; the one walk over all that a term is made of."""
+    """A term, type or array with every axis changed; the one walk over a whole term."""
     if isinstance(value, Axis):
         return change(value)
     if isinstance(value, Array | Type):

@@ -234,8 +234,11 @@ REFUSALS: list[tuple[list[str], str]] = [
         "multi-head-attention, residual-block.",
     ),
     (["show", "residual-blok"], "ncd: there is no system 'residual-blok'. Try residual-block."),
-    (["show", "a\nb"], "ncd: there is no system 'a\\nb'. Try one of scaled-dot-product-attention, "
-        "multi-head-attention, residual-block."),
+    (
+        ["show", "a\nb"],
+        "ncd: there is no system 'a\\nb'. Try one of scaled-dot-product-attention, "
+        "multi-head-attention, residual-block.",
+    ),
     (["show", MHA, "--set", "h"], "ncd: --set 'h' has no =. Try --set h=4."),
     (["show", MHA, "--set", "h="], "ncd: h is '', but it is a whole number. Try h = 4."),
     (["show", MHA, "--set", "h=abc"], "ncd: h is 'abc', but it is a whole number. Try h = 4."),
@@ -256,7 +259,10 @@ REFUSALS: list[tuple[list[str], str]] = [
         ["check", "--set", "h=2"],
         "ncd: --set needs the system whose knobs it turns. Try check NAME --set ….",
     ),
-    (["bench", "--set", "n=2"], "ncd: multi-head-attention: there is no knob 'n'. Try one of h, k, m, y, x, causal."),
+    (
+        ["bench", "--set", "n=2"],
+        "ncd: multi-head-attention: there is no knob 'n'. Try one of h, k, m, y, x, causal.",
+    ),
     (
         ["render", MHA, "-o", "x.pdf"],
         "ncd: 'x.pdf' ends in neither .svg nor .png. Try x.svg.",
@@ -274,7 +280,7 @@ REFUSALS: list[tuple[list[str], str]] = [
         ["render", MHA, "-o", "x.png", "--scale", "nan"],
         "ncd: --scale is nan, but it goes from 0.1 to 16. Try --scale 2.",
     ),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("argv", "message"), REFUSALS, ids=[case[1][:50] for case in REFUSALS])

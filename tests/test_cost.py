@@ -1,4 +1,4 @@
-"""The stated cost is what torch counts: parameters and FLOPs exactly, memory beside a measurement."""
+"""The stated cost is what torch counts, exactly; memory is stated beside what is measured."""
 
 from __future__ import annotations
 
@@ -24,9 +24,7 @@ def knobs(draw: st.DrawFn, entry: Entry) -> dict[str, int]:
 
     def values(knob: ncd.Knob) -> st.SearchStrategy[int]:
         top = max(knob.min, min(knob.max, SMALL[knob.name]))
-        return st.integers(0, (top - knob.min) // knob.step).map(
-            lambda n: knob.min + n * knob.step
-        )
+        return st.integers(0, (top - knob.min) // knob.step).map(lambda n: knob.min + n * knob.step)
 
     return draw(st.fixed_dictionaries({knob.name: values(knob) for knob in entry.knobs}))
 

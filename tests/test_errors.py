@@ -10,9 +10,30 @@ import torch
 
 import ncd
 from ncd import (
-    Add, Axes, Axis, BatchNorm, CausalMask, Concat, Conv, ConvTranspose, Einsum, Elementwise,
-    Group, Id, LayerNorm, Limits, Linear, MaxPool, Repeat, Scale, Softmax, Split, Swap, Then, space,
-)  # fmt: skip
+    Add,
+    Axes,
+    Axis,
+    BatchNorm,
+    CausalMask,
+    Concat,
+    Conv,
+    ConvTranspose,
+    Einsum,
+    Elementwise,
+    Group,
+    Id,
+    LayerNorm,
+    Limits,
+    Linear,
+    MaxPool,
+    Repeat,
+    Scale,
+    Softmax,
+    Split,
+    Swap,
+    Then,
+    space,
+)
 
 MHA = ncd.catalogue["multi-head-attention"]
 BLOCK = ncd.catalogue["residual-block"]
@@ -229,8 +250,11 @@ TEXTS: list[tuple[Call, str]] = [
         lambda: Conv("x -> y"),
         'Conv: "x -> y" is not of the form "c x -> d x". Try something like Conv("c x -> d x").',
     ),
-    (lambda: Scale("k:3", "1/0"), "Scale: '1/0' is no power. Try \"-1/2\", or \"2\"."),
-    (lambda: Scale("k:3", "1e999999999"), "Scale: '1e999999999' is no power. Try \"-1/2\", or \"2\"."),
+    (lambda: Scale("k:3", "1/0"), 'Scale: \'1/0\' is no power. Try "-1/2", or "2".'),
+    (
+        lambda: Scale("k:3", "1e999999999"),
+        'Scale: \'1e999999999\' is no power. Try "-1/2", or "2".',
+    ),
     (lambda: Linear("m -> k", "a.b"), "Linear: 'a.b' is no name for a layer. Try a_b."),
     (lambda: Linear("m -> k", "class"), "Linear: 'class' is no name for a layer. Try L_class."),
     (lambda: Linear("m -> k", ""), "Linear: '' is no name for a layer. Try L."),
@@ -239,7 +263,7 @@ TEXTS: list[tuple[Call, str]] = [
         lambda: Elementwise("relo"),
         "there is no elementwise function 'relo'. Try relu or gelu or sigmoid or tanh.",
     ),
-]  # fmt: skip
+]
 
 SYSTEMS: list[tuple[Call, str]] = [
     (
@@ -366,9 +390,12 @@ JSON: list[tuple[str, str]] = [
         '{"term": "Linear", "pattern": "m:2 -> d:3", "bias": 1}',
         f"Linear.bias is 1, but it is true or false. {EXPORTED}",
     ),
-    (DEEP * 300 + '{"term":"Id","type":"m"}' + "}" * 300, "the term is nested more than 200 deep. Try a flatter term."),
+    (
+        DEEP * 300 + '{"term":"Id","type":"m"}' + "}" * 300,
+        "the term is nested more than 200 deep. Try a flatter term.",
+    ),
     ("[" * 100_000, "the term is nested more than 200 deep. Try a flatter term."),
-]  # fmt: skip
+]
 
 CASES = [case for case in (*SIZES, *MEETINGS, *DIVISIONS, *TEXTS, *SYSTEMS, *RUNS) if case[1]]
 

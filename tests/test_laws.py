@@ -66,7 +66,7 @@ def test_grouping_does_not_change_values(term: Term, i: int, j: int) -> None:
     i, j = sorted((i % (len(steps) + 1), j % (len(steps) + 1)))
     f, g, h = steps[:i], steps[i:j], steps[j:]
     inputs = ncd.example_inputs(term)
-    left = Then(*f, *g)
+    left = Then(Id(term.dom), *f, *g)
     right = Then(Id(left.cod), *h)
     assert (left >> right).cod == term.cod
     same(values(left >> right, *inputs), values(term, *inputs))

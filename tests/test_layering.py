@@ -89,7 +89,8 @@ def test_an_op_imports_no_interpreter() -> None:
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_nothing_is_evaluated_or_unpickled(path: Path) -> None:
     tree = ast.parse(path.read_text())
-    called = {n.func.id for n in ast.walk(tree) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)}  # fmt: skip
+    functions = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    called = {function.id for function in functions if isinstance(function, ast.Name)}
     assert not called & {"eval", "exec", "__import__"}
     assert not {name.split(".")[0] for name in imports(path)} & {"pickle", "marshal", "shelve"}
     attributes = {
@@ -118,12 +119,9 @@ def test_every_file_says_what_it_is() -> None:
         assert ast.get_docstring(ast.parse(path.read_text())), path
 
 
-def test_every_line_of_the_public_list_is_used_as_it_is_said() -> None:
+def test_the_public_names_are_there() -> None:
     import ncd
 
-    names = (
-        "catalogue compile cost draw source autograd trace example_inputs to_json from_json "
-        "elaborate devices Limits NCDError"
-    ).split()
-    assert [name for name in names if not hasattr(ncd, name)] == []
-    assert all(callable(getattr(ncd, n)) for n in ("draw", "source", "cost", "autograd", "compile"))
+    functions = "autograd compile cost devices draw elaborate example_inputs from_json source"
+    for name in f"{functions} to_json trace".split():  # a module of this name must not hide it
+        assert callable(getattr(ncd, name)), name

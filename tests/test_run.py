@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 
 import pytest
 import torch
@@ -219,7 +220,9 @@ def test_a_batch_in_front_of_every_entry(entry: Entry, batch: tuple[int, ...]) -
     whole = module(*inputs)
     assert tuple(whole.shape) == (*batch, *term.cod[0].shape)
     first = (0,) * len(batch)
-    torch.testing.assert_close(whole[first], module(*(x[first] for x in inputs)), atol=1e-5, rtol=1e-4)
+    torch.testing.assert_close(
+        whole[first], module(*(x[first] for x in inputs)), atol=1e-5, rtol=1e-4
+    )
 
 
 @settings(max_examples=40, deadline=None)
@@ -273,7 +276,7 @@ def test_a_repetition_of_one_body_has_the_same_home() -> None:
 
 def test_bodies_may_differ_in_size_and_repetitions_may_nest() -> None:
     def ladder(*sizes: int) -> Repeat:
-        pairs = zip(sizes, sizes[1:], strict=False)
+        pairs = pairwise(sizes)
         return Repeat(
             tuple(
                 Linear(f"{'abcd'[i]}:{m} -> {'abcd'[i + 1]}:{n}", "up")

@@ -8,6 +8,7 @@ them (height × width on top, then channels, then the batch), whatever torch's o
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from ncd.circuit import Cell, Circuit, Fence, State, Value
 from ncd.ops.spec import Glyph
@@ -28,19 +29,19 @@ class Unit:
         """The wires of an array from top to bottom."""
         return _drawn(value, self.upward)
 
-    @property
+    @cached_property
     def glyph(self) -> Glyph:
         if self.cell is None:
             n = len(self.inputs[0].array)
             return Glyph(through=tuple((i, i) for i in range(n)))
         return self.cell.op.glyph(self.cell.site)
 
-    @property
+    @cached_property
     def ins(self) -> tuple[Wire, ...]:
         """The wire at each input port."""
         return tuple((v.id, i) for v in self.inputs for i in range(len(v.array)))
 
-    @property
+    @cached_property
     def outs(self) -> tuple[Wire, ...]:
         return tuple((v.id, i) for v in self.outputs for i in range(len(v.array)))
 

@@ -8,9 +8,7 @@ from ncd.ops import CausalMask, Copy, Einsum, Linear, Named, Scale, Softmax
 from ncd.terms import Axes, Block, Id, Op, Term, Then
 
 
-def scaled_dot_product_attention(
-    y: int = 20, x: int = 22, k: int = 16, causal: int = 0
-) -> Term:
+def scaled_dot_product_attention(y: int = 20, x: int = 22, k: int = 16, causal: int = 0) -> Term:
     """softmax(Q Kᵀ / √k) V on y queries and x keys. "Attention Is All You Need", equation 1."""
     sizes = Axes(y=seq(y), x=seq(x), k=k)
     scores, scale, *rest, values = _steps("y k, x k -> y x", "y x, x k -> y k", causal)
@@ -20,7 +18,10 @@ def scaled_dot_product_attention(
             Then(
                 Block(scores, "", "einsum"),
                 Block(scale, "", "scale"),
-                *(Block(step, "SoftMax" if step is rest[-1] else "Mask", step.role) for step in rest),
+                *(
+                    Block(step, "SoftMax" if step is rest[-1] else "Mask", step.role)
+                    for step in rest
+                ),
                 Block(values, "", "weighted"),
             ),
             TITLE,
@@ -64,12 +65,20 @@ def _steps(scores: str, values: str, causal: int) -> tuple[Op, ...]:
     return Einsum(scores, "scores"), Scale("k"), *mask, Softmax("x"), Einsum(values, "out")
 
 
+_MAP = "up to 128, so that an attention map stays readable"
+_LENGTH = "the length of a query and of a key; up to 128, as in large models"
 _LENGTHS = (
-    Knob("y", 1, 128, 20, help="how many queries there are: positions that ask"),
-    Knob("x", 1, 128, 22, help="how many keys and values there are: positions that answer"),
+    Knob("y", 1, 128, 20, help="queries", reason=f"the positions that ask; {_MAP}"),
+    Knob("x", 1, 128, 22, help="keys and values", reason=f"the positions that answer; {_MAP}"),
 )
 _CAUSAL = Knob(
-    "causal", 0, 1, 0, help="a query sees only the keys up to its own position", switch=True
+    "causal",
+    0,
+    1,
+    0,
+    help="causal mask",
+    reason="a query sees only the keys up to its own position",
+    switch=True,
 )
 
 SCALED_DOT_PRODUCT_ATTENTION = Entry(
@@ -77,7 +86,7 @@ SCALED_DOT_PRODUCT_ATTENTION = Entry(
     title="Scaled dot-product attention",
     source="Notebook, figure 20",
     knobs=(
-        Knob("k", 1, 128, 16, help="how many features a query and a key have"),
+        Knob("k", 1, 128, 16, help="features", reason=_LENGTH),
         *_LENGTHS,
         _CAUSAL,
     ),
@@ -89,9 +98,16 @@ MULTI_HEAD_ATTENTION = Entry(
     title="Multi-head attention",
     source="Notebook, figure 21",
     knobs=(
-        Knob("h", 1, 16, 4, help="how many heads attend side by side", reason="1 to 16 heads"),
-        Knob("k", 1, 128, 16, help="how many features a query and a key have in each head"),
-        Knob("m", 1, 512, 128, help="how many features the inputs and the output have"),
+        Knob("h", 1, 16, 4, help="heads", reason="side by side; up to 16, as in large models"),
+        Knob("k", 1, 128, 16, help="features a head", reason=_LENGTH),
+        Knob(
+            "m",
+            1,
+            512,
+            128,
+            help="features",
+            reason="of the inputs and the output; up to 512, as in the paper",
+        ),
         *_LENGTHS,
         _CAUSAL,
     ),

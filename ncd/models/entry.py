@@ -120,9 +120,7 @@ class Catalogue(Mapping[str, Entry]):
         return len(self._entries)
 
 
-def unknown(
-    what: str, name: str, known: Mapping[str, object], where: str = ""
-) -> UnknownNameError:
+def unknown(what: str, name: str, known: Mapping[str, object], where: str = "") -> UnknownNameError:
     """The error for a name that is in no catalogue, with the one that was meant."""
     close = get_close_matches(str(name), known, n=1)
     cure = close[0] if close else f"one of {', '.join(known)}"

@@ -8,9 +8,7 @@ from ncd.ops import Add, BatchNorm, Conv, Copy, Elementwise
 from ncd.terms import Axes, Block, Id, Term
 
 
-def residual_block(
-    b: int = 3, n0: int = 16, n1: int = 64, x: int = 16, s: int = 1
-) -> Term:
+def residual_block(b: int = 3, n0: int = 16, n1: int = 64, x: int = 16, s: int = 1) -> Term:
     """The first block of a stage: it changes n₀ channels to n₁ and makes the image s times smaller.
 
     The channels narrow to n_b = n₁ / 4 in between. Both paths start at the same activation.
@@ -46,11 +44,18 @@ RESIDUAL_BLOCK = Entry(
     title="Residual block",
     source="Notebook, figure 26",
     knobs=(
-        Knob("b", 2, 16, 3, help="how many images", reason="batch norm needs two or more"),
-        Knob("n0", 1, 64, 16, help="channels that go in"),
-        Knob("n1", 4, 256, 64, 4, "channels that come out", "a multiple of 4, for n_b = n1 / 4"),
-        Knob("x", 1, 32, 16, help="height and width of the images"),
-        Knob("s", 1, 4, 1, help="stride: how many times smaller the image leaves"),
+        Knob("b", 2, 16, 3, help="images", reason="two or more, for batch norm to normalise over"),
+        Knob(
+            "n0",
+            1,
+            64,
+            16,
+            help="channels in",
+            reason="up to 64, to run at once on a small machine",
+        ),
+        Knob("n1", 4, 256, 64, 4, "channels out", "a multiple of 4, for n_b = n1 / 4"),
+        Knob("x", 1, 32, 16, help="height and width", reason="up to 32, as small pictures have"),
+        Knob("s", 1, 4, 1, help="stride", reason="how many times smaller the image leaves"),
     ),
     system=residual_block,
 )

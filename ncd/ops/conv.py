@@ -64,7 +64,8 @@ class _Window(Op):
         if min(sizes) < 1:
             need = self.least
             raise SizeError(
-                f"axis {old.name} has size {old.size_text}, too small for a window of {self.kernel}",
+                f"axis {old.name} has size {old.size_text}, "
+                f"too small for a window of {self.kernel}",
                 cure=f"{old.name} = {'×'.join([str(need)] * len(sizes))}",
                 axis=old.name,
                 nearest=need,
@@ -163,9 +164,7 @@ class Conv(_Window):
     def layer(self, site: Site) -> nn.Module:
         kind = (nn.Conv1d, nn.Conv2d, nn.Conv3d)[self.flat(site) - 1]
         c, d = site.dom[0][0].numel, site.cod[0][0].numel
-        return kind(
-            c, d, self.kernel, self.stride, self.pad, bias=self.bias, device="meta"
-        )
+        return kind(c, d, self.kernel, self.stride, self.pad, bias=self.bias, device="meta")
 
     def run(self, site: Site) -> Run:
         return self._run(site)
@@ -229,9 +228,7 @@ class ConvTranspose(_Window):
     def layer(self, site: Site) -> nn.Module:
         kind = (nn.ConvTranspose1d, nn.ConvTranspose2d, nn.ConvTranspose3d)[self.flat(site) - 1]
         c, d = site.dom[0][0].numel, site.cod[0][0].numel
-        return kind(
-            c, d, self.kernel, self.stride, self.padding, bias=self.bias, device="meta"
-        )
+        return kind(c, d, self.kernel, self.stride, self.padding, bias=self.bias, device="meta")
 
     def run(self, site: Site) -> Run:
         return self._run(site)
@@ -311,5 +308,3 @@ class MaxPool(_Window):
 
     def words(self, site: Site) -> str:
         return f"max pooling, {self.setting}: {site.dom} to {site.cod}"
-
-

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from math import prod
 from typing import ClassVar
 
@@ -78,7 +79,7 @@ class Einsum(Op):
             elif len(found) == 1:
                 alone.append(found[0])
             else:
-                caps += list(zip(found, found[1:], strict=False))
+                caps += list(pairwise(found))
         marks = tuple(Mark("plus", "Σ", ins=(port,)) for port in alone)
         return Glyph(tuple(through), tuple(joins), (), tuple(caps), marks)
 

@@ -111,7 +111,8 @@ class Elementwise(Op):
         super().__post_init__()
         if self.function not in FUNCTIONS:
             raise UnknownNameError(
-                f"there is no elementwise function {shown(self.function)}", cure=" or ".join(FUNCTIONS)
+                f"there is no elementwise function {shown(self.function)}",
+                cure=" or ".join(FUNCTIONS),
             )
 
     @property

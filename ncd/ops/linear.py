@@ -34,9 +34,7 @@ class Linear(Op):
         return self.pattern
 
     def layer(self, site: Site) -> nn.Module:
-        return nn.Linear(
-            site.dom[0].numel, site.cod[0].numel, bias=self.bias, device="meta"
-        )
+        return nn.Linear(site.dom[0].numel, site.cod[0].numel, bias=self.bias, device="meta")
 
     def run(self, site: Site) -> Run:
         own, new = site.dom[0], site.cod[0]

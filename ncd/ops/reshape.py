@@ -44,9 +44,7 @@ class Group(Op):
         return at_end(site, lambda layer, x: x.flatten(-dims))
 
     def glyph(self, site: Site) -> Glyph:
-        bar = Mark(
-            "bar", ins=own_ports(site.ins, site.dom), outs=own_ports(site.outs, site.cod)
-        )
+        bar = Mark("bar", ins=own_ports(site.ins, site.dom), outs=own_ports(site.outs, site.cod))
         return over(site, bar)
 
     def code(self, site: Site) -> Code:
@@ -112,9 +110,7 @@ class Split(Op):
         return at_end(site, function)
 
     def glyph(self, site: Site) -> Glyph:
-        bar = Mark(
-            "bar", ins=own_ports(site.ins, site.dom), outs=own_ports(site.outs, site.cod)
-        )
+        bar = Mark("bar", ins=own_ports(site.ins, site.dom), outs=own_ports(site.outs, site.cod))
         return over(site, bar)
 
     def code(self, site: Site) -> Code:

@@ -20,7 +20,7 @@ class Copy(Op):
     'x m, x m'
     """
 
-    array: Array = Array()
+    array: Array
     role: ClassVar[str] = "copy"
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -15,11 +15,14 @@ from ncd.view.scene import Scene, built
 
 
 class Panel(Protocol):
-    """A panel: its ``TITLE`` on the tab, and ``show`` for what is in it."""
+    """A panel: its ``TITLE`` on the tab, and ``show`` for what is in it.
+
+    ``show`` may return what is slow to draw, to be called when the rest of the page is there.
+    """
 
     TITLE: str
 
-    def show(self, scene: Scene) -> None: ...
+    def show(self, scene: Scene) -> Callable[[], None] | None: ...
 
 
 @dataclass(frozen=True)
@@ -101,7 +104,7 @@ def _scene(entry: Entry, controls: Controls, labels: str) -> Scene | refusal.Ref
 
 
 def _line_and_panels(scene: Scene, panels: Sequence[Panel]) -> None:
-    line = st.container()  # filled last: what the knob moves comes before what has to be timed
+    line = st.container()
     with st.container(key="panels"):
         tabs = st.tabs(
             [panel.TITLE for panel in panels],
@@ -109,25 +112,23 @@ def _line_and_panels(scene: Scene, panels: Sequence[Panel]) -> None:
             key=selection.PANEL,
             bind="query-params",
         )
-        for tab, opened in zip(tabs, panels, strict=True):
-            if tab.open:
-                with tab:
-                    _open(opened, scene)
-    if scene.runs:
-        with line:
-            panel.show(cost_line(scene), "line", scene.selected)
-
-
-def _open(opened: Panel, scene: Scene) -> None:
+    tab, opened = next(pair for pair in zip(tabs, panels, strict=True) if pair[0].open)
     if not scene.runs:
-        st.caption("There is something to see here once the sizes fit.")
+        with tab:
+            st.caption("There is something to see here once the sizes fit.")
         return
     try:
-        opened.show(scene)
+        with tab:
+            rest = opened.show(scene)
+        with line:
+            panel.show(cost_line(scene), "line", scene.selected)
+        if rest:
+            import os, time; time.sleep(float(os.environ.get("NCD_GAP","0")))
+            with tab:
+                rest()
     except (RuntimeError, MemoryError) as error:  # such as a GPU that others have filled
-        reason = str(error).strip().partition("\n")[0]
         st.warning(f"The run on {scene.device} failed. Try another device, or smaller sizes.")
-        st.text(reason)
+        st.text(str(error).strip().partition("\n")[0])
 
 
 def cost_line(scene: Scene) -> str:

@@ -18,6 +18,7 @@ from ncd.models import Entry
 from ncd.run import CircuitModule, Trace, check
 from ncd.run.device import synchronise
 from ncd.terms import Term
+from ncd.view import worker
 from ncd.view.cache import SHELF, remember
 from ncd.view.inputs import Feed
 from ncd.view.refusal import Refusal, refuse
@@ -65,7 +66,9 @@ class Scene:
             self.term,
             self.seed,
             self.device,
-            make=lambda: ncd.compile(self.term, self.seed, self.device),
+            make=lambda: worker.run(
+                lambda: ncd.compile(self.term, self.seed, self.device)
+            ),
         )
 
     @property
@@ -76,7 +79,7 @@ class Scene:
     def trace(self) -> Trace:
         """The value of every array."""
         key = (self.seed, self.device, self.feed.key)
-        return remember("trace", self.term, *key, make=self._run)
+        return remember("trace", self.term, *key, make=lambda: worker.run(self._run))
 
     def _run(self) -> Trace:
         with torch.no_grad():
@@ -85,7 +88,7 @@ class Scene:
     @property
     def seconds(self) -> float:
         """The median time of a forward pass on the device."""
-        return remember("seconds", self.term, self.device, make=self._time)
+        return remember("seconds", self.term, self.device, make=lambda: worker.run(self._time))
 
     def _time(self) -> float:
         module, inputs = self.module, self.inputs

@@ -44,9 +44,11 @@ SAMPLES: list[tuple[Op, str, Reference]] = [
         lambda f, a: F.conv_transpose2d(a, *f, stride=2),
     ),
     (ncd.Copy("y m"), "y:2 m:3", lambda a: (a, a)),
-    (ncd.Einsum("y k h, x k h -> y x h"), "y:2 k:3 h:2, x:4 k:3 h:2", lambda a, b: (
-        torch.einsum("ykh,xkh->yxh", a, b)
-    )),
+    (
+        ncd.Einsum("y k h, x k h -> y x h"),
+        "y:2 k:3 h:2, x:4 k:3 h:2",
+        lambda a, b: torch.einsum("ykh,xkh->yxh", a, b),
+    ),
     (ncd.Einsum("i j -> j i"), "i:2 j:3", lambda a: a.T),
     (ncd.Einsum("i, i -> i"), "i:4, i:4", lambda a, b: a * b),
     (ncd.Einsum("i, j -> i j"), "i:2, j:3", lambda a, b: torch.outer(a, b)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
 
@@ -11,7 +12,7 @@ import torch
 from ncd.axes import Array, Axis
 from ncd.circuit import Cell
 from ncd.ops import Softmax
-from ncd.view import heat, markup, panel
+from ncd.view import heat, markup, panel, worker
 from ncd.view.heat import Grid
 from ncd.view.scene import Scene
 
@@ -39,19 +40,20 @@ class Weights:
         ]
 
 
-def show(scene: Scene) -> None:
-    """The weights of every softmax in the circuit."""
+def show(scene: Scene) -> Callable[[], None] | None:
+    """The weights of every softmax in the circuit; the large map is drawn last."""
     cells = [cell for cell in scene.circuit.cells if isinstance(cell.op, Softmax)]
     if not cells:
         st.text("Nothing attends here: the circuit has no softmax.")
-        return
+        return None
     cell = cells[0]
     if len(cells) > 1:
         cell = st.selectbox("Softmax", cells, format_func=lambda c: f"{c.id} {c.op.label}")
-    found = weights(cell, scene.trace.values[cell.outputs[0].id])
+    value = scene.trace.values[cell.outputs[0].id]
+    found = worker.run(lambda: weights(cell, value))
     head = _chosen(found)
     panel.show(_overview(found, head), "heads", scene.selected, on_pick=_pick)
-    _focus(found, head, scene)
+    return lambda: _focus(found, head, scene)
 
 
 def weights(cell: Cell, value: torch.Tensor) -> Weights:

@@ -9,7 +9,7 @@ import subprocess
 import streamlit as st
 
 import ncd
-from ncd.view import markup, panel
+from ncd.view import markup, panel, worker
 from ncd.view.cache import remember
 from ncd.view.scene import Scene
 
@@ -45,9 +45,11 @@ def show(scene: Scene) -> None:
 def graph(scene: Scene, level: str) -> tuple[str, int]:
     """The graph in the language of ``dot``, and how many nodes the level hides."""
     key = (scene.seed, scene.device, scene.feed.key)
-    dag = remember(
-        "dag", scene.term, *key, make=lambda: ncd.autograd(scene.module, *scene.inputs)
-    )
+
+    def build() -> ncd.Dag:
+        return worker.run(lambda: ncd.autograd(scene.module, *scene.inputs))
+
+    dag = remember("dag", scene.term, *key, make=build)
     return dag.dot(level=level, dark=scene.dark), dag.hidden(level)
 
 

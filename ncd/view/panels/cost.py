@@ -14,7 +14,7 @@ from ncd.cost import OpCost
 from ncd.draw.style import fill
 from ncd.run.device import synchronise
 from ncd.run.measure import Peak, measured_peak
-from ncd.view import markup, panel
+from ncd.view import markup, panel, worker
 from ncd.view.cache import remember
 from ncd.view.scene import Scene
 
@@ -35,7 +35,7 @@ class Measured:
 
 def show(scene: Scene) -> None:
     """A row for each op, totals, and what was measured beside what was counted."""
-    found = remember("measured", scene.term, scene.device, make=lambda: measure(scene))
+    found = remember("measured", scene.term, scene.device, make=lambda: worker.run(lambda: measure(scene)))
     panel.show(_html(scene, found), "cost", scene.selected)
 
 

@@ -10,7 +10,7 @@ import torch
 
 from ncd.axes import Axis
 from ncd.circuit import Value
-from ncd.view import cards, heat, markup, panel
+from ncd.view import cards, heat, markup, panel, worker
 from ncd.view.cache import remember
 from ncd.view.scene import Scene
 
@@ -53,7 +53,7 @@ def show(scene: Scene) -> None:
 def _array(scene: Scene, id: str) -> None:
     value, tensor = scene.circuit.values[id], scene.trace.values[id]
     key = (scene.seed, scene.device, scene.feed.key, id)
-    found = remember("statistics", scene.term, *key, make=lambda: statistics(tensor))
+    found = remember("statistics", scene.term, *key, make=lambda: worker.run(lambda: statistics(tensor)))
     panel.show(_card(scene, value, found), "array", scene.selected)
     dimensions = [
         Dimension(axis, name, size)
