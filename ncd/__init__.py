@@ -20,6 +20,7 @@ from ncd.errors import (
 )
 from ncd.models import CATALOGUE as catalogue
 from ncd.models import Entry, Knob
+from ncd.op import Op, Site
 from ncd.ops import (
     Add,
     BatchNorm,
@@ -43,4 +44,4 @@ from ncd.ops import (
 from ncd.run import Limits, Trace, compile, devices, example_inputs, trace
 from ncd.serial import from_json, to_json
 from ncd.source import source
-from ncd.terms import Axes, Beside, Block, Id, Op, Repeat, Site, Term, Then
+from ncd.terms import Axes, Beside, Block, Id, Repeat, Term, Then

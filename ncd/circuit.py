@@ -16,7 +16,8 @@ from torch import nn
 
 from ncd.axes import Array, Type
 from ncd.errors import SizeError
-from ncd.terms import Beside, Block, Id, Op, Repeat, Site, Term, Then
+from ncd.op import Op, Site
+from ncd.terms import Beside, Block, Id, Repeat, Term, Then
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,8 @@ from typing import Any
 
 from ncd.axes import Axis, Type
 from ncd.circuit import Cell, Circuit, Fence, Value
-from ncd.terms import Beside, Block, Id, Repeat, Site, Term, Then, rewrite
+from ncd.op import Site
+from ncd.terms import Beside, Block, Id, Repeat, Term, Then, rewrite
 
 Names = tuple[tuple[str, str], ...]
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from ncd.axes import seq
 from ncd.models.entry import Entry, Knob
+from ncd.op import Op
 from ncd.ops import CausalMask, Copy, Einsum, Linear, Named, Scale, Softmax
-from ncd.terms import Axes, Block, Id, Op, Term, Then
+from ncd.terms import Axes, Block, Id, Term, Then
 
 
 def scaled_dot_product_attention(y: int = 20, x: int = 22, k: int = 16, causal: int = 0) -> Term:

@@ -7,11 +7,12 @@ from typing import ClassVar
 
 import torch
 
-from ncd.axes import Binding, Signature, Type
+from ncd.axes import Signature, Type
+from ncd.binding import Binding
 from ncd.errors import MismatchError
+from ncd.op import Op, Site
 from ncd.ops.places import ports
 from ncd.ops.spec import Code, Glyph, Mark, Run
-from ncd.terms import Op, Site
 
 
 def _same(op: Op, inputs: Type, left: object, right: object) -> None:

@@ -8,11 +8,12 @@ from typing import ClassVar
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from ncd.axes import Axis, Binding, Signature
+from ncd.axes import Axis, Signature
+from ncd.binding import Binding
 from ncd.errors import MismatchError, SizeError, shown
+from ncd.op import Op, Site
 from ncd.ops.places import at_end, code_at_end, over, own_ports
 from ncd.ops.spec import FUNCTIONAL, Code, Glyph, Mark, Run
-from ncd.terms import Op, Site
 
 
 def _resize(axis: Axis, sizes: tuple[int, ...], new: Axis, binding: Binding) -> None:

@@ -11,9 +11,9 @@ from einops import einsum
 
 from ncd.axes import Array, Signature
 from ncd.errors import MismatchError
+from ncd.op import Op, Site
 from ncd.ops.places import ports, text
 from ncd.ops.spec import EINSUM, Code, Glyph, Mark, Run
-from ncd.terms import Op, Site
 
 
 @dataclass(frozen=True, repr=False)

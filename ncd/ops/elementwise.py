@@ -11,11 +11,12 @@ from typing import ClassVar
 import torch.nn.functional as F
 from torch import Tensor
 
-from ncd.axes import Array, Axis, Binding, Signature
+from ncd.axes import Array, Axis, Signature
+from ncd.binding import Binding
 from ncd.errors import ParseError, UnknownNameError, shown
+from ncd.op import Op, Site
 from ncd.ops.places import over, ports
 from ncd.ops.spec import FUNCTIONAL, Code, Glyph, Mark, Run
-from ncd.terms import Op, Site
 
 POWER = re.compile(r"-?\d(/[1-9])?")
 SCALAR = Signature.parse("() -> ()")

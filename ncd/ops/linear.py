@@ -8,9 +8,9 @@ from typing import ClassVar
 from torch import Tensor, nn
 
 from ncd.axes import Array, Axis, Signature
+from ncd.op import Op, Site
 from ncd.ops.places import at_end, code_at_end, named_sizes, over, own_ports, text
 from ncd.ops.spec import REARRANGE, Code, Glyph, Mark, Run
-from ncd.terms import Op, Site
 
 
 @dataclass(frozen=True, repr=False)

@@ -10,9 +10,9 @@ from torch import Tensor, nn
 
 from ncd.axes import Array, Signature, Type
 from ncd.errors import SizeError
+from ncd.op import Op, Site
 from ncd.ops.places import at_end, code_at_end, over, own_ports, text
 from ncd.ops.spec import REARRANGE, Code, Glyph, Mark, Run
-from ncd.terms import Op, Site
 
 
 @dataclass(frozen=True, repr=False)

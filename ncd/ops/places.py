@@ -9,8 +9,8 @@ from einops import rearrange
 from torch import Tensor
 
 from ncd.axes import Array
+from ncd.op import Site
 from ncd.ops.spec import REARRANGE, Code, Glyph, Mark, Run
-from ncd.terms import Site
 
 
 def text(array: Array) -> str:

@@ -7,11 +7,12 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from ncd.axes import Binding, Signature
+from ncd.axes import Signature
+from ncd.binding import Binding
 from ncd.errors import SizeError
+from ncd.op import Op, Site
 from ncd.ops.places import at_end, code_at_end, named_sizes, over, own_ports, text
 from ncd.ops.spec import REARRANGE, Code, Glyph, Mark, Run
-from ncd.terms import Op, Site
 
 
 @dataclass(frozen=True, repr=False)

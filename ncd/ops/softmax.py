@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 
 from ncd.axes import Array, Signature, Type
+from ncd.op import Op, Site
 from ncd.ops.places import over, own_ports
 from ncd.ops.spec import Code, Glyph, Mark, Run
-from ncd.terms import Op, Site
 
 
 @dataclass(frozen=True, repr=False)

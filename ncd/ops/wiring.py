@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from ncd.axes import Array, Binding, Signature, Type
+from ncd.axes import Array, Signature, Type
+from ncd.binding import Binding
 from ncd.errors import NCDError
+from ncd.op import Op, Site, match
 from ncd.ops.places import ports
 from ncd.ops.spec import Code, Glyph, Mark, Run
-from ncd.terms import Op, Site, match
 
 
 @dataclass(frozen=True, repr=False)
