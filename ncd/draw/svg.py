@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
+from math import hypot
 
 from ncd.draw import style
-from ncd.draw.drawing import Dot, Drawing, Fence, Glyph, Path, Shape, Text, Wire
+from ncd.draw.drawing import Dot, Drawing, Fence, Glyph, Path, Point, Shape, Text, Wire, line
 from ncd.draw.fonts import font_faces, font_files
 from ncd.draw.text import Span
 
@@ -114,9 +115,18 @@ class _Writer:
                 self.wire(root, item)
             else:
                 self.glyph(root, item)
+        self.dots(root)
         for label in drawing.labels:
             self.text(root, label)
         return root
+
+    def dots(self, root: Element) -> None:
+        """The dots lie over the wires that meet in them; a click falls through to the op."""
+        group = ET.SubElement(root, "g", {"class": "dots", "pointer-events": "none"})
+        for glyph in self.drawing.glyphs:
+            for item in glyph.items:
+                if isinstance(item, Dot) and item.paint == "ink":
+                    self.dot(group, item)
 
     def reading_order(self) -> list[Wire | Glyph]:
         """From left to right, then from top to bottom: the order of Tab."""
@@ -191,8 +201,22 @@ class _Writer:
             return
         outer = style.DOUBLE + style.WIRE
         ET.SubElement(group, "path", {**ink, "stroke-width": number(outer)})
-        inner = {**common, "class": "gap", "stroke": self.theme.page}
+        inner = {"d": commands(self.gap(wire)), "fill": "none"}
+        inner |= {"class": "gap", "stroke": self.theme.page}
         ET.SubElement(group, "path", {**inner, "stroke-width": number(style.DOUBLE - style.WIRE)})
+
+    def gap(self, wire: Wire) -> Path:
+        """The path between the two lines of a double wire.
+
+        Where the wire goes on from another it starts a little earlier, or the seam would show.
+        """
+        first = wire.path[0]
+        if all(other.path[-1].d != first.a for other in self.drawing.wires if other.path):
+            return wire.path
+        x, y = first.b.x - first.a.x, first.b.y - first.a.y
+        back = 1.2 / max(hypot(x, y), 1e-6)
+        before = Point(first.a.x - back * x, first.a.y - back * y)
+        return (line(before, first.a), *wire.path)
 
     def glyph(self, root: Element, glyph: Glyph) -> None:
         marked = glyph.node == self.drawing.marked
@@ -218,7 +242,7 @@ class _Writer:
             match item:
                 case Shape():
                     self.shape(group, item)
-                case Dot():
+                case Dot() if item.paint != "ink":
                     self.dot(group, item)
                 case Text():
                     self.text(group, item)
