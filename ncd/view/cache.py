@@ -1,8 +1,8 @@
 """What was computed once for a term, kept for everyone in this process.
 
 Terms are looked up by their exact ``repr``. ``st.cache_data`` hashes a dataclass by its fields and
-not by its type, so that a relu could get the drawing of a softmax on the same axis; and what is kept
-here (tensors mostly) has to be bounded by its bytes, not by its number.
+not by its type, so that a relu could get the drawing of a softmax on the same axis; and what is
+kept here (tensors mostly) has to be bounded by its bytes, not by its number.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Cache:
     >>> cache = Cache(limit=10_000)
     >>> cache.get(("a",), lambda: "x" * 6_000)[:1], cache.get(("b",), lambda: "y" * 6_000)[:1]
     ('x', 'y')
-    >>> [key for (key,) in cache.keys()]
+    >>> [key for (key,) in cache.kept()]
     ['b']
     """
 
@@ -42,12 +42,12 @@ class Cache:
         with self._lock:
             if key in self._kept:
                 self._kept.move_to_end(key)
-                return self._kept[key][0]  # type: ignore[no-any-return]
+                return self._kept[key][0]
         value = make()
         self._keep(key, value, weigh(value))
         return value
 
-    def keys(self) -> list[tuple[Hashable, ...]]:
+    def kept(self) -> list[tuple[Hashable, ...]]:
         """The keys, the one used last at the end."""
         with self._lock:
             return list(self._kept)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from textwrap import dedent
 
 import streamlit as st
 
 from ncd.axes import Array
 from ncd.circuit import Cell, Fence
-from ncd.source import lines
+from ncd.source import SourceLine, lines
 from ncd.terms import Block, Repeat, Term
 from ncd.view import diagram, listing, markup, panel
 from ncd.view.scene import Scene
@@ -71,11 +72,13 @@ def _list(facts: dict[str, str]) -> str:
 
 
 def _pattern(pattern: str, scene: Scene) -> str:
-    return f'<code>{listing.pattern(pattern, scene.circuit)}</code>'
+    return listing.pattern(pattern.replace("->", "→"), scene.circuit)
 
 
 def _source(scene: Scene, nodes: set[str]) -> None:
-    own = [line for line in lines(scene.term) if nodes & set(line.nodes)]
+    found = [line for line in lines(scene.term) if nodes & set(line.nodes)]
+    texts = dedent("\n".join(line.text for line in found)).split("\n")
+    own = [SourceLine(text, line.nodes) for text, line in zip(texts, found, strict=False)]
     if own:
         html = listing.html(own, scene.circuit, scene.dark)
         panel.show(f'<p class="muted">Its lines of source</p>{html}', "lines", scene.selected)

@@ -8,6 +8,7 @@ import streamlit as st
 
 from ncd.axes import Array, Axis
 from ncd.circuit import Circuit
+from ncd.draw import Labels
 from ncd.terms import Term
 from ncd.view import markup
 from ncd.view.panel import FOLDER, LIGHT_JS, PANEL_CSS, heed
@@ -30,7 +31,7 @@ def show(scene: Scene) -> None:
     )
 
 
-def choose_labels() -> str:
+def choose_labels() -> Labels:
     """What stands on the wires."""
     chosen = st.segmented_control(
         "On the wires",
@@ -41,7 +42,7 @@ def choose_labels() -> str:
         bind="query-params",
         label_visibility="collapsed",
     )
-    return str(chosen)
+    return chosen or LABELS[0]
 
 
 def show_part(term: Term, scene: Scene, key: str) -> None:

@@ -17,7 +17,9 @@ button {
   background: none; border: 1px solid var(--st-border-color); border-radius: 0.5rem;
   padding: 0.5rem 0.75rem; line-height: 1.4; cursor: pointer; white-space: nowrap;
 }
-button:hover, button:focus-visible { border-color: var(--st-primary-color); color: var(--st-primary-color); }
+button:hover, button:focus-visible {
+  border-color: var(--st-primary-color); color: var(--st-primary-color);
+}
 """,
     js=(FOLDER / "share.js").read_text(),
 )

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from time import sleep
 from typing import Protocol
 
 import streamlit as st
 
+from ncd.draw import Labels
 from ncd.models import Entry
 from ncd.view import diagram, export, inputs, knobs, markup, page_style, panel, refusal, selection
 from ncd.view.inputs import Feed
 from ncd.view.scene import Scene, built
+
+HEAD_START = 0.03  # seconds in which the browser shows the rest, before it is busy with a plot
 
 
 class Panel(Protocol):
@@ -83,7 +87,7 @@ def _controls(entry: Entry) -> Controls:
     return Controls(ordered, seed, device, feed)
 
 
-def _scene(entry: Entry, controls: Controls, labels: str) -> Scene | refusal.Refusal:
+def _scene(entry: Entry, controls: Controls, labels: Labels) -> Scene | refusal.Refusal:
     term, refused = built(entry, controls.settings)
     if term is None:
         assert refused is not None
@@ -123,7 +127,7 @@ def _line_and_panels(scene: Scene, panels: Sequence[Panel]) -> None:
         with line:
             panel.show(cost_line(scene), "line", scene.selected)
         if rest:
-            import os, time; time.sleep(float(os.environ.get("NCD_GAP","0")))
+            sleep(HEAD_START)
             with tab:
                 rest()
     except (RuntimeError, MemoryError) as error:  # such as a GPU that others have filled

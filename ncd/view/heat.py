@@ -30,8 +30,8 @@ def pooled(grid: Grid, most: int) -> tuple[Grid, tuple[int, int]]:
         starts = np.arange(0, grid.shape[axis], block)
         counts = np.diff([*starts, grid.shape[axis]])
         sums = np.add.reduceat(grid, starts, axis=axis)
-        grid = sums / (counts[:, None] if axis == 0 else counts)
-    return grid.astype(np.float32), (rows, columns)
+        grid = (sums / (counts[:, None] if axis == 0 else counts)).astype(np.float32)
+    return grid, (rows, columns)
 
 
 def told(shape: tuple[int, ...], block: tuple[int, int]) -> str:

@@ -9,7 +9,7 @@ import streamlit as st
 from ncd.models import Entry, Knob
 from ncd.run import devices
 
-SEED = Knob("seed", 0, 2**31 - 1, 0, help="what the weights and the random arrays are drawn from")
+SEED = Knob("seed", 0, 2**31 - 1, 0)
 NOTES, SETTLE, PAGE = "notes", "settle", "page"
 SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
@@ -55,7 +55,9 @@ def read(knob: Knob, asked: str | None) -> tuple[int, str]:
     value = knob.nearest(wanted)
     if value == number:
         return value, ""
-    amount = "more than" if number > knob.max else "less than" if number < knob.min else "between what"
+    amount = (
+        "more than" if number > knob.max else "less than" if number < knob.min else "between what"
+    )
     return value, f"{asked[:20]} is {amount} {knob.name} can be. It is {value}, the nearest."
 
 
@@ -141,7 +143,8 @@ def seed_and_device() -> tuple[int, str]:
         SEED.default,
         key="seed",
         bind="query-params",
-        help=f"{SEED.help[0].upper()}{SEED.help[1:]}. The same seed gives everyone the same numbers.",
+        help="What the weights and the random arrays are drawn from. "
+        "The same seed gives everyone the same numbers.",
         on_change=_clear_note,
         args=("seed",),
     )

@@ -53,7 +53,7 @@ def _row(line: SourceLine, code: str, roles: Mapping[str, str], dark: bool) -> s
         return f'<div class="line">{code or " "}</div>'
     ids, colour = " ".join(known), fill(roles[known[0]], dark)
     return (
-        f'<div class="line" data-node="{ids}" data-select="{known[0]}" '
+        f'<div class="line" tabindex="0" data-node="{ids}" data-select="{known[0]}" '
         f'style="border-left-color:{colour}">{code or " "}</div>'
     )
 
@@ -66,7 +66,9 @@ def _tokens(text: str, axes: Mapping[str, str], building: bool) -> Iterator[str]
     for found in TOKEN.finditer(text):
         token, kind = found.group(), found.lastgroup
         if kind == "name":
-            is_size = building or text[: found.start()].endswith("self.") or _is_keyword(text, found)
+            is_size = (
+                building or text[: found.start()].endswith("self.") or _is_keyword(text, found)
+            )
             yield _name(token, axes, is_size)
         elif kind == "string":
             yield f'<span class="string">{_quoted(token, axes)}</span>'

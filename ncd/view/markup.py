@@ -92,7 +92,8 @@ def amount(number: float, unit: str = "") -> str:
 
 def digits(number: float) -> str:
     """A number with three digits that count, and never fewer than stand before its point."""
-    return f"{number:.0f}" if 999.5 <= abs(number) < 1e6 else f"{number:.3g}"
+    text = f"{number:.0f}" if 999.5 <= abs(number) < 1e6 else f"{number:.3g}"
+    return text.replace("-", "−")
 
 
 def counted(number: int, one: str, many: str = "") -> str:

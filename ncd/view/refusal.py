@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 import streamlit as st
 
@@ -11,8 +12,9 @@ from ncd.axes import Axis
 from ncd.circuit import elaborate
 from ncd.errors import LimitError, NCDError
 from ncd.models import Entry, Knob
+from ncd.op import Op
 from ncd.run import check
-from ncd.terms import Op, Term, rewrite
+from ncd.terms import Term, rewrite
 from ncd.view.knobs import put
 
 REACH = 32  # how far to look, in steps of a knob, for a size that fits
@@ -28,12 +30,14 @@ class Refusal:
     ways: tuple[tuple[str, int], ...]
 
 
-def refuse(error: NCDError, entry: Entry, settings: Mapping[str, int], drawn: Term | None) -> Refusal:
+def refuse(
+    error: NCDError, entry: Entry, settings: Mapping[str, int], drawn: Term | None
+) -> Refusal:
     """The refusal for an error, with what would work at these settings."""
     search = _less if isinstance(error, LimitError) else _around
     ways: dict[str, int] = {}
     for knob in _most_likely_first(entry, error):
-        value = search(knob, settings[knob.name], lambda v, k=knob: works(entry, settings, k, v))
+        value = search(knob, settings[knob.name], partial(works, entry, settings, knob))
         if value is not None:
             ways[knob.name] = value
         if len(ways) == WAYS:
@@ -81,7 +85,10 @@ def show(refusal: Refusal) -> None:
                 st.text("What would work:", width="content")
                 for name, value in refusal.ways:
                     st.button(
-                        f"{name} = {value:,}", key=f"fit {name}", on_click=put, args=({name: value},)
+                        f"{name} = {value:,}",
+                        key=f"fit {name}",
+                        on_click=put,
+                        args=({name: value},),
                     )
 
 

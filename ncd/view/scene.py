@@ -13,6 +13,7 @@ import torch
 import ncd
 from ncd.circuit import Circuit, elaborate
 from ncd.cost import Cost, cost_of
+from ncd.draw import Labels
 from ncd.errors import NCDError
 from ncd.models import Entry
 from ncd.run import CircuitModule, Trace, check
@@ -23,7 +24,7 @@ from ncd.view.cache import SHELF, remember
 from ncd.view.inputs import Feed
 from ncd.view.refusal import Refusal, refuse
 
-LABELS = ("names", "sizes", "both")
+LABELS: tuple[Labels, ...] = ("names", "sizes", "both")
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class Scene:
     device: str
     feed: Feed
     dark: bool
-    labels: str
+    labels: Labels
     selected: str
     term: Term
     refusal: Refusal | None = None
@@ -66,9 +67,7 @@ class Scene:
             self.term,
             self.seed,
             self.device,
-            make=lambda: worker.run(
-                lambda: ncd.compile(self.term, self.seed, self.device)
-            ),
+            make=lambda: worker.run(lambda: ncd.compile(self.term, self.seed, self.device)),
         )
 
     @property
@@ -113,7 +112,7 @@ class Scene:
         return drawing(self.term, self.labels, self.dark, mark)
 
 
-def drawing(term: Term, labels: str, dark: bool, mark: str | None = None) -> str:
+def drawing(term: Term, labels: Labels, dark: bool, mark: str | None = None) -> str:
     """The SVG text of a term, for a page that has the fonts."""
 
     def draw() -> str:

@@ -9,14 +9,14 @@ import ncd
 from ncd.models import Entry, Knob
 
 APP = Path(__file__).parents[2] / "app.py"
-ENTRIES = [entry for entry in ncd.catalogue.values()]
+ENTRIES = list(ncd.catalogue.values())
 PANELS = ("Attention", "Values", "Source", "Cost", "Autograd", "Shapes")
 
 
 def page(name: str, **query: str) -> AppTest:
     """A page opened by a link."""
     app = AppTest.from_file(APP, default_timeout=60).run()
-    app.query_params.update({key: value for key, value in query.items()})
+    app.query_params.update(query)
     app.switch_page(f"pages/{name.replace('-', '_')}.py").run()
     return app
 
@@ -114,7 +114,7 @@ def test_any_other_parameter_may_be_wrong(name: str, asked: str) -> None:
         ("The cat sat", 3),
         ("हिन्दी भाषा", 2),
         ("猫が好き", 4),
-        ("<script>alert(1)</script> & \"quotes\" `code` $x$", 21),
+        ('<script>alert(1)</script> & "quotes" `code` $x$', 21),
         ("word " * 300, 128),
     ],
 )

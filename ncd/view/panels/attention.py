@@ -71,9 +71,7 @@ def weights(cell: Cell, value: torch.Tensor) -> Weights:
     queries = None if before is None else array[before]
     shape = (-1, queries.numel if queries else 1, array[at].numel)
     maps = flat.permute(order).reshape(shape).numpy()
-    return Weights(
-        cell.outputs[0].id, queries, array[at], Array(array[i] for i in rest), maps
-    )
+    return Weights(cell.outputs[0].id, queries, array[at], Array(array[i] for i in rest), maps)
 
 
 def _chosen(found: Weights) -> int:
@@ -102,7 +100,8 @@ def _overview(found: Weights, chosen: int) -> str:
     _, block = heat.pooled(found.maps[0], heat.SMALL)
     small = heat.told(found.maps[0].shape, block)
     return (
-        f"<p>{asks} keys {markup.axis(found.keys)}; {rows}. {small and 'Small pictures: '}{small}</p>"
+        f"<p>{asks} keys {markup.axis(found.keys)}; {rows}. "
+        f"{small and 'Small pictures: '}{small}</p>"
         f'<div class="heads" data-array="{found.value}">{buttons}</div>'
     )
 
@@ -120,7 +119,8 @@ def _focus(found: Weights, head: int, scene: Scene) -> None:
         signed=False,
         dark=scene.dark,
     )
-    st.plotly_chart(figure, key="attention map", config={"displayModeBar": False})
+    alt = f"Weights of every query on every key, {found.names[head] or 'one head'}"
+    st.plotly_chart(figure, key="attention map", config={"displayModeBar": False}, alt=alt)
     if not whole:
         st.caption(heat.told(found.maps[head].shape, block))
 

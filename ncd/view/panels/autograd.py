@@ -35,9 +35,9 @@ def show(scene: Scene) -> None:
     dot, hidden = remember("autograd", scene.term, *key, make=lambda: graph(scene, str(level)))
     nodes = markup.counted(hidden, "node")
     st.caption(f"This level hides {nodes}." if hidden else "This level hides nothing.")
-    if shutil.which("dot"):
-        svg = remember("autograd svg", scene.term, *key, make=lambda: lit(laid_out(dot)))
-        panel.show(f'<div class="graph scroll">{svg}</div>', "graph", scene.selected)
+    svg = remember("autograd svg", scene.term, *key, make=lambda: laid_out(dot))
+    if svg:
+        panel.show(f'<div class="graph scroll">{lit(svg)}</div>', "graph", scene.selected)
     else:
         st.graphviz_chart(dot)
 
@@ -54,11 +54,17 @@ def graph(scene: Scene, level: str) -> tuple[str, int]:
 
 
 def laid_out(dot: str) -> str:
-    """The graph as SVG, laid out by Graphviz on this machine."""
-    run = subprocess.run(
-        ["dot", "-Tsvg"], input=dot, capture_output=True, text=True, timeout=PATIENCE, check=True
-    )
-    return run.stdout[run.stdout.index("<svg") :]
+    """The graph as SVG, laid out by Graphviz on this machine; empty if it cannot be."""
+    command = shutil.which("dot")
+    if command is None:
+        return ""
+    try:
+        run = subprocess.run(
+            [command, "-Tsvg"], input=dot, capture_output=True, encoding="utf-8", timeout=PATIENCE
+        )
+    except subprocess.TimeoutExpired:
+        return ""
+    return run.stdout[run.stdout.find("<svg") :] if "<svg" in run.stdout else ""
 
 
 def lit(svg: str) -> str:

@@ -35,7 +35,9 @@ class Measured:
 
 def show(scene: Scene) -> None:
     """A row for each op, totals, and what was measured beside what was counted."""
-    found = remember("measured", scene.term, scene.device, make=lambda: worker.run(lambda: measure(scene)))
+    found = remember(
+        "measured", scene.term, scene.device, make=lambda: worker.run(lambda: measure(scene))
+    )
     panel.show(_html(scene, found), "cost", scene.selected)
 
 
@@ -80,9 +82,7 @@ def _html(scene: Scene, found: Measured) -> str:
     return markup.table(HEAD, rows, foot, NUMBERS) + _notes(scene, found)
 
 
-def _row(
-    op: OpCost, cell: Cell, dark: bool, found: Measured, most: int, longest: float
-) -> str:
+def _row(op: OpCost, cell: Cell, dark: bool, found: Measured, most: int, longest: float) -> str:
     seconds, role = found.seconds[op.node], cell.op.role
     return (
         f'<tr data-node="{op.node}" data-select="{op.node}" tabindex="0">'
@@ -106,8 +106,8 @@ def _notes(scene: Scene, found: Measured) -> str:
     stated, peak = markup.amount(scene.cost.peak, "B"), found.peak
     return (
         f'<p class="muted">Times are medians of {markup.counted(found.runs, "run")} on '
-        f"{markup.text(scene.device)}, after one to warm up. FLOPs as torch counts them: a multiply "
-        "and an add are two. Bytes are float32.</p>"
+        f"{markup.text(scene.device)}, after one to warm up. FLOPs as torch counts them: "
+        "a multiply and an add are two. Bytes are float32.</p>"
         f'<p class="muted">At the peak: {stated} counted for weights, inputs and all arrays made; '
         f"{markup.amount(peak.forward, 'B')} measured forward, "
         f"{markup.amount(peak.backward, 'B')} with the backward pass ({markup.text(peak.how)}).</p>"

@@ -31,4 +31,3 @@ def show(scene: Scene) -> None:
         make=lambda: listing.html(lines(scene.term), scene.circuit, scene.dark),
     )
     panel.show(html, "source", scene.selected)
-

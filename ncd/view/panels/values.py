@@ -53,7 +53,9 @@ def show(scene: Scene) -> None:
 def _array(scene: Scene, id: str) -> None:
     value, tensor = scene.circuit.values[id], scene.trace.values[id]
     key = (scene.seed, scene.device, scene.feed.key, id)
-    found = remember("statistics", scene.term, *key, make=lambda: worker.run(lambda: statistics(tensor)))
+    found = remember(
+        "statistics", scene.term, *key, make=lambda: worker.run(lambda: statistics(tensor))
+    )
     panel.show(_card(scene, value, found), "array", scene.selected)
     dimensions = [
         Dimension(axis, name, size)
@@ -150,7 +152,8 @@ def _map(
         signed=found.smallest < 0,
         dark=scene.dark,
     )
-    st.plotly_chart(figure, key="values map", config={"displayModeBar": False})
+    alt = f"Heatmap, {' by '.join(dimension.name for dimension in names)}"
+    st.plotly_chart(figure, key="values map", config={"displayModeBar": False}, alt=alt)
     if block != (1, 1):
         st.caption(heat.told(grid.shape, block))
 
