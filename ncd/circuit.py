@@ -143,10 +143,8 @@ class _Builder:
                 return self.then(steps, inputs, column, around)
             case Beside():
                 return self.beside(term, inputs, column, around)
-            case Block():
-                return self.fence(term, term.body, inputs, column, around)
-            case Repeat():
-                return self.fence(term, term.chain, inputs, column, around)
+            case Block() | Repeat():
+                return self.fence(term, inputs, column, around)
             case Op():
                 return self.op(term, inputs, around)
         raise TypeError(f"{type(term).__name__} is not a kind of term")
@@ -188,40 +186,21 @@ class _Builder:
         steps = [[c for s in at for c in s] for at in zip(*(p.steps for p in wide), strict=True)]
         return _Strip(states, steps)
 
-    def fence(
-        self,
-        term: Block | Repeat,
-        body: Term,
-        inputs: State,
-        column: int,
-        around: _Around,
-    ) -> _Strip:
+    def fence(self, term: Block | Repeat, inputs: State, column: int, around: _Around) -> _Strip:
         id = self.new("f")
         parent = around.fences[-1] if around.fences else ""
         inner = _Around((*around.fences, id), around.scope)
-        if isinstance(term, Repeat):
-            inner = _Around(inner.fences, inner.scope, self.unique(term.name, around))
-            if len(term.bodies) == 1:  # one body is no chain, but its weights have the same home
-                inner = inner.body(0)
-                body = term.bodies[0]
         at = len(self.fences)
         self.fences.append(Fence(id, "", "", 0, ()))  # keeps the outer before the inner
-        strip = self.place(body, inputs, column, inner)
-        title, role, repeats = (
-            (term.title, term.role, 0)
-            if isinstance(term, Block)
-            else ("", "repeat", len(term.bodies))
-        )
-        self.fences[at] = Fence(
-            id,
-            title,
-            role,
-            column,
-            tuple(strip.states),
-            parent,
-            repeats,
-            term,
-        )
+        if isinstance(term, Block):
+            strip = self.place(term.body, inputs, column, inner)
+            title, role, repeats = term.title, term.role, 0
+        else:
+            inner = _Around(inner.fences, inner.scope, self.unique(term.name, around))
+            strip = self.then(term.bodies, inputs, column, inner)
+            title, role, repeats = "", "repeat", len(term.bodies)
+        states = tuple(strip.states)
+        self.fences[at] = Fence(id, title, role, column, states, parent, repeats, term)
         return strip
 
 

@@ -169,6 +169,10 @@ class Op(Term):
         """What it does, in words that read well aloud."""
         return self.label
 
+    def expansion(self, site: Site) -> Term | None:
+        """The op spelled out in simpler ops, where that shows how it works."""
+        return None
+
 
 def _fits(arrays: Type, form: list[list[str]]) -> bool:
     """Whether there are as many arrays as in the form, with as many axes."""

@@ -107,7 +107,7 @@ class Then(Term):
 
     def __init__(self, *steps: Term) -> None:
         _check_some(steps, "Then")
-        object.__setattr__(self, "steps", steps)
+        object.__setattr__(self, "steps", tuple(s for step in steps for s in _steps(step)))
         _ = self.cod  # types are checked once, here
 
     @cached_property
@@ -162,7 +162,8 @@ class Then(Term):
         return origins[output]
 
     def __repr__(self) -> str:
-        return " >> ".join(map(repr, self.steps))
+        steps = " >> ".join(map(repr, self.steps))
+        return steps if len(self.steps) > 1 else f"Then({steps})"
 
 
 @dataclass(frozen=True, repr=False)
@@ -173,7 +174,7 @@ class Beside(Term):
 
     def __init__(self, *parts: Term) -> None:
         _check_some(parts, "Beside")
-        object.__setattr__(self, "parts", parts)
+        object.__setattr__(self, "parts", tuple(p for part in parts for p in _parts(part)))
         _ = self.cod
 
     @cached_property
@@ -200,7 +201,8 @@ class Beside(Term):
         raise IndexError(output)
 
     def __repr__(self) -> str:
-        return " @ ".join(f"({p!r})" if isinstance(p, Then) else repr(p) for p in self.parts)
+        parts = " @ ".join(f"({p!r})" if isinstance(p, Then) else repr(p) for p in self.parts)
+        return parts if len(self.parts) > 1 else f"Beside({parts})"
 
 
 @dataclass(frozen=True, repr=False)

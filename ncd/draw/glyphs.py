@@ -35,6 +35,7 @@ class Canvas:
     heads: dict[int, Path] = field(default_factory=dict)
     items: list[Shape | Dot | Text] = field(default_factory=list)
     ink: list[Box] = field(default_factory=list)
+    hits: list[Box] = field(default_factory=list)
 
     @property
     def middle(self) -> float:
@@ -185,6 +186,7 @@ def contract(canvas: Canvas) -> None:
         canvas.tails[i] = (line(Point(x0, upper), top.a), top)
         canvas.tails[j] = (ease(Point(x0, canvas.ins[j]), bottom.a), bottom)
         tips.append(apex)
+        canvas.hits.append(Box(x0 + 4, upper, apex.x, lower))
     canvas.apex = tips[0]
     highest = min(canvas.ins[i] for i, _ in glyph.caps)
     for i, o in glyph.through:

@@ -179,13 +179,14 @@ class _Layout:
 
     def glyph(self, cell: Cell, canvas: Canvas) -> Glyph:
         ys = [*canvas.ins, *canvas.outs] or [0.0]
-        boxes = [*canvas.ink, Box(canvas.x0, min(ys) - 9, canvas.x1, max(ys) + 9)]
+        whole = Box(canvas.x0, min(ys) - 9, canvas.x1, max(ys) + 9)
+        boxes = [*canvas.ink, *canvas.hits] or [whole]  # wires beside the mark stay free
         return Glyph(
             node=cell.id,
             role=cell.op.role,
             words=cell.op.words(cell.site),
             items=tuple(canvas.items),
-            hit=Box.around(boxes),
+            hit=Box.around(boxes).grown(4),
             ink=tuple(canvas.ink),
         )
 

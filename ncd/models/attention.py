@@ -66,11 +66,11 @@ def _steps(scores: str, values: str, causal: int) -> tuple[Op, ...]:
     return Einsum(scores, "scores"), Scale("k"), *mask, Softmax("x"), Einsum(values, "out")
 
 
-_MAP = "up to 128, so that an attention map stays readable"
+_MAP = "up to 256, so that an attention map stays readable"
 _LENGTH = "the length of a query and of a key; up to 128, as in large models"
 _LENGTHS = (
-    Knob("y", 1, 128, 20, help="queries", reason=f"the positions that ask; {_MAP}"),
-    Knob("x", 1, 128, 22, help="keys and values", reason=f"the positions that answer; {_MAP}"),
+    Knob("y", 1, 256, 20, help="queries", reason=f"the positions that ask; {_MAP}"),
+    Knob("x", 1, 256, 22, help="keys and values", reason=f"the positions that answer; {_MAP}"),
 )
 _CAUSAL = Knob(
     "causal",

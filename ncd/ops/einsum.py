@@ -9,11 +9,13 @@ from typing import ClassVar
 
 from einops import einsum
 
-from ncd.axes import Array, Signature
+from ncd.axes import Array, Signature, Type
+from ncd.binding import union
 from ncd.errors import MismatchError
 from ncd.op import Op, Site
 from ncd.ops.places import ports, text
 from ncd.ops.spec import EINSUM, Code, Glyph, Mark, Run
+from ncd.terms import Term
 
 
 @dataclass(frozen=True, repr=False)
@@ -115,6 +117,19 @@ class Einsum(Op):
         summed = " and ".join(self.contracted(site))
         kind = f"einsum, contracts {summed}" if summed else "einsum"
         return f"{kind}: {site.ins} to {site.outs}"
+
+    def expansion(self, site: Site) -> Term | None:
+        """A product and then a sum: every pair of numbers that meet, and their sum (figure 17)."""
+        summed = self.contracted(site)
+        if len(site.ins) < 2 or not summed:
+            return None
+        whole = union(site.ins)
+        product = Type((Array((*site.outs[0], *(a for a in whole if a.name in summed))),))
+        return Einsum(Signature(site.ins, product)) >> Einsum(Signature(product, site.outs))
+
+    @property
+    def label(self) -> str:
+        return f"Einsum {self.out}" if self.out != "x" else "Einsum"
 
 
 def _pair_flops(left: Array, right: Array, out: Array) -> int:

@@ -7,10 +7,12 @@ from typing import ClassVar
 
 from torch import Tensor, nn
 
-from ncd.axes import Array, Axis, Signature
+from ncd.axes import Array, Axis, Signature, Type
 from ncd.op import Op, Site
 from ncd.ops.places import at_end, code_at_end, named_sizes, over, own_ports, text
+from ncd.ops.reshape import Group, Split
 from ncd.ops.spec import REARRANGE, Code, Glyph, Mark, Run
+from ncd.terms import Term
 
 
 @dataclass(frozen=True, repr=False)
@@ -91,6 +93,17 @@ class Linear(Op):
         kind = "affine" if self.bias else "linear"
         return f"learned {kind} map {self.name}, {site.dom} to {site.cod}"
 
+    def expansion(self, site: Site) -> Term | None:
+        """A map of several axes: they are read as one, mapped, and read as several again."""
+        (own,), (new,) = site.dom, site.cod
+        if not (own and new) or len(own) == len(new) == 1:
+            return None
+        before, after = _joined(own), _joined(new)
+        term: Term = Linear(Signature(Type((before,)), Type((after,))), self.name, self.bias)
+        if len(own) > 1:
+            term = Group(Signature(site.dom, Type((before,)))) >> term
+        return term >> Split(Signature(Type((after,)), site.cod)) if len(new) > 1 else term
+
 
 def _product(array: Array) -> str:
     """The number of features as the source writes it: ``k * h``, from the sizes of the class."""
@@ -99,3 +112,9 @@ def _product(array: Array) -> str:
 
 def _sizes(axis: Axis) -> tuple[str, ...]:
     return tuple(map(str, axis.shape)) if axis.spatial else (axis.identifier,)
+
+
+def _joined(array: Array) -> Array:
+    """The axis that several are read as: ``k h`` as ``kh``."""
+    name = "".join(axis.identifier for axis in array)
+    return array if len(array) == 1 else Array((Axis(name, array.numel),))

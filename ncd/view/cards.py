@@ -30,8 +30,7 @@ def op(scene: Scene, cell: Cell) -> None:
     with right:
         st.latex(cell.op.formula(cell.site))
     _source(scene, {cell.id})
-    spelled = getattr(cell.op, "expansion", None)
-    if callable(spelled) and isinstance(term := spelled(cell.site), Term):
+    if (term := cell.op.expansion(cell.site)) is not None:
         _expansion(term, scene)
 
 

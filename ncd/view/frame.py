@@ -19,12 +19,13 @@ HEAD_START = 0.03  # seconds in which the browser shows the rest, before it is b
 
 
 class Panel(Protocol):
-    """A panel: its ``TITLE`` on the tab, and ``show`` for what is in it.
+    """A panel: its ``TITLE`` on the tab, whether it ``RUNS`` the system, and ``show``.
 
     ``show`` may return what is slow to draw, to be called when the rest of the page is there.
     """
 
     TITLE: str
+    RUNS: bool
 
     def show(self, scene: Scene) -> Callable[[], None] | None: ...
 
@@ -119,7 +120,10 @@ def _line_and_panels(scene: Scene, panels: Sequence[Panel]) -> None:
     tab, opened = next(pair for pair in zip(tabs, panels, strict=True) if pair[0].open)
     if not scene.runs:
         with tab:
-            st.caption("There is something to see here once the sizes fit.")
+            if opened.RUNS or not scene.sized:
+                st.caption("There is something to see here once the sizes fit.")
+            else:
+                opened.show(scene)
         return
     try:
         with tab:

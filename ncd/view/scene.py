@@ -52,6 +52,11 @@ class Scene:
         return self.refusal is None
 
     @property
+    def sized(self) -> bool:
+        """Whether every axis has its size: then shapes and source can be told without a run."""
+        return all(a.size is not None for v in self.circuit.values.values() for a in v.array)
+
+    @property
     def circuit(self) -> Circuit:
         return elaborate(self.term)
 

@@ -115,7 +115,7 @@ def test_any_other_parameter_may_be_wrong(name: str, asked: str) -> None:
         ("हिन्दी भाषा", 2),
         ("猫が好き", 4),
         ('<script>alert(1)</script> & "quotes" `code` $x$', 21),
-        ("word " * 300, 128),
+        ("word " * 300, 256),
     ],
 )
 def test_a_sentence_sets_the_sequence_axes(text: str, count: int) -> None:

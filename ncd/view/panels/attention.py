@@ -17,6 +17,7 @@ from ncd.view.heat import Grid
 from ncd.view.scene import Scene
 
 TITLE = "Attention"
+RUNS = True
 HEAD = "head"
 
 

@@ -14,6 +14,7 @@ from ncd.view.cache import remember
 from ncd.view.scene import Scene
 
 TITLE = "Autograd"
+RUNS = True
 LEVELS = ("block", "op", "every function")
 PATIENCE = 20  # seconds for a layout
 CLASSES = re.compile(r'class="(?P<names>node [^"]*)"')

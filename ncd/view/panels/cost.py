@@ -19,6 +19,7 @@ from ncd.view.cache import remember
 from ncd.view.scene import Scene
 
 TITLE = "Cost"
+RUNS = True
 HEAD = ("Op", "Parameters", "FLOPs", "", "Bytes made", "Time", "")
 NUMBERS = (1, 2, 4, 5)
 METER = 7.0  # em, of the longest bar

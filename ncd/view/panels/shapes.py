@@ -8,6 +8,7 @@ from ncd.view import markup, panel
 from ncd.view.scene import Scene
 
 TITLE = "Shapes"
+RUNS = False
 
 
 def show(scene: Scene) -> None:

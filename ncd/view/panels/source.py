@@ -11,6 +11,7 @@ from ncd.view.cache import remember
 from ncd.view.scene import Scene
 
 TITLE = "Source"
+RUNS = False
 
 
 def show(scene: Scene) -> None:

@@ -15,6 +15,7 @@ from ncd.view.cache import remember
 from ncd.view.scene import Scene
 
 TITLE = "Values"
+RUNS = True
 BINS = 40
 
 
