@@ -76,48 +76,40 @@ class _Writer:
         self.theme = style.theme(drawing.dark)
 
     def document(self, fonts: bool) -> Element:
-        drawing, box = self.drawing, self.drawing.box
-        root = Element(
-            "svg",
-            {
-                "xmlns": "http://www.w3.org/2000/svg",
-                "viewBox": " ".join(map(number, (box.x0, box.y0, box.width, box.height))),
-                "width": number(box.width),
-                "height": number(box.height),
-                "role": "group",
-                "aria-label": printable(drawing.title),
-                "class": "ncd",
-                "color": self.theme.ink,
-            },
-        )
-        ET.SubElement(root, "title").text = printable(drawing.title)
-        ET.SubElement(root, "desc").text = printable(drawing.description)
-        if fonts:
-            ET.SubElement(root, "style").text = font_faces(self.spans())
+        root = self.root(fonts)
         self.shadow(root)
-        for fence in drawing.fences:
+        for fence in self.drawing.fences:
             self.fence(root, fence)
-        for dash in drawing.dashes:
-            ET.SubElement(
-                root,
-                "path",
-                {
-                    "d": commands(dash.path),
-                    "fill": "none",
-                    "stroke": self.theme.ink,
-                    "stroke-width": "2",
-                    "stroke-dasharray": " ".join(map(number, style.DASH)),
-                    "class": "dash",
-                },
-            )
+        for dash in self.drawing.dashes:
+            look = {"class": "dash", "fill": "none", "stroke": self.theme.ink, "stroke-width": "2"}
+            look["stroke-dasharray"] = " ".join(map(number, style.DASH))
+            ET.SubElement(root, "path", {"d": commands(dash.path), **look})
         for item in self.reading_order():
             if isinstance(item, Wire):
                 self.wire(root, item)
             else:
                 self.glyph(root, item)
         self.dots(root)
-        for label in drawing.labels:
+        for label in self.drawing.labels:
             self.text(root, label)
+        return root
+
+    def root(self, fonts: bool) -> Element:
+        drawing, box = self.drawing, self.drawing.box
+        size = {"width": number(box.width), "height": number(box.height)}
+        attributes = {
+            "xmlns": "http://www.w3.org/2000/svg",
+            "viewBox": " ".join(map(number, (box.x0, box.y0, box.width, box.height))),
+            "role": "group",
+            "aria-label": printable(drawing.title),
+            "class": "ncd",
+            "color": self.theme.ink,
+        }
+        root = Element("svg", attributes | size)
+        ET.SubElement(root, "title").text = printable(drawing.title)
+        ET.SubElement(root, "desc").text = printable(drawing.description)
+        if fonts:
+            ET.SubElement(root, "style").text = font_faces(self.spans())
         return root
 
     def dots(self, root: Element) -> None:
