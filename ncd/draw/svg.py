@@ -175,7 +175,7 @@ class _Writer:
             root,
             "g",
             {
-                "class": "wire",
+                "class": "wire double" if wire.double else "wire",
                 "data-array": wire.array,
                 "data-axis": wire.axis,
                 **self.button(wire.words),

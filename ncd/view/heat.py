@@ -13,7 +13,7 @@ from PIL import Image
 from plotly.colors import get_colorscale, sample_colorscale, unlabel_rgb
 
 Grid = NDArray[np.float32]
-LARGE, SMALL = 128, 84  # cells a side, of the map in focus and of a small picture
+LARGE, SMALL = 256, 84  # cells a side, of the map in focus and of a small picture
 POSITIVE, SIGNED = "Viridis", "RdBu"
 
 
@@ -68,8 +68,12 @@ def plot(
     *,
     signed: bool,
     dark: bool,
+    block: tuple[int, int] = (1, 1),
 ) -> dict[str, Any]:
-    """A Plotly heatmap; ``rows`` and ``columns`` are an axis' title and the names on it."""
+    """A Plotly heatmap; ``rows`` and ``columns`` are an axis' title and the names on it.
+
+    The cells of a pooled grid, whose ``block`` is given, stand at the positions that they cover.
+    """
     largest = float(np.nanmax(np.abs(grid), initial=0)) or 1.0
     scale = {"colorscale": SIGNED, "reversescale": True, "zmid": 0} if signed else {}
     heatmap = {
@@ -81,19 +85,21 @@ def plot(
         "colorbar": {"thickness": 12, "outlinewidth": 0, "len": 0.9},
         "hovertemplate": hover + "<extra></extra>",
         "hoverongaps": False,
+        **{"x0": (block[1] - 1) / 2, "dx": block[1], "y0": (block[0] - 1) / 2, "dy": block[0]},
         **scale,
     }
+    high, wide = (count * size for count, size in zip(grid.shape, block, strict=True))
     layout = {
         "height": 460,
         "margin": {"l": 60, "r": 10, "t": 50, "b": 10, "pad": 0},
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "#2a2f37" if dark else "#dfe3e8",
         "xaxis": {
-            **_axis(*columns, grid.shape[1]),
+            **_axis(*columns, wide),
             "side": "top",
-            "range": [-0.5, grid.shape[1] - 0.5],
+            "range": [-0.5, wide - 0.5],
         },
-        "yaxis": {**_axis(*rows, grid.shape[0]), "range": [grid.shape[0] - 0.5, -0.5]},
+        "yaxis": {**_axis(*rows, high), "range": [high - 0.5, -0.5]},
         "uirevision": "keep",
     }
     return {"data": [heatmap], "layout": layout}
@@ -103,6 +109,8 @@ def _axis(title: str, names: Sequence[str], count: int) -> dict[str, Any]:
     axis: dict[str, Any] = {"title": {"text": title}, "showgrid": False, "zeroline": False}
     if len(names) == count <= 64:
         axis |= {"tickmode": "array", "tickvals": list(range(count)), "ticktext": list(names)}
+    elif count <= 12:  # left alone, Plotly would write halves of positions
+        axis |= {"tickmode": "linear", "tick0": 0, "dtick": 1}
     return axis
 
 

@@ -110,11 +110,26 @@ def test_a_softmax_alone_has_one_row() -> None:
 def test_a_large_map_is_pooled_and_small_in_bytes() -> None:
     grid = np.random.default_rng(0).random((2048, 2048), dtype=np.float32)
     pooled, block = heat.pooled(grid, heat.LARGE)
-    assert pooled.shape == (128, 128)
-    assert block == (16, 16)
-    assert pooled[0, 0] == pytest.approx(grid[:16, :16].mean(), rel=1e-5)
-    assert heat.told(grid.shape, block) == "2,048 × 2,048 cells, shown as means of 16 × 16."
+    assert pooled.shape == (256, 256)
+    assert block == (8, 8)
+    assert pooled[0, 0] == pytest.approx(grid[:8, :8].mean(), rel=1e-5)
+    assert heat.told(grid.shape, block) == "2,048 × 2,048 cells, shown as means of 8 × 8."
     assert len(heat.picture(grid, 1.0)) < 16_000
+
+
+def test_the_cells_of_a_pooled_map_stand_at_the_positions_they_cover() -> None:
+    figure = heat.plot(
+        np.zeros((2, 3), np.float32),
+        ("y", []),
+        ("x", []),
+        "",
+        signed=False,
+        dark=False,
+        block=(8, 4),
+    )
+    cells = figure["data"][0]
+    assert [cells["x0"] + i * cells["dx"] for i in range(3)] == [1.5, 5.5, 9.5]  # 0-3, 4-7, 8-11
+    assert figure["layout"]["yaxis"]["range"] == [15.5, -0.5]
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (129, 3), (300, 257)])

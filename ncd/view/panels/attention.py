@@ -119,6 +119,7 @@ def _focus(found: Weights, head: int, scene: Scene) -> None:
         "query %{y}<br>key %{x}<br>weight %{z:.4f}",
         signed=False,
         dark=scene.dark,
+        block=block,
     )
     alt = f"Weights of every query on every key, {found.names[head] or 'one head'}"
     st.plotly_chart(figure, key="attention map", config={"displayModeBar": False}, alt=alt)

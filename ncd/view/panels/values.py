@@ -152,6 +152,7 @@ def _map(
         f"{_plain(rows)}{names[-1].name} %{{x}}<br>%{{z:.4f}}",
         signed=found.smallest < 0,
         dark=scene.dark,
+        block=block,
     )
     alt = f"Heatmap, {' by '.join(dimension.name for dimension in names)}"
     st.plotly_chart(figure, key="values map", config={"displayModeBar": False}, alt=alt)
