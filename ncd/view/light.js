@@ -70,6 +70,16 @@ function paint(host) {
     element.classList.toggle("chosen", matches(element, host.locked));
   }
   host.box.classList.toggle("axis-lit", axis);
+  if (host.opens) lightTitles(light?.axis);
+}
+
+// A map's titles name its axes. Plotly draws them outside of our views, and knows no light.
+function lightTitles(axis) {
+  for (const title of document.querySelectorAll(".js-plotly-plot :is(.xtitle, .ytitle)")) {
+    const lit = axis !== undefined && title.dataset.unformatted?.includes(`<i>${axis}</i>`);
+    title.style.fontWeight = lit ? "700" : "";
+    title.style.textDecoration = lit ? "underline" : "";
+  }
 }
 
 function act(host, event) {

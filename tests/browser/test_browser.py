@@ -154,6 +154,17 @@ def test_an_axis_lights_everywhere_without_the_server(page: Page, address: str) 
     expect(page.locator(".chosen")).to_have_count(0)
 
 
+def test_an_axis_lights_its_title_on_the_map(page: Page, address: str) -> None:
+    visit(page, address)
+    keys, queries = (page.locator(f".js-plotly-plot .{side}title") for side in "xy")
+    expect(keys).to_be_visible()
+    page.locator(".chip[data-axis=x]").hover()
+    expect(keys).to_have_css("font-weight", "700")
+    expect(queries).not_to_have_css("font-weight", "700")
+    page.get_by_text("Why it works").hover()
+    expect(keys).not_to_have_css("font-weight", "700")
+
+
 def test_a_line_and_its_op_light_each_other(page: Page, address: str) -> None:
     visit(page, address, f"{ATTENTION}?panel=Source")
     line = page.locator(".line", has_text="softmax(-2)")
