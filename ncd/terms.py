@@ -46,7 +46,7 @@ class Term:
     def origins(self, output: int) -> tuple[int, ...]:
         """The input arrays that have every axis over which an output array is broadcast.
 
-        None where an axis could come from one or the other, as in an einsum.
+        Empty where an axis could come from one or the other, as in an einsum.
         """
         raise NotImplementedError
 

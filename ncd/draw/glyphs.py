@@ -111,14 +111,12 @@ def mark_width(glyph: Glyph) -> float:
     return max([_mark_width(mark) for mark in glyph.marks], default=0.0)
 
 
-UNEVEN = ("letter", "bar", "plus")
+UNEVEN = ("letter", "bar", "plus")  # marks that may take more wires than they make, or fewer
 
 
 def bends(glyph: Glyph) -> str:
     """Where wires that pass over an op bend: clear of a mark that takes or makes more wires."""
-    more = sum(
-        len(m.ins) - len(m.outs) for m in glyph.marks if m.shape in ("letter", "bar", "plus")
-    )
+    more = sum(len(m.ins) - len(m.outs) for m in glyph.marks if m.shape in UNEVEN)
     return "behind" if more > 0 else "before" if more < 0 else ""
 
 
