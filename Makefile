@@ -18,7 +18,7 @@ system = if command -v apt-get >/dev/null; then \
 .PHONY: run test check shots clean
 
 run: .venv/run.stamp
-	$(BIN)/python -m ncd.view.serve --host $(HOST) --port $(PORT)
+	$(BIN)/python -m ncd serve --host $(HOST) --port $(PORT)
 
 # Every check there is.
 test: .venv/system.stamp

@@ -5,12 +5,17 @@
 ('y m, x m', 'y m')
 """
 
-from ncd.autograd import Dag, autograd
-from ncd.axes import Array, Axis, Signature, Type, seq, space
-from ncd.circuit import Cell, Circuit, Fence, Value, elaborate
-from ncd.cost import Cost, cost
-from ncd.draw import Drawing, draw
-from ncd.errors import (
+from inspect import ismodule
+
+from ncd.code import source
+from ncd.costs import Cost, cost
+from ncd.drawing import Drawing, draw
+from ncd.graph import Dag, autograd
+from ncd.lang.axes import Array, Axis, Signature, Type
+from ncd.lang.blocks import Block, Equation, abreast
+from ncd.lang.circuit import Cell, Circuit, Fence, Loop, Value
+from ncd.lang.elaborate import Axes, elaborate
+from ncd.lang.errors import (
     LimitError,
     MismatchError,
     NCDError,
@@ -18,30 +23,21 @@ from ncd.errors import (
     SizeError,
     UnknownNameError,
 )
+from ncd.lang.loops import Repeat, Scan
+from ncd.lang.marked import plain, seq, space
+from ncd.lang.op import Op, Sample, Site
+from ncd.lang.terms import Beside, Id, Term, Then
 from ncd.models import CATALOGUE as catalogue
 from ncd.models import Entry, Knob
-from ncd.op import Op, Site
-from ncd.ops import (
-    Add,
-    BatchNorm,
-    CausalMask,
-    Concat,
-    Conv,
-    ConvTranspose,
-    Copy,
-    Einsum,
-    Elementwise,
-    Group,
-    LayerNorm,
-    Linear,
-    MaxPool,
-    Named,
-    Scale,
-    Softmax,
-    Split,
-    Swap,
-)
-from ncd.run import Limits, Trace, compile, devices, example_inputs, trace
+from ncd.ops import *  # noqa: F403
+from ncd.run import Limits, Trace, compile, devices, example_inputs, prove, trace
 from ncd.serial import from_json, to_json
-from ncd.source import source
-from ncd.terms import Axes, Beside, Block, Id, Repeat, Term, Then
+
+# ``compile`` is no name for a star import: it would hide the builtin.
+
+# All of these but ``compile``, which would hide the builtin in a star import.
+__all__ = [
+    name
+    for name, value in list(globals().items())
+    if not (name.startswith("_") or ismodule(value) or name in ("compile", "ismodule"))
+]

@@ -7,58 +7,33 @@ for all. Times are medians, after a warm-up, on a device that has been waited fo
 from __future__ import annotations
 
 import itertools
-import math
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from importlib.util import find_spec
+from operator import rshift
 
-import torch.nn.functional as F
-from einops import einsum, rearrange
-from torch import Tensor, nn
+import torch
+from torch import Tensor
 
-from ncd.circuit import elaborate
-from ncd.models import CATALOGUE
+from ncd.code import source
+from ncd.costs import cost
+from ncd.drawing import draw
+from ncd.graph import autograd
+from ncd.lang.elaborate import elaborate
+from ncd.lang.terms import Term, Then
 from ncd.models.attention import multi_head_attention
+from ncd.peers import ByHand, Fused, layer
 from ncd.run import CircuitModule, compile, example_inputs, trace
 from ncd.run.measure import backward_call, forward_call, medians
-from ncd.terms import Term
+from ncd.run.memory import summed
 
-# --- peers ---------------------------------------------------------------------------------------
-
-
-class ByHand(nn.Module):
-    """Multi-head attention as the notebook writes it (figure 21), with a module's weights."""
-
-    def __init__(self, module: CircuitModule, k: int, h: int) -> None:
-        super().__init__()
-        self.k, self.h = k, h
-        self.Q, self.K, self.V, self.O = (module.get_submodule(name) for name in "QKVO")
-
-    def split(self, x: Tensor) -> Tensor:
-        return rearrange(x, "... (k h) -> ... k h", h=self.h)
-
-    def forward(self, target: Tensor, source: Tensor) -> Tensor:
-        q, k, v = self.split(self.Q(target)), self.split(self.K(source)), self.split(self.V(source))
-        x = einsum(q, k, "... y k h, ... x k h -> ... y x h") / math.sqrt(self.k)
-        x = einsum(x.softmax(-2), v, "... y x h, ... x k h -> ... y k h")
-        out: Tensor = self.O(rearrange(x, "... k h -> ... (k h)"))
-        return out
-
-
-class Fused(ByHand):
-    """The same with torch's ``scaled_dot_product_attention``, which never keeps the weights."""
-
-    def split(self, x: Tensor) -> Tensor:
-        return rearrange(x, "... y (k h) -> ... h y k", h=self.h)
-
-    def forward(self, target: Tensor, source: Tensor) -> Tensor:
-        q, k, v = self.split(self.Q(target)), self.split(self.K(source)), self.split(self.V(source))
-        x = F.scaled_dot_product_attention(q, k, v)
-        out: Tensor = self.O(rearrange(x, "... h y k -> ... y (k h)"))
-        return out
-
-
-# --- the command ---------------------------------------------------------------------------------
+SMALL = {"h": 4, "k": 16, "m": 128, "y": 20, "x": 22}
+LONG = {"h": 8, "k": 32, "m": 256}
+LENGTHS = (512, 2048)
+LAYERS = (12, 24, 48)
+Call = Callable[[], object]
 
 
 @dataclass(frozen=True)
@@ -71,49 +46,74 @@ class Line:
     ratio: float | None = None
 
 
-def bench(
-    knobs: Mapping[str, int], seed: int, device: str, progress: Callable[[int, int, str], None]
-) -> list[Line]:
-    """All measurements: of multi-head attention at the knobs, then with 512 queries and keys."""
-    entry = CATALOGUE["multi-head-attention"]
-    settings = entry.settings(knobs)
+def bench(seed: int, device: str, progress: Callable[[int, int, str], None]) -> list[Line]:
+    """All measurements: runs of multi-head attention, its views and graph, and how they grow."""
+    parts: list[tuple[str, Callable[[], list[Line]]]] = [
+        ("y 20, x 22", lambda: small_lines(seed, device)),
+        *(
+            (
+                f"y = x = {n}{', causal' if causal else ''}",
+                lambda n=n, causal=causal: long_lines(n, causal, seed, device),
+            )
+            for n in LENGTHS
+            for causal in (False, True)
+        ),
+        ("the autograd graph", lambda: graph_lines(seed, device)),
+        ("the views", view_lines),
+        ("growth", lambda: growth_lines(seed)),
+    ]
     lines: list[Line] = []
-    for index, sizes in enumerate((settings, {**settings, "y": 512, "x": 512})):
-        progress(index, 3, f"run, y {sizes['y']}, x {sizes['x']}")
-        lines += run_lines(sizes, seed, device, rounds=200 if index == 0 else 30)
-    progress(2, 3, "term and views")
-    lines += view_lines(settings)
-    progress(3, 3, "")
+    for done, (what, measured) in enumerate(parts):
+        progress(done, len(parts), what)
+        lines += measured()
+    progress(len(parts), len(parts), "")
     return lines
 
 
-def run_lines(sizes: Mapping[str, int], seed: int, device: str, rounds: int) -> list[Line]:
-    """The compiled module against the hand-written ones, and capture against a plain forward."""
-    term = multi_head_attention(**{**sizes, "causal": 0})
+def _module(
+    sizes: Mapping[str, int], seed: int, device: str
+) -> tuple[CircuitModule, tuple[Tensor, ...]]:
+    term = multi_head_attention(**sizes)
     module = compile(term, seed=seed, device=device)
-    inputs = tuple(x.requires_grad_() for x in example_inputs(term, seed, device))
-    peers = {
-        "by hand": ByHand(module, sizes["k"], sizes["h"]),
-        "fused": Fused(module, sizes["k"], sizes["h"]),
+    return module, tuple(x.requires_grad_() for x in example_inputs(term, seed, device))
+
+
+def small_lines(seed: int, device: str, rounds: int = 200) -> list[Line]:
+    """The compiled module against the one written with einops, and capture against no capture."""
+    module, inputs = _module(SMALL, seed, device)
+    peer = ByHand(module, SMALL["k"], SMALL["h"])
+    forward = {
+        "compiled": forward_call(module, inputs),
+        "einops by hand": forward_call(peer, inputs),
+        "capture": lambda: trace(module, *inputs),
     }
-    modules: dict[str, nn.Module] = {"compiled": module, **peers}
-    forward = medians(
-        {name: forward_call(m, inputs) for name, m in modules.items()}
-        | {"capture": lambda: trace(module, *inputs)},
-        device=device,
-        rounds=rounds,
-    )
-    both = medians(
-        {name: backward_call(m, inputs) for name, m in modules.items()},
-        device=device,
-        rounds=rounds,
-    )
-    at = f"y {sizes['y']}, x {sizes['x']}"
+    both = {
+        "compiled": backward_call(module, inputs),
+        "einops by hand": backward_call(peer, inputs),
+    }
+    at = f"y {SMALL['y']}, x {SMALL['x']}"
+    times = medians(forward, device=device, rounds=rounds)
+    backward = medians(both, device=device, rounds=rounds)
     return [
-        *_against(f"forward, {at}", forward, "compiled", peers),
-        *_against(f"forward and backward, {at}", both, "compiled", peers),
-        *_against(f"forward, {at}", forward, "capture", ["compiled"]),
+        *_against(f"forward, {at}", times, "compiled", ["einops by hand"]),
+        *_against(f"forward and backward, {at}", backward, "compiled", ["einops by hand"]),
+        *_against(f"forward, {at}", times, "capture", ["compiled", "einops by hand"]),
     ]
+
+
+def long_lines(length: int, causal: bool, seed: int, device: str, rounds: int = 20) -> list[Line]:
+    """The compiled module against torch's fused attention, written by hand."""
+    sizes = {**LONG, "y": length, "x": length, "causal": int(causal)}
+    module, inputs = _module(sizes, seed, device)
+    peer = Fused(module, LONG["k"], LONG["h"], causal)
+    modules = {"compiled": module, "fused by hand": peer}
+    at = f"y = x = {length}{', causal' if causal else ''}"
+    lines: list[Line] = []
+    for what, call in (("forward", forward_call), ("forward and backward", backward_call)):
+        calls = {name: call(m, inputs) for name, m in modules.items()}
+        times = medians(calls, device=device, rounds=rounds)
+        lines += _against(f"{what}, {at}", times, "compiled", ["fused by hand"])
+    return lines
 
 
 def _against(what: str, times: Mapping[str, float], name: str, others: Iterable[str]) -> list[Line]:
@@ -124,29 +124,86 @@ def _against(what: str, times: Mapping[str, float], name: str, others: Iterable[
     ]
 
 
-def view_lines(settings: Mapping[str, int]) -> list[Line]:
-    """From knobs to each view; every turn has a size that no cache has seen."""
-    from ncd.draw import draw
-    from ncd.source import source
+def graph_lines(seed: int, device: str, rounds: int = 50) -> list[Line]:
+    """What the autograd graph costs beyond the run, forward and backward, that it shows."""
+    module, inputs = _module(SMALL, seed, device)
+    wanted = [*inputs, *module.parameters()]
+    calls: dict[str, Call] = {
+        "graph": lambda: autograd(module, *inputs),
+        "run": lambda: torch.autograd.grad(summed(trace(module, *inputs).outputs), wanted),
+    }
+    if find_spec("torchviz"):  # only developers have it
+        from torchviz import make_dot
 
-    lengths = itertools.count(settings["y"])
+        out, names = module(*inputs), dict(module.named_parameters())
+        calls["make_dot"] = lambda: make_dot(out, params=names)
+    times = medians(calls, device=device, rounds=rounds)
+    beyond = times["graph"] - times["run"]
+    what = "autograd graph, beyond forward and backward"
+    if "make_dot" not in times:
+        return [Line(what, beyond)]
+    return _against(what, {"graph": beyond, "make_dot": times["make_dot"]}, "graph", ["make_dot"])
+
+
+def view_lines(rounds: int = 50) -> list[Line]:
+    """From knobs to each view; every turn has a size that no cache has seen."""
+    lengths = itertools.count(SMALL["y"])
 
     def build() -> Term:
-        return multi_head_attention(**{**settings, "y": next(lengths)})
+        return multi_head_attention(**{**SMALL, "y": next(lengths)})
 
     start = time.perf_counter()
     draw(build()).svg()
     first = time.perf_counter() - start
     term = build()
-    calls: dict[str, Callable[[], object]] = {
+    calls: dict[str, Call] = {
         "knobs to term": build,
         "knobs to circuit": lambda: elaborate(build()),
         "knobs to SVG": lambda: draw(build()).svg(),
         "knobs to source": lambda: source(build()),
         "term to SVG, drawn before": lambda: draw(term).svg(),
     }
-    times = medians(calls, rounds=50)
+    times = medians(calls, rounds=rounds)
     return [
         Line("first knobs to SVG of the process", first),
         *(Line(name, seconds) for name, seconds in times.items()),
     ]
+
+
+def growth_lines(
+    seed: int, layers: Sequence[int] = LAYERS, rounds: int = 5, warm: int = 1
+) -> list[Line]:
+    """A transformer of more and more layers, each against the one before it."""
+    lengths = itertools.count(2)
+    uses: dict[str, Callable[[Term], object]] = {
+        "elaborate": elaborate,
+        "source": source,
+        "cost": cost,
+        "compile": lambda term: compile(term, seed=seed),
+    }
+
+    def some(n: int) -> list[Term]:
+        y = next(lengths)  # a size that no cache has seen
+        return [layer(y) for _ in range(n)]
+
+    def ready(n: int, what: str) -> Iterator[Term]:
+        """Terms that are built, and elaborated unless that is what is timed."""
+        terms = [Then(*some(n)) for _ in range(rounds + warm)]
+        for term in terms if what != "elaborate" else ():
+            elaborate(term)
+        return iter(terms)
+
+    calls: dict[str, Call] = {}
+    for n in layers:
+        calls[f"build, {n} layers"] = lambda n=n: Then(*some(n))
+        calls[f"t = t >> layer, {n} layers"] = lambda n=n: reduce(rshift, some(n))
+        for what, use in uses.items():
+            terms = ready(n, what)
+            calls[f"{what}, {n} layers"] = lambda use=use, terms=terms: use(next(terms))
+    times = medians(calls, rounds=rounds, warm=warm)
+    lines: list[Line] = []
+    for what in ("build", "t = t >> layer", *uses):
+        for few, many in itertools.pairwise(layers):
+            own = {f"{n} layers": times[f"{what}, {n} layers"] for n in (few, many)}
+            lines += _against(what, own, f"{many} layers", [f"{few} layers"])
+    return lines

@@ -1,31 +1,28 @@
-"""Terms as JSON: ``{"term": "Softmax", "axis": "~x:22", "out": "weights"}``, nested.
+"""Terms as JSON: ``{"term": "Softmax", "axis": "~x:22"}``, nested.
 
-Nothing is evaluated: a name is looked up in the catalogue of ops, and its fields are checked.
+Nothing is evaluated: a name is looked up in the catalogue of ops, and every field is read by its
+spelling, as in Python.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, Field, fields
 from difflib import get_close_matches
 from typing import Any
 
-from ncd import ops
-from ncd.axes import Array, Signature, Type
-from ncd.errors import NCDError, ParseError, shown
-from ncd.terms import Beside, Block, Id, Repeat, Term, Then
+from ncd.lang.blocks import Block, Equation
+from ncd.lang.errors import LimitError, NCDError, ParseError, shown
+from ncd.lang.loops import Repeat, Scan
+from ncd.lang.spelling import spelling
+from ncd.lang.terms import Beside, DEPTH, Id, TERM, TERMS, Term, Then
+from ncd.ops import CATALOGUE
 
-KINDS: dict[str, type[Term]] = {
-    kind.__name__: kind for kind in (Id, Then, Beside, Block, Repeat, *ops.CATALOGUE)
-}
-DEPTH = 200
-KIND_WORDS = {
-    "int": "a whole number",
-    "int | None": "a whole number or null",
-    "bool": "true or false",
-    "Term": "a term",
-    "tuple[Term, ...]": "a list of one term or more",
-}
+STRUCTURES: tuple[type[Term], ...] = (Id, Then, Beside, Block, Repeat, Scan, Equation)
+KINDS: dict[str, type[Term]] = {kind.__name__: kind for kind in (*STRUCTURES, *CATALOGUE)}
+LONGEST = 1_000_000  # letters of a text that is read
+
+EXPORTED = "the text of an exported term"
 
 
 def to_json(term: Term, *, indent: int | None = 2) -> str:
@@ -43,93 +40,92 @@ def from_json(text: str) -> Term:
     >>> str(from_json('{"term": "Id", "type": "y:20 m"}').dom)
     'y m'
 
-    Raises ParseError for text that is no JSON, an unknown kind of term or field, and whatever the
-    term itself raises when its types do not meet.
+    Raises ParseError for text that is no JSON, an unknown kind of term or field; LimitError for
+    one that is too long or nested too deep; and whatever the term itself raises.
     """
+    if not isinstance(text, str):
+        raise ParseError(f"{shown(text)} is no text", cure=EXPORTED)
+    if len(text) > LONGEST:
+        raise LimitError(
+            f"the text has {len(text):,} letters, at most {LONGEST:,} are read",
+            cure="a smaller term",
+        )
     try:
         data = json.loads(text)
     except RecursionError:
-        raise ParseError(
-            f"the term is nested more than {DEPTH} deep", cure="a flatter term"
-        ) from None
-    except (ValueError, TypeError) as error:
-        raise ParseError(
-            f"this is not JSON: {error}", cure="the text of an exported term"
-        ) from None
-    return _term(data, 0)
+        raise _too_deep() from None
+    except ValueError as error:
+        raise ParseError(f"this is not JSON: {error}", cure=EXPORTED) from None
+    return _term(data, 1)
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, Term):
-        data = {f.name: _plain(getattr(value, f.name)) for f in fields(value)}  # type: ignore[arg-type]
-        return {"term": type(value).__name__, **data}
-    if isinstance(value, Type | Array | Signature):
-        return value.spec
-    if isinstance(value, tuple):
-        return [_plain(item) for item in value]
-    return value
+def _too_deep() -> LimitError:
+    return LimitError(f"the term is nested more than {DEPTH} deep", cure="a flatter term")
+
+
+def _plain(term: Term) -> dict[str, Any]:
+    found: dict[str, Any] = {"term": type(term).__name__}
+    for f in fields(term):  # type: ignore[arg-type]
+        value, by = getattr(term, f.name), spelling(f)
+        if by is TERM:
+            found[f.name] = _plain(value)
+        elif by is TERMS:
+            found[f.name] = [_plain(part) for part in value]
+        else:
+            found[f.name] = by.plain(value)
+    return found
 
 
 def _term(data: Any, depth: int) -> Term:
     if depth > DEPTH:
-        raise ParseError(f"the term is nested more than {DEPTH} deep", cure="a flatter term")
+        raise _too_deep()
     if not isinstance(data, dict) or not isinstance(data.get("term"), str):
         raise ParseError(
             "a term is an object with the field term", cure='{"term": "Id", "type": "m"}'
         )
     values = dict(data)
-    name = values.pop("term")
+    kind = _kind(values.pop("term"))
+    known: dict[str, Field[Any]] = {f.name: f for f in fields(kind)}  # type: ignore[arg-type]
+    _check_names(kind, known, values)
+    built = {name: _value(kind, known[name], value, depth) for name, value in values.items()}
+    parts = built.pop(kind.variadic, ())
+    try:
+        return kind(*parts, **built)
+    except NCDError as error:
+        raise error.at(where=kind.__name__) from None
+
+
+def _kind(name: str) -> type[Term]:
     kind = KINDS.get(name)
     if kind is None:
         close = get_close_matches(name, KINDS, n=1)
         cure = close[0] if close else f"one of {', '.join(KINDS)}"
         raise ParseError(f"there is no kind of term {shown(name)}", cure=cure)
-    _check_fields(kind, values)
-    built = {key: _value(value, depth) for key, value in values.items()}
-    if kind in (Then, Beside):
-        (parts,) = built.values()
-        return kind(*parts)
-    try:
-        return kind(**built)
-    except NCDError:
-        raise
-    except (TypeError, AttributeError, ValueError) as error:
-        raise ParseError(
-            f"{name} cannot be built: {error}", cure="the text of an exported term"
-        ) from None
+    return kind
 
 
-def _check_fields(kind: type[Term], values: dict[str, Any]) -> None:
-    known = {f.name: f for f in fields(kind)}  # type: ignore[arg-type]
-    needed = {n for n, f in known.items() if f.default is MISSING}
-    extra, missing = sorted(set(values) - set(known)), sorted(needed - set(values))
+def _check_names(kind: type[Term], known: dict[str, Field[Any]], values: dict[str, Any]) -> None:
+    needed = [name for name, f in known.items() if f.default is MISSING]
+    extra = [name for name in values if name not in known]
+    missing = [name for name in needed if name not in values]
     if extra or missing:
         fact = f"has no field {shown(extra[0])}" if extra else f"lacks the field {missing[0]}"
-        names = ", ".join(known) or "none"
-        raise ParseError(f"{kind.__name__} {fact}", cure=f"its fields: {names}")
-    for key, value in values.items():
-        _check_kind(kind.__name__, key, str(known[key].type), value)
+        names = f"its fields: {', '.join(known)}" if known else f"no field, as {kind.__name__} has"
+        raise ParseError(f"{kind.__name__} {fact}", cure=names)
 
 
-def _check_kind(term: str, field: str, wanted: str, value: Any) -> None:
-    checks = {
-        "int": lambda v: isinstance(v, int) and not isinstance(v, bool),
-        "int | None": lambda v: v is None or (isinstance(v, int) and not isinstance(v, bool)),
-        "bool": lambda v: isinstance(v, bool),
-        "Term": lambda v: isinstance(v, dict),
-        "tuple[Term, ...]": lambda v: isinstance(v, list) and len(v) > 0,
-    }
-    fits = checks.get(wanted, lambda v: isinstance(v, str))
-    if not fits(value):
+def _value(kind: type[Term], field: Field[Any], value: Any, depth: int) -> Any:
+    """A field as the constructor takes it: terms are made, all else is read there."""
+    by = spelling(field)
+    fits = {TERM: isinstance(value, dict), TERMS: isinstance(value, list) and len(value) > 0}
+    if not fits.get(by, True):
         raise ParseError(
-            f"{term}.{field} is {shown(value)}, but it is {KIND_WORDS.get(wanted, 'text')}",
-            cure="the text of an exported term",
+            f"{kind.__name__}.{field.name} is {shown(value)}, but it is {by.words}"
+            f"{', one or more' if by is TERMS else ''}",
+            cure=EXPORTED,
         )
-
-
-def _value(value: Any, depth: int) -> Any:
-    if isinstance(value, dict):
+    if by is TERM:
         return _term(value, depth + 1)
-    if isinstance(value, list):
-        return tuple(_term(item, depth + 1) for item in value)
+    if by is TERMS:
+        return tuple(_term(part, depth + 1) for part in value)
     return value

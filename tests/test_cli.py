@@ -6,16 +6,20 @@ import ast
 import io
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+import torch
 
 import ncd
-from ncd import check, terminal
+from ncd import check, commands, demands, terminal
 from ncd.__main__ import main
+from ncd.peers import ByHand, Fused
+from ncd.run import peak
 
 MHA = "multi-head-attention"
 NAMES = pytest.mark.parametrize("name", list(ncd.catalogue))
@@ -37,15 +41,22 @@ def data(capsys: Capture, *argv: str) -> object:
 # --- what it prints ------------------------------------------------------------------------------
 
 
-def test_list_names_every_system_with_its_knobs(capsys: Capture) -> None:
+def test_list_names_every_system_with_its_knobs_and_presets(capsys: Capture) -> None:
     text = output(capsys, "list")
     for entry in ncd.catalogue.values():
         assert f"{entry.name}  ({entry.title}; {entry.source})" in text
         assert all(knob.help in text for knob in entry.knobs)
+        assert all(f"--preset {p.name}:  " in text and p.source in text for p in entry.presets)
+    words = [line.split() for line in text.splitlines()]
+    assert ["h", "1", "or", "more", "default", "4", "slider", "1", "to", "16"] in [
+        w[:10] for w in words
+    ]
     found = data(capsys, "list")
     assert [entry["name"] for entry in found] == list(ncd.catalogue)
     assert found[1]["knobs"][0]["name"] == "h"
     assert (found[1]["knobs"][0]["min"], found[1]["knobs"][0]["max"]) == (1, 16)
+    assert found[1]["presets"][2]["name"] == "gpt-2-small"
+    assert found[1]["presets"][2]["knobs"]["m"] == 768
 
 
 def test_show_tells_the_shape_on_every_wire(capsys: Capture) -> None:
@@ -59,6 +70,28 @@ def test_show_tells_the_shape_on_every_wire(capsys: Capture) -> None:
     total = next(line for line in lines if "total" in line)
     cost = ncd.cost(ncd.catalogue[MHA].build(h=8, y=5))
     assert total.split()[1:] == [f"{cost.parameters:,}", f"{cost.flops:,}", f"{cost.bytes:,}"]
+
+
+def test_show_takes_any_legal_size_and_a_preset(capsys: Capture) -> None:
+    sizes = ("--set", "y=512", "--set", "m=12288", "--set", "h=96")
+    found = data(capsys, "show", MHA, *sizes)
+    assert found["total"]["parameters"] == 4 * 12288 * 96 * 16
+    assert found["states"][0][0]["shape"] == [512, 12288]
+    found = data(capsys, "show", MHA, "--preset", "gpt-2-small", "--set", "x=5")
+    assert found["knobs"] == {"h": 12, "k": 64, "m": 768, "y": 1024, "x": 5, "causal": 1}
+    assert found["total"]["parameters"] == 4 * 768 * 768
+
+
+def test_show_shows_the_first_body_of_a_loop(capsys: Capture) -> None:
+    body = ncd.Linear("n -> n", "L")
+    term = ncd.Axes(n=3)(ncd.Id("n") >> ncd.Repeat((body,) * 4))
+    circuit = ncd.elaborate(term)
+    (loop,) = circuit.loops
+    found = commands._circuit_data(circuit)
+    assert [[v["id"] for v in s] for s in found["loops"][0]["states"]] == [
+        [v.id for v in s] for s in loop.bodies[0].states
+    ]
+    assert commands._loop_words(loop) == f"the first of 4 repetitions ({loop.id}):"
 
 
 @NAMES
@@ -82,7 +115,7 @@ def test_the_columns_are_aligned(capsys: Capture) -> None:
 
 
 @NAMES
-@pytest.mark.parametrize("labels", check.LABELS)
+@pytest.mark.parametrize("labels", demands.LABELS)
 def test_render_writes_an_svg(name: str, labels: str, tmp_path: Path, capsys: Capture) -> None:
     path = tmp_path / "drawing.svg"
     text = output(capsys, "render", name, "-o", str(path), "--labels", labels, "--dark")
@@ -107,11 +140,15 @@ def test_render_writes_a_png_as_large_as_asked(tmp_path: Path, capsys: Capture) 
 
 @NAMES
 def test_source_is_what_the_library_gives(name: str, capsys: Capture) -> None:
-    expected = ncd.source(ncd.catalogue[name].build())
+    entry = ncd.catalogue[name]
+    expected = ncd.source(entry.build(), name=entry.identifier)
     assert output(capsys, "source", name).rstrip() == expected.rstrip()
     found = data(capsys, "source", name)
     assert found["source"] == expected
     ast.parse(found["source"])
+    plain = output(capsys, "source", name, "--no-einops")
+    assert plain.rstrip() == ncd.source(entry.build(), entry.identifier, einops=False).rstrip()
+    assert "einops" not in plain
 
 
 @NAMES
@@ -124,11 +161,12 @@ def test_run_says_what_came_out_and_what_was_measured(name: str, capsys: Capture
     assert found["outputs"][0]["std"] == pytest.approx(out.std(unbiased=False).item(), rel=1e-4)
     assert found["finite"] is True
     assert 0 < found["seconds"]["forward"] < found["seconds"]["forward and backward"]
-    assert found["bytes"]["stated"] == ncd.cost(term).peak
-    assert 0 < found["bytes"]["forward"] <= found["bytes"]["backward"]
+    stated = peak(ncd.elaborate(term))
+    assert found["bytes"]["stated"] == stated
+    assert 0 < found["bytes"]["forward"] <= found["bytes"]["backward"] <= stated
     text = output(capsys, "run", name, "--seed", "3")
     assert "outputs and gradients are finite" in text
-    assert f"{ncd.cost(term).peak:,} bytes" in text
+    assert f"{stated:,} bytes" in text
 
 
 # --- check ---------------------------------------------------------------------------------------
@@ -136,7 +174,7 @@ def test_run_says_what_came_out_and_what_was_measured(name: str, capsys: Capture
 
 def test_check_of_one_system_is_clean(capsys: Capture) -> None:
     text = output(capsys, "check", MHA, "--set", "h=2")
-    views = len(check.VIEWS)
+    views = len(demands.STATIC) + len(demands.RUNNING)
     assert text == (
         f"1 entries, 1 settings, {views} views: 0 settings refused by the guard, 0 failures\n"
     )
@@ -152,19 +190,24 @@ def test_check_goes_to_the_ends_of_every_knob() -> None:
         assert {**default, knob.name: knob.max} in settings
     assert {knob.name: knob.min for knob in entry.knobs} in settings
     assert {knob.name: knob.max for knob in entry.knobs} in settings
+    for preset in ncd.catalogue[MHA].presets:
+        assert {**ncd.catalogue[MHA].settings({}), **preset.knobs} in check.settings(
+            ncd.catalogue[MHA]
+        )
     assert len(settings) == len({tuple(s.items()) for s in settings})
 
 
 def test_check_lists_what_fails_and_exits_1(
     capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(case: check.Case) -> str:
+    def broken(case: demands.Case) -> str:
         return "it is broken"
 
-    def raising(case: check.Case) -> str:
+    def raising(case: demands.Case) -> str:
         raise KeyError("lost\nand gone")
 
-    monkeypatch.setattr(check, "VIEWS", (check.types, broken, raising))
+    monkeypatch.setattr(check, "STATIC", (demands.types,))
+    monkeypatch.setattr(check, "RUNNING", (broken, raising))
     text = output(capsys, "check", MHA, "--set", "k=1", code=1)
     at = f"{MHA} at h = 4, k = 1, m = 128, y = 20, x = 22, causal = 0"
     assert text.splitlines() == [
@@ -179,50 +222,58 @@ def test_check_counts_what_the_guard_refuses(
 ) -> None:
     monkeypatch.setenv("NCD_MAX_BYTES", "1000")
     found = data(capsys, "check", MHA, "--set", "h=2")
-    assert (len(found["refused"]), found["failures"], found["views"]) == (1, [], 0)
+    assert (len(found["refused"]), found["failures"]) == (1, [])
+    assert found["views"] == len(demands.STATIC)
     assert "NCD_MAX_BYTES is 1,000" in found["refused"][0]
 
 
-def views_that_fail(case: check.Case) -> list[str]:
-    return [view.__name__ for view in check.VIEWS if view(case)]
+def views_that_fail(case: demands.Case) -> list[str]:
+    return [view.__name__ for view in (*demands.STATIC, *demands.RUNNING) if view(case)]
 
 
 def test_the_views_see_what_is_wrong() -> None:
     """A module whose weights went bad fails just the views that look at numbers."""
-    case = check.Case(ncd.catalogue[MHA].build())
+    case = demands.Case(ncd.catalogue[MHA].build())
     assert views_that_fail(case) == []
-    case = check.Case(ncd.catalogue[MHA].build())
+    case = demands.Case(ncd.catalogue[MHA].build())
     case.module.O.weight.data.fill_(float("nan"))
     assert {"forward", "backward"} <= set(views_that_fail(case))
-    case = check.Case(ncd.catalogue[MHA].build())
-    softmax = next(c for c in case.circuit.cells if isinstance(c.op, ncd.Softmax))
+    case = demands.Case(ncd.catalogue[MHA].build())
+    softmax = next(c for c in case.circuit.cells if c.op.role == "softmax")
     case.trace.values[softmax.outputs[0].id].data.mul_(1.1)
     assert views_that_fail(case) == ["attention"]
+
+
+def test_an_equation_that_does_not_hold_fails() -> None:
+    one, two = ncd.Linear("m:3 -> k:2", "L"), ncd.Linear("m:3 -> k:2", "M")
+    assert views_that_fail(demands.Case(ncd.Equation(one, one))) == []
+    (failing,) = views_that_fail(demands.Case(ncd.Equation(one, two)))
+    assert failing == "equation"
 
 
 # --- bench ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
-def test_bench_prints_medians_and_ratios(capsys: Capture) -> None:
+def test_bench_prints_medians_and_ratios(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ncd.bench.LENGTHS", (64,))
     found = data(capsys, "bench")
-    ratios = {(x["what"], x["against"].split()[0]): x["ratio"] for x in found if x["ratio"]}
-    assert all(x["seconds"] > 0 for x in found)
-    assert all(0.05 < ratio < 20 for ratio in ratios.values())
-    assert ("forward, y 20, x 22: compiled", "by") in ratios
-    assert ("forward and backward, y 512, x 512: compiled", "by") in ratios
-    assert {"knobs to SVG", "knobs to source"} <= {x["what"] for x in found}
+    ratios = {(x["what"], x["against"].split(" by ")[0]): x["ratio"] for x in found if x["ratio"]}
+    assert all(x["seconds"] > 0 for x in found if "beyond" not in x["what"])
+    assert all(0.02 < ratio < 50 for (what, _), ratio in ratios.items() if "beyond" not in what)
+    assert ("forward, y 20, x 22: compiled", "einops") in ratios
+    assert ("forward and backward, y = x = 64, causal: compiled", "fused") in ratios
+    whats = {x["what"] for x in found}
+    assert {"knobs to SVG", "knobs to source", "t = t >> layer: 48 layers"} <= whats
 
 
-def test_what_bench_compares_with_gives_the_same_numbers() -> None:
-    import torch
-
-    from ncd.bench import ByHand, Fused
-
-    term = ncd.catalogue[MHA].build()
+@pytest.mark.parametrize("causal", [0, 1])
+def test_what_bench_compares_with_gives_the_same_numbers(causal: int) -> None:
+    term = ncd.catalogue[MHA].build(causal=causal, y=21, x=21)
     module, inputs = ncd.compile(term), ncd.example_inputs(term)
-    for peer in (ByHand, Fused):
-        torch.testing.assert_close(peer(module, 16, 4)(*inputs), module(*inputs))
+    torch.testing.assert_close(Fused(module, 16, 4, bool(causal))(*inputs), module(*inputs))
+    if not causal:
+        torch.testing.assert_close(ByHand(module, 16, 4)(*inputs), module(*inputs))
 
 
 # --- refusals ------------------------------------------------------------------------------------
@@ -230,20 +281,35 @@ def test_what_bench_compares_with_gives_the_same_numbers() -> None:
 REFUSALS: list[tuple[list[str], str]] = [
     (
         ["show", "zzz"],
-        "ncd: there is no system 'zzz'. Try one of scaled-dot-product-attention, "
-        "multi-head-attention, residual-block.",
+        f"ncd: there is no system 'zzz'. Try one of {', '.join(ncd.catalogue)}.",
     ),
     (["show", "residual-blok"], "ncd: there is no system 'residual-blok'. Try residual-block."),
     (
         ["show", "a\nb"],
-        "ncd: there is no system 'a\\nb'. Try one of scaled-dot-product-attention, "
-        "multi-head-attention, residual-block.",
+        f"ncd: there is no system 'a\\nb'. Try one of {', '.join(ncd.catalogue)}.",
     ),
     (["show", MHA, "--set", "h"], "ncd: --set 'h' has no =. Try --set h=4."),
     (["show", MHA, "--set", "h="], "ncd: h is '', but it is a whole number. Try h = 4."),
     (["show", MHA, "--set", "h=abc"], "ncd: h is 'abc', but it is a whole number. Try h = 4."),
     (["show", MHA, "--set", "h=2.5"], "ncd: h is '2.5', but it is a whole number. Try h = 4."),
-    (["show", MHA, "--set", "h=0"], "ncd: h is 0, but it goes from 1 to 16. Try h = 1."),
+    (["show", MHA, "--set", "h=0"], "ncd: h is 0, but it is 1 or more. Try h = 1."),
+    (
+        ["show", MHA, "--set", "causal=2"],
+        "ncd: causal is 2, but it goes from 0 to 1. Try causal = 1.",
+    ),
+    (
+        ["show", MHA, "--set", "h=9999999999999"],
+        "ncd: axis h has size 9999999999999, but a size is a whole number, at most "
+        "1,000,000,000,000. Try h = 1000000000000.",
+    ),
+    (
+        ["show", MHA, "--preset", "gpt-2"],
+        "ncd: multi-head-attention: there is no preset 'gpt-2'. Try gpt-2-small.",
+    ),
+    (
+        ["show", "residual-block", "--preset", "resnet-50"],
+        "ncd: residual-block: there is no preset 'resnet-50'. Try no preset, as there is none.",
+    ),
     (
         ["show", MHA, "--set", "h=" + "9" * 5000],
         f"ncd: h is '{'9' * 38}…, but it is a whole number. Try h = 4.",
@@ -260,10 +326,6 @@ REFUSALS: list[tuple[list[str], str]] = [
         "ncd: --set needs the system whose knobs it turns. Try check NAME --set ….",
     ),
     (
-        ["bench", "--set", "n=2"],
-        "ncd: multi-head-attention: there is no knob 'n'. Try one of h, k, m, y, x, causal.",
-    ),
-    (
         ["render", MHA, "-o", "x.pdf"],
         "ncd: 'x.pdf' ends in neither .svg nor .png. Try x.svg.",
     ),
@@ -274,11 +336,11 @@ REFUSALS: list[tuple[list[str], str]] = [
     ),
     (
         ["render", MHA, "-o", "x.png", "--scale", "0"],
-        "ncd: --scale is 0.0, but it goes from 0.1 to 16. Try --scale 2.",
+        "ncd: png: a picture cannot have 0.0 pixels a unit. Try scale 2.",
     ),
     (
         ["render", MHA, "-o", "x.png", "--scale", "nan"],
-        "ncd: --scale is nan, but it goes from 0.1 to 16. Try --scale 2.",
+        "ncd: png: a picture cannot have nan pixels a unit. Try scale 2.",
     ),
 ]
 
@@ -343,7 +405,7 @@ def test_help_names_every_command(capsys: Capture) -> None:
         main(["--help"])
     assert caught.value.code == 0
     text = capsys.readouterr().out
-    for command in ("list", "show", "render", "source", "run", "check", "bench"):
+    for command in ("list", "show", "render", "source", "run", "check", "bench", "serve"):
         assert f"\n    {command} " in text
 
 
@@ -394,3 +456,26 @@ def test_a_process_of_its_own() -> None:
     wrong = shell('"$PY" -m ncd show zzz')
     assert wrong.returncode == 2
     assert wrong.stderr.startswith("ncd: there is no system 'zzz'.")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only where there is a full device")
+def test_a_full_disk_is_one_line() -> None:
+    full = shell('"$PY" -m ncd list > /dev/full')
+    assert (full.returncode, full.stderr) == (1, "ncd: cannot write: No space left on device.\n")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="signals are another thing elsewhere")
+@pytest.mark.parametrize("after", [0.4, 1.0])
+def test_a_command_that_is_stopped_says_nothing(after: float) -> None:
+    """Also while torch is still being imported."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "ncd", "check"], cwd=ROOT, stderr=subprocess.PIPE, text=True
+    )
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.wait(timeout=after)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert said == ""
+    assert process.returncode in (130, -signal.SIGINT)

@@ -1,114 +1,229 @@
-"""Imports run one way, and the house rules hold; read from the source, with nothing imported."""
+"""Imports run one way, in no circle, and the house rules hold; read from the source."""
 
 from __future__ import annotations
 
 import ast
+import builtins
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from functools import cache
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
+import torch
+
+import ncd
+from ncd.lang import reserved
 
 ROOT = Path(__file__).parents[1]
 FILES = sorted((ROOT / "ncd").rglob("*.py"))
 PAGES = sorted((ROOT / "pages").glob("*.py"))
 
 # Each floor of the house, with the floors it may stand on besides itself.
-GROUND = {"errors", "axes", "binding"}
-LANGUAGE = {*GROUND, "terms", "op", "circuit", "ops"}
+LANGUAGE = {"lang", "ops"}
 FLOORS: dict[str, set[str]] = {
-    "errors": {"axes", "terms"},  # names of types only, under TYPE_CHECKING
-    "axes": {"errors"},
-    "binding": GROUND,
-    "terms": LANGUAGE,
-    "op": LANGUAGE,
-    "circuit": LANGUAGE,
-    "ops": LANGUAGE,
+    "files": set(),
+    "lang": set(),
+    "ops": {"lang"},
     "serial": LANGUAGE,
-    "cost": LANGUAGE,
-    "draw": LANGUAGE,
-    "source": LANGUAGE,
-    "run": {*LANGUAGE, "cost"},  # the guard counts before it runs
-    "autograd": {*LANGUAGE, "cost", "run", "draw"},  # the colours of the diagram
+    "costs": LANGUAGE,
+    "drawing": {*LANGUAGE, "files"},
+    "code": LANGUAGE,
+    "run": {*LANGUAGE, "costs"},  # the guard counts before it runs
+    "graph": {*LANGUAGE, "costs", "run", "drawing"},  # the colours of the diagram
     "models": LANGUAGE,
 }
-ABOVE = {"__init__", "__main__", "bench", "check", "terminal", "view"}  # may stand on all of it
+ABOVE = {"ncd", "__main__", "bench", "check", "commands", "demands", "peers", "terminal", "view"}
+LIGHT = ("lang", "ops", "drawing", "code", "costs", "serial", "models")  # without torch
 
 
-def floor(path: Path) -> str:
-    """The file or folder of ``ncd`` that a file belongs to; source_text.py stands on source's."""
-    return named(path.relative_to(ROOT / "ncd").parts[0].removesuffix(".py"))
+def dotted(path: Path) -> str:
+    """The module of a file: ``ncd.ops.linear``, ``ncd.ops`` for its ``__init__.py``."""
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def named(module: str) -> str:
-    return {"dag": "autograd"}.get(module, module.split("_")[0] if module[0] != "_" else module)
+MODULES = {dotted(path): path for path in FILES}
 
 
-def imports(path: Path) -> set[str]:
-    """Every module that a file imports, wherever the import stands in it."""
+def floor(module: str) -> str:
+    """The file or folder of ``ncd`` that a module belongs to."""
+    return (module.split(".")[1:2] or ["ncd"])[0]
+
+
+@cache
+def imports(path: Path) -> frozenset[str]:
+    """Every module that a file imports, wherever the import stands in it.
+
+    ``from ncd.x import y`` is of ``ncd.x.y`` if that is a module, else of ``ncd.x``.
+    """
     found: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
-        if isinstance(node, ast.ImportFrom) and node.module:
+        if isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: a relative import"
-            found |= {node.module} - {"ncd"}
-            found |= {f"{node.module}.{alias.name}" for alias in node.names}
-    return found
+            assert node.module
+            names = {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= {name if name in MODULES else node.module for name in names}
+    return frozenset(found)
 
 
 def own(path: Path) -> set[str]:
-    """The floors that a file imports from."""
-    parts = [name.split(".") for name in imports(path) if name.split(".")[0] == "ncd"]
-    modules = {path.name.removesuffix(".py") for path in (ROOT / "ncd").iterdir()}
-    return {named(part[1]) for part in parts if len(part) > 1 and part[1] in modules}
+    """The modules of ``ncd`` that a file imports."""
+    return {name for name in imports(path) if name in MODULES}
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def nodes(path: Path, *kinds: type[ast.AST]) -> Iterator[ast.AST]:
+    return (node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, kinds))
+
+
+BY_PATH = pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+
+
+# --- which way imports run -----------------------------------------------------------------------
+
+
+@BY_PATH
 def test_imports_run_one_way(path: Path) -> None:
-    name = floor(path)
+    name = floor(dotted(path))
     if name in ABOVE:
         return
     assert name in FLOORS, f"{name} has no floor yet: give it one in this test"
-    assert own(path) <= {*FLOORS[name], name}
+    assert {floor(module) for module in own(path)} <= {*FLOORS[name], name}
 
 
-def test_the_engine_never_imports_the_whole() -> None:
+def test_no_import_stands_in_a_circle() -> None:
+    """Between no two modules, also of one folder, and not inside a function either."""
+    graph = {module: own(path) - {module} for module, path in MODULES.items()}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(f"imports in a circle: {' <- '.join(error.args[1])}")
+
+
+def test_a_circle_would_be_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one, two = tmp_path / "one.py", tmp_path / "two.py"
+    one.write_text("from ncd import two\n")
+    two.write_text("def later():\n    from ncd.one import thing\n")
+    monkeypatch.setattr(sys.modules[__name__], "MODULES", {"ncd.one": one, "ncd.two": two})
+    assert (own(one), own(two)) == ({"ncd.two"}, {"ncd.one"})
+    with pytest.raises(CycleError):
+        TopologicalSorter({"ncd.one": own(one), "ncd.two": own(two)}).prepare()
+
+
+def test_the_floors_never_import_the_whole() -> None:
     """``import ncd`` from below would make a circle."""
-    below = [path for path in FILES if floor(path) not in ABOVE]
-    assert [path for path in below if "ncd" in imports(path)] == []
+    assert [m for m, path in MODULES.items() if floor(m) not in ABOVE and "ncd" in own(path)] == []
+
+
+@BY_PATH
+def test_nothing_is_imported_for_types_only(path: Path) -> None:
+    assert "TYPE_CHECKING" not in path.read_text()
 
 
 def test_only_the_view_imports_streamlit() -> None:
-    for path in FILES:
+    for module, path in MODULES.items():
         if any(name.split(".")[0] == "streamlit" for name in imports(path)):
-            assert floor(path) == "view", path
+            assert floor(module) == "view", module
 
 
-def test_an_op_imports_no_interpreter() -> None:
-    for path in (ROOT / "ncd" / "ops").glob("*.py"):
-        assert own(path) <= {*GROUND, "op", "ops", "terms"}, path
+@pytest.mark.parametrize("name", LIGHT)
+def test_the_lower_floors_need_neither_torch_nor_einops(name: str) -> None:
+    """Also not by way of another module; the package's own ``__init__`` is left out."""
+    code = f"""
+import sys, types
+package = types.ModuleType("ncd")
+package.__path__ = [{str(ROOT / "ncd")!r}]
+sys.modules["ncd"] = package
+import pkgutil, importlib
+module = importlib.import_module("ncd.{name}")
+for found in pkgutil.walk_packages(getattr(module, "__path__", []), "ncd.{name}."):
+    importlib.import_module(found.name)
+heavy = {{"torch", "einops", "streamlit"}} & set(sys.modules)
+sys.exit(f"it imports {{', '.join(heavy)}}" if heavy else 0)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+# --- names ---------------------------------------------------------------------------------------
+
+
+def test_one_name_means_one_thing() -> None:
+    """No module has the name of something public, which it would hide or be hidden by."""
+    for package, path in MODULES.items():
+        if path.name != "__init__.py":
+            continue
+        inside = {m.rpartition(".")[2] for m in MODULES if m.rpartition(".")[0] == package}
+        public = {
+            alias.asname or alias.name
+            for node in nodes(path, ast.ImportFrom)
+            for alias in node.names
+            if f"{node.module}.{alias.name}" not in MODULES
+        }
+        assert not inside & public, package
+
+
+def test_a_star_import_hides_no_builtin() -> None:
+    names: dict[str, object] = {}
+    exec("from ncd import *", names)
+    assert not set(names) & set(dir(builtins)) - {"__builtins__"}
+    assert {"Linear", "Axes", "draw", "source", "cost", "autograd", "prove"} <= set(names)
+
+
+def test_the_public_names_are_there() -> None:
+    functions = "autograd compile cost devices draw elaborate example_inputs from_json prove source"
+    for name in f"{functions} to_json trace".split():
+        assert callable(getattr(ncd, name)), name
+    assert {op.__name__ for op in ncd.ops.CATALOGUE} <= set(dir(ncd))
+
+
+def test_the_reserved_names_are_those_of_a_module() -> None:
+    """All that torch has today; some of them are of other versions."""
+    public = {name for name in dir(torch.nn.Module()) if not name.startswith("_")}
+    assert public <= reserved.MODULE
+
+
+# --- the house rules -----------------------------------------------------------------------------
+
+
+@BY_PATH
 def test_nothing_is_evaluated_or_unpickled(path: Path) -> None:
-    tree = ast.parse(path.read_text())
-    functions = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)]
-    called = {function.id for function in functions if isinstance(function, ast.Name)}
+    called = {n.func.id for n in nodes(path, ast.Call) if isinstance(n.func, ast.Name)}
     assert not called & {"eval", "exec", "__import__"}
     assert not {name.split(".")[0] for name in imports(path)} & {"pickle", "marshal", "shelve"}
     attributes = {
         f"{n.value.id}.{n.attr}"
-        for n in ast.walk(tree)
-        if isinstance(n, ast.Attribute) and isinstance(n.value, ast.Name)
+        for n in nodes(path, ast.Attribute)
+        if isinstance(n.value, ast.Name)
     }
     assert not attributes & {"torch.load", "torch.save", "os.system"}
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+@BY_PATH
 def test_no_global_randomness(path: Path) -> None:
     """Weights and inputs come from a generator made from the seed."""
-    text = path.read_text()
-    assert "torch.manual_seed" not in text
+    assert "torch.manual_seed" not in path.read_text()
     assert "random" not in {name.split(".")[0] for name in imports(path)}
+
+
+def test_no_interpreter_asks_what_op_it_has() -> None:
+    """Only the ops and the systems know ops by name."""
+    ops = {op.__name__ for op in ncd.ops.CATALOGUE}
+    for module, path in MODULES.items():
+        if floor(module) in {"run", "code", "drawing", "graph", "costs", "demands", "view"}:
+            asked = {
+                name.id
+                for call in nodes(path, ast.Call)
+                if isinstance(call.func, ast.Name) and call.func.id == "isinstance"
+                for name in ast.walk(call.args[1])
+                if isinstance(name, ast.Name)
+            }
+            assert not asked & ops, module
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
@@ -121,9 +236,7 @@ def test_every_file_says_what_it_is() -> None:
         assert ast.get_docstring(ast.parse(path.read_text())), path
 
 
-def test_the_public_names_are_there() -> None:
-    import ncd
-
-    functions = "autograd compile cost devices draw elaborate example_inputs from_json source"
-    for name in f"{functions} to_json trace".split():  # a module of this name must not hide it
-        assert callable(getattr(ncd, name)), name
+def test_every_package_is_installed() -> None:
+    told = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]
+    packages = {module for module, path in MODULES.items() if path.name == "__init__.py"}
+    assert set(told) == {*packages, "ncd.bundle"}

@@ -1,15 +1,14 @@
-"""The systems, one file each; ``CATALOGUE`` is the hand-written list of all of them."""
+"""The systems, one file each; ``CATALOGUE`` holds them in the order in which they are shown."""
 
-from ncd.models.attention import MULTI_HEAD_ATTENTION, SCALED_DOT_PRODUCT_ATTENTION
-from ncd.models.entry import Catalogue, Entry, Knob
-from ncd.models.residual import RESIDUAL_BLOCK
+from ncd.models.entry import Catalogue as Catalogue
+from ncd.models.entry import Entry as Entry
+from ncd.models.entry import Knob as Knob
+from ncd.models.entry import Preset as Preset
 
-CATALOGUE = Catalogue(
-    (
-        SCALED_DOT_PRODUCT_ATTENTION,
-        MULTI_HEAD_ATTENTION,
-        RESIDUAL_BLOCK,
-    )
-)
+# isort: off
+from ncd.models.attention import SCALED_DOT_PRODUCT_ATTENTION as SCALED_DOT_PRODUCT_ATTENTION
+from ncd.models.attention import MULTI_HEAD_ATTENTION as MULTI_HEAD_ATTENTION
+from ncd.models.residual import RESIDUAL_BLOCK as RESIDUAL_BLOCK
+# isort: on
 
-__all__ = ["CATALOGUE", "Catalogue", "Entry", "Knob"]
+CATALOGUE = Catalogue(entry for entry in globals().values() if isinstance(entry, Entry))

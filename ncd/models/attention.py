@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from ncd.axes import seq
-from ncd.models.entry import Entry, Knob
-from ncd.op import Op
+from ncd.lang.blocks import Block
+from ncd.lang.elaborate import Axes
+from ncd.lang.marked import seq
+from ncd.lang.op import Op
+from ncd.lang.terms import Id, Term, Then
+from ncd.models.entry import Entry, Knob, Preset
 from ncd.ops import CausalMask, Copy, Einsum, Linear, Named, Scale, Softmax
-from ncd.terms import Axes, Block, Id, Term, Then
 
 
 def scaled_dot_product_attention(y: int = 20, x: int = 22, k: int = 16, causal: int = 0) -> Term:
@@ -92,6 +94,32 @@ SCALED_DOT_PRODUCT_ATTENTION = Entry(
         _CAUSAL,
     ),
     system=scaled_dot_product_attention,
+    section="Attention",
+    type="y k, x k, x k -> y k",
+)
+
+_VASWANI = 'Vaswani et al. 2017, "Attention Is All You Need", table 3'
+PRESETS = (
+    Preset("transformer-base", {"h": 8, "k": 64, "m": 512}, _VASWANI),
+    Preset("transformer-big", {"h": 16, "k": 64, "m": 1024}, _VASWANI),
+    Preset(
+        "gpt-2-small",
+        {"h": 12, "k": 64, "m": 768, "y": 1024, "x": 1024, "causal": 1},
+        'Radford et al. 2019, "Language Models are Unsupervised Multitask Learners", table 2 and '
+        "section 2.3; the 12 heads stand in its published code",
+    ),
+    Preset(
+        "llama-3-8b",
+        {"h": 32, "k": 128, "m": 4096, "y": 8192, "x": 8192, "causal": 1},
+        'Grattafiori et al. 2024, "The Llama 3 Herd of Models", table 3, and its model card for '
+        "the 8,192 positions; there the 32 heads share 8 heads of keys and values",
+    ),
+    Preset(
+        "vit-b-16",
+        {"h": 12, "k": 64, "m": 768, "y": 197, "x": 197},
+        'Dosovitskiy et al. 2021, "An Image is Worth 16x16 Words", table 1; 14 × 14 patches of an '
+        "image of 224 × 224, and the class token",
+    ),
 )
 
 MULTI_HEAD_ATTENTION = Entry(
@@ -113,4 +141,7 @@ MULTI_HEAD_ATTENTION = Entry(
         _CAUSAL,
     ),
     system=multi_head_attention,
+    section="Attention",
+    type="y m, x m -> y m",
+    presets=PRESETS,
 )

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
 
-from ncd.errors import SizeError, UnknownNameError, shown
-from ncd.terms import Term
+from ncd.lang.axes import Signature
+from ncd.lang.blocks import check_stated
+from ncd.lang.errors import SizeError, UnknownNameError, shown
+from ncd.lang.terms import Term
 
 
 @dataclass(frozen=True)
 class Knob:
-    """One thing to turn: a whole number from ``min`` to ``max``, or a switch (0 or 1, ``switch``).
+    """One thing to turn: a whole number, or a switch (0 or 1, ``switch``).
 
-    ``reason`` says why the bounds are what they are.
+    ``min``, ``max`` and ``step`` are what its slider shows, and ``reason`` says why. What it can be
+    is set by the mathematics alone: from ``least`` (``min`` if left out) to ``most`` (no end if
+    left out), in multiples of ``multiple``.
+
+    >>> knob = Knob("h", 1, 16, 4, help="heads")
+    >>> knob.check(96), knob.nearest(96)
+    (96, 16)
     """
 
     name: str
@@ -26,9 +34,12 @@ class Knob:
     help: str = ""
     reason: str = ""
     switch: bool = False
+    least: int | None = None
+    most: int | None = None
+    multiple: int = 1
 
     def check(self, value: Any) -> int:
-        """The value as a whole number within the bounds; raises SizeError with the nearest."""
+        """The value as a whole number that it can be; raises SizeError with the nearest."""
         if isinstance(value, bool) and self.switch:
             return int(value)
         if isinstance(value, bool) or not isinstance(value, int):
@@ -38,31 +49,70 @@ class Knob:
                 axis=self.name,
                 nearest=self.default,
             )
-        nearest = self.nearest(value)
+        nearest = self.legal(value)
         if nearest != value:
-            steps = f" in steps of {self.step}" if self.step > 1 else ""
             raise SizeError(
-                f"{self.name} is {shown(value)}, but it goes from {self.min} to {self.max}{steps}",
+                f"{self.name} is {shown(value)}, but it {self.limits}",
                 cure=f"{self.name} = {nearest}",
                 axis=self.name,
                 nearest=nearest,
             )
         return value
 
+    @property
+    def bounds(self) -> tuple[int, int | None]:
+        """The least and the most that it can be; None for no end."""
+        least = self.min if self.least is None else self.least
+        return least, 1 if self.switch else self.most
+
+    @property
+    def limits(self) -> str:
+        """What it can be, in words.
+
+        >>> Knob("n", 4, 256, 64, multiple=4).limits
+        'is a multiple of 4, 4 or more'
+        """
+        least, most = self.bounds
+        ends = f"{least} or more" if most is None else f"from {least} to {most}"
+        if self.multiple > 1:
+            return f"is a multiple of {self.multiple}, {ends}"
+        return f"is {ends}" if most is None else f"goes {ends}"
+
+    def legal(self, value: int) -> int:
+        """The value that it can be which is closest."""
+        least, most = self.bounds
+        step = self.multiple
+        first, closest = -(-least // step), (2 * value + step) // (2 * step)
+        return step * max(first, closest if most is None else min(closest, most // step))
+
     def nearest(self, value: int) -> int:
-        """The value of this knob that is closest."""
+        """The value on its slider that is closest."""
         steps = round((min(max(value, self.min), self.max) - self.min) / self.step)
         return min(self.min + steps * self.step, self.max - (self.max - self.min) % self.step)
+
+
+@dataclass(frozen=True)
+class Preset:
+    """The sizes of a published model, and where they are published."""
+
+    name: str
+    knobs: Mapping[str, int] = field(hash=False)
+    source: str
 
 
 @dataclass(frozen=True)
 class Entry:
     """A system of the catalogue.
 
+    ``section`` is its place in the menu, ``type`` what it takes and gives at any knobs, if it says
+    so; ``presets`` are knobs of published models.
+
     >>> import ncd
     >>> entry = ncd.catalogue["multi-head-attention"]
     >>> entry.title, [knob.name for knob in entry.knobs][:2]
     ('Multi-head attention', ['h', 'k'])
+    >>> ncd.cost(entry.build(**entry.preset("gpt-2-small").knobs)).parameters
+    2359296
     """
 
     name: str
@@ -70,14 +120,25 @@ class Entry:
     source: str
     knobs: tuple[Knob, ...]
     system: Callable[..., Term]
+    section: str = ""
+    type: str = ""
+    presets: tuple[Preset, ...] = ()
+
+    @property
+    def identifier(self) -> str:
+        """The name as Python and its files have it: ``residual_block``."""
+        return self.name.replace("-", "_")
 
     def build(self, **knobs: int) -> Term:
         """The term at these knobs, the others at their defaults.
 
-        Raises UnknownNameError for a knob that the system lacks, and SizeError for a value that is
-        out of bounds or that the system cannot have.
+        Raises UnknownNameError for a knob that the system lacks, SizeError for a value that it
+        cannot have, and MismatchError for a term of another type than the entry states.
         """
-        return self.system(**self.settings(knobs))
+        term = self.system(**self.settings(knobs))
+        if self.type:
+            check_stated(term, Signature.parse(self.type), self.name)
+        return term
 
     def settings(self, knobs: Mapping[str, Any]) -> dict[str, int]:
         """All knobs with their values, checked."""
@@ -90,6 +151,13 @@ class Entry:
             for name, knob in known.items()
         }
 
+    def preset(self, name: str) -> Preset:
+        """The preset of this name; raises UnknownNameError."""
+        known = {preset.name: preset for preset in self.presets}
+        if name not in known:
+            raise unknown("preset", name, known, where=self.name)
+        return known[name]
+
 
 class Catalogue(Mapping[str, Entry]):
     """Entries by name, in the order in which they are shown.
@@ -101,7 +169,7 @@ class Catalogue(Mapping[str, Entry]):
     Raises UnknownNameError for a name that it lacks.
     """
 
-    def __init__(self, entries: tuple[Entry, ...]) -> None:
+    def __init__(self, entries: Iterable[Entry]) -> None:
         self._entries = {entry.name: entry for entry in entries}
 
     def __getitem__(self, name: str) -> Entry:
@@ -119,9 +187,19 @@ class Catalogue(Mapping[str, Entry]):
     def __len__(self) -> int:
         return len(self._entries)
 
+    @property
+    def sections(self) -> dict[str, tuple[Entry, ...]]:
+        """The menu: the entries of each section, in the order in which they stand."""
+        found: dict[str, tuple[Entry, ...]] = {}
+        for entry in self._entries.values():
+            found[entry.section] = (*found.get(entry.section, ()), entry)
+        return found
+
 
 def unknown(what: str, name: str, known: Mapping[str, object], where: str = "") -> UnknownNameError:
     """The error for a name that is in no catalogue, with the one that was meant."""
     close = get_close_matches(str(name), known, n=1)
-    cure = close[0] if close else f"one of {', '.join(known)}"
-    return UnknownNameError(f"there is no {what} {shown(name)}", cure=cure, where=where)
+    names = f"one of {', '.join(known)}" if known else f"no {what}, as there is none"
+    return UnknownNameError(
+        f"there is no {what} {shown(name)}", cure=close[0] if close else names, where=where
+    )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from ncd.axes import space
+from ncd.lang.blocks import Block
+from ncd.lang.elaborate import Axes
+from ncd.lang.marked import space
+from ncd.lang.terms import Id, Term
 from ncd.models.entry import Entry, Knob
 from ncd.ops import Add, BatchNorm, Conv, Copy, Elementwise
-from ncd.terms import Axes, Block, Id, Term
 
 
 def residual_block(b: int = 3, n0: int = 16, n1: int = 64, x: int = 16, s: int = 1) -> Term:
@@ -13,7 +15,7 @@ def residual_block(b: int = 3, n0: int = 16, n1: int = 64, x: int = 16, s: int =
 
     The channels narrow to n_b = n₁ / 4 in between. Both paths start at the same activation.
     """
-    sizes = Axes(b=b, n_0=n0, n_1=n1, n_b=n1 // 4, x=space(x, x))
+    sizes = Axes(b=b, n_0=n0, n_1=n1, n_b="n_1/4", x=space(x, x))
     small = "x" if s == 1 else "x/s"
     main = (
         Block(Conv(f"n_0 x -> n_b {small}", "conv_1", 1, stride=s), "", "convolution")
@@ -53,9 +55,19 @@ RESIDUAL_BLOCK = Entry(
             help="channels in",
             reason="up to 64, to run at once on a small machine",
         ),
-        Knob("n1", 4, 256, 64, 4, "channels out", "a multiple of 4, for n_b = n1 / 4"),
+        Knob(
+            "n1",
+            4,
+            256,
+            64,
+            4,
+            "channels out",
+            "a multiple of 4, for n_b = n1 / 4",
+            multiple=4,
+        ),
         Knob("x", 1, 32, 16, help="height and width", reason="up to 32, as small pictures have"),
         Knob("s", 1, 4, 1, help="stride", reason="how many times smaller the image leaves"),
     ),
     system=residual_block,
+    section="Residual networks",
 )

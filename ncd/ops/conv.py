@@ -1,219 +1,210 @@
-"""Windows that slide: convolution, transposed convolution, max pooling."""
+"""Learned windows that slide: convolution and transposed convolution."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
 from typing import ClassVar
 
-import torch.nn.functional as F
-from torch import Tensor, nn
+from ncd.lang.axes import Array, Axis, Signature, Type
+from ncd.lang.binding import Binding
+from ncd.lang.errors import MismatchError, SizeError
+from ncd.lang.expr import Call, Expr, Layer, Size, call
+from ncd.lang.glyph import Glyph, Mark
+from ncd.lang.op import Initial, Sample, Site
+from ncd.lang.spelling import FLAG, NAME, SIGNATURE, maybe, spelled, whole
+from ncd.lang.terms import Id, Term
+from ncd.ops.einsum import Einsum
+from ncd.ops.initial import apart, beside, uniform
+from ncd.ops.linear import Linear
+from ncd.ops.places import over, own_ports
+from ncd.ops.sliding import Sliding
+from ncd.ops.window import Window
 
-from ncd.axes import Axis, Signature
-from ncd.binding import Binding
-from ncd.errors import MismatchError, SizeError, shown
-from ncd.op import Op, Site
-from ncd.ops.places import at_end, code_at_end, over, own_ports
-from ncd.ops.spec import FUNCTIONAL, Code, Glyph, Mark, Run
-
-
-def _resize(axis: Axis, sizes: tuple[int, ...], new: Axis, binding: Binding) -> None:
-    size = sizes if axis.spatial else sizes[0]
-    binding.meet(new, replace(new, size=size, sequence=axis.sequence))
-
-
-def _batched(x: Tensor, dims: int) -> tuple[Tensor, tuple[int, ...]]:
-    """All axes in front of the last ``dims`` as one, as torch's convolutions want them."""
-    lead = tuple(x.shape[:-dims])
-    return (x.flatten(0, len(lead) - 1), lead) if len(lead) > 1 else (x, ())
+DEFAULTS = {"stride": 1, "padding": 0, "dilation": 1, "groups": 1}  # torch's own
 
 
-def _unbatched(x: Tensor, lead: tuple[int, ...]) -> Tensor:
-    return x.unflatten(0, lead) if lead else x
+class _Learned(Sliding):
+    """What both convolutions share: channels before places, weights and a bias."""
 
+    name: str
+    bias: bool
 
-class _Window(Op):
-    """What the sliding windows share: channels before places, ``c x -> d x/s``."""
-
-    pattern: Signature
-    kernel: int
-    stride: int
-
-    @property
-    def signature(self) -> Signature:
-        return self.pattern
-
-    @property
-    def places(self) -> tuple[Axis, Axis]:
-        """The places before and after."""
-        return self.dom[0][-1], self.signature.cod[0][-1]
-
-    def result(self, size: int) -> int:
-        """How many places come out of ``size`` places, along one dimension."""
-        raise NotImplementedError
-
-    def solve(self, binding: Binding) -> None:
-        self._check_window()
-        old, new = binding[self.places[0].name], self.places[1]
-        if old.size is None:
-            return
-        if len(old.shape) > 3 or any(binding[a.name].spatial for a in self.dom[0][:-1]):
+    def check(self, binding: Binding) -> None:
+        super().check(binding)
+        channels = (*self.dom[0][:-1], *self.signature.cod[0][:-1])
+        if any(binding[axis.name].spatial for axis in channels):
             raise MismatchError(
-                f"a window slides over one axis of 1 to 3 dimensions, not over ({self.dom[0]})",
+                f"the channels of a convolution are plain axes, but ({self.dom[0]}) has a group",
                 cure="a plain channel axis, and places such as x:16x16",
             )
-        sizes = tuple(self.result(size) for size in old.shape)
-        if min(sizes) < 1:
-            need = self.least
-            raise SizeError(
-                f"axis {old.name} has size {old.size_text}, "
-                f"too small for a window of {self.kernel}",
-                cure=f"{old.name} = {'×'.join([str(need)] * len(sizes))}",
-                axis=old.name,
-                nearest=need,
-            )
-        if new.name == old.name and sizes != old.shape:
-            raise SizeError(
-                f"axis {old.name} would go from {old.size_text} to "
-                f"{'×'.join(map(str, sizes))}, but keeps its name",
-                cure=f"stride = 1, or another name than {new.name} on the right",
-                axis=old.name,
-            )
-        _resize(old, sizes, new, binding)
 
-    def _check_window(self) -> None:
-        for what, value, least in (
-            ("kernel", self.kernel, 1),
-            ("stride", self.stride, 1),
-            ("padding", self.pad, 0),
-        ):
-            if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                raise SizeError(
-                    f"the {what} is {shown(value)}, but it is a whole number, {least} or more",
-                    cure=f"{what} = {least}",
-                    axis=what,
-                    nearest=least,
-                )
+    def channels(self, site: Site) -> tuple[Array, Array]:
+        """The channels before and after."""
+        return Array(site.dom[0][:-1]), Array(site.cod[0][:-1])
 
-    @property
-    def pad(self) -> int:
-        return 0
+    def _layer(self, site: Site, kind: str, named: Mapping[str, int]) -> Call:
+        given = {key: value for key, value in named.items() if value != DEFAULTS[key]}
+        bias = {} if self.bias else {"bias": False}
+        c, d = self.channels(site)
+        name = f"nn.{kind}{self.flat(site)}d"
+        return call(name, Size(tuple(c)), Size(tuple(d)), self.kernel, **given, **bias)
 
-    @property
-    def least(self) -> int:
-        """The fewest places from which one comes out."""
-        return self.kernel - 2 * self.pad
+    def _weights(self, site: Site, one: Array, two: Array) -> Mapping[str, Initial]:
+        """The weights of two sorts of channels, outer ones first, and a window."""
+        window = (self.kernel,) * self.flat(site)
+        size = window if len(window) > 1 else self.kernel
+        two = apart(two, one.names)
+        array = Array((*one, *two, *beside((*one.names, *two.names), "kernel", size)))
+        start = uniform(two.numel * prod(window))
+        found = {"weight": Initial(array, start)}
+        bias = Initial(self.channels(site)[1], start)
+        return {**found, "bias": bias} if self.bias else found
 
-    def flat(self, site: Site) -> int:
-        """How many torch dimensions the places have."""
-        return len(site.dom[0][-1].shape)
-
-    def _run(self, site: Site, function: object = None) -> Run:
-        dims = len(site.dom[0].shape)
-
-        def call(layer: nn.Module, x: Tensor) -> Tensor:
-            x, lead = _batched(x, dims)
-            return _unbatched(layer(x), lead)
-
-        return at_end(site, call)
-
-    def _code(self, site: Site, expression: str, layer: str = "", *imports: str) -> Code:
-        dims = len(site.dom[0].shape)
-        if len(site.ins[0].shape) > dims + 1:
-            # torch takes one batch axis, so the others join it and leave it again
-            inner = expression.replace("{0}", f"{{0}}.flatten(0, {-dims - 1})")
-            expression = f"{inner}.unflatten(0, {{0}}.shape[:{-dims}])"
-        return code_at_end(site, Code(expression, layer, imports=imports))
-
-    @property
-    def setting(self) -> str:
-        return f"kernel {self.kernel}" + (f", stride {self.stride}" if self.stride != 1 else "")
+    def torch(self, site: Site) -> tuple[Expr, ...]:
+        return self.windowed(site, lambda x: Layer((x,)), leads=1)
 
 
-@dataclass(frozen=True, repr=False)
-class Conv(_Window):
+@dataclass(frozen=True, repr=False, eq=False)
+class Conv(_Learned):
     """Convolution: ``Conv("c x -> d x", "conv", kernel=3)``; padding kernel // 2 unless given.
 
-    Drawn as a box ★ k where the places keep their number, else as a trapezoid with the stride.
-    Notebook, figures 26 to 28.
+    The channels may be several axes on either side, ``"c x -> k h x"``. Drawn as a box ★ k where
+    the places keep their number, else as a trapezoid with the stride. Notebook, figures 26 to 28.
 
-    >>> site = Conv("c x -> d:8 x/s", stride=2).site(Conv("c:3 x:16x16 -> d x").dom)
-    >>> site.outs.spec
+    >>> Conv("c x -> d:8 x/s", stride=2).lift(Type.parse("c:3 x:16x16")).spec
     'd:8 x/s:8x8'
+    >>> Conv("k h x -> c:6 x", groups=2).lift(Type.parse("k:2 h:2 x:9")).spec
+    'c:6 x:9'
 
-    Raises SizeError for a kernel or stride that is no positive whole number, or a window that is
-    larger than the padded image.
+    Raises SizeError for a window that is larger than the padded image, and for groups that do not
+    divide the channels.
     """
 
-    pattern: Signature
-    name: str = "conv"
-    kernel: int = 1
-    stride: int = 1
-    padding: int | None = None
-    bias: bool = True
-    role: ClassVar[str] = "convolution"
-    form: ClassVar[str] = "c x -> d x"
+    pattern: Signature = spelled(SIGNATURE)
+    name: str = spelled(NAME, "conv")
+    kernel: int = spelled(whole(1), 1)
+    stride: int = spelled(whole(1), 1)
+    padding: int | None = spelled(maybe(whole()), None)
+    bias: bool = spelled(FLAG, True)
+    dilation: int = spelled(whole(1), 1)
+    groups: int = spelled(whole(1), 1)
+    form: ClassVar[str] = "c+ x -> d+ x"
 
     @property
     def pad(self) -> int:
-        if self.padding is None:
-            return self.kernel // 2 if isinstance(self.kernel, int) else 0
-        return self.padding
+        return self.dilation * (self.kernel // 2) if self.padding is None else self.padding
 
-    def result(self, size: int) -> int:
-        return (size + 2 * self.pad - self.kernel) // self.stride + 1
+    @property
+    def span(self) -> int:
+        return self.dilation * (self.kernel - 1) + 1
 
-    def layer(self, site: Site) -> nn.Module:
-        kind = (nn.Conv1d, nn.Conv2d, nn.Conv3d)[self.flat(site) - 1]
-        c, d = site.dom[0][0].numel, site.cod[0][0].numel
-        return kind(c, d, self.kernel, self.stride, self.pad, bias=self.bias, device="meta")
+    def check(self, binding: Binding) -> None:
+        super().check(binding)
+        for side in (self.dom[0], self.signature.cod[0]):
+            sizes = [binding.size(axis.name) for axis in side[:-1]]
+            channels = prod(size for size in sizes if size is not None)
+            if None in sizes or channels % self.groups == 0:
+                continue
+            names, nearest = "·".join(side.names[:-1]), -(-channels // self.groups) * self.groups
+            raise SizeError(
+                f"{names} = {channels} channels are not {self.groups} groups of one size",
+                cure=f"{names} = {nearest}, or groups = 1",
+                axis=side.names[0],
+                nearest=nearest if len(sizes) == 1 else None,
+            )
 
-    def run(self, site: Site) -> Run:
-        return self._run(site)
+    def layer(self, site: Site) -> Call:
+        named = {"stride": self.stride, "padding": self.pad, "dilation": self.dilation}
+        return self._layer(site, "Conv", {**named, "groups": self.groups})
+
+    def initial(self, site: Site) -> Mapping[str, Initial]:
+        c, d = self.channels(site)
+        if self.groups > 1:
+            name = "".join(axis.identifier for axis in c)
+            c = Array((Axis(name, c.numel // self.groups),))
+        return self._weights(site, d, c)
 
     def glyph(self, site: Site) -> Glyph:
-        ins, outs = own_ports(site.ins, site.dom), own_ports(site.outs, site.cod)
-        if site.dom[0][-1].name == site.cod[0][-1].name:
+        if self.places[0].name == self.places[1].name:
+            ins, outs = own_ports(site.ins, site.dom), own_ports(site.outs, site.cod)
             return over(site, Mark("box", f"★{self.kernel}", ins, outs))
-        return over(site, Mark("trapezoid", f"{self.kernel}|{self.stride}", ins, outs))
-
-    def code(self, site: Site) -> Code:
-        c, d = site.dom[0][0].identifier, site.cod[0][0].identifier
-        stride = f", stride={self.stride}" if self.stride != 1 else ""
-        pad = f", padding={self.pad}" if self.pad else ""
-        bias = "" if self.bias else ", bias=False"
-        layer = f"nn.Conv{self.flat(site)}d({c}, {d}, {self.kernel}{stride}{pad}{bias})"
-        return self._code(site, "{layer}({0})", layer)
+        return self.trapezoid(site, f"{self.kernel}|{self.stride}")
 
     def flops(self, site: Site) -> int:
-        (array,), (own,), (new,) = site.ins, site.dom, site.cod
-        batch = array.numel // own.numel
         window = self.kernel ** self.flat(site)
-        return 2 * batch * new.numel * own[0].numel * window
+        inner = self.channels(site)[0].numel // self.groups
+        return 2 * site.rest.numel * site.cod[0].numel * inner * window
 
     def formula(self, site: Site) -> str:
-        return r"z_{d,x} = b_d + \sum_{c,\,j} W_{d,c,j}\; a_{c,\;s x + j - p}"
+        bias = "b_d + " if self.bias else ""
+        j = "j" if self.dilation == 1 else f"{self.dilation} j"
+        return rf"z_{{d,x}} = {bias}\sum_{{c,\,j}} W_{{d,c,j}}\; a_{{c,\;s x + {j} - p}}"
 
     def words(self, site: Site) -> str:
         return f"convolution {self.name}, {self.setting}: {site.dom} to {site.cod}"
 
+    def expansion(self, site: Site) -> Term | None:
+        """Windows that slide, and one linear map for all of them; none for several groups."""
+        if self.groups > 1:
+            return None
+        (old,), (new,) = site.dom, site.cod
+        taken = tuple(site.every)
+        size = (self.kernel,) * self.flat(site)
+        window = beside(taken, "w", size if len(size) > 1 else self.kernel)
+        slid = Signature(Type((Array(old[-1:]),)), Type((Array((*new[-1:], *window)),)))
+        c, d = self.channels(site)
+        pattern = Signature(Type((Array((*c, *window)),)), Type((d,)))
+        setting = (self.kernel, self.stride, self.pad, self.dilation)
+        linear = Linear(pattern, self.name, self.bias)
+        term = Id(site.ins) >> Window(slid, *setting) >> linear
+        astray = term.cod[0].names != site.outs[0].names  # an axis stands between the two
+        return term >> Einsum(Signature(term.cod, site.outs)) if astray else term
 
-@dataclass(frozen=True, repr=False)
-class ConvTranspose(_Window):
+    @classmethod
+    def samples(cls) -> tuple[Sample, ...]:
+        two = "F.conv2d(a[None], w[0], w[1], padding=1)[0]"
+        return (
+            Sample(cls("c x -> d:4 x", "conv", 3), "c:2 x:5x6", two),
+            Sample(
+                cls("c x -> d:4 x/s", "conv", 3, 2),
+                "c:2 x:7",
+                "F.conv1d(a, w[0], w[1], 2, 1)",
+            ),
+            Sample(cls("c x -> d:4 u", padding=0, kernel=2), "c:2 x:3x4x3", "F.conv3d(a, *w)"),
+            Sample(
+                cls("c x -> k:2 h:3 x", "conv", 3, bias=False),
+                "c:2 x:5",
+                "F.conv1d(a, w[0], padding=1).view(2, 3, 5)",
+            ),
+            Sample(
+                cls("k h x -> c:4 x", "conv", 3, dilation=2, groups=2),
+                "k:2 h:3 x:6",
+                "F.conv1d(a.flatten(0, 1), w[0], w[1], 1, 2, 2, 2)",
+            ),
+            Sample(cls("c x -> c x", "conv", 1), "c:3 x:2x2", "F.conv2d(a, w[0], w[1])"),
+        )
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class ConvTranspose(_Learned):
     """Transposed convolution (the trapezoid marked T). Notebook, figures 27 and 28.
 
     >>> up = ConvTranspose("c x -> d:8 y", kernel=2, stride=2)
-    >>> up.site(Conv("c:3 x:16x16 -> d x").dom).outs.spec
+    >>> up.lift(Type.parse("c:3 x:16x16")).spec
     'd:8 y:32x32'
+
+    Raises SizeError where nothing is left behind the padding, or the places do not fit.
     """
 
-    pattern: Signature
-    name: str = "up"
-    kernel: int = 2
-    stride: int = 2
-    padding: int = 0
-    bias: bool = True
-    role: ClassVar[str] = "convolution"
-    form: ClassVar[str] = "c x -> d y"
+    pattern: Signature = spelled(SIGNATURE)
+    name: str = spelled(NAME, "up")
+    kernel: int = spelled(whole(1), 2)
+    stride: int = spelled(whole(1), 2)
+    padding: int = spelled(whole(), 0)
+    bias: bool = spelled(FLAG, True)
+    form: ClassVar[str] = "c+ x -> d+ y"
 
     @property
     def pad(self) -> int:
@@ -226,31 +217,32 @@ class ConvTranspose(_Window):
     def result(self, size: int) -> int:
         return (size - 1) * self.stride - 2 * self.padding + self.kernel
 
-    def layer(self, site: Site) -> nn.Module:
-        kind = (nn.ConvTranspose1d, nn.ConvTranspose2d, nn.ConvTranspose3d)[self.flat(site) - 1]
-        c, d = site.dom[0][0].numel, site.cod[0][0].numel
-        return kind(c, d, self.kernel, self.stride, self.padding, bias=self.bias, device="meta")
+    def source(self, size: int) -> int | None:
+        steps, left = divmod(size - self.kernel + 2 * self.padding, self.stride)
+        if left or steps < 0:
+            y = self.places[1].name
+            nearest = self.result(max(self.least, steps + 1))
+            raise SizeError(
+                f"axis {y} has size {size}, which no transposed window gives",
+                cure=f"{y} = {nearest}",
+                axis=y,
+                nearest=nearest,
+            )
+        return steps + 1
 
-    def run(self, site: Site) -> Run:
-        return self._run(site)
+    def layer(self, site: Site) -> Call:
+        named = {"stride": self.stride, "padding": self.padding}
+        return self._layer(site, "ConvTranspose", named)
+
+    def initial(self, site: Site) -> Mapping[str, Initial]:
+        return self._weights(site, *self.channels(site))
 
     def glyph(self, site: Site) -> Glyph:
-        ins, outs = own_ports(site.ins, site.dom), own_ports(site.outs, site.cod)
-        return over(site, Mark("trapezoid", f"{self.kernel}|{self.stride}T", ins, outs))
-
-    def code(self, site: Site) -> Code:
-        c, d = site.dom[0][0].identifier, site.cod[0][0].identifier
-        pad = f", padding={self.padding}" if self.padding else ""
-        bias = "" if self.bias else ", bias=False"
-        sizes = f"{self.kernel}, stride={self.stride}{pad}{bias}"
-        layer = f"nn.ConvTranspose{self.flat(site)}d({c}, {d}, {sizes})"
-        return self._code(site, "{layer}({0})", layer)
+        return self.trapezoid(site, f"{self.kernel}|{self.stride}T")
 
     def flops(self, site: Site) -> int:
-        (array,), (own,), (new,) = site.ins, site.dom, site.cod
-        batch = array.numel // own.numel
         window = self.kernel ** self.flat(site)
-        return 2 * batch * own.numel * new[0].numel * window
+        return 2 * site.rest.numel * site.dom[0].numel * self.channels(site)[1].numel * window
 
     def formula(self, site: Site) -> str:
         return r"z_{d,\;s x + j - p} \mathrel{+}= W_{c,d,j}\; a_{c,x} \quad\text{for all } c, x, j"
@@ -258,54 +250,17 @@ class ConvTranspose(_Window):
     def words(self, site: Site) -> str:
         return f"transposed convolution {self.name}, {self.setting}: {site.dom} to {site.cod}"
 
-
-@dataclass(frozen=True, repr=False)
-class MaxPool(_Window):
-    """The largest number in each window (the window axis ends in Max➤). Notebook, figure 27.
-
-    >>> MaxPool("x -> y").site(Conv("c x:8x8 -> d x").dom).outs.spec
-    'c y:4x4'
-    """
-
-    pattern: Signature
-    kernel: int = 2
-    stride: int = 2
-    role: ClassVar[str] = "convolution"
-    form: ClassVar[str] = "x -> y"
-
-    def result(self, size: int) -> int:
-        return (size - self.kernel) // self.stride + 1
-
-    def run(self, site: Site) -> Run:
-        dims = self.flat(site)
-        pool = (F.max_pool1d, F.max_pool2d, F.max_pool3d)[dims - 1]
-        kernel, stride = self.kernel, self.stride
-
-        def function(layer: object, x: Tensor) -> Tensor:
-            x, lead = _batched(x, dims + 1) if x.dim() > dims + 1 else (x, ())
-            if x.dim() == dims:  # torch wants a channel axis
-                return pool(x[None], kernel, stride)[0]
-            return _unbatched(pool(x, kernel, stride), lead)
-
-        return at_end(site, function)
-
-    def glyph(self, site: Site) -> Glyph:
-        ins, outs = own_ports(site.ins, site.dom), own_ports(site.outs, site.cod)
-        return over(site, Mark("trapezoid", f"{self.kernel}|{self.stride}|Max", ins, outs))
-
-    def code(self, site: Site) -> Code:
-        dims = self.flat(site)
-        call = f"F.max_pool{dims}d({{0}}, {self.kernel}, {self.stride})"
-        front = len(site.ins[0].shape) - dims
-        if front == 0:
-            call = call.replace("{0}", "{0}[None]") + "[0]"
-        if front > 2:
-            inner = call.replace("{0}", f"{{0}}.flatten(0, {-dims - 2})")
-            call = f"{inner}.unflatten(0, {{0}}.shape[:{-dims - 1}])"
-        return code_at_end(site, Code(call, imports=(FUNCTIONAL,)))
-
-    def formula(self, site: Site) -> str:
-        return r"z_x = \max_{j} a_{s x + j}"
-
-    def words(self, site: Site) -> str:
-        return f"max pooling, {self.setting}: {site.dom} to {site.cod}"
+    @classmethod
+    def samples(cls) -> tuple[Sample, ...]:
+        return (
+            Sample(
+                cls("c x -> d:3 u"),
+                "c:2 x:3x4",
+                "F.conv_transpose2d(a, w[0], w[1], 2)",
+            ),
+            Sample(
+                cls("k h x -> d:3 u", "up", 3, 2, 1, False),
+                "k:2 h:2 x:4",
+                "F.conv_transpose1d(a.flatten(0, 1), w[0], None, 2, 1)",
+            ),
+        )

@@ -7,23 +7,25 @@ from itertools import pairwise
 from math import prod
 from typing import ClassVar
 
-from einops import einsum
+from ncd.lang.axes import Array, Signature, Type
+from ncd.lang.binding import union
+from ncd.lang.errors import MismatchError
+from ncd.lang.expr import Arg, Contract, Expr
+from ncd.lang.glyph import Glyph, Mark
+from ncd.lang.op import Op, Sample, Site
+from ncd.lang.spelling import SCOPE, SIGNATURE, spelled
+from ncd.lang.terms import Term
+from ncd.ops.places import check_kinds, ports
 
-from ncd.axes import Array, Signature, Type
-from ncd.binding import union
-from ncd.errors import MismatchError
-from ncd.op import Op, Site
-from ncd.ops.places import ports, text
-from ncd.ops.spec import EINSUM, Code, Glyph, Mark, Run
-from ncd.terms import Term
+LETTERS = 52  # torch writes an einsum in the letters a to z and A to Z
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Einsum(Op):
     """A product of arrays, summed over the axes that the right side leaves out.
 
     An axis that the right side keeps and several arrays have is diagonalised. Notebook, figure 17.
-    A matrix product's ``role`` in the figures is lilac, a transposition's is green.
+    ``result`` is what the source calls the product: ``scores``.
 
     >>> str(Einsum("y k h, x k h -> y x h").cod)
     'y x h'
@@ -31,43 +33,60 @@ class Einsum(Op):
     Raises MismatchError for an axis on the right that is not on the left.
     """
 
-    pattern: Signature
-    out: str = "x"
+    pattern: Signature = spelled(SIGNATURE)
+    result: str = spelled(SCOPE, "")
     role: ClassVar[str] = "einsum"
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        check_kinds(self)
+        where = f"Einsum ({self.pattern})"
+        if not self.dom:
+            raise MismatchError("an einsum takes one array or more", where=where, cure='"i -> i"')
         if len(self.signature.cod) != 1:
-            raise MismatchError(
-                "an einsum gives one array",
-                where=f"Einsum ({self.pattern})",
-                cure=f'"{self.pattern.dom} -> {self.pattern.cod[0]}"',
-            )
+            cure = f'"{self.pattern.dom} -> {self.pattern.cod[0]}"'
+            raise MismatchError("an einsum gives one array", where=where, cure=cure)
         known = {axis.name for axis in self.dom.axes}
         for axis in self.signature.cod.axes:
             if axis.name not in known:
                 raise MismatchError(
                     f"axis {axis.name} stands on the right but not on the left",
-                    where=f"Einsum ({self.pattern})",
-                    cure=f"a pattern whose right side has only {', '.join(sorted(known))}",
+                    where=where,
+                    cure=f"a pattern whose right side has only {', '.join(sorted(known)) or '()'}",
                 )
 
     @property
     def signature(self) -> Signature:
         return self.pattern
 
+    @property
+    def label(self) -> str:
+        return f"Einsum {self.result}" if self.result else "Einsum"
+
+    def _site(self, inputs: Type) -> Site:
+        site = super()._site(inputs)
+        axes = {axis.name: axis for array in site.ins for axis in array}.values()
+        count = sum(len(axis.shape) if axis.size is not None else 1 for axis in axes)
+        if count > LETTERS:
+            raise MismatchError(
+                f"an einsum has at most {LETTERS} dimensions, but these arrays have {count}",
+                where=f"{self.label} ({self.signature})",
+                cure="Group before it, to make one of several axes",
+            ).at(op=self)
+        return site
+
     def contracted(self, site: Site) -> tuple[str, ...]:
         """The axes that are summed over."""
         kept = site.outs[0].names
         return tuple(dict.fromkeys(a.name for a in site.ins.axes if a.name not in kept))
 
-    def _text(self, site: Site) -> str:
-        ins = ", ".join(f"... {text(array)}".strip() for array in site.ins)
-        return f"{ins} -> ... {text(site.outs[0])}".strip()
+    def torch(self, site: Site) -> tuple[Expr, ...]:
+        args = tuple(Arg(i) for i in range(len(site.ins)))
+        dims = tuple(array.dims for array in site.ins)
+        return (Contract(args, dims, site.outs[0].dims),)
 
-    def run(self, site: Site) -> Run:
-        pattern = self._text(site)
-        return lambda layer, xs: (einsum(*xs, pattern),)  # type: ignore[call-overload]
+    def out(self, site: Site) -> str:
+        return self.result
 
     def glyph(self, site: Site) -> Glyph:
         ins = ports(site.ins)
@@ -85,20 +104,11 @@ class Einsum(Op):
         marks = tuple(Mark("plus", "Σ", ins=(port,)) for port in alone)
         return Glyph(tuple(through), tuple(joins), (), tuple(caps), marks)
 
-    def code(self, site: Site) -> Code:
-        values = ", ".join(f"{{{i}}}" for i in range(len(site.ins)))
-        return Code(f'einsum({values}, "{self._text(site)}")', out=self.out, imports=(EINSUM,))
-
     def flops(self, site: Site) -> int:
-        if len(site.ins) == 1:
-            return 0
-        if len(site.ins) == 2:
-            return _pair_flops(site.ins[0], site.ins[1], site.outs[0])
         left, count = site.ins[0], 0
         for i, right in enumerate(site.ins[1:], start=1):  # torch goes from left to right
             later = {n for array in (*site.ins[i + 1 :], site.outs[0]) for n in array.names}
-            both = dict.fromkeys((*left, *right))
-            kept = Array(axis for axis in both if axis.name in later)
+            kept = Array(axis for axis in union((left, right)) if axis.name in later)
             count += _pair_flops(left, right, kept)
             left = kept
         return count
@@ -107,10 +117,10 @@ class Einsum(Op):
         def index(array: Array) -> str:
             return r"\,".join(a.identifier.replace("_", "") for a in array) or r"\,"
 
-        letters = "abcdefg"
-        factors = r"\,".join(f"{letters[i]}_{{{index(a)}}}" for i, a in enumerate(site.ins))
-        summed = r"\,".join(self.contracted(site))
-        sign = rf"\sum_{{{summed}}} " if summed else ""
+        letters = "abcdefgh"
+        factors = r"\,".join(f"{letters[i % 8]}_{{{index(a)}}}" for i, a in enumerate(site.ins))
+        summed = r"\,".join(site.every[name].identifier for name in self.contracted(site))
+        sign = rf"\sum_{{{summed.replace('_', '')}}} " if summed else ""
         return rf"z_{{{index(site.outs[0])}}} = {sign}{factors}"
 
     def words(self, site: Site) -> str:
@@ -127,24 +137,30 @@ class Einsum(Op):
         product = Type((Array((*site.outs[0], *(a for a in whole if a.name in summed))),))
         return Einsum(Signature(site.ins, product)) >> Einsum(Signature(product, site.outs))
 
-    @property
-    def label(self) -> str:
-        return f"Einsum {self.out}" if self.out != "x" else "Einsum"
+    @classmethod
+    def samples(cls) -> tuple[Sample, ...]:
+        return (
+            Sample(
+                cls("y k h, x k h -> y x h", "scores"),
+                "y:2 k:3 h:2, x:4 k:3 h:2",
+                "torch.einsum('ykh,xkh->yxh', a, b)",
+            ),
+            Sample(cls("i j -> j i"), "i:2 j:3", "a.T"),
+            Sample(cls("i j -> i"), "i:2 j:3", "a.sum(1)"),
+            Sample(cls("i, i -> i"), "i:4, i:4", "a * b"),
+            Sample(cls("i, j -> i j"), "i:2, j:3", "torch.outer(a, b)"),
+            Sample(cls("i j, j, k i -> k"), "i:2 j:3, j:3, k:4 i:2", "c @ (a @ b)"),
+            Sample(cls("x c, x -> c"), "x:2x3 c:2, x:2x3", "torch.einsum('hwc,hw->c', a, b)"),
+        )
 
 
 def _pair_flops(left: Array, right: Array, out: Array) -> int:
-    """Twice the multiply-adds of a batched matrix product; torch makes a plain product of the rest.
+    """Twice the multiply-adds of a batched matrix product; a plain product is none.
 
-    An axis of size 1 is not summed over but squeezed, and a product that sums over nothing runs
-    elementwise, which torch's counter does not count.
+    What one of the two alone is summed over is summed before the product.
     """
-    summed = [a for a in left if a.name in right.names and a.name not in out.names and a.numel > 1]
-    alone = {
-        a.name
-        for a, other in ((a, o) for xs, o in ((left, right), (right, left)) for a in xs)
-        if a.name not in other.names and a.name not in out.names
-    }  # summed within one array before the product
-    if not summed:
+    both = set(left.names) & set(right.names)
+    if both <= set(out.names):
         return 0
-    sizes = {a.name: a.numel for a in (*left, *right) if a.name not in alone}
+    sizes = {a.name: a.numel for a in (*left, *right) if a.name in both or a.name in out.names}
     return 2 * prod(sizes.values())

@@ -2,92 +2,88 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from torch import Tensor, nn
-
-from ncd.axes import Array, Axis, Signature, Type
-from ncd.op import Op, Site
-from ncd.ops.places import at_end, code_at_end, named_sizes, over, own_ports, text
+from ncd.lang.axes import Array, Axis, Signature, Type
+from ncd.lang.expr import Call, Expr, Layer, Size, call, merged, parted
+from ncd.lang.formula import Formula
+from ncd.lang.glyph import Glyph, Mark
+from ncd.lang.op import Initial, Op, Sample, Site
+from ncd.lang.spelling import FLAG, INITIAL, NAME, SIGNATURE, spelled
+from ncd.lang.terms import Term
+from ncd.ops.initial import apart, check_initial, uniform
+from ncd.ops.places import at_end, check_kinds, over, own_ports
 from ncd.ops.reshape import Group, Split
-from ncd.ops.spec import REARRANGE, Code, Glyph, Mark, Run
-from ncd.terms import Term
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Linear(Op):
     """A learned linear map over all axes on the left at once, to all axes on the right.
 
-    With ``bias`` it is affine (drawn L₊). Notebook, figures 19 and 21.
+    With ``bias`` it is affine (drawn L₊). Notebook, figures 19 and 21. ``init`` is how the weights
+    begin, a formula of their axes: those on the right, then those on the left (``m_in`` for an m
+    that stands on both sides). Weights and bias are uniform on ±1/√(size of the left) unless given.
 
-    >>> str((Linear("m:8 -> k:4 h:2", "Q")).lift(Linear("m:8 -> m", "X").dom))
-    'k h'
+    >>> str((Linear("m:8 -> k:4 h:2", "Q")).lift(Type.parse("y:5 m:8")))
+    'y k h'
+    >>> Linear("m:8 -> v:5", "head", init="0.02 * normal").label
+    'Linear head'
     """
 
-    pattern: Signature
-    name: str = "L"
-    bias: bool = False
+    pattern: Signature = spelled(SIGNATURE)
+    name: str = spelled(NAME, "L")
+    bias: bool = spelled(FLAG, False)
+    init: Formula | None = spelled(INITIAL, None)
     role: ClassVar[str] = "linear"
     form: ClassVar[str] = "m* -> k*"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_kinds(self)
+        check_initial(self.init, _weight(self.dom[0], self.signature.cod[0]), self.label)
 
     @property
     def signature(self) -> Signature:
         return self.pattern
 
-    def layer(self, site: Site) -> nn.Module:
-        return nn.Linear(site.dom[0].numel, site.cod[0].numel, bias=self.bias, device="meta")
+    def layer(self, site: Site) -> Call:
+        named = {} if self.bias else {"bias": False}
+        return call("nn.Linear", Size(tuple(site.dom[0])), Size(tuple(site.cod[0])), **named)
 
-    def run(self, site: Site) -> Run:
+    def initial(self, site: Site) -> Mapping[str, Initial]:
         own, new = site.dom[0], site.cod[0]
-        dims, shape = len(own.shape), new.shape
+        start = uniform(own.numel)
+        found = {"weight": Initial(_weight(own, new), start if self.init is None else self.init)}
+        return {**found, "bias": Initial(new, start)} if self.bias else found
 
-        def function(layer: nn.Linear, x: Tensor) -> Tensor:
-            x = x.flatten(-dims) if dims > 1 else x if dims else x.unsqueeze(-1)
-            x = layer(x)  # (…, all axes on the right as one)
-            return x if len(shape) == 1 else x.unflatten(-1, shape) if shape else x.squeeze(-1)
+    def torch(self, site: Site) -> tuple[Expr, ...]:
+        own, new = site.dom[0], site.cod[0]
+        return at_end(site, lambda x, rest: parted(Layer((merged(x, rest, own),)), rest, new))
 
-        return at_end(site, function)
+    def out(self, site: Site) -> str:
+        return "" if self.name == "L" else self.name.lower()
 
     def glyph(self, site: Site) -> Glyph:
         plus = "_+" if self.bias else ""
         mark = Mark(
             "letter",
-            f"L{plus}^{{{self.name}}}" if len(self.name) == 1 and self.name != "L" else f"L{plus}",
+            f"L{plus}" if self.name == "L" else f"L{plus}^{{{self.name}}}",
             ins=own_ports(site.ins, site.dom),
             outs=own_ports(site.outs, site.cod),
         )
         return over(site, mark)
 
-    def code(self, site: Site) -> Code:
-        own, new = site.dom[0], site.cod[0]
-        expression, imports = "{0}", []
-        if not own:
-            expression = "{0}[..., None]"
-        elif len(own.shape) > 1:
-            expression = f'rearrange({expression}, "... {text(own)} -> ... ({text(own)})")'
-            imports.append(REARRANGE)
-        expression = f"{{layer}}({expression})"
-        if not new:
-            expression += "[..., 0]"
-        elif len(new.shape) > 1:
-            shape = f'"... ({text(new)}) -> ... {text(new)}", {named_sizes(new)}'
-            expression = f"rearrange({expression}, {shape})"
-            imports.append(REARRANGE)
-        bias = "" if self.bias else ", bias=False"
-        layer = f"nn.Linear({_product(own)}, {_product(new)}{bias})"
-        out = self.name.lower() if self.name in tuple("QKV") else "x"
-        return code_at_end(site, Code(expression, layer, out, tuple(imports)))
-
     def flops(self, site: Site) -> int:
-        (array,), (own,), (new,) = site.ins, site.dom, site.cod
-        return 2 * (array.numel // own.numel) * own.numel * new.numel
+        return 2 * site.rest.numel * site.dom[0].numel * site.cod[0].numel
 
     def formula(self, site: Site) -> str:
         bias = " + b" if self.bias else ""
         axes = r"\,".join(a.identifier.replace("_", "") for a in site.dom[0])
         new = r"\,".join(a.identifier.replace("_", "") for a in site.cod[0])
-        return rf"z_{{{new}}} = \sum_{{{axes}}} W_{{{new},\,{axes}}}\, x_{{{axes}}}{bias}"
+        sign = rf"\sum_{{{axes}}} " if axes else ""
+        return rf"z_{{{new}}} = {sign}W_{{{new},\,{axes}}}\, x_{{{axes}}}{bias}"
 
     def words(self, site: Site) -> str:
         kind = "affine" if self.bias else "linear"
@@ -98,23 +94,35 @@ class Linear(Op):
         (own,), (new,) = site.dom, site.cod
         if not (own and new) or len(own) == len(new) == 1:
             return None
-        before, after = _joined(own), _joined(new)
-        term: Term = Linear(Signature(Type((before,)), Type((after,))), self.name, self.bias)
+        before, after = _joined(own, site), _joined(new, site)
+        pattern = Signature(Type((before,)), Type((after,)))
+        term: Term = Linear(pattern, self.name, self.bias)
         if len(own) > 1:
             term = Group(Signature(site.dom, Type((before,)))) >> term
         return term >> Split(Signature(Type((after,)), site.cod)) if len(new) > 1 else term
 
+    @classmethod
+    def samples(cls) -> tuple[Sample, ...]:
+        return (
+            Sample(cls("m -> k:3 h:2", "Q"), "m:5", "(w[0] @ a).view(3, 2)"),
+            Sample(cls("k h -> m:4", "O", True), "k:3 h:2", "w[0] @ a.flatten() + w[1]"),
+            Sample(cls("m -> ()", "one"), "m:5", "(w[0] @ a)[0]"),
+            Sample(cls("() -> m:3", "all", True), "()", "w[0][:, 0] * a + w[1]"),
+            Sample(cls("m -> m", "eye", init="m == m_in"), "m:4", "w[0] @ a"),
+            Sample(cls("x -> u:2x2", "L"), "x:2x3", "(w[0] @ a.flatten()).view(2, 2)"),
+        )
 
-def _product(array: Array) -> str:
-    """The number of features as the source writes it: ``k * h``, from the sizes of the class."""
-    return " * ".join(n for a in array for n in _sizes(a)) or "1"
+
+def _weight(own: Array, new: Array) -> Array:
+    """The axes of the weights as they lie in memory: outputs, then inputs."""
+    return Array((*new, *apart(own, new.names)))
 
 
-def _sizes(axis: Axis) -> tuple[str, ...]:
-    return tuple(map(str, axis.shape)) if axis.spatial else (axis.identifier,)
-
-
-def _joined(array: Array) -> Array:
+def _joined(array: Array, site: Site) -> Array:
     """The axis that several are read as: ``k h`` as ``kh``."""
+    if len(array) == 1:
+        return array
     name = "".join(axis.identifier for axis in array)
-    return array if len(array) == 1 else Array((Axis(name, array.numel),))
+    while name in site.every:
+        name += "_"
+    return Array((Axis(name, array.numel),))

@@ -3,75 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
-from einops import rearrange
-from torch import Tensor
-
-from ncd.axes import Array
-from ncd.op import Site
-from ncd.ops.spec import REARRANGE, Code, Glyph, Mark, Run
+from ncd.lang.axes import Array
+from ncd.lang.errors import MismatchError
+from ncd.lang.expr import Arg, Expr, reordered
+from ncd.lang.glyph import Glyph, Mark
+from ncd.lang.op import Op, Site
 
 
-def text(array: Array) -> str:
-    """The array in einops' words: ``Array.parse("x:4x4 c:3")`` is ``x_h x_w c``."""
-    return " ".join(array.identifiers)
+def at_end(site: Site, make: Callable[[Expr, Array], Expr]) -> tuple[Expr]:
+    """What ``make`` does with the last axes of a tensor, wherever the site has them.
 
-
-def named_sizes(array: Array) -> str:
-    """The sizes that einops must be told to take these axes apart, all but the first.
-
-    ``k=self.k``, for the class stores its sizes; numbers for a spatial group.
+    ``make`` is given the op's only input with its own axes last, and the axes before them; what
+    it gives has the axes of the op's own output last. For an op that takes one array.
     """
-    pairs = [
-        (name, str(size) if axis.spatial else f"self.{name}")
-        for axis in array
-        for name, size in zip(axis.identifiers, axis.shape, strict=True)
-    ]
-    return ", ".join(f"{name}={size}" for name, size in pairs[1:])
-
-
-def rest(array: Array, own: Array) -> Array:
-    """The axes that are broadcast over."""
-    return Array(axis for axis in array if axis.name not in own.names)
-
-
-def last(array: Array, own: Array) -> bool:
-    """Whether ``own`` are the last axes of ``array``, so that nothing need be moved."""
-    return array.names[len(array) - len(own) :] == own.names
-
-
-def pattern(array: Array, own: Array) -> str:
-    """The einops pattern that moves an op's own axes to the end."""
-    return f"... {text(array)} -> ... {text(Array((*rest(array, own), *own)))}"
-
-
-def back(array: Array, own: Array) -> str:
-    """The einops pattern that moves them from the end to where they belong."""
-    return f"... {text(Array((*rest(array, own), *own)))} -> ... {text(array)}"
-
-
-def at_end(site: Site, function: Callable[[Any, Tensor], Tensor]) -> Run:
-    """Runs a function of the layer and a tensor on the last axes, wherever the site has them."""
     (array,), (own,), (out,), (new,) = site.ins, site.dom, site.outs, site.cod
-    if last(array, own) and last(out, new):
-        return lambda layer, xs: (function(layer, xs[0]),)
-    there, again = pattern(array, own), back(out, new)
-    return lambda layer, xs: (rearrange(function(layer, rearrange(xs[0], there)), again),)
-
-
-def code_at_end(site: Site, code: Code) -> Code:
-    """The source of :func:`at_end`."""
-    (array,), (own,), (out,), (new,) = site.ins, site.dom, site.outs, site.cod
-    if last(array, own) and last(out, new):
-        return code
-    inner = code.expression.replace("{0}", f'rearrange({{0}}, "{pattern(array, own)}")')
-    return Code(
-        f'rearrange({inner}, "{back(out, new)}")',
-        code.layer,
-        code.out,
-        (*code.imports, REARRANGE),
-    )
+    rest = site.rest
+    moved = reordered(Arg(0), array, Array((*rest, *own)))
+    return (reordered(make(moved, rest), Array((*rest, *new)), out),)
 
 
 def ports(arrays: tuple[Array, ...]) -> list[tuple[int, int, str]]:
@@ -93,3 +42,21 @@ def over(site: Site, *marks: Mark, keep: tuple[str, ...] = ()) -> Glyph:
 def own_ports(arrays: tuple[Array, ...], own: tuple[Array, ...]) -> tuple[int, ...]:
     """The ports of an op's own axes."""
     return tuple(port for port, k, name in ports(arrays) if name in own[k].names)
+
+
+def check_kinds(op: Op) -> None:
+    """Raises MismatchError for a pattern of whole numbers, if the op cannot give them so.
+
+    An op for any kind of numbers may say which they are, but only as it is given them.
+    """
+    dom, cod = op.signature.dom, op.signature.cod
+    given = {array.below.name for array in dom if array.below} if op.any_kind else set()
+    for array in cod if op.any_kind else (*dom, *cod):
+        if array.below and array.below.name not in given:
+            raise MismatchError(
+                f"({array}) holds {array.kind}, which is not what it works on"
+                if not op.any_kind
+                else f"({array}) holds {array.kind}, but nothing that it takes does",
+                where=op.label,
+                cure=f'"{Array(array)}"' + ("" if op.any_kind else ", or Map to make real ones"),
+            )

@@ -1,18 +1,26 @@
 """The run: a term as a ``torch.nn.Module``, seeded, with every array's value on request."""
 
-from ncd.run.device import devices
-from ncd.run.guard import Limits, check
-from ncd.run.module import CircuitModule, Trace, compile, trace
+from ncd.run.build import compile
+from ncd.run.device import devices, synchronise
+from ncd.run.guard import check, nearest_fit, peak
+from ncd.run.limits import Limits
+from ncd.run.module import CircuitModule, Trace, trace
+from ncd.run.proof import Proof, prove
 from ncd.run.seed import example_inputs, generator
 
 __all__ = [
     "CircuitModule",
     "Limits",
+    "Proof",
     "Trace",
     "check",
     "compile",
     "devices",
     "example_inputs",
     "generator",
+    "nearest_fit",
+    "peak",
+    "prove",
+    "synchronise",
     "trace",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from ncd.errors import UnknownNameError
+from ncd.lang.errors import UnknownNameError
 
 
 def devices() -> tuple[str, ...]:

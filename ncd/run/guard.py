@@ -2,97 +2,178 @@
 
 from __future__ import annotations
 
-import os
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
+from math import prod
 
-from ncd.axes import Axis
-from ncd.circuit import Cell, Circuit, elaborate
-from ncd.cost import BYTES, Cost, OpCost, cost_of
-from ncd.errors import LimitError, NCDError, shown
-from ncd.terms import Term, rewrite
+from ncd.costs import WHOLE, Cost, OpCost, cost_of, learned
+from ncd.lang.axes import Axis
+from ncd.lang.circuit import Cell, Circuit
+from ncd.lang.elaborate import elaborate
+from ncd.lang.errors import LimitError, NCDError
+from ncd.lang.rewrite import rewrite
+from ncd.lang.terms import Term
+from ncd.run.limits import Limits, weight
+from ncd.run.memory import stated_peak
+from ncd.run.program import expressions
 
-GIGA = 10**9
+STEPS = 50_000  # of one run: a scan takes its body's once for each position
 
 
-@dataclass(frozen=True)
-class Limits:
-    """How much one run may take: bytes of memory and floating-point operations.
+def peak(circuit: Circuit, *, watched: bool = False) -> int:
+    """The most bytes that a run holds at once, forward and backward, counted without one.
 
-    ``NCD_MAX_BYTES`` and ``NCD_MAX_FLOPS`` set them; the defaults suit a small shared machine.
+    Weights, inputs, the gradients of both, and every array that torch makes on the way;
+    ``watched``: every array is kept to be looked at, as :func:`ncd.run.trace` does.
+
+    >>> from ncd.lang.terms import Id
+    >>> peak(elaborate(Id("y:250"))) >= 2 * 1000  # the input and its gradient
+    True
     """
-
-    bytes: int = 2 * GIGA
-    flops: int = 200 * GIGA
-
-    @staticmethod
-    def from_environment() -> Limits:
-        """The limits that the environment sets; raises LimitError for one that is no number."""
-        return Limits(
-            _number("NCD_MAX_BYTES", Limits.bytes), _number("NCD_MAX_FLOPS", Limits.flops)
-        )
-
-
-def _number(name: str, default: int) -> int:
-    text = os.environ.get(name, "")
     try:
-        number = int(float(text)) if text else default
-    except (ValueError, OverflowError):
-        number = 0
-    if number < 1:
-        raise LimitError(
-            f"{name} is {shown(text)}, but it is a number, 1 or more", cure=f"{name}={default}"
-        )
-    return number
+        return stated_peak(circuit.term, watched).backward
+    except (RuntimeError, TypeError, OverflowError):  # more numbers than torch can count
+        return _least(circuit)
 
 
-def check(circuit: Circuit, limits: Limits | None = None, *, suggest: bool = False) -> Cost:
+def check(
+    circuit: Circuit,
+    limits: Limits | None = None,
+    *,
+    suggest: bool = False,
+    watched: bool = False,
+) -> Cost:
     """The cost of a circuit; raises LimitError, naming the limit and the need, if it is too much.
 
     With ``suggest`` the error also names the nearest size that fits; that is searched for.
     """
     limits = limits or Limits.from_environment()
     cost = cost_of(circuit)
-    for need, limit, unit, name in (
-        (cost.peak, limits.bytes, "bytes of memory", "NCD_MAX_BYTES"),
-        (cost.flops, limits.flops, "floating-point operations", "NCD_MAX_FLOPS"),
-    ):
-        if need > limit:
-            cell = _heaviest(circuit, cost, unit)
-            axes = cell.site.axes if cell else circuit.term.dom.axes
-            raise LimitError(
-                f"the run needs {need:,} {unit}, and the limit {name} is {limit:,}",
-                where=cell.op.label if cell else "Input",
-                bound=axes,
-                cure=(suggest and _fitting(circuit.term, axes, limits)) or "smaller sizes",
-            ).at(op=cell.op if cell else None)
+    try:
+        _check_steps(circuit)
+        _check(circuit, cost, limits, watched)
+    except LimitError as error:
+        nearest = _nearest(circuit.term, limits, watched) if suggest else ""
+        error.cure = nearest or error.cure
+        raise
     return cost
 
 
-def _heaviest(circuit: Circuit, cost: Cost, unit: str) -> Cell | None:
-    def weight(op: OpCost) -> int:
-        return op.bytes + BYTES * op.parameters if "bytes" in unit else op.flops
+def _check(circuit: Circuit, cost: Cost, limits: Limits, watched: bool) -> None:
+    if cost.flops > limits.flops:
+        raise _over(circuit, cost, cost.flops, "floating-point operations", limits.flops)
+    if _most(circuit) <= limits.bytes:
+        return
+    need = peak(circuit, watched=watched)
+    if need > limits.bytes:
+        raise _over(circuit, cost, need, "bytes of memory", limits.bytes)
 
-    return circuit.cell(max(cost.ops, key=weight).node) if cost.ops else None
+
+def _over(circuit: Circuit, cost: Cost, need: int, unit: str, limit: int) -> LimitError:
+    memory = "bytes" in unit
+
+    def heavy(op: OpCost) -> int:
+        return op.bytes + 4 * op.parameters if memory else op.flops
+
+    cell: Cell | None = circuit.cell(max(cost.ops, key=heavy).node) if cost.ops else None
+    error = LimitError(
+        f"the run needs {need:,} {unit}, "
+        f"and the limit {'NCD_MAX_BYTES' if memory else 'NCD_MAX_FLOPS'} is {limit:,}",
+        where=cell.op.label if cell else "Input",
+        bound=cell.site.axes if cell else circuit.term.dom.axes,
+        cure="smaller sizes",
+    )
+    error.op = cell.op if cell else None
+    return error
 
 
-def _fitting(term: Term, axes: tuple[Axis, ...], limits: Limits) -> str:
+def _check_steps(circuit: Circuit) -> None:
+    steps = sum(cell.times for cell in circuit.cells)
+    if steps > STEPS:
+        scan = max(circuit.loops, key=lambda loop: loop.kind == "scan")
+        raise LimitError(
+            f"the run has {steps:,} steps, at most {STEPS:,} can be",
+            where=f"Scan {scan.axis}",
+            bound=[axis for value in scan.inputs for axis in value.array],
+            cure=f"a smaller {scan.axis}",
+        )
+
+
+# --- arithmetic that needs no run ----------------------------------------------------------------
+
+
+def _least(circuit: Circuit) -> int:
+    """What a run holds in any case: weights and inputs, and the gradients of both."""
+    given = sum(weight(value.array) for value in circuit.inputs)
+    return 2 * (_weights(circuit) + given)
+
+
+def _weights(circuit: Circuit) -> int:
+    seen: set[str] = set()
+    return sum(4 * initial.array.numel for cell in circuit.cells for initial in learned(cell, seen))
+
+
+def _most(circuit: Circuit) -> int:
+    """More than any run takes: as if no node of any expression, nor its gradient, were ever freed.
+
+    No array on the way through an op has more numbers than all the op's axes together.
+    """
+    made = 0
+    for cell in circuit.cells:
+        nodes = sum(1 for expr in expressions(cell) for _ in expr.walk())
+        largest = prod(axis.numel for axis in cell.site.every.values())
+        made += 4 * (nodes + 1) * cell.times * WHOLE * largest
+    ends = sum(weight(value.array) for value in (*circuit.inputs, *circuit.outputs))
+    return made + 3 * _weights(circuit) + 4 * ends
+
+
+# --- what would fit ------------------------------------------------------------------------------
+
+
+def nearest_fit(
+    fits: Callable[[int], bool], above: int, least: int = 1, step: int = 1
+) -> int | None:
+    """The largest value below ``above`` that fits, in steps from ``least``; None if none does.
+
+    What fits is taken to fit at every smaller value as well, so that it can be bisected.
+
+    >>> nearest_fit(lambda n: n * n < 50, 100), nearest_fit(lambda n: n < 0, 100)
+    (7, None)
+    """
+    low, high = 0, (above - least + step - 1) // step  # in steps above the least
+    if high < 1 or not fits(least):
+        return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(least + middle * step) else (low, middle)
+    return least + low * step
+
+
+def _nearest(term: Term, limits: Limits, watched: bool) -> str:
     """The largest size of one axis, the longest that does, with which the run is in the limits."""
-    for axis in sorted(axes, key=lambda axis: -axis.numel):
-        low, high = 0, axis.numel
-        while isinstance(axis.size, int) and high - low > 1:
-            middle = (low + high) // 2
-            low, high = (middle, high) if _fits(term, axis.name, middle, limits) else (low, middle)
-        if low:
-            return f"{axis.name} = {low}"
+    axes: dict[str, Axis] = {}
+    for cell in elaborate(term).cells:
+        axes |= cell.site.every
+    axes |= {axis.name: axis for axis in term.dom.axes}
+    for axis in sorted(axes.values(), key=lambda axis: -axis.numel)[:8]:
+        if not isinstance(axis.size, int):
+            continue
+
+        def fits(size: int, name: str = axis.name) -> bool:
+            return _fits(term, name, size, limits, watched)
+
+        size = nearest_fit(fits, axis.size)
+        if size is not None:
+            return f"{axis.name} = {size}"
     return ""
 
 
-def _fits(term: Term, name: str, size: int, limits: Limits) -> bool:
+def _fits(term: Term, name: str, size: int, limits: Limits, watched: bool) -> bool:
     def change(axis: Axis) -> Axis:
         return replace(axis, size=size) if axis.name == name and axis.size else axis
 
     try:
-        check(elaborate(rewrite(term, change)), limits)
+        check(elaborate(rewrite(term, change)), limits, watched=watched)
     except NCDError:
         return False
     return True

@@ -4,29 +4,46 @@ from __future__ import annotations
 
 import statistics
 import time
-import weakref
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
 
-from ncd.cost import cost
+from ncd.lang.circuit import Cell
+from ncd.lang.elaborate import elaborate
+from ncd.lang.terms import Term
+from ncd.run.build import compile
 from ncd.run.device import synchronise
-from ncd.run.module import CircuitModule, compile, trace
+from ncd.run.guard import peak
+from ncd.run.memory import measured_peak, summed
+from ncd.run.module import CircuitModule, trace
 from ncd.run.seed import example_inputs
-from ncd.terms import Term
 
 Call = Callable[[], object]
+FEWEST = 3  # rounds, however long they take
+
+
+def _repeat(turn: Call, rounds: int, budget: float) -> int:
+    """Takes turns until they are enough, or have taken long enough; gives how many there were."""
+    start, done = time.perf_counter(), 0
+    while done < rounds and (done < FEWEST or time.perf_counter() - start < budget):
+        turn()
+        done += 1
+    return done
 
 
 def medians(
-    calls: Mapping[str, Call], *, device: str = "cpu", rounds: int = 30, warm: int = 3
+    calls: Mapping[str, Call],
+    *,
+    device: str | torch.device = "cpu",
+    rounds: int = 30,
+    warm: int = 3,
+    budget: float = float("inf"),
 ) -> dict[str, float]:
     """Seconds that each call takes: the median of some rounds, in each of which all take a turn.
+
+    After ``budget`` seconds no more rounds begin, but there are three at least.
 
     >>> sorted(medians({"a": lambda: 1, "b": lambda: 2}, rounds=3))
     ['a', 'b']
@@ -34,110 +51,69 @@ def medians(
     for call in [call for call in calls.values() for _ in range(warm)]:
         call()
     taken: dict[str, list[float]] = {name: [] for name in calls}
-    for _ in range(rounds):
+
+    def turn() -> None:
         for name, call in calls.items():
             synchronise(device)
             start = time.perf_counter()
             call()
             synchronise(device)
             taken[name].append(time.perf_counter() - start)
+
+    _repeat(turn, rounds, budget)
     return {name: statistics.median(times) for name, times in taken.items()}
 
 
-# --- memory --------------------------------------------------------------------------------------
+def op_seconds(
+    module: CircuitModule,
+    inputs: tuple[Tensor, ...],
+    *,
+    device: str | torch.device = "cpu",
+    rounds: int = 15,
+    budget: float = 0.15,
+) -> tuple[dict[str, float], int]:
+    """Seconds of a forward pass in each op, by the cells' ids, and the number of rounds.
 
-
-class Storages(TorchDispatchMode):
-    """Counts the bytes of every storage that torch makes, from its making to its freeing.
-
-    Scratch memory inside a kernel is not seen.
-
-    >>> with Storages() as counted:
-    ...     _ = torch.ones(250) + 1
-    >>> counted.peak
-    2000
+    The median of some rounds after one to warm up; in a scan, of all its positions together.
     """
+    taken: dict[str, list[float]] = {cell.id: [] for cell in module.circuit.cells}
+    clock = 0.0
 
-    def __init__(self, known: Iterable[Tensor] = ()) -> None:
-        super().__init__()
-        self.now = self.peak = 0
-        self.alive: dict[int, weakref.ref[Any]] = {}
-        for tensor in known:
-            self._add(tensor)
+    def watch(cell: Cell, given: object, made: object) -> None:
+        nonlocal clock
+        synchronise(device)
+        now = time.perf_counter()
+        taken[cell.id][-1] += now - clock
+        clock = now
 
-    def _add(self, tensor: Tensor) -> None:
-        if tensor.is_meta:  # a shape without numbers
-            return
-        storage = tensor.untyped_storage()
-        key, size = storage.data_ptr(), storage.nbytes()
-        if not size or key in self.alive:
-            return
+    def turn() -> None:
+        nonlocal clock
+        for times in taken.values():
+            times.append(0.0)
+        synchronise(device)
+        clock = time.perf_counter()
+        module.execute(inputs, watch=watch)
 
-        def freed(_: object) -> None:
-            self.alive.pop(key, None)
-            self.now -= size
-
-        self.alive[key] = weakref.ref(storage, freed)
-        self.now += size
-        self.peak = max(self.peak, self.now)
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        made = func(*args, **(kwargs or {}))
-        for tensor in tree_leaves(made):
-            if isinstance(tensor, Tensor):
-                self._add(tensor)
-        return made
-
-
-@dataclass(frozen=True)
-class Peak:
-    """The most bytes held at once: in the forward pass, and with the backward pass after it."""
-
-    forward: int
-    backward: int
-    how: str
-
-
-def measured_peak(module: CircuitModule, inputs: tuple[Tensor, ...]) -> Peak:
-    """Runs forward and backward, and watches the memory; weights and inputs count as well."""
-    if next(iter(inputs)).is_cuda:
-        return _cuda_peak(module, inputs)
-    with Storages([*module.parameters(), *inputs]) as counted:
-        total = summed(module(*inputs))
-        forward = counted.peak
-        total.backward()
-    module.zero_grad()
-    return Peak(forward, counted.peak, "every storage that torch made, on the cpu")
-
-
-def _cuda_peak(module: CircuitModule, inputs: tuple[Tensor, ...]) -> Peak:
-    torch.cuda.reset_peak_memory_stats()
-    total = summed(module(*inputs))
-    forward = torch.cuda.max_memory_allocated()
-    total.backward()
-    module.zero_grad()
-    return Peak(forward, torch.cuda.max_memory_allocated(), "torch.cuda.max_memory_allocated")
-
-
-def summed(outputs: Tensor | tuple[Tensor, ...]) -> Tensor:
-    """One number that every output reaches, to go backward from."""
-    tensors = outputs if isinstance(outputs, tuple) else (outputs,)
-    return torch.stack([x.square().mean() for x in tensors]).sum()
+    with torch.no_grad():
+        turn()
+        done = _repeat(turn, rounds, budget)
+    return {id: statistics.median(times[1:]) for id, times in taken.items()}, done
 
 
 def one_run(term: Term, seed: int, device: str) -> dict[str, Any]:
     """A run forward and backward: what came out, whether all is finite, time and memory."""
     module = compile(term, seed=seed, device=device)
-    inputs = tuple(x.requires_grad_() for x in example_inputs(term, seed, device))
-    peak = measured_peak(module, inputs)
+    inputs = _leaves(example_inputs(term, seed, device))
+    measured = measured_peak(module, inputs)
     outputs = trace(module, *inputs).outputs
-    grads = torch.autograd.grad(summed(outputs), [*inputs, *module.parameters()])
+    wanted, total = wanted_by(module, inputs), summed(outputs)
+    grads = torch.autograd.grad(total, wanted, allow_unused=True) if total.requires_grad else ()
     shown = [
         {
             "array": str(array),
             "shape": array.shape,
-            "mean": x.mean().item(),
-            "std": x.std(unbiased=False).item(),
+            "mean": x.double().mean().item(),
+            "std": x.double().std(unbiased=False).item(),
         }
         for array, x in zip(term.cod, outputs, strict=True)
     ]
@@ -149,10 +125,19 @@ def one_run(term: Term, seed: int, device: str) -> dict[str, Any]:
         "seed": seed,
         "device": device,
         "outputs": shown,
-        "finite": all(bool(x.isfinite().all()) for x in (*outputs, *grads)),
+        "finite": all(bool(x.isfinite().all()) for x in (*outputs, *grads) if x is not None),
         "seconds": medians(calls, device=device),
-        "bytes": {"stated": cost(term).peak, **vars(peak)},
+        "bytes": {"stated": peak(elaborate(term)), **vars(measured)},
     }
+
+
+def _leaves(inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    return tuple(x.requires_grad_() if x.is_floating_point() else x for x in inputs)
+
+
+def wanted_by(module: nn.Module, inputs: tuple[Tensor, ...]) -> list[Tensor]:
+    """What a backward pass goes to: every real input and every weight."""
+    return [x for x in (*inputs, *module.parameters()) if x.requires_grad]
 
 
 def forward_call(module: nn.Module, inputs: tuple[Tensor, ...]) -> Call:
@@ -161,6 +146,13 @@ def forward_call(module: nn.Module, inputs: tuple[Tensor, ...]) -> Call:
 
 
 def backward_call(module: nn.Module, inputs: tuple[Tensor, ...]) -> Call:
-    """What to time for a forward and a backward pass, to every input and every weight."""
-    wanted = [*inputs, *module.parameters()]
-    return lambda: torch.autograd.grad(summed(module(*inputs)), wanted)
+    """What to time for a forward and a backward pass, to every real input and every weight."""
+    wanted = wanted_by(module, inputs)
+
+    def call() -> object:
+        total = summed(module(*inputs))
+        if not total.requires_grad:
+            return total
+        return torch.autograd.grad(total, wanted, allow_unused=True)
+
+    return call

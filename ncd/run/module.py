@@ -3,83 +3,76 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.autograd import forward_ad
 
-from ncd.circuit import Cell, Circuit, elaborate
-from ncd.errors import MismatchError
-from ncd.ops.spec import Run
-from ncd.run.device import device as find_device
-from ncd.run.guard import Limits, check
-from ncd.run.seed import generator, initialise
-from ncd.terms import Term
-
-Watch = Callable[[Cell, tuple[Tensor, ...], tuple[Tensor, ...]], None]
-
-
-@dataclass(frozen=True)
-class _Step:
-    """A cell ready to run: where its tensors come from and go, and which are then done with."""
-
-    cell: Cell
-    layer: nn.Module | None
-    run: Run
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
-    done: tuple[str, ...]
+from ncd.lang.axes import Array
+from ncd.lang.circuit import Cell, Circuit
+from ncd.lang.elaborate import elaborate
+from ncd.lang.errors import MismatchError
+from ncd.lang.expr import Call
+from ncd.run.evaluate import Like, code
+from ncd.run.fuse import fused
+from ncd.run.program import Program, Run, Watch, execute, plan
+from ncd.run.seed import SeededDropout, begin, generator
 
 
 class CircuitModule(nn.Module):
     """What :func:`compile` gives: runs the cells of a circuit in order.
 
-    ``module.term`` and ``module.circuit`` say what it is; layers are attributes (``module.Q``).
+    ``module.term`` and ``module.circuit`` say what it is; layers are submodules by their paths
+    (``module.Q``, ``module.encoder[0].self_attn.Q``), looked up anew at each run. Without a
+    ``seed`` they have shapes but no numbers (torch's device ``meta``).
     """
 
-    def __init__(self, circuit: Circuit) -> None:
+    def __init__(self, circuit: Circuit, seed: int | None = 0) -> None:
         super().__init__()
-        self.circuit = circuit
-        self.term = circuit.term
-        self._layers_of: dict[str, nn.Module] = {}
+        self._read(circuit)
+        made: set[str] = set()
         for cell in circuit.cells:
-            layer = cell.op.layer(cell.site)
-            if layer is not None:
-                self._layers_of[cell.id] = layer.to_empty(device="cpu")
-                self._attach(cell, layer)
-        self._steps = self._plan()
-        self._shapes = [array.shape for array in self.term.dom]
+            if cell.path not in made and self._attach(cell, seed):
+                made.add(cell.path)
+        if not any(x.is_floating_point() for x in self.state_dict().values()):
+            self.register_buffer("_like", torch.empty(0), persistent=False)  # for new tensors
 
-    def _attach(self, cell: Cell, layer: nn.Module) -> None:
-        home: nn.Module = self
-        for name, index in cell.scope:
-            if not hasattr(home, name):
-                home.add_module(name, nn.ModuleList())
-            bodies: nn.ModuleList = getattr(home, name)
-            while len(bodies) <= index:
-                bodies.append(nn.Module())
-            home = bodies[index]
-        home.add_module(cell.name, layer)
+    def _read(self, circuit: Circuit) -> None:
+        """All that follows from the circuit and need not be kept."""
+        self.circuit, self.term = circuit, circuit.term
+        self._plain, self._fused = plan(circuit), plan(circuit, fused)
+        self._shapes = [(array.shape, array.below is None) for array in self.term.dom]
 
-    def _plan(self) -> tuple[_Step, ...]:
-        needed = {value.id for value in self.circuit.outputs}
-        steps: list[_Step] = []
-        for cell in reversed(self.circuit.cells):
-            inputs = tuple(value.id for value in cell.inputs)
-            outputs = tuple(value.id for value in cell.outputs)
-            done = tuple(id for id in {*inputs, *outputs} if id not in needed)
-            needed.update(inputs)
-            layer = self._layers_of.get(cell.id)
-            steps.append(_Step(cell, layer, cell.op.run(cell.site), inputs, outputs, done))
-        return tuple(reversed(steps))
-
-    def layer_of(self, cell: Cell) -> nn.Module | None:
-        """The submodule that a cell runs with."""
-        return self._layers_of.get(cell.id)
+    def _attach(self, cell: Cell, seed: int | None) -> bool:
+        """Gives a cell its layer or its parameter, if it has one."""
+        call, initial = cell.op.layer(cell.site), cell.op.initial(cell.site)
+        if call is None and not initial:
+            return False
+        home = _home(self, cell.scope)
+        if call is not None:
+            layer = made_layer(call, cell.path, seed)
+            home.add_module(cell.name, layer)
+            tensors = dict(layer.state_dict(keep_vars=True))
+        else:
+            (first,) = initial.values()
+            empty = torch.empty(first.array.shape, device="meta" if seed is None else "cpu")
+            if first.learned:
+                home.register_parameter(cell.name, nn.Parameter(empty))
+            else:
+                home.register_buffer(cell.name, empty)
+            tensors = dict.fromkeys(initial, getattr(home, cell.name))
+        assert tensors.keys() == initial.keys(), f"{cell.op.label}: {[*tensors]}, {[*initial]}"
+        if seed is not None:
+            for name, tensor in tensors.items():
+                purpose = f"{cell.path}.{name}" if call is not None else cell.path
+                begin(tensor, initial[name], generator(seed, purpose))
+        return True
 
     def forward(self, *inputs: Tensor) -> Tensor | tuple[Tensor, ...]:
-        """The output tensor, or a tuple where the codomain has several arrays.
+        """The output tensor, or a tuple where the codomain has another number of arrays than one.
 
         Each input has the shape of its array in ``term.dom``; the same batch axes may stand in
         front of all of them.
@@ -94,59 +87,126 @@ class CircuitModule(nn.Module):
         keep: dict[str, Tensor] | None = None,
         watch: Watch | None = None,
     ) -> tuple[Tensor, ...]:
-        """Runs every cell; fills ``keep`` with every array, and shows ``watch`` every step."""
-        self._check(inputs)
-        values = {v.id: x for v, x in zip(self.circuit.inputs, inputs, strict=True)}
-        for step in self._steps:
-            given = tuple(values[id] for id in step.inputs)
-            made = step.run(step.layer, given)
-            values.update(zip(step.outputs, made, strict=True))
-            if watch is not None:
-                watch(step.cell, given, made)
-            if keep is None:
-                for id in step.done:
-                    del values[id]
-        if keep is not None:
-            keep.update(values)
-        return tuple(values[value.id] for value in self.circuit.outputs)
+        """Runs every cell; fills ``keep`` with every array, and shows ``watch`` every step.
 
-    def _check(self, inputs: tuple[Tensor, ...]) -> None:
-        if [getattr(x, "shape", None) for x in inputs] == self._shapes:
-            return  # no batch in front, as mostly
-        dom = self.term.dom
-        if len(inputs) != len(dom):
-            raise MismatchError(
-                f"the module takes {len(dom)} tensors, one for each of ({dom}), "
-                f"but got {len(inputs)}",
-                bound=dom.axes,
-                cure="*ncd.example_inputs(term)",
-            )
-        leads: dict[tuple[int, ...], None] = {}  # the batch axes, each once
-        for array, x in zip(dom, inputs, strict=True):
-            shape, n = tuple(getattr(x, "shape", ())), len(array.shape)
-            leads[shape[: len(shape) - n]] = None
-            if shape[len(shape) - n :] != array.shape or len(shape) < n:
-                raise MismatchError(
-                    f"the array ({array}) has shape {array.shape}, but the tensor has {shape}",
-                    bound=dom.axes,
-                    cure=f"a tensor of shape {array.shape}, or with batch axes in front of it",
-                )
-        if len(leads) > 1 and not _broadcast(leads):
-            raise MismatchError(
-                f"the batch axes in front of the arrays differ: {', '.join(map(str, leads))}",
-                bound=dom.axes,
-                cure="the same batch axes in front of all",
-            )
+        Where nobody looks on, attention runs as one function.
+        """
+        inputs = self._checked(inputs)
+        plain = keep is not None or watch is not None or _transformed()
+        program: Program = self._plain if plain else self._fused
+        like = self._alike(inputs) if program.new else _ANY
+        return execute(program, inputs, Run(self, like, keep, watch))
+
+    def _alike(self, inputs: Sequence[Tensor]) -> Like:
+        """Where new tensors belong: by the first real input, else by the weights."""
+        for x in inputs:
+            if x.is_floating_point():
+                return Like(x.device, x.dtype)
+        for x in (*self.parameters(), *self.buffers()):
+            if x.is_floating_point():
+                return Like(inputs[0].device if inputs else x.device, x.dtype)
+        return _ANY
+
+    def _checked(self, inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        """The inputs, whole numbers as int64; raises MismatchError for what does not fit."""
+        seen = [(getattr(x, "shape", None), _real(x)) for x in inputs]
+        # with no batch in front, as mostly, all is well; a graph for all batches must not ask that
+        if torch.compiler.is_compiling() or seen != self._shapes:
+            _check_shapes(self.term.dom, inputs)
+        if all(real for _, real in self._shapes):
+            return inputs
+        arrays = zip(self.term.dom, inputs, strict=True)
+        return tuple([x if array.below is None else _whole(array, x) for array, x in arrays])
+
+    def __getstate__(self) -> dict[str, Any]:
+        made = {"circuit", "_plain", "_fused", "_shapes"}  # a call of torch cannot be written down
+        return {name: value for name, value in vars(self).items() if name not in made}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._read(elaborate(state["term"]))
 
     def __deepcopy__(self, memo: dict[int, object]) -> CircuitModule:
-        memo[id(self.circuit)] = self.circuit  # it never changes
-        memo[id(self.term)] = self.term
+        memo[id(self.term)] = self.term  # it never changes
         twin = type(self).__new__(type(self))
         memo[id(self)] = twin
-        own = {name: value for name, value in vars(self).items() if name != "_steps"}
-        vars(twin).update(copy.deepcopy(own, memo))
-        twin._steps = twin._plan()
+        twin.__setstate__(copy.deepcopy(self.__getstate__(), memo))
         return twin
+
+
+_ANY = Like(torch.device("cpu"), torch.float32)
+
+
+def _transformed() -> bool:
+    """Whether torch is at forward-mode differentiation, vmap and the like: it has no attention."""
+    if torch.compiler.is_compiling():
+        return False
+    inside = torch._C._functorch.peek_interpreter_stack() is not None
+    return forward_ad._current_level >= 0 or inside
+
+
+def _home(module: nn.Module, scope: tuple[str, ...]) -> nn.Module:
+    """The module that holds the layers of a scope; numbered ones stand in a ``ModuleList``."""
+    for name, following in zip(scope, (*scope[1:], ""), strict=False):
+        if isinstance(module, nn.ModuleList):
+            while len(module) <= int(name):
+                module.append(nn.Module())
+        elif name not in module._modules:
+            module.add_module(name, nn.ModuleList() if following.isdecimal() else nn.Module())
+        module = module.get_submodule(name)
+    return module
+
+
+def made_layer(call: Call, path: str, seed: int | None) -> nn.Module:
+    """The layer of a call, its numbers not yet set; nothing is drawn from torch's global state."""
+    with torch.device("meta"):
+        layer: nn.Module = code(call)((), None, _ANY)
+    if type(layer) is nn.Dropout:
+        return SeededDropout(layer.p, generator(seed or 0, path))
+    return layer if seed is None else layer.to_empty(device="cpu")
+
+
+# --- inputs --------------------------------------------------------------------------------------
+
+
+def _real(x: object) -> bool:
+    return isinstance(x, Tensor) and (x.is_floating_point() or x.is_complex())
+
+
+def _check_shapes(dom: tuple[Array, ...], inputs: tuple[Tensor, ...]) -> None:
+    words = ", ".join(map(str, dom))
+    bound = [axis for array in dom for axis in array]
+    if len(inputs) != len(dom):
+        raise MismatchError(
+            f"the module takes {len(dom)} tensors, one for each of ({words}), "
+            f"but got {len(inputs)}",
+            bound=bound,
+            cure="*ncd.example_inputs(term)",
+        )
+    leads: list[tuple[int, ...]] = []  # the batch axes
+    for array, x in zip(dom, inputs, strict=True):
+        shape, n = tuple(getattr(x, "shape", ())), len(array.shape)
+        leads.append(shape[: max(len(shape) - n, 0)])
+        if not isinstance(x, Tensor) or len(shape) < n or shape[len(shape) - n :] != array.shape:
+            raise MismatchError(
+                f"the array ({array}) has shape {array.shape}, but the tensor has {shape}",
+                bound=bound,
+                cure=f"a tensor of shape {array.shape}, or with batch axes in front of it",
+            )
+        if _real(x) != (array.below is None):
+            kind = "real" if array.below is None else "whole"
+            raise MismatchError(
+                f"the array ({array}) holds {kind} numbers, but the tensor is of type {x.dtype}",
+                bound=bound,
+                cure="x.float()" if kind == "real" else "x.long()",
+            )
+    if not torch.compiler.is_compiling() and not _broadcast(leads):
+        raise MismatchError(
+            "the batch axes in front of the arrays differ: "
+            + ", ".join(str(tuple(lead)) for lead in dict.fromkeys(leads)),
+            bound=bound,
+            cure="the same batch axes in front of all",
+        )
 
 
 def _broadcast(shapes: Iterable[tuple[int, ...]]) -> bool:
@@ -157,38 +217,38 @@ def _broadcast(shapes: Iterable[tuple[int, ...]]) -> bool:
     return True
 
 
-def compile(
-    term: Term,
-    seed: int = 0,
-    device: str | torch.device = "cpu",
-    limits: Limits | None = None,
-) -> CircuitModule:
-    """The term as a ``torch.nn.Module``, its weights drawn from ``seed``.
+def _whole(array: Array, x: Tensor) -> Tensor:
+    """Whole numbers as torch indexes with; raises MismatchError for one that is out of range.
 
-    Learned parts are submodules named as in the diagram; a repetition is a ``ModuleList``.
-
-    >>> import ncd
-    >>> module = ncd.compile(ncd.catalogue["multi-head-attention"].build())
-    >>> module.Q
-    Linear(in_features=128, out_features=64, bias=False)
-
-    Raises LimitError before anything is allocated if the run is over the limits, and
-    UnknownNameError for a device that this machine lacks.
+    The range is looked at on the CPU only: elsewhere it would have to be waited for.
     """
-    target = find_device(device)
-    circuit = elaborate(term)
-    check(circuit, limits, suggest=True)
-    module = CircuitModule(circuit)
-    for cell in circuit.cells:
-        layer = module.layer_of(cell)
-        if layer is not None:
-            initialise(layer, generator(seed, cell.path))
-    return module.to(target)
+    x = x if x.dtype == torch.int64 else x.to(torch.int64)
+    assert array.below is not None
+    if x.device.type != "cpu" or torch.compiler.is_compiling() or not x.numel():
+        return x
+    try:
+        low, high = map(int, x.aminmax())
+    except RuntimeError:  # inside vmap, or without numbers
+        return x
+    if low < 0 or high >= array.below.numel:
+        raise MismatchError(
+            f"the array ({array}) holds whole numbers from 0 to {array.below.numel - 1}, "
+            f"but the tensor has {low if low < 0 else high}",
+            bound=[*array, array.below],
+            cure=f"x.clamp(0, {array.below.numel - 1})",
+        )
+    return x
+
+
+# --- traces ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Trace:
-    """A run with all it computed: ``values`` holds a tensor for every array, keyed by its id."""
+    """A run with all it computed: ``values`` holds a tensor for every array, keyed by its id.
+
+    In a scan the arrays of its body are those of the last position.
+    """
 
     outputs: tuple[Tensor, ...]
     values: Mapping[str, Tensor]
@@ -199,7 +259,7 @@ def trace(module: CircuitModule, *inputs: Tensor) -> Trace:
 
     >>> import ncd
     >>> term = ncd.catalogue["multi-head-attention"].build()
-    >>> run = ncd.trace(ncd.compile(term), *ncd.example_inputs(term))
+    >>> run = ncd.trace(ncd.run.compile(term), *ncd.example_inputs(term))
     >>> tuple(run.values["v0"].shape), tuple(run.outputs[0].shape)
     ((20, 128), (20, 128))
     """

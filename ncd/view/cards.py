@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from textwrap import dedent
 
 import streamlit as st
 
-from ncd.axes import Array
-from ncd.circuit import Cell, Fence
-from ncd.source import SourceLine, lines
-from ncd.terms import Block, Repeat, Term
+from ncd.code import lines
+from ncd.lang.axes import Array
+from ncd.lang.circuit import Cell, Fence
+from ncd.lang.terms import Term
 from ncd.view import diagram, listing, markup, panel
 from ncd.view.scene import Scene
 
@@ -42,9 +41,8 @@ def block(scene: Scene, fence: Fence) -> None:
     title = fence.title or (f"Repeated {fence.repeats} times" if fence.repeats else fence.role)
     facts = _facts(scene, ins, outs, nodes)
     panel.show(_head(title, fence.role, scene.dark) + _list(facts), "card", scene.selected)
-    if isinstance(fence.term, Block | Repeat):
-        body = fence.term.body if isinstance(fence.term, Block) else fence.term.bodies[0]
-        _expansion(body, scene)
+    if fence.term is not None and fence.term.children:
+        _expansion(fence.term.children[0], scene)  # a repetition's first body, drawn once
     _source(scene, nodes)
 
 
@@ -75,11 +73,8 @@ def _pattern(pattern: str, scene: Scene) -> str:
 
 
 def _source(scene: Scene, nodes: set[str]) -> None:
-    found = [line for line in lines(scene.term) if nodes & set(line.nodes)]
-    texts = dedent("\n".join(line.text for line in found)).split("\n")
-    own = [SourceLine(text, line.nodes) for text, line in zip(texts, found, strict=False)]
-    if own:
-        html = listing.html(own, scene.circuit, scene.dark)
+    html = listing.html(lines(scene.term), scene.circuit, scene.dark, frozenset(nodes))
+    if html:
         panel.show(f'<p class="muted">Its lines of source</p>{html}', "lines", scene.selected)
 
 

@@ -6,10 +6,10 @@ from math import prod
 
 import streamlit as st
 
-from ncd.axes import Array, Axis
-from ncd.circuit import Circuit
-from ncd.draw import Labels
-from ncd.terms import Term
+from ncd.drawing import Labels
+from ncd.lang.axes import Array, Axis, Type
+from ncd.lang.circuit import Circuit
+from ncd.lang.terms import Term
 from ncd.view import markup
 from ncd.view.panel import FOLDER, LIGHT_JS, PANEL_CSS, heed
 from ncd.view.scene import LABELS, Scene, drawing
@@ -54,9 +54,8 @@ def show_part(term: Term, scene: Scene, key: str) -> None:
 def legend(circuit: Circuit) -> str:
     """The axes as buttons that lock an axis alight, then the products that maps group."""
     found: dict[str, Axis] = {}
-    for value in circuit.values.values():
-        for axis in value.array:
-            found.setdefault(axis.name, axis)
+    for axis in Type(value.array for value in circuit.values.values()).axes:
+        found.setdefault(axis.name, axis)
     chips = "".join(map(_chip, found.values()))
     return f'<div class="legend">{chips}{"".join(map(_product, products(circuit)))}</div>'
 

@@ -40,7 +40,7 @@ def _files(scene: Scene) -> None:
     files = (
         ("Drawing, SVG", drawing.svg, f"{name}.svg", "image/svg+xml"),
         ("Drawing, PNG", lambda: drawing.png(3), f"{name}.png", "image/png"),
-        ("Source, PyTorch", lambda: ncd.source(term), f"{name.replace('-', '_')}.py", "text/plain"),
+        ("Source, PyTorch", lambda: ncd.source(term), f"{scene.entry.identifier}.py", "text/plain"),
         ("Term, JSON", lambda: ncd.to_json(term), f"{name}.json", "application/json"),
     )
     for label, data, file, mime in files:

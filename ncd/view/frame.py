@@ -9,7 +9,7 @@ from typing import Protocol
 
 import streamlit as st
 
-from ncd.draw import Labels
+from ncd.drawing import Labels
 from ncd.models import Entry
 from ncd.view import diagram, export, inputs, knobs, markup, page_style, panel, refusal, selection
 from ncd.view.inputs import Feed

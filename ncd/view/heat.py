@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from base64 import b64encode
 from collections.abc import Sequence
 from io import BytesIO
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from PIL import Image
 from plotly.colors import get_colorscale, sample_colorscale, unlabel_rgb
+from torch.nn import functional as F
 
 Grid = NDArray[np.float32]
 LARGE, SMALL = 256, 84  # cells a side, of the map in focus and of a small picture
@@ -23,15 +26,12 @@ def pooled(grid: Grid, most: int) -> tuple[Grid, tuple[int, int]]:
     >>> pooled(np.arange(6, dtype=np.float32).reshape(1, 6), 3)
     (array([[0.5, 2.5, 4.5]], dtype=float32), (1, 2))
     """
-    rows, columns = (-(-size // most) for size in grid.shape)
+    rows, columns = (math.ceil(size / most) for size in grid.shape)
     if (rows, columns) == (1, 1):
         return grid, (1, 1)
-    for axis, block in ((0, rows), (1, columns)):
-        starts = np.arange(0, grid.shape[axis], block)
-        counts = np.diff([*starts, grid.shape[axis]])
-        sums = np.add.reduceat(grid, starts, axis=axis)
-        grid = (sums / (counts[:, None] if axis == 0 else counts)).astype(np.float32)
-    return grid, (rows, columns)
+    whole = torch.from_numpy(np.ascontiguousarray(grid))[None]
+    means = F.avg_pool2d(whole, (rows, columns), ceil_mode=True, count_include_pad=False)
+    return means[0].numpy(), (rows, columns)
 
 
 def told(shape: tuple[int, ...], block: tuple[int, int]) -> str:

@@ -9,7 +9,7 @@ import streamlit as st
 import ncd
 from ncd import catalogue
 from ncd.models import Entry
-from ncd.view import markup, page_style
+from ncd.view import markup, menu, page_style
 from ncd.view.cache import remember
 
 LEAD = """
@@ -23,13 +23,12 @@ def show() -> None:
     """A title, a sentence, and the gallery."""
     with st.sidebar:
         page_style.show()
-    st.title("Neural circuits", anchor=False)
+    st.title(menu.TITLE, anchor=False)
     st.markdown(LEAD)
     dark = st.context.theme.type == "dark"
     for entry in catalogue.values():
         with st.container(border=True):
-            page = f"pages/{entry.name.replace('-', '_')}.py"
-            st.page_link(page, label=f"**{entry.title}** · {entry.source}")
+            st.page_link(menu.file(entry), label=f"**{entry.title}** · {entry.source}")
             st.html(picture(entry, dark))
 
 

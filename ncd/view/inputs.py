@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import streamlit as st
+import torch
 from torch import Tensor
 
-from ncd.axes import Array
+from ncd.lang.axes import Array
+from ncd.lang.terms import Term
 from ncd.models import Entry
 from ncd.run import example_inputs
-from ncd.terms import Term
 from ncd.view.words import embed, tokens
 
 RANDOM, WORDS = "random arrays", "sentences"
@@ -21,7 +22,11 @@ LONGEST = 2000
 
 @dataclass(frozen=True)
 class Feed:
-    """The words of each sequence axis, or none for random arrays."""
+    """The words of each sequence axis, or none for random arrays.
+
+    A word is a row of features or, where the array holds whole numbers, the number that it gets as
+    the first, second, third, … of the different words.
+    """
 
     words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     positions: bool = False
@@ -40,19 +45,28 @@ class Feed:
         """A tensor for each array of ``term.dom``."""
         if not self.words:
             return example_inputs(term, seed, device)
-        return tuple(
-            embed(self.words[array[0].name], array[1].numel, seed, self.positions).to(device)
-            for array in term.dom
-        )
+        return tuple(self._tensor(array, seed).to(device) for array in term.dom)
+
+    def _tensor(self, array: Array, seed: int) -> Tensor:
+        words = self.words[array[0].name]
+        if array.below is None:
+            return embed(words, array[1].numel, seed, self.positions)
+        every = dict.fromkeys(word for own in self.words.values() for word in own)
+        numbers = {word: i % array.below.numel for i, word in enumerate(every)}
+        return torch.tensor([numbers[word] for word in words])
 
 
 def takes_words(term: Term) -> bool:
-    """Whether every input is a sequence of feature vectors, such as ``ȳ m``."""
+    """Whether every input is a sequence: of feature vectors, ``ȳ m``, or whole numbers, ``ȳ#v``."""
     return bool(term.dom) and all(_is_sequence(array) for array in term.dom)
 
 
 def _is_sequence(array: Array) -> bool:
-    return len(array) == 2 and array[0].sequence and not array[1].sequence and not array[1].spatial
+    if not array or not array[0].sequence:
+        return False
+    if array.below is not None:
+        return len(array) == 1
+    return len(array) == 2 and not array[1].sequence and not array[1].spatial
 
 
 def choose(entry: Entry, sketch: Term) -> Feed:
@@ -78,7 +92,7 @@ def _sentences(entry: Entry, sketch: Term) -> Feed:
         texts[name] = _field(
             f"Another, for {name}", f"text_{name}", "", f"empty: the sentence of {first} again"
         )
-    positions = st.toggle(
+    positions = any(array.below is None for array in sketch.dom) and st.toggle(
         "Positions",
         key="positions",
         bind="query-params",

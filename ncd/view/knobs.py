@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import streamlit as st
@@ -29,6 +30,8 @@ def settle(entry: Entry) -> None:
     for knob in (*entry.knobs, SEED):
         asked = st.query_params.get(knob.name)
         value, note = read(knob, asked)
+        if asked is not None and not knob.switch and _number(asked) is None:
+            del st.query_params[knob.name]  # Streamlit itself fails at some, such as ?seed=inf
         if note:
             wrong[knob.name] = bool(value) if knob.switch else value
             st.session_state[NOTES][knob.name] = note
@@ -39,7 +42,7 @@ def read(knob: Knob, asked: str | None) -> tuple[int, str]:
     """The nearest value to what a link asks for, and a note where that is another one.
 
     >>> read(Knob("h", 1, 16, 4), "9999")
-    (16, '9999 is more than h can be. It is 16, the nearest.')
+    (16, '9999 is more than h can be here. It is 16, the nearest.')
     >>> read(Knob("h", 1, 16, 4), "abc")
     (4, '“abc” is no whole number. h is 4.')
     """
@@ -47,18 +50,25 @@ def read(knob: Knob, asked: str | None) -> tuple[int, str]:
         return knob.default, ""
     if knob.switch:
         return _read_switch(knob, asked)
-    try:
-        number = float(asked)
-        wanted = max(-(10**12), min(10**12, round(number)))
-    except (ValueError, OverflowError):
+    number = _number(asked)
+    if number is None:
         return knob.default, f"“{asked[:20]}” is no whole number. {knob.name} is {knob.default}."
-    value = knob.nearest(wanted)
+    value = knob.nearest(max(-(10**12), min(10**12, round(number))))
     if value == number:
         return value, ""
     amount = (
         "more than" if number > knob.max else "less than" if number < knob.min else "between what"
     )
-    return value, f"{asked[:20]} is {amount} {knob.name} can be. It is {value}, the nearest."
+    return value, f"{asked[:20]} is {amount} {knob.name} can be here. It is {value}, the nearest."
+
+
+def _number(asked: str) -> float | None:
+    """The number that a link asks for; None for a text that is none, or for one without end."""
+    try:
+        number = float(asked)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
 
 
 def _read_switch(knob: Knob, asked: str) -> tuple[int, str]:

@@ -3,48 +3,56 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+import tokenize
+from collections.abc import Iterator, Mapping, Sequence
+from io import StringIO
 from keyword import iskeyword
 
-from ncd.circuit import Circuit
-from ncd.draw.style import fill
-from ncd.source import SourceLine
+from ncd.code import SourceLine
+from ncd.drawing.style import fill
+from ncd.lang.axes import Type
+from ncd.lang.circuit import Circuit
 from ncd.view import markup
 
-TOKEN = re.compile(
-    r'(?P<comment>#.*)|(?P<string>"{3}|"[^"]*")|(?P<name>[^\W\d]\w*)|(?P<number>\d[\d.e]*)|(?P<other>.)'
-)
 NAME = re.compile(r"[^\W\d]\w*")
+STYLES = {tokenize.COMMENT: "comment", tokenize.NUMBER: "number-literal"}
+Names = Mapping[str, str]  # of what stands in the source, the axes
 
 
-def html(lines: Iterable[SourceLine], circuit: Circuit, dark: bool) -> str:
-    """The lines; each has the colour of its op's role at its left."""
-    axes = identifiers(circuit)
+def html(
+    lines: Sequence[SourceLine], circuit: Circuit, dark: bool, only: frozenset[str] = frozenset()
+) -> str:
+    """The lines; each has the colour of its op's role at its left.
+
+    With ``only`` the lines of these ops alone, moved to the left; nothing if there are none.
+    """
     roles = {cell.id: cell.op.role for cell in circuit.cells}
-    rows, inside, building = [], False, False
-    for line in lines:
-        word = line.text.split()[:2]
-        if word[:1] == ["def"]:
-            building = word[1].startswith("__init__")
-        code = _quoted(line.text, axes) if inside else _code(line.text, axes, building)
-        inside ^= line.text.count('"""') % 2 == 1
-        rows.append(_row(line, code, roles, dark))
-    return f'<div class="code scroll">{"".join(rows)}</div>'
+    codes = coloured([line.text for line in lines], identifiers(circuit))
+    pairs = [
+        (line, code)
+        for line, code in zip(lines, codes, strict=True)
+        if not only or only & set(line.nodes)
+    ]
+    indents = [len(line.text) - len(line.text.lstrip()) for line, _ in pairs if line.text]
+    cut = min(indents, default=0) if only else 0
+    rows = [_row(line, code[cut:], roles, dark) for line, code in pairs]
+    return f'<div class="code scroll">{"".join(rows)}</div>' if rows else ""
 
 
-def identifiers(circuit: Circuit) -> dict[str, str]:
+def identifiers(circuit: Circuit) -> Names:
     """The axis that each name in the source stands for."""
-    axes = [axis for value in circuit.values.values() for axis in value.array]
+    axes = Type(value.array for value in circuit.values.values()).axes
     found = {axis.identifier: axis.name for axis in axes}
-    sized = [axis for axis in axes if axis.size is not None]
-    found.update((name, axis.name) for axis in sized for name in axis.identifiers)
+    for axis in axes:
+        if axis.size is not None:
+            found.update(dict.fromkeys(markup.dimensions(axis), axis.name))
     return found
 
 
 def pattern(text: str, circuit: Circuit) -> str:
     """An einops pattern whose axes light."""
-    names = {axis.name: axis.name for v in circuit.values.values() for axis in v.array}
-    return _quoted(text, {**identifiers(circuit), **names})
+    axes = Type(value.array for value in circuit.values.values()).axes
+    return _quoted(text, {**identifiers(circuit), **{axis.name: axis.name for axis in axes}})
 
 
 def _row(line: SourceLine, code: str, roles: Mapping[str, str], dark: bool) -> str:
@@ -58,41 +66,72 @@ def _row(line: SourceLine, code: str, roles: Mapping[str, str], dark: bool) -> s
     )
 
 
-def _code(text: str, axes: Mapping[str, str], building: bool) -> str:
-    return "".join(_tokens(text, axes, building))
+def coloured(texts: Sequence[str], axes: Names) -> list[str]:
+    """The HTML of each line of a file.
+
+    >>> coloured(["x = 1"], {})
+    ['x = <span class="number-literal">1</span>']
+    """
+    rows, ends = [""] * len(texts), [0] * len(texts)
+    for (row, start), (last, end), code in _tokens(texts, axes):
+        rows[row] += markup.text(texts[row][ends[row] : start]) + code
+        ends[last] = end
+    return [row + markup.text(text[end:]) for row, text, end in zip(rows, texts, ends, strict=True)]
 
 
-def _tokens(text: str, axes: Mapping[str, str], building: bool) -> Iterator[str]:
-    for found in TOKEN.finditer(text):
-        token, kind = found.group(), found.lastgroup
-        if kind == "name":
-            is_size = (
-                building or text[: found.start()].endswith("self.") or _is_keyword(text, found)
-            )
-            yield _name(token, axes, is_size)
-        elif kind == "string":
-            yield f'<span class="string">{_quoted(token, axes)}</span>'
-        elif kind == "other":
-            yield markup.text(token)
-        else:
-            style = "number-literal" if kind == "number" else kind
-            yield f'<span class="{style}">{markup.text(token)}</span>'
+Place = tuple[int, int]  # a line and a column, from 0
 
 
-def _is_keyword(text: str, found: re.Match[str]) -> bool:
-    """Whether a name is the name of an argument, ``h=``, and not of a variable, ``h = ``."""
-    return text[found.end() : found.end() + 1] == "="
+def _tokens(texts: Sequence[str], axes: Names) -> Iterator[tuple[Place, Place, str]]:
+    """What is to be coloured: where it begins and ends, on one line, and its HTML."""
+    before, building = ["", ""], False
+    for token in _read(texts):
+        if before[-1] == "def":
+            building = token.string == "__init__"
+        row, start = token.start[0] - 1, token.start[1]
+        place, end = (row, start), (row, start + len(token.string))
+        if token.type == tokenize.STRING:
+            yield from _string(token, texts, axes)
+        elif token.type == tokenize.NAME:
+            after = texts[row][end[1] : end[1] + 1]
+            is_size = building or before == ["self", "."] or after == "="
+            yield place, end, _name(token.string, axes, is_size)
+        elif token.type in STYLES:
+            yield place, end, _span(STYLES[token.type], markup.text(token.string))
+        before = [before[-1], token.string]
 
 
-def _name(token: str, axes: Mapping[str, str], is_size: bool) -> str:
+def _read(texts: Sequence[str]) -> Iterator[tokenize.TokenInfo]:
+    try:
+        yield from tokenize.generate_tokens(StringIO("\n".join(texts)).readline)
+    except (tokenize.TokenError, SyntaxError):  # a piece of a file; its end stays as it is
+        return
+
+
+def _string(
+    token: tokenize.TokenInfo, texts: Sequence[str], axes: Names
+) -> Iterator[tuple[Place, Place, str]]:
+    """A string, which may run over several lines; every axis in it lights."""
+    (first, start), (last, end) = token.start, token.end
+    for line in range(first, last + 1):
+        text, row = texts[line - 1], line - 1
+        left, right = start if line == first else 0, end if line == last else len(text)
+        yield (row, left), (row, right), _span("string", _quoted(text[left:right], axes))
+
+
+def _span(style: str, code: str) -> str:
+    return f'<span class="{style}">{code}</span>' if code else ""
+
+
+def _name(token: str, axes: Names, is_size: bool) -> str:
     if iskeyword(token):
-        return f'<span class="keyword">{token}</span>'
+        return _span("keyword", token)
     if is_size and token in axes:
         return _axis(token, axes)
     return markup.text(token)
 
 
-def _quoted(text: str, axes: Mapping[str, str]) -> str:
+def _quoted(text: str, axes: Names) -> str:
     """A string such as an einops pattern, whose every axis lights."""
     parts, end = [], 0
     for found in NAME.finditer(text):
@@ -103,5 +142,5 @@ def _quoted(text: str, axes: Mapping[str, str]) -> str:
     return "".join(parts) + markup.text(text[end:])
 
 
-def _axis(token: str, axes: Mapping[str, str]) -> str:
+def _axis(token: str, axes: Names) -> str:
     return f'<span class="axis" data-axis="{markup.text(axes[token])}">{markup.text(token)}</span>'

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from html import escape
 
-from ncd.axes import Array, Axis, Type
-from ncd.draw.style import fill
+from markupsafe import escape
+
+from ncd.code.names import Allotted
+from ncd.drawing.style import fill
+from ncd.lang.axes import Array, Axis, Type
 
 SEPARATOR = '<span class="muted">,</span> '
 
@@ -15,26 +17,28 @@ def text(value: object) -> str:
     """Any text, escaped, also for an attribute.
 
     >>> text('<b title="x">')
-    '&lt;b title=&quot;x&quot;&gt;'
+    '&lt;b title=&#34;x&#34;&gt;'
     """
-    return escape(str(value), quote=True)
+    return str(escape(str(value)))
 
 
 def axis(axis: Axis) -> str:
-    """An axis name that lights with its wires.
+    """The name or the label of an axis, which lights with its wires.
 
-    >>> axis(Axis("n_0", 3))
-    '<i class="axis" data-axis="n_0">n<sub>0</sub></i>'
+    >>> axis(Axis("n_0", 3)), axis(Axis("c", 3, label="c_{5-λ}"))
+    ('<i class="axis" data-axis="n_0">n<sub>0</sub></i>',
+     '<i class="axis" data-axis="c">c<sub>5-λ</sub></i>')
     """
-    base, _, below = axis.name.partition("_")
-    name = text(base) + (f"<sub>{text(below)}</sub>" if below else "")
+    base, _, below = (axis.label or axis.name).partition("_")
+    name = text(base) + (f"<sub>{text(below.strip('{}'))}</sub>" if below else "")
     kind = "axis bar" if axis.sequence else "axis space" if axis.spatial else "axis"
     return f'<i class="{kind}" data-axis="{text(axis.name)}">{name}</i>'
 
 
 def array(array: Array) -> str:
-    """The names of an array's axes, or 1 for a number."""
-    return " ".join(map(axis, array)) or "1"
+    """The names of an array's axes, or 1 for a number; of whole numbers also their bound: y#v."""
+    names = " ".join(map(axis, array)) or "1"
+    return names if array.below is None else f"{names}#{axis(array.below)}"
 
 
 def arrays(arrays: Type | Iterable[Array]) -> str:
@@ -45,6 +49,15 @@ def arrays(arrays: Type | Iterable[Array]) -> str:
 def shape(array: Array) -> str:
     """The sizes of an array: ``20 128``."""
     return " ".join(text(axis.size_text) for axis in array) or "1"
+
+
+def dimensions(axis: Axis) -> tuple[str, ...]:
+    """What source calls the dimensions of an axis: a group has one for each side.
+
+    >>> dimensions(Axis("x", (16, 16))), dimensions(Axis("y", 20))
+    (('x_h', 'x_w'), ('y',))
+    """
+    return tuple(Allotted().dim(dim) for dim in axis.dims)
 
 
 def shapes(arrays: Iterable[Array]) -> str:

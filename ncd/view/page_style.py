@@ -6,7 +6,7 @@ import json
 
 import streamlit as st
 
-from ncd.draw.fonts import all_faces_css
+from ncd.drawing.fonts import all_faces_css
 
 RULES = """
 .stMainBlockContainer { padding: 2.6rem 2.5rem 4rem; max-width: 1500px; }

@@ -8,13 +8,15 @@ from functools import partial
 
 import streamlit as st
 
-from ncd.axes import Axis
-from ncd.circuit import elaborate
-from ncd.errors import LimitError, NCDError
+from ncd.lang.axes import Axis
+from ncd.lang.elaborate import elaborate
+from ncd.lang.errors import LimitError, NCDError
+from ncd.lang.op import Op
+from ncd.lang.rewrite import rewrite
+from ncd.lang.terms import Term
 from ncd.models import Entry, Knob
-from ncd.op import Op
 from ncd.run import check
-from ncd.terms import Term, rewrite
+from ncd.run.guard import nearest_fit
 from ncd.view.knobs import put
 
 REACH = 32  # how far to look, in steps of a knob, for a size that fits
@@ -34,10 +36,13 @@ def refuse(
     error: NCDError, entry: Entry, settings: Mapping[str, int], drawn: Term | None
 ) -> Refusal:
     """The refusal for an error, with what would work at these settings."""
-    search = _less if isinstance(error, LimitError) else _around
     ways: dict[str, int] = {}
     for knob in _most_likely_first(entry, error):
-        value = search(knob, settings[knob.name], partial(works, entry, settings, knob))
+        at, fits = settings[knob.name], partial(works, entry, settings, knob)
+        if isinstance(error, LimitError):  # cost grows with every size
+            value = nearest_fit(fits, at, knob.min, knob.step)
+        else:
+            value = _around(knob, at, fits)
         if value is not None:
             ways[knob.name] = value
         if len(ways) == WAYS:
@@ -48,7 +53,7 @@ def refuse(
 def works(entry: Entry, settings: Mapping[str, int], knob: Knob, value: int) -> bool:
     """Whether the system can be built and run with this knob at another value."""
     try:
-        check(elaborate(entry.build(**{**settings, knob.name: value})))
+        check(elaborate(entry.build(**{**settings, knob.name: value})), watched=True)
     except NCDError:
         return False
     return True
@@ -104,17 +109,3 @@ def _around(knob: Knob, at: int, fits: Callable[[int], bool]) -> int | None:
             if knob.min <= value <= knob.max and fits(value):
                 return value
     return None
-
-
-def _less(knob: Knob, at: int, fits: Callable[[int], bool]) -> int | None:
-    """The largest smaller value that fits; cost grows with every size, so it is bisected."""
-    low, high = 0, (at - knob.min) // knob.step  # steps above the smallest; high does not fit
-    if high < 1 or not fits(knob.min):
-        return None
-    while high - low > 1:
-        middle = (low + high) // 2
-        if fits(knob.min + middle * knob.step):
-            low = middle
-        else:
-            high = middle
-    return knob.min + low * knob.step

@@ -5,22 +5,21 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from statistics import median
-from time import perf_counter
 
 import torch
 
 import ncd
-from ncd.circuit import Circuit, elaborate
-from ncd.cost import Cost, cost_of
-from ncd.draw import Labels
-from ncd.errors import NCDError
+from ncd.costs import Cost, cost_of
+from ncd.drawing import Labels
+from ncd.lang.circuit import Circuit
+from ncd.lang.elaborate import elaborate
+from ncd.lang.errors import NCDError
+from ncd.lang.terms import Term
 from ncd.models import Entry
 from ncd.run import CircuitModule, Trace, check
-from ncd.run.device import synchronise
-from ncd.terms import Term
+from ncd.run.measure import medians
 from ncd.view import worker
-from ncd.view.cache import SHELF, remember
+from ncd.view.cache import SHELF, kept, remember
 from ncd.view.inputs import Feed
 from ncd.view.refusal import Refusal, refuse
 
@@ -96,16 +95,9 @@ class Scene:
 
     def _time(self) -> float:
         module, inputs = self.module, self.inputs
-        times: list[float] = []
         with torch.no_grad():
-            module(*inputs)  # warm-up
-            while len(times) < 3 or (len(times) < 9 and sum(times) < 0.01):
-                synchronise(self.device)
-                start = perf_counter()
-                module(*inputs)
-                synchronise(self.device)
-                times.append(perf_counter() - start)
-        return median(times)
+            calls = {"forward": lambda: module(*inputs)}
+            return medians(calls, device=self.device, rounds=9, warm=1, budget=0.01)["forward"]
 
     def words(self, axis: str) -> tuple[str, ...]:
         """The words at the positions of an axis, if there are any."""
@@ -130,14 +122,14 @@ def built(entry: Entry, settings: Mapping[str, int]) -> tuple[Term | None, Refus
     """The term at these settings, or as much as can be drawn of it with the reason why not."""
     limits = (os.environ.get("NCD_MAX_BYTES"), os.environ.get("NCD_MAX_FLOPS"))
     key = ("built", entry.name, tuple(settings.items()), limits)
-    return SHELF.get(key, lambda: _build(entry, settings))
+    return kept(SHELF, key, lambda: _build(entry, settings))
 
 
 def _build(entry: Entry, settings: Mapping[str, int]) -> tuple[Term | None, Refusal | None]:
     term: Term | None = None
     try:
         term = entry.build(**settings)
-        check(elaborate(term))
+        check(elaborate(term), watched=True)  # the page shows every array
     except NCDError as error:
         drawn = term or error.sketch
         return drawn, refuse(error, entry, settings, drawn)

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from ncd.circuit import Circuit
+from ncd.lang.axes import Type
+from ncd.lang.circuit import Circuit
 
 KEY = "select"
 OPENS = "Values"
@@ -24,7 +25,7 @@ def selected(circuit: Circuit) -> str:
 
 def known(circuit: Circuit) -> set[str]:
     """All that can be selected in a circuit."""
-    axes = {f"axis:{axis.name}" for value in circuit.values.values() for axis in value.array}
+    axes = {f"axis:{axis.name}" for axis in Type(v.array for v in circuit.values.values()).axes}
     cells = {cell.id for cell in circuit.cells}
     return {*axes, *cells, *circuit.values, *(fence.id for fence in circuit.fences)}
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import itertools
-from collections.abc import Callable
+import math
+from dataclasses import fields
 
 import pytest
 import torch
@@ -11,145 +13,173 @@ import torch.nn.functional as F
 from torch import Tensor
 
 import ncd
-from ncd import Array, Id, Op, Then, Type
+from ncd.lang.axes import Array, Type
+from ncd.lang.op import Op, Sample
+from ncd.lang.terms import Id, Then
 from ncd.ops import CATALOGUE
+from ncd.run import compile as compiled
 
-Reference = Callable[..., Tensor | tuple[Tensor, ...]]
-
-# An op, the arrays it stands on (its own axes only), and what torch says it gives. A learned op's
-# layer comes first among the arguments of its reference.
-SAMPLES: list[tuple[Op, str, Reference]] = [
-    (ncd.Add(), "m:5, m:5", lambda a, b: a + b),
-    (
-        ncd.CausalMask("y x"),
-        "y:3 x:4",
-        lambda a: torch.where(torch.arange(3)[:, None] >= torch.arange(4), a, -torch.inf),
-    ),
-    (ncd.Concat("c, d -> e"), "c:2, d:3", lambda a, b: torch.cat((a, b))),
-    (ncd.Concat("c, c -> 2c"), "c:2, c:2", lambda a, b: torch.cat((a, b))),
-    (ncd.Conv("c x -> d:4 x", "conv", 3), "c:2 x:5x6", lambda f, a: F.conv2d(a, *f, padding=1)),
-    (
-        ncd.Conv("c x -> d:4 x/s", "conv", 3, stride=2),
-        "c:2 x:7",
-        lambda f, a: F.conv1d(a, *f, stride=2, padding=1),
-    ),
-    (
-        ncd.Conv("c x -> d:4 u", "conv", 2, padding=0),
-        "c:2 x:3x4x3",
-        lambda f, a: F.conv3d(a, *f),
-    ),
-    (
-        ncd.ConvTranspose("c x -> d:3 u", "up", 2, 2),
-        "c:2 x:3x4",
-        lambda f, a: F.conv_transpose2d(a, *f, stride=2),
-    ),
-    (ncd.Copy("y m"), "y:2 m:3", lambda a: (a, a)),
-    (
-        ncd.Einsum("y k h, x k h -> y x h"),
-        "y:2 k:3 h:2, x:4 k:3 h:2",
-        lambda a, b: torch.einsum("ykh,xkh->yxh", a, b),
-    ),
-    (ncd.Einsum("i j -> j i"), "i:2 j:3", lambda a: a.T),
-    (ncd.Einsum("i, i -> i"), "i:4, i:4", lambda a, b: a * b),
-    (ncd.Einsum("i, j -> i j"), "i:2, j:3", lambda a, b: torch.outer(a, b)),
-    (ncd.Einsum("i j, j, k i -> k"), "i:2 j:3, j:3, k:4 i:2", lambda a, b, c: c @ (a @ b)),
-    (ncd.Elementwise("relu"), "m:5", F.relu),
-    (ncd.Elementwise("gelu"), "m:5", F.gelu),
-    (ncd.Elementwise("sigmoid"), "m:5", torch.sigmoid),
-    (ncd.Elementwise("tanh"), "m:5", torch.tanh),
-    (ncd.Group("h k -> d"), "h:2 k:3", torch.flatten),
-    (ncd.Group("x c -> d"), "x:2x3 c:2", torch.flatten),
-    (ncd.LayerNorm("m"), "m:5", lambda f, a: F.layer_norm(a, (5,), *f)),
-    (ncd.LayerNorm("y m"), "y:2 m:5", lambda f, a: F.layer_norm(a, (2, 5), *f)),
-    (ncd.Linear("m -> k:3 h:2", "Q"), "m:5", lambda f, a: (f[0] @ a).view(3, 2)),
-    (ncd.Linear("k h -> m:4", "O", True), "k:3 h:2", lambda f, a: f[0] @ a.flatten() + f[1]),
-    (ncd.Linear("m -> ()", "one"), "m:5", lambda f, a: (f[0] @ a)[0]),
-    (ncd.MaxPool("x -> u"), "x:4x6", lambda a: F.max_pool2d(a[None], 2)[0]),
-    (ncd.MaxPool("x -> u", 3, 2), "x:9", lambda a: F.max_pool1d(a[None], 3, 2)[0]),
-    (ncd.Named("y k", "Q"), "y:2 k:3", lambda a: a),
-    (ncd.Scale("k:16"), "m:5", lambda a: a / 4),
-    (ncd.Scale("k:3", "2"), "m:5", lambda a: a * 9),
-    (ncd.Softmax("x"), "x:4", lambda a: a.softmax(0)),
-    (ncd.Softmax("x"), "x:2x3", lambda a: a.flatten().softmax(0).view(2, 3)),
-    (ncd.Split("d -> h:2 k"), "d:6", lambda a: a.view(2, 3)),
-    (ncd.Swap("a", "c"), "a:2, c:3", lambda a, b: (b, a)),
-]
-NAMES = [f"{op!r} on {dom}" for op, dom, _ in SAMPLES]
-ALONE = {ncd.BatchNorm}  # it looks along the axes that it is broadcast over
+SAMPLES = [sample for op in CATALOGUE for sample in op.samples()]
+NAMES = [f"{sample.op!r} on {sample.dom}" for sample in SAMPLES]
+LIFTED = [sample for sample in SAMPLES if not sample.alone and sample.dom]
+LIFTED_NAMES = [name for name, s in zip(NAMES, SAMPLES, strict=True) if s in LIFTED]
+Tensors = tuple[Tensor, ...]
 
 
-def test_every_op_has_a_sample() -> None:
-    assert {type(op) for op, _, _ in SAMPLES} | ALONE == set(CATALOGUE)
+def term(op: Op, dom: Type) -> Then:
+    return Then(Id(dom), op)
 
 
-def run(op: Op, dom: Type, *inputs: Tensor) -> tuple[Tensor, ...]:
-    return ncd.trace(ncd.compile(Then(Id(dom), op)), *inputs).outputs
+def run(op: Op, dom: Type, *inputs: Tensor) -> Tensors:
+    return ncd.trace(compiled(term(op, dom)), *inputs).outputs
 
 
-def expected(op: Op, dom: Type, reference: Reference, *inputs: Tensor) -> tuple[Tensor, ...]:
-    layers = [*ncd.compile(Then(Id(dom), op)).children()]
-    weights = [tuple(layer.parameters()) for layer in layers]
-    out = reference(*weights, *inputs)
+def reference(sample: Sample, weights: list[Tensor], *inputs: Tensor) -> Tensors:
+    """What plain torch says, with the weights of the compiled module."""
+    names = {"torch": torch, "F": F, "math": math, "w": weights}
+    out = eval(sample.torch, names, dict(zip("abcdefgh", inputs, strict=False)))
     return out if isinstance(out, tuple) else (out,)
 
 
-def close(one: tuple[Tensor, ...], two: tuple[Tensor, ...]) -> None:
+def expected(sample: Sample, *inputs: Tensor) -> Tensors:
+    module = compiled(term(sample.op, Type.parse(sample.dom)))
+    return reference(sample, [*module.parameters()], *inputs)
+
+
+def close(one: Tensors, two: Tensors) -> None:
     assert len(one) == len(two)
     for a, b in zip(one, two, strict=True):
-        torch.testing.assert_close(a, b)
+        torch.testing.assert_close(a, b, check_dtype=a.is_floating_point())
 
 
-@pytest.mark.parametrize(("op", "text", "reference"), SAMPLES, ids=NAMES)
-def test_an_op_is_what_torch_says(op: Op, text: str, reference: Reference) -> None:
-    dom = Type.parse(text)
+@pytest.mark.parametrize("op", CATALOGUE, ids=lambda op: op.__name__)
+def test_every_op_has_a_sample(op: type[Op]) -> None:
+    assert [type(sample.op) for sample in op.samples()] == [op] * len(op.samples())
+    assert op.samples()
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=NAMES)
+def test_an_op_is_what_torch_says(sample: Sample) -> None:
+    dom = Type.parse(sample.dom)
     inputs = ncd.example_inputs(Id(dom))
-    close(run(op, dom, *inputs), expected(op, dom, reference, *inputs))
+    close(run(sample.op, dom, *inputs), expected(sample, *inputs))
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=NAMES)
+def test_the_outputs_have_the_shapes_of_the_type(sample: Sample) -> None:
+    whole = term(sample.op, Type.parse(sample.dom))
+    found = run(sample.op, whole.dom, *ncd.example_inputs(whole))
+    sized = ncd.elaborate(whole).term.cod
+    assert [tuple(x.shape) for x in found] == [array.shape for array in sized]
+    whole_numbers = [array.below is not None for array in sized]
+    assert [x.dtype == torch.int64 for x in found] == whole_numbers
 
 
 def lifted(array: Array, extra: str, at: int) -> Array:
-    return Array((*array[:at], *Array.parse(extra), *array[at:]))
+    return array.with_axes((*array[:at], *Array.parse(extra), *array[at:]))
 
 
-@pytest.mark.parametrize(("op", "text", "reference"), SAMPLES, ids=NAMES)
-@pytest.mark.parametrize("extra", ["b:3", "b:3x2"])
+@pytest.mark.parametrize("sample", LIFTED, ids=LIFTED_NAMES)
+@pytest.mark.parametrize("extra", ["b_0:3", "b_0:3x2"])
 @pytest.mark.parametrize("side", ["before", "after", "between"])
-def test_lifting_commutes_with_indexing(
-    op: Op, text: str, reference: Reference, extra: str, side: str
-) -> None:
+def test_lifting_commutes_with_indexing(sample: Sample, extra: str, side: str) -> None:
     """The op on a whole array, indexed, is the op on the index: for every index."""
-    plain = Type.parse(text)
+    plain = Type.parse(sample.dom)
     places = {"before": lambda a: 0, "after": len, "between": lambda a: min(1, len(a))}
     dom = Type(lifted(array, extra, places[side](array)) for array in plain)
     inputs = ncd.example_inputs(Id(dom))
-    term = Then(Id(dom), op)
-    whole = run(op, dom, *inputs)
-    assert [tuple(x.shape) for x in whole] == [array.shape for array in term.cod]
+    whole = run(sample.op, dom, *inputs)
+    cod = ncd.elaborate(term(sample.op, dom)).term.cod
+    assert [tuple(x.shape) for x in whole] == [array.shape for array in cod]
     for index in itertools.product(*map(range, Array.parse(extra).shape)):
         given = [at(x, array, index) for x, array in zip(inputs, dom, strict=True)]
-        found = [at(x, array, index) for x, array in zip(whole, term.cod, strict=True)]
-        close(tuple(found), expected(op, plain, reference, *given))
+        found = [at(x, array, index) for x, array in zip(whole, cod, strict=True)]
+        close(tuple(found), expected(sample, *given))
 
 
 def at(x: Tensor, array: Array, index: tuple[int, ...]) -> Tensor:
-    """The tensor at a place along axis b."""
-    for dim, place in zip(array.dims("b"), index, strict=True):
+    """The tensor at a place along axis b_0."""
+    if "b_0" not in array.names:
+        return x
+    dims = array.position("b_0")
+    for dim, place in zip(dims, index, strict=True):
         x = x.select(dim, place).unsqueeze(dim)
-    return x.squeeze(array.dims("b"))
+    return x.squeeze(dims)
+
+
+@pytest.mark.parametrize("sample", LIFTED, ids=LIFTED_NAMES)
+@pytest.mark.parametrize("batch", [(3,), (2, 3)])
+def test_a_batch_in_front_is_each_by_itself(sample: Sample, batch: tuple[int, ...]) -> None:
+    dom = Type.parse(sample.dom)
+    module = compiled(term(sample.op, dom))
+    single = [ncd.example_inputs(Id(dom), seed) for seed in range(math.prod(batch))]
+    stacked = [torch.stack(xs).view(*batch, *xs[0].shape) for xs in zip(*single, strict=True)]
+    whole = ncd.trace(module, *stacked).outputs
+    for i, inputs in enumerate(single):
+        ones = [x.reshape(-1, *x.shape[len(batch) :])[i] for x in whole]
+        close(tuple(ones), expected(sample, *inputs))
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=NAMES)
+def test_gradients_are_those_of_torch(sample: Sample) -> None:
+    dom = Type.parse(sample.dom)
+    module = compiled(term(sample.op, dom))
+    inputs = [real(x) for x in ncd.example_inputs(Id(dom))]
+    wanted = [*(x for x in inputs if x.requires_grad), *module.parameters()]
+    one = gradients(ncd.trace(module, *inputs).outputs, wanted)
+    two = gradients(reference(sample, [*module.parameters()], *inputs), wanted)
+    close(one, two)
+
+
+def real(x: Tensor) -> Tensor:
+    return x.requires_grad_() if x.is_floating_point() else x
+
+
+def gradients(outputs: Tensors, wanted: list[Tensor]) -> Tensors:
+    """Of a sum of the outputs with weights of their own, so that no two places are alike."""
+    total = torch.zeros(())
+    for out in outputs:
+        if out.is_floating_point() and out.requires_grad:
+            weights = torch.arange(out.numel(), dtype=out.dtype).view(out.shape).cos()
+            total = total + (torch.where(out.isfinite(), out, 0) * weights).sum()
+    if not total.requires_grad or not wanted:
+        return ()
+    found = torch.autograd.grad(total, wanted, allow_unused=True)
+    return tuple(
+        torch.zeros_like(x) if g is None else g for x, g in zip(wanted, found, strict=True)
+    )
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=NAMES)
+def test_the_spelling_of_an_op_evaluates_to_the_op(sample: Sample) -> None:
+    text = repr(sample.op)
+    ast.parse(text, mode="eval")
+    names = {op.__name__: op for op in CATALOGUE}
+    assert eval(text, {"__builtins__": {}}, names) == sample.op
+    given = {f.name: getattr(sample.op, f.name) for f in fields(sample.op)}
+    assert type(sample.op)(**given) == sample.op
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=NAMES)
+def test_an_op_says_what_it_is_in_words_and_in_latex(sample: Sample) -> None:
+    site = ncd.elaborate(term(sample.op, Type.parse(sample.dom))).cells[0].site
+    assert sample.op.words(site)
+    formula = sample.op.formula(site)
+    assert formula and formula.count("{") == formula.count("}")
 
 
 ONE_SIDED = [
-    (ncd.Einsum("y k, x k -> y x"), "b:3 y:2 k:4, x:5 k:4", "b y x"),
-    (ncd.Einsum("y k, x k -> y x"), "y:2 k:4, b:3 x:5 k:4", "b y x"),
-    (ncd.Einsum("i, i -> ()"), "i:2 c:3, d:4 i:2", "d c"),
+    ("y k, x k -> y x", "b:3 y:2 k:4, x:5 k:4", "b y x"),
+    ("y k, x k -> y x", "y:2 k:4, b:3 x:5 k:4", "b y x"),
+    ("i, i -> ()", "i:2 c:3, d:4 i:2", "d c"),
 ]
 
 
-@pytest.mark.parametrize(("op", "text", "out"), ONE_SIDED)
-def test_an_axis_of_one_array_only_is_kept_as_well(op: Op, text: str, out: str) -> None:
-    dom = Type.parse(text)
-    term = Then(Id(dom), op)
-    assert str(term.cod) == out
+@pytest.mark.parametrize(("pattern", "text", "out"), ONE_SIDED)
+def test_an_axis_of_one_array_only_is_kept_as_well(pattern: str, text: str, out: str) -> None:
+    dom, op = Type.parse(text), ncd.Einsum(pattern)
+    assert str(term(op, dom).cod) == out
     letters = [array.names for array in dom]
-    pattern = f"{','.join(map(''.join, letters))}->{out.replace(' ', '')}"
-    inputs = ncd.example_inputs(term)
-    close(run(op, dom, *inputs), (torch.einsum(pattern, *inputs),))
+    equation = f"{','.join(map(''.join, letters))}->{out.replace(' ', '')}"
+    inputs = ncd.example_inputs(Id(dom))
+    close(run(op, dom, *inputs), (torch.einsum(equation, *inputs),))

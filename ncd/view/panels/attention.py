@@ -9,9 +9,8 @@ from itertools import product
 import streamlit as st
 import torch
 
-from ncd.axes import Array, Axis
-from ncd.circuit import Cell
-from ncd.ops import Softmax
+from ncd.lang.axes import Array, Axis
+from ncd.lang.circuit import Cell
 from ncd.view import heat, markup, panel, worker
 from ncd.view.heat import Grid
 from ncd.view.scene import Scene
@@ -43,7 +42,7 @@ class Weights:
 
 def show(scene: Scene) -> Callable[[], None] | None:
     """The weights of every softmax in the circuit; the large map is drawn last."""
-    cells = [cell for cell in scene.circuit.cells if isinstance(cell.op, Softmax)]
+    cells = [cell for cell in scene.circuit.cells if cell.op.role == "softmax"]
     if not cells:
         st.text("Nothing attends here: the circuit has no softmax.")
         return None
@@ -63,8 +62,7 @@ def weights(cell: Cell, value: torch.Tensor) -> Weights:
     The axis of the softmax holds the keys, the nearest other axis before it the queries.
     """
     array = cell.outputs[0].array
-    assert isinstance(cell.op, Softmax)
-    at = array.names.index(cell.op.axis[0].name)
+    at = array.names.index(cell.site.cod[0][0].name)
     before = at - 1 if at else (1 if len(array) > 1 else None)
     rest = [i for i in range(len(array)) if i not in (at, before)]
     flat = value.detach().float().cpu().reshape([axis.numel for axis in array])
@@ -79,7 +77,8 @@ def _chosen(found: Weights) -> int:
     if HEAD not in st.session_state:
         st.session_state[HEAD] = st.query_params.get(HEAD, "0")
     text = str(st.session_state[HEAD])
-    return min(int(text), len(found.maps) - 1) if text.isdecimal() else 0
+    known = text.isdecimal() and len(text) < 10  # Python reads no number of thousands of digits
+    return min(int(text), len(found.maps) - 1) if known else 0
 
 
 def _pick(value: str) -> None:

@@ -5,18 +5,22 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+from threading import Lock
 
 import streamlit as st
+from cachetools import TTLCache
 
 import ncd
+from ncd.graph import LEVELS
 from ncd.view import markup, panel, worker
 from ncd.view.cache import remember
 from ncd.view.scene import Scene
 
 TITLE = "Autograd"
 RUNS = True
-LEVELS = ("block", "op", "every function")
-PATIENCE = 20  # seconds for a layout
+PATIENCE = 4  # seconds for a layout; after that the browser has to make it
+FAILED: TTLCache[str, bool] = TTLCache(maxsize=100, ttl=60)  # graphs not to try again so soon
+_LOCK = Lock()
 CLASSES = re.compile(r'class="(?P<names>node [^"]*)"')
 OPS = re.compile(r"\bn\d+\b")
 
@@ -36,11 +40,12 @@ def show(scene: Scene) -> None:
     dot, hidden = remember("autograd", scene.term, *key, make=lambda: graph(scene, str(level)))
     nodes = markup.counted(hidden, "node")
     st.caption(f"This level hides {nodes}." if hidden else "This level hides nothing.")
-    svg = remember("autograd svg", scene.term, *key, make=lambda: laid_out(dot))
-    if svg:
-        panel.show(f'<div class="graph scroll">{lit(svg)}</div>', "graph", scene.selected)
-    else:
+    try:
+        svg = remember("autograd svg", scene.term, *key, make=lambda: laid_out(dot))
+    except LayoutError:  # nothing is kept
         st.graphviz_chart(dot)
+    else:
+        panel.show(f'<div class="graph scroll">{lit(svg)}</div>', "graph", scene.selected)
 
 
 def graph(scene: Scene, level: str) -> tuple[str, int]:
@@ -54,18 +59,43 @@ def graph(scene: Scene, level: str) -> tuple[str, int]:
     return dag.dot(level=level, dark=scene.dark), dag.hidden(level)
 
 
+class LayoutError(Exception):
+    """Graphviz on this machine made no layout."""
+
+
 def laid_out(dot: str) -> str:
-    """The graph as SVG, laid out by Graphviz on this machine; empty if it cannot be."""
+    """The graph as SVG, laid out by Graphviz on this machine.
+
+    Raises LayoutError if Graphviz is missing, is broken or takes too long, and then for a minute
+    does not try this graph again.
+    """
+    with _LOCK:
+        failed = dot in FAILED
+    if failed:
+        raise LayoutError("it failed a moment ago")
+    try:
+        return _laid_out(dot)
+    except LayoutError:
+        with _LOCK:
+            FAILED[dot] = True
+        raise
+
+
+def _laid_out(dot: str) -> str:
     command = shutil.which("dot")
     if command is None:
-        return ""
+        raise LayoutError("there is no program dot")
     try:
         run = subprocess.run(
-            [command, "-Tsvg"], input=dot, capture_output=True, encoding="utf-8", timeout=PATIENCE
+            [command, "-Tsvg"], input=dot.encode(), capture_output=True, timeout=PATIENCE
         )
-    except subprocess.TimeoutExpired:
-        return ""
-    return run.stdout[run.stdout.find("<svg") :] if "<svg" in run.stdout else ""
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise LayoutError(str(error)) from None
+    svg = run.stdout.decode(errors="replace")
+    start, end = svg.find("<svg"), svg.rfind("</svg>")
+    if run.returncode or start < 0 or end < start:
+        raise LayoutError(f"dot ended with code {run.returncode} and gave no picture")
+    return svg[start : end + len("</svg>")]
 
 
 def lit(svg: str) -> str:

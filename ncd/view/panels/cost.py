@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from statistics import median
-from time import perf_counter
 
 import torch
 
 import ncd
-from ncd.circuit import Cell
-from ncd.cost import OpCost
-from ncd.draw.style import fill
-from ncd.run.device import synchronise
-from ncd.run.measure import Peak, measured_peak
+from ncd.costs import OpCost
+from ncd.drawing.style import fill
+from ncd.lang.circuit import Cell
+from ncd.run.measure import op_seconds
+from ncd.run.memory import Peak, measured_peak, stated_peak
 from ncd.view import markup, panel, worker
 from ncd.view.cache import remember
 from ncd.view.scene import Scene
@@ -42,30 +40,18 @@ def show(scene: Scene) -> None:
     panel.show(_html(scene, found), "cost", scene.selected)
 
 
-def measure(scene: Scene, runs: int = 15, budget: float = 0.15) -> Measured:
-    """Times every op: one run to warm up, then medians of up to ``runs`` runs."""
-    module, inputs = scene.module, scene.inputs
-    times: dict[str, list[float]] = {cell.id: [] for cell in scene.circuit.cells}
-    clock = perf_counter()
-
-    def watch(cell: Cell, given: object, made: object) -> None:
-        nonlocal clock
-        synchronise(scene.device)
-        now = perf_counter()
-        times[cell.id].append(now - clock)
-        clock = now
-
-    start, done = perf_counter(), 0
-    with torch.no_grad():
-        while done < 4 or (done <= runs and perf_counter() - start < budget):
-            synchronise(scene.device)
-            clock = perf_counter()
-            module.execute(inputs, watch=watch)
-            done += 1
+def measure(scene: Scene) -> Measured:
+    """Times every op, and watches the memory of a run forward and backward."""
+    seconds, runs = op_seconds(scene.module, scene.inputs, device=scene.device)
     # a module of its own, since a backward pass leaves gradients on the weights
-    module, given = ncd.compile(scene.term, scene.seed, scene.device), scene.inputs
-    peak = measured_peak(module, tuple(x.requires_grad_() for x in given))
-    return Measured({id: median(t[1:]) for id, t in times.items()}, done - 1, peak)
+    own, given = ncd.compile(scene.term, scene.seed, scene.device), scene.inputs
+    peak = measured_peak(own, tuple(map(_asking, given)))
+    return Measured(seconds, runs, peak)
+
+
+def _asking(x: torch.Tensor) -> torch.Tensor:
+    """The tensor, with a gradient wanted where it can have one."""
+    return x.requires_grad_(x.is_floating_point())
 
 
 def _html(scene: Scene, found: Measured) -> str:
@@ -104,12 +90,14 @@ def _meter(share: float, role: str, dark: bool) -> str:
 
 
 def _notes(scene: Scene, found: Measured) -> str:
-    stated, peak = markup.amount(scene.cost.peak, "B"), found.peak
+    stated, peak = stated_peak(scene.term), found.peak
     return (
         f'<p class="muted">Times are medians of {markup.counted(found.runs, "run")} on '
-        f"{markup.text(scene.device)}, after one to warm up. FLOPs as torch counts them: "
-        "a multiply and an add are two. Bytes are float32.</p>"
-        f'<p class="muted">At the peak: {stated} counted for weights, inputs and all arrays made; '
-        f"{markup.amount(peak.forward, 'B')} measured forward, "
-        f"{markup.amount(peak.backward, 'B')} with the backward pass ({markup.text(peak.how)}).</p>"
+        f"{markup.text(scene.device)}, after one to warm up. Of FLOPs a multiply "
+        "and an add are two. A real number is 4 bytes, a whole one 8.</p>"
+        f'<p class="muted">At the peak, weights and inputs included: '
+        f"{markup.amount(stated.forward, 'B')} counted and {markup.amount(peak.forward, 'B')} "
+        f"measured forward; {markup.amount(stated.backward, 'B')} counted and "
+        f"{markup.amount(peak.backward, 'B')} measured with the backward pass "
+        f"({markup.text(peak.how)}).</p>"
     )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ncd.axes import Array
-from ncd.circuit import Cell, Value
+from ncd.lang.axes import Array
+from ncd.lang.circuit import Cell, Value
 from ncd.view import markup, panel
 from ncd.view.scene import Scene
 

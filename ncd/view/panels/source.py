@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 import ncd
-from ncd.source import lines
+from ncd.code import lines
 from ncd.view import listing, panel
 from ncd.view.cache import remember
 from ncd.view.scene import Scene
@@ -16,7 +16,7 @@ RUNS = False
 
 def show(scene: Scene) -> None:
     """The file, and a button to take it along."""
-    file = f"{scene.entry.name.replace('-', '_')}.py"
+    file = f"{scene.entry.identifier}.py"
     st.download_button(
         f"Download {file}",
         lambda: ncd.source(scene.term),

@@ -8,8 +8,8 @@ import numpy as np
 import streamlit as st
 import torch
 
-from ncd.axes import Axis
-from ncd.circuit import Value
+from ncd.lang.axes import Axis
+from ncd.lang.circuit import Cell, Loop, Value
 from ncd.view import cards, heat, markup, panel, worker
 from ncd.view.cache import remember
 from ncd.view.scene import Scene
@@ -30,7 +30,7 @@ class Dimension:
 
 @dataclass(frozen=True)
 class Statistics:
-    """Of the finite numbers of an array, and how many are masked (−∞)."""
+    """Of the finite numbers of an array, and how many are masked (−∞); and how many differ."""
 
     mean: float
     deviation: float
@@ -38,6 +38,7 @@ class Statistics:
     largest: float
     masked: int
     bins: tuple[int, ...]
+    different: int = 0  # counted of whole numbers only
 
 
 def show(scene: Scene) -> None:
@@ -61,10 +62,16 @@ def _array(scene: Scene, id: str) -> None:
     dimensions = [
         Dimension(axis, name, size)
         for axis in value.array
-        for name, size in zip(axis.identifiers, axis.shape, strict=True)
+        for name, size in zip(markup.dimensions(axis), axis.shape, strict=True)
     ]
     if dimensions:
         _map(scene, tensor, dimensions, found)
+    if any(id in body.values for loop in _scans(scene) for body in loop.bodies):
+        st.caption("It is made anew at every position of the scan; these are its last numbers.")
+
+
+def _scans(scene: Scene) -> list[Loop]:
+    return [loop for loop in scene.circuit.loops if loop.kind == "scan"]
 
 
 def statistics(tensor: torch.Tensor) -> Statistics:
@@ -82,23 +89,30 @@ def statistics(tensor: torch.Tensor) -> Statistics:
         high,
         len(numbers) - len(finite),
         tuple(map(int, bins)),
+        0 if tensor.is_floating_point() else len(tensor.unique()),
     )
 
 
 def _card(scene: Scene, value: Value, found: Statistics) -> str:
-    circuit = scene.circuit
-    maker = next((c for c in circuit.cells if value in c.outputs), None)
-    takers = [c for c in circuit.cells if value in c.inputs]
-    where = "what goes in" if maker is None else f"made by {_link(maker.id, maker.op.label)}"
-    after = ", ".join(_link(c.id, c.op.label) for c in takers)
+    where, after = _neighbours(scene, value.id)
     facts = {
         "Shape": " × ".join(map(str, value.array.shape)) or "a number",
         "Numbers": f"{value.array.numel:,}",
-        "Mean": markup.digits(found.mean),
-        "Deviation": markup.digits(found.deviation),
-        "Smallest": markup.digits(found.smallest),
-        "Largest": markup.digits(found.largest),
     }
+    if below := value.array.below:
+        facts |= {
+            "Whole numbers below": f"{below.name} = {below.numel:,}",
+            "Different": f"{found.different:,}",
+            "Smallest": f"{found.smallest:,.0f}",
+            "Largest": f"{found.largest:,.0f}",
+        }
+    else:
+        facts |= {
+            "Mean": markup.digits(found.mean),
+            "Deviation": markup.digits(found.deviation),
+            "Smallest": markup.digits(found.smallest),
+            "Largest": markup.digits(found.largest),
+        }
     if found.masked:
         facts["Masked (−∞)"] = f"{found.masked:,}"
     listed = "".join(f"<div><dt>{k}</dt><dd>{markup.text(v)}</dd></div>" for k, v in facts.items())
@@ -108,6 +122,25 @@ def _card(scene: Scene, value: Value, found: Statistics) -> str:
         "Click another wire for its values, an op or a block for its card.</p>"
         f'<dl class="stats">{listed}<div>{_histogram(found)}</div></dl>'
     )
+
+
+def _neighbours(scene: Scene, id: str) -> tuple[str, str]:
+    """Where an array comes from, and all that take it, in words that can be clicked."""
+    units: list[Cell | Loop] = [*scene.circuit.cells, *_scans(scene)]
+    maker = next((u for u in units if any(v.id == id for v in u.outputs)), None)
+    takers = [u for u in units if any(v.id == id for v in u.inputs)]
+    if maker is not None:
+        where = f"made by {_named(maker)}"
+    elif any(v.id == id for v in scene.circuit.inputs):
+        where = "what goes in"
+    else:
+        where = "one position of what goes into the scan"
+    return where, ", ".join(map(_named, takers))
+
+
+def _named(unit: Cell | Loop) -> str:
+    label = unit.op.label if isinstance(unit, Cell) else f"Scan along {unit.axis}"
+    return _link(unit.id, label)
 
 
 def _link(id: str, label: str) -> str:
@@ -143,13 +176,14 @@ def _map(
     grid = tensor[tuple(index)].detach().float().cpu().numpy()
     grid = np.atleast_2d(np.where(np.isfinite(grid), grid, np.nan))
     small, block = heat.pooled(grid, heat.LARGE)
+    form = ".4f" if tensor.is_floating_point() or block != (1, 1) else "d"
     names = [dimensions[i] for i in shown]
     rows = names[0] if len(names) == 2 else None
     figure = heat.plot(
         small,
         _labels(scene, rows, block == (1, 1)),
         _labels(scene, names[-1], block == (1, 1)),
-        f"{_plain(rows)}{names[-1].name} %{{x}}<br>%{{z:.4f}}",
+        f"{_plain(rows)}{names[-1].name} %{{x}}<br>%{{z:{form}}}",
         signed=found.smallest < 0,
         dark=scene.dark,
         block=block,

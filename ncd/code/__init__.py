@@ -1,0 +1,49 @@
+"""A term as PyTorch source: a class that a person would be glad to have written.
+
+Layers stand in ``__init__`` under the names that the compiled module has for them, so that a
+``state_dict`` goes both ways. A named block is a class of its own; a repetition is an
+``nn.ModuleList``, or one module that is called many times; a scan is a loop over positions.
+"""
+
+from __future__ import annotations
+
+from ncd.code.text import File, SourceLine
+from ncd.lang.elaborate import elaborate, require_sizes
+from ncd.lang.terms import Term
+
+__all__ = ["SourceLine", "lines", "source"]
+
+
+def source(term: Term, name: str | None = None, einops: bool = True) -> str:
+    """A file with the term as a class; it needs torch and einops only, or torch alone.
+
+    The class is called ``name``, or else after the block that holds the whole term. Batch axes may
+    stand in front of the arrays, as for the compiled module; only a layer that has its batch axis
+    in the term already (a batch norm, a convolution of ``b c x``) takes no further one.
+
+    >>> from ncd.ops import Linear
+    >>> print(source(Linear("m:8 -> n:4", "L"), "Map"))
+    from torch import Tensor, nn
+    <BLANKLINE>
+    <BLANKLINE>
+    class Map(nn.Module):
+        \"\"\"m -> n\"\"\"
+    <BLANKLINE>
+        def __init__(self, m: int = 8, n: int = 4):
+            super().__init__()
+            self.L = nn.Linear(m, n, bias=False)
+    <BLANKLINE>
+        def forward(self, x: Tensor) -> Tensor:
+            return self.L(x)
+    <BLANKLINE>
+
+    Raises SizeError for a term in which some axis has no size.
+    """
+    return "".join(f"{line.text}\n" for line in lines(term, name, einops))
+
+
+def lines(term: Term, name: str | None = None, einops: bool = True) -> tuple[SourceLine, ...]:
+    """The lines of :func:`source`, each with the ids of the ops (``n3``) whose code it is."""
+    circuit = elaborate(term)
+    require_sizes(circuit)
+    return tuple(File(circuit, einops).write(name))

@@ -1,0 +1,115 @@
+"""Code as text that knows how tightly it binds, and where it may be opened onto more lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+WIDTH = 100
+
+# How tightly Python binds, from loose to tight.
+LOOSE, COMPARED, OR, AND, SUM, PRODUCT, SIGN, POWER, ATOM = range(9)
+LEVELS = {
+    **dict.fromkeys(("<", "<=", ">", ">=", "==", "!="), COMPARED),
+    "|": OR,
+    "&": AND,
+    **dict.fromkeys(("+", "-"), SUM),
+    **dict.fromkeys(("*", "/", "//", "%"), PRODUCT),
+    "**": POWER,
+}
+
+
+class Bracket(NamedTuple):
+    """The last bracket of some code: what stands before it, in it and after it."""
+
+    head: str
+    parts: tuple[Code, ...]
+    tail: str
+
+
+@dataclass(frozen=True)
+class Code:
+    """A piece of Python on one line; ``bracket`` is where it is opened if that is too long."""
+
+    text: str
+    level: int = ATOM
+    bracket: Bracket | None = None
+
+    def before(self, text: str, level: int = LOOSE) -> Code:
+        """The same with some text in front."""
+        inner = self.bracket and self.bracket._replace(head=text + self.bracket.head)
+        return Code(text + self.text, level, inner)
+
+    def after(self, text: str, level: int = ATOM) -> Code:
+        """The same with some text behind."""
+        inner = self.bracket and self.bracket._replace(tail=self.bracket.tail + text)
+        return Code(self.text + text, level, inner)
+
+    def bound(self, level: int) -> Code:
+        """The same in brackets, if it binds less tightly than ``level``."""
+        return self if self.level >= level else Code(f"({self.text})")
+
+
+def called(head: str, parts: Iterable[Code], tail: str = ")") -> Code:
+    """``head`` with parts in its bracket, such as ``f(`` with ``a`` and ``b``.
+
+    >>> called("f(", (Code("a"), Code("b"))).text
+    'f(a, b)'
+    """
+    given = tuple(parts)
+    text = f"{head}{', '.join(part.text for part in given)}{tail}"
+    return Code(text, ATOM, Bracket(head, given, tail) if given else None)
+
+
+def tuple_of(parts: Sequence[Code]) -> Code:
+    """A tuple as Python writes it: ``(1,)``, ``(1, 2)``."""
+    return Code(f"({parts[0].text},)") if len(parts) == 1 else called("(", parts)
+
+
+def infix(sign: str, left: Code, right: Code) -> Code:
+    """Two values and the operator between them, with brackets only where they are needed.
+
+    >>> infix("*", infix("+", Code("a"), Code("b")), infix("**", Code("c"), Code("2"))).text
+    '(a + b) * c ** 2'
+    """
+    level = LEVELS[sign]
+    if sign == "**":  # groups to the right, and its right side may have a sign
+        first, second = left.bound(ATOM), right.bound(SIGN)
+    else:
+        first, second = left.bound(level + (level == COMPARED)), right.bound(level + 1)
+    return second.before(f"{first.text} {sign} ", level)
+
+
+def signed(sign: str, on: Code) -> Code:
+    """A value with ``-`` or ``~`` before it."""
+    return on.bound(SIGN).before(sign, SIGN)
+
+
+def method(on: Code, name: str, parts: Iterable[Code]) -> Code:
+    """A method called: ``x.softmax(-1)``."""
+    return called(f"{receiver(on).text}.{name}(", parts)
+
+
+def receiver(on: Code) -> Code:
+    """Something that a method or an index can follow."""
+    return Code(f"({on.text})") if on.text[:1].isdigit() else on.bound(ATOM)
+
+
+def laid_out(code: Code, indent: int, after: str = "") -> list[str]:
+    """Code on as many lines as it needs: its last bracket is opened where it is too long.
+
+    >>> laid_out(called("x = f(", (Code("a"), Code("b"))), 4)
+    ['    x = f(a, b)']
+    """
+    space = " " * indent
+    if indent + len(code.text) + len(after) <= WIDTH or code.bracket is None:
+        return [space + code.text + after]
+    head, parts, tail = code.bracket
+    inside = ", ".join(part.text for part in parts)
+    display = head.endswith(("[", " (")) or head == "("
+    if indent + 4 + len(inside) <= WIDTH and not display:  # a list has one item a line
+        return [space + head, f"{space}    {inside}", space + tail + after]
+    comma = "," if len(parts) > 1 else ""
+    body = [line for part in parts for line in laid_out(part, indent + 4, comma)]
+    return [space + head, *body, space + tail + after]

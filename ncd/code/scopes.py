@@ -1,0 +1,240 @@
+"""The parts of a circuit that become classes: named blocks, repetitions and scans.
+
+A *scope* is a submodule, and becomes a class (or, with numbered children only, a list of modules).
+A *body* is something that a scope computes, and becomes a method of its class: mostly there is one,
+``forward``; there are several where an equation or a repetition enters one submodule twice in
+different ways, or a scan without a name has a step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+from ncd.lang.axes import Axis, Type
+from ncd.lang.blocks import Block
+from ncd.lang.circuit import Cell, Circuit, Fence, Loop, State
+from ncd.lang.terms import Term
+
+
+@dataclass(eq=False)
+class Scope:
+    """A submodule: its path, its parent, and what it computes."""
+
+    path: tuple[str, ...]
+    bodies: list[Body] = field(default_factory=list)
+    children: dict[str, Scope] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        return self.path[-1] if self.path else ""
+
+    @property
+    def listed(self) -> bool:
+        """Whether it is a list of modules."""
+        return not self.bodies
+
+    @cached_property
+    def cells(self) -> tuple[Cell, ...]:
+        """The cells of all bodies, also those within parts."""
+        return tuple(cell for body in self.bodies for cell in body.cells)
+
+
+@dataclass(eq=False)
+class Body:
+    """What one method computes; ``skip`` counts the fences around it, ``title`` names it."""
+
+    scope: Scope
+    term: Term
+    units: list[Cell | Part]
+    inputs: State
+    outputs: State
+    skip: int = 0
+    title: str = ""
+    step: bool = False  # of a scan without a name
+    circuit: Circuit | None = None  # if it is that of a loop's body
+
+    @cached_property
+    def cells(self) -> tuple[Cell, ...]:
+        return tuple(cells(self.units))
+
+
+@dataclass(eq=False)
+class Part:
+    """A call of other bodies: of a block's one, a repetition's many, a scan's step."""
+
+    kind: Literal["block", "repeat", "scan"]
+    id: str  # of its fence
+    bodies: tuple[Body, ...]
+    inputs: State
+    outputs: State
+    fences: tuple[str, ...]
+    loop: Loop | None = None
+
+
+def cells(units: Iterable[Cell | Part]) -> Iterator[Cell]:
+    """All cells, also those within parts."""
+    waiting = list(units)[::-1]
+    while waiting:
+        unit = waiting.pop()
+        if isinstance(unit, Cell):
+            yield unit
+        else:
+            waiting += [u for body in unit.bodies[::-1] for u in body.units[::-1]]
+
+
+class Outline:
+    """The scopes of a circuit, the outer before the inner."""
+
+    def __init__(self, circuit: Circuit) -> None:
+        self.fences = {fence.id: fence for fence in circuit.fences}
+        self.root = Scope(())
+        self.scopes = {(): self.root}
+        self._waiting: list[tuple[Body, Sequence[Cell | Loop]]] = []
+        self._body(self.root, circuit.term, circuit.units, circuit.inputs, circuit.outputs)
+        while self._waiting:
+            body, units = self._waiting.pop()
+            body.units += self._grouped(units, body)
+        self.local = {id: names for id, f in self.fences.items() if (names := _names(f))}
+
+    def after_children(self) -> Iterator[Scope]:
+        """Every scope, each after the ones within it."""
+        waiting = [(self.root, False)]
+        while waiting:
+            scope, ready = waiting.pop()
+            if ready:
+                yield scope
+            else:
+                waiting.append((scope, True))
+                waiting += [(child, False) for child in reversed(scope.children.values())]
+
+    def outer(self, axis: Axis, fences: Sequence[str]) -> Axis:
+        """The axis by the name that it has outside of these fences."""
+        for id in reversed(fences) if self.local else ():
+            axis = self.local.get(id, {}).get(axis.name, axis)
+        return axis
+
+    def _scope(self, path: tuple[str, ...]) -> Scope:
+        if path not in self.scopes:
+            parent = self._scope(path[:-1])
+            self.scopes[path] = parent.children[path[-1]] = Scope(path)
+        return self.scopes[path]
+
+    def _body(
+        self,
+        scope: Scope,
+        term: Term,
+        units: Sequence[Cell | Loop],
+        inputs: State,
+        outputs: State,
+        skip: int = 0,
+        title: str = "",
+    ) -> Body:
+        body = Body(scope, term, [], inputs, outputs, skip, title)
+        scope.bodies.append(body)
+        self._waiting.append((body, units))
+        return body
+
+    def _grouped(self, units: Sequence[Cell | Loop], body: Body) -> list[Cell | Part]:
+        """The units as they were written, those of a named block together."""
+        groups: dict[str, list[Cell | Loop]] = {}
+        for unit in units:
+            inner = (id for id in unit.fences[body.skip :] if self._named(id))
+            groups.setdefault(next(inner, unit.id), []).append(unit)
+        made = _Order(units)
+        order = sorted(groups, key=lambda id: made.of(groups[id]))
+        found: list[Cell | Part] = []
+        for id in order:
+            first = groups[id][0]
+            if id != first.id:
+                found.append(self._block(self.fences[id], groups[id]))
+            else:
+                found.append(self._loop(first, body) if isinstance(first, Loop) else first)
+        return found
+
+    def _named(self, id: str) -> bool:
+        fence = self.fences[id]
+        return bool(fence.scope) and isinstance(fence.term, Block)
+
+    def _block(self, fence: Fence, units: list[Cell | Loop]) -> Part:
+        taken = {value.id for unit in units for value in unit.inputs}
+        given = {value.id for value in fence.states[0]}
+        inputs = tuple(value for value in fence.states[0] if value.id in taken)
+        outputs = tuple(value for value in fence.states[-1] if value.id not in given)
+        skip = units[0].fences.index(fence.id)
+        title = fence.title if fence.title.strip() else fence.scope[-1]
+        assert fence.term is not None
+        scope = self._scope(fence.scope)
+        body = self._body(scope, fence.term, units, inputs, outputs, skip + 1, title)
+        return Part("block", fence.id, (body,), inputs, outputs, units[0].fences[:skip])
+
+    def _loop(self, loop: Loop, around: Body) -> Part:
+        bodies = []
+        for index, circuit in enumerate(loop.bodies):
+            scope, title = around.scope, ""
+            if loop.name:
+                path = (*loop.scope, loop.name)
+                numbered = loop.kind == "repeat" and not loop.shared
+                scope = self._scope((*path, str(index)) if numbered else path)
+                title = loop.name.removesuffix("s") if numbered else loop.name
+            if isinstance(circuit.term, Block) and circuit.term.title.strip():
+                title = circuit.term.title
+            skip = len(loop.fences) + 1
+            ends = circuit.inputs, circuit.outputs
+            made = self._body(scope, circuit.term, circuit.units, *ends, skip, title or loop.name)
+            made.step = not loop.name
+            bodies.append(made)
+        return Part(
+            loop.kind, loop.id, tuple(bodies), loop.inputs, loop.outputs, loop.fences, loop
+        )
+
+
+class _Order:
+    """The order in which units were written: that of their first cells.
+
+    A loop without cells comes after what it needs.
+    """
+
+    def __init__(self, units: Sequence[Cell | Loop]) -> None:
+        self.first: dict[str, int] = {}
+        self.makers: dict[str, int] = {}
+        self.bare: set[str] = set()
+        for unit in units:
+            inside = (unit,) if isinstance(unit, Cell) else _inside(unit)
+            numbers = [int(cell.id[1:]) for cell in inside]
+            if not numbers:
+                self.bare.add(unit.id)
+            before = (self.makers.get(value.id, -1) for value in unit.inputs)
+            self.first[unit.id] = min(numbers) if numbers else max(before, default=-1)
+            last = max(numbers, default=self.first[unit.id])
+            self.makers.update((value.id, last) for value in unit.outputs)
+
+    def of(self, units: list[Cell | Loop]) -> int:
+        real = [self.first[unit.id] for unit in units if unit.id not in self.bare]
+        return min(real) if real else max(self.first[unit.id] for unit in units)
+
+
+def _inside(loop: Loop) -> tuple[Cell, ...]:
+    return tuple(cell for body in loop.bodies for cell in body.cells)
+
+
+def _names(fence: Fence) -> dict[str, Axis]:
+    """What the axes of a block with names of its own stand for outside."""
+    term = fence.term
+    if not (isinstance(term, Block) and term.local):
+        return {}
+    return term.inside(Type(value.array for value in fence.states[0]))[1]
+
+
+def common(paths: Iterable[Sequence[str]]) -> tuple[str, ...]:
+    """The fences that all of these stand in, from the outer to the inner."""
+    found: Sequence[str] | None = None
+    for path in paths:
+        if found is None:
+            found = path
+        pairs = enumerate(zip(found, path, strict=False))
+        end = min(len(found), len(path))
+        found = found[: next((i for i, (a, b) in pairs if a != b), end)]
+    return tuple(found or ())

@@ -1,0 +1,112 @@
+"""An op's expressions looked at before they are written: what is new, shared, or there already."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from ncd.lang.circuit import Cell, Value
+from ncd.lang.expr import (
+    Arg,
+    Call,
+    Cast,
+    Contract,
+    Expr,
+    Filled,
+    Item,
+    Layer,
+    Method,
+    Position,
+    Rearrange,
+)
+
+HEAVY = (Call, Contract, Layer, Method, Rearrange)
+
+
+@dataclass(frozen=True)
+class Steps:
+    """What a cell computes: an expression an output, or one for all of them ``together``."""
+
+    exprs: tuple[Expr, ...] = ()
+    together: Expr | None = None
+
+    @staticmethod
+    def of(cell: Cell) -> Steps:
+        """The op's expressions; those that take one tuple apart are that tuple."""
+        found = cell.op.torch(cell.site)
+        if isinstance(found, Expr):
+            count = len(cell.outputs)
+            return Steps((found,)) if count == 1 else Steps(together=found)
+        first = found[0] if found else None
+        if isinstance(first, Item) and len(found) > 1:
+            whole = tuple(Item(first.on, i) for i in range(len(found)))
+            if found == whole:
+                return Steps(together=first.on)
+        return Steps(found)
+
+    @property
+    def every(self) -> tuple[Expr, ...]:
+        return self.exprs if self.together is None else (self.together,)
+
+    @cached_property
+    def coded(self) -> bool:
+        """Whether there is anything to write; a copy is the array itself."""
+        return any(not isinstance(expr, Arg) for expr in self.every)
+
+    @cached_property
+    def new(self) -> bool:
+        """Whether a tensor is made that has to be like another."""
+        parts = (part for expr in self.every for part in expr.walk())
+        return any(isinstance(part, Position | Filled | Cast) for part in parts)
+
+    @cached_property
+    def repeated(self) -> tuple[Expr, ...]:
+        """Parts that stand more than once, the inner before the outer."""
+        seen: set[Expr] = set()
+        found: dict[Expr, None] = {}
+        waiting = list(reversed(self.exprs))
+        while waiting:
+            part = waiting.pop()
+            if part in seen:
+                found[part] = None
+                continue
+            if isinstance(part, HEAVY) and not _cheap(part):
+                seen.add(part)
+            waiting += reversed([*part.parts()])
+        return tuple(sorted(found, key=lambda part: sum(1 for _ in part.walk())))
+
+    def aliases(self, cell: Cell) -> Iterator[tuple[Value, Value]]:
+        """The outputs that are an input again, each with that input."""
+        for value, expr in zip(cell.outputs, self.exprs, strict=False):
+            if isinstance(expr, Arg):
+                yield value, cell.inputs[expr.index]
+
+
+def _cheap(expr: Expr) -> bool:
+    """Whether it is no work, being a plain number."""
+    return not any(isinstance(p, Arg | Layer | Position | Filled) for p in expr.walk())
+
+
+def heavy_parts(expr: Expr) -> Iterator[Expr]:
+    """The outermost parts of an expression that could have a line of their own."""
+    for part in expr.parts():
+        if isinstance(part, HEAVY) and not _cheap(part):
+            yield part
+        else:
+            yield from heavy_parts(part)
+
+
+def used(expr: Expr, bound: Container[Expr]) -> tuple[list[int], list[Expr]]:
+    """The arguments that an expression reads, and the parts of it that have a variable."""
+    args, parts = list[int](), list[Expr]()
+    waiting = [expr]
+    while waiting:
+        part = waiting.pop()
+        if part in bound:
+            parts.append(part)
+        elif isinstance(part, Arg):
+            args.append(part.index)
+        else:
+            waiting += reversed([*part.parts()])
+    return args, parts

@@ -1,0 +1,192 @@
+"""A term as the lines of a file: its classes, each after the ones that it needs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from ncd.code.attributes import Attributes
+from ncd.code.classes import ClassWriter, Line
+from ncd.code.instances import Instance
+from ncd.code.names import TAKEN, class_name, unique
+from ncd.code.scopes import Body, Outline, Scope, common
+from ncd.code.simplify import Steps
+from ncd.lang.axes import Axis
+from ncd.lang.circuit import Cell, Circuit, Loop, Value
+
+
+@dataclass(frozen=True)
+class SourceLine:
+    """A line of source, and the ids of the ops whose code it is."""
+
+    text: str
+    nodes: tuple[str, ...] = ()
+
+
+@dataclass
+class _Class:
+    """A class of the file, and for each scope that is an instance of it the ids of its ops."""
+
+    name: str
+    params: tuple[str, ...]
+    sizes: tuple[Axis, ...]
+    lines: list[Line]
+    members: list[list[str]] = field(default_factory=list)
+
+    def source(self) -> list[SourceLine]:
+        place = {id: i for i, id in enumerate(self.members[0])}
+        return [
+            SourceLine(
+                text,
+                tuple(
+                    member[i]
+                    for member in self.members
+                    for i in (place[id] for id in nodes if id in place)
+                ),
+            )
+            for text, nodes in self.lines
+        ]
+
+
+class File:
+    """What the file has so far: classes, and what they import."""
+
+    def __init__(self, circuit: Circuit, einops: bool) -> None:
+        self.circuit, self.einops = circuit, einops
+        self.outline = Outline(circuit)
+        self.imports: set[str] = set()
+        self.instances: dict[tuple[str, ...], Instance] = {}
+        self.classes: list[_Class] = []
+        self._steps: dict[tuple[int, int], Steps] = {}
+        self._batched: set[str] = set()
+        self._follow(circuit, {value.id for value in circuit.inputs})
+        self._by_term: dict[object, _Class] = {}
+        self._by_text: dict[tuple[str, ...], _Class] = {}
+
+    def steps(self, cell: Cell) -> Steps:
+        """What a cell computes; asked of the op once for all cells that are alike."""
+        key = (id(cell.op), id(cell.site))
+        if key not in self._steps:
+            self._steps[key] = Steps.of(cell)
+        return self._steps[key]
+
+    def batched(self, value: Value) -> bool:
+        """Whether an array may have batch axes in front: if it comes from an input."""
+        return value.id in self._batched
+
+    def _follow(self, circuit: Circuit, found: set[str]) -> None:
+        self._batched |= found
+        for unit in circuit.units:
+            has = any(value.id in self._batched for value in unit.inputs)
+            if isinstance(unit, Cell):
+                self._batched.update(value.id for value in unit.outputs if has)
+                continue
+            for body in unit.bodies:
+                self._follow(body, _entering(unit, body, self._batched))
+            if has and unit.kind == "scan":
+                self._batched.update(value.id for value in unit.outputs)
+
+    # classes --------------------------------------------------------------------------------------
+
+    def write(self, name: str | None) -> list[SourceLine]:
+        """All lines of the file; the last class is that of the whole term."""
+        root = self.outline.root
+        wanted = class_name(name or "") or self._title(root.bodies[0])
+        title = unique(wanted, TAKEN, "")
+        self.taken = TAKEN | {title}
+        scopes = [scope for scope in self.outline.after_children() if not scope.listed]
+        alike = Counter(map(_likeness, scopes))
+        for scope in scopes[:-1]:
+            self._class(scope, alone=alike[_likeness(scope)] == 1)
+        writer = ClassWriter(self, root)
+        last = writer.written(title, defaults=True)
+        found = [SourceLine(text) for text in import_lines(self.imports)]
+        found += [
+            line
+            for known in self.classes
+            for line in (SourceLine(""), SourceLine(""), *known.source())
+        ]
+        found += [SourceLine(""), SourceLine("")]
+        return [*found, *(SourceLine(text, tuple(filter(self._says, ns))) for text, ns in last)]
+
+    def _says(self, id: str) -> bool:
+        return self.steps(self.circuit.cell(id)).coded
+
+    def _class(self, scope: Scope, alone: bool) -> None:
+        """The class of a submodule, one that is there already if it serves."""
+        attributes = Attributes(scope, self.batched)
+        key = tuple(attributes.keys.items())
+        known, sizes = self._by_term.get(key), None
+        if known is None and not alone:
+            writer = ClassWriter(self, scope, anonymous=True)
+            text = tuple(text for text, _ in writer.written("Anonymous"))
+            known, sizes = self._by_text.get(text), _sizes(writer)
+            if known is None:
+                known = self._by_text[text] = self._new(scope)
+        known = known or self._new(scope)
+        self._by_term.setdefault(key, known)
+        known.members.append([cell.id for cell in scope.cells if self.steps(cell).coded])
+        self.instances[scope.path] = Instance(
+            known.name, known.params, sizes or known.sizes, attributes.methods
+        )
+
+    def _new(self, scope: Scope) -> _Class:
+        writer = ClassWriter(self, scope)
+        title = class_name(scope.bodies[0].title) or class_name(scope.name) or "Part"
+        name = unique(title, self.taken, "")
+        self.taken |= {name}
+        params = tuple(writer.sizes.names.values())
+        made = _Class(name, params, _sizes(writer), writer.written(name))
+        self.classes.append(made)
+        return made
+
+    def _title(self, body: Body) -> str:
+        """A name for the whole: that of the first block that holds all of it, or of its only op."""
+        coded = [cell for cell in body.cells if self.steps(cell).coded]
+        blocks = (self.outline.fences[id] for id in common([cell.fences for cell in coded]))
+        titles = (class_name(fence.title) for fence in blocks if not fence.scope)
+        ops = [class_name(type(cell.op).__name__) for cell in coded]
+        return next(filter(None, titles), "") or (ops[0] if len(ops) == 1 else "Net")
+
+
+def _likeness(scope: Scope) -> object:
+    """Scopes that differ in this have no class in common."""
+    return tuple(tuple(type(cell.op) for cell in body.cells) for body in scope.bodies)
+
+
+def _sizes(writer: ClassWriter) -> tuple[Axis, ...]:
+    """The axes whose sizes a class is given."""
+    return tuple(Axis(name, size) for name, size in writer.sizes.names)  # type: ignore[misc]
+
+
+def _entering(loop: Loop, body: Circuit, batched: set[str]) -> set[str]:
+    """The arrays of a scan's body that have batch axes; those of a repetition are known by id."""
+    if loop.kind == "repeat":
+        return set()
+    has = [value.id in batched for value in loop.inputs]
+    return {
+        inner.id
+        for i, inner in enumerate(body.inputs)
+        if has[i] or (i < loop.states and any(has))
+    }
+
+
+def import_lines(needed: Iterable[str]) -> list[str]:
+    """Import lines in order: the standard library, a blank line, the rest.
+
+    >>> import_lines(["from torch import nn", "import math", "from torch import Tensor"])
+    ['import math', '', 'from torch import Tensor, nn']
+    """
+    plain = sorted({line for line in needed if line.startswith("import ")})
+    names: dict[str, set[str]] = {}
+    for line in needed:
+        if line.startswith("from "):
+            _, module, _, name = line.split()
+            names.setdefault(module, set()).add(name)
+    standard = [line for line in plain if line == "import math"]
+    other = [line for line in plain if line not in standard]
+    other += [
+        f"from {module} import {', '.join(sorted(names[module]))}" for module in sorted(names)
+    ]
+    return [*standard, *([""] if standard and other else []), *other]

@@ -1,0 +1,105 @@
+"""What a term costs: parameters, floating-point operations, bytes; per op and in total."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from math import prod
+
+from ncd.lang.circuit import Cell, Circuit
+from ncd.lang.elaborate import elaborate, require_sizes
+from ncd.lang.expr import Arg
+from ncd.lang.op import Initial
+from ncd.lang.terms import Term
+
+BYTES = 4  # a float32
+WHOLE = 8  # an int64
+
+
+@dataclass(frozen=True)
+class OpCost:
+    """One op: ``parameters``, ``flops`` of a forward pass, ``bytes`` of what it makes.
+
+    An op in a scan counts as often as it runs; its parameters count once.
+    """
+
+    node: str
+    label: str
+    parameters: int
+    flops: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Cost:
+    """The cost of a term.
+
+    ``parameters``: learned numbers; a layer that several ops share counts for the first of them.
+    ``flops``: floating-point operations of one forward pass (a multiply-add is two), as
+    ``torch.utils.flop_counter`` counts them where no size is 1. ``bytes``: memory of all arrays
+    that the ops make, 4 for a real number and 8 for a whole one. What a run holds at once is
+    another question: :func:`ncd.run.peak`.
+    """
+
+    parameters: int
+    flops: int
+    bytes: int
+    ops: tuple[OpCost, ...]
+
+
+def cost(term: Term) -> Cost:
+    """Counts without running or allocating.
+
+    >>> from ncd.lang.terms import Id
+    >>> from ncd.ops import Linear
+    >>> cost(Id("y:5 m:3") >> Linear("m -> k:2", "Q")).parameters
+    6
+
+    Raises SizeError for an axis without a size.
+    """
+    return cost_of(elaborate(term))
+
+
+def cost_of(circuit: Circuit) -> Cost:
+    """The cost of a circuit."""
+    return _cost(circuit.term)
+
+
+@lru_cache(maxsize=256)
+def _cost(term: Term) -> Cost:
+    circuit = elaborate(term)
+    require_sizes(circuit)
+    seen: set[str] = set()
+    ops = tuple(_op_cost(cell, seen) for cell in circuit.cells)
+    return Cost(
+        parameters=sum(op.parameters for op in ops),
+        flops=sum(op.flops for op in ops),
+        bytes=sum(op.bytes for op in ops),
+        ops=ops,
+    )
+
+
+def _op_cost(cell: Cell, seen: set[str]) -> OpCost:
+    initial = learned(cell, seen)
+    parameters = sum(value.array.numel for value in initial if value.learned)
+    flops = cell.times * cell.op.flops(cell.site)
+    return OpCost(cell.id, cell.op.label, parameters, flops, cell.times * made(cell))
+
+
+def learned(cell: Cell, seen: set[str]) -> tuple[Initial, ...]:
+    """The parameters and buffers of a cell's layer, unless a cell before it has the same layer."""
+    initial = cell.op.initial(cell.site)
+    if not initial or cell.path in seen:
+        return ()
+    seen.add(cell.path)
+    return tuple(initial.values())
+
+
+def made(cell: Cell) -> int:
+    """The bytes of the new arrays that a cell gives; one that is only passed on is none."""
+    said = cell.op.torch(cell.site)
+    arrays = [value.array for value in cell.outputs]
+    if isinstance(said, tuple):
+        pairs = zip(arrays, said, strict=True)
+        arrays = [array for array, expr in pairs if not isinstance(expr, Arg)]
+    return sum(prod(array.shape) * (BYTES if array.below is None else WHOLE) for array in arrays)

@@ -1,0 +1,88 @@
+"""Columns: the x of every state and step, wide enough for its names, marks, bends and fences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ncd.drawing import style
+from ncd.drawing.marks import width
+from ncd.drawing.names import Names
+from ncd.drawing.plan import Frame, Plan
+from ncd.drawing.rows import Rows
+from ncd.drawing.strands import bend_width
+from ncd.drawing.text import math, wrap
+
+_Zone = tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Where each state lies (``left`` to ``right``), and the middle of its names."""
+
+    left: tuple[float, ...]
+    right: tuple[float, ...]
+    names: tuple[float, ...]
+
+    def sides(self, plan: Plan, frame: Frame) -> tuple[float, float]:
+        """Where a frame begins and ends."""
+        return (
+            self.right[frame.first] - style.PAD * plan.opening[frame.id] + style.FENCE_EDGE,
+            self.left[frame.last] + style.PAD * plan.closing[frame.id] - style.FENCE_EDGE,
+        )
+
+
+def columns(plan: Plan, rows: Sequence[Rows], names: Sequence[Names]) -> Columns:
+    """The x of every state; the step after state s goes from ``right[s]`` to ``left[s + 1]``."""
+    steps = [_step_width(plan, s, rows) for s in range(len(plan.steps))]
+    zones = _zones(plan, names)
+    for frame in reversed(plan.frames):
+        _widen_for_title(plan, frame, steps, zones)
+    left, right, middle, x = [], [], [], 0.0
+    for s, (closing, label, opening) in enumerate(zones):
+        left.append(x)
+        middle.append(x + closing + label / 2)
+        x += closing + label + opening
+        right.append(x)
+        x += steps[s] if s < len(steps) else 0.0
+    return Columns(tuple(left), tuple(right), tuple(middle))
+
+
+def _step_width(plan: Plan, s: int, rows: Sequence[Rows]) -> float:
+    wide, bends, apart = style.STEP, [0.0], False
+    for unit in plan.steps[s]:
+        ins, outs = [rows[s][p] for p in unit.ins], [rows[s + 1][p] for p in unit.outs]
+        if unit.cell is None:
+            bends += [bend_width(outs[o] - ins[i]) for i, o in unit.glyph.through]
+        else:
+            wide = max(wide, width(unit.glyph, ins, outs))
+            apart |= not (unit.inputs and unit.outputs)
+    return wide + max(bends) if apart else max(wide, *bends)
+
+
+def _zones(plan: Plan, names: Sequence[Names]) -> list[_Zone]:
+    """The room of each state for fences that close, for names, and for fences that open."""
+    closing, opening = [0] * len(plan.states), [0] * len(plan.states)
+    for frame in plan.frames:
+        closing[frame.last] = max(closing[frame.last], plan.closing[frame.id])
+        opening[frame.first] = max(opening[frame.first], plan.opening[frame.id])
+    zones = []
+    for s, here in enumerate(names):
+        wide = max((label.width + style.LABEL_GAP for label in here.values()), default=0.0)
+        least = style.END if s in (0, len(names) - 1) else 0.0
+        zones.append((closing[s] * style.PAD, max(wide, least), opening[s] * style.PAD))
+    return zones
+
+
+def _widen_for_title(plan: Plan, frame: Frame, steps: list[float], zones: list[_Zone]) -> None:
+    """Makes room for the longest word of a title, and for what brackets count."""
+    words = wrap(frame.title, 1.0, style.TITLE)
+    need = max((line.width for line in words), default=-style.TITLE_WORD) + style.TITLE_WORD
+    if frame.ends:
+        need = max(math(text, style.NAME).width for text in frame.ends)
+    inside = range(frame.first, frame.last)
+    have = sum(steps[s] for s in inside) + sum(sum(zones[s]) for s in inside[1:])
+    have += style.PAD * (plan.opening[frame.id] + plan.closing[frame.id])
+    if have < need:
+        for s in inside:
+            steps[s] += (need - have) / len(inside)

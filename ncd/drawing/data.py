@@ -1,0 +1,224 @@
+"""What a drawing holds, as data: primitives at their coordinates, each knowing what it is of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import reduce
+from typing import NamedTuple
+
+from fontTools.misc.arrayTools import calcBounds, insetRect, sectRect, unionRect
+from fontTools.misc.bezierTools import cubicPointAtT, splitCubicAtT
+
+from ncd.drawing.text import Label
+
+
+class Point(NamedTuple):
+    """A place in drawing units; y grows downwards."""
+
+    x: float
+    y: float
+
+
+class Box(NamedTuple):
+    """A rectangle in drawing units."""
+
+    x0: float
+    y0: float
+    x1: float
+    y1: float
+
+    @property
+    def width(self) -> float:
+        return self.x1 - self.x0
+
+    @property
+    def height(self) -> float:
+        return self.y1 - self.y0
+
+    def grown(self, by: float) -> Box:
+        return Box(*insetRect(self, -by, -by))
+
+    def meets(self, other: Box, slack: float = 0.0) -> bool:
+        """Whether the two share more than ``slack`` in both directions."""
+        shared, (x0, y0, x1, y1) = sectRect(self, other)
+        return bool(shared) and min(x1 - x0, y1 - y0) > slack
+
+    @staticmethod
+    def around(boxes: Iterable[Box]) -> Box:
+        return Box(*reduce(unionRect, boxes))
+
+    @staticmethod
+    def of(points: Iterable[Point]) -> Box:
+        """The least box with all of the points."""
+        return Box(*calcBounds(list(points)))
+
+    @staticmethod
+    def at(center: Point, radius: float) -> Box:
+        return Box(*center, *center).grown(radius)
+
+
+class Curve(NamedTuple):
+    """A cubic Bézier; a straight piece has its control points on the line."""
+
+    a: Point
+    b: Point
+    c: Point
+    d: Point
+
+    def at(self, t: float) -> Point:
+        return Point(*cubicPointAtT(*self, t))
+
+    @property
+    def straight(self) -> bool:
+        """Whether it is level."""
+        return self.a.y == self.b.y == self.c.y == self.d.y
+
+    @property
+    def back(self) -> Curve:
+        """The same from its end to its start."""
+        return Curve(self.d, self.c, self.b, self.a)
+
+
+Path = tuple[Curve, ...]
+
+QUARTER = 0.5523  # how far along its tangents a quarter of an ellipse has its control points
+
+
+def line(a: Point, b: Point) -> Curve:
+    """A straight piece."""
+    x, y = (b.x - a.x) / 3, (b.y - a.y) / 3
+    return Curve(a, Point(a.x + x, a.y + y), Point(b.x - x, b.y - y), b)
+
+
+def ease(a: Point, b: Point) -> Curve:
+    """A piece that leaves and enters level."""
+    if a.y == b.y:
+        return line(a, b)
+    middle = (a.x + b.x) / 2
+    return Curve(a, Point(middle, a.y), Point(middle, b.y), b)
+
+
+def halves(curve: Curve) -> tuple[Curve, Curve]:
+    """The curve cut in the middle."""
+    first, second = splitCubicAtT(*curve, 0.5)
+    one, two = Curve(*(Point(*p) for p in first)), Curve(*(Point(*p) for p in second))
+    return one, two._replace(a=one.d)  # exactly where the first ends
+
+
+def polygon(points: list[Point]) -> Path:
+    """The outline through the points."""
+    return tuple(line(a, b) for a, b in zip(points, [*points[1:], points[0]], strict=True))
+
+
+def corners(x: float, half: float, top: float, bottom: float) -> list[Point]:
+    """The corners of an upright box around x."""
+    left, right = x - half, x + half
+    return [Point(left, top), Point(right, top), Point(right, bottom), Point(left, bottom)]
+
+
+@dataclass(frozen=True)
+class DrawnWire:
+    """An axis of an array, from the op that makes it to the op that takes it.
+
+    ``open`` says at which of its ends no mark stands, as the op's glyph wants it: "begins",
+    "ends", both or neither.
+    """
+
+    array: str
+    axis: str
+    path: Path
+    double: bool
+    words: str
+    made_by: str = ""
+    taken_by: str = ""
+    open: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Dash:
+    """The dashed line between two arrays."""
+
+    path: Path
+
+
+@dataclass(frozen=True)
+class Outline:
+    """A shape; ``paint``, its fill, is "ink", "page", "none" or a role, ``stroke`` a width."""
+
+    path: Path
+    paint: str = "none"
+    stroke: float = 0.0
+    closed: bool = True
+
+
+@dataclass(frozen=True)
+class Dot:
+    """A filled circle, where a wire splits or wires join; ``paint`` "page" makes it a ring."""
+
+    center: Point
+    radius: float
+    paint: str = "ink"
+    stroke: float = 0.0
+
+
+@dataclass(frozen=True)
+class Text:
+    """A label, its baseline starting at ``at``; ``axis`` and ``array`` if it names a wire."""
+
+    label: Label
+    at: Point
+    axis: str = ""
+    array: str = ""
+
+    @property
+    def box(self) -> Box:
+        x, y = self.at
+        return Box(x, y - self.label.ascent, x + self.label.width, y + self.label.descent)
+
+
+@dataclass(frozen=True)
+class DrawnGlyph:
+    """What is drawn of one op. ``hit`` is where it can be clicked, ``ink`` what it covers."""
+
+    node: str
+    role: str
+    words: str
+    items: tuple[Outline | Dot | Text, ...]
+    hit: Box
+    ink: tuple[Box, ...] = ()
+
+
+@dataclass(frozen=True)
+class DrawnFence:
+    """A coloured region with its title, behind what it holds; or the brackets of a repetition."""
+
+    id: str
+    role: str
+    box: Box
+    title: tuple[Text, ...] = ()
+    words: str = ""
+    brackets: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A diagram: what :mod:`ncd.drawing.svg` writes and :mod:`ncd.drawing.lint` checks."""
+
+    title: str
+    description: str
+    box: Box
+    fences: tuple[DrawnFence, ...]
+    dashes: tuple[Dash, ...]
+    wires: tuple[DrawnWire, ...]
+    glyphs: tuple[DrawnGlyph, ...]
+    labels: tuple[Text, ...]
+    marked: str = ""
+    dark: bool = False
+
+    @property
+    def texts(self) -> list[Text]:
+        """Every text: names on wires, titles, and what stands in marks."""
+        titles = [text for fence in self.fences for text in fence.title]
+        marks = [i for glyph in self.glyphs for i in glyph.items if isinstance(i, Text)]
+        return [*self.labels, *titles, *marks]

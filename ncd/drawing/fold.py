@@ -1,0 +1,381 @@
+"""Folding: the columns of a circuit, with the first body of each loop in the loop's place.
+
+No array is renamed. Where a loop begins and ends, joining units lead its arrays to those of the
+body and back, by place. What only later bodies take ends at the left bracket, and what only later
+bodies give begins at the right one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from ncd.drawing.plan import Frame, Plan, Unit
+from ncd.lang.circuit import Cell, Circuit, Fence, Loop, State, Value
+from ncd.lang.glyph import Glyph
+
+
+def plan(circuit: Circuit) -> Plan:
+    """What is to be drawn of a circuit."""
+    cells = drawn_cells(circuit)
+    values = (*circuit.inputs, *(v for cell in cells for v in (*cell.inputs, *cell.outputs)))
+    upward = any(axis.spatial for value in values for axis in value.array)
+    strip = _Folder(upward).circuit(circuit)
+    frames = sorted(strip.frames, key=lambda frame: int(frame.id[1:]))
+    steps = tuple(map(tuple, strip.steps))
+    return Plan(circuit, tuple(strip.states), steps, tuple(frames), upward)
+
+
+def drawn_cells(circuit: Circuit) -> tuple[Cell, ...]:
+    """The cells that a drawing shows: all but those of the later bodies of a repetition.
+
+    >>> from ncd.lang.elaborate import elaborate
+    >>> from ncd.lang.loops import Repeat
+    >>> from ncd.lang.wire import Wire
+    >>> circuit = elaborate(Repeat((Wire("a:2 -> a"),) * 3))
+    >>> len(circuit.cells), len(drawn_cells(circuit))
+    (3, 1)
+    """
+    return tuple(_drawn(circuit))
+
+
+def _drawn(circuit: Circuit) -> Iterator[Cell]:
+    for unit in circuit.units:
+        if isinstance(unit, Loop):
+            yield from _drawn(unit.bodies[0])
+        else:
+            yield unit
+
+
+@dataclass
+class _Strip:
+    """A part of the plan while it is put together: n steps between n + 1 states."""
+
+    states: list[State]
+    steps: list[list[Unit]] = field(default_factory=list)
+    frames: list[Frame] = field(default_factory=list)
+    fences: frozenset[str] | None = None  # those around it, if it is no array that passes
+    length: int = 0  # how many of its steps are its own
+
+
+class _Folder:
+    """Folds circuits whose arrays are drawn one way."""
+
+    def __init__(self, upward: bool) -> None:
+        self.upward = upward
+
+    def circuit(self, circuit: Circuit) -> _Strip:
+        whole = _Strip([circuit.states[0]])
+        fences = _Fences(circuit)
+        for s, state in enumerate(circuit.states):
+            for _ in range(fences.reached(s)):  # blocks around no step need one to be seen
+                whole.steps.append(self.passing(state))
+                whole.states.append(state)
+            if s < len(circuit.steps):
+                parts = self.parts(state, circuit.steps[s], circuit.states[s + 1])
+                fences.crossed(s, parts)
+                _append(whole, parts)
+                whole.states[-1] = circuit.states[s + 1]
+        whole.frames += fences.frames()
+        return whole
+
+    # One step ------------------------------------------------------------------------------------
+
+    def parts(
+        self, before: State, step: Sequence[Cell | Loop], after: State
+    ) -> list[_Strip]:
+        """The strips of one step from top to bottom, of one length.
+
+        What has no inputs stands in a column before the rest, and what has no outputs in one
+        behind it, so that wires do not bend where they stand.
+        """
+        ordered = _ordered(before, step, after)
+        own = [unit for unit in ordered if not isinstance(unit, Value)]
+        first = any(not unit.inputs for unit in own) and any(unit.inputs for unit in own)
+        last = any(not unit.outputs for unit in own) and any(
+            unit.inputs and unit.outputs for unit in own
+        )
+        strips = [self.part(unit) for unit in ordered]
+        for unit, strip in zip(ordered, strips, strict=True):
+            if not isinstance(unit, Value) and unit.inputs:
+                self.lead(strip, int(first))
+        length = max((len(s.steps) for s in strips), default=0) + last
+        for unit, strip in zip(ordered, strips, strict=True):
+            if not isinstance(unit, Value) and not unit.outputs:
+                self.lead(strip, length - len(strip.steps))
+            strip.length = len(strip.steps)
+            self.trail(strip, length)
+        return strips
+
+    def part(self, unit: Cell | Loop | Value) -> _Strip:
+        if isinstance(unit, Value):
+            return _Strip([(unit,)])
+        if isinstance(unit, Loop):
+            strip = self.loop(unit)
+        else:
+            strip = _Strip([unit.inputs, unit.outputs], [[self.cell(unit)]])
+        strip.fences = frozenset(unit.fences)
+        return strip
+
+    def cell(self, cell: Cell) -> Unit:
+        glyph = cell.op.glyph(cell.site)
+        return Unit(cell.inputs, cell.outputs, glyph, self.upward, cell, cell.id)
+
+    def passing(self, state: State) -> list[Unit]:
+        return [self.join(value, value, "") for value in state]
+
+    def lead(self, strip: _Strip, count: int) -> None:
+        """Puts columns in front in which its arrays pass."""
+        state = strip.states[0]
+        strip.states[:0] = [state] * count
+        strip.steps[:0] = [self.passing(state) for _ in range(count)]
+        strip.frames[:] = [_moved(frame, count) for frame in strip.frames]
+
+    def trail(self, strip: _Strip, length: int) -> None:
+        """Puts columns behind in which its arrays pass."""
+        state = strip.states[-1]
+        while len(strip.steps) < length:
+            strip.states.append(state)
+            strip.steps.append(self.passing(state))
+
+    # Loops ---------------------------------------------------------------------------------------
+
+    def loop(self, loop: Loop) -> _Strip:
+        """The first body between its brackets."""
+        body = loop.bodies[0]
+        taken, given = _ids(body.inputs), _ids(loop.outputs)
+        waiting = tuple(v for v in loop.inputs if v.id not in taken and v.id in given)
+        strip = self.circuit(body)
+        if loop.kind == "scan":
+            waiting = ()
+        strip.states = [(*state, *waiting) for state in strip.states]
+        strip.steps = [[*step, *self.passing(waiting)] for step in strip.steps]
+        self.enter(loop, strip)
+        self.leave(loop, strip)
+        self.trail(strip, 1)
+        holds = tuple(map(_ids, strip.states))
+        ends, words = _counted(loop)
+        parent = loop.fences[-1] if loop.fences else ""
+        frame = Frame(loop.id, "", "repeat", words, 0, len(strip.steps), holds, parent, ends)
+        strip.frames.append(frame)
+        return strip
+
+    def enter(self, loop: Loop, strip: _Strip) -> None:
+        inside = strip.states[0]
+        if [v.id for v in inside] == [v.id for v in loop.inputs]:
+            strip.states[0] = loop.inputs
+            return
+        if loop.kind == "scan":
+            pairs: list[_Pair] = list(zip(loop.inputs, inside, strict=True))
+        else:
+            by_id = {v.id: v for v in inside}
+            pairs = [(v, by_id.get(v.id)) for v in loop.inputs]
+        strip.states.insert(0, loop.inputs)
+        strip.steps.insert(0, self.joined(pairs, loop.id))
+        strip.frames[:] = [_moved(frame, 1) for frame in strip.frames]
+
+    def leave(self, loop: Loop, strip: _Strip) -> None:
+        inside = strip.states[-1]
+        if [v.id for v in inside] == [v.id for v in loop.outputs]:
+            strip.states[-1] = loop.outputs
+            return
+        strip.steps.append(self.joined(_paired(inside, loop.outputs), loop.id))
+        strip.states.append(loop.outputs)
+
+    def joined(self, pairs: Iterable[_Pair], node: str) -> list[Unit]:
+        return [self.join(a, b, node) for a, b in pairs]
+
+    def join(self, before: Value | None, after: Value | None, node: str) -> Unit:
+        """An array that goes on as it is, or as another one, or that ends or begins here."""
+        if before is None or after is None:
+            ends = [(v,) if v else () for v in (before, after)]
+            return Unit(ends[0], ends[1], Glyph(), self.upward, None, node)
+        same = before.id == after.id
+        glyph = Glyph(through=_continued(before, after))
+        return Unit((before,), (after,), glyph, self.upward, None, "" if same else node)
+
+
+_Pair = tuple[Value | None, Value | None]
+
+
+def _paired(inside: State, outside: State) -> Iterator[_Pair]:
+    """The arrays of a body with those of its loop.
+
+    An array that is one of the loop's goes on as itself; between two such, the first with the
+    first, and so on, as they stand on the stack.
+    """
+    given = _ids(outside)
+    kept = [v.id for v in inside if v.id in given]
+    left, right = list(inside), list(outside)
+    for id in (*kept, None):
+        ours = _until(left, id)
+        theirs = _until(right, id)
+        for i in range(max(len(ours), len(theirs))):
+            yield (
+                ours[i] if i < len(ours) else None,
+                theirs[i] if i < len(theirs) else None,
+            )
+        if id is not None:
+            yield left.pop(0), right.pop(0)
+
+
+def _until(values: list[Value], id: str | None) -> list[Value]:
+    """Takes off the values before the one of this id."""
+    end = next((i for i, v in enumerate(values) if v.id == id), len(values))
+    found, values[:] = values[:end], values[end:]
+    return found
+
+
+def _continued(before: Value, after: Value) -> tuple[tuple[int, int], ...]:
+    """The wires that go on: all by place if there are as many, else those of one name."""
+    a, b = before.array, after.array
+    if len(a) == len(b):
+        return tuple((i, i) for i in range(len(a)))
+    return tuple((i, b.names.index(n)) for i, n in enumerate(a.names) if n in b.names)
+
+
+def _ids(state: State) -> frozenset[str]:
+    return frozenset(value.id for value in state)
+
+
+def _moved(frame: Frame, by: int) -> Frame:
+    return replace(frame, first=frame.first + by, last=frame.last + by)
+
+
+def _append(whole: _Strip, parts: list[_Strip]) -> None:
+    """Puts parts of one length, one above the other, behind what is there."""
+    start = len(whole.steps)
+    length = max((len(part.steps) for part in parts), default=0)
+    for n in range(length):
+        whole.steps.append([unit for part in parts for unit in part.steps[n]])
+        whole.states.append(tuple(v for part in parts for v in part.states[n + 1]))
+    whole.frames += [_moved(frame, start) for part in parts for frame in part.frames]
+
+
+def _ordered(
+    before: State, step: Sequence[Cell | Loop], after: State
+) -> list[Cell | Loop | Value]:
+    """What stands in a step, from top to bottom: in the order of what it takes and gives."""
+    taker = {v.id: unit for unit in step for v in unit.inputs}
+    maker = {v.id: unit for unit in step for v in unit.outputs}
+    taking = _once(taker.get(v.id, v) for v in before)
+    giving = _once(maker.get(v.id, v) for v in after)
+    known = {unit.id for unit in taking}
+    found: list[Cell | Loop | Value] = []
+    rest = iter(giving)
+    there = {unit.id for unit in giving}
+    for unit in taking:
+        if unit.id in there:
+            for other in rest:
+                if other.id == unit.id:
+                    break
+                found.append(other)
+        found.append(unit)
+    found += rest
+    seen = known | there
+    return [*found, *(unit for unit in step if unit.id not in seen)]
+
+
+def _once(units: Iterable[Cell | Loop | Value]) -> list[Cell | Loop | Value]:
+    return list({unit.id: unit for unit in units}.values())
+
+
+class _Fences:
+    """The fences of one circuit, those of loops aside, while its columns are counted."""
+
+    def __init__(self, circuit: Circuit) -> None:
+        self.circuit = circuit
+        loops = {unit.id for unit in circuit.units if isinstance(unit, Loop)}
+        self.fences = {f.id: f for f in circuit.own_fences if f.id not in loops}
+        self.first: dict[str, int] = {}
+        self.last: dict[str, int] = {}
+        self.inside: dict[str, dict[int, frozenset[str]]] = {id: {} for id in self.fences}
+        self.states: list[int] = []  # the state of the circuit at each column; -1 in a loop
+        self.bare: dict[int, list[str]] = {}  # the innermost blocks around no step, by state
+        self.closes: dict[int, list[str]] = {}
+        empty = {id: fence for id, fence in self.fences.items() if fence.first == fence.last}
+        outer = {fence.parent for fence in empty.values()}
+        for id, fence in self.fences.items():
+            if id in empty and id not in outer:
+                self.bare.setdefault(fence.first, []).append(id)
+            elif id not in empty:
+                self.closes.setdefault(fence.last, []).append(id)
+
+    def reached(self, s: int) -> int:
+        """A state begins: fences end. How many columns it needs for blocks around no step."""
+        column = len(self.states)
+        for id in self.closes.get(s, ()):
+            self.last.setdefault(id, column)
+        bare = self.bare.get(s, [])
+        for n, id in enumerate(bare):
+            self.first[id], self.last[id] = column + n, column + n + 1
+            self.stretch(id, s)
+        self.states += [s] * (len(bare) + 1)
+        return len(bare)
+
+    def stretch(self, inner: str, s: int) -> None:
+        """What is around a block around no step, and begins or ends with it, holds its column."""
+        outer = self.fences.get(self.fences[inner].parent)
+        while outer is not None:
+            if outer.first == s:
+                self.first.setdefault(outer.id, self.first[inner])
+            if outer.last == s:
+                self.last[outer.id] = self.last[inner]
+            outer = self.fences.get(outer.parent)
+
+    def crossed(self, s: int, parts: list[_Strip]) -> None:
+        """Notes, for the columns of a step, what is inside each fence, and where fences end."""
+        column = len(self.states) - 1
+        for part in parts:
+            around = self.holding(s, part) if part.fences is None else part.fences
+            for id in around & self.inside.keys():
+                if self.fences[id].last == s + 1:
+                    end = column + max(part.length, 1)
+                    self.last[id] = max(end, self.last.get(id, end))
+                for n, state in enumerate(part.states[1:-1], start=1):
+                    held = self.inside[id].get(column + n, frozenset())
+                    self.inside[id][column + n] = held | _ids(state)
+        self.states += [-1] * (max(len(part.steps) for part in parts) - 1 if parts else 0)
+
+    def holding(self, s: int, part: _Strip) -> frozenset[str]:
+        """The fences around an array that passes through a step of several columns."""
+        if len(part.steps) < 2:
+            return frozenset()
+        ids = _ids(part.states[0])
+        return frozenset(
+            id
+            for id, fence in self.fences.items()
+            if fence.first <= s < fence.last
+            and ids <= _ids(fence.states[s - fence.first])
+            and ids <= _ids(fence.states[s + 1 - fence.first])
+        )
+
+    def frames(self) -> Iterator[Frame]:
+        begins: dict[int, int] = {}
+        for column, s in enumerate(self.states):
+            begins[s] = column  # the last of its columns
+        for id, fence in self.fences.items():
+            first = self.first.get(id, begins[fence.first])
+            last = self.last[id]
+            holds = tuple(self.held(fence, column) for column in range(first, last + 1))
+            title = fence.title.strip()
+            words = title or f"{fence.role} part"
+            yield Frame(id, title, fence.role, words, first, last, holds, fence.parent)
+
+    def held(self, fence: Fence, column: int) -> frozenset[str]:
+        s = self.states[column]
+        if s < 0:
+            return self.inside[fence.id].get(column, frozenset())
+        return _ids(fence.states[s - fence.first])
+
+
+def _counted(loop: Loop) -> tuple[tuple[str, str], str]:
+    """What a loop's brackets count, from the foot of the left to the head of the right one."""
+    if loop.kind == "scan":
+        arrays = (value.array for value in loop.inputs[loop.states :])
+        axis = next(axis for array in arrays for axis in array if axis.name == loop.axis)
+        name, end = axis.label or axis.name, "…" if axis.size is None else axis.size_text
+        return (f"{name}=1", f"{name}={end}"), f"one step for each position of {axis.name}"
+    n = len(loop.bodies)
+    weights = "with the same weights" if loop.shared else "each with its own weights"
+    return ("λ=1", f"λ={n}"), f"repeated {n} times, {weights}"

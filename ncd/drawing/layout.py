@@ -1,0 +1,285 @@
+"""Layout: a term becomes a drawing. Rows, then columns, then wires, marks, dashes and fences."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ncd.drawing import style
+from ncd.drawing.canvas import Canvas
+from ncd.drawing.columns import Columns, columns
+from ncd.drawing.dashes import dashes
+from ncd.drawing.data import Box, Curve, DrawnGlyph, DrawnWire, Path, Point, Text, ease, line
+from ncd.drawing.drawing import Drawing
+from ncd.drawing.fences import fences, titles
+from ncd.drawing.fold import plan
+from ncd.drawing.marks import foreign, mark_width, paint, side, takes_cap
+from ncd.drawing.names import Labels, Names, names, unseen
+from ncd.drawing.plan import Plan, Port, Unit
+from ncd.drawing.rows import Rows, crowded, lowered, rows
+from ncd.drawing.strands import cap_stretch
+from ncd.lang.axes import Axis
+from ncd.lang.circuit import Cell, Circuit, Value
+from ncd.lang.elaborate import elaborate
+from ncd.lang.terms import Term
+
+
+TRIES = 4
+
+
+def draw(term: Term, labels: Labels = "names", *, dark: bool = False, mark: str = "") -> Drawing:
+    """The neural circuit diagram of a term.
+
+    ``labels``: what stands on the wires. ``mark``: the id of an op to be marked as the one that
+    fails. Axes without a size are drawn with their names.
+
+    >>> from ncd.lang.terms import Id
+    >>> draw(Id("y:2 m:3")).svg(fonts=False)[:4]
+    '<svg'
+    """
+    planned = plan(elaborate(term))
+    named = names(planned, labels)
+    heights: Mapping[str, float] = titles(planned, None)
+    more: Counter[str] = Counter()
+    for _ in range(TRIES):  # a title that is broken into lines needs more room above it
+        placed = rows(planned, heights)
+        at = columns(planned, placed, named)
+        needed = titles(planned, at)
+        more.update(crowded(planned, placed, needed))
+        before, heights = heights, {**needed, **{id: needed.get(id, 0.0) + more[id] for id in more}}
+        if heights == before:
+            break
+    layout = _Layout(planned, placed, named, at)
+    return layout.drawing(heights, mark, dark)
+
+
+@dataclass
+class _Layout:
+    """Puts the parts of one drawing together."""
+
+    plan: Plan
+    rows: Sequence[Rows]
+    names: Sequence[Names]
+    at: Columns
+    apex: dict[str, Point] = field(default_factory=dict)
+    tails: dict[Port, Path] = field(default_factory=dict)
+    heads: dict[Port, Path] = field(default_factory=dict)
+    passes: dict[tuple[int, Port], Path] = field(default_factory=dict)
+
+    def drawing(self, heights: Mapping[str, float], mark: str, dark: bool) -> Drawing:
+        glyphs = [glyph for s in range(len(self.plan.steps)) for glyph in self.step(s)]
+        wires, labels = self.wires(), self.labels()
+        own = fences(self.plan, self.rows, self.at, glyphs, labels)
+        lines = dashes(self.plan, self.rows, self.at, heights)
+        boxes = [f.box for f in own] + [b for g in glyphs for b in g.ink]
+        boxes += [text.box for texts in (labels, *(f.title for f in own)) for text in texts]
+        boxes += [_high(Box.of(p for c in w.path for p in c)) for w in wires if w.path]
+        boxes = boxes or [Box(0.0, 0.0, *style.EMPTY)]
+        title, description = describe(self.plan.circuit)
+        return Drawing(
+            title=title,
+            description=description,
+            box=Box.around(boxes).grown(style.MARGIN),
+            fences=own,
+            dashes=lines,
+            wires=wires,
+            glyphs=tuple(glyphs),
+            labels=labels,
+            marked=mark,
+            dark=dark,
+        )
+
+    # Steps ---------------------------------------------------------------------------------------
+
+    def step(self, s: int) -> list[DrawnGlyph]:
+        found = []
+        for unit in self.plan.steps[s]:
+            ins = [self.rows[s][p] for p in unit.ins]
+            outs = [self.rows[s + 1][p] for p in unit.outs]
+            if unit.cell is None:
+                self.go_on(s, unit, ins, outs)
+                continue
+            canvas = self.canvas(s, unit, unit.cell, ins, outs)
+            paint(canvas)
+            self.keep(s, unit, canvas)
+            found.append(_glyph(unit.cell, canvas))
+        return found
+
+    def go_on(self, s: int, unit: Unit, ins: list[float], outs: list[float]) -> None:
+        """Draws an array that passes on beside the ops, or that a loop joins."""
+        x0, x1 = self.at.right[s], self.at.left[s + 1]
+        start, stop = self.bend(s, x0, x1)
+        for i, o in unit.glyph.through:
+            a, b = Point(start, ins[i]), Point(stop, outs[o])
+            before, after = line(Point(x0, a.y), a), line(b, Point(x1, b.y))
+            if unit.passes:
+                self.passes[s, unit.ins[i]] = (before, ease(a, b), after)
+            else:
+                self.tails[unit.ins[i]] = (before, ease(a, b), after)
+                self.heads[unit.outs[o]] = ()
+
+    def bend(self, s: int, x0: float, x1: float) -> tuple[float, float]:
+        """Where arrays beside the ops may bend: behind contractions, and clear of loose marks."""
+        starts, stops = [x0], [x1]
+        for unit in self.plan.steps[s]:
+            if unit.glyph.caps:
+                ins = [self.rows[s][p] for p in unit.ins]
+                end = cap_stretch(unit.glyph, ins, mark_width(unit.glyph))[1]
+                starts.append(x0 + end + style.CAP_CLEAR)
+            elif unit.cell and not unit.inputs:
+                stops.append(x1 - mark_width(unit.glyph))
+            elif unit.cell and not unit.outputs:
+                starts.append(x0 + mark_width(unit.glyph))
+        return max(starts), min(stops)
+
+    def canvas(
+        self, s: int, unit: Unit, cell: Cell, ins: list[float], outs: list[float]
+    ) -> Canvas:
+        glyph = unit.glyph
+        places = [self.rows[s][p] for p in unit.in_places]
+        places += [self.rows[s + 1][p] for p in unit.out_places]
+        bends = side(glyph)
+        if not (unit.inputs and unit.outputs):  # wires beside it bend on this side of it
+            bends = "behind" if unit.inputs else "before"
+        return Canvas(
+            role=cell.op.role,
+            glyph=glyph,
+            x0=self.at.right[s],
+            x1=self.at.left[s + 1],
+            ins=ins,
+            outs=outs,
+            row=(min(places) + max(places)) / 2 if places else 0.0,
+            foreign=foreign(glyph, ins, outs),
+            lowered=lowered(unit, self.rows[s]),
+            wide=mark_width(glyph),
+            side=bends,
+            apex=self.apex.get(cell.inputs[0].id) if cell.inputs else None,
+        )
+
+    def keep(self, s: int, unit: Unit, canvas: Canvas) -> None:
+        """Notes where the unit's wires end and begin; a wire that goes on is cut in the middle."""
+        if canvas.glyph.caps:
+            self.contraction(s, unit, canvas)
+        for i, o in canvas.glyph.through:
+            if i not in canvas.tails and o not in canvas.heads:
+                canvas.tails[i], canvas.heads[o] = canvas.over(i, o)
+        self.tails |= {unit.ins[port]: path for port, path in canvas.tails.items()}
+        self.heads |= {unit.outs[port]: path for port, path in canvas.heads.items()}
+
+    def contraction(self, s: int, unit: Unit, canvas: Canvas) -> None:
+        """An arrow leaves a cap: with the factor that follows, or a short one."""
+        apex, out = canvas.apex, unit.outputs[0].id
+        assert apex is not None
+        if s + 1 < len(self.plan.steps) and takes_cap(self.plan.takers[s + 1][out].glyph):
+            self.apex[out] = apex
+            return
+        tip = Point(apex.x + style.CAP_STEM, apex.y)
+        canvas.stroke(apex, Point(tip.x - style.ARROW, tip.y))
+        canvas.arrow_head(tip)
+
+    # Wires and names -----------------------------------------------------------------------------
+
+    def wires(self) -> tuple[DrawnWire, ...]:
+        hidden = unseen(self.plan)
+        first: dict[str, int] = {}
+        last: dict[str, int] = {}
+        values: dict[str, Value] = {}
+        for s, state in enumerate(self.plan.states):
+            for value in state:
+                values.setdefault(value.id, value)
+                first.setdefault(value.id, s)
+                last[value.id] = s
+        return tuple(
+            self.wire(value, port, first[id], last[id])
+            for id, value in values.items()
+            for port in self.plan.drawn(value)
+            if first[id] or port not in hidden
+        )
+
+    def wire(self, value: Value, port: Port, first: int, last: int) -> DrawnWire:
+        makers, takers = self.plan.makers[first - 1 : first], self.plan.takers[last : last + 1]
+        made = makers[0][value.id] if first else None
+        taken = takers[0][value.id] if takers else None
+        axis, array = value.array[port[1]], value.array
+        open = {"begins": made and made.node and port not in self.heads}
+        open |= {"ends": taken and taken.node and port not in self.tails}
+        return DrawnWire(
+            array=value.id,
+            axis=axis.name,
+            path=self.path(port, first, last),
+            double=axis.spatial,
+            words=f"{_axis_words(axis)}, of array ({array})"
+            + (f", {array.kind}" if array.below else ""),
+            made_by=made.node if made else "",
+            taken_by=taken.node if taken else "",
+            open=frozenset(end for end, is_open in open.items() if is_open),
+        )
+
+    def path(self, port: Port, first: int, last: int) -> Path:
+        pieces: list[Curve] = [*self.heads.get(port, self.stub(port, first - 1, first))]
+        for s in range(first, last + 1):
+            y = self.rows[s][port]
+            pieces.append(line(Point(self.at.left[s], y), Point(self.at.right[s], y)))
+            pieces += self.passes.get((s, port), ())
+        pieces += self.tails.get(port, self.stub(port, last, last))
+        return tuple(c for c in pieces if c.a != c.d)
+
+    def stub(self, port: Port, s: int, state: int) -> Path:
+        """A little of a wire in a step that says nothing of it."""
+        if not 0 <= s < len(self.plan.steps):
+            return ()
+        x0, x1, y = self.at.right[s], self.at.left[s + 1], self.rows[state][port]
+        reach = min(style.STUB, (x1 - x0) / 2)
+        return (line(Point(x0, y), Point(x0 + reach, y)),) if s == state else (
+            line(Point(x1 - reach, y), Point(x1, y)),
+        )
+
+    def labels(self) -> tuple[Text, ...]:
+        found = []
+        for s, state in enumerate(self.plan.states):
+            for value in state:
+                for port in self.plan.drawn(value):
+                    if port in self.names[s]:
+                        found.append(self.label(s, value, port))
+        return tuple(found)
+
+    def label(self, s: int, value: Value, port: Port) -> Text:
+        axis, label = value.array[port[1]], self.names[s][port]
+        lift = style.LABEL_LIFT + (style.DOUBLE / 2 if axis.spatial else 0.0)
+        room = style.AXIS_GAP - style.LABEL_ROOM - lift - label.ascent
+        y = self.rows[s][port] - lift - max(0.0, min(label.descent - style.LABEL_ROOM, room))
+        return Text(label, Point(self.at.names[s] - label.width / 2, y), axis.name, value.id)
+
+
+def _high(box: Box) -> Box:
+    """The box of a wire with its own width."""
+    return Box(box.x0, box.y0 - style.WIRE_ROOM, box.x1, box.y1 + style.WIRE_ROOM)
+
+
+def _glyph(cell: Cell, canvas: Canvas) -> DrawnGlyph:
+    ys = [*canvas.ins, *canvas.outs] or [canvas.row]
+    whole = Box(canvas.x0, min(ys) - style.SIDE, canvas.x1, max(ys) + style.SIDE)
+    boxes = [*canvas.ink, *canvas.hits] or [whole]  # wires beside the mark stay free
+    return DrawnGlyph(
+        node=cell.id,
+        role=cell.op.role,
+        words=cell.op.words(cell.site),
+        items=tuple(canvas.items),
+        hit=Box.around(boxes).grown(style.MARK_HIT),
+        ink=tuple(canvas.ink),
+    )
+
+
+def _axis_words(axis: Axis) -> str:
+    kind = "sequence axis" if axis.sequence else "spatial axis" if axis.spatial else "axis"
+    return f"{kind} {axis.name}" + ("" if axis.size is None else f", size {axis.size_text}")
+
+
+def describe(circuit: Circuit) -> tuple[str, str]:
+    """A title and a description that read well aloud."""
+    outer = [f.title.strip() for f in circuit.own_fences if f.title.strip() and not f.parent]
+    title = outer[0] if outer else "Neural circuit diagram"
+    term = circuit.term
+    steps = "; ".join(cell.op.words(cell.site) for cell in circuit.cells)
+    return title, f"From ({term.dom}) to ({term.cod}). In order: {steps or 'nothing is done'}."

@@ -1,0 +1,106 @@
+"""Marks: the shapes that stand in the wires. ``MARKS`` is the hand-written list of all of them.
+
+A new one is a class in a file here, and one line in the list. What an op's glyph needs as a whole
+is worked out below from what its marks answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+
+from ncd.drawing import style
+from ncd.drawing.canvas import Canvas, Side
+from ncd.drawing.marks.kind import MarkKind
+from ncd.drawing.marks.shapes import Bar, Boxed, Circle, Pentagon, Trapezoid, Triangle
+from ncd.drawing.marks.signs import Arrow, Elementwise, Letter, Name, Plus, Word
+from ncd.drawing.strands import bend_width, cap_stretch, fall_width, strands
+from ncd.lang.errors import UnknownNameError, shown
+from ncd.lang.glyph import Glyph, Mark
+
+MARKS: Mapping[str, MarkKind] = {
+    "arrow": Arrow(),
+    "bar": Bar(),
+    "box": Boxed(),
+    "circle": Circle(),
+    "elementwise": Elementwise(),
+    "letter": Letter(),
+    "name": Name(),
+    "pentagon": Pentagon(),
+    "plus": Plus(),
+    "trapezoid": Trapezoid(),
+    "triangle": Triangle(),
+    "word": Word(),
+}
+
+
+def kind(mark: Mark) -> MarkKind:
+    """The kind of a mark; raises UnknownNameError for a shape that is not in the list."""
+    found = MARKS.get(mark.shape)
+    if found is None:
+        close = get_close_matches(str(mark.shape), MARKS, n=1)
+        raise UnknownNameError(
+            f"there is no mark {shown(mark.shape)}",
+            cure=close[0] if close else f"one of {', '.join(MARKS)}",
+        )
+    return found
+
+
+def mark_width(glyph: Glyph) -> float:
+    """How much x the widest mark wants."""
+    return max((kind(mark).width(mark) for mark in glyph.marks), default=0.0)
+
+
+def headroom(glyph: Glyph) -> float:
+    """How much more than a gap the marks need over the array that they stand on."""
+    return max((kind(mark).headroom(mark) for mark in glyph.marks), default=0.0)
+
+
+def names_its_array(glyph: Glyph) -> bool:
+    """Whether the wires of an array begin at its name here."""
+    return any(kind(mark).names_array for mark in glyph.marks)
+
+
+def takes_cap(glyph: Glyph) -> bool:
+    """Whether the arrow of a cap before it leads into it."""
+    return any(kind(mark).takes_cap for mark in glyph.marks)
+
+
+def in_marks(glyph: Glyph) -> tuple[set[int], set[int]]:
+    """The input ports that end at a mark, and the output ports that begin at one."""
+    standing = [mark for mark in glyph.marks if not kind(mark).over]
+    return {i for m in standing for i in m.ins}, {o for m in standing for o in m.outs}
+
+
+def side(glyph: Glyph) -> Side:
+    """Where wires that pass over bend: clear of marks that take more wires than they give."""
+    ins, outs = in_marks(glyph)
+    return "behind" if len(ins) > len(outs) else "before" if len(ins) < len(outs) else ""
+
+
+def width(glyph: Glyph, ins: Sequence[float], outs: Sequence[float]) -> float:
+    """How much x an op wants."""
+    wide = mark_width(glyph)
+    pairs = (*glyph.through, *glyph.joins, *glyph.splits)
+    bend = max((abs(ins[i] - outs[o]) for i, o in pairs), default=0.0)
+    if glyph.caps:
+        return cap_stretch(glyph, ins, wide)[1] + max(style.CAP_WAY, fall_width(bend))
+    if side(glyph):
+        return wide + bend_width(bend)
+    return max(wide, bend_width(bend))
+
+
+def foreign(glyph: Glyph, ins: Sequence[float], outs: Sequence[float]) -> list[float]:
+    """The rows in which wires pass over the marks."""
+    own, bends = in_marks(glyph)[0], side(glyph)
+    over = [(ins[i], outs[o]) for i, o in glyph.through if i not in own]
+    rows = {"behind": lambda a, b: (a,), "before": lambda a, b: (b,)}
+    at = rows.get(bends, lambda a, b: (a, (a + b) / 2, b))
+    return [y for a, b in over for y in at(a, b)]
+
+
+def paint(canvas: Canvas) -> None:
+    """Draws an op: first its wires, then its marks."""
+    strands(canvas)
+    for mark in canvas.glyph.marks:
+        kind(mark).paint(canvas, mark)

@@ -1,0 +1,86 @@
+"""What a mark answers: how wide and high it is, how wires bend around it, and how it is painted."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from ncd.drawing import style
+from ncd.drawing.canvas import Canvas
+from ncd.drawing.data import Box
+from ncd.lang.glyph import Mark
+
+
+class MarkKind:
+    """A shape of the catalogue.
+
+    ``over`` is for marks that stand over their wires, which run on; others end the wires that they
+    take and begin those that they give. ``takes_cap`` is for an arrow that leaves the cap before
+    it, ``names_array`` for a name at which the wires of an array begin.
+    """
+
+    over: ClassVar[bool] = False
+    takes_cap: ClassVar[bool] = False
+    names_array: ClassVar[bool] = False
+
+    def width(self, mark: Mark) -> float:
+        """How much x it wants."""
+        raise NotImplementedError
+
+    def headroom(self, mark: Mark) -> float:
+        """How much more than a gap it needs over the array that it stands on."""
+        return 0.0
+
+    def paint(self, canvas: Canvas, mark: Mark) -> None:
+        """Draws it, and ends and begins its wires."""
+        raise NotImplementedError
+
+
+def clear_row(canvas: Canvas, mark: Mark, need: float) -> float:
+    """A row for a mark in the middle of its own wires, and clear of the wires that pass over it."""
+    both = canvas.rows(mark.ins, mark.outs)
+    few = min([mark.ins, ()], [(), mark.outs], key=lambda ports: len(ports[0]) + len(ports[1]))
+    near, half = canvas.rows(*few) if mark.ins and mark.outs else both, style.AXIS_GAP / 2
+    middle = within((min(both) + max(both)) / 2, min(near) - half, max(near) + half)
+    wishes = [middle, *both]
+
+    def room(y: float) -> float:
+        return min((abs(y - other) for other in canvas.foreign), default=need)
+
+    return next((y for y in wishes if room(y) >= need), max(wishes, key=room))
+
+
+def free_row(canvas: Canvas, top: float, bottom: float) -> float:
+    """A row for the text in a box, away from the wires that pass over the box."""
+    inside = sorted(y for y in canvas.foreign if top < y < bottom)
+    edges = [top, *inside, bottom]
+    a, b = max(zip(edges, edges[1:], strict=False), key=lambda pair: pair[1] - pair[0])
+    return (a + b) / 2
+
+
+def ends(canvas: Canvas, mark: Mark, left: float, right: float) -> None:
+    """Brings a mark's own wires level to its two sides."""
+    for i in mark.ins:
+        canvas.tail(i, left)
+    for o in mark.outs:
+        canvas.head(o, right)
+
+
+def reach(canvas: Canvas, mark: Mark, text: Box, y: float) -> None:
+    """Brings a mark's own wires to the two sides of its text, no further than they may stand off.
+
+    ``y`` is its middle.
+    """
+    top, bottom = max(y - style.REACH, text.y0 - style.FOOT), min(y + style.REACH, text.y1 + style.FOOT)
+    for i in mark.ins:
+        canvas.tail(i, text.x0 - style.GAP, within(canvas.ins[i], top, bottom))
+    for o in mark.outs:
+        canvas.head(o, text.x1 + style.GAP, within(canvas.outs[o], top, bottom))
+
+
+def within(y: float, top: float, bottom: float) -> float:
+    return min(max(y, top), bottom)
+
+
+def around(rows: list[float], over: float = style.SIDE, under: float = style.SIDE) -> tuple[float, float]:
+    """The top and the bottom of a shape around these rows."""
+    return min(rows) - over, max(rows) + under

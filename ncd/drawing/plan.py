@@ -1,0 +1,151 @@
+"""What is to be drawn, before it has a place: states of arrays, and the units between them.
+
+Where a system has a spatial axis its arrays are drawn from the last axis up, as the published
+figures draw them (height × width on top, then channels, then the batch), whatever torch's order is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from ncd.lang.circuit import Cell, Circuit, State, Value
+from ncd.lang.glyph import Glyph
+
+Port = tuple[str, int]  # an array's id, and the number of the axis in it
+SCALAR = -1  # the place of an array without axes, which has no wire
+
+
+def ports(value: Value, upward: bool) -> tuple[Port, ...]:
+    """The wires of an array from top to bottom."""
+    order = range(len(value.array))
+    return tuple((value.id, i) for i in (reversed(order) if upward else order))
+
+
+def places(value: Value, upward: bool) -> tuple[Port, ...]:
+    """The wires of an array, or the place in which an array without axes stands."""
+    return ports(value, upward) or ((value.id, SCALAR),)
+
+
+@dataclass(frozen=True, eq=False)
+class Unit:
+    """What stands in one step: a cell, an array that passes on, or one that a loop joins.
+
+    ``node`` is the id of the cell or the loop, empty for an array that passes on.
+    """
+
+    inputs: State
+    outputs: State
+    glyph: Glyph
+    upward: bool
+    cell: Cell | None = None
+    node: str = ""
+
+    @property
+    def passes(self) -> bool:
+        """Whether it is an array that goes on as it is."""
+        return not self.node
+
+    @cached_property
+    def ins(self) -> tuple[Port, ...]:
+        """The wire at each input port."""
+        return tuple((v.id, i) for v in self.inputs for i in range(len(v.array)))
+
+    @cached_property
+    def outs(self) -> tuple[Port, ...]:
+        return tuple((v.id, i) for v in self.outputs for i in range(len(v.array)))
+
+    @cached_property
+    def in_places(self) -> tuple[Port, ...]:
+        """What it takes, from top to bottom; arrays without axes as well."""
+        return tuple(port for v in self.inputs for port in places(v, self.upward))
+
+    @cached_property
+    def out_places(self) -> tuple[Port, ...]:
+        return tuple(port for v in self.outputs for port in places(v, self.upward))
+
+    @cached_property
+    def before(self) -> Mapping[int, int]:
+        """The input port that each output wire goes on from."""
+        return {o: i for i, o in self.glyph.through}
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A fence, or the brackets of a loop, over the states from ``first`` to ``last``.
+
+    ``holds`` are the arrays inside at each of them, ``ends`` what brackets count, at the foot and
+    at the head.
+    """
+
+    id: str
+    title: str
+    role: str
+    words: str
+    first: int
+    last: int
+    holds: tuple[frozenset[str], ...]
+    parent: str = ""
+    ends: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """States and, between two of them, units from top to bottom."""
+
+    circuit: Circuit
+    states: tuple[State, ...]
+    steps: tuple[tuple[Unit, ...], ...]
+    frames: tuple[Frame, ...]
+    upward: bool
+
+    def drawn(self, value: Value) -> tuple[Port, ...]:
+        """The wires of an array from top to bottom."""
+        return ports(value, self.upward)
+
+    def places(self, value: Value) -> tuple[Port, ...]:
+        """The same, or the place of an array without axes."""
+        return places(value, self.upward)
+
+    @cached_property
+    def takers(self) -> tuple[Mapping[str, Unit], ...]:
+        """For each step, the unit that takes each array of the state before it."""
+        return tuple({v.id: unit for unit in step for v in unit.inputs} for step in self.steps)
+
+    @cached_property
+    def makers(self) -> tuple[Mapping[str, Unit], ...]:
+        """For each step, the unit that gives each array of the state behind it."""
+        return tuple({v.id: unit for unit in step for v in unit.outputs} for step in self.steps)
+
+    @cached_property
+    def around(self) -> tuple[Mapping[str, tuple[Frame, ...]], ...]:
+        """For each state, the frames around each array, the outer first."""
+        found: list[dict[str, tuple[Frame, ...]]] = [{} for _ in self.states]
+        for frame in self.frames:
+            for n, ids in enumerate(frame.holds):
+                here = found[frame.first + n]
+                for id in ids:
+                    here[id] = (*here.get(id, ()), frame)
+        return tuple(found)
+
+    @cached_property
+    def opening(self) -> Mapping[str, int]:
+        """How many borders open at the state of a frame, from this one inwards."""
+        return self._depths("first")
+
+    @cached_property
+    def closing(self) -> Mapping[str, int]:
+        """How many borders close at the state of a frame, from this one inwards."""
+        return self._depths("last")
+
+    def _depths(self, side: str) -> Mapping[str, int]:
+        by_id = {frame.id: frame for frame in self.frames}
+        found: dict[str, int] = {}
+        inner: dict[str, int] = {}
+        for frame in reversed(self.frames):  # the inner ones first
+            found[frame.id] = 1 + (frame.ends is not None) + inner.get(frame.id, 0)
+            outer = by_id.get(frame.parent)
+            if outer is not None and getattr(outer, side) == getattr(frame, side):
+                inner[outer.id] = max(inner.get(outer.id, 0), found[frame.id])
+        return found

@@ -1,0 +1,323 @@
+"""Labels: text set in the fonts of `assets/fonts`, with its true size.
+
+A label is data: runs of text and overbars at given places. All lengths are in drawing units; x
+grows to the right and y downwards, as in SVG. Sizes come from the advance widths, kerning pairs and
+outlines of the very fonts that an exported drawing embeds.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import groupby
+
+from ncd.drawing.fonts import MATH, ROMAN, SANS, Face, knows, measure, union
+
+# A letter is set in the first face of its chain that has it.
+UPRIGHT = (Face(ROMAN), Face(MATH))
+ITALIC = (Face(ROMAN, "italic"), *UPRIGHT)
+BOLD = (Face(ROMAN, weight=700), *UPRIGHT)
+
+# Lengths in em, after the MATH table of TeX Gyre Pagella Math.
+SCRIPT = 0.72  # size of a script, relative to its base
+SUPERSCRIPT_UP, SUBSCRIPT_DOWN, SCRIPT_GAP = 0.37, 0.22, 0.12
+BAR_GAP, BAR_THICKNESS = 0.13, 0.06
+# Space on both sides of a sign on the base line; an operation has it between two operands only.
+OPERATIONS: Mapping[str, float] = {**dict.fromkeys("+−×∗⋆±·∘⊗⊕⊙", 0.18), "/": 0.04}
+RELATIONS: Mapping[str, float] = dict.fromkeys("=≠≈≡<>≤≥∈→←↦⊂⊃≔≝", 0.28)
+SPOKEN: Mapping[str, str] = {
+    "+": "plus", "−": "minus", "∗": "times", "×": "by", "/": "over", "=": "equals",
+    "→": "to", "…": "to", "𝔼": "expectation", ",": ",", "(": "(", ")": ")", ".": ".",
+}  # fmt: skip
+FRACTIONS: Mapping[str, str] = {"2": "one half", "3": "one third", "4": "one quarter"}
+POWERS: Mapping[str, str] = {"2": "squared", "3": "cubed"}
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """One run of text in one face; (dx, dy) is the start of its baseline, seen from the label's."""
+
+    text: str
+    family: str
+    style: str
+    weight: int
+    size: float
+    dx: float
+    dy: float
+
+    @property
+    def face(self) -> Face:
+        return Face(self.family, self.style, self.weight)
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """An overbar: a line from (x0, y) to (x1, y), `thickness` wide."""
+
+    x0: float
+    x1: float
+    y: float
+    thickness: float
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """Placed runs and bars, and their ink box: x from 0 to width, y from -ascent to descent.
+
+    `words` is the label as one would say it.
+    """
+
+    spans: tuple[Span, ...]
+    bars: tuple[Bar, ...]
+    width: float
+    ascent: float
+    descent: float
+    words: str
+
+
+# --- Markup
+
+
+@dataclass(frozen=True, slots=True)
+class _Atom:
+    text: str
+    kind: str  # "name", "number", "space" or "sign"
+    bold: bool = False
+    bar: bool = False
+    sub: tuple[_Atom, ...] = ()
+    sup: tuple[_Atom, ...] = ()
+
+
+_BAR = "\u0304\u0305"  # combining macron and overline
+_BARRED, _NAME, _NUMBER = rf"[^\W\d_][{_BAR}]", rf"(?:[^\W\d_](?![{_BAR}]))+", r"\d+(?:\.\d+)*"
+_GROUP = r"\{(?:[^{}]|\{[^{}]*\})*\}"
+_TOKEN = re.compile(
+    rf"(?P<barred>{_BARRED})|(?P<name>{_NAME})|(?P<number>{_NUMBER})|(?P<space>\s+)"
+    rf"|(?P<script>[_^](?:{_GROUP}|{_BARRED}|{_NAME}|{_NUMBER}|.))|(?P<sign>.)"
+)
+_AROUND_SIGNS = re.compile(rf"\s*([{re.escape(''.join((*OPERATIONS, *RELATIONS, ',')))}])\s*")
+_TYPED = str.maketrans({"-": "−", "*": "∗", "²": "^2", "³": "^3", "\n": " "})
+
+
+def _parse(text: str) -> tuple[_Atom, ...]:
+    plain = "".join(_decompose(char) for char in text).translate(_TYPED)
+    return _atoms(_AROUND_SIGNS.sub(r"\1", plain).strip())
+
+
+def _decompose(char: str) -> str:
+    """ȳ as y and a bar; others as they are."""
+    parts = unicodedata.normalize("NFD", char)
+    return parts if parts[1:] == "\u0304" else char
+
+
+def _atoms(text: str) -> tuple[_Atom, ...]:
+    atoms: tuple[_Atom, ...] = ()
+    for token in _TOKEN.finditer(text):
+        if token.lastgroup == "script":
+            *rest, base = atoms or (_Atom("", "sign"),)
+            grouped = len(token[0]) > 2 and token[0][1] == "{"
+            script = _atoms(token[0][2:-1] if grouped else token[0][1:])
+            side = "sub" if token[0][0] == "_" else "sup"
+            before = getattr(base, side)  # of n_1_2 the second index follows the first
+            joined = (*before, _Atom(",", "sign"), *script) if before else script
+            atoms = (*rest, replace(base, **{side: joined}))
+        else:
+            atoms += (_atom(token[0], token.lastgroup or "sign"),)
+    return atoms
+
+
+def _atom(text: str, kind: str) -> _Atom:
+    if kind not in ("barred", "name"):
+        return _Atom(text, kind)
+    letters = text.rstrip(_BAR)
+    style = unicodedata.name(letters[0], "").rpartition(" ")[0]
+    if style.startswith(("MATHEMATICAL BOLD", "MATHEMATICAL ITALIC")):  # but not 𝔼
+        letters = unicodedata.normalize("NFKC", letters)
+    return _Atom(letters, "name", style.startswith("MATHEMATICAL BOLD"), kind == "barred")
+
+
+def _lead(atoms: tuple[_Atom, ...], bold: bool, bar: bool) -> tuple[_Atom, ...]:
+    """The atoms, with the first name set bold or given a bar."""
+    first = next((i for i, atom in enumerate(atoms) if atom.kind == "name"), len(atoms))
+    marked = (replace(a, bold=a.bold or bold, bar=a.bar or bar) for a in atoms[first : first + 1])
+    return (*atoms[:first], *marked, *atoms[first + 1 :])
+
+
+def _say(atoms: tuple[_Atom, ...]) -> str:
+    words = " ".join(" ".join(_say_atom(atom)) for atom in atoms if atom.kind != "space")
+    return re.sub(r"(^|minus )1 over ([234])$", lambda found: found[1] + FRACTIONS[found[2]], words)
+
+
+def _say_atom(atom: _Atom) -> Iterator[str]:
+    greek = (unicodedata.name(c, c).removeprefix("GREEK SMALL LETTER ").lower() for c in atom.text)
+    plain = atom.kind == "number" or (atom.text.isascii() and atom.text.isalpha())
+    spelled = atom.text if plain else " ".join(greek).replace("lamda", "lambda")
+    yield SPOKEN.get(atom.text, spelled)
+    if atom.bar:
+        yield "bar"
+    if atom.sub:
+        yield f"sub {_say(atom.sub)}"
+    if atom.sup:
+        power = _say(atom.sup)
+        label = atom.sup[0].kind == "name" and atom.sup[0].text[0].isupper()
+        yield POWERS.get(power) or (f"superscript {power}" if label else f"to the {power}")
+
+
+# --- Setting: each step returns its pieces, and where the pen then stands
+
+_Piece = Span | Bar
+_Set = tuple[tuple[_Piece, ...], float]
+
+
+def _place(text: str, chain: tuple[Face, ...], size: float, x: float, y: float) -> _Set:
+    pieces: tuple[_Piece, ...] = ()
+    for face, chars in groupby(text, lambda char: _face_for(char, chain)):
+        run = "".join(chars)
+        # SVG drops the spaces at the ends of a text, so they are left out here.
+        indent = run[: len(run) - len(run.lstrip())]
+        start = x + size * measure(face, indent).advance
+        pieces += (Span(run.strip(), *face, size, start, y),)
+        x = start + size * measure(face, run[len(indent) :]).advance
+    return pieces, x
+
+
+def _face_for(char: str, chain: tuple[Face, ...]) -> Face:
+    return next((face for face in chain if knows(face, char)), chain[0])
+
+
+def _set(atoms: tuple[_Atom, ...], size: float, x: float, y: float, script: bool = False) -> _Set:
+    pieces: tuple[_Piece, ...] = ()
+    for before, atom, after in zip((None, *atoms), atoms, (*atoms[1:], None), strict=False):
+        pad = 0.0 if script else RELATIONS.get(atom.text, 0.0)
+        if before and after and not script and not {before.text} & {*OPERATIONS, *RELATIONS}:
+            pad = pad or OPERATIONS.get(atom.text, 0.0)
+        more, x = _set_atom(atom, size, x + (pad * size if before else 0.0), y)
+        pieces += more
+        x += (pad or 0.2 * (atom.text == ",")) * size if after else 0.0
+    return pieces, x
+
+
+def _set_atom(atom: _Atom, size: float, x: float, y: float) -> _Set:
+    chain = UPRIGHT if atom.kind != "name" else BOLD if atom.bold else ITALIC
+    base, end = _place(atom.text, chain, size, x, y)
+    _, top, right, _ = _ink(base) or (x, y, end, y)
+    if atom.bar:
+        base += (_overbar(x, end, top, size, lean=0.0 if atom.bold else 0.05 * size),)
+    if not (atom.sub or atom.sup):
+        return base, end
+    small, up, down = size * SCRIPT, y - size * SUPERSCRIPT_UP, y + size * SUBSCRIPT_DOWN
+    above, above_end = _set(atom.sup, small, max(end, right) + 0.04 * size, up, True)
+    below, below_end = _set(atom.sub, small, end + 0.02 * size, down, True)
+    upper, lower = _ink(above), _ink(below)
+    if upper and lower and (lack := upper[3] + SCRIPT_GAP * size - lower[1]) > 0:
+        below = tuple(_moved(piece, 0.0, lack) for piece in below)
+    ends = (above_end if above else end, below_end if below else end)
+    return base + above + below, max(ends) + 0.04 * size
+
+
+def _overbar(x: float, end: float, top: float, size: float, lean: float) -> Bar:
+    inset, thickness = 0.02 * size, BAR_THICKNESS * size
+    y = top - BAR_GAP * size - thickness / 2
+    return Bar(x + lean + inset, end + lean - inset, y, thickness)
+
+
+def _prose(text: str, size: float, weight: int, family: str) -> tuple[_Set, str]:
+    chain = (Face(family, weight=weight), Face(ROMAN, weight=weight), *UPRIGHT)
+    parts = text.split("$") if text.count("$") % 2 == 0 else [text]
+    pieces: tuple[_Piece, ...] = ()
+    x, words = 0.0, ""
+    for i, part in enumerate(parts):
+        atoms, plain = _parse(part) if i % 2 else (), re.sub(r"\s+", " ", part)
+        more, x = _set(atoms, size, x, 0.0) if i % 2 else _place(plain, chain, size, x, 0.0)
+        pieces, words = pieces + more, words + (_say(atoms) if i % 2 else plain)
+    return (pieces, x), words
+
+
+def _ink(pieces: tuple[_Piece, ...]) -> tuple[float, float, float, float] | None:
+    return union(box for piece in pieces if (box := _piece_ink(piece)))
+
+
+def _piece_ink(piece: _Piece) -> tuple[float, ...] | None:
+    if isinstance(piece, Bar):
+        return piece.x0, piece.y - piece.thickness / 2, piece.x1, piece.y + piece.thickness / 2
+    box, size = measure(piece.face, piece.text).box, piece.size
+    x, y = piece.dx, piece.dy
+    return box and (x + size * box[0], y + size * box[1], x + size * box[2], y + size * box[3])
+
+
+def _moved(piece: _Piece, x: float, y: float) -> _Piece:
+    if isinstance(piece, Span):
+        return replace(piece, dx=round(piece.dx + x, 3), dy=round(piece.dy + y, 3))
+    ends = (round(piece.x0 + x, 3), round(piece.x1 + x, 3))
+    return Bar(*ends, round(piece.y + y, 3), round(piece.thickness, 3))
+
+
+def _label(pieces: tuple[_Piece, ...], end: float, words: str) -> Label:
+    left, top, right, bottom = _ink(pieces) or (0.0, 0.0, end, 0.0)
+    placed = tuple(_moved(piece, -left, 0.0) for piece in pieces)
+    spans = tuple(piece for piece in placed if isinstance(piece, Span) and piece.text)
+    bars = tuple(piece for piece in placed if isinstance(piece, Bar))
+    return Label(spans, bars, round(right - left, 3), round(-top, 3), round(bottom, 3), words)
+
+
+# --- What others use
+
+
+@lru_cache(maxsize=4096)
+def math(text: str, size: float = 16, *, bold: bool = False, bar: bool = False) -> Label:
+    """A name or formula: letters in italics, `_` and `^` for scripts, `-` a minus, `*` an asterisk.
+
+    A script is the next name, number or sign, or a group in braces. `bold` and `bar` mark the first
+    name alone; a letter typed as x̄ or 𝐱 is marked wherever it stands. Nothing that is typed raises.
+
+    >>> math("k^{-1/2}").words
+    'k to the minus one half'
+    >>> [span.text for span in math("n_b").spans]
+    ['n', 'b']
+    >>> math("x/s", bold=True, bar=True).words
+    'x bar over s'
+    """
+    atoms = _lead(_parse(text), bold, bar)
+    return _label(*_set(atoms, float(size), 0.0, 0.0), _say(atoms))
+
+
+@lru_cache(maxsize=4096)
+def sans(text: str, size: float = 14, weight: int = 400) -> Label:
+    """A line of plain text, as in titles and notes; what stands between two $ is set as by `math`.
+
+    >>> sans("Multi-Head Attention").spans[0].family
+    'NCD Sans'
+    >>> sans("These are $k × h$-shaped").words
+    'These are k by h-shaped'
+    """
+    set_, words = _prose(text, float(size), weight, SANS)
+    return _label(*set_, words)
+
+
+@lru_cache(maxsize=4096)
+def roman(text: str, size: float = 16, weight: int = 400) -> Label:
+    """A line of upright text in the face of the formulas, for names of functions such as Max.
+
+    >>> roman("Max").spans[0].style
+    'normal'
+    """
+    set_, words = _prose(text, float(size), weight, ROMAN)
+    return _label(*set_, words)
+
+
+@lru_cache(maxsize=1024)
+def wrap(text: str, width: float, size: float = 14, weight: int = 400) -> tuple[Label, ...]:
+    """Lines of `sans` no wider than `width`, where a single word allows it.
+
+    >>> [line.words for line in wrap("We copy the injected data", 90)]
+    ['We copy the', 'injected data']
+    """
+    lines: tuple[str, ...] = ()
+    for word in re.findall(r"(?:\$[^$]*\$|\S)+", text):
+        longer = f"{lines[-1]} {word}" if lines else word
+        fits = sans(longer, size, weight).width <= width
+        lines = (*lines[:-1], longer) if fits or not lines else (*lines, word)
+    return tuple(sans(line, size, weight) for line in lines)

@@ -1,0 +1,41 @@
+"""A second module with the weights of the first, whose run leaves nothing behind in the first."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any, TypeVar
+
+from torch import Generator, nn
+
+M = TypeVar("M", bound=nn.Module)
+
+
+def twin(module: M) -> M:
+    """The module with the same parameters, but buffers and random generators of its own.
+
+    A forward pass writes them: a batch norm its running statistics, a dropout where its generator
+    stands. The weights are shared, nothing of them is copied. A module without any is its own twin.
+
+    >>> norm = nn.BatchNorm1d(3)
+    >>> _ = twin(norm)(norm.weight.expand(4, 3))
+    >>> int(norm.num_batches_tracked), twin(norm).weight is norm.weight
+    (0, True)
+    """
+    return _twin(module, {})
+
+
+def _twin(module: M, known: dict[int, Any]) -> M:
+    if id(module) in known:
+        twin: M = known[id(module)]
+        return twin
+    known[id(module)] = module
+    old, buffers = module._modules, module._buffers
+    children = {name: child and _twin(child, known) for name, child in old.items()}
+    own = {n: x.clone_state() for n, x in vars(module).items() if type(x) is Generator}
+    if not own and not buffers and all(map(operator.is_, children.values(), old.values())):
+        return module
+    copy = type(module).__new__(type(module))
+    copies = {name: x if x is None else x.clone() for name, x in buffers.items()}
+    vars(copy).update({**vars(module), **own, "_modules": children, "_buffers": copies})
+    known[id(module)] = copy
+    return copy

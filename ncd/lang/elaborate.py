@@ -1,0 +1,190 @@
+"""Elaboration: a term becomes its circuit, with the size of every axis that follows from others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Any
+
+from ncd.lang.axes import Array, Axis, Type
+from ncd.lang.blocks import Block, Equation
+from ncd.lang.build import Around, Builder
+from ncd.lang.circuit import Circuit
+from ncd.lang.errors import NCDError, SizeError
+from ncd.lang.formula import parse as parse_formula
+from ncd.lang.loops import Scan
+from ncd.lang.marked import Marked, plain, sized
+from ncd.lang.op import Op
+from ncd.lang.rewrite import rebuilt, rewrite
+from ncd.lang.shared import check_shared
+from ncd.lang.sizes import Place, Rule, Sizes, Slot, solve
+from ncd.lang.terms import Id, Term
+
+
+def _written(term: Term, sizes: Iterator[Sizes]) -> Any:
+    """The term with the sizes that its places have, in the order in which they were placed."""
+
+    def fill(axis: Axis, known: Sizes) -> Axis:
+        if axis.size is None and axis.name in known:
+            return replace(axis, size=known[axis.name].size)
+        return axis
+
+    match term:
+        case Id() | Op():
+            known = next(sizes)
+            return rewrite(term, lambda axis: fill(axis, known))
+        case Equation():
+            next(sizes)  # of the copy
+        case Scan():
+            for _ in term.dom:
+                next(sizes)
+            body = _written(term.body, sizes)
+            for _ in term.cod:
+                next(sizes)
+            known = next(sizes)
+            along = Array(fill(axis, known) for axis in term.axis)
+            return Scan(body, along, term.name, term.states)
+
+    def part(value: Any) -> Any:
+        if isinstance(value, Term):
+            return _written(value, sizes)
+        if isinstance(value, tuple) and value and isinstance(value[0], Term):
+            return tuple(_written(item, sizes) for item in value)
+        return value
+
+    return rebuilt(term, part)
+
+
+def _placed(term: Term) -> tuple[Builder, Circuit]:
+    builder = Builder()
+    strip = builder.place(term, builder.values(term.dom), 0, Around())
+    return builder, strip.circuit(term, builder.fences)
+
+
+Rules = Mapping[str, Axis | Rule | None]  # what Axes says of names that formulas speak of
+
+
+def _solved(term: Term, rules: Rules = MappingProxyType({})) -> Circuit:
+    """The circuit, every axis with its size as far as it follows."""
+    builder, circuit = _placed(term)
+    if not builder.open:
+        check_shared(circuit)
+        return circuit
+    known: dict[Slot, Axis] = {}
+    places = [_global(place, rules) for place in builder.places]
+    count = len(places)
+    for name, rule in rules.items():
+        if isinstance(rule, Axis):
+            known["", name] = rule
+        elif rule is not None:
+            slots: dict[str, tuple[Slot, ...]] = {n: (("", n),) for n in (name, *rule.names)}
+            places.append(Place(slots, (), rule, f"Axes({name}={str(rule.formula)!r})"))
+    sizes = solve(places, known)[:count]
+    written: Term = _written(term, iter(sizes))
+    if written == term:
+        return circuit
+    builder, circuit = _placed(written)
+    if not builder.open:
+        check_shared(circuit)
+    return circuit
+
+
+def _global(place: Place, rules: Rules) -> Place:
+    """The place with the names that a formula speaks of bound to one slot for the whole term."""
+    names = [name for name in place.slots if name in rules and name not in place.local]
+    if not names:
+        return place
+    more: dict[str, tuple[Slot, ...]] = {n: (*place.slots[n], ("", n)) for n in names}
+    return replace(place, slots={**place.slots, **more})
+
+
+@lru_cache(maxsize=256)
+def elaborate(term: Term) -> Circuit:
+    """The circuit of a term; the same term gives the same circuit, with the same ids.
+
+    ``elaborate(term).term`` is the term with the sizes that follow from others written out.
+
+    >>> from ncd.lang.terms import Id
+    >>> [value.id for value in elaborate(Id("y m, x m")).outputs]
+    ['v0', 'v1']
+    """
+    return _solved(term)
+
+
+class Axes:
+    """Sizes for the names of a sketch: ``Axes(y=seq(20), m=128)(term)`` gives the typed term.
+
+    A size may be a formula of others, ``Axes(k=16, h=4, d="k*h")``. What is not given is solved
+    for, both ways through the whole term.
+
+    >>> from ncd.lang.marked import seq
+    >>> str(Axes(y=seq(20), m=128)(Id("y m")).dom.spec)
+    '~y:20 m:128'
+    >>> str(Axes(m=128, d="4*m")(Id("m d")).dom.spec)
+    'm:128 d:512'
+
+    Raises SizeError for an axis without a size, or with one that cannot be; the error carries the
+    sketch, so that it can still be drawn, and the op at which it failed.
+    """
+
+    def __init__(self, **sizes: int | str | Marked) -> None:
+        self.sizes: Mapping[str, int | str | Marked] = sizes
+
+    def __call__(self, sketch: Term) -> Term:
+        try:
+            term: Term = _given(sketch, self.sizes)
+            rules = self._rules()
+            circuit = _solved(term, rules) if rules else elaborate(term)
+            require_sizes(circuit, self.sizes)
+        except NCDError as error:
+            error.sketch = error.sketch or sketch
+            raise
+        return circuit.term
+
+    def _rules(self) -> Rules:
+        """The formulas, and the names that they speak of."""
+        marks = {n: v if isinstance(v, Marked) else plain(v) for n, v in self.sizes.items()}
+        formulas = {
+            name: Rule(name, parse_formula(mark.size))
+            for name, mark in marks.items()
+            if isinstance(mark.size, str)
+        }
+        known: dict[str, Axis | Rule | None] = {}
+        for name in (name for rule in formulas.values() for name in rule.names):
+            size = marks[name].size if name in marks else None
+            known[name] = None if size is None or isinstance(size, str) else Axis(name, size)
+        return {**known, **formulas}
+
+
+def _given(value: Any, sizes: Mapping[str, int | str | Marked]) -> Any:
+    """A term with these sizes; names that stand for others around a block have those of these."""
+    if isinstance(value, Block) and value.local:
+        own = {axis.name for axis in value.dom.axes}
+        sizes = {name: size for name, size in sizes.items() if name not in own}
+    if isinstance(value, Term) and value.children:
+        return rebuilt(value, lambda part: _given(part, sizes))
+    if isinstance(value, tuple) and value and isinstance(value[0], Term):
+        return tuple(_given(part, sizes) for part in value)
+    return rewrite(value, lambda axis: sized(axis, sizes))
+
+
+def require_sizes(circuit: Circuit, known: Iterable[str] = ()) -> None:
+    """Raises SizeError, naming the op, if some axis has no size; ``known`` are names that have."""
+    for cell in circuit.cells:
+        axes = (*cell.site.axes, *cell.site.reads)
+        _require(axes, cell.op.label, known, cell.op)
+    for value in circuit.inputs:
+        _require(Type((value.array,)).axes, f"Input ({value.array})", known, None)
+
+
+def _require(axes: tuple[Axis, ...], where: str, known: Iterable[str], op: Op | None) -> None:
+    for axis in axes:
+        if axis.size is None:
+            others = f", or a name among {', '.join(known)}" if known else ""
+            raise SizeError(
+                f"axis {axis.name} has no size",
+                cure=f"Axes({axis.identifier}=…){others}",
+                axis=axis.name,
+            ).at(where=where, bound=axes, op=op)

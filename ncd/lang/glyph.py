@@ -1,0 +1,37 @@
+"""How an op answers the drawing: which of its wires go on, and the marks that stand in them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+Ports = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A shape over some of the wires: ``ins`` and ``outs`` are the ports that it spans.
+
+    ``shape`` is a name of the drawing's catalogue of marks (``ncd/drawing/marks``); ``text`` is in
+    the little mathematics of ``ncd.drawing.text.math``.
+    """
+
+    shape: str
+    text: str = ""
+    ins: Ports = ()
+    outs: Ports = ()
+
+
+@dataclass(frozen=True)
+class Glyph:
+    """How an op's wires run. Ports count the axes of all arrays, input and output, from the top.
+
+    ``through`` pairs wires that go on, ``joins`` wires that bend onto an output wire at a dot,
+    ``splits`` output wires that leave an input wire at a dot, ``caps`` wires that meet in a
+    contraction. Any other port ends or starts at a mark, or in the open at the edge.
+    """
+
+    through: tuple[tuple[int, int], ...] = ()
+    joins: tuple[tuple[int, int], ...] = ()
+    splits: tuple[tuple[int, int], ...] = ()
+    caps: tuple[tuple[int, int], ...] = ()
+    marks: tuple[Mark, ...] = ()

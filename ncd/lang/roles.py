@@ -1,0 +1,37 @@
+"""Roles: what a part of a system is for. A role has the same colour in every view."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+
+from ncd.lang.errors import UnknownNameError, shown
+
+ROLES = (
+    "activate",
+    "concat",
+    "convolution",
+    "copy",
+    "einsum",
+    "folded",
+    "index",
+    "linear",
+    "mask",
+    "module",
+    "neutral",
+    "repeat",
+    "reshape",
+    "residual",
+    "scale",
+    "shortcut",
+    "softmax",
+    "weighted",
+    "window",
+)
+
+
+def check_role(role: str, where: str) -> None:
+    """Raises UnknownNameError for a role that is not one of ``ROLES``, with the one meant."""
+    if role not in ROLES:
+        close = get_close_matches(str(role), ROLES, n=1)
+        cure = close[0] if close else f"one of {', '.join(ROLES)}"
+        raise UnknownNameError(f"there is no role {shown(role)}", cure=cure, where=where)

@@ -1,0 +1,113 @@
+"""Sizes follow from others, both ways through the whole term, to a fixed point."""
+
+from __future__ import annotations
+
+import pytest
+
+from ncd import (
+    Axes,
+    Block,
+    Concat,
+    Conv,
+    Copy,
+    Einsum,
+    Group,
+    Id,
+    Linear,
+    MismatchError,
+    Repeat,
+    Scale,
+    Scan,
+    SizeError,
+    Softmax,
+    Split,
+    elaborate,
+    seq,
+    space,
+)
+
+
+def test_a_map_learns_the_size_that_a_later_split_needs() -> None:
+    term = Axes(m=8, h=2, k=4)(Linear("m -> d") >> Split("d -> h k"))
+    assert repr(term) == "Linear('m:8 -> d:8') >> Split('d:8 -> h:2 k:4')"
+
+
+def test_sizes_are_followed_without_axes_around_the_term_as_well() -> None:
+    sketch = Linear("m:3 -> d") >> Split("d -> h:2 k:3")
+    assert elaborate(sketch).term.cod.spec == "h:2 k:3"
+    assert elaborate(sketch).cells[0].site.cod.spec == "d:6"
+
+
+def test_the_inputs_learn_from_the_far_end() -> None:
+    term = Axes()(Softmax("d") >> Softmax("d") >> Split("d -> h:2 k:3"))
+    assert term.dom.spec == "d:6"
+
+
+def test_a_size_may_be_a_formula_of_others() -> None:
+    term = Axes(k=16, h=4, m=8, d="k*h", e="2*d + 1")(Linear("m -> d") >> Linear("d -> e"))
+    assert term.cod.spec == "e:129"
+
+
+def test_a_formula_is_turned_round_to_the_one_size_it_lacks() -> None:
+    term = Axes(m=8, h=2, d="h*k")(Id("m k") >> Linear("m -> d:6"))
+    assert term.dom.spec == "m:8 k:3"
+
+
+def test_a_formula_that_gives_no_whole_number_is_refused() -> None:
+    with pytest.raises(SizeError) as caught:
+        Axes(n_1=10, n_b="n_1 / 4")(Linear("n_1 -> n_b"))
+    assert str(caught.value) == (
+        "Axes(n_b='n_1 / 4'): axis n_b is n_1 / 4 = 5/2, but a size is a whole number, 1 or more. "
+        "Bound so far: n_1 10. Try sizes for which n_1 / 4 is whole."
+    )
+
+
+def test_a_name_takes_the_size_that_it_has_everywhere_else() -> None:
+    """``Scale("x/4")`` sees the x/4 that a convolution solved."""
+    term = Axes(c=3, x=16)(Conv("c x -> c x/4", stride=4) >> Scale("x/4"))
+    scale = elaborate(term).cells[1]
+    assert scale.site.size("x/4") == 4
+
+
+def test_a_name_with_two_strokes_parses() -> None:
+    term = Axes(c=3, x=16, s=2)(Conv("c x -> c x/s", stride=2) >> Conv("c x/s -> c x/s/2", stride=2))
+    assert term.cod.spec == "c:3 x/s/2:4"
+
+
+def test_concatenation_tells_the_part_that_is_missing() -> None:
+    term = Axes(c=3, e=8, x=space(2, 2))(Id("c x, d x") >> Concat("c, d -> e"))
+    assert term.dom.spec == "c:3 x:2x2, d:5 x:2x2"
+
+
+def test_sizes_are_followed_through_blocks_repetitions_and_scans() -> None:
+    body = Block(Linear("d -> d", "W"), name="inner")
+    scan = Scan(Id("n, n") >> Einsum("n, n -> n") >> Copy("n"), "t")
+    term = Axes(m=5, h=2, k=3)(Linear("m -> d") >> Repeat((body,) * 2) >> Split("d -> h k"))
+    assert elaborate(term).cells[1].site.dom.spec == "d:6"
+    assert Axes(n=4, t=7)(scan).dom.spec == "n:4, t:7 n:4"
+
+
+def test_names_inside_a_local_block_are_its_own() -> None:
+    half = Block(Linear("a -> b", "W"), "Half", local=True)
+    term = Axes(y=seq(3), m=8, b=4)(Id("y m") >> half)
+    assert term.cod.spec == "~y:3 b:4"
+
+
+def test_two_sizes_that_do_not_meet_name_the_op() -> None:
+    with pytest.raises((SizeError, MismatchError)) as caught:
+        Axes(m=8, h=2, k=4)(Linear("m -> d:9") >> Split("d -> h k"))
+    assert str(caught.value).startswith("Split (d -> h k): ")
+
+
+def test_a_size_that_nothing_tells_is_asked_for() -> None:
+    with pytest.raises(SizeError) as caught:
+        Axes(m=8)(Linear("m -> d", "Q"))
+    assert str(caught.value) == (
+        "Linear Q: axis d has no size. Bound so far: m 8. "
+        "Try Axes(d=…), or a name among m."
+    )
+
+
+def test_group_and_split_undo_each_other_with_one_size_open() -> None:
+    term = Axes(h=2, d=12)(Group("h k -> d") >> Split("d -> h j"))
+    assert (term.dom.spec, term.cod.spec) == ("h:2 k:6", "h:2 j:6")

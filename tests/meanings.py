@@ -1,0 +1,395 @@
+"""What every op means, by its definition, on arrays of its own axes; for ``tests.evaluator``.
+
+Arrays are of 64 bits and have one dimension for every axis; those of a spatial group are taken
+apart here where an op looks at neighbours. ``WHOLE`` are ops that see the whole arrays.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from itertools import product
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+
+from ncd.lang.axes import Axis
+from ncd.lang.circuit import Cell
+from ncd.lang.formula import Formula, Name, Number, Operand
+
+Own = tuple[np.ndarray, ...]
+Weights = Mapping[str, np.ndarray]
+
+
+class Undecided(Exception):
+    """Two answers are right, such as the places of two equal numbers in a Top."""
+
+
+# --- products ------------------------------------------------------------------------------------
+
+
+def einsum(cell: Cell, own: Own, w: Weights) -> Own:
+    """Every product of one number of each array, added up where it belongs."""
+    names = list(dict.fromkeys(n for array in cell.site.dom for n in array.names))
+    total: np.ndarray = np.ones(())
+    for array, x in zip(cell.site.dom, own, strict=True):
+        order = sorted(array.names, key=names.index)
+        moved = x.transpose([array.names.index(n) for n in order])
+        shape = [x.shape[array.names.index(n)] if n in array.names else 1 for n in names]
+        total = total * moved.reshape(shape)
+    out = cell.site.cod[0].names
+    total = total.sum(tuple(i for i, n in enumerate(names) if n not in out))
+    left = [n for n in names if n in out]
+    return (total.transpose([left.index(n) for n in out]),)
+
+
+def linear(cell: Cell, own: Own, w: Weights) -> Own:
+    (x,), (new,) = own, cell.site.cod
+    rows = w["weight"].reshape(new.numel, -1)
+    out = np.array([sum(row * x.ravel()) for row in rows]).reshape([a.numel for a in new])
+    return (out + w["bias"] if "bias" in w else out,)
+
+
+def function(cell: Cell, own: Own, w: Weights) -> Own:
+    """A fixed map: its matrices are cosines, scaled by the root of how many numbers go in."""
+    op: Any = cell.op
+    smooth = {"linear": lambda v: v, "tanh": np.tanh, "sin": np.sin, "sigmoid": sigmoid,
+              "gelu": np.vectorize(gelu)}[op.fn]  # fmt: skip
+    takes = cell.site.cod if op.transpose else cell.site.dom  # what the map itself takes
+    count, outs = sum(array.numel for array in takes), []
+    for j, new in enumerate(cell.site.cod):
+        turn = crc32(op.letter.encode())
+        total = np.zeros(new.numel)
+        for i, x in enumerate(own):
+            one, two = np.meshgrid(np.arange(new.numel), np.arange(x.size), indexing="ij")
+            if op.transpose:
+                one, two = two, one
+            phase = 31 * (one + 1) * (2 * two + 3) + (turn + 7 * i + 11 * j) % 97
+            total += np.cos(phase % 97 * 2 * np.pi / 97) @ x.ravel() / math.sqrt(count)
+        if not own:
+            phase = 31 * np.arange(new.numel) + (turn + 11 * j) % 97
+            total = np.cos(phase % 97 * 2 * np.pi / 97)
+        outs.append(smooth(total).reshape([a.numel for a in new]))
+    return tuple(outs)
+
+
+def unit(cell: Cell, own: Own, w: Weights) -> Own:
+    return (np.eye(cell.site.cod[0][0].numel),)
+
+
+# --- formulas ------------------------------------------------------------------------------------
+
+
+def sigmoid(v: Any) -> Any:
+    return 1 / (1 + np.exp(-v))
+
+
+def gelu(v: float) -> float:
+    return v * (1 + math.erf(v / math.sqrt(2))) / 2
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "abs": abs,
+    "ceil": np.ceil,
+    "cos": np.cos,
+    "erf": math.erf,
+    "exp": np.exp,
+    "floor": np.floor,
+    "gelu": gelu,
+    "log": np.log,
+    "relu": lambda v: v if v > 0 or v != v else 0.0,
+    "sigmoid": sigmoid,
+    "sign": np.sign,
+    "silu": lambda v: v * sigmoid(v),
+    "sin": np.sin,
+    "softplus": lambda v: np.logaddexp(v, 0.0),
+    "sqrt": np.sqrt,
+    "tanh": np.tanh,
+    "min": np.minimum,
+    "max": np.maximum,
+    "where": lambda test, yes, no: yes if test else no,
+    "+": lambda a, b: a + b,
+    "*": lambda a, b: a * b,
+    "/": lambda a, b: np.float64(a) / np.float64(b),
+    "//": lambda a, b: a // b,
+    "%": lambda a, b: a % b,
+    "**": lambda a, b: np.float64(a) ** np.float64(b),
+    "<": lambda a, b: a < b,
+    "<=": lambda a, b: a <= b,
+    ">": lambda a, b: a > b,
+    ">=": lambda a, b: a >= b,
+    "==": lambda a, b: a == b,
+    "!=": lambda a, b: a != b,
+    "and": lambda a, b: bool(a) and bool(b),
+    "or": lambda a, b: bool(a) or bool(b),
+    "not": lambda a: not a,
+}
+
+
+def value(formula: Formula, operands: list[float], names: Mapping[str, float]) -> Any:
+    """A formula at one position."""
+    if isinstance(formula, Number):
+        return np.float64(formula.value)
+    if isinstance(formula, Operand):
+        return operands[formula.number - 1]
+    if isinstance(formula, Name):
+        return names[formula.text]
+    parts = [value(part, operands, names) for part in formula.parts]
+    if formula.operation == "-":
+        return -np.float64(parts[0]) if len(parts) == 1 else np.float64(parts[0]) - parts[1]
+    return FUNCTIONS[formula.operation](
+        *(p if isinstance(p, bool) else np.float64(p) for p in parts)
+    )
+
+
+def mapped(cell: Cell, arrays: list[Any], w: Weights) -> Iterator[tuple[tuple[Axis, ...], Any]]:
+    """The formula at every position of the whole result, each by the names of its axes."""
+    op: Any = cell.op
+    out = cell.site.outs[0]
+    sizes = {axis.name: float(axis.numel) for axis in (*cell.site.axes, *cell.site.reads)}
+    constants = {"pi": math.pi, "e": math.e, "inf": math.inf}
+    fixed = constants | {f"n_{k}": n for name, n in sizes.items() for k in (name, called(name))}
+    data = np.empty([axis.numel for axis in out])
+    for index in product(*(range(axis.numel) for axis in out)):
+        place = dict(zip(out.names, index, strict=True))
+        operands = [float(x.data[tuple(place[n] for n in x.names)]) for x in arrays]
+        at = {k: float(i) for name, i in place.items() for k in (name, called(name))}
+        data[index] = float(value(op.rule, operands, {**fixed, **at}))
+    yield tuple(out), np.trunc(data).astype(np.int64) if out.below else data
+
+
+def called(name: str) -> str:
+    return Axis(name).identifier
+
+
+# --- along axes ----------------------------------------------------------------------------------
+
+
+def softmax(cell: Cell, own: Own, w: Weights) -> Own:
+    power = np.exp(own[0] - own[0].max())
+    return (power / power.sum(),)
+
+
+def layer_norm(cell: Cell, own: Own, w: Weights) -> Own:
+    op: Any = cell.op
+    x = own[0]
+    out = (x - x.mean()) / np.sqrt(((x - x.mean()) ** 2).mean() + op.eps) * w["weight"]
+    return (out + w["bias"] if "bias" in w else out,)
+
+
+def rms_norm(cell: Cell, own: Own, w: Weights) -> Own:
+    op: Any = cell.op
+    return (own[0] / np.sqrt((own[0] ** 2).mean() + op.eps) * w["weight"],)
+
+
+def batch_norm(cell: Cell, arrays: list[Any], w: Weights) -> Iterator[Any]:
+    """Each channel by the mean and the variance of all its numbers in the batch."""
+    op: Any = cell.op
+    (x,), channel = arrays, cell.site.dom[0][1].name
+    at = x.names.index(channel)
+    out = np.empty_like(x.data)
+    for i in range(x.data.shape[at]):
+        index = (*(slice(None),) * at, i)
+        own = x.data[index]
+        scaled = (own - own.mean()) / np.sqrt(own.var() + op.eps)
+        out[index] = scaled * w["weight"][i] + w["bias"][i]
+    yield x.axes, out
+
+
+def reduce(cell: Cell, own: Own, w: Weights) -> Own:
+    op: Any = cell.op
+    before, after = cell.site.dom[0].names, cell.site.cod[0].names
+    gone = tuple(i for i, name in enumerate(before) if name not in after)
+    how = {"max": np.max, "min": np.min, "mean": np.mean, "sum": np.sum}[op.how]
+    return (np.asarray(how(own[0], gone)),)
+
+
+def index(cell: Cell, own: Own, w: Weights) -> Own:
+    op: Any = cell.op
+    places = dict(op.at)
+    if places:
+        before = cell.site.dom[0].names
+        return (np.asarray(own[0][tuple(places.get(n, slice(None)) for n in before)]),)
+    (chosen, table), (out,) = cell.site.dom, cell.site.cod
+    assert chosen.below is not None
+    found = np.empty([axis.numel for axis in out], own[1].dtype)
+    for position in product(*(range(axis.numel) for axis in out)):
+        place = dict(zip(out.names, position, strict=True))
+        row = own[0][tuple(place[n] for n in chosen.names)]
+        place[chosen.below.name] = int(row)
+        found[position] = own[1][tuple(place[n] for n in table.names)]
+    return (found,)
+
+
+def top(cell: Cell, own: Own, w: Weights) -> Own:
+    x, k = own[0], cell.site.cod[0][0].numel
+    order = sorted(range(len(x)), key=lambda i: -x[i])
+    ranked = x[order]
+    if (ranked[1 : k + 1] == ranked[: min(k, len(x) - 1)]).any() or np.isnan(x).any():
+        raise Undecided
+    return ranked[:k], np.array(order[:k], dtype=np.int64)
+
+
+# --- windows -------------------------------------------------------------------------------------
+
+
+def sliding(cell: Cell) -> tuple[Axis, Axis, Iterator[tuple[tuple[int, ...], Any]]]:
+    """The places before and after, and for each place after what the window sees of them."""
+    op: Any = cell.op
+    old, new = (cell.site.dom[0][-1], cell.site.cod[0][-1])
+    if type(op).__name__ == "Window":
+        new = cell.site.cod[0][0]
+    dilation = getattr(op, "dilation", 1)
+    n = len(old.shape)
+
+    def seen() -> Iterator[tuple[tuple[int, ...], Any]]:
+        for place in np.ndindex(*new.shape):
+            pairs = []
+            for offset in np.ndindex(*(op.kernel,) * n):
+                at = tuple(
+                    op.stride * p + dilation * o - op.pad
+                    for p, o in zip(place, offset, strict=True)
+                )
+                inside = all(0 <= a < size for a, size in zip(at, old.shape, strict=True))
+                pairs.append((offset, at if inside else None))
+            yield place, pairs
+
+    return old, new, seen()
+
+
+def conv(cell: Cell, own: Own, w: Weights) -> Own:
+    op: Any = cell.op
+    old, new, seen = sliding(cell)
+    c, d = (math.prod(a.numel for a in side[:-1]) for side in (cell.site.dom[0], cell.site.cod[0]))
+    x = own[0].reshape(c, *old.shape)
+    weight = w["weight"].reshape(d, c // op.groups, *(op.kernel,) * len(old.shape))
+    out = np.zeros((d, *new.shape))
+    for place, pairs in seen:
+        for offset, at in pairs:
+            for row in range(d) if at is not None else ():
+                start = row // (d // op.groups) * (c // op.groups)
+                taken = x[(slice(start, start + c // op.groups), *at)]
+                out[(row, *place)] += weight[(row, slice(None), *offset)] @ taken
+    return (plus_bias(out, d, w).reshape([a.numel for a in cell.site.cod[0]]),)
+
+
+def plus_bias(out: np.ndarray, channels: int, w: Weights) -> np.ndarray:
+    if "bias" not in w:
+        return out
+    return out + w["bias"].reshape(channels, *(1,) * (out.ndim - 1))
+
+
+def conv_transpose(cell: Cell, own: Own, w: Weights) -> Own:
+    """Every place gives its window of the result something."""
+    op: Any = cell.op
+    old, new = cell.site.dom[0][-1], cell.site.cod[0][-1]
+    c, d = (math.prod(a.numel for a in side[:-1]) for side in (cell.site.dom[0], cell.site.cod[0]))
+    x, n = own[0].reshape(c, *old.shape), len(old.shape)
+    weight = w["weight"].reshape(c, d, *(op.kernel,) * n)
+    out = np.zeros((d, *new.shape))
+    for place in np.ndindex(*old.shape):
+        for offset in np.ndindex(*(op.kernel,) * n):
+            at = [op.stride * p + o - op.pad for p, o in zip(place, offset, strict=True)]
+            if all(0 <= a < size for a, size in zip(at, new.shape, strict=True)):
+                every = (slice(None),)
+                out[(*every, *at)] += x[(*every, *place)] @ weight[(*every, *every, *offset)]
+    return (plus_bias(out, d, w).reshape([a.numel for a in cell.site.cod[0]]),)
+
+
+def max_pool(cell: Cell, own: Own, w: Weights) -> Own:
+    old, new, seen = sliding(cell)
+    x, out = own[0].reshape(old.shape), np.empty(new.shape)
+    for place, pairs in seen:
+        out[place] = np.max([x[at] for _, at in pairs if at is not None])
+    return (out.ravel(),)
+
+
+def window(cell: Cell, own: Own, w: Weights) -> Own:
+    op: Any = cell.op
+    old, new, seen = sliding(cell)
+    x = own[0].reshape(old.shape)
+    out = np.zeros((*new.shape, *(op.kernel,) * len(old.shape)), own[0].dtype)
+    for place, pairs in seen:
+        for offset, at in pairs:
+            if at is not None:
+                out[(*place, *offset)] = x[at]
+    return (out.reshape(new.numel, -1),)
+
+
+# --- shapes --------------------------------------------------------------------------------------
+
+
+def reshaped(cell: Cell, own: Own, w: Weights) -> Own:
+    return (own[0].reshape([axis.numel for axis in cell.site.cod[0]]),)
+
+
+def cut(cell: Cell, own: Own, w: Weights) -> Own:
+    ends = np.cumsum([array[0].numel for array in cell.site.cod])
+    return tuple(own[0][end - a[0].numel : end] for a, end in zip(cell.site.cod, ends, strict=True))
+
+
+def wired(cell: Cell, arrays: list[Any], w: Weights) -> Iterator[Any]:
+    """Which array on the right is which on the left, by place; from the pattern as it is read."""
+    op: Any = cell.op
+    for i in op.order:
+        yield arrays[i].axes, arrays[i].data
+
+
+def renamed(cell: Cell, arrays: list[Any], w: Weights) -> Iterator[Any]:
+    names = dict(zip(cell.op.signature.dom[0].names, cell.op.signature.cod[0].names, strict=True))
+    (x,) = arrays
+    yield tuple(Axis(names.get(a.name, a.name), a.size) for a in x.axes), x.data
+
+
+def added(cell: Cell, arrays: list[Any], w: Weights) -> Iterator[Any]:
+    one, two = arrays
+    assert one.names == two.names
+    yield one.axes, one.data + two.data
+
+
+def kept(cell: Cell, arrays: list[Any], w: Weights) -> Iterator[Any]:
+    yield arrays[0].axes, arrays[0].data
+
+
+def param(cell: Cell, own: Own, w: Weights) -> Own:
+    (weight,) = w.values()
+    return (weight,)
+
+
+Meaning = Callable[[Cell, Own, Weights], Own]
+MEANINGS: dict[str, Meaning] = {
+    "Concat": lambda cell, own, w: (np.concatenate(own),),
+    "Conv": conv,
+    "ConvTranspose": conv_transpose,
+    "Cut": cut,
+    "Einsum": einsum,
+    "Function": function,
+    "Group": reshaped,
+    "Index": index,
+    "LayerNorm": layer_norm,
+    "Linear": linear,
+    "MaxPool": max_pool,
+    "Param": param,
+    "RMSNorm": rms_norm,
+    "Reduce": reduce,
+    "Softmax": softmax,
+    "Split": reshaped,
+    "Top": top,
+    "Unit": unit,
+    "Window": window,
+}
+WHOLE: dict[str, Callable[[Cell, list[Any], Weights], Iterator[tuple[tuple[Axis, ...], Any]]]] = {
+    "Add": added,
+    "BatchNorm": batch_norm,
+    "CausalMask": mapped,
+    "Copy": wired,
+    "Dropout": kept,
+    "Elementwise": mapped,
+    "Map": mapped,
+    "Named": wired,
+    "Rename": renamed,
+    "Scale": mapped,
+    "Swap": wired,
+    "Wire": wired,
+}

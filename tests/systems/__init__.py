@@ -1,0 +1,16 @@
+"""Systems written in the language, each beside plain torch that computes the same.
+
+``SYSTEMS`` is all of them: one test walks every one through every view.
+"""
+
+from tests.systems import attention, language, modern, recurrent, transformer, vision
+from tests.systems.system import System
+
+SYSTEMS: tuple[System, ...] = (
+    *attention.SYSTEMS,
+    *transformer.SYSTEMS,
+    *language.SYSTEMS,
+    *modern.SYSTEMS,
+    *recurrent.SYSTEMS,
+    *vision.SYSTEMS,
+)

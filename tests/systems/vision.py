@@ -1,0 +1,291 @@
+"""ViT, the identity ResNet (figure 26), the U-Net (figure 27) and visual attention (figure 28)."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from ncd import (
+    Add,
+    Axes,
+    BatchNorm,
+    Block,
+    Concat,
+    Conv,
+    ConvTranspose,
+    Copy,
+    Einsum,
+    Elementwise,
+    Group,
+    Id,
+    Index,
+    LayerNorm,
+    Linear,
+    MaxPool,
+    Param,
+    Reduce,
+    Repeat,
+    Scale,
+    Softmax,
+    Term,
+    Then,
+    space,
+)
+from tests.systems.system import System, Weights, as_torch, run, under
+from tests.systems.transformer import encoder_layer
+
+# --- ViT -----------------------------------------------------------------------------------------
+
+
+def vit(x: int, c: int, h: int, k: int, d: int) -> Term:
+    """Patches of 2 × 2 and a class token through one encoder layer; the class from the token."""
+    return Axes(x=space(2 * x, 2 * x), c=c, m=h * k, h=h, k=k, d=d, y=3)(
+        Conv("c x -> m p", "patch", kernel=2, stride=2, padding=0)
+        >> Group("p -> n")
+        >> Einsum("m n -> n m")
+        >> Param("1 m", "cls", "normal")
+        >> Concat("1, n -> t")
+        >> Param("t m", "pos", "normal")
+        >> Add()
+        >> Block(encoder_layer(pre=True), "Encoder", name="encoder")
+        >> Index("t m", t=0)
+        >> LayerNorm("m", "norm")
+        >> Linear("m -> y", "head", True)
+    )
+
+
+def vit_reference(w: Weights, image: Tensor, *, h: int, d: int, **sizes: int) -> Tensor:
+    patches = F.conv2d(image[None], w["patch.weight"], w["patch.bias"], stride=2)[0]
+    x = torch.cat((w["cls"], patches.flatten(1).T)) + w["pos"]
+    layer = nn.TransformerEncoderLayer(x.shape[-1], h, d, 0.0, batch_first=True, norm_first=True)
+    x = run(layer, as_torch(under(w, "encoder"), "self_attn"), x)
+    x = F.layer_norm(x[0], x.shape[-1:], w["norm.weight"], w["norm.bias"])
+    return F.linear(x, w["head.weight"], w["head.bias"])
+
+
+# --- the identity ResNet -------------------------------------------------------------------------
+
+
+def norm_activate(channels: str, name: str) -> Term:
+    return Block(BatchNorm(f"b {channels}", name) >> Elementwise("relu"), "", "activate")
+
+
+def component(n: str, nb: str, x: str, first: Term) -> Term:
+    """What stands beside the shortcut: 1 × 1, 3 × 3 and 1 × 1, each but the first after a norm."""
+    return Block(
+        first
+        >> norm_activate(nb, "norm_1")
+        >> Conv(f"{nb} {x} -> {nb} {x}", "conv_2", 3)
+        >> norm_activate(nb, "norm_2")
+        >> Conv(f"{nb} {x} -> {n} {x}", "conv_3"),
+        "Residual Component",
+        "residual",
+        "main",
+    )
+
+
+def stage(i: int, stride: int, times: int) -> Term:
+    """The notebook's Block: to n_i channels, then ``times - 1`` components that keep them."""
+    old, n, nb = f"n_{i - 1}", f"n_{i}", f"n_b{i}"
+    x, y = f"x_{i - 1}", f"x_{i}"
+    to_narrow = Conv(f"{old} {x} -> {nb} {y}", "conv_1", stride=stride)
+    shortcut = Conv(f"{old} {x} -> {n} {y}", "shortcut", stride=stride)
+    first = (
+        norm_activate(old, "norm_0")
+        >> Copy(f"b {old} {x}")
+        >> component(n, nb, y, to_narrow) @ shortcut
+        >> Add()
+    )
+    narrow = norm_activate(n, "norm_0") >> Conv(f"{n} {y} -> {nb} {y}", "conv_1")
+    rest = Copy(f"b {n} {y}") >> component(n, nb, y, narrow) @ Id(f"b {n} {y}") >> Add()
+    return Block(first >> Repeat((rest,) * (times - 1), "rest"), f"Block {i}", name=f"block_{i}")
+
+
+def identity_resnet(b: int, x: int, n: int, times: int) -> Term:
+    """Figure 26 as a whole; n, 4n, 8n and 16n channels."""
+    channels = {"n_0": n, "n_1": 4 * n, "n_2": 8 * n, "n_3": 16 * n}
+    narrow = {f"n_b{i}": f"n_{i}/4" for i in (1, 2, 3)}
+    return Axes(b=b, c=3, x_0=space(x, x + 2), y=10, **channels, **narrow)(
+        Id("b c x_0")
+        >> Conv("c x_0 -> n_0 x_0", "conv", 3)
+        >> Then(*(stage(i, stride, times) for i, stride in ((1, 1), (2, 2), (3, 2))))
+        >> norm_activate("n_3", "norm")
+        >> Reduce("x_3 ->", "mean")
+        >> Linear("n_3 -> y", "L", True)
+        >> Softmax("y")
+    )
+
+
+def resnet_reference(w: Weights, x: Tensor, /, *, times: int, **sizes: int) -> Tensor:
+    """After the notebook, with separate weights in the repetition."""
+
+    def active(own: Weights, name: str, x: Tensor) -> Tensor:
+        weight, bias = own[f"{name}.weight"], own[f"{name}.bias"]
+        return F.batch_norm(x, None, None, weight, bias, True).relu()
+
+    def conv(own: Weights, name: str, x: Tensor, **options: int) -> Tensor:
+        return F.conv2d(x, own[f"{name}.weight"], own[f"{name}.bias"], **options)
+
+    def main(own: Weights, x: Tensor, stride: int = 1) -> Tensor:
+        x = active(own, "norm_1", conv(own, "conv_1", x, stride=stride))
+        x = active(own, "norm_2", conv(own, "conv_2", x, padding=1))
+        return conv(own, "conv_3", x)
+
+    x = conv(w, "conv", x, padding=1)
+    for i, stride in ((1, 1), (2, 2), (3, 2)):
+        own = under(w, f"block_{i}")
+        x = active(own, "norm_0", x)
+        x = main(under(own, "main"), x, stride) + conv(own, "shortcut", x, stride=stride)
+        for j in range(times - 1):
+            inner = under(own, f"rest.{j}.main")
+            x = main(inner, active(inner, "norm_0", x)) + x
+    x = active(w, "norm", x).mean((-2, -1))
+    return F.linear(x, w["L.weight"], w["L.bias"]).softmax(-1)
+
+
+# --- the U-Net -----------------------------------------------------------------------------------
+
+
+def double(old: str, new: str, x: str, name: str) -> Term:
+    return Block(
+        Conv(f"{old} {x} -> {new} {x}", f"{name}_1", 3)
+        >> Elementwise("relu")
+        >> Conv(f"{new} {x} -> {new} {x}", f"{name}_2", 3)
+        >> Elementwise("relu"),
+        "Double Convolution",
+        "activate",
+    )
+
+
+def down(i: int) -> Term:
+    """Leaves C_λ behind, for the way up."""
+    return Block(
+        double(f"c_{i - 1}", f"c_{i}", f"x_{i}", "conv")
+        >> Copy(f"c_{i} x_{i}")
+        >> MaxPool(f"x_{i} -> x_{i + 1}"),
+        "Down-Scale Block",
+    )
+
+
+def up(i: int) -> Term:
+    """Takes the latest C_λ that waits."""
+    return Block(
+        Id(f"c_{i} x_{i}, c_{i} x_{i}")
+        >> Concat(f"c_{i}, c_{i} -> 2c_{i}")
+        >> double(f"2c_{i}", f"c_{i}", f"x_{i}", "conv")
+        >> ConvTranspose(f"c_{i} x_{i} -> c_{i - 1} x_{i - 1}", "up"),
+        "Up-Scale Block",
+    )
+
+
+def unet(height: int, width: int, c: int, c0: int) -> Term:
+    """Figure 27: four levels down, three up; the first level's array is saved, never loaded."""
+    channels = {f"c_{i}": c * i for i in range(1, 6)}
+    return Axes(c_0=c0, y=2, x_1=space(16 * height, 16 * width), **channels)(
+        Repeat(tuple(down(i) for i in (1, 2, 3, 4)), "down")
+        >> double("c_4", "c_5", "x_5", "middle")
+        >> ConvTranspose("c_5 x_5 -> c_4 x_4", "up")
+        >> Repeat(tuple(up(i) for i in (4, 3, 2)), "ups")
+        >> Conv("c_1 x_1 -> y x_1", "final")
+    )
+
+
+def unet_reference(w: Weights, x: Tensor, **sizes: int) -> tuple[Tensor, Tensor]:
+    def double(own: Weights, name: str, x: Tensor) -> Tensor:
+        for i in (1, 2):
+            x = F.conv2d(x, own[f"{name}_{i}.weight"], own[f"{name}_{i}.bias"], padding=1).relu()
+        return x
+
+    def upward(own: Weights, x: Tensor) -> Tensor:
+        return F.conv_transpose2d(x, own["up.weight"], own["up.bias"], stride=2)
+
+    x, saved = x[None], []
+    for i in range(4):
+        x = double(under(w, f"down.{i}"), "conv", x)
+        saved.append(x)
+        x = F.max_pool2d(x, 2)
+    x = upward(w, double(w, "middle", x))
+    for i in range(3):
+        own = under(w, f"ups.{i}")
+        x = upward(own, double(own, "conv", torch.cat((x, saved.pop()), 1)))
+    return F.conv2d(x, w["final.weight"], w["final.bias"])[0], saved.pop()[0]
+
+
+# --- visual attention ----------------------------------------------------------------------------
+
+
+def visual_attention(x: int, y: int, c: int, k: int, h: int, s: int) -> Term:
+    """Figure 28: images y ask images x; windows of 3 × 3, a stride of s."""
+    window = {"kernel": 3, "stride": s, "padding": 0}
+    return Axes(c=c, k=k, h=h, y=space(y, y), x=space(x, x + 2))(
+        Id("c y") @ Copy("c x")
+        >> Conv("c y -> k h y/s", "Q", **window)
+        @ Conv("c x -> k h x/s", "K", **window)
+        @ Conv("c x -> k h x/s", "V", **window)
+        >> Einsum("k h y/s, k h x/s -> h y/s x/s", "scores")
+        >> Scale("k")
+        >> Softmax("x/s")
+        >> Einsum("h y/s x/s, k h x/s -> k h y/s")
+        >> ConvTranspose("k h y/s -> c y_2", "O", **window)
+    )
+
+
+def visual_reference(
+    w: Weights, target: Tensor, source: Tensor, *, k: int, h: int, s: int, **sizes: int
+) -> Tensor:
+    """After the notebook's class; its rearranges put h last."""
+
+    def layer(name: str, image: Tensor) -> Tensor:
+        return F.conv2d(image, w[f"{name}.weight"], w[f"{name}.bias"], s)
+
+    q, keys, v = layer("Q", target), layer("K", source), layer("V", source)
+    rows = q.shape[-2:]
+    q, keys, v = (a.unflatten(0, (k, h)).flatten(2) for a in (q, keys, v))
+    weights = (torch.einsum("khy,khx->hyx", q, keys) / k**0.5).softmax(-1)
+    out = torch.einsum("hyx,khx->khy", weights, v).flatten(0, 1).unflatten(-1, rows)
+    return F.conv_transpose2d(out, w["O.weight"], w["O.bias"], s)
+
+
+SYSTEMS = (
+    System(
+        "ViT",
+        vit,
+        vit_reference,
+        (
+            {"x": 3, "c": 3, "h": 3, "k": 5, "d": 7},
+            {"x": 1, "c": 5, "h": 1, "k": 3, "d": 5},
+            {"x": 5, "c": 1, "h": 5, "k": 3, "d": 9},
+        ),
+    ),
+    System(
+        "identity ResNet",
+        identity_resnet,
+        resnet_reference,
+        (
+            {"b": 3, "x": 7, "n": 3, "times": 3},
+            {"b": 5, "x": 5, "n": 1, "times": 2},
+            {"b": 2, "x": 9, "n": 5, "times": 2},
+        ),
+    ),
+    System(
+        "U-Net",
+        unet,
+        unet_reference,
+        (
+            {"height": 1, "width": 3, "c": 3, "c0": 1},
+            {"height": 1, "width": 1, "c": 1, "c0": 3},
+            {"height": 3, "width": 1, "c": 5, "c0": 3},
+        ),
+    ),
+    System(
+        "visual attention",
+        visual_attention,
+        visual_reference,
+        (
+            {"x": 7, "y": 9, "c": 5, "k": 3, "h": 3, "s": 3},
+            {"x": 5, "y": 3, "c": 3, "k": 1, "h": 1, "s": 1},
+            {"x": 9, "y": 7, "c": 1, "k": 5, "h": 3, "s": 2},
+        ),
+    ),
+)

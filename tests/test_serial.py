@@ -1,0 +1,175 @@
+"""Terms as JSON: every kind goes there and back, and no small text keeps a machine busy."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import fields
+from functools import reduce
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import ncd
+from ncd import Beside, Block, Equation, Id, Linear, Repeat, Scan, Term, Then
+from ncd.lang.spelling import spelling
+from ncd.lang.terms import TERM, TERMS
+from ncd.ops import CATALOGUE
+from ncd.serial import KINDS, LONGEST, from_json, to_json
+
+L = Linear("m:3 -> m", "L")
+STRUCTURES = (
+    Id('~y:20 c"3 3":9 x:2x3, (), t:4#v:7'),
+    L >> Id("m"),
+    Beside(L, Id("m")),
+    Block(L, "A title", "linear", name="part", type="m -> m", local=True),
+    Repeat((L, L), "blocks", shared=True),
+    Repeat((Id("m:3, n") >> Beside(L),) * 2),
+    Scan(Id("n:2, n") >> Id("n, n"), "~t:5", "steps"),
+    Equation(L, Id("m:3"), sign="≝"),
+)
+
+
+def samples() -> Iterator[Term]:
+    for op in CATALOGUE:
+        yield from (sample.op for sample in op.samples())
+
+
+@pytest.mark.parametrize("term", [*STRUCTURES, *samples()], ids=repr)
+def test_every_kind_goes_there_and_back(term: Term) -> None:
+    for indent in (None, 2):
+        again = from_json(to_json(term, indent=indent))
+        assert again == term
+        assert hash(again) == hash(term)
+        assert again.dom.spec == term.dom.spec
+
+
+@pytest.mark.parametrize("entry", ncd.catalogue.values(), ids=lambda entry: entry.name)
+def test_every_system_goes_there_and_back(entry: ncd.Entry) -> None:
+    term = entry.build()
+    assert from_json(to_json(term)) == term
+
+
+def test_the_kinds_are_the_structures_and_the_ops() -> None:
+    assert set(KINDS.values()) == {*map(type, STRUCTURES), *CATALOGUE}
+    assert [name for name, kind in KINDS.items() if kind.__name__ != name] == []
+
+
+def test_what_is_left_out_has_its_default() -> None:
+    assert from_json('{"term": "Linear", "pattern": "m:3 -> m", "name": "L"}') == L
+    assert from_json('{"term": "Then", "steps": [{"term": "Id", "type": "m"}]}') == Then(Id("m"))
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner),
+)
+
+
+@settings(max_examples=150)
+@given(st.sampled_from([*STRUCTURES, *samples()]), st.data())
+def test_a_wrong_value_anywhere_is_one_of_our_errors(term: Term, data: st.DataObject) -> None:
+    tree = json.loads(to_json(term))
+    name = data.draw(st.sampled_from(sorted(tree)))
+    tree[name] = data.draw(VALUES)
+    try:
+        from_json(json.dumps(tree))
+    except ncd.NCDError as error:
+        assert "\n" not in str(error)
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS.get)
+def test_every_field_refuses_what_is_no_value_of_it(kind: type[Term]) -> None:
+    example = next(term for term in [*STRUCTURES, *samples()] if type(term) is kind)
+    for field in fields(kind):
+        nested = spelling(field) in (TERM, TERMS)
+        tree = json.loads(to_json(example))
+        tree[field.name] = [[3]] if nested else {"no": "value"}
+        with pytest.raises(ncd.NCDError):
+            from_json(json.dumps(tree))
+
+
+# --- texts that are small, and terms that are not ------------------------------------------------
+
+
+def ids(type: str) -> dict[str, Any]:
+    return {"term": "Id", "type": type}
+
+
+def then(*steps: Any) -> dict[str, Any]:
+    return {"term": "Then", "steps": list(steps)}
+
+
+def block(body: Any, **more: Any) -> dict[str, Any]:
+    return {"term": "Block", "body": body, **more}
+
+
+def axes(n: int) -> str:
+    return " ".join(f"a{i}" for i in range(n))
+
+
+WIDE = [ids(", ".join([axes(n)] * 20)) for n in range(1, 50)]
+SLOW = {
+    "two arrays in each block": reduce(
+        lambda body, _: block(then(ids("a, b"), body, ids("a, b"))), range(60), ids("a, b")
+    ),
+    "one array more at each step": then(
+        *(ids(", ".join(f"a{i}" for i in range(n + 1))) for n in range(250))
+    ),
+    "one axis more at each step": then(*WIDE),
+    "one axis more after many steps": then(*[ids("a0")] * 2000, *map(ids, map(axes, range(1, 60)))),
+    "one axis more in each block": reduce(
+        lambda body, n: block(then(body, ids(axes(n + 1)))), range(60), ids("a0")
+    ),
+    "names that are local": reduce(
+        lambda body, _: block(then(ids("a b, b a"), body), local=True), range(90), ids("a b, b a")
+    ),
+    "repetitions in repetitions": reduce(
+        lambda body, _: {"term": "Repeat", "bodies": [body] * 2}, range(9), ids("a b, c")
+    ),
+    "scans in scans": reduce(
+        lambda body, n: {"term": "Scan", "body": body, "axis": f"t{n}"}, range(50), ids("a, b")
+    ),
+}
+
+
+@pytest.mark.parametrize("tree", SLOW.values(), ids=SLOW.keys())
+def test_no_small_text_keeps_a_machine_busy(tree: dict[str, Any]) -> None:
+    """Each took minutes, or would not have ended; now it is done, or refused, in a second or so."""
+    text = json.dumps(tree)
+    assert len(text) < 400_000
+    start = time.process_time()
+    try:
+        ncd.elaborate(from_json(text))
+    except ncd.LimitError as error:
+        assert str(error).startswith("Then: its steps want more axes again and again")
+    assert time.process_time() - start < 10
+
+
+def test_a_text_that_is_too_long_is_not_read() -> None:
+    with pytest.raises(ncd.LimitError) as caught:
+        from_json("[" * (LONGEST + 1))
+    assert str(caught.value) == (
+        "the text has 1,000,001 letters, at most 1,000,000 are read. Try a smaller term."
+    )
+
+
+def test_what_is_no_text_is_refused() -> None:
+    with pytest.raises(ncd.ParseError) as caught:
+        from_json(b"{}")  # type: ignore[arg-type]
+    assert str(caught.value) == "b'{}' is no text. Try the text of an exported term."
+
+
+def test_reading_and_writing_grow_as_the_term_does() -> None:
+    def seconds(count: int) -> float:
+        term = Then(*[Block(L >> L, "Part")] * count)
+        start = time.process_time()
+        assert from_json(to_json(term)) == term
+        return time.process_time() - start
+
+    seconds(50)
+    few, many = (min(seconds(count) for _ in range(3)) for count in (200, 800))
+    assert many < 4 * 2.3 * few
