@@ -7,6 +7,9 @@
 
 from inspect import ismodule
 
+from ncd import start  # before all that takes time
+
+# isort: split
 from ncd.code import source
 from ncd.costs import Cost, cost
 from ncd.drawing import Drawing, draw

@@ -125,7 +125,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def entry_point() -> int:
     """What a shell calls: a reader that goes away, or Ctrl-C, ends the command without a word."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # see ncd/start.py
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     forgive()
     try:
         code = main()
@@ -135,6 +136,8 @@ def entry_point() -> int:
         hush()
         return 1
     except OSError as error:
+        if error.filename is not None:  # that is no fault of what is printed
+            raise
         hush()
         print(f"ncd: cannot write: {error.strerror or error}.", file=sys.stderr)
         return 1

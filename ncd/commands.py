@@ -13,7 +13,8 @@ from ncd.lang.circuit import Circuit, Loop, State, Value
 from ncd.lang.errors import ParseError
 from ncd.lang.terms import Term
 from ncd.models import Entry
-from ncd.run import device, peak
+from ncd.run import peak
+from ncd.run.device import device
 from ncd.terminal import print_json, print_table, progress
 
 

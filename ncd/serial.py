@@ -15,7 +15,7 @@ from ncd.lang.blocks import Block, Equation
 from ncd.lang.errors import LimitError, NCDError, ParseError, shown
 from ncd.lang.loops import Repeat, Scan
 from ncd.lang.spelling import spelling
-from ncd.lang.terms import Beside, DEPTH, Id, TERM, TERMS, Term, Then
+from ncd.lang.terms import DEPTH, TERM, TERMS, Beside, Id, Term, Then
 from ncd.ops import CATALOGUE
 
 STRUCTURES: tuple[type[Term], ...] = (Id, Then, Beside, Block, Repeat, Scan, Equation)

@@ -30,9 +30,6 @@ from ncd import (
     Then,
     elaborate,
 )
-from ncd.lang.blocks import Block, Equation
-from ncd.lang.loops import Repeat, Scan
-from ncd.lang.terms import Beside, Id, Term, Then
 from tests.meanings import MEANINGS, WHOLE
 
 Own = tuple[np.ndarray, ...]

@@ -409,6 +409,16 @@ def test_help_names_every_command(capsys: Capture) -> None:
         assert f"\n    {command} " in text
 
 
+def test_serve_hands_the_address_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    from ncd.view import serve
+
+    given: list[tuple[str, int]] = []
+    monkeypatch.setattr(serve, "serve", lambda host, port: given.append((host, port)))
+    assert main(["serve", "--host", "0.0.0.0", "--port", "9000"]) == 0
+    assert main(["serve"]) == 0
+    assert given == [("0.0.0.0", 9000), ("127.0.0.1", 8501)]
+
+
 # --- the terminal --------------------------------------------------------------------------------
 
 

@@ -1,4 +1,4 @@
-"""The stated cost is what torch counts, exactly; memory is stated beside what is measured."""
+"""The stated cost is what torch counts, exactly."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from torch.utils.flop_counter import FlopCounterMode
 import ncd
 from ncd import Einsum, Entry, Id, Linear, Term
 from ncd.check import settings as ends
-from ncd.run.measure import Storages, measured_peak
+from ncd.run.memory import Storages
 from tests.strategies import terms
 
 SMALL = {"h": 4, "k": 12, "m": 24, "y": 9, "x": 9, "b": 4, "n0": 9, "n1": 24, "s": 4, "causal": 1}
@@ -32,10 +32,13 @@ def knobs(draw: st.DrawFn, entry: Entry) -> dict[str, int]:
 def assert_exact(term: Term) -> None:
     stated, module = ncd.cost(term), ncd.compile(term)
     inputs = ncd.example_inputs(term)
-    with FlopCounterMode(display=False) as counted:
-        module(*inputs)
+    with FlopCounterMode(display=False) as counted, torch.no_grad():
+        ncd.trace(module, *inputs)  # op by op: torch does not count its own attention on the CPU
     assert stated.parameters == sum(p.numel() for p in module.parameters())
-    assert stated.flops == counted.get_total_flops()
+    if all(a.numel > 1 for cell in module.circuit.cells for a in cell.site.every.values()):
+        assert stated.flops == counted.get_total_flops()
+    else:  # torch drops an axis of size 1, and counts no product that sums over nothing
+        assert stated.flops >= counted.get_total_flops()
     assert stated.parameters == sum(op.parameters for op in stated.ops)
     assert stated.flops == sum(op.flops for op in stated.ops)
     assert stated.bytes == sum(op.bytes for op in stated.ops)
@@ -50,8 +53,11 @@ def test_every_entry_at_random_knobs(entry: Entry, data: st.DataObject) -> None:
 
 @ENTRIES
 def test_every_entry_at_the_ends_of_its_knobs(entry: Entry) -> None:
-    for setting in ends(entry):
-        assert_exact(entry.build(**setting))
+    terms = [entry.build(**setting) for setting in ends(entry)]
+    small = [term for term in terms if ncd.cost(term).flops < 10**10]  # a preset is not run
+    assert len(small) >= 2
+    for term in small:
+        assert_exact(term)
 
 
 @settings(max_examples=100, deadline=None)
@@ -90,7 +96,6 @@ def test_numbers_that_one_can_check_by_hand() -> None:
     linear, softmax = cost.ops
     assert (linear.parameters, linear.flops, linear.bytes) == (3 * 2 + 2, 2 * 5 * 3 * 2, 4 * 5 * 2)
     assert (softmax.parameters, softmax.flops, softmax.bytes) == (0, 0, 4 * 5 * 2)
-    assert cost.peak == 4 * (8 + 5 * 3 + 5 * 2 + 5 * 2)
 
 
 def test_a_copy_or_a_name_makes_nothing_new() -> None:
@@ -105,42 +110,21 @@ def test_counting_allocates_nothing() -> None:
     assert counted.peak == 0
 
 
-# --- memory: stated beside measured --------------------------------------------------------------
+def test_a_shared_layer_counts_once_and_a_scan_as_often_as_it_runs() -> None:
+    body = Linear("m:4 -> m", "Q")
+    three = ncd.cost(Id("m:4") >> ncd.Repeat((body,) * 3, shared=True))
+    assert [op.parameters for op in three.ops] == [16, 0, 0]
+    assert [op.flops for op in three.ops] == [32, 32, 32]
+    scan = ncd.cost(ncd.Scan(body, ncd.Array.parse("t:5"), states=0))
+    assert [(op.parameters, op.flops, op.bytes) for op in scan.ops] == [(16, 5 * 32, 5 * 16)]
 
 
-def test_the_measurement_sees_what_lives_and_what_is_freed() -> None:
-    with Storages() as counted:
-        x = torch.ones(1000)
-        assert counted.now == 4000
-        y = x + 1
-        z = y.view(10, 100)  # a view is no new storage
-        del x
-        assert counted.now == 4000
-        del y, z
-    assert (counted.now, counted.peak) == (0, 8000)
+def test_whole_numbers_take_eight_bytes() -> None:
+    assert ncd.cost(ncd.Map("-> y:5#v:9", "y")).bytes == 5 * 8
+    assert ncd.cost(ncd.Map("-> y:5", "y")).bytes == 5 * 4
 
 
-def test_weights_and_inputs_count_as_well() -> None:
-    term = Id("y:5 m:3") >> Linear("m -> k:2", "Q")
-    module, inputs = ncd.compile(term), ncd.example_inputs(term)
-    peak = measured_peak(module, tuple(x.requires_grad_() for x in inputs))
-    assert peak.forward >= 4 * (6 + 15 + 10)
-    assert peak.backward >= peak.forward
-
-
-@ENTRIES
-@pytest.mark.parametrize("end", ["min", "default", "max"])
-def test_the_stated_peak_bounds_a_forward_pass(
-    entry: Entry, end: str, record_property: pytest.RecordProperty
-) -> None:
-    """The stated peak is what the guard holds against its limit: not far from what is measured."""
-    term = entry.build(**{knob.name: getattr(knob, end) for knob in entry.knobs})
-    inputs = tuple(x.requires_grad_() for x in ncd.example_inputs(term))
-    stated, measured = ncd.cost(term).peak, measured_peak(ncd.compile(term), inputs)
-    record_property("stated", stated)
-    record_property("forward", measured.forward)
-    record_property("forward and backward", measured.backward)
-    print(f"{entry.name} at {end}: stated {stated}, measured {measured}")
-    if end != "min":  # a few numbers of a loss and of statistics weigh as much as tiny arrays
-        assert 0.5 < measured.forward / stated < 1.1
-        assert measured.backward / stated < 2.5
+def test_a_learned_array_has_parameters_and_a_constant_has_none() -> None:
+    assert ncd.cost(ncd.Param("v:3 m:4", "wte")).parameters == 12
+    norm = ncd.cost(Id("b:2 m:4") >> ncd.BatchNorm("b m"))
+    assert norm.parameters == 8  # the running statistics are not learned

@@ -63,7 +63,7 @@ def steps_of(term: Term) -> tuple[Term, ...]:
 
 def cut(term: Term, at: int) -> tuple[Term, Term]:
     """A term as two, the second written on all the arrays that the first gives."""
-    steps = steps_of(term)
+    steps = steps_of(passing(term.dom) >> term)
     first = Then(*steps[: 1 + at % len(steps)])
     return first, Then(passing(first.cod), *steps[1 + at % len(steps) :])
 

@@ -13,7 +13,7 @@ from ncd.code.forward import Forward, Statement
 from ncd.code.initials import beginning
 from ncd.code.instances import Instance, listed
 from ncd.code.layout import WIDTH, Code, called, laid_out
-from ncd.code.names import EINOPS, Allotted, assigned, attribute, comment
+from ncd.code.names import EINOPS, Allotted, assigned, attribute, comment, unique
 from ncd.code.scopes import Body, Outline, Part, Scope
 from ncd.code.simplify import Steps
 from ncd.lang.axes import Axis, Type
@@ -106,6 +106,17 @@ class ClassWriter:
                     if "weight" in learned:
                         return f"{self.layer(cell)}.weight"
         return ""
+
+    def like(self) -> str:
+        """An empty buffer that new tensors are like, where the class has no numbers of its own."""
+        if "" not in self.made:
+            name = unique("like", self.attributes.taken | MODULE)
+            self.attributes.taken.add(name)
+            self.imports.add("import torch")
+            text = f'self.register_buffer("{name}", torch.empty(0), persistent=False)'
+            self.made[""] = _Made(Code(text), ())
+            self._like = f"self.{name}"
+        return self._like
 
     # __init__ -------------------------------------------------------------------------------------
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from ncd.code.expressions import Writer
-from ncd.code.layout import WIDTH, Code, called, method
+from ncd.code.layout import LEVELS, SUM, WIDTH, Code, called, method
 from ncd.code.names import TAKEN, Allotted, attribute, plain, unique, variable
 from ncd.code.scopes import Body, Outline, Part, Scope, cells, common
 from ncd.code.simplify import Steps, heavy_parts, used
 from ncd.lang.axes import Axis
 from ncd.lang.circuit import Cell, State, Value
-from ncd.lang.expr import Arg, Expr
+from ncd.lang.expr import Arg, Expr, Infix
 
 AMBIGUOUS = frozenset("lOI")  # letters that look like others
 GENERIC = ("", "x")
@@ -50,6 +50,7 @@ class Owner(Protocol):
     def layer(self, cell: Cell) -> str: ...
     def method_of(self, body: Body) -> str: ...
     def weight(self) -> str: ...
+    def like(self) -> str: ...
     def batched(self, value: Value) -> bool: ...
 
 
@@ -209,6 +210,8 @@ class Forward:
             reals += [name for name, real in self.real.items() if real and not args]
             like = next(iter(reals), "") or self.owner.weight()
             like = like or next((name for name, real in self.real.items() if real), "")
+            if not like and self.owner.steps(cell).real:
+                like = self.owner.like()
             near = like or next(iter((*args, *self.real)), "")
         owner, fences = self.owner, self._fences(cell)
         return Writer(
@@ -264,7 +267,8 @@ class Forward:
         """Gives a part of an expression a line and a variable of its own."""
         code = self._short(expr, writer, cell, time, every)
         args, _ = used(expr, {})
-        wanted = [*(writer.args[i] for i in args[:1]), "part"]
+        truth = isinstance(expr, Infix) and LEVELS[expr.sign] < SUM
+        wanted = [*(writer.args[i] for i in args[:1] if not truth), "mask" if truth else "part"]
         after = {**writer.bound, expr: ""}
         needed = {name for name in (writer.like, writer.near) if name}
         for other in every:
@@ -402,7 +406,9 @@ class Forward:
         sequences = [self.names[value.id] for value in part.inputs[n:]]
         targets, titles = self._states(part.inputs[:n], sequences, nodes, time, titles)
         block = {*targets, *sequences}
-        items = self._new([f"{name}_{plain(loop.axis) or 't'}" for name in sequences], time, block)
+        along = plain(loop.axis) or "t"
+        items = [f"{'x' if name == along else name}_{along}" for name in sequences]
+        items = self._new(items, time, block)
         outs = self._new(["out"] * (len(part.outputs) - n), time, block | {*items})
         lists = self._new([f"{out}s" for out in outs], time, block | {*items, *outs})
         for name in lists:

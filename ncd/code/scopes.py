@@ -113,7 +113,8 @@ class Outline:
     def outer(self, axis: Axis, fences: Sequence[str]) -> Axis:
         """The axis by the name that it has outside of these fences."""
         for id in reversed(fences) if self.local else ():
-            axis = self.local.get(id, {}).get(axis.name, axis)
+            found = self.local.get(id, {}).get(axis.name, axis)
+            axis = found if found.size == axis.size else axis
         return axis
 
     def _scope(self, path: tuple[str, ...]) -> Scope:

@@ -14,6 +14,7 @@ from ncd.lang.expr import (
     Contract,
     Expr,
     Filled,
+    Infix,
     Item,
     Layer,
     Method,
@@ -56,9 +57,17 @@ class Steps:
 
     @cached_property
     def new(self) -> bool:
-        """Whether a tensor is made that has to be like another."""
-        parts = (part for expr in self.every for part in expr.walk())
-        return any(isinstance(part, Position | Filled | Cast) for part in parts)
+        """Whether a tensor is made that has to be where another is."""
+        return self.real or any(isinstance(part, Position) for part in self._parts())
+
+    @cached_property
+    def real(self) -> bool:
+        """Whether numbers are made that have to be of the same type as others."""
+        parts = (p for p in self._parts() if isinstance(p, Filled | Cast))
+        return any(isinstance(part, Filled) or part.to == "real" for part in parts)
+
+    def _parts(self) -> Iterator[Expr]:
+        return (part for expr in self.every for part in expr.walk())
 
     @cached_property
     def repeated(self) -> tuple[Expr, ...]:
@@ -88,13 +97,21 @@ def _cheap(expr: Expr) -> bool:
     return not any(isinstance(p, Arg | Layer | Position | Filled) for p in expr.walk())
 
 
-def heavy_parts(expr: Expr) -> Iterator[Expr]:
-    """The outermost parts of an expression that could have a line of their own."""
+def heavy_parts(expr: Expr) -> list[Expr]:
+    """The outermost parts of an expression that could have a line of their own.
+
+    Where there is no call, an operation on tensors is one.
+    """
+    found = list(_outermost(expr, HEAVY))
+    return found or list(_outermost(expr, (Infix, Cast)))
+
+
+def _outermost(expr: Expr, kinds: tuple[type[Expr], ...]) -> Iterator[Expr]:
     for part in expr.parts():
-        if isinstance(part, HEAVY) and not _cheap(part):
+        if isinstance(part, kinds) and not _cheap(part):
             yield part
         else:
-            yield from heavy_parts(part)
+            yield from _outermost(part, kinds)
 
 
 def used(expr: Expr, bound: Container[Expr]) -> tuple[list[int], list[Expr]]:

@@ -61,7 +61,7 @@ class File:
         self._steps: dict[tuple[int, int], Steps] = {}
         self._batched: set[str] = set()
         self._follow(circuit, {value.id for value in circuit.inputs})
-        self._by_term: dict[object, _Class] = {}
+        self._by_term: dict[object, tuple[_Class, tuple[Axis, ...]]] = {}
         self._by_text: dict[tuple[str, ...], _Class] = {}
 
     def steps(self, cell: Cell) -> Steps:
@@ -117,19 +117,22 @@ class File:
         """The class of a submodule, one that is there already if it serves."""
         attributes = Attributes(scope, self.batched)
         key = tuple(attributes.keys.items())
-        known, sizes = self._by_term.get(key), None
-        if known is None and not alone:
-            writer = ClassWriter(self, scope, anonymous=True)
-            text = tuple(text for text, _ in writer.written("Anonymous"))
-            known, sizes = self._by_text.get(text), _sizes(writer)
-            if known is None:
-                known = self._by_text[text] = self._new(scope)
-        known = known or self._new(scope)
-        self._by_term.setdefault(key, known)
+        if key not in self._by_term:
+            self._by_term[key] = self._served(scope, alone)
+        known, sizes = self._by_term[key]
         known.members.append([cell.id for cell in scope.cells if self.steps(cell).coded])
-        self.instances[scope.path] = Instance(
-            known.name, known.params, sizes or known.sizes, attributes.methods
-        )
+        self.instances[scope.path] = Instance(known.name, known.params, sizes, attributes.methods)
+
+    def _served(self, scope: Scope, alone: bool) -> tuple[_Class, tuple[Axis, ...]]:
+        """The class for a scope, and the axes whose sizes it is given."""
+        if alone:
+            made = self._new(scope)
+            return made, made.sizes
+        writer = ClassWriter(self, scope, anonymous=True)
+        text = tuple(text for text, _ in writer.written("Anonymous"))
+        if text not in self._by_text:
+            self._by_text[text] = self._new(scope)
+        return self._by_text[text], _sizes(writer)
 
     def _new(self, scope: Scope) -> _Class:
         writer = ClassWriter(self, scope)

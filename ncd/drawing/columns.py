@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ncd.drawing import style
+from ncd.drawing.isotonic import Rows
 from ncd.drawing.marks import width
 from ncd.drawing.names import Names
 from ncd.drawing.plan import Frame, Plan
-from ncd.drawing.rows import Rows
 from ncd.drawing.strands import bend_width
 from ncd.drawing.text import math, wrap
 

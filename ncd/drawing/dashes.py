@@ -8,8 +8,9 @@ from itertools import pairwise
 from ncd.drawing import style
 from ncd.drawing.columns import Columns
 from ncd.drawing.data import Curve, Dash, Path, Point, ease, line
+from ncd.drawing.isotonic import Rows
 from ncd.drawing.plan import Plan, Unit
-from ncd.drawing.rows import Rows, room_below, rooms_above
+from ncd.drawing.rows import room_below, rooms_above
 from ncd.lang.circuit import Value
 
 _Pair = tuple[str, str]

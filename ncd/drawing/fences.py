@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from ncd.drawing import style
 from ncd.drawing.columns import Columns
 from ncd.drawing.data import Box, Curve, DrawnFence, DrawnGlyph, Point, Text
+from ncd.drawing.isotonic import Rows
 from ncd.drawing.plan import Frame, Plan
-from ncd.drawing.rows import Rows
 from ncd.drawing.text import Label, math, wrap
 
 
@@ -88,16 +88,16 @@ def _wires(plan: Plan, rows: Sequence[Rows], frame: Frame, x0: float, x1: float)
 
 
 def _region(frame: Frame, lines: Sequence[Label], box: Box) -> DrawnFence:
-    middle = (box.x0 + box.x1) / 2
+    middle, top = (box.x0 + box.x1) / 2, box.y0 - style.TITLE_BASE
     texts = tuple(
-        Text(label, Point(middle - label.width / 2, box.y0 + style.LEADING * (n + 1) - 1))
+        Text(label, Point(middle - label.width / 2, top + style.LEADING * (n + 1)))
         for n, label in enumerate(lines)
     )
     return DrawnFence(frame.id, frame.role, box, texts, frame.words)
 
 
 def _brackets(frame: Frame, box: Box, ends: tuple[str, str]) -> DrawnFence:
-    """Large round brackets: where the count starts, at the foot, and where it stops, at the head."""
+    """Large round brackets: the count starts at the foot and stops at the head."""
     inset = style.PAD + style.FENCE_EDGE
     top, bottom = box.y0, box.y1
     paths = (

@@ -8,10 +8,11 @@ bodies give begins at the right one.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
+from ncd.drawing.frames import Fences, Strip, ids_of
 from ncd.drawing.plan import Frame, Plan, Unit
-from ncd.lang.circuit import Cell, Circuit, Fence, Loop, State, Value
+from ncd.lang.circuit import Cell, Circuit, Loop, State, Value
 from ncd.lang.glyph import Glyph
 
 
@@ -47,26 +48,15 @@ def _drawn(circuit: Circuit) -> Iterator[Cell]:
             yield unit
 
 
-@dataclass
-class _Strip:
-    """A part of the plan while it is put together: n steps between n + 1 states."""
-
-    states: list[State]
-    steps: list[list[Unit]] = field(default_factory=list)
-    frames: list[Frame] = field(default_factory=list)
-    fences: frozenset[str] | None = None  # those around it, if it is no array that passes
-    length: int = 0  # how many of its steps are its own
-
-
 class _Folder:
     """Folds circuits whose arrays are drawn one way."""
 
     def __init__(self, upward: bool) -> None:
         self.upward = upward
 
-    def circuit(self, circuit: Circuit) -> _Strip:
-        whole = _Strip([circuit.states[0]])
-        fences = _Fences(circuit)
+    def circuit(self, circuit: Circuit) -> Strip:
+        whole = Strip([circuit.states[0]])
+        fences = Fences(circuit)
         for s, state in enumerate(circuit.states):
             for _ in range(fences.reached(s)):  # blocks around no step need one to be seen
                 whole.steps.append(self.passing(state))
@@ -81,9 +71,7 @@ class _Folder:
 
     # One step ------------------------------------------------------------------------------------
 
-    def parts(
-        self, before: State, step: Sequence[Cell | Loop], after: State
-    ) -> list[_Strip]:
+    def parts(self, before: State, step: Sequence[Cell | Loop], after: State) -> list[Strip]:
         """The strips of one step from top to bottom, of one length.
 
         What has no inputs stands in a column before the rest, and what has no outputs in one
@@ -107,13 +95,13 @@ class _Folder:
             self.trail(strip, length)
         return strips
 
-    def part(self, unit: Cell | Loop | Value) -> _Strip:
+    def part(self, unit: Cell | Loop | Value) -> Strip:
         if isinstance(unit, Value):
-            return _Strip([(unit,)])
+            return Strip([(unit,)])
         if isinstance(unit, Loop):
             strip = self.loop(unit)
         else:
-            strip = _Strip([unit.inputs, unit.outputs], [[self.cell(unit)]])
+            strip = Strip([unit.inputs, unit.outputs], [[self.cell(unit)]])
         strip.fences = frozenset(unit.fences)
         return strip
 
@@ -124,14 +112,14 @@ class _Folder:
     def passing(self, state: State) -> list[Unit]:
         return [self.join(value, value, "") for value in state]
 
-    def lead(self, strip: _Strip, count: int) -> None:
+    def lead(self, strip: Strip, count: int) -> None:
         """Puts columns in front in which its arrays pass."""
         state = strip.states[0]
         strip.states[:0] = [state] * count
         strip.steps[:0] = [self.passing(state) for _ in range(count)]
         strip.frames[:] = [_moved(frame, count) for frame in strip.frames]
 
-    def trail(self, strip: _Strip, length: int) -> None:
+    def trail(self, strip: Strip, length: int) -> None:
         """Puts columns behind in which its arrays pass."""
         state = strip.states[-1]
         while len(strip.steps) < length:
@@ -140,10 +128,10 @@ class _Folder:
 
     # Loops ---------------------------------------------------------------------------------------
 
-    def loop(self, loop: Loop) -> _Strip:
+    def loop(self, loop: Loop) -> Strip:
         """The first body between its brackets."""
         body = loop.bodies[0]
-        taken, given = _ids(body.inputs), _ids(loop.outputs)
+        taken, given = ids_of(body.inputs), ids_of(loop.outputs)
         waiting = tuple(v for v in loop.inputs if v.id not in taken and v.id in given)
         strip = self.circuit(body)
         if loop.kind == "scan":
@@ -153,14 +141,14 @@ class _Folder:
         self.enter(loop, strip)
         self.leave(loop, strip)
         self.trail(strip, 1)
-        holds = tuple(map(_ids, strip.states))
+        holds = tuple(map(ids_of, strip.states))
         ends, words = _counted(loop)
         parent = loop.fences[-1] if loop.fences else ""
         frame = Frame(loop.id, "", "repeat", words, 0, len(strip.steps), holds, parent, ends)
         strip.frames.append(frame)
         return strip
 
-    def enter(self, loop: Loop, strip: _Strip) -> None:
+    def enter(self, loop: Loop, strip: Strip) -> None:
         inside = strip.states[0]
         if [v.id for v in inside] == [v.id for v in loop.inputs]:
             strip.states[0] = loop.inputs
@@ -174,7 +162,7 @@ class _Folder:
         strip.steps.insert(0, self.joined(pairs, loop.id))
         strip.frames[:] = [_moved(frame, 1) for frame in strip.frames]
 
-    def leave(self, loop: Loop, strip: _Strip) -> None:
+    def leave(self, loop: Loop, strip: Strip) -> None:
         inside = strip.states[-1]
         if [v.id for v in inside] == [v.id for v in loop.outputs]:
             strip.states[-1] = loop.outputs
@@ -204,7 +192,7 @@ def _paired(inside: State, outside: State) -> Iterator[_Pair]:
     An array that is one of the loop's goes on as itself; between two such, the first with the
     first, and so on, as they stand on the stack.
     """
-    given = _ids(outside)
+    given = ids_of(outside)
     kept = [v.id for v in inside if v.id in given]
     left, right = list(inside), list(outside)
     for id in (*kept, None):
@@ -234,15 +222,11 @@ def _continued(before: Value, after: Value) -> tuple[tuple[int, int], ...]:
     return tuple((i, b.names.index(n)) for i, n in enumerate(a.names) if n in b.names)
 
 
-def _ids(state: State) -> frozenset[str]:
-    return frozenset(value.id for value in state)
-
-
 def _moved(frame: Frame, by: int) -> Frame:
     return replace(frame, first=frame.first + by, last=frame.last + by)
 
 
-def _append(whole: _Strip, parts: list[_Strip]) -> None:
+def _append(whole: Strip, parts: list[Strip]) -> None:
     """Puts parts of one length, one above the other, behind what is there."""
     start = len(whole.steps)
     length = max((len(part.steps) for part in parts), default=0)
@@ -252,9 +236,7 @@ def _append(whole: _Strip, parts: list[_Strip]) -> None:
     whole.frames += [_moved(frame, start) for part in parts for frame in part.frames]
 
 
-def _ordered(
-    before: State, step: Sequence[Cell | Loop], after: State
-) -> list[Cell | Loop | Value]:
+def _ordered(before: State, step: Sequence[Cell | Loop], after: State) -> list[Cell | Loop | Value]:
     """What stands in a step, from top to bottom: in the order of what it takes and gives."""
     taker = {v.id: unit for unit in step for v in unit.inputs}
     maker = {v.id: unit for unit in step for v in unit.outputs}
@@ -278,95 +260,6 @@ def _ordered(
 
 def _once(units: Iterable[Cell | Loop | Value]) -> list[Cell | Loop | Value]:
     return list({unit.id: unit for unit in units}.values())
-
-
-class _Fences:
-    """The fences of one circuit, those of loops aside, while its columns are counted."""
-
-    def __init__(self, circuit: Circuit) -> None:
-        self.circuit = circuit
-        loops = {unit.id for unit in circuit.units if isinstance(unit, Loop)}
-        self.fences = {f.id: f for f in circuit.own_fences if f.id not in loops}
-        self.first: dict[str, int] = {}
-        self.last: dict[str, int] = {}
-        self.inside: dict[str, dict[int, frozenset[str]]] = {id: {} for id in self.fences}
-        self.states: list[int] = []  # the state of the circuit at each column; -1 in a loop
-        self.bare: dict[int, list[str]] = {}  # the innermost blocks around no step, by state
-        self.closes: dict[int, list[str]] = {}
-        empty = {id: fence for id, fence in self.fences.items() if fence.first == fence.last}
-        outer = {fence.parent for fence in empty.values()}
-        for id, fence in self.fences.items():
-            if id in empty and id not in outer:
-                self.bare.setdefault(fence.first, []).append(id)
-            elif id not in empty:
-                self.closes.setdefault(fence.last, []).append(id)
-
-    def reached(self, s: int) -> int:
-        """A state begins: fences end. How many columns it needs for blocks around no step."""
-        column = len(self.states)
-        for id in self.closes.get(s, ()):
-            self.last.setdefault(id, column)
-        bare = self.bare.get(s, [])
-        for n, id in enumerate(bare):
-            self.first[id], self.last[id] = column + n, column + n + 1
-            self.stretch(id, s)
-        self.states += [s] * (len(bare) + 1)
-        return len(bare)
-
-    def stretch(self, inner: str, s: int) -> None:
-        """What is around a block around no step, and begins or ends with it, holds its column."""
-        outer = self.fences.get(self.fences[inner].parent)
-        while outer is not None:
-            if outer.first == s:
-                self.first.setdefault(outer.id, self.first[inner])
-            if outer.last == s:
-                self.last[outer.id] = self.last[inner]
-            outer = self.fences.get(outer.parent)
-
-    def crossed(self, s: int, parts: list[_Strip]) -> None:
-        """Notes, for the columns of a step, what is inside each fence, and where fences end."""
-        column = len(self.states) - 1
-        for part in parts:
-            around = self.holding(s, part) if part.fences is None else part.fences
-            for id in around & self.inside.keys():
-                if self.fences[id].last == s + 1:
-                    end = column + max(part.length, 1)
-                    self.last[id] = max(end, self.last.get(id, end))
-                for n, state in enumerate(part.states[1:-1], start=1):
-                    held = self.inside[id].get(column + n, frozenset())
-                    self.inside[id][column + n] = held | _ids(state)
-        self.states += [-1] * (max(len(part.steps) for part in parts) - 1 if parts else 0)
-
-    def holding(self, s: int, part: _Strip) -> frozenset[str]:
-        """The fences around an array that passes through a step of several columns."""
-        if len(part.steps) < 2:
-            return frozenset()
-        ids = _ids(part.states[0])
-        return frozenset(
-            id
-            for id, fence in self.fences.items()
-            if fence.first <= s < fence.last
-            and ids <= _ids(fence.states[s - fence.first])
-            and ids <= _ids(fence.states[s + 1 - fence.first])
-        )
-
-    def frames(self) -> Iterator[Frame]:
-        begins: dict[int, int] = {}
-        for column, s in enumerate(self.states):
-            begins[s] = column  # the last of its columns
-        for id, fence in self.fences.items():
-            first = self.first.get(id, begins[fence.first])
-            last = self.last[id]
-            holds = tuple(self.held(fence, column) for column in range(first, last + 1))
-            title = fence.title.strip()
-            words = title or f"{fence.role} part"
-            yield Frame(id, title, fence.role, words, first, last, holds, fence.parent)
-
-    def held(self, fence: Fence, column: int) -> frozenset[str]:
-        s = self.states[column]
-        if s < 0:
-            return self.inside[fence.id].get(column, frozenset())
-        return _ids(fence.states[s - fence.first])
 
 
 def _counted(loop: Loop) -> tuple[tuple[str, str], str]:

@@ -16,7 +16,9 @@ from typing import NamedTuple, Protocol
 from fontTools.subset import Options, Subsetter
 from fontTools.ttLib import TTFont
 
-FOLDER = Path(__file__).resolve().parents[2] / "assets" / "fonts"
+from ncd.files import bundled
+
+FOLDER = bundled("assets", "fonts")
 ROMAN, MATH, SANS = "NCD Roman", "NCD Math", "NCD Sans"
 
 

@@ -14,16 +14,16 @@ from ncd.drawing.data import Box, Curve, DrawnGlyph, DrawnWire, Path, Point, Tex
 from ncd.drawing.drawing import Drawing
 from ncd.drawing.fences import fences, titles
 from ncd.drawing.fold import plan
+from ncd.drawing.isotonic import Rows
 from ncd.drawing.marks import foreign, mark_width, paint, side, takes_cap
 from ncd.drawing.names import Labels, Names, names, unseen
 from ncd.drawing.plan import Plan, Port, Unit
-from ncd.drawing.rows import Rows, crowded, lowered, rows
+from ncd.drawing.rows import crowded, lowered, rows
 from ncd.drawing.strands import cap_stretch
 from ncd.lang.axes import Axis
 from ncd.lang.circuit import Cell, Circuit, Value
 from ncd.lang.elaborate import elaborate
 from ncd.lang.terms import Term
-
 
 TRIES = 4
 
@@ -133,9 +133,7 @@ class _Layout:
                 starts.append(x0 + mark_width(unit.glyph))
         return max(starts), min(stops)
 
-    def canvas(
-        self, s: int, unit: Unit, cell: Cell, ins: list[float], outs: list[float]
-    ) -> Canvas:
+    def canvas(self, s: int, unit: Unit, cell: Cell, ins: list[float], outs: list[float]) -> Canvas:
         glyph = unit.glyph
         places = [self.rows[s][p] for p in unit.in_places]
         places += [self.rows[s + 1][p] for p in unit.out_places]
@@ -231,8 +229,10 @@ class _Layout:
             return ()
         x0, x1, y = self.at.right[s], self.at.left[s + 1], self.rows[state][port]
         reach = min(style.STUB, (x1 - x0) / 2)
-        return (line(Point(x0, y), Point(x0 + reach, y)),) if s == state else (
-            line(Point(x1 - reach, y), Point(x1, y)),
+        return (
+            (line(Point(x0, y), Point(x0 + reach, y)),)
+            if s == state
+            else (line(Point(x1 - reach, y), Point(x1, y)),)
         )
 
     def labels(self) -> tuple[Text, ...]:

@@ -1,35 +1,22 @@
 """Rows: the y of every wire in every state.
 
-Each wire wants the y of what it continues, and no two may come closer than the minimum gaps. The
-nearest rows that keep the gaps are an isotonic regression (pool adjacent violators), here with
-medians, so that the wires of a pool that can stay straight do. Sweeps go forward, back towards the
-consumers, and forward again.
+Each wire wants the y of what it continues, and no two may come closer than the minimum gaps. Sweeps
+go forward, back towards the consumers, and forward again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from itertools import pairwise
 
 from ncd.drawing import style
+from ncd.drawing.isotonic import WEAK, Item, Rows, placed, stacked
 from ncd.drawing.marks import headroom
 from ncd.drawing.plan import SCALAR, Frame, Plan, Port, Unit
 from ncd.lang.circuit import Value
 
-Rows = dict[Port, float]
-Targets = Mapping[Port, tuple[float, float]]  # the y that a wire wants, and how much
-
-WEAK, START = 0.01, 0.5
+START = 0.5  # the weight of a wire that begins at a mark
 SWEEPS = 3
-
-
-@dataclass(frozen=True)
-class _Item:
-    """Wires that move as one: a whole array, or one wire of an array that may be spread."""
-
-    wires: tuple[Port, ...]
-    offsets: tuple[float, ...]
-    above: float  # the least distance from the last wire of the item before
 
 
 def rows(plan: Plan, titles: Mapping[str, float]) -> list[Rows]:
@@ -37,13 +24,13 @@ def rows(plan: Plan, titles: Mapping[str, float]) -> list[Rows]:
     spreads = _spreads(plan)
     items = [_items(plan, s, titles, spreads[s]) for s in range(len(plan.states))]
     flows = [[_Flow(unit) for unit in step] for step in plan.steps]
-    place = [_stacked(state) for state in items]
+    place = [stacked(state) for state in items]
     for _ in range(SWEEPS):
         before = list(place)
         _forward(items, flows, place)
         for s in reversed(range(len(place) - 1)):
             wants = [flow.backward(place[s + 1]) for flow in flows[s]]
-            place[s] = _place(items[s], wants, place[s])
+            place[s] = placed(items[s], wants, place[s])
         if place == before:
             break
     _forward(items, flows, place)
@@ -51,18 +38,18 @@ def rows(plan: Plan, titles: Mapping[str, float]) -> list[Rows]:
 
 
 def _forward(
-    items: Sequence[Sequence[_Item]], flows: Sequence[Sequence[_Flow]], place: list[Rows]
+    items: Sequence[Sequence[Item]], flows: Sequence[Sequence[_Flow]], place: list[Rows]
 ) -> None:
     for s in range(1, len(place)):
         wants = [flow.forward(place[s - 1]) for flow in flows[s - 1]]
-        place[s] = _place(items[s], wants, place[s])
+        place[s] = placed(items[s], wants, place[s])
 
 
 # --- gaps ----------------------------------------------------------------------------------------
 
 
-def _items(plan: Plan, s: int, titles: Mapping[str, float], spread: set[str]) -> list[_Item]:
-    items: list[_Item] = []
+def _items(plan: Plan, s: int, titles: Mapping[str, float], spread: set[str]) -> list[Item]:
+    items: list[Item] = []
     rooms = rooms_above(plan, s, titles)
     before: Value | None = None
     for value in plan.states[s]:
@@ -73,9 +60,9 @@ def _items(plan: Plan, s: int, titles: Mapping[str, float], spread: set[str]) ->
         steps = _offsets(value, wires)
         if value.id in spread:
             own = [steps[i] - steps[i - 1] if i else gap for i in range(len(wires))]
-            items += [_Item((w,), (0.0,), g) for w, g in zip(wires, own, strict=True)]
+            items += [Item((w,), (0.0,), g) for w, g in zip(wires, own, strict=True)]
         else:
-            items.append(_Item(wires, tuple(steps), gap))
+            items.append(Item(wires, tuple(steps), gap))
         before = value
     return items
 
@@ -83,7 +70,7 @@ def _items(plan: Plan, s: int, titles: Mapping[str, float], spread: set[str]) ->
 def _offsets(value: Value, wires: Sequence[Port]) -> list[float]:
     """The rows of an array's wires below its first."""
     array, found = value.array, [0.0]
-    for (_, i), (_, j) in zip(wires, wires[1:], strict=False):
+    for (_, i), (_, j) in pairwise(wires):
         wide = array[i].spatial or array[j].spatial
         found.append(found[-1] + style.AXIS_GAP + (style.DOUBLE if wide else 0.0))
     return found
@@ -210,7 +197,7 @@ class _Flow:
             targets |= {port: (y, START) for port, y in zip(new, slots, strict=True)}
         if self.scalars_out and self.unit.in_places:
             middle = _middle([ys[port] for port in self.unit.in_places])
-            targets |= {port: (middle, START) for port in self.scalars_out}
+            targets |= dict.fromkeys(self.scalars_out, (middle, START))
         return targets
 
     def backward(self, ys: Rows) -> dict[Port, tuple[float, float]]:
@@ -253,57 +240,3 @@ def _slots(rows: list[float], count: int) -> list[float]:
 
 def _middle(rows: list[float]) -> float:
     return (min(rows) + max(rows)) / 2
-
-
-# --- isotonic regression -------------------------------------------------------------------------
-
-_Wants = list[tuple[float, float]]
-
-
-def _stacked(items: Sequence[_Item]) -> Rows:
-    y, found = 0.0, Rows()
-    for item in items:
-        y += item.above
-        found |= {w: y + d for w, d in zip(item.wires, item.offsets, strict=True)}
-        y += item.offsets[-1]
-    return found
-
-
-def _place(items: Sequence[_Item], wants: Sequence[Targets], old: Rows) -> Rows:
-    """The rows nearest to the targets that keep the gaps; wires without a target stay put."""
-    targets: dict[Port, tuple[float, float]] = {}
-    for more in wants:
-        targets |= more
-    pools: list[tuple[float, _Wants, int]] = []  # the level, what is wanted, how many items
-    shifts, at = [], 0.0
-    for item in items:
-        at += item.above
-        shifts.append(at)
-        own = []
-        for wire, offset in zip(item.wires, item.offsets, strict=True):
-            y, weight = targets.get(wire) or (old[wire], WEAK)
-            own.append((y - offset - at, weight))
-        own.sort()
-        level, count = _median(own), 1
-        while pools and pools[-1][0] > level:
-            _, above, n = pools.pop()
-            own = sorted(above + own)
-            level, count = _median(own), count + n
-        pools.append((level, own, count))
-        at += item.offsets[-1]
-    levels = [level for level, _, count in pools for _ in range(count)]
-    found = Rows()
-    for item, level, shift in zip(items, levels, shifts, strict=True):
-        for wire, offset in zip(item.wires, item.offsets, strict=True):
-            found[wire] = level + shift + offset
-    return found
-
-
-def _median(ordered: _Wants) -> float:
-    """The weighted median; where two would do the one further down, as the figures bend."""
-    half, seen = sum(weight for _, weight in ordered) / 2, 0.0
-    for value, weight in ordered:
-        seen += weight
-        if seen > half + 1e-9:
-            return value
-    return ordered[-1][0]

@@ -12,7 +12,7 @@ from ncd.lang.glyph import Glyph
 
 def bend_width(bend: float) -> float:
     """The room that a wire wants to go up or down so far."""
-    return 0.0 if abs(bend) < 0.5 else min(style.BENDS, style.BEND + 0.42 * abs(bend))
+    return 0.0 if abs(bend) < style.STILL else min(style.BENDS, style.BEND + 0.42 * abs(bend))
 
 
 def fall_width(bend: float) -> float:

@@ -8,13 +8,12 @@ outlines of the very fonts that an exported drawing embeds.
 from __future__ import annotations
 
 import re
-import unicodedata
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import groupby
 
 from ncd.drawing.fonts import MATH, ROMAN, SANS, Face, knows, measure, union
+from ncd.drawing.markup import OPERATIONS, RELATIONS, Atom, lead, parse, say
 
 # A letter is set in the first face of its chain that has it.
 UPRIGHT = (Face(ROMAN), Face(MATH))
@@ -25,15 +24,6 @@ BOLD = (Face(ROMAN, weight=700), *UPRIGHT)
 SCRIPT = 0.72  # size of a script, relative to its base
 SUPERSCRIPT_UP, SUBSCRIPT_DOWN, SCRIPT_GAP = 0.37, 0.22, 0.12
 BAR_GAP, BAR_THICKNESS = 0.13, 0.06
-# Space on both sides of a sign on the base line; an operation has it between two operands only.
-OPERATIONS: Mapping[str, float] = {**dict.fromkeys("+−×∗⋆±·∘⊗⊕⊙", 0.18), "/": 0.04}
-RELATIONS: Mapping[str, float] = dict.fromkeys("=≠≈≡<>≤≥∈→←↦⊂⊃≔≝", 0.28)
-SPOKEN: Mapping[str, str] = {
-    "+": "plus", "−": "minus", "∗": "times", "×": "by", "/": "over", "=": "equals",
-    "→": "to", "…": "to", "𝔼": "expectation", ",": ",", "(": "(", ")": ")", ".": ".",
-}  # fmt: skip
-FRACTIONS: Mapping[str, str] = {"2": "one half", "3": "one third", "4": "one quarter"}
-POWERS: Mapping[str, str] = {"2": "squared", "3": "cubed"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,94 +68,6 @@ class Label:
     words: str
 
 
-# --- Markup
-
-
-@dataclass(frozen=True, slots=True)
-class _Atom:
-    text: str
-    kind: str  # "name", "number", "space" or "sign"
-    bold: bool = False
-    bar: bool = False
-    sub: tuple[_Atom, ...] = ()
-    sup: tuple[_Atom, ...] = ()
-
-
-_BAR = "\u0304\u0305"  # combining macron and overline
-_BARRED, _NAME, _NUMBER = rf"[^\W\d_][{_BAR}]", rf"(?:[^\W\d_](?![{_BAR}]))+", r"\d+(?:\.\d+)*"
-_GROUP = r"\{(?:[^{}]|\{[^{}]*\})*\}"
-_TOKEN = re.compile(
-    rf"(?P<barred>{_BARRED})|(?P<name>{_NAME})|(?P<number>{_NUMBER})|(?P<space>\s+)"
-    rf"|(?P<script>[_^](?:{_GROUP}|{_BARRED}|{_NAME}|{_NUMBER}|.))|(?P<sign>.)"
-)
-_AROUND_SIGNS = re.compile(rf"\s*([{re.escape(''.join((*OPERATIONS, *RELATIONS, ',')))}])\s*")
-_TYPED = str.maketrans({"-": "−", "*": "∗", "²": "^2", "³": "^3", "\n": " "})
-
-
-def _parse(text: str) -> tuple[_Atom, ...]:
-    plain = "".join(_decompose(char) for char in text).translate(_TYPED)
-    return _atoms(_AROUND_SIGNS.sub(r"\1", plain).strip())
-
-
-def _decompose(char: str) -> str:
-    """ȳ as y and a bar; others as they are."""
-    parts = unicodedata.normalize("NFD", char)
-    return parts if parts[1:] == "\u0304" else char
-
-
-def _atoms(text: str) -> tuple[_Atom, ...]:
-    atoms: tuple[_Atom, ...] = ()
-    for token in _TOKEN.finditer(text):
-        if token.lastgroup == "script":
-            *rest, base = atoms or (_Atom("", "sign"),)
-            grouped = len(token[0]) > 2 and token[0][1] == "{"
-            script = _atoms(token[0][2:-1] if grouped else token[0][1:])
-            side = "sub" if token[0][0] == "_" else "sup"
-            before = getattr(base, side)  # of n_1_2 the second index follows the first
-            joined = (*before, _Atom(",", "sign"), *script) if before else script
-            atoms = (*rest, replace(base, **{side: joined}))
-        else:
-            atoms += (_atom(token[0], token.lastgroup or "sign"),)
-    return atoms
-
-
-def _atom(text: str, kind: str) -> _Atom:
-    if kind not in ("barred", "name"):
-        return _Atom(text, kind)
-    letters = text.rstrip(_BAR)
-    style = unicodedata.name(letters[0], "").rpartition(" ")[0]
-    if style.startswith(("MATHEMATICAL BOLD", "MATHEMATICAL ITALIC")):  # but not 𝔼
-        letters = unicodedata.normalize("NFKC", letters)
-    return _Atom(letters, "name", style.startswith("MATHEMATICAL BOLD"), kind == "barred")
-
-
-def _lead(atoms: tuple[_Atom, ...], bold: bool, bar: bool) -> tuple[_Atom, ...]:
-    """The atoms, with the first name set bold or given a bar."""
-    first = next((i for i, atom in enumerate(atoms) if atom.kind == "name"), len(atoms))
-    marked = (replace(a, bold=a.bold or bold, bar=a.bar or bar) for a in atoms[first : first + 1])
-    return (*atoms[:first], *marked, *atoms[first + 1 :])
-
-
-def _say(atoms: tuple[_Atom, ...]) -> str:
-    words = " ".join(" ".join(_say_atom(atom)) for atom in atoms if atom.kind != "space")
-    return re.sub(r"(^|minus )1 over ([234])$", lambda found: found[1] + FRACTIONS[found[2]], words)
-
-
-def _say_atom(atom: _Atom) -> Iterator[str]:
-    greek = (unicodedata.name(c, c).removeprefix("GREEK SMALL LETTER ").lower() for c in atom.text)
-    plain = atom.kind == "number" or (atom.text.isascii() and atom.text.isalpha())
-    spelled = atom.text if plain else " ".join(greek).replace("lamda", "lambda")
-    yield SPOKEN.get(atom.text, spelled)
-    if atom.bar:
-        yield "bar"
-    if atom.sub:
-        yield f"sub {_say(atom.sub)}"
-    if atom.sup:
-        power = _say(atom.sup)
-        label = atom.sup[0].kind == "name" and atom.sup[0].text[0].isupper()
-        yield POWERS.get(power) or (f"superscript {power}" if label else f"to the {power}")
-
-
 # --- Setting: each step returns its pieces, and where the pen then stands
 
 _Piece = Span | Bar
@@ -188,7 +90,7 @@ def _face_for(char: str, chain: tuple[Face, ...]) -> Face:
     return next((face for face in chain if knows(face, char)), chain[0])
 
 
-def _set(atoms: tuple[_Atom, ...], size: float, x: float, y: float, script: bool = False) -> _Set:
+def _set(atoms: tuple[Atom, ...], size: float, x: float, y: float, script: bool = False) -> _Set:
     pieces: tuple[_Piece, ...] = ()
     for before, atom, after in zip((None, *atoms), atoms, (*atoms[1:], None), strict=False):
         pad = 0.0 if script else RELATIONS.get(atom.text, 0.0)
@@ -200,7 +102,7 @@ def _set(atoms: tuple[_Atom, ...], size: float, x: float, y: float, script: bool
     return pieces, x
 
 
-def _set_atom(atom: _Atom, size: float, x: float, y: float) -> _Set:
+def _set_atom(atom: Atom, size: float, x: float, y: float) -> _Set:
     chain = UPRIGHT if atom.kind != "name" else BOLD if atom.bold else ITALIC
     base, end = _place(atom.text, chain, size, x, y)
     _, top, right, _ = _ink(base) or (x, y, end, y)
@@ -230,9 +132,9 @@ def _prose(text: str, size: float, weight: int, family: str) -> tuple[_Set, str]
     pieces: tuple[_Piece, ...] = ()
     x, words = 0.0, ""
     for i, part in enumerate(parts):
-        atoms, plain = _parse(part) if i % 2 else (), re.sub(r"\s+", " ", part)
+        atoms, plain = parse(part) if i % 2 else (), re.sub(r"\s+", " ", part)
         more, x = _set(atoms, size, x, 0.0) if i % 2 else _place(plain, chain, size, x, 0.0)
-        pieces, words = pieces + more, words + (_say(atoms) if i % 2 else plain)
+        pieces, words = pieces + more, words + (say(atoms) if i % 2 else plain)
     return (pieces, x), words
 
 
@@ -280,8 +182,8 @@ def math(text: str, size: float = 16, *, bold: bool = False, bar: bool = False) 
     >>> math("x/s", bold=True, bar=True).words
     'x bar over s'
     """
-    atoms = _lead(_parse(text), bold, bar)
-    return _label(*_set(atoms, float(size), 0.0, 0.0), _say(atoms))
+    atoms = lead(parse(text), bold, bar)
+    return _label(*_set(atoms, float(size), 0.0, 0.0), say(atoms))
 
 
 @lru_cache(maxsize=4096)

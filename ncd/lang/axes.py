@@ -203,11 +203,7 @@ class Array(tuple[Axis, ...]):
         words = _WORD.findall(axes)
         below = Axis.parse(bound.strip()) if sign else None
         array = Array(() if words == ["()"] else map(Axis.parse, words), below)
-        twice = [name for name in array.names if array.names.count(name) > 1]
-        if twice:
-            raise ParseError(
-                f"axis {twice[0]} stands twice in ({array})", cure=f"{twice[0]}_2 for one of them"
-            )
+        check_once(array)
         if len(array) > DIMENSIONS:
             raise ParseError(f"an array has at most {DIMENSIONS} axes", cure="fewer axes")
         return array
@@ -259,6 +255,15 @@ class Array(tuple[Axis, ...]):
 
     def __repr__(self) -> str:
         return f"Array.parse({self.spec!r})"
+
+
+def check_once(array: Array) -> None:
+    """Raises ParseError for an array in which an axis stands twice."""
+    twice = [name for name in array.names if array.names.count(name) > 1]
+    if twice:
+        raise ParseError(
+            f"axis {twice[0]} stands twice in ({array})", cure=f"{twice[0]}_2 for one of them"
+        )
 
 
 class Type(tuple[Array, ...]):

@@ -181,15 +181,18 @@ class Builder:
         at = self.reserve()
         split = len(inputs) - term.memory
         state, memory = inputs[:split], inputs[split:]
-        bodies, names = [], self.names.copy()
+        bodies, names, used = [], self.names.copy(), self.names
         for index, body in enumerate(term.bodies):
             own = len(body.dom) - term.memory
             scope = inner.scope if term.shared else (*inner.scope, str(index))
             if term.shared:
                 self.names = names.copy()
             circuit = self.body(body, (*state[:own], *memory), replace(inner, scope=scope))
+            if term.shared:
+                used = used | self.names
             bodies.append(circuit)
             state = (*circuit.outputs, *state[own:])
+        self.names = used  # a name in one body is taken, whatever the last one holds
         loop = Loop(
             id, "repeat", term, inputs, state, tuple(bodies), name, around.fences, around.scope,
             shared=term.shared, memory=term.memory,
@@ -243,12 +246,14 @@ class Builder:
 
     def equation(self, term: Equation, inputs: State, column: int, around: Around) -> Strip:
         copy = self.op(Wire(Signature(term.dom, Type(term.dom * len(term.sides)))), inputs, around)
-        parts, names = [], self.names.copy()
+        parts, names, used = [], self.names.copy(), self.names
         given, n = copy.states[-1], len(inputs)
         for i, side in enumerate(term.sides):
             self.names = names.copy()
             own = given[i * n : (i + 1) * n]
             parts.append(self.place(side, own, column + 1, around))
+            used = used | self.names
+        self.names = used
         sides = _beside(parts)
         return Strip([copy.states[0], *sides.states], [*copy.steps, *sides.steps])
 

@@ -12,7 +12,7 @@ from dataclasses import MISSING, Field, dataclass, field, fields
 from keyword import iskeyword
 from typing import Any
 
-from ncd.lang.axes import Array, Signature, Type
+from ncd.lang.axes import Array, Signature, Type, check_once
 from ncd.lang.errors import ParseError, SizeError, shown
 from ncd.lang.formula import Apply, Name, Number, Operand
 from ncd.lang.formula import parse as parse_formula
@@ -53,12 +53,20 @@ def kind_of(what: type, parse: Callable[[Any], Any], example: str) -> Spelling:
 
     def read(value: Any, name: str) -> Any:
         if isinstance(value, what):
+            for array in _arrays(value):
+                check_once(array)
             return value
         if not isinstance(value, str):
             raise ParseError(f"{name} is {shown(value)}, but it is text", cure=example)
         return parse(value)
 
     return Spelling("text", read, lambda v: v.spec, lambda v: repr(v.spec))
+
+
+def _arrays(value: Array | Type | Signature) -> tuple[Array, ...]:
+    if isinstance(value, Signature):
+        return (*value.dom, *value.cod)
+    return (value,) if isinstance(value, Array) else tuple(value)
 
 
 SIGNATURE = kind_of(Signature, Signature.parse, '"y m -> y k"')

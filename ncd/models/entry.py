@@ -51,8 +51,9 @@ class Knob:
             )
         nearest = self.legal(value)
         if nearest != value:
+            verb = "goes" if self.limits.startswith("from") else "is"
             raise SizeError(
-                f"{self.name} is {shown(value)}, but it {self.limits}",
+                f"{self.name} is {shown(value)}, but it {verb} {self.limits}",
                 cure=f"{self.name} = {nearest}",
                 axis=self.name,
                 nearest=nearest,
@@ -70,13 +71,13 @@ class Knob:
         """What it can be, in words.
 
         >>> Knob("n", 4, 256, 64, multiple=4).limits
-        'is a multiple of 4, 4 or more'
+        'a multiple of 4, 4 or more'
         """
         least, most = self.bounds
         ends = f"{least} or more" if most is None else f"from {least} to {most}"
         if self.multiple > 1:
-            return f"is a multiple of {self.multiple}, {ends}"
-        return f"is {ends}" if most is None else f"goes {ends}"
+            return f"a multiple of {self.multiple}, {ends}"
+        return ends
 
     def legal(self, value: int) -> int:
         """The value that it can be which is closest."""

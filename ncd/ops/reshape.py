@@ -41,6 +41,15 @@ class _Product(Op):
         """The name of the one."""
         raise NotImplementedError
 
+    def _check_form(self) -> None:
+        super()._check_form()
+        if self.product in self.factors.names:
+            raise ParseError(
+                f"axis {self.product} stands on both sides",
+                where=f"{type(self).__name__} ({self.pattern})",
+                cure=f"another name than {self.product} for one of them",
+            )
+
     def solve(self, binding: Binding) -> None:
         sizes = {name: binding.size(name) for name in self.factors.names}
         known = prod(size for size in sizes.values() if size is not None)

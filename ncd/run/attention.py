@@ -12,7 +12,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from ncd.lang.expr import Group
-from ncd.run.evaluate import Code, Like, permuted, rearranged
+from ncd.run.evaluate import Code, Like
+from ncd.run.tensors import permuted, rearranged
 
 Move = Callable[[Tensor], Tensor]
 Sorted = tuple[Group, Group, Group]  # the dimensions of heads, queries and keys

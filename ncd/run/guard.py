@@ -6,16 +6,19 @@ from collections.abc import Callable
 from dataclasses import replace
 from math import prod
 
-from ncd.costs import WHOLE, Cost, OpCost, cost_of, learned
+from ncd.costs import BYTES, WHOLE, Cost, OpCost, cost_of, learned
 from ncd.lang.axes import Axis
 from ncd.lang.circuit import Cell, Circuit
 from ncd.lang.elaborate import elaborate
 from ncd.lang.errors import LimitError, NCDError
+from ncd.lang.expr import Arg, Const, Contract, Size, Tuple
 from ncd.lang.rewrite import rewrite
 from ncd.lang.terms import Term
+from ncd.run.evaluate import NEW
 from ncd.run.limits import Limits, weight
 from ncd.run.memory import stated_peak
 from ncd.run.program import expressions
+from ncd.run.tensors import multiplied
 
 STEPS = 50_000  # of one run: a scan takes its body's once for each position
 
@@ -114,17 +117,27 @@ def _weights(circuit: Circuit) -> int:
 
 
 def _most(circuit: Circuit) -> int:
-    """More than any run takes: as if no node of any expression, nor its gradient, were ever freed.
+    """More than any run takes: as if nothing on the way through an op were ever freed.
 
-    No array on the way through an op has more numbers than all the op's axes together.
+    Each node of an expression is taken to leave four tensors behind: itself, its gradient, and a
+    copy of either in another order.
     """
-    made = 0
-    for cell in circuit.cells:
-        nodes = sum(1 for expr in expressions(cell) for _ in expr.walk())
-        largest = prod(axis.numel for axis in cell.site.every.values())
-        made += 4 * (nodes + 1) * cell.times * WHOLE * largest
+    made = sum(cell.times * _left(cell) for cell in circuit.cells)
     ends = sum(weight(value.array) for value in (*circuit.inputs, *circuit.outputs))
     return made + 3 * _weights(circuit) + 4 * ends
+
+
+def _left(cell: Cell) -> int:
+    site, said = cell.site, [node for expr in expressions(cell) for node in expr.walk()]
+    arrays = (*site.ins, *site.outs, *(i.array for i in cell.op.initial(site).values()))
+    largest = max(array.numel for array in arrays) if arrays else 1
+    for node in said:
+        if isinstance(node, Contract) and multiplied(node) is None:
+            dims = {dim for group in node.before for dim in group}
+            largest = max(largest, prod(dim.size for dim in dims))
+    nodes = 1 + sum(not isinstance(node, Arg | Const | Size | Tuple) for node in said)
+    whole = any(array.below for array in arrays) or any(isinstance(n, NEW) for n in said)
+    return 4 * nodes * largest * (WHOLE if whole else BYTES)
 
 
 # --- what would fit ------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import Literal
 
 import streamlit as st
 
@@ -31,7 +32,7 @@ def settle(entry: Entry) -> None:
         asked = st.query_params.get(knob.name)
         value, note = read(knob, asked)
         if asked is not None and not knob.switch and _number(asked) is None:
-            del st.query_params[knob.name]  # Streamlit itself fails at some, such as ?seed=inf
+            del st.query_params[knob.name]
         if note:
             wrong[knob.name] = bool(value) if knob.switch else value
             st.session_state[NOTES][knob.name] = note
@@ -152,7 +153,7 @@ def seed_and_device() -> tuple[int, str]:
         SEED.max,
         SEED.default,
         key="seed",
-        bind="query-params",
+        bind=_bind("seed"),
         help="What the weights and the random arrays are drawn from. "
         "The same seed gives everyone the same numbers.",
         on_change=_clear_note,
@@ -167,6 +168,15 @@ def seed_and_device() -> tuple[int, str]:
         help="What this machine can run the circuit on.",
     )
     return int(seed), str(device)
+
+
+def _bind(name: str) -> Literal["query-params"] | None:
+    """Where a widget has its value from; not from a link that says no number.
+
+    Streamlit itself fails at ``?seed=inf``. In the second run the value is set, and no more read.
+    """
+    unread = name in st.session_state.get(SETTLE, {}) and name not in st.query_params
+    return None if unread else "query-params"
 
 
 def finish() -> None:

@@ -6,7 +6,6 @@ stands in ``.streamlit/config.toml`` beside the app.
 
 from __future__ import annotations
 
-import argparse
 import gc
 import logging
 import os
@@ -46,16 +45,3 @@ def warm_up(app: str) -> None:
     logging.disable(logging.NOTSET)
     if run.exception:
         raise SystemExit(f"The app fails at its first run: {run.exception[0].message}")
-
-
-def main() -> None:
-    """Reads the address from the command line."""
-    parser = argparse.ArgumentParser(description="Serve the neural circuit explorer.")
-    parser.add_argument("--host", default="127.0.0.1")
-    parser.add_argument("--port", type=int, default=8501)
-    args = parser.parse_args()
-    serve(args.host, args.port)
-
-
-if __name__ == "__main__":
-    main()

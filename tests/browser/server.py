@@ -35,7 +35,7 @@ def served(**environment: str) -> Iterator[str]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [sys.executable, "-m", "ncd.view.serve", "--port", str(port)]
+    command = [sys.executable, "-m", "ncd", "serve", "--port", str(port)]
     process = subprocess.Popen(command, cwd=ROOT, env={**os.environ, **environment})
     try:
         address = f"http://127.0.0.1:{port}"

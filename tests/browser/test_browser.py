@@ -260,3 +260,10 @@ def test_what_is_too_big_says_what_fits(browser: Browser) -> None:
         page.locator(".st-key-refusal button").first.click()
         expect(page.get_by_text("NCD_MAX_FLOPS")).to_have_count(0)
         page.close()
+
+
+@pytest.mark.parametrize("asked", ["seed=inf", "seed=1e400", f"head={'9' * 5000}", "h=inf"])
+def test_a_link_with_a_wild_number_opens_the_page(page: Page, address: str, asked: str) -> None:
+    visit(page, address, f"{ATTENTION}?{asked}")
+    expect(page.locator(".heads button").first).to_be_visible()
+    expect(page.locator(".stException")).to_have_count(0)

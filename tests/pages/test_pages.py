@@ -65,11 +65,14 @@ def test_every_panel_with_everything_selected(entry: Entry, panel: str) -> None:
 @pytest.mark.parametrize(
     ("asked", "value", "note"),
     [
-        ("9999", 16, "9999 is more than h can be. It is 16, the nearest."),
-        ("-3", 1, "-3 is less than h can be. It is 1, the nearest."),
-        ("2.6", 3, "2.6 is between what h can be. It is 3, the nearest."),
+        ("9999", 16, "9999 is more than h can be here. It is 16, the nearest."),
+        ("-3", 1, "-3 is less than h can be here. It is 1, the nearest."),
+        ("2.6", 3, "2.6 is between what h can be here. It is 3, the nearest."),
         ("abc", 4, "“abc” is no whole number. h is 4."),
         ("1e999", 4, "“1e999” is no whole number. h is 4."),
+        ("1e400", 4, "“1e400” is no whole number. h is 4."),
+        ("inf", 4, "“inf” is no whole number. h is 4."),
+        ("9" * 5000, 4, "“99999999999999999999” is no whole number. h is 4."),
         ("nan", 4, "“nan” is no whole number. h is 4."),
         ("<script>", 4, "“<script>” is no whole number. h is 4."),
         ("8", 8, ""),
@@ -103,7 +106,9 @@ def test_a_switch_in_the_link(asked: str, on: bool) -> None:
 
 
 @pytest.mark.parametrize("name", ["seed", "device", "panel", "labels", "input", "head", "level"])
-@pytest.mark.parametrize("asked", ["-1", "zzz", "", "<b>", "9" * 40])
+@pytest.mark.parametrize(
+    "asked", ["-1", "zzz", "", "<b>", "inf", "1e400", "nan", "9" * 40, "9" * 5000]
+)
 def test_any_other_parameter_may_be_wrong(name: str, asked: str) -> None:
     fine(attention(**{name: asked}))
 
@@ -187,3 +192,75 @@ def test_a_selection_is_left_behind_with_its_page() -> None:
     app.switch_page("pages/residual_block.py").run()
     fine(app)
     assert app.session_state["select"] == ""
+
+
+@pytest.mark.parametrize("asked", ["inf", "-inf", "1e400", "nan", "9" * 5000])
+def test_a_seed_without_end_is_none(asked: str) -> None:
+    app = attention(seed=asked)
+    fine(app)
+    assert app.number_input(key="seed").value == 0
+    assert any("is no whole number" in caption.value for caption in app.caption)
+    fine(app.number_input(key="seed").set_value(7).run())
+    assert app.number_input(key="seed").value == 7
+    assert not any("is no whole number" in caption.value for caption in app.caption)
+
+
+def language() -> None:
+    """A page of whole numbers, a scan, a shared repetition and a block of local names."""
+    from ncd import (
+        Add,
+        Axes,
+        Block,
+        Copy,
+        Elementwise,
+        Entry,
+        Id,
+        Index,
+        Knob,
+        Linear,
+        Param,
+        Repeat,
+        Scan,
+        seq,
+    )
+    from ncd.view.frame import page
+    from ncd.view.panels import attention, autograd, cost, shapes, source, values
+
+    step = Linear("n -> n", "W") @ Id("n") >> Add() >> Elementwise("tanh") >> Copy("n")
+    body = Block(Id("a b") >> Linear("b -> b", "L"), "Layer", local=True)
+    entry = Entry(
+        "language",
+        "Language",
+        "Nowhere",
+        (Knob("y", 1, 8, 3),),
+        lambda y: Axes(y=seq(y), v=5, n=4)(
+            Id("n, y#v")
+            >> Id("n") @ (Id("y#v") @ Param("v n", "wte") >> Index("y#v, v n -> y n"))
+            >> Scan(step, "y")
+            >> Id("n") @ Repeat((body, body), shared=True)
+        ),
+    )
+    panels = (values, source, cost, autograd, shapes, attention)
+    page(entry, "A recurrent network on tokens.", "It learns.", panels)
+
+
+def test_whole_numbers_scans_and_repetitions_are_shown_in_every_panel() -> None:
+    app = AppTest.from_function(language, default_timeout=60).run()
+    fine(app)
+    circuit = ncd.elaborate(language_term())
+    ids = [*circuit.values, *(c.id for c in circuit.cells), *(f.id for f in circuit.fences)]
+    for chosen in (*ids, "axis:v"):
+        app.session_state["select"] = chosen
+        fine(app.run())
+    for panel in PANELS:
+        app.session_state["panel"] = panel
+        fine(app.run())
+
+
+def language_term() -> ncd.Term:
+    """The term on that page at its defaults."""
+    found: list[ncd.Entry] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("ncd.view.frame.page", lambda entry, *rest: found.append(entry))
+        language()
+    return found[0].build()

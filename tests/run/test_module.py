@@ -22,8 +22,8 @@ from ncd.run import CircuitModule, compile, example_inputs, trace
 from ncd.run.memory import Storages
 
 
-def layer(term: Term = Id("y:2 m:3") >> Linear("m -> k:4", "Q")) -> CircuitModule:
-    return compile(term)
+def layer(term: Term | None = None) -> CircuitModule:
+    return compile(term or Id("y:2 m:3") >> Linear("m -> k:4", "Q"))
 
 
 def attention(causal: bool = False) -> Term:
@@ -31,11 +31,8 @@ def attention(causal: bool = False) -> Term:
     mask = Map("y x -> y x", "where(x > y, -inf, $1)")
     scores = Einsum("y k h, x k h -> y x h") >> Scale("k")
     return Axes(y=5, x=7, m=6, k=3, h=2)(
-        Id("y m")
-        @ Copy("x m")
-        >> Linear("m -> k h", "Q")
-        @ Linear("m -> k h", "K")
-        @ Linear("m -> k h", "V")
+        Id("y m") @ Copy("x m")
+        >> Linear("m -> k h", "Q") @ Linear("m -> k h", "K") @ Linear("m -> k h", "V")
         >> (scores >> mask if causal else scores)
         >> Softmax("x")
         >> Einsum("y x h, x k h -> y k h")

@@ -16,9 +16,8 @@ from ncd.run import compile, example_inputs, trace
 
 def recurrent() -> Term:
     """``nn.RNN`` without biases: s = tanh(W s + U x), which is also what it gives."""
-    step = (
-        Linear("n -> n_out", "W") @ Linear("m -> n_out", "U")
-        >> Map("n_out, n_out -> n_out", "tanh($1 + $2)")
+    step = Linear("n -> n_out", "W") @ Linear("m -> n_out", "U") >> Map(
+        "n_out, n_out -> n_out", "tanh($1 + $2)"
     )
     body = step >> Rename("n_out -> n") >> Copy("n")
     return Axes(t=6, n=4, m=3)(Scan(body, "t"))

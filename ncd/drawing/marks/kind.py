@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import ClassVar
 
 from ncd.drawing import style
@@ -53,7 +54,7 @@ def free_row(canvas: Canvas, top: float, bottom: float) -> float:
     """A row for the text in a box, away from the wires that pass over the box."""
     inside = sorted(y for y in canvas.foreign if top < y < bottom)
     edges = [top, *inside, bottom]
-    a, b = max(zip(edges, edges[1:], strict=False), key=lambda pair: pair[1] - pair[0])
+    a, b = max(pairwise(edges), key=lambda pair: pair[1] - pair[0])
     return (a + b) / 2
 
 
@@ -70,7 +71,10 @@ def reach(canvas: Canvas, mark: Mark, text: Box, y: float) -> None:
 
     ``y`` is its middle.
     """
-    top, bottom = max(y - style.REACH, text.y0 - style.FOOT), min(y + style.REACH, text.y1 + style.FOOT)
+    top, bottom = (
+        max(y - style.REACH, text.y0 - style.FOOT),
+        min(y + style.REACH, text.y1 + style.FOOT),
+    )
     for i in mark.ins:
         canvas.tail(i, text.x0 - style.GAP, within(canvas.ins[i], top, bottom))
     for o in mark.outs:
@@ -81,6 +85,8 @@ def within(y: float, top: float, bottom: float) -> float:
     return min(max(y, top), bottom)
 
 
-def around(rows: list[float], over: float = style.SIDE, under: float = style.SIDE) -> tuple[float, float]:
+def around(
+    rows: list[float], over: float = style.SIDE, under: float = style.SIDE
+) -> tuple[float, float]:
     """The top and the bottom of a shape around these rows."""
     return min(rows) - over, max(rows) + under

@@ -23,7 +23,11 @@ class Triangle(MarkKind):
         x, (half, tall) = canvas.middle, style.TRIANGLE
         for i, o in zip(mark.ins, mark.outs, strict=True):
             y = canvas.outs[o]
-            tip, top, foot = Point(x - half, y), Point(x + half, y - tall), Point(x + half, y + tall)
+            tip, top, foot = (
+                Point(x - half, y),
+                Point(x + half, y - tall),
+                Point(x + half, y + tall),
+            )
             canvas.shape([tip, top, foot], "softmax")
             canvas.tail(i, tip.x, y)
             canvas.head(o, top.x, y)
@@ -94,7 +98,7 @@ class Trapezoid(MarkKind):
     """
 
     def width(self, mark: Mark) -> float:
-        return 2 * (style.TRAPEZOID[0] + self.more(mark)) + 4 + 2 * style.STUB
+        return 2 * (style.TRAPEZOID[0] + self.more(mark)) + style.LETTER_ROOM + 2 * style.STUB
 
     def more(self, mark: Mark) -> float:
         """By how much half of it must be longer for a long text."""
@@ -121,7 +125,7 @@ class Trapezoid(MarkKind):
         at = x + style.TRAPEZOID_TEXT if not self.more(mark) else x + style.STAR
         canvas.text(self.label(mark), at, y + style.FOOT)
         if flip:
-            canvas.text(math("T", style.TINY), x + style.TRAPEZOID_FLIP, bottom + 1)
+            canvas.text(math("T", style.TINY), x + style.TRAPEZOID_FLIP, bottom + style.TITLE_BASE)
         ends(canvas, mark, x - half, x + half)
 
 
@@ -187,5 +191,3 @@ class Pentagon(MarkKind):
 def _tip(top: float, bottom: float) -> tuple[float, float]:
     middle = (top + bottom) / 2
     return middle - style.GAP, middle + style.GAP
-
-

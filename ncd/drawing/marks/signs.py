@@ -34,9 +34,10 @@ class Letter(MarkKind):
             y = min(canvas.foreign, default=canvas.row) - style.OVER
         box = canvas.text(label, x, y + 0.345 * style.LETTER)  # half of a capital is under it
         reach(canvas, mark, box, y)
-        if "_" in mark.text.partition("^")[0]:
+        base, raised, _ = mark.text.partition("^")
+        if not raised or "_" in base:
             return
-        foot = box.x0 + math(mark.text[:1], style.LETTER, bold=True).width + style.GAP
+        foot = box.x0 + math(base, style.LETTER, bold=True).width + style.GAP
         for o in mark.outs:  # a wire under the superscript starts at the letter's foot
             if canvas.outs[o] > y + style.FOOT:
                 canvas.head(o, foot, min(canvas.outs[o], y + style.REACH))
@@ -61,7 +62,7 @@ class Arrow(MarkKind):
         tip = Point(x + half, y)
         canvas.stroke(Point(apex.x if apex else x - half, y), Point(tip.x - style.ARROW, y))
         canvas.arrow_head(tip)
-        canvas.text(label, x - 2, y - style.FACTOR_LIFT - max(0.0, label.descent))
+        canvas.text(label, x - style.NUDGE, y - style.FACTOR_LIFT - max(0.0, label.descent))
 
 
 class Elementwise(MarkKind):
@@ -79,8 +80,8 @@ class Elementwise(MarkKind):
         y = canvas.top - style.SIGN_LIFT
         box = canvas.text(math(mark.text, style.SIGN), canvas.middle, y)
         middle = (box.y0 + box.y1) / 2
-        canvas.arrow_head(Point(box.x0 - 2, middle))
-        canvas.arrow_head(Point(box.x1 + 2 + style.ARROW, middle))
+        canvas.arrow_head(Point(box.x0 - style.NUDGE, middle))
+        canvas.arrow_head(Point(box.x1 + style.NUDGE + style.ARROW, middle))
 
 
 class Plus(MarkKind):
@@ -95,7 +96,9 @@ class Plus(MarkKind):
     def paint(self, canvas: Canvas, mark: Mark) -> None:
         if mark.outs or not mark.ins:
             y = min(canvas.outs, default=canvas.row)
-            canvas.text(math(mark.text, style.SUM), canvas.x1 - style.DOT_INSET, y - style.PLUS_LIFT)
+            canvas.text(
+                math(mark.text, style.SUM), canvas.x1 - style.DOT_INSET, y - style.PLUS_LIFT
+            )
             return
         y = canvas.ins[mark.ins[0]]
         box = canvas.text(math(mark.text, style.BOXED), canvas.middle, y + style.DESCENT)
@@ -131,7 +134,7 @@ class Name(MarkKind):
         y, right = (min(rows) + max(rows)) / 2, left + label.width
         canvas.text(label, left, y + style.NAME_DROP, center=False)
         right += style.NAME_INSET
-        canvas.ink.append(Box(canvas.x0, min(rows) - 2, right, max(rows) + 2))
+        canvas.ink.append(Box(canvas.x0, min(rows) - style.NUDGE, right, max(rows) + style.NUDGE))
         for i, o in canvas.glyph.through:  # its wires begin at it
             canvas.tails[i] = ()
             canvas.head(o, right, canvas.outs[o])

@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from PIL import Image
 
 import ncd
-from ncd.draw import style
-from ncd.draw.drawing import Drawing, Point, Wire
-from ncd.draw.lint import lint
+from ncd.drawing import Drawing, drawn_cells, style
+from ncd.drawing.data import DrawnWire, Point
+from ncd.drawing.lint import lint
 from tests.strategies import terms
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -28,11 +28,11 @@ def at_the_ends(entry: ncd.Entry) -> list[dict[str, int]]:
     return [{}, *alone, *together]
 
 
-def wire(drawing: Drawing, array: str, axis: str) -> Wire:
+def wire(drawing: Drawing, array: str, axis: str) -> DrawnWire:
     return next(w for w in drawing.wires if (w.array, w.axis) == (array, axis))
 
 
-def rows(drawn: Wire) -> set[float]:
+def rows(drawn: DrawnWire) -> set[float]:
     return {round(c.a.y, 2) for c in drawn.path} | {round(c.d.y, 2) for c in drawn.path}
 
 
@@ -166,7 +166,9 @@ def test_a_repetition_is_drawn_once_between_brackets():
     (fence,) = [f for f in drawing.fences if f.brackets]
     assert [t.label.words for t in fence.title] == ["lambda equals 1", "lambda equals 3"]
     assert len(drawing.glyphs) == 1
-    assert {w.array for w in drawing.wires} == {"v0", "v3"}  # what goes in, and what comes out
+    assert {w.array for w in drawing.wires} == {"v0", "v1", "v3"}  # of the first body, and its end
+    inner, outer = wire(drawing, "v1", "m"), wire(drawing, "v3", "m")
+    assert inner.path[-1].d == outer.path[0].a
 
 
 def test_images_are_drawn_from_the_last_axis_up():
@@ -187,9 +189,10 @@ def test_the_ids_are_those_of_the_circuit_and_of_the_trace(entry):
     arrays = {e.get("data-array") for e in root.iter() if e.get("data-array")}
     nodes = [e.get("data-node") for e in root.iter() if e.get("data-node")]
     assert arrays <= set(trace.values) == set(circuit.values)
-    assert sorted(nodes) == sorted(cell.id for cell in circuit.cells)
+    assert sorted(nodes) == sorted(cell.id for cell in drawn_cells(circuit))
     axes = {e.get("data-axis") for e in root.iter() if e.get("data-axis")}
-    assert axes == {axis.name for value in circuit.values.values() for axis in value.array}
+    drawn = {w.array for w in ncd.draw(term).wires}
+    assert axes == {axis.name for id in drawn for axis in circuit.values[id].array}
 
 
 def test_every_wire_and_op_has_words_and_can_be_reached(attention):

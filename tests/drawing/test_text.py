@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from ncd.draw.fonts import FACES, FOLDER, Face, all_faces_css, font_faces, font_files
-from ncd.draw.text import Label, math, roman, sans, wrap
+from ncd.drawing.fonts import FACES, FOLDER, Face, all_faces_css, font_faces, font_files
+from ncd.drawing.text import Label, math, roman, sans, wrap
 
 ZOOM, MARGIN = 4, 40
 
