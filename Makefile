@@ -39,7 +39,7 @@ shots: .venv/system.stamp
 	$(BIN)/python -m tests.shots
 
 clean:
-	rm -rf .venv shots .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv build *.egg-info shots .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 .venv/run.stamp: requirements.txt constraints.txt

@@ -10,7 +10,7 @@ import itertools
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from importlib.util import find_spec
 from operator import rshift
 
@@ -23,6 +23,7 @@ from ncd.drawing import draw
 from ncd.graph import autograd
 from ncd.lang.elaborate import elaborate
 from ncd.lang.terms import Term, Then
+from ncd.models import CATALOGUE
 from ncd.models.attention import multi_head_attention
 from ncd.peers import ByHand, Fused, layer
 from ncd.run import CircuitModule, compile, example_inputs, trace
@@ -125,8 +126,17 @@ def _against(what: str, times: Mapping[str, float], name: str, others: Iterable[
 
 
 def graph_lines(seed: int, device: str, rounds: int = 50) -> list[Line]:
-    """What the autograd graph costs beyond the run, forward and backward, that it shows."""
-    module, inputs = _module(SMALL, seed, device)
+    """What the autograd graphs cost beyond the run, forward and backward, that they show."""
+    return [
+        line
+        for entry in CATALOGUE.values()
+        for line in _graph_lines(entry.title.lower(), entry.build(), seed, device, rounds)
+    ]
+
+
+def _graph_lines(name: str, term: Term, seed: int, device: str, rounds: int) -> list[Line]:
+    module = compile(term, seed=seed, device=device)
+    inputs = tuple(x.requires_grad_() for x in example_inputs(term, seed, device))
     wanted = [*inputs, *module.parameters()]
     calls: dict[str, Call] = {
         "graph": lambda: autograd(module, *inputs),
@@ -135,11 +145,11 @@ def graph_lines(seed: int, device: str, rounds: int = 50) -> list[Line]:
     if find_spec("torchviz"):  # only developers have it
         from torchviz import make_dot
 
-        out, names = module(*inputs), dict(module.named_parameters())
-        calls["make_dot"] = lambda: make_dot(out, params=names)
+        outputs, names = trace(module, *inputs).outputs, dict(module.named_parameters())
+        calls["make_dot"] = lambda: make_dot(outputs, params=names)
     times = medians(calls, device=device, rounds=rounds)
     beyond = times["graph"] - times["run"]
-    what = "autograd graph, beyond forward and backward"
+    what = f"autograd graph beyond its run, {name}"
     if "make_dot" not in times:
         return [Line(what, beyond)]
     return _against(what, {"graph": beyond, "make_dot": times["make_dot"]}, "graph", ["make_dot"])
@@ -186,20 +196,29 @@ def growth_lines(
         y = next(lengths)  # a size that no cache has seen
         return [layer(y) for _ in range(n)]
 
+    def at_once(n: int) -> Term:
+        return Then(*some(n))
+
+    def one_by_one(n: int) -> Term:
+        return reduce(rshift, some(n))
+
+    def of_next(use: Callable[[Term], object], terms: Iterator[Term]) -> object:
+        return use(next(terms))
+
     def ready(n: int, what: str) -> Iterator[Term]:
         """Terms that are built, and elaborated unless that is what is timed."""
-        terms = [Then(*some(n)) for _ in range(rounds + warm)]
+        terms = [at_once(n) for _ in range(rounds + warm)]
         for term in terms if what != "elaborate" else ():
             elaborate(term)
         return iter(terms)
 
     calls: dict[str, Call] = {}
     for n in layers:
-        calls[f"build, {n} layers"] = lambda n=n: Then(*some(n))
-        calls[f"t = t >> layer, {n} layers"] = lambda n=n: reduce(rshift, some(n))
+        calls[f"build, {n} layers"] = partial(at_once, n)
+        calls[f"t = t >> layer, {n} layers"] = partial(one_by_one, n)
         for what, use in uses.items():
             terms = ready(n, what)
-            calls[f"{what}, {n} layers"] = lambda use=use, terms=terms: use(next(terms))
+            calls[f"{what}, {n} layers"] = partial(of_next, use, terms)
     times = medians(calls, rounds=rounds, warm=warm)
     lines: list[Line] = []
     for what in ("build", "t = t >> layer", *uses):

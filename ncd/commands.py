@@ -206,7 +206,7 @@ def _value_data(value: Value) -> dict[str, Any]:
 
 
 def _state_rows(circuit: Circuit) -> list[tuple[str, ...]]:
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for number, state in enumerate(circuit.states):
         for place, value in enumerate(state):
             axes = ", ".join(axis.sized_words for axis in value.array)

@@ -40,6 +40,11 @@ class Fused(nn.Module):
     for tensors of four dimensions.
     """
 
+    Q: nn.Module
+    K: nn.Module
+    V: nn.Module
+    O: nn.Module  # noqa: E741
+
     def __init__(self, module: CircuitModule, k: int, h: int, causal: bool = False) -> None:
         super().__init__()
         self.h, self.causal = h, causal
@@ -47,7 +52,8 @@ class Fused(nn.Module):
             weight = module.get_parameter(f"{name}.weight").detach()
             pattern = "m (k h) -> m (h k)" if name == "O" else "(k h) m -> (h k) m"
             ordered = rearrange(weight, pattern, h=h).contiguous()
-            layer = nn.Linear(*reversed(ordered.shape), bias=False, device="meta")
+            given, made = reversed(ordered.shape)
+            layer = nn.Linear(given, made, bias=False, device="meta")
             layer.weight = nn.Parameter(ordered)
             self.add_module(name, layer)
 

@@ -18,6 +18,8 @@ from torch.utils.flop_counter import FlopCounterMode
 import ncd
 from ncd.drawing.lint import lint
 from ncd.lang.circuit import Circuit
+from ncd.run import peak
+from ncd.run.memory import measured_peak
 from tests.evaluator import evaluated
 from tests.meanings import Undecided
 from tests.written import written
@@ -61,6 +63,19 @@ def largest(value: object) -> float:
     found = [float(x.detach()[x.isfinite()].abs().max()) for x in map(torch.as_tensor, arrays)
              if x.is_floating_point() and x.isfinite().any()]  # fmt: skip
     return max([1.0, *found])
+
+
+def values(term: ncd.Term, *inputs: Tensor, seed: int = 0) -> tuple[Tensor, ...]:
+    """In 64 bits, dropping nothing; on example inputs where none are given."""
+    module, examples = settled(term)
+    given = tuple(x.double() if x.is_floating_point() else x for x in inputs)
+    return tuple(x.detach() for x in outputs_of(module, given or examples))
+
+
+def same(one: tuple[Tensor, ...], two: tuple[Tensor, ...]) -> None:
+    assert len(one) == len(two)
+    for a, b in zip(one, two, strict=True):
+        close(a, b.to(a.dtype), "one and the other")
 
 
 # --- the properties ------------------------------------------------------------------------------
@@ -175,6 +190,18 @@ def cost(term: ncd.Term) -> None:
     assert stated.flops == counted.get_total_flops()
 
 
+def guard(term: ncd.Term) -> None:
+    """What is stated before a run is what it takes, or up to a tenth more."""
+    circuit, module = ncd.elaborate(term), ncd.compile(term)
+    inputs = ncd.example_inputs(term)
+    leaves = tuple(x.requires_grad_() if x.is_floating_point() else x for x in inputs)
+    for watched in (False, True):
+        measured = measured_peak(module, leaves, watched=watched).backward
+        stated = peak(circuit, watched=watched)
+        assert measured <= stated, f"{measured} bytes taken, {stated} stated"
+        assert stated <= 1.1 * measured, f"{stated} bytes stated, {measured} taken"
+
+
 def batch(term: ncd.Term) -> None:
     """With a batch in front of every array, each of it is what it is alone."""
     module, inputs = settled(term)
@@ -197,5 +224,6 @@ PROPERTIES: dict[str, Callable[[ncd.Term], None]] = {
     "source": source,
     "drawing": drawing,
     "cost": cost,
+    "guard": guard,
     "batch": batch,
 }

@@ -36,7 +36,18 @@ FLOORS: dict[str, set[str]] = {
     "graph": {*LANGUAGE, "costs", "run", "drawing"},  # the colours of the diagram
     "models": LANGUAGE,
 }
-ABOVE = {"ncd", "__main__", "start", "bench", "check", "commands", "demands", "peers", "terminal", "view"}
+ABOVE = {
+    "ncd",
+    "__main__",
+    "start",
+    "bench",
+    "check",
+    "commands",
+    "demands",
+    "peers",
+    "terminal",
+    "view",
+}
 LIGHT = ("lang", "ops", "drawing", "code", "costs", "serial", "models")  # without torch
 
 

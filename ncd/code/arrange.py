@@ -95,15 +95,13 @@ def _parted(on: Code, before: Groups, size: SizeOf) -> Code:
 
 
 def _merged(on: Code, after: Groups) -> Code:
-    done = 0  # dimensions of the result behind this one
-    for group in reversed(after):
+    for done, group in enumerate(reversed(after)):  # so many dimensions are behind this one
         last = Code(str(-1 - done))
         if not group:
             on = method(on, "unsqueeze", (last,))
         elif len(group) > 1:
             first = Code(str(-len(group) - done))
             on = method(on, "flatten", (first, last) if done else (first,))
-        done += 1
     return on
 
 
@@ -121,5 +119,5 @@ def _moved(on: Code, order: list[int]) -> Code:
         rest.insert(to + n, source + n)
         if rest == order:
             return method(on, "movedim", (Code(str(source)), Code(str(to))))
-    sources, places = ([Code(str(i)) for i in dims] for dims in ([order[t] - n for t in moved], moved))
-    return method(on, "movedim", (tuple_of(sources), tuple_of(places)))
+    sources = tuple_of([Code(str(order[to] - n)) for to in moved])
+    return method(on, "movedim", (sources, tuple_of([Code(str(to)) for to in moved])))

@@ -14,8 +14,8 @@ from ncd.lang.reserved import MODULE
 class Attributes:
     """Names for layers, also those that have none of their own, and for methods.
 
-    ``layers`` are by the ids of their cells, ``methods`` by the identity of their bodies; ``bodies``
-    are those that have a method each, ``keys`` say what their code depends on.
+    ``layers`` are by the ids of their cells, ``methods`` by the identity of their bodies;
+    ``bodies`` are those that have a method each, ``keys`` say what their code depends on.
     """
 
     def __init__(self, scope: Scope, batched: Callable[[Value], bool]) -> None:

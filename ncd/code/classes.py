@@ -9,13 +9,14 @@ from typing import Protocol
 
 from ncd.code.attributes import Attributes
 from ncd.code.expressions import Writer
-from ncd.code.forward import Forward, Statement
+from ncd.code.forward import Forward
 from ncd.code.initials import beginning
 from ncd.code.instances import Instance, listed
 from ncd.code.layout import WIDTH, Code, called, laid_out
-from ncd.code.names import EINOPS, Allotted, assigned, attribute, comment, unique
+from ncd.code.names import AMBIGUOUS, EINOPS, Allotted, assigned, attribute, comment, unique
 from ncd.code.scopes import Body, Outline, Part, Scope
 from ncd.code.simplify import Steps
+from ncd.code.statements import Statement
 from ncd.lang.axes import Axis, Type
 from ncd.lang.circuit import Cell, Value
 from ncd.lang.reserved import MODULE
@@ -41,6 +42,15 @@ class _Made:
 
     code: Code
     nodes: tuple[str, ...]
+    each: tuple[tuple[str, ...], ...] = ()  # the nodes of each item, if it is a list
+
+    def lines(self) -> list[Line]:
+        """Its lines; where each item of a list has one, each knows its own ops."""
+        texts = laid_out(self.code, 8)
+        if len(texts) != len(self.each) + 4:  # two before the items, two behind
+            return [(text, self.nodes) for text in texts]
+        nodes = (self.nodes, self.nodes, *self.each, self.nodes, self.nodes)
+        return list(zip(texts, nodes, strict=True))
 
 
 class ClassWriter:
@@ -55,7 +65,7 @@ class ClassWriter:
         self.anonymous = anonymous
         self.attributes = Attributes(scope, file.batched)
         self.dims = Allotted(EINOPS, anonymous)
-        self.sizes = Allotted(MODULE | self.attributes.taken, anonymous)
+        self.sizes = Allotted(MODULE | AMBIGUOUS | self.attributes.taken, anonymous)
         self.stored: dict[str, None] = {}
         self.made: dict[str, _Made] = {}
         self.imports.add("from torch import nn")
@@ -140,10 +150,17 @@ class ClassWriter:
                 value = called("nn.Parameter(", (value,))
             self._keep(name, value, "parameter" if initial.learned else "buffer", (cell.id,))
 
-    def _keep(self, name: str, value: Code, kind: str, nodes: tuple[str, ...]) -> None:
+    def _keep(
+        self,
+        name: str,
+        value: Code,
+        kind: str,
+        nodes: tuple[str, ...],
+        each: tuple[tuple[str, ...], ...] = (),
+    ) -> None:
         if name not in self.made:
             before, after = assigned(name, kind)
-            self.made[name] = _Made(value.before(before).after(after), nodes)
+            self.made[name] = _Made(value.before(before).after(after), nodes, each)
 
     def _make(self, part: Part, body: Body) -> None:
         """The submodule, or the list of them, that a part runs."""
@@ -151,7 +168,7 @@ class ClassWriter:
         if scope is self.scope:
             return
         fences = (*part.fences[body.skip :], part.id)
-        nodes = tuple(cell.id for inner in part.bodies for cell in inner.cells)
+        nodes = tuple(id for inner in part.bodies for id in inner.nodes)
         if loop is None or loop.kind == "scan" or loop.shared:
             self._keep(scope.name, self._instance(scope, fences), "module", nodes)
             return
@@ -159,7 +176,8 @@ class ClassWriter:
         if home.listed:
             every = [self.file.instances[child.path] for child in home.children.values()]
             value = listed(every, lambda axis: self.size(axis, fences, stored=False))
-            self._keep(home.name, value, "module", nodes)
+            each = tuple(child.nodes for child in home.children.values())
+            self._keep(home.name, value, "module", nodes, each)
         else:
             self._keep(home.name, self._instance(home, fences), "module", nodes)
 
@@ -192,7 +210,7 @@ class ClassWriter:
 
     def _init(self, defaults: bool) -> list[Line]:
         sizes = self.sizes.names.items()
-        takes = [Code(f"{n}: int = {key[1]}" if defaults else f"{n}: int") for key, n in sizes]  # type: ignore[index]
+        takes = [Code(f"{n}: int = {key[1]}" if defaults else f"{n}: int") for key, n in sizes]
         head = called("def __init__(", (Code("self"), *takes), "):")
         found: list[Line] = [(line, ()) for line in laid_out(head, 4)]
         found.append(("        super().__init__()", ()))
@@ -201,7 +219,7 @@ class ClassWriter:
         each = [both] if len(both) <= WIDTH - 8 else [f"self.{n} = {n}" for n in stored]
         found += [(f"        {text}", ()) for text in each if stored]
         for made in self.made.values():
-            found += [(line, made.nodes) for line in laid_out(made.code, 8)]
+            found += made.lines()
         return found
 
     def _method(self, forward: Forward) -> list[Line]:
@@ -211,7 +229,8 @@ class ClassWriter:
         if count or forward.arguments:
             self.imports.add("from torch import Tensor")
         takes = (Code(f"{name}: Tensor") for name in forward.arguments)
-        head = called(f"def {self.attributes.methods[id(forward.body)]}(", (Code("self"), *takes), f") -> {kind}:")
+        name = self.attributes.methods[id(forward.body)]
+        head = called(f"def {name}(", (Code("self"), *takes), f") -> {kind}:")
         found: list[Line] = [(line, ()) for line in laid_out(head, 4)]
         for i, statement in enumerate(forward.statements):
             found += self._statement(statement, first=i == 0)

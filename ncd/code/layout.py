@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 WIDTH = 100
@@ -35,11 +35,13 @@ class Code:
     text: str
     level: int = ATOM
     bracket: Bracket | None = None
+    chain: tuple[str, ...] = ()  # methods called one on the other: ``x.a()``, ``.b()``
 
     def before(self, text: str, level: int = LOOSE) -> Code:
         """The same with some text in front."""
         inner = self.bracket and self.bracket._replace(head=text + self.bracket.head)
-        return Code(text + self.text, level, inner)
+        chain = (text, *self.chain) if self.chain and text.endswith(("= ", "return ")) else ()
+        return Code(text + self.text, level, inner, chain)
 
     def after(self, text: str, level: int = ATOM) -> Code:
         """The same with some text behind."""
@@ -71,14 +73,21 @@ def infix(sign: str, left: Code, right: Code) -> Code:
     """Two values and the operator between them, with brackets only where they are needed.
 
     >>> infix("*", infix("+", Code("a"), Code("b")), infix("**", Code("c"), Code("2"))).text
-    '(a + b) * c ** 2'
+    '(a + b) * c**2'
     """
     level = LEVELS[sign]
     if sign == "**":  # groups to the right, and its right side may have a sign
         first, second = left.bound(ATOM), right.bound(SIGN)
+        if _simple(first.text) and _simple(second.text.removeprefix("-")):
+            return Code(f"{first.text}**{second.text}", level)
     else:
         first, second = left.bound(level + (level == COMPARED)), right.bound(level + 1)
     return second.before(f"{first.text} {sign} ", level)
+
+
+def _simple(text: str) -> bool:
+    """Whether it is a name, an attribute or a number: a power of these has no spaces."""
+    return text.replace(".", "").replace("_", "").isalnum()
 
 
 def signed(sign: str, on: Code) -> Code:
@@ -88,7 +97,12 @@ def signed(sign: str, on: Code) -> Code:
 
 def method(on: Code, name: str, parts: Iterable[Code]) -> Code:
     """A method called: ``x.softmax(-1)``."""
-    return called(f"{receiver(on).text}.{name}(", parts)
+    given = tuple(parts)
+    start = receiver(on)
+    link = called(f".{name}(", given).text
+    first = (start.text,) if start.text.endswith(")") else ()
+    chain = (*on.chain, link) if on.chain else (*first, link if first else start.text + link)
+    return replace(called(f"{start.text}.{name}(", given), chain=chain)
 
 
 def receiver(on: Code) -> Code:
@@ -105,6 +119,9 @@ def laid_out(code: Code, indent: int, after: str = "") -> list[str]:
     space = " " * indent
     if indent + len(code.text) + len(after) <= WIDTH or code.bracket is None:
         return [space + code.text + after]
+    links = code.chain
+    if len(links) > 3 and indent + 4 + max(map(len, links)) <= WIDTH:  # the first is the target
+        return [f"{space}{links[0]}(", *(f"{space}    {link}" for link in links[1:]), f"{space})"]
     head, parts, tail = code.bracket
     inside = ", ".join(part.text for part in parts)
     display = head.endswith(("[", " (")) or head == "("

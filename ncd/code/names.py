@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import re
 import unicodedata
-from collections.abc import Container, Hashable
+from collections.abc import Container
 from keyword import iskeyword, kwlist
 from textwrap import shorten
 
@@ -14,7 +14,9 @@ from ncd.lang.axes import Dim
 
 IMPORTED = frozenset(("math", "torch", "nn", "F", "einsum", "rearrange", "Tensor", "self"))
 TAKEN = IMPORTED | {*dir(builtins), *kwlist}  # a name that hides none of these is safe anywhere
+AMBIGUOUS = frozenset("lOI")  # letters that look like others
 EINOPS = frozenset(("tensor", "pattern"))  # the arguments of rearrange itself
+Key = tuple[str, int]  # an axis, and its size or the side of a group
 _SIDES = {1: "h", 2: "w", 3: "d"}
 
 
@@ -46,7 +48,7 @@ def variable(text: str) -> str:
     ('scores', 'n2c', 'class_')
     """
     name = plain(text) or "x"
-    return f"{name}_" if name in TAKEN else name
+    return f"{name}_" if name in TAKEN | AMBIGUOUS else name
 
 
 def class_name(title: str) -> str:
@@ -72,16 +74,16 @@ def unique(name: str, taken: Container[str], join: str = "_") -> str:
 
 
 class Allotted:
-    """Names given to things, each thing one name and no two the same."""
+    """Names given to sizes or dimensions, each its own; anonymous ones say nothing of them."""
 
     def __init__(self, taken: Container[str] = (), anonymous: bool = False) -> None:
         self.taken, self.anonymous = taken, anonymous
-        self.names: dict[Hashable, str] = {}
+        self.names: dict[Key, str] = {}
         self._used: set[str] = set()
         self._count: dict[str, int] = {}
 
-    def of(self, key: Hashable, wanted: str) -> str:
-        """The name of this thing; if it is new, the one wanted or one like it."""
+    def of(self, key: Key, wanted: str) -> str:
+        """The name for this; if it is new, the one wanted or one like it."""
         if key not in self.names:
             name = f"a{len(self.names)}" if self.anonymous else plain(wanted) or "x"
             if name in self.taken or name in TAKEN:

@@ -15,7 +15,7 @@ from typing import Literal
 
 from ncd.lang.axes import Axis, Type
 from ncd.lang.blocks import Block
-from ncd.lang.circuit import Cell, Circuit, Fence, Loop, State
+from ncd.lang.circuit import Cell, Circuit, Fence, Loop, State, Value
 from ncd.lang.terms import Term
 
 
@@ -41,6 +41,11 @@ class Scope:
         """The cells of all bodies, also those within parts."""
         return tuple(cell for body in self.bodies for cell in body.cells)
 
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """The ids of its cells."""
+        return tuple(cell.id for cell in self.cells)
+
 
 @dataclass(eq=False)
 class Body:
@@ -59,6 +64,11 @@ class Body:
     @cached_property
     def cells(self) -> tuple[Cell, ...]:
         return tuple(cells(self.units))
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """The ids of its cells."""
+        return tuple(cell.id for cell in self.cells)
 
 
 @dataclass(eq=False)
@@ -91,7 +101,7 @@ class Outline:
     def __init__(self, circuit: Circuit) -> None:
         self.fences = {fence.id: fence for fence in circuit.fences}
         self.root = Scope(())
-        self.scopes = {(): self.root}
+        self.scopes: dict[tuple[str, ...], Scope] = {(): self.root}
         self._waiting: list[tuple[Body, Sequence[Cell | Loop]]] = []
         self._body(self.root, circuit.term, circuit.units, circuit.inputs, circuit.outputs)
         while self._waiting:
@@ -165,10 +175,11 @@ class Outline:
         inputs = tuple(value for value in fence.states[0] if value.id in taken)
         outputs = tuple(value for value in fence.states[-1] if value.id not in given)
         skip = units[0].fences.index(fence.id)
+        assert isinstance(fence.term, Block)
+        ends = _inside(fence.term, inputs, fence.states[0]), _made(units, outputs)
         title = fence.title if fence.title.strip() else fence.scope[-1]
-        assert fence.term is not None
         scope = self._scope(fence.scope)
-        body = self._body(scope, fence.term, units, inputs, outputs, skip + 1, title)
+        body = self._body(scope, fence.term, units, *ends, skip + 1, title)
         return Part("block", fence.id, (body,), inputs, outputs, units[0].fences[:skip])
 
     def _loop(self, loop: Loop, around: Body) -> Part:
@@ -187,9 +198,7 @@ class Outline:
             made = self._body(scope, circuit.term, circuit.units, *ends, skip, title or loop.name)
             made.step = not loop.name
             bodies.append(made)
-        return Part(
-            loop.kind, loop.id, tuple(bodies), loop.inputs, loop.outputs, loop.fences, loop
-        )
+        return Part(loop.kind, loop.id, tuple(bodies), loop.inputs, loop.outputs, loop.fences, loop)
 
 
 class _Order:
@@ -203,7 +212,7 @@ class _Order:
         self.makers: dict[str, int] = {}
         self.bare: set[str] = set()
         for unit in units:
-            inside = (unit,) if isinstance(unit, Cell) else _inside(unit)
+            inside = (unit,) if isinstance(unit, Cell) else _within(unit)
             numbers = [int(cell.id[1:]) for cell in inside]
             if not numbers:
                 self.bare.add(unit.id)
@@ -217,8 +226,23 @@ class _Order:
         return min(real) if real else max(self.first[unit.id] for unit in units)
 
 
-def _inside(loop: Loop) -> tuple[Cell, ...]:
+def _within(loop: Loop) -> tuple[Cell, ...]:
     return tuple(cell for body in loop.bodies for cell in body.cells)
+
+
+def _inside(term: Block, inputs: State, given: State) -> State:
+    """The inputs by the names that the block has for their axes."""
+    if not term.local:
+        return inputs
+    arrays = term.inside(Type(value.array for value in given))[0]
+    known = {value.id: array for value, array in zip(given, arrays, strict=True)}
+    return tuple(Value(value.id, known[value.id]) for value in inputs)
+
+
+def _made(units: Sequence[Cell | Loop], outputs: State) -> State:
+    """The outputs by the names that they have where they are made."""
+    known = {value.id: value for unit in units for value in unit.outputs}
+    return tuple(known.get(value.id, value) for value in outputs)
 
 
 def _names(fence: Fence) -> dict[str, Axis]:

@@ -20,8 +20,10 @@ from ncd.lang.expr import (
     Method,
     Position,
     Rearrange,
+    Weight,
 )
 
+SMALL = 5  # parts of an operation that may be written twice
 HEAVY = (Call, Contract, Layer, Method, Rearrange)
 
 
@@ -56,6 +58,16 @@ class Steps:
         return any(not isinstance(expr, Arg) for expr in self.every)
 
     @cached_property
+    def stated(self) -> bool:
+        """Whether there is a statement to write; a parameter is read where it is used."""
+        return any(not isinstance(expr, Arg | Weight) for expr in self.every)
+
+    @property
+    def reshapes(self) -> bool:
+        """Whether it only takes the dimensions apart, together, or in another order."""
+        return all(isinstance(e, Rearrange) and isinstance(e.on, Arg) for e in self.every)
+
+    @cached_property
     def new(self) -> bool:
         """Whether a tensor is made that has to be where another is."""
         return self.real or any(isinstance(part, Position) for part in self._parts())
@@ -80,7 +92,8 @@ class Steps:
             if part in seen:
                 found[part] = None
                 continue
-            if isinstance(part, HEAVY) and not _cheap(part):
+            large = isinstance(part, Infix) and sum(1 for _ in part.walk()) > SMALL
+            if (large or isinstance(part, (*HEAVY, Position))) and not _cheap(part):
                 seen.add(part)
             waiting += reversed([*part.parts()])
         return tuple(sorted(found, key=lambda part: sum(1 for _ in part.walk())))
@@ -97,13 +110,13 @@ def _cheap(expr: Expr) -> bool:
     return not any(isinstance(p, Arg | Layer | Position | Filled) for p in expr.walk())
 
 
-def heavy_parts(expr: Expr) -> list[Expr]:
-    """The outermost parts of an expression that could have a line of their own.
+def heavy_parts(expr: Expr) -> Iterator[list[Expr]]:
+    """The parts of an expression that could have a line of their own, the best first.
 
-    Where there is no call, an operation on tensors is one.
+    Positions, then the outermost calls, then operations on tensors.
     """
-    found = list(_outermost(expr, HEAVY))
-    return found or list(_outermost(expr, (Infix, Cast)))
+    for kinds in ((Position,), HEAVY, (Infix, Cast)):
+        yield list(_outermost(expr, kinds))
 
 
 def _outermost(expr: Expr, kinds: tuple[type[Expr], ...]) -> Iterator[Expr]:

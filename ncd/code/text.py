@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from ncd.code.attributes import Attributes
@@ -14,6 +14,7 @@ from ncd.code.scopes import Body, Outline, Scope, common
 from ncd.code.simplify import Steps
 from ncd.lang.axes import Axis
 from ncd.lang.circuit import Cell, Circuit, Loop, Value
+from ncd.lang.expr import Arg
 
 
 @dataclass(frozen=True)
@@ -78,14 +79,21 @@ class File:
     def _follow(self, circuit: Circuit, found: set[str]) -> None:
         self._batched |= found
         for unit in circuit.units:
-            has = any(value.id in self._batched for value in unit.inputs)
             if isinstance(unit, Cell):
-                self._batched.update(value.id for value in unit.outputs if has)
+                self._follow_cell(unit)
                 continue
             for body in unit.bodies:
                 self._follow(body, _entering(unit, body, self._batched))
-            if has and unit.kind == "scan":
+            if unit.kind == "scan" and any(value.id in self._batched for value in unit.inputs):
                 self._batched.update(value.id for value in unit.outputs)
+
+    def _follow_cell(self, cell: Cell) -> None:
+        batched = {i for i, value in enumerate(cell.inputs) if value.id in self._batched}
+        steps = self.steps(cell)
+        exprs = steps.exprs if steps.together is None else [steps.together] * len(cell.outputs)
+        for value, expr in zip(cell.outputs, exprs, strict=True):
+            if any(isinstance(part, Arg) and part.index in batched for part in expr.walk()):
+                self._batched.add(value.id)
 
     # classes --------------------------------------------------------------------------------------
 
@@ -116,7 +124,7 @@ class File:
     def _class(self, scope: Scope, alone: bool) -> None:
         """The class of a submodule, one that is there already if it serves."""
         attributes = Attributes(scope, self.batched)
-        key = tuple(attributes.keys.items())
+        key = (*attributes.keys.items(), *_numbered(scope))
         if key not in self._by_term:
             self._by_term[key] = self._served(scope, alone)
         known, sizes = self._by_term[key]
@@ -125,7 +133,7 @@ class File:
 
     def _served(self, scope: Scope, alone: bool) -> tuple[_Class, tuple[Axis, ...]]:
         """The class for a scope, and the axes whose sizes it is given."""
-        if alone:
+        if alone or _numbered(scope):
             made = self._new(scope)
             return made, made.sizes
         writer = ClassWriter(self, scope, anonymous=True)
@@ -136,13 +144,24 @@ class File:
 
     def _new(self, scope: Scope) -> _Class:
         writer = ClassWriter(self, scope)
-        title = class_name(scope.bodies[0].title) or class_name(scope.name) or "Part"
-        name = unique(title, self.taken, "")
+        wanted = [name for name in self._titles(scope) if name] or ["Part"]
+        free = (name for name in wanted if name not in self.taken)
+        name = next(free, "") or unique(wanted[0], self.taken, "")
         self.taken |= {name}
         params = tuple(writer.sizes.names.values())
         made = _Class(name, params, _sizes(writer), writer.written(name))
         self.classes.append(made)
         return made
+
+    def _titles(self, scope: Scope) -> Iterator[str]:
+        """Names for the class of a submodule, the best first: its title, its own name, both."""
+        title = class_name(scope.bodies[0].title)
+        yield title
+        yield class_name(scope.name) if not scope.name.isdecimal() else ""
+        around = self.outline.scopes[scope.path[:-1]]
+        while around.listed:
+            around = self.outline.scopes[around.path[:-1]]
+        yield class_name(around.bodies[0].title) + title
 
     def _title(self, body: Body) -> str:
         """A name for the whole: that of the first block that holds all of it, or of its only op."""
@@ -158,9 +177,14 @@ def _likeness(scope: Scope) -> object:
     return tuple(tuple(type(cell.op) for cell in body.cells) for body in scope.bodies)
 
 
+def _numbered(scope: Scope) -> tuple[tuple[str, ...], ...]:
+    """The paths of modules in a list that is itself a module, which is rare and shares nothing."""
+    return tuple(child.path for child in scope.children.values() if child.name.isdecimal())
+
+
 def _sizes(writer: ClassWriter) -> tuple[Axis, ...]:
     """The axes whose sizes a class is given."""
-    return tuple(Axis(name, size) for name, size in writer.sizes.names)  # type: ignore[misc]
+    return tuple(Axis(name, size) for name, size in writer.sizes.names)
 
 
 def _entering(loop: Loop, body: Circuit, batched: set[str]) -> set[str]:
@@ -169,9 +193,7 @@ def _entering(loop: Loop, body: Circuit, batched: set[str]) -> set[str]:
         return set()
     has = [value.id in batched for value in loop.inputs]
     return {
-        inner.id
-        for i, inner in enumerate(body.inputs)
-        if has[i] or (i < loop.states and any(has))
+        inner.id for i, inner in enumerate(body.inputs) if has[i] or (i < loop.states and any(has))
     }
 
 

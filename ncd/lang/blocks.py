@@ -12,7 +12,7 @@ from ncd.lang.errors import MismatchError, NCDError
 from ncd.lang.flow import Origins
 from ncd.lang.roles import check_role
 from ncd.lang.spelling import FLAG, SCOPE, STATED, TEXT, choice, read_fields, spelled
-from ncd.lang.terms import Id, TERM, TERMS, Term, Then, check_some
+from ncd.lang.terms import TERM, TERMS, Id, Term, Then, check_some
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -117,8 +117,11 @@ def check_stated(term: Term, stated: Signature, where: str) -> Type:
     takes or gives other arrays than the type says.
     """
     binding = Binding()
-    for axis in term.dom.axes:
-        binding.meet(axis, axis)
+    try:
+        for axis in term.dom.axes:
+            binding.meet(axis, axis)
+    except NCDError as error:
+        raise error.at(where=where, bound=term.dom.axes) from None
     dom = Type(map(binding.resolve, stated.dom))
     what, is_, says = "takes", term.dom, stated.dom
     if len(dom) == len(term.dom):

@@ -19,10 +19,8 @@ def check_shared(circuit: Circuit) -> None:
         if first is cell or _layer(first) == _layer(cell):
             continue
         raise MismatchError(
-            f"it is {cell.op.words(cell.site)}, but the layer {cell.path} "
-            f"is {first.op.words(first.site)}",
+            f"the layer {cell.path} is {_words(first)} at one place and {_words(cell)} at another",
             where=cell.op.label,
-            bound=cell.site.axes,
             cure="another name for one of them, or one body for all",
         ).at(op=cell.op)
 
@@ -32,6 +30,13 @@ def _layer(cell: Cell) -> object:
     initial = cell.op.initial(cell.site)
     shapes = {name: (value.array.shape, value.learned) for name, value in initial.items()}
     return type(cell.op), shapes, _plain(cell.op.layer(cell.site))
+
+
+def _words(cell: Cell) -> str:
+    """What it is, with the sizes of its weights."""
+    arrays = [value.array for value in cell.op.initial(cell.site).values() if value.learned]
+    sizes = ", ".join("×".join(axis.size_text for axis in array) for array in arrays)
+    return f"{type(cell.op).__name__} {sizes}".strip()
 
 
 def _plain(value: object) -> object:

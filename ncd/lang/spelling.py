@@ -63,10 +63,10 @@ def kind_of(what: type, parse: Callable[[Any], Any], example: str) -> Spelling:
     return Spelling("text", read, lambda v: v.spec, lambda v: repr(v.spec))
 
 
-def _arrays(value: Array | Type | Signature) -> tuple[Array, ...]:
+def _arrays(value: object) -> tuple[Array, ...]:
     if isinstance(value, Signature):
         return (*value.dom, *value.cod)
-    return (value,) if isinstance(value, Array) else tuple(value)
+    return (value,) if isinstance(value, Array) else tuple(value) if isinstance(value, Type) else ()
 
 
 SIGNATURE = kind_of(Signature, Signature.parse, '"y m -> y k"')

@@ -2,7 +2,7 @@
 
 from ncd.run.build import compile
 from ncd.run.device import devices, synchronise
-from ncd.run.guard import check, nearest_fit, peak
+from ncd.run.guard import check, fits, nearest_fit, peak
 from ncd.run.limits import Limits
 from ncd.run.module import CircuitModule, Trace, trace
 from ncd.run.proof import Proof, prove
@@ -17,6 +17,7 @@ __all__ = [
     "compile",
     "devices",
     "example_inputs",
+    "fits",
     "generator",
     "nearest_fit",
     "peak",

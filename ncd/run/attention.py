@@ -31,8 +31,8 @@ class Mask(NamedTuple):
 class Attention:
     """Attention of a query, a key and a value, whatever the order of their dimensions.
 
-    Each is brought to (heads, positions, features), contiguous, with one batch axis in front: torch
-    is fast on nothing else.
+    Each is brought to (heads, positions, features), the features side by side in memory, with one
+    batch axis in front: torch is fast on nothing else.
     """
 
     moves: tuple[Move, Move, Move]
@@ -49,7 +49,7 @@ class Attention:
         if leads[1] != lead or leads[2] != lead:
             lead = torch.broadcast_shapes(*leads)
             parts = [x.expand(lead + x.shape[-3:]) for x in parts]
-        query, key, value = [_batch(x).contiguous() for x in parts]
+        query, key, value = [_ready(x) for x in parts]
         mask = self._mask(args, like, lead)
         if mask is not None and mask.dtype != torch.bool:
             mask = mask.to(query.dtype)
@@ -152,3 +152,8 @@ def _batch(x: Tensor) -> Tensor:
     if x.dim() == 4:
         return x
     return x.unsqueeze(0) if x.dim() == 3 else x.reshape((-1, *x.shape[-3:]))
+
+
+def _ready(x: Tensor) -> Tensor:
+    x = _batch(x)
+    return x if x.stride(-1) == 1 else x.contiguous()

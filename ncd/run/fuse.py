@@ -29,12 +29,10 @@ from ncd.lang.expr import (
 )
 from ncd.run.attention import Mask, attending
 from ncd.run.evaluate import NEW, Known, code, known
-from ncd.run.program import Part, ends, expressions
-
-Steps = list[Part | Loop]
+from ncd.run.program import Part, Parts, ends
 
 
-def fused(parts: Steps, circuit: Circuit) -> Steps:
+def fused(parts: Parts, circuit: Circuit) -> Parts:
     """The steps with every attention among them as one step, where its last one was."""
     uses = Counter(id for part in parts for id in ends(part)[0])
     uses.update(value.id for value in circuit.outputs)
@@ -63,7 +61,7 @@ class _Masked(NamedTuple):
 class _Chain:
     """The steps from the scores to the values, as far as they have been followed."""
 
-    parts: Steps
+    parts: Parts
     uses: Counter[str]
     takers: dict[str, int]
     used: list[int] = field(default_factory=list)
@@ -89,7 +87,7 @@ class _Chain:
         part = self.parts[at]
         if isinstance(part, Loop) or part.cell is None or not part.alone:
             return None
-        return expressions(part.cell)[0]
+        return part.said[0]
 
     def _next(self) -> tuple[Expr, Arg] | None:
         """What the only step that takes the last value says, and which of its inputs that is."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from math import prod
 
 from ncd.costs import BYTES, WHOLE, Cost, OpCost, cost_of, learned
@@ -21,6 +22,8 @@ from ncd.run.program import expressions
 from ncd.run.tensors import multiplied
 
 STEPS = 50_000  # of one run: a scan takes its body's once for each position
+SEARCHED = 200  # cells of a term for which a size that fits is looked for
+TRIED = 4  # axes that are tried then
 
 
 def peak(circuit: Circuit, *, watched: bool = False) -> int:
@@ -56,10 +59,24 @@ def check(
         _check_steps(circuit)
         _check(circuit, cost, limits, watched)
     except LimitError as error:
-        nearest = _nearest(circuit.term, limits, watched) if suggest else ""
-        error.cure = nearest or error.cure
+        search = suggest and len(circuit.cells) <= SEARCHED
+        error.cure = (_nearest(circuit, limits, watched) if search else "") or error.cure
         raise
     return cost
+
+
+def fits(circuit: Circuit, limits: Limits | None = None, *, watched: bool = False) -> bool:
+    """Whether :func:`check` lets a circuit pass; a plain case is told from arithmetic alone."""
+    limits = limits or Limits.from_environment()
+    if _steps(circuit) > STEPS or cost_of(circuit).flops > limits.flops:
+        return False
+    if _least(circuit) > limits.bytes:
+        return False
+    return _most(circuit) <= limits.bytes or peak(circuit, watched=watched) <= limits.bytes
+
+
+def _steps(circuit: Circuit) -> int:
+    return sum(cell.times for cell in circuit.cells)
 
 
 def _check(circuit: Circuit, cost: Cost, limits: Limits, watched: bool) -> None:
@@ -91,7 +108,7 @@ def _over(circuit: Circuit, cost: Cost, need: int, unit: str, limit: int) -> Lim
 
 
 def _check_steps(circuit: Circuit) -> None:
-    steps = sum(cell.times for cell in circuit.cells)
+    steps = _steps(circuit)
     if steps > STEPS:
         scan = max(circuit.loops, key=lambda loop: loop.kind == "scan")
         raise LimitError(
@@ -162,31 +179,24 @@ def nearest_fit(
     return least + low * step
 
 
-def _nearest(term: Term, limits: Limits, watched: bool) -> str:
+def _nearest(circuit: Circuit, limits: Limits, watched: bool) -> str:
     """The largest size of one axis, the longest that does, with which the run is in the limits."""
-    axes: dict[str, Axis] = {}
-    for cell in elaborate(term).cells:
+    axes = {axis.name: axis for axis in circuit.term.dom.axes}
+    for cell in circuit.cells:
         axes |= cell.site.every
-    axes |= {axis.name: axis for axis in term.dom.axes}
-    for axis in sorted(axes.values(), key=lambda axis: -axis.numel)[:8]:
-        if not isinstance(axis.size, int):
-            continue
-
-        def fits(size: int, name: str = axis.name) -> bool:
-            return _fits(term, name, size, limits, watched)
-
-        size = nearest_fit(fits, axis.size)
+    plain = [axis for axis in axes.values() if isinstance(axis.size, int)]
+    for axis in sorted(plain, key=lambda axis: -axis.numel)[:TRIED]:
+        size = nearest_fit(partial(_fits, circuit.term, axis.name, limits, watched), axis.numel)
         if size is not None:
             return f"{axis.name} = {size}"
     return ""
 
 
-def _fits(term: Term, name: str, size: int, limits: Limits, watched: bool) -> bool:
+def _fits(term: Term, name: str, limits: Limits, watched: bool, size: int) -> bool:
     def change(axis: Axis) -> Axis:
         return replace(axis, size=size) if axis.name == name and axis.size else axis
 
     try:
-        check(elaborate(rewrite(term, change)), limits, watched=watched)
+        return fits(elaborate(rewrite(term, change)), limits, watched=watched)
     except NCDError:
         return False
-    return True

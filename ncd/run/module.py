@@ -18,7 +18,7 @@ from ncd.lang.errors import MismatchError
 from ncd.lang.expr import Call
 from ncd.run.evaluate import Like, code
 from ncd.run.fuse import fused
-from ncd.run.program import Program, Run, Watch, execute, plan
+from ncd.run.program import Part, Program, Run, Watch, execute, plan
 from ncd.run.seed import SeededDropout, begin, generator
 
 
@@ -43,7 +43,8 @@ class CircuitModule(nn.Module):
     def _read(self, circuit: Circuit) -> None:
         """All that follows from the circuit and need not be kept."""
         self.circuit, self.term = circuit, circuit.term
-        self._plain, self._fused = plan(circuit), plan(circuit, fused)
+        known: dict[str, Part] = {}
+        self._plain, self._fused = plan(circuit, None, known), plan(circuit, fused, known)
         self._shapes = [(array.shape, array.below is None) for array in self.term.dom]
 
     def _attach(self, cell: Cell, seed: int | None) -> bool:

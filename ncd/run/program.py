@@ -77,6 +77,7 @@ class Part(NamedTuple):
     new: bool
     cell: Cell | None = None
     alone: bool = True
+    said: tuple[Expr, ...] = ()
 
 
 # --- planning ------------------------------------------------------------------------------------
@@ -101,10 +102,9 @@ def expressions(cell: Cell) -> tuple[Expr, ...]:
 def part(cell: Cell) -> Part:
     """A cell as a step to be."""
     ranks = tuple(len(array.shape) for array in cell.site.ins)
-    said = cell.op.torch(cell.site)
-    layer = cell.op.layer(cell.site)
-    called = layer.function if layer is not None else ""
-    codes = [code(expr, ranks, called) for expr in expressions(cell)]
+    said, layer = cell.op.torch(cell.site), cell.op.layer(cell.site)
+    every = said if isinstance(said, tuple) else (said,)
+    codes = [code(expr, ranks, layer.function if layer is not None else "") for expr in every]
     alone = isinstance(said, Expr) or len(codes) == 1
 
     def several(args: Sequence[Tensor], own: Any, like: Like) -> tuple[Tensor, ...]:
@@ -114,28 +114,35 @@ def part(cell: Cell) -> Part:
         codes[0] if alone else several,
         tuple(value.id for value in cell.inputs),
         tuple(value.id for value in cell.outputs),
-        any(isinstance(node, NEW) for expr in expressions(cell) for node in expr.walk()),
+        any(isinstance(node, NEW) for expr in every for node in expr.walk()),
         cell,
         alone and len(cell.outputs) == 1,
+        every,
     )
 
 
-Change = Callable[[list[Part | Loop], Circuit], list[Part | Loop]]
+Parts = list[Part | Loop]
+Change = Callable[[Parts, Circuit], Parts]
 
 
-def plan(circuit: Circuit, change: Change | None = None) -> Program:
-    """The program of a circuit; ``change`` may put other steps in the place of some."""
-    parts: list[Part | Loop] = [
-        unit if isinstance(unit, Loop) else part(unit) for unit in units(circuit)
-    ]
+def plan(
+    circuit: Circuit, change: Change | None = None, known: dict[str, Part] | None = None
+) -> Program:
+    """The program of a circuit; ``change`` may put other steps in the place of some.
+
+    ``known`` keeps the steps of the cells for another plan of the same circuit.
+    """
+    known = {} if known is None else known
+    parts: Parts = []
+    for unit in units(circuit):
+        if isinstance(unit, Cell):
+            known[unit.id] = known.get(unit.id) or part(unit)
+        parts.append(unit if isinstance(unit, Loop) else known[unit.id])
     if change is not None:
         parts = change(parts, circuit)
-    slots: dict[str, int] = {}
-    for id in (value.id for value in circuit.inputs):
-        slots.setdefault(id, len(slots))
-    for item in parts:
-        for id in ends(item)[1]:
-            slots.setdefault(id, len(slots))
+    inputs = [value.id for value in circuit.inputs]
+    ids = dict.fromkeys((*inputs, *(id for item in parts for id in ends(item)[1])))
+    slots = {id: slot for slot, id in enumerate(ids)}
     needed = {value.id for value in circuit.outputs}
     steps: list[Step | ScanStep] = []
     for item in reversed(parts):
@@ -143,14 +150,14 @@ def plan(circuit: Circuit, change: Change | None = None) -> Program:
         done = tuple(slots[id] for id in dict.fromkeys((*ins, *outs)) if id not in needed)
         needed.update(ins)
         places = tuple(slots[id] for id in ins), tuple(slots[id] for id in outs), done
-        steps.append(_step(item, places, change))
+        steps.append(_step(item, places, change, known))
+    new = any(item.new for item in parts if isinstance(item, Part))
     return Program(
         tuple(slots),
-        tuple(slots[value.id] for value in circuit.inputs),
+        tuple(slots[id] for id in inputs),
         tuple(slots[value.id] for value in circuit.outputs),
         tuple(reversed(steps)),
-        any(p.new for p in parts if isinstance(p, Part))
-        or any(step.body.new for step in steps if isinstance(step, ScanStep)),
+        new or any(step.body.new for step in steps if isinstance(step, ScanStep)),
     )
 
 
@@ -165,9 +172,11 @@ Slots = tuple[int, ...]
 Places = tuple[Slots, Slots, Slots]  # of the inputs, the outputs, and those then done with
 
 
-def _step(item: Part | Loop, places: Places, change: Change | None) -> Step | ScanStep:
+def _step(
+    item: Part | Loop, places: Places, change: Change | None, known: dict[str, Part]
+) -> Step | ScanStep:
     if isinstance(item, Loop):
-        return _scan(item, places, change)
+        return _scan(item, places, plan(item.bodies[0], change, known))
     cell = item.cell
     path: tuple[str, ...] = ()
     weight = ""
@@ -178,12 +187,12 @@ def _step(item: Part | Loop, places: Places, change: Change | None) -> Step | Sc
     return Step(item.run, *places, cell, path, weight, item.alone)
 
 
-def _scan(loop: Loop, places: Places, change: Change | None) -> ScanStep:
-    n, (body,) = loop.states, loop.bodies
+def _scan(loop: Loop, places: Places, body: Program) -> ScanStep:
+    n = loop.states
     sequences = loop.inputs[n:]
     first = sequences[0].array
     return ScanStep(
-        plan(body, change),
+        body,
         n,
         first[first.names.index(loop.axis)].shape,
         tuple(value.array.position(loop.axis) for value in sequences),

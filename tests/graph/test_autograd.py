@@ -36,7 +36,6 @@ from ncd.ops import (
     Param,
     Softmax,
 )
-from ncd.run.measure import medians
 from ncd.run.module import CircuitModule
 from ncd.run.seed import generator
 from tests.strategies import terms
@@ -297,31 +296,6 @@ def test_nothing_changes_in_a_module_that_remembers_its_runs() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_few_nodes_at_op_level(name: str) -> None:
     assert len(graph(ncd.catalogue[name].build()).at("op").nodes) <= 40
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
-def test_it_costs_what_make_dot_costs(name: str) -> None:
-    torchviz = pytest.importorskip("torchviz")
-    term = ncd.catalogue[name].build()
-    module, given = ncd.compile(term), ncd.example_inputs(term)
-
-    def plain() -> tuple[Tensor, ...]:
-        inputs = [x.clone().requires_grad_() for x in given]
-        outputs, random = unfused(module, inputs), generator(0, "cotangent")
-        flows = [torch.randn(y.shape, generator=random) for y in outputs]
-        torch.autograd.grad(outputs, [*inputs, *module.parameters()], flows)
-        return outputs
-
-    outputs = plain()
-    parameters = dict(module.named_parameters())
-    calls = {
-        "plain": plain,
-        "autograd": lambda: autograd(module, *given),
-        "make_dot": lambda: torchviz.make_dot(outputs, params=parameters),
-    }
-    took = medians(calls, rounds=60)
-    assert took["autograd"] - took["plain"] <= 1.2 * took["make_dot"], took
 
 
 def test_text_from_outside_is_escaped() -> None:

@@ -52,7 +52,13 @@ def test_a_formula_is_read_back_as_it_is_written(formula: Formula) -> None:
 
 @pytest.mark.parametrize(
     ("text", "value"),
-    [("2 + 3 * 4", 14), ("2 - 3 - 4", -5), ("2 ** 3 ** 2", 512), ("-2 ** 2", -4), ("7 // 2 % 2", 1)],
+    [
+        ("2 + 3 * 4", 14),
+        ("2 - 3 - 4", -5),
+        ("2 ** 3 ** 2", 512),
+        ("-2 ** 2", -4),
+        ("7 // 2 % 2", 1),
+    ],
 )
 def test_operators_bind_as_in_python(text: str, value: int) -> None:
     assert eval(str(parse(text))) == value == eval(text)

@@ -70,7 +70,9 @@ def test_a_name_takes_the_size_that_it_has_everywhere_else() -> None:
 
 
 def test_a_name_with_two_strokes_parses() -> None:
-    term = Axes(c=3, x=16, s=2)(Conv("c x -> c x/s", stride=2) >> Conv("c x/s -> c x/s/2", stride=2))
+    term = Axes(c=3, x=16, s=2)(
+        Conv("c x -> c x/s", stride=2) >> Conv("c x/s -> c x/s/2", stride=2)
+    )
     assert term.cod.spec == "c:3 x/s/2:4"
 
 
@@ -103,8 +105,7 @@ def test_a_size_that_nothing_tells_is_asked_for() -> None:
     with pytest.raises(SizeError) as caught:
         Axes(m=8)(Linear("m -> d", "Q"))
     assert str(caught.value) == (
-        "Linear Q: axis d has no size. Bound so far: m 8. "
-        "Try Axes(d=…), or a name among m."
+        "Linear Q: axis d has no size. Bound so far: m 8. Try Axes(d=…), or a name among m."
     )
 
 

@@ -13,7 +13,7 @@ from torch import Tensor
 import ncd
 from ncd import Axes, CausalMask, Einsum, Elementwise, Entry, Id, LimitError, Linear, Scan, Term
 from ncd.lang.elaborate import elaborate
-from ncd.run import Limits, check, compile, example_inputs, nearest_fit, peak
+from ncd.run import Limits, check, compile, example_inputs, fits, nearest_fit, peak
 from ncd.run.guard import _most
 from ncd.run.memory import Storages, measured_peak
 from tests.strategies import terms
@@ -161,3 +161,15 @@ def test_weights_inputs_and_their_gradients_are_measured() -> None:
     found = measured_peak(compile(term), leaves(term))
     assert found.forward >= 4 * (6 + 15 + 10)
     assert found.backward >= 4 * 2 * (6 + 15)
+
+
+@pytest.mark.parametrize("limit", [10**3, 10**5, 10**6, 10**8])
+def test_what_fits_is_what_the_guard_lets_pass(limit: int) -> None:
+    for y in (1, 30, 300):
+        circuit = elaborate(ncd.catalogue["multi-head-attention"].build(y=y, x=y, m=16))
+        try:
+            check(circuit, Limits(bytes=limit))
+            passed = True
+        except LimitError:
+            passed = False
+        assert fits(circuit, Limits(bytes=limit)) == passed

@@ -3,7 +3,7 @@
 ``SYSTEMS`` is all of them: one test walks every one through every view.
 """
 
-from tests.systems import attention, language, modern, recurrent, transformer, vision
+from tests.systems import attention, gates, language, modern, recurrent, transformer, vision
 from tests.systems.system import System
 
 SYSTEMS: tuple[System, ...] = (
@@ -11,6 +11,7 @@ SYSTEMS: tuple[System, ...] = (
     *transformer.SYSTEMS,
     *language.SYSTEMS,
     *modern.SYSTEMS,
+    *gates.SYSTEMS,
     *recurrent.SYSTEMS,
     *vision.SYSTEMS,
 )

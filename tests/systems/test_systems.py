@@ -34,8 +34,9 @@ def gradients(outputs: Tensor | tuple[Tensor, ...], wanted: list[Tensor]) -> lis
 
 
 def wanted(module: torch.nn.Module, inputs: tuple[Tensor, ...]) -> list[Tensor]:
+    """What gradients are asked of: the inputs, and the weights in the order of their names."""
     reals = [x.requires_grad_() for x in inputs if x.is_floating_point()]
-    return [*reals, *module.parameters()]
+    return [*reals, *(w for _, w in sorted(module.named_parameters()))]
 
 
 @CASES

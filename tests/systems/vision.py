@@ -273,9 +273,9 @@ SYSTEMS = (
         unet,
         unet_reference,
         (
-            {"height": 1, "width": 3, "c": 3, "c0": 1},
+            {"height": 3, "width": 5, "c": 3, "c0": 3},
             {"height": 1, "width": 1, "c": 1, "c0": 3},
-            {"height": 3, "width": 1, "c": 5, "c0": 3},
+            {"height": 3, "width": 1, "c": 5, "c0": 1},
         ),
     ),
     System(

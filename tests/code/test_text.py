@@ -1,0 +1,368 @@
+"""The source of a term reads as a person would write it, and no name breaks it."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+import ncd
+from ncd import (
+    Add,
+    Axes,
+    Block,
+    Copy,
+    Einsum,
+    Elementwise,
+    Group,
+    Id,
+    LayerNorm,
+    Linear,
+    Map,
+    Named,
+    Param,
+    Repeat,
+    Scan,
+    Softmax,
+    Split,
+    Top,
+    Window,
+    seq,
+)
+from ncd.code import lines, source
+from tests.code.agreement import agree, reads_well
+from tests.strategies import terms
+
+MULTI_HEAD_ATTENTION = '''\
+import math
+
+from einops import einsum, rearrange
+from torch import Tensor, nn
+
+
+class MultiHeadAttention(nn.Module):
+    """y m, x m -> y m"""
+
+    def __init__(self, m: int = 128, k: int = 16, h: int = 4):
+        super().__init__()
+        self.k, self.h = k, h
+        self.Q = nn.Linear(m, k * h, bias=False)
+        self.K = nn.Linear(m, k * h, bias=False)
+        self.V = nn.Linear(m, k * h, bias=False)
+        self.O = nn.Linear(k * h, m, bias=False)
+
+    def forward(self, y: Tensor, x: Tensor) -> Tensor:
+        # Linear
+        q = rearrange(self.Q(y), "... (k h) -> ... k h", h=self.h)
+        k = rearrange(self.K(x), "... (k h) -> ... k h", h=self.h)
+        v = rearrange(self.V(x), "... (k h) -> ... k h", h=self.h)
+
+        # Scaled Dot-Product Attention
+        scores = einsum(q, k, "... y k h, ... x k h -> ... y x h")
+        scores = scores / math.sqrt(self.k)
+        weights = scores.softmax(-2)
+        out = einsum(weights, v, "... y x h, ... x k h -> ... y k h")
+
+        # Linear
+        return self.O(rearrange(out, "... k h -> ... (k h)"))
+'''
+ON_TORCH_ALONE = """\
+        q = self.Q(y).unflatten(-1, (-1, self.h))
+        k = self.K(x).unflatten(-1, (-1, self.h))
+        v = self.V(x).unflatten(-1, (-1, self.h))
+
+        # Scaled Dot-Product Attention
+        scores = torch.einsum("...ykh,...xkh->...yxh", q, k)
+        scores = scores / math.sqrt(self.k)
+        weights = scores.softmax(-2)
+        out = torch.einsum("...yxh,...xkh->...ykh", weights, v)
+
+        # Linear
+        return self.O(out.flatten(-2))
+"""
+SCAN = """\
+    def forward(self, n: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
+        outs = []
+        for x_t in x.unbind(-2):
+            n, out = self.step(n, x_t)
+            outs.append(out)
+        x = torch.stack(outs, dim=-2)
+        return n, x
+"""
+
+
+def forward(term: ncd.Term, einops: bool = True) -> list[str]:
+    """The statements of the last method."""
+    text = source(term, einops=einops).rpartition("def forward")[2]
+    return [line.strip() for line in text.splitlines()[1:]]
+
+
+def test_multi_head_attention_is_worth_reading() -> None:
+    text = source(ncd.catalogue["multi-head-attention"].build())
+    assert text == MULTI_HEAD_ATTENTION
+    alone = source(ncd.catalogue["multi-head-attention"].build(), einops=False)
+    assert alone.endswith(ON_TORCH_ALONE)
+    assert "einops" not in alone
+    reads_well(text, alone)
+
+
+@pytest.mark.parametrize("name", list(ncd.catalogue))
+def test_the_catalogue_reads_well(name: str) -> None:
+    term, title = ncd.catalogue[name].build(), ncd.catalogue[name].title
+    texts = [source(term, title), source(term, title, einops=False)]
+    reads_well(*texts)
+    assert max(len(line) for text in texts for line in text.splitlines()) <= 100
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+@given(terms(steps=8))
+def test_random_terms_read_well(term: ncd.Term) -> None:
+    reads_well(source(term), source(term, einops=False))
+
+
+# --- names ---------------------------------------------------------------------------------------
+
+
+def test_a_result_is_named_after_its_op_its_layer_or_what_it_was() -> None:
+    body = LayerNorm("m") >> Linear("m -> w:8", "up") >> Elementwise("relu")
+    body >>= Linear("w -> m:6", "down")
+    assert forward(Id("y:3 m:6") >> Copy("y m") >> body @ Id("y m") >> Add()) == [
+        "out = self.norm(x)",
+        "up = self.up(out)",
+        "up = F.relu(up)",
+        "down = self.down(up)",
+        "return down + x",
+    ]
+
+
+def test_an_input_is_named_by_what_stands_at_it_or_by_its_first_axis() -> None:
+    term = Named("m:3", "query") @ Id("k:2 m") >> Einsum("m, k m -> k", "scores")
+    text = source(term)
+    assert "def forward(self, query: Tensor, k: Tensor) -> Tensor:" in text
+    assert forward(term >> Softmax("k"))[0].startswith("scores = einsum(query, k, ")
+    assert "def forward(self, x: Tensor)" in source(Softmax("k:2"))
+
+
+def test_a_number_only_where_it_is_needed() -> None:
+    term = Copy("m:3") >> Linear("m -> m") @ Id("m") >> Copy("m") >> Linear("m -> m") @ Id("m, m")
+    text = source(term >> Linear("m -> m"))
+    assert "_2_2" not in text and "x_3" not in text
+
+
+def test_a_class_is_named_after_the_entry_the_block_or_the_op() -> None:
+    assert "class Attention(" in source(Softmax("x:3"), "attention")
+    assert "class BestPart(" in source(Block(Softmax("x:3") >> Softmax("x"), "best part"))
+    assert "class Softmax(" in source(Softmax("x:3"))
+    assert "class Net(" in source(Softmax("x:3") >> Softmax("x"))
+    assert "class Net2Heads(" in source(Softmax("x:3"), "2 heads")
+
+
+def test_classes_of_one_title_are_told_apart_by_their_own_names() -> None:
+    one, two = Linear("m:3 -> m:3", "Q"), Linear("m:3 -> m:3", "Q") >> Softmax("m")
+    term = Block(one, "Part", name="first") >> Block(two, "Part", name="second")
+    text = source(term, "Whole")
+    assert [line.split("(")[0] for line in text.splitlines() if line.startswith("class ")] == [
+        "class Part",
+        "class Second",
+        "class Whole",
+    ]
+
+
+def test_several_outputs_are_taken_at_once() -> None:
+    assert forward(Top("e:5 -> k:2"))[0] == "return torch.topk(x, self.k, dim=-1)"
+    assert ", k = torch.topk(x, self.k, dim=-1)" in forward(Top("e:5 -> k:2") >> Softmax("k"))[0]
+
+
+def test_no_brackets_that_are_not_needed() -> None:
+    term = Map("x, x, x -> x", "($1 + $2) * $3 - ($1 - ($2 - $3)) ** 2 / ($1 * $2)")
+    arrays = Id("x:3, x, x") >> term
+    (line,) = forward(arrays)
+    assert line == "return (x + x_2) * x_3 - (x - (x_2 - x_3)) ** 2 / (x * x_2)"
+
+
+def test_what_stands_twice_is_computed_once() -> None:
+    term = Id("x:3") >> Map("x -> x", "exp($1) / (1 + exp($1))")
+    text = source(term)
+    assert text.count("torch.exp") == 1
+    agree(term)
+
+
+def test_a_scan_is_a_loop_over_positions() -> None:
+    step = Id("n, n") >> Add() >> Copy("n")
+    assert SCAN in source(Id("n:2") @ Named("t:3 n", "x") >> Scan(step, "t"))
+
+
+def test_a_parameter_begins_as_it_says() -> None:
+    begins = {
+        None: "0.02 * torch.randn(v, m)",
+        "normal": "torch.randn(v, m)",
+        "0": "torch.zeros(v, m)",
+        "1": "torch.ones(v, m)",
+        "uniform / sqrt(n_m)": "(2 * torch.rand(v, m) - 1) / math.sqrt(m)",
+        "0.5": "torch.full((v, m), 0.5)",
+    }
+    for init, text in begins.items():
+        term = Param("v:2 m:4", "wte", init)
+        assert f"self.wte = nn.Parameter({text})" in source(term), init
+        agree(term)
+
+
+# --- classes -------------------------------------------------------------------------------------
+
+
+def layer(wide: int, title: str = "") -> ncd.Term:
+    inner = Linear(f"m -> w:{wide}", "up") >> Elementwise("relu") >> Linear("w -> m:6", "down")
+    body = Id("y:3 m:6") >> Copy("y m") >> inner @ Id("y m") >> Add()
+    return Block(body, title) if title else body
+
+
+def test_a_repetition_is_a_class_made_many_times() -> None:
+    term = Repeat((layer(8, "Feed-Forward"),) * 3)
+    text = source(term, "Stack")
+    assert "self.layers = nn.ModuleList(FeedForward(m, w) for _ in range(3))" in text
+    assert "        for layer in self.layers:\n            x = layer(x)\n        return x" in text
+    assert text.count("class ") == 2
+
+
+def test_a_shared_repetition_is_one_module() -> None:
+    text = source(Repeat((layer(8),) * 3, shared=True), "Stack")
+    assert "self.layers = Layers(m, w)" in text
+    assert "        for _ in range(3):\n            x = self.layers(x)\n        return x" in text
+
+
+def test_sizes_may_differ_from_body_to_body() -> None:
+    term = Repeat((layer(8), layer(9), layer(9)))
+    assert "nn.ModuleList(Layer(m, w) for w in (8, 9, 9))" in source(term, "Stack")
+    agree(term)
+
+
+def test_bodies_that_differ_have_classes_of_their_own() -> None:
+    other = Id("y:3 m:6") >> Softmax("y")
+    term = Copy("y:3 m:6") >> Repeat((layer(8), other, layer(9)), "steps") @ Id("y m") >> Add()
+    text = source(term, "Stack")
+    assert "self.steps = nn.ModuleList([Step(m, w), StackStep(), Step(m, w_2)])" in text.replace(
+        "Step2", "StackStep"
+    )
+    agree(term)
+
+
+def test_names_of_its_own_are_those_of_the_class() -> None:
+    part = Block(Linear("m -> k:2", "Q"), "Part", name="part", local=True)
+    text = source(Id("y:3 d:8") >> part, "Whole")
+    assert '"""m -> k"""' in text
+    assert "def __init__(self, d: int = 8, k: int = 2):" in text
+    assert "self.part = Part(d, k)" in text
+
+
+def test_one_name_with_two_sizes_is_two_parameters() -> None:
+    term = Linear("m:3 -> k:4", "Q") @ Linear("m:5 -> k:6 h:2", "K")
+    assert "m: int = 3, k: int = 4, m_2: int = 5, k_2: int = 6, h: int = 2" in source(term)
+
+
+# --- lines ---------------------------------------------------------------------------------------
+
+
+def test_every_line_knows_its_ops() -> None:
+    term = ncd.catalogue["multi-head-attention"].build()
+    circuit = ncd.elaborate(term)
+    found = lines(term)
+    assert "".join(f"{line.text}\n" for line in found) == source(term)
+    query = next(cell.id for cell in circuit.cells if cell.name == "Q")
+    assert [line.text.strip() for line in found if query in line.nodes] == [
+        "self.Q = nn.Linear(m, k * h, bias=False)",
+        "# Linear",
+        'q = rearrange(self.Q(y), "... (k h) -> ... k h", h=self.h)',
+    ]
+
+
+def test_the_lines_of_a_shared_class_know_the_ops_of_every_body() -> None:
+    term = Repeat((layer(8), layer(9), layer(8)))
+    ups = {cell.id for cell in ncd.elaborate(term).cells if cell.name == "up"}
+    (line,) = [line for line in lines(term) if "self.up = " in line.text]
+    assert set(line.nodes) == ups and len(ups) == 3
+
+
+def stack(count: int) -> ncd.Term:
+    return Repeat(tuple(layer(8 + i % 3) for i in range(count)))
+
+
+def chain(count: int) -> ncd.Term:
+    term: ncd.Term = Id("m:8")
+    for i in range(count):
+        term = term >> Linear("m -> m", f"a{i}") >> Copy("m") >> Add()
+    return term
+
+
+@pytest.mark.parametrize("make", [stack, chain])
+def test_twice_the_cells_take_about_twice_the_time(make: object) -> None:
+    assert callable(make)
+    times = []
+    for count in (100, 400):
+        term = make(count)
+        ncd.elaborate(term)
+        source(term)
+        start = time.process_time()
+        source(term)
+        times.append(time.process_time() - start)
+    assert times[1] < 8 * times[0]  # 16 times if it were quadratic
+
+
+# --- text from outside ---------------------------------------------------------------------------
+
+HOSTILE = """class None True range float print self super torch math einsum rearrange tensor pattern nn
+    F Tensor x int lambda forward training a_ ½ ﬁ fi 2c n2c x/s x_s λ é 日本 type half l O match a__b
+    step layer layers like out n_class class_2 x_h zip tuple getattr device""".split()
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_axes_of_any_name(name: str) -> None:
+    for other in ("n2c", "x_s", "fi", "n_class", "class", "range", "m"):
+        if name != other:
+            a, b = name, other
+            agree(Linear(f"{a}:3 -> {b}:4 k:2", "Q") >> Linear(f"{b} k -> {a}:3 j:2", "O"))
+            agree(Einsum(f"{a}:2 {b}:3, {b} j:2 -> {a} j") >> Softmax(a))
+            agree(Group(f"{a}:2 {b}:3 -> z") >> Split(f"z -> {b}:3 {a}:2"))
+
+
+def test_identifiers_that_collide_stay_apart() -> None:
+    agree(Einsum("2c:3 n2c:2, n2c k:2 -> 2c k"))
+    agree(Einsum("x/s:3 x_s:2, x_s k:2 -> x/s k"))
+    agree(Einsum("x:2x2 x_h:2, x_h x_w:3 -> x x_w") >> Linear("x -> x/s:3 x_s:2", "M"))
+
+
+NAMES = (
+    "forward training λ ﬁ l O like step state_dict F nn torch self print x T_destination".split()
+)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_layers_of_any_name(name: str) -> None:
+    body, cell = Linear("m:3 -> m:3", name), Id("m, m") >> Add() >> Linear("m -> m", name)
+    scan = Id("m:3, t:2 m") >> Scan(cell >> Copy("m"), "t", name)
+    parts = (
+        body >> Linear("m -> m", name),
+        Repeat((body, body), name),
+        Repeat((body, body), name, shared=True),
+        Block(body, name=name),
+        Param("m:3", name) >> Softmax("m"),
+        scan,
+    )
+    for term in parts:
+        agree(term)
+
+
+@pytest.mark.parametrize("title", ["a\\", '"""', "' # \\N{BULLET}", "日本", "#", "x" * 150])
+def test_text_from_outside_stays_text(title: str) -> None:
+    first = Block(Linear("m:3 -> k:2", "Q"), title)
+    term = first >> Named("k", title) >> Softmax("k")
+    agree(term)
+    agree(Repeat((Block(term >> Linear("k -> m:3", "back"), title),) * 2))
+    agree(Block(term, title, name="part"))
+
+
+def test_long_names_do_not_split_a_text() -> None:
+    names = [letter * 30 for letter in "abcde"]
+    term = Group(f"{' '.join(f'{name}:2' for name in names)} -> z")
+    agree(term)
+    agree(Axes(t=seq(4))(Id("t") >> Window("t -> s w:2")))
