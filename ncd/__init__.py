@@ -36,8 +36,6 @@ from ncd.ops import *  # noqa: F403
 from ncd.run import Limits, Trace, compile, devices, example_inputs, prove, trace
 from ncd.serial import from_json, to_json
 
-# ``compile`` is no name for a star import: it would hide the builtin.
-
 # All of these but ``compile``, which would hide the builtin in a star import.
 __all__ = [
     name

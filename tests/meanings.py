@@ -16,6 +16,8 @@ import numpy as np
 
 from ncd.lang.axes import Axis
 from ncd.lang.circuit import Cell
+from tests.formulas import FUNCTIONS, value
+from tests.windows import conv, conv_transpose, max_pool, window
 
 Own = tuple[np.ndarray, ...]
 Weights = Mapping[str, np.ndarray]
@@ -53,8 +55,7 @@ def linear(cell: Cell, own: Own, w: Weights) -> Own:
 def function(cell: Cell, own: Own, w: Weights) -> Own:
     """A fixed map: its matrices are cosines, scaled by the root of how many numbers go in."""
     op: Any = cell.op
-    smooth = {"linear": lambda v: v, "tanh": np.tanh, "sin": np.sin, "sigmoid": sigmoid,
-              "gelu": np.vectorize(gelu)}[op.fn]  # fmt: skip
+    smooth = np.vectorize(FUNCTIONS[op.fn]) if op.fn != "linear" else np.asarray
     takes = cell.site.cod if op.transpose else cell.site.dom  # what the map itself takes
     count, outs = sum(array.numel for array in takes), []
     for j, new in enumerate(cell.site.cod):
@@ -166,92 +167,6 @@ def top(cell: Cell, own: Own, w: Weights) -> Own:
     if (ranked[1 : k + 1] == ranked[: min(k, len(x) - 1)]).any() or np.isnan(x).any():
         raise Undecided
     return ranked[:k], np.array(order[:k], dtype=np.int64)
-
-
-# --- windows -------------------------------------------------------------------------------------
-
-
-def sliding(cell: Cell) -> tuple[Axis, Axis, Iterator[tuple[tuple[int, ...], Any]]]:
-    """The places before and after, and for each place after what the window sees of them."""
-    op: Any = cell.op
-    old, new = (cell.site.dom[0][-1], cell.site.cod[0][-1])
-    if type(op).__name__ == "Window":
-        new = cell.site.cod[0][0]
-    dilation = getattr(op, "dilation", 1)
-    n = len(old.shape)
-
-    def seen() -> Iterator[tuple[tuple[int, ...], Any]]:
-        for place in np.ndindex(*new.shape):
-            pairs = []
-            for offset in np.ndindex(*(op.kernel,) * n):
-                at = tuple(
-                    op.stride * p + dilation * o - op.pad
-                    for p, o in zip(place, offset, strict=True)
-                )
-                inside = all(0 <= a < size for a, size in zip(at, old.shape, strict=True))
-                pairs.append((offset, at if inside else None))
-            yield place, pairs
-
-    return old, new, seen()
-
-
-def conv(cell: Cell, own: Own, w: Weights) -> Own:
-    op: Any = cell.op
-    old, new, seen = sliding(cell)
-    c, d = (math.prod(a.numel for a in side[:-1]) for side in (cell.site.dom[0], cell.site.cod[0]))
-    x = own[0].reshape(c, *old.shape)
-    weight = w["weight"].reshape(d, c // op.groups, *(op.kernel,) * len(old.shape))
-    out = np.zeros((d, *new.shape))
-    for place, pairs in seen:
-        for offset, at in pairs:
-            for row in range(d) if at is not None else ():
-                start = row // (d // op.groups) * (c // op.groups)
-                taken = x[(slice(start, start + c // op.groups), *at)]
-                out[(row, *place)] += weight[(row, slice(None), *offset)] @ taken
-    return (plus_bias(out, d, w).reshape([a.numel for a in cell.site.cod[0]]),)
-
-
-def plus_bias(out: np.ndarray, channels: int, w: Weights) -> np.ndarray:
-    if "bias" not in w:
-        return out
-    return out + w["bias"].reshape(channels, *(1,) * (out.ndim - 1))
-
-
-def conv_transpose(cell: Cell, own: Own, w: Weights) -> Own:
-    """Every place gives its window of the result something."""
-    op: Any = cell.op
-    old, new = cell.site.dom[0][-1], cell.site.cod[0][-1]
-    c, d = (math.prod(a.numel for a in side[:-1]) for side in (cell.site.dom[0], cell.site.cod[0]))
-    x, n = own[0].reshape(c, *old.shape), len(old.shape)
-    weight = w["weight"].reshape(c, d, *(op.kernel,) * n)
-    out = np.zeros((d, *new.shape))
-    for place in np.ndindex(*old.shape):
-        for offset in np.ndindex(*(op.kernel,) * n):
-            at = [op.stride * p + o - op.pad for p, o in zip(place, offset, strict=True)]
-            if all(0 <= a < size for a, size in zip(at, new.shape, strict=True)):
-                every = (slice(None),)
-                out[(*every, *at)] += x[(*every, *place)] @ weight[(*every, *every, *offset)]
-    return (plus_bias(out, d, w).reshape([a.numel for a in cell.site.cod[0]]),)
-
-
-def max_pool(cell: Cell, own: Own, w: Weights) -> Own:
-    old, new, seen = sliding(cell)
-    x, out = own[0].reshape(old.shape), np.empty(new.shape)
-    for place, pairs in seen:
-        out[place] = np.max([x[at] for _, at in pairs if at is not None])
-    return (out.ravel(),)
-
-
-def window(cell: Cell, own: Own, w: Weights) -> Own:
-    op: Any = cell.op
-    old, new, seen = sliding(cell)
-    x = own[0].reshape(old.shape)
-    out = np.zeros((*new.shape, *(op.kernel,) * len(old.shape)), own[0].dtype)
-    for place, pairs in seen:
-        for offset, at in pairs:
-            if at is not None:
-                out[(*place, *offset)] = x[at]
-    return (out.reshape(new.numel, -1),)
 
 
 # --- shapes --------------------------------------------------------------------------------------

@@ -128,7 +128,7 @@ def test_its_source_runs_and_equals_it() -> None:
 
 @pytest.mark.parametrize("labels", ["names", "sizes", "both"])
 def test_it_draws_without_lint(labels: str) -> None:
-    from ncd.draw.lint import lint
+    from ncd.drawing.lint import lint
 
     drawing = ncd.draw(unet(), labels=labels)
     assert lint(drawing) == []

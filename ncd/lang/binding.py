@@ -48,6 +48,12 @@ class Binding(dict[str, Axis]):
         below = array.below and self.axis(array.below)
         return Array((self.axis(axis) for axis in array), below)
 
+    def own(self, pattern: Array, given: Array) -> Array:
+        """The array with the sizes of the axes that its pattern names; others stay as they are."""
+        below = self.axis(given.below) if pattern.below and given.below else given.below
+        named = (self.axis(axis) if axis.name in pattern.names else axis for axis in given)
+        return Array(named, below)
+
     def axis(self, axis: Axis) -> Axis:
         """The axis with its size, where that is known by now."""
         known = self.get(axis.name)

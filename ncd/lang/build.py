@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ncd.lang.axes import Axis, Signature, Type
@@ -69,13 +69,21 @@ class Builder:
         count = self.names[scope, name] + (name in RESERVED)
         return name if count == 1 else self.unique(f"{name}_{count}", scope)
 
-    def noted(self, state: State, own: Type, op: Op | None = None) -> None:
-        """Keeps which slots the names of a place stand for."""
+    def noted(
+        self, state: State, own: Type, op: Op | None = None, groups: Sequence[int] = ()
+    ) -> None:
+        """Keeps which slots the names of a place stand for.
+
+        ``own`` are the patterns of the arrays. With ``groups`` an axis that its pattern does not
+        name is the same in the arrays of one group only.
+        """
         slots: dict[str, list[Slot]] = {}
         reads = op.reads if op else ()
-        for value in state:
+        for n, value in enumerate(state):
             for i, axis in enumerate(value.array):
-                slots.setdefault(axis.name, []).append((value.id, i))
+                foreign = groups and axis.name not in own[n].names
+                name = f"{axis.name} {groups[n]}" if foreign else axis.name
+                slots.setdefault(name, []).append((value.id, i))
                 self.open |= axis.size is None
             if value.array.below:
                 slots.setdefault(value.array.below.name, []).append((value.id, "#"))
@@ -90,7 +98,7 @@ class Builder:
     def place(self, term: Term, inputs: State, column: int, around: Around) -> Strip:
         match term:
             case Id():
-                self.noted(inputs, term.type)
+                self.noted(inputs, term.type, groups=range(len(inputs)))
                 return Strip([_as(inputs, term.lift(Type(v.array for v in inputs)))])
             case Then():
                 return self.then(term.steps, inputs, column, around)
@@ -112,7 +120,9 @@ class Builder:
         site = op.site(Type(value.array for value in inputs))
         outputs = self.values(site.outs)
         name = self.unique(getattr(op, "name", ""), around.scope)
-        self.noted((*inputs, *outputs), Type((*op.signature.dom, *op.signature.cod)), op)
+        own = Type((*op.signature.dom, *op.signature.cod))
+        sources = (*range(len(inputs)), *(source for (source,) in op.origins)) if op.apart else ()
+        self.noted((*inputs, *outputs), own, op, sources)
         cell = Cell(
             self.new("n"), op, site, inputs, outputs, name, around.fences, around.scope,
             around.times,

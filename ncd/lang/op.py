@@ -91,6 +91,7 @@ class Op(Term):
     role: ClassVar[str] = "neutral"
     form: ClassVar[str] = ""  # how its first field is written; m* is any number of axes, m+ some
     any_kind: ClassVar[bool] = False  # whether it takes whole numbers where it does not say so
+    apart: ClassVar[bool] = False  # whether it is broadcast over each array's axes by themselves
     in_place: ClassVar[bool] = False  # whether what it gives has the axes it took, in their order
     count = 1
 

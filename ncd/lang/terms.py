@@ -174,7 +174,9 @@ class Id(Term):
         except NCDError as error:
             raise error.at(where=f"Id ({self.type})", bound=inputs.axes) from None
         arrays = zip(self.type, inputs, strict=True)
-        return Type(_marked(binding.resolve(given), pattern, given) for pattern, given in arrays)
+        return Type(
+            _marked(binding.own(pattern, given), pattern, given) for pattern, given in arrays
+        )
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -21,6 +21,7 @@ class Wiring(Op):
 
     role: ClassVar[str] = "copy"
     any_kind: ClassVar[bool] = True
+    apart: ClassVar[bool] = True
 
     @property
     def order(self) -> tuple[int, ...]:
@@ -39,7 +40,8 @@ class Wiring(Op):
         except NCDError as error:
             where = f"{self.label} ({self.signature})"
             raise error.at(where=where, bound=inputs.axes, op=self) from None
-        ins, own = Type(map(binding.resolve, inputs)), Type(map(binding.resolve, self.dom))
+        ins = Type(map(binding.own, self.dom, inputs))
+        own = Type(map(binding.resolve, self.dom))
         outs, cod = (Type(arrays[i] for i in self.order) for arrays in (ins, own))
         return Site(own, cod, ins, outs)
 

@@ -105,6 +105,7 @@ def test_random_terms_with_batch_axes_in_front(term: ncd.Term) -> None:
 # --- structure -----------------------------------------------------------------------------------
 
 Q = Linear("m:3 -> m:3", "Q")
+SUM = Id("m, m") >> Add()
 STEP = Id("n, n") >> Linear("n -> n", "W") @ Id("n") >> Add() >> Elementwise("tanh") >> Copy("n")
 PAIR = Id("a:2, b:3") >> Linear("a -> a", "f") @ Linear("b -> b", "g")
 
@@ -112,7 +113,7 @@ STRUCTURES = {
     "a block that has a name": Block(Q >> Softmax("m"), "Part", name="part") >> Q,
     "a block within a block": Block(Block(Q, name="inner") >> Q, "Outer", name="outer"),
     "blocks of one class": Block(Q, name="a") >> Block(Q, name="b"),
-    "a block that takes the same array twice": Copy("m:3") >> Block((Id("m, m") >> Add()), name="p"),
+    "a block that takes the same array twice": Copy("m:3") >> Block(SUM, name="p"),
     "local names": Id("y:2 d:3") >> Block(Q, name="part", local=True) >> Linear("d -> e:2"),
     "local names without a class": Id("y:2 d:3") >> Block(Q >> Softmax("m"), local=True),
     "two sizes of one name inside": Id("e:1") >> Block(
@@ -126,8 +127,8 @@ STRUCTURES = {
     "several arrays": Repeat((PAIR, PAIR)),
     "one array twice": Copy("m:3") >> Repeat((Id("m, m") >> Q @ Q,) * 2),
     "needed before and after": Copy("m:3") >> Repeat((Q, Q)) @ Id("m") >> Add(),
-    "saving": Repeat((Q >> Copy("m"),) * 3) >> Id("m, m, m, m") >> (Id("m, m") >> Add()) >> (Id("m, m") >> Add()) >> (Id("m, m") >> Add()),
-    "taking up": Repeat((Id("m:3, m") >> (Id("m, m") >> Add()) >> Q,) * 3),
+    "saving": Repeat((Q >> Copy("m"),) * 3) >> Id("m, m, m, m") >> SUM >> SUM >> SUM,
+    "taking up": Repeat((Id("m:3, m") >> SUM >> Q,) * 3),
     "a memory": Repeat((Id("m:3, k:2") >> Einsum("m, k -> m"),) * 3, memory=1),
     "a memory that is the state": Copy("m:3") >> Repeat((Id("m, m") >> Add(),) * 3, memory=1),
     "bodies that do nothing": Repeat((Id("m:3"),) * 3),

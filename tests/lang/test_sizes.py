@@ -15,12 +15,14 @@ from ncd import (
     Id,
     Linear,
     MismatchError,
+    Param,
     Repeat,
     Scale,
     Scan,
     SizeError,
     Softmax,
     Split,
+    Wire,
     elaborate,
     seq,
     space,
@@ -87,6 +89,16 @@ def test_sizes_are_followed_through_blocks_repetitions_and_scans() -> None:
     term = Axes(m=5, h=2, k=3)(Linear("m -> d") >> Repeat((body,) * 2) >> Split("d -> h k"))
     assert elaborate(term).cells[1].site.dom.spec == "d:6"
     assert Axes(n=4, t=7)(scan).dom.spec == "n:4, t:7 n:4"
+
+
+def test_arrays_that_pass_beside_each_other_keep_axes_of_one_name_apart() -> None:
+    """The second array took the q of the first."""
+    two = Param("q:2", "a") @ Param("z:3 q:2x3", "b")
+    assert (two >> Wire("q, z -> z, q")).cod.spec == "z:3 q:2x3, q:2"
+    assert (two >> Id("q, z")).cod.spec == "q:2, z:3 q:2x3"
+    later = Linear("m:2 -> q") @ Id("z:3 q:5") >> Wire("q, z -> q, z") >> Split("q -> h:2 k:3")
+    assert elaborate(later).cells[0].site.cod.spec == "q:6"
+    assert elaborate(later).term.cod.spec == "h:2 k:3, z:3 q:5"
 
 
 def test_names_inside_a_local_block_are_its_own() -> None:

@@ -20,7 +20,11 @@ class Letter(MarkKind):
         return self.label(mark).width + 2 * style.STUB + style.LETTER_ROOM
 
     def headroom(self, mark: Mark) -> float:
-        return 0.0 if mark.ins or mark.outs else style.HEADROOM_LETTER
+        return 0.0 if mark.ins or mark.outs else style.HEADROOM_LETTER + self.below(mark)
+
+    def below(self, mark: Mark) -> float:
+        """How far a subscript reaches under the base line."""
+        return max(0.0, self.label(mark).descent)
 
     def label(self, mark: Mark) -> Label:
         spaced = re.sub(r"_(?=[^\W\d]{2})", " ", mark.text)  # self_attn is no self with an index
@@ -31,7 +35,7 @@ class Letter(MarkKind):
         if mark.ins or mark.outs:
             y = clear_row(canvas, mark, style.CLEAR)
         else:
-            y = min(canvas.foreign, default=canvas.row) - style.OVER
+            y = min(canvas.foreign, default=canvas.row) - style.OVER - self.below(mark)
         box = canvas.text(label, x, y + 0.345 * style.LETTER)  # half of a capital is under it
         reach(canvas, mark, box, y)
         base, raised, _ = mark.text.partition("^")
