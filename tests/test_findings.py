@@ -141,6 +141,17 @@ def test_the_sides_of_an_equation_take_one_size_by_one_name() -> None:
         ncd.Equation(side, side)
 
 
+def test_the_bound_of_whole_numbers_is_not_taken_for_an_axis_of_its_name() -> None:
+    with pytest.raises(ncd.SizeError) as caught:
+        Id("c:2#v:5") >> Split("c -> v t:2")
+    assert str(caught.value) == (
+        "Split (c -> v t): axis c has size 2, but v·t = 10. Bound so far: c 2, v 5, t 2. "
+        "Try c = 10."
+    )
+    with pytest.raises(MismatchError, match="axis v is 3 on one side and 5 on the other"):
+        Id("v:3 y:2#v:5") >> Group("y -> n")
+
+
 @pytest.mark.parametrize(
     "make", [lambda: Group("z -> z"), lambda: Split("z -> z k:1"), lambda: Group("a z -> z")]
 )

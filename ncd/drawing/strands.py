@@ -115,13 +115,18 @@ def _drop(a: Point, b: Point, turn: float) -> Path:
 def _split(canvas: Canvas, i: int, o: int) -> None:
     """From a wire, at a dot; the wire may go on or not."""
     dot = Point(canvas.x0 + style.DOT_INSET, canvas.ins[i])
-    canvas.heads[o] = (ease(dot, Point(canvas.x1, canvas.outs[o])),)
+    end = Point(canvas.x1, canvas.outs[o])
+    turn = Point(max(canvas.x1 - canvas.wide, dot.x), end.y) if canvas.side == "before" else end
+    canvas.heads[o] = (ease(dot, turn), line(turn, end))
     if all(i != other for other, _ in canvas.glyph.through):
         canvas.tails[i] = (line(Point(canvas.x0, dot.y), dot),)
     canvas.dot(dot)
 
 
 def _join(canvas: Canvas, i: int, o: int) -> None:
+    """Onto a wire, at a dot."""
     dot = Point(canvas.x1 - style.DOT_INSET, canvas.outs[o])
-    canvas.tails[i] = (ease(Point(canvas.x0, canvas.ins[i]), dot),)
+    start = Point(canvas.x0, canvas.ins[i])
+    turn = Point(min(start.x + canvas.wide, dot.x), start.y) if canvas.side == "behind" else start
+    canvas.tails[i] = (line(start, turn), ease(turn, dot))
     canvas.dot(dot)

@@ -155,6 +155,8 @@ class Op(Term):
                 match(own, array, binding, any_kind=self.any_kind)
                 for own, array in zip(signature.dom, inputs, strict=True)
             ]
+            for array in inputs:
+                self._meet_bound(array, binding)
             for axis in (*signature.dom.axes, *signature.cod.axes, *self.reads):
                 binding.meet(axis, axis)
             self.solve(binding)
@@ -171,6 +173,14 @@ class Op(Term):
             outs=outs,
             reads=binding.resolve(self.reads),
         )
+
+    @staticmethod
+    def _meet_bound(array: Array, binding: Binding) -> None:
+        """The name that bounds whole numbers has one size, as a bound and as an axis."""
+        bound = array.below
+        if bound is not None:
+            for axis in (bound, *(axis for axis in array if axis.name == bound.name)):
+                binding.meet(bound, axis)
 
     def _spread(self, inputs: Type, rests: list[tuple[Array, Array]], binding: Binding) -> Type:
         """The arrays that come out, with every axis over which the op is broadcast."""

@@ -30,13 +30,22 @@ def ports(arrays: tuple[Array, ...]) -> list[tuple[int, int, str]]:
 
 
 def over(site: Site, *marks: Mark, keep: tuple[str, ...] = ()) -> Glyph:
-    """A glyph whose broadcast wires go straight on; so do the op's own axes named in ``keep``."""
+    """A glyph whose broadcast wires go straight on; so do the op's own axes named in ``keep``.
+
+    An axis that several arrays have meets at a dot before the op, and parts at one behind it.
+    """
     ins, outs = ports(site.ins), ports(site.outs)
     own_in = {name for array in site.dom for name in array.names} - set(keep)
     own_out = {name for array in site.cod for name in array.names} - set(keep)
-    targets = {name: port for port, _, name in outs if name not in own_out}
-    through = tuple((p, targets[n]) for p, _, n in ins if n not in own_in and n in targets)
-    return Glyph(through=through, marks=marks)
+    sources = {name: port for port, _, name in ins if name not in own_in}
+    targets = {name: port for port, _, name in reversed(outs) if name not in own_out}
+    both = [name for name in sources if name in targets]
+    return Glyph(
+        through=tuple((sources[name], targets[name]) for name in both),
+        joins=tuple((p, targets[n]) for p, _, n in ins if n in both and p != sources[n]),
+        splits=tuple((sources[n], p) for p, _, n in outs if n in both and p != targets[n]),
+        marks=marks,
+    )
 
 
 def own_ports(arrays: tuple[Array, ...], own: tuple[Array, ...]) -> tuple[int, ...]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import HealthCheck, given, settings
 
@@ -273,28 +271,3 @@ def test_the_lines_of_a_shared_class_know_the_ops_of_every_body() -> None:
     ups = {cell.id for cell in ncd.elaborate(term).cells if cell.name == "up"}
     (line,) = [line for line in lines(term) if "self.up = " in line.text]
     assert set(line.nodes) == ups and len(ups) == 3
-
-
-def stack(count: int) -> ncd.Term:
-    return Repeat(tuple(layer(8 + i % 3) for i in range(count)))
-
-
-def chain(count: int) -> ncd.Term:
-    term: ncd.Term = Id("m:8")
-    for i in range(count):
-        term = term >> Linear("m -> m", f"a{i}") >> Copy("m") >> Add()
-    return term
-
-
-@pytest.mark.parametrize("make", [stack, chain])
-def test_twice_the_cells_take_about_twice_the_time(make: object) -> None:
-    assert callable(make)
-    times = []
-    for count in (100, 400):
-        term = make(count)
-        ncd.elaborate(term)
-        source(term)
-        start = time.process_time()
-        source(term)
-        times.append(time.process_time() - start)
-    assert times[1] < 8 * times[0]  # 16 times if it were quadratic

@@ -94,6 +94,7 @@ def foreign(glyph: Glyph, ins: Sequence[float], outs: Sequence[float]) -> list[f
     """The rows in which wires pass over the marks."""
     own, bends = in_marks(glyph)[0], side(glyph)
     over = [(ins[i], outs[o]) for i, o in glyph.through if i not in own]
+    over += [(ins[i], outs[o]) for i, o in (*glyph.joins, *glyph.splits) if bends]
     rows = {"behind": lambda a, b: (a,), "before": lambda a, b: (b,)}
     at = rows.get(bends, lambda a, b: (a, (a + b) / 2, b))
     return [y for a, b in over for y in at(a, b)]

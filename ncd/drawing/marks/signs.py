@@ -43,7 +43,7 @@ class Letter(MarkKind):
             return
         foot = box.x0 + math(base, style.LETTER, bold=True).width + style.GAP
         for o in mark.outs:  # a wire under the superscript starts at the letter's foot
-            if canvas.outs[o] > y + style.FOOT:
+            if canvas.outs[o] > box.y1:
                 canvas.head(o, foot, min(canvas.outs[o], y + style.REACH))
 
 
