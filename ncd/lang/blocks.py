@@ -13,6 +13,7 @@ from ncd.lang.flow import Origins
 from ncd.lang.roles import check_role
 from ncd.lang.spelling import FLAG, SCOPE, STATED, TEXT, choice, read_fields, spelled
 from ncd.lang.terms import TERM, TERMS, Id, Term, Then, check_some
+from ncd.lang.wire import Wire
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -184,7 +185,7 @@ class Equation(Term):
 
     def _lift(self, inputs: Type) -> Type:
         try:
-            shared = Id(self.dom).lift(inputs)  # what all sides take, each name of one size
+            shared = Wire(Signature(self.dom, self.dom)).lift(inputs)  # what all sides take
         except NCDError as error:
             error.where = "Equation"
             raise
