@@ -28,7 +28,7 @@ from ncd.models.attention import multi_head_attention
 from ncd.peers import ByHand, Fused, layer
 from ncd.run import CircuitModule, compile, example_inputs, trace
 from ncd.run.measure import backward_call, forward_call, medians
-from ncd.run.memory import summed
+from ncd.run.seed import generator
 
 SMALL = {"h": 4, "k": 16, "m": 128, "y": 20, "x": 22}
 LONG = {"h": 8, "k": 32, "m": 256}
@@ -136,16 +136,21 @@ def graph_lines(seed: int, device: str, rounds: int = 50) -> list[Line]:
 
 def _graph_lines(name: str, term: Term, seed: int, device: str, rounds: int) -> list[Line]:
     module = compile(term, seed=seed, device=device)
-    inputs = tuple(x.requires_grad_() for x in example_inputs(term, seed, device))
-    wanted = [*inputs, *module.parameters()]
-    calls: dict[str, Call] = {
-        "graph": lambda: autograd(module, *inputs),
-        "run": lambda: torch.autograd.grad(summed(trace(module, *inputs).outputs), wanted),
-    }
+    inputs = example_inputs(term, seed, device)
+
+    def run() -> object:
+        """Forward and backward from a random gradient, as the graph is made of."""
+        given = [x.clone().requires_grad_() for x in inputs]
+        outputs, random = trace(module, *given).outputs, generator(seed, "cotangent")
+        flows = [torch.randn(y.shape, generator=random).to(y) for y in outputs]
+        return torch.autograd.grad(outputs, [*given, *module.parameters()], flows)
+
+    calls: dict[str, Call] = {"graph": lambda: autograd(module, *inputs), "run": run}
     if find_spec("torchviz"):  # only developers have it
         from torchviz import make_dot
 
-        outputs, names = trace(module, *inputs).outputs, dict(module.named_parameters())
+        outputs = trace(module, *[x.clone().requires_grad_() for x in inputs]).outputs
+        names = dict(module.named_parameters())
         calls["make_dot"] = lambda: make_dot(outputs, params=names)
     times = medians(calls, device=device, rounds=rounds)
     beyond = times["graph"] - times["run"]
