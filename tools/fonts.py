@@ -82,7 +82,7 @@ def kerning(font: TTFont) -> dict[tuple[str, str], int]:
 
 
 def add_kerning(font: TTFont, pairs: dict[tuple[str, str], int]) -> None:
-    """Store the pairs as a `kern` table, which browsers, resvg and `ncd.drawing.text` read alike."""
+    """Store the pairs as a `kern` table; browsers, resvg and `ncd.drawing.text` read it alike."""
     if not pairs:
         return
     table = KernTable_format_0()
