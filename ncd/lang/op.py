@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import ClassVar
 
@@ -298,15 +298,4 @@ def _fits(arrays: Type, form: list[list[str]]) -> bool:
     ]
     return len(arrays) == len(counts) and all(
         least <= len(array) <= most for array, (least, most) in zip(arrays, counts, strict=True)
-    )
-
-
-def moved(site: Site) -> Site:
-    """The site with its own axes last, as torch wants them; for an op of one array."""
-    (array,), (out,) = site.ins, site.outs
-    rest = site.rest
-    return replace(
-        site,
-        ins=Type((array.with_axes((*rest, *site.dom[0])),)),
-        outs=Type((out.with_axes((*rest, *site.cod[0])),)),
     )

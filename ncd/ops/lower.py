@@ -8,7 +8,6 @@ torch would take 32 bits for ``positions * 0.5`` in a module of 64.
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -17,6 +16,7 @@ from ncd.lang.axes import Axis
 from ncd.lang.errors import SizeError
 from ncd.lang.expr import Align, Call, Cast, Const, Expr, Filled, Group, Infix, Prefix, call
 from ncd.lang.formula import COMPARISONS, Apply, Formula, Name, Number, Operand
+from ncd.lang.signs import SIGNS
 
 Kind = Literal["truth", "whole", "real"]
 WHOLE = 2**53  # up to here they are exact as real ones too
@@ -151,18 +151,6 @@ def _alike(a: Part, b: Part) -> tuple[Part, Part, Kind]:
 # --- operations ----------------------------------------------------------------------------------
 
 
-_SIGNS: Mapping[str, Callable[..., int | float | bool]] = {
-    **{"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv},
-    **{"//": operator.floordiv, "%": operator.mod, "**": operator.pow},
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "==": operator.eq,
-    "!=": operator.ne,
-}
-
-
 def _arithmetic(sign: str, a: Part, b: Part, formula: Formula) -> Part:
     if a.value is not None and b.value is not None:
         return _plain(sign, a, b, formula)
@@ -185,7 +173,7 @@ def _plain(sign: str, a: Part, b: Part, formula: Formula) -> Part:
     if sign == "**" and exact and abs(a.value) > 1 and b.value > 64:
         raise _uncomputable(formula)  # Python would try to write out all its digits
     try:
-        value = _SIGNS[sign](a.value, b.value)
+        value = SIGNS[sign](a.value, b.value)
     except (ArithmeticError, ValueError):
         raise _uncomputable(formula) from None
     if isinstance(value, complex):
@@ -208,7 +196,7 @@ def _power(a: Part, b: Part) -> Part:
 
 def _compared(sign: str, a: Part, b: Part) -> Part:
     if a.value is not None and b.value is not None:
-        return constant(bool(_SIGNS[sign](a.value, b.value)))
+        return constant(bool(SIGNS[sign](a.value, b.value)))
     a, b = _number(a), _number(b)
     if a.value is None and b.value is None:
         a, b, _ = _alike(a, b)

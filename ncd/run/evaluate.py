@@ -41,6 +41,7 @@ from ncd.lang.expr import (
     Tuple,
     Weight,
 )
+from ncd.lang.signs import SIGNS
 from ncd.run.tensors import (
     aligned,
     batched,
@@ -64,19 +65,7 @@ class Like(NamedTuple):
 Code = Callable[[Sequence[Tensor], Any, Like], Any]  # of the tensors, the layer, and what is alike
 MODULES: Mapping[str, Any] = {"torch": torch, "F": F, "nn": nn, "math": math}
 _SIGNS: Mapping[str, Callable[[Any, Any], Any]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "/": operator.truediv,
-    "//": operator.floordiv,
-    "%": operator.mod,
-    "**": operator.pow,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "==": operator.eq,
-    "!=": operator.ne,
+    **SIGNS,
     "&": operator.and_,
     "|": operator.or_,
 }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-import operator
 from collections.abc import Callable, Mapping
 
 import torch
@@ -15,6 +14,7 @@ from ncd.lang.axes import Array
 from ncd.lang.elaborate import elaborate
 from ncd.lang.formula import Formula, Name, Number, Operand
 from ncd.lang.op import Initial
+from ncd.lang.signs import SIGNS
 from ncd.lang.terms import Term
 from ncd.run.device import device as find_device
 from ncd.run.limits import Limits, check_inputs
@@ -133,19 +133,7 @@ class _Drawn:
 
 
 _FUNCTIONS: Mapping[str, Callable[..., Tensor]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "/": operator.truediv,
-    "//": operator.floordiv,
-    "%": operator.mod,
-    "**": operator.pow,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "==": operator.eq,
-    "!=": operator.ne,
+    **SIGNS,
     "and": torch.logical_and,
     "or": torch.logical_or,
     "not": torch.logical_not,
