@@ -202,6 +202,21 @@ class DrawnFence:
 
 
 @dataclass(frozen=True)
+class Extra:
+    """What is no wire, op or fence: an arrow to the next row, the = of an equation, a note, cells.
+
+    ``kind`` is "arrow", "band", "cells", "note" or "sign"; ``of`` the id of the array, op or fence
+    that it is about, ``behind`` whether it lies under the wires.
+    """
+
+    kind: str
+    items: tuple[Outline | Dot | Text, ...]
+    words: str = ""
+    of: str = ""
+    behind: bool = False
+
+
+@dataclass(frozen=True)
 class Picture:
     """A diagram: what :mod:`ncd.drawing.svg` writes and :mod:`ncd.drawing.lint` checks."""
 
@@ -213,6 +228,7 @@ class Picture:
     wires: tuple[DrawnWire, ...]
     glyphs: tuple[DrawnGlyph, ...]
     labels: tuple[Text, ...]
+    extras: tuple[Extra, ...] = ()
     marked: str = ""
     dark: bool = False
 
@@ -220,5 +236,6 @@ class Picture:
     def texts(self) -> list[Text]:
         """Every text: names on wires, titles, and what stands in marks."""
         titles = [text for fence in self.fences for text in fence.title]
-        marks = [i for glyph in self.glyphs for i in glyph.items if isinstance(i, Text)]
+        parts: list[DrawnGlyph | Extra] = [*self.glyphs, *self.extras]
+        marks = [item for part in parts for item in part.items if isinstance(item, Text)]
         return [*self.labels, *titles, *marks]

@@ -1,4 +1,4 @@
-"""Layout: a term becomes a drawing. Rows, then columns, then wires, marks, dashes and fences."""
+"""Layout: a plan becomes a drawing. Rows, then columns, then wires, marks, dashes and fences."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from ncd.drawing.canvas import Canvas
 from ncd.drawing.columns import Columns, columns
 from ncd.drawing.dashes import dashes
 from ncd.drawing.data import Box, Curve, DrawnGlyph, DrawnWire, Path, Point, Text, ease, line
+from ncd.drawing.describe import describe
 from ncd.drawing.drawing import Drawing
 from ncd.drawing.fences import fences, titles
-from ncd.drawing.fold import plan
 from ncd.drawing.isotonic import Rows
 from ncd.drawing.marks import foreign, mark_width, paint, side, takes_cap
 from ncd.drawing.names import Labels, Names, names, unseen
@@ -21,24 +21,13 @@ from ncd.drawing.plan import Plan, Port, Unit
 from ncd.drawing.rows import crowded, lowered, rows
 from ncd.drawing.strands import cap_stretch
 from ncd.lang.axes import Axis
-from ncd.lang.circuit import Cell, Circuit, Value
-from ncd.lang.elaborate import elaborate
-from ncd.lang.terms import Term
+from ncd.lang.circuit import Cell, Value
 
 TRIES = 4
 
 
-def draw(term: Term, labels: Labels = "names", *, dark: bool = False, mark: str = "") -> Drawing:
-    """The neural circuit diagram of a term.
-
-    ``labels``: what stands on the wires. ``mark``: the id of an op to be marked as the one that
-    fails. Axes without a size are drawn with their names.
-
-    >>> from ncd.lang.terms import Id
-    >>> draw(Id("y:2 m:3")).svg(fonts=False)[:4]
-    '<svg'
-    """
-    planned = plan(elaborate(term))
+def lay(planned: Plan, labels: Labels, *, dark: bool = False, mark: str = "") -> Drawing:
+    """The drawing of a plan, in one row."""
     named = names(planned, labels)
     heights: Mapping[str, float] = titles(planned, None)
     more: Counter[str] = Counter()
@@ -50,8 +39,7 @@ def draw(term: Term, labels: Labels = "names", *, dark: bool = False, mark: str 
         before, heights = heights, {**needed, **{id: needed.get(id, 0.0) + more[id] for id in more}}
         if heights == before:
             break
-    layout = _Layout(planned, placed, named, at)
-    return layout.drawing(heights, mark, dark)
+    return _Layout(planned, placed, named, at).drawing(heights, mark, dark)
 
 
 @dataclass
@@ -274,12 +262,3 @@ def _glyph(cell: Cell, canvas: Canvas) -> DrawnGlyph:
 def _axis_words(axis: Axis) -> str:
     kind = "sequence axis" if axis.sequence else "spatial axis" if axis.spatial else "axis"
     return f"{kind} {axis.name}" + ("" if axis.size is None else f", size {axis.size_text}")
-
-
-def describe(circuit: Circuit) -> tuple[str, str]:
-    """A title and a description that read well aloud."""
-    outer = [f.title.strip() for f in circuit.own_fences if f.title.strip() and not f.parent]
-    title = outer[0] if outer else "Neural circuit diagram"
-    term = circuit.term
-    steps = "; ".join(cell.op.words(cell.site) for cell in circuit.cells)
-    return title, f"From ({term.dom}) to ({term.cod}). In order: {steps or 'nothing is done'}."
