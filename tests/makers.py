@@ -116,7 +116,7 @@ def mapped(d: Draws, given: Type) -> Term | None:
 
 def to_whole(d: Draws, given: Type) -> Term | None:
     name = d.name()
-    return Map(f"{given[0]} -> {words(given[0])}#{name}:3", "floor(3 * abs(sin($1)))")
+    return Map(f"{given[0]} -> {words(given[0])}#{name}:3", "floor(2.999 * abs(sin($1)))")
 
 
 def looked_up(d: Draws, given: Type) -> Term | None:

@@ -10,7 +10,8 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch._subclasses.fake_tensor import FakeTensorMode
+from torch._prims_common import suggest_memory_format
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
@@ -18,6 +19,13 @@ from ncd.lang.axes import Array
 from ncd.lang.elaborate import elaborate
 from ncd.lang.terms import Term
 from ncd.run.module import CircuitModule
+
+PLAIN = (
+    torch.ops.aten.native_batch_norm.default,
+    torch.ops.aten.native_batch_norm_backward.default,
+    torch.ops.aten.native_layer_norm.default,
+    torch.ops.aten.native_layer_norm_backward.default,
+)
 
 
 class Storages(TorchDispatchMode):
@@ -55,11 +63,23 @@ class Storages(TorchDispatchMode):
         self.peak = max(self.peak, self.now)
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        made = func(*args, **(kwargs or {}))
+        made = _as_it_lies(func, args, func(*args, **(kwargs or {})))
         for tensor in tree_leaves(made):
             if isinstance(tensor, Tensor):
                 self._add(tensor)
         return made
+
+
+def _as_it_lies(func: Any, args: Any, made: Any) -> Any:
+    """What an op made, in the order in memory of the true kernel.
+
+    A norm of a permuted tensor gives one in plain order; the fake one keeps the permutation, so
+    that copies which the next op needs would not be counted.
+    """
+    if func not in PLAIN or not isinstance(made[0], FakeTensor):
+        return made
+    order = suggest_memory_format(args[0]) if func in PLAIN[:2] else torch.contiguous_format
+    return (torch.empty_like(made[0], memory_format=order), *made[1:])
 
 
 @dataclass(frozen=True)

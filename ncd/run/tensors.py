@@ -62,7 +62,24 @@ def softmax(x: Tensor, dim: int) -> Tensor:
 
 
 def looked_up(index: Tensor, table: Tensor, own: int, rest: int) -> Tensor:
-    """The places of a table at some indices; the dimensions in front are those of both."""
+    """The places of a table at some indices; the dimensions in front are those of both.
+
+    Raises MismatchError for an index that is no place; on a GPU torch stops by itself.
+    """
+    try:
+        return _looked_up(index, table, own, rest)
+    except (IndexError, RuntimeError) as error:
+        places = table.shape[table.dim() - rest - 1]
+        if "out of" not in str(error):  # range, or bounds
+            raise
+        raise MismatchError(
+            f"an index is none of the places, which are 0 to {places - 1}",
+            where="Index",
+            cure=f"min({places - 1}, ...) in the Map that makes it",
+        ) from error
+
+
+def _looked_up(index: Tensor, table: Tensor, own: int, rest: int) -> Tensor:
     before, after = index.dim() - own, table.dim() - rest - 1
     ends = index.shape[before:] + table.shape[after + 1 :]
     if after == 0:
@@ -158,9 +175,17 @@ def multiplied(expr: Contract) -> Callable[[Tensor, Tensor], Tensor] | None:
 
     def product(a: Tensor, b: Tensor) -> Tensor:
         x, y = first(a), second(b)
-        return back(torch.bmm(x, y) if x.dim() == y.dim() == 3 and batch else x @ y)
+        if not batch:
+            return back(x @ y)
+        x, y = _dense(x), _dense(y)
+        return back(torch.bmm(x, y) if x.dim() == y.dim() == 3 else x @ y)
 
     return product
+
+
+def _dense(x: Tensor) -> Tensor:
+    """A stack of matrices as torch multiplies them at once; else it copies them one by one."""
+    return x if x.stride(-1) == 1 or x.stride(-2) == 1 else x.contiguous()
 
 
 def _singles(dims: Group) -> tuple[Group, ...]:

@@ -9,11 +9,13 @@ import torch
 
 from ncd.lang.axes import Type
 from ncd.lang.elaborate import Axes
-from ncd.lang.errors import NCDError
+from ncd.lang.errors import MismatchError, NCDError
 from ncd.lang.rewrite import rewrite
 from ncd.lang.terms import Id
 from ncd.ops.index import Index
+from ncd.ops.map import Map
 from ncd.ops.top import Top
+from ncd.run.build import compile
 from tests.ops.values import values
 
 TABLE = torch.arange(40.0, dtype=torch.float64).view(2, 5, 4)
@@ -171,3 +173,14 @@ def test_refused(build: Callable[[], object], message: str) -> None:
     with pytest.raises(NCDError) as found:
         build()
     assert str(found.value) == message
+
+
+def test_an_index_out_of_range_is_told() -> None:
+    """One that comes in is looked at before the run; one that a Map makes, when it is used."""
+    term = Axes(y=4, e=3, m=2)(Map("y -> y#e", "floor($1)") >> Index("y#e, e m -> y m"))
+    with pytest.raises(MismatchError) as caught:
+        compile(term)(torch.full((4,), 7.0), torch.zeros(3, 2))
+    assert str(caught.value) == (
+        "Index: an index is none of the places, which are 0 to 2. "
+        "Try min(2, ...) in the Map that makes it."
+    )
