@@ -15,6 +15,8 @@ system = if command -v apt-get >/dev/null; then \
 	elif command -v brew >/dev/null; then brew install $(1); \
 	else echo "Please install $(1), then run make again." >&2; exit 1; fi
 
+LATEX := texlive-latex-base texlive-latex-recommended texlive-pictures
+
 .PHONY: run test check shots clean
 
 run: .venv/run.stamp
@@ -54,10 +56,12 @@ clean:
 	touch $@
 
 # Graphviz draws the autograd graphs; Chromium is the browser of the tests. Where it is no
-# package, Playwright brings its own.
+# package, Playwright brings its own. Without LaTeX the tests that compile a figure are skipped.
 .venv/system.stamp: .venv/dev.stamp
 	@command -v dot >/dev/null || { $(call system,graphviz); }
 	@command -v chromium >/dev/null || \
 		if grep -qsx ID=debian /etc/os-release; then $(call system,chromium); \
 		else $(BIN)/playwright install --with-deps chromium; fi
+	@command -v pdflatex >/dev/null || ! command -v apt-get >/dev/null || { \
+		$(call system,--no-install-recommends $(LATEX)); }
 	touch $@

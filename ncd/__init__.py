@@ -10,9 +10,11 @@ from inspect import ismodule
 from ncd import start  # before all that takes time
 
 # isort: split
+from ncd import notebook
 from ncd.code import source
 from ncd.costs import Cost, cost
 from ncd.drawing import Drawing, draw
+from ncd.export import html
 from ncd.graph import Dag, autograd
 from ncd.lang.axes import Array, Axis, Signature, Type
 from ncd.lang.blocks import Block, Equation, abreast
@@ -35,6 +37,8 @@ from ncd.models import Entry, Knob
 from ncd.ops import *  # noqa: F403
 from ncd.run import Limits, Trace, compile, devices, example_inputs, prove, trace
 from ncd.serial import from_json, to_json
+
+Term._repr_mimebundle_ = notebook.bundle  # type: ignore[attr-defined]  # lang knows no drawing
 
 # All of these but ``compile``, which would hide the builtin in a star import.
 __all__ = [

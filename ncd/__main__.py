@@ -86,10 +86,14 @@ def _knobs(command: Parser) -> None:
 
 
 def _picture(command: Parser) -> None:
-    command.add_argument("-o", "--output", required=True, metavar="FILE", help="FILE.svg or .png")
+    kinds = "FILE.svg, .png, .pdf, .tex or .html"
+    command.add_argument("-o", "--output", required=True, metavar="FILE", help=kinds)
     command.add_argument("--labels", choices=get_args(Labels), default="names")
     command.add_argument("--dark", action="store_true", help="for a dark page")
     command.add_argument("--scale", type=float, default=2.0, help="size of a .png (default 2)")
+    command.add_argument(
+        "--picture", action="store_true", help="of a .tex the tikzpicture alone, to be put in"
+    )
 
 
 def _text(command: Parser) -> None:

@@ -7,9 +7,7 @@ for all. Times are medians, after a warm-up, on a device that has been waited fo
 from __future__ import annotations
 
 import itertools
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial, reduce
 from importlib.util import find_spec
 from operator import rshift
@@ -17,12 +15,13 @@ from operator import rshift
 import torch
 from torch import Tensor
 
+from ncd.bench_drawing import SMALL, drawing_lines, size_lines, view_lines
 from ncd.code import source
 from ncd.costs import cost
-from ncd.drawing import draw
 from ncd.graph import autograd
 from ncd.lang.elaborate import elaborate
 from ncd.lang.terms import Term, Then
+from ncd.measured import Line, against
 from ncd.models import CATALOGUE
 from ncd.models.attention import multi_head_attention
 from ncd.peers import ByHand, Fused, layer
@@ -30,21 +29,10 @@ from ncd.run import CircuitModule, compile, example_inputs, trace
 from ncd.run.measure import backward_call, forward_call, medians
 from ncd.run.seed import generator
 
-SMALL = {"h": 4, "k": 16, "m": 128, "y": 20, "x": 22}
 LONG = {"h": 8, "k": 32, "m": 256}
 LENGTHS = (512, 2048)
 LAYERS = (12, 24, 48)
 Call = Callable[[], object]
-
-
-@dataclass(frozen=True)
-class Line:
-    """One measurement, and what it is held against, if anything."""
-
-    what: str
-    seconds: float
-    against: str = ""
-    ratio: float | None = None
 
 
 def bench(seed: int, device: str, progress: Callable[[int, int, str], None]) -> list[Line]:
@@ -61,6 +49,8 @@ def bench(seed: int, device: str, progress: Callable[[int, int, str], None]) -> 
         ),
         ("the autograd graph", lambda: graph_lines(seed, device)),
         ("the views", view_lines),
+        ("drawings", lambda: drawing_lines(seed)),
+        ("drawings of many ops", size_lines),
         ("growth", lambda: growth_lines(seed)),
     ]
     lines: list[Line] = []
@@ -96,9 +86,9 @@ def small_lines(seed: int, device: str, rounds: int = 200) -> list[Line]:
     times = medians(forward, device=device, rounds=rounds)
     backward = medians(both, device=device, rounds=rounds)
     return [
-        *_against(f"forward, {at}", times, "compiled", ["einops by hand"]),
-        *_against(f"forward and backward, {at}", backward, "compiled", ["einops by hand"]),
-        *_against(f"forward, {at}", times, "capture", ["compiled", "einops by hand"]),
+        *against(f"forward, {at}", times, "compiled", ["einops by hand"]),
+        *against(f"forward and backward, {at}", backward, "compiled", ["einops by hand"]),
+        *against(f"forward, {at}", times, "capture", ["compiled", "einops by hand"]),
     ]
 
 
@@ -113,16 +103,8 @@ def long_lines(length: int, causal: bool, seed: int, device: str, rounds: int = 
     for what, call in (("forward", forward_call), ("forward and backward", backward_call)):
         calls = {name: call(m, inputs) for name, m in modules.items()}
         times = medians(calls, device=device, rounds=rounds)
-        lines += _against(f"{what}, {at}", times, "compiled", ["fused by hand"])
+        lines += against(f"{what}, {at}", times, "compiled", ["fused by hand"])
     return lines
-
-
-def _against(what: str, times: Mapping[str, float], name: str, others: Iterable[str]) -> list[Line]:
-    own = times[name]
-    return [
-        Line(f"{what}: {name}", own, f"{other} {times[other] * 1e3:.3f} ms", own / times[other])
-        for other in others
-    ]
 
 
 def graph_lines(seed: int, device: str, rounds: int = 50) -> list[Line]:
@@ -157,32 +139,7 @@ def _graph_lines(name: str, term: Term, seed: int, device: str, rounds: int) -> 
     what = f"autograd graph beyond its run, {name}"
     if "make_dot" not in times:
         return [Line(what, beyond)]
-    return _against(what, {"graph": beyond, "make_dot": times["make_dot"]}, "graph", ["make_dot"])
-
-
-def view_lines(rounds: int = 50) -> list[Line]:
-    """From knobs to each view; every turn has a size that no cache has seen."""
-    lengths = itertools.count(SMALL["y"])
-
-    def build() -> Term:
-        return multi_head_attention(**{**SMALL, "y": next(lengths)})
-
-    start = time.perf_counter()
-    draw(build()).svg()
-    first = time.perf_counter() - start
-    term = build()
-    calls: dict[str, Call] = {
-        "knobs to term": build,
-        "knobs to circuit": lambda: elaborate(build()),
-        "knobs to SVG": lambda: draw(build()).svg(),
-        "knobs to source": lambda: source(build()),
-        "term to SVG, drawn before": lambda: draw(term).svg(),
-    }
-    times = medians(calls, rounds=rounds)
-    return [
-        Line("first knobs to SVG of the process", first),
-        *(Line(name, seconds) for name, seconds in times.items()),
-    ]
+    return against(what, {"graph": beyond, "make_dot": times["make_dot"]}, "graph", ["make_dot"])
 
 
 def growth_lines(
@@ -229,5 +186,5 @@ def growth_lines(
     for what in ("build", "t = t >> layer", *uses):
         for few, many in itertools.pairwise(layers):
             own = {f"{n} layers": times[f"{what}, {n} layers"] for n in (few, many)}
-            lines += _against(what, own, f"{many} layers", [f"{few} layers"])
+            lines += against(what, own, f"{many} layers", [f"{few} layers"])
     return lines

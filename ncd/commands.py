@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import ncd
 from ncd.costs import Cost, OpCost
+from ncd.drawing import Drawing
 from ncd.lang.circuit import Circuit, Loop, State, Value
 from ncd.lang.errors import ParseError
 from ncd.lang.terms import Term
@@ -16,6 +17,16 @@ from ncd.models import Entry
 from ncd.run import peak
 from ncd.run.device import device
 from ncd.terminal import print_json, print_table, progress
+
+
+# What `render` writes, by the end of the file's name.
+FILES: dict[str, Callable[[Term, argparse.Namespace], bytes]] = {
+    ".svg": lambda term, args: _drawing(term, args).svg().encode(),
+    ".png": lambda term, args: _drawing(term, args).png(args.scale),
+    ".pdf": lambda term, args: _drawing(term, args).pdf(),
+    ".tex": lambda term, args: _drawing(term, args).tex(not args.picture).encode(),
+    ".html": lambda term, args: ncd.html(term, args.labels).encode(),
+}
 
 
 def list_(args: argparse.Namespace) -> int:
@@ -59,11 +70,11 @@ def show(args: argparse.Namespace) -> int:
 def render(args: argparse.Namespace) -> int:
     path = Path(args.output)
     kind = path.suffix.lower()
-    if kind not in (".svg", ".png"):
-        raise ParseError(f"{args.output!r} ends in neither .svg nor .png", cure=f"{path.stem}.svg")
+    if kind not in FILES:
+        ends = ", ".join(FILES)
+        raise ParseError(f"{args.output!r} ends in none of {ends}", cure=f"{path.stem}.svg")
     _, _, term = _chosen(args)
-    drawing = ncd.draw(term, labels=args.labels, dark=args.dark)
-    data = drawing.svg().encode() if kind == ".svg" else drawing.png(args.scale)
+    data = FILES[kind](term, args)
     try:
         path.write_bytes(data)
     except OSError as error:
@@ -73,6 +84,10 @@ def render(args: argparse.Namespace) -> int:
         return print_json({"file": args.output, "bytes": len(data)})
     print(f"{args.output}: {len(data):,} bytes")
     return 0
+
+
+def _drawing(term: Term, args: argparse.Namespace) -> Drawing:
+    return ncd.draw(term, labels=args.labels, dark=args.dark)
 
 
 def source(args: argparse.Namespace) -> int:

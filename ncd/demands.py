@@ -119,6 +119,7 @@ def drawing(case: Case) -> str | None:
             return f"labels {labels}: {'; '.join(found)}"
         svg = drawn.svg()
         nodes = {e.get("data-node") for e in ElementTree.fromstring(svg).iter()}
+        nodes |= {id for glyph in drawn.glyphs for id in glyph.cells}
         lost = [cell.id for cell in drawn_cells(case.circuit) if cell.id not in nodes]
         if lost:
             return f"labels {labels}: {', '.join(lost)} not in the SVG"

@@ -1,15 +1,18 @@
-"""What ``bench`` measures with: modules written by hand, and a transformer of any depth."""
+"""What ``bench`` measures with: modules written by hand, a ResNet, a transformer of any depth."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from importlib.util import find_spec
 
 import torch.nn.functional as F
 from einops import einsum, rearrange
 from torch import Tensor, nn
 
 from ncd.lang.blocks import Block
-from ncd.lang.terms import Id, Term
+from ncd.lang.terms import Id, Term, Then
+from ncd.models.residual import residual_block
 from ncd.ops import Add, Copy, Einsum, Elementwise, LayerNorm, Linear, Rename, Scale, Softmax
 from ncd.run import CircuitModule
 
@@ -98,3 +101,25 @@ def layer(y: int) -> Term:
 def _residual(body: Term, y: int, name: str) -> Term:
     array = f"~y:{y} m:16"
     return Copy(array) >> Block(body, "", "linear", name=name) @ Id(array) >> Add()
+
+
+def resnet() -> Term:
+    """Six residual blocks of three stages, on small pictures."""
+    stages = ((16, 32, 16, 1), (32, 32, 16, 1), (32, 64, 16, 2), (64, 64, 8, 1), (64, 128, 8, 2))
+    sizes = (*stages, (128, 128, 4, 1))
+    blocks = (residual_block(b=2, n0=n0, n1=n1, x=x, s=s) for n0, n1, x, s in sizes)
+    return Then(*(Block(block, "Residual Block", "residual", local=True) for block in blocks))
+
+
+def seen_by_torchview(module: nn.Module, inputs: tuple[Tensor, ...]) -> Callable[[], bytes] | None:
+    """A call that draws a module as SVG with torchview and dot; None where it is not installed."""
+    if not find_spec("torchview"):  # only developers have it
+        return None
+    from torchview import draw_graph
+
+    def call() -> bytes:
+        graph = draw_graph(module, input_data=inputs, device="cpu").visual_graph
+        picture: bytes = graph.pipe(format="svg")
+        return picture
+
+    return call

@@ -173,9 +173,11 @@ def gradients(
 
 
 def drawing(term: ncd.Term) -> None:
-    """The drawing has no lint, and the SVG reads as XML."""
+    """The drawing has no lint, folded to be read and open; the SVG reads as XML."""
     drawn = ncd.draw(term)
-    assert (found := lint(drawn)) == [], found[0]
+    assert (found := lint(drawn, width=1280)) == [], found[0]
+    opened = ncd.draw(term, folded=(), width=None)
+    assert (found := lint(opened)) == [], found[0]
     ElementTree.fromstring(drawn.svg())
 
 

@@ -326,10 +326,13 @@ REFUSALS: list[tuple[list[str], str]] = [
         "ncd: --set needs the system whose knobs it turns. Try check NAME --set ….",
     ),
     (
-        ["render", MHA, "-o", "x.pdf"],
-        "ncd: 'x.pdf' ends in neither .svg nor .png. Try x.svg.",
+        ["render", MHA, "-o", "x.gif"],
+        "ncd: 'x.gif' ends in none of .svg, .png, .pdf, .tex, .html. Try x.svg.",
     ),
-    (["render", MHA, "-o", "x"], "ncd: 'x' ends in neither .svg nor .png. Try x.svg."),
+    (
+        ["render", MHA, "-o", "x"],
+        "ncd: 'x' ends in none of .svg, .png, .pdf, .tex, .html. Try x.svg.",
+    ),
     (
         ["render", MHA, "-o", "/nowhere/at/all/x.svg"],
         "ncd: cannot write '/nowhere/at/all/x.svg': No such file or directory. Try another file.",

@@ -32,6 +32,7 @@ FLOORS: dict[str, set[str]] = {
     "costs": LANGUAGE,
     "drawing": {*LANGUAGE, "files"},
     "code": LANGUAGE,
+    "export": {*LANGUAGE, "costs", "drawing", "code"},
     "run": {*LANGUAGE, "costs"},  # the guard counts before it runs
     "graph": {*LANGUAGE, "costs", "run", "drawing"},  # the colours of the diagram
     "models": LANGUAGE,
@@ -44,11 +45,12 @@ ABOVE = {
     "check",
     "commands",
     "demands",
+    "notebook",
     "peers",
     "terminal",
     "view",
 }
-LIGHT = ("lang", "ops", "drawing", "code", "costs", "serial", "models")  # without torch
+LIGHT = ("lang", "ops", "drawing", "code", "costs", "export", "serial", "models")  # without torch
 
 
 def dotted(path: Path) -> str:
@@ -187,7 +189,7 @@ def test_a_star_import_hides_no_builtin() -> None:
 
 
 def test_the_public_names_are_there() -> None:
-    functions = "autograd compile cost devices draw elaborate example_inputs from_json prove source"
+    functions = "autograd compile cost devices draw elaborate example_inputs from_json html prove source"
     for name in f"{functions} to_json trace".split():
         assert callable(getattr(ncd, name)), name
     assert {op.__name__ for op in ncd.ops.CATALOGUE} <= set(dir(ncd))

@@ -1,8 +1,7 @@
 """The drawing: a term becomes a neural circuit diagram, as data, then as SVG or PNG."""
 
-from ncd.drawing.diagram import draw
+from ncd.drawing.diagram import draw, drawn_cells
 from ncd.drawing.drawing import Drawing
-from ncd.drawing.fold import drawn_cells
 from ncd.drawing.names import Labels, axis_label
 
 __all__ = ["Drawing", "Labels", "axis_label", "draw", "drawn_cells"]

@@ -19,7 +19,6 @@ from ncd.drawing.data import (
     Point,
     Text,
     ease,
-    halves,
     line,
     polygon,
 )
@@ -33,9 +32,12 @@ Side = Literal["", "before", "behind"]
 class Canvas:
     """A glyph while it is drawn: its stretch, the rows of its wires, and what has been drawn.
 
-    ``row`` is where it stands if it has no wires, ``foreign`` the rows of wires that pass over its
-    marks, ``lowered`` those of its inputs where caps close. ``wide`` is the width of its widest
-    mark; wires that pass over bend on ``side`` of it. ``apex`` is the cap that an arrow leaves.
+    ``ins`` and ``outs`` are the rows of its wires at its marks, ``lead`` and ``trail`` what each
+    wire does before it gets there and behind it. ``row`` is where it stands if it has no wires,
+    ``foreign`` the rows of wires that pass over its marks. ``wide`` is the width of its widest
+    mark; wires that pass over bend on ``side`` of it. ``apex`` is the cap whose arrow leads into
+    it, ``stems`` are the arrows that leave its own caps. The copies of ``late`` wires leave them
+    behind the others' crossings, in the last ``later`` of its stretch.
     """
 
     role: str
@@ -46,10 +48,14 @@ class Canvas:
     outs: list[float]
     row: float
     foreign: list[float]
-    lowered: list[float]
     wide: float = 0.0
     side: Side = ""
     apex: Point | None = None
+    lead: Sequence[Path] = ()
+    trail: Sequence[Path] = ()
+    late: frozenset[int] = frozenset()
+    later: float = 0.0
+    stems: list[tuple[Point, Point]] = field(default_factory=list)
     tails: dict[int, Path] = field(default_factory=dict)
     heads: dict[int, Path] = field(default_factory=dict)
     items: list[Outline | Dot | Text] = field(default_factory=list)
@@ -71,19 +77,6 @@ class Canvas:
         """The row of its first wire, or its own."""
         return min([*self.ins, *self.outs], default=self.row)
 
-    def over(self, i: int, o: int) -> tuple[Path, Path]:
-        """A wire that passes over the marks, cut where it becomes an output."""
-        a, b = Point(self.x0, self.ins[i]), Point(self.x1, self.outs[o])
-        match self.side if a.y != b.y else "":
-            case "behind":
-                turn = Point(min(self.x0 + self.wide, self.x1), a.y)
-                return (line(a, turn),), (ease(turn, b),)
-            case "before":
-                turn = Point(max(self.x1 - self.wide, self.x0), b.y)
-                return (ease(a, turn),), (line(turn, b),)
-        first, second = halves(ease(a, b))
-        return (first,), (second,)
-
     def tail(self, port: int, x: float, y: float | None = None) -> None:
         """An input wire ends at (x, y)."""
         y0 = self.ins[port]
@@ -94,9 +87,20 @@ class Canvas:
         y1 = self.outs[port]
         self.heads[port] = (ease(Point(x, y1 if y is None else y), Point(self.x1, y1)),)
 
-    def text(self, label: Label, x: float, y: float, *, center: bool = True) -> Box:
+    def ends(self) -> tuple[dict[int, Path], dict[int, Path]]:
+        """How each input wire ends and each output wire begins, from edge to edge of the op."""
+        tails, heads = self.tails, self.heads
+        if self.lead:
+            tails = {i: (*self.lead[i], *path) for i, path in tails.items()}
+        if self.trail:
+            heads = {o: (*path, *self.trail[o]) for o, path in heads.items()}
+        return tails, heads
+
+    def text(
+        self, label: Label, x: float, y: float, *, center: bool = True, paint: str = "ink"
+    ) -> Box:
         """A label with its middle at x and its baseline at y."""
-        text = Text(label, Point(x - label.width / 2 if center else x, y))
+        text = Text(label, Point(x - label.width / 2 if center else x, y), paint=paint)
         self.items.append(text)
         self.ink.append(text.box)
         return text.box

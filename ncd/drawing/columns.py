@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ncd.drawing import style
-from ncd.drawing.isotonic import Rows
-from ncd.drawing.marks import width
 from ncd.drawing.names import Names
-from ncd.drawing.plan import Frame, Plan
+from ncd.drawing.plan import Frame, Plan, Rows
 from ncd.drawing.strands import bend_width
+from ncd.drawing.stretch import width
 from ncd.drawing.text import math, wrap
 
 _Zone = tuple[float, float, float]
@@ -32,10 +31,15 @@ class Columns:
         )
 
 
-def columns(plan: Plan, rows: Sequence[Rows], names: Sequence[Names]) -> Columns:
-    """The x of every state; the step after state s goes from ``right[s]`` to ``left[s + 1]``."""
+def columns(
+    plan: Plan, rows: Sequence[Rows], names: Sequence[Names], bands: bool = False
+) -> Columns:
+    """The x of every state; the step after state s goes from ``right[s]`` to ``left[s + 1]``.
+
+    With ``bands`` there is room for them around the names, and wires reach out at both ends.
+    """
     steps = [_step_width(plan, s, rows) for s in range(len(plan.steps))]
-    zones = _zones(plan, names)
+    zones = _zones(plan, names, 2 * style.BAND_SIDE + style.BAND_GAP if bands else style.LABEL_GAP)
     for frame in reversed(plan.frames):
         _widen_for_title(plan, frame, steps, zones)
     left, right, middle, x = [], [], [], 0.0
@@ -45,6 +49,8 @@ def columns(plan: Plan, rows: Sequence[Rows], names: Sequence[Names]) -> Columns
         x += closing + label + opening
         right.append(x)
         x += steps[s] if s < len(steps) else 0.0
+    if bands:
+        left[0], right[-1] = left[0] - style.BAND_OUT, right[-1] + style.BAND_OUT
     return Columns(tuple(left), tuple(right), tuple(middle))
 
 
@@ -55,12 +61,12 @@ def _step_width(plan: Plan, s: int, rows: Sequence[Rows]) -> float:
         if unit.cell is None:
             bends += [bend_width(outs[o] - ins[i]) for i, o in unit.glyph.through]
         else:
-            wide = max(wide, width(unit.glyph, ins, outs))
+            wide = max(wide, width(unit, ins, outs))
             apart |= not (unit.inputs and unit.outputs)
     return wide + max(bends) if apart else max(wide, *bends)
 
 
-def _zones(plan: Plan, names: Sequence[Names]) -> list[_Zone]:
+def _zones(plan: Plan, names: Sequence[Names], gap: float) -> list[_Zone]:
     """The room of each state for fences that close, for names, and for fences that open."""
     closing, opening = [0] * len(plan.states), [0] * len(plan.states)
     for frame in plan.frames:
@@ -68,7 +74,8 @@ def _zones(plan: Plan, names: Sequence[Names]) -> list[_Zone]:
         opening[frame.first] = max(opening[frame.first], plan.opening[frame.id])
     zones = []
     for s, here in enumerate(names):
-        wide = max((label.width + style.LABEL_GAP for label in here.values()), default=0.0)
+        around = min(gap, style.LABEL_TIGHT) if closing[s] and opening[s] else gap
+        wide = max((label.width + around for label in here.values()), default=0.0)
         least = style.END if s in (0, len(names) - 1) else 0.0
         zones.append((closing[s] * style.PAD, max(wide, least), opening[s] * style.PAD))
     return zones

@@ -3,45 +3,82 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 from ncd.drawing import style
+from ncd.drawing.clear import Ground
 from ncd.drawing.columns import Columns
 from ncd.drawing.data import Curve, Dash, Path, Point, ease, line
-from ncd.drawing.isotonic import Rows
-from ncd.drawing.plan import Plan, Unit
-from ncd.drawing.rows import room_below, rooms_above
+from ncd.drawing.gaps import room_below, rooms_above
+from ncd.drawing.names import unseen
+from ncd.drawing.plan import Plan, Rows, Unit
 from ncd.lang.circuit import Value
 
 _Pair = tuple[str, str]
+_Level = tuple[float, float]  # the highest and the lowest row
 
 
 def dashes(
-    plan: Plan, rows: Sequence[Rows], at: Columns, titles: Mapping[str, float]
+    plan: Plan, rows: Sequence[Rows], at: Columns, titles: Mapping[str, float], ground: Ground
 ) -> tuple[Dash, ...]:
-    """A line between every two neighbouring arrays, continuous through the steps that keep them."""
-    open_lines: dict[_Pair, list[Curve]] = {}
+    """A line between every two neighbouring arrays, continuous through the steps that keep them.
+
+    It runs through nothing that stands on the ``ground``.
+    """
+    hidden = unseen(plan)
+    open_lines: dict[_Pair, _Line] = {}
     done: list[Path] = []
     for s, state in enumerate(plan.states):
         rooms = rooms_above(plan, s, titles)
-        here: dict[_Pair, list[Curve]] = {}
+        here: dict[_Pair, _Line] = {}
         for a, b in pairwise(state):
-            y = _under(plan, rows, s, a, b, rooms[b.id])
-            pieces = open_lines.get((a.id, b.id))
-            if pieces is None:
-                pieces = _begin(at, s, y) if s else []
-            else:
-                pieces.append(ease(pieces[-1].d, Point(at.left[s], y)))
-            pieces.append(line(Point(at.left[s], y), Point(at.right[s], y)))
-            here[a.id, b.id] = pieces
+            if s == 0 and hidden & {*plan.drawn(a), *plan.drawn(b)}:
+                continue
+            pair = a.id, b.id
+            here[pair] = open_lines.get(pair) or _Line(s)
+            here[pair].levels.append(_between(plan, rows, s, a, b, rooms[b.id]))
         open_lines = {}
-        for pair, pieces in here.items():
+        for pair, drawn in here.items():
             after = _after(plan, s, pair)
             if after:
-                open_lines[after] = pieces
+                open_lines[after] = drawn
             else:
-                done.append((*pieces, *_end(plan, at, s, pair, pieces[-1].d)))
-    return tuple(Dash(tuple(c for c in path if c.a != c.d)) for path in done)
+                done.append(_path(plan, at, drawn, s, pair))
+    return tuple(Dash(piece) for path in done for piece in ground.clear(path))
+
+
+@dataclass
+class _Line:
+    """A dashed line: the state at which it begins, and between which rows it may lie at each."""
+
+    first: int
+    levels: list[_Level] = field(default_factory=list)
+
+    def rows(self) -> list[float]:
+        """Its row at each state: level as long as it can be."""
+        found: list[float] = []
+        while len(found) < len(self.levels):
+            top, bottom = self.levels[len(found)]
+            count = 1
+            for upper, lower in self.levels[len(found) + 1 :]:
+                if max(top, upper) > min(bottom, lower):
+                    break
+                top, bottom, count = max(top, upper), min(bottom, lower), count + 1
+            found += [(top + bottom) / 2] * count
+        return found
+
+
+def _path(plan: Plan, at: Columns, drawn: _Line, last: int, pair: _Pair) -> Path:
+    ys = drawn.rows()
+    pieces = _begin(at, drawn.first, ys[0]) if drawn.first else []
+    for s, y in enumerate(ys, start=drawn.first):
+        left, right = at.left[s], at.right[s]
+        if pieces and abs(y - pieces[-1].d.y) <= style.DASH_STEEP * (left - pieces[-1].d.x):
+            pieces.append(ease(pieces[-1].d, Point(left, y)))
+        pieces.append(line(Point(left, y), Point(right, y)))
+    pieces += _end(plan, at, last, pair, pieces[-1].d)
+    return tuple(c for c in pieces if c.a != c.d)
 
 
 def _after(plan: Plan, s: int, pair: _Pair) -> _Pair | None:
@@ -69,17 +106,19 @@ def _end(plan: Plan, at: Columns, s: int, pair: _Pair, start: Point) -> list[Cur
     return [line(start, Point(start.x + reach, start.y))]
 
 
-def _under(
+def _between(
     plan: Plan, rows: Sequence[Rows], s: int, above: Value, below: Value, room: float
-) -> float:
+) -> _Level:
+    """The rows between which a line may lie."""
     ends, starts = _around(plan, rows, s, above), _around(plan, rows, s, below)
-    clear = style.DASH_TITLE if room else style.DASH_ABOVE
+    clear = (style.DASH_TITLE if room else style.DASH_ABOVE) + room
     under = style.DASH_BELOW + room_below(plan, s, above, below)
     top, bottom = max(ends) + under, min(starts) - clear
-    if top > bottom - room:  # no room beside the marks: then between the wires of this state
+    if top > bottom:  # no room beside the marks: then between the wires of this state
         top = max(rows[s][port] for port in plan.places(above)) + under
         bottom = min(rows[s][port] for port in plan.places(below)) - clear
-    return (top + bottom - room) / 2
+    middle = (top + bottom) / 2
+    return min(top, middle), max(bottom, middle)
 
 
 def _around(plan: Plan, rows: Sequence[Rows], s: int, value: Value) -> list[float]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 from typing import NamedTuple
 
-from fontTools.misc.arrayTools import calcBounds, insetRect, sectRect, unionRect
-from fontTools.misc.bezierTools import cubicPointAtT, splitCubicAtT
+from fontTools.misc.arrayTools import sectRect, unionRect
+from fontTools.misc.bezierTools import calcCubicBounds, cubicPointAtT, splitCubicAtT
 
+from ncd.drawing.plan import Unit
 from ncd.drawing.text import Label
 
 
@@ -37,7 +38,8 @@ class Box(NamedTuple):
         return self.y1 - self.y0
 
     def grown(self, by: float) -> Box:
-        return Box(*insetRect(self, -by, -by))
+        x0, y0, x1, y1 = self
+        return Box(x0 - by, y0 - by, x1 + by, y1 + by)
 
     def meets(self, other: Box, slack: float = 0.0) -> bool:
         """Whether the two share more than ``slack`` in both directions."""
@@ -51,11 +53,13 @@ class Box(NamedTuple):
     @staticmethod
     def of(points: Iterable[Point]) -> Box:
         """The least box with all of the points."""
-        return Box(*calcBounds(list(points)))
+        xs, ys = zip(*points, strict=True)
+        return Box(min(xs), min(ys), max(xs), max(ys))
 
     @staticmethod
     def at(center: Point, radius: float) -> Box:
-        return Box(*center, *center).grown(radius)
+        x, y = center
+        return Box(x - radius, y - radius, x + radius, y + radius)
 
 
 class Curve(NamedTuple):
@@ -87,8 +91,9 @@ QUARTER = 0.5523  # how far along its tangents a quarter of an ellipse has its c
 
 def line(a: Point, b: Point) -> Curve:
     """A straight piece."""
-    x, y = (b.x - a.x) / 3, (b.y - a.y) / 3
-    return Curve(a, Point(a.x + x, a.y + y), Point(b.x - x, b.y - y), b)
+    (x0, y0), (x1, y1) = a, b
+    x, y = (x1 - x0) / 3, (y1 - y0) / 3
+    return Curve(a, Point(x0 + x, y0 + y), Point(x1 - x, y1 - y), b)
 
 
 def ease(a: Point, b: Point) -> Curve:
@@ -144,7 +149,7 @@ class Dash:
 
 @dataclass(frozen=True)
 class Outline:
-    """A shape; ``paint``, its fill, is "ink", "page", "none" or a role, ``stroke`` a width."""
+    """A shape; ``paint``, its fill, is "none", a role or a colour of the theme, ``stroke`` a width."""
 
     path: Path
     paint: str = "none"
@@ -164,12 +169,16 @@ class Dot:
 
 @dataclass(frozen=True)
 class Text:
-    """A label, its baseline starting at ``at``; ``axis`` and ``array`` if it names a wire."""
+    """A label, its baseline starting at ``at``; ``axis`` and ``array`` if it names a wire.
+
+    ``paint`` is "light" on what is "touch".
+    """
 
     label: Label
     at: Point
     axis: str = ""
     array: str = ""
+    paint: str = "ink"
 
     @property
     def box(self) -> Box:
@@ -179,7 +188,11 @@ class Text:
 
 @dataclass(frozen=True)
 class DrawnGlyph:
-    """What is drawn of one op. ``hit`` is where it can be clicked, ``ink`` what it covers."""
+    """What is drawn of one op. ``hit`` is where it can be clicked, ``ink`` what it covers.
+
+    The box of a folded block has the id of its fence as ``node``; ``cells`` are those of the ops
+    that it hides. ``unit`` is what it is drawn from.
+    """
 
     node: str
     role: str
@@ -187,6 +200,8 @@ class DrawnGlyph:
     items: tuple[Outline | Dot | Text, ...]
     hit: Box
     ink: tuple[Box, ...] = ()
+    cells: tuple[str, ...] = ()
+    unit: Unit | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -214,6 +229,24 @@ class Extra:
     words: str = ""
     of: str = ""
     behind: bool = False
+
+    @property
+    def box(self) -> Box:
+        """The least box with all of its items."""
+        return Box.around(map(_box, self.items))
+
+
+def _bounds(curve: Curve) -> Box:
+    return Box(*calcCubicBounds(*curve))
+
+
+def _box(item: Outline | Dot | Text) -> Box:
+    match item:
+        case Outline():
+            return Box.around(map(_bounds, item.path)).grown(item.stroke / 2)
+        case Dot():
+            return Box.at(item.center, item.radius + item.stroke / 2)
+    return item.box
 
 
 @dataclass(frozen=True)

@@ -1,14 +1,84 @@
-"""The words of a drawing, for those who cannot see it."""
+"""The words of a drawing, for those who cannot see it: its structure, in order."""
 
 from __future__ import annotations
 
-from ncd.lang.circuit import Circuit
+from collections.abc import Iterable, Mapping
+
+from ncd.lang.called import called
+from ncd.lang.circuit import Cell, Circuit, Loop
+
+Unit = Cell | Loop
 
 
 def describe(circuit: Circuit) -> tuple[str, str]:
-    """A title and a description that read well aloud."""
+    """A title and a description that read well aloud.
+
+    >>> from ncd.lang.blocks import Block
+    >>> from ncd.lang.elaborate import elaborate
+    >>> from ncd.lang.loops import Repeat
+    >>> from ncd.ops import Linear, Softmax
+    >>> layer = Block(Linear("m:2 -> m:2", "W") >> Softmax("m"), "Layer")
+    >>> print(describe(elaborate(Repeat((layer,) * 6)))[1])
+    From (m) to (m). Repeated 6 times. Layer: learned linear map W, m to m, gives w; softmax along
+    m: the weights sum to 1 over m, gives weights. End of what is repeated.
+    """
     outer = [f.title.strip() for f in circuit.own_fences if f.title.strip() and not f.parent]
     title = outer[0] if outer else "Neural circuit diagram"
     term = circuit.term
-    steps = "; ".join(cell.op.words(cell.site) for cell in circuit.cells)
-    return title, f"From ({term.dom}) to ({term.cod}). In order: {steps or 'nothing is done'}."
+    steps = _Words(circuit).of(circuit.units, 0) or "Nothing is done."
+    return title, f"From ({term.dom}) to ({term.cod}). {steps}"
+
+
+class _Words:
+    """Says units in order; a block is a section, which is said where it begins."""
+
+    def __init__(self, circuit: Circuit) -> None:
+        self.fences = {fence.id: fence for fence in circuit.fences}
+        self.names: Mapping[str, str] = called(circuit)
+
+    def of(self, units: Iterable[Unit], depth: int) -> str:
+        """Sentences of what stands ``depth`` fences deep, ops that follow each other in one."""
+        parts: dict[str, list[Unit]] = {}
+        for n, unit in enumerate(units):
+            key = unit.fences[depth] if len(unit.fences) > depth else f"{n}"
+            parts.setdefault(key, []).append(unit)
+        said: list[str] = []
+        run: list[str] = []
+        for key, inside in parts.items():
+            if isinstance(inside[0], Cell) and key not in self.fences:
+                run.append(self.cell(inside[0]))
+                continue
+            said += [self.sentence(run)] * bool(run)
+            run = []
+            said.append(self.section(key, inside, depth))
+        return " ".join([*said, *[self.sentence(run)] * bool(run)])
+
+    def section(self, key: str, inside: list[Unit], depth: int) -> str:
+        """A block or a loop, with its title at both ends if blocks stand in it."""
+        if isinstance(inside[0], Loop) and key not in self.fences:
+            return self.loop(inside[0])
+        text = self.of(inside, depth + 1)
+        title = self.fences[key].title.strip()
+        if not title:
+            return text
+        if all(isinstance(unit, Cell) and len(unit.fences) == depth + 1 for unit in inside):
+            return f"{title}: {text[:1].lower()}{text[1:]}"
+        return f"{title} begins. {text} End of {title}."
+
+    def loop(self, loop: Loop) -> str:
+        body = loop.bodies[0]
+        depth = len(loop.fences) + 1
+        text = self.of(body.units, depth)
+        if loop.kind == "scan":
+            return f"At each position of {loop.axis}. {text} End of what is done at each position."
+        return f"Repeated {len(loop.bodies)} times. {text} End of what is repeated."
+
+    def cell(self, cell: Cell) -> str:
+        names = [self.names.get(value.id, "") for value in cell.outputs]
+        kept = {self.names.get(value.id, "") for value in cell.inputs}
+        new = [name for name in names if name and name not in kept]
+        return f"{cell.words}, gives {' and '.join(new)}" if new else cell.words
+
+    def sentence(self, run: list[str]) -> str:
+        text = "; ".join(run)
+        return f"{text[:1].upper()}{text[1:]}."

@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from ncd.drawing import style
 from ncd.drawing.columns import Columns
 from ncd.drawing.data import Box, Curve, DrawnFence, DrawnGlyph, Point, Text
-from ncd.drawing.isotonic import Rows
-from ncd.drawing.plan import Frame, Plan
+from ncd.drawing.plan import Frame, Plan, Rows
 from ncd.drawing.text import Label, math, wrap
 
 

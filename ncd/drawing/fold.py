@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from ncd.drawing.frames import Fences, Strip, ids_of
+from ncd.drawing.late import late
 from ncd.drawing.plan import Frame, Plan, Unit
 from ncd.lang.circuit import Cell, Circuit, Loop, State, Value
 from ncd.lang.glyph import Glyph
@@ -18,32 +19,33 @@ from ncd.lang.glyph import Glyph
 
 def plan(circuit: Circuit) -> Plan:
     """What is to be drawn of a circuit."""
-    cells = drawn_cells(circuit)
+    cells = tuple(first_bodies(circuit))
     values = (*circuit.inputs, *(v for cell in cells for v in (*cell.inputs, *cell.outputs)))
     upward = any(axis.spatial for value in values for axis in value.array)
     strip = _Folder(upward).circuit(circuit)
-    frames = sorted(strip.frames, key=lambda frame: int(frame.id[1:]))
+    frames = _outer_first(strip.frames)
     steps = tuple(map(tuple, strip.steps))
-    return Plan(circuit, tuple(strip.states), steps, tuple(frames), upward)
+    return late(Plan(circuit, tuple(strip.states), steps, tuple(frames), upward))
 
 
-def drawn_cells(circuit: Circuit) -> tuple[Cell, ...]:
-    """The cells that a drawing shows: all but those of the later bodies of a repetition.
+def _outer_first(frames: Sequence[Frame]) -> Sequence[Frame]:
+    """The frames in the order of their ids, each behind the one around it."""
+    by_id = {frame.id: frame for frame in frames}
+    depth: dict[str, int] = {}
 
-    >>> from ncd.lang.elaborate import elaborate
-    >>> from ncd.lang.loops import Repeat
-    >>> from ncd.lang.wire import Wire
-    >>> circuit = elaborate(Repeat((Wire("a:2 -> a"),) * 3))
-    >>> len(circuit.cells), len(drawn_cells(circuit))
-    (3, 1)
-    """
-    return tuple(_drawn(circuit))
+    def of(id: str) -> int:
+        if id not in depth:
+            depth[id] = 1 + of(by_id[id].parent) if id in by_id else 0
+        return depth[id]
+
+    return sorted(frames, key=lambda frame: (of(frame.id), int(frame.id[1:])))
 
 
-def _drawn(circuit: Circuit) -> Iterator[Cell]:
+def first_bodies(circuit: Circuit) -> Iterator[Cell]:
+    """The cells of a circuit but for those of the later bodies of its loops."""
     for unit in circuit.units:
         if isinstance(unit, Loop):
-            yield from _drawn(unit.bodies[0])
+            yield from first_bodies(unit.bodies[0])
         else:
             yield unit
 
@@ -106,8 +108,7 @@ class _Folder:
         return strip
 
     def cell(self, cell: Cell) -> Unit:
-        glyph = cell.op.glyph(cell.site)
-        return Unit(cell.inputs, cell.outputs, glyph, self.upward, cell, cell.id)
+        return Unit(cell.inputs, cell.outputs, cell.glyph, self.upward, cell, cell.id)
 
     def passing(self, state: State) -> list[Unit]:
         return [self.join(value, value, "") for value in state]

@@ -156,7 +156,7 @@ def font_files() -> tuple[Path, ...]:
 def _css(face: Face, chars: frozenset[str] | None) -> str:
     font = TTFont(FOLDER / FACES[face], recalcTimestamp=False)
     if chars is not None:
-        subsetter = Subsetter(Options(notdef_outline=True, recalc_timestamp=False))
+        subsetter = Subsetter(Options(notdef_outline=True, recalc_timestamp=False, name_IDs=[]))
         subsetter.populate(text="".join(chars))
         subsetter.subset(font)
     font.flavor, file = "woff2", BytesIO()

@@ -2,44 +2,52 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from ncd.drawing import style
+from ncd.drawing.bands import bands as behind
 from ncd.drawing.canvas import Canvas
+from ncd.drawing.clear import Ground
 from ncd.drawing.columns import Columns, columns
 from ncd.drawing.dashes import dashes
 from ncd.drawing.data import Box, Curve, DrawnGlyph, DrawnWire, Path, Point, Text, ease, line
 from ncd.drawing.describe import describe
 from ncd.drawing.drawing import Drawing
 from ncd.drawing.fences import fences, titles
-from ncd.drawing.isotonic import Rows
-from ncd.drawing.marks import foreign, mark_width, paint, side, takes_cap
+from ncd.drawing.marks import mark_width, paint, takes_cap
 from ncd.drawing.names import Labels, Names, names, unseen
-from ncd.drawing.plan import Plan, Port, Unit
-from ncd.drawing.rows import crowded, lowered, rows
-from ncd.drawing.strands import cap_stretch
-from ncd.lang.axes import Axis
+from ncd.drawing.plan import Plan, Port, Rows, Unit
+from ncd.drawing.rows import rows
+from ncd.drawing.strands import stems
+from ncd.drawing.stretch import canvas, free
+from ncd.lang.axes import Array, Axis
+from ncd.lang.called import called
 from ncd.lang.circuit import Cell, Value
 
 TRIES = 4
 
 
-def lay(planned: Plan, labels: Labels, *, dark: bool = False, mark: str = "") -> Drawing:
+def lay(
+    planned: Plan,
+    labels: Labels,
+    *,
+    bands: bool = False,
+    dark: bool = False,
+    mark: str = "",
+) -> Drawing:
     """The drawing of a plan, in one row."""
-    named = names(planned, labels)
+    named = names(planned, labels, bands)
     heights: Mapping[str, float] = titles(planned, None)
-    more: Counter[str] = Counter()
     for _ in range(TRIES):  # a title that is broken into lines needs more room above it
         placed = rows(planned, heights)
-        at = columns(planned, placed, named)
+        at = columns(planned, placed, named, bands)
         needed = titles(planned, at)
-        more.update(crowded(planned, placed, needed))
-        before, heights = heights, {**needed, **{id: needed.get(id, 0.0) + more[id] for id in more}}
+        before, heights = heights, needed
         if heights == before:
             break
-    return _Layout(planned, placed, named, at).drawing(heights, mark, dark)
+    return _Layout(planned, placed, named, at, bands).drawing(heights, mark, dark)
 
 
 @dataclass
@@ -50,6 +58,7 @@ class _Layout:
     rows: Sequence[Rows]
     names: Sequence[Names]
     at: Columns
+    bands: bool = False
     apex: dict[str, Point] = field(default_factory=dict)
     tails: dict[Port, Path] = field(default_factory=dict)
     heads: dict[Port, Path] = field(default_factory=dict)
@@ -59,10 +68,14 @@ class _Layout:
         glyphs = [glyph for s in range(len(self.plan.steps)) for glyph in self.step(s)]
         wires, labels = self.wires(), self.labels()
         own = fences(self.plan, self.rows, self.at, glyphs, labels)
-        lines = dashes(self.plan, self.rows, self.at, heights)
-        boxes = [f.box for f in own] + [b for g in glyphs for b in g.ink]
-        boxes += [text.box for texts in (labels, *(f.title for f in own)) for text in texts]
+        solid = [b for g in glyphs for b in g.ink]
+        solid += [text.box for texts in (labels, *(f.title for f in own)) for text in texts]
+        ground = Ground(solid, (wire.path for wire in wires))
+        lines = dashes(self.plan, self.rows, self.at, heights, ground)
+        extras = behind(self.plan, self.rows, self.at, labels, glyphs) if self.bands else ()
+        boxes = [*solid, *(f.box for f in own)]
         boxes += [_high(Box.of(p for c in w.path for p in c)) for w in wires if w.path]
+        boxes += [extra.box for extra in extras]
         boxes = boxes or [Box(0.0, 0.0, *style.EMPTY)]
         title, description = describe(self.plan.circuit)
         return Drawing(
@@ -74,6 +87,7 @@ class _Layout:
             wires=wires,
             glyphs=tuple(glyphs),
             labels=labels,
+            extras=extras,
             marked=mark,
             dark=dark,
         )
@@ -91,7 +105,7 @@ class _Layout:
             canvas = self.canvas(s, unit, unit.cell, ins, outs)
             paint(canvas)
             self.keep(s, unit, canvas)
-            found.append(_glyph(unit.cell, canvas))
+            found.append(_glyph(unit, unit.cell, canvas))
         return found
 
     def go_on(self, s: int, unit: Unit, ins: list[float], outs: list[float]) -> None:
@@ -112,9 +126,7 @@ class _Layout:
         starts, stops = [x0], [x1]
         for unit in self.plan.steps[s]:
             if unit.glyph.caps:
-                ins = [self.rows[s][p] for p in unit.ins]
-                end = cap_stretch(unit.glyph, ins, mark_width(unit.glyph))[1]
-                starts.append(x0 + end + style.CAP_CLEAR)
+                starts.append(x0 + free(unit, [self.rows[s][p] for p in unit.ins]))
             elif unit.cell and not unit.inputs:
                 stops.append(x1 - mark_width(unit.glyph))
             elif unit.cell and not unit.outputs:
@@ -122,47 +134,25 @@ class _Layout:
         return max(starts), min(stops)
 
     def canvas(self, s: int, unit: Unit, cell: Cell, ins: list[float], outs: list[float]) -> Canvas:
-        glyph = unit.glyph
         places = [self.rows[s][p] for p in unit.in_places]
         places += [self.rows[s + 1][p] for p in unit.out_places]
-        bends = side(glyph)
-        if not (unit.inputs and unit.outputs):  # wires beside it bend on this side of it
-            bends = "behind" if unit.inputs else "before"
-        return Canvas(
-            role=cell.op.role,
-            glyph=glyph,
-            x0=self.at.right[s],
-            x1=self.at.left[s + 1],
-            ins=ins,
-            outs=outs,
-            row=(min(places) + max(places)) / 2 if places else 0.0,
-            foreign=foreign(glyph, ins, outs),
-            lowered=lowered(unit, self.rows[s]),
-            wide=mark_width(glyph),
-            side=bends,
-            apex=self.apex.get(cell.inputs[0].id) if cell.inputs else None,
-        )
+        row = (min(places) + max(places)) / 2 if places else 0.0
+        apex = self.apex.get(cell.inputs[0].id) if cell.inputs else None
+        x = self.at.right[s], self.at.left[s + 1]
+        return canvas(unit, cell.op.role, x, ins, outs, row, apex)
 
     def keep(self, s: int, unit: Unit, canvas: Canvas) -> None:
-        """Notes where the unit's wires end and begin; a wire that goes on is cut in the middle."""
-        if canvas.glyph.caps:
-            self.contraction(s, unit, canvas)
-        for i, o in canvas.glyph.through:
-            if i not in canvas.tails and o not in canvas.heads:
-                canvas.tails[i], canvas.heads[o] = canvas.over(i, o)
-        self.tails |= {unit.ins[port]: path for port, path in canvas.tails.items()}
-        self.heads |= {unit.outs[port]: path for port, path in canvas.heads.items()}
-
-    def contraction(self, s: int, unit: Unit, canvas: Canvas) -> None:
-        """An arrow leaves a cap: with the factor that follows, or a short one."""
-        apex, out = canvas.apex, unit.outputs[0].id
-        assert apex is not None
-        if s + 1 < len(self.plan.steps) and takes_cap(self.plan.takers[s + 1][out].glyph):
-            self.apex[out] = apex
-            return
-        tip = Point(apex.x + style.CAP_STEM, apex.y)
-        canvas.stroke(apex, Point(tip.x - style.ARROW, tip.y))
-        canvas.arrow_head(tip)
+        """Notes where the unit's wires end and begin; a cap's arrow is the next op's, or short."""
+        starts = [start for start, _ in canvas.stems]
+        if canvas.apex and not unit.outs:  # a number alone goes on from sign to sign
+            starts = [Point(max(box.x1 for box in canvas.ink), canvas.apex.y)]
+        for value in unit.outputs[:1] if starts and s + 1 < len(self.plan.steps) else ():
+            if takes_cap(self.plan.takers[s + 1][value.id].glyph, alone=not value.array):
+                self.apex[value.id] = starts[0]
+        stems(canvas, bool(unit.outputs and unit.outputs[0].id in self.apex))
+        tails, heads = canvas.ends()
+        self.tails |= {unit.ins[port]: path for port, path in tails.items()}
+        self.heads |= {unit.outs[port]: path for port, path in heads.items()}
 
     # Wires and names -----------------------------------------------------------------------------
 
@@ -183,9 +173,13 @@ class _Layout:
             if first[id] or port not in hidden
         )
 
+    @cached_property
+    def called(self) -> Mapping[str, str]:
+        return called(self.plan.circuit)
+
     def wire(self, value: Value, port: Port, first: int, last: int) -> DrawnWire:
         makers, takers = self.plan.makers[first - 1 : first], self.plan.takers[last : last + 1]
-        made = makers[0][value.id] if first else None
+        made = makers[0].get(value.id) if first else None
         taken = takers[0][value.id] if takers else None
         axis, array = value.array[port[1]], value.array
         open = {"begins": made and made.node and port not in self.heads}
@@ -195,8 +189,7 @@ class _Layout:
             axis=axis.name,
             path=self.path(port, first, last),
             double=axis.spatial,
-            words=f"{_axis_words(axis)}, of array ({array})"
-            + (f", {array.kind}" if array.below else ""),
+            words=wire_words(array, axis, self.called.get(value.id, "")),
             made_by=made.node if made else "",
             taken_by=taken.node if taken else "",
             open=frozenset(end for end, is_open in open.items() if is_open),
@@ -214,6 +207,8 @@ class _Layout:
     def stub(self, port: Port, s: int, state: int) -> Path:
         """A little of a wire in a step that says nothing of it."""
         if not 0 <= s < len(self.plan.steps):
+            return ()
+        if s < state and port[0] not in self.plan.makers[s]:  # an input that begins late
             return ()
         x0, x1, y = self.at.right[s], self.at.left[s + 1], self.rows[state][port]
         reach = min(style.STUB, (x1 - x0) / 2)
@@ -245,7 +240,7 @@ def _high(box: Box) -> Box:
     return Box(box.x0, box.y0 - style.WIRE_ROOM, box.x1, box.y1 + style.WIRE_ROOM)
 
 
-def _glyph(cell: Cell, canvas: Canvas) -> DrawnGlyph:
+def _glyph(unit: Unit, cell: Cell, canvas: Canvas) -> DrawnGlyph:
     ys = [*canvas.ins, *canvas.outs] or [canvas.row]
     whole = Box(canvas.x0, min(ys) - style.SIDE, canvas.x1, max(ys) + style.SIDE)
     boxes = [*canvas.ink, *canvas.hits] or [whole]  # wires beside the mark stay free
@@ -256,9 +251,14 @@ def _glyph(cell: Cell, canvas: Canvas) -> DrawnGlyph:
         items=tuple(canvas.items),
         hit=Box.around(boxes).grown(style.MARK_HIT),
         ink=tuple(canvas.ink),
+        unit=unit,
     )
 
 
-def _axis_words(axis: Axis) -> str:
+def wire_words(array: Array, axis: Axis, name: str = "") -> str:
+    """What a wire is: an axis of an array, which may have a name."""
     kind = "sequence axis" if axis.sequence else "spatial axis" if axis.spatial else "axis"
-    return f"{kind} {axis.name}" + ("" if axis.size is None else f", size {axis.size_text}")
+    size = "" if axis.size is None else f", size {axis.size_text}"
+    whole = f"{name} ({array})" if name else f"({array})"
+    below = f", {array.kind}" if array.below else ""
+    return f"{kind} {axis.name}{size}, of array {whole}{below}"

@@ -32,8 +32,8 @@ _BAR = "\u0304\u0305"  # combining macron and overline
 _BARRED, _NAME, _NUMBER = rf"[^\W\d_][{_BAR}]", rf"(?:[^\W\d_](?![{_BAR}]))+", r"\d+(?:\.\d+)*"
 _GROUP = r"\{(?:[^{}]|\{[^{}]*\})*\}"
 _TOKEN = re.compile(
-    rf"(?P<barred>{_BARRED})|(?P<name>{_NAME})|(?P<number>{_NUMBER})|(?P<space>\s+)"
-    rf"|(?P<script>[_^](?:{_GROUP}|{_BARRED}|{_NAME}|{_NUMBER}|.))|(?P<sign>.)"
+    rf"(?P<barred>{_BARRED})|(?P<function>[^\W\d_]{{2,}}(?=\())|(?P<name>{_NAME})"
+    rf"|(?P<number>{_NUMBER})|(?P<space>\s+)|(?P<script>[_^](?:{_GROUP}|{_BARRED}|{_NAME}|{_NUMBER}|.))|(?P<sign>.)"
 )
 _AROUND_SIGNS = re.compile(rf"\s*([{re.escape(''.join((*OPERATIONS, *RELATIONS, ',')))}])\s*")
 _TYPED = str.maketrans({"-": "−", "*": "∗", "²": "^2", "³": "^3", "\n": " "})

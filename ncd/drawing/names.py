@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import combinations
 from typing import Literal
 
 from ncd.drawing import style
@@ -10,11 +11,11 @@ from ncd.drawing.marks import names_its_array
 from ncd.drawing.plan import Plan, Port, Unit
 from ncd.drawing.text import Label, math
 from ncd.lang.axes import Axis
-from ncd.lang.circuit import Value
 
 Labels = Literal["names", "sizes", "both"]
 Names = Mapping[Port, Label]
-AGAIN = 3  # a name is written again after so many steps
+_Known = dict[Port, tuple[Label, int]]  # what a wire is called, and how many steps ago
+AGAIN = 3  # where wires meet their names are written again if they stood so many steps ago
 
 
 def axis_label(axis: Axis, labels: Labels, size: float = style.NAME) -> Label:
@@ -32,51 +33,67 @@ def axis_label(axis: Axis, labels: Labels, size: float = style.NAME) -> Label:
     return math(f"{name}={axis.size_text}", size, bold=axis.spatial, bar=barred)
 
 
-def names(plan: Plan, labels: Labels) -> list[Names]:
-    """The names that stand at each state: of new wires, at both ends, and before a far-off end."""
+def names(plan: Plan, labels: Labels, every: bool = False) -> list[Names]:
+    """The names that stand at each state: where a reader needs them next, once along a wire.
+
+    That is at both ends, where a wire begins, behind a crossing, and before an op that ends it or
+    joins it with others if its name is far off. With ``every`` each is named at each state.
+    """
     hidden = unseen(plan)
     found: list[Names] = []
-    ages: dict[Port, int] = {}
+    known: _Known = {}
     for s, state in enumerate(plan.states):
-        ends = s in (0, len(plan.states) - 1)
-        ages = _ages(plan, s, ages, labels) if s else {}
+        ends = every or s in (0, len(plan.states) - 1)
+        known = _known(plan, s, known) if s else {}
+        met = _met(plan, s)
         here: dict[Port, Label] = {}
         for value in state:
-            far = _is_joined(plan, s, value)
-            for port in plan.drawn(value):
-                age = ages.get(port, 0)
-                if (ends or age == 0 or (far and age >= AGAIN)) and not (s == 0 and port in hidden):
-                    here[port] = axis_label(value.array[port[1]], labels)
+            ports = plan.drawn(value)
+            far = any(known[port][1] >= AGAIN for port in ports if port in met and port in known)
+            for port in ports:
+                label = axis_label(value.array[port[1]], labels)
+                called, age = known.get(port, (None, 0))
+                again = ends or called != label or (far and port in met)
+                known[port] = (label, 0 if again else age)
+                if again and not (s == 0 and port in hidden):
+                    here[port] = label
         found.append(here)
     return found
 
 
-def _is_joined(plan: Plan, s: int, value: Value) -> bool:
-    """Whether an array ends here in an op that takes several, or that ends some of its wires."""
-    if s == len(plan.steps):
-        return False
-    unit = plan.takers[s][value.id]
-    if unit.cell is None:
-        return False
-    return len(unit.inputs) > 1 or len(unit.glyph.through) < len(value.array) - 1
+def _met(plan: Plan, s: int) -> set[Port]:
+    """The wires of a state that an op ends or joins, where it takes more than one of them."""
+    found: set[Port] = set()
+    for unit in plan.steps[s] if s < len(plan.steps) else ():
+        if unit.cell is not None:
+            joined = {o for _, o in unit.glyph.joins}
+            alone = {i for i, o in unit.glyph.through if o not in joined}
+            ports = [port for i, port in enumerate(unit.ins) if i not in alone]
+            found.update(ports if len(ports) > 1 else ())
+    return found
 
 
-def _ages(plan: Plan, s: int, before: Mapping[Port, int], labels: Labels) -> dict[Port, int]:
-    """How many steps ago each wire of a state began."""
-    return {
-        port: before.get(unit.ins[unit.before[o]], 0) + 1
-        for unit in plan.steps[s - 1]
-        if not names_its_array(unit.glyph)
-        for o, port in enumerate(unit.outs)
-        if o in unit.before and (unit.cell is not None or _same_name(unit, o, labels))
-    }
+def _known(plan: Plan, s: int, before: _Known) -> _Known:
+    """What the wires of a state are called that go on and need no new name."""
+    found = {}
+    for unit in plan.steps[s - 1]:
+        if not names_its_array(unit.glyph):
+            crossed = _crossed(unit)
+            for o, port in enumerate(unit.outs):
+                if o in unit.before and o not in crossed:
+                    label, age = before[unit.ins[unit.before[o]]]
+                    found[port] = (label, age + 1)
+    return found
 
 
-def _same_name(unit: Unit, o: int, labels: Labels) -> bool:
-    """Whether a wire that only goes on is called the same at both ends."""
-    (before,), (after,) = unit.inputs, unit.outputs
-    one, two = before.array[unit.before[o]], after.array[o]
-    return one == two or axis_label(one, labels) == axis_label(two, labels)
+def _crossed(unit: Unit) -> set[int]:
+    """The outputs whose wires change places."""
+    if unit.passes or len(unit.glyph.through) < 2:
+        return set()
+    place = {port: n for n, port in enumerate((*unit.in_places, *unit.out_places))}
+    ways = sorted((place[unit.ins[i]], place[unit.outs[o]], o) for i, o in unit.glyph.through)
+    pairs = [(a, b) for (_, x, a), (_, y, b) in combinations(ways, 2) if x > y]
+    return {o for pair in pairs for o in pair}
 
 
 def unseen(plan: Plan) -> set[Port]:

@@ -14,6 +14,7 @@ from ncd.lang.circuit import Cell, Circuit, State, Value
 from ncd.lang.glyph import Glyph
 
 Port = tuple[str, int]  # an array's id, and the number of the axis in it
+Rows = dict[Port, float]  # the y of every wire of a state
 SCALAR = -1  # the place of an array without axes, which has no wire
 
 
@@ -76,7 +77,7 @@ class Frame:
     """A fence, or the brackets of a loop, over the states from ``first`` to ``last``.
 
     ``holds`` are the arrays inside at each of them, ``ends`` what brackets count, at the foot and
-    at the head.
+    at the head. ``goes_on`` says whether it began in an earlier row, and ends in a later one.
     """
 
     id: str
@@ -88,6 +89,7 @@ class Frame:
     holds: tuple[frozenset[str], ...]
     parent: str = ""
     ends: tuple[str, str] | None = None
+    goes_on: tuple[bool, bool] = (False, False)
 
 
 @dataclass(frozen=True)

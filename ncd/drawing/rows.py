@@ -1,242 +1,172 @@
 """Rows: the y of every wire in every state.
 
-Each wire wants the y of what it continues, and no two may come closer than the minimum gaps. Sweeps
-go forward, back towards the consumers, and forward again.
+Wires want to be straight, and no two may come closer than the minimum gaps. All of it is one
+objective, solved once (:mod:`ncd.drawing.lanes`). Where a state holds a single array, what is
+before it and what is behind it are apart: each part is solved alone, and equal parts once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from ncd.drawing import style
-from ncd.drawing.isotonic import WEAK, Item, Rows, placed, stacked
-from ncd.drawing.marks import headroom
-from ncd.drawing.plan import SCALAR, Frame, Plan, Port, Unit
-from ncd.lang.circuit import Value
+from ncd.drawing.gaps import SIDES, Border, Item, Room, borders, items, spreads
+from ncd.drawing.gather import gathered, scattered
+from ncd.drawing.lanes import Bend, Gap, levels
+from ncd.drawing.marks import kind
+from ncd.drawing.plan import SCALAR, Plan, Port, Rows, Unit
 
-START = 0.5  # the weight of a wire that begins at a mark
-SWEEPS = 3
+# What it costs that a wire bends by one.
+PASSES = 4.0  # beside the ops
+THROUGH = 3.0  # through an op
+LOWERED = 1.0  # behind a contraction
+MARK = 2.0  # between the wires that a mark takes and those that it makes
+STATE = 0.02  # that a state is higher by one
+HEIGHT = 1.5  # that all are
+STAIR = 4.0  # that the last array is further up or down than the first
+DOWN = 0.99  # a bend down costs less than one up, as the figures bend
+
+_Want = tuple[Port, Port, float, float]  # wires before and behind, how far apart, how much
 
 
 def rows(plan: Plan, titles: Mapping[str, float]) -> list[Rows]:
     """The y of every wire, a dictionary for each state; ``titles`` is the room a title needs."""
-    spreads = _spreads(plan)
-    items = [_items(plan, s, titles, spreads[s]) for s in range(len(plan.states))]
-    flows = [[_Flow(unit) for unit in step] for step in plan.steps]
-    place = [stacked(state) for state in items]
-    for _ in range(SWEEPS):
-        before = list(place)
-        _forward(items, flows, place)
-        for s in reversed(range(len(place) - 1)):
-            wants = [flow.backward(place[s + 1]) for flow in flows[s]]
-            place[s] = placed(items[s], wants, place[s])
-        if place == before:
-            break
-    _forward(items, flows, place)
-    return place
-
-
-def _forward(
-    items: Sequence[Sequence[Item]], flows: Sequence[Sequence[_Flow]], place: list[Rows]
-) -> None:
-    for s in range(1, len(place)):
-        wants = [flow.forward(place[s - 1]) for flow in flows[s - 1]]
-        place[s] = placed(items[s], wants, place[s])
-
-
-# --- gaps ----------------------------------------------------------------------------------------
-
-
-def _items(plan: Plan, s: int, titles: Mapping[str, float], spread: set[str]) -> list[Item]:
-    items: list[Item] = []
-    rooms = rooms_above(plan, s, titles)
-    before: Value | None = None
-    for value in plan.states[s]:
-        gap = 0.0
-        if before is not None:
-            gap = style.ARRAY_GAP + _between(plan, s, before, value) + rooms[value.id]
-        wires = plan.places(value)
-        steps = _offsets(value, wires)
-        if value.id in spread:
-            own = [steps[i] - steps[i - 1] if i else gap for i in range(len(wires))]
-            items += [Item((w,), (0.0,), g) for w, g in zip(wires, own, strict=True)]
-        else:
-            items.append(Item(wires, tuple(steps), gap))
-        before = value
-    return items
-
-
-def _offsets(value: Value, wires: Sequence[Port]) -> list[float]:
-    """The rows of an array's wires below its first."""
-    array, found = value.array, [0.0]
-    for (_, i), (_, j) in pairwise(wires):
-        wide = array[i].spatial or array[j].spatial
-        found.append(found[-1] + style.AXIS_GAP + (style.DOUBLE if wide else 0.0))
+    spread = spreads(plan)
+    stacks, rooms = items(plan, titles, spread), borders(plan, titles)
+    found: list[Rows] = [{}]
+    part = _Part(0)
+    for s, (stack, whole) in enumerate(zip(stacks, _wholes(stacks, rooms), strict=True)):
+        part.state(stack, rooms[s])
+        for unit in plan.steps[s - 1] if s else ():
+            part.step(unit, spread[s])
+        if whole or s == len(stacks) - 1:
+            if whole and s and len(stack) == len(stacks[part.first]) == 1:
+                part.level()
+            found[-1:] = part.rows(min(found[-1].values(), default=0.0))
+            part = _Part(s)
+            part.state(stack, rooms[s])
     return found
 
 
-def _opened(plan: Plan, s: int, above: Value | None, below: Value) -> list[Frame]:
-    """The frames around an array that are not around the one over it."""
-    around = plan.around[s]
-    others = {frame.id for frame in around.get(above.id, ())} if above else set()
-    return [frame for frame in around.get(below.id, ()) if frame.id not in others]
+def _wholes(stacks: Sequence[Sequence[Item]], rooms: Sequence[Sequence[Room]]) -> list[bool]:
+    """The states at which what is before and what is behind may be moved against each other."""
+    first: dict[str, int] = {}
+    last: dict[str, int] = {}
+    for s, state in enumerate(rooms):
+        for border in (end for room in state for end in room[:2] if end[1] in SIDES):
+            first.setdefault(border[0], s)
+            last[border[0]] = s
+    joined = {s for id, begin in first.items() for s in range(begin + 1, last[id])}
+    return [len(stack) < 2 and s not in joined for s, stack in enumerate(stacks)]
 
 
-def _between(plan: Plan, s: int, above: Value, below: Value) -> float:
-    """The room that the borders of fences need between two arrays."""
-    opened, closed = _opened(plan, s, above, below), _opened(plan, s, below, above)
-    need = style.PAD * max(0, len(opened) - 1) + style.PAD * max(0, len(closed) - 1)
-    need += style.BETWEEN if opened and closed else 0.0
-    return need + room_below(plan, s, above, below)
+class _Part:
+    """States that are solved together: all that has a level gets a number."""
+
+    def __init__(self, first: int) -> None:
+        self.first = first
+        self.count = 2  # the first two are the top and the bottom of all
+        self.wires: list[dict[Port, tuple[int, float]]] = []
+        self.borders: dict[Port | Border, tuple[int, float]] = {}
+        self.bends = {(0, 1, 0.0): (HEIGHT, HEIGHT)}
+        self.gaps: list[Gap] = []
+
+    def state(self, stack: Sequence[Item], rooms: Sequence[Room]) -> None:
+        here: dict[Port, tuple[int, float]] = {}
+        first, depth = self.count, 0.0
+        for item in stack:
+            if self.count > first:
+                self.gaps.append(Gap(self.count - 1, self.count, depth + item.above))
+            here |= {w: (self.count, y) for w, y in zip(item.wires, item.offsets, strict=True)}
+            depth = item.offsets[-1]
+            self.count += 1
+        if stack:
+            self.gaps += Gap(0, first, 0.0), Gap(self.count - 1, 1, depth)
+            if len(stack) > 1:
+                self.bends[first, self.count - 1, 0.0] = (STATE, STATE)
+        self.wires.append(here)
+        for a, b, least in rooms:
+            (above, down), (below, up) = self.number(a), self.number(b)
+            self.gaps.append(Gap(above, below, least + down - up))
+
+    def number(self, end: Port | Border) -> tuple[int, float]:
+        """The number of what a wire here, or a border, moves with, and how far under it."""
+        known = self.wires[-1].get(end) or self.borders.get(end)  # type: ignore[call-overload]
+        if known is None:
+            known = self.borders[end] = (self.count, 0.0)
+            self.count += 1
+        return known
+
+    def level(self) -> None:
+        """The only arrays of its first and last state want to be level."""
+        ends = [next(iter(self.wires[s].values()))[0] for s in (0, -1)]
+        lower, higher = self.bends.get((ends[0], ends[1], 0.0), (0.0, 0.0))
+        self.bends[ends[0], ends[1], 0.0] = (lower + STAIR, higher + STAIR)
+
+    def step(self, unit: Unit, spread: Collection[str]) -> None:
+        """The unit is between the last two states."""
+        before, after = self.wires[-2:]
+        for old, new, apart, cost in wants(unit, spread):
+            (a, down), (b, up) = before[old], after[new]
+            key = (a, b, apart + down - up)
+            lower, higher = self.bends.get(key, (0.0, 0.0))
+            self.bends[key] = (lower + cost * DOWN, higher + cost)
+
+    def rows(self, start: float) -> Iterator[Rows]:
+        """The rows of its states, the first wire of the first one at ``start``."""
+        bends = tuple(Bend(*key, *cost) for key, cost in self.bends.items())
+        found = levels(self.count, bends, tuple(self.gaps))
+        start -= found[2] if len(found) > 2 else 0.0
+        for wires in self.wires:
+            yield {wire: start + found[n] + y for wire, (n, y) in wires.items()}
 
 
-def room_below(plan: Plan, s: int, above: Value, below: Value) -> float:
-    """What stands right under an array: what brackets that end with it count."""
-    closed = _opened(plan, s, below, above)
-    return sum(style.BRACKET_ROOM for frame in closed if frame.ends)
+# --- what the wires of a unit want ---------------------------------------------------------------
 
 
-def rooms_above(plan: Plan, s: int, titles: Mapping[str, float]) -> Mapping[str, float]:
-    """What stands right over each array: titles of fences that begin with it, and marks."""
-    found: dict[str, float] = {}
-    above: Value | None = None
-    for value in plan.states[s]:
-        opened = _opened(plan, s, above, value)
-        room = sum(titles.get(f.id, 0.0) + style.BRACKET_ROOM * bool(f.ends) for f in opened)
-        found[value.id] = room + _headroom(plan, s, value)
-        above = value
-    return found
+def wants(unit: Unit, spread: Collection[str]) -> Iterator[_Want]:
+    """How far apart the wires of a unit want to be before and behind it, and how much."""
+    glyph, ins, outs = unit.glyph, unit.ins, unit.outs
+    if unit.cell is None:
+        cost = THROUGH if unit.node else PASSES
+        for i, o in glyph.through:
+            yield ins[i], outs[o], 0.0, cost
+        return
+    falls = glyph.caps and unit.outputs[0].id not in spread
+    cost, before, behind = LOWERED if falls else THROUGH, gathered(unit), scattered(unit)
+    for i, o in glyph.through:
+        yield before.get(ins[i], ins[i]), behind.get(outs[o], outs[o]), 0.0, cost
+    for mark in glyph.marks:
+        if kind(mark).leads and mark.ins and mark.outs:
+            one, two = ins[mark.ins[0]], outs[mark.outs[0]]
+            yield before.get(one, one), behind.get(two, two), 0.0, 2 * THROUGH
+    for a, b, apart in _marked(unit):
+        yield before.get(a, a), behind.get(b, b), apart, MARK
+    for port in unit.out_places if unit.inputs else ():
+        if port[1] == SCALAR:
+            yield unit.in_places[len(unit.in_places) // 2], port, 0.0, cost
 
 
-def _headroom(plan: Plan, s: int, value: Value) -> float:
-    """What the marks over an array need, on either side of it."""
-    room = 0.0
-    if s < len(plan.steps):
-        unit = plan.takers[s][value.id]
-        room = headroom(unit.glyph) if unit.inputs[0].id == value.id else 0.0
-    if s and value.id in plan.makers[s - 1]:
-        unit = plan.makers[s - 1][value.id]
-        room = max(room, headroom(unit.glyph) if unit.outputs[0].id == value.id else 0.0)
-    return room
+def _marked(unit: Unit) -> Iterator[tuple[Port, Port, float]]:
+    """What begins at a mark wants to be near what ends at it; as in the figures, first to first."""
+    glyph = unit.glyph
+    came, went = {i for i, _ in glyph.through}, {o for _, o in glyph.through}
+    for mark in glyph.marks:
+        ins = {unit.ins[i] for i in mark.ins}
+        new = {unit.outs[o] for o in mark.outs if o not in went}
+        old = {unit.ins[i] for i in mark.ins if i not in came}
+        if new and unit.ins:
+            yield from _slots(unit, ins or {*unit.ins}, new)
+        elif old and mark.outs and not glyph.caps:
+            yield from _slots(unit, old, {unit.outs[o] for o in mark.outs})
 
 
-def _spreads(plan: Plan) -> list[set[str]]:
-    """For each state the arrays that may stand apart: those straight until a contraction."""
-    found: list[set[str]] = [set()]
-    for step in reversed(plan.steps):
-        found.append({v.id for unit in step for v in unit.inputs if _spread(unit, found[-1])})
-    return found[::-1]
-
-
-def _spread(unit: Unit, behind: set[str]) -> bool:
-    if not unit.passes and len(unit.inputs) > 1 and unit.glyph.caps:
-        return True
-    alone = len(unit.inputs) == len(unit.outputs) == 1
-    return alone and unit.outputs[0].id in behind
-
-
-def crowded(plan: Plan, rows: Sequence[Rows], titles: Mapping[str, float]) -> dict[str, float]:
-    """How much more room the fences need that lie over wires above them.
-
-    A fence is as high as its highest state, while the array over it may come down in another.
-    """
-    tops: dict[str, float] = {}
-    bottoms: dict[str, float] = {}
-    for s, state in enumerate(plan.states):
-        for above, value in zip((None, *state), state, strict=False):
-            here = rows[s][plan.places(value)[0]]
-            for frame in _opened(plan, s, above, value):
-                tops[frame.id] = min(here, tops.get(frame.id, here))
-                if above is not None:
-                    last = rows[s][plan.places(above)[-1]]
-                    bottoms[frame.id] = max(last, bottoms.get(frame.id, last))
-    found = {}
-    for frame in plan.frames:
-        if frame.id in bottoms:
-            room = style.BRACKET_ROOM if frame.ends else titles.get(frame.id, 0.0)
-            need = bottoms[frame.id] + style.SKY - (tops[frame.id] - room - style.BETWEEN)
-            if need > 0:
-                found[frame.id] = need
-    return found
-
-
-# --- what each wire wants ------------------------------------------------------------------------
-
-
-class _Flow:
-    """What the wires of a unit want, worked out once for all sweeps."""
-
-    def __init__(self, unit: Unit) -> None:
-        self.unit = unit
-        glyph, ins, outs = unit.glyph, unit.ins, unit.outs
-        self.weight = WEAK if glyph.caps else 1.0
-        self.through = [(ins[i], outs[o]) for i, o in glyph.through]
-        self.lowered = _lowered(unit)
-        order_in = {port: n for n, port in enumerate(unit.in_places)}
-        order_out = {port: n for n, port in enumerate(unit.out_places)}
-        went, came = {o for _, o in self.through}, {i for i, _ in self.through}
-        self.begins: list[tuple[list[Port], Sequence[Port]]] = []
-        self.ends: list[tuple[list[Port], Sequence[Port]]] = []
-        for mark in glyph.marks:
-            own_in, own_out = [ins[i] for i in mark.ins], [outs[o] for o in mark.outs]
-            new = sorted((o for o in own_out if o not in went), key=order_out.__getitem__)
-            old = sorted((i for i in own_in if i not in came), key=order_in.__getitem__)
-            if new and (own_in or ins):
-                self.begins.append((new, own_in or ins))
-            if old and own_out and not glyph.caps:
-                self.ends.append((old, own_out))
-        self.scalars_in = [p for p in unit.in_places if p[1] == SCALAR]
-        self.scalars_out = [p for p in unit.out_places if p[1] == SCALAR]
-
-    def forward(self, ys: Rows) -> dict[Port, tuple[float, float]]:
-        """What the wires behind it want, from the rows before it."""
-        targets = {o: (ys[self.lowered.get(i, i)], 1.0) for i, o in self.through}
-        for new, old in self.begins:
-            slots = _slots([ys[port] for port in old], len(new))
-            targets |= {port: (y, START) for port, y in zip(new, slots, strict=True)}
-        if self.scalars_out and self.unit.in_places:
-            middle = _middle([ys[port] for port in self.unit.in_places])
-            targets |= dict.fromkeys(self.scalars_out, (middle, START))
-        return targets
-
-    def backward(self, ys: Rows) -> dict[Port, tuple[float, float]]:
-        """What the wires before it want, from the rows behind it."""
-        targets = {i: (ys[o], self.weight) for i, o in self.through}
-        for old, new in self.ends:
-            slots = _slots([ys[port] for port in new], len(old))
-            targets |= {port: (y, START) for port, y in zip(old, slots, strict=True)}
-        if self.scalars_in and self.unit.passes:
-            targets |= {port: (ys[port], 1.0) for port in self.scalars_in}
-        return targets
-
-
-def lowered(unit: Unit, ys: Mapping[Port, float]) -> list[float]:
-    """The rows of the wires that go in, as they are where its caps close."""
-    at = _lowered(unit)
-    return [ys[at.get(port, port)] for port in unit.ins]
-
-
-def _lowered(unit: Unit) -> Mapping[Port, Port]:
-    """In whose row each wire is after a contraction has drawn its own to the top of lower arrays.
-
-    The wire that is contracted changes places with the ones above it (the transpose of figure 20).
-    """
-    lower = {unit.ins[j] for _, j in unit.glyph.caps}
-    found: dict[Port, Port] = {}
-    for value in unit.inputs if lower else ():
-        own = [port for port in unit.in_places if port[0] == value.id]
-        order = [p for p in own if p in lower] + [p for p in own if p not in lower]
-        found |= dict(zip(order, own, strict=True))
-    return found
-
-
-def _slots(rows: list[float], count: int) -> list[float]:
-    """Rows for the wires on the other side of a mark; as in the figures, the first is straight."""
-    if len(rows) == count:
-        return sorted(rows)
-    return [min(rows) + n * style.AXIS_GAP for n in range(count)]
-
-
-def _middle(rows: list[float]) -> float:
-    return (min(rows) + max(rows)) / 2
+def _slots(unit: Unit, old: set[Port], new: set[Port]) -> Iterator[tuple[Port, Port, float]]:
+    before = [port for port in unit.in_places if port in old]
+    behind = [port for port in unit.out_places if port in new]
+    if len(before) == len(behind):
+        for a, b in zip(before, behind, strict=True):
+            yield a, b, 0.0
+    else:
+        for n, port in enumerate(behind):
+            yield before[0], port, n * style.AXIS_GAP

@@ -1,29 +1,32 @@
-"""Strands: how wires meet, split and bend inside an op."""
+"""Strands: how wires meet, split and bend inside an op.
+
+A contraction is a cap: two wires that meet, a spine if there are more. Caps of one op lie in each
+other or apart, their apexes apart, and an arrow leaves each nest of them through all of its caps.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from ncd.drawing import style
 from ncd.drawing.canvas import Canvas
-from ncd.drawing.data import QUARTER, Box, Curve, Path, Point, ease, line
+from ncd.drawing.data import QUARTER, Box, Curve, Path, Point, ease, halves, line
+from ncd.drawing.weave import drop, weave
 from ncd.lang.glyph import Glyph
 
 
 def bend_width(bend: float) -> float:
     """The room that a wire wants to go up or down so far."""
-    return 0.0 if abs(bend) < style.STILL else min(style.BENDS, style.BEND + 0.42 * abs(bend))
+    return (
+        0.0 if abs(bend) < style.STILL else min(style.BENDS, style.BEND + style.SLOPE * abs(bend))
+    )
 
 
 def fall_width(bend: float) -> float:
     """The room that a wire wants for its way down behind a contraction."""
-    return min(style.FALLS, style.FALL + 0.7 * bend)
-
-
-def cap_stretch(glyph: Glyph, ins: Sequence[float], marks: float) -> tuple[float, float]:
-    """Where the caps begin and where they end, from the op's left; its marks stand before them."""
-    radius = max(_radius(ins[ports[0]], ins[ports[-1]]) for ports in chains(glyph))
-    return marks + style.CAP, marks + style.CAP + radius
+    return min(style.FALLS, style.FALL + style.STEEP * bend)
 
 
 def chains(glyph: Glyph) -> list[list[int]]:
@@ -35,50 +38,143 @@ def chains(glyph: Glyph) -> list[list[int]]:
     return list(found.values())
 
 
-def _radius(upper: float, lower: float) -> float:
-    least, most = style.CAP_RADIUS
-    return min(max(least, abs(lower - upper) / 2), most)
+# --- contractions --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Cap:
+    """Wires that meet: their ports from top to bottom, their first and last row, x of the apex."""
+
+    ports: tuple[int, ...]
+    upper: float
+    lower: float
+    apex: float
+
+    @property
+    def middle(self) -> float:
+        return (self.upper + self.lower) / 2
+
+    def around(self, y: float) -> bool:
+        return self.upper < y < self.lower
+
+
+@dataclass(frozen=True)
+class Knot:
+    """What meets in an op: caps, the inner first, and at which x each joining wire falls.
+
+    ``end`` is the x of the last apex, ``free`` that from which wires that go on may bend.
+    """
+
+    caps: tuple[Cap, ...]
+    falls: Mapping[int, float]
+    end: float
+    free: float
+
+
+def knotted(glyph: Glyph) -> bool:
+    """Whether wires of an op meet before its other wires bend: in caps, or three at one dot."""
+    return bool(glyph.caps) or (
+        not glyph.marks and max(Counter(o for _, o in glyph.joins).values(), default=0) > 1
+    )
+
+
+def knot(glyph: Glyph, rows: Sequence[float], x: float) -> Knot:
+    """Where the wires meet that reach x in these rows."""
+    strung = sorted(chains(glyph), key=lambda ports: _span(rows, ports))
+    joining = sorted((i for i, _ in glyph.joins), key=lambda i: -rows[i])  # the lowest falls first
+    inner = [i for i in joining if any(_within(rows, i, ports) for ports in strung)]
+    begin = x + style.CAP_LEAD + style.JOIN_STEP * max(0, len(inner) - 1)
+    falls = {
+        i: begin + style.JOIN_IN + style.JOIN_STEP * (n + 1 - len(inner))
+        for n, i in enumerate(inner)
+    }
+    found: list[tuple[int, Cap]] = []
+    for ports in strung:
+        upper, lower = min(rows[i] for i in ports), max(rows[i] for i in ports)
+        met = [n for n, cap in found if cap.upper < lower and upper < cap.lower]
+        level = max(met, default=-1) + 1
+        apex = begin + style.CAP_RADIUS[1] + style.CAP_NEST * level
+        found.append((level, Cap(tuple(ports), upper, lower, apex)))
+    end = max((cap.apex for _, cap in found), default=x)
+    first = end + (style.CAP_STEM + style.JOIN if strung else style.JOIN_TURN)
+    outer = [i for i in joining if i not in inner]
+    falls |= {i: first + style.JOIN_STEP * n for n, i in enumerate(outer)}
+    free = max(end + style.CAP_CLEAR, max(falls.values(), default=x) + style.DOT_INSET)
+    return Knot(tuple(cap for _, cap in found), falls, end, free)
+
+
+def _span(rows: Sequence[float], ports: Sequence[int]) -> float:
+    return max(rows[i] for i in ports) - min(rows[i] for i in ports)
+
+
+def _within(rows: Sequence[float], port: int, ports: Sequence[int]) -> bool:
+    return min(rows[i] for i in ports) < rows[port] < max(rows[i] for i in ports)
 
 
 def strands(canvas: Canvas) -> None:
-    """Draws the wires that meet or split."""
-    if canvas.glyph.caps:
+    """Draws the wires that go on, meet or split."""
+    if knotted(canvas.glyph):
         _contract(canvas)
-    for i, o in canvas.glyph.splits:
-        _split(canvas, i, o)
-    for n, (i, o) in enumerate(canvas.glyph.joins):
-        if canvas.glyph.caps:
-            _join_behind(canvas, n, i, o)
-        else:
-            _join(canvas, i, o)
+    else:
+        _go_on(canvas)
+        _split(canvas)
+        _join(canvas)
+
+
+def stems(canvas: Canvas, taken: bool) -> None:
+    """An arrow leaves each nest of caps; the first one is left out if a factor ``taken`` has it."""
+    for start, tip in canvas.stems[taken:]:
+        canvas.stroke(start, Point(tip.x - style.ARROW, tip.y))
+        canvas.arrow_head(tip)
 
 
 def _contract(canvas: Canvas) -> None:
-    glyph, rows = canvas.glyph, canvas.lowered
-    begin, end = (canvas.x0 + x for x in cap_stretch(glyph, canvas.ins, canvas.wide))
-    starts = [Point(canvas.x0 + canvas.wide, y) for y in canvas.ins]
-    for i, *between, j in chains(glyph):
-        upper, lower = canvas.ins[i], rows[j]
-        rx, ry = _radius(upper, lower), (lower - upper) / 2
-        center, apex = Point(begin, upper + ry), Point(begin + rx, upper + ry)
-        top, bottom = _quarter(center, rx, -ry), _quarter(center, rx, ry)
-        canvas.tails[i] = (line(starts[i], top.a), top)
-        canvas.tails[j] = (ease(starts[j], bottom.a), bottom)
-        for port in between:  # of a third array, straight into the middle of the cap
-            canvas.tails[port] = (ease(starts[port], apex),)
-        canvas.apex = canvas.apex or apex
-        canvas.hits.append(Box(starts[i].x + style.CAP_HIT, upper, apex.x, lower))
-    highest = min(canvas.ins[i] for i, *_ in chains(glyph))
-    for i, o in glyph.through:
-        a, b = starts[i], Point(canvas.x1, canvas.outs[o])
-        if a.y < highest:  # what lies over a cap comes down behind it
-            turn = Point(end + style.CAP_CLEAR, a.y)
-            canvas.tails[i], canvas.heads[o] = (line(a, turn),), (ease(turn, b),)
+    glyph, rows = canvas.glyph, canvas.ins
+    met = knot(glyph, rows, canvas.x0 + canvas.wide)
+    for cap in met.caps:
+        _cap(canvas, cap)
+    canvas.stems = _stems(met.caps)
+    source = {o: i for i, o in glyph.through}
+    for i, o in glyph.joins:
+        dot = Point(met.falls[i], rows[source[o]])
+        canvas.tails[i] = drop(Point(canvas.x0, rows[i]), dot, style.JOIN_RADIUS)
+        canvas.dot(dot)
+    wires = [(rows[i], canvas.outs[o]) for i, o in glyph.through]
+    for (i, o), path in zip(glyph.through, weave(wires, met.free, canvas.x1), strict=True):
+        canvas.tails[i] = (line(Point(canvas.x0, rows[i]), Point(met.free, rows[i])),)
+        canvas.heads[o] = path
+
+
+def _cap(canvas: Canvas, cap: Cap) -> None:
+    """Two arms that meet in the middle of the apex; what lies between them runs up to it."""
+    radius = min(style.CAP_RADIUS[1], (cap.lower - cap.upper) / 2)
+    meet = Point(cap.apex, cap.middle)
+    for i in cap.ports:
+        start, y = Point(canvas.x0, canvas.ins[i]), canvas.ins[i]
+        if y in (cap.upper, cap.lower):
+            way = radius if y == cap.upper else -radius
+            arc = _quarter(Point(cap.apex - radius, y + way), radius, -way)
+            canvas.tails[i] = tuple(
+                c for c in (line(start, arc.a), arc, line(arc.d, meet)) if c.a != c.d
+            )
         else:
-            turn = Point(begin, b.y)
-            canvas.tails[i], canvas.heads[o] = (ease(a, turn),), (line(turn, b),)
-    for i, path in canvas.tails.items():
-        canvas.tails[i] = (line(Point(canvas.x0, starts[i].y), starts[i]), *path)
+            canvas.tails[i] = (line(start, Point(cap.apex, y)),)
+            canvas.dot(Point(cap.apex, y))
+    left = canvas.x0 + canvas.wide + style.CAP_HIT
+    canvas.hits.append(Box(left, cap.upper, cap.apex, cap.lower))
+
+
+def _stems(caps: Sequence[Cap]) -> list[tuple[Point, Point]]:
+    """From which apex each arrow starts, and where it ends."""
+    found: list[tuple[Point, Point]] = []
+    served: list[Cap] = []
+    for cap in caps:
+        if cap not in served:
+            nest = [other for other in caps if other.around(cap.middle)]
+            served += nest
+            tip = max(other.apex for other in nest) + style.CAP_STEM
+            found.append((Point(cap.apex, cap.middle), Point(tip, cap.middle)))
+    return found
 
 
 def _quarter(center: Point, rx: float, ry: float) -> Curve:
@@ -88,45 +184,115 @@ def _quarter(center: Point, rx: float, ry: float) -> Curve:
     return Curve(start, b, c, stop)
 
 
-def _join_behind(canvas: Canvas, n: int, i: int, o: int) -> None:
-    """Onto a wire behind a cap."""
-    end = canvas.x0 + cap_stretch(canvas.glyph, canvas.ins, canvas.wide)[1]
-    end += style.JOIN_STEP * n
-    dot = Point(end + style.JOIN, canvas.outs[o])
-    canvas.tails[i] = _drop(Point(canvas.x0, canvas.ins[i]), dot, end - style.JOIN_TURN)
-    canvas.dot(dot)
+# --- wires that go on ----------------------------------------------------------------------------
+
+Pair = tuple[int, int]
 
 
-def _drop(a: Point, b: Point, turn: float) -> Path:
-    """Level at first, then round a corner and onto a wire from above or below."""
-    way = b.y - a.y
-    if not way:
-        return (line(a, b),)
-    r = min(abs(way), b.x - turn) * (1 if way > 0 else -1)
-    corner = Curve(
-        Point(turn, a.y),
-        Point(turn + QUARTER * (b.x - turn), a.y),
-        Point(b.x, a.y + (1 - QUARTER) * r),
-        Point(b.x, a.y + r),
-    )
-    return (line(a, corner.a), corner, line(corner.d, b))
+def dots(
+    pairs: Sequence[Pair], side: int, at: Sequence[float], to: Sequence[float]
+) -> dict[Pair, float]:
+    """How far from the edge of the op the dot of each pair is, on the wire at its ``side``.
+
+    Several dots on one wire are for wires that go further the nearer they are to the edge: each is
+    clear of the one before.
+    """
+    bends = {pair: abs(to[pair[1 - side]] - at[pair[side]]) for pair in pairs}
+    seen: Counter[int] = Counter()
+    ranks: list[list[Pair]] = []
+    for pair in sorted(pairs, key=lambda pair: -bends[pair]):
+        ranks += [[]] if seen[pair[side]] == len(ranks) else []
+        ranks[seen[pair[side]]].append(pair)
+        seen[pair[side]] += 1
+    rows = [at[pair[side]] for rank in ranks[1:2] for pair in rank]
+    high = max(rows, default=0.0) - min(rows, default=0.0)
+    found: dict[Pair, float] = {}
+    far = style.DOT_INSET
+    for rank in ranks:
+        found |= dict.fromkeys(rank, far)
+        clear = [_reached(bends[pair], high + style.AXIS_GAP / 2) for pair in rank if high]
+        far += max([style.JOIN_STEP, *clear])
+    return found
 
 
-def _split(canvas: Canvas, i: int, o: int) -> None:
-    """From a wire, at a dot; the wire may go on or not."""
-    dot = Point(canvas.x0 + style.DOT_INSET, canvas.ins[i])
-    end = Point(canvas.x1, canvas.outs[o])
-    turn = Point(max(canvas.x1 - canvas.wide, dot.x), end.y) if canvas.side == "before" else end
-    canvas.heads[o] = (ease(dot, turn), line(turn, end))
-    if all(i != other for other, _ in canvas.glyph.through):
-        canvas.tails[i] = (line(Point(canvas.x0, dot.y), dot),)
-    canvas.dot(dot)
+def _reached(bend: float, part: float) -> float:
+    """How far along a wire that bends has gone so far up or down."""
+    low, high = 0.0, 1.0
+    for _ in range(12):
+        t = (low + high) / 2
+        low, high = (t, high) if bend * (3 - 2 * t) * t * t < part else (low, t)
+    return bend_width(bend) * low * (1.5 - 1.5 * low + low * low)
 
 
-def _join(canvas: Canvas, i: int, o: int) -> None:
-    """Onto a wire, at a dot."""
-    dot = Point(canvas.x1 - style.DOT_INSET, canvas.outs[o])
-    start = Point(canvas.x0, canvas.ins[i])
-    turn = Point(min(start.x + canvas.wide, dot.x), start.y) if canvas.side == "behind" else start
-    canvas.tails[i] = (line(start, turn), ease(turn, dot))
-    canvas.dot(dot)
+def room(pairs: Sequence[Pair], side: int, at: Sequence[float], to: Sequence[float]) -> float:
+    """How much x these wires want from the edge on which their dots are."""
+    far = dots(pairs, side, at, to)
+    return max((x + bend_width(to[p[1 - side]] - at[p[side]]) for p, x in far.items()), default=0.0)
+
+
+def inset(far: Mapping[Pair, float]) -> float:
+    """Where wires may bend that have dots so far from the edge."""
+    return max(far.values(), default=0.0)
+
+
+def _go_on(canvas: Canvas) -> None:
+    """The wires that pass over the marks: level at their dots, and where they pass the marks."""
+    glyph, ins, outs = canvas.glyph, canvas.ins, canvas.outs
+    early = [split for split in glyph.splits if split[0] not in canvas.late]
+    x0 = canvas.x0 + inset(dots(early, 0, ins, outs))
+    x1 = canvas.x1 - canvas.later - inset(dots(glyph.joins, 1, outs, ins))
+    wires = [(ins[i], outs[o]) for i, o in glyph.through]
+    if any(a != b for a, b in wires):
+        match canvas.side:
+            case "behind":
+                x0 = max(x0, min(canvas.x0 + canvas.wide, canvas.x1))
+            case "before":
+                x1 = min(x1, max(canvas.x1 - canvas.wide, canvas.x0))
+    for (i, o), path in zip(glyph.through, weave(wires, x0, x1), strict=True):
+        first, last = _cut(path)
+        canvas.tails[i] = (line(Point(canvas.x0, ins[i]), Point(x0, ins[i])), *first)
+        canvas.heads[o] = (*last, line(Point(x1, outs[o]), Point(canvas.x1, outs[o])))
+
+
+def _cut(path: Path) -> tuple[Path, Path]:
+    """In the middle."""
+    half = len(path) // 2
+    if len(path) % 2 == 0:
+        return path[:half], path[half:]
+    one, two = halves(path[half])
+    return (*path[:half], one), (two, *path[half + 1 :])
+
+
+def _split(canvas: Canvas) -> None:
+    """From a wire, at a dot of its own; the wire may go on or not."""
+    glyph, goes = canvas.glyph, dict(canvas.glyph.through)
+    last = [split for split in glyph.splits if split[0] in canvas.late]
+    early = [split for split in glyph.splits if split[0] not in canvas.late]
+    rows = {**dict(enumerate(canvas.ins)), **{i: canvas.outs[goes[i]] for i, _ in last}}
+    edge = canvas.x1 - canvas.later
+    for pairs, x0, x1 in ((early, canvas.x0, edge), (last, edge, canvas.x1)):
+        at = [rows[i] for i in range(len(canvas.ins))]
+        far = dots(pairs, 0, at, canvas.outs)
+        end = canvas.x1 - canvas.wide if canvas.side == "before" else x1
+        for i, o in pairs:
+            dot, to = Point(x0 + far[i, o], at[i]), canvas.outs[o]
+            turn = max(end, dot.x)
+            if len(set(far.values())) > 1:  # it is to be out of the way of the next
+                turn = min(turn, dot.x + bend_width(to - dot.y))
+            level = line(Point(turn, to), Point(canvas.x1, to))
+            canvas.heads[o] = (ease(dot, Point(turn, to)), level)
+            if i not in goes:
+                canvas.tails[i] = (line(Point(canvas.x0, dot.y), dot),)
+            canvas.dot(dot)
+
+
+def _join(canvas: Canvas) -> None:
+    """Onto a wire, at a dot of its own."""
+    far = dots(canvas.glyph.joins, 1, canvas.outs, canvas.ins)
+    for i, o in canvas.glyph.joins:
+        dot, y = Point(canvas.x1 - far[i, o], canvas.outs[o]), canvas.ins[i]
+        turn = min(canvas.x0 + canvas.wide, dot.x) if canvas.side == "behind" else canvas.x0
+        if len(set(far.values())) > 1:
+            turn = max(turn, dot.x - bend_width(dot.y - y))
+        canvas.tails[i] = (line(Point(canvas.x0, y), Point(turn, y)), ease(Point(turn, y), dot))
+        canvas.dot(dot)

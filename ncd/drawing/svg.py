@@ -1,21 +1,27 @@
 """A drawing as SVG. This file knows only primitives; what they are of, it copies from them.
 
-Every element carries ``data-node``, ``data-axis`` or ``data-array`` and a ``<title>`` in words.
-Wires and ops can be reached with Tab in reading order.
+Every element carries ``data-node``, ``data-axis``, ``data-array`` or ``data-fence`` and a
+``<title>`` in words, which is also its name for those who hear it. Blocks, then wires and ops from
+left to right, can be reached with Tab. A wire holds its names. The rules of the style sheet begin
+with ``.circuit`` and say the same in every drawing, so that many can stand on one page.
 """
 
 from __future__ import annotations
 
-import xml.etree.ElementTree as ET
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterator
 from math import hypot
+
+from markupsafe import escape
 
 from ncd.drawing import style
 from ncd.drawing.data import (
+    Box,
     Dot,
     DrawnFence,
     DrawnGlyph,
     DrawnWire,
+    Extra,
     Outline,
     Path,
     Picture,
@@ -23,149 +29,131 @@ from ncd.drawing.data import (
     Text,
     line,
 )
-from ncd.drawing.fonts import font_faces
+from ncd.drawing.fonts import MATH, ROMAN, SANS, Face, font_faces
+from ncd.drawing.layers import Item, is_over, is_soft, is_under, reading_order
 from ncd.drawing.paths import commands, number
-from ncd.drawing.text import Span
 
-Element = ET.Element
+PLAIN = Face(ROMAN, "italic")  # most names are set in it
+FACES = {
+    Face(ROMAN): "r",
+    Face(ROMAN, weight=700): "b",
+    Face(MATH): "m",
+    Face(SANS): "s",
+    Face(SANS, weight=700): "t",
+}
+BUTTON = 'tabindex="0" role="button"'
+SHADOW = ("ncd-shadow", "ncd-shadow-dark")
+Paint = Callable[[str], str]
 
 
-def write(drawing: Picture, fonts: bool, shadows: bool = True) -> str:
-    """The SVG text of a drawing; without ``shadows`` fences have thin borders instead."""
-    return ET.tostring(_Writer(drawing, shadows).document(fonts), encoding="unicode")
+def write(drawing: Picture, fonts: bool, shadows: bool = True, paint: Paint | None = None) -> str:
+    """The SVG text of a drawing; without ``shadows`` fences have thin borders instead.
+
+    ``paint`` gives the colour of a role, of "ink", of "page" and so on; by default the theme's.
+    """
+    return "".join(_Writer(drawing, shadows, paint).document(fonts))
 
 
 class _Writer:
-    """Writes one drawing; colours come from the style table alone."""
+    """Writes one drawing."""
 
-    def __init__(self, drawing: Picture, shadows: bool) -> None:
+    def __init__(self, drawing: Picture, shadows: bool, paint: Paint | None) -> None:
         self.drawing, self.shadows = drawing, shadows
-        self.theme = style.theme(drawing.dark)
+        self.paint = paint or (lambda name: style.paint(name, drawing.dark))
         self.ends = {wire.path[-1].d for wire in drawing.wires if wire.path}
+        self.named: dict[tuple[str, str], list[Text]] = defaultdict(list)
+        for label in drawing.labels:
+            self.named[label.array, label.axis].append(label)
 
-    def document(self, fonts: bool) -> Element:
-        root = self.root(fonts)
+    def document(self, fonts: bool) -> Iterator[str]:
+        drawing = self.drawing
+        texts = drawing.texts
+        faces = font_faces(span for each in texts for span in each.label.spans) if fonts else ""
+        yield f"{self.head()}<style>{faces}{self.rules(texts)}</style>"
         if self.shadows:
-            self.shadow(root)
-        for fence in self.drawing.fences:
-            self.fence(root, fence)
-        look = {"class": "dash", "fill": "none", "stroke": self.theme.ink}
-        look["stroke-width"] = number(style.DASH_WIDTH)
-        look["stroke-dasharray"] = " ".join(map(number, style.DASH))
-        for dash in self.drawing.dashes:
-            ET.SubElement(root, "path", {"d": commands(dash.path), **look})
-        for item in self.reading_order():
-            if isinstance(item, DrawnWire):
-                self.wire(root, item)
-            else:
-                self.glyph(root, item)
-        self.dots(root)
-        for label in self.drawing.labels:
-            self.text(root, label)
-        return root
+            yield shadow(drawing.dark)
+        yield from map(self.fence, drawing.fences)
+        yield from (self.extra(extra) for extra in drawing.extras if extra.behind)
+        if drawing.dashes:
+            yield f'<path class="dash" d="{"".join(commands(d.path) for d in drawing.dashes)}"/>'
+        yield self.still(is_under)
+        for item in reading_order(drawing):
+            yield self.wire(item) if isinstance(item, DrawnWire) else self.glyph(item)
+        yield self.still(is_over)
+        for labels in self.named.values():  # of wires that are not drawn
+            yield from map(self.label, labels)
+        yield from (self.extra(extra) for extra in drawing.extras if not extra.behind)
+        yield "</svg>"
 
-    def root(self, fonts: bool) -> Element:
+    def head(self) -> str:
         drawing, box = self.drawing, self.drawing.box
-        size = {"width": number(box.width), "height": number(box.height)}
-        attributes = {
-            "xmlns": "http://www.w3.org/2000/svg",
-            "viewBox": " ".join(map(number, (box.x0, box.y0, box.width, box.height))),
-            "role": "group",
-            "aria-label": printable(drawing.title),
-            "class": "ncd",
-            "color": self.theme.ink,
+        view = " ".join(map(number, (box.x0, box.y0, box.width, box.height)))
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{view}" width="{number(box.width)}" '
+            f'height="{number(box.height)}" class="{"circuit dark" if drawing.dark else "circuit"}" '
+            f'role="group" color="{self.paint("ink")}" fill="currentColor" '
+            f'font-family="{PLAIN.family}" font-style="{PLAIN.style}" '
+            f'font-size="{number(style.NAME)}" stroke-width="{number(style.OUTLINE)}">'
+            f"<title>{text(drawing.title)}</title><desc>{text(drawing.description)}</desc>"
+        )
+
+    def rules(self, texts: list[Text]) -> str:
+        """What is the same in all drawings, as far as this one needs it."""
+        dash = " ".join(map(number, style.DASH))
+        rules = {
+            ".wire path,.circuit .stroke,.circuit .shape,.circuit .dash": "stroke:currentColor",
+            ".wire path,.circuit .stroke,.circuit .dash": "fill:none",
+            ".wire path": f"stroke-width:{number(style.WIRE)}",
+            ".op .hit": "fill:transparent",
+            ".stroke,.circuit .shape": "stroke-linejoin:round",
+            ".dash": f"stroke-width:{number(style.DASH_WIDTH)};stroke-dasharray:{dash}",
+            ".still": "pointer-events:none",
         }
-        root = Element("svg", attributes | size)
-        ET.SubElement(root, "title").text = printable(drawing.title)
-        ET.SubElement(root, "desc").text = printable(drawing.description)
-        if fonts:
-            ET.SubElement(root, "style").text = font_faces(self.spans())
-        return root
+        if any(wire.double for wire in self.drawing.wires):
+            outer, inner = style.DOUBLE + style.WIRE, style.DOUBLE - style.WIRE
+            rules[".double path"] = f"stroke-width:{number(outer)}"
+            rules[".double .gap"] = f"stroke-width:{number(inner)}"
+        used = {span.face for each in texts for span in each.label.spans}
+        for face, name in FACES.items():
+            if face in used:
+                family = "" if face.family == PLAIN.family else f";font-family:{face.family}"
+                weight = "" if face.weight == PLAIN.weight else f";font-weight:{face.weight}"
+                rules[f".{name}"] = f"font-style:{face.style}{weight}{family}"
+        return "".join(f".circuit {where}{{{what}}}" for where, what in rules.items()) + self.soft()
 
-    def dots(self, root: Element) -> None:
-        """The dots lie over the wires that meet in them; a click falls through to the op."""
-        group = ET.SubElement(root, "g", {"class": "dots", "pointer-events": "none"})
-        for glyph in self.drawing.glyphs:
-            for item in glyph.items:
-                if isinstance(item, Dot) and item.paint == "ink":
-                    self.dot(group, item)
+    def soft(self) -> str:
+        """The shadow of a theme; it is right where light and dark drawings stand on one page."""
+        theme = style.theme(self.drawing.dark)
+        soft = f"filter:url(#{SHADOW[self.drawing.dark]})"
+        if not self.shadows:
+            soft = f"stroke:currentColor;stroke-opacity:{number(theme.shadow)}"
+        return f".circuit{'.dark' * self.drawing.dark} .soft{{{soft}}}"
 
-    def reading_order(self) -> list[DrawnWire | DrawnGlyph]:
-        """From left to right, then from top to bottom: the order of Tab."""
+    # What there is ------------------------------------------------------------------------------
 
-        def key(item: DrawnWire | DrawnGlyph) -> tuple[float, float]:
-            if isinstance(item, DrawnWire):
-                start = item.path[0].a if item.path else self.drawing.box[:2]
-                return (start[0], start[1])
-            return (item.hit.x0 + 0.5, item.hit.y0)
-
-        return sorted([*self.drawing.wires, *self.drawing.glyphs], key=key)
-
-    def spans(self) -> Iterator[Span]:
-        for text in self.drawing.texts:
-            yield from text.label.spans
-
-    def shadow(self, root: Element) -> None:
-        defs = ET.SubElement(root, "defs")
-        around = {"id": "ncd-shadow", "x": "-20%", "y": "-20%", "width": "140%", "height": "140%"}
-        soft = ET.SubElement(defs, "filter", around)
-        ET.SubElement(
-            soft,
-            "feDropShadow",
-            {
-                "dx": "0",
-                "dy": "0",
-                "stdDeviation": number(style.SHADOW),
-                "flood-color": "#000000",
-                "flood-opacity": number(self.theme.shadow),
-            },
+    def fence(self, fence: DrawnFence) -> str:
+        if fence.brackets:
+            paths = "".join(commands(path) for path in fence.brackets)
+            look = f'stroke-width="{number(style.BRACKET)}" stroke-linecap="round"'
+            frame = f'<path class="stroke" {look} d="{paths}"/>'
+        else:
+            frame = f'<rect class="soft" {_sides(fence.box)} fill="{self.paint(fence.role)}"/>'
+        return (
+            f'<g class="fence" data-fence="{text(fence.id)}" {BUTTON}>'
+            f"<title>{text(fence.words)}</title>{frame}{''.join(map(self.text, fence.title))}</g>"
         )
 
-    def fence(self, root: Element, fence: DrawnFence) -> None:
-        group = ET.SubElement(root, "g", {"data-fence": fence.id, "data-role": fence.role})
-        ET.SubElement(group, "title").text = printable(fence.words)
-        for path in fence.brackets:
-            look = {"fill": "none", "stroke": self.theme.ink}
-            look |= {"stroke-width": number(style.BRACKET), "stroke-linecap": "round"}
-            ET.SubElement(group, "path", {"d": commands(path), **look})
-        if not fence.brackets:
-            x0, y0, x1, y1 = fence.box
-            frame = {"x": number(x0), "y": number(y0)}
-            frame |= {"width": number(x1 - x0), "height": number(y1 - y0)}
-            frame |= {"fill": style.fill(fence.role, self.drawing.dark)}
-            if self.shadows:
-                frame |= {"filter": "url(#ncd-shadow)"}
-            else:
-                frame |= {"stroke": self.theme.ink, "stroke-opacity": number(self.theme.shadow)}
-            ET.SubElement(group, "rect", frame)
-        for text in fence.title:
-            self.text(group, text)
-
-    def wire(self, root: Element, wire: DrawnWire) -> None:
-        group = ET.SubElement(
-            root,
-            "g",
-            {
-                "class": "wire double" if wire.double else "wire",
-                "data-array": wire.array,
-                "data-axis": wire.axis,
-                **self.button(wire.words),
-            },
+    def wire(self, wire: DrawnWire) -> str:
+        gap = ""
+        if wire.double:
+            d = commands(self.gap(wire))
+            gap = f'<path class="gap" style="stroke:{self.paint("page")}" d="{d}"/>'
+        names = self.named.pop((wire.array, wire.axis), ())
+        return (
+            f'<g class="{"wire double" if wire.double else "wire"}" {_of(wire.axis, wire.array)} '
+            f'{BUTTON}><title>{text(wire.words)}</title><path d="{commands(wire.path)}"/>'
+            f"{gap}{''.join(map(self.text, names))}</g>"
         )
-        ET.SubElement(group, "title").text = printable(wire.words)
-        d = commands(wire.path)
-        common = {"d": d, "fill": "none"}
-        hit = {"class": "hit", "stroke": "transparent", "stroke-width": number(style.HIT)}
-        ET.SubElement(group, "path", {**common, **hit})
-        ink = {**common, "class": "ink", "stroke": self.theme.ink}
-        if not wire.double:
-            ET.SubElement(group, "path", {**ink, "stroke-width": number(style.WIRE)})
-            return
-        outer = style.DOUBLE + style.WIRE
-        ET.SubElement(group, "path", {**ink, "stroke-width": number(outer)})
-        inner = {"d": commands(self.gap(wire)), "fill": "none"}
-        inner |= {"class": "gap", "stroke": self.theme.page}
-        ET.SubElement(group, "path", {**inner, "stroke-width": number(style.DOUBLE - style.WIRE)})
 
     def gap(self, wire: DrawnWire) -> Path:
         """The path between the two lines of a double wire.
@@ -180,100 +168,130 @@ class _Writer:
         before = Point(first.a.x - back * x, first.a.y - back * y)
         return (line(before, first.a), *wire.path)
 
-    def glyph(self, root: Element, glyph: DrawnGlyph) -> None:
+    def glyph(self, glyph: DrawnGlyph) -> str:
         marked = glyph.node == self.drawing.marked
         words = f"{glyph.words}; this does not fit" if marked else glyph.words
-        group = ET.SubElement(
-            root,
-            "g",
-            {
-                "class": "op marked" if marked else "op",
-                "data-node": glyph.node,
-                "data-role": glyph.role,
-                **self.button(words),
-            },
-        )
-        ET.SubElement(group, "title").text = printable(words)
-        x0, y0, x1, y1 = glyph.hit
-        frame = {"x": number(x0), "y": number(y0), "width": number(x1 - x0)}
-        frame |= {"height": number(y1 - y0), "rx": number(style.CORNER)}
-        frame |= {"class": "hit", "fill": "transparent"}
+        frame = f'<rect class="hit" {_sides(glyph.hit)} rx="{number(style.CORNER)}"'
         if marked:
-            frame |= {"stroke": self.theme.error, "stroke-width": number(style.ERROR)}
-            frame["stroke-dasharray"] = " ".join(map(number, style.ERROR_DASH))
-        ET.SubElement(group, "rect", frame)
-        for item in glyph.items:
-            match item:
-                case Outline():
-                    self.shape(group, item)
-                case Dot() if item.paint != "ink":
-                    self.dot(group, item)
-                case Text():
-                    self.text(group, item)
-
-    def button(self, words: str) -> dict[str, str]:
-        return {"tabindex": "0", "role": "button", "aria-label": printable(words)}
-
-    def paint(self, name: str) -> str:
-        known = {"ink": self.theme.ink, "page": self.theme.page, "none": "none"}
-        return known.get(name) or style.fill(name, self.drawing.dark)
-
-    def shape(self, root: Element, shape: Outline) -> None:
-        attributes = {"d": commands(shape.path, shape.closed)}
-        attributes["fill"] = self.paint(shape.paint)
-        if shape.stroke:
-            attributes |= {
-                "stroke": self.theme.ink,
-                "stroke-width": number(shape.stroke),
-                "stroke-linejoin": "round",
-            }
-        ET.SubElement(root, "path", attributes)
-
-    def dot(self, root: Element, dot: Dot) -> None:
-        attributes = {
-            "cx": number(dot.center.x),
-            "cy": number(dot.center.y),
-            "r": number(dot.radius),
-            "fill": self.paint(dot.paint),
-        }
-        if dot.stroke:
-            attributes |= {"stroke": self.theme.ink, "stroke-width": number(dot.stroke)}
-        ET.SubElement(root, "circle", attributes)
-
-    def text(self, root: Element, text: Text) -> None:
-        data = {"class": "label"}
-        if text.axis:
-            data |= {"data-axis": text.axis, "data-array": text.array}
-        group = ET.SubElement(root, "g", data)
-        ET.SubElement(group, "title").text = printable(text.label.words)
-        colour = self.theme.ink
-        for span in text.label.spans:
-            ET.SubElement(
-                group,
-                "text",
-                {
-                    "x": number(text.at.x + span.dx),
-                    "y": number(text.at.y + span.dy),
-                    "font-family": span.family,
-                    "font-size": number(span.size),
-                    "font-style": span.style,
-                    "font-weight": str(span.weight),
-                    "fill": colour,
-                },
-            ).text = printable(span.text)
-        for bar in text.label.bars:
-            ET.SubElement(
-                group,
-                "path",
-                {
-                    "d": f"M{number(text.at.x + bar.x0)} {number(text.at.y + bar.y)}"
-                    f"H{number(text.at.x + bar.x1)}",
-                    "stroke": colour,
-                    "stroke-width": number(bar.thickness),
-                },
+            dash = " ".join(map(number, style.ERROR_DASH))
+            frame += (
+                f' stroke="{self.paint("error")}" stroke-width="{number(style.ERROR)}" '
+                f'stroke-dasharray="{dash}"'
             )
+        items = [item for item in glyph.items if not (is_under(item) or is_over(item))]
+        return (
+            f'<g class="{"op marked" if marked else "op"}" {_op(glyph)} {BUTTON}>'
+            f"<title>{text(words)}</title>{frame}/>{''.join(map(self.item, items))}</g>"
+        )
+
+    def still(self, which: Callable[[Item], bool]) -> str:
+        """Parts of the ops under all wires, or over them; a click falls through to the op."""
+        items = (self.item(i) for glyph in self.drawing.glyphs for i in glyph.items if which(i))
+        inside = "".join(items)
+        return f'<g class="still">{inside}</g>' if inside else ""
+
+    def label(self, label: Text) -> str:
+        """The name of a wire, in a group that lights with it."""
+        return (
+            f'<g class="label" {_of(label.axis, label.array)}>'
+            f"<title>{text(label.label.words)}</title>{self.text(label)}</g>"
+        )
+
+    def extra(self, extra: Extra) -> str:
+        """Something beside the circuit; what is coloured in it has the shadow of a fence."""
+        of = f' data-of="{text(extra.of)}"' if extra.of else ""
+        title = f"<title>{text(extra.words)}</title>" if extra.words else ""
+        items = (
+            self.shape(item, soft=is_soft(item)) if isinstance(item, Outline) else self.item(item)
+            for item in extra.items
+        )
+        return f'<g class="{text(extra.kind)}"{of}>{title}{"".join(items)}</g>'
+
+    # Primitives ---------------------------------------------------------------------------------
+
+    def item(self, item: Item) -> str:
+        match item:
+            case Outline():
+                return self.shape(item)
+            case Dot():
+                return self.dot(item)
+        return self.label(item) if item.axis else self.text(item)
+
+    def shape(self, shape: Outline, soft: bool = False) -> str:
+        look = "soft" * soft
+        if shape.stroke:
+            look = f"{'stroke' if shape.paint == 'none' else 'shape'} {look}".strip()
+        width = _unless("stroke-width", shape.stroke, style.OUTLINE) if shape.stroke else ""
+        look = f' class="{look}"' if look else ""
+        d = commands(shape.path, shape.closed)
+        return f'<path{look}{width}{self.fill(shape.paint)} d="{d}"/>'
+
+    def dot(self, dot: Dot) -> str:
+        x, y, r = number(dot.center.x), number(dot.center.y), number(dot.radius)
+        look = ""
+        if dot.stroke:
+            look = f' class="shape"{_unless("stroke-width", dot.stroke, style.OUTLINE)}'
+        return f'<circle{look}{self.fill(dot.paint)} cx="{x}" cy="{y}" r="{r}"/>'
+
+    def fill(self, paint: str) -> str:
+        """Ink is what all is filled with that says nothing, and a line has no fill."""
+        return "" if paint in ("ink", "none") else f' fill="{self.paint(paint)}"'
+
+    def text(self, label: Text) -> str:
+        """Runs and bars, each at its place."""
+        (x, y), fill = label.at, self.fill(label.paint)
+        parts = []
+        for span in label.label.spans:
+            name = FACES.get(span.face)
+            look = f' class="{name}"' if name else ""
+            look += _unless("font-size", span.size, style.NAME) + fill
+            place = f'x="{number(x + span.dx)}" y="{number(y + span.dy)}"'
+            parts.append(f"<text{look} {place}>{text(span.text)}</text>")
+        for bar in label.label.bars:
+            top = y + bar.y - bar.thickness / 2
+            box = Box(x + bar.x0, top, x + bar.x1, top + bar.thickness)
+            parts.append(f"<rect{fill} {_sides(box)}/>")
+        return "".join(parts)
+
+
+def shadow(dark: bool) -> str:
+    """The soft shadow of what is coloured."""
+    deviation, opacity = number(style.SHADOW), number(style.theme(dark).shadow)
+    return (
+        f'<filter id="{SHADOW[dark]}" x="-20%" y="-20%" width="140%" height="140%">'
+        f'<feDropShadow dx="0" dy="0" stdDeviation="{deviation}" flood-opacity="{opacity}"/>'
+        f"</filter>"
+    )
+
+
+def text(plain: str) -> str:
+    """The text escaped, without the control characters that XML cannot hold."""
+    return str(escape(printable(plain)))
 
 
 def printable(text: str) -> str:
     """The text without the control characters that XML cannot hold."""
+    if text.isprintable():
+        return text
     return "".join(char for char in text if char.isprintable() or char in "\n\t")
+
+
+def _of(axis: str, array: str) -> str:
+    names = {"axis": axis, "array": array}
+    return " ".join(f'data-{kind}="{text(name)}"' for kind, name in names.items() if name)
+
+
+def _sides(box: Box) -> str:
+    x, y, width, height = map(number, (box.x0, box.y0, box.width, box.height))
+    return f'x="{x}" y="{y}" width="{width}" height="{height}"'
+
+
+def _unless(name: str, value: float, usual: float) -> str:
+    return "" if value == usual else f' {name}="{number(value)}"'
+
+
+def _op(glyph: DrawnGlyph) -> str:
+    """Whose glyph it is; a folded block stands for its fence and all ops in it."""
+    if not glyph.cells:
+        return f'data-node="{text(glyph.node)}"'
+    return f'data-fence="{text(glyph.node)}" data-node="{text(" ".join(glyph.cells))}"'

@@ -8,9 +8,10 @@ outlines of the very fonts that an exported drawing embeds.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import groupby
+from typing import NamedTuple
 
 from ncd.drawing.fonts import MATH, ROMAN, SANS, Face, knows, measure, union
 from ncd.drawing.markup import OPERATIONS, RELATIONS, Atom, lead, parse, say
@@ -53,11 +54,21 @@ class Bar:
     thickness: float
 
 
+class Typed(NamedTuple):
+    """What a label was made of: `mode` is "math", "sans" or "roman", as the functions below."""
+
+    text: str
+    mode: str = "math"
+    size: float = 16
+    bold: bool = False
+    bar: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class Label:
     """Placed runs and bars, and their ink box: x from 0 to width, y from -ascent to descent.
 
-    `words` is the label as one would say it.
+    `words` is the label as one would say it, `typed` what another typesetter needs to set it.
     """
 
     spans: tuple[Span, ...]
@@ -66,6 +77,7 @@ class Label:
     ascent: float
     descent: float
     words: str
+    typed: Typed = field(default=Typed(""), compare=False)
 
 
 # --- Setting: each step returns its pieces, and where the pen then stands
@@ -157,12 +169,13 @@ def _moved(piece: _Piece, x: float, y: float) -> _Piece:
     return Bar(*ends, round(piece.y + y, 3), round(piece.thickness, 3))
 
 
-def _label(pieces: tuple[_Piece, ...], end: float, words: str) -> Label:
+def _label(pieces: tuple[_Piece, ...], end: float, words: str, typed: Typed) -> Label:
     left, top, right, bottom = _ink(pieces) or (0.0, 0.0, end, 0.0)
     placed = tuple(_moved(piece, -left, 0.0) for piece in pieces)
     spans = tuple(piece for piece in placed if isinstance(piece, Span) and piece.text)
     bars = tuple(piece for piece in placed if isinstance(piece, Bar))
-    return Label(spans, bars, round(right - left, 3), round(-top, 3), round(bottom, 3), words)
+    size = round(right - left, 3), round(-top, 3), round(bottom, 3)
+    return Label(spans, bars, *size, words, typed)
 
 
 # --- What others use
@@ -183,7 +196,8 @@ def math(text: str, size: float = 16, *, bold: bool = False, bar: bool = False) 
     'x bar over s'
     """
     atoms = lead(parse(text), bold, bar)
-    return _label(*_set(atoms, float(size), 0.0, 0.0), say(atoms))
+    typed = Typed(text, "math", size, bold, bar)
+    return _label(*_set(atoms, float(size), 0.0, 0.0), say(atoms), typed)
 
 
 @lru_cache(maxsize=4096)
@@ -196,7 +210,7 @@ def sans(text: str, size: float = 14, weight: int = 400) -> Label:
     'These are k by h-shaped'
     """
     set_, words = _prose(text, float(size), weight, SANS)
-    return _label(*set_, words)
+    return _label(*set_, words, Typed(text, "sans", size, weight > 400))
 
 
 @lru_cache(maxsize=4096)
@@ -207,7 +221,7 @@ def roman(text: str, size: float = 16, weight: int = 400) -> Label:
     'normal'
     """
     set_, words = _prose(text, float(size), weight, ROMAN)
-    return _label(*set_, words)
+    return _label(*set_, words, Typed(text, "roman", size, weight > 400))
 
 
 @lru_cache(maxsize=1024)

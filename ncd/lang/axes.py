@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from math import prod
 
 from ncd.lang.errors import ParseError, SizeError, shown
@@ -22,6 +23,7 @@ from ncd.lang.errors import ParseError, SizeError, shown
 Size = int | tuple[int, ...]
 LARGEST = 10**12  # positions along one dimension; torch counts all numbers of an array to 2**63
 DIMENSIONS = 64  # of one array; torch has no more
+SHORT = 200  # letters of a text that is worth keeping once it is read
 
 _NAME = r"[^\W_]\w*(?:/\w+)*"
 _AXIS = re.compile(
@@ -139,6 +141,9 @@ class Axis:
     def __str__(self) -> str:
         return self.name
 
+    def __hash__(self) -> int:
+        return hash((self.name, self.size))
+
     @staticmethod
     def parse(text: str) -> Axis:
         found = _AXIS.match(text)
@@ -174,10 +179,12 @@ class Array(tuple[Axis, ...]):
     """
 
     below: Axis | None
+    names: tuple[str, ...]
 
     def __new__(cls, axes: Iterable[Axis] = (), below: Axis | None = None) -> Array:
         array = super().__new__(cls, axes)
         array.below = below
+        array.names = tuple([axis.name for axis in array])
         return array
 
     def __eq__(self, other: object) -> bool:
@@ -199,18 +206,7 @@ class Array(tuple[Axis, ...]):
             return text
         if not isinstance(text, str):
             raise ParseError(f"{shown(text)} is no array", cure='something like "y m"')
-        axes, sign, bound = text.partition("#")
-        words = _WORD.findall(axes)
-        below = Axis.parse(bound.strip()) if sign else None
-        array = Array(() if words == ["()"] else map(Axis.parse, words), below)
-        check_once(array)
-        if len(array) > DIMENSIONS:
-            raise ParseError(f"an array has at most {DIMENSIONS} axes", cure="fewer axes")
-        return array
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return tuple(axis.name for axis in self)
+        return _array(text) if len(text) <= SHORT else _array.__wrapped__(text)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -257,12 +253,25 @@ class Array(tuple[Axis, ...]):
         return f"Array.parse({self.spec!r})"
 
 
+@lru_cache(maxsize=4096)
+def _array(text: str) -> Array:
+    axes, sign, bound = text.partition("#")
+    words = _WORD.findall(axes)
+    below = Axis.parse(bound.strip()) if sign else None
+    array = Array(() if words == ["()"] else map(Axis.parse, words), below)
+    check_once(array)
+    if len(array) > DIMENSIONS:
+        raise ParseError(f"an array has at most {DIMENSIONS} axes", cure="fewer axes")
+    return array
+
+
 def check_once(array: Array) -> None:
     """Raises ParseError for an array in which an axis stands twice."""
-    twice = [name for name in array.names if array.names.count(name) > 1]
-    if twice:
+    names = array.names
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
         raise ParseError(
-            f"axis {twice[0]} stands twice in ({array})", cure=f"{twice[0]}_2 for one of them"
+            f"axis {twice} stands twice in ({array})", cure=f"{twice}_2 for one of them"
         )
 
 
@@ -320,10 +329,7 @@ class Signature:
             return text
         if not isinstance(text, str):
             raise ParseError(f"{shown(text)} is no signature", cure='something like "m -> k h"')
-        left, arrow, right = text.partition("->")
-        if not arrow:
-            raise ParseError(f"{shown(text)} is not a signature", cure='something like "m -> k h"')
-        return Signature(Type.parse(left), Type.parse(right if right.strip() else "()"))
+        return _signature(text) if len(text) <= SHORT else _signature.__wrapped__(text)
 
     @property
     def spec(self) -> str:
@@ -331,6 +337,14 @@ class Signature:
 
     def __str__(self) -> str:
         return f"{self.dom} -> {self.cod}".strip()
+
+
+@lru_cache(maxsize=4096)
+def _signature(text: str) -> Signature:
+    left, arrow, right = text.partition("->")
+    if not arrow:
+        raise ParseError(f"{shown(text)} is not a signature", cure='something like "m -> k h"')
+    return Signature(Type.parse(left), Type.parse(right if right.strip() else "()"))
 
 
 def _is_number(value: object) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from operator import is_
 
 from ncd.lang.axes import Array, Axis
 from ncd.lang.errors import MismatchError
@@ -16,6 +17,9 @@ class Binding(dict[str, Axis]):
         """Notes that ``pattern`` stands for ``given``."""
         known = self.get(pattern.name)
         if known is given and pattern.size is None:
+            return
+        if (known is None or known == given) and _says_no_more(pattern, given):
+            self[pattern.name] = given
             return
         for other in (pattern, known):
             if other and other.size is not None and given.size not in (None, other.size):
@@ -46,7 +50,9 @@ class Binding(dict[str, Axis]):
     def resolve(self, array: Array) -> Array:
         """The array with the sizes that are known by now."""
         below = array.below and self.axis(array.below)
-        return Array((self.axis(axis) for axis in array), below)
+        axes = tuple(map(self.axis, array))
+        same = below is array.below and all(map(is_, axes, array))
+        return array if same else Array(axes, below)
 
     def own(self, pattern: Array, given: Array) -> Array:
         """The array with the sizes of the axes that its pattern names; others stay as they are."""
@@ -58,6 +64,18 @@ class Binding(dict[str, Axis]):
         """The axis with its size, where that is known by now."""
         known = self.get(axis.name)
         return axis if known is None or known.size is None else known
+
+
+def _says_no_more(pattern: Axis, given: Axis) -> bool:
+    """Whether the pattern adds nothing to what is known of the axis that it stands for."""
+    if pattern is given:
+        return True
+    return (
+        pattern.name == given.name
+        and (pattern.size is None or pattern.size == given.size)
+        and (given.sequence or not pattern.sequence)
+        and bool(given.label or not pattern.label)
+    )
 
 
 def take(pattern: Array, given: Array, binding: Binding) -> tuple[Array, Array] | None:

@@ -14,6 +14,7 @@ from typing import Literal
 
 from ncd.lang.axes import Array
 from ncd.lang.errors import UnknownNameError
+from ncd.lang.glyph import Glyph
 from ncd.lang.op import Op, Site
 from ncd.lang.terms import Term
 
@@ -55,6 +56,16 @@ class Cell:
     def path(self) -> str:
         """The layer's name in the compiled module, such as ``Q`` or ``layers.0.conv``."""
         return ".".join((*self.scope, self.name))
+
+    @cached_property
+    def glyph(self) -> Glyph:
+        """How it is drawn."""
+        return self.op.glyph(self.site)
+
+    @cached_property
+    def words(self) -> str:
+        """What it does, in words that read well aloud."""
+        return self.op.words(self.site)
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from ncd.lang.formula import parse as parse_formula
 from ncd.lang.loops import Scan
 from ncd.lang.marked import Marked, plain, sized
 from ncd.lang.op import Op
+from ncd.lang.resized import circuit_of
 from ncd.lang.rewrite import rebuilt, rewrite
 from ncd.lang.shared import check_shared
 from ncd.lang.sizes import Place, Rule, Sizes, Slot, solve
@@ -100,7 +101,6 @@ def _global(place: Place, rules: Rules) -> Place:
     return replace(place, slots={**place.slots, **more})
 
 
-@lru_cache(maxsize=256)
 def elaborate(term: Term) -> Circuit:
     """The circuit of a term; the same term gives the same circuit, with the same ids.
 
@@ -110,7 +110,12 @@ def elaborate(term: Term) -> Circuit:
     >>> [value.id for value in elaborate(Id("y m, x m")).outputs]
     ['v0', 'v1']
     """
-    return _solved(term)
+    known = term.__dict__.get("_circuit")
+    made: Circuit | None = known and known()
+    return _elaborated(term) if made is None else made
+
+
+_elaborated = lru_cache(maxsize=256)(_solved)
 
 
 class Axes:
@@ -134,14 +139,17 @@ class Axes:
 
     def __call__(self, sketch: Term) -> Term:
         try:
-            term: Term = _given(sketch, self.sizes)
-            rules = self._rules()
-            circuit = _solved(term, rules) if rules else elaborate(term)
-            require_sizes(circuit, self.sizes)
+            return circuit_of(sketch, self.sizes, lambda: self._solved(sketch)).term
         except NCDError as error:
             error.sketch = error.sketch or sketch
             raise
-        return circuit.term
+
+    def _solved(self, sketch: Term) -> Circuit:
+        term: Term = _given(sketch, self.sizes)
+        rules = self._rules()
+        circuit = _solved(term, rules) if rules else elaborate(term)
+        require_sizes(circuit, self.sizes)
+        return circuit
 
     def _rules(self) -> Rules:
         """The formulas, and the names that they speak of."""

@@ -15,7 +15,7 @@ from ncd.lang.flow import Origins
 from ncd.lang.formula import Formula
 from ncd.lang.glyph import Glyph
 from ncd.lang.spelling import read_fields
-from ncd.lang.terms import Term
+from ncd.lang.terms import Term, keep
 
 
 @dataclass(frozen=True)
@@ -144,9 +144,11 @@ class Op(Term):
     def site(self, inputs: Type) -> Site:
         """The op on these arrays: matches its own axes, solves for new ones, keeps the others."""
         known: dict[Type, Site] = self.__dict__.setdefault("_sites", {})
-        if inputs not in known:  # a size or a kind that differs is another type
-            known[inputs] = self._site(inputs)
-        return known[inputs]
+        found = known.get(inputs)  # a size or a kind that differs is another type
+        if found is None:
+            found = self._site(inputs)
+            keep(known, inputs, found)
+        return found
 
     def _site(self, inputs: Type) -> Site:
         binding, signature = Binding(), self.signature

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields
+from operator import is_
 from typing import Any
 
 from ncd.lang.axes import Array, Axis, Signature, Type
+from ncd.lang.spelling import field_names
 from ncd.lang.terms import Term
 
 
@@ -29,7 +30,7 @@ def rewrite(value: Any, change: Callable[[Axis], Axis]) -> Any:
 
 def rebuilt(term: Term, change: Callable[[Any], Any]) -> Any:
     """The term with every field changed; the term itself if none is."""
-    values = {f.name: getattr(term, f.name) for f in fields(term)}  # type: ignore[arg-type]
+    values = {name: getattr(term, name) for name in field_names(type(term))}
     new = {name: change(value) for name, value in values.items()}
     if all(new[name] is values[name] or _same(new[name], values[name]) for name in values):
         return term
@@ -38,4 +39,4 @@ def rebuilt(term: Term, change: Callable[[Any], Any]) -> Any:
 
 
 def _same(a: Any, b: Any) -> bool:
-    return isinstance(a, tuple) and len(a) == len(b) and all(map(lambda x, y: x is y, a, b))
+    return isinstance(a, tuple) and len(a) == len(b) and all(map(is_, a, b))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import MISSING, Field, dataclass, field, fields
+from functools import lru_cache
 from keyword import iskeyword
 from typing import Any
 
@@ -41,11 +42,22 @@ def spelling(of: Field[Any]) -> Spelling:
 
 def read_fields(term: Any) -> None:
     """Reads every field of a frozen dataclass by its spelling, in ``__post_init__``."""
-    for f in fields(term):
-        value = getattr(term, f.name)
-        read = spelling(f).read(value, f.name)
-        if read is not value:
-            object.__setattr__(term, f.name, read)
+    for name, read in _readers(type(term)):
+        value = getattr(term, name)
+        found = read(value, name)
+        if found is not value:
+            object.__setattr__(term, name, found)
+
+
+@lru_cache(maxsize=1024)
+def _readers(kind: type) -> tuple[tuple[str, Callable[[Any, str], Any]], ...]:
+    return tuple((f.name, spelling(f).read) for f in fields(kind))
+
+
+@lru_cache(maxsize=1024)
+def field_names(kind: type) -> tuple[str, ...]:
+    """The names of a dataclass's fields, in order."""
+    return tuple(f.name for f in fields(kind))
 
 
 def kind_of(what: type, parse: Callable[[Any], Any], example: str) -> Spelling:
@@ -122,7 +134,7 @@ def _text(value: Any, name: str) -> str:
         raise ParseError(f"{name} is {shown(value)}, but it is text", cure=f'{name} = "…"')
     if len(value) > 200:
         raise ParseError(f"{name} has {len(value)} letters, at most 200 can be", cure="fewer")
-    if not all(c.isprintable() for c in value):
+    if not value.isprintable():
         raise ParseError(f"{name} is {shown(value)}, which cannot be printed", cure="plain text")
     return value
 

@@ -21,6 +21,7 @@ from ncd.lang.flow import Flow, Origins, chained
 from ncd.lang.spelling import (
     TYPE,
     Spelling,
+    field_names,
     read_fields,
     spelled,
     spelling,
@@ -28,6 +29,8 @@ from ncd.lang.spelling import (
 
 DEPTH = 200  # terms in terms; Python itself can walk about five times as many
 COUNT = 50_000  # ops of one term
+CACHED = {"_lifted", "_sites", "_circuit", "_hash"}  # a text's hash differs between processes
+KEPT = 256  # types on which a term remembers what it gives
 
 
 class Term:
@@ -58,9 +61,11 @@ class Term:
     def lift(self, inputs: Type) -> Type:
         """The arrays that come out when ``inputs`` go in; raises MismatchError."""
         known: dict[Type, Type] = self.__dict__.setdefault("_lifted", {})
-        if inputs not in known:  # every term around this one asks again
-            known[inputs] = self._lift(inputs)
-        return known[inputs]
+        found = known.get(inputs)
+        if found is None:  # every term around this one asks again
+            found = self._lift(inputs)
+            keep(known, inputs, found)
+        return found
 
     def _lift(self, inputs: Type) -> Type:
         raise NotImplementedError
@@ -92,20 +97,25 @@ class Term:
             return True
         if type(self) is not type(other):
             return False
-        names = [f.name for f in fields(self)]  # type: ignore[arg-type]
+        names = field_names(type(self))
         return hash(self) == hash(other) and all(
             getattr(self, name) == getattr(other, name) for name in names
         )
 
     def __hash__(self) -> int:
         if "_hash" not in self.__dict__:
-            values = tuple(getattr(self, f.name) for f in fields(self))  # type: ignore[arg-type]
+            values = tuple([getattr(self, name) for name in field_names(type(self))])
             self.__dict__["_hash"] = hash((type(self).__name__, values))
         known: int = self.__dict__["_hash"]
         return known
 
     def __getstate__(self) -> dict[str, Any]:
-        cached = {"_lifted", "_sites", "_hash"}  # a text's hash differs from process to process
+        cached = {
+            "_lifted",
+            "_sites",
+            "_circuit",
+            "_hash",
+        }  # a text's hash differs from process to process
         return {name: value for name, value in self.__dict__.items() if name not in cached}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -120,6 +130,13 @@ class Term:
             text = spelling(f).literal(getattr(self, f.name))
             words.append(f"{f.name}={text}" if self.variadic else text)
         return f"{type(self).__name__}({', '.join(words)})"
+
+
+def keep(known: dict[Any, Any], key: Any, value: Any) -> None:
+    """Keeps what was found, among the last ones; an op that is used again and again forgets."""
+    if len(known) >= KEPT:
+        known.clear()
+    known[key] = value
 
 
 def _check_limits(depth: int, count: int) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from ncd.lang.blocks import Block
 from ncd.lang.elaborate import Axes
 from ncd.lang.marked import seq
@@ -13,23 +15,21 @@ from ncd.ops import CausalMask, Copy, Einsum, Linear, Named, Scale, Softmax
 
 def scaled_dot_product_attention(y: int = 20, x: int = 22, k: int = 16, causal: int = 0) -> Term:
     """softmax(Q Kᵀ / √k) V on y queries and x keys. "Attention Is All You Need", equation 1."""
-    sizes = Axes(y=seq(y), x=seq(x), k=k)
+    return Axes(y=seq(y), x=seq(x), k=k)(_scaled_dot_product(causal))
+
+
+@lru_cache
+def _scaled_dot_product(causal: int) -> Term:
     scores, scale, *rest, values = _steps("y k, x k -> y x", "y x, x k -> y k", causal)
-    return sizes(
-        Named("y k", "Q") @ Named("x k", "K") @ Named("x k", "V")
-        >> Block(
-            Then(
-                Block(scores, "", "einsum"),
-                Block(scale, "", "scale"),
-                *(
-                    Block(step, "SoftMax" if step is rest[-1] else "Mask", step.role)
-                    for step in rest
-                ),
-                Block(values, "", "weighted"),
-            ),
-            TITLE,
-            "neutral",
-        )
+    return Named("y k", "Q") @ Named("x k", "K") @ Named("x k", "V") >> Block(
+        Then(
+            Block(scores, "", "einsum"),
+            Block(scale, "", "scale"),
+            *(Block(step, "SoftMax" if step is rest[-1] else "Mask", step.role) for step in rest),
+            Block(values, "", "weighted"),
+        ),
+        TITLE,
+        "neutral",
     )
 
 
@@ -40,23 +40,31 @@ def multi_head_attention(
 
     The axes of the heads stand in the notebook's order, ``k h``.
     """
-    sizes = Axes(y=seq(y), x=seq(x), m=m, k=k, h=h)
-    return sizes(
-        Block(
-            Id("y m") @ Block(Copy("x m"), "Copy", "copy")
-            >> Block(Linear("m -> k h", "Q"), "Linear", "linear")
-            @ Block(Linear("m -> k h", "K"), "", "linear")
-            @ Block(Linear("m -> k h", "V"), "", "linear")
-            >> Block(
-                Then(*_steps("y k h, x k h -> y x h", "y x h, x k h -> y k h", causal)),
-                TITLE,
-                "einsum",
-            )
-            >> Block(Linear("k h -> m", "O"), "Linear", "linear"),
-            "Multi-Head Attention",
-            "module",
+    return Axes(y=seq(y), x=seq(x), m=m, k=k, h=h)(_multi_head(causal))
+
+
+@lru_cache
+def _multi_head(causal: int) -> Term:
+    return Block(
+        Id("y m") @ Block(Copy("x m"), "Copy", "copy")
+        >> Block(Linear("m -> k h", "Q"), "Linear", "linear")
+        @ Block(Linear("m -> k h", "K"), "", "linear")
+        @ Block(Linear("m -> k h", "V"), "", "linear")
+        >> Block(
+            Then(*_steps("y k h, x k h -> y x h", "y x h, x k h -> y k h", causal)),
+            TITLE,
+            "einsum",
         )
+        >> Block(Linear("k h -> m", "O"), "Linear", "linear"),
+        "Multi-Head Attention",
+        "module",
     )
+
+
+def forget() -> None:
+    """Empties what is kept of both systems, so that they are built anew."""
+    _multi_head.cache_clear()
+    _scaled_dot_product.cache_clear()
 
 
 TITLE = "Scaled Dot-Product Attention"

@@ -137,7 +137,7 @@ class Entry:
         cannot have, and MismatchError for a term of another type than the entry states.
         """
         term = self.system(**self.settings(knobs))
-        if self.type:
+        if self.type and f"{term.dom} -> {term.cod}" != self.type:
             check_stated(term, Signature.parse(self.type), self.name)
         return term
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from ncd.lang.blocks import Block
 from ncd.lang.elaborate import Axes
 from ncd.lang.marked import space
@@ -15,7 +17,11 @@ def residual_block(b: int = 3, n0: int = 16, n1: int = 64, x: int = 16, s: int =
 
     The channels narrow to n_b = n₁ / 4 in between. Both paths start at the same activation.
     """
-    sizes = Axes(b=b, n_0=n0, n_1=n1, n_b="n_1/4", x=space(x, x))
+    return Axes(b=b, n_0=n0, n_1=n1, n_b="n_1/4", x=space(x, x))(_block(s))
+
+
+@lru_cache
+def _block(s: int) -> Term:
     small = "x" if s == 1 else "x/s"
     main = (
         Block(Conv(f"n_0 x -> n_b {small}", "conv_1", 1, stride=s), "", "convolution")
@@ -25,7 +31,7 @@ def residual_block(b: int = 3, n0: int = 16, n1: int = 64, x: int = 16, s: int =
         >> Conv(f"n_b {small} -> n_1 {small}", "conv_3", 1)
     )
     skip = Block(Conv(f"n_0 x -> n_1 {small}", "skip", 1, stride=s), "", "convolution")
-    return sizes(
+    return (
         Id("b n_0 x")
         >> norm_activate("n_0", "norm_0")
         >> Block(

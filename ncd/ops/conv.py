@@ -18,7 +18,7 @@ from ncd.lang.terms import Id, Term
 from ncd.ops.einsum import Einsum
 from ncd.ops.initial import apart, beside, uniform
 from ncd.ops.linear import Linear
-from ncd.ops.places import over, own_ports
+from ncd.ops.places import learned, over, own_ports
 from ncd.ops.sliding import Sliding
 from ncd.ops.window import Window
 
@@ -39,6 +39,10 @@ class _Learned(Sliding):
                 f"the channels of a convolution are plain axes, but ({self.dom[0]}) has a group",
                 cure="a plain channel axis, and places such as x:16x16",
             )
+
+    def sign(self, usual: str) -> tuple[str, str]:
+        """The letter in which the axis of the window ends, and a long name beside it."""
+        return learned("L_+" if self.bias else "L", self.name, usual)
 
     def channels(self, site: Site) -> tuple[Array, Array]:
         """The channels before and after."""
@@ -130,7 +134,7 @@ class Conv(_Learned):
         if self.places[0].name == self.places[1].name:
             ins, outs = own_ports(site.ins, site.dom), own_ports(site.outs, site.cod)
             return over(site, Mark("box", f"★{self.kernel}", ins, outs))
-        return self.trapezoid(site, f"{self.kernel}|{self.stride}")
+        return self.trapezoid(site, *self.sign("conv"))
 
     def flops(self, site: Site) -> int:
         window = self.kernel ** self.flat(site)
@@ -238,7 +242,7 @@ class ConvTranspose(_Learned):
         return self._weights(site, *self.channels(site))
 
     def glyph(self, site: Site) -> Glyph:
-        return self.trapezoid(site, f"{self.kernel}|{self.stride}T")
+        return self.trapezoid(site, *self.sign("up"), turned="T")
 
     def flops(self, site: Site) -> int:
         window = self.kernel ** self.flat(site)

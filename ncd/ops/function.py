@@ -153,7 +153,7 @@ class Function(Op):
 
     def glyph(self, site: Site) -> Glyph:
         ins, outs = own_ports(site.ins, site.dom), own_ports(site.outs, site.cod)
-        shape = "letter" if len(site.ins) == len(site.outs) == 1 else "box"
+        shape = "italic" if len(site.ins) == len(site.outs) == 1 else "function"
         text = f"{self.letter}^T" if self.transpose else self.letter
         return over(site, Mark(shape, text, ins=ins, outs=outs))
 

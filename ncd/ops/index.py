@@ -183,13 +183,27 @@ class Index(Op):
 
     def glyph(self, site: Site) -> Glyph:
         if self.at:
-            (array,) = site.ins
             names = dict(self.at)
-            ends = tuple(port for port, _, name in ports(site.ins) if name in names)
-            text = ",".join(str(names[name]) for name in array.names if name in names)
-            return over(site, Mark("box", text, ins=ends), keep=self.pattern.cod[0].names)
-        ins, outs = (tuple(port for port, _, _ in ports(t)) for t in (site.ins, site.outs))
-        return Glyph(marks=(Mark("box", "Index", ins=ins, outs=outs),))
+            ends = [
+                Mark("pentagon", str(names[name]), ins=(port,))
+                for port, _, name in ports(site.ins)
+                if name in names
+            ]
+            return over(site, *ends, keep=self.pattern.cod[0].names)
+        return self._looked_up(site)
+
+    def _looked_up(self, site: Site) -> Glyph:
+        """The axis along which it looks up ends in an index; all others go on, or meet at dots."""
+        along, outs = _bound(self.dom[0]), {name: port for port, _, name in ports(site.outs)}
+        first = [port for port, k, _ in ports(site.ins) if k == 0]
+        last = {name: port for port, _, name in ports(site.ins)}
+        end = last.pop(along)
+        index = Mark("lookup", f"i_{{{along}}}", ins=(end,), over=tuple(first))
+        return Glyph(
+            through=tuple((port, outs[name]) for name, port in last.items()),
+            joins=tuple((p, outs[n]) for p, _, n in ports(site.ins) if p != end and p != last[n]),
+            marks=(index,),
+        )
 
     def formula(self, site: Site) -> str:
         if self.at:

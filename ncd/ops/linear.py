@@ -14,7 +14,7 @@ from ncd.lang.op import Initial, Op, Sample, Site
 from ncd.lang.spelling import FLAG, INITIAL, NAME, SIGNATURE, spelled
 from ncd.lang.terms import Term
 from ncd.ops.initial import apart, check_initial, uniform
-from ncd.ops.places import at_end, check_kinds, over, own_ports
+from ncd.ops.places import at_end, check_kinds, learned, over, own_ports
 from ncd.ops.reshape import Group, Split
 
 
@@ -66,14 +66,9 @@ class Linear(Op):
         return "" if self.name == "L" else self.name.lower()
 
     def glyph(self, site: Site) -> Glyph:
-        plus = "_+" if self.bias else ""
-        mark = Mark(
-            "letter",
-            f"L{plus}" if self.name == "L" else f"L{plus}^{{{self.name}}}",
-            ins=own_ports(site.ins, site.dom),
-            outs=own_ports(site.outs, site.cod),
-        )
-        return over(site, mark)
+        text, note = learned("L_+" if self.bias else "L", self.name, "L")
+        ins, outs = own_ports(site.ins, site.dom), own_ports(site.outs, site.cod)
+        return over(site, Mark("letter", text, ins, outs, note))
 
     def flops(self, site: Site) -> int:
         return 2 * site.rest.numel * site.dom[0].numel * site.cod[0].numel

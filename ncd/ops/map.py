@@ -14,6 +14,7 @@ from ncd.lang.formula import FUNCTIONS, Apply, Formula, Name, Number, Operand
 from ncd.lang.formula import parse as parse_formula
 from ncd.lang.glyph import Glyph, Mark
 from ncd.lang.op import Sample, Site
+from ncd.lang.short import cut, short
 from ncd.lang.spelling import ARRAY, AXIS, FORMULA, SIGNATURE, TEXT, spelled
 from ncd.ops.mapped import Mapped, Meaning, check_operands
 from ncd.ops.places import over, own_ports, ports
@@ -92,19 +93,21 @@ class Map(Mapped):
         reads = Array(given.get(name, Axis(name)) for name in dict.fromkeys(wanted))
         object.__setattr__(self, "reads", reads)
 
-    @property
-    def _short(self) -> str:
-        formula = self.function
-        named = isinstance(formula, Apply) and formula.operation in FUNCTIONS
-        return self.title or (formula.operation if named else "Map")  # type: ignore[union-attr]
-
     def out(self, site: Site) -> str:
         name = re.sub(r"\W+", "_", self.title).strip("_").lower()
         return name if name.isidentifier() else ""
 
     def glyph(self, site: Site) -> Glyph:
         ins, outs = (tuple(port for port, _, _ in ports(t)) for t in (site.ins, site.outs))
-        return Glyph(marks=(Mark("box", self._short, ins=ins, outs=outs),))
+        if not ins and self._causal:
+            return Glyph(marks=(Mark("mask", outs=outs),))
+        return Glyph(marks=(Mark("box", cut(self.title) or short(self.function), ins, outs),))
+
+    @property
+    def _causal(self) -> bool:
+        """Whether it is 1 where the second of two axes has come no further than the first."""
+        names = tuple(Name(axis.identifier) for axis in self.pattern.cod[0])
+        return self.function in (Apply(">=", names), Apply("<=", names[::-1]))
 
     def words(self, site: Site) -> str:
         arrays = f"of ({site.ins}) " if site.ins else ""
@@ -280,8 +283,7 @@ class CausalMask(Mapped):
 
     def glyph(self, site: Site) -> Glyph:
         ins, outs = own_ports(site.ins, site.dom), own_ports(site.outs, site.cod)
-        y, x = self.axes.names
-        return over(site, Mark("box", f"{x}≤{y}", ins=ins, outs=outs), keep=self.axes.names)
+        return over(site, Mark("mask", ins=ins, outs=outs), keep=self.axes.names)
 
     def formula(self, site: Site) -> str:
         y, x = (axis.identifier for axis in self.axes)

@@ -21,6 +21,7 @@ class _Norm(Op):
 
     role: ClassVar[str] = "activate"
     in_place: ClassVar[bool] = True
+    mark: ClassVar[str] = "barred"
     axes: Array
     eps: float
 
@@ -34,7 +35,7 @@ class _Norm(Op):
 
     def glyph(self, site: Site) -> Glyph:
         own = own_ports(site.ins, site.dom)
-        return over(site, Mark("circle", ins=own, outs=own), keep=self.axes.names)
+        return over(site, Mark(self.mark, ins=own, outs=own), keep=self.axes.names)
 
     def formula(self, site: Site) -> str:
         return r"z = \gamma\,\frac{a - \mu}{\sqrt{\sigma^2 + \epsilon}} + \beta"
@@ -56,6 +57,7 @@ class BatchNorm(_Norm):
     axes: Array = spelled(ARRAY)
     name: str = spelled(NAME, "norm")
     eps: float = spelled(SMALL, 1e-5)
+    mark: ClassVar[str] = "circle"
     form: ClassVar[str] = "b c"
 
     def _site(self, inputs: Type) -> Site:
@@ -184,6 +186,7 @@ class RMSNorm(_Norm):
     axes: Array = spelled(ARRAY)
     name: str = spelled(NAME, "norm")
     eps: float = spelled(SMALL, 1e-6)
+    mark: ClassVar[str] = "rms"
     form: ClassVar[str] = "m+"
 
     def layer(self, site: Site) -> Call:

@@ -16,6 +16,7 @@ from ncd.lang.spelling import ARRAY, INITIAL, NAME, spelled
 from ncd.ops.initial import check_initial
 from ncd.ops.places import own_ports
 
+LONG = 8  # letters of a name that is its own sign
 SMALL = parse("0.02 * normal")  # as GPT-2 begins, "Language Models are Unsupervised …", 2.3
 
 
@@ -61,7 +62,9 @@ class Param(Op):
         return self.name
 
     def glyph(self, site: Site) -> Glyph:
-        return Glyph(marks=(Mark("letter", self.name, outs=own_ports(site.outs, site.cod)),))
+        outs = own_ports(site.outs, site.cod)
+        text, note = (self.name, "") if len(self.name) <= LONG else ("W", self.name)
+        return Glyph(marks=(Mark("array", text, outs=outs, note=note),))
 
     def formula(self, site: Site) -> str:
         return rf"z = \mathrm{{{self.name}}}".replace("_", r"\_")

@@ -10,6 +10,8 @@ from ncd.lang.expr import Arg, Expr, reordered
 from ncd.lang.glyph import Glyph, Mark
 from ncd.lang.op import Op, Site
 
+SHORT = 6  # letters of a name that stands over the letter of a map
+
 
 def at_end(site: Site, make: Callable[[Expr, Array], Expr]) -> tuple[Expr]:
     """What ``make`` does with the last axes of a tensor, wherever the site has them.
@@ -51,6 +53,19 @@ def over(site: Site, *marks: Mark, keep: tuple[str, ...] = ()) -> Glyph:
 def own_ports(arrays: tuple[Array, ...], own: tuple[Array, ...]) -> tuple[int, ...]:
     """The ports of an op's own axes."""
     return tuple(port for port, k, name in ports(arrays) if name in own[k].names)
+
+
+def learned(letter: str, name: str, usual: str) -> tuple[str, str]:
+    """The letter of a learned map with its name: over it if that is short, else beside it.
+
+    A usual name, also with a number, is not shown.
+
+    >>> learned("L", "Q", "L"), learned("L", "self_attn_in", "L"), learned("L", "up_1", "up")
+    (('L^{Q}', ''), ('L', 'self_attn_in'), ('L', ''))
+    """
+    if name == usual or name.removeprefix(f"{usual}_").isdecimal():
+        return letter, ""
+    return (f"{letter}^{{{name}}}", "") if len(name) <= SHORT else (letter, name)
 
 
 def check_kinds(op: Op) -> None:

@@ -59,7 +59,7 @@ class MaxPool(Sliding):
         return self.windowed(site, pooled, leads=2)
 
     def glyph(self, site: Site) -> Glyph:
-        return self.trapezoid(site, f"{self.kernel}|{self.stride}|Max")
+        return self.trapezoid(site, "Max")
 
     def formula(self, site: Site) -> str:
         return rf"z_x = \max_{{j}} a_{{s x + j{' - p' if self.padding else ''}}}"

@@ -15,6 +15,7 @@ from ncd.lang.spelling import SIGNATURE, choice, spelled
 from ncd.ops.places import over, ports
 
 _TORCH = {"max": "torch.amax", "mean": "torch.mean", "min": "torch.amin", "sum": "torch.sum"}
+_WORDS = {"max": "Max", "mean": "𝔼", "min": "Min", "sum": "Σ"}
 _SIGNS = {"max": r"\max", "min": r"\min", "sum": r"\sum"}
 
 
@@ -83,9 +84,12 @@ class Reduce(Op):
         return "total" if self.how == "sum" else self.how
 
     def glyph(self, site: Site) -> Glyph:
-        ends = tuple(port for port, _, name in ports(site.ins) if name in self.reduced)
-        text = "Σ" if self.how == "sum" else self.how
-        return over(site, Mark("box", text, ins=ends), keep=self.signature.cod[0].names)
+        ends = [
+            Mark("word", _WORDS[self.how], ins=(port,))
+            for port, _, name in ports(site.ins)
+            if name in self.reduced
+        ]
+        return over(site, *ends, keep=self.signature.cod[0].names)
 
     def formula(self, site: Site) -> str:
         axes = {axis.name: axis.identifier for axis in self.dom[0]}

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import ClassVar
 
-from ncd.lang.axes import Array, Axis, Signature
+from ncd.lang.axes import Array, Axis, Signature, Type
 from ncd.lang.binding import Binding
 from ncd.lang.errors import MismatchError, SizeError
 from ncd.lang.expr import Arg, Expr, Group, arranged, groups
-from ncd.lang.glyph import Glyph, Mark
+from ncd.lang.glyph import Glyph, Mark, Ports
 from ncd.lang.op import Op, Site
-from ncd.ops.places import check_kinds, over, own_ports
+from ncd.ops.places import check_kinds, over, own_ports, ports
 
 
 class Sliding(Op):
@@ -128,6 +128,8 @@ class Sliding(Op):
         lead: tuple[Group, ...] = (rest,) if len(rest) > leads else groups(site.rest)
         if not rest and len(own) == 1:  # torch wants a channel
             lead = ((),)
+        if len(lead) < leads and self.flat(site) == 3:  # without a batch it refuses some strides
+            lead = ((), *lead)
         before, after = (*lead, *_layered(own)), (*lead, *_layered(new))
         x = arranged(Arg(0), groups(array), before)
         return (arranged(call(x), after, groups(out)),)
@@ -136,10 +138,24 @@ class Sliding(Op):
     def setting(self) -> str:
         return f"kernel {self.kernel}" + (f", stride {self.stride}" if self.stride != 1 else "")
 
-    def trapezoid(self, site: Site, text: str) -> Glyph:
-        """The sign of windows whose places are fewer or more in the end."""
-        ins, outs = own_ports(site.ins, site.dom), own_ports(site.outs, site.cod)
-        return over(site, Mark("trapezoid", text, ins, outs))
+    def trapezoid(self, site: Site, end: str = "", note: str = "", turned: str = "") -> Glyph:
+        """The sign of windows whose places are fewer or more in the end.
+
+        ``end`` is what the axis of the window ends in: nothing if it is an output.
+        """
+        n = self.flat(site)
+        kernel = f"{self.kernel}^{n}" if n > 1 else str(self.kernel)
+        old, new = self.places
+        ins = _first(old, site.ins, own_ports(site.ins, site.dom))
+        outs = _first(new, site.outs, own_ports(site.outs, site.cod))
+        text = f"{kernel}|{self.stride}{turned}|{end}"
+        return over(site, Mark("trapezoid", text, ins, outs, note))
+
+
+def _first(place: Axis, arrays: Type, own: Ports) -> Ports:
+    """The ports, that of the places before the others."""
+    (at,) = (port for port, _, name in ports(arrays) if name == place.name)
+    return (at, *(port for port in own if port != at))
 
 
 def _layered(own: Array) -> tuple[Group, ...]:

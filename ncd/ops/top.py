@@ -66,7 +66,7 @@ class Top(Op):
 
     def glyph(self, site: Site) -> Glyph:
         own = own_ports(site.ins, site.dom), own_ports(site.outs, site.cod)
-        return over(site, Mark("box", "Top", *own))
+        return over(site, Mark("box", f"Top ${self.pattern.cod[0][0].name}$", *own))
 
     def formula(self, site: Site) -> str:
         e, k = self.dom[0][0].identifier, self.signature.cod[0][0].identifier

@@ -55,7 +55,7 @@ class Unit(Op):
         return "unit"
 
     def glyph(self, site: Site) -> Glyph:
-        return Glyph(marks=(Mark("box", "δ", outs=(0, 1)),))
+        return Glyph(marks=(Mark("cup", outs=(0, 1)),))
 
     def formula(self, site: Site) -> str:
         a, b = (axis.identifier for axis in self.axes)

@@ -79,7 +79,7 @@ class Window(Sliding):
         return x
 
     def glyph(self, site: Site) -> Glyph:
-        return self.trapezoid(site, f"{self.kernel}|{self.stride}")
+        return self.trapezoid(site)
 
     def formula(self, site: Site) -> str:
         x, y, w = self.dom[0].names[0], *self.signature.cod[0].names

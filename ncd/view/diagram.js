@@ -5,10 +5,10 @@ export default function (component) {
   const host = connect(component);
   host.opens = true;
   host.chosen = data.selected;
+  host.box.querySelector(".skip").onclick = () => host.box.querySelector(".after").focus();
   draw(host, data.svg, data.largest);
   paint(host);
-  for (const fence of host.box.querySelectorAll("[data-fence]"))
-    fence.classList.toggle("chosen", fence.dataset.fence === data.selected);
+  choose(host.box, data.selected);
   return host.end;
 }
 
@@ -19,6 +19,7 @@ function draw(host, text, largest) {
   const read = new DOMParser().parseFromString(text, "image/svg+xml").documentElement;
   for (const script of read.querySelectorAll("script")) script.remove();
   const svg = document.importNode(read, true);
+  widen(svg);
   const width = svg.viewBox?.baseVal?.width || 800;
   svg.removeAttribute("width");
   svg.removeAttribute("height");
@@ -29,6 +30,6 @@ function draw(host, text, largest) {
 }
 
 function name(element) {
-  const { node = "", array = "", axis = "" } = element?.dataset ?? {};
-  return element?.closest?.("svg") ? `${node}/${array}/${axis}` : "";
+  const { node = "", array = "", axis = "", fence = "" } = element?.dataset ?? {};
+  return element?.closest?.("svg") ? `${node}/${array}/${axis}/${fence}` : "";
 }

@@ -7,17 +7,21 @@ from math import prod
 import streamlit as st
 
 from ncd.drawing import Labels
+from ncd.export import markup
+from ncd.export.assets import DIAGRAM_CSS, LIGHT_JS, PANEL_CSS
 from ncd.lang.axes import Array, Axis, Type
 from ncd.lang.circuit import Circuit
 from ncd.lang.terms import Term
-from ncd.view import markup
-from ncd.view.panel import FOLDER, LIGHT_JS, PANEL_CSS, heed
+from ncd.view.panel import FOLDER, heed
 from ncd.view.scene import LABELS, Scene, drawing
 
 _diagram = st.components.v2.component(
     "ncd_diagram",
-    html='<div class="ncd"><div class="drawing"></div></div>',
-    css=PANEL_CSS + (FOLDER / "diagram.css").read_text(),
+    html=(
+        '<div class="ncd"><button class="skip">Skip the diagram</button>'
+        '<div class="drawing"></div><span class="after" tabindex="-1"></span></div>'
+    ),
+    css=PANEL_CSS + DIAGRAM_CSS,
     js=LIGHT_JS + (FOLDER / "diagram.js").read_text(),
 )
 

@@ -10,8 +10,9 @@ from typing import Protocol
 import streamlit as st
 
 from ncd.drawing import Labels
+from ncd.export import markup
 from ncd.models import Entry
-from ncd.view import diagram, export, inputs, knobs, markup, page_style, panel, refusal, selection
+from ncd.view import diagram, export, inputs, knobs, page_style, panel, refusal, selection
 from ncd.view.inputs import Feed
 from ncd.view.scene import Scene, built
 

@@ -8,8 +8,9 @@ import streamlit as st
 
 import ncd
 from ncd import catalogue
+from ncd.export import markup
 from ncd.models import Entry
-from ncd.view import markup, menu, page_style
+from ncd.view import menu, page_style
 from ncd.view.cache import remember
 
 LEAD = """

@@ -8,11 +8,10 @@ from typing import Any
 
 import streamlit as st
 
+from ncd.export.assets import LIGHT_JS, PANEL_CSS
 from ncd.view.selection import select
 
 FOLDER = Path(__file__).parent
-PANEL_CSS = (FOLDER / "panel.css").read_text()
-LIGHT_JS = (FOLDER / "light.js").read_text()
 
 _panel = st.components.v2.component(
     "ncd_panel",
@@ -25,7 +24,7 @@ _panel = st.components.v2.component(
 def show(
     html: str, key: str, selected: str = "", on_pick: Callable[[str], None] | None = None
 ) -> None:
-    """Shows HTML (escaped by :mod:`ncd.view.markup`).
+    """Shows HTML (escaped by :mod:`ncd.export.markup`).
 
     Elements with ``data-axis``, ``data-node`` or ``data-array`` are lit together with all that has
     the same; a click on one with ``data-select`` selects it, on one with ``data-pick`` calls

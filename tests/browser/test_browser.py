@@ -123,7 +123,7 @@ def test_tab_enter_and_escape(page: Page, address: str) -> None:
     page.locator(".drawing [tabindex]").first.focus()
     for _ in range(3):
         focused = page.locator(".drawing [tabindex]:focus")
-        words.append(focused.get_attribute("aria-label"))
+        words.append(focused.locator("title").first.text_content())
         page.keyboard.press("Tab")
     assert len(set(words)) == 3 and all(words)
     op(page, "Linear Q").focus()

@@ -20,10 +20,14 @@ from ncd import (
     Scan,
     Softmax,
     Term,
+    Then,
     Wire,
 )
-from ncd.drawing import Drawing, drawn_cells
+from ncd.drawing import Drawing, drawn_cells, style
+from ncd.drawing.data import DrawnGlyph, Text
+from ncd.drawing.folded import blocks
 from ncd.drawing.lint import lint
+from ncd.drawing.stacks import stacked
 from ncd.ops import CATALOGUE
 
 SIZES = Axes(a=2, b=3, n=3, m=4, t=5, x=7, c0=2, c1=3, c2=4, c3=5)
@@ -84,6 +88,10 @@ def drawn(name: str) -> Drawing:
     return ncd.draw(SIZES(STRUCTURES[name]))
 
 
+def texts(glyph: DrawnGlyph) -> list[Text]:
+    return [item for item in glyph.items if isinstance(item, Text)]
+
+
 def ends(drawing: Drawing, side: str) -> dict[str, set[str]]:
     """The wires that begin (or end) in the open, and the loop or op at which they do."""
     found: dict[str, set[str]] = {}
@@ -100,7 +108,7 @@ def test_every_structure_is_drawn_without_lint(name, labels):
     term = SIZES(STRUCTURES[name])
     drawing = ncd.draw(term, labels)
     assert lint(drawing) == []
-    nodes = [glyph.node for glyph in drawing.glyphs]
+    nodes = [glyph.node for glyph in drawing.glyphs if glyph.role != "note"]
     assert sorted(nodes) == sorted(cell.id for cell in drawn_cells(ncd.elaborate(term)))
     assert drawing.svg().startswith("<svg")
 
@@ -116,17 +124,27 @@ def test_every_sample_of_every_op_is_drawn_without_lint(op):
             assert lint(ncd.draw(Id(dom) >> sample.op, "both")) == [], dom
 
 
-def test_what_later_bodies_take_and_give_ends_and_begins_at_the_brackets():
-    """Of three skips the first body's goes on, two begin at the right bracket; on the way up
-    one is taken by the first body, two end at the left bracket."""
+def test_what_a_repetition_leaves_for_another_is_saved_to_memory_and_loaded():
+    """Each way down leaves an array and each way up takes the latest, so they count alike."""
     drawing = drawn("U-Net")
-    (first, begun), *others = ends(drawing, "begins").items()
-    (second, ended), *more = ends(drawing, "ends").items()
-    brackets = [fence for fence in drawing.fences if fence.brackets]
-    assert [first, second] == [fence.id for fence in brackets]
-    assert not others and not more
+    notes = {glyph.node: glyph for glyph in drawing.glyphs if glyph.role == "note"}
+    said = {node: [item.label.words for item in texts(glyph)] for node, glyph in notes.items()}
+    save, load = sorted(notes, reverse=True)
+    assert save.startswith("save-v") and said[save][0].endswith("C sub lambda")
+    assert load.startswith("load-v") and "C sub 4 minus lambda" in said[load][0]
+    assert not ends(drawing, "begins") and not ends(drawing, "ends")
+    assert [w.taken_by for w in drawing.wires if w.array == save[5:]] == [save] * 2
+    assert [w.made_by for w in drawing.wires if w.array == load[5:]] == [load] * 2
+    assert notes[save].words == "(c0 x) saved to memory as C_λ"
+
+
+def test_what_only_one_repetition_knows_of_begins_at_its_bracket():
+    """Nothing loads them here: what the later bodies leave begins at the right bracket."""
+    only = Id("c0 x") >> Repeat(tuple(map(down, range(3))), "down")
+    drawing = ncd.draw(SIZES(only))
+    ((node, begun),) = ends(drawing, "begins").items()
+    assert node == next(fence.id for fence in drawing.fences if fence.brackets)
     assert sorted(name.split()[1] for name in begun) == ["c1", "c2", "x", "x"]
-    assert sorted(name.split()[1] for name in ended) == ["c0", "c1", "x", "x"]
 
 
 def test_a_scan_counts_its_axis_which_ends_and_begins_at_its_brackets():
@@ -188,3 +206,127 @@ def test_terms_of_any_depth_are_drawn():
     assert len(drawing.fences) == 150
     assert lint(drawing) == []
     assert drawing.png(0.1)[:4] == b"\x89PNG"
+
+
+# --- folded blocks -------------------------------------------------------------------------------
+
+
+def block(n: int, name: str = "Part") -> Term:
+    """Three ops in a block."""
+    steps = Linear("m -> m", f"A{n}") >> Elementwise("relu") >> Linear("m -> m", f"B{n}")
+    return Block(steps, name)
+
+
+def test_a_folded_block_is_one_box_with_its_title_and_settings():
+    term = SIZES(Id("t m") >> block(1, "Part (2, N)") >> Softmax("m"))
+    drawing = ncd.draw(term, folded=["Part (2, N)"])
+    box, _ = drawing.glyphs
+    assert (box.node, box.role, box.cells) == ("f0", "folded", ("n0", "n1", "n2"))
+    assert [text.label.words for text in texts(box)] == ["Part", "(2, N)"]
+    assert box.words == "Part (2, N), folded: (t m) to (t m)"
+    assert not drawing.fences
+    assert lint(drawing) == []
+    assert ncd.draw(term, folded=["f0"]) == drawing
+    assert ncd.draw(term, folded=()).fences[0].id == "f0"
+
+
+def test_wires_enter_a_box_at_its_left_and_leave_level_at_its_right():
+    drawing = ncd.draw(SIZES(Id("t m") >> block(1) >> Softmax("m")), folded=["Part"])
+    (ink,) = (glyph.ink[0] for glyph in drawing.glyphs if glyph.node == "f0")
+    entering = [w.path[-1].d for w in drawing.wires if w.taken_by == "f0"]
+    leaving = [w.path[0].a for w in drawing.wires if w.made_by == "f0"]
+    assert [p.x for p in entering] == [ink.x0] * 2
+    assert all(ink.x1 - style.BLOCK_DEPTH <= p.x <= ink.x1 for p in leaving)
+    assert [p.y for p in leaving] == [p.y for p in entering]
+
+
+def test_an_array_that_a_block_does_not_take_passes_beside_its_box():
+    term = SIZES(Id("t m, b n") >> block(1) @ Id("b n") >> Softmax("m") @ Softmax("n"))
+    drawing = ncd.draw(term, folded=["Part"])
+    (ink,) = (glyph.ink[0] for glyph in drawing.glyphs if glyph.node == "f0")
+    rows = {p.y for w in drawing.wires if w.array == "v1" for c in w.path for p in (c.a, c.d)}
+    assert min(rows) > ink.y1
+    assert lint(drawing) == []
+
+
+def test_a_block_around_all_there_is_folds_to_a_model():
+    drawing = ncd.draw(SIZES(Block(Linear("m -> m", "A") >> block(1), "Model")), folded=["Model"])
+    (box,) = drawing.glyphs
+    assert (box.role, box.cells) == ("model", ("n0", "n1", "n2", "n3"))
+
+
+def test_a_repetition_folds_to_a_box_with_how_often_it_runs():
+    term = SIZES(Id("t m") >> Repeat((block(1),) * 12) >> Softmax("m"))
+    drawing = ncd.draw(term, folded=["f0"])
+    box = drawing.glyphs[0]
+    assert [text.label.words for text in texts(box)] == ["Part", "×12"]
+    assert len(box.cells) == 36
+
+
+def test_the_op_that_fails_marks_the_box_that_hides_it():
+    term = SIZES(Id("t m") >> block(1) >> Softmax("m"))
+    assert ncd.draw(term, folded=["Part"], mark="n1").marked == "f0"
+    assert ncd.draw(term, folded=(), mark="n1").marked == "n1"
+
+
+@pytest.mark.parametrize("name", STRUCTURES)
+def test_every_structure_can_be_folded(name):
+    term = SIZES(STRUCTURES[name])
+    circuit = ncd.elaborate(term)
+    for one in blocks(circuit, least=0):
+        assert lint(ncd.draw(term, folded=[one.id])) == [], one
+
+
+# --- stacks --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("copies", [3, 12])
+def test_layers_that_are_alike_are_drawn_once(copies):
+    term = SIZES(Id("t m") >> Then(*(block(n) for n in range(copies))) >> Softmax("m"))
+    drawing = ncd.draw(term)
+    outer, inner = drawing.fences
+    assert (outer.id, inner.id) == ("s0", "f0")
+    assert [text.label.words for text in outer.title] == [
+        "lambda equals 1",
+        f"lambda equals {copies}",
+    ]
+    assert [glyph.node for glyph in drawing.glyphs] == ["n0", "n1", "n2", f"n{3 * copies}"]
+    folded = ncd.draw(term, folded=["s0"])
+    assert [text.label.words for text in texts(folded.glyphs[0])] == ["Part", f"×{copies}"]
+    assert len(folded.glyphs[0].cells) == 3 * copies
+    assert len(ncd.draw(term, width=None).fences) == copies
+
+
+def test_a_stack_starts_where_a_layer_starts_though_what_is_before_looks_alike():
+    """The linear map before the layers is like the one that each of them ends with."""
+    term = SIZES(Id("t m") >> Linear("m -> m", "first") >> Then(*(block(n) for n in range(4))))
+    assert [(loop.id, len(loop.bodies)) for loop in stacked(ncd.elaborate(term)).loops] == [
+        ("s1", 4)
+    ]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        Block(Linear("m -> m", "A") >> Elementwise("relu") >> Linear("m -> m", "B", True), "Part"),
+        Block(Linear("m -> m", "A") >> Elementwise("tanh") >> Linear("m -> m", "B"), "Part"),
+        block(9, "Other"),
+        Copy("t m") >> block(9) @ Id("t m") >> Add(),
+    ],
+    ids=["another op", "another function", "another title", "another wiring"],
+)
+def test_layers_that_differ_are_no_stack(other):
+    term = SIZES(Id("t m") >> block(1) >> other >> block(2))
+    assert not stacked(ncd.elaborate(term)).loops
+
+
+def test_a_memory_that_each_layer_hands_on_enters_the_stack():
+    layer = Id("t m, b m") >> Copy("t m") @ Id("b m") >> block(1) @ Id("t m, b m") >> Add() @ Id(
+        "b m"
+    )
+    (loop,) = stacked(ncd.elaborate(SIZES(Then(*(layer,) * 3)))).loops
+    assert [v.id for v in loop.inputs] == ["v0"]
+    use = Id("t m, b m") >> Wire("t m, b m -> t m, b m, b m")
+    use = use >> Einsum("t m, b m -> t m") @ Id("b m") >> Softmax("m") @ Id("b m")
+    (loop,) = stacked(ncd.elaborate(SIZES(Then(*(use,) * 3)))).loops
+    assert [v.id for v in loop.inputs] == ["v0", "v1"]

@@ -16,11 +16,12 @@ from markupsafe import Markup
 
 import ncd
 from ncd.code import SourceLine, lines
+from ncd.export import listing, markup
 from ncd.files import bundled
 from ncd.lang.axes import Type
 from ncd.lang.elaborate import elaborate
 from ncd.lang.terms import Term
-from ncd.view import heat, listing, markup, menu
+from ncd.view import heat, menu
 from ncd.view.cache import kept, remember, weigh
 from ncd.view.inputs import Feed, takes_words
 from ncd.view.panels import autograd, values

@@ -11,23 +11,47 @@ from difflib import get_close_matches
 
 from ncd.drawing import style
 from ncd.drawing.canvas import Canvas, Side
+from ncd.drawing.marks.block import Folded
 from ncd.drawing.marks.kind import MarkKind
-from ncd.drawing.marks.shapes import Bar, Boxed, Circle, Pentagon, Trapezoid, Triangle
-from ncd.drawing.marks.signs import Arrow, Elementwise, Letter, Name, Plus, Word
-from ncd.drawing.strands import bend_width, cap_stretch, fall_width, strands
+from ncd.drawing.marks.memory import Load, Save
+from ncd.drawing.marks.norms import Barred, Circle, RootMeanSquare
+from ncd.drawing.marks.shapes import Bar, Boxed, Cup, FunctionBox, Mask, Pentagon, Triangle
+from ncd.drawing.marks.signs import (
+    Arrow,
+    Elementwise,
+    Italic,
+    Learned,
+    Letter,
+    Name,
+    Plus,
+    Word,
+)
+from ncd.drawing.marks.windows import Trapezoid
+from ncd.drawing.strands import strands
 from ncd.lang.errors import UnknownNameError, shown
 from ncd.lang.glyph import Glyph, Mark
 
 MARKS: Mapping[str, MarkKind] = {
+    "array": Learned(),
     "arrow": Arrow(),
     "bar": Bar(),
+    "barred": Barred(),
     "box": Boxed(),
     "circle": Circle(),
+    "cup": Cup(),
     "elementwise": Elementwise(),
+    "folded": Folded(),
+    "function": FunctionBox(),
+    "italic": Italic(),
     "letter": Letter(),
+    "load": Load(),
+    "lookup": Pentagon(),
+    "mask": Mask(),
     "name": Name(),
     "pentagon": Pentagon(),
     "plus": Plus(),
+    "rms": RootMeanSquare(),
+    "save": Save(),
     "trapezoid": Trapezoid(),
     "triangle": Triangle(),
     "word": Word(),
@@ -56,14 +80,20 @@ def headroom(glyph: Glyph) -> float:
     return max((kind(mark).headroom(mark) for mark in glyph.marks), default=0.0)
 
 
+def footroom(glyph: Glyph) -> float:
+    """The same under that array."""
+    return max((kind(mark).footroom(mark) for mark in glyph.marks), default=0.0)
+
+
 def names_its_array(glyph: Glyph) -> bool:
     """Whether the wires of an array begin at its name here."""
     return any(kind(mark).names_array for mark in glyph.marks)
 
 
-def takes_cap(glyph: Glyph) -> bool:
-    """Whether the arrow of a cap before it leads into it."""
-    return any(kind(mark).takes_cap for mark in glyph.marks)
+def takes_cap(glyph: Glyph, alone: bool = False) -> bool:
+    """Whether the arrow of a cap before it leads into it; ``alone`` if the array has no wires."""
+    kinds = [kind(mark) for mark in glyph.marks]
+    return any(how.takes_cap or (alone and how.takes_scalar) for how in kinds)
 
 
 def in_marks(glyph: Glyph) -> tuple[set[int], set[int]]:
@@ -76,18 +106,6 @@ def side(glyph: Glyph) -> Side:
     """Where wires that pass over bend: clear of marks that take more wires than they give."""
     ins, outs = in_marks(glyph)
     return "behind" if len(ins) > len(outs) else "before" if len(ins) < len(outs) else ""
-
-
-def width(glyph: Glyph, ins: Sequence[float], outs: Sequence[float]) -> float:
-    """How much x an op wants."""
-    wide = mark_width(glyph)
-    pairs = (*glyph.through, *glyph.joins, *glyph.splits)
-    bend = max((abs(ins[i] - outs[o]) for i, o in pairs), default=0.0)
-    if glyph.caps:
-        return cap_stretch(glyph, ins, wide)[1] + max(style.CAP_WAY, fall_width(bend))
-    if side(glyph):
-        return wide + bend_width(bend)
-    return max(wide, bend_width(bend))
 
 
 def foreign(glyph: Glyph, ins: Sequence[float], outs: Sequence[float]) -> list[float]:

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from ncd.drawing import style
 from ncd.drawing.canvas import Canvas
-from ncd.drawing.data import Box
+from ncd.drawing.data import Box, corners
 from ncd.lang.glyph import Mark
 
 
@@ -16,12 +16,18 @@ class MarkKind:
 
     ``over`` is for marks that stand over their wires, which run on; others end the wires that they
     take and begin those that they give. ``takes_cap`` is for an arrow that leaves the cap before
-    it, ``names_array`` for a name at which the wires of an array begin.
+    it, ``takes_scalar`` for a sign to which it leads if it is all that there is, ``names_array``
+    for a name at which the wires of an array begin. ``spans`` is for shapes that wires of others
+    may pass over; all others want their own wires beside each other. ``leads`` is for those whose
+    first wire goes on as their first output.
     """
 
     over: ClassVar[bool] = False
     takes_cap: ClassVar[bool] = False
+    takes_scalar: ClassVar[bool] = False
     names_array: ClassVar[bool] = False
+    spans: ClassVar[bool] = False
+    leads: ClassVar[bool] = False
 
     def width(self, mark: Mark) -> float:
         """How much x it wants."""
@@ -29,6 +35,10 @@ class MarkKind:
 
     def headroom(self, mark: Mark) -> float:
         """How much more than a gap it needs over the array that it stands on."""
+        return 0.0
+
+    def footroom(self, mark: Mark) -> float:
+        """The same under that array."""
         return 0.0
 
     def paint(self, canvas: Canvas, mark: Mark) -> None:
@@ -66,19 +76,34 @@ def ends(canvas: Canvas, mark: Mark, left: float, right: float) -> None:
         canvas.head(o, right)
 
 
-def reach(canvas: Canvas, mark: Mark, text: Box, y: float) -> None:
+def reach(canvas: Canvas, mark: Mark, text: Box, y: float, more: float = 0.0) -> bool:
     """Brings a mark's own wires to the two sides of its text, no further than they may stand off.
 
-    ``y`` is its middle.
+    ``y`` is its middle. Wires that would have to bend end level at a bar beside the text, ``more``
+    further on behind it; gives whether there is one behind it.
     """
     top, bottom = (
         max(y - style.REACH, text.y0 - style.FOOT),
         min(y + style.REACH, text.y1 + style.FOOT),
     )
+    ins, outs = canvas.rows(mark.ins, ()), canvas.rows((), mark.outs)
+    left, right = text.x0 - style.GAP, text.x1 + style.GAP
+    right += more if _far(outs, y) else 0.0
     for i in mark.ins:
-        canvas.tail(i, text.x0 - style.GAP, within(canvas.ins[i], top, bottom))
+        canvas.tail(i, left, canvas.ins[i] if _far(ins, y) else within(canvas.ins[i], top, bottom))
     for o in mark.outs:
-        canvas.head(o, text.x1 + style.GAP, within(canvas.outs[o], top, bottom))
+        to = canvas.outs[o]
+        canvas.head(o, right, to if _far(outs, y) else within(to, top, bottom))
+    for rows, x in ((ins, left), (outs, right)):
+        if _far(rows, y):
+            upper, lower = min(*rows, top), max(*rows, bottom)
+            canvas.shape(corners(x, style.UPRIGHT / 2, upper, lower), "ink", 0.0)
+    return _far(outs, y)
+
+
+def _far(rows: list[float], y: float) -> bool:
+    """Whether several wires would have to bend to a letter in the row y."""
+    return len(rows) > 1 and max(abs(row - y) for row in rows) > style.REACH + style.GAP
 
 
 def within(y: float, top: float, bottom: float) -> float:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from math import cos, pi, sin
+from typing import ClassVar
 
 from ncd.drawing import style
 from ncd.drawing.canvas import Canvas
-from ncd.drawing.data import Box, Curve, Dot, Point, corners
+from ncd.drawing.data import QUARTER, Box, Curve, Point, corners, ease, line
 from ncd.drawing.marks.kind import MarkKind, around, ends, free_row, within
-from ncd.drawing.text import Label, math, roman
+from ncd.drawing.marks.signs import written
+from ncd.drawing.marks.windows import star
+from ncd.drawing.text import Label, math
 from ncd.lang.glyph import Mark
 
 
@@ -33,99 +35,84 @@ class Triangle(MarkKind):
             canvas.head(o, top.x, y)
 
 
-class Circle(MarkKind):
-    """A ring: the last of its wires runs through it, the others touch it."""
-
-    def width(self, mark: Mark) -> float:
-        return style.PLUS_ROOM
-
-    def paint(self, canvas: Canvas, mark: Mark) -> None:
-        radius, x = style.CIRCLE, canvas.middle
-        y = canvas.outs[mark.outs[-1]] if mark.outs else canvas.row
-        canvas.items.append(Dot(Point(x, y), radius, "page", style.GLYPH))
-        canvas.ink.append(Box.at(Point(x, y), radius))
-        for i, o in list(zip(mark.ins, mark.outs, strict=True))[-1:]:
-            canvas.tail(i, x - radius, y)
-            canvas.head(o, x + radius, y)
-        for i, o in list(zip(mark.ins, mark.outs, strict=True))[:-1]:
-            side = 1 if canvas.outs[o] > y else -1
-            touch = 0.7 * radius
-            left, right = Point(x - touch, y + side * touch), Point(x + touch, y + side * touch)
-            canvas.tails[i] = (_touch(Point(canvas.x0, canvas.ins[i]), left),)
-            canvas.heads[o] = (_touch(Point(canvas.x1, canvas.outs[o]), right).back,)
-
-
-def _touch(a: Point, b: Point) -> Curve:
-    return Curve(a, Point((a.x + b.x) / 2, a.y), Point(b.x, a.y), b)
-
-
 class Boxed(MarkKind):
     """A box around its wires with a text; a ★ in front is a convolution's."""
 
-    def width(self, mark: Mark) -> float:
-        return self.label(mark).width + style.BOX_ROOM + 2 * style.STUB
-
-    def label(self, mark: Mark) -> Label:
-        return math(mark.text.lstrip("★"), style.BOXED)
-
-    def paint(self, canvas: Canvas, mark: Mark) -> None:
-        label, x = self.label(mark), canvas.middle
-        star = style.STAR_ROOM if mark.text.startswith("★") else 0.0
-        half = (label.width + star) / 2 + style.INSET
-        top, bottom = around(canvas.rows(mark.ins, mark.outs))
-        canvas.shape(corners(x, half, top, bottom), canvas.role, style.GLYPH)
-        y = free_row(canvas, top, bottom)
-        if star:
-            _star(canvas, Point(x - half + style.INSET + style.STAR, y))
-        canvas.text(label, x + star / 2, y + style.DESCENT)
-        ends(canvas, mark, x - half, x + half)
-
-
-def _star(canvas: Canvas, at: Point) -> None:
-    points = []
-    for n in range(10):
-        r = style.STAR if n % 2 == 0 else style.STAR * 0.42
-        angle = -pi / 2 + n * pi / 5
-        points.append(Point(at.x + r * cos(angle), at.y + r * sin(angle)))
-    canvas.shape(points, "ink", 0.0)
-
-
-class Trapezoid(MarkKind):
-    """The window that slides: places leave smaller, the window and the channels enter L₊.
-
-    Its text is ``kernel|stride``, with a T after the stride if it is transposed; ``|Max`` after
-    that is a pooling.
-    """
+    spans: ClassVar[bool] = True
 
     def width(self, mark: Mark) -> float:
-        return 2 * (style.TRAPEZOID[0] + self.more(mark)) + style.LETTER_ROOM + 2 * style.STUB
+        return 2 * self.half(mark) + style.BOX_ROOM - 2 * style.INSET + 2 * style.STUB
 
-    def more(self, mark: Mark) -> float:
-        """By how much half of it must be longer for a long text."""
-        room = style.TRAPEZOID[0] - style.TRAPEZOID_TEXT
-        return max(0.0, self.label(mark).width / 2 - room)
+    def half(self, mark: Mark) -> float:
+        star_room = style.STAR_ROOM if mark.text.startswith("★") else 0.0
+        return (self.label(mark).width + star_room) / 2 + style.INSET
 
     def label(self, mark: Mark) -> Label:
-        kernel, _, rest = mark.text.partition("|")
-        stride, _, word = rest.partition("|")
-        if word:
-            return roman(word, style.SMALL)
-        return math(f"{kernel}/{stride.rstrip('T')}" if rest else kernel, style.WINDOW)
+        return written(mark.text.lstrip("★"), style.BOXED)
 
     def paint(self, canvas: Canvas, mark: Mark) -> None:
-        half, over, under, wider = style.TRAPEZOID
-        half, x = half + self.more(mark), canvas.middle
-        top, bottom = around(canvas.rows(mark.ins, mark.outs), over, under)
-        flip = "T" in mark.text.partition("|")[2]
-        left, right = (bottom + wider, bottom) if flip else (bottom, bottom + wider)
-        sky = [Point(x - half, top), Point(x + half, top)]
-        canvas.shape([*sky, Point(x + half, right), Point(x - half, left)], "window")
+        label, x, half = self.label(mark), canvas.middle, self.half(mark)
+        starred = mark.text.startswith("★")
+        side = max(style.SIDE, self.tall(mark) / 2 if _alone(mark) else 0.0)
+        top, bottom = around(canvas.rows(mark.ins, mark.outs), side, side)
+        self.outline(canvas, corners(x, half, top, bottom))
         y = free_row(canvas, top, bottom)
-        _star(canvas, Point(x - half + style.TRAPEZOID[0] - style.TRAPEZOID_STAR, y))
-        at = x + style.TRAPEZOID_TEXT if not self.more(mark) else x + style.STAR
-        canvas.text(self.label(mark), at, y + style.FOOT)
-        if flip:
-            canvas.text(math("T", style.TINY), x + style.TRAPEZOID_FLIP, bottom + style.TITLE_BASE)
+        if starred:
+            star(canvas, Point(x - half + style.INSET + style.STAR, y))
+            x += style.STAR_ROOM / 2
+        canvas.text(label, x, y + (label.ascent - label.descent) / 2)
+        ends(canvas, mark, canvas.middle - half, canvas.middle + half)
+
+    def tall(self, mark: Mark) -> float:
+        """The height that its text needs."""
+        label = self.label(mark)
+        return label.ascent + max(0.0, label.descent) + style.INSET
+
+    def headroom(self, mark: Mark) -> float:
+        return max(0.0, self.tall(mark) / 2 - style.SIDE) if _alone(mark) else 0.0
+
+    def footroom(self, mark: Mark) -> float:
+        return self.headroom(mark)
+
+    def outline(self, canvas: Canvas, points: list[Point]) -> None:
+        canvas.shape(points, canvas.role, style.GLYPH)
+
+
+def _alone(mark: Mark) -> bool:
+    """Whether a box is no higher than for one wire."""
+    return max(len(mark.ins), len(mark.outs)) < 2
+
+
+class FunctionBox(Boxed):
+    """A thin box with a large letter: a function of which only the type is said."""
+
+    def half(self, mark: Mark) -> float:
+        return max(style.FUNCTION_HALF, self.label(mark).width / 2 + style.INSET)
+
+    def label(self, mark: Mark) -> Label:
+        return written(mark.text, style.FUNCTION)
+
+    def outline(self, canvas: Canvas, points: list[Point]) -> None:
+        canvas.shape(points, "none")
+
+
+class Mask(MarkKind):
+    """A half-filled square over its wires: what lies under the diagonal stays."""
+
+    spans: ClassVar[bool] = True
+
+    def width(self, mark: Mark) -> float:
+        return 2 * style.MASK + 2 * style.STUB + style.LETTER_ROOM
+
+    def paint(self, canvas: Canvas, mark: Mark) -> None:
+        x, half = canvas.middle, style.MASK
+        rows = canvas.rows(mark.ins, mark.outs)
+        side = max(style.INSET, half - (max(rows) - min(rows)) / 2)
+        top, bottom = around(rows, side, side)
+        square = corners(x, half, top, bottom)
+        canvas.shape(square, "page")
+        over = any(top < y < bottom for y in canvas.foreign)  # such a wire would not be seen on ink
+        canvas.shape([square[0], square[2], square[3]], "mask" if over else "ink")
         ends(canvas, mark, x - half, x + half)
 
 
@@ -133,16 +120,18 @@ class Bar(MarkKind):
     """A thick bar that brings wires together, or takes them apart."""
 
     def width(self, mark: Mark) -> float:
-        return style.BAR_ROOM
+        return style.BAR_ROOM + style.BAR_MORE * max(0, len(mark.ins) - 2, len(mark.outs) - 2)
 
     def paint(self, canvas: Canvas, mark: Mark) -> None:
         ins, outs = [canvas.ins[i] for i in mark.ins], [canvas.outs[o] for o in mark.outs]
-        slots = _slots(ins, outs) if len(ins) >= len(outs) else _slots(outs, ins)
-        slots = slots or [canvas.row]
-        moved = (abs(y - slot) for y, slot in zip(sorted(ins), slots, strict=False))
+        many, few = (ins, outs) if len(ins) >= len(outs) else (outs, ins)
+        slots = _slots(canvas, many, few) or [canvas.row]
         half, side, inset = style.BAR
-        far = max(moved, default=0.0) > style.AXIS_GAP
-        x = canvas.x1 - inset if far else canvas.middle
+        x, before, behind = canvas.middle, canvas.x0, canvas.x1
+        if _far(many, slots):  # the wires from afar bend beside those that join the others
+            x = canvas.x1 - inset if many is ins else canvas.x0 + inset
+            before += canvas.wide if canvas.glyph.joins else 0.0
+            behind -= canvas.wide if canvas.glyph.splits else 0.0
         top, bottom = around(slots, side, side)
         canvas.shape(corners(x, half, top, bottom), "ink", 0.0)
 
@@ -150,22 +139,37 @@ class Bar(MarkKind):
             return slots[n] if count == len(slots) else within(y, top + side, bottom - side)
 
         for n, i in enumerate(sorted(mark.ins, key=lambda i: canvas.ins[i])):
-            canvas.tail(i, x - half, at(n, canvas.ins[i], len(ins)))
+            y, to = canvas.ins[i], Point(x - half, at(n, canvas.ins[i], len(ins)))
+            level = line(Point(canvas.x0, y), Point(before, y))
+            canvas.tails[i] = (level, ease(level.d, to))
         for n, o in enumerate(sorted(mark.outs, key=lambda o: canvas.outs[o])):
-            canvas.head(o, x + half, at(n, canvas.outs[o], len(outs)))
+            y, to = canvas.outs[o], Point(x + half, at(n, canvas.outs[o], len(outs)))
+            level = line(Point(behind, y), Point(canvas.x1, y))
+            canvas.heads[o] = (ease(to, level.a), level)
 
 
-def _slots(many: list[float], few: list[float]) -> list[float]:
+def _far(many: list[float], slots: list[float]) -> bool:
+    moved = (abs(y - slot) for y, slot in zip(sorted(many), slots, strict=False))
+    return max(moved, default=0.0) > style.AXIS_GAP
+
+
+def _slots(canvas: Canvas, many: list[float], few: list[float]) -> list[float]:
     """Where several wires touch a bar: straight if they are neighbours, else near the one."""
     ordered = sorted(many)
     near = all(b - a < style.NEAR for a, b in pairwise(ordered))
     if near or not few:
         return ordered
-    return [few[0] + style.BAR_SLOT * n for n in range(len(many))]
+    below = [y for y in canvas.foreign if y > few[0] + style.STILL]
+    room = min(below, default=few[0] + 1e3) - few[0] - 2 * style.BAR[1]
+    slot = min(style.BAR_SLOT, room / max(1, len(many) - 1))
+    return [few[0] + slot * n for n in range(len(many))]
 
 
 class Pentagon(MarkKind):
-    """An index: a pentagon that points right, at the end of its wires."""
+    """An index: a blue pentagon that points right, at the end of its wires.
+
+    A thin line leads to it from the wires of the places that it looks up, with a triangle on them.
+    """
 
     def width(self, mark: Mark) -> float:
         return self.label(mark).width + style.BOX_ROOM + style.PENTAGON + 2 * style.STUB
@@ -179,15 +183,47 @@ class Pentagon(MarkKind):
         top, bottom = around(canvas.rows(mark.ins, mark.outs))
         left, neck, tip = x - half, x + half - style.PENTAGON, x + half
         points = [Point(left, top), Point(neck, top), Point(tip, (top + bottom) / 2)]
-        canvas.shape([*points, Point(neck, bottom), Point(left, bottom)], "index")
-        y = free_row(canvas, top, bottom)
-        canvas.text(label, x - style.PENTAGON / 2, y + (label.ascent - label.descent) / 2)
-        for i in mark.ins:
-            canvas.tail(i, left)
+        if mark.shape == "lookup":
+            _link(canvas, mark, x - style.PENTAGON / 2, top)
+        canvas.shape([*points, Point(neck, bottom), Point(left, bottom)], "touch")
+        y = free_row(canvas, top, bottom) + (label.ascent - label.descent) / 2
+        canvas.text(label, x - style.PENTAGON / 2, y, paint="light")
+        ends(canvas, mark, left, neck)
+
+
+def _link(canvas: Canvas, mark: Mark, x: float, top: float) -> None:
+    """From the places down to the pentagon; places that are one number have no wire."""
+    half, length = style.LINK
+    rows = [canvas.ins[i] for i in mark.over]
+    start = min(rows, default=min(canvas.ins, default=top) - style.ARRAY_GAP)
+    neck = top - length
+    canvas.stroke(Point(x, start), Point(x, neck))
+    canvas.shape([Point(x - half, neck), Point(x + half, neck), Point(x, top)], "touch")
+    for y in rows:
+        head = [Point(x - half, y - half), Point(x - half, y + half), Point(x, y)]
+        canvas.shape(head, "ink", 0.0)
+
+
+class Cup(MarkKind):
+    """A unit: its two wires begin in one curve that turns round at the left."""
+
+    def width(self, mark: Mark) -> float:
+        return style.CUP_ROOM
+
+    def paint(self, canvas: Canvas, mark: Mark) -> None:
+        rows = canvas.rows((), mark.outs)
+        top, bottom = min(rows), max(rows)
+        half = (bottom - top) / 2
+        radius = min(max(half, style.CAP_RADIUS[0]), style.CAP_RADIUS[1])
+        apex = Point(canvas.x1 - radius - style.STUB, top + half)
         for o in mark.outs:
-            canvas.head(o, tip, within(canvas.outs[o], *_tip(top, bottom)))
-
-
-def _tip(top: float, bottom: float) -> tuple[float, float]:
-    middle = (top + bottom) / 2
-    return middle - style.GAP, middle + style.GAP
+            rise = canvas.outs[o] - apex.y
+            turn = Point(apex.x + radius, canvas.outs[o])
+            b = Point(apex.x, apex.y + QUARTER * rise)
+            c = Point(turn.x - QUARTER * radius, turn.y)
+            canvas.heads[o] = (Curve(apex, b, c, turn), line(turn, Point(canvas.x1, turn.y)))
+        for i in mark.ins:
+            canvas.tail(i, apex.x, apex.y)
+        box = Box(apex.x, top, apex.x + radius, bottom)
+        canvas.ink.append(Box(apex.x, apex.y - style.GAP, apex.x + style.GAP, apex.y + style.GAP))
+        canvas.hits.append(box)

@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import ClassVar
 
 from ncd.drawing import style
 from ncd.drawing.canvas import Canvas
 from ncd.drawing.data import Box, Point
 from ncd.drawing.marks.kind import MarkKind, clear_row, reach, within
-from ncd.drawing.text import Label, math, roman
-from ncd.lang.glyph import Mark
+from ncd.drawing.text import Label, math, roman, sans
+from ncd.lang.glyph import Mark, Ports
 
 
 class Letter(MarkKind):
-    """A bold letter with its name, ``L^{Q}``; only the letter is large and bold."""
+    """A bold letter with its name, ``L^{Q}``; only the letter is large and bold.
+
+    A long name stands behind it in small letters, over the wire that leaves.
+    """
+
+    drop: ClassVar[float] = 0.345 * style.LETTER  # half of a capital is under its middle
 
     def width(self, mark: Mark) -> float:
-        return self.label(mark).width + 2 * style.STUB + style.LETTER_ROOM
+        wide = self.label(mark).width + 2 * style.STUB + style.LETTER_ROOM
+        return wide + (noted(mark).width + style.GAP if mark.note else 0.0)
 
     def headroom(self, mark: Mark) -> float:
         return 0.0 if mark.ins or mark.outs else style.HEADROOM_LETTER + self.below(mark)
@@ -27,8 +34,7 @@ class Letter(MarkKind):
         return max(0.0, self.label(mark).descent)
 
     def label(self, mark: Mark) -> Label:
-        spaced = re.sub(r"_(?=[^\W\d]{2})", " ", mark.text)  # self_attn is no self with an index
-        return math(spaced, style.LETTER, bold=True)
+        return lettered(mark.text)
 
     def paint(self, canvas: Canvas, mark: Mark) -> None:
         label, x = self.label(mark), canvas.middle
@@ -36,15 +42,69 @@ class Letter(MarkKind):
             y = clear_row(canvas, mark, style.CLEAR)
         else:
             y = min(canvas.foreign, default=canvas.row) - style.OVER - self.below(mark)
-        box = canvas.text(label, x, y + 0.345 * style.LETTER)  # half of a capital is under it
-        reach(canvas, mark, box, y)
+        if mark.note:
+            x -= (noted(mark).width + style.GAP) / 2
+        box = canvas.text(label, x, y + self.drop)
+        more = noted(mark).width + style.GAP if mark.note else 0.0
+        barred = reach(canvas, mark, box, y, more)
+        if mark.note:
+            beside(canvas, mark, () if barred else mark.outs, box, y)
         base, raised, _ = mark.text.partition("^")
-        if not raised or "_" in base:
+        if barred or not raised or "_" in base:
             return
         foot = box.x0 + math(base, style.LETTER, bold=True).width + style.GAP
         for o in mark.outs:  # a wire under the superscript starts at the letter's foot
             if canvas.outs[o] > box.y1:
                 canvas.head(o, foot, min(canvas.outs[o], y + style.REACH))
+
+
+class Italic(Letter):
+    """A letter in the wire: a map that is not learned, such as G, or its transpose F^T."""
+
+    def label(self, mark: Mark) -> Label:
+        return written(mark.text, style.MAP)
+
+
+class Learned(Letter):
+    """The name of a learned array, in bold, at which its wires begin."""
+
+    drop: ClassVar[float] = 0.25 * style.ARRAY  # half of a small letter
+
+    def label(self, mark: Mark) -> Label:
+        return roman(mark.text, style.ARRAY, 700)
+
+
+@lru_cache(maxsize=1024)
+def lettered(text: str) -> Label:
+    """A bold letter with what stands over and under it."""
+    spaced = re.sub(r"_(?=[^\W\d]{2})", " ", text)  # self_attn is no self with an index
+    return math(spaced, style.LETTER, bold=True)
+
+
+@lru_cache(maxsize=1024)
+def written(text: str, size: float) -> Label:
+    """A formula, or a word upright; what stands between two $ in a word is a formula."""
+    if "$" in text or re.fullmatch(r"[^\W\d_]{2,}(?: [^\W\d_]+)*", text):
+        return roman(text, size)
+    return math(text, size)
+
+
+def noted(mark: Mark) -> Label:
+    """The long name of a mark in small letters, its middle left out where it is very long."""
+    name, most = mark.note, style.NOTE_LONGEST
+    if len(name) > most:
+        name = f"{name[: most // 2]}…{name[-(most - most // 2 - 1) :]}"
+    return sans(name, style.NOTE)
+
+
+def beside(canvas: Canvas, mark: Mark, outs: Ports, box: Box, y: float) -> float:
+    """The long name behind a letter; wires at its height begin behind it. Gives where it ends."""
+    text = canvas.text(noted(mark), box.x1 + style.GAP, y - style.NOTE_LIFT, center=False)
+    for o in outs:
+        at = within(canvas.outs[o], y - style.REACH, y + style.REACH)
+        if at < text.y1 + style.WIRE_ROOM:
+            canvas.head(o, text.x1 + style.GAP, at)
+    return text.x1
 
 
 class Arrow(MarkKind):
@@ -73,19 +133,28 @@ class Elementwise(MarkKind):
     """The letter of a function between two arrowheads, over the wires."""
 
     over: ClassVar[bool] = True
+    takes_scalar: ClassVar[bool] = True
 
     def width(self, mark: Mark) -> float:
-        return math(mark.text, style.SIGN).width + style.SIGN_ROOM
+        return written(mark.text, style.SIGN).width + style.SIGN_ROOM
 
     def headroom(self, mark: Mark) -> float:
         return style.HEADROOM_SIGN
 
     def paint(self, canvas: Canvas, mark: Mark) -> None:
+        label, x = written(mark.text, style.SIGN), canvas.middle
+        wires = canvas.ins or canvas.outs
         y = canvas.top - style.SIGN_LIFT
-        box = canvas.text(math(mark.text, style.SIGN), canvas.middle, y)
+        if not wires:  # a number alone runs through its letter
+            y = (canvas.apex.y if canvas.apex else canvas.row) + label.ascent / 2
+        box = canvas.text(label, x, y)
+        left, right = box.x0 - style.NUDGE, box.x1 + style.NUDGE + style.ARROW
         middle = (box.y0 + box.y1) / 2
-        canvas.arrow_head(Point(box.x0 - style.NUDGE, middle))
-        canvas.arrow_head(Point(box.x1 + style.NUDGE + style.ARROW, middle))
+        canvas.arrow_head(Point(left, middle))
+        canvas.arrow_head(Point(right, middle))
+        if not wires:
+            start = canvas.apex.x if canvas.apex else canvas.x0
+            canvas.stroke(Point(start, middle), Point(left - style.ARROW, middle))
 
 
 class Plus(MarkKind):
@@ -111,16 +180,36 @@ class Plus(MarkKind):
 
 
 class Word(MarkKind):
-    """A word in the wire, such as max; it ends there, or goes on behind."""
+    """A word in the wire, such as Max; the wire ends there with an arrow, or goes on behind."""
 
     def width(self, mark: Mark) -> float:
-        return roman(mark.text, style.WORD).width + 2 * style.STUB + style.LETTER_ROOM
+        arrow = 0.0 if mark.outs else style.ARROW_WAY
+        return word(mark.text).width + 2 * style.STUB + style.LETTER_ROOM + arrow
 
     def paint(self, canvas: Canvas, mark: Mark) -> None:
-        label, x = roman(mark.text, style.WORD), canvas.middle
+        label, x = word(mark.text), canvas.middle
+        if not mark.outs:
+            x -= style.ARROW_WAY / 2
         y = clear_row(canvas, mark, style.CLEAR)
         box = canvas.text(label, x, y + (label.ascent - label.descent) / 2)
         reach(canvas, mark, box, y)
+        if not mark.outs:
+            arrowed(canvas, mark.text, box.x1, y)
+
+
+def word(text: str) -> Label:
+    """The word of a mean, a sum or a maximum; a single sign is larger."""
+    return math(text, style.EXPECT) if len(text) == 1 else roman(text, style.WORD)
+
+
+def arrowed(canvas: Canvas, text: str, x: float, y: float) -> float:
+    """The arrow behind a word that ends a wire; gives where it ends."""
+    tip = Point(x + style.NUDGE + style.ARROW, y)
+    if len(text) == 1:
+        tip = Point(x + style.ARROW_WAY, y)
+        canvas.stroke(Point(x + style.GAP, y), Point(tip.x - style.ARROW, y))
+    canvas.arrow_head(tip)
+    return tip.x
 
 
 class Name(MarkKind):

@@ -9,9 +9,10 @@ from itertools import product
 import streamlit as st
 import torch
 
+from ncd.export import markup
 from ncd.lang.axes import Array, Axis
 from ncd.lang.circuit import Cell
-from ncd.view import heat, markup, panel, worker
+from ncd.view import heat, panel, worker
 from ncd.view.heat import Grid
 from ncd.view.scene import Scene
 

@@ -11,8 +11,9 @@ import streamlit as st
 from cachetools import TTLCache
 
 import ncd
+from ncd.export import markup
 from ncd.graph import LEVELS
-from ncd.view import markup, panel, worker
+from ncd.view import panel, worker
 from ncd.view.cache import remember
 from ncd.view.scene import Scene
 

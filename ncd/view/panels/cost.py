@@ -9,10 +9,11 @@ import torch
 import ncd
 from ncd.costs import OpCost
 from ncd.drawing.style import fill
+from ncd.export import markup
 from ncd.lang.circuit import Cell
 from ncd.run.measure import op_seconds
 from ncd.run.memory import Peak, measured_peak, stated_peak
-from ncd.view import markup, panel, worker
+from ncd.view import panel, worker
 from ncd.view.cache import remember
 from ncd.view.scene import Scene
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from ncd.export import markup
 from ncd.lang.axes import Array
 from ncd.lang.circuit import Cell, Value
-from ncd.view import markup, panel
+from ncd.view import panel
 from ncd.view.scene import Scene
 
 TITLE = "Shapes"

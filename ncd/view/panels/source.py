@@ -6,7 +6,8 @@ import streamlit as st
 
 import ncd
 from ncd.code import lines
-from ncd.view import listing, panel
+from ncd.export import listing
+from ncd.view import panel
 from ncd.view.cache import remember
 from ncd.view.scene import Scene
 

@@ -8,9 +8,10 @@ import numpy as np
 import streamlit as st
 import torch
 
+from ncd.export import markup
 from ncd.lang.axes import Axis
 from ncd.lang.circuit import Cell, Loop, Value
-from ncd.view import cards, heat, markup, panel, worker
+from ncd.view import cards, heat, panel, worker
 from ncd.view.cache import remember
 from ncd.view.scene import Scene
 

@@ -5,7 +5,7 @@
 const EVENT = "ncd-light";
 const KINDS = ["axis", "node", "array"];
 const LIT = KINDS.map((kind) => `[data-${kind}]`).join(",");
-const ACTS = "[data-pick],[data-select],[role=button],.label[data-axis],[data-fence]";
+const ACTS = "[data-pick],[data-select],[role=button],.label[data-axis]";
 
 // The view's state, kept on its root: the same root is given at every run of the page.
 function connect({ parentElement: root, data, setTriggerValue }) {
@@ -34,6 +34,13 @@ function open(root) {
   box.onclick = (event) => act(host, event);
   box.onkeydown = (event) => press(host, event);
   return host;
+}
+
+// The fence or the folded block that is selected.
+function choose(box, id) {
+  for (const fence of box.querySelectorAll("[data-fence]"))
+    if (fence.dataset.fence === id) fence.classList.add("chosen");
+    else if (!fence.dataset.node) fence.classList.remove("chosen");
 }
 
 function tell(light) {
@@ -86,9 +93,9 @@ function act(host, event) {
   const element = event.target.closest?.(ACTS);
   if (!element) return;
   const { pick, select, axis, array, node, fence } = element.dataset;
-  const name = element.classList.contains("label") ? `axis:${axis}` : undefined;
+  const name = axis && event.target.closest(".wire text,.label") ? `axis:${axis}` : undefined;
   if (pick !== undefined) host.send("pick", pick);
-  else host.send("select", { id: select ?? name ?? array ?? node ?? fence, open: host.opens });
+  else host.send("select", { id: select ?? name ?? array ?? fence ?? node, open: host.opens });
 }
 
 function press(host, event) {
@@ -98,5 +105,15 @@ function press(host, event) {
   } else if ((event.key === "Enter" || event.key === " ") && event.target.closest?.(ACTS)) {
     event.preventDefault();
     act(host, event);
+  }
+}
+
+// A wire is thin: what can be pointed at is wider.
+function widen(svg) {
+  for (const ink of svg.querySelectorAll(".wire > path:not(.gap)")) {
+    const hit = ink.cloneNode();
+    hit.setAttribute("class", "hit");
+    ink.setAttribute("class", "ink");
+    ink.before(hit);
   }
 }

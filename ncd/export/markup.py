@@ -65,9 +65,18 @@ def shapes(arrays: Iterable[Array]) -> str:
     return SEPARATOR.join(map(shape, arrays))
 
 
-def role(role: str, dark: bool) -> str:
+def colour(role: str, dark: bool | None) -> str:
+    """The colour of a role; where ``dark`` is None, that of the page's own theme.
+
+    >>> colour("softmax", dark=False), colour("softmax", None)
+    ('#cce7cf', 'var(--softmax)')
+    """
+    return f"var(--{role})" if dark is None else fill(role, dark)
+
+
+def role(role: str, dark: bool | None) -> str:
     """A small field in the colour of a role."""
-    return f'<span class="role" style="background:{fill(role, dark)}"></span>'
+    return f'<span class="role" style="background:{colour(role, dark)}"></span>'
 
 
 def table(

@@ -9,10 +9,9 @@ from io import StringIO
 from keyword import iskeyword
 
 from ncd.code import SourceLine
-from ncd.drawing.style import fill
+from ncd.export import markup
 from ncd.lang.axes import Type
 from ncd.lang.circuit import Circuit
-from ncd.view import markup
 
 NAME = re.compile(r"[^\W\d]\w*")
 STYLES = {tokenize.COMMENT: "comment", tokenize.NUMBER: "number-literal"}
@@ -20,7 +19,10 @@ Names = Mapping[str, str]  # of what stands in the source, the axes
 
 
 def html(
-    lines: Sequence[SourceLine], circuit: Circuit, dark: bool, only: frozenset[str] = frozenset()
+    lines: Sequence[SourceLine],
+    circuit: Circuit,
+    dark: bool | None,
+    only: frozenset[str] = frozenset(),
 ) -> str:
     """The lines; each has the colour of its op's role at its left.
 
@@ -55,11 +57,11 @@ def pattern(text: str, circuit: Circuit) -> str:
     return _quoted(text, {**identifiers(circuit), **{axis.name: axis.name for axis in axes}})
 
 
-def _row(line: SourceLine, code: str, roles: Mapping[str, str], dark: bool) -> str:
+def _row(line: SourceLine, code: str, roles: Mapping[str, str], dark: bool | None) -> str:
     known = [node for node in line.nodes if node in roles]
     if not known:
         return f'<div class="line">{code or " "}</div>'
-    ids, colour = " ".join(known), fill(roles[known[0]], dark)
+    ids, colour = " ".join(known), markup.colour(roles[known[0]], dark)
     return (
         f'<div class="line" tabindex="0" data-node="{ids}" data-select="{known[0]}" '
         f'style="border-left-color:{colour}">{code or " "}</div>'

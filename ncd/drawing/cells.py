@@ -1,0 +1,309 @@
+"""Grids of cells: the arrays that a diagram takes to its left, those that it gives to its right.
+
+What one slice of the output depends on is blue, as in the published figures 8, 10 and 11.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from math import hypot
+from typing import Literal
+
+from ncd.drawing import style
+from ncd.drawing.bands import rectangle
+from ncd.drawing.data import (
+    Box,
+    Curve,
+    DrawnWire,
+    Extra,
+    Outline,
+    Path,
+    Point,
+    Text,
+    line,
+    polygon,
+)
+from ncd.drawing.drawing import Drawing
+from ncd.drawing.names import axis_label
+from ncd.drawing.text import Label, math
+from ncd.drawing.touched import Slice, touched
+from ncd.lang.axes import Axis
+from ncd.lang.circuit import Circuit, Value
+
+Side = Literal["left", "right"]
+
+
+def celled(drawing: Drawing, circuit: Circuit) -> Drawing:
+    """The drawing with the grids of its arrays beside it, as far as their sizes are known.
+
+    >>> from ncd.drawing.diagram import draw
+    >>> from ncd.lang.elaborate import elaborate
+    >>> from ncd.lang.terms import Id
+    >>> term = Id("y:2 m:3")
+    >>> [extra.kind for extra in celled(draw(term), elaborate(term)).extras]
+    ['cells', 'cells']
+    """
+    values = (*circuit.inputs, *circuit.outputs)
+    if not drawing.wires or not all(_is_small(value) for value in values):
+        return drawing
+    needs = touched(circuit)
+    shown = any(at is not None for id in needs for at in needs[id])
+    before = _stacked(drawing, circuit.inputs, "left", needs if shown else {})
+    after = _stacked(drawing, circuit.outputs, "right", needs if shown else {})
+    extras = [grid.extra() for grid in (*before, *after)]
+    body = Box.around([drawing.box, *(extra.box for extra in extras)])
+    if shown and before and after:
+        extras.append(
+            _arrow(drawing, before[-1], after[0], body.y1 - style.MARGIN, _letter(circuit))
+        )
+    box = Box.around([drawing.box, *(extra.box.grown(style.MARGIN) for extra in extras)])
+    return replace(drawing, box=box, extras=(*drawing.extras, *extras))
+
+
+def _is_small(value: Value) -> bool:
+    axes = value.array
+    return len(axes) <= 3 and all(a.size is not None and not a.spatial for a in axes)
+
+
+def _letter(circuit: Circuit) -> str:
+    """The letter of the only op, if it has one."""
+    texts = [mark.text for cell in circuit.cells for mark in cell.op.glyph(cell.site).marks]
+    return texts[0] if len(texts) == 1 and texts[0].isalpha() else ""
+
+
+# Where grids stand --------------------------------------------------------------------------------
+
+
+def _stacked(
+    drawing: Drawing, values: Sequence[Value], side: Side, needs: dict[str, Slice]
+) -> list[_Grid]:
+    """The grids of some arrays, each at its wires, pushed apart."""
+    grids, below = [], float("-inf")
+    for value in values:
+        rows = _rows(drawing.wires, value.id, side)
+        grid = _Grid(value.id, value.array, needs.get(value.id, (None,) * len(value.array)))
+        grid.blue, grid.last = value.id in needs, side == "right"
+        middle = (min(rows) + max(rows)) / 2 if rows else (drawing.box.y0 + drawing.box.y1) / 2
+        grid.y = max(middle - grid.tall / 2, below + style.CELLS_GAP + grid.over)
+        below = grid.y + grid.tall
+        grids.append(grid)
+    ends = [p.x for wire in drawing.wires for p in (wire.path[0].a, wire.path[-1].d)]
+    for grid in grids:
+        room = style.CELLS_ROOM
+        grid.x = min(ends) - room - grid.wide if side == "left" else max(ends) + room + grid.beside
+    return grids
+
+
+def _rows(wires: Sequence[DrawnWire], array: str, side: Side) -> list[float]:
+    own = [wire.path for wire in wires if wire.array == array and wire.path]
+    return [path[0].a.y if side == "left" else path[-1].d.y for path in own]
+
+
+@dataclass
+class _Grid:
+    """The cells of one array: rows along its last axis but one, slabs along the one before."""
+
+    id: str
+    axes: Sequence[Axis]
+    at: Slice
+    blue: bool = False
+    last: bool = False
+    x: float = 0.0
+    y: float = 0.0
+    items: list[Outline | Text] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        slots = [_slots(axis.numel, at) for axis, at in zip(self.axes, self.at, strict=True)]
+        some: list[int | None] = [0]
+        slabs, self.rows, self.columns = ([some] * 3 + slots)[-3:]
+        self.slabs = slabs[: style.SLAB[1]]
+        if len(self.axes) == 3 and self.at[0] is not None:
+            self.slabs = [self.at[0], *(slot for slot in self.slabs if slot != self.at[0])]
+
+    @property
+    def shift(self) -> float:
+        """By how much slabs stand behind the first."""
+        return style.SLAB[0] * (len(self.slabs) - 1)
+
+    @property
+    def wide(self) -> float:
+        return style.CELL * len(self.columns) + self.shift
+
+    @property
+    def tall(self) -> float:
+        return style.CELL * len(self.rows)
+
+    @property
+    def over(self) -> float:
+        """The room for its ruler and what is behind it."""
+        return self.shift + style.RULER_TICK + style.NAME
+
+    @property
+    def beside(self) -> float:
+        """The room for the ruler at its left."""
+        labels = [self.label(axis).width for axis in self.axes[:-1]]
+        return max(labels, default=0.0) + 2 * style.RULER_TEXT + style.RULER
+
+    def label(self, axis: Axis) -> Label:
+        return axis_label(axis, "names")
+
+    def extra(self) -> Extra:
+        names = " ".join(axis.name for axis in self.axes)
+        for n in reversed(range(len(self.slabs))):
+            self.slab(style.SLAB[0] * n, -style.SLAB[0] * n, front=n == 0)
+        self.rulers()
+        return Extra("cells", tuple(self.items), f"cells of the array ({names})", self.id)
+
+    def slab(self, dx: float, dy: float, front: bool) -> None:
+        x, y, side = self.x + dx, self.y + dy, style.CELL
+        for r, row in enumerate(self.rows):
+            for c, column in enumerate(self.columns):
+                blue = self.blue and front and self.has(row, column)
+                box = Box(x + c * side, y + r * side, x + (c + 1) * side, y + (r + 1) * side)
+                paint = "touch" if blue else "neutral"
+                self.items.append(Outline(rectangle(box), paint, style.CELL_LINE))
+                if front and (row is None or column is None):
+                    self.dots(box, "light" if blue else "ink")
+
+    def has(self, row: int | None, column: int | None) -> bool:
+        """Whether the slice has this cell."""
+        wanted = (None, None, *self.at)[-2:]
+        return all(at is None or at == slot for at, slot in zip(wanted, (row, column), strict=True))
+
+    def dots(self, box: Box, paint: str) -> None:
+        label = math("…", style.NAME)
+        x, y = (box.x0 + box.x1 - label.width) / 2, (box.y0 + box.y1) / 2
+        self.items.append(Text(label, Point(x, y + label.ascent / 2), paint=paint))
+
+    def rulers(self) -> None:
+        """Thick rulers with the lengths, each with a tick at its end."""
+        axes, half, tick = list(self.axes), style.RULER / 2, style.RULER_TICK / 2
+        x0, y0 = self.x, self.y
+        if not axes:
+            return
+        x1, y1 = x0 + self.wide - self.shift, y0 + self.tall
+        self.bar(Box(x0 - half, y0 - half, x1 + half, y0 + half))
+        self.bar(Box(x1 - half, y0 - tick, x1 + half, y0 + tick))
+        self.word(axes[-1], (x0 + x1) / 2, y0 - tick - self.shift)
+        if len(axes) > 1:
+            self.bar(Box(x0 - half, y0 - half, x0 + half, y1 + half))
+            self.bar(Box(x0 - tick, y1 - half, x0 + tick, y1 + half))
+            label = self.label(axes[-2])
+            x = x0 - half - style.RULER_TEXT - label.width
+            if self.last:  # the arrow comes from the left
+                x = x1 + self.shift + style.RULER_TEXT
+            self.items.append(Text(label, Point(x, (y0 + y1 + label.ascent) / 2)))
+        if len(axes) > 2:
+            label = self.label(axes[-3])
+            at = Point(x0 - label.width - style.RULER_TEXT, y0 - self.shift / 2)
+            self.items.append(Text(label, at))
+
+    def bar(self, box: Box) -> None:
+        self.items.append(Outline(rectangle(box), "ink"))
+
+    def word(self, axis: Axis, x: float, y: float) -> None:
+        label = self.label(axis)
+        at = Point(x - label.width / 2, y - style.RULER_TEXT - max(0.0, label.descent))
+        self.items.append(Text(label, at))
+
+    @property
+    def slice(self) -> Box:
+        """What of it is blue."""
+        row, column = (None, None, *self.at)[-2:]
+        r, c = _range(self.rows, row), _range(self.columns, column)
+        side = style.CELL
+        return Box(
+            self.x + c[0] * side, self.y + r[0] * side, self.x + c[1] * side, self.y + r[1] * side
+        )
+
+
+def _slots(size: int, at: int | None) -> list[int | None]:
+    """The positions that are drawn; None stands for those left out."""
+    most = style.CELLS_MOST
+    if size <= most:
+        return list(range(size))
+    first = 0 if at is None else max(0, min(at - 2, size - most))
+    return [*range(first, first + most - 2), None, size - 1]
+
+
+def _range(slots: list[int | None], at: int | None) -> tuple[int, int]:
+    if at is None:
+        return 0, len(slots)
+    n = slots.index(at) if at in slots else len(slots) - 2
+    return n, n + 1
+
+
+# The arrow ----------------------------------------------------------------------------------------
+
+
+def _arrow(drawing: Drawing, start: _Grid, end: _Grid, bottom: float, letter: str) -> Extra:
+    """From the cells that are needed to those that they give, under the diagram."""
+    one, two = start.slice, end.slice
+    a = Point(one.x1 + style.RULER, one.y1 - style.TOUCH_WAY)
+    b = Point(two.x0 - style.RULER_TICK, two.y1)
+    path = _swung(a, b, bottom + style.TOUCH_DROP)
+    if any(box.meets(other) for box in _boxes(path) for other in _solid(drawing)):
+        path = _sunk(a, b, bottom + style.TOUCH_DROP / 2)
+    other = tuple(_beside(curve, style.TOUCH_WAY).back for curve in reversed(path))
+    ends = line(path[-1].d, other[0].a), line(other[-1].d, path[0].a)
+    items: list[Outline | Text] = [
+        Outline((*path, ends[0], *other, ends[1]), "touch"),
+        Outline(polygon(list(_head(path[-1]))), "touch"),
+    ]
+    if letter:
+        label = math(letter, style.MAP)
+        x, y = (a.x + b.x) / 2 - label.width / 2, bottom + style.TOUCH_DROP + label.ascent
+        items.append(Text(label, Point(x, y + style.RULER_TEXT), paint="touch"))
+    return Extra("cells", tuple(items), "what the blue cells of the output depend on")
+
+
+def _swung(a: Point, b: Point, bottom: float) -> Path:
+    """In one sweep that touches the bottom."""
+    low, reach = (bottom - (a.y + b.y) / 8) / 0.75, (b.x - a.x) / 5
+    return (Curve(a, Point(a.x + reach, low), Point(b.x - reach, low), b),)
+
+
+def _sunk(a: Point, b: Point, bottom: float) -> Path:
+    """Down beside the wires, along the bottom, and up again."""
+    turn = style.CELLS_ROOM / 6, style.CELLS_ROOM
+    left, right = a.x + turn[0], b.x - turn[0]
+    one, two = Point(a.x + turn[1], bottom), Point(b.x - turn[1], bottom)
+    down = Curve(a, Point(left, (a.y + 2 * bottom) / 3), Point(left, bottom), one)
+    up = Curve(two, Point(right, bottom), Point(right, (b.y + 2 * bottom) / 3), b)
+    return down, line(one, two), up
+
+
+def _boxes(path: Path) -> Iterator[Box]:
+    for curve in path:
+        for n in range(24):
+            yield Box.of([curve.at(n / 24), curve.at((n + 1) / 24)]).grown(style.TOUCH_WAY)
+
+
+def _solid(drawing: Drawing) -> list[Box]:
+    wires = [Box.of([c.a, c.d]).grown(1.0) for wire in drawing.wires for c in wire.path]
+    inks = [box for glyph in drawing.glyphs for box in glyph.ink]
+    return [*wires, *inks, *(text.box for text in drawing.labels)]
+
+
+def _beside(curve: Curve, way: float) -> Curve:
+    """The curve at its left, so far off."""
+    points = []
+    for n, p in enumerate(curve):
+        before, after = curve[max(n - 1, 0)], curve[min(n + 1, 3)]
+        x, y = after.x - before.x, after.y - before.y
+        length = hypot(x, y) or 1.0
+        points.append(Point(p.x + y / length * way, p.y - x / length * way))
+    return Curve(*points)
+
+
+def _head(curve: Curve) -> Iterator[Point]:
+    """A head at the end of the curve, in its direction."""
+    size, (end, before) = style.TOUCH_HEAD, (curve.d, curve.at(0.9))
+    x, y = end.x - before.x, end.y - before.y
+    length = hypot(x, y) or 1.0
+    x, y = x / length * size, y / length * size
+    yield Point(end.x + x * 0.4, end.y + y * 0.4)
+    yield Point(end.x - x - y * 0.6, end.y - y + x * 0.6)
+    yield Point(end.x - x * 0.6, end.y - y * 0.6)
+    yield Point(end.x - x + y * 0.6, end.y - y - x * 0.6)

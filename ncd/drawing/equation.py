@@ -1,0 +1,162 @@
+"""Equations: the sides beside each other, = or ≝ between them, on as many lines as it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from ncd.drawing import style
+from ncd.drawing.data import Box, Extra, Point, Text
+from ncd.drawing.drawing import Drawing
+from ncd.drawing.move import moved
+from ncd.drawing.text import math, roman
+from ncd.lang.blocks import Equation
+from ncd.lang.circuit import Circuit, State
+from ncd.lang.elaborate import elaborate
+from ncd.lang.terms import Term
+
+
+def sides(circuit: Circuit) -> tuple[Circuit, ...]:
+    """The circuit of each side of an equation, with the ids of the whole.
+
+    >>> from ncd.ops import Einsum
+    >>> there, back = Einsum("i:2 j:3 -> j i"), Einsum("j i -> i j")
+    >>> both = sides(elaborate(Equation(there >> back, Einsum("i:2 j:3 -> i j"))))
+    >>> [[cell.id for cell in side.cells] for side in both]
+    [['n1', 'n2'], ['n3']]
+    """
+    assert isinstance(circuit.term, Equation)
+    found, cells, fences = [], 1, 0  # the first cell hands the inputs to all sides
+    for i, side in enumerate(circuit.term.sides):
+        own = elaborate(side)
+        ends = cells + len(own.cells), fences + len(own.fences)
+        part = _Part(circuit, range(cells, ends[0]), range(fences, ends[1]))
+        found.append(part.circuit(side, i, len(own.steps)))
+        cells, fences = ends
+    return tuple(found)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """One side in the circuit of an equation: its cells and its fences, by number."""
+
+    whole: Circuit
+    cells: range
+    fences: range
+
+    def circuit(self, term: Term, i: int, length: int) -> Circuit:
+        steps = tuple(
+            tuple(unit for unit in step if self.has(unit.id))
+            for step in self.whole.steps[1 : length + 1]
+        )
+        n = len(self.whole.inputs)
+        inputs = self.whole.states[1][i * n : (i + 1) * n]
+        made = {v.id for step in steps for unit in step for v in unit.outputs}
+        known = made | {v.id for v in inputs}
+        states = tuple(_only(state, known) for state in self.whole.states[1 : length + 2])
+        own = (fence for fence in self.whole.own_fences if self.has(fence.id))
+        fences = tuple(replace(fence, first=fence.first - 1) for fence in own)
+        return Circuit(term, states, steps, fences)
+
+    def has(self, id: str) -> bool:
+        return int(id[1:]) in (self.cells if id[0] == "n" else self.fences)
+
+
+def _only(state: State, known: set[str]) -> State:
+    return tuple(value for value in state if value.id in known)
+
+
+def equated(drawings: Sequence[Drawing], sign: str, width: float | None) -> Drawing:
+    """The sides of an equation as one drawing: on one line if they fit, else on several.
+
+    A line after the first begins with the sign; a folded box that stands alone keeps it beside it,
+    with its expansion below.
+    """
+    placed: list[Drawing] = []
+    top = 0.0
+    for line in _lines(drawings, sign, width):
+        line = [moved(part, 0.0, top - min(p.box.y0 for p in line)) for part in line]
+        placed += line
+        top = max(part.box.y1 for part in line) + style.LINE_GAP
+    first = placed[0]
+    return replace(
+        first,
+        title=f" {sign} ".join(dict.fromkeys(d.title for d in drawings)),
+        description=f" {sign} ".join(d.description for d in drawings),
+        box=Box.around(part.box for part in placed),
+        fences=tuple(x for part in placed for x in part.fences),
+        dashes=tuple(x for part in placed for x in part.dashes),
+        wires=tuple(x for part in placed for x in part.wires),
+        glyphs=tuple(x for part in placed for x in part.glyphs),
+        labels=tuple(x for part in placed for x in part.labels),
+        extras=tuple(x for part in placed for x in part.extras),
+    )
+
+
+def _lines(drawings: Sequence[Drawing], sign: str, width: float | None) -> list[list[Drawing]]:
+    """The sides and the signs between them, each at its x, on the lines in which they fit."""
+    limit = float("inf") if width is None else width
+    between = _sign(drawings[0], sign)
+    lines: list[list[Drawing]] = [[]]
+    x = 0.0
+    for n, part in enumerate(map(_level, drawings)):
+        folds = n == 1 and _is_folded(drawings[0])
+        broken = folds and any(extra.kind == "arrow" for extra in part.extras)
+        if n and (broken or x + between.box.width + part.box.width > limit):
+            trails = len(lines) == 1 and folds
+            if trails:
+                lines[-1].append(_at(between, x))
+            lines.append([])
+            x = 0.0
+            if trails:
+                lines[-1].append(_at(part, x))
+                x += part.box.width
+                continue
+        if n:
+            lines[-1].append(_at(between, x))
+            x += between.box.width
+        lines[-1].append(_at(part, x))
+        x += part.box.width
+    return lines
+
+
+def _at(drawing: Drawing, x: float) -> Drawing:
+    return moved(drawing, x - drawing.box.x0, 0.0)
+
+
+def _level(drawing: Drawing) -> Drawing:
+    """The drawing with the middle of the arrays that it takes at 0."""
+    rows = list(_first_rows(drawing)) or [drawing.box.y0, drawing.box.y1]
+    return moved(drawing, 0.0, -(min(rows) + max(rows)) / 2)
+
+
+def _first_rows(drawing: Drawing) -> Iterator[float]:
+    seen: set[tuple[str, str]] = set()
+    for wire in drawing.wires:
+        if wire.path and not wire.made_by and (wire.array, wire.axis) not in seen:
+            yield wire.path[0].a.y
+        seen.add((wire.array, wire.axis))
+
+
+def _is_folded(drawing: Drawing) -> bool:
+    """Whether it is the box of one block."""
+    return len(drawing.glyphs) == 1 and drawing.glyphs[0].node.startswith("f")
+
+
+def _sign(like: Drawing, sign: str) -> Drawing:
+    """The sign as a drawing of its own, its middle at 0."""
+    label = math("=" if sign == "≝" else sign, style.EQUALS)
+    over = roman("def", style.DEFINED)
+    room = style.EQUALS_ROOM
+    y = (label.ascent - label.descent) / 2
+    items = [Text(label, Point(room, y))]
+    if sign == "≝":
+        x = room + (label.width - over.width) / 2
+        items.append(Text(over, Point(x, y - label.ascent - style.GAP)))
+    box = Box.around(item.box for item in items)
+    box = Box(0.0, box.y0, label.width + 2 * room, box.y1)
+    words = {"=": "equals", "≝": "is defined as"}.get(sign, label.words)
+    bare: dict[str, tuple[()]] = dict.fromkeys(
+        ("fences", "dashes", "wires", "glyphs", "labels"), ()
+    )
+    return replace(like, box=box, extras=(Extra("sign", tuple(items), words),), **bare)

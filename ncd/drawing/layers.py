@@ -1,0 +1,120 @@
+"""What a drawing paints, from back to front, for a backend that does not ask whose it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ncd.drawing import style
+from ncd.drawing.data import (
+    Dash,
+    Dot,
+    DrawnFence,
+    DrawnGlyph,
+    DrawnWire,
+    Extra,
+    Outline,
+    Path,
+    Picture,
+    Text,
+    corners,
+    polygon,
+)
+from ncd.lang.roles import ROLES
+
+Item = Outline | Dot | Text
+
+
+@dataclass(frozen=True)
+class Stroke:
+    """A path with its fill and its line; ``soft`` has the shadow of a fence."""
+
+    path: Path
+    fill: str = "none"
+    line: str = "ink"
+    width: float = 0.0
+    closed: bool = False
+    dashed: bool = False
+    soft: bool = False
+
+
+def layers(drawing: Picture) -> Iterator[Stroke | Dot | Text]:
+    """Every primitive in the order in which it is painted."""
+    behind = [extra for extra in drawing.extras if extra.behind]
+    items = [item for glyph in drawing.glyphs for item in glyph.items]
+    for fence in drawing.fences:
+        yield from _fence(fence)
+    for extra in behind:
+        yield from _extra(extra)
+    for dash in drawing.dashes:
+        yield _dash(dash)
+    yield from (_item(item) for item in items if is_under(item))
+    for each in reading_order(drawing):
+        if isinstance(each, DrawnWire):
+            yield from _wire(each)
+        else:
+            yield from (_item(i) for i in each.items if not (is_under(i) or is_over(i)))
+    yield from (_item(item) for item in items if is_over(item))
+    yield from drawing.labels
+    for extra in drawing.extras:
+        if not extra.behind:
+            yield from _extra(extra)
+
+
+def reading_order(drawing: Picture) -> list[DrawnWire | DrawnGlyph]:
+    """Wires and ops from left to right, then from top to bottom: the order of Tab."""
+
+    def key(item: DrawnWire | DrawnGlyph) -> tuple[float, float]:
+        if isinstance(item, DrawnWire):
+            start = item.path[0].a if item.path else drawing.box[:2]
+            return (start[0], start[1])
+        return (item.hit.x0 + 0.5, item.hit.y0)
+
+    return sorted([*drawing.wires, *drawing.glyphs], key=key)
+
+
+def is_under(item: Item) -> bool:
+    """Whether it is the body of a mark, over which wires may pass."""
+    return isinstance(item, Outline) and item.paint not in ("ink", "none")
+
+
+def is_over(item: Item) -> bool:
+    """Whether it is a dot in which wires meet."""
+    return isinstance(item, Dot) and item.paint == "ink"
+
+
+def is_soft(item: Item) -> bool:
+    """Whether it has a shadow where it stands beside the circuit: what is coloured has."""
+    return isinstance(item, Outline) and item.closed and item.paint in ROLES
+
+
+def _fence(fence: DrawnFence) -> Iterator[Stroke | Text]:
+    for path in fence.brackets:
+        yield Stroke(path, width=style.BRACKET)
+    if not fence.brackets:
+        x0, y0, x1, y1 = fence.box
+        frame = polygon(corners((x0 + x1) / 2, (x1 - x0) / 2, y0, y1))
+        yield Stroke(frame, fence.role, closed=True, soft=True)
+    yield from fence.title
+
+
+def _dash(dash: Dash) -> Stroke:
+    return Stroke(dash.path, width=style.DASH_WIDTH, dashed=True)
+
+
+def _wire(wire: DrawnWire) -> Iterator[Stroke]:
+    if not wire.double:
+        yield Stroke(wire.path, width=style.WIRE)
+        return
+    yield Stroke(wire.path, width=style.DOUBLE + style.WIRE)
+    yield Stroke(wire.path, line="page", width=style.DOUBLE - style.WIRE)
+
+
+def _extra(extra: Extra) -> Iterator[Stroke | Dot | Text]:
+    return (_item(item, soft=is_soft(item)) for item in extra.items)
+
+
+def _item(item: Item, soft: bool = False) -> Stroke | Dot | Text:
+    if isinstance(item, Outline):
+        return Stroke(item.path, item.paint, width=item.stroke, closed=item.closed, soft=soft)
+    return item

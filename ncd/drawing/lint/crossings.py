@@ -1,0 +1,114 @@
+"""Rules for crossings: none between wires of different ops, and no more than an op needs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+import numpy as np
+
+from ncd.drawing.lint.flat import Flat, Indices, Numbers, meeting
+from ncd.drawing.lint.least import least
+
+END = 0.4  # crossings nearer to an end than this are wires that meet
+KNOT = 1.5  # crossings nearer to each other than this cannot be told apart
+SAME = 1.0  # crossings of two wires nearer to each other than this are one
+
+
+_Crossing = tuple[int, int, tuple[float, float]]
+
+
+def crossings(flat: Flat) -> Iterator[str]:
+    drawing, every = flat.drawing, _crossings(flat)
+    yield from _knots(flat, every)
+    apart: dict[tuple[int, int], float] = {}
+    drawn: list[tuple[list[str], float]] = []
+    for a, b, (x, _) in every:
+        one, two = drawing.wires[a], drawing.wires[b]
+        shared = {one.made_by, one.taken_by} & {two.made_by, two.taken_by} - {""}
+        if shared:
+            drawn.append((sorted(shared), x))
+        else:
+            apart.setdefault((a, b), x)
+    for (a, b), x in apart.items():
+        one, two = drawing.wires[a], drawing.wires[b]
+        where = f"{one.axis} of {one.array} and {two.axis} of {two.array}"
+        yield f"wires {where} cross, at {x:.0f}"
+    yield from _counted(flat, drawn)
+
+
+def _counted(flat: Flat, drawn: list[tuple[list[str], float]]) -> Iterator[str]:
+    """Each op has its crossings; one that may be of two is of the one that has some left."""
+    nodes = {node for shared, _ in drawn for node in shared}
+    units = {node: flat.drawing.glyphs[flat.glyph_at[node]].unit if node in flat.glyph_at else None
+             for node in nodes}  # fmt: skip
+    needs = {node: least(unit) if unit else len(drawn) for node, unit in units.items()}
+    count: Counter[str] = Counter()
+    for shared, x in sorted(drawn, key=lambda crossing: len(crossing[0])):
+        near = sorted(shared, key=lambda node: abs(_place(flat, node) - x))
+        count[next((node for node in near if count[node] < needs[node]), near[0])] += 1
+    for node in sorted(count):
+        if count[node] > needs[node]:
+            words = flat.drawing.glyphs[flat.glyph_at[node]].words
+            yield (
+                f"the wires of {node} ({words}) cross {count[node]} times,"
+                f" where {needs[node]} would do"
+            )
+
+
+def _knots(flat: Flat, crossings: list[_Crossing]) -> Iterator[str]:
+    """No three wires cross in one point, where none can be followed."""
+    at = np.array([point for *_, point in crossings]).reshape(-1, 2)
+    boxes = np.concatenate([at - KNOT / 2, at + KNOT / 2], 1)
+    i, j = meeting(boxes, boxes)
+    lines = flat.line.tolist()
+    told: set[int] = set()
+    for a, b in zip(i.tolist(), j.tolist(), strict=True):
+        (one, two, (x, y)), (three, four, _) = crossings[a], crossings[b]
+        if len({lines[n] for n in (one, two, three, four)}) > 2 and not {a, b} & told:
+            told |= set(j[i == a].tolist())
+            yield f"three wires or more cross in one point, at {x:.0f}, {y:.0f}"
+
+
+def _place(flat: Flat, node: str) -> float:
+    """About where an op stands along x."""
+    if node in flat.glyph_at:
+        box = flat.drawing.glyphs[flat.glyph_at[node]].hit
+        return (box.x0 + box.x1) / 2
+    ends = [w.path[-1].d.x for w in flat.drawing.wires if w.taken_by == node and w.path]
+    starts = [w.path[0].a.x for w in flat.drawing.wires if w.made_by == node and w.path]
+    return float(np.mean([*ends, *starts]))
+
+
+def _crossings(flat: Flat) -> list[_Crossing]:
+    """The wires that cross, and where they do."""
+    pieces, (i, j) = flat.wires, flat.beside
+    met, at = crossed(pieces.a[i], pieces.b[i], pieces.a[j], pieces.b[j])
+    a, b, at = pieces.of[i][met], pieces.of[j][met], at[met]
+    inner = np.ones(len(a), dtype=bool)
+    for of in (a, b):
+        for side in (0, 1):  # where wires of one op meet they do not cross
+            inner &= (np.hypot(*(flat.ends[of, side] - at).T) > END) | ~flat.joined[of, side]
+    found: list[_Crossing] = []
+    seen: dict[tuple[int, ...], list[tuple[float, float]]] = {}
+    lines = flat.line.tolist()
+    rows = zip(a[inner].tolist(), b[inner].tolist(), at[inner].tolist(), strict=True)
+    for one, two, (x, y) in rows:
+        before = seen.setdefault(tuple(sorted((lines[one], lines[two]))), [])
+        if all(abs(x - p) + abs(y - q) > SAME for p, q in before):
+            before.append((x, y))
+            found.append((one, two, (x, y)))
+    return found
+
+
+def crossed(a: Numbers, b: Numbers, c: Numbers, d: Numbers) -> tuple[Indices, Numbers]:
+    """Which pieces from a to b meet pieces from c to d, and where."""
+    one, two, off = b - a, d - c, c - a
+    turn = one[:, 0] * two[:, 1] - one[:, 1] * two[:, 0]
+    scale = np.abs(one).sum(1) * np.abs(two).sum(1)
+    slanted = np.abs(turn) > 1e-6 * scale
+    turn = np.where(slanted, turn, 1.0)
+    t = (off[:, 0] * two[:, 1] - off[:, 1] * two[:, 0]) / turn
+    u = (off[:, 0] * one[:, 1] - off[:, 1] * one[:, 0]) / turn
+    met = slanted & (t >= 0) & (t <= 1) & (u >= 0) & (u <= 1)
+    return np.flatnonzero(met), a + one * t[:, None]

@@ -1,0 +1,272 @@
+"""Memory: what a repetition leaves behind for another one is saved and loaded, not led past.
+
+An array that each body leaves ends at a note, ``→ C_λ``; where a body takes one it begins at
+``C_{5-λ} →``. What is taken by no repetition is loaded shortly before it is wanted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal
+
+from ncd.lang.axes import Type
+from ncd.lang.circuit import Cell, Circuit, Fence, Loop, State, Value
+from ncd.lang.glyph import Glyph, Mark
+from ncd.lang.op import Op, Site
+
+LETTERS = "CDEFGHJK"
+AGAIN = "~"
+
+_Saved = Mapping[str, tuple[str, int, int]]  # for each array its letter, its number, of how many
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Note(Op):
+    """Where an array is saved to memory or loaded from it, by the name of its place there."""
+
+    kind: Literal["save", "load"]
+    place: str
+    role: ClassVar[str] = "note"
+
+    def __post_init__(self) -> None:
+        """It is written nowhere, so nothing is to be read."""
+
+    def glyph(self, site: Site) -> Glyph:
+        array = (*site.ins, *site.outs)[0]
+        ports = tuple(range(len(array)))
+        ins, outs = (ports, ()) if self.kind == "save" else ((), ports)
+        return Glyph(marks=(Mark(self.kind, self.place, ins, outs),))
+
+    def words(self, site: Site) -> str:
+        done = "saved to memory as" if self.kind == "save" else "loaded from memory,"
+        array = (*site.ins, *site.outs)[0]
+        return f"({array}) {done} {self.place}"
+
+
+def remembered(circuit: Circuit) -> Circuit:
+    """The circuit with notes where one repetition saves arrays and another one loads them."""
+    places = _Places(circuit)
+    for loop in places.savers:
+        changed = _saving(loop, places)
+        circuit = _with(circuit, changed)
+    for loop in places.loaders:
+        kept = tuple(v for v in loop.inputs if v.id not in places.saved)
+        circuit = _with(circuit, replace(_loading(loop, places), inputs=kept))
+    around = _around(circuit)
+    for id, (letter, number, _) in places.saved.items():
+        if id in places.loaded:
+            circuit = _dropped(circuit, id, 0, len(circuit.states))
+        else:
+            circuit = _load(circuit, id, f"{letter}_{number}", around, places.after[id])
+            circuit = _again(circuit, id)
+    return circuit
+
+
+def original(id: str) -> str:
+    """The id of an array that is drawn twice, where it is saved and where it is loaded."""
+    return id.removesuffix(AGAIN)
+
+
+def _again(circuit: Circuit, id: str) -> Circuit:
+    """With another id for an array that also stands in a loop, as each is one wire."""
+
+    def state(values: State) -> State:
+        return tuple(replace(v, id=id + AGAIN) if v.id == id else v for v in values)
+
+    def unit(old: Cell | Loop) -> Cell | Loop:
+        return replace(old, inputs=state(old.inputs), outputs=state(old.outputs))
+
+    fences = (replace(f, states=tuple(map(state, f.states))) for f in circuit.own_fences)
+    return replace(
+        circuit,
+        states=tuple(map(state, circuit.states)),
+        steps=tuple(tuple(map(unit, step)) for step in circuit.steps),
+        own_fences=tuple(fences),
+    )
+
+
+def _around(circuit: Circuit) -> tuple[str, ...]:
+    """The fences around all of a circuit."""
+    own = {fence.id for fence in circuit.own_fences}
+    return next((tuple(f for f in u.fences if f not in own) for u in circuit.units), ())
+
+
+def _with(circuit: Circuit, loop: Loop) -> Circuit:
+    steps = tuple(
+        tuple(loop if unit.id == loop.id else unit for unit in step) for step in circuit.steps
+    )
+    return replace(circuit, steps=steps)
+
+
+def _saving(loop: Loop, places: _Places) -> Loop:
+    """The loop with a note in its first body for each array that it leaves."""
+    body = loop.bodies[0]
+    for value in body.outputs:
+        if value.id in places.saved:
+            letter = places.saved[value.id][0]
+            body = _save(body, value.id, f"{letter}_λ", (*loop.fences, loop.id))
+    outputs = tuple(v for v in loop.outputs if v.id not in places.saved)
+    return replace(loop, bodies=(body, *loop.bodies[1:]), outputs=outputs)
+
+
+def _loading(loop: Loop, places: _Places) -> Loop:
+    """The loop with a note in its first body for each array that it takes."""
+    body = loop.bodies[0]
+    for value in body.inputs:
+        if value.id in places.saved:
+            body = _load(body, value.id, places.calls[value.id], (*loop.fences, loop.id), 0)
+    return replace(loop, bodies=(body, *loop.bodies[1:]))
+
+
+class _Places:
+    """Which arrays are saved and loaded by the loops of a circuit, and what they are called."""
+
+    def __init__(self, circuit: Circuit) -> None:
+        self.saved: _Saved
+        loops = [u for u in circuit.units if isinstance(u, Loop) and u.kind == "repeat"]
+        letters = iter(LETTERS)
+        left = {loop.id: dict(_left(loop, letters)) for loop in loops}
+        self.saved = {id: at for own in left.values() for id, at in own.items()}
+        self.loaders = [loop for loop in loops if not left[loop.id] and self.calls_of(loop)]
+        self.calls = {id: at for loop in self.loaders for id, at in self.calls_of(loop).items()}
+        self.loaded = {v.id for loop in self.loaders for v in loop.inputs if v.id in self.saved}
+        elsewhere = {v.id for u in circuit.units if isinstance(u, Loop) for v in u.inputs}
+        elsewhere -= self.loaded  # a loop that takes them in another way
+        self.savers = [
+            loop
+            for loop in loops
+            if left[loop.id].keys() & self.loaded and not left[loop.id].keys() & elsewhere
+        ]
+        self.saved = {id: at for loop in self.savers for id, at in left[loop.id].items()}
+        number = {unit.id: s for s, step in enumerate(circuit.steps) for unit in step}
+        self.loaders = [
+            loop for loop in self.loaders if any(v.id in self.saved for v in loop.inputs)
+        ]
+        self.after = {id: number[loop.id] + 1 for loop in self.savers for id in left[loop.id]}
+
+    def calls_of(self, loop: Loop) -> Mapping[str, str]:
+        """What the arrays are called that the first body loads, if all bodies load alike."""
+        found: list[list[tuple[str, int, int]]] = []
+        for body in loop.bodies:
+            found.append([self.saved[v.id] for v in body.inputs if v.id in self.saved])
+        if len(loop.bodies) < 2 or not found[0] or len({len(one) for one in found}) > 1:
+            return {}
+        first = [v.id for v in loop.bodies[0].inputs if v.id in self.saved]
+        calls = [_called([one[k] for one in found]) for k in range(len(first))]
+        return dict(zip(first, calls, strict=True)) if all(calls) else {}
+
+
+def _left(loop: Loop, letters: Iterator[str]) -> Iterator[tuple[str, tuple[str, int, int]]]:
+    """The arrays that every body leaves behind, with their letters and numbers."""
+    more = {len(body.outputs) - len(body.inputs) for body in loop.bodies}
+    if len(loop.bodies) < 2 or len(more) > 1 or min(more) < 1 or loop.memory:
+        return
+    outside = {value.id for value in loop.outputs}
+    for k in range(min(more)):
+        own = [body.outputs[len(body.inputs) + k].id for body in loop.bodies]
+        letter = next(letters, "")
+        if letter and outside.issuperset(own):
+            for n, id in enumerate(own, start=1):
+                yield id, (letter, n, len(own))
+
+
+def _called(loaded: Sequence[tuple[str, int, int]]) -> str:
+    """The place that body λ loads: C_λ, or counted from the other end."""
+    letters, numbers = {letter for letter, _, _ in loaded}, [number for _, number, _ in loaded]
+    if len(letters) > 1:
+        return ""
+    (letter,), steps = letters, range(1, len(loaded) + 1)
+    shift = numbers[0] - 1
+    if all(number == n + shift for number, n in zip(numbers, steps, strict=True)):
+        return f"{letter}_{{λ+{shift}}}" if shift else f"{letter}_λ"
+    if all(number == numbers[0] + 1 - n for number, n in zip(numbers, steps, strict=True)):
+        return f"{letter}_{{{numbers[0] + 1}-λ}}"
+    return ""
+
+
+# --- notes in a circuit --------------------------------------------------------------------------
+
+
+def _save(circuit: Circuit, id: str, place: str, around: tuple[str, ...]) -> Circuit:
+    """An array ends at a note where it begins."""
+    s = next(s for s, state in enumerate(circuit.states) if _find(state, id))
+    if s == len(circuit.steps):
+        circuit = _column(circuit, s, id)
+    value = _find(circuit.states[s], id)
+    assert value is not None
+    note = _note("save", value, place, (*around, *_holding(circuit, s, id)))
+    return _dropped(_put(circuit, s, note), id, s + 1, len(circuit.states))
+
+
+def _load(circuit: Circuit, id: str, place: str, around: tuple[str, ...], least: int) -> Circuit:
+    """An array begins at a note one step before it is taken, in step ``least`` or later."""
+    taken = (
+        s for s, step in enumerate(circuit.steps) if any(_find(u.inputs, id) for u in step)
+    )
+    s = next(taken, len(circuit.steps)) - 1
+    if s < least:
+        s += 1
+        circuit = _column(circuit, s, id)
+    value = _find(circuit.states[s + 1], id)
+    assert value is not None
+    note = _note("load", value, place, (*around, *_holding(circuit, s, id)))
+    return _dropped(_put(circuit, s, note), id, 0, s + 1)
+
+
+def _find(state: State, id: str) -> Value | None:
+    return next((value for value in state if value.id == id), None)
+
+
+def _holding(circuit: Circuit, s: int, id: str) -> Iterator[str]:
+    """The fences of a circuit that an array is in, before a step and behind it."""
+    for fence in circuit.own_fences:
+        if fence.first <= s < fence.last:
+            before, after = fence.states[s - fence.first : s - fence.first + 2]
+            if _find(before, id) and _find(after, id):
+                yield fence.id
+
+
+def _put(circuit: Circuit, s: int, cell: Cell) -> Circuit:
+    steps = list(circuit.steps)
+    steps[s] = (*steps[s], cell)
+    return replace(circuit, steps=tuple(steps))
+
+
+def _dropped(circuit: Circuit, id: str, start: int, stop: int) -> Circuit:
+    """Without an array in these states."""
+
+    def kept(s: int, state: State) -> State:
+        return tuple(v for v in state if v.id != id) if start <= s < stop else state
+
+    states = tuple(kept(s, state) for s, state in enumerate(circuit.states))
+    fences = tuple(
+        replace(f, states=tuple(kept(s, state) for s, state in enumerate(f.states, f.first)))
+        for f in circuit.own_fences
+    )
+    return replace(circuit, states=states, own_fences=fences)
+
+
+def _column(circuit: Circuit, s: int, id: str) -> Circuit:
+    """With one more step behind a state, in the fences that an array is in."""
+    states = (*circuit.states[: s + 1], *circuit.states[s:])
+    steps = (*circuit.steps[:s], (), *circuit.steps[s:])
+    fences = tuple(_stretched(fence, s, id) for fence in circuit.own_fences)
+    return replace(circuit, states=states, steps=steps, own_fences=fences)
+
+
+def _stretched(fence: Fence, s: int, id: str) -> Fence:
+    if fence.first <= s <= fence.last:
+        n = s - fence.first
+        if fence.first < s < fence.last or _find(fence.states[n], id):
+            return replace(fence, states=(*fence.states[: n + 1], *fence.states[n:]))
+    return replace(fence, first=fence.first + 1) if fence.first >= s else fence
+
+
+def _note(kind: Literal["save", "load"], value: Value, place: str, fences: Sequence[str]) -> Cell:
+    own, none = Type((value.array,)), Type()
+    saves = kind == "save"
+    ins, outs = (own, none) if saves else (none, own)
+    site = Site(dom=ins, cod=outs, ins=ins, outs=outs)
+    inputs, outputs = ((value,), ()) if saves else ((), (value,))
+    return Cell(f"{kind}-{value.id}", Note(kind, place), site, inputs, outputs, "", tuple(fences))

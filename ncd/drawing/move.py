@@ -1,0 +1,96 @@
+"""Moving what is drawn, without drawing it again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TypeVar
+
+from ncd.drawing.data import (
+    Box,
+    Curve,
+    Dash,
+    Dot,
+    DrawnFence,
+    DrawnGlyph,
+    DrawnWire,
+    Extra,
+    Outline,
+    Path,
+    Picture,
+    Point,
+    Text,
+)
+
+P = TypeVar("P", bound=Picture)
+Item = TypeVar("Item", Outline, Dot, Text)
+
+
+def moved(drawing: P, dx: float, dy: float) -> P:
+    """The same drawing further right and further down.
+
+    >>> from ncd.drawing.diagram import draw
+    >>> from ncd.lang.terms import Id
+    >>> drawing = draw(Id("y:2 m:3"))
+    >>> moved(drawing, 10, 20).box.x0 - drawing.box.x0
+    10.0
+    """
+    move = Move(dx, dy)
+    return replace(
+        drawing,
+        box=move.box(drawing.box),
+        fences=tuple(map(move.fence, drawing.fences)),
+        dashes=tuple(Dash(move.path(dash.path)) for dash in drawing.dashes),
+        wires=tuple(map(move.wire, drawing.wires)),
+        glyphs=tuple(map(move.glyph, drawing.glyphs)),
+        labels=tuple(map(move.text, drawing.labels)),
+        extras=tuple(map(move.extra, drawing.extras)),
+    )
+
+
+class Move:
+    """Moves primitives by one way."""
+
+    def __init__(self, dx: float, dy: float) -> None:
+        self.dx, self.dy = dx, dy
+
+    def point(self, point: Point) -> Point:
+        return Point(point.x + self.dx, point.y + self.dy)
+
+    def box(self, box: Box) -> Box:
+        return Box(box.x0 + self.dx, box.y0 + self.dy, box.x1 + self.dx, box.y1 + self.dy)
+
+    def path(self, path: Path) -> Path:
+        return tuple(Curve(*map(self.point, curve)) for curve in path)
+
+    def text(self, text: Text) -> Text:
+        return replace(text, at=self.point(text.at))
+
+    def item(self, item: Item) -> Item:
+        match item:
+            case Outline():
+                return replace(item, path=self.path(item.path))
+            case Dot():
+                return replace(item, center=self.point(item.center))
+        return replace(item, at=self.point(item.at))
+
+    def wire(self, wire: DrawnWire) -> DrawnWire:
+        return replace(wire, path=self.path(wire.path))
+
+    def glyph(self, glyph: DrawnGlyph) -> DrawnGlyph:
+        return replace(
+            glyph,
+            items=tuple(map(self.item, glyph.items)),
+            hit=self.box(glyph.hit),
+            ink=tuple(map(self.box, glyph.ink)),
+        )
+
+    def fence(self, fence: DrawnFence) -> DrawnFence:
+        return replace(
+            fence,
+            box=self.box(fence.box),
+            title=tuple(map(self.text, fence.title)),
+            brackets=tuple(map(self.path, fence.brackets)),
+        )
+
+    def extra(self, extra: Extra) -> Extra:
+        return replace(extra, items=tuple(map(self.item, extra.items)))

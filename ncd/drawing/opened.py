@@ -1,0 +1,146 @@
+"""Which blocks are open: as many as can be read at a width, the outer ones first.
+
+What fits is told from estimates of whole plans. A level of blocks is opened as far as it fits, in
+order, by halving; so the number of estimates grows with the levels, not with the blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from ncd.drawing import style
+from ncd.drawing.estimate import Estimate, estimate
+from ncd.drawing.fold import plan
+from ncd.drawing.folded import Block, blocks
+from ncd.drawing.lines import breaks, torn
+from ncd.drawing.names import Labels
+from ncd.drawing.plan import Plan
+from ncd.drawing.shown import shown
+from ncd.lang.circuit import Circuit
+
+
+@dataclass(frozen=True)
+class Room:
+    """A picture ``width`` pixels wide; estimates may fill these parts of its width and height."""
+
+    width: float
+    along: float = 1.0
+    down: float = 1.0
+
+    @property
+    def widest(self) -> float:
+        """The longest row in drawing units in which names are large enough to be read."""
+        return self.along * self.width * style.NAME / style.READABLE
+
+    def high(self, wide: float) -> float:
+        """How high a picture may be in drawing units that is so wide."""
+        return self.down * style.TALLEST * max(1.0, wide / self.width)
+
+    def filled(self, wide: float, high: float) -> tuple[float, float]:
+        """How much of the width and of the height a drawing takes."""
+        return wide / self.widest, high / self.high(wide)
+
+    def tighter(self, along: float, down: float) -> Room:
+        """The room for a next try, after one that filled so much of it."""
+        least = style.TIGHTER
+        return replace(
+            self,
+            along=self.along / along - least if along > 1 else self.along,
+            down=self.down / down - least if down > 1 else self.down,
+        )
+
+
+@dataclass(frozen=True)
+class Sized:
+    """A plan with the estimate of it, and where its rows begin and end."""
+
+    plan: Plan
+    sizes: Estimate
+    at: Sequence[int]
+
+    @staticmethod
+    def of(circuit: Circuit, labels: Labels, room: Room) -> Sized:
+        planned = plan(circuit)
+        sizes = estimate(planned, labels)
+        return Sized(planned, sizes, breaks(planned, sizes, room.widest))
+
+    def fits(self, room: Room) -> bool:
+        """Whether the rows are short enough, and all of them not too high."""
+        rows = list(zip(self.at, self.at[1:], strict=False))
+        wide = max(self.sizes.wide(a, b) for a, b in rows)
+        high = sum(self.sizes.high(a, b) + style.ROW_GAP for a, b in rows)
+        return wide <= room.widest and high <= room.high(wide)
+
+    def torn(self, room: Room) -> set[str]:
+        """The blocks that are broken, though they could nearly be in one row."""
+        return torn(self.plan, self.sizes, self.at, room.widest)
+
+
+@dataclass
+class Opener:
+    """Opens the blocks of one circuit in a room."""
+
+    circuit: Circuit
+    labels: Labels
+    room: Room
+    tried: dict[frozenset[str], Sized] = field(default_factory=dict)
+
+    def best(self) -> Sized:
+        """The plan with as much open as fits."""
+        levels = _levels(blocks(self.circuit))
+        every = [block for level in levels for block in level]
+        parents = {block.parent for block in every}
+        if self.fits(frozenset(), {block.id for block in every if block.id not in parents}):
+            return self.sized(frozenset())
+        shut = frozenset(block.id for block in every)
+        for level in levels:
+            may = self.sized(shut).torn(self.room) | {block.id for block in level}
+            reached = [block.id for block in level if block.parent not in shut]
+            shut = self.open(shut, reached, may)
+        return self.sized(shut)
+
+    def open(self, shut: frozenset[str], ids: Sequence[str], may: set[str]) -> frozenset[str]:
+        """Opens these as far as it fits; one that does not fit is left out."""
+        left = list(ids)
+        for _ in range(style.REFUSALS):
+            low, high = 0, len(left)
+            while low < high:
+                middle = (low + high + 1) // 2
+                if self.fits(shut - set(left[:middle]), may):
+                    low = middle
+                else:
+                    high = middle - 1
+            shut, left = shut - set(left[:low]), left[low + 1 :]
+        return shut
+
+    def fits(self, shut: frozenset[str], may: set[str]) -> bool:
+        """Whether the picture can be read with these blocks folded; those of ``may`` may break."""
+        sized = self.sized(shut)
+        return sized.fits(self.room) and sized.torn(self.room) <= may
+
+    def sized(self, shut: frozenset[str]) -> Sized:
+        if shut not in self.tried:
+            self.tried[shut] = Sized.of(shown(self.circuit, shut), self.labels, self.room)
+        return self.tried[shut]
+
+
+def _levels(every: Iterable[Block]) -> list[list[Block]]:
+    """Blocks by how many others are around them."""
+    depth: dict[str, int] = {"": -1}
+    levels: list[list[Block]] = []
+    for block in every:  # the outer before the inner
+        depth[block.id] = depth[block.parent] + 1
+        levels += [[] for _ in range(depth[block.id] + 1 - len(levels))]
+        levels[depth[block.id]].append(block)
+    return levels
+
+
+def wanted(circuit: Circuit, names: Collection[str]) -> frozenset[str]:
+    """The ids of the blocks of these ids or titles."""
+    known: Mapping[str, Block] = {block.id: block for block in blocks(circuit, least=0)}
+    return frozenset(
+        block.id
+        for block in known.values()
+        if names and (block.id in names or block.title in names or block.name in names)
+    )

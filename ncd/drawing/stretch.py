@@ -1,0 +1,108 @@
+"""The stretch of an op: how much x it wants, and its canvas.
+
+From left to right: wires change places so that those of a mark or a cap are neighbours, the marks
+and caps stand, and wires change back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+
+from ncd.drawing import style
+from ncd.drawing.canvas import Canvas, Side
+from ncd.drawing.data import Point
+from ncd.drawing.gather import left, reached
+from ncd.drawing.marks import foreign, mark_width, side
+from ncd.drawing.plan import Unit
+from ncd.drawing.strands import dots, fall_width, inset, knot, knotted, room
+from ncd.drawing.weave import weave, weave_width
+
+
+def width(unit: Unit, ins: Sequence[float], outs: Sequence[float]) -> float:
+    """How much x an op wants whose wires come in, and go out, in these rows."""
+    at, to = reached(unit, ins), left(unit, outs)
+    before = weave_width(list(zip(ins, at, strict=True)))
+    behind = weave_width(list(zip(to, outs, strict=True)))
+    return before + _inner(unit, at, to) + behind
+
+
+def _inner(unit: Unit, ins: Sequence[float], outs: Sequence[float]) -> float:
+    glyph, wide = unit.glyph, mark_width(unit.glyph)
+    wires = [(ins[i], outs[o]) for i, o in glyph.through]
+    if knotted(glyph):
+        met = knot(glyph, ins, wide)
+        bend = max((abs(b - a) for a, b in wires), default=0.0)
+        fall = max(fall_width(bend) - style.CAP_CLEAR, weave_width(wires)) if bend else 0.0
+        return max(met.end + style.CAP_WAY, met.free + fall)
+    early = [split for split in glyph.splits if split[0] not in late(unit)]
+    before, behind = inset(dots(early, 0, ins, outs)), inset(dots(glyph.joins, 1, outs, ins))
+    rooms = [before + weave_width(wires) + behind]
+    rooms += [room(early, 0, ins, outs) + behind, before + room(glyph.joins, 1, outs, ins)]
+    most = max(rooms) + _later(unit, outs)
+    return wide + most if side(glyph) else max(wide, most)
+
+
+def late(unit: Unit) -> frozenset[int]:
+    """The wires whose copies leave them last, since they end beside them and others cross."""
+    splits = unit.glyph.splits
+    if not splits or unit.glyph.marks:
+        return frozenset()
+    source = {unit.outs[o][0]: unit.ins[i][0] for i, o in (*unit.glyph.through, *splits)}
+    order = [source[value.id] for value in unit.outputs if value.id in source]
+    runs = [id for id, _ in groupby(order)]
+    apart = {id for id in order if runs.count(id) > 1}
+    places = [i for _, i in sorted(unit.before.items())]
+    if not apart and places == sorted(places):
+        return frozenset()
+    return frozenset(i for i, _ in splits if unit.ins[i][0] not in apart)
+
+
+def _later(unit: Unit, outs: Sequence[float]) -> float:
+    """The room for the copies that leave last."""
+    goes = dict(unit.glyph.through)
+    last = [split for split in unit.glyph.splits if split[0] in late(unit)]
+    at = [outs[goes[i]] if i in goes else 0.0 for i in range(len(unit.ins))]
+    return room(last, 0, at, outs)
+
+
+def free(unit: Unit, ins: Sequence[float]) -> float:
+    """How far from the left of a contraction arrays beside it may bend."""
+    at = reached(unit, ins)
+    before = weave_width(list(zip(ins, at, strict=True)))
+    return before + knot(unit.glyph, at, mark_width(unit.glyph)).end + style.CAP_CLEAR
+
+
+def canvas(
+    unit: Unit,
+    role: str,
+    x: tuple[float, float],
+    ins: Sequence[float],
+    outs: Sequence[float],
+    row: float,
+    apex: Point | None,
+) -> Canvas:
+    """The canvas of an op between two x, whose wires come in and go out in these rows."""
+    glyph, at, to = unit.glyph, reached(unit, ins), left(unit, outs)
+    come, go = list(zip(ins, at, strict=True)), list(zip(to, outs, strict=True))
+    x0, x1 = x[0] + weave_width(come), x[1] - weave_width(go)
+    bends: Side = side(glyph)
+    if not (unit.inputs and unit.outputs):  # wires beside it bend on this side of it
+        bends = "behind" if unit.inputs else "before"
+    return Canvas(
+        role=role,
+        glyph=glyph,
+        x0=x0,
+        x1=x1,
+        ins=at,
+        outs=to,
+        row=row,
+        foreign=foreign(glyph, at, to),
+        wide=mark_width(glyph),
+        side=bends,
+        apex=apex,
+        lead=weave(come, x[0], x0) if x0 > x[0] else [],
+        late=late(unit),
+        later=_later(unit, to),
+        trail=weave(go, x1, x[1]) if x1 < x[1] else [],
+    )

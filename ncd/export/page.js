@@ -1,0 +1,117 @@
+// The page of one diagram: what is selected, its card, which blocks are folded, light and dark.
+
+const host = connect({ parentElement: document, data: {}, setTriggerValue: select });
+const drawing = document.querySelector(".drawing");
+const packed = document.getElementById("states");
+let state = packed.dataset.state;
+let selected = "";
+let from = null; // where the focus was when a card opened
+
+widen(drawing.querySelector("svg"));
+mark();
+
+// What the light asks for; a second time lets go.
+function select(kind, { id }) {
+  if (kind !== "select") return;
+  selected = id === selected ? "" : id;
+  host.locked = target(selected);
+  host.chosen = selected;
+  for (const card of document.querySelectorAll(".card")) card.hidden = card.id !== `card-${selected}`;
+  choose(host.box, selected);
+  paint(host);
+  const card = document.querySelector(".card:not([hidden])");
+  if (card && !card.contains(document.activeElement)) {
+    from = document.activeElement;
+    if (from?.matches(":focus-visible")) card.focus();
+  }
+}
+
+function close() {
+  const back = document.activeElement?.closest(".card") ? from : null;
+  if (selected) select("select", { id: "" });
+  back?.focus();
+}
+
+// Folding: the drawings of all states are in the page, packed.
+const drawings = unpack();
+
+async function unpack() {
+  const bytes = Uint8Array.from(atob(packed.textContent), (letter) => letter.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Response(stream).json();
+}
+
+async function fold(id) {
+  const found = await drawings;
+  const shut = new Set(state.split(" ").filter(Boolean));
+  const folds = !shut.has(id);
+  if (folds) shut.add(id);
+  else shut.delete(id);
+  const inner = folds ? inside(id) : new Set();
+  const wanted = [...shut].filter((other) => !inner.has(other)).sort().join(" ");
+  state = [wanted, folds ? id : "", packed.dataset.state].find((name) => name in found);
+  show(found[state], id);
+}
+
+// The blocks drawn within another one: no box of their own is left of them.
+function inside(id) {
+  const rows = [...document.querySelectorAll(".row[data-fold]")];
+  const depth = (row) => parseFloat(row.style.marginLeft);
+  const at = rows.findIndex((row) => row.dataset.fold === id);
+  const after = rows.slice(at + 1);
+  const end = after.findIndex((row) => depth(row) <= depth(rows[at]));
+  return new Set((end < 0 ? after : after.slice(0, end)).map((row) => row.dataset.fold));
+}
+
+function show(text, id) {
+  const focused = drawing.contains(document.activeElement);
+  const read = new DOMParser().parseFromString(text, "image/svg+xml").documentElement;
+  const svg = document.importNode(read, true);
+  widen(svg);
+  drawing.replaceChildren(svg);
+  if (focused) svg.querySelector(`[data-fence="${id}"]`)?.focus();
+  choose(host.box, selected);
+  paint(host);
+  mark();
+}
+
+// What the buttons of blocks say: a block within a folded one can't be folded by itself.
+function mark() {
+  const shut = new Set(state.split(" "));
+  for (const button of document.querySelectorAll("[data-fold]")) {
+    const { fold: id } = button.dataset;
+    button.setAttribute("aria-expanded", !shut.has(id));
+    button.disabled = !drawing.querySelector(`[data-fence="${id}"]`);
+    if (!button.classList.contains("row")) button.textContent = shut.has(id) ? "Unfold" : "Fold";
+  }
+}
+
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("[data-fold]");
+  if (button) fold(button.dataset.fold);
+  else if (event.target.closest(".close")) close();
+  else if (event.target.closest(".theme")) turn();
+});
+drawing.addEventListener("dblclick", (event) => {
+  const block = event.target.closest("[data-fence]");
+  if (block) fold(block.dataset.fence);
+});
+document.addEventListener(
+  "keydown",
+  (event) => {
+    const block = event.target.closest?.("[data-fence]");
+    if (event.key === "Escape") {
+      event.stopPropagation();
+      close();
+    } else if (event.key.toLowerCase() === "f" && block && !event.ctrlKey && !event.metaKey)
+      fold(block.dataset.fence);
+  },
+  true,
+);
+
+function turn() {
+  const root = document.documentElement;
+  const asked = root.style.colorScheme;
+  const dark = asked ? asked === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  root.style.colorScheme = dark ? "light" : "dark";
+}

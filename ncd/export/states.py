@@ -1,0 +1,76 @@
+"""The drawings of a term with this or that block folded, as far as a file has room for them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from base64 import b64encode
+from collections.abc import Iterator, Mapping
+
+from ncd.drawing import Drawing, Labels, draw
+from ncd.drawing.svg import write
+from ncd.lang.circuit import Circuit
+from ncd.lang.terms import Term
+
+Shut = frozenset[str]  # the ids of the blocks that are folded
+STATES = 64  # drawings in a file
+LETTERS = 1_500_000  # in all of them, before they are packed
+
+
+def states(term: Term, circuit: Circuit, labels: Labels) -> dict[Shut, Drawing]:
+    """The drawings that folding and unfolding lead to, the one to begin with first.
+
+    From each the nearest come first: with one block folded or unfolded, then two, and so on.
+    """
+    first = draw(term, labels)
+    found = {folded(first): first}
+    letters, queue = len(svg(first)), [folded(first)]
+    for shut in queue:
+        for next_ in _beside(circuit, found[shut], shut):
+            if next_ in found:
+                continue
+            drawing = draw(term, labels, folded=next_)
+            letters += len(svg(drawing))
+            if letters > LETTERS or len(found) == STATES:
+                return found
+            found[next_] = drawing
+            queue.append(next_)
+    return found
+
+
+def folded(drawing: Drawing) -> Shut:
+    """The blocks that a drawing shows as one box."""
+    return frozenset(glyph.node for glyph in drawing.glyphs if glyph.cells)
+
+
+def svg(drawing: Drawing) -> str:
+    """The SVG of a drawing in the colours of the page that it stands on."""
+    return write(drawing, fonts=False, paint=lambda name: f"var(--{name})")
+
+
+def packed(drawings: Mapping[Shut, Drawing]) -> str:
+    """All of them as gzipped JSON in letters; those of one term have nearly everything in common.
+
+    The names are the ids of the folded blocks, in order, with spaces between them.
+    """
+    texts = {name(shut): svg(drawing) for shut, drawing in drawings.items()}
+    return b64encode(gzip.compress(json.dumps(texts).encode(), mtime=0)).decode()
+
+
+def name(shut: Shut) -> str:
+    return " ".join(sorted(shut))
+
+
+def _beside(circuit: Circuit, drawing: Drawing, shut: Shut) -> Iterator[Shut]:
+    """The states with one block more that is folded, or one less."""
+    for id in sorted(shut):
+        yield shut - {id}
+    outer = {fence.id: fence.parent for fence in circuit.fences}
+    for fence in drawing.fences:
+        yield frozenset(id for id in shut if not _in(id, fence.id, outer)) | {fence.id}
+
+
+def _in(id: str, block: str, outer: Mapping[str, str]) -> bool:
+    while id in outer and id != block:
+        id = outer[id]
+    return id == block

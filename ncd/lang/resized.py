@@ -1,0 +1,225 @@
+"""Resized: the circuit of a sketch with its sizes, from its circuit without them.
+
+Where every axis is given a size, structure does not depend on it. So a sketch is placed once, as it
+stands; for sizes its axes are exchanged, and each op is asked again at its place, as only ops look
+at sizes. What is not so simple is solved anew, and so is what does not fit, to say it in full.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from operator import is_
+from threading import Lock
+from typing import Any
+from weakref import ref
+
+from cachetools import LRUCache
+
+from ncd.lang.axes import Array, Axis, Signature, Type
+from ncd.lang.binding import Binding
+from ncd.lang.blocks import Block
+from ncd.lang.build import Around, Builder
+from ncd.lang.circuit import Cell, Circuit, Fence, Loop, State, Value
+from ncd.lang.errors import MismatchError, NCDError, SizeError
+from ncd.lang.flow import Flow
+from ncd.lang.formula import parse
+from ncd.lang.marked import Marked, sized
+from ncd.lang.op import Op
+from ncd.lang.rewrite import rebuilt, rewrite
+from ncd.lang.shared import check_shared
+from ncd.lang.sizes import Rule
+from ncd.lang.spelling import field_names
+from ncd.lang.terms import Term
+
+Given = Mapping[str, int | str | Marked]
+Sizes = Mapping[str, Marked]
+
+_CIRCUITS: LRUCache[Any, Circuit] = LRUCache(256)  # by the sketch and its sizes
+_PLACED: LRUCache[Term, Circuit | None] = LRUCache(64)
+_LOCK = Lock()
+
+
+def forget() -> None:
+    """Empties the caches, so that the next circuit is placed anew."""
+    with _LOCK:
+        _CIRCUITS.clear()
+        _PLACED.clear()
+
+
+def circuit_of(sketch: Term, given: Given, solve: Callable[[], Circuit]) -> Circuit:
+    """The circuit of a sketch with these sizes; ``solve`` makes it where sizes must be solved."""
+    found = _read(given)
+    if found is None:
+        return solve()
+    sizes, formulas = found
+    key = (sketch, tuple(sizes.items()), tuple(formulas.items()))
+    with _LOCK:
+        known = _CIRCUITS.get(key)
+    if known is not None:
+        return known
+    before = _placed(sketch)
+    circuit = before and _resized(before, sizes, formulas)
+    circuit = circuit or solve()
+    with _LOCK:
+        _CIRCUITS[key] = circuit
+    return circuit
+
+
+def _placed(sketch: Term) -> Circuit | None:
+    """The circuit of a sketch as it stands; None if other sizes may make it another one."""
+    with _LOCK:
+        if sketch in _PLACED:
+            return _PLACED[sketch]
+    found: Circuit | None = None
+    with suppress(NCDError):
+        builder = Builder()
+        strip = builder.place(sketch, builder.values(sketch.dom), 0, Around())
+        circuit = strip.circuit(sketch, builder.fences)
+        found = circuit if _regular(circuit) else None
+    with _LOCK:
+        _PLACED[sketch] = found
+    return found
+
+
+def _read(given: Given) -> tuple[dict[str, Marked], dict[str, str]] | None:
+    """The sizes as numbers, and those that are formulas as text; None if some do not follow."""
+    marks = {n: v if isinstance(v, Marked) else Marked(v) for n, v in given.items()}
+    formulas = {name: mark.size for name, mark in marks.items() if isinstance(mark.size, str)}
+    plain = (mark.size for name, mark in marks.items() if name not in formulas)
+    sides = (s for size in plain for s in (size if isinstance(size, tuple) else (size,)))
+    if not all(type(side) is int for side in sides):
+        return None  # what is no number is refused
+    try:
+        sizes = Binding(
+            {n: Axis(n, m.size) for n, m in marks.items() if not isinstance(m.size, str)}
+        )
+        for name, text in formulas.items():
+            Rule(name, parse(text)).solve(sizes)
+        return {n: replace(m, size=sizes[n].size) for n, m in marks.items()}, formulas
+    except (NCDError, KeyError):
+        return None
+
+
+def _regular(circuit: Circuit) -> bool:
+    """Whether a name means one axis everywhere, and how often an op runs is no size."""
+    local = (isinstance(f.term, Block) and f.term.local for f in circuit.fences)
+    return not any(local) and not any(loop.kind == "scan" for loop in circuit.loops)
+
+
+def _resized(circuit: Circuit, sizes: Sizes, formulas: Collection[str]) -> Circuit | None:
+    """The circuit with these sizes; None if they are not all, or do not fit."""
+    try:
+        found = _Resizer(sizes, formulas).circuit(circuit)
+        check_shared(found)
+    except NCDError:
+        return None
+    found.term.__dict__["_circuit"] = ref(found)
+    return found
+
+
+class _Resizer:
+    """Exchanges axes; what is one thing in the circuit before is one thing in the new one."""
+
+    def __init__(self, sizes: Sizes, formulas: Collection[str]) -> None:
+        self.sizes, self.formulas = sizes, formulas
+        self.axes: dict[Axis, Axis] = {}
+        self.arrays: dict[Array, Array] = {}
+        self.made: dict[int, Any] = {}  # by the id of what it was
+
+    def axis(self, axis: Axis) -> Axis:
+        found = self.axes.get(axis)
+        if found is None:
+            found = self.axes[axis] = sized(axis, self.sizes)
+            if found.size is None or (axis.size is not None and axis.name in self.formulas):
+                raise SizeError(f"the size of {axis.name} must be solved for")
+        return found
+
+    def array(self, array: Array) -> Array:
+        found = self.arrays.get(array)
+        if found is None:
+            found = rewrite(array, self.axis)
+            found = self.arrays[array] = array if found == array else found
+        return found
+
+    def type(self, arrays: Type) -> Type:
+        return Type(map(self.array, arrays))
+
+    def term(self, term: Term) -> Any:
+        found = self.made.get(id(term))
+        if found is None:
+            found = self.made[id(term)] = self._term(term)
+        return found
+
+    def _term(self, term: Term) -> Any:
+        if not term.children:  # an op, or arrays that pass on
+            return rebuilt(term, self.field)
+        kept = {**term.__dict__}
+        new = {name: self.field(kept[name]) for name in field_names(type(term))}
+        if all(new[name] is kept[name] for name in new):
+            return term
+        for name in ("dom", "cod"):
+            if name in kept:
+                new[name] = self.type(kept[name])
+        if "flow" in kept:
+            dom, cod, origins = kept["flow"]
+            new["flow"] = Flow(self.type(dom), self.type(cod), origins)
+        found = object.__new__(type(term))  # it is of one type, as the one before is
+        found.__dict__.update(new, depth=term.depth, count=term.count)
+        return found
+
+    def field(self, value: Any) -> Any:
+        if isinstance(value, Term):
+            return self.term(value)
+        if isinstance(value, tuple) and value and isinstance(value[0], Term):
+            new = tuple(map(self.term, value))
+            return value if all(map(is_, new, value)) else new
+        if isinstance(value, Array):
+            return self.array(value)
+        if isinstance(value, Type):
+            new = self.type(value)
+            return value if all(map(is_, new, value)) else new
+        if isinstance(value, Signature):
+            dom, cod = self.field(value.dom), self.field(value.cod)
+            same = dom is value.dom and cod is value.cod
+            return value if same else Signature(dom, cod)
+        return value
+
+    def state(self, state: State) -> State:
+        return tuple([self.value(value) for value in state])
+
+    def value(self, value: Value) -> Value:
+        found = self.made.get(id(value))
+        if found is None:
+            found = self.made[id(value)] = Value(value.id, self.array(value.array))
+        return found
+
+    def circuit(self, circuit: Circuit) -> Circuit:
+        term = self.term(circuit.term)
+        states = tuple(map(self.state, circuit.states))
+        steps = tuple(tuple(map(self.unit, step)) for step in circuit.steps)
+        return Circuit(term, states, steps, tuple(map(self.fence, circuit.own_fences)))
+
+    def unit(self, unit: Cell | Loop) -> Cell | Loop:
+        return self.loop(unit) if isinstance(unit, Loop) else self.cell(unit)
+
+    def cell(self, cell: Cell) -> Cell:
+        op: Op = self.term(cell.op)
+        inputs, outputs = self.state(cell.inputs), self.state(cell.outputs)
+        site = op.site(Type([value.array for value in inputs]))
+        if site.outs != Type([value.array for value in outputs]):
+            raise MismatchError(f"{op.label} gives ({site.outs})")
+        return Cell(
+            cell.id, op, site, inputs, outputs, cell.name, cell.fences, cell.scope, cell.times
+        )
+
+    def loop(self, loop: Loop) -> Loop:
+        inputs, outputs = self.state(loop.inputs), self.state(loop.outputs)
+        bodies = tuple(map(self.circuit, loop.bodies))
+        new = {"inputs": inputs, "outputs": outputs, "bodies": bodies}
+        return replace(loop, term=self.term(loop.term), **new)
+
+    def fence(self, fence: Fence) -> Fence:
+        term = fence.term and self.term(fence.term)
+        return replace(fence, states=tuple(map(self.state, fence.states)), term=term)

@@ -1,0 +1,115 @@
+"""The HTML file: what is in it, what folding leads to, what it weighs."""
+
+import gzip
+import json
+import re
+from base64 import b64decode
+from html.parser import HTMLParser
+
+import pytest
+
+import ncd
+from ncd.drawing import style
+from ncd.export import markup
+from ncd.export.states import STATES, folded, name, states
+
+MHA = "multi-head-attention"
+VOID = {"meta", "button", "br"}
+
+
+@pytest.fixture(scope="module")
+def text() -> str:
+    return ncd.html(ncd.catalogue[MHA].build())
+
+
+class Balance(HTMLParser):
+    """Whether every element is closed, and what ids there are."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.ids: list[str] = []
+
+    def handle_starttag(self, tag, attrs):
+        self.ids += [value for key, value in attrs if key == "id"]
+        if tag != "meta":
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        pass
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def packed(text: str) -> dict[str, str]:
+    data = re.search(r'id="states"[^>]*>([^<]*)<', text)[1]
+    return json.loads(gzip.decompress(b64decode(data)))
+
+
+def test_it_is_one_sound_file(text):
+    balance = Balance()
+    balance.feed(text)
+    assert balance.open == [] and len(set(balance.ids)) == len(balance.ids)
+
+
+def test_it_asks_for_nothing(text):
+    assert "default-src 'none'" in text
+    assert not re.search(r"(src|href)=\"(?!#)", text)
+    assert not re.search(r"url\((?!data:font|#)", text)
+
+
+def test_it_is_small(text):
+    assert len(text.encode()) <= 300_000
+    assert text.count("@font-face") == len({*re.findall(r"@font-face\{[^}]*\}", text)}) <= 6
+
+
+def test_every_op_and_block_has_a_card(text):
+    circuit = ncd.elaborate(ncd.catalogue[MHA].build())
+    for part in (*circuit.cells, *circuit.fences):
+        assert f'id="card-{part.id}"' in text
+    card = text.partition('id="card-n6"')[2].partition("</article>")[0]
+    assert "softmax along x" in card and "<math" in card and "softmax(" in card
+    assert "(20 22 4)" in card and "7.04 kFLOP" in card or "FLOP" in card
+
+
+def test_every_axis_has_a_row(text):
+    rows = re.findall(r'class="row" type="button" data-axis="(\w+)"', text)
+    assert rows == ["y", "m", "x", "k", "h"]
+
+
+def test_folding_leads_to_every_drawing(text):
+    found = packed(text)
+    term = ncd.catalogue[MHA].build()
+    blocks = {fence.id for fence in ncd.elaborate(term).fences}
+    assert {"", *blocks} <= set(found) and len(found) <= STATES
+    for key, svg in found.items():
+        boxes = set(re.findall(r'class="op" data-fence="(\w+)"', svg))
+        assert boxes == set(key.split())
+    assert "var(--einsum)" in found[""] and style.fill("einsum") not in found[""]
+
+
+def test_the_first_drawing_is_the_one_that_is_drawn_by_itself():
+    term = ncd.catalogue[MHA].build()
+    first = next(iter(states(term, ncd.elaborate(term), "names")))
+    assert first == folded(ncd.draw(term))
+    assert name(frozenset({"f3", "f1"})) == "f1 f3"
+
+
+def test_what_comes_from_outside_is_escaped():
+    evil = '</script><script>alert("x")</script>'
+    text = ncd.html(ncd.Block(ncd.Id("m:2") >> ncd.Softmax("m"), evil))
+    assert "<script>alert" not in text
+    assert markup.text(evil) in text
+
+
+def test_a_term_without_sizes_has_cards_without_costs():
+    text = ncd.html(ncd.Linear("m -> k h", "Q"))
+    assert 'id="card-n0"' in text and "FLOP" not in text
+
+
+def test_an_equation_and_a_repetition_are_written():
+    layer = ncd.Block(ncd.Linear("m:4 -> m:4", "W") >> ncd.Softmax("m"), "Layer")
+    assert "Repeated 6 times" in ncd.html(ncd.Repeat((layer,) * 6))
+    same = ncd.Equation(ncd.Id("m:2") >> ncd.Softmax("m"), ncd.Softmax("m:2"))
+    assert "<svg" in ncd.html(same)

@@ -1,0 +1,1 @@
+"""The published figures as terms, drawn and held against what the pictures show."""
