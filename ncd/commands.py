@@ -25,7 +25,7 @@ FILES: dict[str, Callable[[Term, argparse.Namespace], bytes]] = {
     ".png": lambda term, args: _drawing(term, args).png(args.scale),
     ".pdf": lambda term, args: _drawing(term, args).pdf(),
     ".tex": lambda term, args: _drawing(term, args).tex(not args.picture).encode(),
-    ".html": lambda term, args: ncd.html(term, args.labels).encode(),
+    ".html": lambda term, args: _page(term, args).encode(),
 }
 
 
@@ -88,6 +88,10 @@ def render(args: argparse.Namespace) -> int:
 
 def _drawing(term: Term, args: argparse.Namespace) -> Drawing:
     return ncd.draw(term, labels=args.labels, dark=args.dark)
+
+
+def _page(term: Term, args: argparse.Namespace) -> str:
+    return ncd.html(term, args.labels, ncd.catalogue[args.name].title)
 
 
 def source(args: argparse.Namespace) -> int:

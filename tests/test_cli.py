@@ -264,7 +264,10 @@ def test_bench_prints_medians_and_ratios(capsys: Capture, monkeypatch: pytest.Mo
     assert ("forward, y 20, x 22: compiled", "einops") in ratios
     assert ("forward and backward, y = x = 64, causal: compiled", "fused") in ratios
     whats = {x["what"] for x in found}
-    assert {"knobs to SVG", "knobs to source", "t = t >> layer: 48 layers"} <= whats
+    assert {"knobs to source", "t = t >> layer: 48 layers"} <= whats
+    assert {"knobs to SVG, structure drawn before", "knobs to SVG, 360 ops"} <= whats
+    never = "never seen, multi-head attention: knobs to SVG"
+    assert [x["against"].split(" ")[0] for x in found if x["what"] == never] == ["torchview"]
 
 
 @pytest.mark.parametrize("causal", [0, 1])

@@ -36,8 +36,9 @@ class Canvas:
     wire does before it gets there and behind it. ``row`` is where it stands if it has no wires,
     ``foreign`` the rows of wires that pass over its marks. ``wide`` is the width of its widest
     mark; wires that pass over bend on ``side`` of it. ``apex`` is the cap whose arrow leads into
-    it, ``stems`` are the arrows that leave its own caps. The copies of ``late`` wires leave them
-    behind the others' crossings, in the last ``later`` of its stretch.
+    it, ``stems`` are the arrows that leave its own caps, ``start`` is the x from which the wires of
+    a contraction are in their rows. The copies of ``late`` wires leave them behind the crossings of
+    the others, in the last ``later`` of its stretch.
     """
 
     role: str
@@ -51,6 +52,7 @@ class Canvas:
     wide: float = 0.0
     side: Side = ""
     apex: Point | None = None
+    start: float = 0.0
     lead: Sequence[Path] = ()
     trail: Sequence[Path] = ()
     late: frozenset[int] = frozenset()

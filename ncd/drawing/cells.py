@@ -5,27 +5,16 @@ What one slice of the output depends on is blue, as in the published figures 8, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import hypot
 from typing import Literal
 
 from ncd.drawing import style
 from ncd.drawing.bands import rectangle
-from ncd.drawing.data import (
-    Box,
-    Curve,
-    DrawnWire,
-    Extra,
-    Outline,
-    Path,
-    Point,
-    Text,
-    line,
-    polygon,
-)
+from ncd.drawing.data import Box, DrawnWire, Extra, Outline, Point, Text
 from ncd.drawing.drawing import Drawing
 from ncd.drawing.names import axis_label
+from ncd.drawing.sweep import sweep
 from ncd.drawing.text import Label, math
 from ncd.drawing.touched import Slice, touched
 from ncd.lang.axes import Axis
@@ -42,7 +31,7 @@ def celled(drawing: Drawing, circuit: Circuit) -> Drawing:
     >>> from ncd.lang.terms import Id
     >>> term = Id("y:2 m:3")
     >>> [extra.kind for extra in celled(draw(term), elaborate(term)).extras]
-    ['cells', 'cells']
+    ['cells', 'cells', 'cells']
     """
     values = (*circuit.inputs, *circuit.outputs)
     if not drawing.wires or not all(_is_small(value) for value in values):
@@ -53,10 +42,9 @@ def celled(drawing: Drawing, circuit: Circuit) -> Drawing:
     after = _stacked(drawing, circuit.outputs, "right", needs if shown else {})
     extras = [grid.extra() for grid in (*before, *after)]
     body = Box.around([drawing.box, *(extra.box for extra in extras)])
-    if shown and before and after:
-        extras.append(
-            _arrow(drawing, before[-1], after[0], body.y1 - style.MARGIN, _letter(circuit))
-        )
+    if shown and before and len(after) == 1:  # several outputs depend on several arrays
+        bottom, letter = body.y1 - style.MARGIN, _letter(circuit)
+        extras.append(_arrow(drawing, before[-1], after[0], bottom, letter))
     box = Box.around([drawing.box, *(extra.box.grown(style.MARGIN) for extra in extras)])
     return replace(drawing, box=box, extras=(*drawing.extras, *extras))
 
@@ -76,7 +64,7 @@ def _letter(circuit: Circuit) -> str:
 
 
 def _stacked(
-    drawing: Drawing, values: Sequence[Value], side: Side, needs: dict[str, Slice]
+    drawing: Drawing, values: Sequence[Value], side: Side, needs: Mapping[str, Slice]
 ) -> list[_Grid]:
     """The grids of some arrays, each at its wires, pushed apart."""
     grids, below = [], float("-inf")
@@ -88,10 +76,9 @@ def _stacked(
         grid.y = max(middle - grid.tall / 2, below + style.CELLS_GAP + grid.over)
         below = grid.y + grid.tall
         grids.append(grid)
-    ends = [p.x for wire in drawing.wires for p in (wire.path[0].a, wire.path[-1].d)]
+    page = drawing.box.grown(style.CELLS_ROOM - style.MARGIN)
     for grid in grids:
-        room = style.CELLS_ROOM
-        grid.x = min(ends) - room - grid.wide if side == "left" else max(ends) + room + grid.beside
+        grid.x = page.x0 - grid.wide if side == "left" else page.x1 + style.RULER_TICK
     return grids
 
 
@@ -239,71 +226,11 @@ def _range(slots: list[int | None], at: int | None) -> tuple[int, int]:
 
 def _arrow(drawing: Drawing, start: _Grid, end: _Grid, bottom: float, letter: str) -> Extra:
     """From the cells that are needed to those that they give, under the diagram."""
-    one, two = start.slice, end.slice
-    a = Point(one.x1 + style.RULER, one.y1 - style.TOUCH_WAY)
-    b = Point(two.x0 - style.RULER_TICK, two.y1)
-    path = _swung(a, b, bottom + style.TOUCH_DROP)
-    if any(box.meets(other) for box in _boxes(path) for other in _solid(drawing)):
-        path = _sunk(a, b, bottom + style.TOUCH_DROP / 2)
-    other = tuple(_beside(curve, style.TOUCH_WAY).back for curve in reversed(path))
-    ends = line(path[-1].d, other[0].a), line(other[-1].d, path[0].a)
-    items: list[Outline | Text] = [
-        Outline((*path, ends[0], *other, ends[1]), "touch"),
-        Outline(polygon(list(_head(path[-1]))), "touch"),
-    ]
+    a = Point(start.x + start.wide + style.RULER, start.slice.y1 - style.TOUCH_WAY)
+    b = Point(end.x - style.RULER_TICK, end.slice.y1)
+    items: list[Outline | Text] = [Outline(path, "touch") for path in sweep(drawing, a, b, bottom)]
     if letter:
         label = math(letter, style.MAP)
         x, y = (a.x + b.x) / 2 - label.width / 2, bottom + style.TOUCH_DROP + label.ascent
         items.append(Text(label, Point(x, y + style.RULER_TEXT), paint="touch"))
     return Extra("cells", tuple(items), "what the blue cells of the output depend on")
-
-
-def _swung(a: Point, b: Point, bottom: float) -> Path:
-    """In one sweep that touches the bottom."""
-    low, reach = (bottom - (a.y + b.y) / 8) / 0.75, (b.x - a.x) / 5
-    return (Curve(a, Point(a.x + reach, low), Point(b.x - reach, low), b),)
-
-
-def _sunk(a: Point, b: Point, bottom: float) -> Path:
-    """Down beside the wires, along the bottom, and up again."""
-    turn = style.CELLS_ROOM / 6, style.CELLS_ROOM
-    left, right = a.x + turn[0], b.x - turn[0]
-    one, two = Point(a.x + turn[1], bottom), Point(b.x - turn[1], bottom)
-    down = Curve(a, Point(left, (a.y + 2 * bottom) / 3), Point(left, bottom), one)
-    up = Curve(two, Point(right, bottom), Point(right, (b.y + 2 * bottom) / 3), b)
-    return down, line(one, two), up
-
-
-def _boxes(path: Path) -> Iterator[Box]:
-    for curve in path:
-        for n in range(24):
-            yield Box.of([curve.at(n / 24), curve.at((n + 1) / 24)]).grown(style.TOUCH_WAY)
-
-
-def _solid(drawing: Drawing) -> list[Box]:
-    wires = [Box.of([c.a, c.d]).grown(1.0) for wire in drawing.wires for c in wire.path]
-    inks = [box for glyph in drawing.glyphs for box in glyph.ink]
-    return [*wires, *inks, *(text.box for text in drawing.labels)]
-
-
-def _beside(curve: Curve, way: float) -> Curve:
-    """The curve at its left, so far off."""
-    points = []
-    for n, p in enumerate(curve):
-        before, after = curve[max(n - 1, 0)], curve[min(n + 1, 3)]
-        x, y = after.x - before.x, after.y - before.y
-        length = hypot(x, y) or 1.0
-        points.append(Point(p.x + y / length * way, p.y - x / length * way))
-    return Curve(*points)
-
-
-def _head(curve: Curve) -> Iterator[Point]:
-    """A head at the end of the curve, in its direction."""
-    size, (end, before) = style.TOUCH_HEAD, (curve.d, curve.at(0.9))
-    x, y = end.x - before.x, end.y - before.y
-    length = hypot(x, y) or 1.0
-    x, y = x / length * size, y / length * size
-    yield Point(end.x + x * 0.4, end.y + y * 0.4)
-    yield Point(end.x - x - y * 0.6, end.y - y + x * 0.6)
-    yield Point(end.x - x * 0.6, end.y - y * 0.6)
-    yield Point(end.x - x + y * 0.6, end.y - y - x * 0.6)

@@ -10,7 +10,7 @@ from ncd.drawing import style
 from ncd.drawing.clear import Ground
 from ncd.drawing.columns import Columns
 from ncd.drawing.data import Curve, Dash, Path, Point, ease, line
-from ncd.drawing.gaps import room_below, rooms_above
+from ncd.drawing.gaps import opened, room_below, rooms_above
 from ncd.drawing.names import unseen
 from ncd.drawing.plan import Plan, Rows, Unit
 from ncd.lang.circuit import Value
@@ -113,6 +113,7 @@ def _between(
     ends, starts = _around(plan, rows, s, above), _around(plan, rows, s, below)
     clear = (style.DASH_TITLE if room else style.DASH_ABOVE) + room
     under = style.DASH_BELOW + room_below(plan, s, above, below)
+    under += style.DASH_BORDER * bool(opened(plan, s, below, above))
     top, bottom = max(ends) + under, min(starts) - clear
     if top > bottom:  # no room beside the marks: then between the wires of this state
         top = max(rows[s][port] for port in plan.places(above)) + under

@@ -37,6 +37,11 @@ class Box(NamedTuple):
     def height(self) -> float:
         return self.y1 - self.y0
 
+    @property
+    def edges(self) -> tuple[Box, Box]:
+        """Its upper and its lower side."""
+        return self._replace(y1=self.y0), self._replace(y0=self.y1)
+
     def grown(self, by: float) -> Box:
         x0, y0, x1, y1 = self
         return Box(x0 - by, y0 - by, x1 + by, y1 + by)

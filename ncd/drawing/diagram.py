@@ -29,7 +29,9 @@ from ncd.lang.elaborate import elaborate
 from ncd.lang.terms import Term
 
 Folded = Literal["auto"] | Collection[str]
+Shut = Literal["auto"] | frozenset[str]
 TRIES = 3  # as estimates are rough
+SMALL = 12  # so many ops mostly fit as they are
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,7 @@ class Options:
     """What is asked of a drawing; see :func:`draw`."""
 
     labels: Labels
-    folded: Literal["auto"] | frozenset[str]
+    folded: Shut
     width: float | None
     notes: tuple[tuple[str, str], ...]
     bands: bool
@@ -73,7 +75,7 @@ def draw(
     '<svg'
     """
     circuit = elaborate(term)
-    shut = "auto" if folded == "auto" else frozenset(folded)
+    shut: Shut = "auto" if folded == "auto" else frozenset(folded)
     more = tuple(notes.items())
     options = Options(labels, shut, width, more, bands, cells, dark, mark)
     return seen(circuit, options, labels != "names" or cells, lambda: _whole(circuit, options))
@@ -112,10 +114,14 @@ def drawn(circuit: Circuit, options: Options) -> Drawing:
         shut = frozenset() if options.folded == "auto" else wanted(circuit, options.folded)
         return _laid([plan(shown(circuit, shut))], options)
     circuit, room = stacked(circuit), Room(width)
+    if auto and len(circuit.cells) <= SMALL:  # it is found out sooner than it is estimated
+        drawing = _laid([plan(shown(circuit, ()))], options)
+        if max(room.filled(drawing)) <= 1:
+            return drawing
     for _ in range(TRIES):
         planned = _planned(circuit, options, room)
         drawing = _laid(rows_of(planned.plan, planned.at), options)
-        over = Room(width).filled(drawing.box.width, drawing.box.height)
+        over = Room(width).filled(drawing)
         if max(over if auto else over[:1]) <= 1:
             break
         room = room.tighter(*over)
@@ -131,7 +137,7 @@ def _planned(circuit: Circuit, options: Options, room: Room) -> Sized:
 
 def _laid(rows: list[Plan], options: Options) -> Drawing:
     cells = rows[0].circuit.cells
-    hidden = {cell.id: cell.op.hidden for cell in cells if isinstance(cell.op, Box)}
+    hidden = {cell.id: cell.op.hidden for cell in cells if isinstance(cell.op, Box | Note)}
     mark = next((id for id, own in hidden.items() if options.mark in own), options.mark)
     look = {"bands": options.bands, "dark": options.dark}
     whole = joined(rows, [lay(row, options.labels, mark=mark, **look) for row in rows])

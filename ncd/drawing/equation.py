@@ -9,7 +9,7 @@ from ncd.drawing import style
 from ncd.drawing.data import Box, Extra, Point, Text
 from ncd.drawing.drawing import Drawing
 from ncd.drawing.move import moved
-from ncd.drawing.text import math, roman
+from ncd.drawing.text import math, roman, wrap
 from ncd.lang.blocks import Equation
 from ncd.lang.circuit import Circuit, State
 from ncd.lang.elaborate import elaborate
@@ -69,6 +69,7 @@ def _only(state: State, known: set[str]) -> State:
 def equated(drawings: Sequence[Drawing], sign: str, width: float | None) -> Drawing:
     """The sides of an equation as one drawing: on one line if they fit, else on several.
 
+    A sign is "=", "≝" or one with words before it that stand over it, "Associated Transpose ↦".
     A line after the first begins with the sign; a folded box that stands alone keeps it beside it,
     with its expansion below.
     """
@@ -144,19 +145,21 @@ def _is_folded(drawing: Drawing) -> bool:
 
 
 def _sign(like: Drawing, sign: str) -> Drawing:
-    """The sign as a drawing of its own, its middle at 0."""
-    label = math("=" if sign == "≝" else sign, style.EQUALS)
-    over = roman("def", style.DEFINED)
-    room = style.EQUALS_ROOM
-    y = (label.ascent - label.descent) / 2
-    items = [Text(label, Point(room, y))]
+    """The sign as a drawing of its own, its middle at 0, with the words before it over it."""
+    said, words = sign[:-1].strip(), {"=": "equals", "≝": "is defined as"}.get(sign, "")
+    over = wrap(said, style.SAID_WIDE, style.SAID) if said else ()
+    label = math(sign[-1], style.EQUALS)
     if sign == "≝":
-        x = room + (label.width - over.width) / 2
-        items.append(Text(over, Point(x, y - label.ascent - style.GAP)))
+        over, label = (roman("def", style.DEFINED),), math("=", style.EQUALS)
+    wide = max(line.width for line in (label, *over))
+    middle, y = style.EQUALS_ROOM + wide / 2, (label.ascent - label.descent) / 2
+    items = [Text(label, Point(middle - label.width / 2, y))]
+    for line in reversed(over):
+        y = items[-1].box.y0 - style.GAP - max(0.0, line.descent)
+        items.append(Text(line, Point(middle - line.width / 2, y)))
     box = Box.around(item.box for item in items)
-    box = Box(0.0, box.y0, label.width + 2 * room, box.y1)
-    words = {"=": "equals", "≝": "is defined as"}.get(sign, label.words)
-    bare: dict[str, tuple[()]] = dict.fromkeys(
-        ("fences", "dashes", "wires", "glyphs", "labels"), ()
+    box = Box(0.0, box.y0, 2 * middle, box.y1)
+    extra = Extra("sign", tuple(items), words or said or label.words)
+    return replace(
+        like, box=box, fences=(), dashes=(), wires=(), glyphs=(), labels=(), extras=(extra,)
     )
-    return replace(like, box=box, extras=(Extra("sign", tuple(items), words),), **bare)

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from ncd.drawing.frames import Fences, Strip, ids_of
+from ncd.drawing.joins import settled
 from ncd.drawing.late import late
 from ncd.drawing.plan import Frame, Plan, Unit
 from ncd.lang.circuit import Cell, Circuit, Loop, State, Value
@@ -108,7 +109,9 @@ class _Folder:
         return strip
 
     def cell(self, cell: Cell) -> Unit:
-        return Unit(cell.inputs, cell.outputs, cell.glyph, self.upward, cell, cell.id)
+        ins, outs = (tuple(len(v.array) for v in arrays) for arrays in (cell.inputs, cell.outputs))
+        glyph = settled(cell.glyph, ins, outs, self.upward)
+        return Unit(cell.inputs, cell.outputs, glyph, self.upward, cell, cell.id)
 
     def passing(self, state: State) -> list[Unit]:
         return [self.join(value, value, "") for value in state]

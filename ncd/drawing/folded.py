@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from ncd.drawing.gathered import Part, gathered
 from ncd.lang.axes import Type
-from ncd.lang.circuit import Cell, Circuit, Fence, Loop
+from ncd.lang.circuit import Cell, Circuit, Fence, Loop, State
 from ncd.lang.glyph import Glyph, Mark
 from ncd.lang.op import Op, Site
 
@@ -111,17 +111,24 @@ def _within(unit: Cell | Loop, ids: Collection[str]) -> Cell | Loop:
 
 def _closed(fence: Fence) -> bool:
     """Whether one op could stand in its place."""
-    between = fence.states[1:-1]
-    return len(fence.states) > 1 and all(between) and bool(fence.states[0] or fence.states[-1])
+    return len(fence.states) > 1 and all(fence.states[1:-1]) and any(_ends(fence))
+
+
+def _ends(fence: Fence) -> tuple[State, State]:
+    """The arrays that a block takes and gives; what only passes through passes beside its box."""
+    before, after = fence.states[0], fence.states[-1]
+    passing = {v.id for v in before} & {v.id for v in after}
+    kept = [tuple(v for v in state if v.id not in passing) for state in (before, after)]
+    return kept[0], kept[1]
 
 
 def _contents(circuit: Circuit) -> dict[str, tuple[tuple[str, ...], list[str]]]:
     """For each fence the fences around it, the outer first, and the ids of the ops in it."""
     found: dict[str, tuple[tuple[str, ...], list[str]]] = {}
     for unit in circuit.units:
-        loop = isinstance(unit, Loop)
-        chain = (*unit.fences, unit.id) if loop else unit.fences
-        cells = [c.id for body in unit.bodies for c in body.cells] if loop else [unit.id]
+        chain, cells = unit.fences, [unit.id]
+        if isinstance(unit, Loop):
+            chain, cells = (*chain, unit.id), [c.id for body in unit.bodies for c in body.cells]
         for n, id in enumerate(chain):
             found.setdefault(id, (chain[:n], []))[1].extend(cells)
     return found
@@ -130,7 +137,7 @@ def _contents(circuit: Circuit) -> dict[str, tuple[tuple[str, ...], list[str]]]:
 def _box(
     fence: Fence, says: str, hidden: list[str], around: tuple[str, ...], everything: bool
 ) -> Cell:
-    inputs, outputs = fence.states[0], fence.states[-1]
+    inputs, outputs = _ends(fence)
     ins, outs = (Type(value.array for value in state) for state in (inputs, outputs))
     op = (Model if everything and not around else Box)(says, tuple(hidden))
     site = Site(dom=ins, cod=outs, ins=ins, outs=outs)

@@ -15,12 +15,12 @@ SIGNS = {
     "±": r"\pm", "·": r"\cdot", "∘": r"\circ", "⊗": r"\otimes", "⊕": r"\oplus", "⊙": r"\odot",
     "≠": r"\neq", "≈": r"\approx", "≡": r"\equiv", "≤": r"\leq", "≥": r"\geq", "∈": r"\in",
     "→": r"\to", "←": r"\gets", "↦": r"\mapsto", "↔": r"\leftrightarrow", "⊂": r"\subset",
-    "⊃": r"\supset", "≔": ":=", "≝": r"\overset{\mathrm{def}}{=}", "…": r"\ldots", "∞": r"\infty",
+    "⊃": r"\supset", "≔": ":=", "≝": r"\overset{\mathrm{def}}{=}", "…": r"{\ldots}", "∞": r"\infty",
     "√": r"\surd", "∂": r"\partial", "∇": r"\nabla", "∑": r"\sum", "∏": r"\prod", "∫": r"\int",
     "ℓ": r"\ell", "ϵ": r"\epsilon", "ε": r"\varepsilon", "φ": r"\varphi", "′": "'", "⊤": r"\top",
     "➤": r"\blacktriangleright", "‖": r"\Vert", "∣": "|", "⟨": r"\langle",
     "⟩": r"\rangle", "¬": r"\neg", "∧": r"\wedge", "∨": r"\vee", "\\": r"\backslash",
-    "~": r"\sim", "^": r"\wedge", "'": "{'}",
+    "~": r"\sim", "^": r"\wedge", "'": "{'}", ":": "{:}",
 }  # fmt: skip
 SMALL = {
     *("alpha", "beta", "gamma", "delta", "zeta", "eta", "theta", "iota", "kappa", "lambda", "mu"),
@@ -117,7 +117,7 @@ def _atom(atom: Atom) -> str:
 def _base(atom: Atom) -> str:
     text = atom.text
     if atom.kind == "space":
-        return r"\ "
+        return r"\,"  # ours is as thin
     if atom.kind == "sign":
         if text.isascii() and text not in SIGNS:
             return f"\\{text}" if text in ESCAPED else text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, product
 
 from ncd.drawing import style
 from ncd.drawing.marks import footroom, headroom
@@ -157,26 +157,37 @@ def _borders(plan: Plan, s: int, titles: Mapping[str, float]) -> Iterator[Room]:
     state = plan.states[s]
     for above, below in zip((None, *state), (*state, None), strict=True):
         opens, closes = opened(plan, s, above, below), opened(plan, s, below, above)
-        last = plan.places(above)[-1] if above else None
-        first = plan.places(below)[0] if below else None
-        room = 0.0
-        for frame in reversed(opens):
-            if first:
-                yield (frame.id, "top"), first, room
-            room += _head(frame, titles) + style.INNER
-            if last:
-                clear = style.BETWEEN + _head(frame, titles)
-                yield last, (frame.id, "top"), clear + style.SKY
-                for other in closes:
-                    apart = clear + _foot(other) + style.LETTERS
-                    yield (other.id, "bottom"), (frame.id, "top"), apart
-        room = 0.0
-        for frame in reversed(closes):
-            if last:
-                yield last, (frame.id, "bottom"), room
-            room += _foot(frame) + style.INNER
-            if first:
+        if above:
+            last = plan.places(above)[-1]
+            yield from _under(last, closes)
+            clear = style.SKY + style.GROUND + _footroom(plan, s, above) + style.BETWEEN
+            for frame in opens:
+                yield last, (frame.id, "top"), clear + _head(frame, titles)
+        if below:
+            first = plan.places(below)[0]
+            yield from _over(first, opens, titles)
+            for frame in closes:
                 yield (frame.id, "bottom"), first, _foot(frame) + style.BELOW
+        for frame, other in product(opens, closes):
+            if min(frame.last, other.last) > max(frame.first, other.first):
+                apart = _foot(other) + style.LETTERS + style.BETWEEN + _head(frame, titles)
+                yield (other.id, "bottom"), (frame.id, "top"), apart
+
+
+def _over(wire: Port, opens: Sequence[Frame], titles: Mapping[str, float]) -> Iterator[Room]:
+    """The first wire in frames, the inner ones under the outer."""
+    room = 0.0
+    for frame in reversed(opens):
+        yield (frame.id, "top"), wire, room
+        room += _head(frame, titles) + style.INNER
+
+
+def _under(wire: Port, closes: Sequence[Frame]) -> Iterator[Room]:
+    """The last wire in frames, the inner ones over the outer."""
+    room = 0.0
+    for frame in reversed(closes):
+        yield wire, (frame.id, "bottom"), room
+        room += _foot(frame) + style.INNER
 
 
 def _foot(frame: Frame) -> float:

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import chain, combinations, pairwise, product
 
-from ncd.drawing.marks import kind
-from ncd.drawing.plan import SCALAR, Port, Unit
+from ncd.drawing.marks import wants_neighbours
+from ncd.drawing.plan import Port, Unit
 from ncd.drawing.strands import chains
 from ncd.lang.glyph import Glyph, Ports
 
@@ -22,24 +22,24 @@ MOST = 4  # so many wires between the arrays of a cap are tried over it and unde
 
 def gathered(unit: Unit) -> Mapping[Port, Port]:
     """In whose row each input wire is when it reaches the marks; those that stay are left out."""
-    slots = _orders(unit.glyph, *_arrays(unit))[0]
+    slots = _orders(unit.glyph, *unit.arrays)[0]
     return {unit.ins[port]: unit.ins[slot] for port, slot in slots}
 
 
 def scattered(unit: Unit) -> Mapping[Port, Port]:
     """In whose row each output wire is when it leaves the marks; those that stay are left out."""
-    slots = _orders(unit.glyph, *_arrays(unit))[1]
+    slots = _orders(unit.glyph, *unit.arrays)[1]
     return {unit.outs[port]: unit.outs[slot] for port, slot in slots}
 
 
 def reached(unit: Unit, rows: Sequence[float]) -> list[float]:
     """The rows of the input wires where they reach the marks."""
-    return _moved(rows, _orders(unit.glyph, *_arrays(unit))[0])
+    return _moved(rows, _orders(unit.glyph, *unit.arrays)[0])
 
 
 def left(unit: Unit, rows: Sequence[float]) -> list[float]:
     """The rows of the output wires where they leave the marks."""
-    return _moved(rows, _orders(unit.glyph, *_arrays(unit))[1])
+    return _moved(rows, _orders(unit.glyph, *unit.arrays)[1])
 
 
 def _moved(rows: Sequence[float], slots: Sequence[tuple[int, int]]) -> list[float]:
@@ -47,19 +47,6 @@ def _moved(rows: Sequence[float], slots: Sequence[tuple[int, int]]) -> list[floa
     for port, slot in slots:
         found[port] = rows[slot]
     return found
-
-
-def _arrays(unit: Unit) -> tuple[tuple[Ports, ...], tuple[Ports, ...]]:
-    """The numbers of the ports from top to bottom, an array each."""
-    sides = []
-    for wires, places in ((unit.ins, unit.in_places), (unit.outs, unit.out_places)):
-        numbers = {port: n for n, port in enumerate(wires)}
-        arrays: dict[str, list[int]] = {}
-        for port in places:
-            if port[1] != SCALAR:
-                arrays.setdefault(port[0], []).append(numbers[port])
-        sides.append(tuple(tuple(own) for own in arrays.values()))
-    return sides[0], sides[1]
 
 
 @lru_cache(maxsize=4096)
@@ -73,7 +60,9 @@ def _orders(glyph: Glyph, ins: tuple[Ports, ...], outs: tuple[Ports, ...]) -> tu
         return (), ()
     ended = {port for i, _ in blocks for port in i}
     after = dict(glyph.through)
-    order = [((port,), (after[port],)) for port in above if port in after.keys() - ended]
+    order: list[_Block] = [
+        ((port,), (after[port],)) for port in above if port in after.keys() - ended
+    ]
     for block in blocks:
         tries = [[*order[:k], block, *order[k:]] for k in range(len(order) + 1)]
         order = min(tries, key=lambda tried: _crossings(tried, above, below))
@@ -97,8 +86,7 @@ def _blocks(glyph: Glyph, ins: tuple[Ports, ...], outs: tuple[Ports, ...]) -> li
     found = []
     for mark in glyph.marks:
         own, new = _sorted(mark.ins, ins), _sorted(mark.outs, outs)
-        how = kind(mark)
-        if own and not (how.over or how.spans) and _in_one(own, ins) and _in_one(new, outs):
+        if own and wants_neighbours(mark) and _in_one(own, ins) and _in_one(new, outs):
             found.append((own, new))
     return found
 

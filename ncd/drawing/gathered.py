@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ncd.lang.circuit import Cell, Circuit, Fence, Loop, State
@@ -45,19 +46,19 @@ def gathered(circuit: Circuit, part: Part, unit: Unit) -> Circuit:
         for s, step in enumerate(circuit.steps)
     ]
     steps[part.first].append(unit)
-    states = [_replaced(part, s, state, unit) for s, state in enumerate(circuit.states)]
+    states = [_replaced(part, s, state) for s, state in enumerate(circuit.states)]
     inside = {unit.id, *_inside(circuit, part)}
     fences = [
         replace(
             fence,
             states=tuple(
-                _replaced(part, s, state, unit) for s, state in enumerate(fence.states, fence.first)
+                _replaced(part, s, state) for s, state in enumerate(fence.states, fence.first)
             ),
         )
         for fence in circuit.own_fences
         if fence.id not in inside
     ]
-    return _closed_up(circuit, states, steps, fences)
+    return closed_up(circuit, states, steps, fences)
 
 
 def _inside(circuit: Circuit, part: Part) -> set[str]:
@@ -74,26 +75,29 @@ def _inside(circuit: Circuit, part: Part) -> set[str]:
     return found
 
 
-def _replaced(part: Part, s: int, state: State, unit: Unit) -> State:
-    """A state with what the unit gives in the place of the part's arrays, if it has them."""
+def _replaced(part: Part, s: int, state: State) -> State:
+    """A state with what the part ends with in the place of its arrays, if it has them."""
     if not part.first < s <= part.last:
         return state
     own = part.ids(s)
     at = next((n for n, value in enumerate(state) if value.id in own), None)
     if at is None or not own <= {value.id for value in state}:
         return state
-    return (*state[:at], *unit.outputs, *state[at + len(own) :])
+    return (*state[:at], *part.states[-1], *state[at + len(own) :])
 
 
-def _closed_up(
-    circuit: Circuit, states: list[State], steps: list[list[Unit]], fences: list[Fence]
+def closed_up(
+    circuit: Circuit,
+    states: Sequence[State],
+    steps: Sequence[Sequence[Unit]],
+    fences: Sequence[Fence],
 ) -> Circuit:
     """Without the steps in which nothing stands any more."""
     keep = [s for s, step in enumerate(steps) if step]
     new = [0]
     for step in steps:
         new.append(new[-1] + bool(step))
-    kept = [states[s] for s in keep] + states[-1:]
+    kept = [states[s] for s in keep] + [states[-1]]
     moved = []
     for fence in fences:
         at = {new[s]: state for s, state in enumerate(fence.states, fence.first)}

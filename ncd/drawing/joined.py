@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import replace
 from math import hypot
 
@@ -18,6 +18,7 @@ from ncd.drawing.data import (
     polygon,
 )
 from ncd.drawing.drawing import Drawing
+from ncd.drawing.frames import ids_of
 from ncd.drawing.move import moved
 from ncd.drawing.plan import Plan
 
@@ -27,8 +28,9 @@ def joined(rows: Sequence[Plan], drawings: Sequence[Drawing]) -> Drawing:
     if len(rows) == 1:
         return drawings[0]
     parts, y = [], 0.0
+    over = [frozenset[str](), *(ids_of(row.states[-1]) for row in rows[:-1]), frozenset[str]()]
     for n, (row, drawing) in enumerate(zip(rows, drawings, strict=True)):
-        part = _with_arrows(_cut(row, drawing), n > 0, n < len(rows) - 1)
+        part = _with_arrows(_cut(row, drawing), over[n], over[n + 1])
         part = moved(part, -part.box.x0, y - part.box.y0)
         y = part.box.y1 + style.ROW_GAP
         parts.append(part)
@@ -58,19 +60,20 @@ def _open(fence: DrawnFence, before: bool, behind: bool) -> DrawnFence:
     return replace(fence, brackets=fence.brackets[sides], title=fence.title[sides])
 
 
-def _with_arrows(drawing: Drawing, before: bool, behind: bool) -> Drawing:
+def _with_arrows(drawing: Drawing, before: Set[str], behind: Set[str]) -> Drawing:
+    """With arrows where arrays come from the row before, and go on in the next one."""
     wires = [wire for wire in drawing.wires if wire.path]
     right = max((wire.path[-1].d.x for wire in wires), default=0.0)
     left = min((wire.path[0].a.x for wire in wires), default=0.0)
     arrows = [
         _leaving(wire)
         for wire in wires
-        if behind and not wire.taken_by and wire.path[-1].d.x > right - 1
+        if wire.array in behind and not wire.taken_by and wire.path[-1].d.x > right - 1
     ]
     arrows += [
         _coming(wire)
         for wire in wires
-        if before and not wire.made_by and wire.path[0].a.x < left + 1
+        if wire.array in before and not wire.made_by and wire.path[0].a.x < left + 1
     ]
     ink = [
         Box.of(p for curve in item.path for p in curve)

@@ -53,7 +53,7 @@ def levels(count: int, bends: tuple[Bend, ...], gaps: tuple[Gap, ...]) -> tuple[
     program.col_upper_ = np.array([b.higher for b in bends] + [np.inf] * len(gaps), float)
     program.row_lower_ = program.row_upper_ = np.zeros(count)
     program.a_matrix_.format_ = MatrixFormat.kColwise
-    program.a_matrix_.start_ = np.arange(0, 2 * arcs + 1, 2, np.int32)
+    program.a_matrix_.start_ = np.arange(0, 2 * arcs + 1, 2, dtype=np.int32)
     program.a_matrix_.index_ = ends
     program.a_matrix_.value_ = np.tile([-1.0, 1.0], arcs)
     found = -np.array(_solved(program))

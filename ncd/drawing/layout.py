@@ -12,7 +12,7 @@ from ncd.drawing.canvas import Canvas
 from ncd.drawing.clear import Ground
 from ncd.drawing.columns import Columns, columns
 from ncd.drawing.dashes import dashes
-from ncd.drawing.data import Box, Curve, DrawnGlyph, DrawnWire, Path, Point, Text, ease, line
+from ncd.drawing.data import Box, DrawnGlyph, DrawnWire, Path, Point, Text, ease, line
 from ncd.drawing.describe import describe
 from ncd.drawing.drawing import Drawing
 from ncd.drawing.fences import fences, titles
@@ -70,7 +70,8 @@ class _Layout:
         own = fences(self.plan, self.rows, self.at, glyphs, labels)
         solid = [b for g in glyphs for b in g.ink]
         solid += [text.box for texts in (labels, *(f.title for f in own)) for text in texts]
-        ground = Ground(solid, (wire.path for wire in wires))
+        edges = [edge for fence in own if not fence.brackets for edge in fence.box.edges]
+        ground = Ground((*solid, *edges), (wire.path for wire in wires))
         lines = dashes(self.plan, self.rows, self.at, heights, ground)
         extras = behind(self.plan, self.rows, self.at, labels, glyphs) if self.bands else ()
         boxes = [*solid, *(f.box for f in own)]
@@ -196,12 +197,13 @@ class _Layout:
         )
 
     def path(self, port: Port, first: int, last: int) -> Path:
-        pieces: list[Curve] = [*self.heads.get(port, self.stub(port, first - 1, first))]
+        head, tail = self.heads.get(port), self.tails.get(port)
+        pieces = [*(self.stub(port, first - 1, first) if head is None else head)]
         for s in range(first, last + 1):
             y = self.rows[s][port]
             pieces.append(line(Point(self.at.left[s], y), Point(self.at.right[s], y)))
             pieces += self.passes.get((s, port), ())
-        pieces += self.tails.get(port, self.stub(port, last, last))
+        pieces += self.stub(port, last, last) if tail is None else tail
         return tuple(c for c in pieces if c.a != c.d)
 
     def stub(self, port: Port, s: int, state: int) -> Path:

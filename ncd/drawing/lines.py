@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from math import ceil, inf
 
 from ncd.drawing.estimate import Estimate
@@ -99,7 +100,7 @@ def torn(plan: Plan, sizes: Estimate, at: Sequence[int], width: float) -> set[st
 
 def rows_of(plan: Plan, at: Sequence[int]) -> list[Plan]:
     """The rows between breaks."""
-    return [_row(plan, a, b) for a, b in zip(at, at[1:], strict=False)]
+    return [_row(plan, a, b) for a, b in pairwise(at)]
 
 
 def _row(plan: Plan, a: int, b: int) -> Plan:
@@ -117,9 +118,7 @@ def _row(plan: Plan, a: int, b: int) -> Plan:
         while parent and parent not in known:
             parent = parents.get(parent, "")
         frames[n] = replace(frame, parent=parent)
-    return replace(
-        plan, states=plan.states[a : b + 1], steps=plan.steps[a:b], frames=tuple(frames)
-    )
+    return replace(plan, states=plan.states[a : b + 1], steps=plan.steps[a:b], frames=tuple(frames))
 
 
 def _clipped(frame: Frame, a: int, b: int) -> Frame:

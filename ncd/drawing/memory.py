@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
+from ncd.drawing.gathered import closed_up
 from ncd.lang.axes import Type
 from ncd.lang.circuit import Cell, Circuit, Fence, Loop, State, Value
 from ncd.lang.glyph import Glyph, Mark
@@ -23,10 +24,14 @@ _Saved = Mapping[str, tuple[str, int, int]]  # for each array its letter, its nu
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Note(Op):
-    """Where an array is saved to memory or loaded from it, by the name of its place there."""
+    """Where an array is saved to memory or loaded from it, by the name of its place there.
+
+    ``hidden`` are the ids of the ops that only rename it there, or that drop it.
+    """
 
     kind: Literal["save", "load"]
     place: str
+    hidden: tuple[str, ...] = ()
     role: ClassVar[str] = "note"
 
     def __post_init__(self) -> None:
@@ -55,8 +60,9 @@ def remembered(circuit: Circuit) -> Circuit:
         circuit = _with(circuit, replace(_loading(loop, places), inputs=kept))
     around = _around(circuit)
     for id, (letter, number, _) in places.saved.items():
-        if id in places.loaded:
+        if id in places.loaded or id in places.dropped:
             circuit = _dropped(circuit, id, 0, len(circuit.states))
+            circuit = _removed(circuit, places.dropped.get(id, ""))
         else:
             circuit = _load(circuit, id, f"{letter}_{number}", around, places.after[id])
             circuit = _again(circuit, id)
@@ -105,7 +111,9 @@ def _saving(loop: Loop, places: _Places) -> Loop:
     for value in body.outputs:
         if value.id in places.saved:
             letter = places.saved[value.id][0]
-            body = _save(body, value.id, f"{letter}_λ", (*loop.fences, loop.id))
+            ids = (id for id, at in places.saved.items() if at[0] == letter)
+            hidden = tuple(places.dropped[id] for id in ids if id in places.dropped)
+            body = _save(body, value.id, f"{letter}_λ", (*loop.fences, loop.id), hidden)
     outputs = tuple(v for v in loop.outputs if v.id not in places.saved)
     return replace(loop, bodies=(body, *loop.bodies[1:]), outputs=outputs)
 
@@ -139,6 +147,11 @@ class _Places:
             if left[loop.id].keys() & self.loaded and not left[loop.id].keys() & elsewhere
         ]
         self.saved = {id: at for loop in self.savers for id, at in left[loop.id].items()}
+        self.dropped = {
+            unit.inputs[0].id: unit.id
+            for unit in circuit.units
+            if not unit.outputs and len(unit.inputs) == 1 and unit.inputs[0].id in self.saved
+        }
         number = {unit.id: s for s, step in enumerate(circuit.steps) for unit in step}
         self.loaders = [
             loop for loop in self.loaders if any(v.id in self.saved for v in loop.inputs)
@@ -188,30 +201,70 @@ def _called(loaded: Sequence[tuple[str, int, int]]) -> str:
 # --- notes in a circuit --------------------------------------------------------------------------
 
 
-def _save(circuit: Circuit, id: str, place: str, around: tuple[str, ...]) -> Circuit:
+def _save(
+    circuit: Circuit, id: str, place: str, around: tuple[str, ...], hidden: tuple[str, ...]
+) -> Circuit:
     """An array ends at a note where it begins."""
     s = next(s for s, state in enumerate(circuit.states) if _find(state, id))
     if s == len(circuit.steps):
         circuit = _column(circuit, s, id)
     value = _find(circuit.states[s], id)
     assert value is not None
-    note = _note("save", value, place, (*around, *_holding(circuit, s, id)))
+    note = _note("save", value, place, (*around, *_holding(circuit, s, id)), hidden)
     return _dropped(_put(circuit, s, note), id, s + 1, len(circuit.states))
 
 
 def _load(circuit: Circuit, id: str, place: str, around: tuple[str, ...], least: int) -> Circuit:
-    """An array begins at a note one step before it is taken, in step ``least`` or later."""
-    taken = (
-        s for s, step in enumerate(circuit.steps) if any(_find(u.inputs, id) for u in step)
-    )
+    """An array begins at a note one step before it is taken, in step ``least`` or later.
+
+    If it is only renamed there it begins by its new name.
+    """
+    hidden: list[str] = []
+    while (cell := _renamer(circuit, id)) is not None:
+        hidden.append(cell.id)
+        circuit = _renamed(circuit, id, cell)
+        id = cell.outputs[0].id
+    taken = (s for s, step in enumerate(circuit.steps) if any(_find(u.inputs, id) for u in step))
     s = next(taken, len(circuit.steps)) - 1
     if s < least:
         s += 1
         circuit = _column(circuit, s, id)
     value = _find(circuit.states[s + 1], id)
     assert value is not None
-    note = _note("load", value, place, (*around, *_holding(circuit, s, id)))
+    fences = (*around, *_holding(circuit, s, id))
+    note = _note("load", value, place, fences, tuple(hidden))
     return _dropped(_put(circuit, s, note), id, 0, s + 1)
+
+
+def _renamer(circuit: Circuit, id: str) -> Cell | None:
+    """The op that takes an array, if all it does is to give it other names."""
+    unit = next((u for u in circuit.units if _find(u.inputs, id)), None)
+    if not isinstance(unit, Cell) or len(unit.inputs) != 1 or len(unit.outputs) != 1:
+        return None
+    wires = tuple((n, n) for n in range(len(unit.inputs[0].array)))
+    return unit if unit.glyph == Glyph(through=wires) else None
+
+
+def _renamed(circuit: Circuit, id: str, cell: Cell) -> Circuit:
+    """Without a cell that renames an array, which is called so from the start."""
+    (new,) = cell.outputs
+
+    def state(values: State) -> State:
+        return tuple(new if value.id == id else value for value in values)
+
+    fences = tuple(
+        replace(f, states=tuple(map(state, f.states))) for f in circuit.own_fences
+    )
+    states = tuple(map(state, circuit.states))
+    return _removed(replace(circuit, states=states, own_fences=fences), cell.id)
+
+
+def _removed(circuit: Circuit, id: str) -> Circuit:
+    """Without a cell, and without its column if nothing else stands there."""
+    if not any(unit.id == id for unit in circuit.units):
+        return circuit
+    steps = [[unit for unit in step if unit.id != id] for step in circuit.steps]
+    return closed_up(circuit, circuit.states, steps, circuit.own_fences)
 
 
 def _find(state: State, id: str) -> Value | None:
@@ -263,10 +316,16 @@ def _stretched(fence: Fence, s: int, id: str) -> Fence:
     return replace(fence, first=fence.first + 1) if fence.first >= s else fence
 
 
-def _note(kind: Literal["save", "load"], value: Value, place: str, fences: Sequence[str]) -> Cell:
+def _note(
+    kind: Literal["save", "load"],
+    value: Value,
+    place: str,
+    fences: Sequence[str],
+    hidden: tuple[str, ...] = (),
+) -> Cell:
     own, none = Type((value.array,)), Type()
     saves = kind == "save"
     ins, outs = (own, none) if saves else (none, own)
     site = Site(dom=ins, cod=outs, ins=ins, outs=outs)
     inputs, outputs = ((value,), ()) if saves else ((), (value,))
-    return Cell(f"{kind}-{value.id}", Note(kind, place), site, inputs, outputs, "", tuple(fences))
+    return Cell(f"{kind}-{value.id}", Note(kind, place, hidden), site, inputs, outputs, "", tuple(fences))

@@ -22,7 +22,7 @@ from ncd.drawing.data import (
 )
 
 P = TypeVar("P", bound=Picture)
-Item = TypeVar("Item", Outline, Dot, Text)
+Item = Outline | Dot | Text
 
 
 def moved(drawing: P, dx: float, dy: float) -> P:
@@ -71,7 +71,8 @@ class Move:
                 return replace(item, path=self.path(item.path))
             case Dot():
                 return replace(item, center=self.point(item.center))
-        return replace(item, at=self.point(item.at))
+            case Text():
+                return self.text(item)
 
     def wire(self, wire: DrawnWire) -> DrawnWire:
         return replace(wire, path=self.path(wire.path))

@@ -59,11 +59,11 @@ def _with(drawing: Drawing, note: Extra) -> Drawing:
 def _part(drawing: Drawing, circuit: Circuit, part: str) -> tuple[str, Box, bool]:
     """The id of a part, where it stands, and whether it is a fence."""
     fences = {fence.id: fence.box for fence in drawing.fences}
-    glyphs = {glyph.node: glyph.ink for glyph in drawing.glyphs}
+    glyphs = {glyph.node: glyph.ink or (glyph.hit,) for glyph in drawing.glyphs}
     hidden = {cell: glyph.node for glyph in drawing.glyphs for cell in glyph.cells}
     for id in _ids(circuit, part):
-        at = id if id in fences or glyphs.get(id) else hidden.get(id, id)
-        if glyphs.get(at):
+        at = id if id in fences or id in glyphs else hidden.get(id, id)
+        if at in glyphs:
             return at, Box.around(glyphs[at]), False
         if at in fences:
             return at, fences[at], True
@@ -194,7 +194,7 @@ class _Around:
         x, y = _base(box, tip)
         t = np.linspace(0.0, 1.0, max(3, int(hypot(tip.x - x, tip.y - y) / 4)))[:-1, None]
         xs, ys = x + t * (tip.x - x), y + t * (tip.y - y)
-        half = 2.0 + (1 - t) * style.CALLOUT_BASE * 0.8
+        half = 2.0 + (1 - t) * style.CALLOUT_BASE
         count = [
             (xs + half > o[:, 0]) & (xs - half < o[:, 2]) & (ys + half > o[:, 1])
             & (ys - half < o[:, 3])

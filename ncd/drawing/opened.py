@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 from ncd.drawing import style
+from ncd.drawing.data import Picture
 from ncd.drawing.estimate import Estimate, estimate
 from ncd.drawing.fold import plan
 from ncd.drawing.folded import Block, blocks
@@ -28,18 +30,19 @@ class Room:
     along: float = 1.0
     down: float = 1.0
 
-    @property
-    def widest(self) -> float:
-        """The longest row in drawing units in which names are large enough to be read."""
-        return self.along * self.width * style.NAME / style.READABLE
+    def widest(self, least: float) -> float:
+        """The longest row in drawing units in which text of this size is large enough."""
+        return self.along * self.width * max(1.0, least / style.READABLE)
 
     def high(self, wide: float) -> float:
         """How high a picture may be in drawing units that is so wide."""
         return self.down * style.TALLEST * max(1.0, wide / self.width)
 
-    def filled(self, wide: float, high: float) -> tuple[float, float]:
+    def filled(self, drawing: Picture) -> tuple[float, float]:
         """How much of the width and of the height a drawing takes."""
-        return wide / self.widest, high / self.high(wide)
+        sizes = (max((s.size for s in t.label.spans), default=style.NAME) for t in drawing.texts)
+        wide, high = drawing.box.width, drawing.box.height
+        return wide / self.widest(min(sizes, default=style.NAME)), high / self.high(wide)
 
     def tighter(self, along: float, down: float) -> Room:
         """The room for a next try, after one that filled so much of it."""
@@ -57,24 +60,35 @@ class Sized:
 
     plan: Plan
     sizes: Estimate
+    widest: float
     at: Sequence[int]
 
     @staticmethod
     def of(circuit: Circuit, labels: Labels, room: Room) -> Sized:
         planned = plan(circuit)
         sizes = estimate(planned, labels)
-        return Sized(planned, sizes, breaks(planned, sizes, room.widest))
+        widest = room.widest(_least(planned))
+        return Sized(planned, sizes, widest, breaks(planned, sizes, widest))
 
     def fits(self, room: Room) -> bool:
         """Whether the rows are short enough, and all of them not too high."""
-        rows = list(zip(self.at, self.at[1:], strict=False))
+        rows = list(pairwise(self.at))
         wide = max(self.sizes.wide(a, b) for a, b in rows)
         high = sum(self.sizes.high(a, b) + style.ROW_GAP for a, b in rows)
-        return wide <= room.widest and high <= room.high(wide)
+        return wide <= self.widest and high <= room.high(wide)
 
-    def torn(self, room: Room) -> set[str]:
+    @property
+    def torn(self) -> set[str]:
         """The blocks that are broken, though they could nearly be in one row."""
-        return torn(self.plan, self.sizes, self.at, room.widest)
+        return torn(self.plan, self.sizes, self.at, self.widest)
+
+
+def _least(planned: Plan) -> float:
+    """The size of the smallest text that stands in a plan."""
+    if any(mark.note for step in planned.steps for unit in step for mark in unit.glyph.marks):
+        return style.NOTE
+    boxes = any(cell.op.role in ("folded", "model") for cell in planned.circuit.cells)
+    return style.TITLE if boxes or any(frame.title for frame in planned.frames) else style.NAME
 
 
 @dataclass
@@ -95,7 +109,7 @@ class Opener:
             return self.sized(frozenset())
         shut = frozenset(block.id for block in every)
         for level in levels:
-            may = self.sized(shut).torn(self.room) | {block.id for block in level}
+            may = self.sized(shut).torn | {block.id for block in level}
             reached = [block.id for block in level if block.parent not in shut]
             shut = self.open(shut, reached, may)
         return self.sized(shut)
@@ -117,7 +131,7 @@ class Opener:
     def fits(self, shut: frozenset[str], may: set[str]) -> bool:
         """Whether the picture can be read with these blocks folded; those of ``may`` may break."""
         sized = self.sized(shut)
-        return sized.fits(self.room) and sized.torn(self.room) <= may
+        return sized.fits(self.room) and sized.torn <= may
 
     def sized(self, shut: frozenset[str]) -> Sized:
         if shut not in self.tried:

@@ -8,6 +8,7 @@ from functools import lru_cache
 from ncd.drawing.data import Box, Curve, Path
 
 PLACES = 100  # what is written is whole hundredths, so that steps add up to where they lead
+_AFTER = ["", *(f".{rest:02d}".rstrip("0") for rest in range(1, PLACES))]  # after the point
 
 
 def number(value: float) -> str:
@@ -22,8 +23,8 @@ def number(value: float) -> str:
 @lru_cache(maxsize=1 << 15)
 def _short(hundredths: int) -> str:
     whole, rest = divmod(abs(hundredths), PLACES)
-    after = f".{rest:02d}".rstrip("0") if rest else ""
-    return f"{'-' * (hundredths < 0)}{whole if whole or not rest else ''}{after}"
+    before = whole if whole or not rest else ""
+    return f"-{before}{_AFTER[rest]}" if hundredths < 0 else f"{before}{_AFTER[rest]}"
 
 
 def commands(path: Path, closed: bool = False) -> str:

@@ -31,7 +31,6 @@ class Pattern:
     wires: tuple[Spot, ...]
     ops: tuple[int | None, ...]
     pieces: dict[bool, list[str]] = field(default_factory=dict)
-    written: set[bool] = field(default_factory=set)
 
     @property
     def parts(self) -> int:
@@ -51,15 +50,12 @@ def with_words(part: W, words: str) -> W:
 
 
 def svg(drawing: Picture, fonts: bool) -> str:
-    """The SVG of a drawing; from its second writing on only the words are put in."""
+    """The SVG of a drawing; where its like has been written, only the words are put in."""
     pattern: Pattern | None = getattr(drawing, "_pattern", None)
     if pattern is None:
         return write(drawing, fonts)
     pieces = pattern.pieces.get(fonts)
     if pieces is None:
-        if fonts not in pattern.written:
-            pattern.written.add(fonts)
-            return write(drawing, fonts)
         pieces = pattern.pieces[fonts] = _pieces(drawing, fonts)
     if not pieces:
         return write(drawing, fonts)
@@ -72,8 +68,8 @@ def svg(drawing: Picture, fonts: bool) -> str:
 def _words(drawing: Picture) -> Iterator[str]:
     yield drawing.title
     yield drawing.description
-    for part in (*drawing.wires, *drawing.glyphs):
-        yield part.words
+    yield from (wire.words for wire in drawing.wires)
+    yield from (glyph.words for glyph in drawing.glyphs)
 
 
 def _pieces(drawing: Picture, fonts: bool) -> list[str]:

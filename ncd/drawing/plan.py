@@ -6,12 +6,13 @@ figures draw them (height × width on top, then channels, then the batch), whate
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 
 from ncd.lang.circuit import Cell, Circuit, State, Value
-from ncd.lang.glyph import Glyph
+from ncd.lang.glyph import Glyph, Ports
 
 Port = tuple[str, int]  # an array's id, and the number of the axis in it
 Rows = dict[Port, float]  # the y of every wire of a state
@@ -20,13 +21,18 @@ SCALAR = -1  # the place of an array without axes, which has no wire
 
 def ports(value: Value, upward: bool) -> tuple[Port, ...]:
     """The wires of an array from top to bottom."""
-    order = range(len(value.array))
-    return tuple((value.id, i) for i in (reversed(order) if upward else order))
+    id, order = value.id, range(len(value.array))
+    return tuple([(id, i) for i in (reversed(order) if upward else order)])
 
 
 def places(value: Value, upward: bool) -> tuple[Port, ...]:
     """The wires of an array, or the place in which an array without axes stands."""
     return ports(value, upward) or ((value.id, SCALAR),)
+
+
+def _starts(state: State) -> Iterator[int]:
+    """The number of each array's first port."""
+    return accumulate((len(value.array) for value in state), initial=0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +71,19 @@ class Unit:
     @cached_property
     def out_places(self) -> tuple[Port, ...]:
         return tuple(port for v in self.outputs for port in places(v, self.upward))
+
+    @cached_property
+    def arrays(self) -> tuple[tuple[Ports, ...], tuple[Ports, ...]]:
+        """The numbers of the ports from top to bottom, an array each: taken, and given."""
+        taken, given = (
+            tuple(
+                tuple([start + i for _, i in ports(value, self.upward)])
+                for value, start in zip(state, _starts(state), strict=False)
+                if value.array
+            )
+            for state in (self.inputs, self.outputs)
+        )
+        return taken, given
 
     @cached_property
     def before(self) -> Mapping[int, int]:

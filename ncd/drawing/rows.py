@@ -21,7 +21,7 @@ PASSES = 4.0  # beside the ops
 THROUGH = 3.0  # through an op
 LOWERED = 1.0  # behind a contraction
 MARK = 2.0  # between the wires that a mark takes and those that it makes
-STATE = 0.02  # that a state is higher by one
+STATE = 0.06  # that a state is higher by one
 HEIGHT = 1.5  # that all are
 STAIR = 4.0  # that the last array is further up or down than the first
 DOWN = 0.99  # a bend down costs less than one up, as the figures bend
@@ -67,7 +67,7 @@ class _Part:
         self.first = first
         self.count = 2  # the first two are the top and the bottom of all
         self.wires: list[dict[Port, tuple[int, float]]] = []
-        self.borders: dict[Port | Border, tuple[int, float]] = {}
+        self.known: dict[Port | Border, tuple[int, float]] = {}  # of the last state, and borders
         self.bends = {(0, 1, 0.0): (HEIGHT, HEIGHT)}
         self.gaps: list[Gap] = []
 
@@ -85,17 +85,18 @@ class _Part:
             if len(stack) > 1:
                 self.bends[first, self.count - 1, 0.0] = (STATE, STATE)
         self.wires.append(here)
+        for wire, at in here.items():
+            self.known[wire] = at
         for a, b, least in rooms:
             (above, down), (below, up) = self.number(a), self.number(b)
             self.gaps.append(Gap(above, below, least + down - up))
 
     def number(self, end: Port | Border) -> tuple[int, float]:
         """The number of what a wire here, or a border, moves with, and how far under it."""
-        known = self.wires[-1].get(end) or self.borders.get(end)  # type: ignore[call-overload]
-        if known is None:
-            known = self.borders[end] = (self.count, 0.0)
+        if end not in self.known:
+            self.known[end] = (self.count, 0.0)
             self.count += 1
-        return known
+        return self.known[end]
 
     def level(self) -> None:
         """The only arrays of its first and last state want to be level."""

@@ -41,7 +41,20 @@ WAYS: tuple[Way, ...] = (  # what may be shown of a circuit
 P = TypeVar("P", bound=Picture)
 
 
-_SEEN: LRUCache[Hashable, Pattern] = LRUCache(PARTS, lambda pattern: pattern.parts)
+class _First:
+    """A structure's first drawing, until it is asked for again."""
+
+    def __init__(self, drawing: Picture, circuit: Circuit, walk: _Walk) -> None:
+        self.known = drawing, circuit, walk
+        self.parts = len(drawing.wires) + len(drawing.glyphs) + 1
+
+    def pattern(self) -> Pattern | None:
+        return _pattern(*self.known)
+
+
+_SEEN: LRUCache[Hashable, _First | Pattern | None] = LRUCache(
+    PARTS, lambda kept: kept.parts if kept else 1
+)
 _LOCK = Lock()
 
 
@@ -59,16 +72,23 @@ def seen(circuit: Circuit, options: Hashable, sized: bool, draw: Callable[[], P]
     walk = _Walk(circuit, sized)
     key = (options, tuple(walk.key))
     with _LOCK:
-        pattern = _SEEN.get(key)
-    if pattern is not None:
-        return _anew(pattern, circuit, walk)
+        new = key not in _SEEN
+        found = _SEEN.get(key)
+    if isinstance(found, _First):
+        found = found.pattern()
+        _keep(key, found)
+    if found is not None:
+        return _anew(found, circuit, walk)
     drawing = draw()
-    pattern = _pattern(drawing, circuit, walk)
-    if pattern is not None and pattern.parts <= PARTS:
-        object.__setattr__(drawing, "_pattern", pattern)
-        with _LOCK:
-            _SEEN[key] = pattern
+    if new:
+        _keep(key, _First(drawing, circuit, walk))
     return drawing
+
+
+def _keep(key: Hashable, what: _First | Pattern | None) -> None:
+    if what is None or what.parts <= PARTS:
+        with _LOCK:
+            _SEEN[key] = what
 
 
 # --- what a layout reads --------------------------------------------------------------------------
@@ -162,9 +182,10 @@ def _pattern(drawing: Picture, circuit: Circuit, walk: _Walk) -> Pattern | None:
     ops = tuple(nodes.get(glyph.node) for glyph in drawing.glyphs)  # a folded block is no cell
     said = (walk.cells[n].words for n in ops if n is not None)
     own = (glyph.words for glyph, n in zip(drawing.glyphs, ops, strict=True) if n is not None)
-    if None in wires or any(map(ne, said, own)):
+    known = tuple(spot for spot in wires if spot is not None)
+    if len(known) < len(wires) or any(map(ne, said, own)):
         return None
-    return Pattern(replace(drawing), shut, way, wires, ops)  # the drawing itself has its pattern
+    return Pattern(drawing, shut, way, known, ops)
 
 
 def _spots(

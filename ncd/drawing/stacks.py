@@ -13,8 +13,7 @@ from ncd.drawing.gathered import Part, Unit, gathered
 from ncd.lang.circuit import Cell, Circuit, Fence, Loop, State
 from ncd.lang.op import Op
 
-FEWEST, LEAST = 3, 3  # copies of so many ops are a stack,
-LARGE = 8  # and two copies of so many
+WORTH = ((2, 8), (3, 3), (6, 2))  # so many copies of so many ops are a stack
 LONGEST = 200  # steps of a copy
 NAME = "layers"
 
@@ -133,8 +132,12 @@ def _runs(marks: Sequence[int]) -> Iterator[tuple[int, int, int]]:
             if same >= period:
                 found.append((same + period, period, i - same))
             same = 0
+    kept: list[tuple[int, int, int]] = []
     for length, period, a in sorted(found, key=lambda run: (-run[0], run[1])):
-        yield a, period, a + length
+        run = (a, period, a + length)
+        if not any(period % p == 0 and x <= a and run[2] <= y for x, p, y in kept):
+            kept.append(run)  # no two copies of one that is itself two copies
+    yield from kept
 
 
 def _starts(strip: _Strip, a: int, period: int) -> list[int]:
@@ -174,7 +177,7 @@ def _wiring(strip: _Strip, a: int, period: int) -> Hashable:
 
 def _worth(strip: _Strip, start: int, period: int, copies: int) -> bool:
     ops = sum(len(step) for step in strip.steps[start : start + period])
-    return (copies >= FEWEST and ops >= LEAST) or (copies > 1 and ops >= LARGE)
+    return any(copies >= fewest and ops >= least for fewest, least in WORTH)
 
 
 def _looped(circuit: Circuit, strip: _Strip, start: int, period: int, copies: int) -> Circuit:
@@ -219,9 +222,7 @@ def _touched(strip: _Strip, start: int, end: int) -> tuple[int, int]:
     return low, high
 
 
-def _body(
-    circuit: Circuit, strip: _Strip, start: int, states: Sequence[State], id: str
-) -> Circuit:
+def _body(circuit: Circuit, strip: _Strip, start: int, states: Sequence[State], id: str) -> Circuit:
     """One copy as a circuit of its own."""
     low = strip.first + start
     high = low + len(states) - 1

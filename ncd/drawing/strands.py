@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from ncd.drawing import style
 from ncd.drawing.canvas import Canvas
-from ncd.drawing.data import QUARTER, Box, Curve, Path, Point, ease, halves, line
+from ncd.drawing.data import QUARTER, Box, Curve, Point, line
 from ncd.drawing.weave import drop, weave
 from ncd.lang.glyph import Glyph
 
@@ -72,10 +72,11 @@ class Knot:
 
 
 def knotted(glyph: Glyph) -> bool:
-    """Whether wires of an op meet before its other wires bend: in caps, or three at one dot."""
-    return bool(glyph.caps) or (
-        not glyph.marks and max(Counter(o for _, o in glyph.joins).values(), default=0) > 1
-    )
+    """Whether wires of an op meet before its others bend: in caps, or at dots if others cross."""
+    if glyph.caps or glyph.marks or not glyph.joins:
+        return bool(glyph.caps)
+    after = [o for _, o in sorted(glyph.through)]
+    return after != sorted(after) or len(glyph.joins) > len({o for _, o in glyph.joins})
 
 
 def knot(glyph: Glyph, rows: Sequence[float], x: float) -> Knot:
@@ -130,18 +131,18 @@ def stems(canvas: Canvas, taken: bool) -> None:
 
 def _contract(canvas: Canvas) -> None:
     glyph, rows = canvas.glyph, canvas.ins
-    met = knot(glyph, rows, canvas.x0 + canvas.wide)
+    met = knot(glyph, rows, canvas.start)
     for cap in met.caps:
         _cap(canvas, cap)
     canvas.stems = _stems(met.caps)
     source = {o: i for i, o in glyph.through}
     for i, o in glyph.joins:
         dot = Point(met.falls[i], rows[source[o]])
-        canvas.tails[i] = drop(Point(canvas.x0, rows[i]), dot, style.JOIN_RADIUS)
+        canvas.tails[i] = drop(Point(canvas.start, rows[i]), dot, style.JOIN_RADIUS)
         canvas.dot(dot)
     wires = [(rows[i], canvas.outs[o]) for i, o in glyph.through]
     for (i, o), path in zip(glyph.through, weave(wires, met.free, canvas.x1), strict=True):
-        canvas.tails[i] = (line(Point(canvas.x0, rows[i]), Point(met.free, rows[i])),)
+        canvas.tails[i] = (line(Point(canvas.start, rows[i]), Point(met.free, rows[i])),)
         canvas.heads[o] = path
 
 
@@ -150,7 +151,7 @@ def _cap(canvas: Canvas, cap: Cap) -> None:
     radius = min(style.CAP_RADIUS[1], (cap.lower - cap.upper) / 2)
     meet = Point(cap.apex, cap.middle)
     for i in cap.ports:
-        start, y = Point(canvas.x0, canvas.ins[i]), canvas.ins[i]
+        start, y = Point(canvas.start, canvas.ins[i]), canvas.ins[i]
         if y in (cap.upper, cap.lower):
             way = radius if y == cap.upper else -radius
             arc = _quarter(Point(cap.apex - radius, y + way), radius, -way)
@@ -160,7 +161,7 @@ def _cap(canvas: Canvas, cap: Cap) -> None:
         else:
             canvas.tails[i] = (line(start, Point(cap.apex, y)),)
             canvas.dot(Point(cap.apex, y))
-    left = canvas.x0 + canvas.wide + style.CAP_HIT
+    left = canvas.start + style.CAP_HIT
     canvas.hits.append(Box(left, cap.upper, cap.apex, cap.lower))
 
 
@@ -249,18 +250,9 @@ def _go_on(canvas: Canvas) -> None:
             case "before":
                 x1 = min(x1, max(canvas.x1 - canvas.wide, canvas.x0))
     for (i, o), path in zip(glyph.through, weave(wires, x0, x1), strict=True):
-        first, last = _cut(path)
-        canvas.tails[i] = (line(Point(canvas.x0, ins[i]), Point(x0, ins[i])), *first)
-        canvas.heads[o] = (*last, line(Point(x1, outs[o]), Point(canvas.x1, outs[o])))
-
-
-def _cut(path: Path) -> tuple[Path, Path]:
-    """In the middle."""
-    half = len(path) // 2
-    if len(path) % 2 == 0:
-        return path[:half], path[half:]
-    one, two = halves(path[half])
-    return (*path[:half], one), (two, *path[half + 1 :])
+        start = line(Point(canvas.x0, ins[i]), Point(x0, ins[i]))
+        stop = line(Point(x1, outs[o]), Point(canvas.x1, outs[o]))
+        canvas.tails[i], canvas.heads[o] = (start, *path, stop), ()
 
 
 def _split(canvas: Canvas) -> None:
@@ -280,7 +272,7 @@ def _split(canvas: Canvas) -> None:
             if len(set(far.values())) > 1:  # it is to be out of the way of the next
                 turn = min(turn, dot.x + bend_width(to - dot.y))
             level = line(Point(turn, to), Point(canvas.x1, to))
-            canvas.heads[o] = (ease(dot, Point(turn, to)), level)
+            canvas.heads[o] = (away(dot, Point(turn, to)), level)
             if i not in goes:
                 canvas.tails[i] = (line(Point(canvas.x0, dot.y), dot),)
             canvas.dot(dot)
@@ -294,5 +286,13 @@ def _join(canvas: Canvas) -> None:
         turn = min(canvas.x0 + canvas.wide, dot.x) if canvas.side == "behind" else canvas.x0
         if len(set(far.values())) > 1:
             turn = max(turn, dot.x - bend_width(dot.y - y))
-        canvas.tails[i] = (line(Point(canvas.x0, y), Point(turn, y)), ease(Point(turn, y), dot))
+        level = line(Point(canvas.x0, y), Point(turn, y))
+        canvas.tails[i] = (level, away(dot, level.d).back)
         canvas.dot(dot)
+
+
+def away(dot: Point, end: Point) -> Curve:
+    """From a dot, clear of the wire on which it lies as soon as may be."""
+    way = end.x - dot.x
+    b, c = Point(dot.x + style.LEAVE * way, dot.y), Point(dot.x + way / 2, end.y)
+    return line(dot, end) if dot.y == end.y else Curve(dot, b, c, end)

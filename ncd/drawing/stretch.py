@@ -11,20 +11,29 @@ from itertools import groupby
 
 from ncd.drawing import style
 from ncd.drawing.canvas import Canvas, Side
-from ncd.drawing.data import Point
+from ncd.drawing.data import Path, Point, line
 from ncd.drawing.gather import left, reached
-from ncd.drawing.marks import foreign, mark_width, side
+from ncd.drawing.marks import foreign, in_marks, mark_bend, mark_width, side
 from ncd.drawing.plan import Unit
-from ncd.drawing.strands import dots, fall_width, inset, knot, knotted, room
+from ncd.drawing.strands import bend_width, dots, fall_width, inset, knot, knotted, room
 from ncd.drawing.weave import weave, weave_width
 
 
 def width(unit: Unit, ins: Sequence[float], outs: Sequence[float]) -> float:
     """How much x an op wants whose wires come in, and go out, in these rows."""
     at, to = reached(unit, ins), left(unit, outs)
-    before = weave_width(list(zip(ins, at, strict=True)))
-    behind = weave_width(list(zip(to, outs, strict=True)))
+    before, behind = weave_width(_come(unit, ins, at)), weave_width(_pairs(to, outs))
     return before + _inner(unit, at, to) + behind
+
+
+def _pairs(a: Sequence[float], b: Sequence[float]) -> list[tuple[float, float]]:
+    return list(zip(a, b, strict=True))
+
+
+def _come(unit: Unit, ins: Sequence[float], at: Sequence[float]) -> list[tuple[float, float]]:
+    """From where to where the wires change places, of those that don't end before that."""
+    ended = in_marks(unit.glyph)[0] if knotted(unit.glyph) else set()
+    return [pair for i, pair in enumerate(_pairs(ins, at)) if i not in ended]
 
 
 def _inner(unit: Unit, ins: Sequence[float], outs: Sequence[float]) -> float:
@@ -38,6 +47,8 @@ def _inner(unit: Unit, ins: Sequence[float], outs: Sequence[float]) -> float:
     early = [split for split in glyph.splits if split[0] not in late(unit)]
     before, behind = inset(dots(early, 0, ins, outs)), inset(dots(glyph.joins, 1, outs, ins))
     rooms = [before + weave_width(wires) + behind]
+    bend = mark_bend(glyph, ins, outs)
+    rooms += [bend_width(bend) + style.BAR[2]] if bend else []
     rooms += [room(early, 0, ins, outs) + behind, before + room(glyph.joins, 1, outs, ins)]
     most = max(rooms) + _later(unit, outs)
     return wide + most if side(glyph) else max(wide, most)
@@ -69,7 +80,7 @@ def _later(unit: Unit, outs: Sequence[float]) -> float:
 def free(unit: Unit, ins: Sequence[float]) -> float:
     """How far from the left of a contraction arrays beside it may bend."""
     at = reached(unit, ins)
-    before = weave_width(list(zip(ins, at, strict=True)))
+    before = weave_width(_come(unit, ins, at))
     return before + knot(unit.glyph, at, mark_width(unit.glyph)).end + style.CAP_CLEAR
 
 
@@ -84,24 +95,33 @@ def canvas(
 ) -> Canvas:
     """The canvas of an op between two x, whose wires come in and go out in these rows."""
     glyph, at, to = unit.glyph, reached(unit, ins), left(unit, outs)
-    come, go = list(zip(ins, at, strict=True)), list(zip(to, outs, strict=True))
-    x0, x1 = x[0] + weave_width(come), x[1] - weave_width(go)
+    come, go = _come(unit, ins, at), _pairs(to, outs)
+    wide, knots = mark_width(glyph), knotted(glyph)
+    begin = x[0] + wide if knots else x[0]  # where wires change places: marks stand before caps
+    start, x1 = begin + weave_width(come), x[1] - weave_width(go)
+    woven = iter(weave(come, begin, start) if start > begin else [])
+    ended = in_marks(glyph)[0] if knots else set()
+    lead: list[Path] = [() if i in ended else next(woven, ()) for i in range(len(ins))]
+    if knots:
+        level = [line(Point(x[0], y), Point(begin, y)) for y in ins]
+        lead = [() if i in ended else (level[i], *path) for i, path in enumerate(lead)]
     bends: Side = side(glyph)
     if not (unit.inputs and unit.outputs):  # wires beside it bend on this side of it
         bends = "behind" if unit.inputs else "before"
     return Canvas(
         role=role,
         glyph=glyph,
-        x0=x0,
+        x0=x[0] if knots else start,
+        start=start,
         x1=x1,
         ins=at,
         outs=to,
         row=row,
         foreign=foreign(glyph, at, to),
-        wide=mark_width(glyph),
+        wide=wide,
         side=bends,
         apex=apex,
-        lead=weave(come, x[0], x0) if x0 > x[0] else [],
+        lead=lead,
         late=late(unit),
         later=_later(unit, to),
         trail=weave(go, x1, x[1]) if x1 < x[1] else [],

@@ -17,7 +17,7 @@ def touched(circuit: Circuit) -> Mapping[str, Slice]:
 
     >>> from ncd.lang.elaborate import elaborate
     >>> from ncd.lang.terms import Id
-    >>> from ncd.ops import Function
+    >>> from ncd import Function
     >>> dict(touched(elaborate(Id("4 3") >> Function("G", "3 -> 2"))))
     {'v1': (2, None), 'v0': (2, None)}
     """

@@ -5,16 +5,18 @@ Styles, fonts and drawings are in the file, and its security policy lets it load
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from latex2mathml.converter import convert
 
-from ncd.code import SourceLine, lines
+from ncd.code import lines
 from ncd.costs import Cost, cost_of
 from ncd.drawing import Drawing, Labels, style
 from ncd.drawing.fonts import font_faces
-from ncd.export import facts, listing, markup
+from ncd.export import facts, markup
 from ncd.export.assets import DIAGRAM_CSS, FOLDER, LIGHT_JS, PANEL_CSS
+from ncd.export.listing import Painted, excerpt, painted
 from ncd.export.states import folded, name, packed, states, svg
 from ncd.lang.axes import Axis
 from ncd.lang.circuit import Cell, Circuit, Fence
@@ -22,11 +24,14 @@ from ncd.lang.elaborate import elaborate
 from ncd.lang.terms import Term
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; font-src data:"
+LINES = 60  # of source on a card
 PAGE = (FOLDER / "page.html").read_text()
 
 
-def html(term: Term, labels: Labels = "names") -> str:
+def html(term: Term, labels: Labels = "names", title: str = "") -> str:
     """One HTML file with the diagram of a term and a card for each op and block of it.
+
+    Without a ``title`` it is that of the outermost block.
 
     >>> from ncd.lang.terms import Id
     >>> html(Id("y:2 m:3"))[:15]
@@ -34,17 +39,17 @@ def html(term: Term, labels: Labels = "names") -> str:
     """
     circuit = elaborate(term)
     drawings = states(term, circuit, labels)
-    first = next(iter(drawings.values()))
-    cost = cost_of(circuit) if _sized(circuit) else None
+    every = tuple(drawings.values())
+    first, told = every[0], _Told.of(circuit, every)
     return PAGE.format(
         policy=POLICY,
-        title=markup.text(first.title),
-        css=_css(drawings.values()),
-        summary=_summary(circuit, cost),
+        title=markup.text(title or first.title),
+        css=_css(every),
+        summary=_summary(circuit, told.cost),
         svg=svg(first),
         axes="".join(map(_axis, _axes(circuit))) or "None.",
-        blocks="".join(_blocks(circuit)) or "None.",
-        cards="".join(_cards(term, circuit, cost, drawings.values())),
+        blocks="".join(_blocks(circuit, every)) or "None.",
+        cards="".join(told.cards(every)),
         words=markup.text(first.description),
         state=name(folded(first)),
         states=packed(drawings),
@@ -94,13 +99,19 @@ def _axis(axis: Axis) -> str:
     )
 
 
-def _blocks(circuit: Circuit) -> Iterator[str]:
+def _shown(circuit: Circuit, drawings: Iterable[Drawing]) -> tuple[Fence, ...]:
+    """The blocks that one of the drawings shows, as a fence or as a box."""
+    ids = {part.id for drawing in drawings for part in drawing.fences}.union(*map(folded, drawings))
+    return tuple(fence for fence in circuit.fences if fence.id in ids)
+
+
+def _blocks(circuit: Circuit, drawings: Collection[Drawing]) -> Iterator[str]:
     """A row for each block, which folds it, further in the deeper it lies."""
     depths = {"": -1}
-    for fence in circuit.fences:
+    for fence in _shown(circuit, drawings):
         depths[fence.id] = depths.get(fence.parent, -1) + 1
         yield (
-            f'<button class="row" type="button" data-fold="{fence.id}" aria-expanded="true" '
+            f'<button class="row" type="button" data-fold="{fence.id}" '
             f'style="margin-left:{depths[fence.id]}em">{markup.role(fence.role, None)}'
             f"{markup.text(facts.title(fence))}</button>"
         )
@@ -109,34 +120,46 @@ def _blocks(circuit: Circuit) -> Iterator[str]:
 # --- cards ---------------------------------------------------------------------------------------
 
 
-def _cards(
-    term: Term, circuit: Circuit, cost: Cost | None, drawings: Iterable[Drawing]
-) -> Iterator[str]:
-    """A card for each op and block that one of the drawings shows."""
-    drawn = {glyph.node for drawing in drawings for glyph in drawing.glyphs}
-    source = lines(term) if cost is not None else []
-    for fence in circuit.fences:
-        yield _block_card(circuit, fence, cost, source)
-    for cell in circuit.cells:
-        if cell.id in drawn:
-            yield _op_card(circuit, cell, cost, source)
+@dataclass(frozen=True)
+class _Told:
+    """What the cards tell of; ``cost`` and ``source`` only where all sizes are known."""
 
+    circuit: Circuit
+    drawn: frozenset[str]  # the ops that one of the drawings shows
+    cost: Cost | None = None
+    source: Sequence[Painted] = ()
 
-def _op_card(circuit: Circuit, cell: Cell, cost: Cost | None, source: Sequence[SourceLine]) -> str:
-    formula = convert(cell.op.formula(cell.site), display="block")
-    words = f"<p>{markup.text(cell.op.words(cell.site))}</p>{formula}"
-    told = facts.listed(facts.of_cell(cell, cost))
-    code = listing.html(source, circuit, None, frozenset({cell.id}))
-    return _card(cell.id, cell.op.label, cell.op.role, f"{words}{told}{code}")
+    @staticmethod
+    def of(circuit: Circuit, drawings: Collection[Drawing]) -> _Told:
+        drawn = frozenset(glyph.node for drawing in drawings for glyph in drawing.glyphs)
+        if not _sized(circuit):
+            return _Told(circuit, drawn)
+        own = [
+            replace(line, nodes=tuple(node for node in line.nodes if node in drawn))
+            for line in lines(circuit.term)
+        ]
+        return _Told(circuit, drawn, cost_of(circuit), painted(own, circuit))
 
+    def cards(self, drawings: Collection[Drawing]) -> Iterator[str]:
+        """A card for each op and block that one of the drawings shows."""
+        yield from map(self.block, _shown(self.circuit, drawings))
+        yield from (self.op(cell) for cell in self.circuit.cells if cell.id in self.drawn)
 
-def _block_card(
-    circuit: Circuit, fence: Fence, cost: Cost | None, source: Sequence[SourceLine]
-) -> str:
-    fold = f'<p><button type="button" data-fold="{fence.id}" aria-expanded="true">Fold</button></p>'
-    told = facts.listed(facts.of_block(circuit, fence, cost))
-    code = listing.html(source, circuit, None, facts.inside(circuit, fence))
-    return _card(fence.id, facts.title(fence), fence.role, f"{told}{fold}{code}")
+    def op(self, cell: Cell) -> str:
+        formula = convert(cell.op.formula(cell.site), display="block")
+        words = f"<p>{markup.text(cell.op.words(cell.site))}</p>{formula}"
+        told = facts.listed(facts.of_cell(cell, self.cost))
+        inside = f"{words}{told}{self.lines({cell.id})}"
+        return _card(cell.id, cell.op.label, cell.op.role, inside)
+
+    def block(self, fence: Fence) -> str:
+        told = facts.listed(facts.of_block(self.circuit, fence, self.cost))
+        code = self.lines(facts.inside(self.circuit, fence))
+        fold = f'<p><button type="button" data-fold="{fence.id}">Fold</button></p>'
+        return _card(fence.id, facts.title(fence), fence.role, f"{told}{fold}{code}")
+
+    def lines(self, nodes: Collection[str]) -> str:
+        return excerpt(self.source, self.circuit, None, frozenset(nodes), LINES)
 
 
 def _card(id: str, title: str, role: str, inside: str) -> str:

@@ -16,6 +16,7 @@ from ncd.lang.circuit import Circuit
 NAME = re.compile(r"[^\W\d]\w*")
 STYLES = {tokenize.COMMENT: "comment", tokenize.NUMBER: "number-literal"}
 Names = Mapping[str, str]  # of what stands in the source, the axes
+Painted = tuple[SourceLine, str]  # a line, and its HTML
 
 
 def html(
@@ -28,16 +29,30 @@ def html(
 
     With ``only`` the lines of these ops alone, moved to the left; nothing if there are none.
     """
-    roles = {cell.id: cell.op.role for cell in circuit.cells}
+    return excerpt(painted(lines, circuit), circuit, dark, only)
+
+
+def painted(lines: Sequence[SourceLine], circuit: Circuit) -> list[Painted]:
+    """Each line with its HTML."""
     codes = coloured([line.text for line in lines], identifiers(circuit))
-    pairs = [
-        (line, code)
-        for line, code in zip(lines, codes, strict=True)
-        if not only or only & set(line.nodes)
-    ]
+    return list(zip(lines, codes, strict=True))
+
+
+def excerpt(
+    lines: Sequence[Painted],
+    circuit: Circuit,
+    dark: bool | None,
+    only: frozenset[str],
+    most: int = 0,
+) -> str:
+    """The lines of some ops, all if none are named, and ``most`` of them if that is given."""
+    roles = {cell.id: cell.op.role for cell in circuit.cells}
+    pairs = [pair for pair in lines if not only or not only.isdisjoint(pair[0].nodes)]
     indents = [len(line.text) - len(line.text.lstrip()) for line, _ in pairs if line.text]
     cut = min(indents, default=0) if only else 0
-    rows = [_row(line, code[cut:], roles, dark) for line, code in pairs]
+    rows = [_row(line, code[cut:], roles, dark) for line, code in pairs[: most or None]]
+    if most and len(pairs) > most:
+        rows.append(f'<div class="line muted">… {len(pairs) - most:,} lines more</div>')
     return f'<div class="code scroll">{"".join(rows)}</div>' if rows else ""
 
 

@@ -7,8 +7,14 @@ let state = packed.dataset.state;
 let selected = "";
 let from = null; // where the focus was when a card opened
 
-widen(drawing.querySelector("svg"));
+fit(drawing.querySelector("svg"));
 mark();
+
+// A little larger than it is drawn, where there is room, and what can be pointed at is wider.
+function fit(svg) {
+  svg.style.width = `min(100%, ${1.3 * svg.viewBox.baseVal.width}px)`;
+  widen(svg);
+}
 
 // What the light asks for; a second time lets go.
 function select(kind, { id }) {
@@ -67,7 +73,7 @@ function show(text, id) {
   const focused = drawing.contains(document.activeElement);
   const read = new DOMParser().parseFromString(text, "image/svg+xml").documentElement;
   const svg = document.importNode(read, true);
-  widen(svg);
+  fit(svg);
   drawing.replaceChildren(svg);
   if (focused) svg.querySelector(`[data-fence="${id}"]`)?.focus();
   choose(host.box, selected);

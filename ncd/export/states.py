@@ -27,14 +27,14 @@ def states(term: Term, circuit: Circuit, labels: Labels) -> dict[Shut, Drawing]:
     letters, queue = len(svg(first)), [folded(first)]
     for shut in queue:
         for next_ in _beside(circuit, found[shut], shut):
-            if next_ in found:
+            drawing = found.get(next_) or draw(term, labels, folded=next_)
+            if folded(drawing) in found:  # where something else stays folded as well
                 continue
-            drawing = draw(term, labels, folded=next_)
             letters += len(svg(drawing))
             if letters > LETTERS or len(found) == STATES:
                 return found
-            found[next_] = drawing
-            queue.append(next_)
+            found[folded(drawing)] = drawing
+            queue.append(folded(drawing))
     return found
 
 

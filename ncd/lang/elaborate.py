@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from types import MappingProxyType
@@ -18,44 +18,67 @@ from ncd.lang.loops import Scan
 from ncd.lang.marked import Marked, plain, sized
 from ncd.lang.op import Op
 from ncd.lang.resized import circuit_of
-from ncd.lang.rewrite import rebuilt, rewrite
+from ncd.lang.rewrite import rebuilt, remade, rewrite
 from ncd.lang.shared import check_shared
 from ncd.lang.sizes import Place, Rule, Sizes, Slot, solve
+from ncd.lang.spelling import field_names
 from ncd.lang.terms import Id, Term
 
 
-def _written(term: Term, sizes: Iterator[Sizes]) -> Any:
-    """The term with the sizes that its places have, in the order in which they were placed."""
+class _Writing:
+    """Writes sizes into a term, in the order in which its places were placed.
 
-    def fill(axis: Axis, known: Sizes) -> Axis:
-        if axis.size is None and axis.name in known:
-            return replace(axis, size=known[axis.name].size)
-        return axis
+    A part that stands at several places stays one wherever it has the same sizes.
+    """
 
-    match term:
-        case Id() | Op():
-            known = next(sizes)
-            return rewrite(term, lambda axis: fill(axis, known))
-        case Equation():
-            next(sizes)  # of the copy
-        case Scan():
-            for _ in term.dom:
-                next(sizes)
-            body = _written(term.body, sizes)
-            for _ in term.cod:
-                next(sizes)
-            known = next(sizes)
-            along = Array(fill(axis, known) for axis in term.axis)
-            return Scan(body, along, term.name, term.states)
+    def __init__(self, sizes: Iterable[Sizes]) -> None:
+        self.sizes = iter(sizes)
+        self.done: dict[tuple[object, ...], Any] = {}
 
-    def part(value: Any) -> Any:
+    def written(self, term: Term) -> Any:
+        """The term with the sizes of its places."""
+        match term:
+            case Id() | Op():
+                known = next(self.sizes)
+                key = (id(term), *((name, axis.size) for name, axis in known.items()))
+                return self.once(key, lambda: rewrite(term, lambda axis: _filled(axis, known)))
+            case Equation():
+                next(self.sizes)  # of the copy
+            case Scan():
+                return self.scan(term)
+        new = {name: self.part(getattr(term, name)) for name in field_names(type(term))}
+        parts = (p for value in new.values() for p in (value if _terms(value) else (value,)))
+        return self.once((id(term), *map(id, parts)), lambda: remade(term, new))
+
+    def once(self, key: tuple[object, ...], make: Callable[[], Any]) -> Any:
+        if key not in self.done:
+            self.done[key] = make()
+        return self.done[key]
+
+    def part(self, value: Any) -> Any:
         if isinstance(value, Term):
-            return _written(value, sizes)
-        if isinstance(value, tuple) and value and isinstance(value[0], Term):
-            return tuple(_written(item, sizes) for item in value)
-        return value
+            return self.written(value)
+        return tuple(map(self.written, value)) if _terms(value) else value
 
-    return rebuilt(term, part)
+    def scan(self, term: Scan) -> Scan:
+        for _ in term.dom:
+            next(self.sizes)
+        body = self.written(term.body)
+        for _ in term.cod:
+            next(self.sizes)
+        known = next(self.sizes)
+        along = Array(_filled(axis, known) for axis in term.axis)
+        return Scan(body, along, term.name, term.states)
+
+
+def _terms(value: Any) -> bool:
+    return isinstance(value, tuple) and bool(value) and isinstance(value[0], Term)
+
+
+def _filled(axis: Axis, known: Sizes) -> Axis:
+    if axis.size is None and axis.name in known:
+        return replace(axis, size=known[axis.name].size)
+    return axis
 
 
 def _placed(term: Term) -> tuple[Builder, Circuit]:
@@ -83,7 +106,7 @@ def _solved(term: Term, rules: Rules = MappingProxyType({})) -> Circuit:
             slots: dict[str, tuple[Slot, ...]] = {n: (("", n),) for n in (name, *rule.names)}
             places.append(Place(slots, (), rule, f"Axes({name}={str(rule.formula)!r})"))
     sizes = solve(places, known)[:count]
-    written: Term = _written(term, iter(sizes))
+    written: Term = _Writing(sizes).written(term)
     if written == term:
         return circuit
     builder, circuit = _placed(written)
@@ -173,7 +196,7 @@ def _given(value: Any, sizes: Mapping[str, int | str | Marked]) -> Any:
         sizes = {name: size for name, size in sizes.items() if name not in own}
     if isinstance(value, Term) and value.children:
         return rebuilt(value, lambda part: _given(part, sizes))
-    if isinstance(value, tuple) and value and isinstance(value[0], Term):
+    if _terms(value):
         return tuple(_given(part, sizes) for part in value)
     return rewrite(value, lambda axis: sized(axis, sizes))
 

@@ -17,7 +17,7 @@ from weakref import ref
 
 from cachetools import LRUCache
 
-from ncd.lang.axes import Array, Axis, Signature, Type
+from ncd.lang.axes import Array, Axis, Signature, Size, Type
 from ncd.lang.binding import Binding
 from ncd.lang.blocks import Block
 from ncd.lang.build import Around, Builder
@@ -26,7 +26,7 @@ from ncd.lang.errors import MismatchError, NCDError, SizeError
 from ncd.lang.flow import Flow
 from ncd.lang.formula import parse
 from ncd.lang.marked import Marked, sized
-from ncd.lang.op import Op
+from ncd.lang.op import Op, Site
 from ncd.lang.rewrite import rebuilt, rewrite
 from ncd.lang.shared import check_shared
 from ncd.lang.sizes import Rule
@@ -97,9 +97,15 @@ def _read(given: Given) -> tuple[dict[str, Marked], dict[str, str]] | None:
         )
         for name, text in formulas.items():
             Rule(name, parse(text)).solve(sizes)
-        return {n: replace(m, size=sizes[n].size) for n, m in marks.items()}, formulas
+        return {n: replace(m, size=_known(sizes[n])) for n, m in marks.items()}, formulas
     except (NCDError, KeyError):
         return None
+
+
+def _known(axis: Axis) -> Size:
+    if axis.size is None:
+        raise SizeError(f"axis {axis.name} has no size")
+    return axis.size
 
 
 def _regular(circuit: Circuit) -> bool:
@@ -207,19 +213,36 @@ class _Resizer:
     def cell(self, cell: Cell) -> Cell:
         op: Op = self.term(cell.op)
         inputs, outputs = self.state(cell.inputs), self.state(cell.outputs)
-        site = op.site(Type([value.array for value in inputs]))
-        if site.outs != Type([value.array for value in outputs]):
+        site = self.site(cell.site) if _blind(type(op)) else op.site(_arrays(inputs))
+        if site.outs != _arrays(outputs):
             raise MismatchError(f"{op.label} gives ({site.outs})")
         return Cell(
             cell.id, op, site, inputs, outputs, cell.name, cell.fences, cell.scope, cell.times
         )
 
+    def site(self, site: Site) -> Site:
+        dom, cod, ins, outs = map(self.type, (site.dom, site.cod, site.ins, site.outs))
+        return Site(dom, cod, ins, outs, self.array(site.reads))
+
     def loop(self, loop: Loop) -> Loop:
-        inputs, outputs = self.state(loop.inputs), self.state(loop.outputs)
-        bodies = tuple(map(self.circuit, loop.bodies))
-        new = {"inputs": inputs, "outputs": outputs, "bodies": bodies}
-        return replace(loop, term=self.term(loop.term), **new)
+        return replace(
+            loop,
+            term=self.term(loop.term),
+            inputs=self.state(loop.inputs),
+            outputs=self.state(loop.outputs),
+            bodies=tuple(map(self.circuit, loop.bodies)),
+        )
 
     def fence(self, fence: Fence) -> Fence:
         term = fence.term and self.term(fence.term)
         return replace(fence, states=tuple(map(self.state, fence.states)), term=term)
+
+
+def _arrays(state: State) -> Type:
+    return Type([value.array for value in state])
+
+
+def _blind(kind: Any) -> bool:
+    """Whether an op never looks at sizes, but that one name has one."""
+    asked = (kind.solve, kind.check, kind._site, kind._spread)
+    return asked == (Op.solve, Op.check, Op._site, Op._spread)

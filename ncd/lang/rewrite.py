@@ -30,13 +30,18 @@ def rewrite(value: Any, change: Callable[[Axis], Axis]) -> Any:
 
 def rebuilt(term: Term, change: Callable[[Any], Any]) -> Any:
     """The term with every field changed; the term itself if none is."""
-    values = {name: getattr(term, name) for name in field_names(type(term))}
-    new = {name: change(value) for name, value in values.items()}
-    if all(new[name] is values[name] or _same(new[name], values[name]) for name in values):
+    return remade(term, {name: change(getattr(term, name)) for name in field_names(type(term))})
+
+
+def remade(term: Term, new: dict[str, Any]) -> Any:
+    """The term with these fields; the term itself if they are its own."""
+    if all(_same(value, getattr(term, name)) for name, value in new.items()):
         return term
-    given = new.pop(term.variadic, ())
-    return type(term)(*given, **new)
+    given = new.get(term.variadic, ())
+    return type(term)(*given, **{name: new[name] for name in new if name != term.variadic})
 
 
 def _same(a: Any, b: Any) -> bool:
+    if a is b:
+        return True
     return isinstance(a, tuple) and len(a) == len(b) and all(map(is_, a, b))

@@ -12,6 +12,7 @@ from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import lru_cache
 
 from ncd.lang.axes import Axis
 from ncd.lang.binding import Binding
@@ -178,13 +179,22 @@ def _bound(place: Place, known: Mapping[Slot, Axis]) -> Binding:
         for name, slots in place.slots.items():
             for slot in slots:
                 if slot in known:
-                    binding.meet(Axis(name), replace(known[slot], name=name))
+                    binding.meet(_bare(name), _called(known[slot], name))
         if place.op is not None:
             place.op.solve(binding)
     except NCDError as error:
         op = place.op if isinstance(place.op, Op) else None
         raise error.at(where=place.where, bound=binding.values(), op=op) from None
     return binding
+
+
+@lru_cache(maxsize=1024)
+def _bare(name: str) -> Axis:
+    return Axis(name)
+
+
+def _called(axis: Axis, name: str) -> Axis:
+    return axis if axis.name == name else replace(axis, name=name)
 
 
 def _by_name(places: list[Place], known: Mapping[Slot, Axis]) -> dict[Slot, Axis]:
@@ -198,7 +208,7 @@ def _by_name(places: list[Place], known: Mapping[Slot, Axis]) -> dict[Slot, Axis
                     sizes[place.meant(name)].add(known[slot].size)
                     axes[place.meant(name)] = known[slot]
     return {
-        slot: replace(axes[place.meant(name)], name=name)
+        slot: _called(axes[place.meant(name)], name)
         for place in places
         for name, slots in place.slots.items()
         for slot in slots

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import MISSING, Field, dataclass, field, fields
-from functools import lru_cache
 from keyword import iskeyword
 from typing import Any
 
@@ -49,15 +48,21 @@ def read_fields(term: Any) -> None:
             object.__setattr__(term, name, found)
 
 
-@lru_cache(maxsize=1024)
 def _readers(kind: type) -> tuple[tuple[str, Callable[[Any, str], Any]], ...]:
-    return tuple((f.name, spelling(f).read) for f in fields(kind))
+    if kind not in _READERS:
+        _READERS[kind] = tuple((f.name, spelling(f).read) for f in fields(kind))
+    return _READERS[kind]
 
 
-@lru_cache(maxsize=1024)
 def field_names(kind: type) -> tuple[str, ...]:
     """The names of a dataclass's fields, in order."""
-    return tuple(f.name for f in fields(kind))
+    if kind not in _NAMES:
+        _NAMES[kind] = tuple(f.name for f in fields(kind))
+    return _NAMES[kind]
+
+
+_READERS: dict[type, tuple[tuple[str, Callable[[Any, str], Any]], ...]] = {}
+_NAMES: dict[type, tuple[str, ...]] = {}
 
 
 def kind_of(what: type, parse: Callable[[Any], Any], example: str) -> Spelling:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from math import prod
@@ -92,19 +91,17 @@ class Einsum(Op):
     def glyph(self, site: Site) -> Glyph:
         ins = ports(site.ins)
         outs = {name: port for port, _, name in ports(site.outs)}
-        upward = any(axis.spatial for axis in site.every.values())
         through, joins, caps, alone = [], [], [], []
         for name in dict.fromkeys(name for _, _, name in ins):
             found = [port for port, _, other in ins if other == name]
-            if name in outs:  # one goes on, the others bend onto it
-                on = _goes_on(found, ins, outs, upward)
-                through.append((on, outs[name]))
-                joins += [(port, outs[name]) for port in found if port != on]
+            if name in outs:  # the lowest occurrence goes on, the others bend onto it
+                through.append((found[-1], outs[name]))
+                joins += [(port, outs[name]) for port in found[:-1]]
             elif len(found) == 1:
                 alone.append(found[0])
             else:
                 caps += list(pairwise(found))
-        marks = tuple(Mark("plus", "Σ", ins=(port,)) for port in alone)
+        marks = tuple(Mark("word", "Σ", ins=(port,)) for port in alone)
         return Glyph(tuple(through), tuple(joins), (), tuple(caps), marks)
 
     def flops(self, site: Site) -> int:
@@ -155,31 +152,6 @@ class Einsum(Op):
             Sample(cls("i j, j, k i -> k"), "i:2 j:3, j:3, k:4 i:2", "c @ (a @ b)"),
             Sample(cls("x c, x -> c"), "x:2x3 c:2, x:2x3", "torch.einsum('hwc,hw->c', a, b)"),
         )
-
-
-def _goes_on(
-    found: list[int], ins: list[tuple[int, int, str]], outs: Mapping[str, int], upward: bool
-) -> int:
-    """Which of an axis' wires crosses the fewest that are kept; if several do, the lowest.
-
-    Where an axis is spatial arrays are drawn ``upward``, from the last axis to the first.
-    """
-    turn = -1 if upward else 1
-    place = {port: (k, turn * port) for port, k, _ in ins}
-    names = [name for _, _, name in ins]
-    others = [port for port, _, name in ins if names.count(name) == 1 and name in outs]
-
-    def crossed(port: int) -> int:
-        to, passed = turn * outs[names[port]], 0
-        for other in others:
-            passed += (place[port] < place[other]) != (to < turn * outs[names[other]])
-            passed += sum(
-                min(place[i], place[port]) < place[other] < max(place[i], place[port])
-                for i in found
-            )
-        return passed
-
-    return min(reversed(found), key=crossed)
 
 
 def _pair_flops(left: Array, right: Array, out: Array) -> int:

@@ -1,10 +1,133 @@
-"""The HTML file in a browser without a network, opened from the disk."""
+"""The HTML file in a real browser: opened from the disk, without a network."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 import ncd
-from tests.pages.test_pages import ENTRIES if False else None
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("html") / "attention.html"
+    path.write_text(ncd.html(ncd.catalogue["multi-head-attention"].build()))
+    return path
+
+
+@pytest.fixture
+def page(browser: Browser, file: Path) -> Iterator[Page]:
+    context = browser.new_context(offline=True, viewport={"width": 1280, "height": 900})
+    context.set_default_timeout(10_000)
+    page = context.new_page()
+    heard: list[str] = []
+    page.on("pageerror", lambda error: heard.append(str(error)))
+    page.on("console", lambda message: heard.append(message.text))
+    page.on("request", lambda asked: heard.append(asked.url))
+    page.goto(file.as_uri())
+    yield page
+    assert set(heard) == {file.as_uri()}
+    context.close()
+
+
+def op(page: Page, id: str) -> Locator:
+    return page.locator(f'.op[data-node="{id}"]')
+
+
+def row(page: Page, title: str) -> Locator:
+    return page.locator(".row[data-fold]", has_text=title).first
+
+
+def lit(page: Page) -> set[str]:
+    wires = page.locator(".drawing .wire.lit").all()
+    return {wire.get_attribute("data-axis") or "" for wire in wires}
+
+
+def test_hover_lights_an_axis_through_all_its_wires(page: Page) -> None:
+    page.locator('.wire[data-axis="k"] text').first.hover()
+    assert lit(page) == {"k"}
+    expect(page.locator('.row[data-axis="k"]')).to_have_class("row lit")
+    page.locator("h1").hover()
+    assert lit(page) == set()
+
+
+def test_a_row_of_the_legend_locks_its_axis(page: Page) -> None:
+    page.locator('.row[data-axis="h"]').click()
+    page.locator("h1").hover()
+    assert lit(page) == {"h"}
+    page.locator('.row[data-axis="h"]').click()
+    page.locator("h1").hover()
+    assert lit(page) == set()
+
+
+def test_an_op_opens_its_card(page: Page) -> None:
+    op(page, "n6").click()
+    card = page.get_by_role("article", name="Softmax")
+    expect(card).to_be_visible()
+    expect(card.locator("math")).to_be_visible()
+    expect(card.locator(".code")).to_contain_text("softmax")
+    op(page, "n1").click()
+    expect(card).to_be_hidden()
+    expect(page.get_by_role("article", name="Linear Q")).to_contain_text("8,192")
+
+
+def test_a_block_folds_and_unfolds_in_place(page: Page) -> None:
+    title = "Scaled Dot-Product Attention"
+    ops = page.locator(".op")
+    before = ops.count()
+    row(page, title).click()
+    expect(op(page, "n6")).to_have_count(0)
+    expect(row(page, title)).to_have_attribute("aria-expanded", "false")
+    row(page, "Copy").click()
+    expect(page.locator('.op[data-fence="f1"]')).to_have_count(1)
+    expect(page.locator('.op[data-fence="f5"]')).to_have_count(1)
+    page.locator('.op[data-fence="f5"]').dblclick()
+    expect(op(page, "n6")).to_have_count(1)
+    row(page, "Copy").click()
+    expect(ops).to_have_count(before)
+
+
+def test_within_a_folded_block_nothing_can_be_folded(page: Page) -> None:
+    row(page, "Multi-Head Attention").click()
+    expect(row(page, "Copy")).to_be_disabled()
+    expect(page.locator(".op")).to_have_count(1)
+
+
+def test_light_and_dark(page: Page) -> None:
+    def paper() -> str:
+        return str(page.evaluate("getComputedStyle(document.body).backgroundColor"))
+
+    light = paper()
+    page.get_by_role("button", name="Light or dark").click()
+    assert paper() != light
+    page.emulate_media(color_scheme="dark")
+    page.reload()
+    assert paper() != light
+
+
+def test_the_keyboard_does_the_same(page: Page) -> None:
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip the diagram")).to_be_focused()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    expect(page.locator('.fence[data-fence="f0"]')).to_be_focused()
+    op(page, "n6").focus()
+    page.keyboard.press("Enter")
+    card = page.get_by_role("article", name="Softmax")
+    expect(card).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(card).to_be_hidden()
+    expect(op(page, "n6")).to_be_focused()
+    page.locator('.fence[data-fence="f5"]').focus()
+    page.keyboard.press("f")
+    expect(page.locator('.op[data-fence="f5"]')).to_be_focused()
+
+
+def test_one_key_jumps_over_the_diagram(page: Page) -> None:
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    expect(page.locator(".row").first).to_be_focused()

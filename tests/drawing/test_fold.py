@@ -249,6 +249,16 @@ def test_an_array_that_a_block_does_not_take_passes_beside_its_box():
     assert lint(drawing) == []
 
 
+def test_an_array_that_passes_through_a_block_does_not_enter_its_box():
+    inner = block(1).body @ Id("b n")
+    term = SIZES(Id("t m, b n") >> Block(inner, "Both") >> Softmax("m") @ Softmax("n"))
+    drawing = ncd.draw(term, folded=["Both"])
+    assert {w.array for w in drawing.wires if w.taken_by == "f0"} == {"v0"}
+    (ink,) = (glyph.ink[0] for glyph in drawing.glyphs if glyph.node == "f0")
+    assert min(c.a.y for w in drawing.wires if w.array == "v1" for c in w.path) > ink.y1
+    assert lint(drawing) == []
+
+
 def test_a_block_around_all_there_is_folds_to_a_model():
     drawing = ncd.draw(SIZES(Block(Linear("m -> m", "A") >> block(1), "Model")), folded=["Model"])
     (box,) = drawing.glyphs
@@ -305,6 +315,12 @@ def test_a_stack_starts_where_a_layer_starts_though_what_is_before_looks_alike()
     ]
 
 
+def test_a_pair_of_ops_is_a_stack_if_it_comes_often_enough():
+    pair = Linear("m -> m") >> Elementwise("relu")
+    found = [stacked(ncd.elaborate(SIZES(Id("t m") >> Then(*(pair,) * n)))).loops for n in (5, 9)]
+    assert [[len(loop.bodies) for loop in loops] for loops in found] == [[], [9]]
+
+
 @pytest.mark.parametrize(
     "other",
     [
@@ -321,8 +337,8 @@ def test_layers_that_differ_are_no_stack(other):
 
 
 def test_a_memory_that_each_layer_hands_on_enters_the_stack():
-    layer = Id("t m, b m") >> Copy("t m") @ Id("b m") >> block(1) @ Id("t m, b m") >> Add() @ Id(
-        "b m"
+    layer = (
+        Id("t m, b m") >> Copy("t m") @ Id("b m") >> block(1) @ Id("t m, b m") >> Add() @ Id("b m")
     )
     (loop,) = stacked(ncd.elaborate(SIZES(Then(*(layer,) * 3)))).loops
     assert [v.id for v in loop.inputs] == ["v0"]

@@ -13,7 +13,7 @@ from ncd.drawing.data import Box, Curve, Point, Text, line
 from ncd.drawing.lint import lint
 from ncd.drawing.text import math
 from tests.drawing.nasty import TERMS
-from tests.drawing.planted import sees, shown, wire
+from tests.drawing.planted import middle, sees, shown, wire
 
 
 @pytest.fixture(scope="module")
@@ -98,6 +98,20 @@ def test_lint_sees_wires_that_cross_for_no_reason(attention):
 def test_lint_sees_what_is_cut_off(attention):
     small = replace(attention, box=attention.box._replace(x1=attention.box.x1 - 60))
     assert any("is cut off" in fault for fault in lint(small))
+
+
+def test_lint_sees_fences_that_overlap(attention):
+    one, two, *rest = attention.fences
+    aside = two.box._replace(x0=one.box.x0 - 20, x1=one.box.x0 + 20)
+    sees(replace(attention, fences=(one, replace(two, box=aside), *rest)), "the fences")
+
+
+def test_lint_sees_a_border_that_runs_through_a_mark_or_a_name(attention):
+    fence, ink, name = attention.fences[-1], attention.glyphs[-1].ink[0], attention.labels[0]
+    for box, fault in ((ink, f"runs through the glyph of {attention.glyphs[-1].node}"),
+                       (name.box, f"runs through label {name.label.words!r}")):  # fmt: skip
+        cut = Box(middle(box).x, box.y0 - 20, box.x1 + 20, box.y1 + 20)
+        sees(replace(attention, fences=(replace(fence, box=cut),)), fault)
 
 
 # --- extras ---------------------------------------------------------------------------------------

@@ -183,3 +183,10 @@ def test_a_dashed_line_through_a_note(plain):
     start, end = across(plain, middle(box))
     planted = dashed(noted, start._replace(y=box.y0 - 4), end._replace(y=box.y1 + 4))
     sees(planted, "a dashed line runs through the note 'planted'")
+
+
+def test_a_dashed_line_along_the_border_of_a_fence(attention):
+    fence = next(f for f in attention.fences if f.title)
+    y = fence.box.y1 - 0.5
+    planted = dashed(attention, Point(fence.box.x0 + 9, y), Point(fence.box.x0 + 60, y))
+    sees(planted, f"a dashed line runs along the border of {fence.words!r}")

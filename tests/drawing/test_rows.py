@@ -1,6 +1,7 @@
 """Rows: straight lanes, gaps that are kept, and the same answer however often it is asked for."""
 
 import random
+from itertools import pairwise
 
 import pytest
 
@@ -42,10 +43,10 @@ def problem(seed: int) -> tuple[int, list[Bend], list[Gap]]:
     stacks, count = [], 0
     for _ in range(dice.randint(2, 6)):
         stacks.append(list(range(count, count := count + dice.randint(1, 5))))
-    gaps = [Gap(a, b, dice.choice([20, 36, 58])) for s in stacks for a, b in zip(s, s[1:])]
+    gaps = [Gap(a, b, dice.choice([20, 36, 58])) for s in stacks for a, b in pairwise(s)]
     bends = [
         Bend(dice.choice(before), b, dice.choice([0, 0, 20]), cost * 0.99, cost)
-        for before, here in zip(stacks, stacks[1:])
+        for before, here in pairwise(stacks)
         for b in here
         for cost in dice.choices([0.5, 1, 4], k=2)
     ]
@@ -98,7 +99,7 @@ def test_gaps_are_kept(name):
         for item in stack:
             ys = [here[wire] for wire in item.wires]
             assert ys == pytest.approx([ys[0] + offset for offset in item.offsets])
-        for above, below in zip(stack, stack[1:], strict=False):
+        for above, below in pairwise(stack):
             assert here[below.wires[0]] - here[above.wires[-1]] >= below.above - 1e-6
 
 

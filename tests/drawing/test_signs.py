@@ -64,7 +64,7 @@ def test_a_long_name_stands_beside_its_letter_and_over_its_wire():
     drawing = draw(Id("y:5 m:8") >> Linear("m -> k:4", "self_attention_output_projection", True))
     letter, name = texts(only(drawing))
     assert letter.label.words == "L sub plus"
-    assert name.label.words == "self_atte…ojection"
+    assert name.label.words == "self_att…jection"
     assert name.label.spans[0].family == "NCD Sans"
     assert name.box.x0 > letter.box.x1
     assert name.box.y1 < wire(drawing, "k").path[0].a.y

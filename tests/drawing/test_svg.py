@@ -3,6 +3,7 @@
 import io
 import re
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -127,7 +128,7 @@ def test_extras_are_written_where_they_belong(attention):
         "note", (frame, Dot(Point(0, 0), 2), Text(sans("Here"), Point(0, 0))), "Here", "n4"
     )
     band = Extra("band", (frame,), behind=True)
-    text = write(attention.__class__(**{**vars(attention), "extras": (note, band)}), fonts=False)
+    text = write(replace(attention, extras=(note, band)), fonts=False)
     root = ET.fromstring(text)
     kinds = [e.get("class") for e in root if e.tag == f"{SVG}g"]
     assert kinds.index("band") < kinds.index("wire") and kinds[-1] == "note"

@@ -3,6 +3,7 @@
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -109,7 +110,7 @@ def test_it_compiles_to_one_page_of_its_size(entry, tmp_path):
 def test_whatever_is_typed_compiles(attention, tmp_path):
     labels = [make(text) for text in HARD for make in (math, sans, roman)]
     texts = tuple(Text(label, Point(0, 20.0 * n)) for n, label in enumerate(labels))
-    drawing = attention.__class__(**{**vars(attention), "labels": texts})
+    drawing = replace(attention, labels=texts)
     assert compiled(drawing.tex(), tmp_path).startswith(b"%PDF")
 
 

@@ -44,7 +44,12 @@ def transpose() -> Figure:
     f = sizes(Function("F", "a -> b c"))
     bent = sizes(Id("b") @ Function("F", "a -> b c") >> Einsum("b, b c -> c"))
     turned = sizes(Einsum("b, a -> b a") >> Function("F^T", "b a -> c"))
-    return Figure((f, bent, turned), ("↦", "="), signs="F ↦ F = FT", names="a b c")
+    return Figure(
+        (f, bent, turned),
+        ("Associated Transpose ↦", "="),
+        signs="F Associated Transpose ↦ F = FT",
+        names="a b c",
+    )
 
 
 def shift() -> Figure:

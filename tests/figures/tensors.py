@@ -63,7 +63,7 @@ def broadcasting0() -> Figure:
     )
     return Figure(
         (Id("3") >> G, Id("4 3") >> G),
-        ("↦",),
+        ("×4 Broadcasting ↦",),
         {"bands": True, "cells": True, "notes": {"": note}},
         signs="G ↦ G",
         names="3 2 4",
@@ -98,7 +98,7 @@ def inner_broadcasting0() -> Figure:
     )
     return Figure(
         (Id("3, 4") >> H, Id('c"4":4 3, 4') >> H),
-        ("↦",),
+        ("×4 Inner Broadcasting ↦",),
         {"bands": True, "cells": True, "notes": {"": note}},
         signs="H ↦ H",
         names="3 4 2",
@@ -134,7 +134,7 @@ def elementwise0() -> Figure:
             Block(Function("f", "1 -> 1", "tanh"), "Operation on a Value $f : ℝ → ℝ$", "reshape"),
             Block(Id("4 3") >> f, "Element-wise $f$", "reshape"),
         ),
-        ("↦",),
+        ("×4 × 3 Broadcasting ↦",),
         {"bands": True, "notes": {"": note}},
         signs="f ↦ f",
         titles=("Operation on a Value $f : ℝ → ℝ$", "Element-wise $f$"),

@@ -192,27 +192,25 @@ def double(old: str, new: str, x: str, name: str) -> Term:
 def down(i: int) -> Term:
     """Inside, axes are called by the counter λ."""
     old, new, x, half = f'p_{i}"c_{{λ-1}}"', f'q_{i}"c_λ"', f'u_{i}"x_λ"', f'v_{i}"x_{{λ+1}}"'
-    inner = Block(
+    before = f"q_{i - 1} v_{i - 1}" if i > 1 else "c_0 x_1"
+    return Rename(f"{before} -> {old} {x}") >> Block(
         double(old, new, x, "conv")
         >> Copy(f"{new} {x}")
         >> MaxPool(f"{x} -> {half}") @ Id(f"{new} {x}"),
         "Down Scale Block",
     )
-    leave = Rename(f"{new} {half} -> c_{i} x_{i + 1}") @ Rename(f"{new} {x} -> c_{i} x_{i}")
-    return Rename(f"c_{i - 1} x_{i} -> {old} {x}") >> inner >> leave
 
 
 def up(i: int) -> Term:
     new, less, twice = f'r_{i}"c_{{5-λ}}"', f's_{i}"c_{{4-λ}}"', f't_{i}"2c_{{5-λ}}"'
-    x, double_x = f'u_{i}"x_{{5-λ}}"', f'v_{i}"x_{{4-λ}}"'
-    named = Rename(f"c_{i} x_{i} -> {new} {x}")
-    inner = Block(
+    x, double_x = f'w_{i}"x_{{5-λ}}"', f'z_{i}"x_{{4-λ}}"'
+    before = f"s_{i + 1} z_{i + 1}" if i < 4 else "c_4 x_4"
+    return Rename(f"{before} -> {new} {x}") @ Rename(f"q_{i} u_{i} -> {new} {x}") >> Block(
         Concat(f"{new}, {new} -> {twice}")
         >> double(twice, new, x, "conv")
         >> ConvTranspose(f"{new} {x} -> {less} {double_x}", "up"),
         "Up Scale Block",
     )
-    return named @ named >> inner >> Rename(f"{less} {double_x} -> c_{i - 1} x_{i - 1}")
 
 
 def unet() -> Figure:
@@ -223,9 +221,10 @@ def unet() -> Figure:
     middle = double("c_4", "c_5", "x_5", "middle") >> ConvTranspose("c_5 x_5 -> c_4 x_4", "up")
     body = (
         Repeat(tuple(down(i) for i in (1, 2, 3, 4)), "down")
-        >> Id("c_4 x_5, c_4 x_4, c_3 x_3, c_2 x_2") @ Wire("c_1 x_1 ->")
+        >> Rename("q_4 v_4 -> c_4 x_5") @ Id("q_4 u_4, q_3 u_3, q_2 u_2") @ Wire("q_1 u_1 ->")
         >> middle
         >> Repeat(tuple(up(i) for i in (4, 3, 2)), "ups")
+        >> Rename("s_2 z_2 -> c_1 x_1")
         >> Conv("c_1 x_1 -> y x_1", "final")
     )
     title = "UNet (with padding)"

@@ -19,6 +19,7 @@ RULES: tuple[Callable[[Flat], Iterator[str]], ...] = (
     texts.texts_on_glyphs,
     texts.texts_on_wires,
     texts.glyphs,
+    texts.borders,
     texts.extras,
     texts.cut_off,
     wires.whole,

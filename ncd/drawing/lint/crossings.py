@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from ncd.drawing.data import DrawnGlyph
 from ncd.drawing.lint.flat import Flat, Indices, Numbers, meeting
 from ncd.drawing.lint.least import least
 
@@ -40,20 +41,24 @@ def crossings(flat: Flat) -> Iterator[str]:
 def _counted(flat: Flat, drawn: list[tuple[list[str], float]]) -> Iterator[str]:
     """Each op has its crossings; one that may be of two is of the one that has some left."""
     nodes = {node for shared, _ in drawn for node in shared}
-    units = {node: flat.drawing.glyphs[flat.glyph_at[node]].unit if node in flat.glyph_at else None
-             for node in nodes}  # fmt: skip
-    needs = {node: least(unit) if unit else len(drawn) for node, unit in units.items()}
+    needs = {node: _need(flat.glyphs.get(node, []), len(drawn)) for node in nodes}
     count: Counter[str] = Counter()
     for shared, x in sorted(drawn, key=lambda crossing: len(crossing[0])):
-        near = sorted(shared, key=lambda node: abs(_place(flat, node) - x))
+        near = sorted(shared, key=lambda node: abs(_place(flat, node, x) - x))
         count[next((node for node in near if count[node] < needs[node]), near[0])] += 1
     for node in sorted(count):
         if count[node] > needs[node]:
-            words = flat.drawing.glyphs[flat.glyph_at[node]].words
+            words = flat.glyphs[node][0].words
             yield (
                 f"the wires of {node} ({words}) cross {count[node]} times,"
                 f" where {needs[node]} would do"
             )
+
+
+def _need(glyphs: list[DrawnGlyph], most: int) -> int:
+    """The least crossings of an op, or as many as there are where nothing is known of it."""
+    units = [glyph.unit for glyph in glyphs if glyph.unit]
+    return sum(map(least, units)) if units else most
 
 
 def _knots(flat: Flat, crossings: list[_Crossing]) -> Iterator[str]:
@@ -70,11 +75,11 @@ def _knots(flat: Flat, crossings: list[_Crossing]) -> Iterator[str]:
             yield f"three wires or more cross in one point, at {x:.0f}, {y:.0f}"
 
 
-def _place(flat: Flat, node: str) -> float:
-    """About where an op stands along x."""
-    if node in flat.glyph_at:
-        box = flat.drawing.glyphs[flat.glyph_at[node]].hit
-        return (box.x0 + box.x1) / 2
+def _place(flat: Flat, node: str, x: float) -> float:
+    """About where an op stands; where it does twice, the nearer place."""
+    boxes = [glyph.hit for glyph in flat.glyphs.get(node, [])]
+    if boxes:
+        return min(((box.x0 + box.x1) / 2 for box in boxes), key=lambda at: abs(at - x))
     ends = [w.path[-1].d.x for w in flat.drawing.wires if w.taken_by == node and w.path]
     starts = [w.path[0].a.x for w in flat.drawing.wires if w.made_by == node and w.path]
     return float(np.mean([*ends, *starts]))

@@ -6,9 +6,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from ncd.drawing.data import Box
 from ncd.drawing.lint.crossings import crossed
-from ncd.drawing.lint.flat import Flat, Numbers, distinct, meeting, piercing
+from ncd.drawing.lint.flat import Flat, Numbers, as_boxes, distinct, meeting, piercing
 
+BORDER = 2.0  # off a border
 SPRING = 16.0  # from an end of a dashed line
 
 
@@ -26,7 +28,23 @@ def dashes(flat: Flat) -> Iterator[str]:
     _, j = piercing(flat.dashes, boxes)
     for (e,) in distinct(of[j]):
         yield f"a dashed line runs through the {drawing.extras[e].kind} {drawing.extras[e].words!r}"
+    yield from _on_borders(flat)
     yield from _on_wires(flat)
+
+
+def _on_borders(flat: Flat) -> Iterator[str]:
+    """Along the upper or the lower border of a fence, a dashed line is taken for a part of it."""
+    fences = [fence for fence in flat.drawing.fences if not fence.brackets]
+    edges = as_boxes(
+        Box(x0, y - BORDER, x1, y + BORDER)
+        for x0, y0, x1, y1 in (fence.box for fence in fences)
+        for y in (y0, y1)
+    )
+    pieces = flat.dashes.boxes[flat.dashes.a[:, 1] == flat.dashes.b[:, 1]]
+    i, j = meeting(_grown(pieces, 0.01), edges)
+    along = np.minimum(pieces[i, 2], edges[j, 2]) - np.maximum(pieces[i, 0], edges[j, 0])
+    for (n,) in distinct(j[along > 2 * BORDER] // 2):
+        yield f"a dashed line runs along the border of {fences[n].words or fences[n].id!r}"
 
 
 def _on_wires(flat: Flat) -> Iterator[str]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ncd.drawing import style
-from ncd.drawing.data import Box, Dot, Extra, Outline, Path, Picture, Text
+from ncd.drawing.data import Box, Dot, DrawnGlyph, Extra, Outline, Path, Picture, Text
 
 Numbers = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -58,7 +58,9 @@ class Flat:
 
     def __init__(self, drawing: Picture) -> None:
         self.drawing = drawing
-        self.glyph_at = {glyph.node: n for n, glyph in enumerate(drawing.glyphs)}
+        self.glyphs: dict[str, list[DrawnGlyph]] = {}  # by op: two sides of an equation share ops
+        for glyph in drawing.glyphs:
+            self.glyphs.setdefault(glyph.node, []).append(glyph)
 
     # Wires ---------------------------------------------------------------------------------------
 

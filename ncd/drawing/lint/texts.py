@@ -7,9 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from ncd.drawing.data import Box, Picture
-from ncd.drawing.lint.flat import SLACK, Flat, distinct, meeting, piercing
+from ncd.drawing.lint.flat import SLACK, Flat, Numbers, Pairs, as_boxes, distinct, meeting, piercing
 
 LEAST_TEXT = 11.0  # pixels
+EDGE = 1.0  # of a fence, on which a mark may stand
 
 
 def texts(flat: Flat) -> Iterator[str]:
@@ -46,6 +47,33 @@ def glyphs(flat: Flat) -> Iterator[str]:
     for n, m in distinct(of[i[other]], of[j[other]]):
         a, b = flat.drawing.glyphs[n], flat.drawing.glyphs[m]
         yield f"the glyphs of {a.node} ({a.words}) and {b.node} ({b.words}) overlap"
+
+
+def borders(flat: Flat) -> Iterator[str]:
+    """Of two fences one is in the other, or they are apart; their borders run through nothing."""
+    drawing = flat.drawing
+    names = [fence.words or fence.id for fence in drawing.fences]
+    fences = as_boxes(fence.box for fence in drawing.fences)
+    i, j = _cut(fences, fences)
+    for a, b in distinct(i[i < j], j[i < j]):
+        yield f"the fences {names[a]!r} and {names[b]!r} overlap"
+    ink, of = flat.ink
+    i, j = _cut(fences, ink)
+    for a, g in distinct(i, of[j]):
+        node, words = drawing.glyphs[g].node, drawing.glyphs[g].words
+        yield f"the border of {names[a]!r} runs through the glyph of {node} ({words})"
+    i, j = _cut(fences, flat.text_boxes)
+    for a, t in distinct(i, j):
+        yield f"the border of {names[a]!r} runs through label {flat.texts[t].label.words!r}"
+
+
+def _cut(a: Numbers, b: Numbers) -> Pairs:
+    """Boxes of which each has a part inside and a part outside the other."""
+    i, j = meeting(a, b, EDGE)
+    out = [(p[:, :2] < q[:, :2] - EDGE).any(1) | (p[:, 2:] > q[:, 2:] + EDGE).any(1)
+           for p, q in ((a[i], b[j]), (b[j], a[i]))]  # fmt: skip
+    keep = out[0] & out[1]
+    return i[keep], j[keep]
 
 
 def extras(flat: Flat) -> Iterator[str]:

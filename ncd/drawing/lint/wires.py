@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from ncd.drawing.data import Dot, DrawnWire, Point
+from ncd.drawing.data import Dot, DrawnGlyph, DrawnWire, Point
 from ncd.drawing.lint.flat import Flat, Indices, Numbers, distinct, piercing
 
 NEAR_MARK = 9.0  # of an end from the mark that it belongs to
@@ -39,7 +39,7 @@ class _Meet:
     """Where wires begin and end at each op."""
 
     def __init__(self, flat: Flat) -> None:
-        self.glyphs = {glyph.node: glyph for glyph in flat.drawing.glyphs}
+        self.glyphs = flat.glyphs
         self.starts: dict[str, list[Point]] = defaultdict(list)
         self.ends: dict[str, list[Point]] = defaultdict(list)
         for wire in flat.drawing.wires:
@@ -56,11 +56,10 @@ class _Meet:
             (wire.made_by, wire.path[0].a, "begins", self.ends),
             (wire.taken_by, wire.path[-1].d, "ends", self.starts),
         ):
-            glyph = self.glyphs.get(node)
-            if glyph is None or what in wire.open:
+            if node not in self.glyphs or what in wire.open:
                 continue
             meets = any(not apart(at, other) for other in others[node])
-            touches = any(_within(at, box.grown(NEAR_MARK)) for box in glyph.ink)
+            touches = _inked(self.glyphs[node], at, NEAR_MARK)
             capped = sum(not apart(at, other) for other in self.ends[node]) > 1
             if not (meets or touches or capped):
                 yield f"{what} in the open, at {at.x:.0f}, {at.y:.0f}"
@@ -95,16 +94,29 @@ def as_one(flat: Flat) -> Iterator[str]:
     length = _shared(pieces.a[i], pieces.b[i], pieces.a[j], pieces.b[j], far)
     keep = length > 0
     total: dict[tuple[int, int], float] = defaultdict(float)
-    rows = zip(pieces.of[i][keep].tolist(), pieces.of[j][keep].tolist(), strict=True)
-    for pair, part in zip(rows, length[keep].tolist(), strict=True):
-        total[pair] += part
+    first: dict[tuple[int, int], Point] = {}
+    rows = zip(pieces.of[i][keep].tolist(), pieces.of[j][keep].tolist(),
+               length[keep].tolist(), pieces.a[i[keep]].tolist(), strict=True)  # fmt: skip
+    for a, b, part, at in rows:
+        total[a, b] += part
+        first.setdefault((a, b), Point(*at))
     for (a, b), part in total.items():
-        one, two = flat.drawing.wires[a], flat.drawing.wires[b]
-        if part > (ONTO if _related(one, two) else ALONG):
+        one, two, at = flat.drawing.wires[a], flat.drawing.wires[b], first[a, b]
+        if part > (ONTO if _meet_near(flat, one, two, at) else ALONG):
             yield (
                 f"wires {one.axis} of {one.array} and {two.axis} of {two.array}"
-                f" run as one for {part:.0f}, at {one.path[-1].d.x:.0f}"
+                f" run as one for {part:.0f}, at {at.x:.0f}"
             )
+
+
+def _meet_near(flat: Flat, one: DrawnWire, two: DrawnWire, at: Point) -> bool:
+    """Whether two wires of an op meet in a dot, or end as one, near a point."""
+    if any(_distance(p, q) < 1.0 and _distance(p, at) < ONTO
+           for p in (one.path[0].a, one.path[-1].d)
+           for q in (two.path[0].a, two.path[-1].d)):  # fmt: skip
+        return True
+    shared = {one.made_by, one.taken_by} & {two.made_by, two.taken_by} - {""}
+    return any(_dotted(flat, node, at, ONTO) for node in shared)
 
 
 def _shared(a: Numbers, b: Numbers, c: Numbers, d: Numbers, far: Numbers) -> Numbers:
@@ -168,22 +180,23 @@ def _on(flat: Flat, points: Numbers, of: Indices) -> tuple[Indices, Indices]:
 
 def _marked(flat: Flat, node: str, at: Point) -> bool:
     """Whether a dot or another mark of the op stands there."""
-    if node not in flat.glyph_at:
-        return False
-    ink = flat.drawing.glyphs[flat.glyph_at[node]].ink
-    return _dotted(flat, node, at) or any(_within(at, box.grown(3.0)) for box in ink)
+    return _dotted(flat, node, at) or _inked(flat.glyphs.get(node, []), at, 3.0)
 
 
-def _dotted(flat: Flat, node: str, at: Point) -> bool:
-    items = flat.drawing.glyphs[flat.glyph_at[node]].items
-    return any(isinstance(i, Dot) and _distance(i.center, at) < 1.5 for i in items)
+def _dotted(flat: Flat, node: str, at: Point, near: float = 1.5) -> bool:
+    items = (item for glyph in flat.glyphs.get(node, []) for item in glyph.items)
+    return any(isinstance(i, Dot) and _distance(i.center, at) < near for i in items)
+
+
+def _inked(glyphs: list[DrawnGlyph], at: Point, near: float) -> bool:
+    return any(_within(at, box.grown(near)) for glyph in glyphs for box in glyph.ink)
 
 
 def caps(flat: Flat) -> Iterator[str]:
     """No other wire of an op lies on the tip of its cap, or goes on where the cap ends."""
     ends: dict[tuple[str, Point], list[int]] = defaultdict(list)
     for n, wire in enumerate(flat.drawing.wires):
-        if wire.path and wire.taken_by in flat.glyph_at:
+        if wire.path and wire.taken_by in flat.glyphs:
             at = wire.path[-1].d
             ends[wire.taken_by, Point(round(at.x, 1), round(at.y, 1))].append(n)
     tips = [
@@ -191,6 +204,11 @@ def caps(flat: Flat) -> Iterator[str]:
         for (node, at), own in ends.items()
         if len(own) > 1 and not _dotted(flat, node, at)
     ]
+    for node, at, own in tips:
+        wires = [flat.drawing.wires[n] for n in own if flat.loose[n, 1]]
+        if len({wire.array for wire in wires}) < len(wires):  # a cap takes one of each array
+            names = " and ".join(wire.axis for wire in wires)
+            yield f"wires {names} end in one point at {node}, {at.x:.0f}, {at.y:.0f}"
     if not tips:
         return
     points = np.array([at for _, at, _ in tips])
@@ -215,10 +233,6 @@ def _goes_on(flat: Flat, w: int, at: Point) -> bool:
     level = np.abs(b[:, 1] - a[:, 1]) < 0.2 * (b[:, 0] - a[:, 0])
     here = (b[:, 0] > at.x - 1.0) & (a[:, 0] < at.x + STEM)
     return bool((near & level & here).any())
-
-
-def _related(one: DrawnWire, two: DrawnWire) -> bool:
-    return bool({one.made_by, one.taken_by} & {two.made_by, two.taken_by} - {""})
 
 
 def _within(point: Point, box: tuple[float, float, float, float]) -> bool:

@@ -70,9 +70,19 @@ def kind(mark: Mark) -> MarkKind:
     return found
 
 
+def wants_neighbours(mark: Mark) -> bool:
+    """Whether its wires are to be brought beside each other."""
+    return not (kind(mark).over or kind(mark).spans)
+
+
 def mark_width(glyph: Glyph) -> float:
     """How much x the widest mark wants."""
     return max((kind(mark).width(mark) for mark in glyph.marks), default=0.0)
+
+
+def mark_bend(glyph: Glyph, ins: Sequence[float], outs: Sequence[float]) -> float:
+    """How far the wires of its marks go up or down."""
+    return max((kind(mark).bend(mark, ins, outs) for mark in glyph.marks), default=0.0)
 
 
 def headroom(glyph: Glyph) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import ClassVar
 
@@ -39,6 +40,10 @@ class MarkKind:
 
     def footroom(self, mark: Mark) -> float:
         """The same under that array."""
+        return 0.0
+
+    def bend(self, mark: Mark, ins: Sequence[float], outs: Sequence[float]) -> float:
+        """How far its own wires go up or down to reach it."""
         return 0.0
 
     def paint(self, canvas: Canvas, mark: Mark) -> None:

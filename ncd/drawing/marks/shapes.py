@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import ClassVar
 
 from ncd.drawing import style
 from ncd.drawing.canvas import Canvas
-from ncd.drawing.data import QUARTER, Box, Curve, Point, corners, ease, line
+from ncd.drawing.data import QUARTER, Box, Curve, Point, corners, line
 from ncd.drawing.marks.kind import MarkKind, around, ends, free_row, within
 from ncd.drawing.marks.signs import written
 from ncd.drawing.marks.windows import star
+from ncd.drawing.strands import away, bend_width, dots
 from ncd.drawing.text import Label, math
 from ncd.lang.glyph import Mark
 
@@ -116,11 +118,21 @@ class Mask(MarkKind):
         ends(canvas, mark, x - half, x + half)
 
 
+_Slot = Callable[[int, float, int], float]  # the row of the n-th wire at y, of so many
+
+
 class Bar(MarkKind):
     """A thick bar that brings wires together, or takes them apart."""
 
     def width(self, mark: Mark) -> float:
         return style.BAR_ROOM + style.BAR_MORE * max(0, len(mark.ins) - 2, len(mark.outs) - 2)
+
+    def bend(self, mark: Mark, ins: Sequence[float], outs: Sequence[float]) -> float:
+        rows = [ins[i] for i in mark.ins], [outs[o] for o in mark.outs]
+        few, many = sorted(rows, key=len)
+        if not few or all(b - a < style.NEAR for a, b in pairwise(sorted(many))):
+            return 0.0
+        return max(abs(y - few[0]) for y in many)
 
     def paint(self, canvas: Canvas, mark: Mark) -> None:
         ins, outs = [canvas.ins[i] for i in mark.ins], [canvas.outs[o] for o in mark.outs]
@@ -138,14 +150,33 @@ class Bar(MarkKind):
         def at(n: int, y: float, count: int) -> float:
             return slots[n] if count == len(slots) else within(y, top + side, bottom - side)
 
+        self.tails(canvas, mark, x - half, before, at)
+        self.heads(canvas, mark, x + half, behind, at)
+
+    def tails(self, canvas: Canvas, mark: Mark, x: float, before: float, at: _Slot) -> None:
+        near, one = _beside(canvas, canvas.glyph.joins, 1), at(0, canvas.row, len(mark.ins))
         for n, i in enumerate(sorted(mark.ins, key=lambda i: canvas.ins[i])):
-            y, to = canvas.ins[i], Point(x - half, at(n, canvas.ins[i], len(ins)))
-            level = line(Point(canvas.x0, y), Point(before, y))
-            canvas.tails[i] = (level, ease(level.d, to))
+            y, to = canvas.ins[i], Point(x, at(n, canvas.ins[i], len(mark.ins)))
+            bend = Point(min(to.x, canvas.x1 - near.get(n, 0.0)), to.y)
+            turn = max(before, bend.x - bend_width(y - one)) if n in near else before
+            level = line(Point(canvas.x0, y), Point(turn, y))
+            canvas.tails[i] = (level, away(bend, level.d).back, line(bend, to))
+
+    def heads(self, canvas: Canvas, mark: Mark, x: float, behind: float, at: _Slot) -> None:
+        near, one = _beside(canvas, canvas.glyph.splits, 0), at(0, canvas.row, len(mark.outs))
         for n, o in enumerate(sorted(mark.outs, key=lambda o: canvas.outs[o])):
-            y, to = canvas.outs[o], Point(x + half, at(n, canvas.outs[o], len(outs)))
-            level = line(Point(behind, y), Point(canvas.x1, y))
-            canvas.heads[o] = (ease(to, level.a), level)
+            y, to = canvas.outs[o], Point(x, at(n, canvas.outs[o], len(mark.outs)))
+            bend = Point(max(to.x, canvas.x0 + near.get(n, 0.0)), to.y)
+            turn = min(behind, bend.x + bend_width(y - one)) if n in near else behind
+            level = line(Point(turn, y), Point(canvas.x1, y))
+            canvas.heads[o] = (line(to, bend), away(bend, level.a), level)
+
+
+def _beside(canvas: Canvas, pairs: Sequence[tuple[int, int]], side: int) -> dict[int, float]:
+    """How far from the edge the wires of each further array bend, if its others have dots apart."""
+    at, to = (canvas.outs, canvas.ins) if side else (canvas.ins, canvas.outs)
+    far = sorted({*dots(pairs, side, at, to).values()}, reverse=True)
+    return dict(enumerate(far, start=1)) if len(far) > 1 else {}
 
 
 def _far(many: list[float], slots: list[float]) -> bool:
@@ -161,7 +192,9 @@ def _slots(canvas: Canvas, many: list[float], few: list[float]) -> list[float]:
         return ordered
     below = [y for y in canvas.foreign if y > few[0] + style.STILL]
     room = min(below, default=few[0] + 1e3) - few[0] - 2 * style.BAR[1]
-    slot = min(style.BAR_SLOT, room / max(1, len(many) - 1))
+    dotted = len(many) > 2 and (canvas.glyph.joins or canvas.glyph.splits)
+    most = style.BAR_TIGHT if dotted else style.BAR_SLOT  # else they would not run beside others
+    slot = min(most, room / max(1, len(many) - 1))
     return [few[0] + slot * n for n in range(len(many))]
 
 
