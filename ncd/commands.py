@@ -18,7 +18,6 @@ from ncd.run import peak
 from ncd.run.device import device
 from ncd.terminal import print_json, print_table, progress
 
-
 # What `render` writes, by the end of the file's name.
 FILES: dict[str, Callable[[Term, argparse.Namespace], bytes]] = {
     ".svg": lambda term, args: _drawing(term, args).svg().encode(),

@@ -189,7 +189,9 @@ def test_a_star_import_hides_no_builtin() -> None:
 
 
 def test_the_public_names_are_there() -> None:
-    functions = "autograd compile cost devices draw elaborate example_inputs from_json html prove source"
+    functions = (
+        "autograd compile cost devices draw elaborate example_inputs from_json html prove source"
+    )
     for name in f"{functions} to_json trace".split():
         assert callable(getattr(ncd, name)), name
     assert {op.__name__ for op in ncd.ops.CATALOGUE} <= set(dir(ncd))

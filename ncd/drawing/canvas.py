@@ -38,7 +38,7 @@ class Canvas:
     mark; wires that pass over bend on ``side`` of it. ``apex`` is the cap whose arrow leads into
     it, ``stems`` are the arrows that leave its own caps, ``start`` is the x from which the wires of
     a contraction are in their rows. The copies of ``late`` wires leave them behind the crossings of
-    the others, in the last ``later`` of its stretch.
+    the others, in the last ``later`` of its stretch; wires join those that go on from ``level`` on.
     """
 
     role: str
@@ -57,6 +57,7 @@ class Canvas:
     trail: Sequence[Path] = ()
     late: frozenset[int] = frozenset()
     later: float = 0.0
+    level: float = 0.0
     stems: list[tuple[Point, Point]] = field(default_factory=list)
     tails: dict[int, Path] = field(default_factory=dict)
     heads: dict[int, Path] = field(default_factory=dict)

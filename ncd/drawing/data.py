@@ -154,7 +154,7 @@ class Dash:
 
 @dataclass(frozen=True)
 class Outline:
-    """A shape; ``paint``, its fill, is "none", a role or a colour of the theme, ``stroke`` a width."""
+    """A shape, its fill ("none", a role or a colour of the theme) and the width of its stroke."""
 
     path: Path
     paint: str = "none"

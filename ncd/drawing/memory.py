@@ -252,9 +252,7 @@ def _renamed(circuit: Circuit, id: str, cell: Cell) -> Circuit:
     def state(values: State) -> State:
         return tuple(new if value.id == id else value for value in values)
 
-    fences = tuple(
-        replace(f, states=tuple(map(state, f.states))) for f in circuit.own_fences
-    )
+    fences = tuple(replace(f, states=tuple(map(state, f.states))) for f in circuit.own_fences)
     states = tuple(map(state, circuit.states))
     return _removed(replace(circuit, states=states, own_fences=fences), cell.id)
 
@@ -328,4 +326,6 @@ def _note(
     ins, outs = (own, none) if saves else (none, own)
     site = Site(dom=ins, cod=outs, ins=ins, outs=outs)
     inputs, outputs = ((value,), ()) if saves else ((), (value,))
-    return Cell(f"{kind}-{value.id}", Note(kind, place, hidden), site, inputs, outputs, "", tuple(fences))
+    return Cell(
+        f"{kind}-{value.id}", Note(kind, place, hidden), site, inputs, outputs, "", tuple(fences)
+    )

@@ -192,7 +192,7 @@ class _Around:
         """What a place costs by what its pointer runs over."""
         tip = self.tip(box)
         x, y = _base(box, tip)
-        t = np.linspace(0.0, 1.0, max(3, int(hypot(tip.x - x, tip.y - y) / 4)))[:-1, None]
+        t = np.linspace(0.0, 1.0, max(3, int(hypot(tip.x - x, tip.y - y) / 4)))[:, None]
         xs, ys = x + t * (tip.x - x), y + t * (tip.y - y)
         half = 2.0 + (1 - t) * style.CALLOUT_BASE
         count = [

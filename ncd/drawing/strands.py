@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from ncd.drawing import style
 from ncd.drawing.canvas import Canvas
 from ncd.drawing.data import QUARTER, Box, Curve, Point, line
-from ncd.drawing.weave import drop, weave
+from ncd.drawing.weave import drop, weave, weave_width
 from ncd.lang.glyph import Glyph
 
 
@@ -198,6 +198,8 @@ def dots(
     Several dots on one wire are for wires that go further the nearer they are to the edge: each is
     clear of the one before.
     """
+    if not pairs:
+        return {}
     bends = {pair: abs(to[pair[1 - side]] - at[pair[side]]) for pair in pairs}
     seen: Counter[int] = Counter()
     ranks: list[list[Pair]] = []
@@ -249,6 +251,9 @@ def _go_on(canvas: Canvas) -> None:
                 x0 = max(x0, min(canvas.x0 + canvas.wide, canvas.x1))
             case "before":
                 x1 = min(x1, max(canvas.x1 - canvas.wide, canvas.x0))
+    if glyph.joins:  # what joins them crosses them when they are level
+        x1 = min(x1, x0 + weave_width(wires)) if weave_width(wires) else x1
+        canvas.level = x1 if weave_width(wires) else canvas.x0
     for (i, o), path in zip(glyph.through, weave(wires, x0, x1), strict=True):
         start = line(Point(canvas.x0, ins[i]), Point(x0, ins[i]))
         stop = line(Point(x1, outs[o]), Point(canvas.x1, outs[o]))
@@ -283,7 +288,8 @@ def _join(canvas: Canvas) -> None:
     far = dots(canvas.glyph.joins, 1, canvas.outs, canvas.ins)
     for i, o in canvas.glyph.joins:
         dot, y = Point(canvas.x1 - far[i, o], canvas.outs[o]), canvas.ins[i]
-        turn = min(canvas.x0 + canvas.wide, dot.x) if canvas.side == "behind" else canvas.x0
+        turn = canvas.x0 + canvas.wide if canvas.side == "behind" else canvas.x0
+        turn = min(max(turn, canvas.level), dot.x - style.STUB)
         if len(set(far.values())) > 1:
             turn = max(turn, dot.x - bend_width(dot.y - y))
         level = line(Point(canvas.x0, y), Point(turn, y))

@@ -50,6 +50,7 @@ def _inner(unit: Unit, ins: Sequence[float], outs: Sequence[float]) -> float:
     bend = mark_bend(glyph, ins, outs)
     rooms += [bend_width(bend) + style.BAR[2]] if bend else []
     rooms += [room(early, 0, ins, outs) + behind, before + room(glyph.joins, 1, outs, ins)]
+    rooms[-1] += weave_width(wires) if glyph.joins else 0.0
     most = max(rooms) + _later(unit, outs)
     return wide + most if side(glyph) else max(wide, most)
 

@@ -88,9 +88,10 @@ class _Writer:
     def head(self) -> str:
         drawing, box = self.drawing, self.drawing.box
         view = " ".join(map(number, (box.x0, box.y0, box.width, box.height)))
+        kind = "circuit dark" if drawing.dark else "circuit"
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{view}" width="{number(box.width)}" '
-            f'height="{number(box.height)}" class="{"circuit dark" if drawing.dark else "circuit"}" '
+            f'height="{number(box.height)}" class="{kind}" '
             f'role="group" color="{self.paint("ink")}" fill="currentColor" '
             f'font-family="{PLAIN.family}" font-style="{PLAIN.style}" '
             f'font-size="{number(style.NAME)}" stroke-width="{number(style.OUTLINE)}">'

@@ -13,7 +13,7 @@ from ncd.drawing.data import Box, Curve, Point, Text, line
 from ncd.drawing.lint import lint
 from ncd.drawing.text import math
 from tests.drawing.nasty import TERMS
-from tests.drawing.planted import middle, sees, shown, wire
+from tests.drawing.planted import dashed, middle, sees, shown, wire
 
 
 @pytest.fixture(scope="module")
@@ -98,6 +98,12 @@ def test_lint_sees_wires_that_cross_for_no_reason(attention):
 def test_lint_sees_what_is_cut_off(attention):
     small = replace(attention, box=attention.box._replace(x1=attention.box.x1 - 60))
     assert any("is cut off" in fault for fault in lint(small))
+
+
+def test_lint_sees_a_dashed_line_that_is_cut_off(attention):
+    y = attention.box.y1
+    planted = dashed(attention, Point(100, y - 3), Point(150, y + 3))
+    sees(planted, "a dashed line is cut off")
 
 
 def test_lint_sees_fences_that_overlap(attention):

@@ -30,8 +30,9 @@ SAMPLES = [(op.__name__, sample) for op in CATALOGUE for sample in op.samples()]
 
 
 @pytest.mark.parametrize(("name", "sample"), SAMPLES)
-def test_texts_of_every_sample_are_legible(name, sample):
+def test_every_sample_is_drawn_without_a_fault_and_legible(name, sample):
     drawing = draw(Id(sample.dom) >> sample.op if sample.dom else sample.op)
+    assert lint(drawing) == []
     sizes = [span.size for text in drawing.texts for span in text.label.spans]
     assert min(sizes, default=11) >= 11
 

@@ -34,6 +34,7 @@ def needed_height(flat: Flat) -> float:
         arrays[wire.array] = (min(a, low), max(b, high))
     between = style.ARRAY_GAP - style.AXIS_GAP
     spans += [(a, b, between) for a, b in arrays.values()]
+    spans += [(a, b, style.ARRAY_GAP + style.HEADROOM_SIGN) for a, b in _numbers(flat)]
     spans += [(fence.box.x0, fence.box.x1, _frame(fence)) for fence in drawing.fences]
     spans += [_spread(flat, n) for n in np.unique(flat.extras[1]).tolist()]
     if not spans:
@@ -42,6 +43,19 @@ def needed_height(flat: Flat) -> float:
     xs = np.linspace(drawing.box.x0, drawing.box.x1, COLUMNS)[:, None]
     there = (rows[:, 0] <= xs) & (xs <= rows[:, 1])
     return float((there * rows[:, 2]).sum(1).max()) + 2 * style.MARGIN
+
+
+def _numbers(flat: Flat) -> list[tuple[float, float]]:
+    """From where to where there are arrays without axes, which no wire shows."""
+    page = flat.drawing.box
+    found: dict[str, tuple[float, float]] = {}
+    for glyph in flat.drawing.glyphs:
+        taken, made = (glyph.unit.inputs, glyph.unit.outputs) if glyph.unit else ((), ())
+        for value in (value for value in taken if not value.array):
+            found[value.id] = (found.get(value.id, (page.x0, 0.0))[0], glyph.hit.x1)
+        for value in (value for value in made if not value.array):
+            found[value.id] = (glyph.hit.x0, found.get(value.id, (0.0, page.x1))[1])
+    return list(found.values())
 
 
 def _frame(fence: DrawnFence) -> float:

@@ -7,7 +7,17 @@ from collections.abc import Iterator
 import numpy as np
 
 from ncd.drawing.data import Box, Picture
-from ncd.drawing.lint.flat import SLACK, Flat, Numbers, Pairs, as_boxes, distinct, meeting, piercing
+from ncd.drawing.lint.flat import (
+    SLACK,
+    Flat,
+    Numbers,
+    Pairs,
+    Pieces,
+    as_boxes,
+    distinct,
+    meeting,
+    piercing,
+)
 
 LEAST_TEXT = 11.0  # pixels
 EDGE = 1.0  # of a fence, on which a mark may stand
@@ -112,11 +122,17 @@ def cut_off(flat: Flat) -> Iterator[str]:
     for box, n in zip(every.tolist(), of.tolist(), strict=True):
         boxes.append((Box(*box), f"{drawing.extras[n].kind} {drawing.extras[n].words!r}"))
     found = [what for box, what in boxes if _beyond(box, page)]
-    pieces = flat.wires.boxes
-    out = (pieces[:, :2] < page[:2]).any(1) | (pieces[:, 2:] > page[2:]).any(1)
-    for w in np.unique(flat.wires.of[out]).tolist():
+    for w in _out(flat.wires, page):
         found.append(f"wire {drawing.wires[w].axis} of {drawing.wires[w].array}")
+    found += ["a dashed line"] * bool(_out(flat.dashes, page))
     yield from (f"{what} is cut off" for what in dict.fromkeys(found))
+
+
+def _out(pieces: Pieces, page: Box) -> list[int]:
+    """The paths that leave the page."""
+    beyond = (pieces.boxes[:, :2] < page[:2]).any(1) | (pieces.boxes[:, 2:] > page[2:]).any(1)
+    found: list[int] = np.unique(pieces.of[beyond]).tolist()
+    return found
 
 
 def _beyond(box: Box, page: Box) -> bool:
