@@ -1,8 +1,15 @@
-"""The app: navigation over the pages."""
+"""The app: `streamlit run app.py` serves it, and every visitor's run begins here."""
 
 import streamlit as st
+from starlette.middleware import Middleware
 
-from ncd.view import menu
+from ncd.view import lost, menu, serve
+from ncd.view.site import Site
 
-st.set_page_config(page_title=menu.TITLE, layout="wide")
-st.navigation(menu.pages()).run()
+if __name__ == "__main__":
+    page = st.navigation(lost.found(menu.pages()))
+    st.set_page_config(page_title=menu.heading(page.title), layout="wide")
+    page.run()
+else:  # the server's import, before the first visitor comes
+    serve.make_ready(__file__)
+    app = st.App(__file__, middleware=[Middleware(Site)])

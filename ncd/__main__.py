@@ -65,7 +65,7 @@ def parser() -> Parser:
         _where,
         _json,
     )
-    add(bench, "times and ratios against modules written by hand", _where, _json)
+    add(bench, "times, sizes and ratios, also against other tools", _part, _where, _json)
     add(serve, "the app, for a browser", _address)
     return main
 
@@ -85,11 +85,33 @@ def _knobs(command: Parser) -> None:
     )
 
 
+def _part(command: Parser) -> None:
+    command.add_argument(
+        "part", nargs="?", default="", metavar="PART", help="runs, graph, drawings or growth alone"
+    )
+
+
 def _picture(command: Parser) -> None:
     kinds = "FILE.svg, .png, .pdf, .tex or .html"
     command.add_argument("-o", "--output", required=True, metavar="FILE", help=kinds)
     command.add_argument("--labels", choices=get_args(Labels), default="names")
     command.add_argument("--dark", action="store_true", help="for a dark page")
+    command.add_argument(
+        "--width",
+        type=float,
+        default=1280.0,
+        help="pixels it is read at (default 1280; 0: one row)",
+    )
+    command.add_argument(
+        "--folded",
+        action="append",
+        default=[],
+        metavar="TITLE",
+        help="a block as one box; repeatable",
+    )
+    command.add_argument("--open", action="store_true", help="no block as one box")
+    command.add_argument("--bands", action="store_true", help="columns of data and operations")
+    command.add_argument("--cells", action="store_true", help="arrays as grids of cells")
     command.add_argument("--scale", type=float, default=2.0, help="size of a .png (default 2)")
     command.add_argument(
         "--picture", action="store_true", help="of a .tex the tikzpicture alone, to be put in"

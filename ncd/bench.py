@@ -24,6 +24,7 @@ from ncd.lang.terms import Term, Then
 from ncd.measured import Line, against
 from ncd.models import CATALOGUE
 from ncd.models.attention import multi_head_attention
+from ncd.models.entry import unknown
 from ncd.peers import ByHand, Fused, layer
 from ncd.run import CircuitModule, compile, example_inputs, trace
 from ncd.run.measure import backward_call, forward_call, medians
@@ -33,31 +34,35 @@ LONG = {"h": 8, "k": 32, "m": 256}
 LENGTHS = (512, 2048)
 LAYERS = (12, 24, 48)
 Call = Callable[[], object]
+Measure = Callable[[], list[Line]]
 
 
-def bench(seed: int, device: str, progress: Callable[[int, int, str], None]) -> list[Line]:
-    """All measurements: runs of multi-head attention, its views and graph, and how they grow."""
-    parts: list[tuple[str, Callable[[], list[Line]]]] = [
-        ("y 20, x 22", lambda: small_lines(seed, device)),
-        *(
-            (
-                f"y = x = {n}{', causal' if causal else ''}",
-                lambda n=n, causal=causal: long_lines(n, causal, seed, device),
-            )
-            for n in LENGTHS
-            for causal in (False, True)
-        ),
-        ("the autograd graph", lambda: graph_lines(seed, device)),
-        ("the views", view_lines),
-        ("drawings", lambda: drawing_lines(seed)),
-        ("drawings of many ops", size_lines),
-        ("growth", lambda: growth_lines(seed)),
+def parts(seed: int, device: str) -> dict[str, list[Measure]]:
+    """What is measured, by the names that choose it."""
+    long = [
+        partial(long_lines, n, causal, seed, device) for n in LENGTHS for causal in (False, True)
     ]
+    return {
+        "runs": [partial(small_lines, seed, device), *long],
+        "graph": [partial(graph_lines, seed, device)],
+        "drawings": [view_lines, partial(drawing_lines, seed), size_lines],
+        "growth": [partial(growth_lines, seed)],
+    }
+
+
+def bench(
+    seed: int, device: str, progress: Callable[[int, int, str], None], only: str = ""
+) -> list[Line]:
+    """All measurements, or one part: runs of multi-head attention, its graph, drawings, growth."""
+    found = parts(seed, device)
+    if only and only not in found:
+        raise unknown("part", only, found, "bench")
+    calls = [(name, call) for name, each in found.items() for call in each if only in ("", name)]
     lines: list[Line] = []
-    for done, (what, measured) in enumerate(parts):
-        progress(done, len(parts), what)
-        lines += measured()
-    progress(len(parts), len(parts), "")
+    for done, (name, call) in enumerate(calls):
+        progress(done, len(calls), name)
+        lines += call()
+    progress(len(calls), len(calls), "")
     return lines
 
 

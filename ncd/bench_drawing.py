@@ -10,10 +10,11 @@ from functools import partial
 from ncd.code import source
 from ncd.drawing import draw, lanes, seen
 from ncd.drawing.lint import lint
+from ncd.export import html
 from ncd.lang import resized
 from ncd.lang.elaborate import elaborate
 from ncd.lang.terms import Term, Then
-from ncd.measured import Line, against
+from ncd.measured import Line, against, amount
 from ncd.models import attention
 from ncd.models.attention import multi_head_attention
 from ncd.peers import layer, resnet, seen_by_torchview
@@ -49,20 +50,18 @@ def view_lines(rounds: int = 50) -> list[Line]:
     calls: dict[str, Call] = {
         "knobs to term": build,
         "knobs to circuit": lambda: elaborate(build()),
-        "knobs to SVG, structure drawn before": lambda: draw(build()).svg(),
         "knobs to source": lambda: source(build()),
         "term to SVG, drawn before": lambda: draw(term).svg(),
     }
     times = medians(calls, rounds=rounds)
-    size = f"{len(draw(term).svg().encode()):,} bytes"
     return [
-        Line("first knobs to SVG of the process", first, size),
+        Line("first knobs to SVG of the process", first),
         *(Line(name, seconds) for name, seconds in times.items()),
     ]
 
 
 def drawing_lines(seed: int, rounds: int = 20) -> list[Line]:
-    """Drawings whose structure no cache has seen, against their lint and torchview with dot."""
+    """Drawings seen and never seen, against their lint and torchview with dot; what they weigh."""
     whats: dict[str, Callable[[], Term]] = {
         "multi-head attention": knobs(),
         "six residual blocks": resnet,
@@ -71,31 +70,45 @@ def drawing_lines(seed: int, rounds: int = 20) -> list[Line]:
 
 
 def _drawn(what: str, build: Callable[[], Term], seed: int, rounds: int) -> list[Line]:
-    def anew() -> Term:
-        forget()
-        return build()
-
     term = build()
     drawing = draw(term)
+
+    def svg() -> object:
+        return draw(build()).svg()
+
+    def never() -> object:
+        forget()
+        return svg()
 
     def again() -> object:
         forget()
         return draw(term)
 
-    calls: dict[str, Call] = {
-        "knobs to SVG": lambda: draw(anew()).svg(),
-        "draw": again,
-        "lint": lambda: lint(drawing),
+    peer = seen_by_torchview(compile(term, seed=seed), example_inputs(term, seed))
+    peers = {} if peer is None else {"torchview and dot": peer}
+    new = "knobs to SVG, structure never drawn"
+    seen = "knobs to SVG, structure drawn before"
+    first = medians({new: never, "draw": again, "lint": lambda: lint(drawing)}, rounds=rounds)
+    later = medians({seen: svg, **peers}, rounds=rounds)
+    times = {**first, **later}
+    return [
+        *against(what, times, new, peers),
+        *against(what, times, seen, peers),
+        *against(what, times, "lint", ["draw"]),
+        *_weights(what, term),
+    ]
+
+
+def _weights(what: str, term: Term) -> list[Line]:
+    drawing = draw(term)
+    sizes = {
+        "SVG with its fonts": drawing.svg(),
+        "SVG without fonts": drawing.svg(fonts=False),
+        "HTML": html(term),
     }
-    module, inputs = compile(term, seed=seed), example_inputs(term, seed)
-    peer = seen_by_torchview(module, inputs)
-    if peer is not None:
-        calls["torchview and dot"] = peer
-    times = medians(calls, rounds=rounds)
-    never = f"never seen, {what}"
-    lines = against(never, times, "knobs to SVG", [n for n in times if n == "torchview and dot"])
-    lines = lines or [Line(f"{never}: knobs to SVG", times["knobs to SVG"])]
-    return [*lines, *against(what, times, "lint", ["draw"])]
+    return [
+        Line(f"{what}: {kind}", len(text.encode()), unit="bytes") for kind, text in sizes.items()
+    ]
 
 
 def size_lines(layers: Sequence[int] = LAYERS, rounds: int = 5) -> list[Line]:
@@ -111,13 +124,13 @@ def size_lines(layers: Sequence[int] = LAYERS, rounds: int = 5) -> list[Line]:
     times = medians(calls, rounds=rounds, warm=1)
     counts = {n: len(elaborate(Then(*[layer(2)] * n)).cells) for n in layers}
     each = {n: times[str(n)] / counts[n] for n in layers}
-    first = each[layers[0]]
+    first = layers[0]
     return [
         Line(
-            f"knobs to SVG, {counts[n]} ops",
-            times[str(n)],
-            f"{1e3 * each[n]:.3f} ms an op",
-            each[n] / first if n != layers[0] else None,
+            f"knobs to SVG, nothing folded, {counts[n]} ops: each op",
+            each[n],
+            f"of {counts[first]} ops {amount(each[first], 's')}" if n != first else "",
+            each[n] / each[first] if n != first else None,
         )
         for n in layers
     ]

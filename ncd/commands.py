@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import ncd
 from ncd.costs import Cost, OpCost
@@ -14,6 +14,7 @@ from ncd.lang.circuit import Circuit, Loop, State, Value
 from ncd.lang.errors import ParseError
 from ncd.lang.terms import Term
 from ncd.models import Entry
+from ncd.models.entry import unknown
 from ncd.run import peak
 from ncd.run.device import device
 from ncd.terminal import print_json, print_table, progress
@@ -86,7 +87,17 @@ def render(args: argparse.Namespace) -> int:
 
 
 def _drawing(term: Term, args: argparse.Namespace) -> Drawing:
-    return ncd.draw(term, labels=args.labels, dark=args.dark)
+    look = {name: getattr(args, name) for name in ("labels", "dark", "bands", "cells")}
+    return ncd.draw(term, folded=_folded(term, args), width=args.width or None, **look)
+
+
+def _folded(term: Term, args: argparse.Namespace) -> Sequence[str] | Literal["auto"]:
+    """The titles of the blocks that are to be folded."""
+    titles = dict.fromkeys(fence.title for fence in ncd.elaborate(term).fences if fence.title)
+    for name in args.folded:
+        if name not in titles:
+            raise unknown("block", name, titles)
+    return args.folded or (() if args.open else "auto")
 
 
 def _page(term: Term, args: argparse.Namespace) -> str:
@@ -154,14 +165,11 @@ def check(args: argparse.Namespace) -> int:
 def bench(args: argparse.Namespace) -> int:
     from ncd.bench import bench as measure
 
-    lines = measure(args.seed, args.device, progress)
+    lines = measure(args.seed, args.device, progress, args.part)
     if args.json:
         return print_json([vars(line) for line in lines])
-    rows = [
-        (x.what, f"{1e3 * x.seconds:.3f} ms", x.against, f"{x.ratio:.3f} ×" if x.ratio else "")
-        for x in lines
-    ]
-    print_table([("median of", "time", "against", "ratio"), *rows], right={1, 3})
+    rows = [("median time, or size", "measured", "against", "ratio"), *(x.row for x in lines)]
+    print_table(rows, right={1, 3})
     return 0
 
 

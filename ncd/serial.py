@@ -7,6 +7,7 @@ spelling, as in Python.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import MISSING, Field, fields
 from difflib import get_close_matches
 from typing import Any
@@ -25,13 +26,16 @@ LONGEST = 1_000_000  # letters of a text that is read
 EXPORTED = "the text of an exported term"
 
 
-def to_json(term: Term, *, indent: int | None = 2) -> str:
-    """The term as JSON text.
+def to_json(term: Term, *, indent: int | None = 2, about: Mapping[str, Any] | None = None) -> str:
+    """The term as JSON text; ``about`` is what else it says of itself, and is not read.
 
     >>> to_json(Id("y:20 m"), indent=None)
     '{"term": "Id", "type": "y:20 m"}'
+    >>> from_json(to_json(Id("y:20 m"), about={"seed": 7}))
+    Id('y:20 m')
     """
-    return json.dumps(_plain(term), indent=indent, ensure_ascii=False)
+    said = {"about": dict(about)} if about else {}
+    return json.dumps({**said, **_plain(term)}, indent=indent, ensure_ascii=False)
 
 
 def from_json(text: str) -> Term:
@@ -56,6 +60,8 @@ def from_json(text: str) -> Term:
         raise _too_deep() from None
     except ValueError as error:
         raise ParseError(f"this is not JSON: {error}", cure=EXPORTED) from None
+    if isinstance(data, dict):
+        data.pop("about", None)
     return _term(data, 1)
 
 

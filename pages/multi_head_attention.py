@@ -5,8 +5,8 @@ from ncd.view.frame import page
 from ncd.view.panels import attention, autograd, cost, shapes, source, values
 
 LEAD = """
-Every position of *y* looks at every position of *x* in *h* ways at once, and takes from each what
-it finds there.
+Every position of *y*, such as a word, looks at every position of *x* in *h* ways at once, and takes
+from each what it finds there.
 """
 
 WHY = """
@@ -15,8 +15,9 @@ long, and their inner product says how well they match; the softmax turns the ma
 into weights that sum to 1, and the weights mix the values. Dividing by √*k* keeps the matches from
 growing with *k*, so that the softmax does not harden before anything has been learned.
 One softmax can hold one kind of match only: averaging two kinds into it would blur both. So the
-heads run side by side, each with its own *k* features. The wires show it: the axis *h* is never
-summed over until the last map, which mixes the heads into one vector of *m* features.
+heads run side by side, each with its own *k* features. The wires show it
+([how to read them](legend)): the axis *h* is never summed over until the last map, which mixes the
+heads into one vector of *m* features.
 
 Sources: the notebook's figure 21 (*Neural circuit diagrams*); Vaswani et al. 2017, *Attention Is
 All You Need*, section 3.2.

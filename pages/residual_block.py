@@ -12,7 +12,8 @@ WHY = """
 The short way carries the signal on, and its gradient back, whatever the long way does. So the long
 way has to learn only a correction, the residual. It narrows to a quarter of the channels for
 the costly 3 × 3 convolution, and widens again. Norm and activation come before each convolution,
-so that nothing stands between the sums of one block and those of the next.
+so that nothing stands between the sums of one block and those of the next. The rings are batch
+norms and the stars convolutions; the [Legend](legend) has all signs.
 
 Sources: the notebook's figure 26; He et al. 2016, *Identity Mappings in Deep Residual Networks*.
 """

@@ -5,15 +5,16 @@ from ncd.view.frame import page
 from ncd.view.panels import attention, autograd, cost, shapes, source, values
 
 LEAD = """
-Each query finds the keys that it matches, and takes a mixture of their values.
+Each query in *Q* is compared with every key in *K*, and takes a mixture of the values *V* of those
+that match.
 """
 
 WHY = """
-The inner product of a query and a key, over their *k* features, says how well they match. The
-softmax turns the matches of one query into weights that sum to 1 along *x*, and with them it mixes
-the values. An inner product of *k* independent numbers spreads as √*k*, so the matches are divided
-by √*k* before the softmax. Nothing here is learned: what can be learned are the maps that make
-queries, keys and values.
+The inner product of a query and a key, over their *k* features, says how well they match: the first
+cap in the drawing ([its signs](legend)). The softmax, a triangle, turns the matches of one query
+into weights that sum to 1 along *x*, and with them it mixes the values. An inner product of *k*
+independent numbers spreads as √*k*, so the matches are divided by √*k* before the softmax. Nothing
+here is learned: what can be learned are the maps that make queries, keys and values.
 
 Sources: the notebook's figure 20; Vaswani et al. 2017, *Attention Is All You Need*, equation 1.
 """

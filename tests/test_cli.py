@@ -18,6 +18,7 @@ import torch
 import ncd
 from ncd import check, commands, demands, terminal
 from ncd.__main__ import main
+from ncd.measured import Line, against
 from ncd.peers import ByHand, Fused
 from ncd.run import peak
 
@@ -123,6 +124,23 @@ def test_render_writes_an_svg(name: str, labels: str, tmp_path: Path, capsys: Ca
     assert ElementTree.parse(path).getroot().tag.endswith("svg")
     expected = ncd.draw(ncd.catalogue[name].build(), labels=labels, dark=True).svg()
     assert path.read_text() == expected
+
+
+def test_render_folds_breaks_and_colours_as_it_is_told(tmp_path: Path, capsys: Capture) -> None:
+    term = ncd.catalogue[MHA].build()
+    path = tmp_path / "x.svg"
+    asked = {
+        ("--folded", "Linear", "--folded", "Copy"): {"folded": ("Linear", "Copy")},
+        ("--width", "500"): {"width": 500},
+        ("--width", "0", "--bands"): {"width": None, "bands": True},
+        ("--open", "--width", "500", "--cells"): {"folded": (), "width": 500, "cells": True},
+    }
+    pictures = set()
+    for argv, options in asked.items():
+        output(capsys, "render", MHA, "-o", str(path), *argv)
+        assert path.read_text() == ncd.draw(term, **options).svg()
+        pictures.add(path.read_text())
+    assert len(pictures) == len(asked)
 
 
 def test_render_writes_a_png_as_large_as_asked(tmp_path: Path, capsys: Capture) -> None:
@@ -259,15 +277,36 @@ def test_bench_prints_medians_and_ratios(capsys: Capture, monkeypatch: pytest.Mo
     monkeypatch.setattr("ncd.bench.LENGTHS", (64,))
     found = data(capsys, "bench")
     ratios = {(x["what"], x["against"].split(" by ")[0]): x["ratio"] for x in found if x["ratio"]}
-    assert all(x["seconds"] > 0 for x in found if "beyond" not in x["what"])
+    assert all(x["value"] > 0 for x in found if "beyond" not in x["what"])
     assert all(0.02 < ratio < 50 for (what, _), ratio in ratios.items() if "beyond" not in what)
     assert ("forward, y 20, x 22: compiled", "einops") in ratios
     assert ("forward and backward, y = x = 64, causal: compiled", "fused") in ratios
     whats = {x["what"] for x in found}
     assert {"knobs to source", "t = t >> layer: 48 layers"} <= whats
-    assert {"knobs to SVG, structure drawn before", "knobs to SVG, 360 ops"} <= whats
-    never = "never seen, multi-head attention: knobs to SVG"
-    assert [x["against"].split(" ")[0] for x in found if x["what"] == never] == ["torchview"]
+
+
+@pytest.mark.slow
+def test_bench_of_drawings_says_what_they_take_and_weigh(capsys: Capture) -> None:
+    found = {x["what"]: x for x in data(capsys, "bench", "drawings")}
+    for what in ("multi-head attention", "six residual blocks"):
+        for how in ("never drawn", "drawn before"):
+            line = found[f"{what}: knobs to SVG, structure {how}"]
+            assert line["against"].startswith("torchview and dot ") and line["unit"] == "s"
+        assert found[f"{what}: lint"]["against"].startswith("draw ")
+    weights = {what: x["value"] for what, x in found.items() if x["unit"] == "bytes"}
+    assert weights["multi-head attention: SVG with its fonts"] <= 20_000
+    assert weights["multi-head attention: HTML"] <= 300_000
+    assert "knobs to SVG, nothing folded, 360 ops: each op" in found
+
+
+def test_a_measurement_names_its_unit() -> None:
+    assert against("one", {"a": 0.5, "b": 0.25}, "a", ["b"])[0].row == (
+        "one: a",
+        "500.000 ms",
+        "b 250.000 ms",
+        "2.000 ×",
+    )
+    assert Line("SVG", 18364, unit="bytes").row == ("SVG", "18,364 bytes", "", "")
 
 
 @pytest.mark.parametrize("causal", [0, 1])
@@ -311,7 +350,7 @@ REFUSALS: list[tuple[list[str], str]] = [
     ),
     (
         ["show", "residual-block", "--preset", "resnet-50"],
-        "ncd: residual-block: there is no preset 'resnet-50'. Try no preset, as there is none.",
+        "ncd: residual-block: there is no preset 'resnet-50'. Try resnet-50-conv5.",
     ),
     (
         ["show", MHA, "--set", "h=" + "9" * 5000],
@@ -321,6 +360,15 @@ REFUSALS: list[tuple[list[str], str]] = [
         ["source", MHA, "--set", "heads=3"],
         "ncd: multi-head-attention: there is no knob 'heads'. Try one of h, k, m, y, x, causal.",
     ),
+    (
+        ["render", MHA, "-o", "x.svg", "--folded", "Lineal"],
+        "ncd: there is no block 'Lineal'. Try Linear.",
+    ),
+    (
+        ["render", MHA, "-o", "x.svg", "--width", "nan"],
+        "ncd: draw: nothing is nan pixels wide. Try width 1280.",
+    ),
+    (["bench", "dravings"], "ncd: bench: there is no part 'dravings'. Try drawings."),
     (["run", MHA, "--device", "tpu"], "ncd: this machine has no device 'tpu'. Try {devices}."),
     (["check", "--device", "tpu"], "ncd: this machine has no device 'tpu'. Try {devices}."),
     (["bench", "--device", "tpu"], "ncd: this machine has no device 'tpu'. Try {devices}."),

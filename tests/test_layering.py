@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 import builtins
+import re
 import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
@@ -26,6 +28,7 @@ PAGES = sorted((ROOT / "pages").glob("*.py"))
 LANGUAGE = {"lang", "ops"}
 FLOORS: dict[str, set[str]] = {
     "files": set(),
+    "measured": set(),
     "lang": set(),
     "ops": {"lang"},
     "serial": LANGUAGE,
@@ -42,6 +45,7 @@ ABOVE = {
     "__main__",
     "start",
     "bench",
+    "bench_drawing",
     "check",
     "commands",
     "demands",
@@ -230,7 +234,16 @@ def test_no_interpreter_asks_what_op_it_has() -> None:
     """Only the ops and the systems know ops by name."""
     ops = {op.__name__ for op in ncd.ops.CATALOGUE}
     for module, path in MODULES.items():
-        if floor(module) in {"run", "code", "drawing", "graph", "costs", "demands", "view"}:
+        if floor(module) in {
+            "run",
+            "code",
+            "drawing",
+            "graph",
+            "costs",
+            "export",
+            "demands",
+            "view",
+        }:
             asked = {
                 name.id
                 for call in nodes(path, ast.Call)
@@ -255,3 +268,19 @@ def test_every_package_is_installed() -> None:
     told = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]
     packages = {module for module, path in MODULES.items() if path.name == "__init__.py"}
     assert set(told) == {*packages, "ncd.bundle"}
+
+
+def required(name: str) -> set[str]:
+    """The packages that a file of requirements names."""
+    return {re.split(r"[<>=]", line)[0].lower() for line in (ROOT / name).read_text().splitlines()}
+
+
+def test_what_is_imported_is_required_and_what_is_required_is_imported() -> None:
+    """Developers alone have what ``bench`` compares with; fonts are packed with brotli."""
+    names = {name.split(".")[0] for path in FILES for name in imports(path)}
+    outside = names - set(sys.stdlib_module_names) - {"ncd"}
+    homes = packages_distributions()
+    packages = {home.lower().replace("_", "-") for name in outside for home in homes[name]}
+    dev = required("requirements-dev.txt") & packages
+    assert packages - dev == required("requirements.txt") - {"brotli"}
+    assert dev == {"torchviz", "torchview"}

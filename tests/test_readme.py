@@ -99,10 +99,24 @@ def test_what_contributing_quotes_is_in_the_code() -> None:
     """Each of its examples, definition by definition, is in the file named just before it."""
     parts = re.split(r"^```python\n(.*?)^```", CONTRIBUTING, flags=re.M | re.S)
     for before, code in zip(parts[::2], parts[1::2], strict=False):
-        name = re.findall(r"`((?:ncd|pages)/\w+(?:/\w+)?\.py)`", before)[-1]
+        name = re.findall(r"`((?:ncd|pages)(?:/\w+)+\.py)`", before)[-1]
         there = ast.dump(ast.parse((ROOT / name).read_text()))
         (quoted,) = ast.parse(code).body
         members = quoted.body[1:] if isinstance(quoted, ast.ClassDef) else [quoted]
         assert members
         for member in members:
             assert ast.dump(member) in there, f"{name}: {ast.unparse(member)}"
+
+
+def test_the_map_of_the_house_is_right() -> None:
+    """Every file and folder that it names lies in the folder named last."""
+    house = CONTRIBUTING.partition("## A map of the house")[2]
+    folder, named = "", 0
+    for line in re.findall(r"^    (.*)", house, re.M):
+        folder = line.split()[0] if line.startswith("ncd/") else folder
+        for name in re.findall(
+            r"(?<![\w/])(?:\w+\.py|\w+/)(?=[ ;,.]|$)", line.removeprefix(folder)
+        ):
+            assert (ROOT / folder / name).exists(), f"{folder}{name}"
+            named += 1
+    assert named > 50

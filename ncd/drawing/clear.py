@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from math import ceil
 
@@ -19,6 +21,22 @@ FREE = style.DASH_FREE
 _Sides = tuple[float, float, float, float]
 
 
+@dataclass(eq=False)
+class _Thing:
+    """A box, or the box around a wire that bends."""
+
+    sides: _Sides
+    bends: Curve | None = None
+
+    @cached_property
+    def parts(self) -> tuple[_Sides, ...]:
+        """The boxes around its parts."""
+        if self.bends is None:
+            return (self.sides,)
+        points = [self.bends.at(n / PARTS) for n in range(PARTS + 1)]
+        return tuple(_grown(x0, min(a, b), x1, max(a, b)) for (x0, a), (x1, b) in pairwise(points))
+
+
 class Ground:
     """What stands on the page: boxes, and wires.
 
@@ -29,28 +47,29 @@ class Ground:
     """
 
     def __init__(self, boxes: Iterable[Box], wires: Iterable[Path]) -> None:
-        self.cells: dict[int, list[tuple[_Sides, Curve | None]]] = {}
+        self.cells: dict[int, list[_Thing]] = {}
         for box in boxes:
-            self.add(_grown(*box), None)
+            self.add(_Thing(_grown(*box)))
         for path in wires:
             for curve in path:
                 (x0, a), (_, b), (_, c), (x1, d) = curve
                 sides = _grown(x0, min(a, b, c, d), x1, max(a, b, c, d))
-                self.add(sides, None if a == b == c == d else curve)
+                self.add(_Thing(sides, None if a == b == c == d else curve))
 
-    def add(self, sides: _Sides, curve: Curve | None) -> None:
-        for n in range(int(sides[0] // CELL), int(sides[2] // CELL) + 1):
-            self.cells.setdefault(n, []).append((sides, curve))
+    def add(self, thing: _Thing) -> None:
+        left, _, right, _ = thing.sides
+        for n in range(int(left // CELL), int(right // CELL) + 1):
+            self.cells.setdefault(n, []).append(thing)
 
     def near(self, curve: Curve) -> Iterator[_Sides]:
         """What may stand in the way of a curve."""
         left, right = curve.a.x, curve.d.x
         top, bottom = min(curve.a.y, curve.d.y), max(curve.a.y, curve.d.y)
         for n in range(int(left // CELL), int(right // CELL) + 1):
-            for sides, wire in self.cells.get(n, ()):
-                x0, y0, x1, y1 = sides
+            for thing in self.cells.get(n, ()):
+                x0, y0, x1, y1 = thing.sides
                 if x0 < right and left < x1 and y0 < bottom and top < y1:
-                    yield from _parts(wire) if wire else (sides,)
+                    yield from thing.parts
 
     def clear(self, path: Path) -> Iterator[Path]:
         """The pieces of a line on which nothing stands, without those that are too short."""
@@ -68,12 +87,6 @@ class Ground:
 def _grown(x0: float, y0: float, x1: float, y1: float) -> _Sides:
     by = style.DASH_FREE
     return x0 - by, y0 - by, x1 + by, y1 + by
-
-
-def _parts(curve: Curve) -> Iterator[_Sides]:
-    """The boxes around the parts of a wire."""
-    for (x0, a), (x1, b) in pairwise(curve.at(n / PARTS) for n in range(PARTS + 1)):
-        yield _grown(x0, min(a, b), x1, max(a, b))
 
 
 def _stretches(curve: Curve, near: list[_Sides]) -> Iterator[tuple[float, float]]:

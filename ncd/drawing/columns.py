@@ -9,7 +9,7 @@ from ncd.drawing import style
 from ncd.drawing.names import Names
 from ncd.drawing.plan import Frame, Plan, Rows
 from ncd.drawing.strands import bend_width
-from ncd.drawing.stretch import width
+from ncd.drawing.stretch import free, width
 from ncd.drawing.text import math, wrap
 
 _Zone = tuple[float, float, float]
@@ -55,7 +55,7 @@ def columns(
 
 
 def _step_width(plan: Plan, s: int, rows: Sequence[Rows]) -> float:
-    wide, bends, apart = style.STEP, [0.0], False
+    wide, bends, apart, start = style.STEP, [0.0], False, 0.0
     for unit in plan.steps[s]:
         ins, outs = [rows[s][p] for p in unit.ins], [rows[s + 1][p] for p in unit.outs]
         if unit.cell is None:
@@ -63,7 +63,9 @@ def _step_width(plan: Plan, s: int, rows: Sequence[Rows]) -> float:
         else:
             wide = max(wide, width(unit, ins, outs))
             apart |= not (unit.inputs and unit.outputs)
-    return wide + max(bends) if apart else max(wide, *bends)
+            start = max(start, free(unit, ins)) if unit.glyph.caps else start
+    bend = max(bends)
+    return wide + bend if apart else max(wide, start + bend if bend else 0.0)
 
 
 def _zones(plan: Plan, names: Sequence[Names], gap: float) -> list[_Zone]:

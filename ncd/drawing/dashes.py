@@ -9,7 +9,7 @@ from itertools import pairwise
 from ncd.drawing import style
 from ncd.drawing.clear import Ground
 from ncd.drawing.columns import Columns
-from ncd.drawing.data import Curve, Dash, Path, Point, ease, line
+from ncd.drawing.data import Curve, Dash, Path, Point, ease, line, straightened
 from ncd.drawing.gaps import opened, room_below, rooms_above
 from ncd.drawing.names import unseen
 from ncd.drawing.plan import Plan, Rows, Unit
@@ -78,7 +78,7 @@ def _path(plan: Plan, at: Columns, drawn: _Line, last: int, pair: _Pair) -> Path
             pieces.append(ease(pieces[-1].d, Point(left, y)))
         pieces.append(line(Point(left, y), Point(right, y)))
     pieces += _end(plan, at, last, pair, pieces[-1].d)
-    return tuple(c for c in pieces if c.a != c.d)
+    return straightened(pieces)
 
 
 def _after(plan: Plan, s: int, pair: _Pair) -> _Pair | None:

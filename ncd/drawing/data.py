@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import reduce
 from typing import NamedTuple
 
-from fontTools.misc.arrayTools import sectRect, unionRect
+from fontTools.misc.arrayTools import sectRect
 from fontTools.misc.bezierTools import calcCubicBounds, cubicPointAtT, splitCubicAtT
 
 from ncd.drawing.plan import Unit
@@ -53,7 +52,8 @@ class Box(NamedTuple):
 
     @staticmethod
     def around(boxes: Iterable[Box]) -> Box:
-        return Box(*reduce(unionRect, boxes))
+        left, top, right, bottom = zip(*boxes, strict=True)
+        return Box(min(left), min(top), max(right), max(bottom))
 
     @staticmethod
     def of(points: Iterable[Point]) -> Box:
@@ -107,6 +107,31 @@ def ease(a: Point, b: Point) -> Curve:
         return line(a, b)
     middle = (a.x + b.x) / 2
     return Curve(a, Point(middle, a.y), Point(middle, b.y), b)
+
+
+def straightened(pieces: Iterable[Curve]) -> Path:
+    """The pieces of a path without empty ones, and those that go on level as one.
+
+    >>> a, b, c = Point(0, 1), Point(2, 1), Point(6, 1)
+    >>> straightened([line(a, b), line(b, b), line(b, c)]) == (line(a, c),)
+    True
+    """
+    found: list[Curve] = []
+    level = False  # whether the last one is
+    for piece in pieces:
+        if piece.a == piece.d:
+            continue
+        if level and piece.straight and found[-1].d == piece.a:
+            found[-1] = line(found[-1].a, piece.d)
+        else:
+            found.append(piece)
+            level = piece.straight
+    return tuple(found)
+
+
+def extent(path: Path) -> Box:
+    """The least box with all points of the path's curves."""
+    return Box.of([point for curve in path for point in curve])
 
 
 def halves(curve: Curve) -> tuple[Curve, Curve]:

@@ -13,6 +13,8 @@ Unit = Cell | Loop
 def describe(circuit: Circuit) -> tuple[str, str]:
     """A title and a description that read well aloud.
 
+    The title is that of the outermost block, or names the first and the last of several.
+
     >>> from ncd.lang.blocks import Block
     >>> from ncd.lang.elaborate import elaborate
     >>> from ncd.lang.loops import Repeat
@@ -22,11 +24,17 @@ def describe(circuit: Circuit) -> tuple[str, str]:
     From (m) to (m). Repeated 6 times. Layer: learned linear map W, m to m, gives w; softmax along
     m: the weights sum to 1 over m, gives weights. End of what is repeated.
     """
-    outer = [f.title.strip() for f in circuit.own_fences if f.title.strip() and not f.parent]
-    title = outer[0] if outer else "Neural circuit diagram"
-    term = circuit.term
+    ins, outs = (", ".join(str(v.array) for v in s) for s in (circuit.inputs, circuit.outputs))
     steps = _Words(circuit).of(circuit.units, 0) or "Nothing is done."
-    return title, f"From ({term.dom}) to ({term.cod}). {steps}"
+    return _title(circuit), f"From ({ins}) to ({outs}). {steps}"
+
+
+def _title(circuit: Circuit) -> str:
+    titles = [fence.title.strip() for fence in circuit.own_fences if not fence.parent]
+    outer = list(dict.fromkeys(filter(None, titles)))
+    if len(outer) < 2:
+        return outer[0] if outer else "Neural circuit diagram"
+    return f"{outer[0]} {'and' if len(outer) == 2 else 'to'} {outer[-1]}"
 
 
 class _Words:
@@ -76,7 +84,8 @@ class _Words:
     def cell(self, cell: Cell) -> str:
         names = [self.names.get(value.id, "") for value in cell.outputs]
         kept = {self.names.get(value.id, "") for value in cell.inputs}
-        new = [name for name in names if name and name not in kept]
+        said = {*kept, cell.name, ""}  # or told by the op's own words
+        new = [name for name in names if name not in said and " after " not in name]
         return f"{cell.words}, gives {' and '.join(new)}" if new else cell.words
 
     def sentence(self, run: list[str]) -> str:

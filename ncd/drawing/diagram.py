@@ -26,6 +26,7 @@ from ncd.drawing.stacks import stacked
 from ncd.lang.blocks import Equation
 from ncd.lang.circuit import Cell, Circuit
 from ncd.lang.elaborate import elaborate
+from ncd.lang.errors import SizeError
 from ncd.lang.terms import Term
 
 Folded = Literal["auto"] | Collection[str]
@@ -74,6 +75,8 @@ def draw(
     >>> draw(Id("y:2 m:3")).svg(fonts=False)[:4]
     '<svg'
     """
+    if width is not None and not width > 0:
+        raise SizeError(f"nothing is {width:g} pixels wide", cure="width 1280", where="draw")
     circuit = elaborate(term)
     shut: Shut = "auto" if folded == "auto" else frozenset(folded)
     more = tuple(notes.items())

@@ -57,9 +57,12 @@ def _offsets(value: Value, wires: Sequence[Port]) -> list[float]:
 def opened(plan: Plan, s: int, above: Value | None, below: Value | None) -> list[Frame]:
     """The frames around an array that are not around the one over it, or under it."""
     around = plan.around[s]
-    others = {frame.id for frame in around.get(above.id, ())} if above else set()
     inside = around.get(below.id, ()) if below else ()
-    return [frame for frame in inside if frame.id not in others]
+    others = around.get(above.id, ()) if above else ()
+    if not inside or inside == others:
+        return []
+    ids = {frame.id for frame in others}
+    return [frame for frame in inside if frame.id not in ids]
 
 
 def _between(plan: Plan, s: int, above: Value, below: Value) -> float:

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import chain, combinations, pairwise, product
 
+from ncd.drawing.knots import chains
 from ncd.drawing.marks import wants_neighbours
 from ncd.drawing.plan import Port, Unit
-from ncd.drawing.strands import chains
 from ncd.lang.glyph import Glyph, Ports
 
 _Block = tuple[Ports, Ports]  # inputs that stay together, and the outputs that they become
@@ -141,6 +141,7 @@ def _stacked(
     strung = chains(glyph)
     opens = {ports[0]: n for n, ports in enumerate(strung)}
     closes = {ports[-1]: n for n, ports in enumerate(strung)}
+    ends = [next(n for n, own in enumerate(ins) if ports[-1] in own) for ports in strung]
     middle = {port for ports in strung for port in ports[1:-1]}
     joining = {port for port, _ in glyph.joins}
     order: list[int] = []
@@ -152,7 +153,7 @@ def _stacked(
         order += sorted((p for p in wires if p in closes), key=lambda p: -stack.index(closes[p]))
         stack = [cap for cap in stack if cap not in {closes.get(port) for port in wires}]
         order += [port for port in wires if port in middle]
-        starting = [port for port in wires if port in opens]
+        starting = sorted((p for p in wires if p in opens), key=lambda p: -ends[opens[p]])
         kept = [p for p in wires if p not in opens and p not in closes and p not in middle]
         if stack:
             caught += kept
@@ -161,7 +162,7 @@ def _stacked(
             below += [port for port in kept if port not in up]
             inner = []
         else:  # what joins may stay inside if it is under all that opens
-            last = own.index(starting[-1]) if starting else len(own)
+            last = max(map(own.index, starting), default=len(own))
             inner = [p for p in kept if p in joining and own.index(p) > last]
             order += [*below, *(port for port in kept if port not in inner)]
             below = []

@@ -14,9 +14,9 @@ def settled(glyph: Glyph, ins: tuple[int, ...], outs: tuple[int, ...], upward: b
     """The glyph with that wire of each join going on that crosses the fewest others.
 
     ``ins`` and ``outs`` are the numbers of wires of its arrays, which are drawn from the last axis
-    up if ``upward``. A glyph with marks stays as it is, and so does one that gains nothing.
+    up if ``upward``. A sum's glyph stays as it is, and so does one that gains nothing.
     """
-    if glyph.marks or not glyph.joins:
+    if not glyph.joins or any(mark.outs for mark in glyph.marks):
         return glyph
     before, behind = _places(ins, upward), _places(outs, upward)
     joined: dict[int, list[int]] = {}

@@ -8,6 +8,7 @@ for each thing that has a level, an unknown for each bend and each gap.
 
 from __future__ import annotations
 
+from collections import deque
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -15,6 +16,7 @@ import numpy as np
 from highspy import Highs, HighsLp, MatrixFormat
 
 DIGITS = 6  # to which levels are exact
+_IDLE: deque[Highs] = deque(maxlen=4)  # solvers take longer to make than to run
 
 
 class Bend(NamedTuple):
@@ -62,11 +64,20 @@ def levels(count: int, bends: tuple[Bend, ...], gaps: tuple[Gap, ...]) -> tuple[
 
 def _solved(program: HighsLp) -> list[float]:
     """The duals of its rows."""
+    try:
+        solver = _IDLE.pop()
+    except IndexError:
+        solver = _solver()
+    solver.passModel(program)  # of the one before nothing is left
+    solver.run()
+    duals: list[float] = list(solver.getSolution().row_dual)
+    _IDLE.append(solver)
+    return duals
+
+
+def _solver() -> Highs:
     solver = Highs()
     solver.setOptionValue("output_flag", False)
     solver.setOptionValue("presolve", "off")
     solver.setOptionValue("threads", 1)
-    solver.passModel(program)
-    solver.run()
-    duals: list[float] = solver.getSolution().row_dual
-    return duals
+    return solver

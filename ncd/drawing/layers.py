@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from math import hypot
 
 from ncd.drawing import style
 from ncd.drawing.data import (
@@ -16,8 +17,10 @@ from ncd.drawing.data import (
     Outline,
     Path,
     Picture,
+    Point,
     Text,
     corners,
+    line,
     polygon,
 )
 from ncd.lang.roles import ROLES
@@ -36,6 +39,7 @@ class Stroke:
     closed: bool = False
     dashed: bool = False
     soft: bool = False
+    round: bool = False  # at its ends
 
 
 def layers(drawing: Picture) -> Iterator[Stroke | Dot | Text]:
@@ -49,9 +53,10 @@ def layers(drawing: Picture) -> Iterator[Stroke | Dot | Text]:
     for dash in drawing.dashes:
         yield _dash(dash)
     yield from (_item(item) for item in items if is_under(item))
+    ends = wire_ends(drawing)
     for each in reading_order(drawing):
         if isinstance(each, DrawnWire):
-            yield from _wire(each)
+            yield from _wire(each, ends)
         else:
             yield from (_item(i) for i in each.items if not (is_under(i) or is_over(i)))
     yield from (_item(item) for item in items if is_over(item))
@@ -73,6 +78,29 @@ def reading_order(drawing: Picture) -> list[DrawnWire | DrawnGlyph]:
     return sorted([*drawing.wires, *drawing.glyphs], key=key)
 
 
+def wire_ends(drawing: Picture) -> frozenset[Point]:
+    """Where wires end; others may go on from there."""
+    return frozenset(wire.path[-1].d for wire in drawing.wires if wire.path)
+
+
+def both(wire: DrawnWire, ends: Collection[Point]) -> tuple[Path, Path]:
+    """The path of a double wire's ink, and that of the gap in it.
+
+    Where the wire goes on from another they start a little earlier, or the seam would show.
+    """
+    first = wire.path[0]
+    if first.a not in ends:
+        return wire.path, wire.path
+    x, y = first.b.x - first.a.x, first.b.y - first.a.y
+    long = max(hypot(x, y), 1e-6)
+
+    def since(back: float) -> Path:
+        before = Point(first.a.x - back * x / long, first.a.y - back * y / long)
+        return (line(before, first.a), *wire.path)
+
+    return since(style.SEAM / 2), since(style.SEAM)
+
+
 def is_under(item: Item) -> bool:
     """Whether it is the body of a mark, over which wires may pass."""
     return isinstance(item, Outline) and item.paint not in ("ink", "none")
@@ -90,7 +118,7 @@ def is_soft(item: Item) -> bool:
 
 def _fence(fence: DrawnFence) -> Iterator[Stroke | Text]:
     for path in fence.brackets:
-        yield Stroke(path, width=style.BRACKET)
+        yield Stroke(path, width=style.BRACKET, round=True)
     if not fence.brackets:
         x0, y0, x1, y1 = fence.box
         frame = polygon(corners((x0 + x1) / 2, (x1 - x0) / 2, y0, y1))
@@ -102,12 +130,13 @@ def _dash(dash: Dash) -> Stroke:
     return Stroke(dash.path, width=style.DASH_WIDTH, dashed=True)
 
 
-def _wire(wire: DrawnWire) -> Iterator[Stroke]:
+def _wire(wire: DrawnWire, ends: Collection[Point]) -> Iterator[Stroke]:
     if not wire.double:
-        yield Stroke(wire.path, width=style.WIRE)
+        yield Stroke(wire.path, width=style.WIRE, round=True)
         return
-    yield Stroke(wire.path, width=style.DOUBLE + style.WIRE)
-    yield Stroke(wire.path, line="page", width=style.DOUBLE - style.WIRE)
+    ink, gap = both(wire, ends)
+    yield Stroke(ink, width=style.DOUBLE + style.WIRE)
+    yield Stroke(gap, line="page", width=style.DOUBLE - style.WIRE)
 
 
 def _extra(extra: Extra) -> Iterator[Stroke | Dot | Text]:

@@ -12,7 +12,18 @@ from ncd.drawing.canvas import Canvas
 from ncd.drawing.clear import Ground
 from ncd.drawing.columns import Columns, columns
 from ncd.drawing.dashes import dashes
-from ncd.drawing.data import Box, DrawnGlyph, DrawnWire, Path, Point, Text, ease, line
+from ncd.drawing.data import (
+    Box,
+    DrawnGlyph,
+    DrawnWire,
+    Path,
+    Point,
+    Text,
+    ease,
+    extent,
+    line,
+    straightened,
+)
 from ncd.drawing.describe import describe
 from ncd.drawing.drawing import Drawing
 from ncd.drawing.fences import fences, titles
@@ -75,7 +86,8 @@ class _Layout:
         lines = dashes(self.plan, self.rows, self.at, heights, ground)
         extras = behind(self.plan, self.rows, self.at, labels, glyphs) if self.bands else ()
         boxes = [*solid, *(f.box for f in own)]
-        boxes += [_high(Box.of(p for c in w.path for p in c)) for w in wires if w.path]
+        boxes += [_high(extent(wire.path)) for wire in wires if wire.path]
+        boxes += [extent(dash.path) for dash in lines]
         boxes += [extra.box for extra in extras]
         boxes = boxes or [Box(0.0, 0.0, *style.EMPTY)]
         title, description = describe(self.plan.circuit)
@@ -115,11 +127,13 @@ class _Layout:
         start, stop = self.bend(s, x0, x1)
         for i, o in unit.glyph.through:
             a, b = Point(start, ins[i]), Point(stop, outs[o])
-            before, after = line(Point(x0, a.y), a), line(b, Point(x1, b.y))
+            if unit.passes and a.y == b.y:
+                continue
+            path = line(Point(x0, a.y), a), ease(a, b), line(b, Point(x1, b.y))
             if unit.passes:
-                self.passes[s, unit.ins[i]] = (before, ease(a, b), after)
+                self.passes[s, unit.ins[i]] = path
             else:
-                self.tails[unit.ins[i]] = (before, ease(a, b), after)
+                self.tails[unit.ins[i]] = path
                 self.heads[unit.outs[o]] = ()
 
     def bend(self, s: int, x0: float, x1: float) -> tuple[float, float]:
@@ -199,12 +213,16 @@ class _Layout:
     def path(self, port: Port, first: int, last: int) -> Path:
         head, tail = self.heads.get(port), self.tails.get(port)
         pieces = [*(self.stub(port, first - 1, first) if head is None else head)]
+        start = Point(self.at.left[first], self.rows[first][port])
         for s in range(first, last + 1):
-            y = self.rows[s][port]
-            pieces.append(line(Point(self.at.left[s], y), Point(self.at.right[s], y)))
-            pieces += self.passes.get((s, port), ())
+            bend = self.passes.get((s, port))
+            if bend or s == last:
+                pieces.append(line(start, Point(self.at.right[s], start.y)))
+            if bend:
+                pieces += bend
+                start = bend[-1].d
         pieces += self.stub(port, last, last) if tail is None else tail
-        return tuple(c for c in pieces if c.a != c.d)
+        return straightened(pieces)
 
     def stub(self, port: Port, s: int, state: int) -> Path:
         """A little of a wire in a step that says nothing of it."""

@@ -73,7 +73,8 @@ class _Page:
             path.style.stroke_color = self.colour(line) if width else None
             path.style.stroke_width = width * POINTS
             path.style.stroke_opacity = opacity
-            path.style.stroke_join_style, path.style.stroke_cap_style = "round", "butt"
+            path.style.stroke_join_style = "round"
+            path.style.stroke_cap_style = "round" if part.round else "butt"
             path.style.auto_close = part.closed
             if part.dashed:
                 path.style.stroke_dash_pattern = [dash * POINTS for dash in style.DASH]

@@ -35,11 +35,13 @@ def _starts(state: State) -> Iterator[int]:
     return accumulate((len(value.array) for value in state), initial=0)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Unit:
     """What stands in one step: a cell, an array that passes on, or one that a loop joins.
 
-    ``node`` is the id of the cell or the loop, empty for an array that passes on.
+    ``node`` is the id of the cell or the loop, empty for an array that passes on. ``ins`` and
+    ``outs`` are the wire at each port; ``in_places`` and ``out_places`` are what it takes and gives
+    from top to bottom, arrays without axes as well.
     """
 
     inputs: State
@@ -49,28 +51,21 @@ class Unit:
     cell: Cell | None = None
     node: str = ""
 
+    def __post_init__(self) -> None:
+        self.ins, self.in_places = self._wires(self.inputs)
+        same = self.outputs is self.inputs
+        self.outs, self.out_places = (
+            (self.ins, self.in_places) if same else self._wires(self.outputs)
+        )
+
+    def _wires(self, state: State) -> tuple[tuple[Port, ...], tuple[Port, ...]]:
+        wires = [(v.id, i) for v in state for i in range(len(v.array))]
+        return tuple(wires), tuple([port for v in state for port in places(v, self.upward)])
+
     @property
     def passes(self) -> bool:
         """Whether it is an array that goes on as it is."""
         return not self.node
-
-    @cached_property
-    def ins(self) -> tuple[Port, ...]:
-        """The wire at each input port."""
-        return tuple((v.id, i) for v in self.inputs for i in range(len(v.array)))
-
-    @cached_property
-    def outs(self) -> tuple[Port, ...]:
-        return tuple((v.id, i) for v in self.outputs for i in range(len(v.array)))
-
-    @cached_property
-    def in_places(self) -> tuple[Port, ...]:
-        """What it takes, from top to bottom; arrays without axes as well."""
-        return tuple(port for v in self.inputs for port in places(v, self.upward))
-
-    @cached_property
-    def out_places(self) -> tuple[Port, ...]:
-        return tuple(port for v in self.outputs for port in places(v, self.upward))
 
     @cached_property
     def arrays(self) -> tuple[tuple[Ports, ...], tuple[Ports, ...]]:
@@ -121,13 +116,17 @@ class Plan:
     frames: tuple[Frame, ...]
     upward: bool
 
+    @cached_property
+    def _drawn(self) -> dict[str, tuple[Port, ...]]:
+        return {v.id: ports(v, self.upward) for state in self.states for v in state}
+
     def drawn(self, value: Value) -> tuple[Port, ...]:
         """The wires of an array from top to bottom."""
-        return ports(value, self.upward)
+        return self._drawn[value.id]
 
     def places(self, value: Value) -> tuple[Port, ...]:
         """The same, or the place of an array without axes."""
-        return places(value, self.upward)
+        return self._drawn[value.id] or ((value.id, SCALAR),)
 
     @cached_property
     def takers(self) -> tuple[Mapping[str, Unit], ...]:

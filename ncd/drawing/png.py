@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from math import floor, inf, sqrt
 
 from ncd.drawing import style
@@ -12,6 +15,10 @@ from ncd.lang.errors import LimitError, SizeError
 
 LARGEST = 100e6  # pixels, four bytes each
 SHADED = 25e6  # pixels times fences; a soft shadow costs a third of a second for each million
+RENDER = """
+import json, sys, resvg_py
+sys.stdout.buffer.write(bytes(resvg_py.svg_to_bytes(**json.load(sys.stdin))))
+"""
 
 
 def png(drawing: Picture, scale: float) -> bytes:
@@ -19,19 +26,21 @@ def png(drawing: Picture, scale: float) -> bytes:
 
     Where soft shadows would take long, fences have thin borders instead.
     """
-    import resvg_py
-
     pixels = _pixels(drawing, scale)
     shadows = pixels * sum(not fence.brackets for fence in drawing.fences) <= SHADED
-    return bytes(
-        resvg_py.svg_to_bytes(
-            svg_string=write(drawing, fonts=False, shadows=shadows),
-            skip_system_fonts=True,
-            font_files=[str(path) for path in font_files()],
-            zoom=scale,
-            background=style.theme(drawing.dark).page,
-        )
+    return _rendered(
+        svg_string=write(drawing, fonts=False, shadows=shadows),
+        skip_system_fonts=True,
+        font_files=[str(path) for path in font_files()],
+        zoom=scale,
+        background=style.theme(drawing.dark).page,
     )
+
+
+def _rendered(**asked: object) -> bytes:
+    """What resvg makes of it, in a process of its own: here it would hold up every other thread."""
+    command, given = [sys.executable, "-c", RENDER], json.dumps(asked).encode()
+    return subprocess.run(command, input=given, stdout=subprocess.PIPE, check=True).stdout
 
 
 def _pixels(drawing: Picture, scale: float) -> float:

@@ -14,16 +14,19 @@ from ncd.drawing.gaps import SIDES, Border, Item, Room, borders, items, spreads
 from ncd.drawing.gather import gathered, scattered
 from ncd.drawing.lanes import Bend, Gap, levels
 from ncd.drawing.marks import kind
-from ncd.drawing.plan import SCALAR, Plan, Port, Rows, Unit
+from ncd.drawing.plan import SCALAR, Frame, Plan, Port, Rows, Unit
 
 # What it costs that a wire bends by one.
 PASSES = 4.0  # beside the ops
 THROUGH = 3.0  # through an op
 LOWERED = 1.0  # behind a contraction
 MARK = 2.0  # between the wires that a mark takes and those that it makes
+ALIKE = 3.5  # the same where they are as many
+COPY = 0.03  # between a wire and its copies, or those that join it
 STATE = 0.06  # that a state is higher by one
 HEIGHT = 1.5  # that all are
 STAIR = 4.0  # that the last array is further up or down than the first
+AGAIN = 5.0  # that a layer is further up or down than the same one before it, for each wire
 DOWN = 0.99  # a bend down costs less than one up, as the figures bend
 
 _Want = tuple[Port, Port, float, float]  # wires before and behind, how far apart, how much
@@ -34,14 +37,16 @@ def rows(plan: Plan, titles: Mapping[str, float]) -> list[Rows]:
     spread = spreads(plan)
     stacks, rooms = items(plan, titles, spread), borders(plan, titles)
     found: list[Rows] = [{}]
-    part = _Part(0)
+    part, before = _Part(0), _again(plan)
     for s, (stack, whole) in enumerate(zip(stacks, _wholes(stacks, rooms), strict=True)):
         part.state(stack, rooms[s])
         for unit in plan.steps[s - 1] if s else ():
             part.step(unit, spread[s])
+        if before.get(s, -1) >= part.first:
+            part.level(plan, before[s], s)
         if whole or s == len(stacks) - 1:
-            if whole and s and len(stack) == len(stacks[part.first]) == 1:
-                part.level()
+            if whole and s > part.first and len(stack) == len(stacks[part.first]) == 1:
+                part.level(plan, part.first, s, STAIR)
             found[-1:] = part.rows(min(found[-1].values(), default=0.0))
             part = _Part(s)
             part.state(stack, rooms[s])
@@ -58,6 +63,19 @@ def _wholes(stacks: Sequence[Sequence[Item]], rooms: Sequence[Sequence[Room]]) -
             last[border[0]] = s
     joined = {s for id, begin in first.items() for s in range(begin + 1, last[id])}
     return [len(stack) < 2 and s not in joined for s, stack in enumerate(stacks)]
+
+
+def _again(plan: Plan) -> Mapping[int, int]:
+    """The states before and behind a layer that is like the one before it, and where that began."""
+    found: dict[int, int] = {}
+    last: dict[tuple[str, str], Frame] = {}
+    for frame in sorted(plan.frames, key=lambda frame: frame.first):
+        layer = frame.title, frame.parent
+        old = last.get(layer)
+        if frame.title.strip() and old and old.last <= frame.first < frame.last:
+            found |= {frame.first: old.first, frame.last: frame.first}
+        last[layer] = frame
+    return found
 
 
 class _Part:
@@ -98,11 +116,20 @@ class _Part:
             self.count += 1
         return self.known[end]
 
-    def level(self) -> None:
-        """The only arrays of its first and last state want to be level."""
-        ends = [next(iter(self.wires[s].values()))[0] for s in (0, -1)]
-        lower, higher = self.bends.get((ends[0], ends[1], 0.0), (0.0, 0.0))
-        self.bends[ends[0], ends[1], 0.0] = (lower + STAIR, higher + STAIR)
+    def level(self, plan: Plan, a: int, b: int, cost: float = 0.0) -> None:
+        """The arrays of two states want to be level if they have the same axes.
+
+        It costs more than that all their wires bend, or so much for each array.
+        """
+        ends = plan.states[a], plan.states[b]
+        if [v.array.names for v in ends[0]] != [v.array.names for v in ends[1]]:
+            return
+        for old, new in zip(*ends, strict=True):
+            one, two = plan.places(old), plan.places(new)
+            key = self.wires[a - self.first][one[0]][0], self.wires[b - self.first][two[0]][0], 0.0
+            more = cost or AGAIN * len(one)
+            lower, higher = self.bends.get(key, (0.0, 0.0))
+            self.bends[key] = (lower + more, higher + more)
 
     def step(self, unit: Unit, spread: Collection[str]) -> None:
         """The unit is between the last two states."""
@@ -134,21 +161,23 @@ def wants(unit: Unit, spread: Collection[str]) -> Iterator[_Want]:
             yield ins[i], outs[o], 0.0, cost
         return
     falls = glyph.caps and unit.outputs[0].id not in spread
-    cost, before, behind = LOWERED if falls else THROUGH, gathered(unit), scattered(unit)
+    through, before, behind = LOWERED if falls else THROUGH, gathered(unit), scattered(unit)
     for i, o in glyph.through:
-        yield before.get(ins[i], ins[i]), behind.get(outs[o], outs[o]), 0.0, cost
+        yield before.get(ins[i], ins[i]), behind.get(outs[o], outs[o]), 0.0, through
     for mark in glyph.marks:
         if kind(mark).leads and mark.ins and mark.outs:
             one, two = ins[mark.ins[0]], outs[mark.outs[0]]
             yield before.get(one, one), behind.get(two, two), 0.0, 2 * THROUGH
-    for a, b, apart in _marked(unit):
-        yield before.get(a, a), behind.get(b, b), apart, MARK
+    for i, o in () if glyph.caps else (*glyph.splits, *glyph.joins):
+        yield ins[i], outs[o], 0.0, COPY
+    for a, b, apart, cost in _marked(unit):
+        yield before.get(a, a), behind.get(b, b), apart, cost
     for port in unit.out_places if unit.inputs else ():
         if port[1] == SCALAR:
-            yield unit.in_places[len(unit.in_places) // 2], port, 0.0, cost
+            yield unit.in_places[len(unit.in_places) // 2], port, 0.0, through
 
 
-def _marked(unit: Unit) -> Iterator[tuple[Port, Port, float]]:
+def _marked(unit: Unit) -> Iterator[_Want]:
     """What begins at a mark wants to be near what ends at it; as in the figures, first to first."""
     glyph = unit.glyph
     came, went = {i for i, _ in glyph.through}, {o for _, o in glyph.through}
@@ -162,12 +191,12 @@ def _marked(unit: Unit) -> Iterator[tuple[Port, Port, float]]:
             yield from _slots(unit, old, {unit.outs[o] for o in mark.outs})
 
 
-def _slots(unit: Unit, old: set[Port], new: set[Port]) -> Iterator[tuple[Port, Port, float]]:
+def _slots(unit: Unit, old: set[Port], new: set[Port]) -> Iterator[_Want]:
     before = [port for port in unit.in_places if port in old]
     behind = [port for port in unit.out_places if port in new]
     if len(before) == len(behind):
         for a, b in zip(before, behind, strict=True):
-            yield a, b, 0.0
+            yield a, b, 0.0, ALIKE
     else:
         for n, port in enumerate(behind):
-            yield before[0], port, n * style.AXIS_GAP
+            yield before[0], port, n * style.AXIS_GAP, MARK

@@ -102,6 +102,7 @@ class _Walk:
         self.values: list[Value] = []
         self.cells: list[Cell] = []
         self.arrays: dict[Array, Hashable] = {}
+        self.ops: dict[int, Hashable] = {}
         self.sized = sized
         self.term(circuit.term)
         self.circuit(circuit)
@@ -161,10 +162,14 @@ class _Walk:
 
     def op(self, op: Op) -> None:
         """What an op is, but for the sizes of its axes."""
-        self.key.append(type(op).__name__)
-        for name in field_names(type(op)):
-            value = getattr(op, name)
-            self.key.append(value if isinstance(value, str | int | float) else str(value))
+        found = self.ops.get(id(op))
+        if found is None:
+            values = [getattr(op, name) for name in field_names(type(op))]
+            told = [
+                value if isinstance(value, str | int | float) else str(value) for value in values
+            ]
+            found = self.ops[id(op)] = (type(op).__name__, *told)
+        self.key.append(found)
 
 
 # --- words ----------------------------------------------------------------------------------------

@@ -1,20 +1,18 @@
 """Strands: how wires meet, split and bend inside an op.
 
-A contraction is a cap: two wires that meet, a spine if there are more. Caps of one op lie in each
-other or apart, their apexes apart, and an arrow leaves each nest of them through all of its caps.
+Where wires meet in caps an arrow leaves each nest of them through all of its caps.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from ncd.drawing import style
 from ncd.drawing.canvas import Canvas
 from ncd.drawing.data import QUARTER, Box, Curve, Point, line
+from ncd.drawing.knots import Cap, joins_last, knot, knotted, last_room
 from ncd.drawing.weave import drop, weave, weave_width
-from ncd.lang.glyph import Glyph
 
 
 def bend_width(bend: float) -> float:
@@ -24,92 +22,7 @@ def bend_width(bend: float) -> float:
     )
 
 
-def fall_width(bend: float) -> float:
-    """The room that a wire wants for its way down behind a contraction."""
-    return min(style.FALLS, style.FALL + style.STEEP * bend)
-
-
-def chains(glyph: Glyph) -> list[list[int]]:
-    """The ports that each contraction brings together: two, or one in each of more arrays."""
-    found: dict[int, list[int]] = {}
-    for i, j in sorted(glyph.caps):
-        ports = found.pop(i, [i])
-        found[j] = [*ports, j]
-    return list(found.values())
-
-
 # --- contractions --------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Cap:
-    """Wires that meet: their ports from top to bottom, their first and last row, x of the apex."""
-
-    ports: tuple[int, ...]
-    upper: float
-    lower: float
-    apex: float
-
-    @property
-    def middle(self) -> float:
-        return (self.upper + self.lower) / 2
-
-    def around(self, y: float) -> bool:
-        return self.upper < y < self.lower
-
-
-@dataclass(frozen=True)
-class Knot:
-    """What meets in an op: caps, the inner first, and at which x each joining wire falls.
-
-    ``end`` is the x of the last apex, ``free`` that from which wires that go on may bend.
-    """
-
-    caps: tuple[Cap, ...]
-    falls: Mapping[int, float]
-    end: float
-    free: float
-
-
-def knotted(glyph: Glyph) -> bool:
-    """Whether wires of an op meet before its others bend: in caps, or at dots if others cross."""
-    if glyph.caps or glyph.marks or not glyph.joins:
-        return bool(glyph.caps)
-    after = [o for _, o in sorted(glyph.through)]
-    return after != sorted(after) or len(glyph.joins) > len({o for _, o in glyph.joins})
-
-
-def knot(glyph: Glyph, rows: Sequence[float], x: float) -> Knot:
-    """Where the wires meet that reach x in these rows."""
-    strung = sorted(chains(glyph), key=lambda ports: _span(rows, ports))
-    joining = sorted((i for i, _ in glyph.joins), key=lambda i: -rows[i])  # the lowest falls first
-    inner = [i for i in joining if any(_within(rows, i, ports) for ports in strung)]
-    begin = x + style.CAP_LEAD + style.JOIN_STEP * max(0, len(inner) - 1)
-    falls = {
-        i: begin + style.JOIN_IN + style.JOIN_STEP * (n + 1 - len(inner))
-        for n, i in enumerate(inner)
-    }
-    found: list[tuple[int, Cap]] = []
-    for ports in strung:
-        upper, lower = min(rows[i] for i in ports), max(rows[i] for i in ports)
-        met = [n for n, cap in found if cap.upper < lower and upper < cap.lower]
-        level = max(met, default=-1) + 1
-        apex = begin + style.CAP_RADIUS[1] + style.CAP_NEST * level
-        found.append((level, Cap(tuple(ports), upper, lower, apex)))
-    end = max((cap.apex for _, cap in found), default=x)
-    first = end + (style.CAP_STEM + style.JOIN if strung else style.JOIN_TURN)
-    outer = [i for i in joining if i not in inner]
-    falls |= {i: first + style.JOIN_STEP * n for n, i in enumerate(outer)}
-    free = max(end + style.CAP_CLEAR, max(falls.values(), default=x) + style.DOT_INSET)
-    return Knot(tuple(cap for _, cap in found), falls, end, free)
-
-
-def _span(rows: Sequence[float], ports: Sequence[int]) -> float:
-    return max(rows[i] for i in ports) - min(rows[i] for i in ports)
-
-
-def _within(rows: Sequence[float], port: int, ports: Sequence[int]) -> bool:
-    return min(rows[i] for i in ports) < rows[port] < max(rows[i] for i in ports)
 
 
 def strands(canvas: Canvas) -> None:
@@ -131,19 +44,23 @@ def stems(canvas: Canvas, taken: bool) -> None:
 
 def _contract(canvas: Canvas) -> None:
     glyph, rows = canvas.glyph, canvas.ins
-    met = knot(glyph, rows, canvas.start)
+    last = joins_last(glyph, rows, canvas.outs)
+    met, stop = knot(glyph, rows, canvas.start, last), canvas.x1 - last_room(last)
     for cap in met.caps:
         _cap(canvas, cap)
     canvas.stems = _stems(met.caps)
     source = {o: i for i, o in glyph.through}
     for i, o in glyph.joins:
-        dot = Point(met.falls[i], rows[source[o]])
+        dot = Point(met.falls[i], rows[source[o]]) if i in met.falls else None
+        far = canvas.x1 - style.DOT_INSET
+        dot = dot or Point(far - style.JOIN_STEP * (len(last) - 1 - last.index(i)), canvas.outs[o])
         canvas.tails[i] = drop(Point(canvas.start, rows[i]), dot, style.JOIN_RADIUS)
         canvas.dot(dot)
     wires = [(rows[i], canvas.outs[o]) for i, o in glyph.through]
-    for (i, o), path in zip(glyph.through, weave(wires, met.free, canvas.x1), strict=True):
+    for (i, o), path in zip(glyph.through, weave(wires, met.free, stop), strict=True):
         canvas.tails[i] = (line(Point(canvas.start, rows[i]), Point(met.free, rows[i])),)
-        canvas.heads[o] = path
+        level = line(Point(stop, canvas.outs[o]), Point(canvas.x1, canvas.outs[o]))
+        canvas.heads[o] = (*path, level) if last else path
 
 
 def _cap(canvas: Canvas, cap: Cap) -> None:
@@ -207,14 +124,17 @@ def dots(
         ranks += [[]] if seen[pair[side]] == len(ranks) else []
         ranks[seen[pair[side]]].append(pair)
         seen[pair[side]] += 1
-    rows = [at[pair[side]] for rank in ranks[1:2] for pair in rank]
-    high = max(rows, default=0.0) - min(rows, default=0.0)
     found: dict[Pair, float] = {}
     far = style.DOT_INSET
-    for rank in ranks:
+    for rank, behind in zip(ranks, (*ranks[1:], ()), strict=True):
         found |= dict.fromkeys(rank, far)
-        clear = [_reached(bends[pair], high + style.AXIS_GAP / 2) for pair in rank if high]
-        far += max([style.JOIN_STEP, *clear])
+        clear, rows = [style.JOIN_STEP], [at[pair[side]] for pair in behind]
+        for pair in rank:
+            y, end = at[pair[side]], to[pair[1 - side]]
+            passed = [abs(row - y) for row in rows if min(y, end) < row < max(y, end)]
+            if passed:
+                clear.append(_reached(bends[pair], max(passed) + style.AXIS_GAP / 2))
+        far += max(clear)
     return found
 
 

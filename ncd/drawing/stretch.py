@@ -6,21 +6,24 @@ and caps stand, and wires change back.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from itertools import groupby
+from dataclasses import replace
 
 from ncd.drawing import style
 from ncd.drawing.canvas import Canvas, Side
 from ncd.drawing.data import Path, Point, line
 from ncd.drawing.gather import left, reached
+from ncd.drawing.knots import fall_width, joins_last, knot, knotted, last_room
 from ncd.drawing.marks import foreign, in_marks, mark_bend, mark_width, side
 from ncd.drawing.plan import Unit
-from ncd.drawing.strands import bend_width, dots, fall_width, inset, knot, knotted, room
+from ncd.drawing.strands import bend_width, dots, inset, room
 from ncd.drawing.weave import weave, weave_width
 
 
 def width(unit: Unit, ins: Sequence[float], outs: Sequence[float]) -> float:
     """How much x an op wants whose wires come in, and go out, in these rows."""
+    unit = _levelled(unit, ins, outs)
     at, to = reached(unit, ins), left(unit, outs)
     before, behind = weave_width(_come(unit, ins, at)), weave_width(_pairs(to, outs))
     return before + _inner(unit, at, to) + behind
@@ -40,10 +43,11 @@ def _inner(unit: Unit, ins: Sequence[float], outs: Sequence[float]) -> float:
     glyph, wide = unit.glyph, mark_width(unit.glyph)
     wires = [(ins[i], outs[o]) for i, o in glyph.through]
     if knotted(glyph):
-        met = knot(glyph, ins, wide)
+        last = joins_last(glyph, ins, outs)
+        met = knot(glyph, ins, wide, last)
         bend = max((abs(b - a) for a, b in wires), default=0.0)
         fall = max(fall_width(bend) - style.CAP_CLEAR, weave_width(wires)) if bend else 0.0
-        return max(met.end + style.CAP_WAY, met.free + fall)
+        return max(met.end + style.CAP_WAY, met.free + fall + last_room(last))
     early = [split for split in glyph.splits if split[0] not in late(unit)]
     before, behind = inset(dots(early, 0, ins, outs)), inset(dots(glyph.joins, 1, outs, ins))
     rooms = [before + weave_width(wires) + behind]
@@ -55,19 +59,43 @@ def _inner(unit: Unit, ins: Sequence[float], outs: Sequence[float]) -> float:
     return wide + most if side(glyph) else max(wide, most)
 
 
+def _levelled(unit: Unit, ins: Sequence[float], outs: Sequence[float]) -> Unit:
+    """With the copy that is level going on, where the one that does would bend."""
+    glyph = unit.glyph
+    if not glyph.splits or glyph.marks:
+        return unit
+    goes = {i: o for i, o in glyph.through if abs(outs[o] - ins[i]) > style.STILL}
+    level = {i: o for i, o in glyph.splits if i in goes and abs(outs[o] - ins[i]) < style.STILL}
+    if not level:
+        return unit
+    through = tuple((i, level.get(i, o)) for i, o in glyph.through)
+    splits = tuple((i, goes[i] if level.get(i) == o else o) for i, o in glyph.splits)
+    return replace(unit, glyph=replace(glyph, through=through, splits=splits))
+
+
 def late(unit: Unit) -> frozenset[int]:
-    """The wires whose copies leave them last, since they end beside them and others cross."""
-    splits = unit.glyph.splits
-    if not splits or unit.glyph.marks:
+    """The wires whose copies leave them last, as fewer cross then: those of others cross first."""
+    glyph = unit.glyph
+    if not glyph.splits or glyph.marks:
         return frozenset()
-    source = {unit.outs[o][0]: unit.ins[i][0] for i, o in (*unit.glyph.through, *splits)}
-    order = [source[value.id] for value in unit.outputs if value.id in source]
-    runs = [id for id, _ in groupby(order)]
-    apart = {id for id in order if runs.count(id) > 1}
-    places = [i for _, i in sorted(unit.before.items())]
-    if not apart and places == sorted(places):
-        return frozenset()
-    return frozenset(i for i, _ in splits if unit.ins[i][0] not in apart)
+    above = {unit.ins.index(port): n for n, port in enumerate(unit.in_places) if port in unit.ins}
+    below = {unit.outs.index(p): n for n, p in enumerate(unit.out_places) if p in unit.outs}
+    pairs = (*glyph.through, *glyph.splits)
+    ways = [(unit.ins[i][0], above[i], below[o]) for i, o in pairs]
+    goes = {i: below[o] for i, o in glyph.through}
+    first: Counter[str] = Counter()
+    then: Counter[str] = Counter()
+    for i, o in glyph.splits:
+        if i in goes:
+            id, at, to = unit.ins[i][0], above[i], below[o]
+            low, high = sorted((goes[i], to))
+            others = [way[1:] for way in ways if way[0] != id]
+            first[id] += sum((a < at) != (b < to) for a, b in others)
+            then[id] += sum(low < b < high for _, b in others)
+    order = [below[o] for _, o in sorted((above[i], o) for i, o in glyph.through)]
+    tangled = order != sorted(order) or any(then.values())
+    ids = {id for id, n in then.items() if n < first[id] or (tangled and not n)}
+    return frozenset(i for i, _ in glyph.splits if unit.ins[i][0] in ids)
 
 
 def _later(unit: Unit, outs: Sequence[float]) -> float:
@@ -95,6 +123,7 @@ def canvas(
     apex: Point | None,
 ) -> Canvas:
     """The canvas of an op between two x, whose wires come in and go out in these rows."""
+    unit = _levelled(unit, ins, outs)
     glyph, at, to = unit.glyph, reached(unit, ins), left(unit, outs)
     come, go = _come(unit, ins, at), _pairs(to, outs)
     wide, knots = mark_width(glyph), knotted(glyph)

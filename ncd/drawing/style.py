@@ -248,7 +248,7 @@ CALLOUT_STEP = 14.0  # from one place that is tried to the next
 LEGEND_WIDE = (260.0, 620.0)  # of a text over the diagram
 
 # --- signs ---
-NOTE, NOTE_LONGEST = 13.0, 16  # the name of a layer in small letters, and how many of them
+NOTE, NOTE_LONGEST = 13.0, 32  # the name of a layer in small letters, and how many of them
 NOTE_LIFT = 5.5  # of its baseline over the middle of the letter
 MAP = 27.0  # the italic letter of a map that is not learned
 FUNCTION = 24.0  # the letter in a function's box

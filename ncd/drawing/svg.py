@@ -10,9 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from math import hypot
-
-from markupsafe import escape
+from html import escape
 
 from ncd.drawing import style
 from ncd.drawing.data import (
@@ -23,14 +21,11 @@ from ncd.drawing.data import (
     DrawnWire,
     Extra,
     Outline,
-    Path,
     Picture,
-    Point,
     Text,
-    line,
 )
 from ncd.drawing.fonts import MATH, ROMAN, SANS, Face, font_faces
-from ncd.drawing.layers import Item, is_over, is_soft, is_under, reading_order
+from ncd.drawing.layers import Item, both, is_over, is_soft, is_under, reading_order, wire_ends
 from ncd.drawing.paths import commands, number
 
 PLAIN = Face(ROMAN, "italic")  # most names are set in it
@@ -60,7 +55,7 @@ class _Writer:
     def __init__(self, drawing: Picture, shadows: bool, paint: Paint | None) -> None:
         self.drawing, self.shadows = drawing, shadows
         self.paint = paint or (lambda name: style.paint(name, drawing.dark))
-        self.ends = {wire.path[-1].d for wire in drawing.wires if wire.path}
+        self.ends = wire_ends(drawing)
         self.named: dict[tuple[str, str], list[Text]] = defaultdict(list)
         for label in drawing.labels:
             self.named[label.array, label.axis].append(label)
@@ -104,7 +99,7 @@ class _Writer:
         rules = {
             ".wire path,.circuit .stroke,.circuit .shape,.circuit .dash": "stroke:currentColor",
             ".wire path,.circuit .stroke,.circuit .dash": "fill:none",
-            ".wire path": f"stroke-width:{number(style.WIRE)}",
+            ".wire path": f"stroke-width:{number(style.WIRE)};stroke-linecap:round",
             ".op .hit": "fill:transparent",
             ".stroke,.circuit .shape": "stroke-linejoin:round",
             ".dash": f"stroke-width:{number(style.DASH_WIDTH)};stroke-dasharray:{dash}",
@@ -112,7 +107,7 @@ class _Writer:
         }
         if any(wire.double for wire in self.drawing.wires):
             outer, inner = style.DOUBLE + style.WIRE, style.DOUBLE - style.WIRE
-            rules[".double path"] = f"stroke-width:{number(outer)}"
+            rules[".double path"] = f"stroke-width:{number(outer)};stroke-linecap:butt"
             rules[".double .gap"] = f"stroke-width:{number(inner)}"
         used = {span.face for each in texts for span in each.label.spans}
         for face, name in FACES.items():
@@ -145,29 +140,18 @@ class _Writer:
         )
 
     def wire(self, wire: DrawnWire) -> str:
-        gap = ""
         if wire.double:
-            d = commands(self.gap(wire))
-            gap = f'<path class="gap" style="stroke:{self.paint("page")}" d="{d}"/>'
+            ink, between = both(wire, self.ends)
+            page = self.paint("page")
+            gap = f'<path class="gap" style="stroke:{page}" d="{commands(between)}"/>'
+        else:
+            ink, gap = wire.path, ""
         names = self.named.pop((wire.array, wire.axis), ())
         return (
             f'<g class="{"wire double" if wire.double else "wire"}" {_of(wire.axis, wire.array)} '
-            f'{BUTTON}><title>{text(wire.words)}</title><path d="{commands(wire.path)}"/>'
+            f'{BUTTON}><title>{text(wire.words)}</title><path d="{commands(ink)}"/>'
             f"{gap}{''.join(map(self.text, names))}</g>"
         )
-
-    def gap(self, wire: DrawnWire) -> Path:
-        """The path between the two lines of a double wire.
-
-        Where the wire goes on from another it starts a little earlier, or the seam would show.
-        """
-        first = wire.path[0]
-        if first.a not in self.ends:
-            return wire.path
-        x, y = first.b.x - first.a.x, first.b.y - first.a.y
-        back = style.SEAM / max(hypot(x, y), 1e-6)
-        before = Point(first.a.x - back * x, first.a.y - back * y)
-        return (line(before, first.a), *wire.path)
 
     def glyph(self, glyph: DrawnGlyph) -> str:
         marked = glyph.node == self.drawing.marked
@@ -267,7 +251,7 @@ def shadow(dark: bool) -> str:
 
 def text(plain: str) -> str:
     """The text escaped, without the control characters that XML cannot hold."""
-    return str(escape(printable(plain)))
+    return escape(printable(plain))
 
 
 def printable(text: str) -> str:

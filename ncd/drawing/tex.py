@@ -57,6 +57,7 @@ def _picture(drawing: Picture, unit: float) -> Iterator[str]:
         rf"inner sep=0pt,outer sep=0pt,ncd/soft/.style={{{shadow}}},"
         rf"ncd/dash/.style={{dash pattern={dash}}}]"
     )
+    yield r"\medmuskip=3mu \thickmuskip=4mu"  # as near to our own spaces as is round
     for name in dict.fromkeys(_colours(parts)):
         value = style.paint(name, drawing.dark)[1:].upper()
         yield rf"\definecolor{{ncd{name}}}{{HTML}}{{{value}}}"
@@ -87,6 +88,7 @@ def _stroke(part: Stroke, unit: float) -> str:
     look = [] if part.fill == "none" else [f"fill=ncd{part.fill}"]
     if part.width:
         look += [f"draw=ncd{part.line}", f"line width={number(part.width * unit)}pt"]
+    look += ["line cap=round"] * part.round
     look += ["ncd/soft"] * part.soft + ["ncd/dash"] * part.dashed
     return rf"\path[{','.join(look)}] {_path(part.path, part.closed)};"
 

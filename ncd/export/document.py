@@ -13,11 +13,13 @@ from latex2mathml.converter import convert
 from ncd.code import lines
 from ncd.costs import Cost, cost_of
 from ncd.drawing import Drawing, Labels, style
+from ncd.drawing.folded import Block
+from ncd.drawing.folded import blocks as blocks_of
 from ncd.drawing.fonts import font_faces
 from ncd.export import facts, markup
 from ncd.export.assets import DIAGRAM_CSS, FOLDER, LIGHT_JS, PANEL_CSS
 from ncd.export.listing import Painted, excerpt, painted
-from ncd.export.states import folded, name, packed, states, svg
+from ncd.export.states import folded, name, packed, states, svg, wholes
 from ncd.lang.axes import Axis
 from ncd.lang.circuit import Cell, Circuit, Fence
 from ncd.lang.elaborate import elaborate
@@ -38,18 +40,20 @@ def html(term: Term, labels: Labels = "names", title: str = "") -> str:
     '<!doctype html>'
     """
     circuit = elaborate(term)
-    drawings = states(term, circuit, labels)
+    parts = wholes(circuit)
+    blocks = [block for part in parts for block in blocks_of(part)]
+    drawings = states(term, {block.id: block.parent for block in blocks}, labels)
     every = tuple(drawings.values())
-    first, told = every[0], _Told.of(circuit, every)
+    first, told = every[0], _Told.of(circuit, every, blocks)
     return PAGE.format(
         policy=POLICY,
         title=markup.text(title or first.title),
         css=_css(every),
         summary=_summary(circuit, told.cost),
         svg=svg(first),
-        axes="".join(map(_axis, _axes(circuit))) or "None.",
-        blocks="".join(_blocks(circuit, every)) or "None.",
-        cards="".join(told.cards(every)),
+        axes="".join(map(_axis, _drawn_axes(circuit, every))) or "None.",
+        blocks="".join(_rows(blocks, parts)) or "None.",
+        cards="".join(told.cards(parts, every)),
         words=markup.text(first.description),
         state=name(folded(first)),
         states=packed(drawings),
@@ -80,6 +84,11 @@ def _axes(circuit: Circuit) -> tuple[Axis, ...]:
     return tuple(found.values())
 
 
+def _drawn_axes(circuit: Circuit, drawings: Iterable[Drawing]) -> Iterator[Axis]:
+    drawn = {wire.axis for drawing in drawings for wire in drawing.wires}
+    return (axis for axis in _axes(circuit) if axis.name in drawn)
+
+
 def _summary(circuit: Circuit, cost: Cost | None) -> str:
     types = f"({markup.arrays(circuit.term.dom)}) → ({markup.arrays(circuit.term.cod)})"
     if cost is None:
@@ -90,7 +99,7 @@ def _summary(circuit: Circuit, cost: Cost | None) -> str:
 
 def _axis(axis: Axis) -> str:
     """A row of the legend, which locks its axis alight."""
-    kind = "sequence axis" if axis.sequence else "spatial axis" if axis.spatial else "axis"
+    kind = "sequence" if axis.sequence else "spatial" if axis.spatial else ""
     size = "" if axis.size is None else markup.text(axis.size_text)
     own = markup.text(axis.name)
     return (
@@ -99,21 +108,20 @@ def _axis(axis: Axis) -> str:
     )
 
 
-def _shown(circuit: Circuit, drawings: Iterable[Drawing]) -> tuple[Fence, ...]:
-    """The blocks that one of the drawings shows, as a fence or as a box."""
-    ids = {part.id for drawing in drawings for part in drawing.fences}.union(*map(folded, drawings))
-    return tuple(fence for fence in circuit.fences if fence.id in ids)
-
-
-def _blocks(circuit: Circuit, drawings: Collection[Drawing]) -> Iterator[str]:
-    """A row for each block, which folds it, further in the deeper it lies."""
+def _rows(blocks: Sequence[Block], parts: Iterable[Circuit]) -> Iterator[str]:
+    """A row for each block, which folds it, further in the deeper it lies, in reading order."""
     depths = {"": -1}
-    for fence in _shown(circuit, drawings):
-        depths[fence.id] = depths.get(fence.parent, -1) + 1
+    for block in blocks:
+        depths[block.id] = depths[block.parent] + 1
+    roles = {fence.id: fence.role for part in parts for fence in part.fences}
+    begin: dict[str, int] = {}
+    for cell in (cell for part in parts for cell in part.cells):
+        begin = dict.fromkeys(cell.fences, len(begin)) | begin
+    for block in sorted(blocks, key=lambda block: (begin[block.id], depths[block.id])):
         yield (
-            f'<button class="row" type="button" data-fold="{fence.id}" '
-            f'style="margin-left:{depths[fence.id]}em">{markup.role(fence.role, None)}'
-            f"{markup.text(facts.title(fence))}</button>"
+            f'<button class="row" type="button" data-fold="{block.id}" data-fence="{block.id}" '
+            f'style="margin-left:{depths[block.id]}em">{markup.role(roles[block.id], None)}'
+            f"{markup.text(' '.join(block.name.split()))}</button>"
         )
 
 
@@ -126,23 +134,29 @@ class _Told:
 
     circuit: Circuit
     drawn: frozenset[str]  # the ops that one of the drawings shows
+    fold: frozenset[str]  # the blocks that fold
     cost: Cost | None = None
     source: Sequence[Painted] = ()
 
     @staticmethod
-    def of(circuit: Circuit, drawings: Collection[Drawing]) -> _Told:
+    def of(circuit: Circuit, drawings: Collection[Drawing], blocks: Iterable[Block]) -> _Told:
         drawn = frozenset(glyph.node for drawing in drawings for glyph in drawing.glyphs)
+        fold = frozenset(block.id for block in blocks)
         if not _sized(circuit):
-            return _Told(circuit, drawn)
+            return _Told(circuit, drawn, fold)
         own = [
             replace(line, nodes=tuple(node for node in line.nodes if node in drawn))
             for line in lines(circuit.term)
         ]
-        return _Told(circuit, drawn, cost_of(circuit), painted(own, circuit))
+        return _Told(circuit, drawn, fold, cost_of(circuit), painted(own, circuit))
 
-    def cards(self, drawings: Collection[Drawing]) -> Iterator[str]:
+    def cards(self, parts: Iterable[Circuit], drawings: Iterable[Drawing]) -> Iterator[str]:
         """A card for each op and block that one of the drawings shows."""
-        yield from map(self.block, _shown(self.circuit, drawings))
+        ids = {fence.id for drawing in drawings for fence in drawing.fences}.union(
+            *map(folded, drawings)
+        )
+        for part in parts:
+            yield from (self.block(part, fence) for fence in part.fences if fence.id in ids)
         yield from (self.op(cell) for cell in self.circuit.cells if cell.id in self.drawn)
 
     def op(self, cell: Cell) -> str:
@@ -152,10 +166,11 @@ class _Told:
         inside = f"{words}{told}{self.lines({cell.id})}"
         return _card(cell.id, cell.op.label, cell.op.role, inside)
 
-    def block(self, fence: Fence) -> str:
-        told = facts.listed(facts.of_block(self.circuit, fence, self.cost))
-        code = self.lines(facts.inside(self.circuit, fence))
+    def block(self, part: Circuit, fence: Fence) -> str:
+        told = facts.listed(facts.of_block(part, fence, self.cost))
+        code = self.lines(facts.inside(part, fence))
         fold = f'<p><button type="button" data-fold="{fence.id}">Fold</button></p>'
+        fold = fold if fence.id in self.fold else ""
         return _card(fence.id, facts.title(fence), fence.role, f"{told}{fold}{code}")
 
     def lines(self, nodes: Collection[str]) -> str:
@@ -166,5 +181,5 @@ def _card(id: str, title: str, role: str, inside: str) -> str:
     return (
         f'<article class="card" id="card-{id}" aria-label="{markup.text(title)}" tabindex="-1" '
         f'hidden><button class="close" type="button" aria-label="Close">×</button>'
-        f"<h4>{markup.role(role, None)}{markup.text(title)}</h4>{inside}</article>"
+        f"<h3>{markup.role(role, None)}{markup.text(title)}</h3>{inside}</article>"
     )

@@ -7,7 +7,9 @@ from collections.abc import Collection, Mapping, Sequence
 from ncd.costs import Cost
 from ncd.export import markup
 from ncd.lang.axes import Array
+from ncd.lang.blocks import Block
 from ncd.lang.circuit import Cell, Circuit, Fence
+from ncd.lang.op import Op
 
 Facts = dict[str, str]
 
@@ -32,8 +34,11 @@ def inside(circuit: Circuit, fence: Fence) -> frozenset[str]:
 
 
 def title(fence: Fence) -> str:
-    """What a block is called."""
-    return fence.title or (f"Repeated {fence.repeats} times" if fence.repeats else fence.role)
+    """What a block is called: by its title, its only op, or else its role."""
+    if fence.title.strip() or fence.repeats:
+        return fence.title.strip() or f"Repeated {fence.repeats} times"
+    body = fence.term.body if isinstance(fence.term, Block) else None
+    return body.label if isinstance(body, Op) else fence.role.capitalize()
 
 
 def listed(facts: Mapping[str, str]) -> str:

@@ -1,53 +1,51 @@
-// One light for the whole page. What the pointer or the focus rests on is told to every view by an
-// event on the document, without asking the server. What is selected comes with the data of each
-// view, and stays lit.
+// One light for the whole page. What the pointer or the focus rests on, what is selected (an array,
+// an op or a block) and up to four axes are told to every view by an event on the document, without
+// asking the server.
 
 const EVENT = "ncd-light";
-const KINDS = ["axis", "node", "array"];
+const KINDS = ["axis", "node", "array", "fence", "part"]; // a part has no id, but a class
 const LIT = KINDS.map((kind) => `[data-${kind}]`).join(",");
-const ACTS = "[data-pick],[data-select],[role=button],.label[data-axis]";
+const PARTS = "svg :is(.dash,.cells,.band,.note,.arrow,.sign:not([data-fold]))";
+const ACTS = "[data-pick],[data-select],[data-fold],[data-axis]:not(.entry),[role=button]";
+const COLOURS = [
+  "light-dark(#0a62b5, #6cb8ff)",
+  "light-dark(#b63c00, #ff9c5a)",
+  "light-dark(#8a2a9e, #e39bf2)",
+  "light-dark(#00703f, #4fd68f)",
+];
+const light = (document.ncdLight ??= { hover: null, target: null, axes: [] });
 
 // The view's state, kept on its root: the same root is given at every run of the page.
-function connect({ parentElement: root, data, setTriggerValue }) {
+function connect({ parentElement: root, setTriggerValue }) {
   const host = (root.ncd ??= open(root));
   host.send = setTriggerValue;
-  host.locked = target(data.selected ?? "");
   return host;
 }
 
 function open(root) {
   const box = root.querySelector(".ncd");
-  const host = { root, box, hover: null, opens: false };
-  const hear = (event) => {
-    host.hover = event.detail;
-    paint(host);
-  };
+  const host = { root, box, opens: false };
+  const hear = () => paint(host);
   document.addEventListener(EVENT, hear);
   host.end = () => {
     document.removeEventListener(EVENT, hear);
     delete root.ncd;
   };
-  box.onpointerover = (event) => tell(aim(event.target));
-  box.onpointerleave = () => tell(null);
-  box.addEventListener("focusin", (event) => tell(aim(event.target)));
-  box.addEventListener("focusout", () => tell(null));
+  box.onpointerover = (event) => shine({ hover: aim(event.target) });
+  box.onpointerleave = () => shine({ hover: null });
+  box.addEventListener("focusin", (event) => shine({ hover: aim(event.target) }));
+  box.addEventListener("focusout", () => shine({ hover: null }));
   box.onclick = (event) => act(host, event);
   box.onkeydown = (event) => press(host, event);
   return host;
 }
 
-// The fence or the folded block that is selected.
-function choose(box, id) {
-  for (const fence of box.querySelectorAll("[data-fence]"))
-    if (fence.dataset.fence === id) fence.classList.add("chosen");
-    else if (!fence.dataset.node) fence.classList.remove("chosen");
+function shine(change) {
+  Object.assign(light, change);
+  document.dispatchEvent(new Event(EVENT));
 }
 
-function tell(light) {
-  document.dispatchEvent(new CustomEvent(EVENT, { detail: light }));
-}
-
-// What an element stands for: the innermost axis, else op, else array around it.
+// What an element stands for: the innermost axis, else op, else array, else block around it.
 function aim(element) {
   const data = element.closest?.(LIT)?.dataset;
   const kind = data && KINDS.find((name) => data[name]);
@@ -55,57 +53,104 @@ function aim(element) {
 }
 
 function target(id) {
-  if (id.startsWith("axis:")) return { axis: id.slice(5) };
-  if (id.startsWith("n")) return { node: id };
-  if (id.startsWith("v")) return { array: id };
-  return null;
+  const kind = { n: "node", v: "array", f: "fence", s: "fence" }[id[0]];
+  return kind ? { [kind]: id } : null;
 }
 
-function matches(element, light) {
-  const kind = light && KINDS.find((name) => light[name]);
+function matches(element, wanted) {
+  const kind = wanted && KINDS.find((name) => wanted[name]);
+  if (kind === "part" && element.matches(PARTS)) return element.matches(`.${wanted.part}`);
   const have = kind && element.dataset[kind]?.split(" ");
-  return Boolean(have && light[kind].split(" ").some((name) => have.includes(name)));
+  return Boolean(have && wanted[kind].split(" ").some((name) => have.includes(name)));
+}
+
+// The place of an axis among those that are lit, or the one that it would get.
+function place(axis) {
+  const own = light.axes.indexOf(axis);
+  const free = light.axes.indexOf("");
+  const next = Math.min(light.axes.length, COLOURS.length - 1);
+  return own >= 0 ? own : free >= 0 ? free : next;
+}
+
+// An axis that is let go leaves its place empty, so that no other one changes its colour.
+function toggled(axis) {
+  const axes = [...light.axes];
+  const own = light.axes.includes(axis);
+  axes[place(axis)] = own ? "" : axis;
+  return axes.join(",").replace(/,+$/, "");
 }
 
 function paint(host) {
-  const light = host.hover ?? host.locked;
-  let axis = false;
-  for (const element of host.box.querySelectorAll(LIT)) {
-    const lit = matches(element, light);
-    axis ||= lit && Boolean(light.axis);
-    element.classList.toggle("lit", lit);
-    element.classList.toggle("chosen", matches(element, host.locked));
+  const { hover, target, axes } = light;
+  let dim = false;
+  for (const element of host.box.querySelectorAll(`${LIT},${PARTS}`)) {
+    const { axis } = element.dataset;
+    const kept = Boolean(axis) && axes.includes(axis);
+    const chosen = matches(element, target);
+    const pointed = matches(element, hover);
+    const coloured = kept || Boolean(pointed && hover.axis);
+    dim ||= coloured;
+    element.classList.toggle("lit", kept || pointed || (chosen && !hover));
+    element.classList.toggle("chosen", kept || chosen);
+    element.style.setProperty("--light", coloured ? COLOURS[place(axis)] : "");
+    if (element.hasAttribute("aria-pressed")) element.setAttribute("aria-pressed", kept);
   }
-  host.box.classList.toggle("axis-lit", axis);
-  if (host.opens) lightTitles(light?.axis);
+  host.box.classList.toggle("axis-lit", dim);
 }
 
-// A map's titles name its axes. Plotly draws them outside of our views, and knows no light.
-function lightTitles(axis) {
-  for (const title of document.querySelectorAll(".js-plotly-plot :is(.xtitle, .ytitle)")) {
-    const lit = axis !== undefined && title.dataset.unformatted?.includes(`<i>${axis}</i>`);
-    title.style.fontWeight = lit ? "700" : "";
-    title.style.textDecoration = lit ? "underline" : "";
-  }
+// What a click asks for. A wire stands for its array, the name on it for its axis.
+function wish(element) {
+  const own = element.closest?.(ACTS);
+  if (!own) return null;
+  const { pick, select, fold, axis, array, fence, node } = own.dataset;
+  if (pick !== undefined) return { pick };
+  if (fold !== undefined) return { fold };
+  const named = !own.matches(".wire[data-array]") || element.closest("text, rect");
+  if (axis && named) return { axes: toggled(axis) };
+  return { id: select ?? array ?? fence ?? node };
 }
 
 function act(host, event) {
-  const element = event.target.closest?.(ACTS);
-  if (!element) return;
-  const { pick, select, axis, array, node, fence } = element.dataset;
-  const name = axis && event.target.closest(".wire text,.label") ? `axis:${axis}` : undefined;
-  if (pick !== undefined) host.send("pick", pick);
-  else host.send("select", { id: select ?? name ?? array ?? fence ?? node, open: host.opens });
+  const asked = wish(event.target);
+  if (!asked) {
+    if (host.opens && event.target.closest?.(".drawing")) letGo(host);
+    return;
+  }
+  if (asked.pick !== undefined) host.send("pick", asked.pick);
+  else if (asked.fold !== undefined) light.fold?.(asked.fold);
+  else if (asked.axes !== undefined) keep(host, asked.axes);
+  else if (event.detail < 2) host.send("select", { ...asked, open: host.opens });
+}
+
+function keep(host, axes) {
+  shine({ axes: axes.split(",") });
+  host.send("select", { axes });
+}
+
+function letGo(host) {
+  if (!light.target && !light.axes.some(Boolean)) return;
+  shine({ target: null, axes: [], hover: null });
+  host.send("select", { id: "", axes: "" });
 }
 
 function press(host, event) {
-  if (event.key === "Escape") {
-    if (host.locked || host.chosen) host.send("select", { id: "", open: false });
-    host.root.activeElement?.blur();
-  } else if ((event.key === "Enter" || event.key === " ") && event.target.closest?.(ACTS)) {
+  const { key, target } = event;
+  const block = target.closest?.("[data-fence]");
+  if ((key === "Enter" || key === " ") && target.closest?.(ACTS) && target.localName !== "button") {
     event.preventDefault();
     act(host, event);
-  }
+  } else if (key.toLowerCase() === "f" && block && !event.ctrlKey && !event.metaKey)
+    light.fold?.(block.dataset.fence);
+}
+
+// As large as there is room for in the window, but never too small or too large to be read with
+// the rest of the page.
+function scale(svg, least, most, height = 100) {
+  const { width, height: high } = svg.viewBox.baseVal;
+  svg.removeAttribute("width");
+  svg.removeAttribute("height");
+  const room = `min(100%, ${(height * width) / high}vh)`;
+  svg.style.width = `clamp(${least * width}px, ${room}, ${most * width}px)`;
 }
 
 // A wire is thin: what can be pointed at is wider.
@@ -115,5 +160,22 @@ function widen(svg) {
     hit.setAttribute("class", "hit");
     ink.setAttribute("class", "ink");
     ink.before(hit);
+  }
+}
+
+// A small sign at the corner of each block that can be folded or unfolded.
+function sign(svg, ids) {
+  for (const block of svg.querySelectorAll("[data-fence]")) {
+    const { fence, node } = block.dataset;
+    if (!ids.includes(fence)) continue;
+    const { x, y } = block.querySelector("rect, path").getBBox();
+    const mark = document.createElementNS(svg.namespaceURI, "g");
+    mark.setAttribute("class", "sign");
+    mark.setAttribute("transform", `translate(${x + 3} ${y + 3})`);
+    mark.dataset.fold = fence;
+    mark.innerHTML = `<circle r="7"/><path d="M-3.5 0h7${node ? "M0-3.5v7" : ""}"/>`;
+    block.append(mark);
+    block.setAttribute("aria-expanded", !node);
+    block.setAttribute("aria-keyshortcuts", "f");
   }
 }

@@ -47,13 +47,25 @@ def excerpt(
 ) -> str:
     """The lines of some ops, all if none are named, and ``most`` of them if that is given."""
     roles = {cell.id: cell.op.role for cell in circuit.cells}
-    pairs = [pair for pair in lines if not only or not only.isdisjoint(pair[0].nodes)]
+    pairs = list(_own(lines, only)) if only else list(lines)
     indents = [len(line.text) - len(line.text.lstrip()) for line, _ in pairs if line.text]
     cut = min(indents, default=0) if only else 0
     rows = [_row(line, code[cut:], roles, dark) for line, code in pairs[: most or None]]
     if most and len(pairs) > most:
         rows.append(f'<div class="line muted">… {len(pairs) - most:,} lines more</div>')
     return f'<div class="code scroll">{"".join(rows)}</div>' if rows else ""
+
+
+def _own(lines: Sequence[Painted], only: frozenset[str]) -> Iterator[Painted]:
+    """The lines of some ops in the class of their own, not those that call it with other ops."""
+    place, first = 0, None
+    for line, code in lines:
+        place += line.text.startswith("class ")
+        if only.isdisjoint(line.nodes):
+            continue
+        first = place if first is None else first
+        if place == first or only.issuperset(line.nodes):
+            yield line, code
 
 
 def identifiers(circuit: Circuit) -> Names:

@@ -85,6 +85,8 @@ def table(
     """A table; ``rows`` are whole ``<tr>``, ``numbers`` the columns set to the right."""
     cells = "".join(
         f'<th scope="col"{NUMBER if i in numbers else ""}>{text(name)}</th>'
+        if name
+        else "<td></td>"
         for i, name in enumerate(head)
     )
     return (

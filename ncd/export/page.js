@@ -1,6 +1,7 @@
 // The page of one diagram: what is selected, its card, which blocks are folded, light and dark.
 
-const host = connect({ parentElement: document, data: {}, setTriggerValue: select });
+const host = connect({ parentElement: document, setTriggerValue: select });
+host.opens = true;
 const drawing = document.querySelector(".drawing");
 const packed = document.getElementById("states");
 let state = packed.dataset.state;
@@ -14,17 +15,20 @@ mark();
 function fit(svg) {
   svg.style.width = `min(100%, ${1.3 * svg.viewBox.baseVal.width}px)`;
   widen(svg);
+  sign(svg, rows().map((row) => row.dataset.fold));
 }
 
-// What the light asks for; a second time lets go.
+// A row for each block that folds.
+function rows() {
+  return [...document.querySelectorAll(".row[data-fold]")];
+}
+
+// What the light asks for; a second time lets go. Axes are lit already.
 function select(kind, { id }) {
-  if (kind !== "select") return;
+  if (kind !== "select" || id === undefined) return;
   selected = id === selected ? "" : id;
-  host.locked = target(selected);
-  host.chosen = selected;
   for (const card of document.querySelectorAll(".card")) card.hidden = card.id !== `card-${selected}`;
-  choose(host.box, selected);
-  paint(host);
+  shine({ target: target(selected) });
   const card = document.querySelector(".card:not([hidden])");
   if (card && !card.contains(document.activeElement)) {
     from = document.activeElement;
@@ -34,9 +38,11 @@ function select(kind, { id }) {
 
 function close() {
   const back = document.activeElement?.closest(".card") ? from : null;
-  if (selected) select("select", { id: "" });
+  letGo(host);
   back?.focus();
 }
+
+light.fold = fold;
 
 // Folding: the drawings of all states are in the page, packed.
 const drawings = unpack();
@@ -49,23 +55,36 @@ async function unpack() {
 
 async function fold(id) {
   const found = await drawings;
+  if (!rows().some((row) => row.dataset.fold === id)) return;
   const shut = new Set(state.split(" ").filter(Boolean));
   const folds = !shut.has(id);
   if (folds) shut.add(id);
   else shut.delete(id);
   const inner = folds ? inside(id) : new Set();
-  const wanted = [...shut].filter((other) => !inner.has(other)).sort().join(" ");
-  state = [wanted, folds ? id : "", packed.dataset.state].find((name) => name in found);
+  const wanted = new Set([...shut].filter((other) => !inner.has(other)));
+  state = nearest(Object.keys(found), wanted, id);
   show(found[state], id);
+}
+
+// Of a large diagram not all states are in the page: the one most like what is asked for.
+function nearest(names, wanted, id) {
+  let best = state;
+  let least = Infinity;
+  for (const name of names) {
+    const shut = new Set(name.split(" ").filter(Boolean));
+    const both = [...shut].filter((other) => wanted.has(other)).length;
+    const apart = shut.size + wanted.size - 2 * both;
+    if (shut.has(id) === wanted.has(id) && apart < least) [best, least] = [name, apart];
+  }
+  return best;
 }
 
 // The blocks drawn within another one: no box of their own is left of them.
 function inside(id) {
-  const rows = [...document.querySelectorAll(".row[data-fold]")];
   const depth = (row) => parseFloat(row.style.marginLeft);
-  const at = rows.findIndex((row) => row.dataset.fold === id);
-  const after = rows.slice(at + 1);
-  const end = after.findIndex((row) => depth(row) <= depth(rows[at]));
+  const at = rows().findIndex((row) => row.dataset.fold === id);
+  const after = rows().slice(at + 1);
+  const end = after.findIndex((row) => depth(row) <= depth(rows()[at]));
   return new Set((end < 0 ? after : after.slice(0, end)).map((row) => row.dataset.fold));
 }
 
@@ -73,18 +92,20 @@ function show(text, id) {
   const focused = drawing.contains(document.activeElement);
   const read = new DOMParser().parseFromString(text, "image/svg+xml").documentElement;
   const svg = document.importNode(read, true);
-  fit(svg);
   drawing.replaceChildren(svg);
+  fit(svg);
   if (focused) svg.querySelector(`[data-fence="${id}"]`)?.focus();
-  choose(host.box, selected);
   paint(host);
   mark();
 }
 
-// What the buttons of blocks say: a block within a folded one can't be folded by itself.
+// What the legend and the buttons of blocks say: the axes that are drawn; a block within a folded
+// one can't be folded by itself.
 function mark() {
+  for (const row of document.querySelectorAll(".row[data-axis]"))
+    row.hidden = !drawing.querySelector(`.wire[data-axis="${CSS.escape(row.dataset.axis)}"]`);
   const shut = new Set(state.split(" "));
-  for (const button of document.querySelectorAll("[data-fold]")) {
+  for (const button of document.querySelectorAll("button[data-fold]")) {
     const { fold: id } = button.dataset;
     button.setAttribute("aria-expanded", !shut.has(id));
     button.disabled = !drawing.querySelector(`[data-fence="${id}"]`);
@@ -93,9 +114,7 @@ function mark() {
 }
 
 document.addEventListener("click", (event) => {
-  const button = event.target.closest("[data-fold]");
-  if (button) fold(button.dataset.fold);
-  else if (event.target.closest(".close")) close();
+  if (event.target.closest(".close")) close();
   else if (event.target.closest(".theme")) turn();
 });
 drawing.addEventListener("dblclick", (event) => {
@@ -105,12 +124,10 @@ drawing.addEventListener("dblclick", (event) => {
 document.addEventListener(
   "keydown",
   (event) => {
-    const block = event.target.closest?.("[data-fence]");
     if (event.key === "Escape") {
       event.stopPropagation();
       close();
-    } else if (event.key.toLowerCase() === "f" && block && !event.ctrlKey && !event.metaKey)
-      fold(block.dataset.fence);
+    }
   },
   true,
 );

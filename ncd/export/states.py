@@ -8,25 +8,35 @@ from base64 import b64encode
 from collections.abc import Iterator, Mapping
 
 from ncd.drawing import Drawing, Labels, draw
+from ncd.drawing.equation import sides
+from ncd.drawing.stacks import stacked
 from ncd.drawing.svg import write
+from ncd.lang.blocks import Equation
 from ncd.lang.circuit import Circuit
 from ncd.lang.terms import Term
 
 Shut = frozenset[str]  # the ids of the blocks that are folded
 STATES = 64  # drawings in a file
-LETTERS = 1_500_000  # in all of them, before they are packed
+LETTERS = 3_000_000  # in all of them, before they are packed
 
 
-def states(term: Term, circuit: Circuit, labels: Labels) -> dict[Shut, Drawing]:
+def wholes(circuit: Circuit) -> tuple[Circuit, ...]:
+    """The circuits that are drawn: each side of an equation, and layers that are alike once."""
+    parts = sides(circuit) if isinstance(circuit.term, Equation) else (circuit,)
+    return tuple(map(stacked, parts))
+
+
+def states(term: Term, blocks: Mapping[str, str], labels: Labels) -> dict[Shut, Drawing]:
     """The drawings that folding and unfolding lead to, the one to begin with first.
 
-    From each the nearest come first: with one block folded or unfolded, then two, and so on.
+    ``blocks`` are those that fold, each with the one around it. From each drawing the nearest come
+    first: with one block folded or unfolded, then two, and so on.
     """
     first = draw(term, labels)
     found = {folded(first): first}
     letters, queue = len(svg(first)), [folded(first)]
     for shut in queue:
-        for next_ in _beside(circuit, found[shut], shut):
+        for next_ in _beside(blocks, found[shut], shut):
             drawing = found.get(next_) or draw(term, labels, folded=next_)
             if folded(drawing) in found:  # where something else stays folded as well
                 continue
@@ -61,13 +71,13 @@ def name(shut: Shut) -> str:
     return " ".join(sorted(shut))
 
 
-def _beside(circuit: Circuit, drawing: Drawing, shut: Shut) -> Iterator[Shut]:
+def _beside(blocks: Mapping[str, str], drawing: Drawing, shut: Shut) -> Iterator[Shut]:
     """The states with one block more that is folded, or one less."""
     for id in sorted(shut):
         yield shut - {id}
-    outer = {fence.id: fence.parent for fence in circuit.fences}
     for fence in drawing.fences:
-        yield frozenset(id for id in shut if not _in(id, fence.id, outer)) | {fence.id}
+        if fence.id in blocks:
+            yield frozenset(id for id in shut if not _in(id, fence.id, blocks)) | {fence.id}
 
 
 def _in(id: str, block: str, outer: Mapping[str, str]) -> bool:

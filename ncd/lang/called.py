@@ -7,22 +7,27 @@ from collections.abc import Mapping
 from ncd.lang.circuit import Cell, Circuit
 
 
+CHANGED = {"scale": "scaled", "mask": "masked"}  # by the role of the op that does it
+
+
 def called(circuit: Circuit) -> Mapping[str, str]:
     """The names of arrays by their ids, as the ops that make them say: "scores", "weights", "q".
 
-    What only scales, copies or changes an array each number by itself leaves it its name.
+    A copy has the name of what it is of. What only changes an array leaves it its name, with a word
+    for what was done; what else has no name is called as its layer.
 
     >>> from ncd.lang.elaborate import elaborate
-    >>> from ncd.ops import Elementwise, Linear, Softmax
-    >>> called(elaborate(Linear("m:2 -> k:3", "Q") >> Elementwise("relu") >> Softmax("k")))
-    {'v1': 'q', 'v2': 'q', 'v3': 'weights'}
+    >>> from ncd.ops import Elementwise, Linear, Scale, Softmax
+    >>> term = Linear("m:2 -> k:3", "Q") >> Scale("2") >> Elementwise("relu") >> Softmax("k")
+    >>> called(elaborate(term))
+    {'v1': 'q', 'v2': 'scaled q', 'v3': 'scaled q after relu', 'v4': 'weights'}
     """
     names: dict[str, str] = {}
     for cell in circuit.cells:
         words = cell.op.out(cell.site).split(",")
         for n, value in enumerate(cell.outputs):
             name = words[n].strip() if n < len(words) else ""
-            name = name if name not in ("", "x") else _kept(cell, n, names)
+            name = name if name not in ("", "x") else _kept(cell, n, names) or cell.name
             if name:
                 names[value.id] = name
     return names
@@ -32,4 +37,9 @@ def _kept(cell: Cell, output: int, names: Mapping[str, str]) -> str:
     """The name of the one array that it takes, if it gives one of the same axes."""
     if len(cell.inputs) != 1 or cell.inputs[0].array.names != cell.outputs[output].array.names:
         return ""
-    return names.get(cell.inputs[0].id, "")
+    name = names.get(cell.inputs[0].id, "")
+    if not name or cell.op.role == "copy":
+        return name
+    if cell.op.role in CHANGED:
+        return f"{CHANGED[cell.op.role]} {name}"
+    return f"{name.partition(' after ')[0]} after {cell.op.label.split()[-1]}"

@@ -91,3 +91,5 @@ class UnknownNameError(NCDError):
 
 class LimitError(NCDError):
     """A run over the limit; it names the limit, the need, and the nearest setting that fits."""
+
+    need = limit = 0  # in numbers, where they were counted

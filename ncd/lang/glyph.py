@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 Ports = tuple[int, ...]
 
@@ -38,3 +39,11 @@ class Glyph:
     splits: tuple[tuple[int, int], ...] = ()
     caps: tuple[tuple[int, int], ...] = ()
     marks: tuple[Mark, ...] = ()
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.through, self.joins, self.splits, self.caps, self.marks))
+
+    def __hash__(self) -> int:
+        """Asked for again and again, as what follows from a glyph is kept."""
+        return self._hash

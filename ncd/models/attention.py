@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 
 from ncd.lang.blocks import Block
@@ -92,6 +93,38 @@ _CAUSAL = Knob(
     switch=True,
 )
 
+_VASWANI = 'Vaswani et al. 2017, "Attention Is All You Need", table 3'
+PRESETS = (
+    Preset("transformer-base", {"h": 8, "k": 64, "m": 512}, _VASWANI, "Transformer, base"),
+    Preset("transformer-big", {"h": 16, "k": 64, "m": 1024}, _VASWANI, "Transformer, big"),
+    Preset(
+        "gpt-2-small",
+        {"h": 12, "k": 64, "m": 768, "y": 1024, "x": 1024, "causal": 1},
+        'Radford et al. 2019, "Language Models are Unsupervised Multitask Learners", table 2 and '
+        "section 2.3; the 12 heads stand in its published code",
+        "GPT-2 small",
+    ),
+    Preset(
+        "llama-3-8b",
+        {"h": 32, "k": 128, "m": 4096, "y": 8192, "x": 8192, "causal": 1},
+        'Grattafiori et al. 2024, "The Llama 3 Herd of Models", table 3, and its model card for '
+        "the 8,192 positions; there the 32 heads share 8 heads of keys and values",
+        "Llama 3 8B",
+    ),
+    Preset(
+        "vit-b-16",
+        {"h": 12, "k": 64, "m": 768, "y": 197, "x": 197},
+        'Dosovitskiy et al. 2021, "An Image is Worth 16x16 Words", table 1; 14 × 14 patches of an '
+        "image of 224 × 224, and the class token",
+        "ViT-B/16",
+    ),
+)
+ONE_HEAD = tuple(
+    replace(preset, knobs={name: n for name, n in preset.knobs.items() if name not in "hm"})
+    for preset in PRESETS
+    if preset.name != "transformer-big"  # whose heads are those of the base model
+)
+
 SCALED_DOT_PRODUCT_ATTENTION = Entry(
     name="scaled-dot-product-attention",
     title="Scaled dot-product attention",
@@ -104,30 +137,7 @@ SCALED_DOT_PRODUCT_ATTENTION = Entry(
     system=scaled_dot_product_attention,
     section="Attention",
     type="y k, x k, x k -> y k",
-)
-
-_VASWANI = 'Vaswani et al. 2017, "Attention Is All You Need", table 3'
-PRESETS = (
-    Preset("transformer-base", {"h": 8, "k": 64, "m": 512}, _VASWANI),
-    Preset("transformer-big", {"h": 16, "k": 64, "m": 1024}, _VASWANI),
-    Preset(
-        "gpt-2-small",
-        {"h": 12, "k": 64, "m": 768, "y": 1024, "x": 1024, "causal": 1},
-        'Radford et al. 2019, "Language Models are Unsupervised Multitask Learners", table 2 and '
-        "section 2.3; the 12 heads stand in its published code",
-    ),
-    Preset(
-        "llama-3-8b",
-        {"h": 32, "k": 128, "m": 4096, "y": 8192, "x": 8192, "causal": 1},
-        'Grattafiori et al. 2024, "The Llama 3 Herd of Models", table 3, and its model card for '
-        "the 8,192 positions; there the 32 heads share 8 heads of keys and values",
-    ),
-    Preset(
-        "vit-b-16",
-        {"h": 12, "k": 64, "m": 768, "y": 197, "x": 197},
-        'Dosovitskiy et al. 2021, "An Image is Worth 16x16 Words", table 1; 14 × 14 patches of an '
-        "image of 224 × 224, and the class token",
-    ),
+    presets=ONE_HEAD,
 )
 
 MULTI_HEAD_ATTENTION = Entry(

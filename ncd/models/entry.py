@@ -94,11 +94,12 @@ class Knob:
 
 @dataclass(frozen=True)
 class Preset:
-    """The sizes of a published model, and where they are published."""
+    """The sizes of a published model, and where they are published; ``title`` as it is called."""
 
     name: str
     knobs: Mapping[str, int] = field(hash=False)
     source: str
+    title: str = ""
 
 
 @dataclass(frozen=True)

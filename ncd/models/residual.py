@@ -8,7 +8,7 @@ from ncd.lang.blocks import Block
 from ncd.lang.elaborate import Axes
 from ncd.lang.marked import space
 from ncd.lang.terms import Id, Term
-from ncd.models.entry import Entry, Knob
+from ncd.models.entry import Entry, Knob, Preset
 from ncd.ops import Add, BatchNorm, Conv, Copy, Elementwise
 
 
@@ -47,6 +47,17 @@ def norm_activate(channels: str, name: str) -> Term:
     return Block(BatchNorm(f"b {channels}", name) >> Elementwise("relu"), "", "activate")
 
 
+_HE = (
+    'He et al. 2016, "Deep Residual Learning for Image Recognition", table 1: the first block of '
+    "the stage, for images of 224 × 224"
+)
+PRESETS = (
+    Preset("resnet-50-conv2", {"n0": 64, "n1": 256, "x": 56, "s": 1}, _HE, "ResNet-50, conv2"),
+    Preset("resnet-50-conv3", {"n0": 256, "n1": 512, "x": 56, "s": 2}, _HE, "ResNet-50, conv3"),
+    Preset("resnet-50-conv4", {"n0": 512, "n1": 1024, "x": 28, "s": 2}, _HE, "ResNet-50, conv4"),
+    Preset("resnet-50-conv5", {"n0": 1024, "n1": 2048, "x": 14, "s": 2}, _HE, "ResNet-50, conv5"),
+)
+
 RESIDUAL_BLOCK = Entry(
     name="residual-block",
     title="Residual block",
@@ -76,4 +87,5 @@ RESIDUAL_BLOCK = Entry(
     ),
     system=residual_block,
     section="Residual networks",
+    presets=PRESETS,
 )

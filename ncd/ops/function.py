@@ -155,6 +155,8 @@ class Function(Op):
         ins, outs = own_ports(site.ins, site.dom), own_ports(site.outs, site.cod)
         shape = "italic" if len(site.ins) == len(site.outs) == 1 else "function"
         text = f"{self.letter}^T" if self.transpose else self.letter
+        if shape == "italic" and not ins and not outs:
+            shape = "elementwise"
         return over(site, Mark(shape, text, ins=ins, outs=outs))
 
     def formula(self, site: Site) -> str:

@@ -104,6 +104,7 @@ def _over(circuit: Circuit, cost: Cost, need: int, unit: str, limit: int) -> Lim
         cure="smaller sizes",
     )
     error.op = cell.op if cell else None
+    error.need, error.limit = need, limit
     return error
 
 

@@ -19,7 +19,10 @@ from ncd.run import CircuitModule, Trace
 
 T = TypeVar("T")
 LIMIT = 500_000_000
-SMALL = 1_000
+SMALL, TERM = 1_000, 50_000
+# What holds many tensors weighs more than it does: one large run may be kept, or some hundred small
+# ones, of which nobody needs more.
+RUN = 1_000_000
 
 
 def weigh(value: object) -> int:
@@ -29,9 +32,11 @@ def weigh(value: object) -> int:
     if isinstance(value, torch.Tensor):
         return value.nbytes + SMALL
     if isinstance(value, Trace):
-        return weigh(value.values)
+        return weigh(value.values) + RUN
     if isinstance(value, CircuitModule):
-        return weigh(value.state_dict())
+        return weigh(value.state_dict()) + RUN
+    if isinstance(value, Term):
+        return TERM
     if isinstance(value, Mapping):
         return sum(map(weigh, value.values())) + SMALL
     if isinstance(value, tuple | list):
@@ -61,6 +66,12 @@ def kept(shelf: Cache[Any, Any], key: tuple[Hashable, ...], make: Callable[[], T
         with _LOCK:
             shelf[key] = value
     return value
+
+
+def known(what: str, term: Term, *rest: Hashable) -> Any:
+    """What is kept, or None."""
+    with _LOCK:
+        return SHELF.get((what, term, *rest))
 
 
 def remember(what: str, term: Term, *rest: Hashable, make: Callable[[], T]) -> T:

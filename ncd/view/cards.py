@@ -1,58 +1,111 @@
-"""The card of an op or a block: what it is, what it takes and gives, its cost, its source."""
+"""The card of an op or a block: where it stands, what it is, its cost, its inside, its source."""
 
 from __future__ import annotations
 
-import streamlit as st
+from latex2mathml.converter import convert
 
 from ncd.code import lines
+from ncd.drawing.equation import sides
+from ncd.drawing.stacks import stacked
 from ncd.export import facts, listing, markup
-from ncd.lang.circuit import Cell, Fence
-from ncd.lang.terms import Term
+from ncd.lang.blocks import Equation
+from ncd.lang.circuit import Cell, Circuit, Fence
 from ncd.view import diagram, panel
+from ncd.view.cache import remember
 from ncd.view.scene import Scene
 
 
-def op(scene: Scene, cell: Cell) -> None:
+def show(scene: Scene) -> bool:
+    """The card of what is selected; False if that is no op and no block."""
+    id = scene.selected
+    if id.startswith("n"):
+        html = _op(scene, scene.circuit.cell(id))
+    elif found := _fence(scene.circuit, id):
+        html = _block(scene, *found)
+    else:
+        return False
+    panel.show(f'<article class="card">{html}</article>', "card")
+    return True
+
+
+def _fence(circuit: Circuit, id: str) -> tuple[Circuit, Fence] | None:
+    """A block, and the circuit that has it, which for a stack of layers is the stacked one."""
+    if id.startswith("f"):
+        return circuit, next(fence for fence in circuit.fences if fence.id == id)
+    if not id.startswith("s"):
+        return None
+    parts = sides(circuit) if isinstance(circuit.term, Equation) else (circuit,)
+    every = ((whole, fence) for whole in map(stacked, parts) for fence in whole.fences)
+    return next(((whole, fence) for whole, fence in every if fence.id == id), None)
+
+
+def _op(scene: Scene, cell: Cell) -> str:
     """Name, formula, pattern, arrays, cost and lines of one op."""
     pattern = str(cell.op.signature)
     told = {"Written on": _pattern(pattern, scene)} if pattern.strip("() ->") else {}
     told |= facts.of_cell(cell, scene.cost)
-    words = cell.op.words(cell.site)
-    head = _head(cell.op.label, cell.op.role, scene.dark)
-    left, right = st.columns([3, 2])
-    with left:
-        panel.show(f"{head}<p>{markup.text(words)}</p>{facts.listed(told)}", "card", scene.selected)
-    with right:
-        st.latex(cell.op.formula(cell.site))
-    _source(scene, frozenset({cell.id}))
-    if (term := cell.op.expansion(cell.site)) is not None:
-        _expansion(term, scene)
+    term = cell.op.expansion(cell.site)
+    return (
+        _around(scene.circuit, cell.fences)
+        + _head(cell.op.label, cell.op.role, scene.dark)
+        + f"<p>{markup.text(cell.op.words(cell.site))}</p>"
+        + convert(cell.op.formula(cell.site), display="block")
+        + facts.listed(told)
+        + _inside("Written out", "" if term is None else diagram.apart(term, scene))
+        + _source(scene, frozenset({cell.id}))
+    )
 
 
-def block(scene: Scene, fence: Fence) -> None:
-    """Arrays, cost and lines of a block, and its inside as a diagram."""
-    told = facts.listed(facts.of_block(scene.circuit, fence, scene.cost))
-    head = _head(facts.title(fence), fence.role, scene.dark)
-    panel.show(head + told, "card", scene.selected)
-    if fence.term is not None and fence.term.children:
-        _expansion(fence.term.children[0], scene)  # a repetition's first body, drawn once
-    _source(scene, facts.inside(scene.circuit, fence))
+def _block(scene: Scene, circuit: Circuit, fence: Fence) -> str:
+    """Arrays, cost and lines of a block, and its inside as a diagram, whose ops open in turn."""
+    chain = _chain(circuit, fence.parent)
+    first = f", the first of {fence.repeats}" if fence.repeats else ""
+    return (
+        _around(circuit, chain)
+        + _head(facts.title(fence), fence.role, scene.dark)
+        + facts.listed(facts.of_block(circuit, fence, scene.cost))
+        + diagram.fold_button(scene, fence.id)
+        + _inside(f"What is inside{first}", diagram.part(scene, fence.id))
+        + _source(scene, facts.inside(circuit, fence))
+    )
+
+
+def _chain(circuit: Circuit, id: str) -> tuple[str, ...]:
+    """A fence and those around it, the outer first."""
+    parents = {fence.id: fence.parent for fence in circuit.fences}
+    chain: list[str] = []
+    while id in parents:
+        chain.insert(0, id)
+        id = parents[id]
+    return tuple(chain)
+
+
+def _around(circuit: Circuit, chain: tuple[str, ...]) -> str:
+    """The way back: the blocks around it, the outer first."""
+    known = {fence.id: fence for fence in circuit.fences}
+    steps = " › ".join(_step(known[id]) for id in chain if id in known)
+    return f'<nav class="around" aria-label="The blocks around it">{steps}</nav>' if steps else ""
+
+
+def _step(fence: Fence) -> str:
+    title = markup.text(facts.title(fence))
+    return f'<button data-fence="{fence.id}" data-select="{fence.id}">{title}</button>'
 
 
 def _head(title: str, role: str, dark: bool) -> str:
-    return f"<h4>{markup.role(role, dark)}{markup.text(title)}</h4>"
+    return f"<h2>{markup.role(role, dark)}{markup.text(title)}</h2>"
 
 
 def _pattern(pattern: str, scene: Scene) -> str:
     return listing.pattern(pattern.replace("->", "→"), scene.circuit)
 
 
-def _source(scene: Scene, nodes: frozenset[str]) -> None:
-    html = listing.html(lines(scene.term), scene.circuit, scene.dark, nodes)
-    if html:
-        panel.show(f'<p class="muted">Its lines of source</p>{html}', "lines", scene.selected)
+def _source(scene: Scene, nodes: frozenset[str]) -> str:
+    term, circuit = scene.term, scene.circuit
+    source = remember("painted", term, make=lambda: listing.painted(lines(term), circuit))
+    html = listing.excerpt(source, circuit, scene.dark, nodes)
+    return f'<p class="muted">Its lines of source</p>{html}' if html else ""
 
 
-def _expansion(term: Term, scene: Scene) -> None:
-    st.caption("What is inside")
-    diagram.show_part(term, scene, "inside")
+def _inside(title: str, drawn: str) -> str:
+    return f'<p class="muted">{title}</p>{drawn}' if drawn else ""

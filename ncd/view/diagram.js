@@ -1,35 +1,117 @@
-// The diagram: the drawing as the server made it.
+// The diagram: the drawing as the server made it, and what stands around it.
 
 export default function (component) {
   const { data } = component;
   const host = connect(component);
   host.opens = true;
-  host.chosen = data.selected;
-  host.box.querySelector(".skip").onclick = () => host.box.querySelector(".after").focus();
-  draw(host, data.svg, data.largest);
+  host.data = data;
+  light.fold = (id) => id in data.folds && host.send("select", { folded: data.folds[id] });
+  if (!host.ready) prepare(host);
+  const changed = draw(host, data);
+  for (const slot of ["chips", "cost", "keys"]) fill(host, slot, data[slot]);
+  for (const radio of host.box.querySelectorAll(".labels input"))
+    radio.checked = radio.value === data.labels;
+  if (data.link !== null) follow(data.link);
+  const lit = `${data.selected} ${data.lit}`;
+  if (changed || host.lit !== lit) shine({ target: target(data.selected), axes: data.lit.split(",") });
+  host.lit = lit;
   paint(host);
-  choose(host.box, data.selected);
-  return host.end;
+  return host.leave;
+}
+
+// What is done once, when the page opens.
+function prepare(host) {
+  const { box } = host;
+  host.ready = true;
+  box.querySelector(".skip").onclick = () => box.querySelector(".after").focus();
+  box.querySelector(".labels").onchange = (event) =>
+    host.send("select", { labels: event.target.value });
+  box.addEventListener("dblclick", (event) => light.fold(event.target.closest("[data-fence]")?.dataset.fence));
+  box.addEventListener("pointermove", (event) => tell(host, event.target, event.clientX, event.clientY));
+  box.addEventListener("pointerleave", () => tell(host, null));
+  box.addEventListener("focusin", (event) => beside(host, event.target));
+  box.addEventListener("focusout", () => tell(host, null));
+  const release = (event) => escape(host, event);
+  const line = (event) => fill(host, "cost", event.detail);
+  document.addEventListener("keydown", release);
+  document.addEventListener("ncd-line", line); // the time, measured after the diagram was sent
+  host.leave = () => {
+    document.removeEventListener("keydown", release);
+    document.removeEventListener("ncd-line", line);
+    shine({ hover: null, target: null, axes: [] });
+    host.end();
+  };
+}
+
+// Escape lets go wherever the focus is, but not where it closes something else.
+function escape(host, event) {
+  if (event.key !== "Escape" || event.defaultPrevented) return;
+  const inner = event.composedPath()[0];
+  if (inner.closest?.("[aria-expanded=true]:not(svg *), [role=dialog], [role=listbox]")) return;
+  letGo(host);
+  tell(host, null);
+}
+
+// HTML that the server wrote; what is open in it stays open.
+function fill(host, slot, html) {
+  const place = host.box.querySelector(`.${slot}`);
+  if (host[slot] === html) return;
+  host[slot] = html;
+  const open = place.querySelector("details")?.open;
+  place.innerHTML = html;
+  if (open) place.querySelector("details")?.setAttribute("open", "");
 }
 
 // Replaces the drawing only if it is another one, and gives the focus back to where it was.
-function draw(host, text, largest) {
-  if (host.text === text) return;
+function draw(host, { svg: text, folds }) {
+  if (host.text === text) return false;
   host.text = text;
   const read = new DOMParser().parseFromString(text, "image/svg+xml").documentElement;
   for (const script of read.querySelectorAll("script")) script.remove();
   const svg = document.importNode(read, true);
   widen(svg);
-  const width = svg.viewBox?.baseVal?.width || 800;
-  svg.removeAttribute("width");
-  svg.removeAttribute("height");
-  svg.style.width = `clamp(${0.8 * width}px, 100%, ${largest * width}px)`;
+  scale(svg, 0.8, 1.6, 38);
   const focused = name(host.root.activeElement);
   host.box.querySelector(".drawing").replaceChildren(svg);
+  sign(svg, Object.keys(folds));
+  call(svg);
   if (focused) [...svg.querySelectorAll("[tabindex]")].find((e) => name(e) === focused)?.focus();
+  return true;
 }
 
 function name(element) {
   const { node = "", array = "", axis = "", fence = "" } = element?.dataset ?? {};
-  return element?.closest?.("svg") ? `${node}/${array}/${axis}/${fence}` : "";
+  return element?.closest?.("svg") ? fence || `${node}/${array}/${axis}` : "";
+}
+
+// A title would be shown by the browser as well; as a label it is only read aloud.
+function call(svg) {
+  for (const title of svg.querySelectorAll("title")) {
+    title.parentNode.setAttribute("aria-label", title.textContent);
+    title.remove();
+  }
+}
+
+// What the pointer or the focus is on, in words; of a wire all axes of its array with their sizes.
+function tell(host, element, x = 0, y = 0) {
+  const tip = host.box.querySelector(".words");
+  const told = element?.closest?.(".drawing [aria-label]:not(svg)");
+  tip.hidden = !told;
+  if (!told) return;
+  const html = host.data.told[told.dataset.array ?? told.dataset.fence];
+  if (host.told !== told) {
+    host.told = told;
+    if (html) tip.innerHTML = html;
+    else tip.textContent = told.getAttribute("aria-label");
+    paint(host);
+  }
+  const frame = host.box.getBoundingClientRect();
+  const left = Math.min(x - frame.left + 12, frame.width - tip.offsetWidth);
+  tip.style.translate = `${Math.max(0, left)}px ${y - frame.top + 20}px`;
+}
+
+function beside(host, element) {
+  if (!element.matches(":focus-visible")) return;
+  const { left, bottom } = element.getBoundingClientRect();
+  tell(host, element, left, bottom - 12);
 }

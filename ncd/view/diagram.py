@@ -1,74 +1,204 @@
-"""The diagram on the page: the drawing, and the legend of its axes with their sizes."""
+"""The diagram on the page: the drawing, and around it its axes, what stands on its wires, its key.
+
+One component shows all of it, so that what belongs together comes in one message.
+"""
 
 from __future__ import annotations
 
+import re
 from math import prod
+from typing import NamedTuple
 
 import streamlit as st
 
-from ncd.drawing import Labels
-from ncd.export import markup
+from ncd.drawing import Drawing, Labels, draw
+from ncd.drawing.diagram import Folded
+from ncd.drawing.folded import blocks
+from ncd.drawing.part import draw_part
+from ncd.export import facts, markup
 from ncd.export.assets import DIAGRAM_CSS, LIGHT_JS, PANEL_CSS
 from ncd.lang.axes import Array, Axis, Type
-from ncd.lang.circuit import Circuit
+from ncd.lang.called import called
+from ncd.lang.circuit import Circuit, Fence
 from ncd.lang.terms import Term
+from ncd.view import legend, selection
+from ncd.view.cache import remember
+from ncd.view.link import JS as LINK_JS
 from ncd.view.panel import FOLDER, heed
-from ncd.view.scene import LABELS, Scene, drawing
+from ncd.view.scene import LABELS, Scene
+
+CHOICES = "".join(
+    f'<label><input type="radio" name="labels" value="{name}"><span>{name}</span></label>'
+    for name in LABELS
+)
+# The ids of a drawing, and what answers to the keyboard.
+FOREIGN = re.compile(r' (?:data-(?:node|array|fence)|tabindex|role)="[^"]*"')
 
 _diagram = st.components.v2.component(
     "ncd_diagram",
-    html=(
-        '<div class="ncd"><button class="skip">Skip the diagram</button>'
-        '<div class="drawing"></div><span class="after" tabindex="-1"></span></div>'
-    ),
-    css=PANEL_CSS + DIAGRAM_CSS,
-    js=LIGHT_JS + (FOLDER / "diagram.js").read_text(),
+    html=f"""<div class="ncd"><button class="skip">Skip the diagram</button>
+<div class="drawing"></div><span class="after" tabindex="-1"></span>
+<div class="under"><div class="chips"></div><div class="keys"></div>
+<fieldset class="labels"><legend>On the wires</legend>{CHOICES}</fieldset></div>
+<div class="cost"></div><div class="words" hidden></div></div>""",
+    css=PANEL_CSS + DIAGRAM_CSS + legend.CSS,
+    js=LIGHT_JS + LINK_JS + (FOLDER / "diagram.js").read_text(),
+)
+
+_line = st.components.v2.component(
+    "ncd_line",
+    js="""
+export default ({ data }) => {
+  document.dispatchEvent(new CustomEvent("ncd-line", { detail: data }));
+};
+""",
 )
 
 
-def show(scene: Scene) -> None:
-    """The diagram of the scene's term. A click on a wire, an op or a fence selects it."""
+class Drawn(NamedTuple):
+    """What is sent of a term.
+
+    ``folds`` is what is folded once a block is folded or unfolded, ``boxes`` are the folded ones.
+    """
+
+    svg: str
+    keys: str
+    chips: str
+    told: dict[str, str]
+    folds: dict[str, str]
+    boxes: tuple[str, ...]
+
+
+def show(scene: Scene, link: str | None = None, line: str = "") -> None:
+    """The diagram of the scene's term. A click on a wire, an op or a fence selects it.
+
+    ``link`` is the query that the address is given, from its "?" on; ``line`` stands under it.
+    """
+    drawn = _drawn(scene)
     _diagram(
         key="diagram",
-        data={"svg": scene.svg(), "selected": scene.selected, "largest": 1.6},
+        data={
+            "svg": drawn.svg,
+            "keys": drawn.keys,
+            "chips": drawn.chips,
+            "told": drawn.told,
+            "folds": drawn.folds,
+            "labels": scene.labels,
+            "cost": line,
+            "link": link,
+            "selected": scene.selected,
+            "lit": selection.axes(scene.circuit),
+        },
         on_select_change=lambda: heed("diagram"),
     )
 
 
-def choose_labels() -> Labels:
-    """What stands on the wires."""
-    chosen = st.segmented_control(
-        "On the wires",
-        LABELS,
-        default=LABELS[0],
-        required=True,
-        key="labels",
-        bind="query-params",
-        label_visibility="collapsed",
+def tell(line: str) -> None:
+    """Puts a later line under the diagram, without sending the diagram again."""
+    _line(key="line", data=line)
+
+
+def labels() -> Labels:
+    """What stands on the wires, as the session has it."""
+    chosen = st.session_state.get(selection.LABELS, LABELS[0])
+    return chosen if chosen in LABELS else LABELS[0]
+
+
+def _drawn(scene: Scene) -> Drawn:
+    mark = (scene.refusal.node if scene.refusal else None) or ""
+    folded = selection.folded(scene.circuit)
+    what = (scene.labels, scene.dark, mark, folded)
+    return remember("diagram", scene.term, *what, make=lambda: _draw(scene, mark, folded))
+
+
+def _draw(scene: Scene, mark: str, folded: Folded) -> Drawn:
+    drawing = draw(scene.term, labels=scene.labels, dark=scene.dark, mark=mark, folded=folded)
+    boxes = {glyph.node for glyph in drawing.glyphs if selection.BLOCK.fullmatch(glyph.node)}
+    shut = boxes if folded == "auto" else frozenset(folded)
+    worth = {block.id for block in blocks(scene.circuit)}
+    seen = boxes | {f.id for f in drawing.fences if f.id in worth or f.id[0] == "s"}
+    folds = {id: ",".join(sorted(shut ^ {id})) or selection.NONE for id in sorted(seen)}
+    return Drawn(
+        drawing.svg(fonts=False),
+        legend.drawer(drawing, scene.dark),
+        chips(scene.circuit),
+        _told(scene.circuit),
+        folds,
+        tuple(boxes),
     )
-    return chosen or LABELS[0]
 
 
-def show_part(term: Term, scene: Scene, key: str) -> None:
-    """The diagram of a part, such as a block's body; its axes are lit with the page's."""
-    svg = drawing(term, scene.labels, scene.dark)
-    _diagram(key=key, data={"svg": svg, "selected": "", "largest": 1.1})
+def _told(circuit: Circuit) -> dict[str, str]:
+    """What is told of an array, its name and its shape, and of a block, what it takes and gives."""
+    names = called(circuit)
+    arrays = {
+        value.id: f"{markup.text(names.get(value.id, ''))} {_shape(value.array)}"
+        for value in circuit.values.values()
+    }
+    return arrays | {fence.id: _gist(fence) for fence in circuit.fences}
 
 
-def legend(circuit: Circuit) -> str:
+def _gist(fence: Fence) -> str:
+    ins, outs = (markup.arrays(v.array for v in fence.states[end]) for end in (0, -1))
+    return f"{markup.text(facts.title(fence))}: {ins} → {outs}"
+
+
+def _shape(array: Array) -> str:
+    sized = (_sized(axis) for axis in array)
+    return " · ".join(sized) or "a number"
+
+
+def _sized(axis: Axis) -> str:
+    size = "" if axis.size is None else f" {markup.text(axis.size_text)}"
+    return f"{markup.axis(axis)}{size}"
+
+
+def part(scene: Scene, id: str) -> str:
+    """What a block has inside, with the ids of the whole; nothing if that is no op at all."""
+
+    def make() -> str:
+        drawing = draw_part(scene.term, id, scene.labels, dark=scene.dark)
+        return _framed(drawing) if drawing.glyphs else ""
+
+    return remember("part", scene.term, id, scene.labels, scene.dark, make=make)
+
+
+def apart(term: Term, scene: Scene) -> str:
+    """A term that is no part of the page's; only its axes are lit with those of the page."""
+
+    def make() -> str:
+        return FOREIGN.sub("", _framed(draw(term, labels=scene.labels, dark=scene.dark)))
+
+    return remember("apart", term, scene.labels, scene.dark, make=make)
+
+
+def _framed(drawing: Drawing) -> str:
+    return f'<div class="drawing part">{drawing.svg(fonts=False)}</div>'
+
+
+def fold_button(scene: Scene, id: str) -> str:
+    """The button that folds or unfolds a block in the diagram, if it can."""
+    drawn = _drawn(scene)
+    if id not in drawn.folds:
+        return ""
+    word = "Unfold" if id in drawn.boxes else "Fold"
+    return f'<p><button class="plain" data-fold="{id}">{word} in the diagram</button></p>'
+
+
+def chips(circuit: Circuit) -> str:
     """The axes as buttons that lock an axis alight, then the products that maps group."""
     found: dict[str, Axis] = {}
     for axis in Type(value.array for value in circuit.values.values()).axes:
         found.setdefault(axis.name, axis)
-    chips = "".join(map(_chip, found.values()))
-    return f'<div class="legend">{chips}{"".join(map(_product, products(circuit)))}</div>'
+    axes, groups = map(_chip, found.values()), map(_product, products(circuit))
+    return f'<div class="legend">{"".join((*axes, *groups))}</div>'
 
 
 def _chip(axis: Axis) -> str:
     size = "" if axis.size is None else f" {markup.text(axis.size_text)}"
     name = markup.text(axis.name)
     return (
-        f'<button class="chip" data-axis="{name}" data-select="axis:{name}" '
+        f'<button class="chip" data-axis="{name}" aria-pressed="false" '
         f'aria-label="axis {name}{size}: light it everywhere">{markup.axis(axis)}{size}</button>'
     )
 

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
 import streamlit as st
 
 import ncd
+from ncd.models import Entry
+from ncd.view import about, link, selection
 from ncd.view.panel import FOLDER
+from ncd.view.refusal import Refusal
 from ncd.view.scene import Scene
+
+SVG, JSON, PYTHON = "image/svg+xml", "application/json", "text/plain"
+File = tuple[str, Callable[[], str | bytes], str, str]  # its label, its data, its name, its kind
 
 _share = st.components.v2.component(
     "ncd_share",
@@ -25,27 +35,47 @@ button:hover, button:focus-visible {
 )
 
 
-def show(scene: Scene) -> None:
-    """The source of the figure, the button that copies the link, and the menu of files."""
-    st.text(scene.entry.source, width="content")
-    _share(key="share", width="content")
-    with st.popover("Export", on_change="rerun", key="export") as menu:
-        if menu.open:
-            _files(scene)
+@st.fragment
+def show(entry: Entry, now: Callable[[], Scene | Refusal]) -> None:
+    """The source of the figure, the button that copies the link, and the menu of files.
+
+    A fragment of its own: no knob changes it, and ``now`` is asked only when the menu is open.
+    """
+    with st.container(horizontal=True, vertical_alignment="center", width="content"):
+        st.text(entry.source, width="content")
+        _share(key="share", width="content")
+        with st.popover("Export", on_change="rerun", key="export") as menu:
+            if menu.open and isinstance(scene := now(), Scene):
+                _files(scene)
 
 
 def _files(scene: Scene) -> None:
-    name, term = scene.entry.name, scene.term
-    drawing = ncd.draw(term, labels=scene.labels, dark=scene.dark)
-    files = (
-        ("Drawing, SVG", drawing.svg, f"{name}.svg", "image/svg+xml"),
-        ("Drawing, PNG", lambda: drawing.png(3), f"{name}.png", "image/png"),
-        ("Source, PyTorch", lambda: ncd.source(term), f"{scene.entry.identifier}.py", "text/plain"),
-        ("Term, JSON", lambda: ncd.to_json(term), f"{name}.json", "application/json"),
-    )
-    for label, data, file, mime in files:
-        if scene.refusal and "PyTorch" in label:
-            continue
+    name, facts = scene.entry.name, about.about(scene, link.text())
+    folded = selection.folded(scene.circuit)
+    look = partial(ncd.draw, scene.term, scene.labels, folded=folded, dark=scene.dark)
+    files: list[File] = [
+        ("Drawing, SVG", lambda: about.svg(look().svg(), facts), f"{name}.svg", SVG),
+        ("Drawing, PNG", lambda: look().png(3), f"{name}.png", "image/png"),
+        *_sources(scene, scene.entry.identifier, facts),
+        ("Term, JSON", lambda: ncd.to_json(scene.term, about=facts), f"{name}.json", JSON),
+    ]
+    for label, data, path, mime in files:
         st.download_button(
-            label, data, file, mime, key=f"export {file}", on_click="ignore", width="stretch"
+            label, data, path, mime, key=f"export {path}", on_click="ignore", width="stretch"
         )
+
+
+def _sources(scene: Scene, file: str, facts: dict[str, Any]) -> list[File]:
+    """The source, and where it needs einops, also without."""
+    if not scene.sized:
+        return []
+
+    def written(einops: bool) -> Callable[[], str]:
+        return lambda: about.python(scene, facts, einops)
+
+    if "einops" not in ncd.source(scene.term):
+        return [("Source, torch alone", written(False), f"{file}.py", PYTHON)]
+    return [
+        ("Source, torch and einops", written(True), f"{file}.py", PYTHON),
+        ("Source, torch alone", written(False), f"{file}_torch.py", PYTHON),
+    ]

@@ -4,117 +4,165 @@ from __future__ import annotations
 
 import math
 from base64 import b64encode
-from collections.abc import Sequence
+from dataclasses import dataclass
 from io import BytesIO
-from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from PIL import Image
-from plotly.colors import get_colorscale, sample_colorscale, unlabel_rgb
-from torch.nn import functional as F
 
 Grid = NDArray[np.float32]
 LARGE, SMALL = 256, 84  # cells a side, of the map in focus and of a small picture
-POSITIVE, SIGNED = "Viridis", "RdBu"
+FEW = 3  # cells that may lie beyond the colours
+MANY = 12  # of so many at least
+FAR = 5.0  # times as large as all others, and they would hide them
+
+# Viridis, even to the eye, and red to blue by Brewer: both are told apart by the colour-blind.
+POSITIVE = "440154 482878 3e4989 31688e 26828e 1f9e89 35b779 6ece58 b5de2b fde725"
+SIGNED = "053061 2166ac 4393c3 92c5de d1e5f0 f7f7f7 fddbc7 f4a582 d6604d b2182b 67001f"
+GREY = "000000 ffffff"
 
 
-def pooled(grid: Grid, most: int) -> tuple[Grid, tuple[int, int]]:
-    """The grid in means of blocks, at most ``most`` a side; and the sides of a block.
+def palette(stops: str) -> bytes:
+    """256 colours between the given ones, three bytes each.
 
-    >>> pooled(np.arange(6, dtype=np.float32).reshape(1, 6), 3)
-    (array([[0.5, 2.5, 4.5]], dtype=float32), (1, 2))
+    >>> palette(GREY)[:6], len(palette(POSITIVE))
+    (b'\\x00\\x00\\x00\\x01\\x01\\x01', 768)
     """
-    rows, columns = (math.ceil(size / most) for size in grid.shape)
+    colours = np.array([list(bytes.fromhex(stop)) for stop in stops.split()])
+    at, places = np.linspace(0, 1, 256), np.linspace(0, 1, len(colours))
+    channels = [np.interp(at, places, colours[:, i]) for i in range(3)]
+    return np.uint8(np.round(np.stack(channels, 1))).tobytes()
+
+
+@dataclass(frozen=True)
+class Pooled:
+    """Maps whose cells stand for blocks of numbers: for their mean, or the largest of them."""
+
+    maps: Grid  # (…, rows, columns)
+    shape: tuple[int, int]
+    block: tuple[int, int] = (1, 1)
+    largest: bool = False
+
+    @property
+    def told(self) -> str:
+        """What to say of it, or nothing."""
+        if self.block == (1, 1):
+            return ""
+        what = "the largest number" if self.largest else "means"
+        (rows, columns), (high, wide) = self.shape, self.block
+        return f"{rows:,} × {columns:,} numbers, shown as {what} of {high} × {wide}."
+
+
+def pooled(maps: Grid, most: int) -> Pooled:
+    """Maps at most ``most`` cells a side; masked numbers (NaN) count only where all are.
+
+    A cell is the mean of its block. Where only a few numbers stand out the mean would hide them,
+    and it is the one furthest from zero.
+
+    >>> pooled(np.arange(6, dtype=np.float32).reshape(1, 6), 3).maps
+    array([[0.5, 2.5, 4.5]], dtype=float32)
+    >>> pooled(np.eye(8, dtype=np.float32)[:1] * 9, 2).maps
+    array([[9., 0.]], dtype=float32)
+    """
+    shape = maps.shape[-2:]
+    rows, columns = (math.ceil(size / most) for size in shape)
     if (rows, columns) == (1, 1):
-        return grid, (1, 1)
-    whole = torch.from_numpy(np.ascontiguousarray(grid))[None]
-    means = F.avg_pool2d(whole, (rows, columns), ceil_mode=True, count_include_pad=False)
-    return means[0].numpy(), (rows, columns)
+        return Pooled(maps, shape)
+    blocks = _blocks(maps, rows, columns)
+    known = np.isfinite(blocks)
+    numbers, count = np.where(known, blocks, 0), known.sum((-3, -1))
+    means = numbers.sum((-3, -1)) / np.maximum(count, 1)
+    high, low = numbers.max((-3, -1)), numbers.min((-3, -1))
+    furthest = np.where(high >= -low, high, low)
+    largest = bool(np.abs(means).max(initial=0) < 0.5 * np.abs(furthest).max(initial=0))
+    cells = np.where(count > 0, furthest if largest else means, np.nan)
+    return Pooled(cells.astype(np.float32), shape, (rows, columns), largest)
 
 
-def told(shape: tuple[int, ...], block: tuple[int, int]) -> str:
-    """What to say of a pooled picture, or nothing."""
-    if block == (1, 1):
-        return ""
-    rows, columns = shape
-    return f"{rows:,} × {columns:,} cells, shown as means of {block[0]} × {block[1]}."
+def _blocks(maps: Grid, rows: int, columns: int) -> Grid:
+    """The maps cut into blocks: (…, cells down, rows, cells across, columns)."""
+    high, wide = maps.shape[-2:]
+    more = [(0, 0)] * (maps.ndim - 2) + [(0, -high % rows), (0, -wide % columns)]
+    full = np.pad(maps, more, constant_values=np.nan)
+    return full.reshape(*maps.shape[:-2], -(-high // rows), rows, -(-wide // columns), columns)
 
 
-def _palette(name: str) -> list[int]:
-    colours = sample_colorscale(get_colorscale(name), list(np.linspace(0, 1, 256)))
-    return [round(channel) for colour in colours for channel in unlabel_rgb(colour)]
+@dataclass(frozen=True)
+class Ends:
+    """What the first and the last colour stand for, and how many numbers lie far beyond."""
+
+    low: float
+    high: float
+    beyond: int = 0
+    largest: float = 0.0
+
+    @staticmethod
+    def of(numbers: Grid, *, signed: bool) -> Ends:
+        """From zero to the largest, or as far below zero as above.
+
+        If a few numbers are so large that all others would have one colour, the others set it.
+
+        >>> Ends.of(np.float32([*range(16), 1000]), signed=False)
+        Ends(low=0.0, high=15.0, beyond=1, largest=1000.0)
+        """
+        sizes = np.abs(numbers[np.isfinite(numbers)])
+        if len(sizes) > MANY:
+            sizes = np.sort(np.partition(sizes, -MANY)[-MANY:])
+        largest = float(sizes.max(initial=0))
+        high, beyond = largest, 0
+        for n in range(1, FEW + 1 if len(sizes) == MANY else 1):
+            other = float(sizes[-n - 1])
+            if float(sizes[-n]) > FAR * other > 0:
+                high, beyond = other, n
+                break
+        high = high or 1.0
+        return Ends(-high if signed else 0.0, high, beyond, largest)
+
+    @property
+    def whole(self) -> Ends:
+        """The same, up to the largest number."""
+        high = self.largest or 1.0
+        return Ends(-high if self.low < 0 else 0.0, high, self.beyond, self.largest)
 
 
-PALETTE = _palette(POSITIVE)
+def picture(cells: Grid, ends: Ends, stops: str = POSITIVE) -> str:
+    """A small picture of a map, as a data address; what is masked is clear."""
+    share = (cells - ends.low) / (ends.high - ends.low)
+    known = np.isfinite(share)
+    shades = np.uint8(np.round(np.clip(np.where(known, share, 0), 0, 1) * 255))
+    table = np.frombuffer(palette(stops), np.uint8).reshape(256, 3)
+    if known.all():
+        image = Image.fromarray(shades, mode="P")
+        image.putpalette(table.tobytes())
+    else:
+        image = Image.fromarray(np.dstack([table[shades], np.uint8(known * 255)]))
+    return _address(image)
 
 
-def picture(grid: Grid, top: float) -> str:
-    """A small picture of numbers from 0 to ``top``, as a data address."""
-    small, _ = pooled(grid, SMALL)
-    image = Image.fromarray(np.uint8(np.clip(small / (top or 1), 0, 1) * 255), mode="P")
-    image.putpalette(PALETTE)
+def photograph(channels: Grid) -> NDArray[np.uint8]:
+    """Three maps as the red, green and blue of one image, each number between the extremes."""
+    numbers = np.nan_to_num(np.moveaxis(channels, 0, -1))
+    low, high = float(numbers.min()), float(numbers.max())
+    return np.round(255 * (numbers - low) / (high - low or 1)).astype(np.uint8)
+
+
+def address(pixels: NDArray[np.uint8]) -> str:
+    """An image in colours, as a data address."""
+    return _address(Image.fromarray(pixels))
+
+
+def _address(image: Image.Image) -> str:
     file = BytesIO()
     image.save(file, "png")
     return f"data:image/png;base64,{b64encode(file.getvalue()).decode()}"
 
 
-def plot(
-    grid: Grid,
-    rows: tuple[str, Sequence[str]],
-    columns: tuple[str, Sequence[str]],
-    hover: str,
-    *,
-    signed: bool,
-    dark: bool,
-    block: tuple[int, int] = (1, 1),
-) -> dict[str, Any]:
-    """A Plotly heatmap; ``rows`` and ``columns`` are an axis' title and the names on it.
+def shown(count: int, at: int, most: int) -> range:
+    """Of many pictures the run of ``most`` that holds number ``at``.
 
-    The cells of a pooled grid, whose ``block`` is given, stand at the positions that they cover.
+    >>> shown(100, 70, 32), shown(100, 99, 32)
+    (range(64, 96), range(96, 100))
     """
-    largest = float(np.nanmax(np.abs(grid), initial=0)) or 1.0
-    scale = {"colorscale": SIGNED, "reversescale": True, "zmid": 0} if signed else {}
-    heatmap = {
-        "type": "heatmap",
-        "z": _packed(grid),
-        "zmin": -largest if signed else 0,
-        "zmax": largest,
-        "colorscale": POSITIVE,
-        "colorbar": {"thickness": 12, "outlinewidth": 0, "len": 0.9},
-        "hovertemplate": hover + "<extra></extra>",
-        "hoverongaps": False,
-        **{"x0": (block[1] - 1) / 2, "dx": block[1], "y0": (block[0] - 1) / 2, "dy": block[0]},
-        **scale,
-    }
-    high, wide = (count * size for count, size in zip(grid.shape, block, strict=True))
-    layout = {
-        "height": 460,
-        "margin": {"l": 60, "r": 10, "t": 50, "b": 10, "pad": 0},
-        "paper_bgcolor": "rgba(0,0,0,0)",
-        "plot_bgcolor": "#2a2f37" if dark else "#dfe3e8",
-        "xaxis": {
-            **_axis(*columns, wide),
-            "side": "top",
-            "range": [-0.5, wide - 0.5],
-        },
-        "yaxis": {**_axis(*rows, high), "range": [high - 0.5, -0.5]},
-        "uirevision": "keep",
-    }
-    return {"data": [heatmap], "layout": layout}
-
-
-def _axis(title: str, names: Sequence[str], count: int) -> dict[str, Any]:
-    axis: dict[str, Any] = {"title": {"text": title}, "showgrid": False, "zeroline": False}
-    if len(names) == count <= 64:
-        axis |= {"tickmode": "array", "tickvals": list(range(count)), "ticktext": list(names)}
-    elif count <= 12:  # left alone, Plotly would write halves of positions
-        axis |= {"tickmode": "linear", "tick0": 0, "dtick": 1}
-    return axis
-
-
-def _packed(grid: Grid) -> dict[str, str]:
-    """Numbers in the binary form that Plotly reads, a quarter of their text."""
-    data = b64encode(np.ascontiguousarray(grid, dtype="<f4").tobytes()).decode()
-    return {"dtype": "f4", "bdata": data, "shape": f"{grid.shape[0]}, {grid.shape[1]}"}
+    start = at // most * most
+    return range(start, min(count, start + most))

@@ -1,46 +1,81 @@
-"""The first page: every system of the catalogue, drawn small, with a link to its page."""
+"""The first page: every system of the catalogue, drawn, to be searched by name, op and axis."""
 
 from __future__ import annotations
 
-from base64 import b64encode
+from typing import TypedDict
 
 import streamlit as st
 
 import ncd
 from ncd import catalogue
-from ncd.export import markup
+from ncd.drawing.key import key
+from ncd.lang.axes import Type
+from ncd.lang.elaborate import elaborate
+from ncd.lang.terms import Term
 from ncd.models import Entry
-from ncd.view import menu, page_style
+from ncd.view import legend, link, menu, page_style
 from ncd.view.cache import remember
+from ncd.view.panel import FOLDER
 
 LEAD = """
 Deep learning systems drawn as circuits: every wire is an axis of an array, every shape is an
-operation. Each page is made from one definition: the drawing, the shapes, the run and the source
-always agree.
+operation. Each page is made from one definition, so the drawing, the shapes, the run and the source
+always agree. New to the signs? The [Legend](legend) has them all, and every page has a key to its
+own.
 """
+
+_gallery = st.components.v2.component(
+    "ncd_gallery",
+    html="""<search><label>Search <input type="search" placeholder="a name, an op, an axis"></label>
+<span class="count" role="status"></span></search>
+<div class="cards"></div>""",
+    css=(FOLDER / "home.css").read_text(),
+    js=(FOLDER / "home.js").read_text(),
+)
+
+
+class Card(TypedDict):
+    """A system in the gallery; ``ops`` and ``axes`` are what it is found by besides its name."""
+
+    name: str
+    title: str
+    section: str
+    source: str
+    lead: str
+    ops: list[str]
+    axes: list[str]
+    svg: str
 
 
 def show() -> None:
     """A title, a sentence, and the gallery."""
+    link.take("home")
     with st.sidebar:
-        page_style.show()
+        page_style.show(LEAD)
     st.title(menu.TITLE, anchor=False)
     st.markdown(LEAD)
     dark = st.context.theme.type == "dark"
-    for entry in catalogue.values():
-        with st.container(border=True):
-            st.page_link(menu.file(entry), label=f"**{entry.title}** · {entry.source}")
-            st.html(picture(entry, dark))
+    _gallery(key="gallery", data=[card(entry, dark) for entry in catalogue.values()])
 
 
-def picture(entry: Entry, dark: bool) -> str:
-    """The drawing of a system at its defaults, as an image."""
+def card(entry: Entry, dark: bool) -> Card:
+    """A system at its defaults."""
     term = entry.build()
+    return remember("card", term, entry.name, dark, make=lambda: _card(entry, term, dark))
 
-    def draw() -> str:
-        return ncd.draw(term, dark=dark).svg()
 
-    data = b64encode(remember("gallery", term, dark, make=draw).encode()).decode()
-    alt = f"The circuit of {markup.text(entry.title)}"
-    style = "max-height:240px;max-width:100%"
-    return f'<img alt="{alt}" src="data:image/svg+xml;base64,{data}" style="{style}">'
+def _card(entry: Entry, term: Term, dark: bool) -> Card:
+    circuit, drawing = elaborate(term), ncd.draw(term, dark=dark)
+    axes = Type(value.array for value in circuit.values.values()).axes
+    labels = (cell.op.label for cell in circuit.cells)
+    signs = (found.sign.title for found in key(drawing) if found.ids("node"))
+    return Card(
+        name=entry.name,
+        title=entry.title,
+        section=entry.section,
+        source=entry.source,
+        lead=menu.lead(entry),
+        ops=list(dict.fromkeys((*labels, *signs))),
+        axes=list(dict.fromkeys(axis.name for axis in axes)),
+        svg=legend.still(drawing.svg(fonts=False)),
+    )

@@ -15,9 +15,10 @@ from ncd.models import Entry
 from ncd.run import example_inputs
 from ncd.view.words import embed, tokens
 
-RANDOM, WORDS = "random arrays", "sentences"
+INPUT, RANDOM, WORDS = "input", "random arrays", "sentences"
 SAMPLE = "The cat sat on the mat because it was tired."
-LONGEST = 2000
+LONGEST = 2000  # letters of a text that are read
+LONG = 20  # letters of a word that are shown
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,15 @@ class Feed:
     def lengths(self) -> dict[str, int]:
         """The size of every axis that a sentence sets."""
         return {name: len(words) for name, words in self.words.items()}
+
+    def shown(self, axis: str) -> tuple[str, ...]:
+        """The words at the positions of an axis, long ones cut short.
+
+        >>> Feed({"y": ("a" * 400,)}).shown("y")
+        ('aaaaaaaaaaaaaaaaaaa…',)
+        """
+        words = self.words.get(axis, ())
+        return tuple(w if len(w) <= LONG else f"{w[: LONG - 1]}…" for w in words)
 
     def tensors(self, term: Term, seed: int, device: str) -> tuple[Tensor, ...]:
         """A tensor for each array of ``term.dom``."""
@@ -69,59 +79,84 @@ def _is_sequence(array: Array) -> bool:
     return len(array) == 2 and not array[1].sequence and not array[1].spatial
 
 
-def choose(entry: Entry, sketch: Term) -> Feed:
+def feed(entry: Entry, sketch: Term) -> Feed:
+    """What goes in as the session has it, before any widget is made."""
+    if not takes_words(sketch) or st.session_state.get(INPUT, RANDOM) != WORDS:
+        return Feed()
+    axes = sequences(sketch)
+    found = {name: tokens(said(name, axes)) for name in axes}
+    if not found[axes[0]]:
+        return Feed()
+    words = {name: found[name] or found[axes[0]] for name in axes}
+    fitting = {name: tuple(own[: _most(entry, name)]) for name, own in words.items()}
+    return Feed(fitting, bool(st.session_state.get("positions", False)))
+
+
+def sequences(sketch: Term) -> list[str]:
+    """The sequence axes of the inputs: each takes a sentence, the later ones the first again."""
+    return list(dict.fromkeys(array[0].name for array in sketch.dom))
+
+
+def said(name: str, axes: list[str]) -> str:
+    """The sentence of an axis as the session has it, as much of it as is read."""
+    text = st.session_state.get(f"text_{name}", SAMPLE if name == axes[0] else "")
+    return str(text or "")[:LONGEST]
+
+
+def _most(entry: Entry, name: str) -> int:
+    """So many words are taken: as many positions as the slider shows."""
+    return next((knob.max for knob in entry.knobs if knob.name == name), LONGEST)
+
+
+# --- the widgets ----------------------------------------------------------------------------------
+
+
+def choose(entry: Entry, sketch: Term) -> None:
     """The choice of inputs, where the system has one."""
     if not takes_words(sketch):
-        return Feed()
-    kind = st.segmented_control(
-        "What goes in",
-        (RANDOM, WORDS),
-        default=RANDOM,
-        required=True,
-        key="input",
-        bind="query-params",
-    )
-    return _sentences(entry, sketch) if kind == WORDS else Feed()
-
-
-def _sentences(entry: Entry, sketch: Term) -> Feed:
-    axes = list(dict.fromkeys(array[0].name for array in sketch.dom))
-    first, others = axes[0], axes[1:]
-    texts = {first: _field(f"A sentence, for {first}", f"text_{first}", SAMPLE, "")}
-    for name in others:
-        texts[name] = _field(
-            f"Another, for {name}", f"text_{name}", "", f"empty: the sentence of {first} again"
+        return
+    st.segmented_control("What goes in", (RANDOM, WORDS), default=RANDOM, required=True, key=INPUT)
+    if st.session_state[INPUT] != WORDS:
+        return
+    axes = sequences(sketch)
+    for name in axes:
+        _sentence(entry, name, axes)
+    if any(array.below is None for array in sketch.dom):
+        st.toggle(
+            "Positions",
+            key="positions",
+            help="Adds sines and cosines of each word's place, as in Vaswani et al. 2017, section "
+            "3.5. Without them, the same word has the same vector wherever it stands.",
         )
-    positions = any(array.below is None for array in sketch.dom) and st.toggle(
-        "Positions",
-        key="positions",
-        bind="query-params",
-        help="Adds sines and cosines of each word's place, as in Vaswani et al. 2017, section 3.5. "
-        "Without them, the same word has the same vector wherever it stands.",
-    )
-    found = {name: tokens(text) for name, text in texts.items()}
-    if not found[first]:
-        st.caption("Type a sentence, and it goes in. Until then the arrays are random.")
-        return Feed()
-    words = {name: _bounded(entry, name, found[name] or found[first]) for name in axes}
-    return Feed(words, bool(positions))
 
 
-def _field(label: str, key: str, value: str, placeholder: str) -> str:
-    text = st.text_area(
-        label,
-        value,
+def _sentence(entry: Entry, name: str, axes: list[str]) -> None:
+    """A field for a sentence, and how much of it goes in."""
+    key, first = f"text_{name}", axes[0]
+    if key not in st.session_state:
+        st.session_state[key] = said(name, axes)
+    st.text_area(
+        f"A sentence, for {name}" if name == first else f"Another, for {name}",
         height=80,
-        max_chars=LONGEST,
         key=key,
-        bind="query-params",
-        placeholder=placeholder,
+        placeholder="random arrays" if name == first else f"empty: the sentence of {first} again",
     )
-    return (text or "")[:LONGEST]
+    st.caption(_taken(name, first, str(st.session_state[key] or ""), _most(entry, name)))
 
 
-def _bounded(entry: Entry, name: str, words: list[str]) -> tuple[str, ...]:
-    most = next((knob.max for knob in entry.knobs if knob.name == name), len(words))
-    if len(words) > most:
-        st.caption(f"Only the first {most} of {len(words)} words go in: {name} is {most} at most.")
-    return tuple(words[:most])
+def _taken(name: str, first: str, text: str, most: int) -> str:
+    """How much of a sentence goes in.
+
+    >>> _taken("y", "y", "one two", 256), _taken("y", "y", "one two three", 2)
+    ('2 words: y = 2.', 'Only the first 2 of 3 words go in: y = 2.')
+    >>> _taken("y", "y", "a" * 3000, 256)
+    'Only the first 2,000 of 3,000 letters go in: y = 1.'
+    """
+    count = len(tokens(text[:LONGEST]))
+    if not count:
+        return "No word yet." if name == first else f"The sentence of {first} again."
+    if count > most:
+        return f"Only the first {most:,} of {count:,} words go in: {name} = {most:,}."
+    if len(text) > LONGEST:
+        return f"Only the first {LONGEST:,} of {len(text):,} letters go in: {name} = {count:,}."
+    return f"{count:,} word{'s' if count > 1 else ''}: {name} = {count:,}."

@@ -1,227 +1,215 @@
-"""The knobs: sliders and switches whose names are the link's parameters, seed and device."""
+"""The knobs' values. They live in the session, under the knobs' names; widgets only show them."""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
-from typing import Literal
 
 import streamlit as st
 
 from ncd.models import Entry, Knob
+from ncd.models.entry import Preset
 from ncd.run import devices
 
-SEED = Knob("seed", 0, 2**31 - 1, 0)
-NOTES, SETTLE, PAGE = "notes", "settle", "page"
-SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
+SEED = Knob("seed", 0, 2**31 - 1, 0, most=2**31 - 1)
+MOST = 10**9  # of any size here: a slider can show no number that the browser rounds
+NOTES, RANGES, TYPED = "notes", "ranges", "typed"
+PLAIN, SMALL = "0123456789", "₀₁₂₃₄₅₆₇₈₉"
+SAID = re.compile(r"([^\W\d]\w*)\s*[=:\s]\s*(-?\d{1,3}(?:,\d{3})+(?!\d)|[^\s,;=:]+)")
 
 
-def settle(entry: Entry) -> None:
-    """Puts right what the link asks for and a knob cannot be; a note beside the knob says so.
+def settings(entry: Entry) -> dict[str, int]:
+    """Every knob's value, as the session has it; before any widget is made.
 
-    Streamlit reads a link's value only as a widget is first made, and turns a wrong one to the
-    default. So the widgets are made once, and then moved to the nearest value in a second run.
+    What is missing there becomes the default, what cannot be the nearest that can.
     """
-    for name, value in st.session_state.pop(SETTLE, {}).items():
-        st.session_state[name] = value
-    if st.session_state.get(PAGE) == entry.name:
-        return
-    st.session_state[PAGE], st.session_state[NOTES] = entry.name, {}
-    wrong = {}
-    for knob in (*entry.knobs, SEED):
-        asked = st.query_params.get(knob.name)
-        value, note = read(knob, asked)
-        if asked is not None and not knob.switch and _number(asked) is None:
-            del st.query_params[knob.name]
-        if note:
-            wrong[knob.name] = bool(value) if knob.switch else value
-            st.session_state[NOTES][knob.name] = note
-    st.session_state[SETTLE] = wrong
+    return {knob.name: _value(knob) for knob in entry.knobs}
 
 
-def read(knob: Knob, asked: str | None) -> tuple[int, str]:
+def seed() -> int:
+    """What weights and random arrays are drawn from."""
+    return _value(SEED)
+
+
+def device() -> str:
+    """Where the system runs; the first of this machine's devices, if no other is chosen."""
+    known = devices()
+    chosen = st.session_state.get("device", known[0])
+    if chosen not in known:
+        note("device", f"There is no device “{str(chosen)[:20]}” here. It runs on {known[0]}.")
+        chosen = known[0]
+    if st.session_state.get("device") != chosen:
+        st.session_state["device"] = chosen
+    return str(chosen)
+
+
+def _value(knob: Knob) -> int:
+    held = st.session_state.get(knob.name, knob.default)
+    if isinstance(held, str):
+        value, said = read(knob, held)
+        note(knob.name, said)
+    else:
+        value = min(knob.legal(int(held)), MOST if knob is not SEED else SEED.max)
+    right = bool(value) if knob.switch else value
+    if knob.name not in st.session_state or held != right:
+        st.session_state[knob.name] = right
+    return value
+
+
+def take(entry: Entry) -> None:
+    """Reads what a link has put into the session as text, with notes; when a page opens."""
+    st.session_state[NOTES], st.session_state[RANGES] = {}, {}
+    settings(entry)
+    seed()
+
+
+def read(knob: Knob, asked: str) -> tuple[int, str]:
     """The nearest value to what a link asks for, and a note where that is another one.
 
-    >>> read(Knob("h", 1, 16, 4), "9999")
-    (16, '9999 is more than h can be here. It is 16, the nearest.')
-    >>> read(Knob("h", 1, 16, 4), "abc")
+    >>> h, n1 = Knob("h", 1, 16, 4), Knob("n1", 4, 256, 64, multiple=4)
+    >>> read(h, "96"), read(h, "0")
+    ((96, ''), (1, '0 is not what h can be: 1 or more. It is 1, the nearest.'))
+    >>> read(h, "abc")
     (4, '“abc” is no whole number. h is 4.')
+    >>> read(n1, "71")[0]
+    72
     """
-    if asked is None:
-        return knob.default, ""
     if knob.switch:
         return _read_switch(knob, asked)
-    number = _number(asked)
+    number, name = _number(asked), label(knob.name)
     if number is None:
-        return knob.default, f"“{asked[:20]}” is no whole number. {knob.name} is {knob.default}."
-    value = knob.nearest(max(-(10**12), min(10**12, round(number))))
+        return knob.default, f"“{asked[:20]}” is no whole number. {name} is {knob.default}."
+    if abs(number) > max(MOST, SEED.max):
+        return knob.default, f"{asked[:20]} is more than fits in here. {name} is {knob.default}."
+    value = min(knob.legal(round(number)), SEED.max if knob is SEED else MOST)
     if value == number:
         return value, ""
-    amount = (
-        "more than" if number > knob.max else "less than" if number < knob.min else "between what"
+    return value, f"{asked[:20]} is not what {name} can be: {knob.limits}. " + (
+        f"It is {value:,}, the nearest."
     )
-    return value, f"{asked[:20]} is {amount} {knob.name} can be here. It is {value}, the nearest."
 
 
 def _number(asked: str) -> float | None:
-    """The number that a link asks for; None for a text that is none, or for one without end."""
+    """The number that a text says; None for one that says none, or one without end."""
     try:
-        number = float(asked)
+        number = float(asked.replace(",", ""))
     except ValueError:
         return None
     return number if math.isfinite(number) else None
 
 
 def _read_switch(knob: Knob, asked: str) -> tuple[int, str]:
-    words = {"true": 1, "false": 0}
+    words = {"true": 1, "1": 1, "false": 0, "0": 0}
     if asked.lower() in words:
         return words[asked.lower()], ""
-    if asked in ("0", "1"):  # the command line's way; Streamlit reads only true and false
-        return int(asked), " "
     return knob.default, f"{knob.name} is true or false, and “{asked[:20]}” is neither."
 
 
-def sizes(entry: Entry, lengths: Mapping[str, int]) -> dict[str, int]:
-    """The sliders; ``lengths`` are set by sentences, and only shown."""
-    values = {}
-    for knob in entry.knobs:
-        if knob.switch:
-            continue
-        if knob.name in lengths:
-            values[knob.name] = _fixed(knob, lengths[knob.name])
+# --- typed, published, and back -------------------------------------------------------------------
+
+
+def typed(entry: Entry) -> None:
+    """Sets the sizes that are typed as ``h=96 m=12288``; the callback of the field."""
+    text = str(st.session_state.get(TYPED, ""))[:200]
+    known = {knob.name: knob for knob in entry.knobs}
+    st.session_state.get(NOTES, {}).pop(TYPED, None)
+    said, wrong = spelled(text)
+    for name, asked in said.items():
+        if name in known:
+            value, why = read(known[name], asked)
+            put({name: value})
+            note(name, why)
         else:
-            values[knob.name] = _slider(knob)
-        _note(knob.name)
-    return values
+            wrong.append(name)
+    if wrong:
+        names = ", ".join(map(label, known))
+        what = ", ".join(f"“{word[:20]}”" for word in wrong[:3])
+        note(TYPED, f"{what}: that is no size here. Say it as {entry.knobs[0].name}=8; of {names}.")
+    else:
+        st.session_state[TYPED] = ""
 
 
-def _slider(knob: Knob) -> int:
-    value: int = st.slider(
-        label(knob),
-        knob.min,
-        knob.max,
-        knob.default,
-        knob.step,
-        key=knob.name,
-        bind="query-params",
-        help=hint(knob),
-        on_change=_clear_note,
-        args=(knob.name,),
-    )
-    return value
+def spelled(text: str) -> tuple[dict[str, str], list[str]]:
+    """What a text says of which name, and the words of it that say nothing.
 
-
-def _fixed(knob: Knob, length: int) -> int:
-    key = f"{knob.name} words"
-    st.session_state[key] = length
-    st.slider(
-        label(knob),
-        knob.min,
-        max(knob.max, length),
-        step=knob.step,
-        key=key,
-        disabled=True,
-        help="The sentence sets it: one position for each word.",
-    )
-    return length
-
-
-def switches(entry: Entry) -> dict[str, int]:
-    """The toggles of the knobs that are on or off."""
-    values = {}
-    for knob in entry.knobs:
-        if knob.switch:
-            on = st.toggle(
-                knob.name.capitalize(),
-                bool(knob.default),
-                key=knob.name,
-                bind="query-params",
-                help=hint(knob),
-                on_change=_clear_note,
-                args=(knob.name,),
-            )
-            values[knob.name] = int(on)
-            _note(knob.name)
-    return values
-
-
-def seed_and_device() -> tuple[int, str]:
-    """The seed of weights and inputs, and the device to run on."""
-    seed = st.number_input(
-        "Seed",
-        SEED.min,
-        SEED.max,
-        SEED.default,
-        key="seed",
-        bind=_bind("seed"),
-        help="What the weights and the random arrays are drawn from. "
-        "The same seed gives everyone the same numbers.",
-        on_change=_clear_note,
-        args=("seed",),
-    )
-    _note("seed")
-    device = st.selectbox(
-        "Device",
-        devices(),
-        key="device",
-        bind="query-params",
-        help="What this machine can run the circuit on.",
-    )
-    return int(seed), str(device)
-
-
-def _bind(name: str) -> Literal["query-params"] | None:
-    """Where a widget has its value from; not from a link that says no number.
-
-    Streamlit itself fails at ``?seed=inf``. In the second run the value is set, and no more read.
+    >>> spelled("h=96, m = 12,288 n₀: 7 x")
+    ({'h': '96', 'm': '12,288', 'n0': '7'}, ['x'])
     """
-    unread = name in st.session_state.get(SETTLE, {}) and name not in st.query_params
-    return None if unread else "query-params"
-
-
-def finish() -> None:
-    """Once all widgets are made: runs again if the link asked for what cannot be."""
-    if st.session_state.get(SETTLE):
-        st.rerun()
-
-
-def label(knob: Knob) -> str:
-    """The knob's name and what it means.
-
-    >>> label(Knob("n0", 1, 64, 16, help="channels that go in"))
-    'n₀ · channels that go in'
-    """
-    name = knob.name.translate(SUBSCRIPTS)
-    return f"{name} · {knob.help}" if knob.help else name
-
-
-def hint(knob: Knob) -> str:
-    """What the knob is, and why its bounds are what they are."""
-    if knob.switch:
-        return f"{knob.help[0].upper()}{knob.help[1:]}." if knob.help else ""
-    steps = f" in steps of {knob.step}" if knob.step > 1 else ""
-    reason = f": {knob.reason}" if knob.reason else ""
-    what = f"{knob.help[0].upper()}{knob.help[1:]}. " if knob.help else ""
-    return f"{what}{knob.name} goes from {knob.min:,} to {knob.max:,}{steps}{reason}."
+    plain = text.translate(str.maketrans(SMALL, PLAIN))
+    rest = re.split(r"[\s,;]+", SAID.sub(" ", plain).strip())
+    return dict(SAID.findall(plain)), [word for word in rest if word]
 
 
 def put(values: Mapping[str, int]) -> None:
     """Sets knobs, from a callback."""
     for name, value in values.items():
+        held = st.session_state.get(name)
+        st.session_state[name] = bool(value) if isinstance(held, bool) else value
+        forget(name)
+
+
+def reset(entry: Entry) -> None:
+    """Sets all that stands at the left to how the page begins; a callback."""
+    st.session_state[NOTES], st.session_state[RANGES] = {}, {}
+    put({knob.name: knob.default for knob in (*entry.knobs, SEED)})
+    for name, value in {"device": devices()[0], "input": "random arrays", "preset": None}.items():
         st.session_state[name] = value
-        _clear_note(name)
 
 
-def _note(name: str) -> None:
-    note = st.session_state.get(NOTES, {}).get(name, "").strip()
-    if note:
-        st.caption(f":orange-background[{_plain(note)}]")
+def choose(entry: Entry, name: str | None) -> None:
+    """Sets the knobs of a published model, the others to their defaults; a callback."""
+    published = entry.preset(name).knobs if name else {}
+    put({knob.name: published.get(knob.name, knob.default) for knob in entry.knobs})
 
 
-def _clear_note(name: str) -> None:
+def chosen(entry: Entry, values: Mapping[str, int]) -> Preset | None:
+    """The published model that has these sizes; of several the one that says the most of them.
+
+    >>> import ncd
+    >>> entry = ncd.catalogue["multi-head-attention"]
+    >>> chosen(entry, entry.settings({"h": 8, "k": 64, "m": 512, "y": 7})).title
+    'Transformer, base'
+    """
+    found = [preset for preset in entry.presets if preset.knobs.items() <= values.items()]
+    return max(found, key=lambda preset: len(preset.knobs), default=None)
+
+
+def span(knob: Knob, value: int) -> tuple[int, int]:
+    """What the slider shows: its range, or more of it once a larger size was asked for."""
+    ranges: dict[str, tuple[int, int]] = st.session_state.setdefault(RANGES, {})
+    low, high = ranges.get(knob.name, (knob.min, knob.max))
+    if not low <= value <= high:
+        double = 1 << (value - 1).bit_length()
+        low, high = min(low, value), max(high, min(double, MOST, knob.bounds[1] or MOST))
+        ranges[knob.name] = low, high
+    return low, high
+
+
+# --- notes and names ------------------------------------------------------------------------------
+
+
+def note(name: str, text: str) -> None:
+    """Says something beside a knob, until it moves."""
+    if text:
+        st.session_state.setdefault(NOTES, {})[name] = text
+
+
+def forget(name: str) -> None:
+    """Takes back what is said beside a knob; a callback."""
     st.session_state.get(NOTES, {}).pop(name, None)
 
 
-def _plain(text: str) -> str:
-    """Text that Markdown leaves as it is."""
+def told(name: str) -> str:
+    """What is to be said beside a knob, as Markdown that leaves the text as it is."""
+    text = st.session_state.get(NOTES, {}).get(name, "")
     return "".join(f"\\{c}" if c in r"\`*_{}[]()<>#+-.!|$:~&" else c for c in text)
+
+
+def label(name: str) -> str:
+    """A knob's name as the notation has it.
+
+    >>> label("n0")
+    'n₀'
+    """
+    return name.translate(str.maketrans(PLAIN, SMALL))

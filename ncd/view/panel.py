@@ -8,22 +8,20 @@ from typing import Any
 
 import streamlit as st
 
-from ncd.export.assets import LIGHT_JS, PANEL_CSS
-from ncd.view.selection import select
+from ncd.export.assets import DIAGRAM_CSS, LIGHT_JS, PANEL_CSS
+from ncd.view import selection
 
 FOLDER = Path(__file__).parent
 
 _panel = st.components.v2.component(
     "ncd_panel",
     html='<div class="ncd"><div class="content"></div></div>',
-    css=PANEL_CSS,
+    css=PANEL_CSS + DIAGRAM_CSS,
     js=LIGHT_JS + (FOLDER / "panel.js").read_text(),
 )
 
 
-def show(
-    html: str, key: str, selected: str = "", on_pick: Callable[[str], None] | None = None
-) -> None:
+def show(html: str, key: str, on_pick: Callable[[str], None] | None = None) -> None:
     """Shows HTML (escaped by :mod:`ncd.export.markup`).
 
     Elements with ``data-axis``, ``data-node`` or ``data-array`` are lit together with all that has
@@ -38,7 +36,7 @@ def show(
 
     _panel(
         key=key,
-        data={"html": html, "selected": selected},
+        data={"html": html},
         on_select_change=lambda: heed(key),
         on_pick_change=picked,
     )
@@ -47,8 +45,8 @@ def show(
 def heed(key: str) -> None:
     """Selects what a view's click asks for; a callback."""
     value = asked(key, "select")
-    if isinstance(value, dict) and isinstance(value.get("id"), str):
-        select(value["id"], open_card=value.get("open") is True)
+    if isinstance(value, dict):
+        selection.heed(value)
 
 
 def asked(key: str, name: str) -> Any:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
+from math import isqrt
+from time import monotonic
 
 import streamlit as st
 
+from ncd.export.markup import amount
 from ncd.lang.axes import Axis
 from ncd.lang.elaborate import elaborate
 from ncd.lang.errors import LimitError, NCDError
@@ -15,48 +19,103 @@ from ncd.lang.op import Op
 from ncd.lang.rewrite import rewrite
 from ncd.lang.terms import Term
 from ncd.models import Entry, Knob
-from ncd.run import check
-from ncd.run.guard import nearest_fit
-from ncd.view.knobs import put
+from ncd.run.guard import fits
+from ncd.view.cache import SHELF, kept
+from ncd.view.knobs import label, put
 
 REACH = 32  # how far to look, in steps of a knob, for a size that fits
 WAYS = 3
+NEAR = 1.06  # as near as that to the largest size that fits
+PATIENCE = 1.0  # seconds in which ways are looked for
 
 
 @dataclass(frozen=True)
 class Refusal:
-    """An error, the op at which it came, and up to three knobs with a value that would work."""
+    """An error at some settings, and the op at which it came."""
 
     error: NCDError
     node: str | None
-    ways: tuple[tuple[str, int], ...]
+    entry: Entry
+    settings: Mapping[str, int]
+
+    @property
+    def large(self) -> bool:
+        """Whether it is only too large to run: shapes, cost and source can be told."""
+        return isinstance(self.error, LimitError)
+
+    @property
+    def ways(self) -> tuple[Mapping[str, int], ...]:
+        """Up to three settings that would work; looked for once, in about a second."""
+        key = ("ways", self.entry.name, tuple(self.settings.items()), str(self.error))
+        return kept(SHELF, key, lambda: tuple(islice(_ways(self), WAYS)))
 
 
 def refuse(
     error: NCDError, entry: Entry, settings: Mapping[str, int], drawn: Term | None
 ) -> Refusal:
-    """The refusal for an error, with what would work at these settings."""
-    ways: dict[str, int] = {}
-    for knob in _most_likely_first(entry, error):
-        at, fits = settings[knob.name], partial(works, entry, settings, knob)
-        if isinstance(error, LimitError):  # cost grows with every size
-            value = nearest_fit(fits, at, knob.min, knob.step)
-        else:
-            value = _around(knob, at, fits)
+    """The refusal for an error, with the op at which it came."""
+    return Refusal(error, failing(error, drawn), entry, settings)
+
+
+def _ways(refusal: Refusal) -> Iterator[dict[str, int]]:
+    """One knob at another value; if none would do, the largest sizes made smaller together."""
+    entry, settings, large = refusal.entry, refusal.settings, refusal.large
+    end, found = monotonic() + PATIENCE, False
+    for knob in _most_likely_first(entry, refusal.error):
+        if found and monotonic() > end:
+            return
+        at, fits = settings[knob.name], partial(_works, entry, settings, knob)
+        value = largest(knob, at, fits) if large else _around(knob, at, fits)
         if value is not None:
-            ways[knob.name] = value
-        if len(ways) == WAYS:
-            break
-    return Refusal(error, failing(error, drawn), tuple(ways.items()))
+            found = True
+            yield {knob.name: value}
+    if not found:
+        yield from _together(entry, settings) if large else ()
 
 
-def works(entry: Entry, settings: Mapping[str, int], knob: Knob, value: int) -> bool:
-    """Whether the system can be built and run with this knob at another value."""
+def _together(entry: Entry, settings: Mapping[str, int]) -> Iterator[dict[str, int]]:
+    """The two largest sizes halved until it fits; if that is not enough the three largest; …"""
+    knobs = sorted((k for k in entry.knobs if not k.switch), key=lambda k: -settings[k.name])
+    for count in range(2, len(knobs) + 1):
+        for halvings in range(1, max(settings.values()).bit_length()):
+            ways = {
+                knob.name: max(knob.min, knob.legal(settings[knob.name] >> halvings))
+                for knob in knobs[:count]
+            }
+            if works(entry, {**settings, **ways}):
+                yield {name: ways[name] for name in settings if name in ways}
+                return
+
+
+def _works(entry: Entry, settings: Mapping[str, int], knob: Knob, value: int) -> bool:
+    return works(entry, {**settings, knob.name: value})
+
+
+def works(entry: Entry, settings: Mapping[str, int]) -> bool:
+    """Whether the system can be built and run at these settings."""
     try:
-        check(elaborate(entry.build(**{**settings, knob.name: value})), watched=True)
+        return fits(elaborate(entry.build(**settings)), watched=True)
     except NCDError:
         return False
-    return True
+
+
+def largest(knob: Knob, above: int, fits: Callable[[int], bool]) -> int | None:
+    """About the largest size below one that is too large, in two digits; None if none fits.
+
+    What fits is taken to fit at every smaller size as well, as cost grows with each.
+
+    >>> largest(Knob("n", 1, 10, 1), 10**6, lambda n: n < 12_345)
+    12000
+    """
+    low, high = knob.min, above
+    if high <= low or not fits(low):
+        return None
+    while high - low > 1 and high > low * NEAR:
+        middle = max(low + 1, isqrt(low * high))
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    ten = 10 ** max(0, len(str(low)) - 2)
+    neat = low // ten * ten // knob.multiple * knob.multiple
+    return max(neat, knob.min)
 
 
 def failing(error: NCDError, drawn: Term | None) -> str | None:
@@ -81,20 +140,39 @@ def bare(term: Term) -> Term:
 
 
 def show(refusal: Refusal) -> None:
-    """The reason in plain words, and buttons that set a knob to what works."""
+    """The reason in plain words, and buttons that set knobs to what works."""
     with st.container(border=True, key="refusal"):
-        st.markdown("**This does not fit yet.**")
-        st.text(str(refusal.error))
+        st.markdown("**Too large to run here.**" if refusal.large else "**This does not fit yet.**")
+        st.text(_reason(refusal.error))
         if refusal.ways:
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.text("What would work:", width="content")
-                for name, value in refusal.ways:
-                    st.button(
-                        f"{name} = {value:,}",
-                        key=f"fit {name}",
-                        on_click=put,
-                        args=({name: value},),
-                    )
+                for way in refusal.ways:
+                    key = f"fit {' '.join(way)}"
+                    st.button(_said(way), key=key, on_click=partial(put, way))
+
+
+def _reason(error: NCDError) -> str:
+    """Why, in a sentence or two."""
+    if not isinstance(error, LimitError) or not error.need:
+        return str(error)
+    unit, name = ("B", "NCD_MAX_BYTES") if "bytes" in error.fact else ("FLOP", "NCD_MAX_FLOPS")
+    of = " of memory, forward and backward" if unit == "B" else ""
+    return (
+        f"A run takes {amount(error.need, unit)}{of}, most of it in {error.where}, and this server "
+        f"allows {amount(error.limit, unit)} ({name}). Shapes, cost and source need no run."
+    )
+
+
+def _said(way: Mapping[str, int]) -> str:
+    """What a button sets.
+
+    >>> _said({"y": 2048, "x": 2048}), _said({"y": 2, "x": 3})
+    ('y = x = 2,048', 'y = 2, x = 3')
+    """
+    if len(set(way.values())) == 1:
+        return f"{' = '.join(map(label, way))} = {next(iter(way.values())):,}"
+    return ", ".join(f"{label(name)} = {value:,}" for name, value in way.items())
 
 
 def _most_likely_first(entry: Entry, error: NCDError) -> list[Knob]:
@@ -103,9 +181,10 @@ def _most_likely_first(entry: Entry, error: NCDError) -> list[Knob]:
 
 
 def _around(knob: Knob, at: int, fits: Callable[[int], bool]) -> int | None:
-    """The nearest value that fits, on either side."""
-    for distance in range(1, REACH + 1):
-        for value in (at - distance * knob.step, at + distance * knob.step):
-            if knob.min <= value <= knob.max and fits(value):
-                return value
+    """The nearest value that fits, on either side; or around the nearest that its slider shows."""
+    for middle in dict.fromkeys((at, knob.nearest(at))):
+        for distance in range(REACH + 1):
+            for value in (middle - distance * knob.step, middle + distance * knob.step):
+                if value >= knob.min and value != at and fits(value):
+                    return value
     return None

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import torch
 
@@ -19,10 +20,12 @@ from ncd.models import Entry
 from ncd.run import CircuitModule, Trace, check
 from ncd.run.measure import medians
 from ncd.view import worker
-from ncd.view.cache import SHELF, kept, remember
+from ncd.view.cache import SHELF, kept, known, remember
 from ncd.view.inputs import Feed
 from ncd.view.refusal import Refusal, refuse
 
+T = TypeVar("T")
+LONG = 2_000_000_000  # FLOPs: some tenths of a second
 LABELS: tuple[Labels, ...] = ("names", "sizes", "both")
 
 
@@ -64,6 +67,15 @@ class Scene:
         return cost_of(self.circuit)
 
     @property
+    def long(self) -> bool:
+        """Whether a run takes so long that nobody should wait for it who did not ask."""
+        return self.cost.flops > LONG or self.cost.parameters > LONG // 100
+
+    def work(self, make: Callable[[], T]) -> T:
+        """``make()``, where torch runs."""
+        return worker.run(make, long=self.long)
+
+    @property
     def module(self) -> CircuitModule:
         """The compiled module, shared by all who look at the same term, and only ever read."""
         return remember(
@@ -71,7 +83,7 @@ class Scene:
             self.term,
             self.seed,
             self.device,
-            make=lambda: worker.run(lambda: ncd.compile(self.term, self.seed, self.device)),
+            make=lambda: self.work(lambda: ncd.compile(self.term, self.seed, self.device)),
         )
 
     @property
@@ -82,7 +94,7 @@ class Scene:
     def trace(self) -> Trace:
         """The value of every array."""
         key = (self.seed, self.device, self.feed.key)
-        return remember("trace", self.term, *key, make=lambda: worker.run(self._run))
+        return remember("trace", self.term, *key, make=lambda: self.work(self._run))
 
     def _run(self) -> Trace:
         with torch.no_grad():
@@ -91,17 +103,23 @@ class Scene:
     @property
     def seconds(self) -> float:
         """The median time of a forward pass on the device."""
-        return remember("seconds", self.term, self.device, make=lambda: worker.run(self._time))
+        return remember("seconds", self.term, self.device, make=lambda: self.work(self._time))
+
+    @property
+    def known_seconds(self) -> float | None:
+        """The same if it has been measured, else None."""
+        seconds: float | None = known("seconds", self.term, self.device)
+        return seconds
 
     def _time(self) -> float:
         module, inputs = self.module, self.inputs
         with torch.no_grad():
             calls = {"forward": lambda: module(*inputs)}
-            return medians(calls, device=self.device, rounds=9, warm=1, budget=0.01)["forward"]
+            return medians(calls, device=self.device, rounds=5, warm=1, budget=0.01)["forward"]
 
     def words(self, axis: str) -> tuple[str, ...]:
         """The words at the positions of an axis, if there are any."""
-        return tuple(self.feed.words.get(axis, ()))
+        return self.feed.shown(axis)
 
     def svg(self) -> str:
         """The diagram, for a page that has the fonts."""

@@ -1,49 +1,78 @@
-"""The one selection of a page: an array ``v4``, an op ``n3``, a block ``f1`` or an axis ``axis:k``.
+"""What is chosen on a page: one array ``v4``, op ``n3`` or block ``f1``, axes, and what is folded.
 
-It lives in the session and in the link (``?select=v4``), and every view lights it.
+It lives in the session under these keys, from where the link has it, and every view lights it:
+``select`` is an id, ``axes`` are up to four names, each at the place of its colour (``k,,h``),
+``folded`` are the ids of the folded blocks, ``none`` or ``auto``.
 """
 
 from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Literal
 
 import streamlit as st
 
 from ncd.lang.axes import Type
 from ncd.lang.circuit import Circuit
 
-KEY = "select"
+KEY, AXES, FOLDED, LABELS, PANEL = "select", "axes", "folded", "labels", "panel"
 OPENS = "Values"
-PANEL = "panel"
+COLOURS = 4  # so many axes are lit at once
+AUTO, NONE = "auto", "none"
+BLOCK = re.compile(r"[fs]\d+")  # of a term, or of a drawing that has stacked its layers
+NOTE = re.compile(r"(?:save|load)-(v\d+)~?")  # where an array is saved to memory, or loaded
 
 
 def selected(circuit: Circuit) -> str:
     """What is selected, if this circuit has it, else nothing."""
-    if KEY not in st.session_state:
-        st.session_state[KEY] = st.query_params.get(KEY, "")
-    wanted = str(st.session_state[KEY])
+    wanted = str(st.session_state.get(KEY, ""))
     return wanted if wanted in known(circuit) else ""
 
 
 def known(circuit: Circuit) -> set[str]:
     """All that can be selected in a circuit."""
-    axes = {f"axis:{axis.name}" for axis in Type(v.array for v in circuit.values.values()).axes}
     cells = {cell.id for cell in circuit.cells}
-    return {*axes, *cells, *circuit.values, *(fence.id for fence in circuit.fences)}
+    stacks = {f"s{cell.id[1:]}" for cell in circuit.cells}  # named after the first op in them
+    return {*cells, *stacks, *circuit.values, *(fence.id for fence in circuit.fences)}
+
+
+def axes(circuit: Circuit) -> str:
+    """The axes that are lit and that this circuit has, each at its place."""
+    names = {axis.name for axis in Type(v.array for v in circuit.values.values()).axes}
+    wanted = str(st.session_state.get(AXES, "")).split(",")[:COLOURS]
+    return ",".join(name if name in names else "" for name in wanted).rstrip(",")
+
+
+def folded(circuit: Circuit) -> Literal["auto"] | frozenset[str]:
+    """The blocks of this circuit that are folded; by "auto" as the drawing decides."""
+    text = str(st.session_state.get(FOLDED, AUTO))
+    ids = known(circuit).intersection(BLOCK.findall(text))
+    return frozenset(ids) if ids or text == NONE else "auto"
+
+
+def heed(wish: Mapping[str, object]) -> None:
+    """Does what a click in a view asks for; called from a callback."""
+    for key in (AXES, FOLDED, LABELS):
+        if isinstance(value := wish.get(key), str):
+            st.session_state[key] = value
+    if isinstance(id := wish.get("id"), str):
+        select(id, open_card=wish.get("open") is True)
 
 
 def select(target: str, *, open_card: bool = False) -> None:
     """Selects, from a callback; a second time lets go. ``open_card`` also opens its panel."""
+    target = NOTE.sub(r"\1", target)
     same = target == st.session_state.get(KEY)
     if same and (not open_card or st.session_state.get(PANEL) == OPENS):
         target = ""
     st.session_state[KEY] = target
-    if target:
-        st.query_params[KEY] = target
-    else:
-        st.query_params.pop(KEY, None)
-    if target and open_card and not target.startswith("axis:"):
+    if target and open_card and st.session_state.get(PANEL) != OPENS:
         st.session_state[PANEL] = OPENS
+        st.rerun()  # the tabs stand outside of what a click sends anew
 
 
 def forget() -> None:
     """Lets go, when another page opens."""
-    st.session_state.pop(KEY, None)
+    for key in (KEY, AXES, FOLDED):
+        st.session_state.pop(key, None)

@@ -6,7 +6,6 @@ stands in ``.streamlit/config.toml`` beside the app.
 
 from __future__ import annotations
 
-import gc
 import logging
 import os
 import sys
@@ -16,25 +15,29 @@ from streamlit.testing.v1 import AppTest
 from streamlit.web import bootstrap
 
 from ncd.files import bundled
+from ncd.models import CATALOGUE
+from ncd.view import menu, sweep
 
 
 def serve(host: str = "127.0.0.1", port: int = 8501) -> None:
-    """Warms up, then serves until stopped."""
+    """Serves the app until stopped."""
     app = bundled("app.py")
     os.chdir(app.parent)  # where Streamlit looks for its settings
     settings = {"server.address": host, "server.port": port}
     bootstrap.load_config_options(settings)
-    warm_up(str(app))
-    # Streamlit collects garbage after every run of a page: what stays for good need not be walked.
-    gc.collect()
-    gc.freeze()
+    bootstrap.run_asgi_app(str(app), "app:app", [], settings)
+
+
+def make_ready(app: str) -> None:
+    """What the app's file does when it is imported to be served, in whatever way."""
+    warm_up(app)
+    sweep.start()
     # A thread that needs the interpreter lock waits this long for a busy one, not the usual 5 ms.
     sys.setswitchinterval(0.0005)
-    bootstrap.run(str(app), False, [], settings)
 
 
 def warm_up(app: str) -> None:
-    """Runs the app once, without a browser.
+    """Runs the app without a browser: its first page and, for what is imported late, a system's.
 
     Until `st.navigation` has been called in a process, Streamlit takes the folder ``pages/`` for
     its older kind of multipage app, and a first visitor who comes by a link to a page gets
@@ -42,6 +45,7 @@ def warm_up(app: str) -> None:
     """
     logging.disable(logging.WARNING)  # AppTest warns of itself: that it is no visitor's run
     run = AppTest.from_file(app, default_timeout=120).run()
+    run = run.switch_page(menu.file(next(iter(CATALOGUE.values())))).run()
     logging.disable(logging.NOTSET)
     if run.exception:
         raise SystemExit(f"The app fails at its first run: {run.exception[0].message}")

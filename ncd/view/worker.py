@@ -24,13 +24,20 @@ def _begin() -> None:
     torch.set_num_threads(HALF)  # the browser's messages need a core as well
 
 
-_pool = ThreadPoolExecutor(HALF, thread_name_prefix="torch", initializer=_begin)
+def _pool(threads: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(threads, thread_name_prefix="torch", initializer=_begin)
 
 
-def run(make: Callable[[], T]) -> T:
+# Long runs wait for each other, as each may fill the memory; short ones never wait for a long one.
+_short, _long = _pool(max(8, 2 * HALF)), _pool(HALF)
+
+
+def run(make: Callable[[], T], *, long: bool = False) -> T:
     """``make()``, in one of the threads that stay; what it raises is raised here.
 
-    >>> run(lambda: run(lambda: 1 + 1))
+    >>> run(lambda: run(lambda: 1 + 1, long=True))
     2
     """
-    return make() if getattr(_here, "inside", False) else _pool.submit(make).result()
+    if getattr(_here, "inside", False):
+        return make()
+    return (_long if long else _short).submit(make).result()

@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 from urllib.error import URLError
 from urllib.request import urlopen
 
@@ -29,31 +30,52 @@ QUIET = (
 )
 
 
+class Server(NamedTuple):
+    """Where a server answers, and its process."""
+
+    address: str
+    pid: int
+
+
 @contextmanager
-def served(**environment: str) -> Iterator[str]:
-    """The address of a fresh server, stopped in the end."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [sys.executable, "-m", "ncd", "serve", "--port", str(port)]
+def started(plain: bool = False, **environment: str) -> Iterator[Server]:
+    """A fresh server, stopped in the end; ``plain`` is Streamlit's own command."""
+    port = free_port()
+    ours = ["ncd", "serve", "--port", str(port)]
+    theirs = ["streamlit", "run", "app.py", "--server.port", str(port)]
+    command = [sys.executable, "-m", *(theirs if plain else ours)]
     process = subprocess.Popen(command, cwd=ROOT, env={**os.environ, **environment})
     try:
-        address = f"http://127.0.0.1:{port}"
-        _await(address, process)
-        yield address
+        yield Server(awaited(port, process), process.pid)
     finally:
         process.terminate()
         process.wait(10)
 
 
-def _await(address: str, process: subprocess.Popen[bytes]) -> None:
+@contextmanager
+def served(plain: bool = False, **environment: str) -> Iterator[str]:
+    """The address of a fresh server, stopped in the end."""
+    with started(plain, **environment) as server:
+        yield server.address
+
+
+def free_port() -> int:
+    """A port that nobody listens at."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
+def awaited(port: int, process: subprocess.Popen[bytes]) -> str:
+    """The address of a server on this machine, once it answers."""
+    address = f"http://127.0.0.1:{port}"
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
         if process.poll() is not None:
             raise RuntimeError(f"the server stopped with code {process.returncode}")
         try:
             with urlopen(f"{address}/_stcore/health", timeout=5):
-                return
+                return address
         except (URLError, OSError):
             time.sleep(0.2)
     raise TimeoutError(f"no answer from {address} in {PATIENCE} seconds")

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+import axe_playwright_python
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
@@ -54,12 +55,22 @@ def test_hover_lights_an_axis_through_all_its_wires(page: Page) -> None:
     assert lit(page) == set()
 
 
-def test_a_row_of_the_legend_locks_its_axis(page: Page) -> None:
+def test_rows_of_the_legend_lock_their_axes(page: Page) -> None:
+    for names in ({"h"}, {"h", "k"}):
+        page.locator(f'.row[data-axis="{max(names)}"]').click()
+        page.locator("h1").hover()
+        assert lit(page) == names
+    colours = {
+        page.locator(f'.wire[data-axis="{name}"] .ink').first.evaluate(
+            "e => getComputedStyle(e).stroke"
+        )
+        for name in "hkm"
+    }
+    assert len(colours) == 3
     page.locator('.row[data-axis="h"]').click()
     page.locator("h1").hover()
-    assert lit(page) == {"h"}
-    page.locator('.row[data-axis="h"]').click()
-    page.locator("h1").hover()
+    assert lit(page) == {"k"}
+    page.keyboard.press("Escape")
     assert lit(page) == set()
 
 
@@ -76,24 +87,33 @@ def test_an_op_opens_its_card(page: Page) -> None:
 
 def test_a_block_folds_and_unfolds_in_place(page: Page) -> None:
     title = "Scaled Dot-Product Attention"
-    ops = page.locator(".op")
+    ops, axis = page.locator(".op"), page.locator('.row[data-axis="h"]')
     before = ops.count()
     row(page, title).click()
     expect(op(page, "n6")).to_have_count(0)
     expect(row(page, title)).to_have_attribute("aria-expanded", "false")
-    row(page, "Copy").click()
-    expect(page.locator('.op[data-fence="f1"]')).to_have_count(1)
-    expect(page.locator('.op[data-fence="f5"]')).to_have_count(1)
+    expect(axis).to_be_visible()
     page.locator('.op[data-fence="f5"]').dblclick()
     expect(op(page, "n6")).to_have_count(1)
-    row(page, "Copy").click()
+    page.locator('.fence[data-fence="f0"] > .sign').click()
+    expect(ops).to_have_count(1)
+    expect(axis).to_be_hidden()
+    page.locator('.op[data-fence="f0"] > .sign').click()
     expect(ops).to_have_count(before)
 
 
 def test_within_a_folded_block_nothing_can_be_folded(page: Page) -> None:
     row(page, "Multi-Head Attention").click()
-    expect(row(page, "Copy")).to_be_disabled()
+    expect(row(page, "Scaled Dot-Product Attention")).to_be_disabled()
     expect(page.locator(".op")).to_have_count(1)
+
+
+def test_a_block_of_one_op_stays_as_it_is(page: Page) -> None:
+    before = page.locator(".op").count()
+    page.locator('.fence[data-fence="f1"] text').dblclick()
+    page.locator('.fence[data-fence="f1"]').focus()
+    page.keyboard.press("f")
+    expect(page.locator(".op")).to_have_count(before)
 
 
 def test_light_and_dark(page: Page) -> None:
@@ -131,3 +151,13 @@ def test_one_key_jumps_over_the_diagram(page: Page) -> None:
     page.keyboard.press("Enter")
     page.keyboard.press("Tab")
     expect(page.locator(".row").first).to_be_focused()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing(page: Page, scheme: str) -> None:
+    page.emulate_media(color_scheme=scheme)
+    for do in (lambda: None, op(page, "n6").click, page.locator("summary").click):
+        do()
+        page.evaluate((Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text())
+        found = page.evaluate("axe.run().then((found) => found.violations.map((v) => v.help))")
+        assert found == []

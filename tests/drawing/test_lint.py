@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 import ncd
-from ncd import Einsum, Id, Linear
+from ncd import Einsum, Id, Linear, Softmax
 from ncd.drawing import Drawing, style
 from ncd.drawing.data import Box, Curve, Point, Text, line
 from ncd.drawing.lint import lint
@@ -198,6 +198,10 @@ def test_a_wide_drawing_is_not_asked_for_its_text_without_a_width(attention):
 @pytest.mark.parametrize("name", TERMS)
 def test_terms_that_are_hard_to_draw(name):
     assert lint(ncd.draw(TERMS[name]()), width=1280) == []
+
+
+def test_a_dashed_line_beside_an_array_without_axes_is_on_the_page():
+    assert lint(ncd.draw(Id("(), u:3, y:2 m:3") >> Id("()") @ Softmax("u"))) == []
 
 
 def test_a_label_far_from_its_wire_is_none_of_these(plain):

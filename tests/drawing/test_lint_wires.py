@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 import ncd
-from ncd import Copy, Einsum, Id, Linear, Repeat, Swap
+from ncd import Concat, ConvTranspose, Copy, Einsum, Id, Linear, Repeat, Swap
 from ncd.drawing import Drawing
-from ncd.drawing.data import Box, Curve, Dot, Point, ease, line
+from ncd.drawing.data import Box, Dot, Point, ease, line
 from ncd.drawing.lint import lint
 from ncd.drawing.lint.least import least
 from ncd.lang.terms import Term
@@ -93,9 +93,9 @@ def test_a_wire_that_goes_on_where_a_cap_of_its_op_ends(product):
 
 def test_a_hook(plain):
     one = wire(plain, "v2", "z")
-    (a, *_, (*_, d)), x = one.path, (one.path[0].a.x + one.path[-1].d.x) / 2
+    start, d = one.path[0].a, one.path[-1].d
+    x = (start.x + d.x) / 2
     before, after = Point(x, d.y), Point(x + 5, d.y + 40)
-    start = a[0] if isinstance(a, Curve) else a
     path = (line(start, before), ease(before, after), line(after, Point(d.x, d.y + 40)))
     sees(rewired(plain, one, path), "wire z of v2 makes a hook")
 
@@ -190,3 +190,9 @@ def test_a_dashed_line_along_the_border_of_a_fence(attention):
     y = fence.box.y1 - 0.5
     planted = dashed(attention, Point(fence.box.x0 + 9, y), Point(fence.box.x0 + 60, y))
     sees(planted, f"a dashed line runs along the border of {fence.words!r}")
+
+
+def test_a_crossing_that_may_be_of_two_ops_is_of_the_one_that_needs_it():
+    """The concatenation has its own three; the fourth brings i and o beside each other."""
+    term = Copy("i:1 j:1 l:3") >> Concat("l, l -> o") >> ConvTranspose("i o -> p:2 q", "up", 1)
+    assert lint(ncd.draw(term)) == []

@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 
 import ncd
-from ncd import Add, Block, Copy, Id, Linear, Then
+from ncd import Add, Axes, Block, Copy, Einsum, Id, Linear, Then, Wire
 from ncd.drawing.fences import titles
 from ncd.drawing.fold import plan
 from ncd.drawing.gaps import items, spreads
@@ -15,6 +15,7 @@ from ncd.drawing.layout import lay
 from ncd.drawing.plan import Plan, Rows
 from ncd.drawing.rows import rows
 from tests.drawing.nasty import TERMS as NASTY
+from tests.drawing.nasty import cross_attention
 from tests.systems.transformer import decoder_layer, encoder_layer, sized
 
 ENTRIES = {entry.name: entry.build() for entry in ncd.catalogue.values()}
@@ -130,6 +131,38 @@ def test_rows_are_moved_as_a_whole_by_what_is_before_them():
 def test_layers_behind_each_other_are_no_higher_than_one():
     layer = sized(encoder_layer(True), 5, 3, 5, 7)
     assert height(Then(*[layer] * 6)) == pytest.approx(height(layer))
+
+
+@pytest.mark.parametrize("layers", [2, 12])
+def test_layers_that_see_the_same_memory_are_no_higher_than_one(layers):
+    assert height(cross_attention(layers)) == height(cross_attention(1))
+    made, found = planned(cross_attention(layers)), placed(cross_attention(layers))
+    starts = [f.first for f in made.frames if f.title == "Decoder Layer"]
+    assert len({tuple(sorted(found[s].values())) for s in starts}) == 1
+
+
+def test_a_copy_stays_near_what_it_is_copied_from():
+    """The last residual of a decoder layer passes under its feed-forward, not by the memory."""
+    whole = Block(decoder_layer(True), "Decoder Layer")
+    keep = Wire("t m, s m -> t m, s m, s m") >> whole @ Id("s m")
+    layer = sized(Id("t m, s m") >> keep, 5, 3, 5, 7, 7)
+    found, made = placed(layer), planned(layer)
+    inside = next(f for f in reversed(made.frames) if f.title == "Feed-Forward")
+    state = made.states[inside.first + 1]
+    skip = [found[inside.first + 1][port] for port in made.drawn(state[1])]
+    held = [found[inside.first + 1][port] for port in made.drawn(state[0])]
+    assert min(skip) - max(held) < 50
+
+
+def test_what_stands_between_single_wires_is_level():
+    """The lane bends where it is joined to another one, not at the letters in it."""
+    found, made = placed(NASTY["n31_beside_unequal"]()), planned(NASTY["n31_beside_unequal"]())
+    assert len({found[s][made.states[s][0].id, 0] for s in range(5)}) == 1
+
+
+def test_what_a_contraction_keeps_goes_straight_on():
+    found = placed(Axes(a=2, b=3, c=4)(Id("b, b c") >> Einsum("b, b c -> c")))
+    assert found[1]["v2", 0] == found[0]["v1", 1]
 
 
 def test_a_layer_with_cross_attention_is_as_high_as_it_must_be():

@@ -62,10 +62,11 @@ def test_the_transposed_map_has_a_t():
 
 
 def test_a_long_name_stands_beside_its_letter_and_over_its_wire():
-    drawing = draw(Id("y:5 m:8") >> Linear("m -> k:4", "self_attention_output_projection", True))
+    long = "encoder_layers_3_self_attention_out"
+    drawing = draw(Id("y:5 m:8") >> Linear("m -> k:4", long, True))
     letter, name = texts(only(drawing))
     assert letter.label.words == "L sub plus"
-    assert name.label.words == "self_att…jection"
+    assert name.label.words == "encoder_layers_3…f_attention_out"
     assert name.label.spans[0].family == "NCD Sans"
     assert name.box.x0 > letter.box.x1
     assert name.box.y1 < wire(drawing, "k").path[0].a.y
@@ -209,3 +210,11 @@ def contrast(one, two):
 
     bright, dim = sorted((light(one), light(two)), reverse=True)
     return (bright + 0.05) / (dim + 0.05)
+
+
+def test_a_function_of_one_number_stands_between_arrows_over_the_wires():
+    drawing = draw(Id("a:4 b:3") >> Function("f", "() -> ()", "tanh"))
+    (text,) = texts(only(drawing))
+    assert text.label.words == "f"
+    assert text.box.y1 < min(w.path[0].a.y for w in drawing.wires)
+    assert lint(drawing) == []

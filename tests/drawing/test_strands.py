@@ -11,7 +11,9 @@ from ncd.drawing.data import Dot, Outline
 from ncd.drawing.fold import plan
 from ncd.drawing.gather import gathered, scattered
 from ncd.drawing.lint import lint
+from ncd.drawing.stretch import late
 from ncd.drawing.weave import weave, weave_width
+from tests.drawing.nasty import cross_attention
 
 SIZES = Axes(a=2, b=3, c=4, d=5, e=6, f=2, h=2, i=2, j=3, k=4, l=5)
 EINSUMS = (
@@ -250,3 +252,48 @@ def test_dots_lie_on_the_wires_that_go_on():
 def test_the_published_shapes_are_sound():
     for name in ("multi-head-attention", "scaled-dot-product-attention"):
         assert lint(draw(ncd.catalogue[name].build(), width=None)) == []
+
+
+# --- where wires meet and part -------------------------------------------------------------------
+
+
+def test_a_wire_joins_another_behind_a_crossing_if_it_crosses_fewer_there():
+    """The axis h falls onto the lower h once i is under both."""
+    drawing = drawn(Einsum("h i j b, b h k -> j h i k"))
+    (x,) = (item.center.x for item in drawing.glyphs[0].items if isinstance(item, Dot))
+    turned = max(w.path[-1].a.x for w in drawing.wires if w.made_by == "n0")
+    assert x > turned
+    early = drawn(Einsum("y:7 b h, x:8 b h -> y x h"))
+    (x,) = (item.center.x for item in early.glyphs[0].items if isinstance(item, Dot))
+    assert x < min(w.path[0].a.x for w in early.wires if w.made_by == "n0")
+
+
+def test_wires_that_rise_onto_others_do_so_from_the_left_the_highest_first():
+    drawing = drawn(Einsum("a b c, a b d -> a b c d"))
+    found = sorted(i.center for i in drawing.glyphs[0].items if isinstance(i, Dot))
+    assert [p.y for p in found] == sorted(p.y for p in found)
+
+
+def test_a_sum_beside_it_leaves_a_joined_wire_as_it_is():
+    drawing = drawn(Einsum("a k, b k -> a k"))
+    (dot,) = (i.center for i in drawing.glyphs[0].items if isinstance(i, Dot))
+    assert dot.y == max(w.path[0].a.y for w in drawing.wires)
+
+
+def test_copies_part_once_other_arrays_have_crossed():
+    """The copies of b leave where a has gone under it; two copies beside them part at once."""
+    one = unit(Wire("a h, b i, c j -> b i, c j, b i, a h"))
+    assert late(one) == {2, 3}
+    assert late(unit(Wire("a h, b i -> a h, b i, a h, b i"))) == set()
+    drawn(Wire("a h, b i, c j -> b i, c j, b i, a h"))
+
+
+def test_the_copy_that_is_level_goes_on():
+    """The memory of decoder layers is one lane, from which the others rise."""
+    drawing = drawn(cross_attention(3))
+    rows = {p.y for w in drawing.wires if w.array == "v1" for c in w.path for p in c}
+    assert len(rows) == 2
+
+
+def test_caps_lie_in_each_other_though_a_later_one_opens_first():
+    drawn(Einsum("d a b c, d a, d a, b d -> c d"))

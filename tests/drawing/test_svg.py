@@ -78,7 +78,7 @@ def test_arrays_of_the_same_axes_are_told_apart(attention):
     assert "axis k, size 16, of array k (x k h)" in words
     assert "axis k, size 16, of array v (x k h)" in words
     names = called(ncd.elaborate(ncd.catalogue["multi-head-attention"].build()))
-    assert [names[f"v{n}"] for n in (7, 8, 9)] == ["scores", "scores", "weights"]
+    assert [names[f"v{n}"] for n in (7, 8, 9)] == ["scores", "scaled scores", "weights"]
 
 
 def test_it_says_what_it_is_in_order(attention):
@@ -240,3 +240,12 @@ def test_a_notebook_shows_a_term_and_a_drawing():
     assert shown["text/plain"] == repr(term)
     drawing = ncd.draw(term)
     assert drawing._repr_mimebundle_()["text/plain"].startswith("Multi-Head Attention. From (y m")
+
+
+def test_a_term_that_cannot_be_drawn_is_shown_as_text(monkeypatch):
+    def refuse(term):
+        raise ncd.lang.errors.LimitError("too large")
+
+    monkeypatch.setattr("ncd.notebook.draw", refuse)
+    term = ncd.Id("m:2")
+    assert term._repr_mimebundle_() == {"text/plain": "Id('m:2')"}

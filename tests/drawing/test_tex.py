@@ -14,6 +14,7 @@ from ncd.drawing.data import Point, Text
 from ncd.drawing.formulas import latex
 from ncd.drawing.layers import Stroke, layers
 from ncd.drawing.text import math, roman, sans
+from tests.figures.test_figures import FIGURES
 
 ENTRIES = list(ncd.catalogue.values())
 HARD = [
@@ -82,9 +83,7 @@ def test_every_primitive_is_there(attention):
     assert text.count("\\node[") == len(attention.texts)
     assert text.count("ncd/dash]") == len(attention.dashes)
     assert text.count(",ncd/soft]") == len(attention.fences)
-    assert len(re.findall(r"^\\path\[[^]]*line width=0?\.62pt\]", text, re.M)) >= len(
-        attention.wires
-    )
+    assert text.count("line width=.62pt,line cap=round]") == len(attention.wires)
     assert len(strokes) >= len(attention.wires) + len(attention.fences)
     assert r"{$\overline{x}$}" in text and r"{\textsf{Multi-Head Attention}}" in text
 
@@ -96,14 +95,24 @@ def test_the_picture_alone_can_be_put_in(attention):
 
 
 @needs_latex
-@pytest.mark.parametrize("entry", ENTRIES, ids=lambda e: e.name)
-def test_it_compiles_to_one_page_of_its_size(entry, tmp_path):
-    drawing = ncd.draw(entry.build(), dark=True)
-    width, height = page(compiled(drawing.tex(), tmp_path))
+def test_it_compiles_to_one_page_of_its_size(attention, tmp_path):
+    width, height = page(compiled(attention.tex(), tmp_path))
     points = 72 / 72.27 / 2  # in a drawing unit
     assert (width, height) == pytest.approx(
-        (drawing.box.width * points, drawing.box.height * points), abs=0.1
+        (attention.box.width * points, attention.box.height * points), abs=0.1
     )
+
+
+@needs_latex
+@pytest.mark.slow
+def test_every_system_and_every_figure_compiles(tmp_path):
+    """In one document, for LaTeX takes long to begin."""
+    systems = [ncd.draw(entry.build(), dark=True) for entry in ENTRIES]
+    figures = [make().draw() for parts in FIGURES.values() for make in parts]
+    pictures = "\\newpage\n".join(d.tex(alone=False) for d in (*systems, *figures))
+    head = r"\documentclass{article}\usepackage{amsmath,amssymb,tikz}\begin{document}"
+    data = compiled(f"{head}\n{pictures}\\end{{document}}\n", tmp_path)
+    assert data.count(b"/Type /Page\n") == len(systems) + len(figures)
 
 
 @needs_latex

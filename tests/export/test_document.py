@@ -12,6 +12,7 @@ import ncd
 from ncd.drawing import style
 from ncd.export import markup
 from ncd.export.states import STATES, folded, name, states
+from tests.drawing.large import resnet_50
 
 MHA = "multi-head-attention"
 VOID = {"meta", "button", "br"}
@@ -80,20 +81,49 @@ def test_every_axis_has_a_row(text):
 
 def test_folding_leads_to_every_drawing(text):
     found = packed(text)
-    term = ncd.catalogue[MHA].build()
-    blocks = {fence.id for fence in ncd.elaborate(term).fences}
-    assert {"", *blocks} <= set(found) and len(found) <= STATES
+    rows = re.findall(r'class="row" type="button" data-fold="(\w+)"', text)
+    assert rows == ["f0", "f5"]  # of blocks with more than two ops
+    assert set(found) == {"", "f0", "f5"} and len(found) <= STATES
     for key, svg in found.items():
         boxes = set(re.findall(r'class="op" data-fence="(\w+)"', svg))
         assert boxes == set(key.split())
     assert "var(--einsum)" in found[""] and style.fill("einsum") not in found[""]
 
 
+def test_alike_layers_are_one_block_that_folds():
+    layer = ncd.Linear("m:4 -> m:4", "W") >> ncd.Elementwise("relu") >> ncd.Softmax("m:4")
+    term = ncd.Then(*(ncd.Block(layer, "Layer"),) * 6)
+    text = ncd.html(term)
+    names = re.findall(r"data-fold=\"\w+\" data-fence=\"\w+\"[^>]*>[^>]*></span>([^<]*)<", text)
+    assert names == ["Layer ×6"]
+    (stack,) = (key for key in packed(text) if key.startswith("s"))
+    card = text.partition(f'id="card-{stack}"')[2].partition("</article>")[0]
+    assert "Repeated 6 times" in card and "(4)" in card
+
+
+@pytest.mark.slow
+def test_every_block_of_a_large_drawing_folds():
+    text = ncd.html(resnet_50())
+    rows = set(re.findall(r'class="row" type="button" data-fold="(\w+)"', text))
+    found = packed(text)
+    first = found[re.search(r'data-state="([^"]*)"', text)[1]]
+    shown = set(re.findall(r'class="fence" data-fence="(\w+)"', first)) & rows
+    assert len(shown) > 10 and shown <= {id for key in found for id in key.split()}
+
+
 def test_the_first_drawing_is_the_one_that_is_drawn_by_itself():
     term = ncd.catalogue[MHA].build()
-    first = next(iter(states(term, ncd.elaborate(term), "names")))
+    first = next(iter(states(term, {}, "names")))
     assert first == folded(ncd.draw(term))
     assert name(frozenset({"f3", "f1"})) == "f1 f3"
+
+
+def test_a_card_shows_the_lines_of_its_own_class():
+    inner = ncd.Block(ncd.Linear("m:4 -> m:4", "W") >> ncd.Softmax("m"), "Inner", name="inner")
+    text = ncd.html(inner >> ncd.Linear("m -> m", "V"))
+    card = text.partition('id="card-n0"')[2].partition("</article>")[0]
+    code = re.sub(r"<[^>]*>", "", card)
+    assert "self.W = " in code and "self.W(" in code and "self.inner" not in code
 
 
 def test_what_comes_from_outside_is_escaped():

@@ -63,98 +63,12 @@ def test_every_panel_with_everything_selected(entry: Entry, panel: str) -> None:
         fine(page(entry.name, panel=panel, select=select))
 
 
-@pytest.mark.parametrize(
-    ("asked", "value", "note"),
-    [
-        ("9999", 16, "9999 is more than h can be here. It is 16, the nearest."),
-        ("-3", 1, "-3 is less than h can be here. It is 1, the nearest."),
-        ("2.6", 3, "2.6 is between what h can be here. It is 3, the nearest."),
-        ("abc", 4, "“abc” is no whole number. h is 4."),
-        ("1e999", 4, "“1e999” is no whole number. h is 4."),
-        ("1e400", 4, "“1e400” is no whole number. h is 4."),
-        ("inf", 4, "“inf” is no whole number. h is 4."),
-        ("9" * 5000, 4, "“99999999999999999999” is no whole number. h is 4."),
-        ("nan", 4, "“nan” is no whole number. h is 4."),
-        ("<script>", 4, "“<script>” is no whole number. h is 4."),
-        ("8", 8, ""),
-    ],
-)
-def test_a_wrong_value_in_the_link_is_put_right(asked: str, value: int, note: str) -> None:
-    app = attention(h=asked)
-    fine(app)
-    assert app.slider(key="h").value == value
-    said = [caption.value.replace("\\", "") for caption in app.caption]
-    assert not note or any(note in text for text in said)
-    if note:
-        assert not any(note in c.value.replace("\\", "") for c in turn_h(app).caption)
-
-
-def turn_h(app: AppTest) -> AppTest:
-    return app.slider(key="h").set_value(5).run()
-
-
-def test_a_value_between_the_steps_is_put_right() -> None:
-    app = page("residual-block", n1="71")
-    fine(app)
-    assert app.slider(key="n1").value == 72
-
-
-@pytest.mark.parametrize(("asked", "on"), [("true", True), ("1", True), ("0", False), ("x", False)])
-def test_a_switch_in_the_link(asked: str, on: bool) -> None:
-    app = attention(causal=asked)
-    fine(app)
-    assert app.toggle(key="causal").value is on
-
-
 @pytest.mark.parametrize("name", ["seed", "device", "panel", "labels", "input", "head", "level"])
 @pytest.mark.parametrize(
     "asked", ["-1", "zzz", "", "<b>", "inf", "1e400", "nan", "9" * 40, "9" * 5000]
 )
 def test_any_other_parameter_may_be_wrong(name: str, asked: str) -> None:
     fine(attention(**{name: asked}))
-
-
-@pytest.mark.parametrize(
-    ("text", "count"),
-    [
-        ("The cat sat", 3),
-        ("हिन्दी भाषा", 2),
-        ("猫が好き", 4),
-        ('<script>alert(1)</script> & "quotes" `code` $x$', 21),
-        ("word " * 300, 256),
-    ],
-)
-def test_a_sentence_sets_the_sequence_axes(text: str, count: int) -> None:
-    app = attention(input="sentences", text_y=text)
-    fine(app)
-    assert app.slider(key="y words").value == app.slider(key="x words").value == count
-    fine(app.toggle(key="positions").set_value(True).run())
-
-
-def test_two_sentences_of_their_own_lengths() -> None:
-    app = attention(input="sentences", text_y="one two", text_x="three four five")
-    assert app.slider(key="y words").value == 2
-    assert app.slider(key="x words").value == 3
-
-
-def test_an_empty_sentence_leaves_random_arrays() -> None:
-    app = attention(input="sentences")
-    fine(app.text_area(key="text_y").set_value("  ").run())
-    assert any("Type a sentence" in caption.value for caption in app.caption)
-
-
-@pytest.mark.parametrize(("name", "limit"), [("NCD_MAX_BYTES", "1e5"), ("NCD_MAX_FLOPS", "1e5")])
-def test_a_run_over_the_limit_is_refused_with_what_fits(
-    monkeypatch: pytest.MonkeyPatch, name: str, limit: str
-) -> None:
-    monkeypatch.setenv(name, limit)
-    app = attention()
-    fine(app)
-    assert any(name in text.value for text in app.text)
-    fits = [button for button in app.button if str(button.key).startswith("fit ")]
-    assert 1 <= len(fits) <= 3
-    fine(fits[0].click().run())
-    assert not any(name in text.value for text in app.text)
 
 
 def heads() -> None:
@@ -193,17 +107,6 @@ def test_a_selection_is_left_behind_with_its_page() -> None:
     app.switch_page("pages/residual_block.py").run()
     fine(app)
     assert app.session_state["select"] == ""
-
-
-@pytest.mark.parametrize("asked", ["inf", "-inf", "1e400", "nan", "9" * 5000])
-def test_a_seed_without_end_is_none(asked: str) -> None:
-    app = attention(seed=asked)
-    fine(app)
-    assert app.number_input(key="seed").value == 0
-    assert any("is no whole number" in caption.value for caption in app.caption)
-    fine(app.number_input(key="seed").set_value(7).run())
-    assert app.number_input(key="seed").value == 7
-    assert not any("is no whole number" in caption.value for caption in app.caption)
 
 
 def language() -> None:

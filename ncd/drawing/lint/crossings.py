@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
@@ -40,19 +40,39 @@ def crossings(flat: Flat) -> Iterator[str]:
 
 def _counted(flat: Flat, drawn: list[tuple[list[str], float]]) -> Iterator[str]:
     """Each op has its crossings; one that may be of two is of the one that has some left."""
-    nodes = {node for shared, _ in drawn for node in shared}
+    near = [sorted(shared, key=lambda node: abs(_place(flat, node, x) - x)) for shared, x in drawn]
+    nodes = sorted({node for shared in near for node in shared})
     needs = {node: _need(flat.glyphs.get(node, []), len(drawn)) for node in nodes}
-    count: Counter[str] = Counter()
-    for shared, x in sorted(drawn, key=lambda crossing: len(crossing[0])):
-        near = sorted(shared, key=lambda node: abs(_place(flat, node, x) - x))
-        count[next((node for node in near if count[node] < needs[node]), near[0])] += 1
+    held: dict[str, list[int]] = {node: [] for node in nodes}
+    over = [n for n in range(len(near)) if not _held(n, near, needs, held, set())]
+    count = Counter(near[n][0] for n in over)
     for node in sorted(count):
-        if count[node] > needs[node]:
-            words = flat.glyphs[node][0].words
-            yield (
-                f"the wires of {node} ({words}) cross {count[node]} times,"
-                f" where {needs[node]} would do"
-            )
+        words, drawn_ones = flat.glyphs[node][0].words, len(held[node]) + count[node]
+        yield (
+            f"the wires of {node} ({words}) cross {drawn_ones} times, where {needs[node]} would do"
+        )
+
+
+def _held(
+    n: int,
+    near: list[list[str]],
+    needs: Mapping[str, int],
+    held: dict[str, list[int]],
+    asked: set[str],
+) -> bool:
+    """Whether an op holds the crossing, though another one that it held goes to another op."""
+    for node in near[n]:
+        if node in asked:
+            continue
+        asked.add(node)
+        if len(held[node]) < needs[node]:
+            held[node].append(n)
+            return True
+        for other in held[node]:
+            if _held(other, near, needs, held, asked):
+                held[node][held[node].index(other)] = n
+                return True
+    return False
 
 
 def _need(glyphs: list[DrawnGlyph], most: int) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
+from functools import lru_cache
 
 from ncd.drawing import style
 from ncd.drawing.canvas import Canvas, Side
@@ -75,6 +76,7 @@ def wants_neighbours(mark: Mark) -> bool:
     return not (kind(mark).over or kind(mark).spans)
 
 
+@lru_cache(maxsize=4096)
 def mark_width(glyph: Glyph) -> float:
     """How much x the widest mark wants."""
     return max((kind(mark).width(mark) for mark in glyph.marks), default=0.0)
@@ -85,16 +87,19 @@ def mark_bend(glyph: Glyph, ins: Sequence[float], outs: Sequence[float]) -> floa
     return max((kind(mark).bend(mark, ins, outs) for mark in glyph.marks), default=0.0)
 
 
+@lru_cache(maxsize=4096)
 def headroom(glyph: Glyph) -> float:
     """How much more than a gap the marks need over the array that they stand on."""
     return max((kind(mark).headroom(mark) for mark in glyph.marks), default=0.0)
 
 
+@lru_cache(maxsize=4096)
 def footroom(glyph: Glyph) -> float:
     """The same under that array."""
     return max((kind(mark).footroom(mark) for mark in glyph.marks), default=0.0)
 
 
+@lru_cache(maxsize=4096)
 def names_its_array(glyph: Glyph) -> bool:
     """Whether the wires of an array begin at its name here."""
     return any(kind(mark).names_array for mark in glyph.marks)
@@ -106,12 +111,15 @@ def takes_cap(glyph: Glyph, alone: bool = False) -> bool:
     return any(how.takes_cap or (alone and how.takes_scalar) for how in kinds)
 
 
-def in_marks(glyph: Glyph) -> tuple[set[int], set[int]]:
+@lru_cache(maxsize=4096)
+def in_marks(glyph: Glyph) -> tuple[frozenset[int], frozenset[int]]:
     """The input ports that end at a mark, and the output ports that begin at one."""
     standing = [mark for mark in glyph.marks if not kind(mark).over]
-    return {i for m in standing for i in m.ins}, {o for m in standing for o in m.outs}
+    ins = frozenset(i for mark in standing for i in mark.ins)
+    return ins, frozenset(o for mark in standing for o in mark.outs)
 
 
+@lru_cache(maxsize=4096)
 def side(glyph: Glyph) -> Side:
     """Where wires that pass over bend: clear of marks that take more wires than they give."""
     ins, outs = in_marks(glyph)

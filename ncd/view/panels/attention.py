@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
 
+import numpy as np
 import streamlit as st
 import torch
 
 from ncd.export import markup
 from ncd.lang.axes import Array, Axis
-from ncd.lang.circuit import Cell
-from ncd.view import heat, panel, worker
-from ncd.view.heat import Grid
+from ncd.lang.circuit import Cell, Circuit
+from ncd.view import heat, link, maps, meaning, panel, worker
+from ncd.view.heat import Ends, Grid
+from ncd.view.maps import Map, Side
 from ncd.view.scene import Scene
 
 TITLE = "Attention"
 RUNS = True
-HEAD = "head"
+HEAD, SOFTMAX, COLOURS = "head", "softmax", "colours"
+MOST = 48  # small pictures at once
 
 
 @dataclass(frozen=True)
@@ -33,28 +35,37 @@ class Weights:
 
     @property
     def names(self) -> list[str]:
-        """``h = 0``, ``h = 1``, …"""
+        """The heads as HTML: ``h = 0``, ``h = 1``, …"""
         counts = (range(axis.numel) for axis in self.heads)
         return [
-            ", ".join(f"{axis.name} = {i}" for axis, i in zip(self.heads, at, strict=True))
+            ", ".join(maps.named(axis, i) for axis, i in zip(self.heads, at, strict=True))
             for at in product(*counts)
         ]
 
 
-def show(scene: Scene) -> Callable[[], None] | None:
-    """The weights of every softmax in the circuit; the large map is drawn last."""
+def show(scene: Scene) -> None:
+    """The weights of every softmax in the circuit."""
     cells = [cell for cell in scene.circuit.cells if cell.op.role == "softmax"]
     if not cells:
-        st.text("Nothing attends here: the circuit has no softmax.")
-        return None
-    cell = cells[0]
-    if len(cells) > 1:
-        cell = st.selectbox("Softmax", cells, format_func=lambda c: f"{c.id} {c.op.label}")
+        panel.show("<p>Nothing attends here: the circuit has no softmax.</p>", "nothing attends")
+        return
+    cell = next((c for c in cells if c.id == st.session_state.get(SOFTMAX)), cells[0])
     value = scene.trace.values[cell.outputs[0].id]
     found = worker.run(lambda: weights(cell, value))
-    head = _chosen(found)
-    panel.show(_overview(found, head), "heads", scene.selected, on_pick=_pick)
-    return lambda: _focus(found, head, scene)
+    head = _chosen(len(found.maps))
+    ends = Ends.of(found.maps[head], signed=False)
+    used = ends.whole if st.session_state.get(COLOURS) == "all" else ends
+    focus, small = _focus(found, head, used, scene), heat.pooled(found.maps, heat.SMALL)
+    several = f"Small pictures: {small.told}" if small.told and len(found.maps) > 1 else ""
+    told = (focus.numbers.told, several, maps.beyond(ends, used))
+    maps.show(
+        "attention",
+        _pick,
+        head=choice(cells, cell, scene.circuit),
+        side=_overview(found, small.maps, head),
+        map=focus,
+        aside=_sentence(found, scene) + "".join(f"<p>{text}</p>" for text in told if text),
+    )
 
 
 def weights(cell: Cell, value: torch.Tensor) -> Weights:
@@ -74,62 +85,81 @@ def weights(cell: Cell, value: torch.Tensor) -> Weights:
     return Weights(cell.outputs[0].id, queries, array[at], Array(array[i] for i in rest), maps)
 
 
-def _chosen(found: Weights) -> int:
-    if HEAD not in st.session_state:
-        st.session_state[HEAD] = st.query_params.get(HEAD, "0")
-    text = str(st.session_state[HEAD])
+def _chosen(heads: int) -> int:
+    """The head that is asked for, or the last; the link then says which it is."""
+    text = str(st.session_state.get(HEAD, "0"))
     known = text.isdecimal() and len(text) < 10  # Python reads no number of thousands of digits
-    return min(int(text), len(found.maps) - 1) if known else 0
+    head = min(int(text), heads - 1) if known else 0
+    if text != str(head):
+        st.session_state[HEAD] = str(head)
+        link.send()
+    return head
 
 
-def _pick(value: str) -> None:
-    st.session_state[HEAD] = value
-    st.query_params[HEAD] = value
+def _pick(name: str, value: str) -> None:
+    if name in (HEAD, SOFTMAX, COLOURS):
+        st.session_state[name] = value
 
 
-def _overview(found: Weights, chosen: int) -> str:
-    top = float(found.maps.max())
-    buttons = "".join(
-        f'<button data-pick="{i}" aria-pressed="{str(i == chosen).lower()}">'
-        f'<img alt="weights of head {markup.text(name or "0")}" src="{heat.picture(grid, top)}">'
-        f"{markup.text(name)}</button>"
-        for i, (name, grid) in enumerate(zip(found.names, found.maps, strict=True))
-    )
+def choice(cells: list[Cell], chosen: Cell, circuit: Circuit) -> str:
+    """Which softmax, where there are several, by the blocks that they stand in."""
+    if len(cells) == 1:
+        return ""
+    titles = {fence.id: fence.title for fence in circuit.fences}
+
+    def option(n: int, cell: Cell) -> str:
+        where = " · ".join(titles[id] for id in cell.fences if titles[id])
+        picked = " selected" if cell is chosen else ""
+        return f'<option value="{cell.id}"{picked}>{n}. {markup.text(where or "Softmax")}</option>'
+
+    options = "".join(option(n, cell) for n, cell in enumerate(cells, 1))
+    return f'<label>Softmax <select data-set="{SOFTMAX}">{options}</select></label>'
+
+
+def _sentence(found: Weights, scene: Scene) -> str:
     asks = f"Rows are queries {markup.axis(found.queries)}, columns" if found.queries else "Columns"
-    off = float(abs(found.maps.sum(-1) - 1).max())
-    rows = f"every row sums to 1, the furthest off by {off:.0e}"
-    _, block = heat.pooled(found.maps[0], heat.SMALL)
-    small = heat.told(found.maps[0].shape, block)
+    empty = int(np.isnan(found.maps).all(-1).sum())
+    sums = "each row sums to 1"
+    if empty:
+        sums += f", but {markup.counted(empty, 'row')} with every key masked, which has no weights"
     return (
-        f"<p>{asks} keys {markup.axis(found.keys)}; {rows}. "
-        f"{small and 'Small pictures: '}{small}</p>"
-        f'<div class="heads" data-array="{found.value}">{buttons}</div>'
+        f"<p>{asks} keys {markup.axis(found.keys)}; {sums}.</p>"
+        f'<p class="muted">{meaning.origin(scene)}</p>'
     )
 
 
-def _focus(found: Weights, head: int, scene: Scene) -> None:
-    grid, block = heat.pooled(found.maps[head], heat.LARGE)
-    whole = block == (1, 1)
-    rows = _labels(found.queries, scene) if whole else []
-    columns = _labels(found.keys, scene) if whole else []
-    figure = heat.plot(
-        grid,
-        (_title("query", found.queries), rows),
-        (_title("key", found.keys), columns),
-        "query %{y}<br>key %{x}<br>weight %{z:.4f}",
-        signed=False,
-        dark=scene.dark,
-        block=block,
+def _overview(found: Weights, small: Grid, chosen: int) -> str:
+    if len(small) == 1:
+        return ""
+    run, ends = heat.shown(len(small), chosen, MOST), Ends.of(found.maps, signed=False)
+    names = found.names
+    pictures = [(f"head={i}", names[i], heat.picture(small[i], ends)) for i in run]
+    return maps.gallery(pictures, f"head={chosen}") + maps.beside(HEAD, run, len(small))
+
+
+def _focus(found: Weights, head: int, ends: Ends, scene: Scene) -> Map:
+    names = found.names[head]
+    return Map(
+        f"{found.value} {found.maps.shape[1:]}",
+        f"Weights of every query on every key, {_plain(found, head)}",
+        heat.pooled(found.maps[head], heat.LARGE),
+        ends,
+        _side("query", found.queries, scene),
+        _side("key", found.keys, scene, names),
+        said="weight",
+        square=bool(found.queries and found.queries.sequence and found.keys.sequence),
     )
-    alt = f"Weights of every query on every key, {found.names[head] or 'one head'}"
-    st.plotly_chart(figure, key="attention map", config={"displayModeBar": False}, alt=alt)
-    if not whole:
-        st.caption(heat.told(found.maps[head].shape, block))
 
 
-def _title(what: str, axis: Axis | None) -> str:
-    return f"{what} <i>{markup.text(axis.name)}</i>" if axis else what
+def _side(what: str, axis: Axis | None, scene: Scene, after: str = "") -> Side:
+    if axis is None:
+        return Side()
+    title = f"{what} {markup.axis(axis)}"
+    words = scene.words(axis.name)
+    return Side(f"{title}{f', {after}' if after else ''}", f"{what} {maps.plain(axis)}", words)
 
 
-def _labels(axis: Axis | None, scene: Scene) -> list[str]:
-    return [markup.text(word) for word in scene.words(axis.name)] if axis else []
+def _plain(found: Weights, head: int) -> str:
+    at = np.unravel_index(head, [axis.numel for axis in found.heads] or [1])
+    told = (f"{maps.plain(axis)} = {i}" for axis, i in zip(found.heads, at, strict=False))
+    return ", ".join(told) or "one head"

@@ -12,41 +12,97 @@ from cachetools import TTLCache
 
 import ncd
 from ncd.export import markup
+from ncd.export.assets import LIGHT_JS, PANEL_CSS
 from ncd.graph import LEVELS
-from ncd.view import panel, worker
+from ncd.lang.circuit import Circuit
+from ncd.view import meaning, panel
 from ncd.view.cache import remember
+from ncd.view.maps import ZOOM
+from ncd.view.panel import FOLDER, asked, heed
 from ncd.view.scene import Scene
 
 TITLE = "Autograd"
 RUNS = True
+LEVEL = "level"
 PATIENCE = 4  # seconds for a layout; after that the browser has to make it
-FAILED: TTLCache[str, bool] = TTLCache(maxsize=100, ttl=60)  # graphs not to try again so soon
+FAILED: TTLCache[str, str] = TTLCache(maxsize=100, ttl=60)  # graphs not to try again so soon, why
 _LOCK = Lock()
-CLASSES = re.compile(r'class="(?P<names>node [^"]*)"')
+NODE = re.compile(r'<g id="(?P<id>[^"]*)" class="(?P<names>node [^"]*)"')
 OPS = re.compile(r"\bn\d+\b")
+
+_graph = st.components.v2.component(
+    "ncd_graph",
+    html=(
+        '<div class="ncd"><div class="head"></div><div class="graph-view">'
+        f'<div class="frame" role="group"><div class="inner"></div></div>{ZOOM}</div>'
+        '<div class="foot"></div></div>'
+    ),
+    css=PANEL_CSS + "".join((FOLDER / f"{name}.css").read_text() for name in ("map", "graph")),
+    js=LIGHT_JS + "".join((FOLDER / f"{name}.js").read_text() for name in ("zoom", "graph")),
+)
 
 
 def show(scene: Scene) -> None:
     """The graph at the chosen level, and how much that level hides."""
-    level = st.segmented_control(
-        "Show",
-        LEVELS,
-        default="op",
-        required=True,
-        key="level",
-        bind="query-params",
-        label_visibility="collapsed",
-    )
-    key = (scene.seed, scene.device, scene.feed.key, str(level), scene.dark)
-    dot, hidden = remember("autograd", scene.term, *key, make=lambda: graph(scene, str(level)))
-    nodes = markup.counted(hidden, "node")
-    st.caption(f"This level hides {nodes}." if hidden else "This level hides nothing.")
+    level = str(st.session_state.get(LEVEL))
+    level = level if level in LEVELS else "op"
+    key = (scene.seed, scene.device, scene.feed.key, level, scene.dark)
+    dot, hidden = remember("autograd", scene.term, *key, make=lambda: graph(scene, level))
+    head = _head(hidden)
     try:
         svg = remember("autograd svg", scene.term, *key, make=lambda: laid_out(dot))
-    except LayoutError:  # nothing is kept
-        st.graphviz_chart(dot)
-    else:
-        panel.show(f'<div class="graph scroll">{lit(svg)}</div>', "graph", scene.selected)
+    except LayoutError as error:  # nothing is kept
+        _without(dot, head, str(error), scene)
+        return
+    data = {
+        "head": head,
+        "foot": _foot(scene),
+        "level": f"{LEVEL}={level}",
+        "label": "Autograd graph: arrow keys go from node to node, Enter selects",
+        "svg": lit(svg, scene.circuit),
+    }
+    _graph(
+        key="graph",
+        data=data,
+        on_select_change=lambda: heed("graph"),
+        on_pick_change=lambda: _pick(asked("graph", "pick")),
+    )
+
+
+def _pick(value: object) -> None:
+    level = str(value).partition("=")[2]
+    if level in LEVELS:
+        st.session_state[LEVEL] = level
+
+
+def _head(hidden: int) -> str:
+    buttons = "".join(
+        f'<button type="button" data-pick="{LEVEL}={level}" aria-pressed="false">{level}</button>'
+        for level in LEVELS
+    )
+    hides = f"hides {markup.counted(hidden, 'node')}" if hidden else "hides nothing"
+    return (
+        f'<div class="levels" role="group" aria-label="A node for each">{buttons}</div>'
+        f'<span class="muted">This level {hides}.</span>'
+    )
+
+
+def _foot(scene: Scene) -> str:
+    return (
+        '<p class="muted">Boxes are functions, ovals what is learned. ‖∇‖ is the length of the '
+        "gradient that arrives at a node: the root of the sum of its squares. “keeps” is the "
+        "memory that waits there for the backward pass, which begins with a random gradient at "
+        f"the output. {meaning.origin(scene)}</p>"
+    )
+
+
+def _without(dot: str, head: str, why: str, scene: Scene) -> None:
+    """The graph laid out by the browser, and why: there its nodes do not light."""
+    told = f"{why} So your browser lays the graph out, and its nodes do not light here."
+    html = f'{head}<p role="status">{markup.text(told)}</p>'
+    panel.show(html, "graph head", on_pick=_pick)
+    st.graphviz_chart(dot)
+    panel.show(_foot(scene), "graph foot")
 
 
 def graph(scene: Scene, level: str) -> tuple[str, int]:
@@ -54,14 +110,14 @@ def graph(scene: Scene, level: str) -> tuple[str, int]:
     key = (scene.seed, scene.device, scene.feed.key)
 
     def build() -> ncd.Dag:
-        return worker.run(lambda: ncd.autograd(scene.module, *scene.inputs))
+        return scene.work(lambda: ncd.autograd(scene.module, *scene.inputs))
 
     dag = remember("dag", scene.term, *key, make=build)
     return dag.dot(level=level, dark=scene.dark), dag.hidden(level)
 
 
 class LayoutError(Exception):
-    """Graphviz on this machine made no layout."""
+    """Graphviz on this machine made no layout; it says why, in a sentence."""
 
 
 def laid_out(dot: str) -> str:
@@ -71,44 +127,59 @@ def laid_out(dot: str) -> str:
     does not try this graph again.
     """
     with _LOCK:
-        failed = dot in FAILED
+        failed = FAILED.get(dot)
     if failed:
-        raise LayoutError("it failed a moment ago")
+        raise LayoutError(failed)
     try:
         return _laid_out(dot)
-    except LayoutError:
+    except LayoutError as error:
         with _LOCK:
-            FAILED[dot] = True
+            FAILED[dot] = str(error)
         raise
 
 
 def _laid_out(dot: str) -> str:
     command = shutil.which("dot")
     if command is None:
-        raise LayoutError("there is no program dot")
+        raise LayoutError("Graphviz is not installed on this server: there is no program “dot”.")
+    broken = LayoutError("Graphviz on this server is broken: it gave no picture.")
     try:
         run = subprocess.run(
             [command, "-Tsvg"], input=dot.encode(), capture_output=True, timeout=PATIENCE
         )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise LayoutError(str(error)) from None
+    except subprocess.TimeoutExpired:
+        raise LayoutError(f"Graphviz took more than {PATIENCE} s for this graph.") from None
+    except OSError:
+        raise broken from None
     svg = run.stdout.decode(errors="replace")
     start, end = svg.find("<svg"), svg.rfind("</svg>")
-    if run.returncode or start < 0 or end < start:
-        raise LayoutError(f"dot ended with code {run.returncode} and gave no picture")
-    return svg[start : end + len("</svg>")]
+    picture = svg[start : end + len("</svg>")] if 0 <= start < end else ""
+    if run.returncode or "<g" not in picture:
+        raise broken
+    return picture
 
 
-def lit(svg: str) -> str:
-    """The SVG with every node known by its ops, so that it lights with them.
+def lit(svg: str, circuit: Circuit) -> str:
+    """The SVG with every node known by its ops, its block or its array, to light with them.
 
-    >>> lit('<g id="a" class="node op n3 n4">')
+    >>> from ncd.lang.elaborate import elaborate
+    >>> from ncd.ops import Softmax
+    >>> lit('<g id="a" class="node op n3 n4">', elaborate(Softmax("x:3")))
     '<g id="a" data-node="n3 n4" data-select="n3" class="node op n3 n4">'
     """
+    outputs = {f"out{i}": value.id for i, value in enumerate(circuit.outputs)}
+    fences = {fence.id for fence in circuit.fences}
 
     def known(found: re.Match[str]) -> str:
-        cells = OPS.findall(found["names"])
-        ids = f'data-node="{" ".join(cells)}" data-select="{cells[0]}" ' if cells else ""
-        return f'{ids}class="{found["names"]}"'
+        id, names = found["id"], found["names"]
+        cells, array = OPS.findall(names), outputs.get(id, id)
+        if cells:
+            selects = id if id in fences else cells[0]
+            marks = f'data-node="{" ".join(cells)}" data-select="{selects}" '
+        elif array in circuit.values:
+            marks = f'data-array="{array}" data-select="{array}" '
+        else:
+            marks = ""
+        return f'<g id="{id}" {marks}class="{names}"'
 
-    return CLASSES.sub(known, svg)
+    return NODE.sub(known, svg)

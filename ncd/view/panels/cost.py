@@ -13,12 +13,12 @@ from ncd.export import markup
 from ncd.lang.circuit import Cell
 from ncd.run.measure import op_seconds
 from ncd.run.memory import Peak, measured_peak, stated_peak
-from ncd.view import panel, worker
+from ncd.view import panel
 from ncd.view.cache import remember
 from ncd.view.scene import Scene
 
 TITLE = "Cost"
-RUNS = True
+RUNS = False
 HEAD = ("Op", "Parameters", "FLOPs", "", "Bytes made", "Time", "")
 NUMBERS = (1, 2, 4, 5)
 METER = 7.0  # em, of the longest bar
@@ -34,11 +34,12 @@ class Measured:
 
 
 def show(scene: Scene) -> None:
-    """A row for each op, totals, and what was measured beside what was counted."""
-    found = remember(
-        "measured", scene.term, scene.device, make=lambda: worker.run(lambda: measure(scene))
-    )
-    panel.show(_html(scene, found), "cost", scene.selected)
+    """A row for each op, totals, and what was measured, if it runs, beside what was counted."""
+    found = None
+    if scene.runs:
+        key = "measured", scene.term, scene.device
+        found = remember(*key, make=lambda: scene.work(lambda: measure(scene)))
+    panel.show(_html(scene, found), "cost")
 
 
 def measure(scene: Scene) -> Measured:
@@ -55,32 +56,38 @@ def _asking(x: torch.Tensor) -> torch.Tensor:
     return x.requires_grad_(x.is_floating_point())
 
 
-def _html(scene: Scene, found: Measured) -> str:
+def _html(scene: Scene, found: Measured | None) -> str:
     cost, cells = scene.cost, {cell.id: cell for cell in scene.circuit.cells}
     most = max((op.flops for op in cost.ops), default=0) or 1
-    longest = max(found.seconds.values(), default=0) or 1
-    rows = [_row(op, cells[op.node], scene.dark, found, most, longest) for op in cost.ops]
-    total = sum(found.seconds.values())
+    seconds = found.seconds if found else {}
+    longest = max(seconds.values(), default=0) or 1
+    rows = [_row(op, cells[op.node], scene.dark, seconds, most, longest) for op in cost.ops]
     foot = (
         f'<tr><td>Total</td><td class="number">{cost.parameters:,}</td>'
         f'<td class="number">{cost.flops:,}</td><td></td>'
         f'<td class="number">{markup.amount(cost.bytes, "B")}</td>'
-        f'<td class="number">{markup.amount(total, "s")}</td><td></td></tr>'
+        f'<td class="number">{_time(sum(seconds.values()) if found else None)}</td><td></td></tr>'
     )
     return markup.table(HEAD, rows, foot, NUMBERS) + _notes(scene, found)
 
 
-def _row(op: OpCost, cell: Cell, dark: bool, found: Measured, most: int, longest: float) -> str:
-    seconds, role = found.seconds[op.node], cell.op.role
+def _row(
+    op: OpCost, cell: Cell, dark: bool, every: dict[str, float], most: int, longest: float
+) -> str:
+    seconds, role = every.get(op.node), cell.op.role
     return (
         f'<tr data-node="{op.node}" data-select="{op.node}" tabindex="0">'
         f"<td>{markup.role(role, dark)}{markup.text(op.label)}</td>"
         f'<td class="number">{op.parameters:,}</td><td class="number">{op.flops:,}</td>'
         f"<td>{_meter(op.flops / most, role, dark)}</td>"
         f'<td class="number">{markup.amount(op.bytes, "B")}</td>'
-        f'<td class="number">{markup.amount(seconds, "s")}</td>'
-        f"<td>{_meter(seconds / longest, role, dark)}</td></tr>"
+        f'<td class="number">{_time(seconds)}</td>'
+        f"<td>{_meter((seconds or 0) / longest, role, dark)}</td></tr>"
     )
+
+
+def _time(seconds: float | None) -> str:
+    return "–" if seconds is None else markup.amount(seconds, "s")
 
 
 def _meter(share: float, role: str, dark: bool) -> str:
@@ -90,7 +97,12 @@ def _meter(share: float, role: str, dark: bool) -> str:
     return f'<span class="meter" style="width:{width};background:{colour}"></span>'
 
 
-def _notes(scene: Scene, found: Measured) -> str:
+def _notes(scene: Scene, found: Measured | None) -> str:
+    if not found:
+        return (
+            '<p class="muted">It was not run, so no time is known. Of FLOPs a multiply and an add '
+            "are two. A real number is 4 bytes, a whole one 8.</p>"
+        )
     stated, peak = stated_peak(scene.term), found.peak
     return (
         f'<p class="muted">Times are medians of {markup.counted(found.runs, "run")} on '

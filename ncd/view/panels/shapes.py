@@ -15,7 +15,7 @@ RUNS = False
 def show(scene: Scene) -> None:
     """A table of every step, in → out."""
     rows = (_row(cell, scene) for cell in scene.circuit.cells)
-    panel.show(markup.table(("Step", "Arrays", "Sizes"), rows), "shapes", scene.selected)
+    panel.show(markup.table(("Step", "Arrays", "Sizes"), rows), "shapes")
 
 
 def _row(cell: Cell, scene: Scene) -> str:

@@ -32,4 +32,4 @@ def show(scene: Scene) -> None:
         scene.dark,
         make=lambda: listing.html(lines(scene.term), scene.circuit, scene.dark),
     )
-    panel.show(html, "source", scene.selected)
+    panel.show(html, "source")

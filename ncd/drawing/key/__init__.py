@@ -1,0 +1,111 @@
+"""The key to a drawing: the signs that it has, each with its places, in the order of the legend."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from ncd.drawing.data import DrawnFence, DrawnWire, Picture
+from ncd.drawing.key import around, maps, products, wires
+from ncd.drawing.key.found import of_mark as of_mark
+from ncd.drawing.key.found import of_unit
+from ncd.drawing.key.sign import Sign as Sign
+
+GROUPS: Mapping[str, tuple[Sign, ...]] = {
+    "Axes and arrays": wires.ARRAYS,
+    "Learned maps": maps.LEARNED,
+    "Other maps": maps.FIXED,
+    "Products and sums": products.PRODUCTS,
+    "Norms and weights": products.WEIGHTS,
+    "Ways of arrays": wires.WAYS,
+    "Blocks": around.BLOCKS,
+    "Beside the circuit": around.BESIDE,
+}
+SIGNS: Mapping[str, Sign] = {sign.name: sign for group in GROUPS.values() for sign in group}
+
+Kind = Literal["array", "axis", "fence", "node", "part"]
+COLOURS = around.COLOURS
+EXTRAS = {"arrow": "row", "band": "columns", "cells": "cells", "note": "note", "sign": "equation"}
+
+
+class Place(NamedTuple):
+    """Where a sign stands: the id of an array, an op or a block, an axis, or a part of the SVG.
+
+    A part is a class of the SVG's elements, for what has no id: "dash".
+    """
+
+    kind: Kind
+    id: str
+
+
+@dataclass(frozen=True)
+class Found:
+    """A sign and all of its places in a drawing, from left to right."""
+
+    sign: Sign
+    places: tuple[Place, ...]
+
+    def ids(self, kind: Kind) -> tuple[str, ...]:
+        """The places of one kind."""
+        return tuple(place.id for place in self.places if place.kind == kind)
+
+
+def key(drawing: Picture) -> tuple[Found, ...]:
+    """The signs of a drawing.
+
+    >>> from ncd.drawing import draw
+    >>> from ncd.lang.terms import Id
+    >>> from ncd.ops import Softmax
+    >>> [found.sign.name for found in key(draw(Id("y:2 m:3") >> Softmax("m")))]
+    ['axis', 'array', 'broadcast', 'softmax']
+    """
+    found: dict[str, dict[Place, None]] = defaultdict(dict)
+    for name, place in _places(drawing):
+        found[name][place] = None
+    return tuple(Found(sign, tuple(found[name])) for name, sign in SIGNS.items() if name in found)
+
+
+def _places(drawing: Picture) -> Iterator[tuple[str, Place]]:
+    yield from _wires(drawing.wires)
+    if drawing.dashes:
+        yield "tuple", Place("part", "dash")
+    for glyph in drawing.glyphs:
+        kind: Kind = "fence" if glyph.cells and glyph.node.startswith(("f", "s")) else "node"
+        for name in of_unit(glyph.unit) if glyph.unit else ():
+            yield name, Place(kind, glyph.node)
+        values = (*glyph.unit.inputs, *glyph.unit.outputs) if glyph.unit else ()
+        for value in values:
+            if not value.array:
+                yield "number", Place("array", value.id)
+        if glyph.node == drawing.marked:
+            yield "misfit", Place("node", glyph.node)
+    for fence in drawing.fences:
+        yield _bracketed(fence), Place("fence", fence.id)
+    for extra in drawing.extras:
+        yield EXTRAS[extra.kind], Place("part", extra.kind)
+
+
+def _wires(drawn: tuple[DrawnWire, ...]) -> Iterator[tuple[str, Place]]:
+    """An axis by its kind; arrays with several axes."""
+    axes: dict[str, set[str]] = defaultdict(set)
+    for wire in drawn:
+        yield wire_sign(wire), Place("axis", wire.axis)
+        axes[wire.array].add(wire.axis)
+    for id, names in axes.items():
+        if len(names) > 1:
+            yield "array", Place("array", id)
+
+
+def wire_sign(wire: DrawnWire) -> str:
+    """The sign of a wire: that of its kind of axis."""
+    if wire.double:
+        return "spatial"
+    return "sequence" if wire.words.startswith("sequence") else "axis"
+
+
+def _bracketed(fence: DrawnFence) -> str:
+    if not fence.brackets:
+        return "fence"
+    return "repeat" if fence.words.startswith("repeated") else "scan"

@@ -1,0 +1,52 @@
+"""A sign of the notation: what it is called, what it says, and how it looks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ncd.drawing.data import Box, DrawnGlyph
+from ncd.drawing.diagram import draw
+from ncd.drawing.drawing import Drawing
+from ncd.drawing.plan import Unit
+from ncd.lang.terms import Term
+
+NEAR = 34.0  # how much of its wires is shown beside a mark
+
+
+@dataclass(frozen=True)
+class Sign:
+    """An entry of the key: ``words`` is a sentence for a newcomer, ``code`` a line of torch, where
+    there is one.
+
+    ``term`` makes the small term that shows it, drawn with ``options``; of the drawing only what is
+    near the first ``mark`` of this shape is shown, if one is named.
+    """
+
+    name: str
+    title: str
+    words: str
+    code: str
+    term: Callable[[], Term] = field(repr=False, compare=False)
+    options: dict[str, Any] = field(default_factory=dict, compare=False)
+    mark: str = field(default="", compare=False)
+
+    def picture(self, dark: bool = False) -> Drawing:
+        """The sign at work."""
+        drawing = draw(self.term(), dark=dark, **self.options)
+        if not self.mark:
+            return drawing
+        near = next(g for g in drawing.glyphs if g.unit and self.mark in _shapes(g.unit))
+        return replace(drawing, box=_around(near))
+
+
+def _shapes(unit: Unit) -> list[str]:
+    return [mark.shape for mark in unit.glyph.marks]
+
+
+def _around(glyph: DrawnGlyph) -> Box:
+    """An op, and a little of the wires that it takes and gives."""
+    (x0, y0, x1, y1), unit = glyph.hit, glyph.unit
+    left, right = (NEAR * bool(unit and ports) for ports in (unit and unit.ins, unit and unit.outs))
+    return Box(x0 - left, y0, x1 + right, y1)

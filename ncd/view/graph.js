@@ -1,0 +1,85 @@
+// The autograd graph: fitted into its frame, to be made larger and moved; one Tab stop, in which the
+// arrow keys go from node to node.
+
+const XLINK = "http://www.w3.org/1999/xlink";
+
+export default function (component) {
+  const { data } = component;
+  const host = connect(component);
+  const [head, foot, frame] = [".head", ".foot", ".frame"].map((part) => host.box.querySelector(part));
+  if (host.head !== data.head) head.innerHTML = host.head = data.head;
+  if (host.foot !== data.foot) foot.innerHTML = host.foot = data.foot;
+  for (const button of head.querySelectorAll("[data-pick]"))
+    button.ariaPressed = button.dataset.pick === data.level;
+  host.zoom ??= begin(host, frame);
+  frame.setAttribute("aria-label", data.label);
+  if (host.svg !== data.svg) draw(host, frame, data);
+  paint(host);
+  return host.end;
+}
+
+function begin(host, frame) {
+  for (const button of host.box.querySelectorAll("[data-zoom]"))
+    button.onclick = () => host.zoom.act[button.dataset.zoom]();
+  frame.addEventListener("focusin", ({ target }) => meet(host, target.closest(".node")));
+  frame.addEventListener("keydown", (event) => walk(host, event));
+  return zoomable(frame, frame.querySelector(".inner"));
+}
+
+// Another graph is seen whole; the same one at other sizes or in other colours as it was seen.
+function draw(host, frame, { svg: text, level }) {
+  host.svg = text;
+  const read = new DOMParser().parseFromString(text, "image/svg+xml").documentElement;
+  for (const script of read.querySelectorAll("script, foreignObject")) script.remove();
+  const svg = document.importNode(read, true);
+  const { width, height } = svg.viewBox.baseVal;
+  frame.parentElement.style.aspectRatio = `${width} / ${height}`;
+  svg.removeAttribute("width");
+  svg.removeAttribute("height");
+  svg.setAttribute("role", "presentation");
+  const focused = host.root.activeElement?.closest?.(".node")?.id;
+  frame.querySelector(".inner").replaceChildren(svg);
+  for (const group of svg.querySelectorAll(".node, .cluster, .edge, .graph")) name(group);
+  const nodes = [...svg.querySelectorAll(".node[data-select]")].map((node) => [left(node), node]);
+  host.nodes = nodes.sort(([one], [other]) => one - other).map(([, node]) => node);
+  for (const node of host.nodes) node.setAttribute("tabindex", -1);
+  host.nodes[0]?.setAttribute("tabindex", 0);
+  if (host.level !== level) host.zoom.fit();
+  host.level = level;
+  if (focused) host.nodes.find((node) => node.id === focused)?.focus();
+}
+
+const left = (node) => node.getBoundingClientRect().left;
+
+// A group is called what its tooltip says, not by its id.
+function name(group) {
+  const words = group.querySelector(":scope > g > a")?.getAttributeNS(XLINK, "title") ?? "";
+  const title = group.querySelector(":scope > title");
+  if (group.matches(".node") && words) title.textContent = words;
+  else title?.remove();
+  for (const link of group.querySelectorAll(":scope > g > a")) link.replaceWith(...link.childNodes);
+  if (!group.dataset.select) return;
+  group.setAttribute("role", "button");
+  group.setAttribute("aria-label", words.replaceAll("‖∇‖", "gradient norm").replaceAll("×", " by "));
+}
+
+// What has the focus is seen, and is where Tab comes back to.
+function meet(host, node) {
+  if (!node) return;
+  for (const other of host.nodes) other.setAttribute("tabindex", other === node ? 0 : -1);
+  const [all, own] = [host.box.querySelector(".inner"), node].map((e) => e.getBoundingClientRect());
+  const across = (x) => (x - all.left) / all.width;
+  const down = (y) => (y - all.top) / all.height;
+  host.zoom.reveal(across(own.left), down(own.top), across(own.right), down(own.bottom));
+}
+
+const STEPS = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
+
+function walk(host, event) {
+  const at = host.nodes?.indexOf(event.target.closest(".node")) ?? -1;
+  const last = (host.nodes?.length ?? 0) - 1;
+  const to = { Home: 0, End: last }[event.key] ?? at + STEPS[event.key];
+  if (at < 0 || !(to >= 0 && to <= last)) return;
+  event.preventDefault();
+  host.nodes[to].focus();
+}

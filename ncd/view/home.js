@@ -1,0 +1,95 @@
+// The gallery. What is searched is found here, letter by letter, and said in the address.
+
+export default function ({ data, parentElement: root }) {
+  const text = JSON.stringify(data);
+  if (root.text === text) return;
+  root.text = text;
+  const input = root.querySelector("input");
+  const cards = fill(root, data);
+  const search = () => {
+    const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const shown = cards.filter((card) => card.meet(words)).length;
+    for (const group of root.querySelectorAll("section"))
+      group.hidden = !group.querySelector("a:not([hidden])");
+    const none = "Nothing is called so. Try softmax, or k.";
+    root.querySelector(".count").textContent =
+      words.length === 0 ? "" : shown ? `${shown} of ${cards.length}` : none;
+  };
+  input.value ||= new URLSearchParams(location.search).get("q") ?? "";
+  input.oninput = () => {
+    search();
+    const query = input.value.trim() ? `?q=${encodeURIComponent(input.value.trim())}` : "";
+    history.replaceState(history.state, "", location.pathname + query);
+  };
+  search();
+}
+
+// The cards by their sections, in order.
+function fill(root, data) {
+  const near = new IntersectionObserver(draw, { rootMargin: "600px" });
+  const groups = new Map();
+  const cards = data.map((told) => {
+    const group = groups.get(told.section) ?? section(told.section);
+    groups.set(told.section, group);
+    const card = made(told);
+    group.lastChild.append(card.link);
+    near.observe(card.link);
+    return card;
+  });
+  root.querySelector(".cards").replaceChildren(...groups.values());
+  return cards;
+}
+
+function section(name) {
+  const group = document.createElement("section");
+  const head = document.createElement("h2");
+  head.textContent = name;
+  group.append(head, document.createElement("div"));
+  return group;
+}
+
+function made(told) {
+  const link = document.createElement("a");
+  link.href = told.name;
+  link.told = told;
+  link.innerHTML =
+    '<span class="picture"></span><b></b><span class="lead"></span><small></small><small class="met"></small>';
+  link.querySelector("b").textContent = told.title;
+  link.querySelector(".lead").textContent = told.lead;
+  link.querySelector("small").textContent = told.source;
+  const names = [told.title, told.section, told.source, told.lead];
+  const meet = (words) => {
+    const found = words.map((word) => met(word, names, told));
+    link.hidden = found.includes(null);
+    link.querySelector(".met").textContent = [...new Set(found.filter(Boolean))].join(" · ");
+    return !link.hidden;
+  };
+  return { link, meet };
+}
+
+// What of a system a word meets: an axis by its whole name, all else by the beginning of a word.
+function met(word, names, { axes, ops }) {
+  const axis = axes.find((name) => name.toLowerCase() === word);
+  if (axis) return `axis ${axis}`;
+  const start = new RegExp(`(^|[^\\p{L}\\p{N}])${escaped(word)}`, "iu");
+  const begins = (text) => start.test(text);
+  if (names.some(begins)) return "";
+  return ops.find(begins) ?? null;
+}
+
+function escaped(word) {
+  return word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+}
+
+// A picture is put in when its card comes near.
+function draw(entries, observer) {
+  for (const { isIntersecting, target } of entries) {
+    if (!isIntersecting) continue;
+    observer.unobserve(target);
+    const read = new DOMParser().parseFromString(target.told.svg, "image/svg+xml");
+    const svg = document.importNode(read.documentElement, true);
+    svg.style.maxWidth = svg.getAttribute("width") + "px";
+    for (const side of ["width", "height"]) svg.removeAttribute(side);
+    target.querySelector(".picture").replaceChildren(svg);
+  }
+}

@@ -1,0 +1,70 @@
+"""The page for an address that is none of ours: it names the nearest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import SequenceMatcher
+from functools import partial
+from itertools import product
+from urllib.parse import unquote, urlsplit
+
+import streamlit as st
+
+from ncd.view import link, page_style
+
+TITLE = "No such page"
+WORDS = "No page has this address. The nearest ones are named here."
+ASKED = "asked"
+WAYS, ALIKE = 3, 0.7
+
+
+def found(pages: Mapping[str, Sequence[st.Page]]) -> dict[str, Sequence[st.Page]]:
+    """The pages, and one more where the address names none of them.
+
+    Once asked for, it stays one of this session's: so Back leads to it again.
+    """
+    known = {page.url_path: page for own in pages.values() for page in own}
+    asked = unquote(urlsplit(st.context.url or "").path).rpartition("/")[2].strip()
+    if asked and asked not in known:
+        st.session_state[ASKED] = asked
+    asked = st.session_state.get(ASKED, "")
+    if not asked:
+        return dict(pages)
+    lost = st.Page(partial(show, asked, known), title=TITLE, url_path=asked, visibility="hidden")
+    return {**pages, "": (*pages[""], lost)}
+
+
+def show(asked: str, known: Mapping[str, st.Page]) -> None:
+    """What was asked for, and links to what may have been meant."""
+    link.take("lost")
+    with st.sidebar:
+        page_style.show(WORDS)
+    st.title(TITLE, anchor=False)
+    st.text(f"There is no page “{asked[:60]}” here.")
+    names = nearest(asked, known)
+    st.markdown("Perhaps this was meant:" if names else "These are the pages:")
+    for name in names or known:
+        st.page_link(known[name], label=known[name].title)
+    if names:
+        st.page_link(known[""], label="All systems")
+
+
+def nearest(asked: str, known: Iterable[str]) -> list[str]:
+    """The names that are most like what was asked for, as a whole or in a word.
+
+    >>> nearest("Residuel_blok", ("residual-block", "multi-head-attention"))
+    ['residual-block']
+    """
+    wanted = parts(asked.lower().replace("_", "-").removesuffix(".py"))
+
+    def likeness(name: str) -> float:
+        pairs = product(wanted, parts(name))
+        return max(SequenceMatcher(None, one, other).ratio() for one, other in pairs)
+
+    ranked = sorted(filter(None, known), key=likeness, reverse=True)
+    return [name for name in ranked if likeness(name) > ALIKE][:WAYS]
+
+
+def parts(name: str) -> tuple[str, ...]:
+    """A name and its words."""
+    return name, *name.split("-")

@@ -1,0 +1,234 @@
+// A panel with a map: what the server wrote around it, and its cells as a picture in a frame, with
+// names and numbers along its sides. The view stays as long as the axes do.
+
+const GAP = 6;
+const WIDEST = 130; // of the names beside the rows, and above the columns
+const SIGNS = 12; // height of a letter, with what must be free around it
+
+export default function (component) {
+  const { data } = component;
+  const host = connect(component);
+  for (const part of ["head", "side", "aside", "foot"]) write(host, part, data[part] ?? "");
+  host.box.onchange = ({ target: { dataset, value } }) =>
+    dataset.set && host.send("pick", `${dataset.set}=${value}`);
+  const box = host.box.querySelector(".map");
+  box.hidden = !data.map;
+  if (data.map && host.sent !== JSON.stringify(data.map)) {
+    host.sent = JSON.stringify(data.map);
+    host.map ??= made(box);
+    fill(host.map, data.map);
+  }
+  paint(host);
+  return () => {
+    host.map?.watch.disconnect();
+    host.end();
+  };
+}
+
+// Replaces a part only if it is another one, and gives the focus back to where it was.
+function write(host, part, html) {
+  host.texts ??= {};
+  if (host.texts[part] === html) return;
+  const content = host.box.querySelector(`.${part}`);
+  const { pick, set } = host.root.activeElement?.dataset ?? {};
+  content.innerHTML = host.texts[part] = html;
+  const same = (element) => element.dataset.pick === pick && element.dataset.set === set;
+  if (pick ?? set) [...content.querySelectorAll("[data-pick],[data-set]")].find(same)?.focus();
+}
+
+function made(box) {
+  const find = (name) => box.querySelector(name);
+  const map = { box, frame: find(".frame"), inner: find(".inner"), at: null };
+  map.zoom = zoomable(map.frame, map.inner, () => map.data && arrange(map));
+  map.watch = new ResizeObserver(() => map.data && arrange(map));
+  map.watch.observe(box);
+  for (const button of box.querySelectorAll("[data-zoom]"))
+    button.onclick = () => map.zoom.act[button.dataset.zoom]();
+  map.frame.addEventListener("pointermove", (event) => point(map, event));
+  map.frame.addEventListener("pointerleave", () => rest(map, null));
+  map.frame.addEventListener("blur", () => rest(map, null));
+  map.frame.addEventListener("keydown", (event) => walk(map, event));
+  return map;
+}
+
+function fill(map, data) {
+  const same = map.data?.id === data.id;
+  map.data = data;
+  map.values = data.cells && new Float32Array(bytes(data.cells).buffer);
+  colour(map.inner.querySelector("canvas"), data, map.values);
+  ramp(map.box.querySelector(".ramp canvas"), data.palette);
+  const [high, low] = map.box.querySelectorAll(".ramp span");
+  [high.textContent, low.textContent] = [data.ends[1], data.ends[0]];
+  map.box.querySelector(".ramp").hidden = !data.cells;
+  map.frame.setAttribute("aria-label", data.label);
+  for (const side of ["rows", "columns"])
+    map.box.querySelector(`.title.${side}`).innerHTML = data[side].title;
+  rest(map, null);
+  if (same) map.zoom.show();
+  else map.zoom.fit();
+}
+
+const bytes = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+
+// A pixel for each cell, in one of 256 colours; a masked cell has none.
+function colour(canvas, data, values) {
+  [canvas.width, canvas.height] = [data.columns.cells, data.rows.cells];
+  const image = new ImageData(canvas.width, canvas.height);
+  const table = bytes(data.cells ? data.palette : data.pixels);
+  const span = data.high - data.low || 1;
+  for (let i = 0; i < image.data.length / 4; i++) {
+    const share = values ? (values[i] - data.low) / span : 0;
+    const from = 3 * (values ? Math.round(255 * Math.max(0, Math.min(1, share))) : i);
+    if (share === share) image.data.set([...table.subarray(from, from + 3), 255], 4 * i);
+  }
+  canvas.getContext("2d").putImageData(image, 0, 0);
+}
+
+function ramp(canvas, palette) {
+  [canvas.width, canvas.height] = [1, 256];
+  const image = new ImageData(1, 256);
+  const table = bytes(palette);
+  for (let i = 0; i < 256; i++)
+    image.data.set([...table.subarray(3 * (255 - i), 3 * (256 - i)), 255], 4 * i);
+  canvas.getContext("2d").putImageData(image, 0, 0);
+}
+
+// --- places -------------------------------------------------------------------------------------
+
+// Square cells where the axes are alike; else the frame takes all the room that there is.
+function arrange(map) {
+  const { box, frame, data } = map;
+  const { rows, columns } = data;
+  const left = Math.min(WIDEST, widest(box, rows)) + 3 * GAP + SIGNS;
+  const above = slot(map, box.clientWidth - left - 112);
+  const [room, high] = [box.clientWidth - left - (data.cells ? 112 : 40), box.clientHeight - above - 2];
+  if (room < 20 || high < 20) return;
+  const side = Math.min(room / columns.count, high / rows.count);
+  const [width, height] = data.square
+    ? [side * columns.count, side * rows.count]
+    : [room, Math.min(high, Math.max(40, 40 * rows.count))];
+  const put = (name, style) => Object.assign(box.querySelector(name).style, style);
+  Object.assign(frame.style, { left: px(left), top: px(above), width: px(width), height: px(height) });
+  put(".title.columns", { left: px(left), width: px(width), top: "0" });
+  put(".title.rows", { top: px(above), height: px(height), left: "0" });
+  put(".ramp", { left: px(left + width + 2 * GAP), top: px(above), height: px(Math.max(height, 60)) });
+  put(".zoom", { left: px(left + width + (data.cells ? 78 : 8)), top: px(above + height - 84) });
+  const { k, x, y } = map.zoom.view;
+  ticks(box.querySelector(".ticks.rows"), rows, { length: height, from: y, k, start: above, left, upright: false });
+  ticks(box.querySelector(".ticks.columns"), columns, { length: width, from: x, k, start: left, left: above, upright: turned(map, width) });
+}
+
+const px = (number) => `${number}px`;
+
+function widest(box, side) {
+  const pen = (box.pen ??= document.createElement("canvas").getContext("2d"));
+  pen.font = `12px ${getComputedStyle(box).fontFamily}`;
+  const texts = side.names.length ? side.names : [String(side.count - 1)];
+  return side.count > 1 || side.names.length
+    ? Math.max(...texts.map((text) => pen.measureText(text).width))
+    : 0;
+}
+
+// Words stand upright above columns that are narrower than they.
+function turned(map, width) {
+  const { names, count } = map.data.columns;
+  return names.length > 0 && widest(map.box, map.data.columns) + GAP > (width * map.zoom.view.k) / count;
+}
+
+// The room above the columns; it is the same at every zoom, so that nothing jumps.
+function slot(map, width) {
+  const { names, count } = map.data.columns;
+  const longest = Math.min(WIDEST, widest(map.box, map.data.columns));
+  const upright = names.length > 0 && longest + GAP > width / count;
+  return (upright ? longest : longest && SIGNS + 2) + SIGNS + 3 * GAP;
+}
+
+// As many names as have room, and never two on each other.
+function ticks(box, side, { length, from, k, start, left, upright }) {
+  const each = (length * k) / side.count;
+  const across = box.classList.contains("columns") && !upright;
+  const step = stride((across ? widest(box.parentElement, side) + 2 * GAP : SIGNS + 4) / each, side);
+  const found = [];
+  const first = Math.ceil((from * side.count - 0.5) / step) * step;
+  for (let i = Math.max(0, first); i < side.count && i + 0.5 <= (from + 1 / k) * side.count; i += step) {
+    const tick = document.createElement("span");
+    tick.className = upright ? "tick upright" : "tick";
+    tick.textContent = side.names[i] ?? i;
+    const at = start + (i + 0.5) * each - from * length * k;
+    Object.assign(tick.style, box.classList.contains("rows")
+      ? { top: px(at), right: `calc(100% - ${left - GAP}px)` }
+      : { left: px(at), bottom: `calc(100% - ${left - GAP + 2}px)` });
+    found.push(tick);
+  }
+  box.replaceChildren(...(side.count > 1 || side.names.length ? found : []));
+}
+
+// The least round number of positions from one name to the next.
+function stride(least, side) {
+  if (side.names.length) return Math.max(1, Math.ceil(least));
+  for (let ten = 1; ; ten *= 10)
+    for (const one of [1, 2, 5]) if (one * ten >= least) return one * ten;
+}
+
+// --- one cell -----------------------------------------------------------------------------------
+
+function point(map, event) {
+  const { rows, columns } = map.data;
+  const [x, y] = spot(map.inner, event);
+  rest(map, [Math.floor(y * rows.cells), Math.floor(x * columns.cells)]);
+}
+
+const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+
+function walk(map, event) {
+  const step = STEPS[event.key];
+  if (!step) return;
+  event.preventDefault();
+  const { rows, columns } = map.data;
+  const [i, j] = map.at ?? [0, 0];
+  const next = (at, by, count) => Math.max(0, Math.min(count - 1, map.at ? at + by : 0));
+  const [row, column] = [next(i, step[0], rows.cells), next(j, step[1], columns.cells)];
+  const [h, w] = [1 / rows.cells, 1 / columns.cells];
+  map.zoom.reveal(column * w, row * h, (column + 1) * w, (row + 1) * h);
+  rest(map, [row, column]);
+}
+
+// What stands in a cell is said beside it, and aloud.
+function rest(map, at) {
+  map.at = at;
+  const { rows, columns } = map.data;
+  const [cursor, tip] = [map.inner.querySelector(".cursor"), map.box.querySelector(".tip")];
+  cursor.hidden = tip.hidden = !at;
+  if (!at) return;
+  const [h, w] = [100 / rows.cells, 100 / columns.cells];
+  const part = { top: `${at[0] * h}%`, left: `${at[1] * w}%`, height: `${h}%`, width: `${w}%` };
+  Object.assign(cursor.style, part);
+  const said = [told(rows, at[0]), told(columns, at[1]), worth(map, at)];
+  tip.textContent = said.filter(Boolean).join("\n");
+  const [cell, all] = [cursor.getBoundingClientRect(), map.box.getBoundingClientRect()];
+  const x = cell.right - all.left + 10;
+  const far = x + tip.offsetWidth > all.width;
+  tip.style.left = px(far ? Math.max(0, cell.left - all.left - tip.offsetWidth - 10) : x);
+  const y = cell.top - all.top + 4;
+  tip.style.top = px(Math.max(0, Math.min(y, all.height - tip.offsetHeight)));
+}
+
+// "query y 3, cat", or the positions that a cell stands for.
+function told(side, cell) {
+  if (!side.said) return "";
+  const [first, last] = [cell * side.block, Math.min(side.count, (cell + 1) * side.block) - 1];
+  const word = first === last && side.names[first] ? `, ${side.names[first]}` : "";
+  return `${side.said} ${first === last ? first : `${first} to ${last}`}${word}`;
+}
+
+function worth(map, [i, j]) {
+  if (!map.values) return "";
+  const value = map.values[i * map.data.columns.cells + j];
+  const text = Number.isNaN(value) ? "masked" : figure(value, map.data.whole);
+  return `${map.data.said} ${text}`.trim();
+}
+
+function figure(value, whole) {
+  const text = whole ? String(Math.round(value)) : String(+value.toPrecision(3));
+  return text.replace("-", "−");
+}

@@ -1,0 +1,166 @@
+"""The sidebar: a slider, a switch or a field for everything that can be set."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+import streamlit as st
+
+from ncd.models import Entry, Knob
+from ncd.models.entry import Preset
+from ncd.run import devices
+from ncd.view import inputs, knobs
+from ncd.view.scene import built
+
+PRESET = "preset"
+
+
+def show(entry: Entry) -> None:
+    """All widgets, at the values that the session has."""
+    sketch, _ = built(entry, entry.settings({}))
+    lengths = inputs.feed(entry, sketch).lengths if sketch else {}
+    settings = knobs.settings(entry) | lengths
+    with st.container(horizontal=True, vertical_alignment="center", key="sizes"):
+        st.subheader("Sizes", anchor=False)
+        st.button(
+            "Reset",
+            type="tertiary",
+            key="reset",
+            help="Sets all that stands here to how the page begins.",
+            on_click=partial(knobs.reset, entry),
+        )
+    _note("")
+    now = _published(entry, settings) if entry.presets else None
+    for knob in entry.knobs:
+        if not knob.switch:
+            _size(knob, settings[knob.name], knob.name in lengths)
+    _typed(entry)
+    if now:
+        st.caption(f"{now.title}: {now.source}.")
+    st.subheader("Run", anchor=False)
+    for knob in entry.knobs:
+        if knob.switch:
+            _switch(knob)
+    if sketch is not None:
+        inputs.choose(entry, sketch)
+    _seed_and_device()
+
+
+def _published(entry: Entry, settings: Mapping[str, int]) -> Preset | None:
+    """The choice of published models; which one it is follows from the sizes."""
+    now = knobs.chosen(entry, settings)
+    name = now.name if now else None
+    if st.session_state.get(PRESET) != name:
+        st.session_state[PRESET] = name
+
+    def set_all() -> None:
+        knobs.choose(entry, st.session_state[PRESET])
+
+    st.selectbox(
+        "Sizes as published",
+        [preset.name for preset in entry.presets],
+        index=None,
+        format_func=lambda name: entry.preset(name).title,
+        placeholder="As in a published model …",
+        key=PRESET,
+        on_change=set_all,
+        label_visibility="collapsed",
+    )
+    return now
+
+
+def _size(knob: Knob, value: int, fixed: bool) -> None:
+    least, most = knobs.span(knob, value)
+    if fixed:
+        st.session_state[f"{knob.name} words"] = value
+    st.slider(
+        label(knob),
+        least,
+        most,
+        knob.default,
+        knob.step,
+        key=f"{knob.name} words" if fixed else knob.name,
+        disabled=fixed,
+        help="The sentence sets it: one position for each word." if fixed else hint(knob),
+        on_change=partial(knobs.forget, knob.name),
+    )
+    _note(knob.name)
+
+
+def _typed(entry: Entry) -> None:
+    """One field for any size that is legal, beyond the sliders too."""
+    names = [knob.name for knob in entry.knobs if not knob.switch]
+    st.text_input(
+        "Sizes, typed",
+        key=knobs.TYPED,
+        placeholder=f"Type any size: {names[0]}=96 {names[-1]}=12",
+        on_change=partial(knobs.typed, entry),
+        label_visibility="collapsed",
+    )
+    _note(knobs.TYPED)
+
+
+def _switch(knob: Knob) -> None:
+    st.toggle(
+        knob.name.capitalize(),
+        key=knob.name,
+        help=hint(knob),
+        on_change=partial(knobs.forget, knob.name),
+    )
+    _note(knob.name)
+
+
+def _seed_and_device() -> None:
+    left, right = st.columns(2)
+    left.number_input(
+        "Seed",
+        knobs.SEED.min,
+        knobs.SEED.max,
+        knobs.SEED.default,
+        key="seed",
+        help="What the weights and the random arrays are drawn from. "
+        "The same seed gives everyone the same numbers.",
+        on_change=partial(knobs.forget, "seed"),
+    )
+    right.selectbox(
+        "Device",
+        devices(),
+        key="device",
+        help="What this machine can run the circuit on.",
+        on_change=partial(knobs.forget, "device"),
+    )
+    _note("seed")
+    _note("device")
+
+
+def label(knob: Knob) -> str:
+    """The knob's name and what it means.
+
+    >>> label(Knob("n0", 1, 64, 16, help="channels that go in"))
+    'n₀ · channels that go in'
+    """
+    name = knobs.label(knob.name)
+    return f"{name} · {knob.help}" if knob.help else name
+
+
+def hint(knob: Knob) -> str:
+    """What the knob is, and why its bounds are what they are."""
+    if knob.switch:
+        return _sentence(knob.reason or knob.help)
+    steps = f" in steps of {knob.step}" if knob.step > 1 else ""
+    reason = f": {knob.reason}" if knob.reason else ""
+    return (
+        f"{_sentence(knob.help)} The slider goes from {knob.min:,} to {knob.max:,}{steps}{reason}. "
+        f"Typed, it can be {knob.limits}."
+    ).strip()
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}." if text else ""
+
+
+def _note(name: str) -> None:
+    text = knobs.told(name)
+    if text:
+        st.caption(f":orange-background[{text}]")

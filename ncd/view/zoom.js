@@ -1,0 +1,95 @@
+// A picture in a frame that can be made larger and moved: by dragging, with Ctrl and the wheel, with
+// the buttons, with + − 0. A vertical swipe scrolls the page. The view is how many times larger the
+// picture is, and which part of it, in fractions of the whole, stands at the upper left.
+
+const LARGEST = 40;
+
+function zoomable(frame, inner, changed = () => {}) {
+  const view = { k: 1, x: 0, y: 0 };
+  const within = (value, low, high) => Math.max(low, Math.min(high, value));
+
+  function show() {
+    const room = 1 - 1 / view.k;
+    view.x = within(view.x, 0, room);
+    view.y = within(view.y, 0, room);
+    inner.style.width = inner.style.height = `${100 * view.k}%`;
+    inner.style.left = `${-100 * view.k * view.x}%`;
+    inner.style.top = `${-100 * view.k * view.y}%`;
+    frame.classList.toggle("zoomed", view.k > 1);
+    changed(view);
+  }
+
+  // The place under the pointer stays where it is.
+  function scale(factor, [x, y] = [0.5, 0.5]) {
+    const k = within(view.k * factor, 1, LARGEST);
+    view.x += x / view.k - x / k;
+    view.y += y / view.k - y / k;
+    view.k = k;
+    show();
+  }
+
+  // Brings a part of the picture, in fractions of the whole, into the frame.
+  function reveal(x0, y0, x1, y1) {
+    const side = 1 / view.k;
+    if (x0 < view.x || x1 > view.x + side) view.x = (x0 + x1 - side) / 2;
+    if (y0 < view.y || y1 > view.y + side) view.y = (y0 + y1 - side) / 2;
+    show();
+  }
+
+  function fit() {
+    Object.assign(view, { k: 1, x: 0, y: 0 });
+    show();
+  }
+
+  const act = { in: () => scale(1.5), out: () => scale(1 / 1.5), fit };
+  const keys = { "+": act.in, "=": act.in, "-": act.out, 0: fit };
+  frame.addEventListener("wheel", wheel, { passive: false });
+  frame.addEventListener("pointerdown", drag);
+  frame.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || !keys[event.key]) return;
+    event.preventDefault();
+    keys[event.key]();
+  });
+
+  function wheel(event) {
+    if (!event.ctrlKey && !event.metaKey) return;
+    event.preventDefault();
+    scale(Math.exp(-event.deltaY / 250), spot(frame, event));
+  }
+
+  function drag(down) {
+    if (down.button !== 0 || view.k === 1) return;
+    const { width, height } = frame.getBoundingClientRect();
+    const from = { ...view };
+    let moved = false;
+    frame.onpointermove = (event) => {
+      const [dx, dy] = [event.clientX - down.clientX, event.clientY - down.clientY];
+      if (!moved && Math.hypot(dx, dy) < 4) return;
+      if (!moved) frame.setPointerCapture(down.pointerId);
+      moved = true;
+      view.x = from.x - dx / width / view.k;
+      view.y = from.y - dy / height / view.k;
+      show();
+    };
+    frame.onpointerup = frame.onpointercancel = () => {
+      frame.onpointermove = frame.onpointerup = frame.onpointercancel = null;
+      if (moved) swallow(frame);
+    };
+  }
+
+  show();
+  return { view, act, fit, reveal, show };
+}
+
+// Where a pointer is in an element, in fractions of it.
+function spot(element, event) {
+  const { left, top, width, height } = element.getBoundingClientRect();
+  return [(event.clientX - left) / width, (event.clientY - top) / height];
+}
+
+// The click at the end of a drag selects nothing.
+function swallow(frame) {
+  const stop = (event) => event.stopPropagation();
+  frame.addEventListener("click", stop, { capture: true, once: true });
+  setTimeout(() => frame.removeEventListener("click", stop, { capture: true }));
+}

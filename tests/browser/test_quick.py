@@ -1,0 +1,56 @@
+"""What a move of a knob sends: the diagram before all else, and nothing that stayed as it was."""
+
+from playwright.sync_api import Page, WebSocket
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+
+MOST = 32  # messages of a move; a run of the whole page sends twice as many
+
+
+def listen(page: Page) -> list[ForwardMsg]:
+    """All that the server sends to the page from now on."""
+    heard: list[ForwardMsg] = []
+
+    def frame(data: str | bytes) -> None:
+        heard.append(ForwardMsg.FromString(data if isinstance(data, bytes) else data.encode()))
+
+    def opened(socket: WebSocket) -> None:
+        socket.on("framereceived", frame)
+
+    page.on("websocket", opened)
+    return heard
+
+
+def kinds(heard: list[ForwardMsg]) -> list[str]:
+    """What the elements are, in the order in which they came."""
+    elements = [m.delta.new_element for m in heard if m.delta.WhichOneof("type") == "new_element"]
+    return [
+        e.bidi_component.component_name if e.HasField("bidi_component") else e.WhichOneof("type")
+        for e in elements
+    ]
+
+
+def test_the_diagram_comes_first_and_what_stays_is_not_sent_again(page: Page, address: str) -> None:
+    heard = listen(page)
+    page.goto(f"{address}/multi-head-attention")
+    page.locator(".chips", has_text="y 20").wait_for()
+    page.locator("[data-testid=stSlider]").first.wait_for()
+    page.wait_for_timeout(2000)  # until the first run is over
+    whole = len(heard)
+    heard.clear()
+    page.get_by_role("slider", name="y · queries").focus()
+    page.keyboard.press("ArrowRight")
+    page.locator(".chips", has_text="y 21").wait_for()
+    page.wait_for_timeout(2000)
+    sent = kinds(heard)
+    assert sent[0] == "ncd_diagram"
+    assert sent.count("ncd_diagram") == 1 and "slider" in sent
+    assert not {"markdown", "html", "ncd_share", "ncd_fonts"} & set(sent)  # title, lead, prose
+    assert len(heard) <= MOST < whole
+
+
+def test_the_time_comes_after_the_diagram(page: Page, address: str) -> None:
+    page.goto(f"{address}/multi-head-attention?h=3&k=5")
+    line = page.locator(".cost", has_text="parameters")
+    line.wait_for()
+    page.locator(".cost", has_text="s on cpu").wait_for()
+    assert "FLOP" in line.inner_text()
