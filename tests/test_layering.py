@@ -34,6 +34,7 @@ FLOORS: dict[str, set[str]] = {
     "serial": LANGUAGE,
     "costs": LANGUAGE,
     "drawing": {*LANGUAGE, "files"},
+    "key": {*LANGUAGE, "drawing"},  # each sign's picture is the drawing of a term
     "code": LANGUAGE,
     "export": {*LANGUAGE, "costs", "drawing", "code"},
     "run": {*LANGUAGE, "costs"},  # the guard counts before it runs
@@ -54,7 +55,17 @@ ABOVE = {
     "terminal",
     "view",
 }
-LIGHT = ("lang", "ops", "drawing", "code", "costs", "export", "serial", "models")  # without torch
+LIGHT = (
+    "lang",
+    "ops",
+    "drawing",
+    "key",
+    "code",
+    "costs",
+    "export",
+    "serial",
+    "models",
+)  # without torch
 
 
 def dotted(path: Path) -> str:
@@ -276,11 +287,14 @@ def required(name: str) -> set[str]:
 
 
 def test_what_is_imported_is_required_and_what_is_required_is_imported() -> None:
-    """Developers alone have what ``bench`` compares with; fonts are packed with brotli."""
+    """Developers alone have what ``bench`` compares with.
+
+    Fonts are packed with brotli, and resvg paints in a process of its own.
+    """
     names = {name.split(".")[0] for path in FILES for name in imports(path)}
     outside = names - set(sys.stdlib_module_names) - {"ncd"}
     homes = packages_distributions()
     packages = {home.lower().replace("_", "-") for name in outside for home in homes[name]}
     dev = required("requirements-dev.txt") & packages
-    assert packages - dev == required("requirements.txt") - {"brotli"}
+    assert packages - dev == required("requirements.txt") - {"brotli", "resvg-py"}
     assert dev == {"torchviz", "torchview"}

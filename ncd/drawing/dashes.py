@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -10,7 +10,7 @@ from ncd.drawing import style
 from ncd.drawing.clear import Ground
 from ncd.drawing.columns import Columns
 from ncd.drawing.data import Curve, Dash, Path, Point, ease, line, straightened
-from ncd.drawing.gaps import opened, room_below, rooms_above
+from ncd.drawing.gaps import Gaps
 from ncd.drawing.names import unseen
 from ncd.drawing.plan import Plan, Rows, Unit
 from ncd.lang.circuit import Value
@@ -20,7 +20,7 @@ _Level = tuple[float, float]  # the highest and the lowest row
 
 
 def dashes(
-    plan: Plan, rows: Sequence[Rows], at: Columns, titles: Mapping[str, float], ground: Ground
+    plan: Plan, rows: Sequence[Rows], at: Columns, gaps: Gaps, ground: Ground
 ) -> tuple[Dash, ...]:
     """A line between every two neighbouring arrays, continuous through the steps that keep them.
 
@@ -30,14 +30,13 @@ def dashes(
     open_lines: dict[_Pair, _Line] = {}
     done: list[Path] = []
     for s, state in enumerate(plan.states):
-        rooms = rooms_above(plan, s, titles)
         here: dict[_Pair, _Line] = {}
-        for a, b in pairwise(state):
+        for n, (a, b) in enumerate(pairwise(state)):
             if s == 0 and hidden & {*plan.drawn(a), *plan.drawn(b)}:
                 continue
             pair = a.id, b.id
             here[pair] = open_lines.get(pair) or _Line(s)
-            here[pair].levels.append(_between(plan, rows, s, a, b, rooms[b.id]))
+            here[pair].levels.append(_between(plan, rows, gaps, s, n))
         open_lines = {}
         for pair, drawn in here.items():
             after = _after(plan, s, pair)
@@ -106,14 +105,12 @@ def _end(plan: Plan, at: Columns, s: int, pair: _Pair, start: Point) -> list[Cur
     return [line(start, Point(start.x + reach, start.y))]
 
 
-def _between(
-    plan: Plan, rows: Sequence[Rows], s: int, above: Value, below: Value, room: float
-) -> _Level:
-    """The rows between which a line may lie."""
+def _between(plan: Plan, rows: Sequence[Rows], gaps: Gaps, s: int, n: int) -> _Level:
+    """The rows between which a line may lie under the nth array."""
+    (above, below), room = plan.states[s][n : n + 2], gaps.above(s, n + 1)
     ends, starts = _around(plan, rows, s, above), _around(plan, rows, s, below)
     clear = (style.DASH_TITLE if room else style.DASH_ABOVE) + room
-    under = style.DASH_BELOW + room_below(plan, s, above, below)
-    under += style.DASH_BORDER * bool(opened(plan, s, below, above))
+    under = style.DASH_BELOW + gaps.below(s, n) + style.DASH_BORDER * bool(gaps.closes(s, n))
     top, bottom = max(ends) + under, min(starts) - clear
     if top > bottom:  # no room beside the marks: then between the wires of this state
         top = max(rows[s][port] for port in plan.places(above)) + under

@@ -11,6 +11,11 @@ from ncd.drawing.marks import footroom, headroom
 from ncd.drawing.plan import Frame, Plan, Port, Unit
 from ncd.lang.circuit import Value
 
+SIDES = ("top", "bottom")
+Border = tuple[str, str]  # a frame's id, and "top" or "bottom": its first or last wire
+Room = tuple[Port | Border, Port | Border, float]  # how far the second is under the first
+_Edge = tuple[Sequence[Frame], Sequence[Frame]]
+
 
 @dataclass(frozen=True)
 class Item:
@@ -21,28 +26,137 @@ class Item:
     above: float  # the least distance from the last wire of the item before
 
 
-def items(plan: Plan, titles: Mapping[str, float], spread: Sequence[set[str]]) -> list[list[Item]]:
-    """The items of every state from top to bottom; ``titles`` is the room a title needs."""
-    return [_items(plan, s, titles, spread[s]) for s in range(len(plan.states))]
+class Gaps:
+    """What stands between the arrays of a plan; ``titles`` is the room that each title needs."""
+
+    def __init__(self, plan: Plan, titles: Mapping[str, float]) -> None:
+        self.plan, self.titles = plan, titles
+        self.edges = [_edges(plan, s) for s in range(len(plan.states))]
+        self.over: list[dict[str, float]] = [{} for _ in plan.states]
+        self.under: list[dict[str, float]] = [{} for _ in plan.states]
+        for s, step in enumerate(plan.steps):
+            for unit in step:
+                if unit.glyph.marks:
+                    self._stand(s, unit)
+
+    def _stand(self, s: int, unit: Unit) -> None:
+        """Marks need room over the first array, and under the last, on either side of them."""
+        for at, state in ((s, unit.inputs), (s + 1, unit.outputs)):
+            if state:
+                head, foot = state[0].id, state[-1].id
+                over, under = self.over[at], self.under[at]
+                over[head] = max(over.get(head, 0.0), headroom(unit.glyph))
+                under[foot] = max(under.get(foot, 0.0), footroom(unit.glyph))
+
+    def items(self, spread: Sequence[set[str]]) -> list[list[Item]]:
+        """The items of every state from top to bottom."""
+        return [self._items(s, spread[s]) for s in range(len(self.plan.states))]
+
+    def _items(self, s: int, spread: set[str]) -> list[Item]:
+        found: list[Item] = []
+        for n, value in enumerate(self.plan.states[s]):
+            gap = style.ARRAY_GAP + self._between(s, n) + self.above(s, n) if n else 0.0
+            wires = self.plan.places(value)
+            steps = _offsets(value, wires)
+            if value.id in spread:
+                own = [steps[i] - steps[i - 1] if i else gap for i in range(len(wires))]
+                found += [Item((w,), (0.0,), g) for w, g in zip(wires, own, strict=True)]
+            else:
+                found.append(Item(wires, tuple(steps), gap))
+        return found
+
+    def _between(self, s: int, n: int) -> float:
+        """The room that the borders of fences need over the nth array."""
+        opens, closes = self.edges[s][n]
+        need = style.PAD * max(0, len(opens) - 1) + style.PAD * max(0, len(closes) - 1)
+        need += style.BETWEEN if opens and closes else 0.0
+        return need + self.below(s, n - 1)
+
+    def below(self, s: int, n: int) -> float:
+        """What stands right under the nth array: marks, and what brackets that end there count."""
+        room = self.under[s].get(self.plan.states[s][n].id, 0.0)
+        return room + sum(style.BRACKET_ROOM for frame in self.closes(s, n) if frame.ends)
+
+    def above(self, s: int, n: int) -> float:
+        """What stands right over the nth array: titles of fences that begin there, and marks."""
+        room = self.over[s].get(self.plan.states[s][n].id, 0.0)
+        return room + sum(self._head(frame) for frame in self.edges[s][n][0])
+
+    def closes(self, s: int, n: int) -> Sequence[Frame]:
+        """The frames that end under the nth array."""
+        return self.edges[s][n + 1][1]
+
+    def _head(self, frame: Frame) -> float:
+        """What stands over the wires in a frame."""
+        return self.titles.get(frame.id, 0.0) + style.BRACKET_ROOM * bool(frame.ends)
+
+    # Fences are rectangles -----------------------------------------------------------------------
+
+    def borders(self) -> list[list[Room]]:
+        """For each state, how far what is over and under a frame must be from it.
+
+        A fence is as high as its highest state, while the array over it may come down in another.
+        """
+        found = [list(self._borders(s)) for s in range(len(self.plan.states))]
+        met = {b for state in found for _, b, _ in state if b[1] == "top"}
+        met |= {a for state in found for a, _, _ in state if a[1] == "bottom"}
+        ends = (end for state in found for room in state for end in room[:2])
+        idle = {end for end in ends if end[1] in SIDES} - met
+        return [[room for room in state if not idle & {*room[:2]}] for state in found]
+
+    def _borders(self, s: int) -> Iterator[Room]:
+        state = self.plan.states[s]
+        for n, (opens, closes) in enumerate(self.edges[s]):
+            if not opens and not closes:
+                continue
+            if n:
+                yield from self._under(s, state[n - 1], opens, closes)
+            if n < len(state):
+                yield from self._over(self.plan.places(state[n])[0], opens, closes)
+            for frame, other in product(opens, closes):
+                if min(frame.last, other.last) > max(frame.first, other.first):
+                    apart = _foot(other) + style.LETTERS + style.BETWEEN + self._head(frame)
+                    yield (other.id, "bottom"), (frame.id, "top"), apart
+
+    def _under(
+        self, s: int, value: Value, opens: Sequence[Frame], closes: Sequence[Frame]
+    ) -> Iterator[Room]:
+        """An array in frames that end under it, the inner ones over the outer, or over a frame."""
+        last, room = self.plan.places(value)[-1], 0.0
+        for frame in reversed(closes):
+            yield last, (frame.id, "bottom"), room
+            room += _foot(frame) + style.INNER
+        clear = style.SKY + style.GROUND + self.under[s].get(value.id, 0.0) + style.BETWEEN
+        for frame in opens:
+            yield last, (frame.id, "top"), clear + self._head(frame)
+
+    def _over(self, wire: Port, opens: Sequence[Frame], closes: Sequence[Frame]) -> Iterator[Room]:
+        """A wire in frames that begin over it, the inner ones under the outer, or under a frame."""
+        room = 0.0
+        for frame in reversed(opens):
+            yield (frame.id, "top"), wire, room
+            room += self._head(frame) + style.INNER
+        for frame in closes:
+            yield (frame.id, "bottom"), wire, _foot(frame) + style.BELOW
 
 
-def _items(plan: Plan, s: int, titles: Mapping[str, float], spread: set[str]) -> list[Item]:
-    found: list[Item] = []
-    rooms = rooms_above(plan, s, titles)
-    before: Value | None = None
-    for value in plan.states[s]:
-        gap = 0.0
-        if before is not None:
-            gap = style.ARRAY_GAP + _between(plan, s, before, value) + rooms[value.id]
-        wires = plan.places(value)
-        steps = _offsets(value, wires)
-        if value.id in spread:
-            own = [steps[i] - steps[i - 1] if i else gap for i in range(len(wires))]
-            found += [Item((w,), (0.0,), g) for w, g in zip(wires, own, strict=True)]
-        else:
-            found.append(Item(wires, tuple(steps), gap))
-        before = value
-    return found
+def _edges(plan: Plan, s: int) -> list[_Edge]:
+    """The frames that begin, and those that end, over each array of a state and under the last."""
+    around = plan.around[s]
+    inside = [(), *(around.get(value.id, ()) for value in plan.states[s]), ()]
+    return [_edge(above, below) for above, below in pairwise(inside)]
+
+
+def _edge(above: Sequence[Frame], below: Sequence[Frame]) -> _Edge:
+    if above == below:
+        return (), ()
+    over, under = {frame.id for frame in above}, {frame.id for frame in below}
+    return [f for f in below if f.id not in over], [f for f in above if f.id not in under]
+
+
+def _foot(frame: Frame) -> float:
+    """What stands under the wires in a frame."""
+    return style.GROUND + style.BRACKET_ROOM * bool(frame.ends)
 
 
 def _offsets(value: Value, wires: Sequence[Port]) -> list[float]:
@@ -52,71 +166,6 @@ def _offsets(value: Value, wires: Sequence[Port]) -> list[float]:
         wide = array[i].spatial or array[j].spatial
         found.append(found[-1] + style.AXIS_GAP + (style.DOUBLE if wide else 0.0))
     return found
-
-
-def opened(plan: Plan, s: int, above: Value | None, below: Value | None) -> list[Frame]:
-    """The frames around an array that are not around the one over it, or under it."""
-    around = plan.around[s]
-    inside = around.get(below.id, ()) if below else ()
-    others = around.get(above.id, ()) if above else ()
-    if not inside or inside == others:
-        return []
-    ids = {frame.id for frame in others}
-    return [frame for frame in inside if frame.id not in ids]
-
-
-def _between(plan: Plan, s: int, above: Value, below: Value) -> float:
-    """The room that the borders of fences need between two arrays."""
-    opens, closes = opened(plan, s, above, below), opened(plan, s, below, above)
-    need = style.PAD * max(0, len(opens) - 1) + style.PAD * max(0, len(closes) - 1)
-    need += style.BETWEEN if opens and closes else 0.0
-    return need + room_below(plan, s, above, below)
-
-
-def room_below(plan: Plan, s: int, above: Value, below: Value) -> float:
-    """What stands right under an array: marks, and what brackets that end with it count."""
-    closes = opened(plan, s, below, above)
-    return sum(style.BRACKET_ROOM for frame in closes if frame.ends) + _footroom(plan, s, above)
-
-
-def rooms_above(plan: Plan, s: int, titles: Mapping[str, float]) -> Mapping[str, float]:
-    """What stands right over each array: titles of fences that begin with it, and marks."""
-    found: dict[str, float] = {}
-    above: Value | None = None
-    for value in plan.states[s]:
-        room = sum(_head(frame, titles) for frame in opened(plan, s, above, value))
-        found[value.id] = room + _headroom(plan, s, value)
-        above = value
-    return found
-
-
-def _head(frame: Frame, titles: Mapping[str, float]) -> float:
-    """What stands over the wires in a frame."""
-    return titles.get(frame.id, 0.0) + style.BRACKET_ROOM * bool(frame.ends)
-
-
-def _headroom(plan: Plan, s: int, value: Value) -> float:
-    """What the marks over an array need, on either side of it."""
-    room = 0.0
-    if s < len(plan.steps):
-        unit = plan.takers[s][value.id]
-        room = headroom(unit.glyph) if unit.inputs[0].id == value.id else 0.0
-    if s and value.id in plan.makers[s - 1]:
-        unit = plan.makers[s - 1][value.id]
-        room = max(room, headroom(unit.glyph) if unit.outputs[0].id == value.id else 0.0)
-    return room
-
-
-def _footroom(plan: Plan, s: int, value: Value) -> float:
-    """What the marks under an array need, on either side of it."""
-    room = 0.0
-    if s < len(plan.steps):
-        unit = plan.takers[s][value.id]
-        room = footroom(unit.glyph) if unit.inputs[-1].id == value.id else 0.0
-    if s and value.id in plan.makers[s - 1]:
-        unit = plan.makers[s - 1][value.id]
-        room = max(room, footroom(unit.glyph) if unit.outputs[-1].id == value.id else 0.0)
-    return room
 
 
 # --- arrays that may be spread -------------------------------------------------------------------
@@ -135,64 +184,3 @@ def _spread(unit: Unit, behind: set[str]) -> bool:
         return True
     alone = len(unit.inputs) == len(unit.outputs) == 1
     return alone and unit.outputs[0].id in behind
-
-
-# --- fences are rectangles -----------------------------------------------------------------------
-
-SIDES = ("top", "bottom")
-Border = tuple[str, str]  # a frame's id, and "top" or "bottom": its first or last wire
-Room = tuple[Port | Border, Port | Border, float]  # how far the second is under the first
-
-
-def borders(plan: Plan, titles: Mapping[str, float]) -> list[list[Room]]:
-    """For each state, how far what is over and under a frame must be from it.
-
-    A fence is as high as its highest state, while the array over it may come down in another.
-    """
-    found = [list(_borders(plan, s, titles)) for s in range(len(plan.states))]
-    met = {b for state in found for _, b, _ in state if b[1] == "top"}
-    met |= {a for state in found for a, _, _ in state if a[1] == "bottom"}
-    idle = {end for state in found for room in state for end in room[:2] if end[1] in SIDES} - met
-    return [[room for room in state if not idle & {*room[:2]}] for state in found]
-
-
-def _borders(plan: Plan, s: int, titles: Mapping[str, float]) -> Iterator[Room]:
-    state = plan.states[s]
-    for above, below in zip((None, *state), (*state, None), strict=True):
-        opens, closes = opened(plan, s, above, below), opened(plan, s, below, above)
-        if above:
-            last = plan.places(above)[-1]
-            yield from _under(last, closes)
-            clear = style.SKY + style.GROUND + _footroom(plan, s, above) + style.BETWEEN
-            for frame in opens:
-                yield last, (frame.id, "top"), clear + _head(frame, titles)
-        if below:
-            first = plan.places(below)[0]
-            yield from _over(first, opens, titles)
-            for frame in closes:
-                yield (frame.id, "bottom"), first, _foot(frame) + style.BELOW
-        for frame, other in product(opens, closes):
-            if min(frame.last, other.last) > max(frame.first, other.first):
-                apart = _foot(other) + style.LETTERS + style.BETWEEN + _head(frame, titles)
-                yield (other.id, "bottom"), (frame.id, "top"), apart
-
-
-def _over(wire: Port, opens: Sequence[Frame], titles: Mapping[str, float]) -> Iterator[Room]:
-    """The first wire in frames, the inner ones under the outer."""
-    room = 0.0
-    for frame in reversed(opens):
-        yield (frame.id, "top"), wire, room
-        room += _head(frame, titles) + style.INNER
-
-
-def _under(wire: Port, closes: Sequence[Frame]) -> Iterator[Room]:
-    """The last wire in frames, the inner ones over the outer."""
-    room = 0.0
-    for frame in reversed(closes):
-        yield wire, (frame.id, "bottom"), room
-        room += _foot(frame) + style.INNER
-
-
-def _foot(frame: Frame) -> float:
-    """What stands under the wires in a frame."""
-    return style.GROUND + style.BRACKET_ROOM * bool(frame.ends)

@@ -27,6 +27,7 @@ from ncd.drawing.data import (
 from ncd.drawing.describe import describe
 from ncd.drawing.drawing import Drawing
 from ncd.drawing.fences import fences, titles
+from ncd.drawing.gaps import Gaps
 from ncd.drawing.marks import mark_width, paint, takes_cap
 from ncd.drawing.names import Labels, Names, names, unseen
 from ncd.drawing.plan import Plan, Port, Rows, Unit
@@ -52,13 +53,14 @@ def lay(
     named = names(planned, labels, bands)
     heights: Mapping[str, float] = titles(planned, None)
     for _ in range(TRIES):  # a title that is broken into lines needs more room above it
-        placed = rows(planned, heights)
+        gaps = Gaps(planned, heights)
+        placed = rows(planned, gaps)
         at = columns(planned, placed, named, bands)
         needed = titles(planned, at)
         before, heights = heights, needed
         if heights == before:
             break
-    return _Layout(planned, placed, named, at, bands).drawing(heights, mark, dark)
+    return _Layout(planned, placed, named, at, bands).drawing(gaps, mark, dark)
 
 
 @dataclass
@@ -75,7 +77,7 @@ class _Layout:
     heads: dict[Port, Path] = field(default_factory=dict)
     passes: dict[tuple[int, Port], Path] = field(default_factory=dict)
 
-    def drawing(self, heights: Mapping[str, float], mark: str, dark: bool) -> Drawing:
+    def drawing(self, gaps: Gaps, mark: str, dark: bool) -> Drawing:
         glyphs = [glyph for s in range(len(self.plan.steps)) for glyph in self.step(s)]
         wires, labels = self.wires(), self.labels()
         own = fences(self.plan, self.rows, self.at, glyphs, labels)
@@ -83,7 +85,7 @@ class _Layout:
         solid += [text.box for texts in (labels, *(f.title for f in own)) for text in texts]
         edges = [edge for fence in own if not fence.brackets for edge in fence.box.edges]
         ground = Ground((*solid, *edges), (wire.path for wire in wires))
-        lines = dashes(self.plan, self.rows, self.at, heights, ground)
+        lines = dashes(self.plan, self.rows, self.at, gaps, ground)
         extras = behind(self.plan, self.rows, self.at, labels, glyphs) if self.bands else ()
         boxes = [*solid, *(f.box for f in own)]
         boxes += [_high(extent(wire.path)) for wire in wires if wire.path]
@@ -239,13 +241,12 @@ class _Layout:
         )
 
     def labels(self) -> tuple[Text, ...]:
-        found = []
-        for s, state in enumerate(self.plan.states):
-            for value in state:
-                for port in self.plan.drawn(value):
-                    if port in self.names[s]:
-                        found.append(self.label(s, value, port))
-        return tuple(found)
+        values = {value.id: value for state in self.plan.states for value in state}
+        return tuple(
+            self.label(s, values[port[0]], port)
+            for s, names in enumerate(self.names)
+            for port in names
+        )
 
     def label(self, s: int, value: Value, port: Port) -> Text:
         axis, label = value.array[port[1]], self.names[s][port]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from ncd.drawing import style
-from ncd.drawing.gaps import SIDES, Border, Item, Room, borders, items, spreads
+from ncd.drawing.gaps import SIDES, Border, Gaps, Item, Room, spreads
 from ncd.drawing.gather import gathered, scattered
 from ncd.drawing.lanes import Bend, Gap, levels
 from ncd.drawing.marks import kind
@@ -32,10 +32,10 @@ DOWN = 0.99  # a bend down costs less than one up, as the figures bend
 _Want = tuple[Port, Port, float, float]  # wires before and behind, how far apart, how much
 
 
-def rows(plan: Plan, titles: Mapping[str, float]) -> list[Rows]:
-    """The y of every wire, a dictionary for each state; ``titles`` is the room a title needs."""
+def rows(plan: Plan, gaps: Gaps) -> list[Rows]:
+    """The y of every wire, a dictionary for each state."""
     spread = spreads(plan)
-    stacks, rooms = items(plan, titles, spread), borders(plan, titles)
+    stacks, rooms = gaps.items(spread), gaps.borders()
     found: list[Rows] = [{}]
     part, before = _Part(0), _again(plan)
     for s, (stack, whole) in enumerate(zip(stacks, _wholes(stacks, rooms), strict=True)):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from html import escape
 
 from ncd.drawing import style
@@ -38,6 +39,7 @@ FACES = {
 }
 BUTTON = 'tabindex="0" role="button"'
 SHADOW = ("ncd-shadow", "ncd-shadow-dark")
+BRIEF = 60  # letters
 Paint = Callable[[str], str]
 
 
@@ -251,6 +253,12 @@ def shadow(dark: bool) -> str:
 
 def text(plain: str) -> str:
     """The text escaped, without the control characters that XML cannot hold."""
+    return _brief(plain) if len(plain) <= BRIEF else escape(printable(plain))
+
+
+@lru_cache(maxsize=4096)
+def _brief(plain: str) -> str:
+    """Names and ids come again and again."""
     return escape(printable(plain))
 
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 from ncd.lang.circuit import Cell, Circuit
 
-
 CHANGED = {"scale": "scaled", "mask": "masked"}  # by the role of the op that does it
 
 

@@ -11,7 +11,7 @@ export default function (component) {
   for (const slot of ["chips", "cost", "keys"]) fill(host, slot, data[slot]);
   for (const radio of host.box.querySelectorAll(".labels input"))
     radio.checked = radio.value === data.labels;
-  if (data.link !== null) follow(data.link);
+  if (data.link !== null) setTimeout(follow, 0, data.link); // takes some milliseconds, and nobody waits
   const lit = `${data.selected} ${data.lit}`;
   if (changed || host.lit !== lit) shine({ target: target(data.selected), axes: data.lit.split(",") });
   host.lit = lit;
@@ -43,13 +43,16 @@ function prepare(host) {
   };
 }
 
-// Escape lets go wherever the focus is, but not where it closes something else.
+// Escape lets go wherever the focus is, but not where it closes something else, such as the key.
 function escape(host, event) {
   if (event.key !== "Escape" || event.defaultPrevented) return;
   const inner = event.composedPath()[0];
   if (inner.closest?.("[aria-expanded=true]:not(svg *), [role=dialog], [role=listbox]")) return;
-  letGo(host);
   tell(host, null);
+  const key = host.box.querySelector(".key[open]");
+  if (!key) return letGo(host);
+  key.open = false;
+  key.querySelector("summary").focus();
 }
 
 // HTML that the server wrote; what is open in it stays open.

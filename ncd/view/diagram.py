@@ -37,7 +37,7 @@ FOREIGN = re.compile(r' (?:data-(?:node|array|fence)|tabindex|role)="[^"]*"')
 _diagram = st.components.v2.component(
     "ncd_diagram",
     html=f"""<div class="ncd"><button class="skip">Skip the diagram</button>
-<div class="drawing"></div><span class="after" tabindex="-1"></span>
+<div class="drawing whole"></div><span class="after" tabindex="-1"></span>
 <div class="under"><div class="chips"></div><div class="keys"></div>
 <fieldset class="labels"><legend>On the wires</legend>{CHOICES}</fieldset></div>
 <div class="cost"></div><div class="words" hidden></div></div>""",

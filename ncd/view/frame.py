@@ -27,7 +27,7 @@ from ncd.view.inputs import Feed
 from ncd.view.refusal import Refusal
 from ncd.view.scene import Scene, built
 
-HEAD_START = 0.02  # seconds in which the diagram leaves and is shown, before anything else is made
+HEAD_START = 0.03  # seconds in which the diagram leaves and is shown, before anything else is made
 
 
 class Panel(Protocol):
@@ -126,10 +126,11 @@ def cost_line(scene: Scene, seconds: float | None) -> str:
     """Parameters, operations and, once it is measured, time in one line."""
     if not scene.sized:
         return ""
-    cost, time = scene.cost, "–" if seconds is None else markup.amount(seconds, "s")
-    parts = (
-        markup.counted(cost.parameters, "parameter"),
-        markup.amount(cost.flops, "FLOP"),
-        f"{time} on {markup.text(scene.device)}",
-    )
+    parts = [
+        markup.counted(scene.cost.parameters, "parameter"),
+        markup.amount(scene.cost.flops, "FLOP"),
+    ]
+    if scene.runs:
+        time = "–" if seconds is None else markup.amount(seconds, "s")
+        parts.append(f"{time} on {markup.text(scene.device)}")
     return f'<p class="muted">{" · ".join(parts)}</p>'

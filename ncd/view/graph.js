@@ -76,6 +76,7 @@ function meet(host, node) {
 const STEPS = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
 
 function walk(host, event) {
+  if ("+=".includes(event.key)) requestAnimationFrame(() => meet(host, event.target.closest(".node")));
   const at = host.nodes?.indexOf(event.target.closest(".node")) ?? -1;
   const last = (host.nodes?.length ?? 0) - 1;
   const to = { Home: 0, End: last }[event.key] ?? at + STEPS[event.key];

@@ -13,8 +13,8 @@ from PIL import Image
 
 Grid = NDArray[np.float32]
 LARGE, SMALL = 256, 84  # cells a side, of the map in focus and of a small picture
-FEW = 3  # cells that may lie beyond the colours
-MANY = 12  # of so many at least
+FEW, RARE = 3, 2000  # numbers that may lie beyond the colours, or one in so many
+MANY = 12  # of more than so many
 FAR = 5.0  # times as large as all others, and they would hide them
 
 # Viridis, even to the eye, and red to blue by Brewer: both are told apart by the colour-blind.
@@ -107,15 +107,13 @@ class Ends:
         Ends(low=0.0, high=15.0, beyond=1, largest=1000.0)
         """
         sizes = np.abs(numbers[np.isfinite(numbers)])
-        if len(sizes) > MANY:
-            sizes = np.sort(np.partition(sizes, -MANY)[-MANY:])
-        largest = float(sizes.max(initial=0))
+        largest, few = float(sizes.max(initial=0)), max(FEW, len(sizes) // RARE)
         high, beyond = largest, 0
-        for n in range(1, FEW + 1 if len(sizes) == MANY else 1):
-            other = float(sizes[-n - 1])
-            if float(sizes[-n]) > FAR * other > 0:
-                high, beyond = other, n
-                break
+        if len(sizes) > MANY:
+            top = np.sort(np.partition(sizes, -few - 1)[-few - 1 :])[::-1].astype(float)
+            gaps = (n for n in range(1, few + 1) if top[n - 1] > FAR * top[n] > 0)
+            beyond = next(gaps, few if top[0] > FAR * top[few] > 0 else 0)
+            high = float(top[beyond])
         high = high or 1.0
         return Ends(-high if signed else 0.0, high, beyond, largest)
 

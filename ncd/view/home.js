@@ -15,13 +15,17 @@ export default function ({ data, parentElement: root }) {
     root.querySelector(".count").textContent =
       words.length === 0 ? "" : shown ? `${shown} of ${cards.length}` : none;
   };
-  input.value ||= new URLSearchParams(location.search).get("q") ?? "";
-  input.oninput = () => {
-    search();
+  const say = () => {
     const query = input.value.trim() ? `?q=${encodeURIComponent(input.value.trim())}` : "";
     history.replaceState(history.state, "", location.pathname + query);
   };
+  input.value ||= new URLSearchParams(location.search).get("q") ?? "";
+  input.oninput = () => {
+    search();
+    say();
+  };
   search();
+  if (input.value) say(); // it may have been typed before this script was there
 }
 
 // The cards by their sections, in order.

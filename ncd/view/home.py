@@ -8,7 +8,7 @@ import streamlit as st
 
 import ncd
 from ncd import catalogue
-from ncd.drawing.key import key
+from ncd.key import key
 from ncd.lang.axes import Type
 from ncd.lang.elaborate import elaborate
 from ncd.lang.terms import Term

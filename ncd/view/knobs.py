@@ -91,12 +91,13 @@ def read(knob: Knob, asked: str) -> tuple[int, str]:
 
 
 def _number(asked: str) -> float | None:
-    """The number that a text says; None for one that says none, or one without end."""
+    """The number that a text says; None for one that says none, such as ``inf``."""
+    plain = asked.replace(",", "")
     try:
-        number = float(asked.replace(",", ""))
+        number = float(plain)
     except ValueError:
         return None
-    return number if math.isfinite(number) else None
+    return number if math.isfinite(number) or plain.strip("-").isdecimal() else None
 
 
 def _read_switch(knob: Knob, asked: str) -> tuple[int, str]:

@@ -12,8 +12,8 @@ import streamlit as st
 from ncd import catalogue
 from ncd.drawing import draw
 from ncd.drawing.data import Picture
-from ncd.drawing.key import COLOURS, GROUPS, SIGNS, Found, Kind, Sign, key
 from ncd.export import markup
+from ncd.key import COLOURS, GROUPS, SIGNS, Found, Kind, Sign, key
 from ncd.view import link, page_style, panel
 
 CSS = (Path(__file__).parent / "legend.css").read_text()
@@ -106,7 +106,8 @@ def still(svg: str) -> str:
     >>> still('<svg role="group"><title>m</title><path data-axis="m" d="M0 0"/></svg>')
     '<svg aria-hidden="true"><path d="M0 0"/></svg>'
     """
-    return _OF_DIAGRAMS.sub("", svg).replace("<svg", '<svg aria-hidden="true"', 1)
+    shown = _OF_DIAGRAMS.sub("", svg).replace(' class="op marked"', ' class="op"')
+    return shown.replace("<svg", '<svg aria-hidden="true"', 1)
 
 
 def rules(signs: Iterable[Sign], dark: bool) -> str:

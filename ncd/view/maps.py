@@ -167,9 +167,9 @@ def plain(axis: Axis) -> str:
     return SUBSCRIPT.sub(lambda found: found[1].translate(BELOW), axis.label or axis.name)
 
 
-def named(axis: Axis, at: int) -> str:
+def named(axis: Axis, at: int, side: str = "") -> str:
     """A position of an axis, as HTML that can stand in a button: the name is no button itself."""
-    return f"{LIGHTS.sub('', markup.axis(axis))} = {at}"
+    return f"{LIGHTS.sub('', markup.axis(axis))}{side and f' {side}'} = {at}"
 
 
 def gallery(pictures: Sequence[tuple[str, str, str]], chosen: str) -> str:
@@ -189,7 +189,7 @@ def beyond(ends: Ends, chosen: Ends, key: str = "colours") -> str:
         return ""
     far = markup.counted(ends.beyond, "number")
     verb = "is" if ends.beyond == 1 else "are"
-    what = f"{far} {verb} far from all others, up to {markup.digits(ends.largest)} in size"
+    what = f"{far} {verb} much larger than all others, up to {markup.digits(ends.largest)} in size"
     if chosen.high < ends.largest:
         told, pick = "so the colours end before", "all"
         offer = f"Colours up to {markup.digits(ends.largest)}"

@@ -25,7 +25,7 @@ from ncd.view.knobs import label, put
 
 REACH = 32  # how far to look, in steps of a knob, for a size that fits
 WAYS = 3
-NEAR = 1.06  # as near as that to the largest size that fits
+NEAR = 1.03  # as near as that to the largest size that fits
 PATIENCE = 1.0  # seconds in which ways are looked for
 
 

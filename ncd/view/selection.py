@@ -70,9 +70,3 @@ def select(target: str, *, open_card: bool = False) -> None:
     if target and open_card and st.session_state.get(PANEL) != OPENS:
         st.session_state[PANEL] = OPENS
         st.rerun()  # the tabs stand outside of what a click sends anew
-
-
-def forget() -> None:
-    """Lets go, when another page opens."""
-    for key in (KEY, AXES, FOLDED):
-        st.session_state.pop(key, None)

@@ -16,7 +16,7 @@ from streamlit.web import bootstrap
 
 from ncd.files import bundled
 from ncd.models import CATALOGUE
-from ncd.view import menu, sweep
+from ncd.view import home, legend, menu, sweep
 
 
 def serve(host: str = "127.0.0.1", port: int = 8501) -> None:
@@ -44,8 +44,12 @@ def warm_up(app: str) -> None:
     "Page not found".
     """
     logging.disable(logging.WARNING)  # AppTest warns of itself: that it is no visitor's run
-    run = AppTest.from_file(app, default_timeout=120).run()
-    run = run.switch_page(menu.file(next(iter(CATALOGUE.values())))).run()
+    first = AppTest.from_file(app, default_timeout=120).run()
+    system = first.switch_page(menu.file(next(iter(CATALOGUE.values())))).run()
     logging.disable(logging.NOTSET)
-    if run.exception:
-        raise SystemExit(f"The app fails at its first run: {run.exception[0].message}")
+    for error in (*first.exception, *system.exception):
+        raise SystemExit(f"The app fails at its first run: {error.message}")
+    for dark in (False, True):
+        legend.whole(dark)
+        for entry in CATALOGUE.values():
+            home.card(entry, dark)

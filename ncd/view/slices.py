@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ncd.export import markup
 from ncd.lang.axes import Array, Axis
-from ncd.view import heat, link, maps
+from ncd.view import heat, maps
 from ncd.view.heat import Ends, Grid
 
 PICTURE, SLICES = "picture", "slices"  # the link's "y,h" and "b.2,n_1.5"
@@ -120,7 +120,7 @@ def chosen(array: Array) -> Cut:
     wrong = {d.name: str(i) for d, i in zip(own, at, strict=True) if i >= 0}
     if any(places.get(name, place) != place for name, place in wrong.items()):
         _keep({**places, **{n: place for n, place in wrong.items() if n in places}})
-        link.send()
+        st.rerun()  # so that the link says what is seen
     return Cut(own, shown, at)
 
 
@@ -232,7 +232,11 @@ def overview(cut: Cut, tensor: torch.Tensor, signed: bool) -> str:
     pool = heat.pooled(stack(tensor, cut, run), heat.SMALL)
     ends, stops = Ends.of(pool.maps, signed=signed), heat.SIGNED if signed else heat.POSITIVE
     pictures = [
-        (f"{dimension.name}={i}", maps.named(dimension.axis, i), heat.picture(cells, ends, stops))
+        (
+            f"{dimension.name}={i}",
+            maps.named(dimension.axis, i, dimension.side),
+            heat.picture(cells, ends, stops),
+        )
         for i, cells in zip(run, pool.maps, strict=True)
     ]
     if cut.coloured:

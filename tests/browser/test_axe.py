@@ -107,7 +107,7 @@ def themed(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
     context.close()
 
 
-@pytest.mark.parametrize("state", states(), ids=lambda state: state.name)
+@pytest.mark.parametrize("state", [*states()], ids=lambda state: state.name)
 def test_nothing_is_found(themed: Page, address: str, state: State) -> None:
     themed.goto(f"{address}{state.path}")
     expect(themed.locator("h1")).to_be_visible(timeout=30_000)

@@ -1,6 +1,5 @@
 """The pages as a visitor has them: in a real browser, on a real server."""
 
-import json
 import re
 from pathlib import Path
 from urllib.parse import parse_qs, quote, urlsplit
@@ -9,6 +8,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
 import ncd
+from ncd.view.words import tokens
 from tests.browser.server import served
 
 pytestmark = pytest.mark.browser
@@ -49,17 +49,6 @@ def wire(page: Page, array: str) -> Locator:
 def scores() -> str:
     circuit = ncd.elaborate(ncd.catalogue["multi-head-attention"].build())
     return next(c.outputs[0].id for c in circuit.cells if c.op.label == "Softmax")
-
-
-@pytest.mark.parametrize("path", ["/multi-head-attention?h=8", "/residual-block?n1=32"])
-def test_a_link_works_for_the_first_visitor_of_a_fresh_server(browser: Browser, path: str) -> None:
-    with served() as address:
-        page = browser.new_page()
-        visit(page, address, path)
-        expect(page.get_by_text("Page not found")).to_have_count(0)
-        size = "h 8" if "h=8" in path else "32"
-        expect(page.locator(".legend")).to_contain_text(size)
-        page.close()
 
 
 def test_no_page_writes_an_error_to_the_console(page: Page, address: str) -> None:
@@ -198,7 +187,7 @@ def test_sentences_label_the_map_and_are_escaped(page: Page, address: str) -> No
     visit(page, address, f"{ATTENTION}?input=sentences&text_y={quote(text)}")
     expect(page.locator(".ticks.columns .tick").first).to_be_visible()
     ticks = page.locator(".ticks.columns .tick").all_text_contents()
-    assert ticks[:3] == ["<", "script", ">"]
+    assert "<" in ticks and set(ticks) <= set(tokens(text))  # as many as have room
     assert page.evaluate("window.hacked") is False
     expect(page.locator("img[src=x]")).to_have_count(0)
 
@@ -208,7 +197,7 @@ def test_everything_can_be_taken_along(page: Page, address: str, tmp_path: Path)
     term = ncd.catalogue["multi-head-attention"].build(h=2)
     page.get_by_role("button", name="Export").click()
     kept = {}
-    for label in ("Drawing, SVG", "Drawing, PNG", "Source, PyTorch", "Term, JSON"):
+    for label in ("Drawing, SVG", "Drawing, PNG", "Source, torch alone", "Term, JSON"):
         with page.expect_download() as download:
             page.get_by_role("button", name=label).click()
         file = tmp_path / download.value.suggested_filename
@@ -216,8 +205,8 @@ def test_everything_can_be_taken_along(page: Page, address: str, tmp_path: Path)
         kept[file.suffix] = file.read_bytes()
     assert b"@font-face" in kept[".svg"]
     assert kept[".png"].startswith(b"\x89PNG")
-    assert kept[".py"].decode() == ncd.source(term)
-    assert json.loads(kept[".json"]) == json.loads(ncd.to_json(term))
+    assert kept[".py"].decode().endswith(ncd.source(term, einops=False))
+    assert ncd.from_json(kept[".json"].decode()) == term
 
 
 def test_the_link_is_copied(page: Page, address: str) -> None:

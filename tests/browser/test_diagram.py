@@ -186,6 +186,17 @@ def test_escape_lets_go_wherever_the_focus_is(page: Page, address: str, where: s
     asked(page, "axes", None)
 
 
+def test_escape_closes_the_key_before_it_lets_go(page: Page, address: str) -> None:
+    visit(page, address, f"{ATTENTION}?axes=k")
+    page.locator(".key summary").click()
+    expect(page.locator(".sheet")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator(".sheet")).to_be_hidden()
+    assert query(page)["axes"] == "k"
+    page.keyboard.press("Escape")
+    asked(page, "axes", None)
+
+
 # Folding -------------------------------------------------------------------------------------
 
 
@@ -248,16 +259,23 @@ def test_ops_inside_a_block_open_in_turn_and_lead_back(page: Page, address: str)
 # What stands on the wires --------------------------------------------------------------------
 
 
-def test_choosing_labels_moves_nothing_below_the_diagram(page: Page, address: str) -> None:
-    visit(page, address)
-    before = page.locator(".labels").bounding_box()
-    page.locator(".labels").get_by_text("sizes").click()
+@pytest.mark.parametrize("path", [ATTENTION, "/residual-block"])
+def test_choosing_labels_moves_nothing_below_the_diagram(
+    page: Page, address: str, path: str
+) -> None:
+    visit(page, address, path)
+    choice = page.locator(".labels")
+    expect(page.locator(".cost")).to_contain_text("on cpu")
+    page.evaluate("document.fonts.ready.then(() => true)")
+    before = choice.bounding_box()
+    choice.get_by_text("sizes").click()
     asked(page, "labels", "sizes")
-    expect(page.locator(".drawing .wire[data-axis=k] text").first).to_have_text("16")
-    after = page.locator(".labels").bounding_box()
-    assert before and after and abs(before["y"] - after["y"]) <= 2
+    expect(page.locator(".drawing .wire text").filter(has_text="16").first).to_be_visible()
+    assert choice.bounding_box() == before
     page.keyboard.press("ArrowRight")
     asked(page, "labels", "both")
+    expect(page.locator(".drawing .wire text").filter(has_text="=").first).to_be_visible()
+    assert choice.bounding_box() == before
 
 
 # The keyboard --------------------------------------------------------------------------------

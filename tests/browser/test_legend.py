@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 import ncd
-from ncd.drawing.key import GROUPS, SIGNS, key
+from ncd.key import GROUPS, SIGNS, key
 
 pytestmark = pytest.mark.browser
 

@@ -202,7 +202,7 @@ def _run() -> tuple[ncd.CircuitModule, *tuple[object, ...]]:
 
 def test_arrays_and_axes_are_called_as_on_the_wires(page: Page, address: str) -> None:
     visit(page, address, f"{ATTENTION}?panel=Values&select={scores()}")
-    expect(page.locator("h2")).to_contain_text("weights")
+    expect(page.locator("h2[data-array]")).to_contain_text("weights")
     expect(page.locator(".map .title .axis.bar[data-axis=x]")).to_be_visible()
     visit(page, address, "/residual-block?panel=Values")
     expect(page.locator(".heads sub").first).to_have_text("1")
@@ -254,7 +254,7 @@ def colours(page: Page) -> int:
 def test_one_huge_number_does_not_hide_the_others(page: Page, maps: str) -> None:
     open_map(page, maps, "huge")
     told = page.locator(".beyond")
-    expect(told).to_contain_text("1 number is far from all others, up to 1000 in size")
+    expect(told).to_contain_text("1 number is much larger than all others, up to 1000 in size")
     assert colours(page) > 100
     told.get_by_role("button", name="Colours up to 1000").click()
     expect(told).to_contain_text("so the others look alike")
@@ -383,7 +383,7 @@ def test_the_graph_keeps_its_place_and_its_view(page: Page, address: str) -> Non
     page.get_by_role("button", name="larger").click()
     near, place = view(page, ".graph-view .inner"), depth(page, ".graph-view")
     page.get_by_role("switch", name="Causal").press(" ")
-    expect(node(page, "Map")).to_be_visible()
+    expect(node(page, "CausalMask")).to_be_visible()
     assert view(page, ".graph-view .inner") == near
     assert depth(page, ".graph-view") == place
 

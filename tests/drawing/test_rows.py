@@ -9,7 +9,7 @@ import ncd
 from ncd import Add, Axes, Block, Copy, Einsum, Id, Linear, Then, Wire
 from ncd.drawing.fences import titles
 from ncd.drawing.fold import plan
-from ncd.drawing.gaps import items, spreads
+from ncd.drawing.gaps import Gaps, spreads
 from ncd.drawing.lanes import Bend, Gap, levels
 from ncd.drawing.layout import lay
 from ncd.drawing.plan import Plan, Rows
@@ -28,7 +28,7 @@ def planned(term: ncd.Term) -> Plan:
 
 def placed(term: ncd.Term) -> list[Rows]:
     made = planned(term)
-    return rows(made, titles(made, None))
+    return rows(made, Gaps(made, titles(made, None)))
 
 
 def height(term: ncd.Term) -> float:
@@ -94,9 +94,9 @@ def test_where_two_would_do_the_one_further_down_bends():
 @pytest.mark.parametrize("name", TERMS)
 def test_gaps_are_kept(name):
     made = planned(TERMS[name])
-    heights = titles(made, None)
-    found = rows(made, heights)
-    for here, stack in zip(found, items(made, heights, spreads(made)), strict=True):
+    gaps = Gaps(made, titles(made, None))
+    found = rows(made, gaps)
+    for here, stack in zip(found, gaps.items(spreads(made)), strict=True):
         for item in stack:
             ys = [here[wire] for wire in item.wires]
             assert ys == pytest.approx([ys[0] + offset for offset in item.offsets])

@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 import ncd
-from ncd.drawing.key import COLOURS, SIGNS, key
+from ncd.drawing import Drawing
 from ncd.files import bundled
+from ncd.key import COLOURS, SIGNS, key
 from ncd.view import home, legend
+from tests.figures import vision
 
 DATA = re.compile(r'data-(node|array|axis|fence|part)="([^"]*)"')
 
 
-@pytest.mark.parametrize("name", ncd.catalogue)
-@pytest.mark.parametrize("dark", [False, True])
-def test_what_a_row_lights_is_in_the_drawing(name: str, dark: bool) -> None:
-    drawing = ncd.draw(ncd.catalogue[name].build(), dark=dark)
-    svg, html = drawing.svg(fonts=False), legend.drawer(drawing, dark)
+def drawings() -> Iterator[Drawing]:
+    yield from (ncd.draw(entry.build()) for entry in ncd.catalogue.values())
+    yield ncd.draw(ncd.catalogue["residual-block"].build(), dark=True, mark="n2")
+    yield vision.unet().draw()  # with memory, rows, notes and an equation
+
+
+@pytest.mark.parametrize("drawing", [*drawings()], ids=lambda drawing: drawing.title)
+def test_what_a_row_lights_is_in_the_drawing(drawing: Drawing) -> None:
+    svg, html = drawing.svg(fonts=False), legend.drawer(drawing, drawing.dark)
     rows = re.findall(r'<li class="entry"([^>]*)>', html)
     assert len(rows) == len(key(drawing))
     for kind, ids in DATA.findall(html):

@@ -81,6 +81,13 @@ def test_other_numbers_set_the_colours_to_the_largest(numbers: heat.Grid) -> Non
     assert ends.beyond == 0 and ends.high == (ends.largest or 1) and ends == ends.whole
 
 
+def test_the_first_queries_of_a_causal_map_do_not_hide_the_others() -> None:
+    rows = np.arange(200, dtype=np.float32)[:, None]
+    causal = np.tril(np.ones((200, 200), np.float32)) / (rows + 1)
+    ends = Ends.of(causal, signed=False)
+    assert ends.largest == 1 and ends.beyond and ends.high < 0.2
+
+
 def test_three_channels_are_red_green_and_blue() -> None:
     pixels = heat.photograph(np.eye(3, dtype=np.float32).reshape(3, 1, 3))
     assert pixels.tolist() == [[[255, 0, 0], [0, 255, 0], [0, 0, 255]]]

@@ -253,7 +253,9 @@ def test_a_broken_layout_program_is_told_at_once_and_not_kept(dot: Path, script:
 
 
 def test_the_server_is_started_from_any_folder(tmp_path: Path) -> None:
-    code = "from ncd.view import serve; serve.bootstrap.run_asgi_app = print; serve.serve(port=8777)"
+    code = """from ncd.view import serve
+serve.bootstrap.run_asgi_app = print
+serve.serve(port=8777)"""
     run = subprocess.run(
         [sys.executable, "-c", code],
         cwd=tmp_path,

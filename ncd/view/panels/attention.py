@@ -12,7 +12,8 @@ import torch
 from ncd.export import markup
 from ncd.lang.axes import Array, Axis
 from ncd.lang.circuit import Cell, Circuit
-from ncd.view import heat, link, maps, meaning, panel, worker
+from ncd.view import heat, maps, meaning, panel, worker
+from ncd.view.cache import remember
 from ncd.view.heat import Ends, Grid
 from ncd.view.maps import Map, Side
 from ncd.view.scene import Scene
@@ -55,14 +56,14 @@ def show(scene: Scene) -> None:
     head = _chosen(len(found.maps))
     ends = Ends.of(found.maps[head], signed=False)
     used = ends.whole if st.session_state.get(COLOURS) == "all" else ends
-    focus, small = _focus(found, head, used, scene), heat.pooled(found.maps, heat.SMALL)
-    several = f"Small pictures: {small.told}" if small.told and len(found.maps) > 1 else ""
-    told = (focus.numbers.told, several, maps.beyond(ends, used))
+    focus = _focus(found, head, used, scene)
+    small, overview = _overview(scene, found, head)
+    told = (focus.numbers.told, small, maps.beyond(ends, used))
     maps.show(
         "attention",
         _pick,
         head=choice(cells, cell, scene.circuit),
-        side=_overview(found, small.maps, head),
+        side=overview,
         map=focus,
         aside=_sentence(found, scene) + "".join(f"<p>{text}</p>" for text in told if text),
     )
@@ -86,13 +87,13 @@ def weights(cell: Cell, value: torch.Tensor) -> Weights:
 
 
 def _chosen(heads: int) -> int:
-    """The head that is asked for, or the last; the link then says which it is."""
+    """The head that is asked for, or the last; the link then says which it is, in a run anew."""
     text = str(st.session_state.get(HEAD, "0"))
     known = text.isdecimal() and len(text) < 10  # Python reads no number of thousands of digits
     head = min(int(text), heads - 1) if known else 0
     if text != str(head):
         st.session_state[HEAD] = str(head)
-        link.send()
+        st.rerun()
     return head
 
 
@@ -128,13 +129,26 @@ def _sentence(found: Weights, scene: Scene) -> str:
     )
 
 
-def _overview(found: Weights, small: Grid, chosen: int) -> str:
-    if len(small) == 1:
-        return ""
-    run, ends = heat.shown(len(small), chosen, MOST), Ends.of(found.maps, signed=False)
-    names = found.names
-    pictures = [(f"head={i}", names[i], heat.picture(small[i], ends)) for i in run]
-    return maps.gallery(pictures, f"head={chosen}") + maps.beside(HEAD, run, len(small))
+def _overview(scene: Scene, found: Weights, chosen: int) -> tuple[str, str]:
+    """What to say of the small pictures, and the pictures."""
+    count, names = len(found.maps), found.names
+    if count == 1:
+        return "", ""
+    run = heat.shown(count, chosen, MOST)
+    key = (scene.seed, scene.device, scene.feed.key, found.value, run.start)
+    told, *pictures = remember(
+        "small maps", scene.term, *key, make=lambda: worker.run(lambda: _pictures(found, run))
+    )
+    buttons = [(f"{HEAD}={i}", names[i], each) for i, each in zip(run, pictures, strict=True)]
+    return told, maps.gallery(buttons, f"{HEAD}={chosen}") + maps.beside(HEAD, run, count)
+
+
+def _pictures(found: Weights, run: range) -> tuple[str, ...]:
+    """What to say of a run of small pictures, then their addresses."""
+    own = found.maps[run.start : run.stop]
+    small, ends = heat.pooled(own, heat.SMALL), Ends.of(own, signed=False)
+    told = f"Small pictures: {small.told}" if small.told else ""
+    return told, *(heat.picture(cells, ends) for cells in small.maps)
 
 
 def _focus(found: Weights, head: int, ends: Ends, scene: Scene) -> Map:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ncd.drawing.key.sign import Sign
+from ncd.key.sign import Sign
 from ncd.lang.elaborate import Axes
 from ncd.lang.marked import plain, seq, space
 from ncd.lang.terms import Id

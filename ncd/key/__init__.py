@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from ncd.drawing.data import DrawnFence, DrawnWire, Picture
-from ncd.drawing.key import around, maps, products, wires
-from ncd.drawing.key.found import of_mark as of_mark
-from ncd.drawing.key.found import of_unit
-from ncd.drawing.key.sign import Sign as Sign
+from ncd.key import around, maps, products, wires
+from ncd.key.found import of_mark as of_mark
+from ncd.key.found import of_unit
+from ncd.key.sign import Sign as Sign
 
 GROUPS: Mapping[str, tuple[Sign, ...]] = {
     "Axes and arrays": wires.ARRAYS,
@@ -72,7 +72,7 @@ def _places(drawing: Picture) -> Iterator[tuple[str, Place]]:
     if drawing.dashes:
         yield "tuple", Place("part", "dash")
     for glyph in drawing.glyphs:
-        kind: Kind = "fence" if glyph.cells and glyph.node.startswith(("f", "s")) else "node"
+        kind: Kind = "fence" if glyph.cells else "node"
         for name in of_unit(glyph.unit) if glyph.unit else ():
             yield name, Place(kind, glyph.node)
         values = (*glyph.unit.inputs, *glyph.unit.outputs) if glyph.unit else ()

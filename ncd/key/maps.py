@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ncd.drawing.key.sign import Sign
-from ncd.drawing.key.wires import SIZES
+from ncd.key.sign import Sign
+from ncd.key.wires import SIZES
 from ncd.lang.terms import Id
 from ncd.ops import (
     Conv,

@@ -9,10 +9,10 @@ import pytest
 import ncd
 from ncd import Id, Repeat, Scan, draw
 from ncd.drawing.data import Picture
-from ncd.drawing.key import COLOURS, GROUPS, SIGNS, Place, key, of_mark
-from ncd.drawing.key.found import SHAPES, of_unit
 from ncd.drawing.marks import MARKS
 from ncd.drawing.style import ROLES
+from ncd.key import COLOURS, GROUPS, SIGNS, Place, key, of_mark
+from ncd.key.found import SHAPES, of_unit
 from ncd.lang.glyph import Mark
 from ncd.ops import CATALOGUE
 from tests.drawing.large import LARGE
