@@ -68,17 +68,18 @@ def page(entry: Entry, lead: str, why: str, panels: Sequence[Panel]) -> None:
 def _changing(entry: Entry, side: DeltaGenerator, tab: DeltaGenerator, opened: Panel) -> None:
     """All that a knob changes: what the session's state asks for, the diagram before all else."""
     link.hold()
-    scene = _scene(entry)
-    if isinstance(scene, Refusal):
-        link.send()
-    else:
+    scene, said = _scene(entry), None
+    if isinstance(scene, Scene):
         seen = {selection.KEY: scene.selected, selection.AXES: selection.axes(scene.circuit)}
-        diagram.show(scene, link.text(**seen), cost_line(scene, scene.known_seconds))
+        said = link.text(**seen)
+        diagram.show(scene, said, cost_line(scene, scene.known_seconds))
         sleep(HEAD_START)
     with side:
         sidebar.show(entry)
     with tab:
         _panel(scene, opened)
+        if link.text() != said:  # a panel has put right what it was asked for
+            link.send()
 
 
 def _scene(entry: Entry) -> Scene | Refusal:
