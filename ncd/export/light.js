@@ -163,12 +163,16 @@ function widen(svg) {
   }
 }
 
+// Of a rectangle it is known without a layout.
+const corner = ({ x, y }) => ({ x: x.baseVal.value, y: y.baseVal.value });
+
 // A small sign at the corner of each block that can be folded or unfolded.
 function sign(svg, ids) {
   for (const block of svg.querySelectorAll("[data-fence]")) {
     const { fence, node } = block.dataset;
     if (!ids.includes(fence)) continue;
-    const { x, y } = block.querySelector("rect, path").getBBox();
+    const shape = block.querySelector("rect, path");
+    const { x, y } = shape.localName === "rect" ? corner(shape) : shape.getBBox();
     const mark = document.createElementNS(svg.namespaceURI, "g");
     mark.setAttribute("class", "sign");
     mark.setAttribute("transform", `translate(${x + 3} ${y + 3})`);

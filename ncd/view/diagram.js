@@ -1,14 +1,26 @@
 // The diagram: the drawing as the server made it, and what stands around it.
 
 export default function (component) {
-  const { data } = component;
   const host = connect(component);
   host.opens = true;
+  host.page = component.data.page;
+  if (!host.ready) prepare(host);
+  host.keyed = component.data.keys;
+  fill(host, "keys", host.data?.keys || host.keyed);
+  show(host);
+  paint(host);
+  return host.leave;
+}
+
+// What was told last, if it is of this page.
+function show(host) {
+  const data = document.ncdTold?.["ncd-drawn"];
+  if (data?.page !== host.page || data === host.data) return;
   host.data = data;
   light.fold = (id) => id in data.folds && host.send("select", { folded: data.folds[id] });
-  if (!host.ready) prepare(host);
   const changed = draw(host, data);
-  for (const slot of ["chips", "cost", "keys"]) fill(host, slot, data[slot]);
+  fill(host, "chips", data.chips);
+  fill(host, "keys", data.keys || host.keyed);
   for (const radio of host.box.querySelectorAll(".labels input"))
     radio.checked = radio.value === data.labels;
   if (data.link !== null) setTimeout(follow, 0, data.link); // takes some milliseconds, and nobody waits
@@ -16,7 +28,6 @@ export default function (component) {
   if (changed || host.lit !== lit) shine({ target: target(data.selected), axes: data.lit.split(",") });
   host.lit = lit;
   paint(host);
-  return host.leave;
 }
 
 // What is done once, when the page opens.
@@ -32,11 +43,14 @@ function prepare(host) {
   box.addEventListener("focusin", (event) => beside(host, event.target));
   box.addEventListener("focusout", () => tell(host, null));
   const release = (event) => escape(host, event);
-  const line = (event) => fill(host, "cost", event.detail);
+  const drawn = () => show(host);
+  const line = () => fill(host, "cost", document.ncdTold["ncd-line"].cost);
   document.addEventListener("keydown", release);
+  document.addEventListener("ncd-drawn", drawn);
   document.addEventListener("ncd-line", line); // the time, measured after the diagram was sent
   host.leave = () => {
     document.removeEventListener("keydown", release);
+    document.removeEventListener("ncd-drawn", drawn);
     document.removeEventListener("ncd-line", line);
     shine({ hover: null, target: null, axes: [] });
     host.end();

@@ -1,6 +1,7 @@
 """The diagram on the page: the drawing, and around it its axes, what stands on its wires, its key.
 
-One component shows all of it, so that what belongs together comes in one message.
+One component shows all of it. What a knob changes is told to it by another one, which shows
+nothing: that message is small, and the large one stays as it was and is not sent again.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from ncd.view import legend, selection
 from ncd.view.cache import remember
 from ncd.view.link import JS as LINK_JS
 from ncd.view.panel import FOLDER, heed
+from ncd.view.refusal import Refusal
 from ncd.view.scene import LABELS, Scene
 
 CHOICES = "".join(
@@ -45,14 +47,7 @@ _diagram = st.components.v2.component(
     js=LIGHT_JS + LINK_JS + (FOLDER / "diagram.js").read_text(),
 )
 
-_line = st.components.v2.component(
-    "ncd_line",
-    js="""
-export default ({ data }) => {
-  document.dispatchEvent(new CustomEvent("ncd-line", { detail: data }));
-};
-""",
-)
+_told = st.components.v2.component("ncd_told", js=(FOLDER / "told.js").read_text())
 
 
 class Drawn(NamedTuple):
@@ -69,33 +64,48 @@ class Drawn(NamedTuple):
     boxes: tuple[str, ...]
 
 
-def show(scene: Scene, link: str | None = None, line: str = "") -> None:
+def show(scene: Scene, link: str | None = None) -> None:
     """The diagram of the scene's term. A click on a wire, an op or a fence selects it.
 
-    ``link`` is the query that the address is given, from its "?" on; ``line`` stands under it.
+    ``link`` is the query that the address is given, from its "?" on. Nothing is asked of the scene
+    here that the drawing does not need: :func:`follow` comes when it is on its way.
     """
-    drawn = _drawn(scene)
-    _diagram(
-        key="diagram",
+    drawn = _drawn(scene, scene.refused)
+    _tell("drawn", scene, drawn, link)
+    data = {"page": scene.entry.name, "keys": drawn.keys}
+    _diagram(key="diagram", data=data, on_select_change=lambda: heed("diagram"))
+
+
+def follow(scene: Scene, line: str) -> None:
+    """What comes after the diagram: the line under it, and a mark on the op that is too much."""
+    if scene.refusal and not scene.refused:
+        drawn = _drawn(scene, scene.refusal)
+        _tell("marked", scene, drawn, None, drawn.keys)
+    _told(key="told-cost", data={"event": "ncd-line", "cost": line})
+
+
+def time(line: str) -> None:
+    """The line once more, with the time that has been measured meanwhile."""
+    _told(key="told-time", data={"event": "ncd-line", "cost": line})
+
+
+def _tell(what: str, scene: Scene, drawn: Drawn, link: str | None, keys: str = "") -> None:
+    _told(
+        key=f"told-{what}",
         data={
+            "event": "ncd-drawn",
+            "page": scene.entry.name,
             "svg": drawn.svg,
-            "keys": drawn.keys,
             "chips": drawn.chips,
             "told": drawn.told,
             "folds": drawn.folds,
+            "keys": keys,
             "labels": scene.labels,
-            "cost": line,
             "link": link,
             "selected": scene.selected,
             "lit": selection.axes(scene.circuit),
         },
-        on_select_change=lambda: heed("diagram"),
     )
-
-
-def tell(line: str) -> None:
-    """Puts a later line under the diagram, without sending the diagram again."""
-    _line(key="line", data=line)
 
 
 def labels() -> Labels:
@@ -104,8 +114,8 @@ def labels() -> Labels:
     return chosen if chosen in LABELS else LABELS[0]
 
 
-def _drawn(scene: Scene) -> Drawn:
-    mark = (scene.refusal.node if scene.refusal else None) or ""
+def _drawn(scene: Scene, refusal: Refusal | None) -> Drawn:
+    mark = (refusal.node if refusal else None) or ""
     folded = selection.folded(scene.circuit)
     what = (scene.labels, scene.dark, mark, folded)
     return remember("diagram", scene.term, *what, make=lambda: _draw(scene, mark, folded))
@@ -122,13 +132,13 @@ def _draw(scene: Scene, mark: str, folded: Folded) -> Drawn:
         drawing.svg(fonts=False),
         legend.drawer(drawing, scene.dark),
         chips(scene.circuit),
-        _told(scene.circuit),
+        _words(scene.circuit),
         folds,
         tuple(boxes),
     )
 
 
-def _told(circuit: Circuit) -> dict[str, str]:
+def _words(circuit: Circuit) -> dict[str, str]:
     """What is told of an array, its name and its shape, and of a block, what it takes and gives."""
     names = called(circuit)
     arrays = {
@@ -178,7 +188,7 @@ def _framed(drawing: Drawing) -> str:
 
 def fold_button(scene: Scene, id: str) -> str:
     """The button that folds or unfolds a block in the diagram, if it can."""
-    drawn = _drawn(scene)
+    drawn = _drawn(scene, scene.refusal)
     if id not in drawn.folds:
         return ""
     word = "Unfold" if id in drawn.boxes else "Fold"

@@ -72,8 +72,9 @@ def _changing(entry: Entry, side: DeltaGenerator, tab: DeltaGenerator, opened: P
     if isinstance(scene, Scene):
         seen = {selection.KEY: scene.selected, selection.AXES: selection.axes(scene.circuit)}
         said = link.text(**seen)
-        diagram.show(scene, said, cost_line(scene, scene.known_seconds))
+        diagram.show(scene, said)
         sleep(HEAD_START)
+        diagram.follow(scene, cost_line(scene, scene.known_seconds))
     with side:
         sidebar.show(entry)
     with tab:
@@ -100,7 +101,7 @@ def _scene(entry: Entry) -> Scene | Refusal:
         labels=diagram.labels(),
         selected="",
         term=term,
-        refusal=refused,
+        refused=refused,
     )
     return scene.choosing(selection.selected(scene.circuit))
 
@@ -117,7 +118,7 @@ def _panel(scene: Scene | Refusal, opened: Panel) -> None:
     try:
         opened.show(scene)
         if scene.known_seconds is None and (opened.RUNS or not scene.long):
-            diagram.tell(cost_line(scene, scene.seconds))
+            diagram.time(cost_line(scene, scene.seconds))
     except (RuntimeError, MemoryError) as error:  # such as a GPU that others have filled
         st.warning(f"The run on {scene.device} failed. Try another device, or smaller sizes.")
         st.text(str(error).strip().partition("\n")[0])

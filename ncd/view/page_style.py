@@ -30,6 +30,7 @@ RULES = """
 .stSlider label > div { flex: none; }
 .stSlider label p { white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
 .st-key-panels [role="tabpanel"] { min-height: 560px; padding-top: 0.4rem; }
+[class*="st-key-told-"] { position: absolute; }
 .st-key-refusal { border-left: 4px solid #c3002f; }
 @media (max-width: 640px) { .stMainBlockContainer { padding: 3.8rem 1rem 3rem; } }
 """

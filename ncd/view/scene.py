@@ -31,7 +31,7 @@ LABELS: tuple[Labels, ...] = ("names", "sizes", "both")
 
 @dataclass(frozen=True)
 class Scene:
-    """A system at its settings. ``refusal`` says why it cannot run, if it cannot."""
+    """A system at its settings. ``refused`` says why it could not be built as it was asked for."""
 
     entry: Entry
     settings: Mapping[str, int]
@@ -42,11 +42,16 @@ class Scene:
     labels: Labels
     selected: str
     term: Term
-    refusal: Refusal | None = None
+    refused: Refusal | None = None
 
     def choosing(self, selected: str) -> Scene:
         """The scene with something selected."""
         return replace(self, selected=selected)
+
+    @property
+    def refusal(self) -> Refusal | None:
+        """Why it cannot run, if it cannot."""
+        return self.refused or limited(self.entry, self.settings, self.term)
 
     @property
     def runs(self) -> bool:
@@ -121,34 +126,30 @@ class Scene:
         """The words at the positions of an axis, if there are any."""
         return self.feed.shown(axis)
 
-    def svg(self) -> str:
-        """The diagram, for a page that has the fonts."""
-        mark = self.refusal.node if self.refusal else None
-        return drawing(self.term, self.labels, self.dark, mark)
-
-
-def drawing(term: Term, labels: Labels, dark: bool, mark: str | None = None) -> str:
-    """The SVG text of a term, for a page that has the fonts."""
-
-    def draw() -> str:
-        return ncd.draw(term, labels=labels, dark=dark, mark=mark or "").svg(fonts=False)
-
-    return remember("svg", term, labels, dark, mark, make=draw)
-
 
 def built(entry: Entry, settings: Mapping[str, int]) -> tuple[Term | None, Refusal | None]:
     """The term at these settings, or as much as can be drawn of it with the reason why not."""
-    limits = (os.environ.get("NCD_MAX_BYTES"), os.environ.get("NCD_MAX_FLOPS"))
-    key = ("built", entry.name, tuple(settings.items()), limits)
+    key = ("built", entry.name, tuple(settings.items()))
     return kept(SHELF, key, lambda: _build(entry, settings))
 
 
 def _build(entry: Entry, settings: Mapping[str, int]) -> tuple[Term | None, Refusal | None]:
-    term: Term | None = None
     try:
-        term = entry.build(**settings)
+        return entry.build(**settings), None
+    except NCDError as error:
+        return error.sketch, refuse(error, entry, settings, error.sketch)
+
+
+def limited(entry: Entry, settings: Mapping[str, int], term: Term) -> Refusal | None:
+    """Why a term is too much to run here, if it is."""
+    limits = (os.environ.get("NCD_MAX_BYTES"), os.environ.get("NCD_MAX_FLOPS"))
+    key = ("limited", entry.name, tuple(settings.items()), limits)
+    return kept(SHELF, key, lambda: _limit(entry, settings, term))
+
+
+def _limit(entry: Entry, settings: Mapping[str, int], term: Term) -> Refusal | None:
+    try:
         check(elaborate(term), watched=True)  # the page shows every array
     except NCDError as error:
-        drawn = term or error.sketch
-        return drawn, refuse(error, entry, settings, drawn)
-    return term, None
+        return refuse(error, entry, settings, term)
+    return None

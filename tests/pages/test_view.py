@@ -27,7 +27,6 @@ from ncd.view.inputs import Feed, takes_words
 from ncd.view.panels import autograd
 from ncd.view.panels.attention import weights
 from ncd.view.refusal import bare
-from ncd.view.scene import drawing
 from ncd.view.words import embed, tokens
 
 
@@ -46,11 +45,6 @@ def test_terms_with_equal_fields_are_kept_apart() -> None:
     made = [remember("test", term, make=lambda: object()) for term in (First("d"), Second("d"))]
     assert made[0] is not made[1]
     assert made[0] is remember("test", First("d"), make=lambda: object())
-
-
-def test_drawings_of_like_terms_are_kept_apart() -> None:
-    relu, tanh = (ncd.Id("m:3") >> ncd.Elementwise(name) for name in ("relu", "tanh"))
-    assert drawing(relu, "names", False) != drawing(tanh, "names", False)
 
 
 def test_the_cache_is_bounded_by_its_weight() -> None:
