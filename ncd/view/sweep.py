@@ -1,60 +1,56 @@
 """Collects garbage when nobody waits.
 
 A full collection stops every visitor's run, so Streamlit's own, after each run, is off. What dies
-young is collected by growth, which is quick; the rest at idle moments, or now and then if there are
-none. What has outlived an idle moment is not walked again before the next one.
+young is collected by Python as it grows, some milliseconds at a time; all of it once nobody has
+made anything for a while, or now and then on a server that never rests. What has outlived a rest
+is not walked again before the next one.
 """
 
 from __future__ import annotations
 
 import ctypes
 import gc
-import platform
+import sys
 import time
+from collections.abc import Iterator
 from threading import Thread
 
+YOUNG = 5_000, 5, 1_000_000  # new objects, and younger collections, before each generation's own
 PERIOD = 0.5  # seconds between two looks
-YOUNG = 50_000  # new objects after which the young ones are collected: some milliseconds
-SOME = 20_000  # new objects for which an idle moment is used
-LONGEST = 60.0  # seconds after which a full collection waits for no idle moment
-IDLE = 0.5  # seconds in which nothing is made
-STILL = 50  # objects that the server itself makes meanwhile
-
-M_ARENA_MAX = -8  # of malloc.h
-LIBC = ctypes.CDLL(None) if platform.libc_ver()[0] == "glibc" else None
+REST = 4  # looks without anything new after which it is a rest
+STILL = 50  # objects that come and go even then
+LONGEST = 600.0  # seconds after which a collection waits for no rest
 
 
 def start() -> None:
     """Takes garbage over from Python, for as long as the process lives."""
-    if LIBC:
-        LIBC.mallopt(M_ARENA_MAX, 2)  # else every thread's own heap keeps what it once needed
     gc.collect()
     gc.freeze()
-    gc.disable()
+    gc.set_threshold(*YOUNG)
     Thread(target=_sweep, name="sweep", daemon=True).start()
 
 
 def _sweep() -> None:
-    last, grown = time.monotonic(), 0  # when all was collected, and what has been made since
+    last = time.monotonic()
+    for rests in resting():
+        if rests:
+            tidy()
+        elif time.monotonic() > last + LONGEST:
+            gc.collect()
+        else:
+            continue
+        last = time.monotonic()
+
+
+def resting() -> Iterator[bool]:
+    """At every look, whether a rest has just come, the first since something was made."""
+    before, still = gc.get_count(), REST
     while True:
         time.sleep(PERIOD)
-        young = gc.get_count()[0]
-        if grown + young > SOME and _idle():
-            tidy()
-            last, grown = time.monotonic(), 0
-        elif young > YOUNG and time.monotonic() > last + LONGEST:
-            gc.collect()
-            last = time.monotonic()
-        elif young > YOUNG:
-            gc.collect(1)
-            grown += young
-
-
-def _idle() -> bool:
-    """Whether nobody makes anything for a while."""
-    before = gc.get_count()[0]
-    time.sleep(IDLE)
-    return abs(gc.get_count()[0] - before) < STILL
+        now = gc.get_count()
+        same = now[1:] == before[1:] and abs(now[0] - before[0]) < STILL
+        before, still = now, still + 1 if same else 0
+        yield still == REST
 
 
 def tidy() -> None:
@@ -62,5 +58,5 @@ def tidy() -> None:
     gc.unfreeze()
     gc.collect()
     gc.freeze()
-    if LIBC:
-        LIBC.malloc_trim(0)
+    if sys.platform == "linux":
+        ctypes.CDLL(None).malloc_trim(0)

@@ -64,3 +64,11 @@ def test_many_small_runs_are_not_all_kept() -> None:
     for i in range(2000):
         kept(shelf, (i,), lambda: trace)
     assert len(shelf) < 600
+
+
+def test_a_rest_comes_once_after_a_while_in_which_nothing_is_made(monkeypatch) -> None:
+    counts = iter([0, 0, 900, 900, 910, 900, 905, 905, 905, 905, 5_000, 0])
+    monkeypatch.setattr(sweep, "PERIOD", 0)
+    monkeypatch.setattr(sweep.gc, "get_count", lambda: (next(counts), 0, 0))
+    looks = sweep.resting()
+    assert [next(looks) for _ in range(10)] == [*[False] * 5, True, *[False] * 4]
