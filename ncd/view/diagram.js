@@ -8,6 +8,7 @@ export default function (component) {
   host.keyed = component.data.keys;
   fill(host, "keys", host.data?.keys || host.keyed);
   show(host);
+  line(host);
   paint(host);
   return host.leave;
 }
@@ -30,6 +31,12 @@ function show(host) {
   paint(host);
 }
 
+// The line under the diagram, if it is of this page.
+function line(host) {
+  const data = document.ncdTold?.["ncd-line"];
+  if (data?.page === host.page) fill(host, "cost", data.cost);
+}
+
 // What is done once, when the page opens.
 function prepare(host) {
   const { box } = host;
@@ -44,14 +51,14 @@ function prepare(host) {
   box.addEventListener("focusout", () => tell(host, null));
   const release = (event) => escape(host, event);
   const drawn = () => show(host);
-  const line = () => fill(host, "cost", document.ncdTold["ncd-line"].cost);
+  const timed = () => line(host);
   document.addEventListener("keydown", release);
   document.addEventListener("ncd-drawn", drawn);
-  document.addEventListener("ncd-line", line); // the time, measured after the diagram was sent
+  document.addEventListener("ncd-line", timed); // the time, measured after the diagram was sent
   host.leave = () => {
     document.removeEventListener("keydown", release);
     document.removeEventListener("ncd-drawn", drawn);
-    document.removeEventListener("ncd-line", line);
+    document.removeEventListener("ncd-line", timed);
     shine({ hover: null, target: null, axes: [] });
     host.end();
   };

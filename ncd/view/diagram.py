@@ -81,12 +81,17 @@ def follow(scene: Scene, line: str) -> None:
     if scene.refusal and not scene.refused:
         drawn = _drawn(scene, scene.refusal)
         _tell("marked", scene, drawn, None, drawn.keys)
-    _told(key="told-cost", data={"event": "ncd-line", "cost": line})
+    _line("cost", scene, line)
 
 
-def time(line: str) -> None:
+def time(scene: Scene, line: str) -> None:
     """The line once more, with the time that has been measured meanwhile."""
-    _told(key="told-time", data={"event": "ncd-line", "cost": line})
+    _line("time", scene, line)
+
+
+def _line(what: str, scene: Scene, line: str) -> None:
+    data = {"event": "ncd-line", "page": scene.entry.name, "cost": line}
+    _told(key=f"told-{what}", data=data)
 
 
 def _tell(what: str, scene: Scene, drawn: Drawn, link: str | None, keys: str = "") -> None:

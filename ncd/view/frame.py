@@ -68,17 +68,18 @@ def page(entry: Entry, lead: str, why: str, panels: Sequence[Panel]) -> None:
 def _changing(entry: Entry, side: DeltaGenerator, tab: DeltaGenerator, opened: Panel) -> None:
     """All that a knob changes: what the session's state asks for, the diagram before all else."""
     link.hold()
-    scene, said = _scene(entry), None
+    scene, said, seconds = _scene(entry), None, None
     if isinstance(scene, Scene):
         seen = {selection.KEY: scene.selected, selection.AXES: selection.axes(scene.circuit)}
         said = link.text(**seen)
         diagram.show(scene, said)
         sleep(HEAD_START)
-        diagram.follow(scene, cost_line(scene, scene.known_seconds))
+        seconds = scene.known_seconds
+        diagram.follow(scene, cost_line(scene, seconds))
     with side:
         sidebar.show(entry)
     with tab:
-        _panel(scene, opened)
+        _panel(scene, opened, timed=seconds is not None)
         if link.text() != said:  # a panel has put right what it was asked for
             link.send()
 
@@ -106,7 +107,7 @@ def _scene(entry: Entry) -> Scene | Refusal:
     return scene.choosing(selection.selected(scene.circuit))
 
 
-def _panel(scene: Scene | Refusal, opened: Panel) -> None:
+def _panel(scene: Scene | Refusal, opened: Panel, timed: bool) -> None:
     if isinstance(scene, Refusal):
         refusal.show(scene)
         return
@@ -117,8 +118,8 @@ def _panel(scene: Scene | Refusal, opened: Panel) -> None:
         return
     try:
         opened.show(scene)
-        if scene.known_seconds is None and (opened.RUNS or not scene.long):
-            diagram.time(cost_line(scene, scene.seconds))
+        if not timed and (opened.RUNS or not scene.long):
+            diagram.time(scene, cost_line(scene, scene.seconds))
     except (RuntimeError, MemoryError) as error:  # such as a GPU that others have filled
         st.warning(f"The run on {scene.device} failed. Try another device, or smaller sizes.")
         st.text(str(error).strip().partition("\n")[0])
