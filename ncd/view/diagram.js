@@ -13,10 +13,17 @@ export default function (component) {
   return host.leave;
 }
 
-// What was told last, if it is of this page.
+// What was told last under these names: the second, which adds to the first, if it belongs to it.
+function latest(host, first, second) {
+  const { [first]: one, [second]: other } = document.ncdTold ?? {};
+  const data = other?.page === one?.page && other?.link === one?.link ? other : one;
+  return data?.page === host.page ? data : null;
+}
+
+// The drawing, with a mark on what is too much if there is that.
 function show(host) {
-  const data = document.ncdTold?.["ncd-drawn"];
-  if (data?.page !== host.page || data === host.data) return;
+  const data = latest(host, "ncd-drawn", "ncd-marked");
+  if (!data || data === host.data) return;
   host.data = data;
   light.fold = (id) => id in data.folds && host.send("select", { folded: data.folds[id] });
   const changed = draw(host, data);
@@ -24,17 +31,17 @@ function show(host) {
   fill(host, "keys", data.keys || host.keyed);
   for (const radio of host.box.querySelectorAll(".labels input"))
     radio.checked = radio.value === data.labels;
-  if (data.link !== null) setTimeout(follow, 0, data.link); // takes some milliseconds, and nobody waits
+  setTimeout(follow, 0, data.link); // takes some milliseconds, and nobody waits
   const lit = `${data.selected} ${data.lit}`;
   if (changed || host.lit !== lit) shine({ target: target(data.selected), axes: data.lit.split(",") });
   host.lit = lit;
   paint(host);
 }
 
-// The line under the diagram, if it is of this page.
+// The line under the diagram, with the time that was measured once it had been sent.
 function line(host) {
-  const data = document.ncdTold?.["ncd-line"];
-  if (data?.page === host.page) fill(host, "cost", data.cost);
+  const data = latest(host, "ncd-line", "ncd-time");
+  if (data) fill(host, "cost", data.cost);
 }
 
 // What is done once, when the page opens.
@@ -52,13 +59,16 @@ function prepare(host) {
   const release = (event) => escape(host, event);
   const drawn = () => show(host);
   const timed = () => line(host);
-  document.addEventListener("keydown", release);
-  document.addEventListener("ncd-drawn", drawn);
-  document.addEventListener("ncd-line", timed); // the time, measured after the diagram was sent
+  const heard = {
+    keydown: release,
+    "ncd-drawn": drawn,
+    "ncd-marked": drawn,
+    "ncd-line": timed,
+    "ncd-time": timed,
+  };
+  for (const [event, heed] of Object.entries(heard)) document.addEventListener(event, heed);
   host.leave = () => {
-    document.removeEventListener("keydown", release);
-    document.removeEventListener("ncd-drawn", drawn);
-    document.removeEventListener("ncd-line", timed);
+    for (const [event, heed] of Object.entries(heard)) document.removeEventListener(event, heed);
     shine({ hover: null, target: null, axes: [] });
     host.end();
   };

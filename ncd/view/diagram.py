@@ -64,7 +64,7 @@ class Drawn(NamedTuple):
     boxes: tuple[str, ...]
 
 
-def show(scene: Scene, link: str | None = None) -> None:
+def show(scene: Scene, link: str) -> None:
     """The diagram of the scene's term. A click on a wire, an op or a fence selects it.
 
     ``link`` is the query that the address is given, from its "?" on. Nothing is asked of the scene
@@ -76,29 +76,32 @@ def show(scene: Scene, link: str | None = None) -> None:
     _diagram(key="diagram", data=data, on_select_change=lambda: heed("diagram"))
 
 
-def follow(scene: Scene, line: str) -> None:
-    """What comes after the diagram: the line under it, and a mark on the op that is too much."""
+def follow(scene: Scene, link: str, line: str) -> None:
+    """What comes after the diagram: the line under it, and a mark on the op that is too much.
+
+    In the browser either may come first: what has the same link belongs together.
+    """
     if scene.refusal and not scene.refused:
         drawn = _drawn(scene, scene.refusal)
-        _tell("marked", scene, drawn, None, drawn.keys)
-    _line("cost", scene, line)
+        _tell("marked", scene, drawn, link, drawn.keys)
+    _line("line", scene, link, line)
 
 
-def time(scene: Scene, line: str) -> None:
+def time(scene: Scene, link: str, line: str) -> None:
     """The line once more, with the time that has been measured meanwhile."""
-    _line("time", scene, line)
+    _line("time", scene, link, line)
 
 
-def _line(what: str, scene: Scene, line: str) -> None:
-    data = {"event": "ncd-line", "page": scene.entry.name, "cost": line}
+def _line(what: str, scene: Scene, link: str, line: str) -> None:
+    data = {"event": f"ncd-{what}", "page": scene.entry.name, "link": link, "cost": line}
     _told(key=f"told-{what}", data=data)
 
 
-def _tell(what: str, scene: Scene, drawn: Drawn, link: str | None, keys: str = "") -> None:
+def _tell(what: str, scene: Scene, drawn: Drawn, link: str, keys: str = "") -> None:
     _told(
         key=f"told-{what}",
         data={
-            "event": "ncd-drawn",
+            "event": f"ncd-{what}",
             "page": scene.entry.name,
             "svg": drawn.svg,
             "chips": drawn.chips,

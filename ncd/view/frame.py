@@ -68,19 +68,19 @@ def page(entry: Entry, lead: str, why: str, panels: Sequence[Panel]) -> None:
 def _changing(entry: Entry, side: DeltaGenerator, tab: DeltaGenerator, opened: Panel) -> None:
     """All that a knob changes: what the session's state asks for, the diagram before all else."""
     link.hold()
-    scene, said, seconds = _scene(entry), None, None
+    scene, said, seconds = _scene(entry), "", None
     if isinstance(scene, Scene):
         seen = {selection.KEY: scene.selected, selection.AXES: selection.axes(scene.circuit)}
         said = link.text(**seen)
         diagram.show(scene, said)
         sleep(HEAD_START)
         seconds = scene.known_seconds
-        diagram.follow(scene, cost_line(scene, seconds))
+        diagram.follow(scene, said, cost_line(scene, seconds))
     with side:
         sidebar.show(entry)
     with tab:
-        _panel(scene, opened, timed=seconds is not None)
-        if link.text() != said:  # a panel has put right what it was asked for
+        _panel(scene, opened, said, timed=seconds is not None)
+        if isinstance(scene, Refusal) or link.text() != said:  # a panel has put right what it shows
             link.send()
 
 
@@ -107,7 +107,7 @@ def _scene(entry: Entry) -> Scene | Refusal:
     return scene.choosing(selection.selected(scene.circuit))
 
 
-def _panel(scene: Scene | Refusal, opened: Panel, timed: bool) -> None:
+def _panel(scene: Scene | Refusal, opened: Panel, said: str, timed: bool) -> None:
     if isinstance(scene, Refusal):
         refusal.show(scene)
         return
@@ -119,7 +119,7 @@ def _panel(scene: Scene | Refusal, opened: Panel, timed: bool) -> None:
     try:
         opened.show(scene)
         if not timed and (opened.RUNS or not scene.long):
-            diagram.time(scene, cost_line(scene, scene.seconds))
+            diagram.time(scene, said, cost_line(scene, scene.seconds))
     except (RuntimeError, MemoryError) as error:  # such as a GPU that others have filled
         st.warning(f"The run on {scene.device} failed. Try another device, or smaller sizes.")
         st.text(str(error).strip().partition("\n")[0])

@@ -1,7 +1,10 @@
 """What a move of a knob sends: the diagram before all else, and nothing that stayed as it was."""
 
+import pytest
 from playwright.sync_api import Page, WebSocket
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+
+pytestmark = pytest.mark.browser
 
 MOST = 32  # messages of a move; a run of the whole page sends twice as many
 
