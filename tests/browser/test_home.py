@@ -72,6 +72,7 @@ def test_the_search_is_in_the_link(page: Page, address: str) -> None:
 def test_a_picture_opens_its_page_without_loading_the_app_again(page: Page, address: str) -> None:
     page.goto(address)
     search(page, "softmax")
+    expect(page).to_have_url(re.compile("q=softmax"))
     page.evaluate("window.mine = 1")
     cards(page).last.locator(".picture").click()
     expect(page.get_by_role("heading", name="Multi-head attention")).to_be_visible()
