@@ -31,7 +31,7 @@ function show(host) {
   fill(host, "keys", data.keys || host.keyed);
   for (const radio of host.box.querySelectorAll(".labels input"))
     radio.checked = radio.value === data.labels;
-  setTimeout(follow, 0, data.link); // takes some milliseconds, and nobody waits
+  setTimeout(follow, 0, data.link, data.page); // takes some milliseconds, and nobody waits
   const lit = `${data.selected} ${data.lit}`;
   if (changed || host.lit !== lit) shine({ target: target(data.selected), axes: data.lit.split(",") });
   host.lit = lit;

@@ -199,7 +199,7 @@ _link = st.components.v2.component(
     "ncd_link",
     js=f"""{JS}
 export default function ({{ data }}) {{
-  follow(data);
+  follow(data.query, data.page);
 }}
 """,
 )
@@ -207,4 +207,5 @@ export default function ({{ data }}) {{
 
 def send() -> None:
     """The link again, where there is no diagram to carry it or it has changed since."""
-    _link(key="address", data=text())
+    link: Link = st.session_state[STATE]
+    _link(key="address", data={"query": text(), "page": link.page})
