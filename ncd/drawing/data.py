@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from fontTools.misc.arrayTools import sectRect
-from fontTools.misc.bezierTools import calcCubicBounds, cubicPointAtT, splitCubicAtT
+from fontTools.misc.bezierTools import calcCubicBounds, cubicPointAtT
 
 from ncd.drawing.plan import Unit
 from ncd.drawing.text import Label
@@ -132,13 +132,6 @@ def straightened(pieces: Iterable[Curve]) -> Path:
 def extent(path: Path) -> Box:
     """The least box with all points of the path's curves."""
     return Box.of([point for curve in path for point in curve])
-
-
-def halves(curve: Curve) -> tuple[Curve, Curve]:
-    """The curve cut in the middle."""
-    first, second = splitCubicAtT(*curve, 0.5)
-    one, two = Curve(*(Point(*p) for p in first)), Curve(*(Point(*p) for p in second))
-    return one, two._replace(a=one.d)  # exactly where the first ends
 
 
 def polygon(points: list[Point]) -> Path:

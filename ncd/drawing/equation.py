@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from ncd.drawing import style
 from ncd.drawing.data import Box, Extra, Point, Text
 from ncd.drawing.drawing import Drawing
-from ncd.drawing.move import moved
+from ncd.drawing.move import moved, together
 from ncd.drawing.text import math, roman, wrap
 from ncd.lang.blocks import Equation
 from ncd.lang.circuit import Circuit, State
@@ -79,18 +79,10 @@ def equated(drawings: Sequence[Drawing], sign: str, width: float | None) -> Draw
         line = [moved(part, 0.0, top - min(p.box.y0 for p in line)) for part in line]
         placed += line
         top = max(part.box.y1 for part in line) + style.LINE_GAP
-    first = placed[0]
     return replace(
-        first,
+        together(placed),
         title=f" {sign} ".join(dict.fromkeys(d.title for d in drawings)),
         description=f" {sign} ".join(d.description for d in drawings),
-        box=Box.around(part.box for part in placed),
-        fences=tuple(x for part in placed for x in part.fences),
-        dashes=tuple(x for part in placed for x in part.dashes),
-        wires=tuple(x for part in placed for x in part.wires),
-        glyphs=tuple(x for part in placed for x in part.glyphs),
-        labels=tuple(x for part in placed for x in part.labels),
-        extras=tuple(x for part in placed for x in part.extras),
     )
 
 

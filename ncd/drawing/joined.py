@@ -19,7 +19,7 @@ from ncd.drawing.data import (
 )
 from ncd.drawing.drawing import Drawing
 from ncd.drawing.frames import ids_of
-from ncd.drawing.move import moved
+from ncd.drawing.move import moved, together
 from ncd.drawing.plan import Plan
 
 
@@ -34,16 +34,7 @@ def joined(rows: Sequence[Plan], drawings: Sequence[Drawing]) -> Drawing:
         part = moved(part, -part.box.x0, y - part.box.y0)
         y = part.box.y1 + style.ROW_GAP
         parts.append(part)
-    return replace(
-        parts[0],
-        box=Box.around(part.box for part in parts),
-        fences=tuple(fence for part in parts for fence in part.fences),
-        dashes=tuple(dash for part in parts for dash in part.dashes),
-        wires=tuple(wire for part in parts for wire in part.wires),
-        glyphs=tuple(glyph for part in parts for glyph in part.glyphs),
-        labels=tuple(label for part in parts for label in part.labels),
-        extras=tuple(extra for part in parts for extra in part.extras),
-    )
+    return together(parts)
 
 
 def _cut(row: Plan, drawing: Drawing) -> Drawing:

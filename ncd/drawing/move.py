@@ -1,7 +1,8 @@
-"""Moving what is drawn, without drawing it again."""
+"""Moving what is drawn, and putting it together, without drawing it again."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -23,6 +24,20 @@ from ncd.drawing.data import (
 
 P = TypeVar("P", bound=Picture)
 Item = Outline | Dot | Text
+
+
+def together(drawings: Sequence[P]) -> P:
+    """All that is in some drawings in one, which else is the first."""
+    return replace(
+        drawings[0],
+        box=Box.around(drawing.box for drawing in drawings),
+        fences=tuple(fence for drawing in drawings for fence in drawing.fences),
+        dashes=tuple(dash for drawing in drawings for dash in drawing.dashes),
+        wires=tuple(wire for drawing in drawings for wire in drawing.wires),
+        glyphs=tuple(glyph for drawing in drawings for glyph in drawing.glyphs),
+        labels=tuple(label for drawing in drawings for label in drawing.labels),
+        extras=tuple(extra for drawing in drawings for extra in drawing.extras),
+    )
 
 
 def moved(drawing: P, dx: float, dy: float) -> P:

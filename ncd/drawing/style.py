@@ -96,7 +96,6 @@ WIRE = 1.25
 DOUBLE = 3.6  # between the two lines of a spatial wire
 WIRE_ROOM = 2.0  # of the page over and under a wire
 SEAM = 1.2  # by which the gap of a double wire overlaps that of the wire before it
-HIT = 13.0  # the width in which a wire can be pointed at
 DOT = 4.0
 DOT_INSET = 8.0  # of a dot from the edge of its op
 STUB = 7.0  # of a wire beside a mark
