@@ -37,7 +37,9 @@ def read_weights(module: nn.Module, data: bytes) -> None:
         found = load(data)
     except (SafetensorError, ValueError, KeyError) as error:
         reason = str(error).partition("\n")[0][:100]
-        raise ParseError(f"this is no safetensors file: {reason}", cure="a file kept here") from None
+        raise ParseError(
+            f"this is no safetensors file: {reason}", cure="a file kept here"
+        ) from None
     _match({name: x.shape for name, x in module.state_dict().items()}, found)
     module.load_state_dict(found)
 
