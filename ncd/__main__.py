@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NoReturn, get_args
 
-from ncd.commands import bench, check, list_, render, run, serve, show, source
+from ncd.commands import bench, check, list_, render, run, serve, show, source, train
 from ncd.drawing import Labels
 from ncd.lang.errors import NCDError
 from ncd.terminal import forgive, hush
@@ -66,6 +66,14 @@ def parser() -> Parser:
         _json,
     )
     add(bench, "times, sizes and ratios, also against other tools", _part, _where, _json)
+    add(
+        train,
+        "trains a system that has a task: its loss, and its score on unseen data",
+        _name,
+        _knobs,
+        _learning,
+        _json,
+    )
     add(serve, "the app, for a browser", _address)
     return main
 
@@ -110,6 +118,7 @@ def _picture(command: Parser) -> None:
         help="a block as one box; repeatable",
     )
     command.add_argument("--open", action="store_true", help="no block as one box")
+    command.add_argument("--plain", action="store_true", help="without the figure's callouts")
     command.add_argument("--bands", action="store_true", help="columns of data and operations")
     command.add_argument("--cells", action="store_true", help="arrays as grids of cells")
     command.add_argument("--scale", type=float, default=2.0, help="size of a .png (default 2)")
@@ -127,6 +136,19 @@ def _text(command: Parser) -> None:
 def _where(command: Parser) -> None:
     command.add_argument("--seed", type=int, default=0, help="of weights and inputs (default 0)")
     command.add_argument("--device", default="cpu", help="cpu, cuda, mps (default cpu)")
+
+
+def _learning(command: Parser) -> None:
+    command.add_argument("--seed", type=int, default=0, help="of weights and data (default 0)")
+    command.add_argument("--steps", type=_count, help="how many; each task has its own default")
+    command.add_argument("-o", "--output", metavar="FILE.safetensors", help="keep the weights")
+
+
+def _count(text: str) -> int:
+    """A whole number from 1."""
+    if not text.isdecimal() or not 0 < int(text) < 10**6:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of steps from 1 to 999999")
+    return int(text)
 
 
 def _json(command: Parser) -> None:

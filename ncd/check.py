@@ -71,7 +71,7 @@ def _one(entry: Entry, knobs: dict[str, int], seed: int, device: str, report: Re
     report.settings += 1
     where = f"{entry.name} at {', '.join(f'{k} = {v}' for k, v in knobs.items())}"
     try:
-        case = Case(entry.build(**knobs), seed, device)
+        case = Case(entry.build(**knobs), seed, device, entry.look())
         refused = _refused(case)
     except Exception as error:
         report.failures.append(f"{where}: build: {_words(error)}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -73,13 +74,11 @@ def render(args: argparse.Namespace) -> int:
     if kind not in FILES:
         ends = ", ".join(FILES)
         raise ParseError(f"{args.output!r} ends in none of {ends}", cure=f"{path.stem}.svg")
-    _, _, term = _chosen(args)
+    entry, _, term = _chosen(args)
+    args.notes = {} if args.plain else entry.notes
+    args.bands, args.cells = args.bands or entry.bands, args.cells or entry.cells
     data = FILES[kind](term, args)
-    try:
-        path.write_bytes(data)
-    except OSError as error:
-        reason = error.strerror or error
-        raise ParseError(f"cannot write {args.output!r}: {reason}", cure="another file") from None
+    _write(args.output, data)
     if args.json:
         return print_json({"file": args.output, "bytes": len(data)})
     print(f"{args.output}: {len(data):,} bytes")
@@ -87,7 +86,7 @@ def render(args: argparse.Namespace) -> int:
 
 
 def _drawing(term: Term, args: argparse.Namespace) -> Drawing:
-    look = {name: getattr(args, name) for name in ("labels", "dark", "bands", "cells")}
+    look = {name: getattr(args, name) for name in ("labels", "dark", "notes", "bands", "cells")}
     return ncd.draw(term, folded=_folded(term, args), width=args.width or None, **look)
 
 
@@ -173,6 +172,36 @@ def bench(args: argparse.Namespace) -> int:
     return 0
 
 
+def train(args: argparse.Namespace) -> int:
+    import torch
+
+    from ncd.train import Fit, written
+
+    torch.set_num_threads(1)  # as on the page: the same numbers
+    fit = Fit(args.name, _settings(ncd.catalogue[args.name], args), args.seed, args.steps)
+    for now in fit:
+        progress(now.step, now.steps, f"loss {now.loss:.4f}")
+    data = {
+        "name": fit.name,
+        "knobs": fit.knobs,
+        "seed": args.seed,
+        "data": fit.data.source,
+        "seconds": round(now.seconds, 3),
+        "steps": now.steps,
+        "loss": now.loss,
+        fit.task.measure: now.score,
+    }
+    if args.output:
+        note = {"system": fit.name, "seed": str(args.seed)}
+        _write(args.output, written(fit.module, note))
+        data["file"] = args.output
+    if args.json:
+        print(json.dumps(data, ensure_ascii=False))
+    else:
+        print_table([(name, _worded(value)) for name, value in data.items()])
+    return 0
+
+
 def serve(args: argparse.Namespace) -> int:
     from ncd.view.serve import serve as serve_app
 
@@ -183,10 +212,29 @@ def serve(args: argparse.Namespace) -> int:
 # --- what the commands share ---------------------------------------------------------------------
 
 
+def _write(file: str, data: bytes) -> None:
+    try:
+        Path(file).write_bytes(data)
+    except OSError as error:
+        reason = error.strerror or error
+        raise ParseError(f"cannot write {file!r}: {reason}", cure="another file") from None
+
+
 def _chosen(args: argparse.Namespace) -> tuple[Entry, dict[str, int], Term]:
     entry = ncd.catalogue[args.name]
     knobs = _settings(entry, args)
     return entry, knobs, entry.build(**knobs)
+
+
+def _worded(value: object) -> str:
+    """A value for a table.
+
+    >>> _worded({"h": 8, "k": 64}), _worded(0.123456)
+    ('h=8 k=64', '0.1235')
+    """
+    if isinstance(value, Mapping):
+        return _sizes(value)
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def _settings(entry: Entry, args: argparse.Namespace) -> dict[str, int]:

@@ -7,10 +7,10 @@ nothing when all is well, and says in words what is not; whatever it raises is a
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import get_args
+from typing import Any, get_args
 from xml.etree import ElementTree
 
 import torch
@@ -40,6 +40,7 @@ class Case:
     term: Term
     seed: int = 0
     device: str = "cpu"
+    look: Mapping[str, Any] = field(default_factory=dict)  # how it is drawn
 
     @cached_property
     def circuit(self) -> Circuit:
@@ -114,7 +115,7 @@ def _ids(state: State) -> set[str]:
 def drawing(case: Case) -> str | None:
     """The lint finds nothing, and the SVG is well-formed, with every op that is drawn in it."""
     for labels in LABELS:
-        drawn = draw(case.term, labels=labels)
+        drawn = draw(case.term, labels=labels, **case.look)
         if found := lint(drawn):
             return f"labels {labels}: {'; '.join(found)}"
         svg = drawn.svg()

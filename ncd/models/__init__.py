@@ -9,6 +9,8 @@ from ncd.models.entry import Preset as Preset
 from ncd.models.attention import SCALED_DOT_PRODUCT_ATTENTION as SCALED_DOT_PRODUCT_ATTENTION
 from ncd.models.attention import MULTI_HEAD_ATTENTION as MULTI_HEAD_ATTENTION
 from ncd.models.residual import RESIDUAL_BLOCK as RESIDUAL_BLOCK
+from ncd.models.image_recogniser import IMAGE_RECOGNISER as IMAGE_RECOGNISER
+from ncd.models.unet import UNET as UNET
 # isort: on
 
 CATALOGUE = Catalogue(entry for entry in globals().values() if isinstance(entry, Entry))

@@ -107,7 +107,8 @@ class Entry:
     """A system of the catalogue.
 
     ``section`` is its place in the menu, ``type`` what it takes and gives at any knobs, if it says
-    so; ``presets`` are knobs of published models.
+    so; ``presets`` are knobs of published models. ``notes``, ``bands`` and ``cells`` are how its
+    figure is drawn, as :func:`ncd.draw` takes them.
 
     >>> import ncd
     >>> entry = ncd.catalogue["multi-head-attention"]
@@ -125,11 +126,18 @@ class Entry:
     section: str = ""
     type: str = ""
     presets: tuple[Preset, ...] = ()
+    notes: Mapping[str, str] = field(default_factory=dict, hash=False)
+    bands: bool = False
+    cells: bool = False
 
     @property
     def identifier(self) -> str:
         """The name as Python and its files have it: ``residual_block``."""
         return self.name.replace("-", "_")
+
+    def look(self, notes: bool = True) -> dict[str, Any]:
+        """How its figure is drawn, as :func:`ncd.draw` takes it; with callouts if ``notes``."""
+        return {"notes": self.notes if notes else {}, "bands": self.bands, "cells": self.cells}
 
     def build(self, **knobs: int) -> Term:
         """The term at these knobs, the others at their defaults.

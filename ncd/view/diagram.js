@@ -31,6 +31,9 @@ function show(host) {
   fill(host, "keys", data.keys || host.keyed);
   for (const radio of host.box.querySelectorAll(".labels input"))
     radio.checked = radio.value === data.labels;
+  const callouts = host.box.querySelector(".callouts");
+  callouts.hidden = data.callouts === null;
+  callouts.firstChild.checked = data.callouts;
   setTimeout(follow, 0, data.link, data.page); // takes some milliseconds, and nobody waits
   const lit = `${data.selected} ${data.lit}`;
   if (changed || host.lit !== lit) shine({ target: target(data.selected), axes: data.lit.split(",") });
@@ -51,6 +54,8 @@ function prepare(host) {
   box.querySelector(".skip").onclick = () => box.querySelector(".after").focus();
   box.querySelector(".labels").onchange = (event) =>
     host.send("select", { labels: event.target.value });
+  box.querySelector(".callouts").onchange = (event) =>
+    host.send("select", { callouts: event.target.checked ? "on" : "off" });
   box.addEventListener("dblclick", (event) => light.fold(event.target.closest("[data-fence]")?.dataset.fence));
   box.addEventListener("pointermove", (event) => tell(host, event.target, event.clientX, event.clientY));
   box.addEventListener("pointerleave", () => tell(host, null));

@@ -41,6 +41,7 @@ _diagram = st.components.v2.component(
     html=f"""<div class="ncd"><button class="skip">Skip the diagram</button>
 <div class="drawing whole"></div><span class="after" tabindex="-1"></span>
 <div class="under"><div class="chips"></div><div class="keys"></div>
+<label class="callouts" hidden><input type="checkbox"><span>callouts</span></label>
 <fieldset class="labels"><legend>On the wires</legend>{CHOICES}</fieldset></div>
 <div class="cost"></div><div class="words" hidden></div></div>""",
     css=PANEL_CSS + DIAGRAM_CSS + legend.CSS,
@@ -109,6 +110,7 @@ def _tell(what: str, scene: Scene, drawn: Drawn, link: str, keys: str = "") -> N
             "folds": drawn.folds,
             "keys": keys,
             "labels": scene.labels,
+            "callouts": scene.notes if scene.entry.notes else None,
             "link": link,
             "selected": scene.selected,
             "lit": selection.axes(scene.circuit),
@@ -122,15 +124,20 @@ def labels() -> Labels:
     return chosen if chosen in LABELS else LABELS[0]
 
 
+def notes() -> bool:
+    """Whether the figure's callouts are shown, as the session has it."""
+    return bool(st.session_state.get(selection.CALLOUTS) != "off")
+
+
 def _drawn(scene: Scene, refusal: Refusal | None) -> Drawn:
     mark = (refusal.node if refusal else None) or ""
     folded = selection.folded(scene.circuit)
-    what = (scene.labels, scene.dark, mark, folded)
+    what = (scene.entry.name, scene.labels, scene.dark, scene.notes, mark, folded)
     return remember("diagram", scene.term, *what, make=lambda: _draw(scene, mark, folded))
 
 
 def _draw(scene: Scene, mark: str, folded: Folded) -> Drawn:
-    drawing = draw(scene.term, labels=scene.labels, dark=scene.dark, mark=mark, folded=folded)
+    drawing = draw(scene.term, **scene.look, mark=mark, folded=folded)
     boxes = {glyph.node for glyph in drawing.glyphs if selection.BLOCK.fullmatch(glyph.node)}
     shut = boxes if folded == "auto" else frozenset(folded)
     worth = {block.id for block in blocks(scene.circuit)}

@@ -102,6 +102,7 @@ def _scene(entry: Entry) -> Scene | Refusal:
         labels=diagram.labels(),
         selected="",
         term=term,
+        notes=diagram.notes(),
         refused=refused,
     )
     return scene.choosing(selection.selected(scene.circuit))

@@ -61,6 +61,7 @@ ON_SYSTEMS: dict[str, Kept] = {
     "select": Kept(""),
     "axes": Kept(""),
     "folded": Kept("auto"),
+    "callouts": Kept("on", ("on", "off"), meaning="callouts"),
     "input": Kept(inputs.RANDOM, (inputs.RANDOM, inputs.WORDS)),
     "positions": Kept(False),
     "softmax": Kept(""),

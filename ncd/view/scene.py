@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import torch
 
@@ -31,7 +31,10 @@ LABELS: tuple[Labels, ...] = ("names", "sizes", "both")
 
 @dataclass(frozen=True)
 class Scene:
-    """A system at its settings. ``refused`` says why it could not be built as it was asked for."""
+    """A system at its settings, with the figure's callouts if ``notes``.
+
+    ``refused`` says why it could not be built as it was asked for.
+    """
 
     entry: Entry
     settings: Mapping[str, int]
@@ -42,11 +45,17 @@ class Scene:
     labels: Labels
     selected: str
     term: Term
+    notes: bool = True
     refused: Refusal | None = None
 
     def choosing(self, selected: str) -> Scene:
         """The scene with something selected."""
         return replace(self, selected=selected)
+
+    @property
+    def look(self) -> dict[str, Any]:
+        """How its diagram is drawn, as :func:`ncd.draw` takes it."""
+        return {"labels": self.labels, "dark": self.dark, **self.entry.look(self.notes)}
 
     @property
     def refusal(self) -> Refusal | None:

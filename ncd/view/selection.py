@@ -17,6 +17,7 @@ from ncd.lang.axes import Type
 from ncd.lang.circuit import Circuit
 
 KEY, AXES, FOLDED, LABELS, PANEL = "select", "axes", "folded", "labels", "panel"
+CALLOUTS = "callouts"  # "on" or "off"
 OPENS = "Values"
 COLOURS = 4  # so many axes are lit at once
 AUTO, NONE = "auto", "none"
@@ -53,7 +54,7 @@ def folded(circuit: Circuit) -> Literal["auto"] | frozenset[str]:
 
 def heed(wish: Mapping[str, object]) -> None:
     """Does what a click in a view asks for; called from a callback."""
-    for key in (AXES, FOLDED, LABELS):
+    for key in (AXES, FOLDED, LABELS, CALLOUTS):
         if isinstance(value := wish.get(key), str):
             st.session_state[key] = value
     if isinstance(id := wish.get("id"), str):

@@ -1,0 +1,50 @@
+"""A small recogniser of images (notebook, figure 19)."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from ncd.lang.blocks import Block
+from ncd.lang.elaborate import Axes
+from ncd.lang.marked import seq
+from ncd.lang.terms import Term
+from ncd.models.entry import Entry, Knob
+from ncd.ops import Elementwise, Group, Linear, Named, Softmax
+
+
+def image_recogniser(x: int = 28, n: int = 512, k: int = 10) -> Term:
+    """Three learned maps on the pixels of an x × x image: how likely each of k classes is."""
+    return Axes(x=seq(x), y=seq(x), d="x*y", n=n, m=n, k=k)(_recogniser())
+
+
+@lru_cache
+def _recogniser() -> Term:
+    stack = (
+        Linear("d -> n", "L", True)
+        >> Elementwise("relu")
+        >> Linear("n -> m", "L", True)
+        >> Elementwise("relu")
+        >> Linear("m -> k", "L", True)
+    )
+    return (
+        Named("x y", "X")
+        >> Block(Group("x y -> d"), "", "reshape")
+        >> Block(Block(stack, "Linear", "residual"), "", "window")
+        >> Block(Softmax("k"), "SoftMax", "softmax")
+        >> Named("k", "Ŷ")
+    )
+
+
+IMAGE_RECOGNISER = Entry(
+    name="image-recogniser",
+    title="Image recogniser",
+    source="Notebook, figure 19",
+    knobs=(
+        Knob("x", 4, 64, 28, help="height and width", reason="28, as the digits of MNIST have"),
+        Knob("n", 8, 1024, 512, 8, "hidden features", "512 in the figure", least=1),
+        Knob("k", 2, 20, 10, help="classes", reason="ten digits"),
+    ),
+    system=image_recogniser,
+    section="Images",
+    type="x y -> k",
+)

@@ -1,0 +1,112 @@
+"""Tracking: the size of what goes into and comes out of every module of a model, as it runs.
+
+After the ``Tracker`` of the notebook's appendix, for any ``nn.Module`` and without changing it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ContextDecorator
+from dataclasses import asdict, dataclass
+from types import TracebackType
+from typing import Any, Self
+
+from torch import Tensor, nn
+from torch.utils.hooks import RemovableHandle
+
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call of a module: its path in the model, its class, the shapes it took and gave."""
+
+    name: str
+    kind: str
+    took: tuple[Shape, ...]
+    gave: tuple[Shape, ...]
+
+    def __str__(self) -> str:
+        """The line that the notebook's Tracker prints."""
+        return f"{self.name or self.kind}: \t {_said(self.took)} -> {_said(self.gave)}"
+
+
+class Tracker(ContextDecorator):
+    """What :func:`track` gives: ``calls`` in the order in which they were done."""
+
+    def __init__(
+        self, module: nn.Module, echo: Callable[[str], object] | None, whole: bool
+    ) -> None:
+        self.module, self.echo, self.whole = module, echo, whole
+        self.calls: list[Call] = []
+        self._hooks: list[RemovableHandle] = []
+
+    def __enter__(self) -> Self:
+        for name, module in self.module.named_modules():
+            if self.whole or not any(True for _ in module.children()):
+                hook = self._hook(name)
+                self._hooks.append(module.register_forward_hook(hook, with_kwargs=True))
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        while self._hooks:
+            self._hooks.pop().remove()
+
+    def _hook(self, name: str) -> Callable[..., None]:
+        def note(module: nn.Module, args: Any, kwargs: Any, output: Any) -> None:
+            kind = type(module).__name__
+            call = Call(name, kind, tuple(_shapes((args, kwargs))), tuple(_shapes(output)))
+            self.calls.append(call)
+            if self.echo:
+                self.echo(str(call))
+
+        return note
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.calls))
+
+    def data(self) -> list[dict[str, object]]:
+        """The calls as JSON holds them."""
+        return [asdict(call) for call in self.calls]
+
+
+def track(
+    module: nn.Module, echo: Callable[[str], object] | None = None, whole: bool = False
+) -> Tracker:
+    """Notes every call of the modules of a model, inside ``with`` or in a decorated function.
+
+    Of the modules those that hold no others, or all with ``whole``; ``echo`` (``print``) is given
+    each line as it comes.
+
+    >>> import torch
+    >>> model = nn.Sequential(nn.Linear(2, 3), nn.ReLU())
+    >>> with track(model) as sizes:
+    ...     _ = model(torch.zeros(5, 2))
+    >>> print(str(sizes).expandtabs(8))
+    0:       5 2 -> 5 3
+    1:       5 3 -> 5 3
+    >>> sizes.calls[0].kind, sizes.calls[0].gave
+    ('Linear', ((5, 3),))
+    """
+    return Tracker(module, echo, whole)
+
+
+def _said(shapes: tuple[Shape, ...]) -> str:
+    return ", ".join(" ".join(map(str, shape)) or "()" for shape in shapes) or "nothing"
+
+
+def _shapes(value: object) -> Iterator[Shape]:
+    """The shapes of all tensors in it."""
+    if isinstance(value, Tensor):
+        yield tuple(value.shape)
+    elif isinstance(value, dict):
+        for part in value.values():
+            yield from _shapes(part)
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from _shapes(part)

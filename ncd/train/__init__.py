@@ -1,0 +1,10 @@
+"""Training: a task for each system that has one, one loop for all, and runs that hold no page."""
+
+from ncd.train.fit import Fit as Fit
+from ncd.train.fit import Progress as Progress
+from ncd.train.tasks import TASKS as TASKS
+from ncd.train.tasks import Data as Data
+from ncd.train.tasks import Task as Task
+from ncd.train.tasks import task as task
+from ncd.train.weights import read_weights as read_weights
+from ncd.train.weights import written as written

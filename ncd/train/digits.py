@@ -1,0 +1,75 @@
+"""Handwritten digits: the small ones that scikit-learn ships, or a local copy of MNIST."""
+
+from __future__ import annotations
+
+import gzip
+import os
+from pathlib import Path
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from ncd.lang.errors import ParseError
+
+FOLDER = "NCD_MNIST"  # the environment's name for the folder with the files of MNIST
+FILES = ("train-images-idx3-ubyte", "train-labels-idx1-ubyte")
+
+
+def digits(x: int) -> tuple[Tensor, Tensor, str]:
+    """Images (n, x, x) between 0 and 1, the digit on each (n), and where they come from.
+
+    Those of MNIST (LeCun et al. 1998) where ``NCD_MNIST`` names a folder that has its files, else
+    the 1,797 of 8 × 8 that scikit-learn ships (Alpaydin and Kaynak 1998), made larger.
+    """
+    folder = os.environ.get(FOLDER)
+    if folder:
+        images, labels = mnist(Path(folder))
+        source = "MNIST"
+    else:
+        from sklearn.datasets import load_digits
+
+        found = load_digits()
+        images = torch.from_numpy(found.images).float() / 16
+        labels = torch.from_numpy(found.target).long()
+        source = "the digits of scikit-learn"
+    return resized(images, x), labels, source
+
+
+def resized(images: Tensor, x: int) -> Tensor:
+    """Images (n, h, w) at x × x, smoothly."""
+    if images.shape[1:] == (x, x):
+        return images
+    return F.interpolate(images[:, None], (x, x), mode="bilinear", antialias=True)[:, 0]
+
+
+def mnist(folder: Path) -> tuple[Tensor, Tensor]:
+    """The images (n, 28, 28), between 0 and 1, and labels (n) of MNIST's two training files.
+
+    Raises ParseError where the folder has not both, as they are or gzipped, or for other data.
+    """
+    images, labels = (_idx(folder, name) for name in FILES)
+    if images.ndim != 3 or labels.shape != images.shape[:1]:
+        raise ParseError(
+            f"{folder} has images of shape {tuple(images.shape)} and labels of shape "
+            f"{tuple(labels.shape)}",
+            cure="the two training files of MNIST",
+        )
+    return images.float() / 255, labels.long()
+
+
+def _idx(folder: Path, name: str) -> Tensor:
+    """An array of bytes in MNIST's format: zeros, the type, the rank, the sizes, the numbers."""
+    for path, opened in ((folder / name, open), (folder / f"{name}.gz", gzip.open)):
+        if path.is_file():
+            with opened(path, "rb") as file:
+                data = file.read()
+            break
+    else:
+        raise ParseError(f"{folder} has no {name}, gzipped or not", cure="the files of MNIST there")
+    rank = data[3] if data[:3] == b"\0\0\x08" else 0
+    shape = [int.from_bytes(data[i : i + 4], "big") for i in range(4, 4 + 4 * rank, 4)]
+    numbers = torch.frombuffer(bytearray(data[4 + 4 * rank :]), dtype=torch.uint8)
+    if not rank or numbers.numel() != torch.Size(shape).numel():
+        raise ParseError(f"{path} is no such file of MNIST", cure="its original")
+    return numbers.view(shape)

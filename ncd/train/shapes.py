@@ -1,0 +1,45 @@
+"""Made-up pictures of shapes, with the class of every pixel."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+NOISE = 0.15
+KINDS = ("background", "disc", "square", "triangle")
+
+
+def shapes(n: int, x: int, classes: int, random: torch.Generator) -> tuple[Tensor, Tensor]:
+    """Noisy pictures (n, 1, x, x) of bright shapes, and the class of each pixel (n, x, x).
+
+    Each has up to three shapes; a later one lies on those before. Class 0 is the background, then
+    come discs, squares and triangles, as many kinds as there are classes.
+
+    >>> pictures, classes = shapes(2, 16, 3, torch.Generator().manual_seed(0))
+    >>> tuple(pictures.shape), tuple(classes.shape), int(classes.max()) <= 2
+    ((2, 1, 16, 16), (2, 16, 16), True)
+    """
+    row, column = torch.meshgrid(torch.arange(x) + 0.5, torch.arange(x) + 0.5, indexing="ij")
+    found = torch.zeros(n, x, x, dtype=torch.long)
+    light = torch.zeros(n, x, x)
+    for _ in range(3):
+        kind = torch.randint(0, classes, (n, 1, 1), generator=random)
+        radius = _between(0.1 * x, 0.25 * x, n, random)
+        down, right = (_between(0.15 * x, 0.85 * x, n, random) for _ in range(2))
+        inside = _inside(kind, (row - down) / radius, (column - right) / radius)
+        found = torch.where(inside, kind, found)
+        light = torch.where(inside, _between(0.5, 1.0, n, random), light)
+    noise = NOISE * torch.randn(n, x, x, generator=random)
+    return (light + noise)[:, None], found
+
+
+def _between(low: float, high: float, n: int, random: torch.Generator) -> Tensor:
+    return low + (high - low) * torch.rand(n, 1, 1, generator=random)
+
+
+def _inside(kind: Tensor, down: Tensor, right: Tensor) -> Tensor:
+    """Whether a pixel is in its shape; it lies so far from the middle, in radii of the shape."""
+    disc = down**2 + right**2 < 1
+    square = torch.maximum(down.abs(), right.abs()) < 0.85
+    triangle = (down < 0.7) & (2 * right.abs() < down + 1.1)
+    return ((kind == 1) & disc) | ((kind == 2) & square) | ((kind == 3) & triangle)

@@ -1,0 +1,104 @@
+"""The data of tasks: the same from the same seed, and read from files as they are published."""
+
+import gzip
+
+import pytest
+import torch
+
+from ncd.lang.errors import ParseError, SizeError
+from ncd.train.digits import digits, mnist
+from ncd.train.shapes import shapes
+from ncd.train.tasks import TASKS, data, iou, likelihood, task
+
+KNOBS = {
+    "image-recogniser": {"x": 8, "n": 8, "k": 10},
+    "unet": {"depth": 2, "c": 2, "x": 16, "y": 3},
+}
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_the_seed_decides_what_is_learned_from(name):
+    one, again, other = (data(task(name), KNOBS[name], seed) for seed in (0, 0, 1))
+    assert torch.equal(one.inputs, again.inputs) and torch.equal(one.answers, again.answers)
+    assert not torch.equal(one.targets, other.targets)
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_what_is_unseen_is_in_no_batch(name):
+    found = data(task(name), KNOBS[name], 0)
+    seen = {x.numpy().tobytes() for x in found.inputs}
+    shared = sum(x.numpy().tobytes() in seen for x in found.unseen)
+    assert shared <= 2  # of the digits, two were written alike
+    assert len(found.inputs) > 3 * len(found.unseen)
+
+
+def test_the_digits_are_those_of_scikit_learn():
+    images, labels, source = digits(8)
+    assert images.shape == (1797, 8, 8) and labels.shape == (1797,)
+    assert (float(images.min()), float(images.max())) == (0, 1)
+    assert labels.bincount().min() > 170
+    assert source == "the digits of scikit-learn"
+    assert digits(28)[0].shape == (1797, 28, 28)
+
+
+def idx(array: torch.Tensor) -> bytes:
+    """An array as MNIST's files hold it."""
+    sizes = b"".join(size.to_bytes(4, "big") for size in array.shape)
+    return bytes([0, 0, 8, array.ndim]) + sizes + bytes(array.flatten().tolist())
+
+
+@pytest.fixture
+def folder(tmp_path):
+    images = torch.arange(3 * 28 * 28).remainder(256).view(3, 28, 28)
+    (tmp_path / "train-images-idx3-ubyte").write_bytes(idx(images))
+    (tmp_path / "train-labels-idx1-ubyte.gz").write_bytes(
+        gzip.compress(idx(torch.tensor([7, 0, 9])))
+    )
+    return tmp_path
+
+
+def test_a_local_copy_of_mnist_is_read(folder, monkeypatch):
+    images, labels = mnist(folder)
+    assert images.shape == (3, 28, 28) and images[0, 0, 51 % 28] == 23 / 255
+    assert labels.tolist() == [7, 0, 9]
+    monkeypatch.setenv("NCD_MNIST", str(folder))
+    assert digits(14)[0].shape == (3, 14, 14) and digits(28)[2] == "MNIST"
+
+
+def test_a_folder_without_mnist_is_told(tmp_path):
+    with pytest.raises(ParseError) as error:
+        mnist(tmp_path)
+    assert str(error.value) == (
+        f"{tmp_path} has no train-images-idx3-ubyte, gzipped or not. Try the files of MNIST there."
+    )
+
+
+def test_a_file_that_is_cut_off_is_told(folder):
+    path = folder / "train-images-idx3-ubyte"
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(ParseError, match="is no such file of MNIST"):
+        mnist(folder)
+
+
+def test_every_pixel_of_a_shape_has_its_class():
+    pictures, classes = shapes(40, 32, 4, torch.Generator().manual_seed(0))
+    assert sorted(classes.unique().tolist()) == [0, 1, 2, 3]
+    bright = pictures[:, 0][classes > 0].mean() - pictures[:, 0][classes == 0].mean()
+    assert bright > 0.6
+
+
+def test_fewer_than_ten_classes_are_refused():
+    with pytest.raises(SizeError, match=r"k is 3, but there are ten digits. Try k = 10."):
+        data(task("image-recogniser"), {"x": 8, "n": 8, "k": 3}, 0)
+
+
+def test_the_likelihood_is_torch_s_of_scores():
+    scores, labels = torch.randn(5, 10), torch.arange(5)
+    expected = torch.nn.functional.cross_entropy(scores, labels)
+    assert torch.allclose(likelihood(scores.softmax(-1), labels), expected)
+
+
+def test_iou_counts_each_class():
+    classes = torch.tensor([[[1, 1, 2, 0]]])
+    found = torch.nn.functional.one_hot(torch.tensor([[[1, 0, 2, 2]]]), 3).movedim(-1, 1)
+    assert iou(found, classes) == pytest.approx((1 / 2 + 1 / 2) / 2)
