@@ -2,9 +2,11 @@
 
 from ncd.train.fit import Fit as Fit
 from ncd.train.fit import Progress as Progress
+from ncd.train.fit import check_room as check_room
 from ncd.train.tasks import TASKS as TASKS
 from ncd.train.tasks import Data as Data
 from ncd.train.tasks import Task as Task
+from ncd.train.tasks import data as data
 from ncd.train.tasks import task as task
 from ncd.train.weights import read_weights as read_weights
 from ncd.train.weights import written as written

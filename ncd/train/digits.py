@@ -13,13 +13,15 @@ from torch import Tensor
 from ncd.lang.errors import ParseError
 
 FOLDER = "NCD_MNIST"  # the environment's name for the folder with the files of MNIST
+MOST = 12_000  # of MNIST's examples, the first
+SMALL = 1_797  # that scikit-learn ships
 FILES = ("train-images-idx3-ubyte", "train-labels-idx1-ubyte")
 
 
 def digits(x: int) -> tuple[Tensor, Tensor, str]:
     """Images (n, x, x) between 0 and 1, the digit on each (n), and where they come from.
 
-    Those of MNIST (LeCun et al. 1998) where ``NCD_MNIST`` names a folder that has its files, else
+    The first of MNIST (LeCun et al. 1998) where ``NCD_MNIST`` names a folder with its files, else
     the 1,797 of 8 × 8 that scikit-learn ships (Alpaydin and Kaynak 1998), made larger.
     """
     folder = os.environ.get(FOLDER)
@@ -36,6 +38,11 @@ def digits(x: int) -> tuple[Tensor, Tensor, str]:
     return resized(images, x), labels, source
 
 
+def available() -> int:
+    """How many there are at most."""
+    return MOST if os.environ.get(FOLDER) else SMALL
+
+
 def resized(images: Tensor, x: int) -> Tensor:
     """Images (n, h, w) at x × x, smoothly."""
     if images.shape[1:] == (x, x):
@@ -44,7 +51,7 @@ def resized(images: Tensor, x: int) -> Tensor:
 
 
 def mnist(folder: Path) -> tuple[Tensor, Tensor]:
-    """The images (n, 28, 28), between 0 and 1, and labels (n) of MNIST's two training files.
+    """The first images (n, 28, 28), between 0 and 1, and labels (n) of MNIST's training files.
 
     Raises ParseError where the folder has not both, as they are or gzipped, or for other data.
     """
@@ -55,7 +62,7 @@ def mnist(folder: Path) -> tuple[Tensor, Tensor]:
             f"{tuple(labels.shape)}",
             cure="the two training files of MNIST",
         )
-    return images.float() / 255, labels.long()
+    return images[:MOST].float() / 255, labels[:MOST].long()
 
 
 def _idx(folder: Path, name: str) -> Tensor:

@@ -9,10 +9,16 @@ from time import monotonic
 import torch
 from torch import nn
 
+from ncd.costs import cost_of
+from ncd.lang.circuit import Circuit
+from ncd.lang.elaborate import elaborate
+from ncd.lang.errors import LimitError
 from ncd.models import CATALOGUE
-from ncd.run import CircuitModule, compile
+from ncd.run import CircuitModule, Limits, compile
+from ncd.run.guard import peak
+from ncd.run.limits import weight
 from ncd.run.seed import generator
-from ncd.train.tasks import data, task
+from ncd.train.tasks import Task, data, task
 
 SCORES = 20  # that are taken on the way
 
@@ -33,7 +39,7 @@ class Fit:
     """A system at its knobs, about to be trained.
 
     Iterating takes the steps. The same knobs, seed and number of steps give the same numbers to
-    the bit on one machine: batches and weights come from the seed, and one thread computes.
+    the bit on one machine's CPU, where one thread computes: batches and weights come from the seed.
 
     >>> last = [*Fit("image-recogniser", {"x": 8, "n": 8}, seed=0, steps=2)][-1]
     >>> last.step, last.steps, last.score is not None
@@ -51,8 +57,10 @@ class Fit:
         self.task = task(self.name)
         entry = CATALOGUE[self.name]
         self.knobs = entry.settings(self.knobs)
+        term = entry.build(**self.knobs)
+        check_room(self.task, elaborate(term))
         self.data = data(self.task, self.knobs, self.seed)
-        self.module = compile(entry.build(**self.knobs), self.seed, self.device)
+        self.module = compile(term, self.seed, self.device)
         if self.task.deep:
             enlarge(self.module)
 
@@ -89,6 +97,23 @@ class Fit:
         return self.task.score(torch.cat(outputs), self.data.answers)
 
 
+def check_room(task: Task, circuit: Circuit) -> None:
+    """Raises LimitError if training holds more at once than one run may.
+
+    That is a batch on its way forward and back, the weights with their gradients and Adam's two
+    means of these, and the examples twice, as they are made and as they are divided.
+    """
+    weights = 4 * cost_of(circuit).parameters
+    examples = task.examples() * sum(weight(value.array) for value in circuit.inputs)
+    need = task.batch * (peak(circuit) - 2 * weights) + 4 * weights + 2 * examples
+    most = Limits.from_environment().bytes
+    if need > most:
+        raise LimitError(
+            f"training takes {need:,} bytes of memory, and the limit NCD_MAX_BYTES is {most:,}",
+            cure="smaller sizes",
+        )
+
+
 @torch.no_grad()
 def enlarge(module: nn.Module) -> None:
     """Weights whose products keep their spread through a relu, and biases of 0.
@@ -98,7 +123,7 @@ def enlarge(module: nn.Module) -> None:
 
     >>> layer = nn.Linear(100, 100)
     >>> enlarge(layer)
-    >>> 1.3 < float(layer.weight.std()) * 10 < 1.5
+    >>> 1.3 < float(layer.weight.detach().std()) * 10 < 1.5
     True
     """
     for weights in module.parameters():

@@ -2,49 +2,56 @@
 
 from __future__ import annotations
 
+import json
 import os
+import socket
+import subprocess
+import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
-from multiprocessing import get_context
-from multiprocessing.context import ForkServerContext, ForkServerProcess
-from multiprocessing.queues import Queue
-from multiprocessing.synchronize import Event
-from queue import Empty
+from pathlib import Path
+from threading import Condition, Lock, Thread
+from typing import BinaryIO
 
-import torch
+from ncd.train.fit import Progress
 
-from ncd.train.fit import Fit, Progress
-from ncd.train.weights import written
-
-PATIENCE = 5.0  # seconds for a run to end by itself
-AFTER = 10  # how much a run gives way to those who look at pages; the nicest is 19
-
-_News = Progress | bytes | str
+ROOT = Path(__file__).parents[2]
+STOP, HERE = b"s", b"."  # what a run is told: to stop, and that somebody waits for it
 
 
 @dataclass
 class Run:
     """One visitor's training, begun when it is made.
 
-    ``progress`` grows each time :meth:`look` is called; ``weights`` are there when it has ended,
-    and ``failure`` says why it has not gone well.
+    ``progress`` grows by itself; ``weights`` are there when it has ended, and ``failure`` says why
+    it has not gone well. Who waits for it calls :meth:`look` once a minute at least, else it stops.
+
+    >>> run = Run("image-recogniser", {"x": 8, "n": 8}, steps=2)
+    >>> while not run.over:
+    ...     news = run.look(wait=60)
+    >>> [now.step for now in run.progress], len(run.weights) > 1000, run.failure
+    ([1, 2], True, '')
     """
 
     name: str
     knobs: Mapping[str, int]
     seed: int = 0
     steps: int | None = None
+    device: str = "cpu"
     progress: list[Progress] = field(default_factory=list)
     weights: bytes = b""
     failure: str = ""
 
     def __post_init__(self) -> None:
-        context = _context()
-        self._news: Queue[_News] = context.Queue()
-        self._stop: Event = context.Event()
-        given = (self.name, dict(self.knobs), self.seed, self.steps, self._news, self._stop)
-        self._process: ForkServerProcess = context.Process(target=_work, args=given, daemon=True)
-        self._process.start()
+        self._news, self._seen, self._told = Condition(), 0, 0
+        self._line, other = socket.socketpair()
+        with other:
+            _hand_over(other)
+        fields = ("name", "seed", "steps", "device")
+        asked = {name: getattr(self, name) for name in fields} | {"knobs": dict(self.knobs)}
+        self._tell(json.dumps(asked).encode() + b"\n")
+        Thread(target=self._listen, daemon=True).start()
 
     @property
     def over(self) -> bool:
@@ -52,63 +59,90 @@ class Run:
         return bool(self.weights or self.failure)
 
     def look(self, wait: float = 0.0) -> bool:
-        """Takes in what is new, after at most ``wait`` seconds; says whether there was any."""
-        before = len(self.progress)
-        while not self.over:
-            try:
-                news = self._news.get(timeout=wait) if wait else self._news.get_nowait()
-            except Empty:
-                if not self._process.is_alive() and self._news.empty():
-                    self.failure = f"the run ended with code {self._process.exitcode}"
-                break
-            wait = 0.0
-            self._take(news)
-        return self.over or len(self.progress) > before
-
-    def _take(self, news: _News) -> None:
-        if isinstance(news, Progress):
-            self.progress.append(news)
-        elif isinstance(news, bytes):
-            self.weights = news
-        else:
-            self.failure = news
+        """Whether there is anything new since the last look, after at most ``wait`` seconds."""
+        self._tell(HERE)
+        with self._news:
+            self._news.wait_for(lambda: self._told > self._seen, wait)
+            new = self._told > self._seen
+            self._seen = self._told
+        return new
 
     def stop(self) -> None:
         """Ends it after the step that it is at; what it has learned by then is kept."""
-        self._stop.set()
+        self._tell(STOP)
 
     def leave(self) -> None:
         """Ends it at once, since nobody waits for it any more."""
-        self._stop.set()
-        if self._process.is_alive():
-            self._process.terminate()
-        self._process.join(PATIENCE)
-        self.failure = self.failure or "left"
+        if not self.over:
+            self.failure = "left"
+        with suppress(OSError):  # it has ended by itself
+            self._line.shutdown(socket.SHUT_RDWR)
+
+    def _tell(self, word: bytes) -> None:
+        with suppress(OSError):  # it has ended, or its helper has: that is heard on the line
+            self._line.sendall(word)
+
+    def _listen(self) -> None:
+        with self._line, self._line.makefile("rb") as news:
+            with suppress(OSError):
+                while line := news.readline():
+                    self._take(json.loads(line), news)
+            if not self.over:
+                self._take({"failure": "the run ended before its time"}, news)
+
+    def _take(self, message: dict[str, object], news: BinaryIO) -> None:
+        match message:
+            case {"weights": int(count)}:
+                weights = news.read(count)
+                self.weights = weights if len(weights) == count else b""
+            case {"failure": failure}:
+                self.failure = self.failure or str(failure)
+            case _:
+                self.progress.append(Progress(**message))  # type: ignore[arg-type]
+        with self._news:
+            self._told += 1
+            self._news.notify_all()
 
 
-def _context() -> ForkServerContext:
-    """Processes that begin with torch already there, and with nothing of any visitor."""
-    context = get_context("forkserver")
-    context.set_forkserver_preload(["ncd.train.runs"])
-    return context
+# --- the helper ----------------------------------------------------------------------------------
 
 
-def _work(
-    name: str,
-    knobs: Mapping[str, int],
-    seed: int,
-    steps: int | None,
-    news: Queue[_News],
-    stop: Event,
-) -> None:
-    torch.set_num_threads(1)
-    os.nice(AFTER)
-    try:
-        fit = Fit(name, knobs, seed, steps)
-        for progress in fit:
-            news.put(progress)
-            if stop.is_set():
-                break
-        news.put(written(fit.module, {"system": name, "seed": str(seed)}))
-    except Exception as error:  # told to the one who waits, in one line
-        news.put(f"{type(error).__name__}: {error}".partition("\n")[0])
+class _Helper:
+    """The process of ``ncd.train.helper``, and the line to it."""
+
+    def __init__(self) -> None:
+        self.line, other = socket.socketpair()
+        paths = (str(ROOT), os.environ.get("PYTHONPATH", ""))
+        with other:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "ncd.train.helper"],
+                stdin=other.fileno(),
+                stdout=subprocess.DEVNULL,
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))},
+            )
+
+    def __bool__(self) -> bool:
+        return self.process.poll() is None
+
+
+_LOCK = Lock()
+_helpers: list[_Helper] = []  # one, once it is asked for
+
+
+def prepare() -> None:
+    """Begins the process that runs are forked from, which takes seconds to be ready."""
+    with _LOCK:
+        _ready()
+
+
+def _ready() -> _Helper:
+    if not (_helpers and _helpers[0]):
+        for old in _helpers:
+            old.line.close()
+        _helpers[:] = [_Helper()]
+    return _helpers[0]
+
+
+def _hand_over(line: socket.socket) -> None:
+    with _LOCK:
+        socket.send_fds(_ready().line, [b"."], [line.fileno()])

@@ -12,9 +12,10 @@ from torch import Tensor
 from ncd.lang.errors import SizeError
 from ncd.models.entry import unknown
 from ncd.run.seed import generator
-from ncd.train.digits import digits
-from ncd.train.shapes import shapes
+from ncd.train.digits import available, digits
+from ncd.train.shapes import KINDS, shapes
 
+SEEN, UNSEEN = 512, 64  # pictures of shapes
 LEAST = 1e-12  # below every probability that counts
 
 
@@ -33,9 +34,10 @@ class Data:
 class Task:
     """How a system is trained.
 
-    ``data`` is made at the knobs from a generator; ``score`` of outputs and answers is called
-    ``measure`` and is better the higher. ``steps`` of ``batch`` examples each, by Adam at ``rate``.
-    ``deep`` systems that have no norm begin with larger weights: :func:`ncd.train.fit.enlarge`.
+    ``data`` is made at the knobs from a generator, at most ``examples`` of them; ``score`` of
+    outputs and answers is called ``measure`` and is better the higher. ``steps`` of ``batch``
+    examples each, by Adam at ``rate``. ``deep`` systems that have no norm begin with larger
+    weights: :func:`ncd.train.fit.enlarge`.
     """
 
     name: str
@@ -46,6 +48,7 @@ class Task:
     steps: int
     batch: int
     rate: float
+    examples: Callable[[], int]
     deep: bool = False
 
 
@@ -64,9 +67,20 @@ def _digits(knobs: Mapping[str, int], random: torch.Generator) -> Data:
 
 
 def _shapes(knobs: Mapping[str, int], random: torch.Generator) -> Data:
-    inputs, targets = shapes(512, knobs["x"], knobs["y"], random)
-    unseen, answers = shapes(64, knobs["x"], knobs["y"], random)
+    if knobs["y"] > len(KINDS):
+        raise SizeError(
+            f"y is {knobs['y']}, but there are {len(KINDS)} kinds: {', '.join(KINDS)}",
+            cure=f"y = {len(KINDS)}",
+            axis="y",
+            nearest=len(KINDS),
+        )
+    inputs, targets = shapes(SEEN, knobs["x"], knobs["y"], random)
+    unseen, answers = shapes(UNSEEN, knobs["x"], knobs["y"], random)
     return Data(inputs, targets, unseen, answers, "shapes made up from the seed")
+
+
+def _made() -> int:
+    return SEEN + UNSEEN
 
 
 def likelihood(chances: Tensor, labels: Tensor) -> Tensor:
@@ -98,8 +112,10 @@ def iou(scores: Tensor, classes: Tensor) -> float:
 TASKS: Mapping[str, Task] = {
     task.name: task
     for task in (
-        Task("image-recogniser", _digits, likelihood, accuracy, "accuracy", 300, 64, 1e-3),
-        Task("unet", _shapes, F.cross_entropy, iou, "iou", 300, 16, 2e-3, deep=True),
+        Task(
+            "image-recogniser", _digits, likelihood, accuracy, "accuracy", 300, 64, 1e-3, available
+        ),
+        Task("unet", _shapes, F.cross_entropy, iou, "iou", 300, 16, 2e-3, _made, deep=True),
     )
 }
 

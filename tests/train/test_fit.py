@@ -1,13 +1,17 @@
 """Training: it learns, it is the same again, it is stopped, and what it learned can be kept."""
 
+import os
+import signal
+import subprocess
 import time
 
 import pytest
 import torch
+from streamlit.testing.v1 import AppTest
 from torch import nn
 
 from ncd.lang.errors import MismatchError, ParseError, UnknownNameError
-from ncd.train import Fit, read_weights, written
+from ncd.train import Fit, read_weights, runs, written
 from ncd.train.runs import Run
 
 SMALL = {"x": 8, "n": 32}
@@ -49,7 +53,7 @@ def test_a_step_is_adam_on_the_mean_loss():
 
 
 def test_every_example_is_seen_once_a_round():
-    fit = Fit("unet", {"depth": 1, "c": 1, "x": 16}, seed=0)
+    fit = Fit("unet", {"depth": 2, "c": 1, "x": 16}, seed=0)
     rows = torch.cat([*fit._batches(len(fit.data.inputs) // fit.task.batch)])
     assert sorted(rows.tolist()) == [*range(512)]
 
@@ -123,10 +127,53 @@ def test_a_run_that_is_stopped_keeps_what_it_has_learned():
     read_weights(Fit("image-recogniser", SMALL, seed=5).module, run.weights)
 
 
-def test_a_run_whose_visitor_leaves_ends():
+def processes() -> set[str]:
+    """The processes of all runs."""
+    helper = runs._helpers[0].process.pid
+    found = subprocess.run(["ps", "-o", "pid=", "--ppid", str(helper)], capture_output=True)
+    return {*found.stdout.decode().split()}
+
+
+def test_a_run_whose_visitor_leaves_ends_at_once():
     run = Run("image-recogniser", SMALL, steps=100_000)
+    while not run.progress:
+        run.look(0.5)
+    assert len(processes()) == 1
     run.leave()
-    assert run.over and not run._process.is_alive()
+    assert run.over
+    end = time.monotonic() + 10
+    while processes() and time.monotonic() < end:
+        time.sleep(0.05)
+    assert not processes()
+
+
+def test_a_run_whose_helper_dies_says_so_and_the_next_goes_well():
+    run = Run("image-recogniser", SMALL, steps=100_000)
+    while not run.progress:
+        run.look(0.5)
+    (child,) = processes()
+    os.kill(int(child), signal.SIGKILL)
+    assert ended(run).failure == "the run ended before its time"
+    runs._helpers[0].process.kill()
+    runs._helpers[0].process.wait()
+    assert ended(Run("image-recogniser", SMALL, steps=2)).weights
+
+
+def test_a_run_works_inside_a_page():
+    """The page's file is ``__main__`` there, and must not be run anew elsewhere."""
+
+    def script():
+        import streamlit as st
+
+        from ncd.train.runs import Run
+
+        run = Run("image-recogniser", {"x": 8, "n": 8}, steps=3)
+        while not run.over:
+            run.look(60)
+        st.text(f"{[now.step for now in run.progress]}{run.failure}")
+
+    app = AppTest.from_function(script, default_timeout=120).run()
+    assert not app.exception and app.text[0].value == "[1, 2, 3]"
 
 
 def test_a_run_that_fails_says_why():
