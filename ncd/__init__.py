@@ -35,7 +35,7 @@ from ncd.lang.terms import Beside, Id, Term, Then
 from ncd.models import CATALOGUE as catalogue
 from ncd.models import Entry, Knob
 from ncd.ops import *  # noqa: F403
-from ncd.run import Limits, Trace, compile, devices, example_inputs, prove, trace
+from ncd.run import Limits, Trace, compile, devices, example_inputs, prove, trace, track
 from ncd.serial import from_json, to_json
 
 Term._repr_mimebundle_ = notebook.bundle  # type: ignore[attr-defined]  # lang knows no drawing

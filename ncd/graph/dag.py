@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
-
-import graphviz
+from typing import Literal, NamedTuple
 
 from ncd.drawing.style import fill, theme
 from ncd.lang.circuit import Circuit, Fence
@@ -151,23 +149,28 @@ class Dag:
         """
         graph, ink = self.at(level), theme(dark).ink
         font = {"fontname": "Helvetica,Arial,sans-serif", "fontsize": "12", "fontcolor": ink}
-        drawn = graphviz.Digraph("autograd")
-        drawn.attr(
-            "graph", rankdir="LR", bgcolor="transparent", nodesep="0.2", ranksep="0.4", **font
-        )
-        drawn.attr("node", style="filled", color=ink, margin="0.12,0.06", **font)
-        drawn.attr("edge", color=ink, penwidth="0.75", arrowsize="0.7")
-        _Clusters(graph, dark, selected).draw(drawn, "")
-        for edge in graph.edges:
-            drawn.edge(edge.source, edge.target)
-        return str(drawn.source)
+        room = {
+            "id": "graph0",
+            "rankdir": "LR",
+            "bgcolor": "transparent",
+            "nodesep": "0.2",
+            "ranksep": "0.4",
+        }
+        lines = [
+            f"graph {_listed({**room, **font})}",
+            f"node {_listed({'style': 'filled', 'color': ink, 'margin': '0.12,0.06', **font})}",
+            f"edge {_listed({'color': ink, 'penwidth': '0.75', 'arrowsize': '0.7'})}",
+            *_Clusters(graph, dark, selected).lines(""),
+            *(f'"{edge.source}" -> "{edge.target}"' for edge in graph.edges),
+        ]
+        return "\n".join(("digraph autograd {", *(f"\t{line}" for line in lines), "}\n"))
 
 
 class _Clusters:
     """The nodes in the fences that they stand in."""
 
     def __init__(self, graph: Dag, dark: bool, selected: str | None) -> None:
-        self.dark, self.selected = dark, selected
+        self.dark, self.selected, self.ink = dark, selected, theme(dark).ink
         self.nodes: dict[str, list[Node]] = {}
         for node in graph.nodes:
             self.nodes.setdefault((node.fences or ("",))[-1], []).append(node)
@@ -177,42 +180,49 @@ class _Clusters:
             if fence.id in used:
                 self.fences.setdefault(fence.parent, []).append(fence)
 
-    def draw(self, into: Any, around: str) -> None:
-        """Draws what stands in a fence, and the fences in it."""
-        for node in self.nodes.get(around, ()):
-            self._node(into, node)
+    def lines(self, around: str) -> Iterator[str]:
+        """What stands in a fence, and the fences in it."""
+        yield from map(self._node, self.nodes.get(around, ()))
         for fence in self.fences.get(around, ()):
-            with into.subgraph(name=f"cluster_{fence.id}") as inner:
-                inner.attr(
-                    id=fence.id,
-                    label=_escaped(fence.title),
-                    tooltip=_escaped(fence.title or fence.role),
-                    style="filled,rounded",
-                    fillcolor=fill(fence.role, self.dark),
-                    color=theme(self.dark).ink,
-                    penwidth="0.5",
-                )
-                self.draw(inner, fence.id)
+            title = fence.title.replace("$", "")
+            look = {
+                "id": fence.id,
+                "label": _escaped(title),
+                "tooltip": _escaped(title or fence.role),
+                "style": "filled,rounded",
+                "fillcolor": fill(fence.role, self.dark),
+                "color": self.ink,
+                "penwidth": "0.5",
+            }
+            yield f'subgraph "cluster_{fence.id}" {{ graph {_listed(look)}'
+            yield from self.lines(fence.id)
+            yield "}"
 
-    def _node(self, into: Any, node: Node) -> None:
+    def _node(self, node: Node) -> str:
         lit = bool(self.selected) and self.selected in (node.id, *node.cell.split())
-        into.node(
-            node.id,
-            id=node.id,
-            label=graphviz.nohtml("\\n".join(map(_escaped, (node.label, *node.facts)))),
-            tooltip=_escaped("; ".join((node.label, *node.facts))),
-            shape=SHAPES[node.kind],
-            fillcolor=fill(node.role, self.dark),
-            penwidth="3" if lit else "0.75",
-            color=theme(self.dark).ink,
-            **{"class": " ".join(filter(None, (node.kind, node.cell)))},
-        )
+        told = tuple(map(_escaped, (node.label, *node.facts)))
+        look = {
+            "label": "\\n".join(told),
+            "id": node.id,
+            "tooltip": "; ".join(told),
+            "shape": SHAPES[node.kind],
+            "fillcolor": fill(node.role, self.dark),
+            "penwidth": "3" if lit else "0.75",
+            "class": " ".join(filter(None, (node.kind, node.cell))),
+        }
+        return f'"{node.id}" {_listed(look)}'
+
+
+def _listed(look: Mapping[str, str]) -> str:
+    """Attributes; what comes from elsewhere in their values is escaped."""
+    said = " ".join(f'{name}="{value}"' for name, value in look.items())
+    return f"[{said}]"
 
 
 def _escaped(text: str) -> str:
     """Text of any kind as a Graphviz label on one line."""
-    plain = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    return str(graphviz.nohtml(graphviz.escape(plain)))
+    plain = text if text.isprintable() else "".join(c if c.isprintable() else " " for c in text)
+    return " ".join(plain.split()).replace("\\", "\\\\").replace('"', '\\"')
 
 
 def _size(count: int) -> str:

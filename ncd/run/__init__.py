@@ -7,12 +7,14 @@ from ncd.run.limits import Limits
 from ncd.run.module import CircuitModule, Trace, trace
 from ncd.run.proof import Proof, prove
 from ncd.run.seed import example_inputs, generator
+from ncd.run.tracker import Tracker, track
 
 __all__ = [
     "CircuitModule",
     "Limits",
     "Proof",
     "Trace",
+    "Tracker",
     "check",
     "compile",
     "devices",
@@ -24,4 +26,5 @@ __all__ = [
     "prove",
     "synchronise",
     "trace",
+    "track",
 ]

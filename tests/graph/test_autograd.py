@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from torch import Tensor
 
 import ncd
-from ncd.graph import LEVELS, Dag, autograd
+from ncd.graph import LEVELS, Dag, autograd, layout
 from ncd.lang.blocks import Block
 from ncd.lang.elaborate import elaborate
 from ncd.lang.errors import UnknownNameError
@@ -166,10 +166,10 @@ def test_a_selected_op_is_drawn_with_a_thick_outline() -> None:
     dag = graph(ncd.catalogue["multi-head-attention"].build())
     softmax = next(n.cell for n in dag.at("op").nodes if n.role == "softmax")
     for level in LEVELS:
-        thick = re.findall(r"label=\"?([^\\\"]*).*penwidth=3", dag.dot(level, selected=softmax))
+        thick = re.findall(r"label=\"?([^\\\"]*).*penwidth=\"3\"", dag.dot(level, selected=softmax))
         want = "Scaled Dot-Product Attention" if level == "block" else "Softmax"
         assert want in thick and (level == "every function" or thick == [want])
-    assert "penwidth=3" not in dag.dot("op")
+    assert 'penwidth="3"' not in dag.dot("op")
 
 
 def test_softmax_keeps_its_result() -> None:
@@ -294,8 +294,20 @@ def test_nothing_changes_in_a_module_that_remembers_its_runs() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_few_nodes_at_op_level(name: str) -> None:
-    assert len(graph(ncd.catalogue[name].build()).at("op").nodes) <= 40
+def test_few_nodes_by_ops_or_else_by_blocks(name: str) -> None:
+    dag = graph(ncd.catalogue[name].build())
+    assert min(len(dag.at(level).nodes) for level in ("op", "block")) <= 60
+
+
+def test_a_whole_resnet_is_a_few_dozen_blocks_and_its_picture_stays_the_same() -> None:
+    dag = graph(ncd.catalogue["identity-resnet"].build())
+    assert len(dag.at("block").nodes) <= 40 < len(dag.at("op").nodes) < len(dag.nodes)
+    first, again = (layout.svg(dag.dot("block"), patience=60) for _ in range(2))
+    alone = svg(dag.dot("block"))
+    lines = [
+        sorted(picture.splitlines()) for picture in (first, again, alone[alone.find("<svg") :])
+    ]
+    assert lines[0] == lines[1] == lines[2]  # the blocks may come in another order
 
 
 def test_text_from_outside_is_escaped() -> None:

@@ -5,9 +5,10 @@ After the ``Tracker`` of the notebook's appendix, for any ``nn.Module`` and with
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ContextDecorator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields, is_dataclass
 from types import TracebackType
 from typing import Any, Self
 
@@ -32,7 +33,10 @@ class Call:
 
 
 class Tracker(ContextDecorator):
-    """What :func:`track` gives: ``calls`` in the order in which they were done."""
+    """What :func:`track` gives: ``calls`` in the order in which they were done.
+
+    As text (``str``) it is the lines, as JSON (:meth:`json`) the same as data.
+    """
 
     def __init__(
         self, module: nn.Module, echo: Callable[[str], object] | None, whole: bool
@@ -40,8 +44,12 @@ class Tracker(ContextDecorator):
         self.module, self.echo, self.whole = module, echo, whole
         self.calls: list[Call] = []
         self._hooks: list[RemovableHandle] = []
+        self._inside = 0  # a decorated function may call itself
 
     def __enter__(self) -> Self:
+        self._inside += 1
+        if self._inside > 1:
+            return self
         for name, module in self.module.named_modules():
             if self.whole or not any(True for _ in module.children()):
                 hook = self._hook(name)
@@ -54,7 +62,8 @@ class Tracker(ContextDecorator):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        while self._hooks:
+        self._inside -= 1
+        while self._hooks and not self._inside:
             self._hooks.pop().remove()
 
     def _hook(self, name: str) -> Callable[..., None]:
@@ -70,9 +79,20 @@ class Tracker(ContextDecorator):
     def __str__(self) -> str:
         return "\n".join(map(str, self.calls))
 
-    def data(self) -> list[dict[str, object]]:
-        """The calls as JSON holds them."""
-        return [asdict(call) for call in self.calls]
+    def json(self) -> str:
+        """The calls as JSON."""
+        return as_json(self.calls)
+
+
+def as_json(calls: Iterable[Call]) -> str:
+    """Calls as a JSON text, one a line.
+
+    >>> print(as_json([Call("0", "ReLU", ((5, 2),), ((5, 2),))]))
+    [
+    {"name": "0", "kind": "ReLU", "took": [[5, 2]], "gave": [[5, 2]]}
+    ]
+    """
+    return "[\n" + ",\n".join(json.dumps(asdict(call)) for call in calls) + "\n]"
 
 
 def track(
@@ -81,7 +101,8 @@ def track(
     """Notes every call of the modules of a model, inside ``with`` or in a decorated function.
 
     Of the modules those that hold no others, or all with ``whole``; ``echo`` (``print``) is given
-    each line as it comes.
+    each line as it comes. What is used without being called, as the last map of
+    ``nn.MultiheadAttention`` is, leaves no line.
 
     >>> import torch
     >>> model = nn.Sequential(nn.Linear(2, 3), nn.ReLU())
@@ -104,9 +125,10 @@ def _shapes(value: object) -> Iterator[Shape]:
     """The shapes of all tensors in it."""
     if isinstance(value, Tensor):
         yield tuple(value.shape)
-    elif isinstance(value, dict):
-        for part in value.values():
-            yield from _shapes(part)
-    elif isinstance(value, list | tuple):
-        for part in value:
-            yield from _shapes(part)
+        return
+    if is_dataclass(value):
+        value = [getattr(value, field.name) for field in fields(value)]
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    for part in value if isinstance(value, list | tuple) else ():
+        yield from _shapes(part)

@@ -1,0 +1,132 @@
+"""Layouts by Graphviz: its program ``dot`` stays, as starting it takes longer than most layouts."""
+
+from __future__ import annotations
+
+import os
+import select
+import shutil
+import subprocess
+from threading import Lock
+from time import monotonic
+
+END = b"</svg>"
+PAGE = 'id="page0,1_'  # all graphs of one program but the first are pages for it
+SPARE = 2  # programs that wait for the next graph
+_LOCK = Lock()
+_IDLE: list[_Program] = []
+
+
+class LayoutError(Exception):
+    """Graphviz on this machine made no layout; it says why, in a sentence."""
+
+
+def svg(dot: str, patience: float) -> str:
+    """A graph in the language of ``dot`` as SVG; waits so many seconds at most.
+
+    Raises LayoutError if Graphviz is missing, is broken or takes longer.
+    """
+    command = shutil.which("dot")
+    if command is None:
+        raise LayoutError("Graphviz is not installed on this server: there is no program “dot”.")
+    end = monotonic() + patience
+    try:
+        picture = _drawn(_waiting(command), dot, end) or _drawn(_Program(command), dot, end)
+    except TimeoutError:
+        raise LayoutError(f"Graphviz took more than {patience:g} s for this graph.") from None
+    except OSError:
+        picture = ""
+    if not picture:
+        raise LayoutError("Graphviz on this server is broken: it gave no picture.")
+    return picture
+
+
+def _drawn(program: _Program | None, dot: str, end: float) -> str:
+    """The picture that a program makes of a graph; nothing if there is none of either."""
+    if program is None:
+        return ""
+    try:
+        found = program.draw(dot, end)
+    except TimeoutError:
+        program.stop()
+        raise
+    picture = found[max(0, found.find("<svg")) :].replace(PAGE, 'id="', 1)
+    if "<g" not in picture:
+        program.stop()
+        return ""
+    _give_back(program)
+    return picture
+
+
+def _waiting(command: str) -> _Program | None:
+    """A program that waits, if there is one."""
+    with _LOCK:
+        while _IDLE:
+            program = _IDLE.pop()
+            if program.command == command and program.alive:
+                return program
+            program.stop()
+    return None
+
+
+def _give_back(program: _Program) -> None:
+    with _LOCK:
+        if len(_IDLE) < SPARE and program.alive:
+            _IDLE.append(program)
+            return
+    program.stop()
+
+
+class _Program:
+    """A running ``dot``: it reads one graph after the other, and writes a picture of each."""
+
+    def __init__(self, command: str) -> None:
+        self.command = command
+        self.process = subprocess.Popen(
+            [command, "-Tsvg"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            bufsize=0,
+        )
+        assert self.process.stdin and self.process.stdout
+        self.into, self.out = self.process.stdin.fileno(), self.process.stdout.fileno()
+        os.set_blocking(self.into, False)
+
+    @property
+    def alive(self) -> bool:
+        return self.process.poll() is None
+
+    def draw(self, dot: str, end: float) -> str:
+        """The picture that it makes of a graph; nothing if it ends before.
+
+        Raises TimeoutError after ``end``.
+        """
+        rest, found = dot.encode() + b"\n", b""
+        while END not in found and (left := end - monotonic()) > 0:
+            wanted = [self.into] if rest else []
+            readable, writable, _ = select.select([self.out], wanted, [], left)
+            if readable:
+                more = os.read(self.out, 1 << 16)
+                if not more:
+                    return ""
+                found += more
+            elif writable:
+                rest = self._written(rest)
+        if END not in found:
+            raise TimeoutError
+        return found[: found.find(END) + len(END)].decode(errors="replace")
+
+    def _written(self, text: bytes) -> bytes:
+        """What is left of a text, as much of it written as goes; nothing where nobody reads."""
+        try:
+            return text[os.write(self.into, text) :]
+        except BrokenPipeError:
+            return b""
+
+    def stop(self) -> None:
+        """Ends it, whatever it does."""
+        self.process.kill()
+        self.process.wait()
+        for pipe in (self.process.stdin, self.process.stdout):
+            if pipe:
+                pipe.close()
