@@ -162,4 +162,13 @@ MULTI_HEAD_ATTENTION = Entry(
     section="Attention",
     type="y m, x m -> y m",
     presets=PRESETS,
+    notes={
+        "Linear": "Learned fully connected layers generate $Q$, $K$, and $V$ from the inputs.",
+        "v": "These generate $k × h$-shaped data, a $k$-deep vector for each attention head.",
+        "Copy": "We copy the injected data to generate $K$ and $V$.",
+        "out": "Concat (Diagonalize): During matrix multiplication, we diagonalize the $h$-axes, "
+        "avoiding cross-axis, ensuring parallel operations.",
+        "O": "A final fully connected layer combines the outputs of the separate heads into one "
+        "vector.",
+    },
 )

@@ -19,7 +19,7 @@ class Knob:
 
     ``min``, ``max`` and ``step`` are what its slider shows, and ``reason`` says why. What it can be
     is set by the mathematics alone: from ``least`` (``min`` if left out) to ``most`` (no end if
-    left out), in multiples of ``multiple``.
+    left out), in multiples of ``multiple``. An index is less than the knob named in ``below``.
 
     >>> knob = Knob("h", 1, 16, 4, help="heads")
     >>> knob.check(96), knob.nearest(96)
@@ -37,6 +37,7 @@ class Knob:
     least: int | None = None
     most: int | None = None
     multiple: int = 1
+    below: str = ""
 
     def check(self, value: Any) -> int:
         """The value as a whole number that it can be; raises SizeError with the nearest."""
@@ -107,8 +108,9 @@ class Entry:
     """A system of the catalogue.
 
     ``section`` is its place in the menu, ``type`` what it takes and gives at any knobs, if it says
-    so; ``presets`` are knobs of published models. ``notes``, ``bands`` and ``cells`` are how its
-    figure is drawn, as :func:`ncd.draw` takes them.
+    so; ``presets`` are knobs of published models. ``notes``, ``bands``, ``cells`` and ``width`` are
+    how its figure is drawn, as :func:`ncd.draw` takes them; notes that differ with the knobs are a
+    function of them.
 
     >>> import ncd
     >>> entry = ncd.catalogue["multi-head-attention"]
@@ -126,18 +128,28 @@ class Entry:
     section: str = ""
     type: str = ""
     presets: tuple[Preset, ...] = ()
-    notes: Mapping[str, str] = field(default_factory=dict, hash=False)
+    notes: Mapping[str, str] | Callable[..., Mapping[str, str]] = field(
+        default_factory=dict, hash=False
+    )
     bands: bool = False
     cells: bool = False
+    width: float = 1280.0
 
     @property
     def identifier(self) -> str:
         """The name as Python and its files have it: ``residual_block``."""
         return self.name.replace("-", "_")
 
-    def look(self, notes: bool = True) -> dict[str, Any]:
+    def callouts(self, knobs: Mapping[str, int]) -> Mapping[str, str]:
+        """The notes of its figure at these knobs, the others at their defaults."""
+        every = {knob.name: knobs.get(knob.name, knob.default) for knob in self.knobs}
+        return self.notes(**every) if callable(self.notes) else self.notes
+
+    def look(self, knobs: Mapping[str, int], notes: bool = True) -> dict[str, Any]:
         """How its figure is drawn, as :func:`ncd.draw` takes it; with callouts if ``notes``."""
-        return {"notes": self.notes if notes else {}, "bands": self.bands, "cells": self.cells}
+        shown = self.callouts(knobs) if notes else {}
+        own = {"bands": self.bands, "cells": self.cells, "width": self.width}
+        return {"notes": shown, **own}
 
     def build(self, **knobs: int) -> Term:
         """The term at these knobs, the others at their defaults.
@@ -160,6 +172,11 @@ class Entry:
             name: knob.check(knobs[name]) if name in knobs else knob.default
             for name, knob in known.items()
         }
+
+    def within(self, settings: Mapping[str, int]) -> dict[str, int]:
+        """The settings with every index at a place that its axis has."""
+        last = {k.name: settings[k.below] - 1 for k in self.knobs if k.below}
+        return {name: min(n, last.get(name, n)) for name, n in settings.items()}
 
     def preset(self, name: str) -> Preset:
         """The preset of this name; raises UnknownNameError."""

@@ -20,18 +20,18 @@ def image_recogniser(x: int = 28, n: int = 512, k: int = 10) -> Term:
 @lru_cache
 def _recogniser() -> Term:
     stack = (
-        Linear("d -> n", "L", True)
+        Block(Linear("d -> n", "L", True), "", "linear")
         >> Elementwise("relu")
-        >> Linear("n -> m", "L", True)
+        >> Block(Linear("n -> m", "L", True), "", "linear")
         >> Elementwise("relu")
-        >> Linear("m -> k", "L", True)
+        >> Block(Linear("m -> k", "L", True), "", "linear")
     )
     return (
-        Named("x y", "X")
+        Block(Named("x y", "X"), "", "operation")
         >> Block(Group("x y -> d"), "", "reshape")
         >> Block(Block(stack, "Linear", "residual"), "", "window")
         >> Block(Softmax("k"), "SoftMax", "softmax")
-        >> Named("k", "Ŷ")
+        >> Block(Named("k", "Ŷ"), "", "note")
     )
 
 

@@ -22,29 +22,47 @@ def residual_block(b: int = 3, n0: int = 16, n1: int = 64, x: int = 16, s: int =
 
 @lru_cache
 def _block(s: int) -> Term:
-    small = "x" if s == 1 else "x/s"
-    main = (
-        Block(Conv(f"n_0 x -> n_b {small}", "conv_1", 1, stride=s), "", "convolution")
-        >> norm_activate("n_b", "norm_1")
-        >> Conv(f"n_b {small} -> n_b {small}", "conv_2", 3)
-        >> norm_activate("n_b", "norm_2")
-        >> Conv(f"n_b {small} -> n_1 {small}", "conv_3", 1)
-    )
-    skip = Block(Conv(f"n_0 x -> n_1 {small}", "skip", 1, stride=s), "", "convolution")
-    return (
-        Id("b n_0 x")
-        >> norm_activate("n_0", "norm_0")
-        >> Block(
-            Copy("b n_0 x") >> Block(main, "Residual Component", "residual") @ skip >> Add(),
-            "",
-            "shortcut",
-        )
+    return Id("b n_0 x") >> first("n_0", "n_1", "n_b", "x", "x" if s == 1 else "x/s", s)
+
+
+def first(old: str, new: str, narrow: str, x: str, small: str, s: int) -> Term:
+    """From ``old`` channels to ``new``, and from places ``x`` to ``small`` by the stride s.
+
+    Both paths begin behind the activation.
+    """
+    narrowed = Block(Conv(f"{old} {x} -> {narrow} {small}", "conv_1", 1, s), "", "convolution")
+    skip = Block(Conv(f"{old} {x} -> {new} {small}", "conv", 1, s), "", "convolution", "skip")
+    return norm_activate(old, "norm_0") >> Block(
+        Copy(f"b {old} {x}") >> _component(narrowed, new, narrow, small) @ skip >> Add(),
+        "",
+        "shortcut",
     )
 
 
-def norm_activate(channels: str, name: str) -> Term:
+def again(n: str, narrow: str, x: str) -> Term:
+    """A residual component that keeps channels and places, beside nothing at all."""
+    narrowed = norm_activate(n, "norm_0") >> Conv(f"{n} {x} -> {narrow} {x}", "conv_1")
+    array = f"b {n} {x}"
+    return Block(
+        Copy(array) >> _component(narrowed, n, narrow, x) @ Id(array) >> Add(), "", "shortcut"
+    )
+
+
+def _component(narrowed: Term, n: str, narrow: str, x: str) -> Term:
+    return Block(
+        narrowed
+        >> norm_activate(narrow, "norm_1")
+        >> Conv(f"{narrow} {x} -> {narrow} {x}", "conv_2", 3)
+        >> norm_activate(narrow, "norm_2")
+        >> Conv(f"{narrow} {x} -> {n} {x}", "conv_3"),
+        "Residual Component",
+        "residual",
+    )
+
+
+def norm_activate(channels: str, name: str, title: str = "") -> Term:
     """Batch norm, then ReLU: the notebook's ``NormActivate``."""
-    return Block(BatchNorm(f"b {channels}", name) >> Elementwise("relu"), "", "activate")
+    return Block(BatchNorm(f"b {channels}", name) >> Elementwise("relu"), title, "activate")
 
 
 _HE = (
@@ -86,6 +104,6 @@ RESIDUAL_BLOCK = Entry(
         Knob("s", 1, 4, 1, help="stride", reason="how many times smaller the image leaves"),
     ),
     system=residual_block,
-    section="Residual networks",
+    section="Images",
     presets=PRESETS,
 )

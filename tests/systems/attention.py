@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import torch
 from torch import Tensor, nn
 
+import ncd
 from ncd import Axes, CausalMask, Einsum, Id, Linear, Map, Scale, Softmax, Term, Then, Wire, seq
 from tests.systems.system import System, Weights, merged, run
 
@@ -53,18 +56,38 @@ def causal(w: Weights, target: Tensor, source: Tensor, **sizes: int) -> Tensor:
     return reference(w, target, source, mask, **sizes)
 
 
+def padded(w: Weights, target: Tensor, source: Tensor, *, h: int, pad: int, **sizes: int) -> Tensor:
+    """Both masks as torch has them: True is left out."""
+    layer = nn.MultiheadAttention(target.shape[-1], h, batch_first=True)
+    masks = {
+        "attn_mask": torch.ones(len(target), len(source)).triu(1).bool(),
+        "key_padding_mask": torch.arange(len(source)) >= len(source) - pad,
+    }
+    return run(layer, merged(w), target, source, source, **masks)[0]
+
+
 SIZES = (
     {"y": 5, "x": 7, "h": 3, "k": 5},
     {"y": 1, "x": 3, "h": 1, "k": 7},
     {"y": 9, "x": 5, "h": 5, "k": 1},
 )
 
-SYSTEMS = tuple(
+PADDED = tuple({**sizes, "pad": pad} for sizes, pad in zip(SIZES, (2, 1, 4), strict=True))
+
+SYSTEMS = (
+    *(
+        System(
+            f"multi-head attention, mask {mask}",
+            lambda mask=mask, **sizes: multi_head(mask, **sizes),
+            causal if mask == "causal" else reference,
+            SIZES,
+        )
+        for mask in MASKS
+    ),
     System(
-        f"multi-head attention, mask {mask}",
-        lambda mask=mask, **sizes: multi_head(mask, **sizes),
-        causal if mask == "causal" else reference,
-        SIZES,
-    )
-    for mask in MASKS
+        "torch-multihead-attention",
+        partial(ncd.catalogue["torch-multihead-attention"].build, causal=1),
+        padded,
+        PADDED,
+    ),
 )

@@ -14,7 +14,6 @@ from ncd import (
     Concat,
     Copy,
     Einsum,
-    Group,
     Id,
     Linear,
     Map,
@@ -23,12 +22,12 @@ from ncd import (
     RMSNorm,
     Scale,
     Softmax,
-    Split,
     Term,
     Wire,
     seq,
 )
-from tests.systems.parts import scaled_dot_product
+from ncd.models.parts import scaled_dot_product
+from ncd.models.positions import rope
 from tests.systems.system import System, Weights
 
 
@@ -103,18 +102,6 @@ def rms_norm_reference(w: Weights, x: Tensor, **sizes: int) -> Tensor:
 # --- positions -----------------------------------------------------------------------------------
 
 
-def rope() -> Term:
-    """RoPE: pairs of features (p, i) turn by an angle that grows with the position t."""
-    angle = "t * 10000 ** (-r / n_r)"
-    turn = f"where(p == i, cos({angle}), where(p < i, sin({angle}), -sin({angle})))"
-    return (
-        Split("k -> p:2 r")
-        >> Map("-> t p r i:2", turn)
-        >> Einsum("t p r i, t h p r -> t h i r")
-        >> Group("i r -> k")
-    )
-
-
 def rope_attention() -> Term:
     """Attention of a sequence to itself with RoPE on queries and keys."""
     return (
@@ -148,7 +135,7 @@ def biased(bias: str) -> Term:
     return (
         Wire("t m -> t m, t m, t m")
         >> Linear("m -> h k", "q") @ Linear("m -> h k", "k") @ Linear("m -> h k", "v")
-        >> scaled_dot_product(Map("h y x -> h y x", bias), CausalMask("y x"))
+        >> scaled_dot_product(Map("y x h -> y x h", bias), CausalMask("y x"))
         >> Linear("h k -> m", "o")
     )
 

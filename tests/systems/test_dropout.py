@@ -7,9 +7,10 @@ import torch.nn.functional as F
 from torch import nn
 
 import ncd
+from ncd.models.transformer import encoder_layer
 from tests.systems.system import merged, run, under
 from tests.systems.test_systems import gradients, wanted
-from tests.systems.transformer import encoder_layer, sized
+from tests.systems.transformer import sized
 
 TERM = sized(encoder_layer(True, dropout=0.4), t=7, h=3, k=5, d=11)
 DROPPED = [c for c in ncd.elaborate(TERM).cells if isinstance(c.op, ncd.Dropout)]

@@ -1,4 +1,4 @@
-"""torch's transformer: encoder and decoder layers, pre- and post-norm, and the whole."""
+"""torch's transformer: the catalogue's blocks, both norms, against its layers and stacks."""
 
 from __future__ import annotations
 
@@ -7,34 +7,10 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
-from ncd import Axes, Block, Id, LayerNorm, Repeat, Term, seq
-from tests.systems.parts import attention, feed_forward, residual, self_attention
+import ncd
+from ncd import Axes, Term, seq
+from ncd.models.transformer import encoder_layer
 from tests.systems.system import System, Weights, as_torch, run
-
-
-def encoder_layer(pre: bool, dropout: float = 0) -> Term:
-    return residual(self_attention("self_attn"), "norm1", pre, dropout=dropout) >> residual(
-        feed_forward(), "norm2", pre, dropout=dropout
-    )
-
-
-def decoder_layer(pre: bool) -> Term:
-    return (
-        residual(self_attention("self_attn", causal=True), "norm1", pre)
-        >> residual(attention("multihead_attn"), "norm2", pre, memory=", s m")
-        >> residual(feed_forward(), "norm3", pre)
-    )
-
-
-def transformer(pre: bool) -> Term:
-    """Two layers each; the encoder's names are its own, so that it runs along s."""
-    encoder = Repeat((encoder_layer(pre),) * 2) >> LayerNorm("m", "norm")
-    decoder = Repeat((decoder_layer(pre),) * 2, memory=1) >> LayerNorm("m", "norm")
-    return (
-        Id("t m, s m")
-        >> Id("t m") @ Block(encoder, "Encoder", "module", "encoder", local=True)
-        >> Block(decoder, "Decoder", "module", "decoder")
-    )
 
 
 def sized(term: Term, t: int, h: int, k: int, d: int, s: int = 0) -> Term:
@@ -50,23 +26,32 @@ def hidden(x: Tensor) -> Tensor:
     return torch.zeros(n, n, dtype=x.dtype).masked_fill(torch.ones(n, n).triu(1).bool(), -torch.inf)
 
 
-def encoder_reference(pre: bool, w: Weights, x: Tensor, *, h: int, d: int, **sizes: int) -> Tensor:
+def encoder_reference(
+    pre: bool, w: Weights, x: Tensor, *, h: int, d: int, n: int, causal: bool = False, **sizes: int
+) -> Tensor:
     layer = nn.TransformerEncoderLayer(x.shape[-1], h, d, 0.0, batch_first=True, norm_first=pre)
-    return run(layer, as_torch(w, *ATTENTIONS), x)
+    stack = nn.TransformerEncoder(layer, n, enable_nested_tensor=False)
+    return run(stack, as_torch(w, *ATTENTIONS), x, mask=hidden(x) if causal else None)
 
 
 def decoder_reference(
-    pre: bool, w: Weights, x: Tensor, memory: Tensor, *, h: int, d: int, **sizes: int
+    pre: bool, w: Weights, x: Tensor, memory: Tensor, *, h: int, d: int, n: int, **sizes: int
 ) -> Tensor:
     layer = nn.TransformerDecoderLayer(x.shape[-1], h, d, 0.0, batch_first=True, norm_first=pre)
-    return run(layer, as_torch(w, *ATTENTIONS), x, memory, tgt_mask=hidden(x))
+    stack = nn.TransformerDecoder(layer, n)
+    return run(stack, as_torch(w, *ATTENTIONS), x, memory, tgt_mask=hidden(x))
 
 
 def transformer_reference(
-    pre: bool, w: Weights, x: Tensor, memory: Tensor, *, h: int, d: int, **sizes: int
+    pre: bool, w: Weights, x: Tensor, memory: Tensor, *, h: int, d: int, n: int, **sizes: int
 ) -> Tensor:
-    layer = nn.Transformer(x.shape[-1], h, 2, 2, d, dropout=0.0, batch_first=True, norm_first=pre)
+    layer = nn.Transformer(x.shape[-1], h, n, n, d, dropout=0.0, batch_first=True, norm_first=pre)
     return run(layer, as_torch(w, *ATTENTIONS), memory, x, tgt_mask=hidden(x))
+
+
+def dropped_reference(w: Weights, x: Tensor, *, h: int, d: int, **sizes: int) -> Tensor:
+    layer = nn.TransformerEncoderLayer(x.shape[-1], h, d, 0.0, batch_first=True, norm_first=True)
+    return run(layer, as_torch(w, *ATTENTIONS), x)
 
 
 ONE = (
@@ -74,28 +59,30 @@ ONE = (
     {"t": 3, "h": 1, "k": 7, "d": 5},
     {"t": 9, "h": 5, "k": 3, "d": 11},
 )
-TWO = tuple({**sizes, "s": s} for sizes, s in zip(ONE, (7, 5, 3), strict=True))
+STACKED = tuple({**sizes, "n": n} for sizes, n in zip(ONE, (2, 1, 3), strict=True))
+TWO = tuple({**sizes, "s": s} for sizes, s in zip(STACKED, (7, 5, 3), strict=True))
 NORMS = {"pre-norm": True, "post-norm": False}
 
 SYSTEMS = (
     *(
         System(
             f"{name}, {norm}",
-            lambda make=make, pre=pre, **sizes: sized(make(pre), **sizes),
+            partial(ncd.catalogue[name].build, prenorm=int(pre)),
             partial(reference, pre),
             sizes,
         )
-        for name, make, reference, sizes in (
-            ("encoder layer", encoder_layer, encoder_reference, ONE),
-            ("decoder layer", decoder_layer, decoder_reference, TWO),
-            ("transformer", transformer, transformer_reference, TWO),
+        for name, reference, sizes in (
+            ("encoder-block", encoder_reference, STACKED),
+            ("decoder-only-block", partial(encoder_reference, causal=True), STACKED),
+            ("decoder-block", decoder_reference, TWO),
+            ("encoder-decoder", transformer_reference, TWO),
         )
         for norm, pre in NORMS.items()
     ),
     System(
         "encoder layer with dropout, in eval",
         lambda **sizes: sized(encoder_layer(True, 0.1), **sizes),
-        partial(encoder_reference, True),
+        dropped_reference,
         ONE,
     ),
 )

@@ -6,10 +6,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+import ncd
 from ncd import (
     Add,
     Axes,
-    BatchNorm,
     Block,
     Concat,
     Conv,
@@ -24,16 +24,13 @@ from ncd import (
     Linear,
     MaxPool,
     Param,
-    Reduce,
     Repeat,
-    Scale,
-    Softmax,
     Term,
-    Then,
     space,
 )
+from ncd.models.resnet import identity_resnet
+from ncd.models.transformer import encoder_layer
 from tests.systems.system import System, Weights, as_torch, run, under
-from tests.systems.transformer import encoder_layer
 
 # --- ViT -----------------------------------------------------------------------------------------
 
@@ -67,57 +64,12 @@ def vit_reference(w: Weights, image: Tensor, *, h: int, d: int, **sizes: int) ->
 # --- the identity ResNet -------------------------------------------------------------------------
 
 
-def norm_activate(channels: str, name: str) -> Term:
-    return Block(BatchNorm(f"b {channels}", name) >> Elementwise("relu"), "", "activate")
-
-
-def component(n: str, nb: str, x: str, first: Term) -> Term:
-    """What stands beside the shortcut: 1 × 1, 3 × 3 and 1 × 1, each but the first after a norm."""
-    return Block(
-        first
-        >> norm_activate(nb, "norm_1")
-        >> Conv(f"{nb} {x} -> {nb} {x}", "conv_2", 3)
-        >> norm_activate(nb, "norm_2")
-        >> Conv(f"{nb} {x} -> {n} {x}", "conv_3"),
-        "Residual Component",
-        "residual",
-        "main",
-    )
-
-
-def stage(i: int, stride: int, times: int) -> Term:
-    """The notebook's Block: to n_i channels, then ``times - 1`` components that keep them."""
-    old, n, nb = f"n_{i - 1}", f"n_{i}", f"n_b{i}"
-    x, y = f"x_{i - 1}", f"x_{i}"
-    to_narrow = Conv(f"{old} {x} -> {nb} {y}", "conv_1", stride=stride)
-    shortcut = Conv(f"{old} {x} -> {n} {y}", "shortcut", stride=stride)
-    first = (
-        norm_activate(old, "norm_0")
-        >> Copy(f"b {old} {x}")
-        >> component(n, nb, y, to_narrow) @ shortcut
-        >> Add()
-    )
-    narrow = norm_activate(n, "norm_0") >> Conv(f"{n} {y} -> {nb} {y}", "conv_1")
-    rest = Copy(f"b {n} {y}") >> component(n, nb, y, narrow) @ Id(f"b {n} {y}") >> Add()
-    return Block(first >> Repeat((rest,) * (times - 1), "rest"), f"Block {i}", name=f"block_{i}")
-
-
-def identity_resnet(b: int, x: int, n: int, times: int) -> Term:
+def resnet(b: int, x: int, n: int, times: int, s: int) -> Term:
     """Figure 26 as a whole; n, 4n, 8n and 16n channels."""
-    channels = {"n_0": n, "n_1": 4 * n, "n_2": 8 * n, "n_3": 16 * n}
-    narrow = {f"n_b{i}": f"n_{i}/4" for i in (1, 2, 3)}
-    return Axes(b=b, c=3, x_0=space(x, x + 2), y=10, **channels, **narrow)(
-        Id("b c x_0")
-        >> Conv("c x_0 -> n_0 x_0", "conv", 3)
-        >> Then(*(stage(i, stride, times) for i, stride in ((1, 1), (2, 2), (3, 2))))
-        >> norm_activate("n_3", "norm")
-        >> Reduce("x_3 ->", "mean")
-        >> Linear("n_3 -> y", "L", True)
-        >> Softmax("y")
-    )
+    return identity_resnet(b=b, x=x, N=times, n1=n, n2=4 * n, n3=8 * n, n4=16 * n, s=s)
 
 
-def resnet_reference(w: Weights, x: Tensor, /, *, times: int, **sizes: int) -> Tensor:
+def resnet_reference(w: Weights, x: Tensor, /, *, times: int, s: int, **sizes: int) -> Tensor:
     """After the notebook, with separate weights in the repetition."""
 
     def active(own: Weights, name: str, x: Tensor) -> Tensor:
@@ -133,12 +85,12 @@ def resnet_reference(w: Weights, x: Tensor, /, *, times: int, **sizes: int) -> T
         return conv(own, "conv_3", x)
 
     x = conv(w, "conv", x, padding=1)
-    for i, stride in ((1, 1), (2, 2), (3, 2)):
+    for i, stride in ((1, 1), (2, s), (3, s)):
         own = under(w, f"block_{i}")
         x = active(own, "norm_0", x)
-        x = main(under(own, "main"), x, stride) + conv(own, "shortcut", x, stride=stride)
+        x = main(own, x, stride) + conv(own, "skip.conv", x, stride=stride)
         for j in range(times - 1):
-            inner = under(own, f"rest.{j}.main")
+            inner = under(own, f"components.{j}")
             x = main(inner, active(inner, "norm_0", x)) + x
     x = active(w, "norm", x).mean((-2, -1))
     return F.linear(x, w["L.weight"], w["L.bias"]).softmax(-1)
@@ -215,36 +167,20 @@ def unet_reference(w: Weights, x: Tensor, **sizes: int) -> tuple[Tensor, Tensor]
 # --- visual attention ----------------------------------------------------------------------------
 
 
-def visual_attention(x: int, y: int, c: int, k: int, h: int, s: int) -> Term:
-    """Figure 28: images y ask images x; windows of 3 × 3, a stride of s."""
-    window = {"kernel": 3, "stride": s, "padding": 0}
-    return Axes(c=c, k=k, h=h, y=space(y, y), x=space(x, x + 2))(
-        Id("c y") @ Copy("c x")
-        >> Conv("c y -> k h y/s", "Q", **window)
-        @ Conv("c x -> k h x/s", "K", **window)
-        @ Conv("c x -> k h x/s", "V", **window)
-        >> Einsum("k h y/s, k h x/s -> h y/s x/s", "scores")
-        >> Scale("k")
-        >> Softmax("x/s")
-        >> Einsum("h y/s x/s, k h x/s -> k h y/s")
-        >> ConvTranspose("k h y/s -> c y_2", "O", **window)
-    )
-
-
 def visual_reference(
-    w: Weights, target: Tensor, source: Tensor, *, k: int, h: int, s: int, **sizes: int
+    w: Weights, target: Tensor, source: Tensor, /, *, k: int, h: int, s: int, **sizes: int
 ) -> Tensor:
-    """After the notebook's class; its rearranges put h last."""
+    """After the notebook's class, whose channels are k, then h, and which adds biases."""
 
     def layer(name: str, image: Tensor) -> Tensor:
-        return F.conv2d(image, w[f"{name}.weight"], w[f"{name}.bias"], s)
+        return F.conv2d(image, w[f"{name}.weight"], None, s)
 
     q, keys, v = layer("Q", target), layer("K", source), layer("V", source)
     rows = q.shape[-2:]
-    q, keys, v = (a.unflatten(0, (k, h)).flatten(2) for a in (q, keys, v))
-    weights = (torch.einsum("khy,khx->hyx", q, keys) / k**0.5).softmax(-1)
-    out = torch.einsum("hyx,khx->khy", weights, v).flatten(0, 1).unflatten(-1, rows)
-    return F.conv_transpose2d(out, w["O.weight"], w["O.bias"], s)
+    q, keys, v = (a.unflatten(0, (h, k)).flatten(2) for a in (q, keys, v))
+    weights = (torch.einsum("hky,hkx->hyx", q, keys) / k**0.5).softmax(-1)
+    out = torch.einsum("hyx,hkx->hky", weights, v).flatten(0, 1).unflatten(-1, rows)
+    return F.conv_transpose2d(out, w["O.weight"], None, s)
 
 
 SYSTEMS = (
@@ -260,12 +196,12 @@ SYSTEMS = (
     ),
     System(
         "identity ResNet",
-        identity_resnet,
+        resnet,
         resnet_reference,
         (
-            {"b": 3, "x": 7, "n": 3, "times": 3},
-            {"b": 5, "x": 5, "n": 1, "times": 2},
-            {"b": 2, "x": 9, "n": 5, "times": 2},
+            {"b": 3, "x": 7, "n": 3, "times": 3, "s": 2},
+            {"b": 5, "x": 5, "n": 1, "times": 1, "s": 1},
+            {"b": 2, "x": 10, "n": 5, "times": 2, "s": 3},
         ),
     ),
     System(
@@ -280,12 +216,12 @@ SYSTEMS = (
     ),
     System(
         "visual attention",
-        visual_attention,
+        ncd.catalogue["visual-attention"].build,
         visual_reference,
         (
-            {"x": 7, "y": 9, "c": 5, "k": 3, "h": 3, "s": 3},
-            {"x": 5, "y": 3, "c": 3, "k": 1, "h": 1, "s": 1},
-            {"x": 9, "y": 7, "c": 1, "k": 5, "h": 3, "s": 2},
+            {"x": 7, "y": 9, "c": 5, "k": 3, "h": 3, "w": 3, "s": 3},
+            {"x": 5, "y": 3, "c": 3, "k": 1, "h": 1, "w": 1, "s": 1},
+            {"x": 9, "y": 7, "c": 1, "k": 5, "h": 3, "w": 3, "s": 2},
         ),
     ),
 )
