@@ -3,6 +3,7 @@
 from ncd import catalogue
 from ncd.view.frame import page
 from ncd.view.panels import attention, autograd, cost, shapes, source, values
+from ncd.view.panels.equation import Paper
 
 LEAD = """
 Every position of *y*, such as a word, looks at every position of *x* in *h* ways at once, and takes
@@ -23,9 +24,19 @@ Sources: the notebook's figure 21 (*Neural circuit diagrams*); Vaswani et al. 20
 All You Need*, section 3.2.
 """
 
+EQUATION = Paper(
+    (
+        r"\text{MultiHead}(Q, K, V) = \text{Concat}(\text{head}_1, …, \text{head}_h)\,<O: W^O>",
+        r"\text{head}_i = <Scaled Dot-Product Attention: \text{Attention}>"
+        r"(Q\,<Q: W_i^Q>,\; K\,<K: W_i^K>,\; V\,<V: W_i^V>)",
+    ),
+    "Section 3.2.2 of the paper: Q is our input on y, and K and V are both our input on x. What it "
+    "concatenates is the axis h, which the diagram keeps beside k.",
+)
+
 page(
     entry=catalogue["multi-head-attention"],
     lead=LEAD,
     why=WHY,
-    panels=(attention, values, source, cost, autograd, shapes),
+    panels=(attention, EQUATION, values, source, cost, autograd, shapes),
 )

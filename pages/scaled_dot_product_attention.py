@@ -3,6 +3,7 @@
 from ncd import catalogue
 from ncd.view.frame import page
 from ncd.view.panels import attention, autograd, cost, shapes, source, values
+from ncd.view.panels.equation import Paper
 
 LEAD = """
 Each query in *Q* is compared with every key in *K*, and takes a mixture of the values *V* of those
@@ -19,9 +20,18 @@ here is learned: what can be learned are the maps that make queries, keys and va
 Sources: the notebook's figure 20; Vaswani et al. 2017, *Attention Is All You Need*, equation 1.
 """
 
+EQUATION = Paper(
+    (
+        r"\text{Attention}(Q, K, V) = <Softmax: \text{SoftMax}>"
+        r"\left(\frac{<scores: QK^T>}{<Scale: \sqrt{d_k}>}\right)<out: \cdot V>",
+    ),
+    "Equation 1 of the paper, where k is called d with the index k. A causal mask comes before the "
+    "softmax (section 3.2.3).",
+)
+
 page(
     entry=catalogue["scaled-dot-product-attention"],
     lead=LEAD,
     why=WHY,
-    panels=(attention, values, source, cost, autograd, shapes),
+    panels=(EQUATION, attention, values, source, cost, autograd, shapes),
 )

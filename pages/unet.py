@@ -2,7 +2,7 @@
 
 from ncd import catalogue
 from ncd.view.frame import page
-from ncd.view.panels import autograd, cost, shapes, source, values
+from ncd.view.panels import autograd, cost, features, mask, shapes, source, training, values
 
 LEAD = """
 An image is made smaller level by level, and then larger again; each level on the way up also gets
@@ -11,14 +11,26 @@ what the same level on the way down has seen.
 
 WHY = """
 Small and deep, the image says what is in it; large and shallow, it says where. To give every pixel
-a class, the network needs both, so what the way down has seen is kept and handed over.
+a class, the network needs both. So each level on the way down keeps what it has seen, $C_λ$, and
+the way up puts that beside what comes from below. With **Skips** on, what is kept runs through the
+diagram as wires; without, it is noted where it is saved and loaded, as in the figure.
 
-Sources: the notebook's figure 27 (*Neural circuit diagrams*); Ronneberger et al. 2015, *U-Net*.
+Every level halves the image and doubles the channels, so an image has to be a multiple of
+$2^{depth}$. Train the network under Training; then Mask shows what it finds in pictures that it has
+not seen.
+
+The notebook's code for this figure never ran, and its pooling and its up-sampling pad by 1, which
+makes a level larger than half of the one before; here all is as the figure has it. There $C_1$ is
+saved but never loaded, while the published U-Net uses it, and $c_λ = 64 · 2^λ$ is twice as many
+channels as were published.
+
+Sources: the notebook's figure 27 (*Neural circuit diagrams*, section 3.4); Ronneberger et al. 2015,
+*U-Net: Convolutional Networks for Biomedical Image Segmentation*, figure 1.
 """
 
 page(
     entry=catalogue["unet"],
     lead=LEAD,
     why=WHY,
-    panels=(values, source, cost, autograd, shapes),
+    panels=(training, mask, values, features, source, cost, autograd, shapes),
 )

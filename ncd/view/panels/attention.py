@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
 
@@ -11,7 +12,7 @@ import torch
 
 from ncd.export import markup
 from ncd.lang.axes import Array, Axis
-from ncd.lang.circuit import Cell, Circuit
+from ncd.lang.circuit import Cell, Circuit, Fence
 from ncd.view import heat, maps, meaning, panel, worker
 from ncd.view.cache import remember
 from ncd.view.heat import Ends, Grid
@@ -20,7 +21,7 @@ from ncd.view.scene import Scene
 
 TITLE = "Attention"
 RUNS = True
-HEAD, SOFTMAX, COLOURS = "head", "softmax", "colours"
+HEAD, SOFTMAX, COLOURS, MAP = "head", "softmax", "colours", "map"
 MOST = 48  # small pictures at once
 
 
@@ -34,14 +35,14 @@ class Weights:
     heads: Array
     maps: Grid  # (heads, queries, keys)
 
-    @property
-    def names(self) -> list[str]:
-        """The heads as HTML: ``h = 0``, ``h = 1``, …"""
-        counts = (range(axis.numel) for axis in self.heads)
-        return [
-            ", ".join(maps.named(axis, i) for axis, i in zip(self.heads, at, strict=True))
-            for at in product(*counts)
-        ]
+
+def heads_named(heads: Array) -> list[str]:
+    """The heads as HTML: ``h = 0``, ``h = 1``, …"""
+    counts = (range(axis.numel) for axis in heads)
+    return [
+        ", ".join(maps.named(axis, i) for axis, i in zip(heads, at, strict=True))
+        for at in product(*counts)
+    ]
 
 
 def show(scene: Scene) -> None:
@@ -56,17 +57,28 @@ def show(scene: Scene) -> None:
     head = _chosen(len(found.maps))
     ends = Ends.of(found.maps[head], signed=False)
     used = ends.whole if st.session_state.get(COLOURS) == "all" else ends
-    focus = _focus(found, head, used, scene)
-    small, overview = _overview(scene, found, head)
+    names = places(cells, scene.circuit)
+    focus = _focus(found, head, used, scene, names[cell.id])
+    all_at_once = len(cells) > 1 and sum(_heads(cell).numel for cell in cells) <= MOST
+    if all_at_once:
+        small, overview = _every(scene, cells, names, f"{cell.id}.{head}")
+    else:
+        small, overview = _overview(scene, found, head)
     told = (focus.numbers.told, small, maps.beyond(ends, used))
     maps.show(
         "attention",
         _pick,
-        head=choice(cells, cell, scene.circuit),
+        head="" if all_at_once else choice(cells, cell, names),
         side=overview,
         map=focus,
         aside=_sentence(found, scene) + "".join(f"<p>{text}</p>" for text in told if text),
     )
+
+
+def _heads(cell: Cell) -> Array:
+    """The axes of the maps of a softmax."""
+    array = cell.outputs[0].array
+    return Array(array[i] for i in _order(array, cell.site.cod[0][0])[2])
 
 
 def weights(cell: Cell, value: torch.Tensor) -> Weights:
@@ -75,15 +87,26 @@ def weights(cell: Cell, value: torch.Tensor) -> Weights:
     The axis of the softmax holds the keys, the nearest other axis before it the queries.
     """
     array = cell.outputs[0].array
-    at = array.names.index(cell.site.cod[0][0].name)
-    before = at - 1 if at else (1 if len(array) > 1 else None)
-    rest = [i for i in range(len(array)) if i not in (at, before)]
+    before, at, rest = _order(array, cell.site.cod[0][0])
     flat = value.detach().float().cpu().reshape([axis.numel for axis in array])
     order = [*rest, *([] if before is None else [before]), at]
     queries = None if before is None else array[before]
     shape = (-1, queries.numel if queries else 1, array[at].numel)
     maps = flat.permute(order).reshape(shape).numpy()
     return Weights(cell.outputs[0].id, queries, array[at], Array(array[i] for i in rest), maps)
+
+
+def _order(array: Array, own: Axis) -> tuple[int | None, int, list[int]]:
+    """The places of the queries, of the keys and of the heads in an array of weights."""
+    at = array.names.index(own.name)
+    others = [*range(at - 1, -1, -1), *range(at + 1, len(array))]
+    alike = [i for i in others if _kind(array[i]) == _kind(own)]
+    before = next(iter(alike or others), None)
+    return before, at, [i for i in range(len(array)) if i not in (at, before)]
+
+
+def _kind(axis: Axis) -> tuple[bool, bool]:
+    return axis.sequence, axis.spatial
 
 
 def _chosen(heads: int) -> int:
@@ -98,20 +121,42 @@ def _chosen(heads: int) -> int:
 
 
 def _pick(name: str, value: str) -> None:
-    if name in (HEAD, SOFTMAX, COLOURS):
+    if name == MAP:
+        st.session_state[SOFTMAX], _, st.session_state[HEAD] = value.partition(".")
+    elif name in (HEAD, SOFTMAX, COLOURS):
         st.session_state[name] = value
 
 
-def choice(cells: list[Cell], chosen: Cell, circuit: Circuit) -> str:
+def places(cells: list[Cell], circuit: Circuit) -> dict[str, str]:
+    """Where each softmax stands: its blocks and, in a repetition, its layer.
+
+    What all have in common at the innermost place tells nothing, and is left out.
+    """
+    fences = {fence.id: fence for fence in circuit.fences}
+    found = {cell.id: [_place(cell, fences[id]) for id in cell.fences] for cell in cells}
+    words = {id: list(filter(None, parts)) for id, parts in found.items()}
+    if len({parts[-1] if parts else "" for parts in words.values()}) == 1:
+        words = {id: parts[:-1] or parts for id, parts in words.items()}
+    return {id: " · ".join(parts) for id, parts in words.items()}
+
+
+def _place(cell: Cell, fence: Fence) -> str:
+    """The title of a block around a cell; of a repetition, the number of its layer."""
+    if not fence.repeats:
+        return fence.title
+    number = cell.scope[len(fence.scope) : len(fence.scope) + 1]
+    return f"layer {int(number[0]) + 1}" if number and number[0].isdecimal() else fence.title
+
+
+def choice(cells: list[Cell], chosen: Cell, names: Mapping[str, str]) -> str:
     """Which softmax, where there are several, by the blocks that they stand in."""
     if len(cells) == 1:
         return ""
-    titles = {fence.id: fence.title for fence in circuit.fences}
 
     def option(n: int, cell: Cell) -> str:
-        where = " · ".join(titles[id] for id in cell.fences if titles[id])
         picked = " selected" if cell is chosen else ""
-        return f'<option value="{cell.id}"{picked}>{n}. {markup.text(where or "Softmax")}</option>'
+        name = markup.text(names[cell.id] or "Softmax")
+        return f'<option value="{cell.id}"{picked}>{n}. {name}</option>'
 
     options = "".join(option(n, cell) for n, cell in enumerate(cells, 1))
     return f'<label>Softmax <select data-set="{SOFTMAX}">{options}</select></label>'
@@ -129,13 +174,39 @@ def _sentence(found: Weights, scene: Scene) -> str:
     )
 
 
+def _every(
+    scene: Scene, cells: list[Cell], names: Mapping[str, str], chosen: str
+) -> tuple[str, str]:
+    """What to say of the small pictures of all softmaxes, and the pictures, softmax by softmax."""
+    values = scene.trace.values
+    found = remember(
+        "all small maps",
+        scene.term,
+        *scene.numbers,
+        make=lambda: worker.run(
+            lambda: {c.id: _pictures(weights(c, values[c.outputs[0].id])) for c in cells}
+        ),
+    )
+    groups = []
+    for n, cell in enumerate(cells, 1):
+        heads = heads_named(_heads(cell))
+        pictures = zip(heads, found[cell.id][1:], strict=True)
+        buttons = [
+            (f"{MAP}={cell.id}.{i}", name or "one head", picture)
+            for i, (name, picture) in enumerate(pictures)
+        ]
+        title = markup.text(names[cell.id] or f"Softmax {n}")
+        groups.append(f"<h2>{title}</h2>{maps.gallery(buttons, f'{MAP}={chosen}')}")
+    return found[cells[0].id][0], f'<div class="every">{"".join(groups)}</div>'
+
+
 def _overview(scene: Scene, found: Weights, chosen: int) -> tuple[str, str]:
     """What to say of the small pictures, and the pictures."""
-    count, names = len(found.maps), found.names
+    count, names = len(found.maps), heads_named(found.heads)
     if count == 1:
         return "", ""
     run = heat.shown(count, chosen, MOST)
-    key = (scene.seed, scene.device, scene.feed.key, found.value, run.start)
+    key = (*scene.numbers, found.value, run.start)
     told, *pictures = remember(
         "small maps", scene.term, *key, make=lambda: worker.run(lambda: _pictures(found, run))
     )
@@ -143,19 +214,20 @@ def _overview(scene: Scene, found: Weights, chosen: int) -> tuple[str, str]:
     return told, maps.gallery(buttons, f"{HEAD}={chosen}") + maps.beside(HEAD, run, count)
 
 
-def _pictures(found: Weights, run: range) -> tuple[str, ...]:
-    """What to say of a run of small pictures, then their addresses."""
-    own = found.maps[run.start : run.stop]
+def _pictures(found: Weights, run: range | None = None) -> tuple[str, ...]:
+    """What to say of all small pictures or a run of them, then their addresses."""
+    own = found.maps if run is None else found.maps[run.start : run.stop]
     small, ends = heat.pooled(own, heat.SMALL), Ends.of(own, signed=False)
     told = f"Small pictures: {small.told}" if small.told else ""
     return told, *(heat.picture(cells, ends) for cells in small.maps)
 
 
-def _focus(found: Weights, head: int, ends: Ends, scene: Scene) -> Map:
-    names = found.names[head]
+def _focus(found: Weights, head: int, ends: Ends, scene: Scene, where: str) -> Map:
+    names = heads_named(found.heads)[head]
+    place = f"{where}, " if where else ""
     return Map(
         f"{found.value} {found.maps.shape[1:]}",
-        f"Weights of every query on every key, {_plain(found, head)}",
+        f"Weights of every query on every key, {place}{_plain(found, head)}",
         heat.pooled(found.maps[head], heat.LARGE),
         ends,
         _side("query", found.queries, scene),

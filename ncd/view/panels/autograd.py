@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
-import subprocess
 from threading import Lock
 
 import streamlit as st
@@ -13,7 +11,8 @@ from cachetools import TTLCache
 import ncd
 from ncd.export import markup
 from ncd.export.assets import LIGHT_JS, PANEL_CSS
-from ncd.graph import LEVELS
+from ncd.graph import LEVELS, layout
+from ncd.graph.layout import LayoutError
 from ncd.lang.circuit import Circuit
 from ncd.view import meaning, panel
 from ncd.view.cache import remember
@@ -24,6 +23,7 @@ from ncd.view.scene import Scene
 TITLE = "Autograd"
 RUNS = True
 LEVEL = "level"
+FEW = 40  # nodes that can be read at once
 PATIENCE = 4  # seconds for a layout; after that the browser has to make it
 FAILED: TTLCache[str, str] = TTLCache(maxsize=100, ttl=60)  # graphs not to try again so soon, why
 _LOCK = Lock()
@@ -44,9 +44,8 @@ _graph = st.components.v2.component(
 
 def show(scene: Scene) -> None:
     """The graph at the chosen level, and how much that level hides."""
-    level = str(st.session_state.get(LEVEL))
-    level = level if level in LEVELS else "op"
-    key = (scene.seed, scene.device, scene.feed.key, level, scene.dark)
+    level = _level(scene)
+    key = (*scene.numbers, level, scene.dark)
     dot, hidden = remember("autograd", scene.term, *key, make=lambda: graph(scene, level))
     head = _head(hidden)
     try:
@@ -105,19 +104,25 @@ def _without(dot: str, head: str, why: str, scene: Scene) -> None:
     panel.show(_foot(scene), "graph foot")
 
 
-def graph(scene: Scene, level: str) -> tuple[str, int]:
-    """The graph in the language of ``dot``, and how many nodes the level hides."""
-    key = (scene.seed, scene.device, scene.feed.key)
+def _level(scene: Scene) -> str:
+    """The level that is asked for, else one that can be seen at once."""
+    asked = str(st.session_state.get(LEVEL))
+    if asked in LEVELS:
+        return asked
+    return "op" if len(_dag(scene).at("op").nodes) <= FEW else "block"
 
+
+def _dag(scene: Scene) -> ncd.Dag:
     def build() -> ncd.Dag:
         return scene.work(lambda: ncd.autograd(scene.module, *scene.inputs))
 
-    dag = remember("dag", scene.term, *key, make=build)
+    return remember("dag", scene.term, *scene.numbers, make=build)
+
+
+def graph(scene: Scene, level: str) -> tuple[str, int]:
+    """The graph in the language of ``dot``, and how many nodes the level hides."""
+    dag = _dag(scene)
     return dag.dot(level=level, dark=scene.dark), dag.hidden(level)
-
-
-class LayoutError(Exception):
-    """Graphviz on this machine made no layout; it says why, in a sentence."""
 
 
 def laid_out(dot: str) -> str:
@@ -131,32 +136,11 @@ def laid_out(dot: str) -> str:
     if failed:
         raise LayoutError(failed)
     try:
-        return _laid_out(dot)
+        return layout.svg(dot, PATIENCE)
     except LayoutError as error:
         with _LOCK:
             FAILED[dot] = str(error)
         raise
-
-
-def _laid_out(dot: str) -> str:
-    command = shutil.which("dot")
-    if command is None:
-        raise LayoutError("Graphviz is not installed on this server: there is no program “dot”.")
-    broken = LayoutError("Graphviz on this server is broken: it gave no picture.")
-    try:
-        run = subprocess.run(
-            [command, "-Tsvg"], input=dot.encode(), capture_output=True, timeout=PATIENCE
-        )
-    except subprocess.TimeoutExpired:
-        raise LayoutError(f"Graphviz took more than {PATIENCE} s for this graph.") from None
-    except OSError:
-        raise broken from None
-    svg = run.stdout.decode(errors="replace")
-    start, end = svg.find("<svg"), svg.rfind("</svg>")
-    picture = svg[start : end + len("</svg>")] if 0 <= start < end else ""
-    if run.returncode or "<g" not in picture:
-        raise broken
-    return picture
 
 
 def lit(svg: str, circuit: Circuit) -> str:

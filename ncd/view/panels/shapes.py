@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+import streamlit as st
+
 from ncd.export import markup
 from ncd.lang.axes import Array
-from ncd.lang.circuit import Cell, Value
+from ncd.lang.circuit import Cell, Circuit, Value
+from ncd.run.tracker import Call, as_json
 from ncd.view import panel
 from ncd.view.scene import Scene
 
@@ -13,9 +18,36 @@ RUNS = False
 
 
 def show(scene: Scene) -> None:
-    """A table of every step, in → out."""
+    """A table of every step, in → out; as text and as JSON it can be kept."""
     rows = (_row(cell, scene) for cell in scene.circuit.cells)
     panel.show(markup.table(("Step", "Arrays", "Sizes"), rows), "shapes")
+    name, found = scene.entry.name, list(calls(scene.circuit))
+    with st.container(horizontal=True):
+        _file("Text", "\n".join(map(str, found)), f"{name}-shapes.txt", "text/plain")
+        _file("JSON", as_json(found), f"{name}-shapes.json", "application/json")
+
+
+def _file(label: str, data: str, path: str, mime: str) -> None:
+    st.download_button(
+        f"As {label}",
+        data,
+        path,
+        mime,
+        key=f"shapes {label}",
+        on_click="ignore",
+        help="The lines of the notebook's Tracker. For a module of your own: ncd.track.",
+    )
+
+
+def calls(circuit: Circuit) -> Iterator[Call]:
+    """Every step as a tracked run of its module would note it."""
+    for cell in circuit.cells:
+        took, gave = (tuple(map(_shape, values)) for values in (cell.inputs, cell.outputs))
+        yield Call(cell.path or cell.op.label, type(cell.op).__name__, took, gave)
+
+
+def _shape(value: Value) -> tuple[int, ...]:
+    return tuple(size for axis in value.array for size in axis.shape)
 
 
 def _row(cell: Cell, scene: Scene) -> str:

@@ -30,7 +30,7 @@ def show(scene: Scene) -> None:
 
 def _array(scene: Scene, id: str) -> None:
     value, tensor = scene.circuit.values[id], scene.trace.values[id]
-    key = (scene.seed, scene.device, scene.feed.key, id)
+    key = (*scene.numbers, id)
     found = remember(
         "statistics", scene.term, *key, make=lambda: worker.run(lambda: stats.statistics(tensor))
     )

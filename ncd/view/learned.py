@@ -1,0 +1,107 @@
+"""What a visitor's system has learned: a run of training, and the weights that it left."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from hashlib import sha256
+
+import streamlit as st
+
+from ncd.models import Entry
+from ncd.train.runs import Run
+
+STATE = "training"
+EVERY = 0.4  # seconds between looks at a run
+
+
+@dataclass(frozen=True)
+class Learned:
+    """Weights in the place of those drawn from the seed; ``said`` is how they came about."""
+
+    weights: bytes = field(repr=False)
+    said: str
+
+    @cached_property
+    def key(self) -> str:
+        """The same for the same weights."""
+        return sha256(self.weights).hexdigest()
+
+
+@dataclass
+class Training:
+    """What the session has of one system at its settings; weights of a file are of any seed.
+
+    ``ended`` and ``learned`` change only where a run of the page begins, so that all of it is of
+    one mind, whatever comes meanwhile.
+    """
+
+    page: str
+    settings: Mapping[str, int]
+    seed: int | None
+    run: Run | None = None
+    learned: Learned | None = None
+    ended: bool = False
+
+    def of(self, entry: Entry, settings: Mapping[str, int], seed: int) -> bool:
+        """Whether it is of this system, at these settings."""
+        here = self.page == entry.name and dict(self.settings) == dict(settings)
+        return here and self.seed in (None, seed)
+
+    @property
+    def going(self) -> bool:
+        """Whether its run goes on, as far as the page knows."""
+        return self.run is not None and not self.ended
+
+    def look(self) -> None:
+        """Takes in what the run has left, if it has ended."""
+        if self.run is None or self.ended:
+            return
+        self.run.look()
+        self.ended = self.run.over
+        if self.ended and self.run.weights:
+            steps = self.run.progress[-1].step
+            self.learned = Learned(self.run.weights, f"trained for {steps:,} steps")
+
+
+def training(entry: Entry, settings: Mapping[str, int], seed: int) -> Training | None:
+    """The session's training of this system at these settings, if there is one."""
+    found: Training | None = st.session_state.get(STATE)
+    return found if found is not None and found.of(entry, settings, seed) else None
+
+
+def learned(entry: Entry, settings: Mapping[str, int], seed: int) -> Learned | None:
+    """What the system has learned at these settings, if it has; asked for as a run begins."""
+    found = training(entry, settings, seed)
+    if found is None:
+        return None
+    found.look()
+    return found.learned
+
+
+def begin(training: Training | None) -> None:
+    """Puts another training, or none, in the place of the session's."""
+    leave()
+    st.session_state[STATE] = training
+
+
+def leave() -> None:
+    """Ends the session's run, if one goes on; for whoever leaves its page."""
+    found: Training | None = st.session_state.get(STATE)
+    if found is not None and found.run is not None:
+        found.run.leave()
+
+
+@st.fragment(run_every=EVERY)
+def _watch(found: Training) -> None:
+    found.look()
+    if found.ended:
+        st.rerun()
+
+
+def watch(entry: Entry) -> None:
+    """Shows the page anew once its run has ended, whatever panel is open."""
+    found: Training | None = st.session_state.get(STATE)
+    if found is not None and found.page == entry.name and found.going:
+        _watch(found)

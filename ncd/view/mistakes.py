@@ -1,0 +1,121 @@
+"""What a system gets wrong of the examples that it has not learned from, as pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from ncd.export import markup
+from ncd.lang.elaborate import elaborate
+from ncd.train import Data, Task, check_room, data
+from ncd.view import heat
+from ncd.view.heat import Ends
+from ncd.view.painted import painted
+from ncd.view.scene import LONG, Scene
+
+MOST = 12  # pictures
+STYLE = """<style>
+.mistakes { display: flex; flex-wrap: wrap; gap: 0.5rem 0.75rem; min-height: 100px; }
+.mistakes figure { margin: 0; }
+.mistakes img { display: block; width: 72px; height: 72px; image-rendering: pixelated; }
+.mistakes figcaption { font-size: 0.875rem; text-align: center; }
+</style>"""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """An example as the address of a picture, and what is said below it."""
+
+    address: str
+    said: str
+
+
+@dataclass(frozen=True)
+class Mistakes:
+    """How many examples were tried, the score, and those that went worst, the worst first."""
+
+    tried: int
+    wrong: int
+    score: float
+    source: str
+    pictures: tuple[Picture, ...]
+
+
+def measure(scene: Scene, task: Task) -> Mistakes:
+    """Tries the scene's module on examples that it has not seen.
+
+    Raises SizeError and LimitError as training would.
+    """
+    check_room(task, elaborate(scene.term))
+    own = data(task, scene.settings, scene.seed)
+    count = min(len(own.unseen), max(MOST, LONG // max(1, scene.cost.flops)))
+    with torch.no_grad():
+        parts = own.unseen[:count].split(task.batch)
+        outputs = torch.cat([scene.module(part.to(scene.device)).cpu() for part in parts])
+    shown = _digits if task.measure == "accuracy" else _masks
+    answers = own.answers[:count]
+    wrong, pictures = shown(own, outputs, answers)
+    return Mistakes(count, wrong, task.score(outputs, answers), own.source, pictures)
+
+
+def _digits(own: Data, chances: Tensor, answers: Tensor) -> tuple[int, tuple[Picture, ...]]:
+    """Those read wrong, the surest first."""
+    sure, found = chances.max(1)
+    wrong = (found != answers).nonzero()[:, 0]
+    order = wrong[sure[wrong].argsort(descending=True, stable=True)]
+
+    def each() -> Iterator[Picture]:
+        for i in order[:MOST].tolist():
+            said = f"{int(answers[i])} → {int(found[i])}, {float(sure[i]):.0%}"
+            yield Picture(heat.picture(own.unseen[i].numpy(), Ends(0.0, 1.0), heat.GREY), said)
+
+    return len(wrong), tuple(each())
+
+
+def _masks(own: Data, scores: Tensor, answers: Tensor) -> tuple[int, tuple[Picture, ...]]:
+    """Those with the most wrong pixels first, and these struck through."""
+    found = scores.argmax(1)
+    wrong = found != answers
+    worst = wrong.flatten(1).sum(1).argsort(descending=True, stable=True)
+
+    def each() -> Iterator[Picture]:
+        for i in worst[:MOST].tolist():
+            pixels = painted(own.unseen[i, 0], found[i], wrong[i])
+            share = 1 - float(wrong[i].float().mean())
+            yield Picture(heat.address(pixels), f"{share:.1%}")
+
+    return int(wrong.flatten(1).any(1).sum()), tuple(each())
+
+
+def html(found: Mistakes, task: Task) -> str:
+    """The pictures, and what is to be said of them."""
+    figures = "".join(
+        f'<figure><img alt="" src="{picture.address}"><figcaption>{markup.text(picture.said)}'
+        "</figcaption></figure>"
+        for picture in found.pictures
+    )
+    said = _read(found) if task.measure == "accuracy" else _outlined(found)
+    return f'{STYLE}<h2>What it gets wrong</h2>{said}<div class="mistakes">{figures}</div>'
+
+
+def _read(found: Mistakes) -> str:
+    right = found.tried - found.wrong
+    told = (
+        f"<p>It reads {right:,} of {found.tried:,} digits right that it has not learned from: "
+        f"{found.score:.1%}."
+    )
+    if not found.pictures:
+        return f"{told}</p>"
+    which = "The others" if found.wrong <= MOST else f"The {MOST} errors that it is surest of"
+    return f"{told} {which}: what was written → what it reads, and how likely it finds that.</p>"
+
+
+def _outlined(found: Mistakes) -> str:
+    return (
+        f"<p>On {found.tried:,} pictures that it has not learned from the intersection over union "
+        f"is {found.score:.2f}, the mean over all kinds of shape. The {len(found.pictures)} worst, "
+        "with how many of their pixels are right; one that is struck through is wrong.</p>"
+    )

@@ -1,0 +1,21 @@
+"""Two styles: the same diagram with a wire for each array, and with a wire for each axis."""
+
+from __future__ import annotations
+
+from ncd.lang.axes import Type
+from ncd.lang.terms import Id
+from ncd.models.tensors import arrays
+from ncd.view import panel
+from ncd.view.beside import beside
+from ncd.view.scene import Scene
+
+TITLE = "Two styles"
+RUNS = False
+
+
+def show(scene: Scene) -> None:
+    """The whole diagram in both styles, then one table of it."""
+    whole = arrays(**scene.settings)
+    note = "This lets us reexpress diagrams by drawing the details of axes."
+    tables = (Id(Type((whole.dom[1],))), Id(Type((scene.term.dom[1],))))
+    panel.show(beside((whole, scene.term), "=", scene, note) + beside(tables, "=", scene), "styles")

@@ -1,0 +1,24 @@
+"""Indexes: figure 8 of the notebook."""
+
+from ncd import catalogue
+from ncd.view.frame import page
+from ncd.view.panels import autograd, cells, cost, shapes, source, values
+
+LEAD = """
+An index takes one place along an axis: the wire ends in it, and what is left is a smaller tensor.
+"""
+
+WHY = """
+A table has a wire for its rows and one for its columns. The pentagon ends the wire of the rows: it
+picks row *i*, `A[i, :]` in torch, so one wire goes on, the columns. Nothing is computed, and torch
+does not even copy the numbers: the row is a view into the table.
+
+Source: the notebook's figure 8, section 2.3.1 (*Neural circuit diagrams*).
+"""
+
+page(
+    entry=catalogue["indexes"],
+    lead=LEAD,
+    why=WHY,
+    panels=(cells, values, source, cost, autograd, shapes),
+)
