@@ -20,9 +20,16 @@ def about(scene: Scene, link: str) -> dict[str, Any]:
         "settings": dict(scene.settings),
         "seed": scene.seed,
         "device": scene.device,
-        "inputs": {name: list(words) for name, words in scene.feed.words.items()} or RANDOM,
+        "inputs": _given(scene),
         "link": f"/{scene.entry.name}{link}",
     }
+
+
+def _given(scene: Scene) -> dict[str, list[str]] | str:
+    feed = scene.feed
+    if feed.pictured:
+        return feed.told
+    return {name: list(words) for name, words in feed.words.items()} or RANDOM
 
 
 def svg(text: str, facts: dict[str, Any]) -> str:
@@ -56,10 +63,9 @@ def line(scene: Scene) -> str:
     turned = ", ".join(f"{name}={value}" for name, value in scene.settings.items())
     where = "" if scene.device == "cpu" else f', "{scene.device}"'
     names, inputs = "import ncd", f"ncd.example_inputs(term, {scene.seed}{where})"
-    if scene.feed.words:
+    if scene.feed.code:
         names += ", ncd.view.inputs"
-        words = {name: list(own) for name, own in scene.feed.words.items()}
-        feed = f"ncd.view.inputs.Feed({words!r}, {scene.feed.positions})"
+        feed = f"ncd.view.inputs.Feed({scene.feed.code})"
         inputs = f'{feed}.tensors(term, {scene.seed}, "{scene.device}")'
     return (
         f'{names}; term = ncd.catalogue["{scene.entry.name}"].build({turned}); '

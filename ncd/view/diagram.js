@@ -1,8 +1,11 @@
 // The diagram: the drawing as the server made it, and what stands around it.
 
+const PATIENCE = 1500; // milliseconds for a run to come; after that whatever comes is shown
+
 export default function (component) {
   const host = connect(component);
   host.opens = true;
+  if (host.page !== component.data.page) host.want = null;
   host.page = component.data.page;
   if (!host.ready) prepare(host);
   host.keyed = component.data.keys;
@@ -23,11 +26,9 @@ function latest(host, first, second) {
 // The drawing, with a mark on what is too much if there is that.
 function show(host) {
   const data = latest(host, "ncd-drawn", "ncd-marked");
-  if (!data || data === host.data) return;
-  host.data = data;
-  light.fold = (id) => id in data.folds && host.send("select", { folded: data.folds[id] });
-  const changed = draw(host, data);
-  fill(host, "chips", data.chips);
+  if (!data || data === host.heard || !due(host, data)) return;
+  host.heard = host.data = data;
+  const changed = renew(host, data);
   fill(host, "keys", data.keys || host.keyed);
   for (const radio of host.box.querySelectorAll(".labels input"))
     radio.checked = radio.value === data.labels;
@@ -36,9 +37,55 @@ function show(host) {
   callouts.firstChild.checked = data.callouts;
   setTimeout(follow, 0, data.link, data.page); // takes some milliseconds, and nobody waits
   const lit = `${data.selected} ${data.lit}`;
-  if (changed || host.lit !== lit) shine({ target: target(data.selected), axes: data.lit.split(",") });
+  if (!changed && host.lit !== lit) relight(data);
   host.lit = lit;
   paint(host);
+}
+
+// What changes with a size; says whether it did.
+function renew(host, data) {
+  light.fold = (id) => id in data.folds && host.send("select", { folded: data.folds[id] });
+  const changed = draw(host, data);
+  fill(host, "chips", data.chips);
+  if (changed) relight(data);
+  paint(host);
+  return changed;
+}
+
+function relight({ selected, lit }) {
+  shine({ target: target(selected), axes: lit.split(",") });
+}
+
+// Whether it is time for what has come: not if it is of a setting that a slider has left meanwhile.
+function due(host, data) {
+  if (data.ask === host.want || performance.now() > host.until) host.want = null;
+  return !host.want;
+}
+
+// While a slider moves, its diagram is asked for at once; the run of the page comes after it.
+function moved(host, thumb) {
+  const slider = thumb.closest("[class*=st-key-]");
+  const name = /st-key-(\w+)/.exec(slider?.className)?.[1];
+  if (thumb.type === "range" && slider?.matches(":focus-within, :active")) want(host, name, thumb.value);
+}
+
+async function want(host, name, value) {
+  const params = new URLSearchParams(host.want ?? host.data?.ask);
+  if (!params.has(name) || params.get(name) === value) return;
+  params.set(name, value);
+  host.want = `${params}`;
+  host.until = performance.now() + PATIENCE;
+  if (host.asking) return; // what is wanted by then comes next
+  host.asking = true;
+  for (let asked; host.want && asked !== host.want; ) {
+    asked = host.want;
+    const answer = await fetch(`./_ncd/${host.page}?${asked}`).catch(() => null);
+    const ahead = answer?.status === 200 && (await answer.json());
+    if (!ahead || !host.want) continue;
+    renew(host, (host.data = { ...host.data, ...ahead, ask: asked }));
+    fill(host, "cost", ahead.cost);
+  }
+  host.asking = false;
 }
 
 // The line under the diagram, with the time that was measured once it had been sent.
@@ -66,13 +113,17 @@ function prepare(host) {
   const timed = () => line(host);
   const heard = {
     keydown: release,
+    input: (event) => moved(host, event.target), // of a key; a drag is seen in the slider itself
     "ncd-drawn": drawn,
     "ncd-marked": drawn,
     "ncd-line": timed,
     "ncd-time": timed,
   };
   for (const [event, heed] of Object.entries(heard)) document.addEventListener(event, heed);
+  const sliders = new MutationObserver((records) => records.forEach((each) => moved(host, each.target)));
+  sliders.observe(document.body, { subtree: true, attributeFilter: ["aria-valuetext"] });
   host.leave = () => {
+    sliders.disconnect();
     for (const [event, heed] of Object.entries(heard)) document.removeEventListener(event, heed);
     shine({ hover: null, target: null, axes: [] });
     host.end();
@@ -109,7 +160,8 @@ function draw(host, { svg: text, folds }) {
   for (const script of read.querySelectorAll("script")) script.remove();
   const svg = document.importNode(read, true);
   widen(svg);
-  scale(svg, 0.8, 1.6, 38);
+  const noted = svg.querySelector(".note"); // its words are small
+  scale(svg, noted ? 0.95 : 0.8, 1.6, noted ? 52 : 38);
   const focused = name(host.root.activeElement);
   host.box.querySelector(".drawing").replaceChildren(svg);
   sign(svg, Object.keys(folds));
@@ -126,7 +178,9 @@ function name(element) {
 // A title would be shown by the browser as well; as a label it is only read aloud.
 function call(svg) {
   for (const title of svg.querySelectorAll("title")) {
-    title.parentNode.setAttribute("aria-label", title.textContent);
+    const named = title.parentNode;
+    named.setAttribute("aria-label", title.textContent);
+    if (!named.hasAttribute("role")) named.setAttribute("role", "img");
     title.remove();
   }
 }

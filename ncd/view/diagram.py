@@ -7,8 +7,10 @@ nothing: that message is small, and the large one stays as it was and is not sen
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from math import prod
 from typing import NamedTuple
+from urllib.parse import urlencode
 
 import streamlit as st
 
@@ -71,9 +73,9 @@ def show(scene: Scene, link: str) -> None:
     ``link`` is the query that the address is given, from its "?" on. Nothing is asked of the scene
     here that the drawing does not need: :func:`follow` comes when it is on its way.
     """
-    drawn = _drawn(scene, scene.refused)
-    _tell("drawn", scene, drawn, link)
-    data = {"page": scene.entry.name, "keys": drawn.keys}
+    found = _now(scene, scene.refused)
+    _tell("drawn", scene, found, link)
+    data = {"page": scene.entry.name, "keys": found.keys}
     _diagram(key="diagram", data=data, on_select_change=lambda: heed("diagram"))
 
 
@@ -83,8 +85,8 @@ def follow(scene: Scene, link: str, line: str) -> None:
     In the browser either may come first: what has the same link belongs together.
     """
     if scene.refusal and not scene.refused:
-        drawn = _drawn(scene, scene.refusal)
-        _tell("marked", scene, drawn, link, drawn.keys)
+        found = _now(scene, scene.refusal)
+        _tell("marked", scene, found, link, found.keys)
     _line("line", scene, link, line)
 
 
@@ -98,24 +100,38 @@ def _line(what: str, scene: Scene, link: str, line: str) -> None:
     _told(key=f"told-{what}", data=data)
 
 
-def _tell(what: str, scene: Scene, drawn: Drawn, link: str, keys: str = "") -> None:
+def _tell(what: str, scene: Scene, found: Drawn, link: str, keys: str = "") -> None:
     _told(
         key=f"told-{what}",
         data={
             "event": f"ncd-{what}",
             "page": scene.entry.name,
-            "svg": drawn.svg,
-            "chips": drawn.chips,
-            "told": drawn.told,
-            "folds": drawn.folds,
+            **told(found),
+            "ask": ask(scene),
             "keys": keys,
             "labels": scene.labels,
-            "callouts": scene.notes if scene.entry.notes else None,
+            "callouts": scene.notes if scene.entry.callouts(scene.settings) else None,
             "link": link,
             "selected": scene.selected,
             "lit": selection.axes(scene.circuit),
         },
     )
+
+
+def told(found: Drawn) -> dict[str, object]:
+    """What is sent of a drawing whenever a size changes."""
+    return {"svg": found.svg, "chips": found.chips, "told": found.told, "folds": found.folds}
+
+
+def ask(scene: Scene) -> str:
+    """The settings of a drawing as a query, by which the browser asks for it: :mod:`.live`."""
+    more = {
+        "labels": scene.labels,
+        "dark": int(scene.dark),
+        "callouts": "on" if scene.notes else "off",
+        "folded": selection.folding(),
+    }
+    return urlencode({**scene.settings, **more})
 
 
 def labels() -> Labels:
@@ -129,9 +145,14 @@ def notes() -> bool:
     return bool(st.session_state.get(selection.CALLOUTS) != "off")
 
 
-def _drawn(scene: Scene, refusal: Refusal | None) -> Drawn:
+def _now(scene: Scene, refusal: Refusal | None) -> Drawn:
+    return drawn(scene, refusal, selection.folding())
+
+
+def drawn(scene: Scene, refusal: Refusal | None, folding: str) -> Drawn:
+    """The drawing of a scene, with a mark where it was refused, and with these blocks folded."""
     mark = (refusal.node if refusal else None) or ""
-    folded = selection.folded(scene.circuit)
+    folded = selection.folded(scene.circuit, folding)
     what = (scene.entry.name, scene.labels, scene.dark, scene.notes, mark, folded)
     return remember("diagram", scene.term, *what, make=lambda: _draw(scene, mark, folded))
 
@@ -203,24 +224,30 @@ def _framed(drawing: Drawing) -> str:
 
 def fold_button(scene: Scene, id: str) -> str:
     """The button that folds or unfolds a block in the diagram, if it can."""
-    drawn = _drawn(scene, scene.refusal)
-    if id not in drawn.folds:
+    found = _now(scene, scene.refusal)
+    if id not in found.folds:
         return ""
-    word = "Unfold" if id in drawn.boxes else "Fold"
+    word = "Unfold" if id in found.boxes else "Fold"
     return f'<p><button class="plain" data-fold="{id}">{word} in the diagram</button></p>'
 
 
 def chips(circuit: Circuit) -> str:
-    """The axes as buttons that lock an axis alight, then the products that maps group."""
-    found: dict[str, Axis] = {}
+    """The axes as buttons that lock an axis alight, then the products that maps group.
+
+    Axes that are called alike, as the c_λ of every level, share the button of the first.
+    """
+    found: dict[str, list[Axis]] = {}
     for axis in Type(value.array for value in circuit.values.values()).axes:
-        found.setdefault(axis.name, axis)
+        found.setdefault(axis.called, []).append(axis)
     axes, groups = map(_chip, found.values()), map(_product, products(circuit))
     return f'<div class="legend">{"".join((*axes, *groups))}</div>'
 
 
-def _chip(axis: Axis) -> str:
+def _chip(alike: Sequence[Axis]) -> str:
+    axis, last = alike[0], alike[-1]
     size = "" if axis.size is None else f" {markup.text(axis.size_text)}"
+    if size and last.size not in (None, axis.size):
+        size += f" … {markup.text(last.size_text)}"
     name = markup.text(axis.name)
     return (
         f'<button class="chip" data-axis="{name}" aria-pressed="false" '

@@ -17,11 +17,13 @@ from ncd.view import (
     export,
     inputs,
     knobs,
+    learned,
     link,
     page_style,
     refusal,
     selection,
     sidebar,
+    turns,
 )
 from ncd.view.inputs import Feed
 from ncd.view.refusal import Refusal
@@ -67,13 +69,19 @@ def page(entry: Entry, lead: str, why: str, panels: Sequence[Panel]) -> None:
 @st.fragment
 def _changing(entry: Entry, side: DeltaGenerator, tab: DeltaGenerator, opened: Panel) -> None:
     """All that a knob changes: what the session's state asks for, the diagram before all else."""
+    with turns.turn():
+        _change(entry, side, tab, opened)
+
+
+def _change(entry: Entry, side: DeltaGenerator, tab: DeltaGenerator, opened: Panel) -> None:
     link.hold()
     scene, said, seconds = _scene(entry), "", None
     if isinstance(scene, Scene):
         seen = {selection.KEY: scene.selected, selection.AXES: selection.axes(scene.circuit)}
         said = link.text(**seen)
         diagram.show(scene, said)
-        sleep(HEAD_START)
+        with turns.aside():
+            sleep(HEAD_START)
         seconds = scene.known_seconds
         diagram.follow(scene, said, cost_line(scene, seconds))
     with side:
@@ -82,6 +90,7 @@ def _changing(entry: Entry, side: DeltaGenerator, tab: DeltaGenerator, opened: P
         _panel(scene, opened, said, timed=seconds is not None)
         if isinstance(scene, Refusal) or link.text() != said:  # a panel has put right what it shows
             link.send()
+    learned.watch(entry)
 
 
 def _scene(entry: Entry) -> Scene | Refusal:
@@ -104,6 +113,7 @@ def _scene(entry: Entry) -> Scene | Refusal:
         term=term,
         notes=diagram.notes(),
         refused=refused,
+        learned=learned.learned(entry, settings, knobs.seed()),
     )
     return scene.choosing(selection.selected(scene.circuit))
 

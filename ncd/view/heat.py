@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from base64 import b64encode
 from dataclasses import dataclass
+from functools import lru_cache
 from io import BytesIO
 
 import numpy as np
@@ -23,6 +24,7 @@ SIGNED = "053061 2166ac 4393c3 92c5de d1e5f0 f7f7f7 fddbc7 f4a582 d6604d b2182b 
 GREY = "000000 ffffff"
 
 
+@lru_cache
 def palette(stops: str) -> bytes:
     """256 colours between the given ones, three bytes each.
 
@@ -152,7 +154,7 @@ def address(pixels: NDArray[np.uint8]) -> str:
 
 def _address(image: Image.Image) -> str:
     file = BytesIO()
-    image.save(file, "png")
+    image.save(file, "png", compress_level=1)
     return f"data:image/png;base64,{b64encode(file.getvalue()).decode()}"
 
 

@@ -65,7 +65,7 @@ def card(entry: Entry, dark: bool) -> Card:
 
 
 def _card(entry: Entry, term: Term, dark: bool) -> Card:
-    circuit, drawing = elaborate(term), ncd.draw(term, dark=dark, **entry.look(notes=False))
+    circuit, drawing = elaborate(term), ncd.draw(term, dark=dark, **entry.look({}, notes=False))
     axes = Type(value.array for value in circuit.values.values()).axes
     labels = (cell.op.label for cell in circuit.cells)
     signs = (found.sign.title for found in key(drawing) if found.ids("node"))

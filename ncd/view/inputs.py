@@ -1,4 +1,4 @@
-"""What goes in: random arrays from the seed, or sentences that the visitor types."""
+"""What goes in: random arrays from the seed, sentences that the visitor types, or pictures."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from ncd.lang.axes import Array
 from ncd.lang.terms import Term
 from ncd.models import Entry
 from ncd.run import example_inputs
+from ncd.view import canvas, picking, pictures
+from ncd.view.pictures import Picture
 from ncd.view.words import embed, tokens
 
 INPUT, RANDOM, WORDS = "input", "random arrays", "sentences"
@@ -23,7 +25,7 @@ LONG = 20  # letters of a word that are shown
 
 @dataclass(frozen=True)
 class Feed:
-    """The words of each sequence axis, or none for random arrays.
+    """The words of each sequence axis, a picture for each input, or neither for random arrays.
 
     A word is a row of features or, where the array holds whole numbers, the number that it gets as
     the first, second, third, … of the different words.
@@ -31,11 +33,39 @@ class Feed:
 
     words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     positions: bool = False
+    pictures: tuple[Picture, ...] = ()
 
     @property
     def key(self) -> str:
         """All that the arrays depend on, apart from the term and the seed."""
+        if self.pictures:
+            return repr([picture.key for picture in self.pictures])
         return repr((sorted(self.words.items()), self.positions)) if self.words else RANDOM
+
+    @property
+    def pictured(self) -> bool:
+        """Whether pictures go in."""
+        return bool(self.pictures)
+
+    @property
+    def code(self) -> str:
+        """What a Feed is made from, as Python; nothing for random arrays.
+
+        >>> Feed({"y": ("a", "cat")}).code
+        "{'y': ['a', 'cat']}, False"
+        """
+        if self.pictures:
+            return f"pictures=({''.join(f'{picture.code}, ' for picture in self.pictures)})"
+        words = {name: list(own) for name, own in self.words.items()}
+        return f"{words!r}, {self.positions}" if words else ""
+
+    @property
+    def told(self) -> str:
+        """What goes in, in words."""
+        if self.pictures:
+            called = dict.fromkeys(picture.called for picture in self.pictures)
+            return " and ".join(called)
+        return "a random vector for each word" if self.words else "random inputs"
 
     @property
     def lengths(self) -> dict[str, int]:
@@ -53,6 +83,9 @@ class Feed:
 
     def tensors(self, term: Term, seed: int, device: str) -> tuple[Tensor, ...]:
         """A tensor for each array of ``term.dom``."""
+        if self.pictures:
+            seen = pictures.tensors(term, self.pictures, seed)
+            return tuple(tensor.to(device) for tensor in seen)
         if not self.words:
             return example_inputs(term, seed, device)
         return tuple(self._tensor(array, seed).to(device) for array in term.dom)
@@ -79,10 +112,31 @@ def _is_sequence(array: Array) -> bool:
     return len(array) == 2 and not array[1].sequence and not array[1].spatial
 
 
+def choices(sketch: Term) -> tuple[str, ...]:
+    """What can go in, first what a system begins with."""
+    if pictures.taken(sketch):
+        shown = picking.CHOICES
+        return (*shown, RANDOM) if picking.begins(sketch) else (RANDOM, *shown)
+    return (RANDOM, WORDS) if takes_words(sketch) else (RANDOM,)
+
+
+def beginning(sketch: Term) -> dict[str, str]:
+    """The session's keys for what goes in, as a page begins."""
+    found = {INPUT: choices(sketch)[0]}
+    if pictures.taken(sketch):
+        found |= {key: default for key, (default, _) in picking.kept(sketch).items()}
+        found[canvas.DRAWING] = ""
+    return found
+
+
 def feed(entry: Entry, sketch: Term) -> Feed:
     """What goes in as the session has it, before any widget is made."""
-    if not takes_words(sketch) or st.session_state.get(INPUT, RANDOM) != WORDS:
+    every = choices(sketch)
+    way = st.session_state.get(INPUT, every[0])
+    if way not in every or way == RANDOM:
         return Feed()
+    if way != WORDS:
+        return Feed(pictures=picking.chosen(sketch, way))
     axes = sequences(sketch)
     found = {name: tokens(said(name, axes)) for name in axes}
     if not found[axes[0]]:
@@ -113,10 +167,22 @@ def _most(entry: Entry, name: str) -> int:
 
 def choose(entry: Entry, sketch: Term) -> None:
     """The choice of inputs, where the system has one."""
-    if not takes_words(sketch):
+    every = choices(sketch)
+    if len(every) == 1:
         return
-    st.segmented_control("What goes in", (RANDOM, WORDS), default=RANDOM, required=True, key=INPUT)
-    if st.session_state[INPUT] != WORDS:
+    st.segmented_control(
+        "What goes in",
+        every,
+        default=every[0],
+        required=True,
+        key=INPUT,
+        format_func=lambda way: way if WORDS in every else picking.SHORT.get(way, "random"),
+    )
+    way = st.session_state[INPUT]
+    if way == RANDOM:
+        return
+    if way != WORDS:
+        picking.choose(sketch, way)
         return
     axes = sequences(sketch)
     for name in axes:

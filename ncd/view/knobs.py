@@ -24,7 +24,9 @@ def settings(entry: Entry) -> dict[str, int]:
 
     What is missing there becomes the default, what cannot be the nearest that can.
     """
-    return {knob.name: _value(knob) for knob in entry.knobs}
+    found = entry.within(asked := {knob.name: _value(knob) for knob in entry.knobs})
+    put({name: n for name, n in found.items() if n != asked[name]})
+    return found
 
 
 def seed() -> int:
@@ -150,11 +152,11 @@ def put(values: Mapping[str, int]) -> None:
         forget(name)
 
 
-def reset(entry: Entry) -> None:
-    """Sets all that stands at the left to how the page begins; a callback."""
+def reset(entry: Entry, given: Mapping[str, str]) -> None:
+    """Sets all that stands at the left to how the page begins, with what goes in; a callback."""
     st.session_state[NOTES], st.session_state[RANGES] = {}, {}
     put({knob.name: knob.default for knob in (*entry.knobs, SEED)})
-    for name, value in {"device": devices()[0], "input": "random arrays", "preset": None}.items():
+    for name, value in {"device": devices()[0], **given, "preset": None}.items():
         st.session_state[name] = value
 
 

@@ -15,13 +15,14 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from ncd.graph import LEVELS
+from ncd.lang.terms import Term
 from ncd.models import Entry
 from ncd.run import devices
-from ncd.view import inputs, knobs
+from ncd.view import canvas, inputs, knobs, learned, picking
 from ncd.view.scene import LABELS, built
 
 JS = (Path(__file__).parent / "link.js").read_text()
-STATE = "link"
+STATE, GO = "link", "go"
 MOST = 10_000  # letters of a sentence; how many are read is told beside it
 Value = str | int | bool
 
@@ -62,14 +63,13 @@ ON_SYSTEMS: dict[str, Kept] = {
     "axes": Kept(""),
     "folded": Kept("auto"),
     "callouts": Kept("on", ("on", "off"), meaning="callouts"),
-    "input": Kept(inputs.RANDOM, (inputs.RANDOM, inputs.WORDS)),
     "positions": Kept(False),
     "softmax": Kept(""),
     "head": Kept("0"),
     "picture": Kept(""),
     "slices": Kept(""),
     "colours": Kept(""),
-    "level": Kept("op", LEVELS),
+    "level": Kept("", LEVELS),
 }
 
 
@@ -101,14 +101,16 @@ def take(page: Entry | str, titles: tuple[str, ...] = ()) -> None:
     """
     name = page if isinstance(page, str) else page.name
     left: Link | None = st.session_state.get(STATE)
-    back = bool(getattr(get_script_run_ctx(), "is_history_navigation", False))
-    if left is not None and left.page == name and not back:
+    asked = st.query_params.to_dict()
+    went = asked.pop(GO, None)  # a link of ours was followed
+    back = not went and bool(getattr(get_script_run_ctx(), "is_history_navigation", False))
+    if left is not None and left.page == name and not (went or back):
         hold()
         return
     shared = {} if left is None else _leave(left)
+    learned.leave()
     link = Link(name, EVERYWHERE if isinstance(page, str) else _names(page, titles), shared)
     st.session_state[STATE] = link
-    asked = st.query_params.to_dict()
     for key, kept in link.kept.items():
         value = kept.read(asked[key]) if key in asked else None
         if value is None and kept.meaning in shared and not back:
@@ -124,14 +126,24 @@ def _names(entry: Entry, titles: tuple[str, ...]) -> dict[str, Kept]:
     """All that the page of a system keeps, its knobs first."""
     sizes = {knob.name: _knob(knob) for knob in entry.knobs}
     sketch, _ = built(entry, entry.settings({}))
-    axes = inputs.sequences(sketch) if sketch and inputs.takes_words(sketch) else []
-    texts = {
-        f"text_{name}": Kept(inputs.SAMPLE if name == axes[0] else "", longest=MOST)
-        for name in axes
-    }
+    given = _given(sketch) if sketch else {}
     panel = {"panel": Kept(titles[0], titles)} if titles else {"panel": Kept("")}
     seed = {"seed": Kept(0, meaning="seed")}
-    return {**sizes, **seed, **ON_SYSTEMS, **texts, **panel, **EVERYWHERE}
+    return {**sizes, **seed, **ON_SYSTEMS, **given, **panel, **EVERYWHERE}
+
+
+def _given(sketch: Term) -> dict[str, Kept]:
+    """What goes in: the way, and the sentences or pictures."""
+    ways = inputs.choices(sketch)
+    found = {inputs.INPUT: Kept(ways[0], ways)}
+    if inputs.WORDS in ways:
+        axes = inputs.sequences(sketch)
+        found |= {f"text_{name}": Kept("", longest=MOST) for name in axes}
+        found[f"text_{axes[0]}"] = Kept(inputs.SAMPLE, longest=MOST)
+    elif len(ways) > 1:
+        found |= {key: Kept(*choice) for key, choice in picking.kept(sketch).items()}
+        found[canvas.DRAWING] = Kept("", longest=MOST)
+    return found
 
 
 def _knob(knob: knobs.Knob) -> Kept:

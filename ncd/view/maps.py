@@ -164,7 +164,7 @@ def plain(axis: Axis) -> str:
     >>> plain(Axis("n_0")), plain(Axis("n_b")), plain(Axis("c", label="c_{5-λ}"))
     ('n₀', 'n_b', 'c_{5-λ}')
     """
-    return SUBSCRIPT.sub(lambda found: found[1].translate(BELOW), axis.label or axis.name)
+    return SUBSCRIPT.sub(lambda found: found[1].translate(BELOW), axis.called)
 
 
 def named(axis: Axis, at: int, side: str = "") -> str:

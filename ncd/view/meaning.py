@@ -12,12 +12,18 @@ UNTRAINED = (
 
 
 def origin(scene: Scene) -> str:
-    """Where the numbers of a run come from, as HTML: nothing shown has been trained."""
-    words = bool(scene.feed.words)
-    given = "a random vector for each word" if words else "random inputs"
+    """Where the numbers of a run come from, as HTML: untrained weights, or what was learned."""
+    given = markup.text(scene.feed.told)
     seed = f"from seed {scene.seed}"
+    if scene.feed.pictured:
+        weights = f"{explained('Untrained weights', UNTRAINED)} {seed}"
+        if scene.learned:
+            weights = f"Weights {markup.text(scene.learned.said)}"
+        return f"{weights}, and {given}." if _learns(scene) else f"{given.capitalize()}."
     if not _learns(scene):
         return f"{given.capitalize()}, {seed}; nothing is learned here."
+    if scene.learned:
+        return f"Weights {markup.text(scene.learned.said)}, and {given}, {seed}."
     return f"{explained('Untrained weights', UNTRAINED)} and {given}, {seed}."
 
 

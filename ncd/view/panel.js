@@ -5,12 +5,17 @@ export default function (component) {
   const host = connect(component);
   const content = host.box.querySelector(".content");
   if (host.text !== data.html) {
+    const { pick, set } = host.root.activeElement?.dataset ?? {};
     content.innerHTML = host.text = data.html;
+    const same = ({ dataset }) => dataset.pick === pick && dataset.set === set;
+    if (pick ?? set) [...content.querySelectorAll("[data-pick],[data-set]")].find(same)?.focus();
     for (const svg of content.querySelectorAll(".drawing > svg")) {
       scale(svg, 0.8, 1.35);
       widen(svg);
     }
   }
+  content.onchange = ({ target: { dataset, value } }) =>
+    dataset.set && host.send("pick", `${dataset.set}=${value}`);
   paint(host);
   return host.end;
 }

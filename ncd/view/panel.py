@@ -16,7 +16,7 @@ FOLDER = Path(__file__).parent
 _panel = st.components.v2.component(
     "ncd_panel",
     html='<div class="ncd"><div class="content"></div></div>',
-    css=PANEL_CSS + DIAGRAM_CSS,
+    css=PANEL_CSS + DIAGRAM_CSS + (FOLDER / "cells.css").read_text(),
     js=LIGHT_JS + (FOLDER / "panel.js").read_text(),
 )
 
@@ -26,7 +26,7 @@ def show(html: str, key: str, on_pick: Callable[[str], None] | None = None) -> N
 
     Elements with ``data-axis``, ``data-node`` or ``data-array`` are lit together with all that has
     the same; a click on one with ``data-select`` selects it, on one with ``data-pick`` calls
-    ``on_pick`` with its value.
+    ``on_pick`` with its value, and a change of an input with ``data-set="i"`` with ``"i=3"``.
     """
 
     def picked() -> None:

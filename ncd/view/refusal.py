@@ -65,7 +65,11 @@ def _ways(refusal: Refusal) -> Iterator[dict[str, int]]:
         if found and monotonic() > end:
             return
         at, fits = settings[knob.name], partial(_works, entry, settings, knob)
-        value = largest(knob, at, fits) if large else _around(knob, at, fits)
+        if large:
+            value = largest(knob, at, fits)
+        else:
+            told = refusal.error.nearest if knob.name == refusal.error.axis else None
+            value = told if told is not None and fits(told) else _around(knob, at, fits)
         if value is not None:
             found = True
             yield {knob.name: value}

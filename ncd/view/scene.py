@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -19,13 +19,16 @@ from ncd.lang.terms import Term
 from ncd.models import Entry
 from ncd.run import CircuitModule, Trace, check
 from ncd.run.measure import medians
-from ncd.view import worker
+from ncd.train import read_weights
+from ncd.view import turns, worker
 from ncd.view.cache import SHELF, kept, known, remember
 from ncd.view.inputs import Feed
+from ncd.view.learned import Learned
 from ncd.view.refusal import Refusal, refuse
 
 T = TypeVar("T")
-LONG = 2_000_000_000  # FLOPs: some tenths of a second
+QUICK = 50_000_000  # FLOPs: some milliseconds
+LONG = 2_000_000_000  # some tenths of a second
 LABELS: tuple[Labels, ...] = ("names", "sizes", "both")
 
 
@@ -33,7 +36,8 @@ LABELS: tuple[Labels, ...] = ("names", "sizes", "both")
 class Scene:
     """A system at its settings, with the figure's callouts if ``notes``.
 
-    ``refused`` says why it could not be built as it was asked for.
+    ``refused`` says why it could not be built as it was asked for, and ``learned`` holds weights
+    that were trained, if they were.
     """
 
     entry: Entry
@@ -47,6 +51,7 @@ class Scene:
     term: Term
     notes: bool = True
     refused: Refusal | None = None
+    learned: Learned | None = None
 
     def choosing(self, selected: str) -> Scene:
         """The scene with something selected."""
@@ -55,7 +60,11 @@ class Scene:
     @property
     def look(self) -> dict[str, Any]:
         """How its diagram is drawn, as :func:`ncd.draw` takes it."""
-        return {"labels": self.labels, "dark": self.dark, **self.entry.look(self.notes)}
+        return {
+            "labels": self.labels,
+            "dark": self.dark,
+            **self.entry.look(self.settings, self.notes),
+        }
 
     @property
     def refusal(self) -> Refusal | None:
@@ -86,19 +95,32 @@ class Scene:
         return self.cost.flops > LONG or self.cost.parameters > LONG // 100
 
     def work(self, make: Callable[[], T]) -> T:
-        """``make()``, where torch runs."""
-        return worker.run(make, long=self.long)
+        """``make()``, where torch runs; the turn is kept only if another would hardly begin."""
+        if self.cost.flops < QUICK and self.cost.parameters < QUICK // 100:
+            return worker.run(make)
+        with turns.aside():
+            return worker.run(make, long=self.long)
+
+    @property
+    def weights(self) -> tuple[Hashable, ...]:
+        """All that the module depends on, apart from the term."""
+        return self.seed, self.device, self.learned.key if self.learned else ""
+
+    @property
+    def numbers(self) -> tuple[Hashable, ...]:
+        """All that the numbers of a run depend on, apart from the term."""
+        return *self.weights, self.feed.key
 
     @property
     def module(self) -> CircuitModule:
         """The compiled module, shared by all who look at the same term, and only ever read."""
-        return remember(
-            "module",
-            self.term,
-            self.seed,
-            self.device,
-            make=lambda: self.work(lambda: ncd.compile(self.term, self.seed, self.device)),
-        )
+        return remember("module", self.term, *self.weights, make=lambda: self.work(self._compiled))
+
+    def _compiled(self) -> CircuitModule:
+        module = ncd.compile(self.term, self.seed, self.device)
+        if self.learned:
+            read_weights(module, self.learned.weights)
+        return module
 
     @property
     def inputs(self) -> tuple[torch.Tensor, ...]:
@@ -107,8 +129,7 @@ class Scene:
     @property
     def trace(self) -> Trace:
         """The value of every array."""
-        key = (self.seed, self.device, self.feed.key)
-        return remember("trace", self.term, *key, make=lambda: self.work(self._run))
+        return remember("trace", self.term, *self.numbers, make=lambda: self.work(self._run))
 
     def _run(self) -> Trace:
         with torch.no_grad():
@@ -117,13 +138,17 @@ class Scene:
     @property
     def seconds(self) -> float:
         """The median time of a forward pass on the device."""
-        return remember("seconds", self.term, self.device, make=lambda: self.work(self._time))
+        return remember("seconds", self.term, self.device, make=self._measured)
 
     @property
     def known_seconds(self) -> float | None:
         """The same if it has been measured, else None."""
         seconds: float | None = known("seconds", self.term, self.device)
         return seconds
+
+    def _measured(self) -> float:
+        with turns.aside():
+            return self.work(self._time)
 
     def _time(self) -> float:
         module, inputs = self.module, self.inputs

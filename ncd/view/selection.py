@@ -45,9 +45,14 @@ def axes(circuit: Circuit) -> str:
     return ",".join(name if name in names else "" for name in wanted).rstrip(",")
 
 
-def folded(circuit: Circuit) -> Literal["auto"] | frozenset[str]:
-    """The blocks of this circuit that are folded; by "auto" as the drawing decides."""
-    text = str(st.session_state.get(FOLDED, AUTO))
+def folding() -> str:
+    """What is folded, as the session has it."""
+    return str(st.session_state.get(FOLDED, AUTO))
+
+
+def folded(circuit: Circuit, text: str | None = None) -> Literal["auto"] | frozenset[str]:
+    """The blocks of this circuit that a text, or the session, folds; by "auto" the drawing's."""
+    text = folding() if text is None else text
     ids = known(circuit).intersection(BLOCK.findall(text))
     return frozenset(ids) if ids or text == NONE else "auto"
 

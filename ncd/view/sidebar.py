@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 
 import streamlit as st
@@ -28,13 +29,13 @@ def show(entry: Entry) -> None:
             type="tertiary",
             key="reset",
             help="Sets all that stands here to how the page begins.",
-            on_click=partial(knobs.reset, entry),
+            on_click=partial(knobs.reset, entry, inputs.beginning(sketch) if sketch else {}),
         )
     _note("")
     now = _published(entry, settings) if entry.presets else None
     for knob in entry.knobs:
         if not knob.switch:
-            _size(knob, settings[knob.name], knob.name in lengths)
+            _size(_ending(knob, settings), settings[knob.name], knob.name in lengths)
     _typed(entry)
     if now:
         st.caption(f"{now.title}: {now.source}.")
@@ -70,18 +71,27 @@ def _published(entry: Entry, settings: Mapping[str, int]) -> Preset | None:
     return now
 
 
+def _ending(knob: Knob, settings: Mapping[str, int]) -> Knob:
+    """The knob; of an index to the last place that its axis has now."""
+    if not knob.below:
+        return knob
+    last = settings[knob.below] - 1
+    return replace(knob, max=last, default=min(knob.default, last))
+
+
 def _size(knob: Knob, value: int, fixed: bool) -> None:
     least, most = knobs.span(knob, value)
+    alone = least == most  # where there is nothing to choose, as a slider has two ends
     if fixed:
         st.session_state[f"{knob.name} words"] = value
     st.slider(
         label(knob),
         least,
-        most,
+        most + alone,
         knob.default,
         knob.step,
         key=f"{knob.name} words" if fixed else knob.name,
-        disabled=fixed,
+        disabled=fixed or alone,
         help="The sentence sets it: one position for each word." if fixed else hint(knob),
         on_change=partial(knobs.forget, knob.name),
     )

@@ -19,7 +19,7 @@ from streamlit.file_util import get_static_dir
 
 from ncd.export import markup
 from ncd.models import CATALOGUE
-from ncd.view import home, legend, lost, menu
+from ncd.view import home, legend, live, lost, menu, page_style
 
 HERE = ("localhost", "127.0.0.1", "::1")
 OWN = ("_stcore", "static", "media", "component", "app", "auth", "oauth2callback")  # Streamlit's
@@ -58,6 +58,11 @@ class Site:
         if not self.welcome(scope):
             return PlainTextResponse(REFUSED, 403)
         first, *_, last = scope["path"].strip("/").split("/", 1)[0], scope["path"].rsplit("/")[-1]
+        if file := page_style.FILES.get(last):
+            kept = {"Cache-Control": "public, max-age=31536000, immutable"}
+            return Response(file.text, media_type=file.kind, headers=kept)
+        if first == live.PATH:
+            return live.answer
         if scope["method"] not in ("GET", "HEAD") or first in OWN or "." in last:
             return self.app
         if not last:
@@ -74,6 +79,7 @@ class Site:
             f'<meta name="description" content="{markup.text(words)}">{BASE}'
         )
         text = self.index.replace("<title>Streamlit</title>", head)
+        text = text.replace("</body>", f"{page_style.TAGS}</body>")
         status = 200 if name in self.heads else 404
         return HTMLResponse(text, status, {"Cache-Control": "no-cache"})
 

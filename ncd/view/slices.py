@@ -137,6 +137,11 @@ def _places() -> dict[str, str]:
     return {name: place for name, _, place in parts if name}
 
 
+def place(name: str) -> int:
+    """Where the visitor stands along a dimension."""
+    return _within(_places().get(name), 0, 10**9)
+
+
 def _within(place: str | None, least: int, size: int) -> int:
     known = place is not None and place.isdecimal() and len(place) < 10
     return min(int(place or 0), size - 1) if known else least

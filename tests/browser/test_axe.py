@@ -18,8 +18,8 @@ pytestmark = pytest.mark.browser
 
 # Selector: why what it selects is not looked at.
 STREAMLITS = {
-    "[data-testid=stSidebarNavItems]": "its list has div children, and its sections are headings "
-    "in list items",
+    "[data-testid=stFileUploaderDropzone]": "it is presentational and has a label; the button "
+    "in it is what one reaches",
 }
 
 

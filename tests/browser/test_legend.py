@@ -28,7 +28,8 @@ def entry(drawer: Locator, sign: str) -> Locator:
 @pytest.mark.parametrize("name", ncd.catalogue)
 def test_the_key_lists_just_the_signs_of_the_diagram(page: Page, address: str, name: str) -> None:
     drawer = opened(page, address, f"/{name}")
-    titles = {found.sign.title for found in key(ncd.draw(ncd.catalogue[name].build()))}
+    entry = ncd.catalogue[name]
+    titles = {found.sign.title for found in key(ncd.draw(entry.build(), **entry.look({})))}
     assert set(drawer.locator(".entry b").all_inner_texts()) == titles
     assert drawer.locator(".entry svg").count() == len(titles)
 
@@ -89,5 +90,5 @@ def test_menu_and_key_lead_to_the_legend_and_the_legend_back(page: Page, address
     expect(page).to_have_url(f"{address}/legend")
     page.locator("#batchnorm").get_by_role("link", name="Residual block").click()
     expect(page.get_by_role("heading", name="Residual block")).to_be_visible()
-    page.locator("[data-testid=stSidebarNav]").get_by_role("link", name="Legend").click()
+    page.get_by_role("navigation", name="App pages").get_by_role("link", name="Legend").click()
     expect(page.get_by_role("heading", name="Legend", exact=True)).to_be_visible()

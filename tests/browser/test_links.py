@@ -53,7 +53,9 @@ def move(page: Page, name: str, key: str = "ArrowRight") -> None:
 
 
 def go(page: Page, title: str) -> None:
-    page.get_by_test_id("stSidebarNavLink").filter(has_text=title).click()
+    section = next(e.section for e in ncd.catalogue.values() if e.title == title)
+    page.get_by_test_id("stTopNavSection").filter(has_text=section).click()
+    page.get_by_role("menuitem", name=title, exact=True).click()
 
 
 def entries(page: Page) -> int:
@@ -168,7 +170,7 @@ def test_a_page_is_one_entry_of_the_history(page: Page, address: str) -> None:
 
 def test_back_after_moves_after_back(page: Page, address: str) -> None:
     visit(page, address, f"{ATTENTION}?h=6")
-    go(page, "Scaled dot-product")
+    go(page, "Scaled dot-product attention")
     page.wait_for_url(f"**{SCALED}*")
     settled(page)
     page.go_back()
@@ -190,7 +192,7 @@ def test_back_after_moves_after_back(page: Page, address: str) -> None:
 
 def test_shared_settings_go_along_and_back_is_exact(page: Page, address: str) -> None:
     visit(page, address, f"{ATTENTION}?h=6&y=7&x=9&causal=1&seed=5&labels=both&select=v7")
-    go(page, "Scaled dot-product")
+    go(page, "Scaled dot-product attention")
     page.wait_for_url(f"**{SCALED}*")
     until(page, y="7", x="9", causal="true", seed="5", labels="both")
     settled(page)
@@ -200,7 +202,7 @@ def test_shared_settings_go_along_and_back_is_exact(page: Page, address: str) ->
     until(page, seed="5", labels="both")
     settled(page)
     assert chip(page, "x") == "x 16×16"
-    go(page, "Scaled dot-product")
+    go(page, "Scaled dot-product attention")
     page.wait_for_url(f"**{SCALED}*")
     until(page, y="7", x="9", causal="true", seed="5", labels="both")
 
@@ -208,7 +210,7 @@ def test_shared_settings_go_along_and_back_is_exact(page: Page, address: str) ->
 def test_back_to_a_page_at_its_defaults(page: Page, address: str) -> None:
     visit(page, address, ATTENTION)
     until(page)
-    go(page, "Scaled dot-product")
+    go(page, "Scaled dot-product attention")
     page.wait_for_url(f"**{SCALED}*")
     settled(page)
     move(page, "y")

@@ -57,7 +57,7 @@ def test_untrained_weights_are_called_that(page: Page, address: str, panel: str)
 
 
 def test_a_system_that_learns_nothing_says_so(page: Page, address: str) -> None:
-    visit(page, address, "/scaled-dot-product-attention")
+    visit(page, address, "/scaled-dot-product-attention?panel=Attention")
     expect(page.get_by_text("Random inputs, from seed 0; nothing is learned here.")).to_be_visible()
 
 

@@ -160,7 +160,8 @@ def test_several_softmaxes_are_told_apart_by_their_blocks() -> None:
     two = ncd.Block(ncd.Id("~y:3 ~x:4") >> ncd.Softmax("x"), "Cross attention")
     circuit = elaborate(one @ two)
     first, second = circuit.cells
-    html = attention.choice([first, second], second, circuit)
+    names = attention.places([first, second], circuit)
+    html = attention.choice([first, second], second, names)
     assert f'<option value="{first.id}">1. Self &lt;attention&gt;</option>' in html
     assert f'<option value="{second.id}" selected>2. Cross attention</option>' in html
-    assert attention.choice([first], first, circuit) == ""
+    assert attention.choice([first], first, names) == ""

@@ -25,7 +25,7 @@ from ncd.view import menu
 from ncd.view.cache import kept, remember, weigh
 from ncd.view.inputs import Feed, takes_words
 from ncd.view.panels import autograd
-from ncd.view.panels.attention import weights
+from ncd.view.panels.attention import heads_named, weights
 from ncd.view.refusal import bare
 from ncd.view.words import embed, tokens
 
@@ -110,7 +110,7 @@ def test_the_maps_of_the_heads_are_the_slices_of_the_array() -> None:
     value = trace.values[cell.outputs[0].id]
     found = weights(cell, value)
     assert found.maps.shape == (3, 5, 6)
-    assert [text_of(name) for name in found.names] == ["h = 0", "h = 1", "h = 2"]
+    assert [text_of(name) for name in heads_named(found.heads)] == ["h = 0", "h = 1", "h = 2"]
     assert np.allclose(found.maps[2], value[:, :, 2].detach())
     assert np.allclose(found.maps.sum(-1), 1, atol=1e-6)
 
