@@ -107,8 +107,7 @@ def _picture(command: Parser) -> None:
     command.add_argument(
         "--width",
         type=float,
-        default=1280.0,
-        help="pixels it is read at (default 1280; 0: one row)",
+        help="pixels it is read at (default: the system's, mostly 1280; 0: one row)",
     )
     command.add_argument(
         "--folded",

@@ -6,11 +6,14 @@ for all. Times are medians, after a warm-up, on a device that has been waited fo
 
 from __future__ import annotations
 
+import gc
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial, reduce
 from importlib.util import find_spec
 from operator import rshift
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -18,7 +21,7 @@ from torch import Tensor
 from ncd.bench_drawing import SMALL, drawing_lines, size_lines, view_lines
 from ncd.code import source
 from ncd.costs import cost
-from ncd.graph import autograd
+from ncd.graph import autograd, layout
 from ncd.lang.elaborate import elaborate
 from ncd.lang.terms import Term, Then
 from ncd.measured import Line, against
@@ -29,6 +32,7 @@ from ncd.peers import ByHand, Fused, layer
 from ncd.run import CircuitModule, compile, example_inputs, trace
 from ncd.run.measure import backward_call, forward_call, medians
 from ncd.run.seed import generator
+from ncd.view.sweep import YOUNG
 
 LONG = {"h": 8, "k": 32, "m": 256}
 LENGTHS = (512, 2048)
@@ -44,7 +48,7 @@ def parts(seed: int, device: str) -> dict[str, list[Measure]]:
     ]
     return {
         "runs": [partial(small_lines, seed, device), *long],
-        "graph": [partial(graph_lines, seed, device)],
+        "graph": [partial(graph_lines, seed, device), partial(picture_lines, seed, device)],
         "drawings": [view_lines, partial(drawing_lines, seed), size_lines],
         "growth": [partial(growth_lines, seed)],
     }
@@ -59,11 +63,26 @@ def bench(
         raise unknown("part", only, found, "bench")
     calls = [(name, call) for name, each in found.items() for call in each if only in ("", name)]
     lines: list[Line] = []
-    for done, (name, call) in enumerate(calls):
-        progress(done, len(calls), name)
-        lines += call()
+    with young():
+        for done, (name, call) in enumerate(calls):
+            progress(done, len(calls), name)
+            lines += call()
     progress(len(calls), len(calls), "")
     return lines
+
+
+@contextmanager
+def young() -> Iterator[None]:
+    """Garbage is collected as a server collects it: what dies young, and all only at rests."""
+    gc.collect()
+    gc.freeze()
+    before = gc.get_threshold()
+    gc.set_threshold(*YOUNG)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+        gc.unfreeze()
 
 
 def _module(
@@ -124,27 +143,61 @@ def graph_lines(seed: int, device: str, rounds: int = 50) -> list[Line]:
 def _graph_lines(name: str, term: Term, seed: int, device: str, rounds: int) -> list[Line]:
     module = compile(term, seed=seed, device=device)
     inputs = example_inputs(term, seed, device)
+    calls: dict[str, Call] = {
+        "graph": lambda: autograd(module, *inputs),
+        "run": lambda: _there_and_back(module, inputs, seed),
+    }
+    if viz := _torchviz(module, inputs):
+        calls["make_dot"] = viz
+    return _beyond(f"autograd graph beyond its run, {name}", calls, "graph", device, rounds)
 
-    def run() -> object:
-        """Forward and backward from a random gradient, as the graph is made of."""
-        given = [x.clone().requires_grad_() for x in inputs]
-        outputs, random = trace(module, *given).outputs, generator(seed, "cotangent")
-        flows = [torch.randn(y.shape, generator=random).to(y) for y in outputs]
-        return torch.autograd.grad(outputs, [*given, *module.parameters()], flows)
 
-    calls: dict[str, Call] = {"graph": lambda: autograd(module, *inputs), "run": run}
-    if find_spec("torchviz"):  # only developers have it
-        from torchviz import make_dot
+def picture_lines(seed: int, device: str, rounds: int = 20) -> list[Line]:
+    """The graph of a whole ResNet, a node for each block, and its picture."""
+    term = CATALOGUE["identity-resnet"].build()
+    module = compile(term, seed=seed, device=device)
+    inputs = example_inputs(term, seed, device)
 
-        outputs = trace(module, *[x.clone().requires_grad_() for x in inputs]).outputs
-        names = dict(module.named_parameters())
-        calls["make_dot"] = lambda: make_dot(outputs, params=names)
+    def picture() -> str:
+        return layout.svg(autograd(module, *inputs).dot(level="block"), patience=60)
+
+    calls: dict[str, Call] = {
+        "graph and picture": picture,
+        "run": lambda: _there_and_back(module, inputs, seed),
+    }
+    if viz := _torchviz(module, inputs):
+        calls["make_dot and dot"] = lambda: viz().pipe(format="svg")
+    what = "autograd graph by blocks as a picture, beyond its run, identity resnet"
+    return _beyond(what, calls, "graph and picture", device, rounds)
+
+
+def _there_and_back(
+    module: CircuitModule, inputs: tuple[Tensor, ...], seed: int
+) -> tuple[Tensor, ...]:
+    """Forward and backward from a random gradient, as the graph is made of."""
+    given = [x.clone().requires_grad_() for x in inputs]
+    outputs, random = trace(module, *given).outputs, generator(seed, "cotangent")
+    flows = [torch.randn(y.shape, generator=random).to(y) for y in outputs]
+    return torch.autograd.grad(outputs, [*given, *module.parameters()], flows)
+
+
+def _torchviz(module: CircuitModule, inputs: tuple[Tensor, ...]) -> Callable[[], Any] | None:
+    """A call that makes torchviz's graph of a run that is done; only developers have it."""
+    if not find_spec("torchviz"):
+        return None
+    from torchviz import make_dot
+
+    outputs = trace(module, *[x.clone().requires_grad_() for x in inputs]).outputs
+    return partial(make_dot, outputs, params=dict(module.named_parameters()))
+
+
+def _beyond(what: str, calls: Mapping[str, Call], own: str, device: str, rounds: int) -> list[Line]:
+    """What one call takes beyond the run in it, and the last one if there is another."""
     times = medians(calls, device=device, rounds=rounds)
-    beyond = times["graph"] - times["run"]
-    what = f"autograd graph beyond its run, {name}"
-    if "make_dot" not in times:
+    beyond, peers = times[own] - times["run"], [name for name in calls if name not in (own, "run")]
+    if not peers:
         return [Line(what, beyond)]
-    return against(what, {"graph": beyond, "make_dot": times["make_dot"]}, "graph", ["make_dot"])
+    return against(what, {**times, own: beyond}, own, peers)
 
 
 def growth_lines(

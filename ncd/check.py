@@ -23,7 +23,8 @@ def settings(entry: Entry) -> Iterator[dict[str, int]]:
         every += [{**default, knob.name: end} for end in (knob.min, last[knob.name])]
     every += [{knob.name: knob.min for knob in entry.knobs}, last]
     every += [entry.settings(preset.knobs) for preset in entry.presets]
-    yield from (dict(pairs) for pairs in dict.fromkeys(tuple(s.items()) for s in every))
+    fitting = (tuple(entry.within(knobs).items()) for knobs in every)
+    yield from (dict(pairs) for pairs in dict.fromkeys(fitting))
 
 
 @dataclass
@@ -71,7 +72,7 @@ def _one(entry: Entry, knobs: dict[str, int], seed: int, device: str, report: Re
     report.settings += 1
     where = f"{entry.name} at {', '.join(f'{k} = {v}' for k, v in knobs.items())}"
     try:
-        case = Case(entry.build(**knobs), seed, device, entry.look())
+        case = Case(entry.build(**knobs), seed, device, entry.look(knobs))
         refused = _refused(case)
     except Exception as error:
         report.failures.append(f"{where}: build: {_words(error)}")

@@ -74,8 +74,9 @@ def render(args: argparse.Namespace) -> int:
     if kind not in FILES:
         ends = ", ".join(FILES)
         raise ParseError(f"{args.output!r} ends in none of {ends}", cure=f"{path.stem}.svg")
-    entry, _, term = _chosen(args)
-    args.notes = {} if args.plain else entry.notes
+    entry, knobs, term = _chosen(args)
+    args.notes = {} if args.plain else entry.callouts(knobs)
+    args.width = entry.width if args.width is None else args.width
     args.bands, args.cells = args.bands or entry.bands, args.cells or entry.cells
     data = FILES[kind](term, args)
     _write(args.output, data)

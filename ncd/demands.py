@@ -149,14 +149,16 @@ def cost(case: Case) -> str | None:
     if any(1 in axis.shape for cell in case.circuit.cells for axis in cell.site.every.values()):
         return None
     with torch.no_grad(), FlopCounterMode(display=False) as counted:
-        trace(case.module, *case.inputs)
+        trace(case.module, *(x.detach() for x in case.inputs))  # its hooks fail on leaves
     flops = counted.get_total_flops()
     return None if stated.flops == flops else f"{stated.flops} flops stated, torch counts {flops}"
 
 
 def forward(case: Case) -> str | None:
     """Every value of the trace has its array's shape, and is finite where it should be."""
-    masked = {v.id for c in case.circuit.cells if c.op.role == "mask" for v in c.outputs}
+    cells = case.circuit.cells
+    masked = {v.id for c in cells if c.op.role == "mask" for v in c.outputs}
+    masked |= {v.id for c in cells if c.op.role == "softmax" for v in c.inputs}
     for id, value in case.circuit.values.items():
         tensor = case.trace.values[id]
         if tuple(tensor.shape) != value.array.shape:

@@ -55,16 +55,15 @@ def linear(cell: Cell, own: Own, w: Weights) -> Own:
 def function(cell: Cell, own: Own, w: Weights) -> Own:
     """A fixed map: its matrices are cosines, scaled by the root of how many numbers go in."""
     op: Any = cell.op
+    if op.of is not None:
+        return turned(cell, own[0])
     smooth = np.vectorize(FUNCTIONS[op.fn]) if op.fn != "linear" else np.asarray
-    takes = cell.site.cod if op.transpose else cell.site.dom  # what the map itself takes
-    count, outs = sum(array.numel for array in takes), []
+    count, outs = sum(array.numel for array in cell.site.dom), []
     for j, new in enumerate(cell.site.cod):
         turn = crc32(op.letter.encode())
         total = np.zeros(new.numel)
         for i, x in enumerate(own):
             one, two = np.meshgrid(np.arange(new.numel), np.arange(x.size), indexing="ij")
-            if op.transpose:
-                one, two = two, one
             phase = 31 * (one + 1) * (2 * two + 3) + (turn + 7 * i + 11 * j) % 97
             total += np.cos(phase % 97 * 2 * np.pi / 97) @ x.ravel() / math.sqrt(count)
         if not own:
@@ -74,8 +73,33 @@ def function(cell: Cell, own: Own, w: Weights) -> Own:
     return tuple(outs)
 
 
+def turned(cell: Cell, x: np.ndarray) -> Own:
+    """A transposed map: every number of the map itself, by its places, times what meets it."""
+    op: Any = cell.op
+    takes, gives = op.of.dom[0].names, op.of.cod[0].names
+    sizes = {axis.name: axis.numel for axis in (*cell.site.dom.axes, *cell.site.cod.axes)}
+    before, behind = cell.site.dom[0].names, cell.site.cod[0].names
+    out = np.zeros([sizes[n] for n in behind])
+    shift, count = crc32(op.letter.encode()), math.prod(sizes[n] for n in takes)
+    for position in product(*(range(sizes[n]) for n in (*gives, *takes))):
+        at = dict(zip((*gives, *takes), position, strict=True))
+        one, two = (
+            int(np.ravel_multi_index([at[n] for n in names], [sizes[n] for n in names]))
+            for names in (gives, takes)
+        )
+        phase = (31 * (one + 1) * (2 * two + 3) + shift) % 97
+        number = math.cos(phase * 2 * math.pi / 97) / math.sqrt(count)
+        out[tuple(at[n] for n in behind)] += number * x[tuple(at[n] for n in before)]
+    return (out,)
+
+
 def unit(cell: Cell, own: Own, w: Weights) -> Own:
-    return (np.eye(cell.site.cod[0][0].numel),)
+    eye = np.eye(cell.site.cod[0][0].numel)
+    return (eye * own[0] if own else eye,)
+
+
+def inner(cell: Cell, own: Own, w: Weights) -> Own:
+    return (np.trace(own[0]),)
 
 
 # --- formulas ----------------------------------------------------------------------------------
@@ -219,6 +243,7 @@ MEANINGS: dict[str, Meaning] = {
     "Function": function,
     "Group": reshaped,
     "Index": index,
+    "Inner": inner,
     "LayerNorm": layer_norm,
     "Linear": linear,
     "MaxPool": max_pool,

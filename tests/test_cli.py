@@ -54,10 +54,11 @@ def test_list_names_every_system_with_its_knobs_and_presets(capsys: Capture) -> 
     ]
     found = data(capsys, "list")
     assert [entry["name"] for entry in found] == list(ncd.catalogue)
-    assert found[1]["knobs"][0]["name"] == "h"
-    assert (found[1]["knobs"][0]["min"], found[1]["knobs"][0]["max"]) == (1, 16)
-    assert found[1]["presets"][2]["name"] == "gpt-2-small"
-    assert found[1]["presets"][2]["knobs"]["m"] == 768
+    heads = next(entry for entry in found if entry["name"] == MHA)
+    assert heads["knobs"][0]["name"] == "h"
+    assert (heads["knobs"][0]["min"], heads["knobs"][0]["max"]) == (1, 16)
+    assert heads["presets"][2]["name"] == "gpt-2-small"
+    assert heads["presets"][2]["knobs"]["m"] == 768
 
 
 def test_show_tells_the_shape_on_every_wire(capsys: Capture) -> None:
@@ -122,13 +123,14 @@ def test_render_writes_an_svg(name: str, labels: str, tmp_path: Path, capsys: Ca
     text = output(capsys, "render", name, "-o", str(path), "--labels", labels, "--dark")
     assert text == f"{path}: {path.stat().st_size:,} bytes\n"
     assert ElementTree.parse(path).getroot().tag.endswith("svg")
-    expected = ncd.draw(ncd.catalogue[name].build(), labels=labels, dark=True).svg()
+    entry = ncd.catalogue[name]
+    expected = ncd.draw(entry.build(), labels=labels, dark=True, **entry.look({})).svg()
     assert path.read_text() == expected
 
 
 def test_render_folds_breaks_and_colours_as_it_is_told(tmp_path: Path, capsys: Capture) -> None:
-    term = ncd.catalogue[MHA].build()
-    path = tmp_path / "x.svg"
+    entry = ncd.catalogue[MHA]
+    term, path = entry.build(), tmp_path / "x.svg"
     asked = {
         ("--folded", "Linear", "--folded", "Copy"): {"folded": ("Linear", "Copy")},
         ("--width", "500"): {"width": 500},
@@ -138,7 +140,7 @@ def test_render_folds_breaks_and_colours_as_it_is_told(tmp_path: Path, capsys: C
     pictures = set()
     for argv, options in asked.items():
         output(capsys, "render", MHA, "-o", str(path), *argv)
-        assert path.read_text() == ncd.draw(term, **options).svg()
+        assert path.read_text() == ncd.draw(term, **(entry.look({}) | options)).svg()
         pictures.add(path.read_text())
     assert len(pictures) == len(asked)
 

@@ -93,7 +93,8 @@ def test_the_command_works(installed: Path) -> None:
     picture = installed / "x.svg"
     ran(installed, "render", "multi-head-attention", "-o", str(picture))
     assert ElementTree.parse(picture).getroot().tag.endswith("svg")
-    assert picture.read_text() == ncd.draw(ncd.catalogue["multi-head-attention"].build()).svg()
+    entry = ncd.catalogue["multi-head-attention"]
+    assert picture.read_text() == ncd.draw(entry.build(), **entry.look({})).svg()
 
 
 @contextmanager

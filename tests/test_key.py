@@ -39,11 +39,9 @@ EVERY = [pytest.param(drawing, id=name) for name, drawing in drawings()]
 def test_no_glyph_is_without_an_entry(drawing: Picture) -> None:
     places = {place for found in key(drawing) for place in found.places}
     ids = {place.id for place in places if place.kind in ("node", "fence")}
-    numbers = {place.id for place in places if place.kind == "array"}
     for glyph in drawing.glyphs:
         assert glyph.unit
-        plain = any(not v.array and v.id in numbers for v in glyph.unit.inputs)
-        assert glyph.node in ids or plain, glyph.words
+        assert glyph.node in ids, glyph.words
     assert {fence.id for fence in drawing.fences} <= ids
     assert {wire.axis for wire in drawing.wires} <= {p.id for p in places if p.kind == "axis"}
 

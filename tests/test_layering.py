@@ -40,7 +40,7 @@ FLOORS: dict[str, set[str]] = {
     "run": {*LANGUAGE, "costs"},  # the guard counts before it runs
     "graph": {*LANGUAGE, "costs", "run", "drawing"},  # the colours of the diagram
     "models": LANGUAGE,
-    "train": {*LANGUAGE, "models", "run"},
+    "train": {*LANGUAGE, "costs", "models", "run"},
 }
 ABOVE = {
     "ncd",

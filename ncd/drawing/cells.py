@@ -16,7 +16,7 @@ from ncd.drawing.drawing import Drawing
 from ncd.drawing.names import axis_label
 from ncd.drawing.sweep import sweep
 from ncd.drawing.text import Label, math
-from ncd.drawing.touched import Slice, touched
+from ncd.drawing.touched import Slice, lifted, touched
 from ncd.lang.axes import Axis
 from ncd.lang.circuit import Circuit, Value
 
@@ -38,8 +38,9 @@ def celled(drawing: Drawing, circuit: Circuit) -> Drawing:
         return drawing
     needs = touched(circuit)
     shown = any(at is not None for id in needs for at in needs[id])
-    before = _stacked(drawing, circuit.inputs, "left", needs if shown else {})
-    after = _stacked(drawing, circuit.outputs, "right", needs if shown else {})
+    paints = lifted(circuit)
+    before = _stacked(drawing, circuit.inputs, "left", needs if shown else {}, paints)
+    after = _stacked(drawing, circuit.outputs, "right", needs if shown else {}, paints)
     extras = [grid.extra() for grid in (*before, *after)]
     body = Box.around([drawing.box, *(extra.box for extra in extras)])
     if shown and before and len(after) == 1:  # several outputs depend on several arrays
@@ -64,14 +65,18 @@ def _letter(circuit: Circuit) -> str:
 
 
 def _stacked(
-    drawing: Drawing, values: Sequence[Value], side: Side, needs: Mapping[str, Slice]
+    drawing: Drawing,
+    values: Sequence[Value],
+    side: Side,
+    needs: Mapping[str, Slice],
+    paints: Mapping[str, str],
 ) -> list[_Grid]:
     """The grids of some arrays, each at its wires, pushed apart."""
     grids, below = [], float("-inf")
     for value in values:
         rows = _rows(drawing.wires, value.id, side)
         grid = _Grid(value.id, value.array, needs.get(value.id, (None,) * len(value.array)))
-        grid.blue, grid.last = value.id in needs, side == "right"
+        grid.blue, grid.last, grid.paints = value.id in needs, side == "right", paints
         middle = (min(rows) + max(rows)) / 2 if rows else (drawing.box.y0 + drawing.box.y1) / 2
         grid.y = max(middle - grid.tall / 2, below + style.CELLS_GAP + grid.over)
         below = grid.y + grid.tall
@@ -96,6 +101,7 @@ class _Grid:
     at: Slice
     blue: bool = False
     last: bool = False
+    paints: Mapping[str, str] = field(default_factory=dict)
     x: float = 0.0
     y: float = 0.0
     items: list[Outline | Text] = field(default_factory=list)
@@ -170,24 +176,29 @@ class _Grid:
         if not axes:
             return
         x1, y1 = x0 + self.wide - self.shift, y0 + self.tall
-        self.bar(Box(x0 - half, y0 - half, x1 + half, y0 + half))
-        self.bar(Box(x1 - half, y0 - tick, x1 + half, y0 + tick))
+        paint = self.paint(axes[-1])
+        self.bar(Box(x0 - half, y0 - half, x1 + half, y0 + half), paint)
+        self.bar(Box(x1 - half, y0 - tick, x1 + half, y0 + tick), paint)
         self.word(axes[-1], (x0 + x1) / 2, y0 - tick - self.shift)
         if len(axes) > 1:
-            self.bar(Box(x0 - half, y0 - half, x0 + half, y1 + half))
-            self.bar(Box(x0 - tick, y1 - half, x0 + tick, y1 + half))
+            paint = self.paint(axes[-2])
+            self.bar(Box(x0 - half, y0 - half, x0 + half, y1 + half), paint)
+            self.bar(Box(x0 - tick, y1 - half, x0 + tick, y1 + half), paint)
             label = self.label(axes[-2])
             x = x0 - half - style.RULER_TEXT - label.width
             if self.last:  # the arrow comes from the left
                 x = x1 + self.shift + style.RULER_TEXT
-            self.items.append(Text(label, Point(x, (y0 + y1 + label.ascent) / 2)))
+            self.items.append(Text(label, Point(x, (y0 + y1 + label.ascent) / 2), paint=paint))
         if len(axes) > 2:
             label = self.label(axes[-3])
             at = Point(x0 - label.width - style.RULER_TEXT, y0 - self.shift / 2)
             self.items.append(Text(label, at))
 
-    def bar(self, box: Box) -> None:
-        self.items.append(Outline(rectangle(box), "ink"))
+    def paint(self, axis: Axis) -> str:
+        return self.paints.get(axis.name, "ink")
+
+    def bar(self, box: Box, paint: str = "ink") -> None:
+        self.items.append(Outline(rectangle(box), paint))
 
     def word(self, axis: Axis, x: float, y: float) -> None:
         label = self.label(axis)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from functools import cached_property
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from math import ceil
 
@@ -21,24 +20,22 @@ FREE = style.DASH_FREE
 _Sides = tuple[float, float, float, float]
 
 
-@dataclass(eq=False)
-class _Thing:
-    """A box, or the box around a wire that bends."""
+_Thing = tuple[_Sides, Curve | None]  # a box, or the box around a wire that bends
 
-    sides: _Sides
-    bends: Curve | None = None
 
-    @cached_property
-    def parts(self) -> tuple[_Sides, ...]:
-        """The boxes around its parts."""
-        if self.bends is None:
-            return (self.sides,)
-        points = [self.bends.at(n / PARTS) for n in range(PARTS + 1)]
-        return tuple(_grown(x0, min(a, b), x1, max(a, b)) for (x0, a), (x1, b) in pairwise(points))
+def _parts(thing: _Thing) -> Iterator[_Sides]:
+    """The boxes around its parts."""
+    sides, bends = thing
+    if bends is None:
+        yield sides
+        return
+    points = [bends.at(n / PARTS) for n in range(PARTS + 1)]
+    for (x0, a), (x1, b) in pairwise(points):
+        yield _grown(x0, min(a, b), x1, max(a, b))
 
 
 class Ground:
-    """What stands on the page: boxes, and wires.
+    """What stands on the page: boxes, and wires, but for what lies in some ``spans`` of x.
 
     >>> from ncd.drawing.data import line
     >>> ground = Ground([Box(40, 0, 60, 20)], [])
@@ -46,18 +43,27 @@ class Ground:
     [36, 100]
     """
 
-    def __init__(self, boxes: Iterable[Box], wires: Iterable[Path]) -> None:
+    def __init__(
+        self,
+        boxes: Iterable[Box],
+        wires: Iterable[Path],
+        spans: Sequence[tuple[float, float]] = (),
+    ) -> None:
         self.cells: dict[int, list[_Thing]] = {}
+        lefts = [left for left, _ in spans]
         for box in boxes:
-            self.add(_Thing(_grown(*box)))
+            if not _inside(box.x0, box.x1, lefts, spans):
+                self.add((_grown(*box), None))
         for path in wires:
             for curve in path:
                 (x0, a), (_, b), (_, c), (x1, d) = curve
+                if _inside(x0, x1, lefts, spans):
+                    continue
                 sides = _grown(x0, min(a, b, c, d), x1, max(a, b, c, d))
-                self.add(_Thing(sides, None if a == b == c == d else curve))
+                self.add((sides, None if a == b == c == d else curve))
 
     def add(self, thing: _Thing) -> None:
-        left, _, right, _ = thing.sides
+        left, _, right, _ = thing[0]
         for n in range(int(left // CELL), int(right // CELL) + 1):
             self.cells.setdefault(n, []).append(thing)
 
@@ -67,9 +73,9 @@ class Ground:
         top, bottom = min(curve.a.y, curve.d.y), max(curve.a.y, curve.d.y)
         for n in range(int(left // CELL), int(right // CELL) + 1):
             for thing in self.cells.get(n, ()):
-                x0, y0, x1, y1 = thing.sides
+                x0, y0, x1, y1 = thing[0]
                 if x0 < right and left < x1 and y0 < bottom and top < y1:
-                    yield from thing.parts
+                    yield from _parts(thing)
 
     def clear(self, path: Path) -> Iterator[Path]:
         """The pieces of a line on which nothing stands, without those that are too short."""
@@ -82,6 +88,14 @@ class Ground:
                     piece = []
                 piece.append(part)
         yield from _long(piece)
+
+
+def _inside(
+    x0: float, x1: float, lefts: Sequence[float], spans: Sequence[tuple[float, float]]
+) -> bool:
+    """Whether all of it lies in one of the spans, which begin at ``lefts``."""
+    n = bisect_right(lefts, x0) - 1
+    return n >= 0 and x1 <= spans[n][1]
 
 
 def _grown(x0: float, y0: float, x1: float, y1: float) -> _Sides:

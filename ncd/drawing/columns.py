@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from ncd.drawing import style
 from ncd.drawing.names import Names
 from ncd.drawing.plan import Frame, Plan, Rows
 from ncd.drawing.strands import bend_width
-from ncd.drawing.stretch import free, width
+from ncd.drawing.stretch import Stretch
 from ncd.drawing.text import math, wrap
+from ncd.drawing.twins import Twin
 
 _Zone = tuple[float, float, float]
 
 
 @dataclass(frozen=True)
 class Columns:
-    """Where each state lies (``left`` to ``right``), and the middle of its names."""
+    """Where each state lies (``left`` to ``right``), the middle of its names; ops by their ids."""
 
     left: tuple[float, ...]
     right: tuple[float, ...]
     names: tuple[float, ...]
+    stretches: Mapping[str, Stretch] = field(default_factory=dict)
+
+    def same(self, twin: Twin) -> bool:
+        """Whether a twin is as wide as its model."""
+        wide = self.left[twin.last] - self.right[twin.first]
+        model = self.left[twin.last - twin.back] - self.right[twin.model]
+        return abs(wide - model) < 1e-6
 
     def sides(self, plan: Plan, frame: Frame) -> tuple[float, float]:
         """Where a frame begins and ends."""
@@ -32,13 +40,21 @@ class Columns:
 
 
 def columns(
-    plan: Plan, rows: Sequence[Rows], names: Sequence[Names], bands: bool = False
+    plan: Plan,
+    rows: Sequence[Rows],
+    names: Sequence[Names],
+    bands: bool = False,
+    twins: Sequence[Twin] = (),
 ) -> Columns:
     """The x of every state; the step after state s goes from ``right[s]`` to ``left[s + 1]``.
 
     With ``bands`` there is room for them around the names, and wires reach out at both ends.
     """
-    steps = [_step_width(plan, s, rows) for s in range(len(plan.steps))]
+    back = {s: twin.back for twin in twins for s in twin.steps}
+    steps: list[float] = []
+    found: dict[str, Stretch] = {}
+    for s in range(len(plan.steps)):
+        steps.append(steps[s - back[s]] if s in back else _step_width(plan, s, rows, found))
     zones = _zones(plan, names, 2 * style.BAND_SIDE + style.BAND_GAP if bands else style.LABEL_GAP)
     for frame in reversed(plan.frames):
         _widen_for_title(plan, frame, steps, zones)
@@ -51,19 +67,21 @@ def columns(
         x += steps[s] if s < len(steps) else 0.0
     if bands:
         left[0], right[-1] = left[0] - style.BAND_OUT, right[-1] + style.BAND_OUT
-    return Columns(tuple(left), tuple(right), tuple(middle))
+    return Columns(tuple(left), tuple(right), tuple(middle), found)
 
 
-def _step_width(plan: Plan, s: int, rows: Sequence[Rows]) -> float:
+def _step_width(plan: Plan, s: int, rows: Sequence[Rows], stretches: dict[str, Stretch]) -> float:
+    """The width of a step; the stretches of its ops are kept."""
     wide, bends, apart, start = style.STEP, [0.0], False, 0.0
     for unit in plan.steps[s]:
         ins, outs = [rows[s][p] for p in unit.ins], [rows[s + 1][p] for p in unit.outs]
         if unit.cell is None:
             bends += [bend_width(outs[o] - ins[i]) for i, o in unit.glyph.through]
         else:
-            wide = max(wide, width(unit, ins, outs))
+            stretch = stretches[unit.node] = Stretch(unit, ins, outs)
+            wide = max(wide, stretch.width)
             apart |= not (unit.inputs and unit.outputs)
-            start = max(start, free(unit, ins)) if unit.glyph.caps else start
+            start = max(start, stretch.free) if unit.glyph.caps else start
     bend = max(bends)
     return wide + bend if apart else max(wide, start + bend if bend else 0.0)
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from ncd.drawing import style
-from ncd.drawing.clear import Ground
 from ncd.drawing.columns import Columns
-from ncd.drawing.data import Curve, Dash, Path, Point, ease, line, straightened
+from ncd.drawing.data import Curve, Path, Point, ease, line, straightened
 from ncd.drawing.gaps import Gaps
 from ncd.drawing.names import unseen
 from ncd.drawing.plan import Plan, Rows, Unit
+from ncd.drawing.twins import Twin
 from ncd.lang.circuit import Value
 
 _Pair = tuple[str, str]
@@ -20,16 +20,18 @@ _Level = tuple[float, float]  # the highest and the lowest row
 
 
 def dashes(
-    plan: Plan, rows: Sequence[Rows], at: Columns, gaps: Gaps, ground: Ground
-) -> tuple[Dash, ...]:
+    plan: Plan, rows: Sequence[Rows], at: Columns, gaps: Gaps, twins: Sequence[Twin]
+) -> list[tuple[int, Path]]:
     """A line between every two neighbouring arrays, continuous through the steps that keep them.
 
-    It runs through nothing that stands on the ``ground``.
+    Each with the state at which it ends; those in twins are left out.
     """
-    hidden = unseen(plan)
+    hidden, again = unseen(plan), {s for twin in twins for s in twin.inner}
     open_lines: dict[_Pair, _Line] = {}
-    done: list[Path] = []
+    done: list[tuple[int, Path]] = []
     for s, state in enumerate(plan.states):
+        if s in again:
+            continue
         here: dict[_Pair, _Line] = {}
         for n, (a, b) in enumerate(pairwise(state)):
             if s == 0 and hidden & {*plan.drawn(a), *plan.drawn(b)}:
@@ -43,8 +45,8 @@ def dashes(
             if after:
                 open_lines[after] = drawn
             else:
-                done.append(_path(plan, at, drawn, s, pair))
-    return tuple(Dash(piece) for path in done for piece in ground.clear(path))
+                done.append((s, _path(plan, at, drawn, s, pair)))
+    return done
 
 
 @dataclass

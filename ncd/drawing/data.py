@@ -97,8 +97,8 @@ QUARTER = 0.5523  # how far along its tangents a quarter of an ellipse has its c
 def line(a: Point, b: Point) -> Curve:
     """A straight piece."""
     (x0, y0), (x1, y1) = a, b
-    x, y = (x1 - x0) / 3, (y1 - y0) / 3
-    return Curve(a, Point(x0 + x, y0 + y), Point(x1 - x, y1 - y), b)
+    x, y, new = (x1 - x0) / 3, (y1 - y0) / 3, tuple.__new__  # most of all calls are this one
+    return new(Curve, (a, new(Point, (x0 + x, y0 + y)), new(Point, (x1 - x, y1 - y)), b))
 
 
 def ease(a: Point, b: Point) -> Curve:
@@ -117,16 +117,21 @@ def straightened(pieces: Iterable[Curve]) -> Path:
     True
     """
     found: list[Curve] = []
-    level = False  # whether the last one is
+    level: list[Curve] = []  # those at the end that are one
     for piece in pieces:
-        if piece.a == piece.d:
+        a, b, c, d = piece
+        if a == d:
             continue
-        if level and piece.straight and found[-1].d == piece.a:
-            found[-1] = line(found[-1].a, piece.d)
-        else:
-            found.append(piece)
-            level = piece.straight
-    return tuple(found)
+        straight = a[1] == b[1] == c[1] == d[1]
+        if level and not (straight and level[-1].d == a):
+            found.append(_joined(level))
+            level = []
+        (level if straight else found).append(piece)
+    return (*found, _joined(level)) if level else tuple(found)
+
+
+def _joined(level: list[Curve]) -> Curve:
+    return level[0] if len(level) == 1 else line(level[0].a, level[-1].d)
 
 
 def extent(path: Path) -> Box:

@@ -30,7 +30,8 @@ def describe(circuit: Circuit) -> tuple[str, str]:
 
 
 def _title(circuit: Circuit) -> str:
-    titles = [fence.title.strip() for fence in circuit.own_fences if not fence.parent]
+    own = (fence for fence in circuit.own_fences if not fence.parent)
+    titles = [fence.title.strip().replace("$", "") for fence in own]
     outer = list(dict.fromkeys(filter(None, titles)))
     if len(outer) < 2:
         return outer[0] if outer else "Neural circuit diagram"
@@ -66,7 +67,7 @@ class _Words:
         if isinstance(inside[0], Loop) and key not in self.fences:
             return self.loop(inside[0])
         text = self.of(inside, depth + 1)
-        title = self.fences[key].title.strip()
+        title = self.fences[key].title.strip().replace("$", "")
         if not title:
             return text
         if all(isinstance(unit, Cell) and len(unit.fences) == depth + 1 for unit in inside):

@@ -64,12 +64,12 @@ def draw(
     """The neural circuit diagram of a term.
 
     ``labels``: what stands on the wires. ``folded``: the ids or titles of the blocks that are drawn
-    as one box; by "auto" all but those that can be read at ``width`` pixels. A diagram too long for
-    that is broken into rows, and layers that are alike are drawn once; without a width it is one
-    row of all there is. ``notes`` are callouts by what they point at: an op's name, a block's
-    title, or an id. ``bands``: columns of data in pink and of operations in blue; ``cells``: arrays
-    as grids of cells beside their wires. ``mark``: the id of an op to be marked as the one that
-    fails. Axes without a size are drawn with their names.
+    as one box; by "auto" those of the role "folded", and all but what can be read at ``width``
+    pixels. A diagram too long for that is broken into rows, and layers that are alike are drawn
+    once; without a width it is one row of all there is. ``notes`` are callouts by what they point
+    at: an op's name, a block's title, or an id. ``bands``: columns of data in pink and of
+    operations in blue; ``cells``: arrays as grids of cells beside their wires. ``mark``: the id of
+    an op to be marked as the one that fails. Axes without a size are drawn with their names.
 
     >>> from ncd.lang.terms import Id
     >>> draw(Id("y:2 m:3")).svg(fonts=False)[:4]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ncd.drawing import style
-from ncd.drawing.data import Box, Extra, Point, Text
+from ncd.drawing.data import Box, Extra, Outline, Point, Text, polygon
 from ncd.drawing.drawing import Drawing
 from ncd.drawing.move import moved, together
 from ncd.drawing.text import math, roman, wrap
@@ -66,16 +66,20 @@ def _only(state: State, known: set[str]) -> State:
     return tuple(value for value in state if value.id in known)
 
 
-def equated(drawings: Sequence[Drawing], sign: str, width: float | None) -> Drawing:
+def equated(
+    drawings: Sequence[Drawing], sign: str, width: float | None, paint: str = "ink"
+) -> Drawing:
     """The sides of an equation as one drawing: on one line if they fit, else on several.
 
-    A sign is "=", "≝" or one with words before it that stand over it, "Associated Transpose ↦".
+    A sign is "=", "≝" or one with words before it that stand over it, "Associated Transpose ↦";
+    with a ``paint`` the words stand in an arrow of that colour.
     A line after the first begins with the sign; a folded box that stands alone keeps it beside it,
     with its expansion below.
     """
     placed: list[Drawing] = []
     top = 0.0
-    for line in _lines(drawings, sign, width):
+    between = _sign(drawings[0], sign) if paint == "ink" else _arrow(drawings[0], sign, paint)
+    for line in _lines(drawings, between, width):
         line = [moved(part, 0.0, top - min(p.box.y0 for p in line)) for part in line]
         placed += line
         top = max(part.box.y1 for part in line) + style.LINE_GAP
@@ -86,10 +90,11 @@ def equated(drawings: Sequence[Drawing], sign: str, width: float | None) -> Draw
     )
 
 
-def _lines(drawings: Sequence[Drawing], sign: str, width: float | None) -> list[list[Drawing]]:
+def _lines(
+    drawings: Sequence[Drawing], between: Drawing, width: float | None
+) -> list[list[Drawing]]:
     """The sides and the signs between them, each at its x, on the lines in which they fit."""
     limit = float("inf") if width is None else width
-    between = _sign(drawings[0], sign)
     lines: list[list[Drawing]] = [[]]
     x = 0.0
     for n, part in enumerate(map(_level, drawings)):
@@ -151,7 +156,27 @@ def _sign(like: Drawing, sign: str) -> Drawing:
         items.append(Text(line, Point(middle - line.width / 2, y)))
     box = Box.around(item.box for item in items)
     box = Box(0.0, box.y0, 2 * middle, box.y1)
-    extra = Extra("sign", tuple(items), words or said or label.words)
+    return _alone(like, Extra("sign", tuple(items), words or said or label.words), box)
+
+
+def _arrow(like: Drawing, sign: str, paint: str) -> Drawing:
+    """The words of a sign in a broad arrow to the right, its middle at 0."""
+    said = sign[:-1].strip()
+    label, room = wrap(said, float("inf"), style.SAID)[0], style.EQUALS_ROOM
+    half, head = style.SAID * 0.85, style.SAID * 1.3
+    x0, neck = room, room + label.width + style.SAID
+    points = [(x0, -half), (neck, -half), (neck, -head), (neck + head, 0.0)]
+    points += [(x, -y) for x, y in reversed(points[:-1])]
+    shape = Outline(polygon([Point(*point) for point in points]), paint)
+    text = Text(
+        label, Point(x0 + style.SAID / 2, (label.ascent - label.descent) / 2), paint="light"
+    )
+    box = Box(0.0, -head, neck + head + room, head)
+    return _alone(like, Extra("sign", (shape, text), said), box)
+
+
+def _alone(like: Drawing, extra: Extra, box: Box) -> Drawing:
+    """A sign as a drawing of its own, of the same theme as another."""
     return replace(
         like, box=box, fences=(), dashes=(), wires=(), glyphs=(), labels=(), extras=(extra,)
     )

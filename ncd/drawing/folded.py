@@ -35,7 +35,7 @@ class Box(Op):
         return Glyph(marks=(Mark("folded", self.title, tuple(ins), tuple(outs)),))
 
     def words(self, site: Site) -> str:
-        title = " ".join(self.title.split()).replace(TIMES, "repeated ")
+        title = " ".join(self.title.split()).replace(TIMES, "repeated ").replace("$", "")
         return f"{title}, folded: ({site.ins}) to ({site.outs})"
 
 

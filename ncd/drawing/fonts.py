@@ -128,9 +128,10 @@ def font_faces(spans: Iterable[Run]) -> str:
     >>> font_faces(math("k").spans)[:57]
     '@font-face{font-family:"NCD Roman";font-style:italic;font'
     """
-    used = {(span.face, char) for span in spans for char in span.text}
-    letters = {face: frozenset(char for other, char in used if other == face) for face in FACES}
-    return "".join(_css(face, chars) for face, chars in letters.items() if chars)
+    letters: dict[Face, set[str]] = {face: set() for face in FACES}
+    for span in spans:
+        letters[span.face].update(span.text)
+    return "".join(_css(face, frozenset(chars)) for face, chars in letters.items() if chars)
 
 
 @lru_cache

@@ -104,7 +104,7 @@ class Fences:
             last = self.last[id]
             holds = tuple(self.held(fence, column) for column in range(first, last + 1))
             title = fence.title.strip()
-            words = title or f"{fence.role} part"
+            words = title.replace("$", "") or f"{fence.role} part"
             yield Frame(id, title, fence.role, words, first, last, holds, fence.parent)
 
     def held(self, fence: Fence, column: int) -> frozenset[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise, product
 
 from ncd.drawing import style
@@ -48,12 +49,21 @@ class Gaps:
                 over[head] = max(over.get(head, 0.0), headroom(unit.glyph))
                 under[foot] = max(under.get(foot, 0.0), footroom(unit.glyph))
 
-    def items(self, spread: Sequence[set[str]]) -> list[list[Item]]:
-        """The items of every state from top to bottom."""
-        return [self._items(s, spread[s]) for s in range(len(self.plan.states))]
+    @cached_property
+    def spread(self) -> list[set[str]]:
+        """For each state the arrays that may stand apart."""
+        return spreads(self.plan)
 
-    def _items(self, s: int, spread: set[str]) -> list[Item]:
+    def count(self, s: int) -> int:
+        """How many items there are in a state."""
+        spread = self.spread[s]
+        state = self.plan.states[s]
+        return sum(len(self.plan.places(v)) if v.id in spread else 1 for v in state)
+
+    def items(self, s: int) -> list[Item]:
+        """The items of a state from top to bottom."""
         found: list[Item] = []
+        spread = self.spread[s]
         for n, value in enumerate(self.plan.states[s]):
             gap = style.ARRAY_GAP + self._between(s, n) + self.above(s, n) if n else 0.0
             wires = self.plan.places(value)
@@ -92,7 +102,8 @@ class Gaps:
 
     # Fences are rectangles -----------------------------------------------------------------------
 
-    def borders(self) -> list[list[Room]]:
+    @cached_property
+    def rooms(self) -> list[list[Room]]:
         """For each state, how far what is over and under a frame must be from it.
 
         A fence is as high as its highest state, while the array over it may come down in another.

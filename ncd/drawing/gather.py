@@ -53,9 +53,10 @@ def _moved(rows: Sequence[float], slots: Sequence[tuple[int, int]]) -> list[floa
 def _orders(glyph: Glyph, ins: tuple[Ports, ...], outs: tuple[Ports, ...]) -> tuple[_Slots, _Slots]:
     """The ports that change places, and whose place each takes: of the inputs, of the outputs."""
     above, below = tuple(chain(*ins)), tuple(chain(*outs))
-    if glyph.caps:
+    within = [(_sorted(cap, ins), ()) for cap in glyph.caps if _in_one(cap, ins)]
+    if glyph.caps and not within:
         return _slots(above, _nested(glyph, ins)), ()
-    blocks = _blocks(glyph, ins, outs)
+    blocks: list[_Block] = [*_blocks(glyph, ins, outs), *within]
     if all(_neighbours(i, above) and _neighbours(o, below) for i, o in blocks):
         return (), ()
     ended = {port for i, _ in blocks for port in i}

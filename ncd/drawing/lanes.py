@@ -13,9 +13,10 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from highspy import Highs, HighsLp, MatrixFormat
+from highspy import Highs, MatrixFormat, ObjSense
 
 DIGITS = 6  # to which levels are exact
+COLUMNS, LEAST = int(MatrixFormat.kColwise), int(ObjSense.kMinimize)
 _IDLE: deque[Highs] = deque(maxlen=4)  # solvers take longer to make than to run
 
 
@@ -46,29 +47,28 @@ def levels(count: int, bends: tuple[Bend, ...], gaps: tuple[Gap, ...]) -> tuple[
     >>> levels(3, (Bend(0, 1, 0, 1, 1), Bend(1, 2, 0, 1, 1)), (Gap(0, 1, 20),))
     (0.0, 20.0, 20.0)
     """
-    arcs = len(bends) + len(gaps)
-    ends = np.array([(arc[0], arc[1]) for arc in (*bends, *gaps)], np.int32).reshape(-1)
-    program = HighsLp()
-    program.num_col_, program.num_row_ = arcs, count
-    program.col_cost_ = np.array([-arc[2] for arc in (*bends, *gaps)], float)
-    program.col_lower_ = np.array([-b.lower for b in bends] + [0.0] * len(gaps), float)
-    program.col_upper_ = np.array([b.higher for b in bends] + [np.inf] * len(gaps), float)
-    program.row_lower_ = program.row_upper_ = np.zeros(count)
-    program.a_matrix_.format_ = MatrixFormat.kColwise
-    program.a_matrix_.start_ = np.arange(0, 2 * arcs + 1, 2, dtype=np.int32)
-    program.a_matrix_.index_ = ends
-    program.a_matrix_.value_ = np.tile([-1.0, 1.0], arcs)
-    found = -np.array(_solved(program))
-    return tuple(np.round(found - found[0], DIGITS).tolist())
+    found = _solved(count, bends, gaps)
+    return tuple([round(found[0] - level, DIGITS) for level in found])
 
 
-def _solved(program: HighsLp) -> list[float]:
-    """The duals of its rows."""
+def _solved(count: int, bends: tuple[Bend, ...], gaps: tuple[Gap, ...]) -> list[float]:
+    """The levels, growing upwards: what a unit more at each would be worth to the flow."""
+    arcs, none = (*bends, *gaps), np.zeros(count)
     try:
         solver = _IDLE.pop()
     except IndexError:
         solver = _solver()
-    solver.passModel(program)  # of the one before nothing is left
+    solver.passModel(  # of the one before nothing is left
+        len(arcs), count, 2 * len(arcs), COLUMNS, LEAST, 0.0,
+        np.array([-arc[2] for arc in arcs]),
+        np.array([-bend.lower for bend in bends] + [0.0] * len(gaps)),
+        np.array([bend.higher for bend in bends] + [np.inf] * len(gaps)),
+        none, none,
+        np.arange(0, 2 * len(arcs) + 1, 2, dtype=np.int32),
+        np.array([end for arc in arcs for end in arc[:2]], np.int32),
+        np.tile([-1.0, 1.0], len(arcs)),
+        np.zeros(len(arcs), np.int32),
+    )  # fmt: skip
     solver.run()
     duals: list[float] = list(solver.getSolution().row_dual)
     _IDLE.append(solver)

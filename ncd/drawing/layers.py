@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import hypot
 
@@ -26,6 +26,7 @@ from ncd.drawing.data import (
 from ncd.lang.roles import ROLES
 
 Item = Outline | Dot | Text
+Ends = frozenset[tuple[int, int]]
 
 
 @dataclass(frozen=True)
@@ -69,27 +70,38 @@ def layers(drawing: Picture) -> Iterator[Stroke | Dot | Text]:
 def reading_order(drawing: Picture) -> list[DrawnWire | DrawnGlyph]:
     """Wires and ops from left to right, then from top to bottom: the order of Tab."""
 
-    def key(item: DrawnWire | DrawnGlyph) -> tuple[float, float]:
+    def key(item: DrawnWire | DrawnGlyph) -> tuple[int, int]:
         if isinstance(item, DrawnWire):
-            start = item.path[0].a if item.path else drawing.box[:2]
-            return (start[0], start[1])
-        return (item.hit.x0 + 0.5, item.hit.y0)
+            start = item.path[0].a if item.path else Point(*drawing.box[:2])
+        else:
+            start = Point(item.hit.x0 + 0.5, item.hit.y0)
+        return _near(start)
 
     return sorted([*drawing.wires, *drawing.glyphs], key=key)
 
 
-def wire_ends(drawing: Picture) -> frozenset[Point]:
-    """Where wires end; others may go on from there."""
-    return frozenset(wire.path[-1].d for wire in drawing.wires if wire.path)
+def wire_ends(drawing: Picture) -> Ends:
+    """Where wires end, if some are double, which may go on from there."""
+    if not any(wire.double for wire in drawing.wires):
+        return frozenset()
+    return frozenset(_near(wire.path[-1].d) for wire in drawing.wires if wire.path)
 
 
-def both(wire: DrawnWire, ends: Collection[Point]) -> tuple[Path, Path]:
+def _near(point: Point) -> tuple[int, int]:
+    """The same for points that differ by no more than sums of decimals do.
+
+    Halves of its steps are no decimals of three places, so none lies between two of them.
+    """
+    return round(64 * point.x), round(64 * point.y)
+
+
+def both(wire: DrawnWire, ends: Ends) -> tuple[Path, Path]:
     """The path of a double wire's ink, and that of the gap in it.
 
     Where the wire goes on from another they start a little earlier, or the seam would show.
     """
     first = wire.path[0]
-    if first.a not in ends:
+    if _near(first.a) not in ends:
         return wire.path, wire.path
     x, y = first.b.x - first.a.x, first.b.y - first.a.y
     long = max(hypot(x, y), 1e-6)
@@ -130,7 +142,7 @@ def _dash(dash: Dash) -> Stroke:
     return Stroke(dash.path, width=style.DASH_WIDTH, dashed=True)
 
 
-def _wire(wire: DrawnWire, ends: Collection[Point]) -> Iterator[Stroke]:
+def _wire(wire: DrawnWire, ends: Ends) -> Iterator[Stroke]:
     if not wire.double:
         yield Stroke(wire.path, width=style.WIRE, round=True)
         return

@@ -14,9 +14,11 @@ from math import ceil, inf
 
 from ncd.drawing.estimate import Estimate
 from ncd.drawing.marks import names_its_array, takes_cap
-from ncd.drawing.plan import Frame, Plan
+from ncd.drawing.plan import Frame, Plan, Unit
+from ncd.lang.glyph import Glyph
 
 WIRE_COST, ARRAY_COST = 0.02, 0.06  # of a break, beside the square of a length
+RENAMED_COST = 0.05  # of a break right before other names
 FENCE_COST, TORN_COST = 0.15, 1.0  # of a fence much too long for a row, and of another
 SHORT = 1.3  # rows: what is no longer than that should be in one
 ROW_COST = 0.25
@@ -83,8 +85,16 @@ def _costs(plan: Plan, sizes: Estimate, width: float) -> list[float]:
     for s, step in enumerate(plan.steps):
         if any(takes_cap(unit.glyph) or names_its_array(unit.glyph) for unit in step):
             costs[s] = inf
+        elif any(_renames(unit) for unit in step):
+            costs[s] += RENAMED_COST
     costs[0] = costs[-1] = 0.0
     return costs
+
+
+def _renames(unit: Unit) -> bool:
+    """Whether it is an op that gives an array other names and does nothing else."""
+    wires = tuple((n, n) for n in range(len(unit.outs)))
+    return unit.cell is not None and unit.glyph == Glyph(through=wires)
 
 
 def torn(plan: Plan, sizes: Estimate, at: Sequence[int], width: float) -> set[str]:

@@ -122,6 +122,8 @@ def _loading(loop: Loop, places: Places) -> Loop:
     for value in body.inputs:
         if value.id in places.saved:
             body = _load(body, value.id, places.calls[value.id], (*loop.fences, loop.id), 0)
+            if places.saved[value.id][1] == 1:  # it is drawn where it is saved, too
+                body = _again(body, value.id)
     return replace(loop, bodies=(body, *loop.bodies[1:]))
 
 

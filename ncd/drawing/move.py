@@ -23,7 +23,15 @@ from ncd.drawing.data import (
 )
 
 P = TypeVar("P", bound=Picture)
+T = TypeVar("T")
 Item = Outline | Dot | Text
+
+
+def changed(part: T, **new: object) -> T:
+    """The same with other fields; as ``replace`` does, but in a third of the time."""
+    found = object.__new__(type(part))
+    found.__dict__.update(part.__dict__, **new)
+    return found
 
 
 def together(drawings: Sequence[P]) -> P:
@@ -69,35 +77,40 @@ class Move:
         self.dx, self.dy = dx, dy
 
     def point(self, point: Point) -> Point:
-        return Point(point.x + self.dx, point.y + self.dy)
+        x, y = point
+        return Point(x + self.dx, y + self.dy)
 
     def box(self, box: Box) -> Box:
-        return Box(box.x0 + self.dx, box.y0 + self.dy, box.x1 + self.dx, box.y1 + self.dy)
+        (x0, y0, x1, y1), dx, dy = box, self.dx, self.dy
+        return Box(x0 + dx, y0 + dy, x1 + dx, y1 + dy)
 
     def path(self, path: Path) -> Path:
-        return tuple(Curve(*map(self.point, curve)) for curve in path)
+        dx, dy, new = self.dx, self.dy, tuple.__new__  # without what a named tuple adds to it
+        return tuple(
+            [new(Curve, [new(Point, (x + dx, y + dy)) for x, y in curve]) for curve in path]
+        )
 
     def text(self, text: Text) -> Text:
-        return replace(text, at=self.point(text.at))
+        return changed(text, at=self.point(text.at))
 
     def item(self, item: Item) -> Item:
-        match item:
-            case Outline():
-                return replace(item, path=self.path(item.path))
-            case Dot():
-                return replace(item, center=self.point(item.center))
-            case Text():
-                return self.text(item)
+        if isinstance(item, Outline):
+            return changed(item, path=self.path(item.path))
+        if isinstance(item, Dot):
+            return changed(item, center=self.point(item.center))
+        return self.text(item)
 
     def wire(self, wire: DrawnWire) -> DrawnWire:
-        return replace(wire, path=self.path(wire.path))
+        return changed(wire, path=self.path(wire.path))
 
-    def glyph(self, glyph: DrawnGlyph) -> DrawnGlyph:
-        return replace(
+    def glyph(self, glyph: DrawnGlyph, **new: object) -> DrawnGlyph:
+        """The glyph moved, with other fields as well."""
+        return changed(
             glyph,
-            items=tuple(map(self.item, glyph.items)),
+            items=tuple([self.item(item) for item in glyph.items]),
             hit=self.box(glyph.hit),
-            ink=tuple(map(self.box, glyph.ink)),
+            ink=tuple([self.box(box) for box in glyph.ink]),
+            **new,
         )
 
     def fence(self, fence: DrawnFence) -> DrawnFence:

@@ -26,11 +26,11 @@ def axis_label(axis: Axis, labels: Labels, size: float = style.NAME) -> Label:
     """
     barred = axis.sequence or axis.spatial
     name = axis.label or axis.name
-    if axis.size is None or labels == "names" or name == axis.size_text:
+    if axis.size is None or labels == "names" or axis.name == axis.size_text:
         return math(name, size, bold=axis.spatial, bar=barred)
     if labels == "sizes":
         return math(axis.size_text, size)
-    return math(f"{name}={axis.size_text}", size, bold=axis.spatial, bar=barred)
+    return math(f"{axis.called}={axis.size_text}", size, bold=axis.spatial, bar=barred)
 
 
 def names(plan: Plan, labels: Labels, every: bool = False) -> list[Names]:
@@ -42,6 +42,7 @@ def names(plan: Plan, labels: Labels, every: bool = False) -> list[Names]:
     hidden = unseen(plan)
     found: list[Names] = []
     known: _Known = {}
+    called: dict[int, list[Label]] = {}  # by the arrays' ids in memory: most stand again and again
     for s, state in enumerate(plan.states):
         ends = every or s in (0, len(plan.states) - 1)
         known = _known(plan, s, known) if s else {}
@@ -50,10 +51,13 @@ def names(plan: Plan, labels: Labels, every: bool = False) -> list[Names]:
         for value in state:
             ports = plan.drawn(value)
             far = any(known[port][1] >= AGAIN for port in ports if port in met and port in known)
+            axes = called.get(id(value.array))
+            if axes is None:
+                axes = called[id(value.array)] = [axis_label(axis, labels) for axis in value.array]
             for port in ports:
-                label = axis_label(value.array[port[1]], labels)
-                called, age = known.get(port, (None, 0))
-                again = ends or called != label or (far and port in met)
+                label = axes[port[1]]
+                before, age = known.get(port, (None, 0))
+                again = ends or (before is not label and before != label) or (far and port in met)
                 known[port] = (label, 0 if again else age)
                 if again and not (s == 0 and port in hidden):
                     here[port] = label

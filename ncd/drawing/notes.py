@@ -7,6 +7,7 @@ little larger.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -21,17 +22,20 @@ from ncd.drawing.bands import rectangle
 from ncd.drawing.data import Box, Extra, Outline, Path, Point, Text, polygon
 from ncd.drawing.drawing import Drawing
 from ncd.drawing.text import Label, wrap
+from ncd.lang.called import called
 from ncd.lang.circuit import Circuit
 from ncd.lang.errors import UnknownNameError, shown
 
 WIRE, COVER, GROWTH = 18.0, 1000.0, 0.35  # the cost of a wire crossed, a sign, a larger drawing
 TRIED = 80  # places along both sides of a large drawing
+PLACE = re.compile(r"[A-Z]_\S+")  # in memory
 
 
 def noted(drawing: Drawing, circuit: Circuit, notes: Mapping[str, str]) -> Drawing:
     """The drawing with a callout for each part: the name of an op, the title of a block, or an id.
 
-    A note for no part, ``""``, stands over the diagram.
+    A note for no part, ``""``, stands over the diagram. One for a place in memory, ``C_λ``, is left
+    out where that is not drawn; one for a part that is folded points at its box.
 
     >>> from ncd.drawing.diagram import draw
     >>> from ncd.lang.elaborate import elaborate
@@ -43,8 +47,8 @@ def noted(drawing: Drawing, circuit: Circuit, notes: Mapping[str, str]) -> Drawi
     Raises UnknownNameError for a part that the drawing has not.
     """
     for part, text in notes.items():
-        if part:
-            drawing = _with(drawing, _callout(drawing, *_part(drawing, circuit, part), text))
+        if part and (found := _part(drawing, circuit, part)):
+            drawing = _with(drawing, _callout(drawing, *found, text))
     for part, text in notes.items():
         if not part:
             drawing = _with(drawing, _legend(drawing, text))
@@ -56,24 +60,47 @@ def _with(drawing: Drawing, note: Extra) -> Drawing:
     return replace(drawing, box=box, extras=(*drawing.extras, note))
 
 
-def _part(drawing: Drawing, circuit: Circuit, part: str) -> tuple[str, Box, bool]:
+def _part(drawing: Drawing, circuit: Circuit, part: str) -> tuple[str, Box, bool] | None:
     """The id of a part, where it stands, and whether it is a fence."""
     fences = {fence.id: fence.box for fence in drawing.fences}
     glyphs = {glyph.node: glyph.ink or (glyph.hit,) for glyph in drawing.glyphs}
-    hidden = {cell: glyph.node for glyph in drawing.glyphs for cell in glyph.cells}
-    for id in _ids(circuit, part):
-        at = id if id in fences or id in glyphs else hidden.get(id, id)
-        if at in glyphs:
-            return at, Box.around(glyphs[at]), False
-        if at in fences:
-            return at, fences[at], True
+    for id in _ids(drawing, circuit, part):
+        if id in glyphs:
+            return id, Box.around(glyphs[id]), False
+        if id in fences:
+            return id, fences[id], True
+        if box := _names(drawing, id):
+            return id, box, False
+    if PLACE.fullmatch(part):
+        return None
     known = [*(c.name for c in circuit.cells), *(f.title for f in circuit.fences)]
     close = get_close_matches(part, [name for name in known if name], n=1)
     cure = close[0] if close else "the name of an op, the title of a block, or an id"
     raise UnknownNameError(f"there is no part {shown(part)} to note", cure=cure)
 
 
-def _ids(circuit: Circuit, part: str) -> Iterator[str]:
+def _names(drawing: Drawing, array: str) -> Box | None:
+    """Where the names of an array stand first on its wires."""
+    boxes = [text.box for text in drawing.labels if text.array == array]
+    left = min((box.x0 for box in boxes), default=0.0)
+    near = [box for box in boxes if box.x0 < left + style.AXIS_GAP]
+    return Box.around(near) if near else None
+
+
+def _ids(drawing: Drawing, circuit: Circuit, part: str) -> Iterator[str]:
+    """What a part may stand as in the drawing, then the boxes around it, the inner ones first."""
+    hidden = {cell: glyph.node for glyph in drawing.glyphs for cell in glyph.cells}
+    parents = {fence.id: fence.parent for fence in circuit.fences}
+    named = list(_named(circuit, part))
+    yield from named
+    yield from (g.node for g in drawing.glyphs if g.words.endswith(f" {part}") and g.role == "note")
+    yield from (hidden[id] for id in named if id in hidden)
+    for id in named:
+        while id := parents.get(id, ""):
+            yield id
+
+
+def _named(circuit: Circuit, part: str) -> Iterator[str]:
     yield part
     yield from (f.id for f in circuit.fences if f.title == part)
     yield from (loop.id for loop in circuit.loops if loop.name == part)
@@ -81,6 +108,7 @@ def _ids(circuit: Circuit, part: str) -> Iterator[str]:
         label = cell.op.label  # such as "Function G"
         if part in (cell.name, cell.path, label, label.partition(" ")[2]):
             yield cell.id
+    yield from (id for id, name in called(circuit).items() if name == part)
 
 
 def _legend(drawing: Drawing, text: str) -> Extra:

@@ -101,16 +101,18 @@ class Opener:
     tried: dict[frozenset[str], Sized] = field(default_factory=dict)
 
     def best(self) -> Sized:
-        """The plan with as much open as fits."""
+        """The plan with as much open as fits, but for what its role says is folded."""
         levels = _levels(blocks(self.circuit))
         every = [block for level in levels for block in level]
         parents = {block.parent for block in every}
-        if self.fits(frozenset(), {block.id for block in every if block.id not in parents}):
+        kept = {fence.id for fence in self.circuit.fences if fence.role == "folded"}
+        inner = {block.id for block in every if block.id not in parents}
+        if not kept and self.fits(frozenset(), inner):
             return self.sized(frozenset())
         shut = frozenset(block.id for block in every)
         for level in levels:
             may = self.sized(shut).torn | {block.id for block in level}
-            reached = [block.id for block in level if block.parent not in shut]
+            reached = [b.id for b in level if b.parent not in shut and b.id not in kept]
             shut = self.open(shut, reached, may)
         return self.sized(shut)
 

@@ -38,7 +38,9 @@ def commands(path: Path, closed: bool = False) -> str:
     steps: list[tuple[str, list[int]]] = []
     start = pen = None
     for curve in path:
-        (x, y), ends = _hundredths(curve.a), _hundredths(curve.d)
+        (ax, ay), _, _, (dx, dy) = curve
+        x, y = round(ax * PLACES), round(ay * PLACES)
+        ends = round(dx * PLACES), round(dy * PLACES)
         if (x, y) != pen:
             steps.append(("M", [x, y]))
             start = (x, y)

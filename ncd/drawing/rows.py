@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from ncd.drawing import style
-from ncd.drawing.gaps import SIDES, Border, Gaps, Item, Room, spreads
+from ncd.drawing.gaps import SIDES, Border, Gaps, Item, Room
 from ncd.drawing.gather import gathered, scattered
 from ncd.drawing.lanes import Bend, Gap, levels
 from ncd.drawing.marks import kind
 from ncd.drawing.plan import SCALAR, Frame, Plan, Port, Rows, Unit
+from ncd.drawing.twins import Twin
 
 # What it costs that a wire bends by one.
 PASSES = 4.0  # beside the ops
@@ -32,37 +33,51 @@ DOWN = 0.99  # a bend down costs less than one up, as the figures bend
 _Want = tuple[Port, Port, float, float]  # wires before and behind, how far apart, how much
 
 
-def rows(plan: Plan, gaps: Gaps) -> list[Rows]:
-    """The y of every wire, a dictionary for each state."""
-    spread = spreads(plan)
-    stacks, rooms = gaps.items(spread), gaps.borders()
+def rows(plan: Plan, gaps: Gaps, twins: Sequence[Twin] = ()) -> list[Rows]:
+    """The y of every wire, a dictionary for each state; ``twins`` have those of their models."""
+    spread, rooms = gaps.spread, gaps.rooms
+    wholes, alike = {*cuts(gaps)}, {twin.first: twin for twin in twins}
     found: list[Rows] = [{}]
-    part, before = _Part(0), _again(plan)
-    for s, (stack, whole) in enumerate(zip(stacks, _wholes(stacks, rooms), strict=True)):
+    part, before, s = _Part(0), _again(plan), 0
+    while s < len(plan.states):
+        stack = gaps.items(s)
         part.state(stack, rooms[s])
         for unit in plan.steps[s - 1] if s else ():
             part.step(unit, spread[s])
         if before.get(s, -1) >= part.first:
             part.level(plan, before[s], s)
-        if whole or s == len(stacks) - 1:
-            if whole and s > part.first and len(stack) == len(stacks[part.first]) == 1:
+        if s in wholes or s == len(plan.states) - 1:
+            if s in wholes and s > part.first and len(stack) == part.begin == 1:
                 part.level(plan, part.first, s, STAIR)
             found[-1:] = part.rows(min(found[-1].values(), default=0.0))
+            while s in alike:
+                found += _like(plan, alike[s], found)
+                s = alike[s].last
             part = _Part(s)
-            part.state(stack, rooms[s])
+            part.state(gaps.items(s), rooms[s])
+        s += 1
     return found
 
 
-def _wholes(stacks: Sequence[Sequence[Item]], rooms: Sequence[Sequence[Room]]) -> list[bool]:
+def _like(plan: Plan, twin: Twin, found: Sequence[Rows]) -> Iterator[Rows]:
+    """The rows of a twin, all but those of its first state, which are known."""
+    down = min(found[twin.first].values()) - min(found[twin.model].values())
+    for s in range(twin.first + 1, twin.last + 1):
+        model = found[s - twin.back]
+        ports = [port for value in plan.states[s] for port in plan.places(value)]
+        yield {port: model[twin.ids[port[0]], port[1]] + down for port in ports}
+
+
+def cuts(gaps: Gaps) -> list[int]:
     """The states at which what is before and what is behind may be moved against each other."""
-    first: dict[str, int] = {}
+    rooms, first = gaps.rooms, dict[str, int]()
     last: dict[str, int] = {}
     for s, state in enumerate(rooms):
         for border in (end for room in state for end in room[:2] if end[1] in SIDES):
             first.setdefault(border[0], s)
             last[border[0]] = s
     joined = {s for id, begin in first.items() for s in range(begin + 1, last[id])}
-    return [len(stack) < 2 and s not in joined for s, stack in enumerate(stacks)]
+    return [s for s in range(len(rooms)) if s not in joined and gaps.count(s) < 2]
 
 
 def _again(plan: Plan) -> Mapping[int, int]:
@@ -83,6 +98,9 @@ class _Part:
 
     def __init__(self, first: int) -> None:
         self.first = first
+        self.begin = 0  # how many things stand in its first state
+        self.depths: list[float] = []  # of its states, while nothing but single arrays stand there
+        self.alone = True
         self.count = 2  # the first two are the top and the bottom of all
         self.wires: list[dict[Port, tuple[int, float]]] = []
         self.known: dict[Port | Border, tuple[int, float]] = {}  # of the last state, and borders
@@ -90,6 +108,8 @@ class _Part:
         self.gaps: list[Gap] = []
 
     def state(self, stack: Sequence[Item], rooms: Sequence[Room]) -> None:
+        if not self.wires:
+            self.begin = len(stack)
         here: dict[Port, tuple[int, float]] = {}
         first, depth = self.count, 0.0
         for item in stack:
@@ -103,6 +123,8 @@ class _Part:
             if len(stack) > 1:
                 self.bends[first, self.count - 1, 0.0] = (STATE, STATE)
         self.wires.append(here)
+        self.depths.append(depth)
+        self.alone = self.alone and len(stack) == 1 and not rooms
         for wire, at in here.items():
             self.known[wire] = at
         for a, b, least in rooms:
@@ -142,11 +164,26 @@ class _Part:
 
     def rows(self, start: float) -> Iterator[Rows]:
         """The rows of its states, the first wire of the first one at ``start``."""
-        bends = tuple(Bend(*key, *cost) for key, cost in self.bends.items())
-        found = levels(self.count, bends, tuple(self.gaps))
+        bends = (Bend(*key, *cost) for key, cost in self.bends.items())
+        found = self.straight() or levels(self.count, tuple(bends), tuple(self.gaps))
         start -= found[2] if len(found) > 2 else 0.0
         for wires in self.wires:
             yield {wire: start + found[n] + y for wire, (n, y) in wires.items()}
+
+    def straight(self) -> tuple[float, ...]:
+        """The levels of single arrays if none needs to bend, nor the whole to be higher for it."""
+        if not self.alone:
+            return ()
+        found = [0.0, max(self.depths), 0.0]
+        wishes = sorted(key for key in self.bends if key[0] > 1)
+        for a, b, apart in wishes:
+            if b == len(found) == a + 1:
+                found.append(found[a] + apart)
+            elif b >= len(found) or found[b] != found[a] + apart:
+                return ()
+        ends = [y + depth for y, depth in zip(found[2:], self.depths, strict=False)]
+        fits = len(found) == self.count and max(ends) - min(found[2:]) <= found[1]
+        return tuple(found) if fits else ()
 
 
 # --- what the wires of a unit want ---------------------------------------------------------------
@@ -185,7 +222,7 @@ def _marked(unit: Unit) -> Iterator[_Want]:
         ins = {unit.ins[i] for i in mark.ins}
         new = {unit.outs[o] for o in mark.outs if o not in went}
         old = {unit.ins[i] for i in mark.ins if i not in came}
-        if new and unit.ins:
+        if new and (ins or (unit.ins and not came)):
             yield from _slots(unit, ins or {*unit.ins}, new)
         elif old and mark.outs and not glyph.caps:
             yield from _slots(unit, old, {unit.outs[o] for o in mark.outs})

@@ -47,7 +47,7 @@ class Places:
         found: list[list[tuple[str, int, int]]] = []
         for body in loop.bodies:
             found.append([self.saved[v.id] for v in body.inputs if v.id in self.saved])
-        if len(loop.bodies) < 2 or not found[0] or len({len(one) for one in found}) > 1:
+        if not found[0] or len({len(one) for one in found}) > 1:
             return {}
         first = [v.id for v in loop.bodies[0].inputs if v.id in self.saved]
         calls = [_called([one[k] for one in found]) for k in range(len(first))]
@@ -75,8 +75,8 @@ def _called(loaded: Sequence[tuple[str, int, int]]) -> str:
         return ""
     (letter,), steps = letters, range(1, len(loaded) + 1)
     shift = numbers[0] - 1
-    if all(number == n + shift for number, n in zip(numbers, steps, strict=True)):
-        return f"{letter}_{{λ+{shift}}}" if shift else f"{letter}_λ"
     if all(number == numbers[0] + 1 - n for number, n in zip(numbers, steps, strict=True)):
         return f"{letter}_{{{numbers[0] + 1}-λ}}"
+    if all(number == n + shift for number, n in zip(numbers, steps, strict=True)):
+        return f"{letter}_{{λ+{shift}}}" if shift else f"{letter}_λ"
     return ""

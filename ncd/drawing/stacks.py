@@ -14,18 +14,21 @@ from ncd.lang.circuit import Cell, Circuit, Fence, Loop, State
 from ncd.lang.op import Op
 
 WORTH = ((2, 8), (3, 3), (6, 2))  # so many copies of so many ops are a stack
+FEWEST = min(copies * ops for copies, ops in WORTH)
 LONGEST = 200  # steps of a copy
 NAME = "layers"
+_Looks = dict[int, tuple[Unit, Hashable]]  # what units are like, by where they are in memory
 
 
 def stacked(circuit: Circuit) -> Circuit:
     """The circuit with its stacks as loops, also those in loops."""
     tried: set[str] = set()
-    while True:
+    looks: _Looks = {}
+    while len(circuit.cells) >= FEWEST:
         strip = next((s for s in _strips(circuit) if s.id not in tried), None)
         if strip is None:
             break
-        found = next(_stacks(circuit, strip), None)
+        found = next(_stacks(circuit, strip, looks), None)
         if found is None:
             tried.add(strip.id)
         else:
@@ -88,10 +91,12 @@ def _before(chain: tuple[str, ...], known: set[str]) -> tuple[str, ...]:
     return tuple(id for id in chain if id not in known)
 
 
-def _stacks(circuit: Circuit, strip: _Strip) -> Iterator[Circuit]:
+def _stacks(circuit: Circuit, strip: _Strip, looks: _Looks) -> Iterator[Circuit]:
     """The circuit with the first stack of a strip as a loop, if there is one."""
+    if sum(map(len, strip.steps)) < FEWEST:
+        return
     kinds: dict[Hashable, int] = {}
-    marks = [kinds.setdefault(_look(step), len(kinds)) for step in strip.steps]
+    marks = [kinds.setdefault(_look(step, looks), len(kinds)) for step in strip.steps]
     for a, period, end in _runs(marks):
         for start in _starts(strip, a, period):
             alike = _alike(strip, start, period, (end - start) // period)
@@ -100,9 +105,12 @@ def _stacks(circuit: Circuit, strip: _Strip) -> Iterator[Circuit]:
                 return
 
 
-def _look(step: Sequence[Unit]) -> Hashable:
+def _look(step: Sequence[Unit], looks: _Looks) -> Hashable:
     """What a step is like, whatever it is joined to."""
-    return tuple(_kind(unit) for unit in step)
+    for unit in step:
+        if id(unit) not in looks:
+            looks[id(unit)] = unit, _kind(unit)
+    return tuple([looks[id(unit)][1] for unit in step])
 
 
 def _kind(unit: Unit) -> Hashable:

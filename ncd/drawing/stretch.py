@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 
 from ncd.drawing import style
 from ncd.drawing.canvas import Canvas, Side
@@ -21,42 +22,105 @@ from ncd.drawing.strands import bend_width, dots, inset, room
 from ncd.drawing.weave import weave, weave_width
 
 
-def width(unit: Unit, ins: Sequence[float], outs: Sequence[float]) -> float:
-    """How much x an op wants whose wires come in, and go out, in these rows."""
-    unit = _levelled(unit, ins, outs)
-    at, to = reached(unit, ins), left(unit, outs)
-    before, behind = weave_width(_come(unit, ins, at)), weave_width(_pairs(to, outs))
-    return before + _inner(unit, at, to) + behind
+class Stretch:
+    """What the wires of an op do in its stretch, in the rows in which they come in and go out."""
 
+    def __init__(self, unit: Unit, ins: Sequence[float], outs: Sequence[float]) -> None:
+        unit = _levelled(unit, ins, outs)
+        self.unit, self.glyph, self.ins, self.outs = unit, unit.glyph, ins, outs
+        self.at, self.to = reached(unit, ins), left(unit, outs)  # the rows at its marks
+        self.wide, self.knots, self.late = mark_width(unit.glyph), knotted(unit.glyph), late(unit)
+        self.ended = in_marks(unit.glyph)[0] if self.knots else frozenset[int]()
+        pairs = enumerate(zip(ins, self.at, strict=True))
+        self.come = [pair for i, pair in pairs if i not in self.ended]
+        self.go = list(zip(self.to, outs, strict=True))
+        self.before, self.behind = weave_width(self.come), weave_width(self.go)
 
-def _pairs(a: Sequence[float], b: Sequence[float]) -> list[tuple[float, float]]:
-    return list(zip(a, b, strict=True))
+    @cached_property
+    def width(self) -> float:
+        """How much x it wants."""
+        return self.before + (self._knotted if self.knots else self._plain) + self.behind
 
+    @property
+    def free(self) -> float:
+        """How far from the left of a contraction arrays beside it may bend."""
+        return self.before + knot(self.glyph, self.at, self.wide).end + style.CAP_CLEAR
 
-def _come(unit: Unit, ins: Sequence[float], at: Sequence[float]) -> list[tuple[float, float]]:
-    """From where to where the wires change places, of those that don't end before that."""
-    ended = in_marks(unit.glyph)[0] if knotted(unit.glyph) else set()
-    return [pair for i, pair in enumerate(_pairs(ins, at)) if i not in ended]
+    @property
+    def _wires(self) -> list[tuple[float, float]]:
+        return [(self.at[i], self.to[o]) for i, o in self.glyph.through]
 
-
-def _inner(unit: Unit, ins: Sequence[float], outs: Sequence[float]) -> float:
-    glyph, wide = unit.glyph, mark_width(unit.glyph)
-    wires = [(ins[i], outs[o]) for i, o in glyph.through]
-    if knotted(glyph):
-        last = joins_last(glyph, ins, outs)
-        met = knot(glyph, ins, wide, last)
+    @property
+    def _knotted(self) -> float:
+        glyph, wires = self.glyph, self._wires
+        last = joins_last(glyph, self.at, self.to)
+        met = knot(glyph, self.at, self.wide, last)
         bend = max((abs(b - a) for a, b in wires), default=0.0)
         fall = max(fall_width(bend) - style.CAP_CLEAR, weave_width(wires)) if bend else 0.0
         return max(met.end + style.CAP_WAY, met.free + fall + last_room(last))
-    early = [split for split in glyph.splits if split[0] not in late(unit)]
-    before, behind = inset(dots(early, 0, ins, outs)), inset(dots(glyph.joins, 1, outs, ins))
-    rooms = [before + weave_width(wires) + behind]
-    bend = mark_bend(glyph, ins, outs)
-    rooms += [bend_width(bend) + style.BAR[2]] if bend else []
-    rooms += [room(early, 0, ins, outs) + behind, before + room(glyph.joins, 1, outs, ins)]
-    rooms[-1] += weave_width(wires) if glyph.joins else 0.0
-    most = max(rooms) + _later(unit, outs)
-    return wide + most if side(glyph) else max(wide, most)
+
+    @property
+    def _plain(self) -> float:
+        glyph, ins, outs = self.glyph, self.at, self.to
+        early = [split for split in glyph.splits if split[0] not in self.late]
+        before, behind = inset(dots(early, 0, ins, outs)), inset(dots(glyph.joins, 1, outs, ins))
+        woven = weave_width(self._wires)
+        rooms = [before + woven + behind]
+        bend = mark_bend(glyph, ins, outs)
+        rooms += [bend_width(bend) + style.BAR[2]] if bend else []
+        rooms += [room(early, 0, ins, outs) + behind, before + room(glyph.joins, 1, outs, ins)]
+        rooms[-1] += woven if glyph.joins else 0.0
+        most = max(rooms) + self.later
+        return self.wide + most if side(glyph) else max(self.wide, most)
+
+    @cached_property
+    def later(self) -> float:
+        """The room for the copies that leave last."""
+        last = [split for split in self.glyph.splits if split[0] in self.late]
+        goes = dict(self.glyph.through) if last else {}
+        at = [self.to[goes[i]] if i in goes else 0.0 for i in range(len(self.ins))]
+        return room(last, 0, at, self.to)
+
+    def canvas(self, role: str, x: tuple[float, float], row: float, apex: Point | None) -> Canvas:
+        """The canvas of the op between two x."""
+        glyph, unit = self.glyph, self.unit
+        begin = x[0] + self.wide if self.knots else x[0]  # marks stand before caps
+        start, x1 = begin + self.before, x[1] - self.behind
+        lead: list[Path] = []
+        if self.knots or start > begin:
+            lead = self._lead(x[0], begin, start)
+        bends: Side = side(glyph)
+        if not (unit.inputs and unit.outputs):  # wires beside it bend on this side of it
+            bends = "behind" if unit.inputs else "before"
+        return Canvas(
+            role=role,
+            glyph=glyph,
+            x0=x[0] if self.knots else start,
+            start=start,
+            x1=x1,
+            ins=self.at,
+            outs=self.to,
+            row=row,
+            foreign=foreign(glyph, self.at, self.to),
+            wide=self.wide,
+            side=bends,
+            apex=apex,
+            lead=lead,
+            late=self.late,
+            later=self.later,
+            trail=weave(self.go, x1, x[1]) if x1 < x[1] else [],
+        )
+
+    def _lead(self, x0: float, begin: float, start: float) -> list[Path]:
+        """How its wires come to its marks: level beside those of a contraction, then they weave."""
+        woven = iter(weave(self.come, begin, start) if start > begin else [])
+        found: list[Path] = []
+        for i, y in enumerate(self.ins):
+            path = () if i in self.ended else next(woven, ())
+            if self.knots and i not in self.ended:
+                path = (line(Point(x0, y), Point(begin, y)), *path)
+            found.append(path)
+        return found
 
 
 def _levelled(unit: Unit, ins: Sequence[float], outs: Sequence[float]) -> Unit:
@@ -96,63 +160,3 @@ def late(unit: Unit) -> frozenset[int]:
     tangled = order != sorted(order) or any(then.values())
     ids = {id for id, n in then.items() if n < first[id] or (tangled and not n)}
     return frozenset(i for i, _ in glyph.splits if unit.ins[i][0] in ids)
-
-
-def _later(unit: Unit, outs: Sequence[float]) -> float:
-    """The room for the copies that leave last."""
-    goes = dict(unit.glyph.through)
-    last = [split for split in unit.glyph.splits if split[0] in late(unit)]
-    at = [outs[goes[i]] if i in goes else 0.0 for i in range(len(unit.ins))]
-    return room(last, 0, at, outs)
-
-
-def free(unit: Unit, ins: Sequence[float]) -> float:
-    """How far from the left of a contraction arrays beside it may bend."""
-    at = reached(unit, ins)
-    before = weave_width(_come(unit, ins, at))
-    return before + knot(unit.glyph, at, mark_width(unit.glyph)).end + style.CAP_CLEAR
-
-
-def canvas(
-    unit: Unit,
-    role: str,
-    x: tuple[float, float],
-    ins: Sequence[float],
-    outs: Sequence[float],
-    row: float,
-    apex: Point | None,
-) -> Canvas:
-    """The canvas of an op between two x, whose wires come in and go out in these rows."""
-    unit = _levelled(unit, ins, outs)
-    glyph, at, to = unit.glyph, reached(unit, ins), left(unit, outs)
-    come, go = _come(unit, ins, at), _pairs(to, outs)
-    wide, knots = mark_width(glyph), knotted(glyph)
-    begin = x[0] + wide if knots else x[0]  # where wires change places: marks stand before caps
-    start, x1 = begin + weave_width(come), x[1] - weave_width(go)
-    woven = iter(weave(come, begin, start) if start > begin else [])
-    ended = in_marks(glyph)[0] if knots else set()
-    lead: list[Path] = [() if i in ended else next(woven, ()) for i in range(len(ins))]
-    if knots:
-        level = [line(Point(x[0], y), Point(begin, y)) for y in ins]
-        lead = [() if i in ended else (level[i], *path) for i, path in enumerate(lead)]
-    bends: Side = side(glyph)
-    if not (unit.inputs and unit.outputs):  # wires beside it bend on this side of it
-        bends = "behind" if unit.inputs else "before"
-    return Canvas(
-        role=role,
-        glyph=glyph,
-        x0=x[0] if knots else start,
-        start=start,
-        x1=x1,
-        ins=at,
-        outs=to,
-        row=row,
-        foreign=foreign(glyph, at, to),
-        wide=wide,
-        side=bends,
-        apex=apex,
-        lead=lead,
-        late=late(unit),
-        later=_later(unit, to),
-        trail=weave(go, x1, x[1]) if x1 < x[1] else [],
-    )

@@ -17,6 +17,7 @@ ROLES: dict[str, tuple[str, str]] = {
     "convolution": ("#e5f2f9", "#27404e"),
     "copy": ("#f5d423", "#5f5208"),
     "data": ("#e28ff1", "#6b3a78"),
+    "diagonal": ("#fbec6a", "#6a5200"),
     "einsum": ("#c5bedf", "#453c66"),
     "folded": ("#b8e986", "#3a5418"),
     "index": ("#a9bdff", "#263f94"),
@@ -33,6 +34,7 @@ ROLES: dict[str, tuple[str, str]] = {
     "scale": ("#fdf9c0", "#575017"),
     "shortcut": ("#f1f4c1", "#43471c"),
     "softmax": ("#cce7cf", "#2c4f33"),
+    "transpose": ("#bfd4b4", "#36492c"),
     "weighted": ("#d4bedf", "#523a5e"),
     "window": ("#a9e3ff", "#1f5470"),
 }
@@ -55,6 +57,7 @@ class Theme:
     """What is not a role: ink, page, the error mark, the shadow of fences, and the strong blue.
 
     The blue is that of an index and of the cells it touches; ``light`` is what is written on it.
+    ``lift`` is of axes over which it is broadcast, ``inner`` of those that not all inputs have.
     """
 
     ink: str
@@ -62,12 +65,16 @@ class Theme:
     error: str
     shadow: float
     touch: str
+    lift: str
+    inner: str
     light: str = "#ffffff"
 
 
-LIGHT = Theme(ink="#16181d", page="#ffffff", error="#c3002f", shadow=0.35, touch="#1647ff")
-COLOURS = ("ink", "page", "error", "touch", "light")
-DARK = Theme(ink="#eceef2", page="#0e1117", error="#ff6b81", shadow=0.8, touch="#3f66ff")
+LIGHT = Theme(
+    "#16181d", "#ffffff", "#c3002f", 0.35, touch="#1647ff", lift="#8f14ff", inner="#dc3040"
+)
+COLOURS = ("ink", "page", "error", "touch", "lift", "inner", "light")
+DARK = Theme("#eceef2", "#0e1117", "#ff6b81", 0.8, touch="#3f66ff", lift="#9554ff", inner="#dd3b44")
 
 
 def theme(dark: bool) -> Theme:

@@ -188,11 +188,12 @@ class _Writer:
         """Something beside the circuit; what is coloured in it has the shadow of a fence."""
         of = f' data-of="{text(extra.of)}"' if extra.of else ""
         title = f"<title>{text(extra.words)}</title>" if extra.words else ""
+        role = ' role="img"' if extra.words else ""  # a group may not have a name
         items = (
             self.shape(item, soft=is_soft(item)) if isinstance(item, Outline) else self.item(item)
             for item in extra.items
         )
-        return f'<g class="{text(extra.kind)}"{of}>{title}{"".join(items)}</g>'
+        return f'<g class="{text(extra.kind)}"{of}{role}>{title}{"".join(items)}</g>'
 
     # Primitives ---------------------------------------------------------------------------------
 
@@ -270,8 +271,9 @@ def printable(text: str) -> str:
 
 
 def _of(axis: str, array: str) -> str:
-    names = {"axis": axis, "array": array}
-    return " ".join(f'data-{kind}="{text(name)}"' for kind, name in names.items() if name)
+    if not axis or not array:
+        return f'data-array="{text(array)}"' if array else f'data-axis="{text(axis)}"' * bool(axis)
+    return f'data-axis="{text(axis)}" data-array="{text(array)}"'
 
 
 def _sides(box: Box) -> str:

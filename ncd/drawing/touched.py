@@ -23,7 +23,7 @@ def touched(circuit: Circuit) -> Mapping[str, Slice]:
     """
     if circuit.loops:
         return {value.id: (None,) * len(value.array) for value in _all(circuit)}
-    over = {} if any(_indexes(cell) for cell in circuit.cells) else _passing(circuit)
+    over = _passing(circuit)
     found: dict[str, Slice] = {
         value.id: tuple(
             axis.numel // 2 if over.get((value.id, i)) else None
@@ -42,8 +42,30 @@ def _all(circuit: Circuit) -> tuple[Value, ...]:
     return (*circuit.inputs, *circuit.outputs)
 
 
+def lifted(circuit: Circuit) -> Mapping[str, str]:
+    """The axes over which all of it is broadcast: "lift", or "inner" where not all inputs have it.
+
+    >>> from ncd.lang.elaborate import elaborate
+    >>> from ncd.lang.terms import Id
+    >>> from ncd import Function
+    >>> lifted(elaborate(Id("4 3, 5") >> Function("H", "3, 5 -> 2")))
+    {'4': 'inner'}
+    """
+    if circuit.loops or not circuit.cells:
+        return {}
+    over = _passing(circuit)
+    return {
+        axis.name: "lift" if all(axis.name in v.array.names for v in circuit.inputs) else "inner"
+        for value in circuit.outputs
+        for i, axis in enumerate(value.array)
+        if over.get((value.id, i))
+    }
+
+
 def _passing(circuit: Circuit) -> Mapping[tuple[str, int], bool]:
-    """The wires that pass over every op from the inputs on."""
+    """The wires that pass over every op from the inputs on; none where ops take a position."""
+    if any(_indexes(cell) for cell in circuit.cells):
+        return {}
     found = {(v.id, i): True for v in circuit.inputs for i in range(len(v.array))}
     for cell in circuit.cells:
         ins, outs = _wires(cell.inputs), _wires(cell.outputs)

@@ -36,7 +36,7 @@ def inside(circuit: Circuit, fence: Fence) -> frozenset[str]:
 def title(fence: Fence) -> str:
     """What a block is called: by its title, its only op, or else its role."""
     if fence.title.strip() or fence.repeats:
-        return fence.title.strip() or f"Repeated {fence.repeats} times"
+        return fence.title.strip().replace("$", "") or f"Repeated {fence.repeats} times"
     body = fence.term.body if isinstance(fence.term, Block) else None
     return body.label if isinstance(body, Op) else fence.role.capitalize()
 

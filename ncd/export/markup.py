@@ -28,9 +28,13 @@ def axis(axis: Axis) -> str:
     >>> axis(Axis("n_0", 3)), axis(Axis("c", 3, label="c_{5-λ}"))
     ('<i class="axis" data-axis="n_0">n<sub>0</sub></i>',
      '<i class="axis" data-axis="c">c<sub>5-λ</sub></i>')
+    >>> axis(Axis("w", 9, label="3^2"))
+    '<i class="axis" data-axis="w">3<sup>2</sup></i>'
     """
-    base, _, below = (axis.label or axis.name).partition("_")
+    raised, _, above = axis.called.partition("^")
+    base, _, below = raised.partition("_")
     name = text(base) + (f"<sub>{text(below.strip('{}'))}</sub>" if below else "")
+    name += f"<sup>{text(above.strip('{}'))}</sup>" if above else ""
     kind = "axis bar" if axis.sequence else "axis space" if axis.spatial else "axis"
     return f'<i class="{kind}" data-axis="{text(axis.name)}">{name}</i>'
 

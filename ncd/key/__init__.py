@@ -76,9 +76,8 @@ def _places(drawing: Picture) -> Iterator[tuple[str, Place]]:
         for name in of_unit(glyph.unit) if glyph.unit else ():
             yield name, Place(kind, glyph.node)
         values = (*glyph.unit.inputs, *glyph.unit.outputs) if glyph.unit else ()
-        for value in values:
-            if not value.array:
-                yield "number", Place("array", value.id)
+        if any(not value.array for value in values):  # which has no wire to be lit
+            yield "number", Place(kind, glyph.node)
         if glyph.node == drawing.marked:
             yield "misfit", Place("node", glyph.node)
     for fence in drawing.fences:

@@ -132,6 +132,7 @@ COLOURS = {
     "convolution": "convolution",
     "copy": "copy",
     "data": "arrays",
+    "diagonal": "shared axis",
     "einsum": "product",
     "folded": "folded block",
     "index": "index",
@@ -148,6 +149,7 @@ COLOURS = {
     "scale": "scale",
     "shortcut": "block with a shortcut",
     "softmax": "softmax",
+    "transpose": "axes exchanged",
     "weighted": "weighted sum",
     "window": "window",
 }

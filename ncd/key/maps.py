@@ -111,7 +111,7 @@ FIXED = (
         "Transposed map",
         "The letter with a T: the matrix of the map, rows and columns exchanged.",
         "x = F.T @ y",
-        lambda: SIZES(Function("F", "b -> a", transpose=True)),
+        lambda: SIZES(Function("F", "b -> a", of="a -> b")),
     ),
     Sign(
         "function",

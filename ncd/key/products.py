@@ -21,7 +21,7 @@ PRODUCTS = (
         "cap",
         "Inner product",
         "Two wires meet in a cap: their numbers are multiplied in pairs and added up. The axis is "
-        "gone, and an arrow leads on.",
+        "gone, and an arrow leads on, unless both wires were of one array.",
         'einsum(q, k, "y k, x k -> y x")',
         lambda: SIZES(Einsum("y k, x k -> y x")),
     ),

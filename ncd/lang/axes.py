@@ -108,6 +108,16 @@ class Axis:
         return "×".join(map(str, self.shape))
 
     @property
+    def called(self) -> str:
+        """The label, if it says more than the size, else the name.
+
+        >>> Axis("c", 4, label="4").called, Axis("c", 64, label="c_λ").called
+        ('c', 'c_λ')
+        """
+        only_size = self.size is not None and self.label == self.size_text
+        return self.name if only_size or not self.label else self.label
+
+    @property
     def sized_words(self) -> str:
         if self.size is None or self.name == self.size_text:
             return self.name

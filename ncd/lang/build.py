@@ -46,7 +46,8 @@ class Around:
 class Builder:
     """Places a term on arrays; one method a kind of structure."""
 
-    def __init__(self) -> None:
+    def __init__(self, solving: bool = True) -> None:
+        self.solving = solving  # whether the places are wanted, to solve for sizes
         self.count: Counter[str] = Counter()
         self.names: Counter[tuple[tuple[str, ...], str]] = Counter()
         self.fences: list[Fence] = []  # of the circuit that is being built
@@ -79,6 +80,10 @@ class Builder:
         """
         slots: dict[str, list[Slot]] = {}
         reads = op.reads if op else ()
+        if not self.solving:
+            axes = (*Type([value.array for value in state]).axes, *reads)
+            self.open = self.open or None in [axis.size for axis in axes]
+            return
         for n, value in enumerate(state):
             for i, axis in enumerate(value.array):
                 foreign = groups and axis.name not in own[n].names
@@ -170,7 +175,7 @@ class Builder:
 
     def entered(self, around: Around, scope: tuple[str, ...]) -> tuple[str, Around]:
         id = self.new("f")
-        return id, replace(around, fences=(*around.fences, id), scope=scope)
+        return id, Around((*around.fences, id), scope, around.times)
 
     def reserve(self) -> int:
         """A place in the list of fences, so that the outer stand before the inner."""
@@ -277,4 +282,7 @@ def _beside(parts: list[Strip]) -> Strip:
 
 
 def _as(state: State, arrays: Type) -> State:
-    return tuple(replace(v, array=array) for v, array in zip(state, arrays, strict=True))
+    return tuple(
+        v if v.array is array else Value(v.id, array)
+        for v, array in zip(state, arrays, strict=True)
+    )

@@ -81,8 +81,8 @@ def _filled(axis: Axis, known: Sizes) -> Axis:
     return axis
 
 
-def _placed(term: Term) -> tuple[Builder, Circuit]:
-    builder = Builder()
+def _placed(term: Term, solving: bool = True) -> tuple[Builder, Circuit]:
+    builder = Builder(solving)
     strip = builder.place(term, builder.values(term.dom), 0, Around())
     return builder, strip.circuit(term, builder.fences)
 
@@ -109,7 +109,7 @@ def _solved(term: Term, rules: Rules = MappingProxyType({})) -> Circuit:
     written: Term = _Writing(sizes).written(term)
     if written == term:
         return circuit
-    builder, circuit = _placed(written)
+    builder, circuit = _placed(written, solving=False)
     if not builder.open:
         check_shared(circuit)
     return circuit

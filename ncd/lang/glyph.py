@@ -31,7 +31,8 @@ class Glyph:
 
     ``through`` pairs wires that go on, ``joins`` wires that bend onto an output wire at a dot,
     ``splits`` output wires that leave an input wire at a dot, ``caps`` wires that meet in a
-    contraction. Any other port ends or starts at a mark, or in the open at the edge.
+    contraction, with ``arrows`` that lead on from them. Any other port ends or starts at a mark, or
+    in the open at the edge.
     """
 
     through: tuple[tuple[int, int], ...] = ()
@@ -39,10 +40,11 @@ class Glyph:
     splits: tuple[tuple[int, int], ...] = ()
     caps: tuple[tuple[int, int], ...] = ()
     marks: tuple[Mark, ...] = ()
+    arrows: bool = True
 
     @cached_property
     def _hash(self) -> int:
-        return hash((self.through, self.joins, self.splits, self.caps, self.marks))
+        return hash((self.through, self.joins, self.splits, self.caps, self.marks, self.arrows))
 
     def __hash__(self) -> int:
         """Asked for again and again, as what follows from a glyph is kept."""

@@ -168,13 +168,15 @@ class Op(Term):
             where = f"{self.label} ({signature})"
             bound = [*inputs.axes, *binding.values()]
             raise error.at(where=where, bound=bound, op=self) from None
-        return Site(
+        site = Site(
             dom=Type(map(binding.resolve, signature.dom)),
             cod=Type(map(binding.resolve, signature.cod)),
             ins=Type(map(binding.resolve, inputs)),
             outs=outs,
             reads=binding.resolve(self.reads),
         )
+        self.admit(site)
+        return site
 
     @staticmethod
     def _meet_bound(array: Array, binding: Binding) -> None:
@@ -197,6 +199,8 @@ class Op(Term):
                 )
         if self.in_place:
             return Type(map(binding.resolve, inputs))
+        if len(rests) == 1 and not self.signature.dom[0]:  # what it makes of a number stands last
+            rests = [(inputs[0], Array())]
         first = union(rest[0] for rest in rests)
         last = union(
             after if own else _apart(after, first)
@@ -237,6 +241,9 @@ class Op(Term):
 
     def check(self, binding: Binding) -> None:
         """Raises NCDError for axes that it cannot work on, such as a group of the wrong size."""
+
+    def admit(self, site: Site) -> None:
+        """Raises NCDError for arrays that it cannot work on, whatever its own axes are."""
 
     def layer(self, site: Site) -> Call | None:
         """The torch layer with this op's parameters, as the call that makes it, if it has one."""

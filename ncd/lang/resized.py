@@ -27,7 +27,7 @@ from ncd.lang.flow import Flow
 from ncd.lang.formula import parse
 from ncd.lang.marked import Marked, sized
 from ncd.lang.op import Op, Site
-from ncd.lang.rewrite import rebuilt, rewrite
+from ncd.lang.rewrite import rewrite
 from ncd.lang.shared import check_shared
 from ncd.lang.sizes import Rule
 from ncd.lang.spelling import field_names
@@ -74,7 +74,7 @@ def _placed(sketch: Term) -> Circuit | None:
             return _PLACED[sketch]
     found: Circuit | None = None
     with suppress(NCDError):
-        builder = Builder()
+        builder = Builder(solving=False)
         strip = builder.place(sketch, builder.values(sketch.dom), 0, Around())
         circuit = strip.circuit(sketch, builder.fences)
         found = circuit if _regular(circuit) else None
@@ -132,7 +132,7 @@ class _Resizer:
         self.sizes, self.formulas = sizes, formulas
         self.axes: dict[Axis, Axis] = {}
         self.arrays: dict[Array, Array] = {}
-        self.made: dict[int, Any] = {}  # by the id of what it was
+        self.made: dict[int, Any] = {}  # by the id of what it was, which the circuit before keeps
 
     def axis(self, axis: Axis) -> Axis:
         found = self.axes.get(axis)
@@ -143,14 +143,17 @@ class _Resizer:
         return found
 
     def array(self, array: Array) -> Array:
-        found = self.arrays.get(array)
+        found: Array | None = self.made.get(id(array))
         if found is None:
-            found = rewrite(array, self.axis)
-            found = self.arrays[array] = array if found == array else found
+            found = self.arrays.get(array)
+            if found is None:
+                found = rewrite(array, self.axis)
+                found = self.arrays[array] = array if found == array else found
+            self.made[id(array)] = found
         return found
 
     def type(self, arrays: Type) -> Type:
-        return Type(map(self.array, arrays))
+        return Type([self.array(array) for array in arrays])
 
     def term(self, term: Term) -> Any:
         found = self.made.get(id(term))
@@ -159,23 +162,26 @@ class _Resizer:
         return found
 
     def _term(self, term: Term) -> Any:
-        if not term.children:  # an op, or arrays that pass on
-            return rebuilt(term, self.field)
-        kept = {**term.__dict__}
+        kept = term.__dict__
         new = {name: self.field(kept[name]) for name in field_names(type(term))}
         if all(new[name] is kept[name] for name in new):
             return term
+        found = object.__new__(type(term))  # what its fields may be does not depend on sizes
+        if not term.children:  # an op, or arrays that pass on
+            found.__dict__.update(new)
+            return found
         for name in ("dom", "cod"):
             if name in kept:
                 new[name] = self.type(kept[name])
         if "flow" in kept:
             dom, cod, origins = kept["flow"]
             new["flow"] = Flow(self.type(dom), self.type(cod), origins)
-        found = object.__new__(type(term))  # it is of one type, as the one before is
         found.__dict__.update(new, depth=term.depth, count=term.count)
         return found
 
     def field(self, value: Any) -> Any:
+        if isinstance(value, str | int | float | None):
+            return value
         if isinstance(value, Term):
             return self.term(value)
         if isinstance(value, tuple) and value and isinstance(value[0], Term):
@@ -213,7 +219,14 @@ class _Resizer:
     def cell(self, cell: Cell) -> Cell:
         op: Op = self.term(cell.op)
         inputs, outputs = self.state(cell.inputs), self.state(cell.outputs)
-        site = self.site(cell.site) if _blind(type(op)) else op.site(_arrays(inputs))
+        if type(op).solve is Op.solve:  # it makes no new sizes, so they are exchanged
+            site = self.site(cell.site)
+            if type(op).check is not Op.check:
+                own = (*site.dom.axes, *site.cod.axes, *site.reads)
+                op.check(Binding({axis.name: axis for axis in own}))
+            op.admit(site)
+        else:
+            site = op.site(_arrays(inputs))
         if site.outs != _arrays(outputs):
             raise MismatchError(f"{op.label} gives ({site.outs})")
         return Cell(
@@ -240,9 +253,3 @@ class _Resizer:
 
 def _arrays(state: State) -> Type:
     return Type([value.array for value in state])
-
-
-def _blind(kind: Any) -> bool:
-    """Whether an op never looks at sizes, but that one name has one."""
-    asked = (kind.solve, kind.check, kind._site, kind._spread)
-    return asked == (Op.solve, Op.check, Op._site, Op._spread)

@@ -12,6 +12,7 @@ ROLES = (
     "convolution",
     "copy",
     "data",
+    "diagonal",
     "einsum",
     "folded",
     "index",
@@ -28,6 +29,7 @@ ROLES = (
     "scale",
     "shortcut",
     "softmax",
+    "transpose",
     "weighted",
     "window",
 )

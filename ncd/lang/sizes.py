@@ -143,11 +143,12 @@ def solve(places: list[Place], known: dict[Slot, Axis]) -> list[Sizes]:
         for slots in place.slots.values():
             for slot in slots:
                 touching[slot].append(i)
-    _settle(places, known, touching, range(len(places)))
+    found: list[Sizes] = [{} for _ in places]
+    _settle(places, known, touching, range(len(places)), found)
     while more := _by_name(places, known):
         known.update(more)
-        _settle(places, known, touching, {i for slot in more for i in touching[slot]})
-    return [_bound(place, known) for place in places]
+        _settle(places, known, touching, {i for slot in more for i in touching[slot]}, found)
+    return found
 
 
 def _settle(
@@ -155,13 +156,16 @@ def _settle(
     known: dict[Slot, Axis],
     touching: Mapping[Slot, list[int]],
     start: Iterable[int],
+    found: list[Sizes],
 ) -> None:
+    """Follows what is known from these places on; a place is asked again when more is known."""
     queue, waiting = deque(start), set(start)
     while queue:
         i = queue.popleft()
         waiting.discard(i)
         place = places[i]
-        for name, axis in _bound(place, known).items():
+        found[i] = _bound(place, known)
+        for name, axis in found[i].items():
             for slot in place.slots.get(name, ()) if axis.size is not None else ():
                 if slot not in known:
                     known[slot] = axis
@@ -178,8 +182,9 @@ def _bound(place: Place, known: Mapping[Slot, Axis]) -> Binding:
             binding.meet(axis, axis)
         for name, slots in place.slots.items():
             for slot in slots:
-                if slot in known:
-                    binding.meet(_bare(name), _called(known[slot], name))
+                found = known.get(slot)
+                if found is not None and binding.get(name) is not found:
+                    binding.meet(_bare(name), _called(found, name))
         if place.op is not None:
             place.op.solve(binding)
     except NCDError as error:
@@ -201,16 +206,17 @@ def _by_name(places: list[Place], known: Mapping[Slot, Axis]) -> dict[Slot, Axis
     """For names without a size the one that they have everywhere else."""
     sizes: dict[tuple[str, str], set[object]] = defaultdict(set)
     axes: dict[tuple[str, str], Axis] = {}
+    unknown: list[tuple[Slot, str, tuple[str, str]]] = []
     for place in places:
         for name, slots in place.slots.items():
+            meant = place.meant(name)
             for slot in slots:
-                if slot in known:
-                    sizes[place.meant(name)].add(known[slot].size)
-                    axes[place.meant(name)] = known[slot]
+                axis = known.get(slot)
+                if axis is None:
+                    unknown.append((slot, name, meant))
+                else:
+                    sizes[meant].add(axis.size)
+                    axes[meant] = axis
     return {
-        slot: _called(axes[place.meant(name)], name)
-        for place in places
-        for name, slots in place.slots.items()
-        for slot in slots
-        if slot not in known and len(sizes[place.meant(name)]) == 1
+        slot: _called(axes[meant], name) for slot, name, meant in unknown if len(sizes[meant]) == 1
     }

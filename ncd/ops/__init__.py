@@ -27,6 +27,7 @@ from ncd.ops.reshape import Rename as Rename
 from ncd.ops.reshape import Split as Split
 from ncd.ops.softmax import Softmax as Softmax
 from ncd.ops.top import Top as Top
+from ncd.ops.unit import Inner as Inner
 from ncd.ops.unit import Unit as Unit
 from ncd.ops.window import Window as Window
 from ncd.ops.wiring import Copy as Copy

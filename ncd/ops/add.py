@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ncd.lang.axes import Signature, Type
+from ncd.lang.axes import Signature
 from ncd.lang.errors import MismatchError
 from ncd.lang.expr import Arg, Expr, Infix
 from ncd.lang.flow import Origins
@@ -19,6 +19,7 @@ class Add(Op):
 
     Notebook, figure 26: copies that meet again at dots under a +.
 
+    >>> from ncd.lang.axes import Type
     >>> str(Add().lift(Type.parse("b:2 n:3, b:2 n:3")))
     'b n'
 
@@ -31,16 +32,15 @@ class Add(Op):
     def signature(self) -> Signature:
         return Signature.parse("(), () -> ()")
 
-    def _site(self, inputs: Type) -> Site:
-        site = super()._site(inputs)
-        if inputs != self.dom and inputs[0].names != inputs[1].names:
+    def admit(self, site: Site) -> None:
+        one, other = site.ins
+        if one.names != other.names:
             raise MismatchError(
-                f"the arrays ({inputs[0]}) and ({inputs[1]}) differ",
+                f"the arrays ({one}) and ({other}) differ",
                 where=f"{self.label} ({self.signature})",
-                bound=inputs.axes,
+                bound=site.ins.axes,
                 cure="two arrays that share these axes in this order",
             ).at(op=self)
-        return site
 
     @property
     def origins(self) -> Origins:

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ncd.lang.axes import Axis, Signature, Type
+from ncd.lang.axes import Axis, Signature
 from ncd.lang.binding import Binding
 from ncd.lang.errors import MismatchError, ParseError, SizeError
 from ncd.lang.expr import Arg, Const, Expr, Method, Size, Tuple, call
@@ -93,6 +93,7 @@ class Concat(_Pieces):
     ``Concat("c, d -> e")`` gives e the size of c and d together; every other axis must agree. Any
     number of arrays can be joined.
 
+    >>> from ncd.lang.axes import Type
     >>> str(Concat("c, c -> 2c").lift(Type.parse("c:3 x:4x4, c:3 x:4x4")).axes[0].spec)
     '2c:6'
 
@@ -122,8 +123,8 @@ class Concat(_Pieces):
     def whole(self) -> Axis:
         return self.signature.cod[0][0]
 
-    def _site(self, inputs: Type) -> Site:
-        site = super()._site(inputs)
+    def admit(self, site: Site) -> None:
+        inputs = site.ins
         others = [
             ("whole" if array.below else "", *("" if n in own.names else n for n in array.names))
             for array, own in zip(inputs, self.dom, strict=True)
@@ -137,7 +138,6 @@ class Concat(_Pieces):
                 bound=inputs.axes,
                 cure="arrays that share all other axes, in this order",
             ).at(op=self)
-        return site
 
     @property
     def origins(self) -> Origins:
@@ -181,6 +181,7 @@ class Cut(_Pieces):
     The size of one piece may be left open; pieces of one name have one size. The inverse of
     :class:`Concat`.
 
+    >>> from ncd.lang.axes import Type
     >>> Cut("d -> q:2, k").lift(Type.parse("y:3 d:6")).spec
     'y:3 q:2, y:3 k:4'
 

@@ -63,8 +63,7 @@ class Einsum(Op):
     def label(self) -> str:
         return f"Einsum {self.result}" if self.result else "Einsum"
 
-    def _site(self, inputs: Type) -> Site:
-        site = super()._site(inputs)
+    def admit(self, site: Site) -> None:
         axes = {axis.name: axis for array in site.ins for axis in array}.values()
         count = sum(len(axis.shape) if axis.size is not None else 1 for axis in axes)
         if count > LETTERS:
@@ -73,7 +72,6 @@ class Einsum(Op):
                 where=f"{self.label} ({self.signature})",
                 cure="Group before it, to make one of several axes",
             ).at(op=self)
-        return site
 
     def contracted(self, site: Site) -> tuple[str, ...]:
         """The axes that are summed over."""

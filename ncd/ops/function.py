@@ -16,6 +16,7 @@ from ncd.lang.expr import (
     Call,
     Cast,
     Const,
+    Contract,
     Expr,
     Infix,
     Position,
@@ -27,7 +28,7 @@ from ncd.lang.expr import (
 )
 from ncd.lang.glyph import Glyph, Mark
 from ncd.lang.op import Op, Sample, Site
-from ncd.lang.spelling import FLAG, SIGNATURE, Spelling, choice, spelled
+from ncd.lang.spelling import SIGNATURE, STATED, Spelling, choice, spelled
 from ncd.ops.places import over, own_ports
 
 _TORCH = {
@@ -58,38 +59,49 @@ class Function(Op):
     """A fixed smooth map of some arrays to some arrays, for figures that speak of any f.
 
     Each output is ``fn`` of a sum of matrix products, one an input. The matrices follow from the
-    name and the sizes, so that two boxes f of one type are one function. With ``transpose`` it is
-    the transposed map Fᵀ: that of ``Function("F", "a -> b")`` is
-    ``Function("F", "b -> a", transpose=True)``. Notebook, figures 3 to 18.
+    name and the sizes, so that two boxes f of one type are one function. With ``of`` it is the
+    associated transpose Fᵀ of a linear map F of that type, some of whose axes it takes on the other
+    side: ``Function("F", "b a -> c", of="a -> b c")``. Notebook, figures 3 to 18.
 
     >>> Function("f", "3, 4 2, 6 -> 1 2", fn="tanh").cod
     Type.parse('1 2')
 
-    Raises MismatchError for a transposed map that is not linear, or not of one array to one.
+    Raises MismatchError for a transposed map that is not linear, not of one array to one, or has
+    other axes than the map itself.
     """
 
     letter: str = spelled(LETTER)
     pattern: Signature = spelled(SIGNATURE)
     fn: str = spelled(choice(*_TORCH), "linear")
-    transpose: bool = spelled(FLAG, False)
+    of: Signature | None = spelled(STATED, None)
     role: ClassVar[str] = "linear"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         where = f"{self.label} ({self.pattern})"
-        if self.transpose and (
-            self.fn != "linear" or (len(self.dom), len(self.pattern.cod)) != (1, 1)
-        ):
-            raise MismatchError(
-                "only a linear map of one array to one has a transposed one",
-                where=where,
-                cure='fn="linear", and one array on each side',
-            )
+        if self.of is not None:
+            self._check_turned(self.of, where)
         if any(array.below is not None for array in (*self.dom, *self.pattern.cod)):
             raise MismatchError(
                 "it is of whole numbers, but a smooth map is of real ones",
                 where=where,
                 cure="Map or Index, which take whole numbers",
+            )
+
+    def _check_turned(self, of: Signature, where: str) -> None:
+        sides = (self.pattern.dom, self.pattern.cod, of.dom, of.cod)
+        if self.fn != "linear" or any(len(side) != 1 for side in sides):
+            raise MismatchError(
+                "only a linear map of one array to one has a transposed one",
+                where=where,
+                cure='fn="linear", and one array on each side',
+            )
+        own, whole = ({*a[0].names, *b[0].names} for a, b in (sides[:2], sides[2:]))
+        if own != whole:
+            raise MismatchError(
+                f"the transpose of a map ({of}) has its axes, on other sides",
+                where=where,
+                cure=f'"{of.cod} -> {of.dom}"',
             )
 
     @property
@@ -98,9 +110,11 @@ class Function(Op):
 
     @property
     def label(self) -> str:
-        return f"Function {self.letter}{'ᵀ' if self.transpose else ''}"
+        return f"Function {self.letter}{'' if self.of is None else 'ᵀ'}"
 
     def torch(self, site: Site) -> tuple[Expr, ...]:
+        if self.of is not None:
+            return (self._turned(self.of, site),)
         return tuple(self._output(site, j) for j in range(len(site.cod)))
 
     def _output(self, site: Site, j: int) -> Expr:
@@ -119,8 +133,7 @@ class Function(Op):
         if total is None:
             total = self._wave(Position(end, (end,)), 0, j)
         else:
-            takes = site.cod if self.transpose else site.dom  # what the map itself takes
-            total = Infix("/", total, call("math.sqrt", _count(takes)))
+            total = Infix("/", total, call("math.sqrt", _count(site.dom)))
         if _TORCH[self.fn]:
             total = Call(_TORCH[self.fn], (total,))
         return reordered(parted(total, rest, own), Array((*rest, *own)), out)
@@ -128,14 +141,17 @@ class Function(Op):
     def _matrix(self, i: int, j: int, end: Dim, size: int) -> Expr:
         """The matrix of output j and input i, its rows for the output."""
         start = Dim("in", 0, size)
-        one, two = (start, end) if self.transpose else (end, start)
         both = (end, start)
-        product = Infix(
-            "*",
-            Infix("+", Position(one, both), Const(1)),
-            Infix("+", Infix("*", Const(2), Position(two, both)), Const(3)),
-        )
-        return self._wave(product, i, j)
+        return self._wave(_product(Position(end, both), Position(start, both)), i, j)
+
+    def _turned(self, of: Signature, site: Site) -> Expr:
+        """The numbers of the map itself, which is ``of`` this type, summed over what this takes."""
+        both = (*site.cod[0].dims, *site.dom[0].dims)
+        takes = Array(site.every[name] for name in of.dom[0].names)
+        gives = Array(site.every[name] for name in of.cod[0].names)
+        numbers = self._wave(_product(_place(gives, both), _place(takes, both)), 0, 0)
+        total = Contract((Arg(0), numbers), (site.ins[0].dims, both), site.outs[0].dims)
+        return Infix("/", total, call("math.sqrt", Size(tuple(takes))))
 
     def _wave(self, places: Expr, i: int, j: int) -> Expr:
         """A cosine at whole places, exact for large ones as well."""
@@ -145,6 +161,8 @@ class Function(Op):
         return Call("torch.cos", (Infix("*", Cast(turn, "real"), Const(2 * pi / _TURNS)),))
 
     def flops(self, site: Site) -> int:
+        if self.of is not None and not site.dom[0]:  # an outer product
+            return 0
         count = 0
         for array, own in zip(site.ins, site.dom, strict=True):
             rows = _rest(array, own).numel
@@ -154,18 +172,18 @@ class Function(Op):
     def glyph(self, site: Site) -> Glyph:
         ins, outs = own_ports(site.ins, site.dom), own_ports(site.outs, site.cod)
         shape = "italic" if len(site.ins) == len(site.outs) == 1 else "function"
-        text = f"{self.letter}^T" if self.transpose else self.letter
+        text = self.letter if self.of is None else f"{self.letter}^T"
         if shape == "italic" and not ins and not outs:
             shape = "elementwise"
         return over(site, Mark(shape, text, ins=ins, outs=outs))
 
     def formula(self, site: Site) -> str:
         letters = ", ".join("abcdfghl"[i % 8] for i in range(len(site.ins)))
-        name = rf"{self.letter}^{{\top}}" if self.transpose else self.letter
+        name = self.letter if self.of is None else rf"{self.letter}^{{\top}}"
         return rf"z = {name}({letters})"
 
     def words(self, site: Site) -> str:
-        name = f"{self.letter} transposed" if self.transpose else self.letter
+        name = self.letter if self.of is None else f"{self.letter} transposed"
         return f"function {name}: ({site.dom}) to ({site.cod})"
 
     @classmethod
@@ -177,9 +195,29 @@ class Function(Op):
         )
         return (
             Sample(cls("f", "a -> b:2"), "a:3", f"{first} @ a / math.sqrt(3)"),
-            Sample(cls("f", "b -> a:3", transpose=True), "b:2", f"{first}.T @ a / math.sqrt(3)"),
+            Sample(cls("f", "b -> a:3", of="a -> b"), "b:2", f"{first}.T @ a / math.sqrt(3)"),
+            Sample(
+                cls("f", "c a -> b:2", of="a -> b c"),
+                "c:1 a:3",
+                f"{first} @ a[0] / math.sqrt(3)",
+            ),
             Sample(cls("f", "a -> b:2", "tanh"), "a:3", f"torch.tanh({first} @ a / math.sqrt(3))"),
         )
+
+
+def _product(out: Expr, start: Expr) -> Expr:
+    """What the number of a map at these places is a cosine of."""
+    two = Infix("+", Infix("*", Const(2), start), Const(3))
+    return Infix("*", Infix("+", out, Const(1)), two)
+
+
+def _place(array: Array, among: tuple[Dim, ...]) -> Expr:
+    """The place in an array, counted through, ready to be broadcast with these dimensions."""
+    place: Expr | None = None
+    for dim in array.dims:
+        own = Position(dim, among)
+        place = own if place is None else Infix("+", Infix("*", place, Const(dim.size)), own)
+    return Const(0) if place is None else place
 
 
 def _rest(array: Array, own: Array) -> Array:

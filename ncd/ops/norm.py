@@ -60,10 +60,9 @@ class BatchNorm(_Norm):
     mark: ClassVar[str] = "circle"
     form: ClassVar[str] = "b c"
 
-    def _site(self, inputs: Type) -> Site:
-        site = super()._site(inputs)
+    def admit(self, site: Site) -> None:
         if any(axis.size is None for axis in site.axes):
-            return site
+            return
         batch, channel = site.dom[0]
         if site.ins[0].numel == channel.numel:
             raise SizeError(
@@ -74,7 +73,6 @@ class BatchNorm(_Norm):
                 axis=batch.name,
                 nearest=2,
             ).at(op=self)
-        return site
 
     def _order(self, site: Site) -> tuple[Group, ...]:
         """The dimensions as torch wants them: the batch as one, the channel as one, the places.

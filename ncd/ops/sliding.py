@@ -143,7 +143,7 @@ class Sliding(Op):
 
         ``end`` is what the axis of the window ends in: nothing if it is an output.
         """
-        n = self.flat(site)
+        n = self.flat(site) if site.dom[0][-1].size is not None else 1
         kernel = f"{self.kernel}^{n}" if n > 1 else str(self.kernel)
         old, new = self.places
         ins = _first(old, site.ins, own_ports(site.ins, site.dom))

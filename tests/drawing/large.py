@@ -23,7 +23,7 @@ from ncd import (
     seq,
     space,
 )
-from tests.systems.transformer import decoder_layer, encoder_layer
+from ncd.models.transformer import decoder_layer, encoder_layer
 from tests.systems.vision import unet
 
 LAYERS = 12

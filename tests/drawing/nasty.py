@@ -230,6 +230,13 @@ def two_cross_attentions() -> Term:
     return cross_attention(2)
 
 
+def saved_by_the_first() -> Term:
+    """The array that the first body saves, which is drawn there, is loaded by a single body."""
+    down = Repeat((Linear("b -> b", "down") >> Copy("a b"),) * 2, "downs")
+    up = Repeat((Add(),), "ups")
+    return SIZES(Id("a b") >> down >> Id("a b") @ Softmax("b") >> Id("a b") @ up)
+
+
 TERMS: dict[str, Callable[[], Term]] = {
     term.__name__: term
     for term in (
@@ -265,5 +272,6 @@ TERMS: dict[str, Callable[[], Term]] = {
         n38_gating,
         cross_attention,
         two_cross_attentions,
+        saved_by_the_first,
     )
 }

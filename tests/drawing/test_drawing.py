@@ -45,7 +45,7 @@ def attention() -> Drawing:
 @pytest.mark.parametrize("labels", ["names", "sizes", "both"])
 def test_lint_finds_nothing_at_the_ends_of_every_knob(entry, labels):
     for knobs in at_the_ends(entry):
-        assert lint(ncd.draw(entry.build(**knobs), labels, **entry.look())) == [], knobs
+        assert lint(ncd.draw(entry.build(**knobs), labels, **entry.look(knobs))) == [], knobs
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
@@ -127,7 +127,7 @@ def test_images_are_drawn_from_the_last_axis_up():
 def test_the_stored_diagrams_are_today_s(entry):
     """``assets/diagrams`` holds what ``python -m ncd render`` writes at the defaults."""
     stored = (GOLDEN / f"{entry.name}.svg").read_text(encoding="utf-8")
-    fresh = ncd.draw(entry.build(), **entry.look()).svg()
+    fresh = ncd.draw(entry.build(), **entry.look({})).svg()
     style_sheet = re.compile(r"<style>.*?</style>", re.S)  # compression may differ by version
     assert style_sheet.sub("", stored).strip() == style_sheet.sub("", fresh).strip()
 

@@ -154,3 +154,18 @@ def test_a_note_on_nothing_says_what_there_is() -> None:
     with pytest.raises(UnknownNameError) as error:
         ncd.draw(ATTENTION, notes={"Copi": "?"})
     assert "there is no part 'Copi' to note. Try Copy." in str(error.value)
+
+
+@pytest.mark.parametrize("part", ["Scaled Dot-Product Attention", "scores", "n5"])
+def test_a_note_on_what_is_folded_away_points_at_the_box_around_it(part: str) -> None:
+    drawing = ncd.draw(ATTENTION, folded={"Multi-Head Attention"}, notes={part: "Inside."})
+    (box,) = drawing.glyphs
+    assert [note.of for note in drawing.extras] == [box.node]
+
+
+def test_a_note_on_a_place_in_memory_is_left_out_where_nothing_is_saved() -> None:
+    unet = ncd.catalogue["unet"]
+    for skips, count in ((0, 1), (1, 0)):
+        drawing = ncd.draw(unet.build(skips=skips), notes={"C_λ": "It is saved."})
+        notes = [extra for extra in drawing.extras if extra.kind == "note"]
+        assert [note.of.startswith("save") for note in notes] == [True] * count

@@ -57,7 +57,7 @@ def test_a_function_of_several_arrays_is_a_box_over_all_their_wires():
 
 
 def test_the_transposed_map_has_a_t():
-    glyph = only(draw(Id("b:2") >> Function("F", "b -> a:3", transpose=True)))
+    glyph = only(draw(Id("b:2") >> Function("F", "b -> a:3", of="a -> b")))
     assert said(glyph) == ["F superscript T"]
 
 

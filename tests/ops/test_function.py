@@ -28,11 +28,22 @@ def matrix(op: Function, n: int) -> torch.Tensor:
 
 def test_a_transposed_map_has_the_transposed_matrix() -> None:
     there = matrix(Function("F", "a -> b:3"), 4)
-    back = matrix(Function("F", "b -> a:4", transpose=True), 3)
+    back = matrix(Function("F", "b -> a:4", of="a -> b"), 3)
     torch.testing.assert_close(back, there.T)
     square = matrix(Function("F", "a -> b:4"), 4)
     assert (square - square.T).abs().max() > 0.1
     assert (matrix(Function("G", "a -> b:3"), 4) - there).abs().max() > 0.1
+
+
+def test_some_axes_of_a_map_are_turned() -> None:
+    """``F: a -> b c`` with b on the other side, and with all of it on the right."""
+    every = torch.eye(4, dtype=torch.float64)
+    (numbers,) = values(Function("F", "a -> b:2 c:3"), "row:4 a:4", every)
+    x = real(2, 4)
+    (found,) = values(Function("F", "b a -> c:3", of="a -> b c"), "b:2 a:4", x)
+    torch.testing.assert_close(found, torch.einsum("ba,abc->c", x, numbers))
+    (outer,) = values(Function("F", "() -> a:4 b:2 c:3", of="a -> b c"), "x:5", real(5))
+    torch.testing.assert_close(outer, torch.einsum("x,abc->xabc", real(5), numbers))
 
 
 def test_the_matrix_is_well_conditioned() -> None:
@@ -88,9 +99,14 @@ def test_dropout_is_a_layer() -> None:
 
 REFUSED = [
     (
-        lambda: Function("F", "a -> b", "tanh", True),
-        "Function Fᵀ (a -> b): only a linear map of one array to one has a transposed one. "
+        lambda: Function("F", "b -> a", "tanh", "a -> b"),
+        "Function Fᵀ (b -> a): only a linear map of one array to one has a transposed one. "
         'Try fn="linear", and one array on each side.',
+    ),
+    (
+        lambda: Function("F", "b -> a", of="a -> c"),
+        "Function Fᵀ (b -> a): the transpose of a map (a -> c) has its axes, on other sides. "
+        'Try "c -> a".',
     ),
     (
         lambda: Function("f", "a#v -> b"),

@@ -192,6 +192,12 @@ def _inked(glyphs: list[DrawnGlyph], at: Point, near: float) -> bool:
     return any(_within(at, box.grown(near)) for glyph in glyphs for box in glyph.ink)
 
 
+def _inner(flat: Flat, node: str) -> bool:
+    """Whether a cap takes two wires of one array; an einsum's takes one of each."""
+    units = [glyph.unit for glyph in flat.glyphs[node] if glyph.unit]
+    return any({*cap} <= {*own} for u in units for cap in u.glyph.caps for own in u.arrays[0])
+
+
 def caps(flat: Flat) -> Iterator[str]:
     """No other wire of an op lies on the tip of its cap, or goes on where the cap ends."""
     ends: dict[tuple[str, Point], list[int]] = defaultdict(list)
@@ -206,7 +212,7 @@ def caps(flat: Flat) -> Iterator[str]:
     ]
     for node, at, own in tips:
         wires = [flat.drawing.wires[n] for n in own if flat.loose[n, 1]]
-        if len({wire.array for wire in wires}) < len(wires):  # a cap takes one of each array
+        if len({wire.array for wire in wires}) < len(wires) and not _inner(flat, node):
             names = " and ".join(wire.axis for wire in wires)
             yield f"wires {names} end in one point at {node}, {at.x:.0f}, {at.y:.0f}"
     if not tips:
