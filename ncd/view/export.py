@@ -52,7 +52,7 @@ def show(entry: Entry, now: Callable[[], Scene | Refusal]) -> None:
 def _files(scene: Scene) -> None:
     name, facts = scene.entry.name, about.about(scene, link.text())
     folded = selection.folded(scene.circuit)
-    look = partial(ncd.draw, scene.term, scene.labels, folded=folded, dark=scene.dark)
+    look = partial(ncd.draw, scene.term, **scene.look, folded=folded)
     files: list[File] = [
         ("Drawing, SVG", lambda: about.svg(look().svg(), facts), f"{name}.svg", SVG),
         ("Drawing, PNG", lambda: look().png(3), f"{name}.png", "image/png"),

@@ -47,7 +47,7 @@ def page(entry: Entry, lead: str, why: str, panels: Sequence[Panel]) -> None:
     What stays as it is whatever a knob says is sent here, once; the rest is one fragment.
     """
     link.take(entry, tuple(panel.TITLE for panel in panels))
-    header = st.container(horizontal=True, vertical_alignment="bottom")
+    header = st.container(horizontal=True, vertical_alignment="bottom", key="header")
     with header:
         st.title(entry.title, anchor=False)
     st.markdown(lead)
