@@ -144,7 +144,7 @@ def _encoder_decoder(n: int, pre: int) -> Term:
 LENGTH = "up to 64, so that every map stays readable"
 HEADS = "16 in large models"
 FEATURES = "the length of a query and of a key; 64 in the base model"
-_LAYERS = Knob("n", 1, 6, 2, help="layers", reason="six in the original transformer")
+_LAYERS = Knob("n", 1, 6, 2, help="layers", reason="six in the original transformer", most=48)
 _HEADS = (
     Knob("h", 1, 16, 4, help="heads", reason=HEADS),
     Knob("k", 1, 64, 16, help="features", reason=FEATURES),

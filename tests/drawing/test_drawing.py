@@ -22,7 +22,7 @@ def at_the_ends(entry: ncd.Entry) -> list[dict[str, int]]:
     """Default, and every knob at both ends, alone and together."""
     alone = [{k.name: v} for k in entry.knobs for v in (k.min, k.max)]
     together = [{k.name: getattr(k, side) for k in entry.knobs} for side in ("min", "max")]
-    return [{}, *alone, *together]
+    return [entry.within(entry.settings(knobs)) for knobs in ({}, *alone, *together)]
 
 
 def wire(drawing: Drawing, array: str, axis: str) -> DrawnWire:
