@@ -231,7 +231,7 @@ def _worded(value: object) -> str:
     """A value for a table.
 
     >>> _worded({"h": 8, "k": 64}), _worded(0.123456)
-    ('h=8 k=64', '0.1235')
+    ('h 8, k 64', '0.1235')
     """
     if isinstance(value, Mapping):
         return _sizes(value)

@@ -246,3 +246,8 @@ def test_the_catalogue_is_a_mapping() -> None:
     assert {"multi-head-attention", "scaled-dot-product-attention", "residual-block"} <= set(
         ncd.catalogue
     )
+
+
+def test_an_index_beyond_its_axis_is_refused_by_its_own_name() -> None:
+    with pytest.raises(ncd.SizeError, match=r"^i is 3, .* 2 at most here. Try i = 2"):
+        ncd.catalogue["indexes"].build(a=3, i=3)

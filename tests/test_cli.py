@@ -175,10 +175,12 @@ def test_source_is_what_the_library_gives(name: str, capsys: Capture) -> None:
 def test_run_says_what_came_out_and_what_was_measured(name: str, capsys: Capture) -> None:
     found = data(capsys, "run", name, "--seed", "3")
     term = ncd.catalogue[name].build()
-    (out,) = ncd.trace(ncd.compile(term, seed=3), *ncd.example_inputs(term, seed=3)).outputs
-    assert found["outputs"][0]["shape"] == list(out.shape)
-    assert found["outputs"][0]["mean"] == pytest.approx(out.mean().item(), abs=1e-6)
-    assert found["outputs"][0]["std"] == pytest.approx(out.std(unbiased=False).item(), rel=1e-4)
+    outputs = ncd.trace(ncd.compile(term, seed=3), *ncd.example_inputs(term, seed=3)).outputs
+    for said, array, out in zip(found["outputs"], term.cod, outputs, strict=True):
+        assert said["array"] == str(array)
+        assert said["shape"] == list(out.shape)
+        assert said["mean"] == pytest.approx(out.mean().item(), abs=1e-6)
+        assert said["std"] == pytest.approx(out.std(unbiased=False).item(), rel=1e-4)
     assert found["finite"] is True
     assert 0 < found["seconds"]["forward"] < found["seconds"]["forward and backward"]
     stated = peak(ncd.elaborate(term))

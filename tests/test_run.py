@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import copy
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
+from typing import Any
 
 import pytest
 import torch
@@ -21,6 +23,17 @@ ENTRIES = pytest.mark.parametrize("entry", ncd.catalogue.values(), ids=lambda en
 MHA = ncd.catalogue["multi-head-attention"]
 
 
+def called(function: Callable[..., Any], *args: object) -> tuple[Tensor, ...]:
+    """What a module gives as a tuple, be it one array or several."""
+    found = function(*args)
+    return (found,) if isinstance(found, Tensor) else found
+
+
+def loss(outputs: tuple[Tensor, ...]) -> Tensor:
+    """One number that every output counts in."""
+    return torch.stack([x.square().sum() for x in outputs]).sum()
+
+
 def numbers(entry: Entry, seed: int, **knobs: int) -> list[Tensor]:
     """All the numbers that a visitor could see: weights, inputs, every array, every gradient."""
     term = entry.build(**knobs)
@@ -28,7 +41,7 @@ def numbers(entry: Entry, seed: int, **knobs: int) -> list[Tensor]:
     inputs = tuple(x.requires_grad_() for x in ncd.example_inputs(term, seed=seed))
     run = ncd.trace(module, *inputs)
     wanted = [*inputs, *module.parameters()]
-    grads = torch.autograd.grad(run.outputs[0].square().sum(), wanted)
+    grads = torch.autograd.grad(loss(run.outputs), wanted)
     kept = [run.values[id] for id in sorted(run.values)]
     return [x.detach() for x in (*wanted, *kept, *grads)]
 
@@ -53,7 +66,7 @@ def test_another_seed_gives_other_numbers(entry: Entry) -> None:
     theirs = dict(ncd.compile(entry.build(), seed=2).named_parameters())
     drawn = [name for name in ours if ours[name].unique().numel() > 1]  # not a norm's ones
     assert not any(torch.equal(ours[name], theirs[name]) for name in drawn)
-    assert drawn or not ours
+    assert drawn or not ours or entry.section == "Normalisation"
 
 
 def test_layers_of_one_shape_have_weights_of_their_own() -> None:
@@ -86,19 +99,18 @@ def test_any_whole_number_is_a_seed(seed: int) -> None:
 def test_sixteen_threads_do_not_disturb_each_other() -> None:
     """Systems and seeds mixed, all at once: the same numbers as one after the other."""
     jobs = [
-        (entry, seed, {knob.name: value})
+        (entry, seed, entry.within(entry.settings({knob.name: knob.min})))
         for entry in ncd.catalogue.values()
-        for seed in (0, 1, 2)
+        for seed in (0, 1)
         for knob in entry.knobs[:2]
-        for value in (knob.min,)
     ]
     alone = [numbers(entry, seed, **knobs) for entry, seed, knobs in jobs]
     barrier = threading.Barrier(16)
 
     def work(place: int) -> list[bool]:
         barrier.wait()
-        order = jobs[place:] + jobs[:place]
-        expected = alone[place:] + alone[:place]
+        order = (jobs[place:] + jobs[:place])[::4]  # each job is done by four of the threads
+        expected = (alone[place:] + alone[:place])[::4]
         torch.rand(place + 1)  # somebody draws from the global state
         return [
             equal(numbers(entry, seed, **knobs), numbers_alone)
@@ -107,7 +119,7 @@ def test_sixteen_threads_do_not_disturb_each_other() -> None:
 
     with ThreadPoolExecutor(16) as pool:
         results = [same for thread in pool.map(work, range(16)) for same in thread]
-    assert len(results) == 16 * len(jobs)
+    assert len(results) == 16 * len(jobs[::4])
     assert all(results)
 
 
@@ -125,9 +137,8 @@ def test_a_trace_holds_every_array_by_the_ids_of_the_circuit(entry: Entry) -> No
         assert run.values[value.id] is x
     for value, x in zip(circuit.outputs, run.outputs, strict=True):
         assert run.values[value.id] is x
-    plain = module.eval()(*inputs)
-    again = ncd.trace(module, *inputs).outputs
-    torch.testing.assert_close(again, (plain,) if isinstance(plain, Tensor) else plain)
+    plain = called(module.eval(), *inputs)
+    torch.testing.assert_close(ncd.trace(module, *inputs).outputs, plain)
 
 
 def test_a_value_is_what_its_op_made() -> None:
@@ -149,8 +160,9 @@ def test_every_device_gives_the_same_numbers(entry: Entry, device: str) -> None:
     module = ncd.compile(term, device=device)
     inputs = ncd.example_inputs(term, device=device)
     assert {p.device.type for p in module.parameters()} <= {torch.device(device).type}
-    expected = ncd.compile(term)(*ncd.example_inputs(term))
-    torch.testing.assert_close(module(*inputs).cpu(), expected, rtol=1e-3, atol=1e-4)
+    outputs = tuple(x.cpu() for x in called(module, *inputs))
+    expected = called(ncd.compile(term), *ncd.example_inputs(term))
+    torch.testing.assert_close(outputs, expected, rtol=1e-3, atol=1e-4)
 
 
 @ENTRIES
@@ -159,12 +171,13 @@ def test_a_deep_copy_is_a_module_of_its_own(entry: Entry) -> None:
     module = ncd.compile(term)
     twin = copy.deepcopy(module)
     inputs = ncd.example_inputs(term)
-    assert torch.equal(twin(*inputs), module(*inputs))
+    assert all(map(torch.equal, called(twin, *inputs), called(module, *inputs)))
     with torch.no_grad():
         for parameter in twin.parameters():
             parameter.add_(1)
     if list(module.parameters()):
-        assert not torch.allclose(twin.eval()(*inputs), module.eval()(*inputs))
+        ours, theirs = called(module.eval(), *inputs), called(twin.eval(), *inputs)
+        assert not any(map(torch.allclose, ours, theirs))
     assert module.state_dict().keys() == twin.state_dict().keys()
 
 
@@ -183,11 +196,11 @@ def test_it_works_under_torch_func(entry: Entry) -> None:
     inputs, weights = ncd.example_inputs(term), dict(module.named_parameters())
     inputs = tuple(x.requires_grad_() for x in inputs)
 
-    def loss(weights: dict[str, Tensor]) -> Tensor:
-        return torch.func.functional_call(module, weights, inputs).square().sum()
+    def lost(weights: dict[str, Tensor]) -> Tensor:
+        return loss(called(torch.func.functional_call, module, weights, inputs))
 
-    grads = torch.func.grad(loss)(weights) if weights else {}
-    module(*inputs).square().sum().backward()
+    grads = torch.func.grad(lost)(weights) if weights else {}
+    loss(called(module, *inputs)).backward()
     for name, parameter in module.named_parameters():
         torch.testing.assert_close(grads[name], parameter.grad, rtol=1e-4, atol=1e-4)
 
@@ -217,12 +230,11 @@ def test_a_batch_in_front_of_every_entry(entry: Entry, batch: tuple[int, ...]) -
     term = entry.build()
     module = ncd.compile(term).eval()
     inputs = [torch.randn(*batch, *array.shape) for array in term.dom]
-    whole = module(*inputs)
-    assert tuple(whole.shape) == (*batch, *term.cod[0].shape)
+    whole = called(module, *inputs)
+    assert [tuple(x.shape) for x in whole] == [(*batch, *array.shape) for array in term.cod]
     first = (0,) * len(batch)
-    torch.testing.assert_close(
-        whole[first], module(*(x[first] for x in inputs)), atol=1e-5, rtol=1e-4
-    )
+    alone = called(module, *(x[first] for x in inputs))
+    torch.testing.assert_close(tuple(x[first] for x in whole), alone, atol=1e-5, rtol=1e-4)
 
 
 @settings(max_examples=40, deadline=None)

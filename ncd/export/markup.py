@@ -30,10 +30,16 @@ def axis(axis: Axis) -> str:
      '<i class="axis" data-axis="c">c<sub>5-λ</sub></i>')
     >>> axis(Axis("w", 9, label="3^2"))
     '<i class="axis" data-axis="w">3<sup>2</sup></i>'
+    >>> axis(Axis("x", (8, 8), label="x/2"))
+    '<i class="axis space" data-axis="x"><span class="bar">x</span>/2</i>'
     """
     raised, _, above = axis.called.partition("^")
     base, _, below = raised.partition("_")
-    name = text(base) + (f"<sub>{text(below.strip('{}'))}</sub>" if below else "")
+    name = text(base)
+    if axis.spatial:
+        stem, slash, rest = name.partition("/")
+        name = f'<span class="bar">{stem}</span>{slash}{rest}'
+    name += f"<sub>{text(below.strip('{}'))}</sub>" if below else ""
     name += f"<sup>{text(above.strip('{}'))}</sup>" if above else ""
     kind = "axis bar" if axis.sequence else "axis space" if axis.spatial else "axis"
     return f'<i class="{kind}" data-axis="{text(axis.name)}">{name}</i>'

@@ -157,7 +157,16 @@ class Entry:
         Raises UnknownNameError for a knob that the system lacks, SizeError for a value that it
         cannot have, and MismatchError for a term of another type than the entry states.
         """
-        term = self.system(**self.settings(knobs))
+        settings = self.settings(knobs)
+        for name, most in self.within(settings).items():
+            if settings[name] != most:
+                raise SizeError(
+                    f"{name} is {settings[name]}, but it is an index: {most} at most here",
+                    cure=f"{name} = {most}",
+                    axis=name,
+                    nearest=most,
+                )
+        term = self.system(**settings)
         if self.type and f"{term.dom} -> {term.cod}" != self.type:
             check_stated(term, Signature.parse(self.type), self.name)
         return term

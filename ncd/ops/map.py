@@ -241,8 +241,11 @@ class Scale(Mapped):
         return rf"z = a \cdot {self.axis[0].identifier}^{{{self.power}}}"
 
     def words(self, site: Site) -> str:
-        factor = float(site.size(self.axis[0].name) ** float(Fraction(self.power)))
-        return f"scale by {self.axis} to the power {self.power}, {factor:.4g}"
+        words = f"scale by {self.axis} to the power {self.power}"
+        axis = site.every[self.axis[0].name]
+        if axis.size is None:
+            return words
+        return f"{words}, {float(axis.numel ** float(Fraction(self.power))):.4g}"
 
     @classmethod
     def samples(cls) -> tuple[Sample, ...]:

@@ -160,8 +160,8 @@ function draw(host, { svg: text, folds }) {
   for (const script of read.querySelectorAll("script")) script.remove();
   const svg = document.importNode(read, true);
   widen(svg);
-  const noted = svg.querySelector(".note"); // its words are small
-  scale(svg, noted ? 0.95 : 0.8, 1.6, noted ? 52 : 38);
+  const noted = svg.querySelector(".note"); // callouts stand above and below the drawing
+  scale(svg, noted ? 0.72 : 0.8, 1.6, noted ? 38 : 35);
   const focused = name(host.root.activeElement);
   host.box.querySelector(".drawing").replaceChildren(svg);
   sign(svg, Object.keys(folds));

@@ -58,7 +58,7 @@ def refuse(
 
 
 def _ways(refusal: Refusal) -> Iterator[dict[str, int]]:
-    """One knob at another value; if none would do, the largest sizes made smaller together."""
+    """One knob at another value; if none would do, several: halved together, or all of them."""
     entry, settings, large = refusal.entry, refusal.settings, refusal.large
     end, found = monotonic() + PATIENCE, False
     for knob in _most_likely_first(entry, refusal.error):
@@ -74,13 +74,31 @@ def _ways(refusal: Refusal) -> Iterator[dict[str, int]]:
             found = True
             yield {knob.name: value}
     if not found:
-        yield from _together(entry, settings) if large else ()
+        ways = (*(_together(entry, settings, end) if large else ()), *_all(entry, settings))
+        yield from ways[:1]
 
 
-def _together(entry: Entry, settings: Mapping[str, int]) -> Iterator[dict[str, int]]:
-    """The two largest sizes halved until it fits; if that is not enough the three largest; …"""
+def _all(entry: Entry, settings: Mapping[str, int]) -> Iterator[dict[str, int]]:
+    """Every size as near as its slider goes, as the page begins, or the least."""
+    knobs = [knob for knob in entry.knobs if not knob.switch]
+    for way in (
+        {knob.name: knob.nearest(settings[knob.name]) for knob in knobs},
+        {knob.name: knob.default for knob in knobs},
+        {knob.name: knob.min for knob in knobs},
+    ):
+        if works(entry, {**settings, **way}):
+            yield {name: value for name, value in way.items() if value != settings[name]}
+
+
+def _together(entry: Entry, settings: Mapping[str, int], end: float) -> Iterator[dict[str, int]]:
+    """The two largest sizes halved until it fits; if that is not enough the three largest; …
+
+    More than two are looked for until a time, as ``monotonic`` has it.
+    """
     knobs = sorted((k for k in entry.knobs if not k.switch), key=lambda k: -settings[k.name])
     for count in range(2, len(knobs) + 1):
+        if count > 2 and monotonic() > end:
+            return
         for halvings in range(1, max(settings.values()).bit_length()):
             ways = {
                 knob.name: max(knob.min, knob.legal(settings[knob.name] >> halvings))

@@ -5,14 +5,17 @@ What is left out is Streamlit's own, by name, each with its reason.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
 import ncd
+from ncd.view import menu
 
 pytestmark = pytest.mark.browser
 
@@ -49,8 +52,11 @@ def states() -> Iterator[State]:
     yield State("home, nothing found", "/", search_nothing)
     yield State("legend", "/legend")
     yield State("an unknown address", "/no-such-page")
-    for name in ncd.catalogue:
-        yield State(name, f"/{name}", every_tab)
+    seen: set[str] = set()
+    for name, entry in ncd.catalogue.items():
+        new = panels(entry) - seen
+        yield State(name, f"/{name}", every_tab if new else State.do)
+        seen |= new
     attention = "/multi-head-attention"
     yield State("key", "/residual-block", open_key)
     yield State("export", attention, open_export)
@@ -62,6 +68,14 @@ def states() -> Iterator[State]:
     yield State("too large", f"{attention}?y=4096&x=4096&m=4096&panel=Shapes")
     yield State("a bad link", f"{attention}?h=inf&seed=1e400&who=me")
     yield State("does not fit", "/residual-block?x=1&s=4")
+
+
+def panels(entry: ncd.Entry) -> set[str]:
+    """The panels that a page's file names."""
+    text = Path(menu.file(entry)).read_text()
+    found = re.search(r"panels=\((.*?)\)", text, re.DOTALL)
+    assert found
+    return set(re.findall(r"\w+", found[1]))
 
 
 def every_tab(page: Page) -> None:

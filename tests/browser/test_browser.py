@@ -225,7 +225,8 @@ def test_two_visitors_do_not_meet(browser: Browser, context: BrowserContext, add
     other.keyboard.press("ArrowLeft")
     expect(other.locator(".legend")).to_contain_text("h 3")
     expect(first.locator(".legend")).to_contain_text("h 5")
-    assert query(first)["h"] == "5" and query(other)["h"] == "3"
+    until_query(first, h="5")
+    until_query(other, h="3")
     other.close()
 
 
@@ -236,7 +237,7 @@ def test_a_narrow_window_scrolls_the_drawing_only(page: Page, address: str) -> N
     assert box.evaluate("e => e.scrollWidth > e.clientWidth")
     assert page.evaluate("document.documentElement.scrollWidth <= 420")
     natural = page.locator(".drawing svg").evaluate("s => s.viewBox.baseVal.width")
-    assert page.locator(".drawing svg").bounding_box()["width"] >= 0.79 * natural  # type: ignore[index]
+    assert page.locator(".drawing svg").bounding_box()["width"] >= 0.71 * natural  # type: ignore[index]
 
 
 def test_what_is_too_big_says_what_fits(browser: Browser) -> None:

@@ -96,6 +96,7 @@ def test_a_refusal_moves_neither_the_diagram_nor_the_tabs(page: Page, address: s
     field(page).fill("y=9000 x=9000")
     field(page).press("Enter")
     expect(page.locator(".st-key-refusal")).to_be_visible()
+    expect(page.locator(".drawing .op.marked")).to_have_count(1)  # the last drawing
     assert [box(place)["y"] for place in places] == pytest.approx(
         [place["y"] for place in before], abs=2
     )

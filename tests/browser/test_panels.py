@@ -404,10 +404,15 @@ def test_without_graphviz_the_browser_lays_the_graph_out(browser: Browser, tmp_p
 # --- in one view ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("width", "height"), [(1440, 900), (1280, 720)])
-def test_diagram_and_map_are_in_one_view(page: Page, address: str, width: int, height: int) -> None:
+@pytest.mark.parametrize(
+    ("width", "height", "callouts"),
+    [(1440, 900, "on"), (1280, 720, "off")],  # in the lower one nobody could read them
+)
+def test_diagram_and_map_are_in_one_view(
+    page: Page, address: str, width: int, height: int, callouts: str
+) -> None:
     page.set_viewport_size({"width": width, "height": height})
-    visit(page, address)
+    visit(page, address, f"{ATTENTION}?callouts={callouts}")
     expect(page.locator(".map canvas").first).to_be_visible()
     for part in (".drawing svg", ".map .frame"):
         box = page.locator(part).first.bounding_box()

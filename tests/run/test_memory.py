@@ -45,7 +45,11 @@ def test_random_terms(term: Term) -> None:
 @ENTRIES
 @pytest.mark.parametrize("end", ["min", "default", "max"])
 def test_every_entry(entry: Entry, end: str) -> None:
-    assert_held(entry.build(**{knob.name: getattr(knob, end) for knob in entry.knobs}))
+    settings = entry.settings({knob.name: getattr(knob, end) for knob in entry.knobs})
+    term = entry.build(**entry.within(settings))
+    if not fits(elaborate(term)):
+        pytest.skip("it is too large to run here")
+    assert_held(term)
 
 
 @pytest.mark.parametrize("op", ncd.ops.CATALOGUE, ids=lambda op: op.__name__)
