@@ -161,7 +161,7 @@ function draw(host, { svg: text, folds }) {
   const svg = document.importNode(read, true);
   widen(svg);
   const noted = svg.querySelector(".note"); // callouts stand above and below the drawing
-  scale(svg, noted ? 0.72 : 0.8, 1.6, noted ? 38 : 35);
+  scale(svg, noted ? 0.7 : 0.8, 1.6, noted ? 38 : 35);
   const focused = name(host.root.activeElement);
   host.box.querySelector(".drawing").replaceChildren(svg);
   sign(svg, Object.keys(folds));

@@ -20,6 +20,7 @@ from ncd.lang.rewrite import rewrite
 from ncd.lang.terms import Term
 from ncd.models import Entry, Knob
 from ncd.run.guard import fits
+from ncd.view import turns
 from ncd.view.cache import SHELF, kept
 from ncd.view.knobs import label, put
 
@@ -47,7 +48,11 @@ class Refusal:
     def ways(self) -> tuple[Mapping[str, int], ...]:
         """Up to three settings that would work; looked for once, in about a second."""
         key = ("ways", self.entry.name, tuple(self.settings.items()), str(self.error))
-        return kept(SHELF, key, lambda: tuple(islice(_ways(self), WAYS)))
+        return kept(SHELF, key, self._found)
+
+    def _found(self) -> tuple[Mapping[str, int], ...]:
+        with turns.aside():
+            return tuple(islice(_ways(self), WAYS))
 
 
 def refuse(
@@ -62,9 +67,7 @@ def _ways(refusal: Refusal) -> Iterator[dict[str, int]]:
     entry, settings, large = refusal.entry, refusal.settings, refusal.large
     end, found = monotonic() + PATIENCE, False
     for knob in _most_likely_first(entry, refusal.error):
-        if found and monotonic() > end:
-            return
-        at, fits = settings[knob.name], partial(_works, entry, settings, knob)
+        at, fits = settings[knob.name], partial(_works, entry, settings, knob, end)
         if large:
             value = largest(knob, at, fits)
         else:
@@ -109,8 +112,9 @@ def _together(entry: Entry, settings: Mapping[str, int], end: float) -> Iterator
                 return
 
 
-def _works(entry: Entry, settings: Mapping[str, int], knob: Knob, value: int) -> bool:
-    return works(entry, {**settings, knob.name: value})
+def _works(entry: Entry, settings: Mapping[str, int], knob: Knob, end: float, value: int) -> bool:
+    """Whether a value of one knob works; after ``end`` none is tried any more."""
+    return monotonic() < end and works(entry, {**settings, knob.name: value})
 
 
 def works(entry: Entry, settings: Mapping[str, int]) -> bool:
