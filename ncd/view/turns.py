@@ -36,8 +36,8 @@ def turn() -> Iterator[None]:
 
 
 @contextmanager
-def aside() -> Iterator[None]:
-    """Lets others go on meanwhile; those who begin go before those who come back."""
+def aside(late: bool = True) -> Iterator[None]:
+    """Lets others go on meanwhile; those who begin go first then, unless little is left to do."""
     held = _held()
     if held:
         _give()
@@ -45,7 +45,7 @@ def aside() -> Iterator[None]:
         yield
     finally:
         if held:
-            _take(late=True)
+            _take(late=late)
 
 
 def _held() -> bool:
