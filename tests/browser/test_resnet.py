@@ -54,7 +54,7 @@ def test_a_part_of_the_equation_lights_its_op(page: Page, address: str) -> None:
     node = part.get_attribute("data-node")
     part.hover()
     expect(page.locator(f".drawing .op[data-node={node}]")).to_have_class(re.compile(r"\blit\b"))
-    part.focus()
+    page.locator(f".paper tr[data-node={node}]").focus()
     page.keyboard.press("Enter")
     expect(part).to_have_class(re.compile(r"\bchosen\b"))
 

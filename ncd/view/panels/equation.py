@@ -81,14 +81,21 @@ def _part(circuit: Circuit, name: str) -> Cell | Fence:
 
 
 def _coloured(part: Part, scene: Scene) -> str:
-    """A part as MathML, on the colour that it has in the diagram."""
-    kind = "node" if isinstance(part.of, Cell) else "fence"
+    """A part as MathML, on the colour that it has in the diagram.
+
+    It answers to the pointer; its row in the table to the keyboard as well, as no button can stand
+    in a formula.
+    """
     inner = convert(part.latex).partition(">")[2].rpartition("</math>")[0]
     colour = markup.colour(_role(part.of, scene.circuit), scene.dark)
     return (
-        f'<mrow data-{kind}="{part.of.id}" data-select="{part.of.id}" tabindex="0" role="button" '
+        f'<mrow data-{_kind(part)}="{part.of.id}" data-select="{part.of.id}" '
         f'style="background:{colour}">{inner}</mrow>'
     )
+
+
+def _kind(part: Part) -> str:
+    return "node" if isinstance(part.of, Cell) else "fence"
 
 
 def _ops(part: Cell | Fence, circuit: Circuit) -> frozenset[str]:
@@ -110,6 +117,7 @@ def _row(part: Part, scene: Scene) -> str:
     else:
         formula, words = "", facts.title(cell)
     return (
-        f"<tr><td><math>{_coloured(part, scene)}</math></td><td>{formula}</td>"
+        f'<tr data-{_kind(part)}="{cell.id}" data-select="{cell.id}" tabindex="0">'
+        f"<td><math>{_coloured(part, scene)}</math></td><td>{formula}</td>"
         f"<td>{markup.text(words)}</td></tr>"
     )
