@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from torch.utils.flop_counter import FlopCounterMode
 
@@ -49,7 +49,12 @@ def assert_exact(term: Term) -> None:
 @settings(max_examples=15, deadline=None)
 @given(data=st.data())
 def test_every_entry_at_random_knobs(entry: Entry, data: st.DataObject) -> None:
-    assert_exact(entry.build(**data.draw(knobs(entry))))
+    try:
+        term = entry.build(**data.draw(knobs(entry)))
+    except ncd.SizeError:  # an image that does not halve so often
+        assume(entry.name != "unet")
+        raise
+    assert_exact(term)
 
 
 @ENTRIES

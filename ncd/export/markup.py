@@ -10,6 +10,8 @@ from ncd.code.names import Allotted
 from ncd.drawing.style import fill
 from ncd.lang.axes import Array, Axis, Type
 
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+METER = 6.0  # em
 SEPARATOR = '<span class="muted">,</span> '
 
 
@@ -108,6 +110,17 @@ def table(
 NUMBER = ' class="number"'
 
 
+def meter(share: float, colour: str, longest: float = METER) -> str:
+    """A bar as long as a share of the ``longest`` (em); none where the share is nothing.
+
+    >>> meter(0.5, "teal")
+    '<span class="meter" style="width:3.00em;background:teal"></span>'
+    """
+    if not share:
+        return ""
+    return f'<span class="meter" style="width:{longest * share:.2f}em;background:{colour}"></span>'
+
+
 def amount(number: float, unit: str = "") -> str:
     """A number with three digits that count and a prefix for its size.
 
@@ -125,9 +138,16 @@ def amount(number: float, unit: str = "") -> str:
 
 
 def digits(number: float) -> str:
-    """A number with three digits that count, and never fewer than stand before its point."""
+    """A number with three digits that count, and never fewer than stand before its point.
+
+    >>> digits(-0.25), digits(12345.6), digits(1.19e-7)
+    ('−0.25', '12346', '1.19 × 10⁻⁷')
+    """
     text = f"{number:.0f}" if 999.5 <= abs(number) < 1e6 else f"{number:.3g}"
-    return text.replace("-", "−")
+    base, power, above = text.partition("e")
+    if power:
+        base += f" × 10{str(int(above)).translate(RAISED)}"
+    return base.replace("-", "−")
 
 
 def counted(number: int, one: str, many: str = "") -> str:

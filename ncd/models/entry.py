@@ -19,7 +19,8 @@ class Knob:
 
     ``min``, ``max`` and ``step`` are what its slider shows, and ``reason`` says why. What it can be
     is set by the mathematics alone: from ``least`` (``min`` if left out) to ``most`` (no end if
-    left out), in multiples of ``multiple``. An index is less than the knob named in ``below``.
+    left out), in multiples of ``multiple``. An index is less than the knob named in ``below``. A
+    choice has ``names`` for 0, 1, 2, ….
 
     >>> knob = Knob("h", 1, 16, 4, help="heads")
     >>> knob.check(96), knob.nearest(96)
@@ -38,6 +39,7 @@ class Knob:
     most: int | None = None
     multiple: int = 1
     below: str = ""
+    names: tuple[str, ...] = ()
 
     def check(self, value: Any) -> int:
         """The value as a whole number that it can be; raises SizeError with the nearest."""
@@ -65,6 +67,8 @@ class Knob:
     def bounds(self) -> tuple[int, int | None]:
         """The least and the most that it can be; None for no end."""
         least = self.min if self.least is None else self.least
+        if self.names:
+            return 0, len(self.names) - 1
         return least, 1 if self.switch else self.most
 
     @property

@@ -5,7 +5,7 @@ from ncd.run.device import devices, synchronise
 from ncd.run.guard import check, fits, nearest_fit, peak
 from ncd.run.limits import Limits
 from ncd.run.module import CircuitModule, Trace, trace
-from ncd.run.proof import Proof, prove
+from ncd.run.proof import Proof, apart, prove
 from ncd.run.seed import example_inputs, generator
 from ncd.run.tracker import Tracker, track
 
@@ -15,6 +15,7 @@ __all__ = [
     "Proof",
     "Trace",
     "Tracker",
+    "apart",
     "check",
     "compile",
     "devices",

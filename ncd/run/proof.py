@@ -63,13 +63,18 @@ def prove(
     n = len(outputs) // len(equation.sides)
     sides = tuple(outputs[i : i + n] for i in range(0, len(outputs), n)) if n else ()
     pairs = (zip(one, two, strict=True) for one, two in combinations(sides, 2))
-    difference = max((_apart(a, b) for pair in pairs for a, b in pair), default=0.0)
+    difference = max((apart(a, b) for pair in pairs for a, b in pair), default=0.0)
     largest = max((x.abs().max().item() for x in outputs if x.isfinite().all()), default=1.0)
     return Proof(difference, difference / max(largest, 1e-30), sides)
 
 
-def _apart(a: Tensor, b: Tensor) -> float:
-    """The largest difference; numbers that are the same infinity, or both none, are equal."""
+def apart(a: Tensor, b: Tensor) -> float:
+    """The largest difference; numbers that are the same infinity, or both none, are equal.
+
+    >>> apart(torch.tensor([1.0, math.inf]), torch.tensor([3.0, math.inf]))
+    2.0
+    """
+    a, b = a.detach(), b.detach()
     same = (a == b) | (a.isnan() & b.isnan())
-    apart = torch.where(same, 0.0, (a.double() - b.double()).abs())
-    return float(apart.max().nan_to_num(math.inf, math.inf))
+    off = torch.where(same, 0.0, (a.double() - b.double()).abs())
+    return float(off.max().nan_to_num(math.inf, math.inf))

@@ -78,6 +78,15 @@ def keep(name: str, default: Value, among: tuple[str, ...] = (), shared: bool = 
     EVERYWHERE[name] = Kept(default, among, name if shared else "")
 
 
+def place(name: str, count: int) -> int:
+    """Which of ``count`` things a key of the session chooses: the last for a place beyond them,
+    the first where it says no place.
+    """
+    text = str(st.session_state.get(name, "0"))
+    known = text.isdecimal() and len(text) < 10  # Python reads no number of thousands of digits
+    return min(int(text), count - 1) if known else 0
+
+
 @dataclass
 class Link:
     """What the page of a session keeps: the names, and their values as they were last.

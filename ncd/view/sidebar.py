@@ -34,7 +34,7 @@ def show(entry: Entry) -> None:
     _note("")
     now = _published(entry, settings) if entry.presets else None
     for knob in entry.knobs:
-        if not knob.switch:
+        if not (knob.switch or knob.names):
             _size(_ending(knob, settings), settings[knob.name], knob.name in lengths)
     _typed(entry)
     if now:
@@ -43,6 +43,8 @@ def show(entry: Entry) -> None:
     for knob in entry.knobs:
         if knob.switch:
             _switch(knob)
+        elif knob.names:
+            _choice(knob)
     if sketch is not None:
         inputs.choose(entry, sketch)
     _seed_and_device()
@@ -100,7 +102,7 @@ def _size(knob: Knob, value: int, fixed: bool) -> None:
 
 def _typed(entry: Entry) -> None:
     """One field for any size that is legal, beyond the sliders too."""
-    names = [knob.name for knob in entry.knobs if not knob.switch]
+    names = [knob.name for knob in entry.knobs if not (knob.switch or knob.names)]
     st.text_input(
         "Sizes, typed",
         key=knobs.TYPED,
@@ -116,6 +118,20 @@ def _switch(knob: Knob) -> None:
         knob.name.capitalize(),
         key=knob.name,
         help=hint(knob),
+        on_change=partial(knobs.forget, knob.name),
+    )
+    _note(knob.name)
+
+
+def _choice(knob: Knob) -> None:
+    st.segmented_control(
+        label(knob),
+        range(len(knob.names)),
+        default=knob.default,
+        required=True,
+        format_func=lambda value: knob.names[value],
+        key=knob.name,
+        help=f"{_sentence(knob.reason)} In a link it is a number, from 0 on.".strip(),
         on_change=partial(knobs.forget, knob.name),
     )
     _note(knob.name)

@@ -1,8 +1,8 @@
 """Turns: of all visitors' runs one at a time is in Python, as only one can be in the interpreter.
 
-Threads that share the interpreter slow each other down, and hold locks that the others wait for:
-ten runs of 30 ms that begin together all end after 300 ms and more, and take 400. In turns the
-first ends after 30 ms. Whoever waits for something else gives its turn away meanwhile.
+Threads that share the interpreter slow each other down, and hold locks that the others wait for: of
+ten runs that begin together each would end when all do. In turns the first ends as if it were
+alone. Whoever waits for something else gives its turn away meanwhile.
 """
 
 from __future__ import annotations

@@ -68,7 +68,8 @@ def test_random_terms_of_other_sizes(seed: int) -> None:
 @pytest.mark.parametrize("entry", ncd.catalogue.values(), ids=lambda entry: entry.name)
 def test_every_knob_of_every_entry(entry: Any) -> None:
     for knob in entry.knobs:
-        one, other = (entry.build(**{knob.name: value}) for value in (knob.default, knob.max))
+        settings = ({knob.name: value} for value in (knob.default, knob.max))
+        one, other = (entry.build(**entry.within(entry.settings(given))) for given in settings)
         assert after(one, other, {}) == anew(other, {})
 
 

@@ -31,6 +31,8 @@ def fine(app: AppTest) -> None:
 
 
 def turn(app: AppTest, knob: Knob, value: int) -> AppTest:
+    if knob.names:
+        return app.segmented_control(key=knob.name).set_value(value).run()
     widget = app.toggle(key=knob.name) if knob.switch else app.slider(key=knob.name)
     return widget.set_value(bool(value) if knob.switch else value).run()
 

@@ -13,7 +13,7 @@ import torch
 from ncd.export import markup
 from ncd.lang.axes import Array, Axis
 from ncd.lang.circuit import Cell, Circuit, Fence
-from ncd.view import heat, maps, meaning, panel, worker
+from ncd.view import heat, link, maps, meaning, panel, worker
 from ncd.view.cache import remember
 from ncd.view.heat import Ends, Grid
 from ncd.view.maps import Map, Side
@@ -111,10 +111,8 @@ def _kind(axis: Axis) -> tuple[bool, bool]:
 
 def _chosen(heads: int) -> int:
     """The head that is asked for, or the last; the link then says which it is, in a run anew."""
-    text = str(st.session_state.get(HEAD, "0"))
-    known = text.isdecimal() and len(text) < 10  # Python reads no number of thousands of digits
-    head = min(int(text), heads - 1) if known else 0
-    if text != str(head):
+    head = link.place(HEAD, heads)
+    if st.session_state.get(HEAD, "0") != str(head):
         st.session_state[HEAD] = str(head)
         st.rerun()
     return head

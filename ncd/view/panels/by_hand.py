@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from ncd.export import markup
+from ncd.run import apart
 from ncd.view import link, maps, meaning
 from ncd.view.cache import remember
 from ncd.view.scene import Scene
@@ -40,8 +41,7 @@ class Norms:
 def show(scene: Scene) -> None:
     """The chosen position: its statistics, and three ways to normalise it."""
     size = scene.settings["t"]
-    text = str(st.session_state.get(POSITION, "0"))
-    at = min(int(text), size - 1) if text.isdecimal() and len(text) < 10 else 0
+    at = link.place(POSITION, size)
     key = (*scene.numbers, at)
     found = remember("norms", scene.term, *key, make=lambda: scene.work(lambda: norms(scene, at)))
     slider = (
@@ -70,12 +70,10 @@ def by_hand(x: Tensor, unbiased: bool) -> Tensor:
 def norms(scene: Scene, at: int) -> Norms:
     """Normalises all positions in three ways, and keeps what is shown of one."""
     x = scene.inputs[0].detach().cpu()
-    with torch.device("meta"):
-        layer = nn.LayerNorm(x.shape[-1])
-    theirs = nn.functional.layer_norm(x, layer.normalized_shape, eps=layer.eps)
+    theirs = nn.functional.layer_norm(x, x.shape[-1:], eps=EPS)
     hand = [by_hand(x, unbiased) for unbiased in (False, True)]
     row = x[at]
-    one, two = (float((way - theirs).abs().max()) for way in hand)
+    one, two = (apart(way, theirs) for way in hand)
     spread = row - row.mean()
     total, m = float(spread.square().sum()), len(row)
     return Norms(

@@ -21,7 +21,6 @@ TITLE = "Cost"
 RUNS = False
 HEAD = ("Op", "Parameters", "FLOPs", "", "Bytes made", "Time", "")
 NUMBERS = (1, 2, 4, 5)
-METER = 7.0  # em, of the longest bar
 
 
 @dataclass(frozen=True)
@@ -79,22 +78,15 @@ def _row(
         f'<tr data-node="{op.node}" data-select="{op.node}" tabindex="0">'
         f"<td>{markup.role(role, dark)}{markup.text(op.label)}</td>"
         f'<td class="number">{op.parameters:,}</td><td class="number">{op.flops:,}</td>'
-        f"<td>{_meter(op.flops / most, role, dark)}</td>"
+        f"<td>{markup.meter(op.flops / most, fill(role, dark))}</td>"
         f'<td class="number">{markup.amount(op.bytes, "B")}</td>'
         f'<td class="number">{_time(seconds)}</td>'
-        f"<td>{_meter((seconds or 0) / longest, role, dark)}</td></tr>"
+        f"<td>{markup.meter((seconds or 0) / longest, fill(role, dark))}</td></tr>"
     )
 
 
 def _time(seconds: float | None) -> str:
     return "–" if seconds is None else markup.amount(seconds, "s")
-
-
-def _meter(share: float, role: str, dark: bool) -> str:
-    if not share:
-        return ""
-    width, colour = f"{share * METER:.2f}em", fill(role, dark)
-    return f'<span class="meter" style="width:{width};background:{colour}"></span>'
 
 
 def _notes(scene: Scene, found: Measured | None) -> str:

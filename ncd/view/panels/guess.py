@@ -11,6 +11,7 @@ from ncd.view.scene import Scene
 TITLE = "What it says"
 RUNS = True
 SIDE = 224  # pixels on the screen
+METER = 14.0  # em, of a certain answer
 
 
 def show(scene: Scene) -> None:
@@ -43,11 +44,10 @@ def _picture(image: torch.Tensor) -> str:
 
 
 def _row(i: int, share: float, best: bool) -> str:
-    width = max(1, round(200 * share))
     said = f"<strong>{i}</strong>" if best else str(i)
     return (
-        f'<tr><td class="number">{said}</td><td style="width:210px">'
-        f'<span class="meter" style="width:{width}px;background:var(--st-primary-color)"></span>'
+        f'<tr><td class="number">{said}</td><td style="width:{METER}em">'
+        f"{markup.meter(share, 'var(--st-primary-color)', METER)}"
         f'</td><td class="number">{markup.text(_percent(share))}</td></tr>'
     )
 

@@ -10,6 +10,7 @@ from torch import Tensor
 import ncd
 from ncd.export import markup
 from ncd.lang.circuit import Circuit
+from ncd.run import apart
 from ncd.run.measure import medians
 from ncd.view import panel
 from ncd.view.cache import remember
@@ -19,7 +20,6 @@ TITLE = "KV cache"
 RUNS = True
 MOST, LAYERS = 12, 48  # steps that are run, and layers in all of them
 HEAD = ("Step", "Kept before", "With the cache", "", "Without", "", "Largest difference")
-WIDTH = 7.0  # em, of the longest bar
 
 
 @dataclass(frozen=True)
@@ -71,9 +71,9 @@ def written(scene: Scene, settings: dict[str, int]) -> Written:
             step.load_state_dict(whole.state_dict())
             given = (inputs[0][i : i + 1], *cached)
             run = ncd.trace(step, *given)
-            apart = (run.outputs[0] - expected[i : i + 1]).abs().max().item()
+            off = apart(run.outputs[0], expected[i : i + 1])
             flops, again = ncd.cost(step.term).flops, ncd.cost(built(i + 1, 0)).flops
-            steps.append(Step(sum(x.nbytes for x in cached), flops, again, apart))
+            steps.append(Step(sum(x.nbytes for x in cached), flops, again, off))
             cached = tuple(run.values[id] for id in kept(step.circuit))
         calls = {"step": lambda: step(*given), "again": lambda: whole(*inputs)}
         seconds = medians(calls, device=scene.device, rounds=5, warm=1, budget=0.02)
@@ -110,13 +110,8 @@ def _row(number: int, step: Step, most: int, dark: bool) -> str:
     return (
         f'<tr><td>{number}</td><td class="number">{markup.amount(step.kept, "B")}</td>'
         f'<td class="number">{markup.amount(step.flops, "FLOP")}</td>'
-        f"<td>{_bar(step.flops / most, 'linear', dark)}</td>"
+        f"<td>{markup.meter(step.flops / most, markup.colour('linear', dark))}</td>"
         f'<td class="number">{markup.amount(step.again, "FLOP")}</td>'
-        f"<td>{_bar(step.again / most, 'scale', dark)}</td>"
+        f"<td>{markup.meter(step.again / most, markup.colour('scale', dark))}</td>"
         f'<td class="number">{markup.digits(step.apart)}</td></tr>'
     )
-
-
-def _bar(share: float, role: str, dark: bool) -> str:
-    colour = markup.colour(role, dark)
-    return f'<span class="meter" style="width:{share * WIDTH:.2f}em;background:{colour}"></span>'

@@ -90,8 +90,7 @@ def measure(scene: Scene) -> Masks:
 
 
 def _html(scene: Scene, masks: Masks) -> str:
-    asked = str(st.session_state.get(PICKED, "0"))
-    at = min(int(asked) if asked.isdecimal() else 0, len(masks.pictures) - 1)
+    at = link.place(PICKED, len(masks.pictures))
     picture, found = masks.pictures[at], masks.found[at]
     seen = [
         ("The picture", painted(picture, torch.zeros_like(found))),

@@ -11,6 +11,7 @@ from torch.func import functional_call
 import ncd
 from ncd.drawing.style import fill
 from ncd.export import markup
+from ncd.run import apart
 from ncd.view import meaning, panel
 from ncd.view.cache import remember
 from ncd.view.scene import Scene
@@ -78,11 +79,7 @@ def orders(scene: Scene) -> Orders:
             functional_call(module, given, inputs)
             for module, given in ((one, weights), (two, weights), (two, turned))
         )
-    return Orders(_apart(expected, same), _apart(expected, permuted))
-
-
-def _apart(one: Tensor, two: Tensor) -> float:
-    return float((one - two).abs().max())
+    return Orders(apart(expected, same), apart(expected, permuted))
 
 
 def _strip(h: int, k: int, outside: int, scene: Scene) -> str:

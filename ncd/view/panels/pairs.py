@@ -21,8 +21,7 @@ def show(scene: Scene) -> None:
     """The table, each number with whether all orders of its two indexes gave it."""
     settings = scene.settings
     first = scene.entry.build(**{**settings, "i": 0, "j": 0})  # the same for all pairs
-    key = (scene.seed, scene.device, scene.feed.key)
-    agree = remember("pairs", first, *key, make=lambda: scene.work(lambda: tried(scene)))
+    agree = remember("pairs", first, *scene.numbers, make=lambda: scene.work(lambda: tried(scene)))
     right, every = sum(agree.values()), settings["a"] * settings["b"]
     told = f"{right} of {markup.counted(len(agree), 'pair')}"
     more = f", the first of {every:,}" if len(agree) < every else ""

@@ -90,7 +90,7 @@ def show(scene: Scene) -> None:
     asks, answers = (_windows(scene, tensor) for tensor in scene.inputs)
     at = _place(asks)
     weights = scene.trace.values[cell.outputs[0].id][..., *at].float().cpu().numpy()
-    head = _head(len(weights))
+    head = link.place(HEAD, len(weights))
     asking, answering = (_picture(tensor, scene.feed.pictured) for tensor in scene.inputs)
     y, x = (array[-1] for array in scene.term.dom)
     small = [_laid(answering, answers.spread(own), heat.SMALL) for own in weights]
@@ -127,12 +127,6 @@ def _place(asks: Windows) -> tuple[int, int]:
     if not found:
         return high // 2, wide // 2
     return min(int(found[1]), high - 1), min(int(found[2]), wide - 1)
-
-
-def _head(count: int) -> int:
-    text = str(st.session_state.get(HEAD, "0"))
-    known = text.isdecimal() and len(text) < 10  # Python reads no number of thousands of digits
-    return min(int(text), count - 1) if known else 0
 
 
 def _pick(asks: Windows) -> None:

@@ -12,6 +12,7 @@ import ncd
 from ncd.export import markup
 from ncd.lang.blocks import Equation
 from ncd.lang.terms import Term
+from ncd.run import apart
 from ncd.view import diagram, meaning, panel
 from ncd.view.cache import remember
 from ncd.view.scene import Scene
@@ -56,11 +57,9 @@ def ways(scene: Scene) -> Ways:
     one, two = functional_call(linear, weights, (x,)), functional_call(conv, windows, (x,))
     leaves = (x, *weights.values())
     pairs = [torch.autograd.grad(y.square().sum(), leaves) for y in (one, two)]
-    gradients = max(_apart(a, b) for a, b in zip(*pairs, strict=True))
+    gradients = max(apart(a, b) for a, b in zip(*pairs, strict=True))
     given, found = x.detach(), twos(x.detach())
-    return Ways(
-        _apart(one, two), gradients, _few(given), tuple(given.sum(-1).tolist()), _few(found)
-    )
+    return Ways(apart(one, two), gradients, _few(given), tuple(given.sum(-1).tolist()), _few(found))
 
 
 def _windowed(weight: Tensor) -> Tensor:
@@ -82,10 +81,6 @@ def twos(x: Tensor) -> Tensor:
 
 def _few(x: Tensor) -> tuple[tuple[float, ...], ...]:
     return tuple(tuple(row) for row in x[:FEW, :FEW].tolist())
-
-
-def _apart(one: Tensor, two: Tensor) -> float:
-    return float((one - two).detach().abs().max())
 
 
 def _told(scene: Scene, found: Ways) -> str:

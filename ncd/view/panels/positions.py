@@ -10,7 +10,7 @@ import ncd
 from ncd.export import markup
 from ncd.lang.circuit import Cell
 from ncd.models.positions import KINDS
-from ncd.run import generator
+from ncd.run import apart, generator
 from ncd.view import heat, maps, meaning
 from ncd.view.cache import remember
 from ncd.view.heat import Ends
@@ -54,14 +54,14 @@ def permuted(scene: Scene) -> Permuted:
     """Runs each kind on the sequence, and on its positions in another order."""
     (x,) = scene.inputs
     order = torch.randperm(len(x), generator=generator(scene.seed, "order")).to(x.device)
-    apart = []
+    moved = []
     with torch.no_grad():
         for kind in range(len(KINDS)):
             term = scene.entry.build(**{**scene.settings, "kind": kind})
             module = ncd.compile(term, scene.seed, scene.device)
             back = module(x[order])[order.argsort()]
-            apart.append(float((back - module(x)).abs().max()))
-    return Permuted(tuple(order.tolist()), tuple(apart))
+            moved.append(apart(back, module(x)))
+    return Permuted(tuple(order.tolist()), tuple(moved))
 
 
 def _map(scene: Scene) -> Map | None:

@@ -16,6 +16,7 @@ from ncd.export import markup
 from ncd.lang.blocks import Equation
 from ncd.lang.circuit import Cell, Circuit
 from ncd.lang.elaborate import elaborate
+from ncd.run import apart
 from ncd.run.measure import medians
 from ncd.view import heat, knobs, link, maps, meaning, panel, slices, worker
 from ncd.view.cache import remember
@@ -29,8 +30,6 @@ RUNS = True
 SIDE, DIFFERENCE = "side", "difference"
 HEAD = ("Side", "Steps", "Bytes made", "Time", "")
 NUMBERS = (2, 3)
-METER = 6.0  # em, of the longest bar
-SMALL = "0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"
 EQUAL = 1e-4  # of the largest number; more than rounding makes of 32 bits
 ROUNDING = (
     "a number of 32 bits keeps about seven digits, and sums in another order are rounded "
@@ -66,8 +65,9 @@ def show(scene: Scene) -> None:
     if not isinstance(scene.term, Equation):
         panel.show("<p>Nothing is compared here: this is no equation.</p>", "no sides")
         return
-    key = (scene.seed, scene.device, scene.feed.key)
-    found = remember("sides", scene.term, *key, make=lambda: scene.work(lambda: tried(scene)))
+    found = remember(
+        "sides", scene.term, *scene.numbers, make=lambda: scene.work(lambda: tried(scene))
+    )
     head = _verdict(found, scene) + _table(found, scene)
     outputs = scene.circuit.outputs
     every = outputs[:: len(outputs) // len(found.circuits)]  # the first array of each side
@@ -109,7 +109,7 @@ def tried(scene: Scene) -> Sides:
         sides(scene.circuit),
         tuple(map(cost_of, circuits)),
         tuple(seconds.values()),
-        max((float((a - b).abs().max()) for a, b in pairs), default=0.0),
+        max((apart(a, b) for a, b in pairs), default=0.0),
         max((float(a.abs().max()) for a in outputs), default=0.0),
         None if scene.long else ncd.prove(scene.term, scene.seed).difference,
     )
@@ -136,24 +136,11 @@ def _verdict(found: Sides, scene: Scene) -> str:
     if found.difference == 0:
         told = f"{said}, to the last bit, {numbers}."
     else:
-        far = meaning.explained(power(found.difference), ROUNDING)
-        more = "" if found.double is None else f", and in 64 bits by {power(found.double)}"
+        far = meaning.explained(markup.digits(found.difference), ROUNDING)
+        more = "" if found.double is None else f", and in 64 bits by {markup.digits(found.double)}"
         told = f"{said}: they differ by at most {far}, {numbers}{more}."
     button = '<button type="button" class="plain" data-pick="seed=next">Another input</button>'
     return f'<p role="status">{"✓" if found.agree else "✗"} {told} {button}</p>'
-
-
-def power(number: float) -> str:
-    """A very small or large number as people write it.
-
-    >>> power(1.19e-7), power(0.25), power(0)
-    ('1.2 × 10⁻⁷', '0.25', '0')
-    """
-    base, sign, above = f"{number:.1e}".partition("e")
-    if number == 0 or abs(int(above)) < 3 or not sign:
-        return markup.digits(number)
-    raised = str(int(above)).replace("-", "⁻").translate(str.maketrans(*SMALL))
-    return f"{base} × 10{raised}"
 
 
 def _table(found: Sides, scene: Scene) -> str:
@@ -171,13 +158,11 @@ def _row(n: int, own: Circuit, cost: Cost, seconds: float, longest: float, dark:
     ids = " ".join(cell.id for cell in own.cells)
     working = (cell for cell, op in zip(own.cells, cost.ops, strict=True) if op.bytes)
     steps = " → ".join(_step(cell, dark) for cell in working)
-    width = f"{METER * seconds / longest:.2f}em"
     return (
         f'<tr data-node="{ids}"><td>{n}.</td><td>{steps}</td>'
         f'<td class="number">{markup.amount(cost.bytes, "B")}</td>'
         f'<td class="number">{markup.amount(seconds, "s")}</td>'
-        f'<td><span class="meter" style="width:{width};background:{fill("data", dark)}"></span>'
-        "</td></tr>"
+        f"<td>{markup.meter(seconds / longest, fill('data', dark))}</td></tr>"
     )
 
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from ncd.export import markup
-from ncd.run import generator
+from ncd.run import apart, generator
 from ncd.view import link, maps, meaning, selection
 from ncd.view.cache import remember
 from ncd.view.scene import Scene
@@ -87,7 +87,7 @@ def statistics(x: Tensor, seed: int, gamma: float, beta: float) -> Statistics:
         shifted = x + offsets[:, None, None]
         y = layer(shifted)
         bias = torch.randn(channels, generator=random)[:, None, None]
-        moved = float((layer(shifted + bias) - y).abs().max())
+        moved = apart(layer(shifted + bias), y)
         layer.reset_running_stats()
         for _ in range(STEPS):
             batch = torch.randn(x.shape, generator=random) + offsets[:, None, None]
@@ -95,9 +95,9 @@ def statistics(x: Tensor, seed: int, gamma: float, beta: float) -> Statistics:
             mean = layer.get_buffer("running_mean")
             running.append(tuple(mean.tolist()[:MOST]))
         one = torch.cat((shifted[:1], batch[1:]))
-        train = float((layer(shifted)[0] - layer(one)[0]).abs().max())
+        train = apart(layer(shifted)[0], layer(one)[0])
         layer.eval()
-        use = float((layer(shifted)[0] - layer(one)[0]).abs().max())
+        use = apart(layer(shifted)[0], layer(one)[0])
     means = tuple(offsets.tolist()[:MOST])
     return Statistics(_moments(shifted), _moments(y), tuple(running), means, train, use, moved)
 

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.func import functional_call
 
 from ncd.export import markup
-from ncd.run import generator
+from ncd.run import apart, generator
 from ncd.view import meaning, panel
 from ncd.view.cache import remember
 from ncd.view.scene import Scene
@@ -101,12 +101,8 @@ def masks(settings: Settings) -> dict[str, Tensor]:
     return found
 
 
-def _on(mask: Tensor, x: Tensor) -> Tensor:
-    return mask.to(x.device)
-
-
 def _hidden(x: Tensor) -> Tensor:
-    return _on(causal_mask(len(x), len(x)), x)
+    return causal_mask(len(x), len(x)).to(x.device)
 
 
 LAYERS = {
@@ -125,7 +121,7 @@ LAYERS = {
         lambda s: nn.MultiheadAttention(s["h"] * s["k"], s["h"], batch_first=True),
         lambda s, a: (
             (a[0], a[1], a[1]),
-            {name: _on(mask, a[0]) for name, mask in masks(s).items()},
+            {name: mask.to(a[0].device) for name, mask in masks(s).items()},
         ),
     ),
 }
@@ -159,18 +155,14 @@ def compared(scene: Scene) -> Compared:
     row = None
     if isinstance(two, tuple):
         two, attention = two
-        row = _apart(attention.sum(-1), torch.ones(()).to(attention))
+        row = apart(attention.sum(-1), torch.ones(()).to(attention))
     random = torch.randn(one.shape, generator=generator(scene.seed, "gradient")).to(one)
     leaves = (*inputs, *weights.values())
     pairs = (torch.autograd.grad((x * random).sum(), leaves) for x in (one, two))
-    gradients = max(_apart(a, b) for a, b in zip(*pairs, strict=True))
+    gradients = max(apart(a, b) for a, b in zip(*pairs, strict=True))
     named_parameters = theirs.named_parameters()
     parameters = tuple((name, tuple(p.shape), here(name)) for name, p in named_parameters)
-    return Compared(_apart(one, two), gradients, parameters, row)
-
-
-def _apart(one: Tensor, two: Tensor) -> float:
-    return float((one - two).detach().abs().max())
+    return Compared(apart(one, two), gradients, parameters, row)
 
 
 def here(name: str) -> str:
@@ -197,19 +189,17 @@ def _row(name: str, shape: tuple[int, ...], ours: str) -> str:
 def _told(scene: Scene, found: Compared) -> str:
     code = LAYERS[scene.entry.name].code
     rows = (
-        "" if found.row is None else f" Its rows of weights sum to 1 within {_digits(found.row)}."
+        ""
+        if found.row is None
+        else f" Its rows of weights sum to 1 within {markup.digits(found.row)}."
     )
     return (
         f"<p><code>{code}</code> on the same weights and inputs: the outputs are at most "
-        f"<b>{_digits(found.outputs)}</b> apart, the gradients of inputs and weights at most "
-        f"<b>{_digits(found.gradients)}</b>.{rows}</p>"
+        f"<b>{markup.digits(found.outputs)}</b> apart, the gradients of inputs and weights at most "
+        f"<b>{markup.digits(found.gradients)}</b>.{rows}</p>"
         f'<p class="muted">Numbers of 32 bits are rounded at about 10⁻⁷ of their size; both sum in '
         f"another order. {meaning.origin(scene)}</p>"
     )
-
-
-def _digits(number: float) -> str:
-    return markup.digits(number)
 
 
 def _masks(scene: Scene) -> str:

@@ -18,7 +18,6 @@ from ncd.view import diagram, knobs
 from ncd.view.cache import remember
 from ncd.view.morph import morph
 from ncd.view.panel import asked
-from ncd.view.panels.sides import power
 from ncd.view.scene import Scene
 
 TITLE = "Step by step"
@@ -154,7 +153,7 @@ def _numbers(pair: Equation, found: Proof) -> str:
         for name, side in zip(("before", "after"), found.sides, strict=True)
     ]
     axis = markup.array(pair.sides[0].cod[0])
-    apart = power(found.difference)
+    apart = markup.digits(found.difference)
     far = f"but for {apart} of rounding" if found.difference else "to the last bit"
     said = f"both give the same, {far}" if found else f"the two differ by {apart}"
     return (

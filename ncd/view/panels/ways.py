@@ -18,7 +18,6 @@ from ncd.run.measure import medians
 from ncd.view import meaning, panel
 from ncd.view.beside import beside
 from ncd.view.cache import remember
-from ncd.view.panels.sides import power
 from ncd.view.scene import Scene
 
 TITLE = "Three ways"
@@ -26,7 +25,6 @@ RUNS = True
 MANY = 1000  # rows, beside those of the diagram
 LARGEST = 10_000_000  # numbers in them
 LONGEST = 20_000  # steps of a loop that somebody waits for
-METER = 6.0  # em, of the longest bar
 Map = Callable[..., Tensor]
 
 
@@ -66,8 +64,9 @@ def show(scene: Scene) -> None:
     lift = LIFTS[scene.entry.name]
     own = {name: scene.settings[name] for name in lift.takes}
     each = lift.each(c=scene.settings["c"], **own)
-    key = (scene.seed, scene.device, scene.feed.key)
-    found = remember("ways", each, *key, make=lambda: scene.work(lambda: tried(scene, lift)))
+    found = remember(
+        "ways", each, *scene.numbers, make=lambda: scene.work(lambda: tried(scene, lift))
+    )
     sizes = {**scene.settings, "by": _times(scene)}
     figure = beside(
         (_framed(lift.one(**own), lift), _framed(each, lift, lifted=True)),
@@ -105,7 +104,7 @@ def tried(scene: Scene, lift: Lift) -> Tried:
     with torch.no_grad():
         right = module(*inputs)
         short = {name: way for name, way in ways.items() if _steps(name, scene, settings["c"])}
-        apart = {name: float((way(*inputs) - right).abs().max()) for name, way in short.items()}
+        apart = {name: ncd.run.apart(way(*inputs), right) for name, way in short.items()}
         many = MANY if MANY * inputs[0][0].numel() <= LARGEST else settings["c"]
         for rows in dict.fromkeys((settings["c"], many)):
             given = (_rows(inputs[0], rows), *inputs[1:])
@@ -198,11 +197,12 @@ def _table(found: Tried, lift: Lift, scene: Scene) -> str:
     heads = [f"{rows:,} rows" for rows in found.seconds]
     longest = {rows: max(t or 0.0 for t in times.values()) for rows, times in found.seconds.items()}
     names = {name: name for name in "abcd" if name in scene.settings}
+    colour = fill("operation", scene.dark)
     rows = [
         f"<tr><td>{way}{_code(lift.code[way], names)}</td>"
         + "".join(
             f'<td class="number">{_time(times[way])}'
-            f"{_meter((times[way] or 0.0) / longest[rows], scene.dark)}</td>"
+            f"<br>{markup.meter((times[way] or 0.0) / longest[rows], colour)}</td>"
             for rows, times in found.seconds.items()
         )
         + f'<td class="number">{_apart(found.apart[way])}</td></tr>'
@@ -226,13 +226,8 @@ def _time(seconds: float | None) -> str:
     return "too long to wait" if seconds is None else markup.amount(seconds, "s")
 
 
-def _meter(share: float, dark: bool) -> str:
-    width, colour = f"{share * METER:.2f}em", fill("operation", dark)
-    return f'<br><span class="meter" style="width:{width};background:{colour}"></span>'
-
-
 def _apart(apart: float | None) -> str:
-    return "–" if apart is None else power(apart)
+    return "–" if apart is None else markup.digits(apart)
 
 
 LIFTS = {
