@@ -4,6 +4,7 @@
 PYTHON ?= python3
 HOST ?= 127.0.0.1
 PORT ?= 8501
+PROCESSES ?= 2
 
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt
@@ -17,24 +18,30 @@ system = if command -v apt-get >/dev/null; then \
 
 LATEX := texlive-latex-base texlive-latex-recommended texlive-pictures
 
-.PHONY: run test check shots clean
+.PHONY: run crowd test check shots clean
 
 run: .venv/run.stamp
 	$(BIN)/python -m ncd serve --host $(HOST) --port $(PORT)
+
+# The app in several processes behind one address, for a crowd.
+crowd: .venv/run.stamp
+	@command -v caddy >/dev/null || { $(call system,caddy); }
+	$(BIN)/python -m ncd crowd --host $(HOST) --port $(PORT) --processes $(PROCESSES)
 
 # Every check there is.
 test: .venv/system.stamp
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	$(BIN)/pytest
+	$(BIN)/pytest -n auto -m "not browser"
+	$(BIN)/pytest -m browser
 
 # The fast ones.
 check: .venv/dev.stamp
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	$(BIN)/pytest -m "not browser and not slow"
+	$(BIN)/pytest -n auto -m "not browser and not slow"
 
 # A picture of every page, light and dark, into shots/.
 shots: .venv/system.stamp
@@ -62,6 +69,7 @@ clean:
 	@command -v chromium >/dev/null || \
 		if grep -qsx ID=debian /etc/os-release; then $(call system,chromium); \
 		else $(BIN)/playwright install --with-deps chromium; fi
+	@command -v caddy >/dev/null || { $(call system,caddy); }
 	@command -v pdflatex >/dev/null || ! command -v apt-get >/dev/null || { \
 		$(call system,--no-install-recommends $(LATEX)); }
 	touch $@

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NoReturn, get_args
 
-from ncd.commands import bench, check, list_, render, run, serve, show, source, train
+from ncd.commands import bench, check, crowd, list_, render, run, serve, show, source, train
 from ncd.drawing import Labels
 from ncd.lang.errors import NCDError
 from ncd.terminal import forgive, hush
@@ -75,6 +75,7 @@ def parser() -> Parser:
         _json,
     )
     add(serve, "the app, for a browser", _address)
+    add(crowd, "the app in several processes behind one address", _address, _processes)
     return main
 
 
@@ -157,6 +158,17 @@ def _json(command: Parser) -> None:
 def _address(command: Parser) -> None:
     command.add_argument("--host", default="127.0.0.1", help="address (default 127.0.0.1)")
     command.add_argument("--port", type=int, default=8501, help="port (default 8501)")
+
+
+def _processes(command: Parser) -> None:
+    command.add_argument("--processes", type=_several, default=2, help="how many (default 2)")
+
+
+def _several(text: str) -> int:
+    """A whole number from 1 to 64."""
+    if not text.isdecimal() or len(text) > 2 or not 0 < int(text) <= 64:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of processes from 1 to 64")
+    return int(text)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -15,7 +15,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from ncd.models import CATALOGUE
-from ncd.view import diagram, knobs, selection, turns
+from ncd.view import diagram, knobs, records, selection, turns
 from ncd.view.frame import cost_line
 from ncd.view.inputs import Feed
 from ncd.view.scene import LABELS, Scene, built
@@ -28,7 +28,8 @@ async def answer(scope: Scope, receive: Receive, send: Send) -> None:
     """The drawing that an address asks for as JSON; nothing (204) if there is none."""
     request = Request(scope)
     page, query = request.url.path.rpartition("/")[-1], request.url.query
-    found = await run_in_threadpool(drawn, page, query)
+    with records.DRAWINGS.time():
+        found = await run_in_threadpool(drawn, page, query)
     response = Response(status_code=204) if found is None else JSONResponse(found)
     await response(scope, receive, send)
 

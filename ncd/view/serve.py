@@ -17,7 +17,7 @@ from streamlit.web import bootstrap
 from ncd.costs import cost
 from ncd.files import bundled
 from ncd.models import CATALOGUE
-from ncd.view import home, legend, menu, sweep
+from ncd.view import home, legend, menu, records, sweep
 
 
 def serve(host: str = "127.0.0.1", port: int = 8501) -> None:
@@ -33,6 +33,7 @@ def make_ready(app: str) -> None:
     """What the app's file does when it is imported to be served, in whatever way."""
     warm_up(app)
     sweep.start()
+    records.start()
     # A thread that needs the interpreter lock waits this long for a busy one, not the usual 5 ms.
     sys.setswitchinterval(0.0005)
 
@@ -45,9 +46,10 @@ def warm_up(app: str) -> None:
     "Page not found".
     """
     logging.disable(logging.WARNING)  # AppTest warns of itself: that it is no visitor's run
-    first = AppTest.from_file(app, default_timeout=120).run()
     learning = (entry for entry in CATALOGUE.values() if cost(entry.build()).parameters)
-    system = first.switch_page(menu.file(next(learning))).run()
+    file = menu.file(next(learning))
+    system = AppTest.from_file(app, default_timeout=120).switch_page(file).run()
+    first = AppTest.from_file(app, default_timeout=120).run()  # last: it sets the navigation
     logging.disable(logging.NOTSET)
     for error in (*first.exception, *system.exception):
         raise SystemExit(f"The app fails at its first run: {error.message}")

@@ -19,14 +19,22 @@ from streamlit.file_util import get_static_dir
 
 from ncd.export import markup
 from ncd.models import CATALOGUE
-from ncd.view import home, legend, live, lost, menu, page_style
+from ncd.view import home, legend, live, lost, menu, page_style, records
 
 HERE = ("localhost", "127.0.0.1", "::1")
 OWN = ("_stcore", "static", "media", "component", "app", "auth", "oauth2callback")  # Streamlit's
+METRICS = "metrics"
 REFUSED = "This server is not asked for under that name. NCD_HOSTS names those that it answers to."
 LOST = menu.heading(lost.TITLE), lost.WORDS
 # Else the browser asks for the server at /page/ first, and finds nothing there twice.
 BASE = '<script>window.__streamlit = {BACKEND_BASE_URL: new URL(".", location.href).href}</script>'
+# In a low window, as a projector's, diagram and panel fit into one view without the callouts.
+LOW = """<script>
+if (innerHeight < 760 && !new URLSearchParams(location.search).has("callouts")) {
+  const query = `${location.search ? `${location.search}&` : "?"}callouts=off`;
+  history.replaceState(history.state, "", location.pathname + query + location.hash);
+}
+</script>"""
 
 
 class Site:
@@ -43,7 +51,8 @@ class Site:
             await self.app(scope, receive, send)
             return
         if scope["type"] == "websocket":
-            await (self.app if self.welcome(scope) else _close)(scope, receive, send)
+            with records.VISITORS.track_inprogress():
+                await (self.app if self.welcome(scope) else _close)(scope, receive, send)
             return
 
         async def framed(message: Message) -> None:
@@ -63,6 +72,8 @@ class Site:
             return Response(file.text, media_type=file.kind, headers=kept)
         if first == live.PATH:
             return live.answer
+        if first == METRICS:
+            return records.metrics()
         if scope["method"] not in ("GET", "HEAD") or first in OWN or "." in last:
             return self.app
         if not last:
@@ -78,6 +89,8 @@ class Site:
             f"<title>{markup.text(title)}</title>"
             f'<meta name="description" content="{markup.text(words)}">{BASE}'
         )
+        if name in CATALOGUE and CATALOGUE[name].notes:
+            head += LOW
         text = self.index.replace("<title>Streamlit</title>", head)
         text = text.replace("</body>", f"{page_style.TAGS}</body>")
         status = 200 if name in self.heads else 404

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from heapq import heappop, heappush
 from itertools import count
 from threading import Lock, local
+from time import perf_counter
 
 _guard, _here, _numbers = Lock(), local(), count()
 _waiting: list[tuple[bool, int, Lock]] = []
@@ -48,6 +49,11 @@ def aside(late: bool = True) -> Iterator[None]:
             _take(late=late)
 
 
+def waited() -> float:
+    """The seconds that this thread has waited for its turns in all."""
+    return getattr(_here, "waited", 0.0)
+
+
 def _held() -> bool:
     return getattr(_here, "held", False)
 
@@ -60,8 +66,9 @@ def _take(*, late: bool) -> None:
             mine.acquire()
             heappush(_waiting, (late, next(_numbers), mine))
         _taken = True
+    began = perf_counter()
     mine.acquire()
-    _here.held = True
+    _here.held, _here.waited = True, waited() + perf_counter() - began
 
 
 def _give() -> None:

@@ -18,7 +18,7 @@ from urllib.request import urlopen
 from playwright.sync_api import Browser, sync_playwright
 
 ROOT = Path(__file__).parents[2]
-PATIENCE = 90  # seconds until a server answers, on a busy machine
+PATIENCE = 180  # seconds until a server answers, on a busy machine
 QUIET = (
     "--no-sandbox",
     "--disable-gpu",

@@ -7,7 +7,7 @@ def test_a_switch_draws_what_is_handed_over_as_wires(page: Page, address: str) -
     page.goto(f"{address}/unet")
     saved = page.locator(".drawing [data-fence^=save]").first
     expect(saved).to_be_visible()
-    page.get_by_text("Skips", exact=True).click()
+    page.get_by_test_id("stCheckbox").get_by_text("Skips", exact=True).click()  # not of the prose
     expect(saved).to_be_hidden()
     expect(page.locator(".drawing.whole [aria-label^='Down Scale Block']")).to_have_count(4)
     expect(page).to_have_url(f"{address}/unet?skips=true")

@@ -1,0 +1,96 @@
+"""Several processes behind one address: who is on a page keeps it when a process ends."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from http.client import HTTPConnection
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.server import PATIENCE, ROOT, Server, awaited, free_port
+
+CHILDREN = "/proc/{0}/task/{0}/children"
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(not Path("/proc/self").exists(), reason="processes are looked up in /proc"),
+]
+
+
+@pytest.fixture
+def crowd() -> Iterator[Server]:
+    assert shutil.which("caddy"), "make test installs it"
+    port = free_port()
+    command = [sys.executable, "-m", "ncd", "crowd", "--port", str(port), "--processes", "2"]
+    process = subprocess.Popen(command, cwd=ROOT)
+    try:
+        yield Server(awaited(port, process), process.pid)
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def processes(crowd: Server) -> dict[int, int]:
+    """Those of the app: their ids, and the ports at which they answer."""
+    children = Path(CHILDREN.format(crowd.pid)).read_text().split()
+    said = {int(pid): Path(f"/proc/{pid}/cmdline").read_text().split("\0") for pid in children}
+    return {pid: int(words[words.index("--port") + 1]) for pid, words in said.items()
+            if "serve" in words}  # fmt: skip
+
+
+def status(address: str, path: str) -> int:
+    connection = HTTPConnection(urlsplit(address).netloc, timeout=20)
+    try:
+        connection.request("GET", path)
+        return connection.getresponse().status
+    except OSError:
+        return 0
+
+
+def await_both(crowd: Server, ended: int) -> None:
+    """Waits until two processes answer, none of them the one that has ended."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        now = processes(crowd)
+        well = [status(f"http://127.0.0.1:{port}", "/_stcore/health") for port in now.values()]
+        if ended not in now and well == [200, 200]:
+            return
+        time.sleep(0.2)
+    raise TimeoutError("the process was not started again")
+
+
+def test_settings_outlive_every_process_and_all_end_together(page: Page, crowd: Server) -> None:
+    address = f"{crowd.address}/multi-head-attention"
+    page.goto(f"{address}?h=5")
+    slider = page.get_by_role("slider", name="h").first
+    expect(slider).to_have_value("5")
+    slider.press("ArrowRight")
+    expect(page).to_have_url(f"{address}?h=6")
+    for value, pid in enumerate(processes(crowd), 7):  # one of the two has the session
+        os.kill(pid, signal.SIGKILL)
+        await_both(crowd, pid)
+        expect(slider).to_have_value(str(value - 1))
+        slider.press("ArrowRight")
+        expect(page).to_have_url(f"{address}?h={value}")
+    assert status(crowd.address, "/metrics") == 404  # they are for inside
+    inside = processes(crowd)
+    assert {status(f"http://127.0.0.1:{port}", "/metrics") for port in inside.values()} == {200}
+    os.kill(crowd.pid, signal.SIGTERM)
+    end = time.monotonic() + PATIENCE
+    while any(Path(f"/proc/{pid}").exists() for pid in inside):
+        assert time.monotonic() < end
+        time.sleep(0.2)
+
+
+def test_a_port_that_is_taken_is_refused(address: str) -> None:
+    port = str(urlsplit(address).port)
+    command = [sys.executable, "-m", "ncd", "crowd", "--port", port]
+    said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert (said.returncode, said.stdout) == (2, "")
+    assert said.stderr == (f"ncd: 127.0.0.1:{port}: Address already in use. Try another port.\n")
