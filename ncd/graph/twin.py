@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Collection
 from typing import Any, TypeVar
 
 from torch import Generator, nn
@@ -10,8 +11,10 @@ from torch import Generator, nn
 M = TypeVar("M", bound=nn.Module)
 
 
-def twin(module: M) -> M:
+def twin(module: M, frozen: Collection[str] = ()) -> M:
     """The module with the same parameters, but buffers and random generators of its own.
+
+    The parameters named in ``frozen`` need no gradient there; they have the same numbers.
 
     A forward pass writes them: a batch norm its running statistics, a dropout where its generator
     stands. The weights are shared, nothing of them is copied. A module without any is its own twin.
@@ -20,22 +23,37 @@ def twin(module: M) -> M:
     >>> _ = twin(norm)(norm.weight.expand(4, 3))
     >>> int(norm.num_batches_tracked), twin(norm).weight is norm.weight
     (0, True)
+    >>> twin(norm, {"weight"}).weight.requires_grad, norm.weight.requires_grad
+    (False, True)
     """
-    return _twin(module, {})
+    return _twin(module, {}, frozenset(frozen), "")
 
 
-def _twin(module: M, known: dict[int, Any]) -> M:
+def _twin(module: M, known: dict[int, Any], frozen: frozenset[str], path: str) -> M:
     if id(module) in known:
         twin: M = known[id(module)]
         return twin
     known[id(module)] = module
     old, buffers = module._modules, module._buffers
-    children = {name: child and _twin(child, known) for name, child in old.items()}
+    children = {
+        name: child and _twin(child, known, frozen, f"{path}{name}.") for name, child in old.items()
+    }
+    still = {
+        name: nn.Parameter(x.detach(), requires_grad=False)
+        for name, x in module._parameters.items()
+        if x is not None and f"{path}{name}" in frozen
+    }
     own = {n: x.clone_state() for n, x in vars(module).items() if type(x) is Generator}
-    if not own and not buffers and all(map(operator.is_, children.values(), old.values())):
+    if (
+        not own
+        and not buffers
+        and not still
+        and all(map(operator.is_, children.values(), old.values()))
+    ):
         return module
     copy = type(module).__new__(type(module))
     copies = {name: x if x is None else x.clone() for name, x in buffers.items()}
-    vars(copy).update({**vars(module), **own, "_modules": children, "_buffers": copies})
+    changed = {"_modules": children, "_buffers": copies, "_parameters": module._parameters | still}
+    vars(copy).update({**vars(module), **own, **changed})
     known[id(module)] = copy
     return copy

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import lru_cache
 from itertools import starmap
 from typing import Any, NamedTuple
@@ -18,19 +18,23 @@ from torch import Tensor
 from torch.autograd.graph import GradientEdge
 from torch.linalg import vector_norm
 
+from ncd.graph.chain import cotangents
 from ncd.graph.dag import Dag, Edge, Node
 from ncd.graph.twin import twin
+from ncd.lang.called import given
 from ncd.lang.circuit import Cell
 from ncd.run.module import CircuitModule
-from ncd.run.seed import generator
 
 
-def autograd(module: CircuitModule, *inputs: Tensor, seed: int = 0) -> Dag:
+def autograd(
+    module: CircuitModule, *inputs: Tensor, seed: int = 0, frozen: Collection[str] = ()
+) -> Dag:
     """Runs a module forward and backward, and gives the graph between.
 
-    Backward starts from a random gradient on every output, drawn from ``seed``. The module, its
-    ``.grad`` fields, its running statistics and the inputs stay as they are. Whole numbers have no
-    gradient.
+    Backward starts from 1 on an output that is one number, and on the others from a random
+    gradient, drawn from ``seed``. The module, its ``.grad`` fields, its running statistics and the
+    inputs stay as they are. Whole numbers have no gradient. ``frozen`` names the parameters, and
+    the input arrays by their ids, that need none: torch's graph goes no further towards them.
 
     >>> import ncd
     >>> term = ncd.catalogue["multi-head-attention"].build()
@@ -40,15 +44,19 @@ def autograd(module: CircuitModule, *inputs: Tensor, seed: int = 0) -> Dag:
 
     Raises MismatchError for inputs that do not fit the module.
     """
-    run = _Run(twin(module), tuple(map(_leaf, inputs)))
+    ids = [value.id for value in module.circuit.inputs]
+    wanted = [id not in frozen for id in ids] + [True] * len(inputs)  # more than there are: refused
+    leaves = tuple(map(_leaf, inputs, wanted))
+    run = _Run(twin(module, frozen), leaves, frozen)
     with torch.enable_grad():
         outputs = run.module.execute(run.inputs, watch=run.watch)
     run.finish(outputs)
     return run.dag(outputs, run.backward(outputs, seed))
 
 
-def _leaf(x: Tensor) -> Tensor:
-    return x.detach().clone().requires_grad_(x.is_floating_point() or x.is_complex())
+def _leaf(x: Tensor, wanted: bool) -> Tensor:
+    real = x.is_floating_point() or x.is_complex()
+    return x.detach().clone().requires_grad_(wanted and real)
 
 
 Flow = tuple[str, float | None]  # of some gradients the shapes, and the norm of all together
@@ -70,7 +78,9 @@ class _Function(NamedTuple):
 class _Run:
     """What a forward pass leaves behind, cell by cell."""
 
-    def __init__(self, module: CircuitModule, inputs: tuple[Tensor, ...]) -> None:
+    def __init__(
+        self, module: CircuitModule, inputs: tuple[Tensor, ...], frozen: Collection[str] = ()
+    ) -> None:
         self.module, self.circuit, self.inputs = module, module.circuit, inputs
         self.names = {id(p): name for name, p in module.named_parameters()}
         self.leaves: dict[int, Node] = {}
@@ -79,14 +89,20 @@ class _Run:
         self.ids: dict[Any, str] = {}  # held, so that no function is freed and its place used again
         self.points: dict[Point, None] = {}
         self.counts: Counter[str] = Counter()  # a cell of a scan runs at every position
+        called = given(self.circuit)
         for value, x in zip(self.circuit.inputs, inputs, strict=False):
-            shape = _sizes(x.shape)
-            self.leaves[id(x)] = Node(value.id, str(value.array), "input", shape=shape)
+            if value.id in frozen:
+                continue
+            label = f"{called[value.id]}: {value.array}" if value.id in called else str(value.array)
+            self.leaves[id(x)] = Node(value.id, label, "input", shape=_sizes(x.shape))
             if x.requires_grad:
                 self.variables.append(x)
 
     def watch(self, cell: Cell, given: tuple[Tensor, ...], made: tuple[Tensor, ...]) -> None:
         """Gives a cell the functions behind what it made that no earlier cell has."""
+        for x in made:
+            if id(x) in self.names and x.requires_grad:  # a parameter that is an array of its own
+                self._leaf(x, cell)
         self._take(cell, made)
 
     def finish(self, outputs: tuple[Tensor, ...]) -> None:
@@ -146,9 +162,9 @@ class _Run:
 
     def backward(self, outputs: tuple[Tensor, ...], seed: int) -> dict[str, Flow]:
         """Runs it, and gives the gradients that came, by the ids of the nodes."""
-        random = generator(seed, "cotangent")
+        starts = cotangents([y.detach() for y in outputs], seed)
         ends = {f"out{i}": y for i, y in enumerate(outputs) if y.requires_grad}
-        given = [torch.randn(y.shape, generator=random).to(y) for y in ends.values()]
+        given = [start for y, start in zip(outputs, starts, strict=True) if y.requires_grad]
         came = list(zip(ends, given, strict=True))
         if ends and self.variables:
             places = [self.leaves[id(x)].id for x in self.variables]
@@ -168,7 +184,7 @@ class _Run:
             home = _home(cell)
             nodes.append(Node(id, label, "function", *home, shape, gradient, storages))
         for i, (value, y) in enumerate(zip(self.circuit.outputs, outputs, strict=True)):
-            id, label, shape = f"out{i}", str(value.array), _sizes(y.shape)
+            id, label, shape = f"out{i}", str(value.array) if y.ndim else "output", _sizes(y.shape)
             gradient = came.get(id, NOTHING)[1]
             nodes.append(Node(id, label, "output", shape=shape, gradient=gradient))
         edges = dict.fromkeys(self._edges(outputs))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ncd.lang.circuit import Cell, Circuit
+from ncd.lang.expr import Arg
 
 CHANGED = {"scale": "scaled", "mask": "masked"}  # by the role of the op that does it
 
@@ -42,3 +43,19 @@ def _kept(cell: Cell, output: int, names: Mapping[str, str]) -> str:
     if cell.op.role in CHANGED:
         return f"{CHANGED[cell.op.role]} {name}"
     return f"{name.partition(' after ')[0]} after {cell.op.label.split()[-1]}"
+
+
+def given(circuit: Circuit) -> Mapping[str, str]:
+    """The names of inputs by their ids, where a name is written at them and nothing else is done.
+
+    >>> from ncd.lang.elaborate import elaborate
+    >>> from ncd.ops import Named, Softmax
+    >>> given(elaborate((Named("m:2", "x") >> Softmax("m")) @ Softmax("k:3")))
+    {'v0': 'x'}
+    """
+    takers = {value.id: circuit.takers.get(value.id) for value in circuit.inputs}
+    return {
+        id: cell.op.out(cell.site)
+        for id, cell in takers.items()
+        if cell is not None and len(cell.outputs) == 1 and cell.op.torch(cell.site) == (Arg(0),)
+    }

@@ -90,7 +90,8 @@ class CircuitModule(nn.Module):
     ) -> tuple[Tensor, ...]:
         """Runs every cell; fills ``keep`` with every array, and shows ``watch`` every step.
 
-        Where nobody looks on, attention runs as one function.
+        What ``watch`` gives stands in the place of what the step made, unless it gives None. Where
+        nobody looks on, attention runs as one function.
         """
         inputs = self._checked(inputs)
         plain = keep is not None or watch is not None or _transformed()

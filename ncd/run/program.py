@@ -14,7 +14,8 @@ from ncd.lang.circuit import Cell, Circuit, Loop
 from ncd.lang.expr import Expr
 from ncd.run.evaluate import NEW, Code, Like, code
 
-Watch = Callable[[Cell, tuple[Tensor, ...], tuple[Tensor, ...]], None]
+# What is shown a step may put other tensors in the place of those that it made.
+Watch = Callable[[Cell, tuple[Tensor, ...], tuple[Tensor, ...]], tuple[Tensor, ...] | None]
 
 
 @dataclass(frozen=True)
@@ -218,7 +219,7 @@ def execute(program: Program, inputs: Iterable[Tensor], run: Run) -> tuple[Tenso
             found = step.run(given, _own(step, run.module), run.like)
             made = (found,) if step.alone else found
             if watch is not None and step.cell is not None:
-                watch(step.cell, tuple(given), tuple(made))
+                made = watch(step.cell, tuple(given), tuple(made)) or made
         for slot, x in zip(step.outputs, made, strict=True):
             values[slot] = x
         del given, made

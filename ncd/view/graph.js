@@ -6,16 +6,44 @@ const XLINK = "http://www.w3.org/1999/xlink";
 export default function (component) {
   const { data } = component;
   const host = connect(component);
-  const [head, foot, frame] = [".head", ".foot", ".frame"].map((part) => host.box.querySelector(part));
-  if (host.head !== data.head) head.innerHTML = host.head = data.head;
-  if (host.foot !== data.foot) foot.innerHTML = host.foot = data.foot;
-  for (const button of head.querySelectorAll("[data-pick]"))
+  for (const part of ["head", "pass", "foot"]) write(host, part, data[part]);
+  const frame = host.box.querySelector(".frame");
+  for (const button of host.box.querySelectorAll(".levels [data-pick]"))
     button.ariaPressed = button.dataset.pick === data.level;
   host.zoom ??= begin(host, frame);
   frame.setAttribute("aria-label", data.label);
   if (host.svg !== data.svg) draw(host, frame, data);
+  for (const node of host.nodes) {
+    const { node: ops = "", array } = node.dataset;
+    const here = ops.split(" ").includes(data.at) || array === data.at;
+    node.classList.toggle("now", Boolean(data.at) && here);
+  }
   paint(host);
   return host.end;
+}
+
+// Replaces a part only if it is another one; what was open and what had the focus is so again.
+function write(host, part, html) {
+  host.texts ??= {};
+  if (host.texts[part] === html) return;
+  const content = host.box.querySelector(`.${part}`);
+  const { pick, turn } = host.root.activeElement?.dataset ?? {};
+  const inside = content.contains(host.root.activeElement);
+  const open = content.querySelector("details")?.open;
+  content.innerHTML = host.texts[part] = html;
+  if (open) content.querySelector("details")?.setAttribute("open", "");
+  if (!inside) return;
+  const same = turn ? `[data-turn="${turn}"]:not(:disabled)` : `[data-pick="${CSS.escape(pick)}"]`;
+  (content.querySelector(same) ?? content.querySelector("[data-pick]:not(:disabled)"))?.focus();
+}
+
+// The arrow keys turn to the step before and the step after, from anywhere in the pass.
+function turn(host, event) {
+  const button = host.box.querySelector(`.pass [data-turn="${event.key}"]:not(:disabled)`);
+  if (!button || event.target.matches("input, select")) return;
+  event.preventDefault();
+  button.focus();
+  button.click();
 }
 
 function begin(host, frame) {
@@ -23,6 +51,7 @@ function begin(host, frame) {
     button.onclick = () => host.zoom.act[button.dataset.zoom]();
   frame.addEventListener("focusin", ({ target }) => meet(host, target.closest(".node")));
   frame.addEventListener("keydown", (event) => walk(host, event));
+  host.box.querySelector(".pass").addEventListener("keydown", (event) => turn(host, event));
   return zoomable(frame, frame.querySelector(".inner"));
 }
 

@@ -14,10 +14,13 @@ from ncd.export.assets import LIGHT_JS, PANEL_CSS
 from ncd.graph import LEVELS, layout
 from ncd.graph.layout import LayoutError
 from ncd.lang.circuit import Circuit
-from ncd.view import meaning, panel
+from ncd.view import frozen, meaning, panel
 from ncd.view.cache import remember
+from ncd.view.frozen import FROZEN
 from ncd.view.maps import ZOOM
 from ncd.view.panel import FOLDER, asked, heed
+from ncd.view.panels import backward
+from ncd.view.panels.backward import STEP
 from ncd.view.scene import Scene
 
 TITLE = "Autograd"
@@ -33,7 +36,7 @@ OPS = re.compile(r"\bn\d+\b")
 _graph = st.components.v2.component(
     "ncd_graph",
     html=(
-        '<div class="ncd"><div class="head"></div><div class="graph-view">'
+        '<div class="ncd"><div class="head"></div><div class="pass"></div><div class="graph-view">'
         f'<div class="frame" role="group"><div class="inner"></div></div>{ZOOM}</div>'
         '<div class="foot"></div></div>'
     ),
@@ -43,18 +46,23 @@ _graph = st.components.v2.component(
 
 
 def show(scene: Scene) -> None:
-    """The graph at the chosen level, and how much that level hides."""
-    level = _level(scene)
-    key = (*scene.numbers, level, scene.dark)
-    dot, hidden = remember("autograd", scene.term, *key, make=lambda: graph(scene, level))
-    head = _head(hidden)
+    """The graph at the chosen level, how much that level hides, and a step of the backward pass."""
+    off = frozen.frozen(scene)
+    level = _level(scene, off)
+    key = (*scene.numbers, off, level, scene.dark)
+    dot, hidden = remember("autograd", scene.term, *key, make=lambda: graph(scene, level, off))
+    every = frozen.leaves(scene)
+    head = _head(hidden) + frozen.switches(every, off)
+    step, at = backward.show(scene, _dag(scene, off), off, every)
     try:
         svg = remember("autograd svg", scene.term, *key, make=lambda: laid_out(dot))
     except LayoutError as error:  # nothing is kept
-        _without(dot, head, str(error), scene)
+        _without(dot, head + step, str(error), scene)
         return
     data = {
         "head": head,
+        "pass": step,
+        "at": at,
         "foot": _foot(scene),
         "level": f"{LEVEL}={level}",
         "label": "Autograd graph: arrow keys go from node to node, Enter selects",
@@ -68,10 +76,14 @@ def show(scene: Scene) -> None:
     )
 
 
-def _pick(value: object) -> None:
-    level = str(value).partition("=")[2]
-    if level in LEVELS:
-        st.session_state[LEVEL] = level
+def _pick(asked: object) -> None:
+    name, _, value = str(asked).partition("=")
+    if name == LEVEL and value in LEVELS:
+        st.session_state[LEVEL] = value
+    elif name == FROZEN:
+        frozen.pick(value)
+    elif name == STEP:
+        backward.pick(value)
 
 
 def _head(hidden: int) -> str:
@@ -82,7 +94,7 @@ def _head(hidden: int) -> str:
     hides = f"hides {markup.counted(hidden, 'node')}" if hidden else "hides nothing"
     return (
         f'<div class="levels" role="group" aria-label="A node for each">{buttons}</div>'
-        f'<span class="muted">This level {hides}.</span>'
+        f'<span class="muted hides">This level {hides}.</span>'
     )
 
 
@@ -90,8 +102,8 @@ def _foot(scene: Scene) -> str:
     return (
         '<p class="muted">Boxes are functions, ovals what is learned. ‖∇‖ is the length of the '
         "gradient that arrives at a node: the root of the sum of its squares. “keeps” is the "
-        "memory that waits there for the backward pass, which begins with a random gradient at "
-        f"the output. {meaning.origin(scene)}</p>"
+        "memory that waits there for the backward pass, which begins with 1 at an output that is "
+        f"one number, and else with a random gradient. {meaning.origin(scene)}</p>"
     )
 
 
@@ -104,24 +116,24 @@ def _without(dot: str, head: str, why: str, scene: Scene) -> None:
     panel.show(_foot(scene), "graph foot")
 
 
-def _level(scene: Scene) -> str:
+def _level(scene: Scene, off: frozenset[str]) -> str:
     """The level that is asked for, else one that can be seen at once."""
     asked = str(st.session_state.get(LEVEL))
     if asked in LEVELS:
         return asked
-    return "op" if len(_dag(scene).at("op").nodes) <= FEW else "block"
+    return "op" if len(_dag(scene, off).at("op").nodes) <= FEW else "block"
 
 
-def _dag(scene: Scene) -> ncd.Dag:
+def _dag(scene: Scene, off: frozenset[str]) -> ncd.Dag:
     def build() -> ncd.Dag:
-        return scene.work(lambda: ncd.autograd(scene.module, *scene.inputs))
+        return scene.work(lambda: ncd.autograd(scene.module, *scene.inputs, frozen=off))
 
-    return remember("dag", scene.term, *scene.numbers, make=build)
+    return remember("dag", scene.term, *scene.numbers, off, make=build)
 
 
-def graph(scene: Scene, level: str) -> tuple[str, int]:
+def graph(scene: Scene, level: str, off: frozenset[str]) -> tuple[str, int]:
     """The graph in the language of ``dot``, and how many nodes the level hides."""
-    dag = _dag(scene)
+    dag = _dag(scene, off)
     return dag.dot(level=level, dark=scene.dark), dag.hidden(level)
 
 

@@ -1,0 +1,106 @@
+"""What each function of torch's graph does with the gradient G that arrives, in a line.
+
+``a`` and ``b`` are what the function was given, ``z`` is what it made.
+"""
+
+from __future__ import annotations
+
+import re
+
+_ORDER = "The same numbers with their axes in another order: G, its axes put back."
+_SHAPE = "The same numbers read in another shape: G, read in the shape from before."
+_PICK = "G at the places that were read, summed where one was read twice, and 0 at all others."
+_NORM = (
+    "With x̂ the normalised numbers and g = G · γ: ∇x = (g − mean(g) − x̂ · mean(g · x̂)) / σ, "
+    "∇γ is the sum of G · x̂, and ∇β that of G."
+)
+
+RULES = {
+    "Abs": "∇a = G · sign(a).",
+    "Add": "z = a + b: both get G. What was repeated along an axis gets the sum over it.",
+    "Addmm": "z = c + a b: ∇a = G bᵀ, ∇b = aᵀ G, and ∇c is G, summed over the rows.",
+    "Alias": "The same numbers: G.",
+    "Amax": "G goes to the largest number; where several are the largest, each has a share.",
+    "Amin": "G goes to the least number; where several are the least, each has a share.",
+    "AvgPool2D": "Each number of a window of n gets G / n.",
+    "Baddbmm": "z = c + a b: ∇a = G bᵀ, ∇b = aᵀ G, and ∇c is G.",
+    "Bmm": "z = a b, a product of matrices for each of a batch: ∇a = G bᵀ and ∇b = aᵀ G.",
+    "Cat": "Each part gets its own share of G.",
+    "Clone": "A copy in memory: G.",
+    "Convolution": "The input gets G, convolved with the kernel turned round; the kernel gets the "
+    "products of the input and G, summed over all places; the bias gets the sum of G.",
+    "Cos": "∇a = −G · sin(a).",
+    "Cumsum": "Each number counts in all sums behind it: the sum of G from there on.",
+    "Diagonal": _PICK,
+    "Div": "z = a / b: ∇a = G / b and ∇b = −G · a / b².",
+    "Embedding": _PICK,
+    "Exp": "∇a = G · z.",
+    "Expand": "One number stands at many places: the sum of G over them.",
+    "Gather": _PICK,
+    "Gelu": "∇a = G times the slope of gelu at a.",
+    "Index": _PICK,
+    "IndexSelect": _PICK,
+    "Log": "∇a = G / a.",
+    "LogSoftmax": "∇a = G − softmax(a) · the sum of G along the axis.",
+    "MaskedFill": "G, and 0 where the mask wrote over the number.",
+    "MaxPool2DWithIndices": "In each window G goes to the largest number; all others get 0.",
+    "Maximum": "G goes to the larger of the two.",
+    "Mean": "z is the mean of n numbers: each of them gets G / n.",
+    "Minimum": "G goes to the smaller of the two.",
+    "Mm": "z = a b, a product of matrices: ∇a = G bᵀ and ∇b = aᵀ G.",
+    "MseLoss": "z is the mean of (a − b)² over n numbers: ∇a = G · 2 (a − b) / n, ∇b = −∇a.",
+    "Mul": "z = a · b, number by number: ∇a = G · b and ∇b = G · a.",
+    "Mv": "z = a b, a matrix times a vector: ∇a = G bᵀ and ∇b = aᵀ G.",
+    "NativeBatchNorm": _NORM,
+    "NativeDropout": "G where the number was kept, scaled as it was, and 0 where it was dropped.",
+    "NativeLayerNorm": _NORM,
+    "Neg": "∇a = −G.",
+    "Permute": _ORDER,
+    "Pow": "z = aⁿ: ∇a = G · n · aⁿ⁻¹.",
+    "Relu": "G where a is above 0, and 0 where it is not.",
+    "Repeat": "One number stands at many places: the sum of G over them.",
+    "ReshapeAlias": _SHAPE,
+    "Rsqrt": "z = 1 / √a: ∇a = −G · z³ / 2.",
+    "Select": _PICK,
+    "Sigmoid": "∇a = G · z · (1 − z).",
+    "Sign": "A sign does not change where a is moved a little: 0.",
+    "Silu": "∇a = G times the slope of silu at a.",
+    "Sin": "∇a = G · cos(a).",
+    "Slice": _PICK,
+    "Softmax": "∇a = z · (G − s), where s is the sum of G · z along the axis of the softmax.",
+    "Softplus": "∇a = G · sigmoid(a).",
+    "Split": "The gradients of the parts, one behind the other.",
+    "SplitWithSizes": "The gradients of the parts, one behind the other.",
+    "Sqrt": "z = √a: ∇a = G / (2 z).",
+    "Squeeze": _SHAPE,
+    "Stack": "Each part gets its own share of G.",
+    "Sub": "z = a − b: a gets G and b gets −G. What was repeated gets the sum.",
+    "Sum": "z is a sum: each of its numbers gets G.",
+    "T": _ORDER,
+    "Tanh": "∇a = G · (1 − z²).",
+    "Transpose": _ORDER,
+    "Unbind": "The gradients of the parts, put together again.",
+    "Unfold": "A number that stands in several windows gets the sum of what they send.",
+    "UnsafeView": _SHAPE,
+    "Unsqueeze": _SHAPE,
+    "View": _SHAPE,
+    "Where": "G goes to the side that was taken; the other gets 0.",
+}
+_NUMBERED = re.compile(r"Backward\d+$")
+
+
+def plain(label: str) -> str:
+    """The name of a function without the number of its variant: ``MeanBackward1`` is ``Mean``."""
+    return _NUMBERED.sub("", label)
+
+
+def rule(label: str) -> str:
+    """What a function does, by its name in the graph; for one that is not known, the chain rule.
+
+    >>> rule("Mm")
+    'z = a b, a product of matrices: ∇a = G bᵀ and ∇b = aᵀ G.'
+    >>> rule("SqueezeBackward1") == rule("Squeeze"), rule("Fft")
+    (True, 'The chain rule: G times the slope of this function.')
+    """
+    known = RULES.get(plain(label))
+    return known or "The chain rule: G times the slope of this function."
