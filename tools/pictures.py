@@ -1,4 +1,4 @@
-"""Draw the sample pictures of `assets/pictures`: three scenes in colours, and the ten digits.
+"""Draw the sample pictures of `assets/pictures`: six scenes in colours, and the ten digits.
 
     python tools/pictures.py
 
@@ -101,6 +101,47 @@ def cat() -> None:
     scene.save("cat")
 
 
+def house() -> None:
+    scene = Scene("#fbe3b5", "#f6b98a")
+    scene.area("#5f8f4e", (0, 0.8), (1, 0.74), (1, 1), (0, 1))
+    scene.area("#6b4a3a", (0.64, 0.16), (0.74, 0.16), (0.74, 0.4), (0.64, 0.4))
+    scene.area("#e9e4da", (0.2, 0.44), (0.8, 0.44), (0.8, 0.86), (0.2, 0.86))
+    scene.area("#b5382f", (0.1, 0.47), (0.5, 0.14), (0.9, 0.47))
+    scene.area("#3b5d8a", (0.28, 0.54), (0.46, 0.54), (0.46, 0.7), (0.28, 0.7))
+    scene.line("#f7f4ee", 0.02, (0.37, 0.54), (0.37, 0.7))
+    scene.area("#7a4a26", (0.56, 0.58), (0.72, 0.58), (0.72, 0.86), (0.56, 0.86))
+    scene.disc("#f4c542", 0.69, 0.73, 0.016)
+    scene.save("house")
+
+
+def fish() -> None:
+    scene = Scene("#0f6f8c", "#083d5c")
+    scene.area("#d9b382", (0, 0.9), (1, 0.84), (1, 1), (0, 1))
+    for x, lift in ((0.12, 0.42), (0.2, 0.52), (0.9, 0.46)):
+        scene.line("#3d9a5f", 0.03, (x, 0.95), (x + 0.04, (lift + 0.95) / 2), (x - 0.01, lift))
+    scene.area("#f2672e", (0.66, 0.5), (0.9, 0.3), (0.9, 0.68))
+    scene.area("#d94f1e", (0.4, 0.4), (0.56, 0.2), (0.64, 0.42))
+    scene.disc("#ff8a3c", 0.46, 0.5, 0.28, 0.18)
+    scene.line("#fdf6ec", 0.05, (0.5, 0.34), (0.54, 0.5), (0.5, 0.66))
+    scene.disc("#fdf6ec", 0.29, 0.45, 0.045)
+    scene.disc("#1b1b22", 0.28, 0.45, 0.022)
+    for x, y, r in ((0.12, 0.3, 0.025), (0.17, 0.18, 0.035), (0.1, 0.1, 0.02)):
+        scene.disc("#bfe9f2", x, y, r)
+    scene.save("fish")
+
+
+def night() -> None:
+    scene = Scene("#141a3c", "#3f3a78")
+    for x, y in ((0.14, 0.16), (0.32, 0.34), (0.5, 0.1), (0.86, 0.52), (0.1, 0.5), (0.62, 0.48)):
+        scene.disc("#fdf3c4", x, y, 0.014)
+    scene.disc("#f6e27a", 0.72, 0.26, 0.17)
+    scene.disc("#161c40", 0.65, 0.21, 0.15)
+    scene.area("#2c5c4a", (0, 0.82), (0.36, 0.7), (0.7, 0.84), (1, 0.72), (1, 1), (0, 1))
+    scene.area("#1c4034", (0.16, 0.86), (0.29, 0.42), (0.42, 0.86))
+    scene.area("#1c4034", (0.74, 0.88), (0.82, 0.6), (0.9, 0.88))
+    scene.save("night")
+
+
 # --- the digits -----------------------------------------------------------------------------------
 
 
@@ -127,7 +168,7 @@ DIGITS: tuple[list[Points], ...] = (
 
 def main() -> None:
     TARGET.mkdir(exist_ok=True)
-    for make in (boat, balloons, cat):
+    for make in (boat, balloons, cat, house, fish, night):
         make()
     lines = [written(strokes) + "\n" for strokes in DIGITS]
     (TARGET / "digits.txt").write_text("".join(lines))

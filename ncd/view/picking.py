@@ -77,7 +77,7 @@ def _gallery(sketch: Term, key: str, first: str) -> None:
     """The samples as small pictures, for a later input after the picture of the ``first``."""
     default, every = kept(sketch)[key]
     now = st.session_state.get(key, default)
-    buttons = [_button(name, name == now, _thumb(name, pictures.plain(sketch))) for name in every]
+    buttons = [_button(name, name == now, _thumb(name, pictures.read(sketch))) for name in every]
     label = "Sample"
     if first:
         label = f"Picture for {key.removeprefix('sample_')}"

@@ -24,6 +24,7 @@ from ncd.view import strokes
 FOLDER = bundled("assets", "pictures")
 MADE_UP = "made-up shapes"
 SCENES = ("boat", "balloons", "cat")
+SIX = (*SCENES, "house", "fish", "night")
 CALLED = {"boat": "a boat", "cat": "a cat"}
 DIGITS = tuple(f"digit {i}" for i in range(10))
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP")
@@ -85,7 +86,7 @@ class Picture:
     def _image(self, height: int, width: int, fit: bool) -> Image.Image:
         if isinstance(self.made, bytes):
             return _sized(Image.open(BytesIO(self.made)), height, width)
-        if self.kind == "sample" and self.made in SCENES:
+        if self.kind == "sample" and self.made in SIX:
             return _sized(_scene(self.made), height, width)
         text = _digits()[DIGITS.index(self.made)] if self.kind == "sample" else self.made
         lines = strokes.read(text)
@@ -165,6 +166,16 @@ def plain(term: Term) -> bool:
     return not more and len(array) == 2 and all(a.sequence and not a.spatial for a in array)
 
 
+def read(term: Term) -> bool:
+    """Whether it tells the class of one picture, such as which digit it is."""
+    if plain(term):
+        return True
+    (*more, array) = term.dom or (Array(),)
+    (*others, found) = term.cod or (Array(),)
+    alone = not more and len(array) == 2 and _places(array)
+    return alone and not others and len(found) == 1 and not found[0].spatial
+
+
 def _places(array: Array) -> bool:
     if not array or array.below is not None or len(array) > 3 or not array[-1].spatial:
         return False
@@ -191,25 +202,24 @@ def names(term: Term) -> list[str]:
 
 def samples(term: Term) -> tuple[str, ...]:
     """The samples for a system, the one that it begins with first."""
-    if plain(term):
+    if read(term):
         return (*DIGITS[7:], *DIGITS[:7])
     return (MADE_UP, *SCENES) if channels(term) == 1 else (*SCENES, MADE_UP)
 
 
 def tensors(term: Term, pictures: Sequence[Picture], seed: int) -> tuple[Tensor, ...]:
     """A tensor for each input; the later images of a batch are the samples that follow."""
-    every = samples(term)
+    every, fit = samples(term), read(term)
     return tuple(
-        _batch(array, own, every, seed) for array, own in zip(term.dom, pictures, strict=True)
+        _batch(array, own, every, seed, fit) for array, own in zip(term.dom, pictures, strict=True)
     )
 
 
-def _batch(array: Array, own: Picture, every: tuple[str, ...], seed: int) -> Tensor:
+def _batch(array: Array, own: Picture, every: tuple[str, ...], seed: int, fit: bool) -> Tensor:
     height, width = array.shape[-2:]
     count = array[0].numel if len(array) == 3 else 1
     depth = array[-2].numel if array[-1].spatial and len(array) > 1 else 1
     first = every.index(own.made) if own.made in every else -1
     others = [sample(every[(first + i) % len(every)]) for i in range(1, count)]
-    fit = not array[-1].spatial
     seen = [each.seen(depth, height, width, seed + i, fit) for i, each in enumerate((own, *others))]
     return torch.stack(seen).reshape(array.shape)

@@ -30,8 +30,10 @@ def show(scene: Scene) -> None:
 
 
 def _picture(image: torch.Tensor) -> str:
-    """An image in shades of grey, each number between the extremes or between 0 and 1."""
+    """An image, grey or in three colours, each number between the extremes or 0 and 1."""
     numbers = image.float().cpu()
+    if numbers.ndim == 3:
+        numbers = numbers.movedim(0, -1) if len(numbers) == 3 else numbers[0]
     low, high = min(0.0, float(numbers.min())), max(1.0, float(numbers.max()))
     address = heat.address((255 * (numbers - low) / (high - low)).byte().numpy())
     size = " × ".join(map(str, image.shape))
