@@ -2,7 +2,16 @@
 
 from ncd import catalogue
 from ncd.view.frame import page
-from ncd.view.panels import attention, autograd, cost, shapes, source, torch_layer, values
+from ncd.view.panels import (
+    attention,
+    autograd,
+    cost,
+    kv_cache,
+    shapes,
+    source,
+    torch_layer,
+    values,
+)
 
 LEAD = """
 The text that is being written looks back at itself, and then at the text that was read.
@@ -15,6 +24,10 @@ and its keys and values from what was read, the *s* positions of the encoder: cr
 only place where the two meet. The same *s* positions go to every layer, so their wire passes the
 brackets instead of running through them.
 
+When it writes word by word, the keys and values of the words before stay as they are, and those of
+the *s* positions are the same at every step: both are kept. Switch the cache on, and the diagram is
+one such step.
+
 In the tutorial's picture the sums are called “Add & Norm”, but in its code the norm comes before,
 and the node only adds.
 
@@ -26,5 +39,5 @@ page(
     entry=catalogue["decoder-block"],
     lead=LEAD,
     why=WHY,
-    panels=(attention, torch_layer, values, source, cost, autograd, shapes),
+    panels=(attention, kv_cache, torch_layer, values, source, cost, autograd, shapes),
 )

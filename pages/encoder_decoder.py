@@ -2,7 +2,16 @@
 
 from ncd import catalogue
 from ncd.view.frame import page
-from ncd.view.panels import attention, autograd, cost, shapes, source, torch_layer, values
+from ncd.view.panels import (
+    attention,
+    autograd,
+    cost,
+    kv_cache,
+    shapes,
+    source,
+    torch_layer,
+    values,
+)
 
 LEAD = """
 One stack of layers reads a sequence, the other one writes, and each layer that writes looks at what
@@ -16,6 +25,10 @@ kinds of attention, with one and the same inside: the encoder's looks everywhere
 only back, and the third from the decoder to the encoder. The panel below has the map of each layer,
 head and kind.
 
+When it writes word by word, the encoder runs once. After the first step, what it gave lives on in
+the keys and values that each layer of the decoder keeps; with the cache switched on, the diagram is
+one step of the decoder alone.
+
 The embedding before and the linear map with its softmax behind, which the tutorial's picture has,
 are not in its code, and not here. A norm stands behind each stack, as in torch.
 
@@ -27,5 +40,5 @@ page(
     entry=catalogue["encoder-decoder"],
     lead=LEAD,
     why=WHY,
-    panels=(attention, torch_layer, values, source, cost, autograd, shapes),
+    panels=(attention, kv_cache, torch_layer, values, source, cost, autograd, shapes),
 )

@@ -29,9 +29,22 @@ def encoder_block(
 
 
 def decoder_block(
-    n: int = 2, h: int = 4, k: int = 16, d: int = 128, t: int = 12, s: int = 16, prenorm: int = 1
+    n: int = 2,
+    h: int = 4,
+    k: int = 16,
+    d: int = 128,
+    t: int = 12,
+    s: int = 16,
+    prenorm: int = 1,
+    cache: int = 0,
 ) -> Term:
-    """n decoder layers on t positions, which also look at the s positions of an encoder."""
+    """n decoder layers on t positions, which also look at the s positions of an encoder.
+
+    With ``cache`` it is the last step of writing t positions: the last one alone goes in, and what
+    every layer has kept: its keys and values of the u before it, and of the s positions.
+    """
+    if cache and t > 1:
+        return _sizes(t, h, k, d, s, t - 1)(_cached_decoder(n, prenorm))
     return _sizes(t, h, k, d, s)(_decoder_block(n, prenorm))
 
 
@@ -55,15 +68,28 @@ def decoder_only_block(
 
 
 def encoder_decoder(
-    n: int = 2, h: int = 4, k: int = 16, d: int = 128, s: int = 16, t: int = 12, prenorm: int = 1
+    n: int = 2,
+    h: int = 4,
+    k: int = 16,
+    d: int = 128,
+    s: int = 16,
+    t: int = 12,
+    prenorm: int = 1,
+    cache: int = 0,
 ) -> Term:
-    """n encoder layers on s positions and n decoder layers on t, each stack with a norm behind."""
+    """n encoder layers on s positions and n decoder layers on t, each stack with a norm behind.
+
+    With ``cache`` it is the last step of writing t positions, as of :func:`decoder_block`: the
+    encoder has run before, and what it gave is in the keys and values that are kept.
+    """
+    if cache and t > 1:
+        return _sizes(t, h, k, d, s, t - 1)(_written(_cached_decoder(n, prenorm, FOLDED)))
     return _sizes(t, h, k, d, s)(_encoder_decoder(n, prenorm))
 
 
-def _sizes(t: int, h: int, k: int, d: int, s: int = 1) -> Axes:
+def _sizes(t: int, h: int, k: int, d: int, s: int = 1, u: int = 1) -> Axes:
     """The features m are those of all heads."""
-    return Axes(t=seq(t), s=seq(s), m="h*k", h=h, k=k, d=d)
+    return Axes(t=seq(t), s=seq(s), u=seq(u), m="h*k", h=h, k=k, d=d)
 
 
 Roles = tuple[str, str]  # of attentions and of feed-forwards
@@ -107,20 +133,42 @@ def _decoder_only_block(n: int, pre: int) -> Term:
 
 def cached_layer(pre: bool) -> Term:
     """A decoder-only layer on one new position, with the keys and values of the s before it."""
-    attends = Block(
-        Wire("1 m, s h k, s h k -> 1 m, s h k, 1 m, s h k, 1 m")
+    first = residual(_cached_self("s"), "norm1", pre, memory=", s h k, s h k", at="1")
+    return first >> residual(feed_forward(), "norm2", pre, at="1")
+
+
+def cached_decoder_layer(pre: bool, roles: Roles = OPEN) -> Term:
+    """A decoder's layer on one new position, with keys and values of u before it and of memory."""
+    cross = Block(
+        Linear("m -> h k", "q", True) @ Id("s h k, s h k")
+        >> scaled_dot_product()
+        >> Linear("h k -> m", "out", True),
+        "Cached Cross-Attention",
+        roles[0],
+        "multihead_attn",
+    )
+    return (
+        residual(_cached_self("u", roles[0]), "norm1", pre, memory=", u h k, u h k", at="1")
+        >> residual(cross, "norm2", pre, memory=", s h k, s h k", at="1")
+        >> residual(feed_forward(role=roles[1]), "norm3", pre, at="1")
+    )
+
+
+def _cached_self(before: str, role: str = "module") -> Term:
+    """Self-attention of one new position, to itself and to those before it."""
+    kept = f"{before} h k"
+    return Block(
+        Wire(f"1 m, {kept}, {kept} -> 1 m, {kept}, 1 m, {kept}, 1 m")
         >> Linear("m -> h k", "q", True)
-        @ (Id("s h k") @ Linear("m -> h k", "k", True))
-        @ (Id("s h k") @ Linear("m -> h k", "v", True))
-        >> Id("1 h k") @ Concat("s, 1 -> t") @ Concat("s, 1 -> t")
+        @ (Id(kept) @ Linear("m -> h k", "k", True))
+        @ (Id(kept) @ Linear("m -> h k", "v", True))
+        >> Id("1 h k") @ Concat(f"{before}, 1 -> t") @ Concat(f"{before}, 1 -> t")
         >> scaled_dot_product()
         >> Linear("h k -> m", "out", True),
         "Cached Self-Attention",
-        "module",
+        role,
         "self_attn",
     )
-    first = residual(attends, "norm1", pre, memory=", s h k, s h k", at="1")
-    return first >> residual(feed_forward(), "norm2", pre, at="1")
 
 
 @lru_cache
@@ -129,15 +177,24 @@ def _cached_step(n: int, pre: int) -> Term:
 
 
 @lru_cache
+def _cached_decoder(n: int, pre: int, roles: Roles = OPEN) -> Term:
+    return Repeat((cached_decoder_layer(bool(pre), roles),) * n)
+
+
+def _written(layers: Term) -> Term:
+    """The decoder of the whole: its layers, and the norm behind them."""
+    return Block(layers >> LayerNorm("m", "norm"), "Decoder", "neutral", "decoder")
+
+
+@lru_cache
 def _encoder_decoder(n: int, pre: int) -> Term:
     """The encoder's names are its own, so that it runs along s."""
     reads, writes = encoder_layer(bool(pre), roles=FOLDED), decoder_layer(bool(pre), FOLDED)
     encoder = Repeat((reads,) * n) >> LayerNorm("m", "norm")
-    decoder = Repeat((writes,) * n, memory=1) >> LayerNorm("m", "norm")
     return (
         Id("t m, s m")
         >> Id("t m") @ Block(encoder, "Encoder", "neutral", "encoder", local=True)
-        >> Block(decoder, "Decoder", "neutral", "decoder")
+        >> _written(Repeat((writes,) * n, memory=1))
     )
 
 
@@ -212,11 +269,10 @@ DECODER_BLOCK = Entry(
     name="decoder-block",
     title="Decoder block",
     source=f"{_TUTORIAL}, decoder",
-    knobs=(_LAYERS, *_HEADS, _T, _S, _PRENORM),
+    knobs=(_LAYERS, *_HEADS, _T, _S, _PRENORM, _CACHE),
     system=decoder_block,
     section="Transformers",
     width=WIDTH,
-    type="t m, s m -> t m",
     presets=(BASE,),
 )
 DECODER_ONLY_BLOCK = Entry(
@@ -233,9 +289,8 @@ ENCODER_DECODER = Entry(
     name="encoder-decoder",
     title="Encoder–decoder",
     source=f"{_TUTORIAL}, whole",
-    knobs=(_LAYERS, *_HEADS, _S, _T, _PRENORM),
+    knobs=(_LAYERS, *_HEADS, _S, _T, _PRENORM, _CACHE),
     system=encoder_decoder,
     section="Transformers",
-    type="t m, s m -> t m",
     presets=(BASE,),
 )

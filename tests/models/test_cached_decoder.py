@@ -6,27 +6,49 @@ import pytest
 import torch
 
 import ncd
+from ncd.run import CircuitModule
 from ncd.view.panels import kv_cache
 from tests.models.retyped import close
 
-DECODER = ncd.catalogue["decoder-only-block"]
+NAMES = ("decoder-only-block", "decoder-block", "encoder-decoder")
+DECODER = ncd.catalogue[NAMES[0]]
 SIZES = {"h": 3, "k": 5, "d": 8}
 
 
 @pytest.mark.parametrize("prenorm", [0, 1])
-@pytest.mark.parametrize(("n", "t"), [(1, 2), (2, 5), (3, 9)])
-def test_every_step_gives_its_row_of_the_whole(n: int, t: int, prenorm: int) -> None:
-    knobs = {**SIZES, "n": n, "prenorm": prenorm}
-    whole = ncd.compile(DECODER.build(t=t, **knobs), seed=3)
-    (x,) = ncd.example_inputs(whole.term, seed=4)
-    expected, kept = whole(x), ()
+@pytest.mark.parametrize(("n", "t"), [(1, 2), (3, 4)])
+@pytest.mark.parametrize("name", NAMES)
+def test_every_step_gives_its_row_of_the_whole(name: str, n: int, t: int, prenorm: int) -> None:
+    """Of an encoder's positions the keys and values are made at the first step, and stay."""
+    knobs = {**SIZES, "n": n, "prenorm": prenorm} | ({} if name == NAMES[0] else {"s": 4})
+    whole = ncd.compile(ncd.catalogue[name].build(t=t, **knobs), seed=3)
+    x, *memory = ncd.example_inputs(whole.term, seed=4)
+    expected, kept = whole(x, *memory), tuple(memory)
     for i in range(t):
-        step = ncd.compile(DECODER.build(t=i + 1, cache=1, **knobs))
-        step.load_state_dict(whole.state_dict())
+        step = ncd.compile(ncd.catalogue[name].build(t=i + 1, cache=1, **knobs))
+        borrow(step, whole)
         run = ncd.trace(step, x[i : i + 1], *kept)
         close(run.outputs[0], expected[i : i + 1])
         kept = tuple(run.values[id] for id in kv_cache.kept(step.circuit))
-        assert [tuple(a.shape) for a in kept] == [(i + 1, 3, 5)] * 2 * n
+        own = [(i + 1, 3, 5)] * 2
+        assert [tuple(a.shape) for a in kept] == (own + [(4, 3, 5)] * 2 * len(memory)) * n
+
+
+def borrow(step: CircuitModule, whole: CircuitModule) -> None:
+    """Gives a step the weights of the whole: it has them all but those for what is kept."""
+    own = step.state_dict()
+    step.load_state_dict({name: w for name, w in whole.state_dict().items() if name in own})
+    assert all(".k." in n or ".v." in n or "encoder" in n for n in whole.state_dict().keys() - own)
+
+
+@pytest.mark.parametrize("name", NAMES[1:])
+def test_a_step_of_a_decoder_costs_the_same_each_time_but_for_its_scores(name: str) -> None:
+    """And nothing for the encoder or its positions but their scores."""
+    build = ncd.catalogue[name].build
+    steps = [ncd.cost(build(t=t, s=4, cache=1, n=1, **SIZES)).flops for t in (2, 3, 4)]
+    assert steps[1] - steps[0] == steps[2] - steps[1] == 2 * 2 * 3 * 5
+    more = ncd.cost(build(t=2, s=5, cache=1, n=1, **SIZES)).flops
+    assert more - steps[0] == 2 * 2 * 3 * 5
 
 
 def test_a_step_costs_one_position_and_its_scores() -> None:

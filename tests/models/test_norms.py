@@ -57,8 +57,10 @@ def test_by_hand_as_in_the_notebook() -> None:
 def test_what_a_batch_a_bias_gamma_and_beta_do() -> None:
     x = torch.randn(8, 3, 4, 4, generator=torch.Generator().manual_seed(1))
     found = statistics.statistics(x, 0, gamma=2.0, beta=-1.0)
-    for mean, deviation in found.after:
-        assert (round(mean, 4), round(deviation, 3)) == (-1.0, 2.0)
+    for normed in ([batch for _, batch, _ in found.channels], [by for *_, by in found.places]):
+        assert {(round(mean, 4), round(spread, 3)) for mean, spread in normed} == {(-1.0, 2.0)}
+    for left in ([by for *_, by in found.channels], [batch for _, batch, _ in found.places]):
+        assert all(abs(mean + 1) > 1e-3 for mean, _ in left)
     assert found.bias < 1e-5
     assert found.train > 1e-3
     assert found.use == 0

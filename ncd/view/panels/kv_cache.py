@@ -19,6 +19,7 @@ from ncd.view.scene import Scene
 TITLE = "KV cache"
 RUNS = True
 MOST, LAYERS = 12, 48  # steps that are run, and layers in all of them
+WHOLE = "encoder-decoder"
 HEAD = ("Step", "Kept before", "With the cache", "", "Without", "", "Largest difference")
 
 
@@ -62,14 +63,15 @@ def written(scene: Scene, settings: dict[str, int]) -> Written:
 
     length = settings["t"]
     whole = ncd.compile(built(length, 0), scene.seed, scene.device)
-    inputs = ncd.example_inputs(whole.term, scene.seed, scene.device)
+    inputs, weights = ncd.example_inputs(whole.term, scene.seed, scene.device), whole.state_dict()
     steps, cached = [], tuple[Tensor, ...]()
     with torch.no_grad():
         expected = whole(*inputs)
         for i in range(length):
             step = ncd.compile(built(i + 1, 1), scene.seed, scene.device)
-            step.load_state_dict(whole.state_dict())
-            given = (inputs[0][i : i + 1], *cached)
+            own = step.state_dict()
+            step.load_state_dict({name: w for name, w in weights.items() if name in own})
+            given = (inputs[0][i : i + 1], *(cached or inputs[1:]))
             run = ncd.trace(step, *given)
             off = apart(run.outputs[0], expected[i : i + 1])
             flops, again = ncd.cost(step.term).flops, ncd.cost(built(i + 1, 0)).flops
@@ -81,10 +83,20 @@ def written(scene: Scene, settings: dict[str, int]) -> Written:
 
 
 def kept(circuit: Circuit) -> list[str]:
-    """The keys and values of every layer, the new ones among them; at first these are all."""
+    """What the layers keep for the next step: keys and values, the new ones among them.
+
+    At first these are all that the decoder has made; later each that has grown, and those of an
+    encoder's positions as they came in.
+    """
     joined = [cell for cell in circuit.cells if cell.op.role == "concat"]
-    first = [cell for cell in circuit.cells if cell.name in ("k", "v")]
-    return [cell.outputs[0].id for cell in joined or first]
+    if not joined:
+        made = [c for c in circuit.cells if c.name in ("k", "v") and "encoder" not in c.scope]
+        return [cell.outputs[0].id for cell in made]
+    before, grown = joined[0].inputs[0].array[0], iter(joined)
+    return [
+        next(grown).outputs[0].id if value.array[0] == before else value.id
+        for value in circuit.inputs[1:]
+    ]
 
 
 def _told(scene: Scene, found: Written) -> str:
@@ -99,10 +111,22 @@ def _told(scene: Scene, found: Written) -> str:
         f"{markup.amount(again, 'FLOP')} if all is worked out again at every step. The last step "
         f"takes {markup.amount(found.seconds, 's')} with it and "
         f"{markup.amount(found.again, 's')} without, on {markup.text(scene.device)}.</p>"
-        '<p class="muted">A step without the cache runs all positions so far. The outputs are '
+        f'<p class="muted">{_across(scene)}A step without the cache runs all positions so far'
+        f"{', and the encoder' if scene.entry.name == WHOLE else ''}. The outputs are "
         "those of one pass over the whole sequence, up to rounding: earlier positions never see "
         "later ones, so their keys and values stay as they are. At small sizes the time is that of "
         "calling torch, whatever there is to compute.</p>"
+    )
+
+
+def _across(scene: Scene) -> str:
+    """What is said of a decoder that looks at an encoder's positions."""
+    if "s" not in scene.settings:
+        return ""
+    encodes = "the encoder runs and " if scene.entry.name == WHOLE else ""
+    return (
+        f"At the first step {encodes}each layer’s cross-attention makes the keys and values of the "
+        f"{scene.settings['s']:,} positions of the encoder; from then on these stay as they are. "
     )
 
 

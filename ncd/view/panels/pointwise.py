@@ -97,7 +97,7 @@ def _example(found: Ways, m: int) -> str:
     """Rows of the input, their sums, and rows of the output."""
     n = len(found.given[0])
     rows = [
-        f'<tr><td class="number">{i}</td>{_cells(x)}<td class="number"><b>{total:.2f}</b></td>'
+        f'<tr><td class="number">{i}</td>{_cells(x)}<td class="number"><b>{_figure(total)}</b></td>'
         f"{_cells(y)}</tr>"
         for i, (x, total, y) in enumerate(zip(found.given, found.sums, found.found, strict=False))
     ]
@@ -112,4 +112,8 @@ def _example(found: Ways, m: int) -> str:
 
 
 def _cells(numbers: tuple[float, ...]) -> str:
-    return "".join(f'<td class="number">{number:.2f}</td>' for number in numbers)
+    return "".join(f'<td class="number">{_figure(number)}</td>' for number in numbers)
+
+
+def _figure(number: float) -> str:
+    return f"{number:.2f}".replace("-", "−")

@@ -29,16 +29,19 @@ AVERAGED = {"batch norm": "b,x", "layer norm": "c"}
 for _name, (_low, _high, _default) in RANGE.items():
     link.keep(_name, _default, tuple(map(str, range(_low, _high + 1))))
 
+Moments = tuple[tuple[float, float], ...]  # mean and deviation: before, by batch and by layer norm
+
 
 @dataclass(frozen=True)
 class Statistics:
-    """Of each channel, before and after; and what a batch, a bias and the steps do.
+    """Of each channel, before and after both norms; and what a batch, a bias and the steps do.
 
+    ``places`` are the same numbers over the channels, at the first place of each image.
     ``running`` is the running mean after each batch, (steps, channels).
     """
 
-    before: tuple[tuple[float, float], ...]
-    after: tuple[tuple[float, float], ...]
+    channels: tuple[Moments, ...]
+    places: tuple[Moments, ...]
     running: tuple[tuple[float, ...], ...]
     means: tuple[float, ...]
     train: float
@@ -76,7 +79,7 @@ def _tenths(name: str) -> float:
 
 
 def statistics(x: Tensor, seed: int, gamma: float, beta: float) -> Statistics:
-    """Runs torch's batch norm on images ``b c h w``, with this γ and β in every channel."""
+    """Runs torch's norms on images ``b c h w``, with this γ and β in every channel."""
     x, channels = x.detach().cpu(), x.shape[1]
     offsets = 2 * torch.randn(channels, generator=generator(seed, "offsets"))
     layer = nn.BatchNorm2d(channels, momentum=MOMENTUM)
@@ -86,6 +89,8 @@ def statistics(x: Tensor, seed: int, gamma: float, beta: float) -> Statistics:
     with torch.no_grad():
         shifted = x + offsets[:, None, None]
         y = layer(shifted)
+        other = gamma * nn.functional.layer_norm(shifted.movedim(1, -1), (channels,)) + beta
+        arrays = (shifted, y, other.movedim(-1, 1))
         bias = torch.randn(channels, generator=random)[:, None, None]
         moved = apart(layer(shifted + bias), y)
         layer.reset_running_stats()
@@ -99,13 +104,14 @@ def statistics(x: Tensor, seed: int, gamma: float, beta: float) -> Statistics:
         layer.eval()
         use = apart(layer(shifted)[0], layer(one)[0])
     means = tuple(offsets.tolist()[:MOST])
-    return Statistics(_moments(shifted), _moments(y), tuple(running), means, train, use, moved)
+    every = tuple(zip(*(_moments(a.transpose(0, 1).flatten(1)) for a in arrays), strict=True))
+    places = tuple(zip(*(_moments(a.flatten(2)[..., 0]) for a in arrays), strict=True))
+    return Statistics(every, places, tuple(running), means, train, use, moved)
 
 
-def _moments(x: Tensor) -> tuple[tuple[float, float], ...]:
-    """Mean and deviation of each channel."""
-    channels = x.transpose(0, 1).flatten(1)
-    pairs = zip(channels.mean(1).tolist(), channels.std(1, correction=0).tolist(), strict=True)
+def _moments(x: Tensor) -> Moments:
+    """Mean and deviation of each row."""
+    pairs = zip(x.mean(1).tolist(), x.std(1, correction=0).tolist(), strict=True)
     return tuple(pairs)[:MOST]
 
 
@@ -130,12 +136,32 @@ def _slider(name: str) -> str:
 
 
 def _table(found: Statistics) -> str:
-    rows = [
-        f'<tr><td class="number">{c}</td>{"".join(map(_number, (*before, *after)))}</tr>'
-        for c, (before, after) in enumerate(zip(found.before, found.after, strict=True))
+    """What each norm makes equal: a channel over all images, or a place over all channels."""
+    head = (
+        "",
+        "mean before",
+        "deviation",
+        "by batch norm",
+        "deviation",
+        "by layer norm",
+        "deviation",
+    )
+    parts = (
+        ("Each channel, over all images and places", "c", found.channels),
+        ("The first place of each image, over all channels", "b", found.places),
+    )
+    return "".join(
+        f"<h2>{title}</h2>{markup.table(head, _rows(name, every), numbers=range(1, 7))}"
+        for title, name, every in parts
+    )
+
+
+def _rows(name: str, every: tuple[Moments, ...]) -> list[str]:
+    return [
+        f"<tr><td><i>{name}</i> = {i}</td>"
+        f"{''.join(_number(number) for pair in moments for number in pair)}</tr>"
+        for i, moments in enumerate(every)
     ]
-    head = ("c", "mean before", "deviation", "mean after", "deviation")
-    return markup.table(head, rows, numbers=range(5))
 
 
 def _number(number: float) -> str:

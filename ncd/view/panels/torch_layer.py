@@ -45,6 +45,9 @@ class Compared:
 
 def show(scene: Scene) -> None:
     """How far the two are apart, torch's parameters, and the masks that it is given."""
+    if scene.settings.get("cache") and scene.settings["t"] > 1:
+        panel.show("<p>torch’s layers keep no keys and values: switch the cache off.</p>", "torch")
+        return
     key = scene.numbers
     found = remember(
         "torch layer", scene.term, *key, make=lambda: scene.work(lambda: compared(scene))
