@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import ncd
 from ncd.costs import Cost, OpCost
+from ncd.crowd import crowd as serve_crowd
 from ncd.drawing import Drawing
 from ncd.lang.circuit import Circuit, Loop, State, Value
 from ncd.lang.errors import ParseError
@@ -39,7 +40,7 @@ def list_(args: argparse.Namespace) -> int:
         rows: list[tuple[str, ...]] = []
         for knob in entry.knobs:
             why = f"{knob.help} ({knob.reason})" if knob.reason else knob.help
-            slider = "" if knob.switch else f"slider {knob.min} to {knob.max}"
+            slider = f"slider {knob.min} to {knob.max}" if knob.is_size else ""
             rows.append((f"    {knob.name}", knob.limits, f"default {knob.default}", slider, why))
         print_table(rows)
         for preset in entry.presets:
@@ -193,7 +194,7 @@ def train(args: argparse.Namespace) -> int:
         fit.task.measure: now.score,
     }
     if args.output:
-        note = {"system": fit.name, "seed": str(args.seed)}
+        note = {"system": fit.name, "seed": str(args.seed), "steps": str(now.step)}
         _write(args.output, written(fit.module, note))
         data["file"] = args.output
     if args.json:
@@ -207,6 +208,11 @@ def serve(args: argparse.Namespace) -> int:
     from ncd.view.serve import serve as serve_app
 
     serve_app(args.host, args.port)
+    return 0
+
+
+def crowd(args: argparse.Namespace) -> int:
+    serve_crowd(args.host, args.port, args.processes)
     return 0
 
 

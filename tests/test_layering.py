@@ -28,6 +28,7 @@ PAGES = sorted((ROOT / "pages").glob("*.py"))
 LANGUAGE = {"lang", "ops"}
 FLOORS: dict[str, set[str]] = {
     "files": set(),
+    "crowd": {"lang"},  # for its errors
     "measured": set(),
     "lang": set(),
     "ops": {"lang"},
@@ -40,7 +41,7 @@ FLOORS: dict[str, set[str]] = {
     "run": {*LANGUAGE, "costs"},  # the guard counts before it runs
     "graph": {*LANGUAGE, "costs", "run", "drawing"},  # the colours of the diagram
     "models": LANGUAGE,
-    "train": {*LANGUAGE, "costs", "models", "run"},
+    "train": {*LANGUAGE, "costs", "files", "models", "run"},
 }
 ABOVE = {
     "ncd",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -38,12 +39,17 @@ def numbers(entry: Entry, seed: int, **knobs: int) -> list[Tensor]:
     """All the numbers that a visitor could see: weights, inputs, every array, every gradient."""
     term = entry.build(**knobs)
     module = ncd.compile(term, seed=seed)
-    inputs = tuple(x.requires_grad_() for x in ncd.example_inputs(term, seed=seed))
+    inputs = real(ncd.example_inputs(term, seed=seed))
     run = ncd.trace(module, *inputs)
-    wanted = [*inputs, *module.parameters()]
+    wanted = [x for x in (*inputs, *module.parameters()) if x.requires_grad]
     grads = torch.autograd.grad(loss(run.outputs), wanted)
     kept = [run.values[id] for id in sorted(run.values)]
-    return [x.detach() for x in (*wanted, *kept, *grads)]
+    return [x.detach() for x in (*inputs, *wanted, *kept, *grads)]
+
+
+def real(inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    """The inputs, those that are no whole numbers with a gradient."""
+    return tuple(x.requires_grad_() if x.is_floating_point() else x for x in inputs)
 
 
 def equal(one: list[Tensor], two: list[Tensor]) -> bool:
@@ -174,7 +180,7 @@ def test_a_deep_copy_is_a_module_of_its_own(entry: Entry) -> None:
     assert all(map(torch.equal, called(twin, *inputs), called(module, *inputs)))
     with torch.no_grad():
         for parameter in twin.parameters():
-            parameter.add_(1)
+            parameter.sub_(1)
     if list(module.parameters()):
         ours, theirs = called(module.eval(), *inputs), called(twin.eval(), *inputs)
         assert not any(map(torch.allclose, ours, theirs))
@@ -193,8 +199,7 @@ def test_a_deep_copy_of_a_trained_part_keeps_its_mode() -> None:
 def test_it_works_under_torch_func(entry: Entry) -> None:
     term = entry.build()
     module = ncd.compile(term).eval()
-    inputs, weights = ncd.example_inputs(term), dict(module.named_parameters())
-    inputs = tuple(x.requires_grad_() for x in inputs)
+    inputs, weights = real(ncd.example_inputs(term)), dict(module.named_parameters())
 
     def lost(weights: dict[str, Tensor]) -> Tensor:
         return loss(called(torch.func.functional_call, module, weights, inputs))
@@ -229,7 +234,8 @@ def test_eval_and_train_reach_the_norms() -> None:
 def test_a_batch_in_front_of_every_entry(entry: Entry, batch: tuple[int, ...]) -> None:
     term = entry.build()
     module = ncd.compile(term).eval()
-    inputs = [torch.randn(*batch, *array.shape) for array in term.dom]
+    every = zip(*(ncd.example_inputs(term, seed) for seed in range(math.prod(batch))), strict=True)
+    inputs = [torch.stack(own).unflatten(0, batch) for own in every]
     whole = called(module, *inputs)
     assert [tuple(x.shape) for x in whole] == [(*batch, *array.shape) for array in term.cod]
     first = (0,) * len(batch)

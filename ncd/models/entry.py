@@ -64,6 +64,11 @@ class Knob:
         return value
 
     @property
+    def is_size(self) -> bool:
+        """Whether it is a number that can grow, not a switch or a choice."""
+        return not (self.switch or self.names)
+
+    @property
     def bounds(self) -> tuple[int, int | None]:
         """The least and the most that it can be; None for no end."""
         least = self.min if self.least is None else self.least

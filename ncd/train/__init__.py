@@ -8,5 +8,7 @@ from ncd.train.tasks import Data as Data
 from ncd.train.tasks import Task as Task
 from ncd.train.tasks import data as data
 from ncd.train.tasks import task as task
+from ncd.train.weights import noted as noted
 from ncd.train.weights import read_weights as read_weights
+from ncd.train.weights import shipped as shipped
 from ncd.train.weights import written as written

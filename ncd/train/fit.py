@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import monotonic
 
@@ -25,13 +25,17 @@ SCORES = 20  # that are taken on the way
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a run is: the loss of this step's batch, and now and then the score on unseen data."""
+    """Where a run is: the loss of this step's batch, and now and then the score on unseen data.
+
+    ``numbers`` are its weights, of a run that is watched more closely.
+    """
 
     step: int
     steps: int
     loss: float
     seconds: float
     score: float | None = None
+    numbers: Sequence[float] = ()
 
 
 @dataclass

@@ -12,6 +12,7 @@ import os
 import select
 import socket
 from collections import deque
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from threading import Event, Thread
 from time import monotonic
@@ -21,13 +22,16 @@ import torch
 import torch._dynamo  # the first step of any optimiser would import it
 
 from ncd.train.fit import Fit
+from ncd.train.plane import Plane
 from ncd.train.runs import STOP
+from ncd.train.way import Way
 from ncd.train.weights import written
 
 AFTER = 10  # how much a run gives way to those who look at pages; the nicest is 19
 AT_ONCE = 2 * (os.cpu_count() or 1)  # the others wait
 GONE = 90.0  # seconds without a sign of who waits for a run: a hidden page gives one a minute
 LONGEST = 300.0  # seconds of one run
+LOOPS: Mapping[str, Callable[..., Fit | Plane | Way]] = {"fit": Fit, "plane": Plane, "way": Way}
 
 
 def serve(control: socket.socket) -> None:
@@ -68,10 +72,11 @@ def work(line: socket.socket) -> None:
     What fails is told in one line.
     """
     asked = json.loads(_first(line))
+    asked |= asked.pop("given")
     stop = Event()
     Thread(target=_heed, args=(line, stop), daemon=True).start()
     try:
-        fit = Fit(**asked)
+        fit = LOOPS[asked.pop("loop")](**asked)
         for progress in fit:
             ends = stop.is_set() or progress.seconds > LONGEST
             if ends and progress.score is None:
@@ -79,7 +84,8 @@ def work(line: socket.socket) -> None:
             _tell(line, asdict(progress))
             if ends:
                 break
-        weights = written(fit.module, {"system": fit.name, "seed": str(fit.seed)})
+        note = {"system": fit.name, "seed": str(fit.seed), "steps": str(progress.step)}
+        weights = written(fit.module, note)
         _tell(line, {"weights": len(weights)})
         line.sendall(weights)
     except Exception as error:  # told to the one who waits

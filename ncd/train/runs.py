@@ -26,6 +26,7 @@ class Run:
 
     ``progress`` grows by itself; ``weights`` are there when it has ended, and ``failure`` says why
     it has not gone well. Who waits for it calls :meth:`look` once a minute at least, else it stops.
+    ``loop`` is one of ``ncd.train.helper.LOOPS``, and ``given`` what it takes beside the knobs.
 
     >>> run = Run("image-recogniser", {"x": 8, "n": 8}, steps=2)
     >>> while not run.over:
@@ -39,6 +40,8 @@ class Run:
     seed: int = 0
     steps: int | None = None
     device: str = "cpu"
+    loop: str = "fit"
+    given: Mapping[str, str] = field(default_factory=dict)
     progress: list[Progress] = field(default_factory=list)
     weights: bytes = b""
     failure: str = ""
@@ -48,8 +51,9 @@ class Run:
         self._line, other = socket.socketpair()
         with other:
             _hand_over(other)
-        fields = ("name", "seed", "steps", "device")
-        asked = {name: getattr(self, name) for name in fields} | {"knobs": dict(self.knobs)}
+        fields = ("name", "seed", "steps", "device", "loop")
+        asked = {name: getattr(self, name) for name in fields}
+        asked |= {"knobs": dict(self.knobs), "given": dict(self.given)}
         self._tell(json.dumps(asked).encode() + b"\n")
         Thread(target=self._listen, daemon=True).start()
 

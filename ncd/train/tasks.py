@@ -13,9 +13,12 @@ from ncd.lang.errors import SizeError
 from ncd.models.entry import unknown
 from ncd.run.seed import generator
 from ncd.train.digits import available, digits
+from ncd.train.sequences import NOT_ASKED, SEQUENCES, Sequences
 from ncd.train.shapes import KINDS, shapes
 
 SEEN, UNSEEN = 512, 64  # pictures of shapes
+READ, UNREAD = 4096, 512  # sequences
+STEPS = {"reversal": 300, "recall": 600, "induction": 1000, "brackets": 1000}
 LEAST = 1e-12  # below every probability that counts
 
 
@@ -66,6 +69,13 @@ def _digits(knobs: Mapping[str, int], random: torch.Generator) -> Data:
     return Data(images[seen], labels[seen], images[unseen], labels[unseen], source)
 
 
+def _grey_digits(knobs: Mapping[str, int], random: torch.Generator) -> Data:
+    """The same with c channels, which are alike."""
+    own = _digits(knobs, random)
+    inputs, unseen = (x[:, None].expand(-1, knobs["c"], -1, -1) for x in (own.inputs, own.unseen))
+    return Data(inputs, own.targets, unseen, own.answers, own.source)
+
+
 def _shapes(knobs: Mapping[str, int], random: torch.Generator) -> Data:
     if knobs["y"] > len(KINDS):
         raise SizeError(
@@ -81,6 +91,35 @@ def _shapes(knobs: Mapping[str, int], random: torch.Generator) -> Data:
 
 def _made() -> int:
     return SEEN + UNSEEN
+
+
+def _sequences(own: Sequences) -> Callable[[Mapping[str, int], torch.Generator], Data]:
+    def made(knobs: Mapping[str, int], random: torch.Generator) -> Data:
+        inputs, unseen = (own.make(n, knobs["t"], knobs["v"], random) for n in (READ, UNREAD))
+        source = "sequences made up from the seed"
+        return Data(inputs, own.answers(inputs), unseen, own.answers(unseen), source)
+
+    return made
+
+
+def _read() -> int:
+    return READ + UNREAD
+
+
+def surprise(scores: Tensor, answers: Tensor) -> Tensor:
+    """The cross-entropy of scores (n, t, v), the mean over the answers (n, t) that are due."""
+    total = F.cross_entropy(scores.transpose(1, 2), answers, reduction="sum")
+    return total / (answers != NOT_ASKED).sum().clamp_min(1)
+
+
+def answered(scores: Tensor, answers: Tensor) -> float:
+    """The share of right answers (n, t) among those that are due.
+
+    >>> answered(F.one_hot(torch.tensor([[0, 1, 1]]), 2), torch.tensor([[NOT_ASKED, 1, 0]]))
+    0.5
+    """
+    due = answers != NOT_ASKED
+    return float((scores.argmax(-1) == answers)[due].sum() / due.sum().clamp_min(1))
 
 
 def likelihood(chances: Tensor, labels: Tensor) -> Tensor:
@@ -115,7 +154,12 @@ TASKS: Mapping[str, Task] = {
         Task(
             "image-recogniser", _digits, likelihood, accuracy, "accuracy", 300, 64, 1e-3, available
         ),
+        Task("lenet", _grey_digits, likelihood, accuracy, "accuracy", 300, 64, 2e-3, available),
         Task("unet", _shapes, F.cross_entropy, iou, "iou", 300, 16, 2e-3, _made, deep=True),
+        *(
+            Task(name, _sequences(own), surprise, answered, "answers", STEPS[name], 64, 3e-3, _read)
+            for name, own in SEQUENCES.items()
+        ),
     )
 }
 

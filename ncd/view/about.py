@@ -54,7 +54,9 @@ def python(scene: Scene, facts: dict[str, Any], einops: bool) -> str:
         f"It needs {needs}.",
     ]
     if scene.runs:
-        lines += ["Where ncd is installed, this line gives every number of the page:", line(scene)]
+        kept = f", and {_kept(scene)} is the file of its weights" if _kept(scene) else ""
+        said = f"Where ncd is installed{kept}, this line gives every number of the page:"
+        lines += [said, line(scene)]
     return "".join(f"# {own}\n" for own in lines) + f"\n{text}"
 
 
@@ -67,7 +69,21 @@ def line(scene: Scene) -> str:
         names += ", ncd.view.inputs"
         feed = f"ncd.view.inputs.Feed({scene.feed.code})"
         inputs = f'{feed}.tensors(term, {scene.seed}, "{scene.device}")'
+    module = f"ncd.compile(term, {scene.seed}{where})"
+    if scene.learned:
+        names += ", ncd.train"
+        weights = f'open("{_kept(scene)}", "rb").read()'
+        if scene.learned.ships:
+            own = f'ncd.catalogue["{scene.entry.name}"]'
+            weights = f"ncd.train.shipped({own}, {dict(scene.settings)!r})"
+        module = f"ncd.train.read_weights({module}, {weights})"
     return (
         f'{names}; term = ncd.catalogue["{scene.entry.name}"].build({turned}); '
-        f"numbers = ncd.trace(ncd.compile(term, {scene.seed}{where}), *{inputs}).values"
+        f"numbers = ncd.trace({module}, *{inputs}).values"
     )
+
+
+def _kept(scene: Scene) -> str:
+    """The file in which a visitor keeps what was learned here, if it does not ship."""
+    learned = scene.learned is not None and not scene.learned.ships
+    return f"{scene.entry.name}.safetensors" if learned else ""

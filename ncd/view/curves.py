@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import floor, log10
 
 from ncd.export import markup
 from ncd.train import Progress, Task
 
-NAMES = {"accuracy": "accuracy", "iou": "intersection over union"}
+NAMES = {"accuracy": "accuracy", "answers": "right answers", "iou": "intersection over union"}
+SHARES = ("accuracy", "answers")  # that are told in per cent
 MOST = 400  # points of a curve
 WIDE, TALL = 460, 190  # points of the picture
-LEFT, RIGHT, TOP, BELOW = 44, 10, 8, 34  # around the field of a curve
+LEFT, RIGHT, TOP, BELOW = 44, 18, 8, 34  # around the field of a curve
 STYLE = """<style>
 .curves { display: flex; flex-wrap: wrap; gap: 0.4rem 1.5rem; margin-top: 0.5rem; }
 .curves figure { margin: 0; flex: 1 1 320px; max-width: 640px; }
@@ -22,6 +23,7 @@ STYLE = """<style>
 .curves line { stroke: var(--st-border-color); }
 .curves polyline { fill: none; stroke: var(--st-primary-color); stroke-width: 1.8; }
 .curves circle { fill: var(--st-primary-color); }
+.curves .second { stroke: light-dark(#b4561a, #f0a35e); stroke-dasharray: 6 4; }
 progress { width: 100%; height: 0.6rem; accent-color: var(--st-primary-color); }
 </style>"""
 Points = Sequence[tuple[int, float]]
@@ -33,13 +35,13 @@ def html(progress: Sequence[Progress], task: Task, steps: int, said: str) -> str
     scores = [(now.step, now.score) for now in progress if now.score is not None]
     done, measure = len(progress), NAMES[task.measure]
     top = max((loss for _, loss in losses if 0 < loss < float("inf")), default=1.0)
-    share = Field(steps, 1.0, percent=task.measure == "accuracy")
+    share = Field(steps, 1.0, percent=task.measure in SHARES)
     return (
         f'{STYLE}<p role="status">{markup.text(said)}</p>'
         f'<progress max="{steps}" value="{done}" aria-label="steps"></progress>'
         '<div class="curves">'
-        + _figure("Loss of each batch", losses, Field(steps, top))
-        + _figure(f"{measure.capitalize()} on unseen examples", scores, share, dots=True)
+        + figure("Loss of each batch", {"": losses}, Field(steps, top))
+        + figure(f"{measure.capitalize()} on unseen examples", {"": scores}, share, dots=True)
         + "</div>"
     )
 
@@ -78,28 +80,38 @@ class Field:
         return "".join((*across, *below, middle))
 
 
-def _figure(title: str, points: Points, field: Field, dots: bool = False) -> str:
+def figure(title: str, lines: Mapping[str, Points], field: Field, dots: bool = False) -> str:
+    """One curve or two, the second dashed, with a dot at every point if ``dots``."""
+    drawn = "".join(
+        _curve(points, field, ' class="second"' if i else "", dots)
+        for i, points in enumerate(lines.values())
+    )
+    said = "; ".join(_aloud(name, points) for name, points in lines.items())
+    return (
+        f"<figure><figcaption>{title}</figcaption>"
+        f'<svg viewBox="0 0 {WIDE} {TALL}" role="img" aria-label="{title}: {markup.text(said)}">'
+        f"{field.rulers}{drawn}</svg></figure>"
+    )
+
+
+def _curve(points: Points, field: Field, second: str, dots: bool) -> str:
     every = -(-len(points) // MOST) or 1
     drawn = [field.place(*point) for point in (*points[::every], *points[-1:])]
     marks = "".join(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.6"/>' for x, y in drawn)
     line = " ".join(f"{x:.1f},{y:.1f}" for x, y in drawn)
-    return (
-        f"<figure><figcaption>{title}</figcaption>"
-        f'<svg viewBox="0 0 {WIDE} {TALL}" role="img" aria-label="{_aloud(title, points)}">'
-        f'{field.rulers}<polyline points="{line}"/>{marks if dots else ""}</svg></figure>'
-    )
+    return f'<polyline{second} points="{line}"/>{marks if dots else ""}'
 
 
-def _aloud(title: str, points: Points) -> str:
+def _aloud(name: str, points: Points) -> str:
     """A curve for who does not see it.
 
-    >>> _aloud("Loss", [(1, 2.5), (9, 0.5)]), _aloud("Loss", [])
-    ('Loss: from 2.5 at step 1 to 0.5 at step 9', 'Loss: nothing yet')
+    >>> _aloud("", [(1, 2.5), (9, 0.5)]), _aloud("by hand", [])
+    ('from 2.5 at step 1 to 0.5 at step 9', 'by hand nothing yet')
     """
     if not points:
-        return f"{title}: nothing yet"
+        return f"{name} nothing yet".strip()
     (first, start), (last, end) = points[0], points[-1]
-    return f"{title}: from {start:.3g} at step {first} to {end:.3g} at step {last}"
+    return f"{name} from {start:.3g} at step {first} to {end:.3g} at step {last}".strip()
 
 
 def ticks(top: float) -> list[float]:

@@ -20,6 +20,7 @@ from ncd.view import (
     learned,
     link,
     page_style,
+    records,
     refusal,
     selection,
     sidebar,
@@ -69,7 +70,7 @@ def page(entry: Entry, lead: str, why: str, panels: Sequence[Panel]) -> None:
 @st.fragment
 def _changing(entry: Entry, side: DeltaGenerator, tab: DeltaGenerator, opened: Panel) -> None:
     """All that a knob changes: what the session's state asks for, the diagram before all else."""
-    with turns.turn():
+    with records.run(entry), turns.turn():
         _change(entry, side, tab, opened)
 
 
@@ -101,6 +102,8 @@ def _scene(entry: Entry) -> Scene | Refusal:
     if term is None:
         assert refused is not None
         return refused
+    if feed.words and not inputs.takes_words(term):  # a step with a cache takes what was kept
+        feed = Feed()
     scene = Scene(
         entry,
         settings,

@@ -13,7 +13,7 @@ from ncd.lang.axes import Array
 from ncd.lang.terms import Term
 from ncd.models import Entry
 from ncd.run import example_inputs
-from ncd.view import canvas, picking, pictures
+from ncd.view import canvas, knobs, picking, pictures, typed
 from ncd.view.pictures import Picture
 from ncd.view.words import embed, tokens
 
@@ -28,24 +28,31 @@ class Feed:
     """The words of each sequence axis, a picture for each input, or neither for random arrays.
 
     A word is a row of features or, where the array holds whole numbers, the number that it gets as
-    the first, second, third, … of the different words.
+    the first, second, third, … of the different words; unless ``numbers`` says which they are.
     """
 
     words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     positions: bool = False
     pictures: tuple[Picture, ...] = ()
+    numbers: tuple[int, ...] = ()
 
     @property
     def key(self) -> str:
         """All that the arrays depend on, apart from the term and the seed."""
         if self.pictures:
             return repr([picture.key for picture in self.pictures])
-        return repr((sorted(self.words.items()), self.positions)) if self.words else RANDOM
+        own = (sorted(self.words.items()), self.positions, self.numbers)
+        return repr(own) if self.words else RANDOM
 
     @property
     def pictured(self) -> bool:
         """Whether pictures go in."""
         return bool(self.pictures)
+
+    @property
+    def drawn(self) -> bool:
+        """Whether what goes in is drawn from the seed."""
+        return not self.pictures and not self.numbers
 
     @property
     def code(self) -> str:
@@ -57,7 +64,8 @@ class Feed:
         if self.pictures:
             return f"pictures=({''.join(f'{picture.code}, ' for picture in self.pictures)})"
         words = {name: list(own) for name, own in self.words.items()}
-        return f"{words!r}, {self.positions}" if words else ""
+        numbers = f", numbers={self.numbers}" if self.numbers else ""
+        return f"{words!r}, {self.positions}{numbers}" if words else ""
 
     @property
     def told(self) -> str:
@@ -65,12 +73,14 @@ class Feed:
         if self.pictures:
             called = dict.fromkeys(picture.called for picture in self.pictures)
             return " and ".join(called)
+        if self.numbers:
+            return f"the sequence {' '.join(*self.words.values())}"
         return "a random vector for each word" if self.words else "random inputs"
 
     @property
     def lengths(self) -> dict[str, int]:
         """The size of every axis that a sentence sets."""
-        return {name: len(words) for name, words in self.words.items()}
+        return {} if self.numbers else {name: len(words) for name, words in self.words.items()}
 
     def shown(self, axis: str) -> tuple[str, ...]:
         """The words at the positions of an axis, long ones cut short.
@@ -86,6 +96,8 @@ class Feed:
         if self.pictures:
             seen = pictures.tensors(term, self.pictures, seed)
             return tuple(tensor.to(device) for tensor in seen)
+        if self.numbers:
+            return (torch.tensor(self.numbers, device=device),)
         if not self.words:
             return example_inputs(term, seed, device)
         return tuple(self._tensor(array, seed).to(device) for array in term.dom)
@@ -131,6 +143,8 @@ def beginning(sketch: Term) -> dict[str, str]:
 
 def feed(entry: Entry, sketch: Term) -> Feed:
     """What goes in as the session has it, before any widget is made."""
+    if entry.name in typed.SEQUENCES:
+        return _sequence(entry, sketch)
     every = choices(sketch)
     way = st.session_state.get(INPUT, every[0])
     if way not in every or way == RANDOM:
@@ -144,6 +158,14 @@ def feed(entry: Entry, sketch: Term) -> Feed:
     words = {name: found[name] or found[axes[0]] for name in axes}
     fitting = {name: tuple(own[: _most(entry, name)]) for name, own in words.items()}
     return Feed(fitting, bool(st.session_state.get("positions", False)))
+
+
+def _sequence(entry: Entry, sketch: Term) -> Feed:
+    """The symbols that a system reads, if they are not too many to be typed."""
+    found = typed.read(entry.name, knobs.settings(entry), knobs.seed())
+    if found is None:
+        return Feed()
+    return Feed({sketch.dom[0][0].name: found.words}, numbers=found.numbers)
 
 
 def sequences(sketch: Term) -> list[str]:
@@ -168,7 +190,7 @@ def _most(entry: Entry, name: str) -> int:
 def choose(entry: Entry, sketch: Term) -> None:
     """The choice of inputs, where the system has one."""
     every = choices(sketch)
-    if len(every) == 1:
+    if len(every) == 1 or entry.name in typed.SEQUENCES:
         return
     st.segmented_control(
         "What goes in",

@@ -10,6 +10,7 @@ from hashlib import sha256
 import streamlit as st
 
 from ncd.models import Entry
+from ncd.train import noted, shipped
 from ncd.train.runs import Run
 
 STATE = "training"
@@ -18,10 +19,14 @@ EVERY = 0.4  # seconds between looks at a run
 
 @dataclass(frozen=True)
 class Learned:
-    """Weights in the place of those drawn from the seed; ``said`` is how they came about."""
+    """Weights in the place of those drawn from the seed; ``said`` is how they came about.
+
+    ``ships`` for those that go with the package.
+    """
 
     weights: bytes = field(repr=False)
     said: str
+    ships: bool = False
 
     @cached_property
     def key(self) -> str:
@@ -33,6 +38,7 @@ class Learned:
 class Training:
     """What the session has of one system at its settings; weights of a file are of any seed.
 
+    ``beside`` is a second run, to be compared with the first; what is learned is the first's.
     ``ended`` and ``learned`` change only where a run of the page begins, so that all of it is of
     one mind, whatever comes meanwhile.
     """
@@ -43,6 +49,12 @@ class Training:
     run: Run | None = None
     learned: Learned | None = None
     ended: bool = False
+    beside: Run | None = None
+
+    @property
+    def runs(self) -> tuple[Run, ...]:
+        """Those that there are."""
+        return tuple(run for run in (self.run, self.beside) if run is not None)
 
     def of(self, entry: Entry, settings: Mapping[str, int], seed: int) -> bool:
         """Whether it is of this system, at these settings."""
@@ -58,8 +70,9 @@ class Training:
         """Takes in what the run has left, if it has ended."""
         if self.run is None or self.ended:
             return
-        self.run.look()
-        self.ended = self.run.over
+        for run in self.runs:
+            run.look()
+        self.ended = all(run.over for run in self.runs)
         if self.ended and self.run.weights:
             steps = self.run.progress[-1].step
             self.learned = Learned(self.run.weights, f"trained for {steps:,} steps")
@@ -72,12 +85,23 @@ def training(entry: Entry, settings: Mapping[str, int], seed: int) -> Training |
 
 
 def learned(entry: Entry, settings: Mapping[str, int], seed: int) -> Learned | None:
-    """What the system has learned at these settings, if it has; asked for as a run begins."""
+    """What the system has learned at these settings, if it has; asked for as a run begins.
+
+    What the session has trained comes before what is shipped, which is of any seed.
+    """
     found = training(entry, settings, seed)
-    if found is None:
+    if found is not None:
+        found.look()
+    return found.learned if found is not None and found.learned else ready(entry, settings)
+
+
+def ready(entry: Entry, settings: Mapping[str, int]) -> Learned | None:
+    """The weights that are shipped for these settings, if there are any."""
+    data = shipped(entry, settings)
+    if data is None:
         return None
-    found.look()
-    return found.learned
+    note = noted(data)
+    return Learned(data, f"trained for {int(note['steps']):,} steps from seed {note['seed']}", True)
 
 
 def begin(training: Training | None) -> None:
@@ -89,8 +113,8 @@ def begin(training: Training | None) -> None:
 def leave() -> None:
     """Ends the session's run, if one goes on; for whoever leaves its page."""
     found: Training | None = st.session_state.get(STATE)
-    if found is not None and found.run is not None:
-        found.run.leave()
+    for run in found.runs if found is not None else ():
+        run.leave()
 
 
 @st.fragment(run_every=EVERY)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import quote, urlencode
+from urllib.parse import parse_qsl, quote, urlencode
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
@@ -70,12 +70,21 @@ ON_SYSTEMS: dict[str, Kept] = {
     "slices": Kept(""),
     "colours": Kept(""),
     "level": Kept("", LEVELS),
+    "call": Kept("", longest=300),
+    "frozen": Kept("", longest=MOST),
+    "back": Kept("0"),
 }
 
 
-def keep(name: str, default: Value, among: tuple[str, ...] = (), shared: bool = False) -> None:
+def keep(
+    name: str,
+    default: Value,
+    among: tuple[str, ...] = (),
+    shared: bool = False,
+    longest: int = 100,
+) -> None:
     """Keeps a key of the session in the link of every page; called where a module begins."""
-    EVERYWHERE[name] = Kept(default, among, name if shared else "")
+    EVERYWHERE[name] = Kept(default, among, name if shared else "", longest)
 
 
 def place(name: str, count: int) -> int:
@@ -110,7 +119,7 @@ def take(page: Entry | str, titles: tuple[str, ...] = ()) -> None:
     """
     name = page if isinstance(page, str) else page.name
     left: Link | None = st.session_state.get(STATE)
-    asked = st.query_params.to_dict()
+    asked = _asked() if left is None else st.query_params.to_dict()
     went = asked.pop(GO, None)  # a link of ours was followed
     back = not went and bool(getattr(get_script_run_ctx(), "is_history_navigation", False))
     if left is not None and left.page == name and not (went or back):
@@ -129,6 +138,32 @@ def take(page: Entry | str, titles: tuple[str, ...] = ()) -> None:
     if isinstance(page, Entry):
         knobs.take(page)
         _tell_unread(link, asked)
+
+
+_where = st.components.v2.component(
+    "ncd_where",
+    js="""
+export default function ({ setStateValue }) {
+  setStateValue("search", location.search || "?");
+}
+""",
+)
+
+
+def _asked() -> dict[str, str]:
+    """The names in the address of a browser that is new to this process.
+
+    A page that has lost its server, and finds it or another one again, tells the address with which
+    it was opened: so it is asked for the one that it has now.
+    """
+    run = get_script_run_ctx()
+    if run is None or not run.cached_message_hashes:
+        return st.query_params.to_dict()
+    # The browser keeps what it said to another process, under the key that it had there.
+    found = _where(key=f"where {run.session_id}", on_search_change=lambda: None)
+    if not found.search:
+        st.stop()
+    return dict(parse_qsl(str(found.search)[1:]))
 
 
 def _names(entry: Entry, titles: tuple[str, ...]) -> dict[str, Kept]:

@@ -16,6 +16,7 @@ export default function (component) {
   if (data.map && host.sent !== JSON.stringify(data.map)) {
     host.sent = JSON.stringify(data.map);
     host.map ??= made(box);
+    host.map.send = (cell) => host.send("pick", `cell=${cell}`);
     fill(host.map, data.map);
   }
   paint(host);
@@ -48,6 +49,7 @@ function made(box) {
   map.frame.addEventListener("pointerleave", () => rest(map, null));
   map.frame.addEventListener("blur", () => rest(map, null));
   map.frame.addEventListener("keydown", (event) => walk(map, event));
+  map.frame.addEventListener("click", (event) => (point(map, event), pick(map)));
   return map;
 }
 
@@ -63,9 +65,30 @@ function fill(map, data) {
   map.frame.setAttribute("aria-label", data.label);
   for (const side of ["rows", "columns"])
     map.box.querySelector(`.title.${side}`).innerHTML = data[side].title;
-  rest(map, null);
+  mark(map);
+  rest(map, same && data.picks ? map.at : null);
   if (same) map.zoom.show();
   else map.zoom.fit();
+}
+
+// Frames around cells and rows, above the picture and below the pointer.
+function mark(map) {
+  const { rows, columns, marks } = map.data;
+  for (const old of map.inner.querySelectorAll(".mark")) old.remove();
+  for (const [kind, row, column] of marks) {
+    const box = document.createElement("div");
+    box.className = `mark ${kind}`;
+    Object.assign(box.style, spanned(rows, columns, row, column));
+    map.inner.querySelector(".cursor").before(box);
+  }
+}
+
+// The place of a cell, or of a whole row, in the picture.
+function spanned(rows, columns, row, column) {
+  const [h, w] = [100 / rows.cells, 100 / columns.cells];
+  const whole = column === null;
+  const across = whole ? { left: "0", width: "100%" } : { left: `${column * w}%`, width: `${w}%` };
+  return { top: `${row * h}%`, height: `${h}%`, ...across };
 }
 
 const bytes = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
@@ -180,7 +203,12 @@ function point(map, event) {
 
 const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 
+function pick(map) {
+  if (map.data.picks && map.at) map.send(map.at.join());
+}
+
 function walk(map, event) {
+  if (event.key === "Enter") pick(map);
   const step = STEPS[event.key];
   if (!step) return;
   event.preventDefault();
@@ -200,9 +228,7 @@ function rest(map, at) {
   const [cursor, tip] = [map.inner.querySelector(".cursor"), map.box.querySelector(".tip")];
   cursor.hidden = tip.hidden = !at;
   if (!at) return;
-  const [h, w] = [100 / rows.cells, 100 / columns.cells];
-  const part = { top: `${at[0] * h}%`, left: `${at[1] * w}%`, height: `${h}%`, width: `${w}%` };
-  Object.assign(cursor.style, part);
+  Object.assign(cursor.style, spanned(rows, columns, ...at));
   const said = [told(rows, at[0]), told(columns, at[1]), worth(map, at)];
   tip.textContent = said.filter(Boolean).join("\n");
   const [cell, all] = [cursor.getBoundingClientRect(), map.box.getBoundingClientRect()];

@@ -65,8 +65,20 @@ class Side:
 
 
 @dataclass(frozen=True)
+class Mark:
+    """A frame around a cell of a map, or around a whole row; ``kind`` is how it looks."""
+
+    kind: str
+    row: int
+    column: int | None = None
+
+
+@dataclass(frozen=True)
 class Map:
-    """A map in focus. ``id`` stays while its view may stay; ``said`` is what a number is called."""
+    """A map in focus. ``id`` stays while its view may stay; ``said`` is what a number is called.
+
+    With ``picks`` a cell that is clicked is picked as ``"cell=3,5"``.
+    """
 
     id: str
     label: str
@@ -78,6 +90,8 @@ class Map:
     square: bool = False
     whole: bool = False
     pixels: NDArray[np.uint8] | None = None  # an image in place of the numbers
+    marks: tuple[Mark, ...] = ()
+    picks: bool = False
 
     @property
     def data(self) -> dict[str, Any]:
@@ -100,6 +114,8 @@ class Map:
             "high": ends.high,
             "ends": [f"≤ {low}" if clipped and ends.low else low, high],
             "palette": _colours(heat.SIGNED if ends.low < 0 else heat.POSITIVE),
+            "marks": [[mark.kind, mark.row, mark.column] for mark in self.marks],
+            "picks": self.picks,
             **drawn,
             **{name: self._side(*side) for name, side in sides.items()},
         }

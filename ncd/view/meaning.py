@@ -15,7 +15,7 @@ def origin(scene: Scene) -> str:
     """Where the numbers of a run come from, as HTML: untrained weights, or what was learned."""
     given = markup.text(scene.feed.told)
     seed = f"from seed {scene.seed}"
-    if scene.feed.pictured:
+    if not scene.feed.drawn:
         weights = f"{explained('Untrained weights', UNTRAINED)} {seed}"
         if scene.learned:
             weights = f"Weights {markup.text(scene.learned.said)}"

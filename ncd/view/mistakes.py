@@ -11,6 +11,7 @@ from torch import Tensor
 from ncd.export import markup
 from ncd.lang.elaborate import elaborate
 from ncd.train import Data, Task, check_room, data
+from ncd.train.sequences import NOT_ASKED, SEQUENCES
 from ncd.view import heat
 from ncd.view.heat import Ends
 from ncd.view.painted import painted
@@ -22,6 +23,9 @@ STYLE = """<style>
 .mistakes figure { margin: 0; }
 .mistakes img { display: block; width: 72px; height: 72px; image-rendering: pixelated; }
 .mistakes figcaption { font-size: 0.875rem; text-align: center; }
+.mistakes code { white-space: pre; line-height: 1.5; }
+.mistakes mark { color: inherit; background: light-dark(#fbd9d3, #6b2f27); }
+.mistakes mark { text-decoration: underline; }
 </style>"""
 
 
@@ -32,6 +36,27 @@ class Picture:
     address: str
     said: str
 
+    @property
+    def html(self) -> str:
+        said = markup.text(self.said)
+        return f'<img alt="" src="{self.address}"><figcaption>{said}</figcaption>'
+
+
+@dataclass(frozen=True)
+class Line:
+    """A sequence that was read, and what was said at each place and whether that is wrong."""
+
+    read: str
+    said: tuple[tuple[str, bool], ...]
+
+    @property
+    def html(self) -> str:
+        said = "".join(
+            f"<mark>{markup.text(one)}</mark>" if wrong else markup.text(one)
+            for one, wrong in self.said
+        )
+        return f"<code>{markup.text(self.read)}\n{said}</code>"
+
 
 @dataclass(frozen=True)
 class Mistakes:
@@ -41,7 +66,7 @@ class Mistakes:
     wrong: int
     score: float
     source: str
-    pictures: tuple[Picture, ...]
+    pictures: tuple[Picture | Line, ...]
 
 
 def measure(scene: Scene, task: Task) -> Mistakes:
@@ -55,9 +80,12 @@ def measure(scene: Scene, task: Task) -> Mistakes:
     with torch.no_grad():
         parts = own.unseen[:count].split(task.batch)
         outputs = torch.cat([scene.module(part.to(scene.device)).cpu() for part in parts])
-    shown = _digits if task.measure == "accuracy" else _masks
     answers = own.answers[:count]
-    wrong, pictures = shown(own, outputs, answers)
+    if task.measure == "answers":
+        symbols = SEQUENCES[task.name].symbols(scene.settings["v"])
+        wrong, pictures = _lines(own, outputs.argmax(-1), answers, symbols)
+    else:
+        wrong, pictures = (_digits if task.measure == "accuracy" else _masks)(own, outputs, answers)
     return Mistakes(count, wrong, task.score(outputs, answers), own.source, pictures)
 
 
@@ -70,7 +98,8 @@ def _digits(own: Data, chances: Tensor, answers: Tensor) -> tuple[int, tuple[Pic
     def each() -> Iterator[Picture]:
         for i in order[:MOST].tolist():
             said = f"{int(answers[i])} → {int(found[i])}, {float(sure[i]):.0%}"
-            yield Picture(heat.picture(own.unseen[i].numpy(), Ends(0.0, 1.0), heat.GREY), said)
+            image = own.unseen[i].reshape(-1, *own.unseen.shape[-2:])[0]  # its channels are alike
+            yield Picture(heat.picture(image.numpy(), Ends(0.0, 1.0), heat.GREY), said)
 
     return len(wrong), tuple(each())
 
@@ -90,14 +119,29 @@ def _masks(own: Data, scores: Tensor, answers: Tensor) -> tuple[int, tuple[Pictu
     return int(wrong.flatten(1).any(1).sum()), tuple(each())
 
 
+def _lines(
+    own: Data, found: Tensor, answers: Tensor, symbols: str
+) -> tuple[int, tuple[Picture | Line, ...]]:
+    """Those with the most wrong answers first; what is not asked for is a dot."""
+    due = answers != NOT_ASKED
+    wrong = due & (found != answers)
+    worst = wrong.sum(1).argsort(descending=True, stable=True)
+
+    def each() -> Iterator[Line]:
+        for i in worst[:MOST].tolist():
+            if wrong[i].any():
+                told = torch.where(due[i], found[i], len(symbols)).tolist()
+                said = ((symbols + "·")[n] for n in told)
+                read = "".join(symbols[n] for n in own.unseen[i].tolist())
+                yield Line(read, tuple(zip(said, wrong[i].tolist(), strict=True)))
+
+    return int(wrong.any(1).sum()), tuple(each())
+
+
 def html(found: Mistakes, task: Task) -> str:
     """The pictures, and what is to be said of them."""
-    figures = "".join(
-        f'<figure><img alt="" src="{picture.address}"><figcaption>{markup.text(picture.said)}'
-        "</figcaption></figure>"
-        for picture in found.pictures
-    )
-    said = _read(found) if task.measure == "accuracy" else _outlined(found)
+    figures = "".join(f"<figure>{picture.html}</figure>" for picture in found.pictures)
+    said = SAID[task.measure](found)
     return f'{STYLE}<h2>What it gets wrong</h2>{said}<div class="mistakes">{figures}</div>'
 
 
@@ -119,3 +163,18 @@ def _outlined(found: Mistakes) -> str:
         f"is {found.score:.2f}, the mean over all kinds of shape. The {len(found.pictures)} worst, "
         "with how many of their pixels are right; one that is struck through is wrong.</p>"
     )
+
+
+def _answered(found: Mistakes) -> str:
+    told = (
+        f"<p>On {found.tried:,} sequences that it has not learned from, {found.score:.1%} of its "
+        f"answers are right, and all of them in {found.tried - found.wrong:,} sequences."
+    )
+    if not found.pictures:
+        return f"{told}</p>"
+    which = "The others" if found.wrong <= MOST else f"The {MOST} that went worst"
+    below = "what was read, and below each symbol what it says there, underlined where it is wrong"
+    return f"{told} {which}: {below}.</p>"
+
+
+SAID = {"accuracy": _read, "answers": _answered, "iou": _outlined}

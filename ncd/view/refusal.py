@@ -83,7 +83,7 @@ def _ways(refusal: Refusal) -> Iterator[dict[str, int]]:
 
 def _all(entry: Entry, settings: Mapping[str, int]) -> Iterator[dict[str, int]]:
     """Every size as near as its slider goes, as the page begins, or the least."""
-    knobs = [knob for knob in entry.knobs if not knob.switch]
+    knobs = [knob for knob in entry.knobs if knob.is_size]
     for way in (
         {knob.name: knob.nearest(settings[knob.name]) for knob in knobs},
         {knob.name: knob.default for knob in knobs},
@@ -98,7 +98,7 @@ def _together(entry: Entry, settings: Mapping[str, int], end: float) -> Iterator
 
     More than two are looked for until a time, as ``monotonic`` has it.
     """
-    knobs = sorted((k for k in entry.knobs if not k.switch), key=lambda k: -settings[k.name])
+    knobs = sorted((k for k in entry.knobs if k.is_size), key=lambda k: -settings[k.name])
     for count in range(2, len(knobs) + 1):
         if count > 2 and monotonic() > end:
             return
@@ -202,7 +202,7 @@ def _said(way: Mapping[str, int]) -> str:
 
 
 def _most_likely_first(entry: Entry, error: NCDError) -> list[Knob]:
-    knobs = [knob for knob in entry.knobs if not knob.switch]
+    knobs = [knob for knob in entry.knobs if knob.is_size]
     return sorted(knobs, key=lambda knob: knob.name != error.axis)
 
 

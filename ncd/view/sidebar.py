@@ -34,7 +34,7 @@ def show(entry: Entry) -> None:
     _note("")
     now = _published(entry, settings) if entry.presets else None
     for knob in entry.knobs:
-        if not (knob.switch or knob.names):
+        if knob.is_size:
             _size(_ending(knob, settings), settings[knob.name], knob.name in lengths)
     _typed(entry)
     if now:
@@ -102,7 +102,7 @@ def _size(knob: Knob, value: int, fixed: bool) -> None:
 
 def _typed(entry: Entry) -> None:
     """One field for any size that is legal, beyond the sliders too."""
-    names = [knob.name for knob in entry.knobs if not (knob.switch or knob.names)]
+    names = [knob.name for knob in entry.knobs if knob.is_size]
     st.text_input(
         "Sizes, typed",
         key=knobs.TYPED,

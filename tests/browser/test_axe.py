@@ -57,6 +57,7 @@ def states() -> Iterator[State]:
         new = panels(entry) - seen
         yield State(name, f"/{name}", every_tab if new else State.do)
         seen |= new
+    yield State("a step of the backward pass", "/autograd?back=5")
     attention = "/multi-head-attention"
     yield State("key", "/residual-block", open_key)
     yield State("export", attention, open_export)

@@ -12,7 +12,12 @@ from ncd.train.tasks import TASKS, data, iou, likelihood, task
 
 KNOBS = {
     "image-recogniser": {"x": 8, "n": 8, "k": 10},
+    "lenet": {"c": 1, "x": 8, "k": 10},
     "unet": {"depth": 2, "c": 2, "x": 16, "y": 3},
+    "reversal": {"t": 12, "v": 12},
+    "recall": {"t": 24, "v": 16},
+    "induction": {"t": 24, "v": 26},
+    "brackets": {"t": 24, "v": 6},
 }
 
 

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 from torch import nn
 
 from ncd.lang.errors import MismatchError, ParseError, UnknownNameError
-from ncd.train import Fit, read_weights, runs, written
+from ncd.train import TASKS, Fit, read_weights, runs, written
 from ncd.train.runs import Run
 
 SMALL = {"x": 8, "n": 32}
@@ -62,7 +62,7 @@ def test_a_system_without_a_task_is_told():
     with pytest.raises(UnknownNameError) as error:
         Fit("residual-block", {})
     assert str(error.value) == (
-        "there is no task 'residual-block'. Try one of image-recogniser, unet."
+        f"there is no task 'residual-block'. Try one of {', '.join(TASKS)}."
     )
 
 

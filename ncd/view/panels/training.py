@@ -42,7 +42,7 @@ def show(scene: Scene) -> None:
     going = now is not None and now.going
     _controls(scene, now)
     with st.container():  # where a fragment shows itself anew
-        st.fragment(_shown, run_every=EVERY if going else None)(now, own)
+        st.fragment(_shown, run_every=EVERY if going else None)(now, own, _beginning(scene))
     panel.show(mistakes.html(found, own), "mistakes")
     _file(scene)
 
@@ -66,6 +66,8 @@ def _controls(scene: Scene, now: Training | None) -> None:
         else:
             st.button("Train", key="train", on_click=partial(_train, scene))
         st.segmented_control("Steps", CHOICES, default=CHOICES[1], required=True, key=STEPS)
+        if now is not None and not now.going and learned.ready(scene.entry, scene.settings):
+            st.button("Shipped weights", key="shipped", on_click=partial(learned.begin, None))
         if scene.learned:
             st.download_button(
                 "Download the weights",
@@ -87,18 +89,27 @@ def _train(scene: Scene) -> None:
 # --- what the run tells --------------------------------------------------------------------------
 
 
-def _shown(now: Training | None, own: Task) -> None:
+def _beginning(scene: Scene) -> str:
+    """What is said before anything was trained here."""
+    if scene.learned:
+        said = scene.learned.said
+        return f"Shipped: {said}. Training here begins anew, from the weights of this page's seed."
+    if learned.ready(scene.entry, scene.entry.settings({})):
+        return "Not trained yet at these sizes: weights ship for those that the page begins with."
+    return "Not trained yet. The seed decides the weights, the examples and their order."
+
+
+def _shown(now: Training | None, own: Task, beginning: str) -> None:
     """How far it is, and the curves: one message, which draws nothing anew but these."""
     run = now.run if now else None
     progress = tuple(run.progress) if run else ()
     steps = (run.steps if run else None) or int(st.session_state.get(STEPS, CHOICES[1]))
-    panel.show(curves.html(progress, own, steps, _line(now, progress, own)), "curves")
+    line = _line(now, progress, own) if now else beginning
+    panel.show(curves.html(progress, own, steps, line), "curves")
 
 
-def _line(now: Training | None, progress: tuple[Progress, ...], own: Task) -> str:
+def _line(now: Training, progress: tuple[Progress, ...], own: Task) -> str:
     """What is said above the bar."""
-    if now is None:
-        return "Not trained yet. The seed decides the weights, the examples and their order."
     if now.run is None:
         return "The weights are those of your file."
     if now.run.failure not in ("", "left"):
@@ -109,7 +120,7 @@ def _line(now: Training | None, progress: tuple[Progress, ...], own: Task) -> st
     scores = [each.score for each in progress if each.score is not None]
     parts = [f"Step {last.step:,} of {last.steps:,}", f"loss {last.loss:.3f}"]
     if scores:
-        score = f"{scores[-1]:.1%}" if own.measure == "accuracy" else f"{scores[-1]:.2f}"
+        score = f"{scores[-1]:.1%}" if own.measure in curves.SHARES else f"{scores[-1]:.2f}"
         parts.append(f"{curves.NAMES[own.measure]} {score}")
     return " · ".join((*parts, f"{last.seconds:.1f} s"))
 

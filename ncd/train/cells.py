@@ -1,0 +1,109 @@
+"""Cells of an attention map by what stands there, and how much of a map's weight lies on them.
+
+Each function takes tokens (…, t) and gives cells (…, t, t): a row looks, a column is looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import torch
+from torch import Tensor
+
+
+def itself(tokens: Tensor) -> Tensor:
+    """The place that looks."""
+    return _spread(torch.eye(tokens.shape[-1], dtype=torch.bool), tokens)
+
+
+def first(tokens: Tensor) -> Tensor:
+    """The first place of all."""
+    t = tokens.shape[-1]
+    return _spread(torch.arange(t).expand(t, t) == 0, tokens)
+
+
+def previous(tokens: Tensor) -> Tensor:
+    """The place before."""
+    t = tokens.shape[-1]
+    return _spread(torch.eye(t, dtype=torch.bool).roll(1, 0).tril(), tokens)
+
+
+def mirrored(tokens: Tensor) -> Tensor:
+    """The place as far from the end as this one is from the beginning.
+
+    >>> mirrored(torch.tensor([5, 5, 5])).int().tolist()
+    [[0, 0, 1], [0, 1, 0], [1, 0, 0]]
+    """
+    return _spread(torch.eye(tokens.shape[-1], dtype=torch.bool).flip(0), tokens)
+
+
+def same(tokens: Tensor) -> Tensor:
+    """Earlier places with the same symbol."""
+    return (tokens[..., :, None] == tokens[..., None, :]).tril(-1)
+
+
+def following(tokens: Tensor) -> Tensor:
+    """The places just behind an earlier one with the same symbol, where an induction head looks.
+
+    Olsson et al. 2022, "In-context Learning and Induction Heads".
+
+    >>> following(torch.tensor([7, 8, 7])).int().tolist()
+    [[0, 0, 0], [0, 0, 0], [0, 1, 0]]
+    """
+    return same(tokens).roll(1, -1) & _spread(_reached(tokens.shape[-1]), tokens)
+
+
+def opened(tokens: Tensor) -> Tensor:
+    """The innermost bracket that is open; an even symbol opens, the odd one above it closes.
+
+    What closes nothing counts for nothing.
+
+    >>> opened(torch.tensor([0, 2, 3, 1])).int().tolist()
+    [[1, 0, 0, 0], [0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0]]
+    """
+    opens = tokens % 2 == 0
+    count = torch.where(opens, 1, -1).cumsum(-1)
+    depth = count - count.cummin(-1).values.clamp(max=0)
+    level = (depth[..., :, None] == depth[..., None, :]) & (depth > 0)[..., :, None]
+    every = level & opens[..., None, :] & _spread(_reached(tokens.shape[-1]), tokens)
+    places = torch.arange(tokens.shape[-1], device=tokens.device)
+    return every & (places == last(every)[..., None])
+
+
+def last(cells: Tensor) -> Tensor:
+    """The last column of each row that is among the cells; any of a row without."""
+    return cells.shape[-1] - 1 - cells.flip(-1).byte().argmax(-1)
+
+
+def _reached(t: int) -> Tensor:
+    """Up to the place that looks."""
+    return torch.ones(t, t, dtype=torch.bool).tril()
+
+
+def _spread(cells: Tensor, tokens: Tensor) -> Tensor:
+    """The same cells for every sequence."""
+    return cells.to(tokens.device).expand(*tokens.shape[:-1], *cells.shape)
+
+
+CELLS: Mapping[str, Callable[[Tensor], Tensor]] = {
+    "itself": itself,
+    "first token": first,
+    "previous token": previous,
+    "mirror": mirrored,
+    "same token": same,
+    "after the same token": following,
+    "open bracket": opened,
+}
+
+
+def share(weights: Tensor, cells: Tensor) -> float:
+    """How much of a map's weight (…, t, t) lies on cells, the mean over all rows that have any.
+
+    The cells may lack axes in front, such as that of the heads.
+
+    >>> share(torch.tensor([[1.0, 0.0], [0.25, 0.75]]), previous(torch.tensor([3, 3])))
+    0.25
+    """
+    found = (weights * cells).sum(-1)
+    found = found[cells.any(-1).expand(found.shape)]
+    return float(found.mean()) if len(found) else 0.0

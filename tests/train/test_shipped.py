@@ -1,0 +1,85 @@
+"""The weights that ship: they are what the command gives, fit the defaults, and have learned."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+import ncd
+from ncd.__main__ import main
+from ncd.files import bundled
+from ncd.train import Fit, data, noted, read_weights, sequences, shipped, task
+from ncd.train.cells import share
+from ncd.train.reading import run
+from ncd.train.sequences import SEQUENCES
+
+
+@pytest.fixture(autouse=True)
+def threads():
+    """The command sets them for its whole process."""
+    before = torch.get_num_threads()
+    yield
+    torch.set_num_threads(before)
+
+
+# the least share of right answers, and of weight on the right cell in the head that does best
+LEARNED = {
+    "reversal": (1.0, 0.95),
+    "recall": (0.99, 0.95),
+    "induction": (0.99, 0.9),
+    "brackets": (0.99, 0.5),
+}
+
+
+@pytest.mark.parametrize("name", LEARNED)
+def test_what_ships_answers_right_and_looks_at_the_right_cell(name):
+    entry, own = ncd.catalogue[name], task(name)
+    settings = entry.settings({})
+    file = shipped(entry, settings)
+    assert file is not None and len(file) < 200_000
+    assert noted(file) == {"system": name, "seed": "0", "steps": str(own.steps)}
+    module = read_weights(ncd.compile(entry.build()), file)
+    found = data(own, settings, seed=0)
+    maps: dict = {}
+    right = own.score(run(module, found.unseen, maps=maps), found.answers)
+    cells = SEQUENCES[name].looks(found.unseen)
+    least, weight = LEARNED[name]
+    assert right >= least
+    assert max(share(own, cells) for own in maps.values()) > weight
+
+
+def test_one_layer_that_was_trained_alike_stalls():
+    entry = ncd.catalogue["induction"]
+    settings = entry.settings({"n": 1})
+    module = read_weights(ncd.compile(entry.build(n=1)), shipped(entry, settings))
+    found = data(task("induction"), settings, seed=0)
+    with torch.no_grad():
+        assert task("induction").score(module(found.unseen), found.answers) < 0.4
+
+
+def test_words_of_one_length_are_learned_by_one_layer(monkeypatch):
+    """So it is their varied length that takes two."""
+    monkeypatch.setattr(sequences, "SHORTEST", 12)  # the longest, too: half of the positions
+    *_, last = Fit("induction", {"n": 1}, seed=0, steps=200)
+    assert last.score > 0.95
+
+
+def test_other_sizes_have_none():
+    entry = ncd.catalogue["recall"]
+    assert shipped(entry, entry.settings({})) is not None
+    for other in ({"n": 1}, {"t": 23}, {"k": 16}, {"v": 14}, {"h": 2}):
+        assert shipped(entry, entry.settings(other)) is None
+    assert all(path.stem.split("-")[0] in SEQUENCES for path in bundled("assets/weights").iterdir())
+
+
+def test_the_same_seed_gives_the_same_file(tmp_path: Path):
+    """However often it is written: what is unordered in a file would come in another order."""
+
+    def made(seed: str) -> bytes:
+        file = tmp_path / "w.safetensors"
+        argv = ["train", "reversal", "--seed", seed, "--steps", "5", "-o", str(file)]
+        assert main(argv) == 0
+        return file.read_bytes()
+
+    once = made("0")
+    assert all(made("0") == once for _ in range(5)) and made("5") != once
