@@ -175,10 +175,16 @@ def _there_and_back(
     module: CircuitModule, inputs: tuple[Tensor, ...], seed: int
 ) -> tuple[Tensor, ...]:
     """Forward and backward from a random gradient, as the graph is made of."""
-    given = [x.clone().requires_grad_() for x in inputs]
+    given = _leaves(inputs)
     outputs, random = trace(module, *given).outputs, generator(seed, "cotangent")
     flows = [torch.randn(y.shape, generator=random).to(y) for y in outputs]
-    return torch.autograd.grad(outputs, [*given, *module.parameters()], flows)
+    leaves = [x for x in (*given, *module.parameters()) if x.requires_grad]
+    return torch.autograd.grad(outputs, leaves, flows)
+
+
+def _leaves(inputs: tuple[Tensor, ...]) -> list[Tensor]:
+    """Inputs of which gradients are asked; whole numbers have none."""
+    return [x.clone().requires_grad_(x.is_floating_point()) for x in inputs]
 
 
 def _torchviz(module: CircuitModule, inputs: tuple[Tensor, ...]) -> Callable[[], Any] | None:
@@ -187,7 +193,7 @@ def _torchviz(module: CircuitModule, inputs: tuple[Tensor, ...]) -> Callable[[],
         return None
     from torchviz import make_dot
 
-    outputs = trace(module, *[x.clone().requires_grad_() for x in inputs]).outputs
+    outputs = trace(module, *_leaves(inputs)).outputs
     return partial(make_dot, outputs, params=dict(module.named_parameters()))
 
 

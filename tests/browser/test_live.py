@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.sync_api import Page, expect
+
+pytestmark = pytest.mark.browser
 
 PAGE = "multi-head-attention"
 HOLD = """() => { // notes each drawing, and each that a run of the page has sent

@@ -1,6 +1,9 @@
 """The U-Net's page in a browser: notes of memory or wires, and pictures under their masks."""
 
+import pytest
 from playwright.sync_api import Page, expect
+
+pytestmark = pytest.mark.browser
 
 
 def test_a_switch_draws_what_is_handed_over_as_wires(page: Page, address: str) -> None:
