@@ -54,7 +54,7 @@ def move(page: Page, name: str, key: str = "ArrowRight") -> None:
 
 def go(page: Page, title: str) -> None:
     section = next(e.section for e in ncd.catalogue.values() if e.title == title)
-    page.get_by_test_id("stTopNavSection").filter(has_text=section).click()
+    page.get_by_role("button", name=section, exact=True).click()
     page.get_by_role("menuitem", name=title, exact=True).click()
 
 
