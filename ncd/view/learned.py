@@ -117,6 +117,19 @@ def leave() -> None:
         run.leave()
 
 
+def download(entry: Entry, found: Learned | None) -> None:
+    """A button that takes the weights along, if there are any."""
+    if found is not None:
+        st.download_button(
+            "Download the weights",
+            found.weights,
+            f"{entry.name}.safetensors",
+            "application/octet-stream",
+            key="download weights",
+            on_click="ignore",
+        )
+
+
 @st.fragment(run_every=EVERY)
 def _watch(found: Training) -> None:
     found.look()

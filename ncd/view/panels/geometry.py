@@ -123,15 +123,7 @@ def _controls(scene: Scene, now: Training | None, enough: bool) -> None:
             on_change=partial(learned.begin, None),
         )
         st.segmented_control("Steps", STEPS, default=STEPS[1], required=True, key=UPDATES)
-        if scene.learned:
-            st.download_button(
-                "Download the weights",
-                scene.learned.weights,
-                f"{scene.entry.name}.safetensors",
-                "application/octet-stream",
-                key="download weights",
-                on_click="ignore",
-            )
+        learned.download(scene.entry, scene.learned)
 
 
 def _train(scene: Scene, seed: int) -> None:

@@ -68,15 +68,7 @@ def _controls(scene: Scene, now: Training | None) -> None:
         st.segmented_control("Steps", CHOICES, default=CHOICES[1], required=True, key=STEPS)
         if now is not None and not now.going and learned.ready(scene.entry, scene.settings):
             st.button("Shipped weights", key="shipped", on_click=partial(learned.begin, None))
-        if scene.learned:
-            st.download_button(
-                "Download the weights",
-                scene.learned.weights,
-                f"{scene.entry.name}.safetensors",
-                "application/octet-stream",
-                key="download weights",
-                on_click="ignore",
-            )
+        learned.download(scene.entry, scene.learned)
 
 
 def _train(scene: Scene) -> None:
