@@ -18,10 +18,12 @@ from ncd.view.painted import painted
 from ncd.view.scene import LONG, Scene
 
 MOST = 12  # pictures
+BLANK = "data:image/gif;base64,R0lGODlhAQABAAAAACwAAAAAAQABAAA="
 STYLE = """<style>
-.mistakes { display: flex; flex-wrap: wrap; gap: 0.5rem 0.75rem; min-height: 100px; }
-.mistakes figure { margin: 0; }
-.mistakes img { display: block; width: 72px; height: 72px; image-rendering: pixelated; }
+.mistakes { display: flex; flex-wrap: wrap; gap: 0.5rem 0.75rem; }
+.mistakes figure { margin: 0; min-width: 84px; }
+.mistakes figure[aria-hidden] { visibility: hidden; }
+.mistakes img { display: block; margin: 0 auto; width: 72px; height: 72px; image-rendering: pixelated; }
 .mistakes figcaption { font-size: 0.875rem; text-align: center; }
 .mistakes code { white-space: pre; line-height: 1.5; }
 .mistakes mark { color: inherit; background: light-dark(#fbd9d3, #6b2f27); }
@@ -60,13 +62,18 @@ class Line:
 
 @dataclass(frozen=True)
 class Mistakes:
-    """How many examples were tried, the score, and those that went worst, the worst first."""
+    """How many examples were tried, the score, and those that went worst, the worst first.
+
+    ``blank`` keeps the places of those that are not there, or what stands below would jump up
+    as fewer and fewer go wrong.
+    """
 
     tried: int
     wrong: int
     score: float
     source: str
     pictures: tuple[Picture | Line, ...]
+    blank: Picture | Line
 
 
 def measure(scene: Scene, task: Task) -> Mistakes:
@@ -84,9 +91,12 @@ def measure(scene: Scene, task: Task) -> Mistakes:
     if task.measure == "answers":
         symbols = SEQUENCES[task.name].symbols(scene.settings["v"])
         wrong, pictures = _lines(own, outputs.argmax(-1), answers, symbols)
+        length = answers.shape[1]
+        blank: Picture | Line = Line(" " * length, ((" " * length, False),))
     else:
+        blank = Picture(BLANK, "\N{NO-BREAK SPACE}")
         wrong, pictures = (_digits if task.measure == "accuracy" else _masks)(own, outputs, answers)
-    return Mistakes(count, wrong, task.score(outputs, answers), own.source, pictures)
+    return Mistakes(count, wrong, task.score(outputs, answers), own.source, pictures, blank)
 
 
 def _digits(own: Data, chances: Tensor, answers: Tensor) -> tuple[int, tuple[Picture, ...]]:
@@ -141,20 +151,20 @@ def _lines(
 def html(found: Mistakes, task: Task) -> str:
     """The pictures, and what is to be said of them."""
     figures = "".join(f"<figure>{picture.html}</figure>" for picture in found.pictures)
+    blank = f'<figure aria-hidden="true">{found.blank.html}</figure>'
+    figures += blank * (MOST - len(found.pictures))
     said = SAID[task.measure](found)
     return f'{STYLE}<h2>What it gets wrong</h2>{said}<div class="mistakes">{figures}</div>'
 
 
+# What is said is as long whatever is found: what stands below keeps its place.
 def _read(found: Mistakes) -> str:
     right = found.tried - found.wrong
-    told = (
+    return (
         f"<p>It reads {right:,} of {found.tried:,} digits right that it has not learned from: "
-        f"{found.score:.1%}."
+        f"{found.score:.1%}. The errors that it is surest of, {MOST} at most: what was written → "
+        "what it reads, and how likely it finds that.</p>"
     )
-    if not found.pictures:
-        return f"{told}</p>"
-    which = "The others" if found.wrong <= MOST else f"The {MOST} errors that it is surest of"
-    return f"{told} {which}: what was written → what it reads, and how likely it finds that.</p>"
 
 
 def _outlined(found: Mistakes) -> str:
@@ -166,15 +176,12 @@ def _outlined(found: Mistakes) -> str:
 
 
 def _answered(found: Mistakes) -> str:
-    told = (
+    return (
         f"<p>On {found.tried:,} sequences that it has not learned from, {found.score:.1%} of its "
-        f"answers are right, and all of them in {found.tried - found.wrong:,} sequences."
+        f"answers are right, and all of them in {found.tried - found.wrong:,} sequences. Those "
+        f"that went worst, {MOST} at most: what was read, and below each symbol what it says "
+        "there, underlined where it is wrong.</p>"
     )
-    if not found.pictures:
-        return f"{told}</p>"
-    which = "The others" if found.wrong <= MOST else f"The {MOST} that went worst"
-    below = "what was read, and below each symbol what it says there, underlined where it is wrong"
-    return f"{told} {which}: {below}.</p>"
 
 
 SAID = {"accuracy": _read, "answers": _answered, "iou": _outlined}
