@@ -88,7 +88,7 @@ def _op_cost(cell: Cell, seen: set[str]) -> OpCost:
 
 def learned(cell: Cell, seen: set[str]) -> tuple[Initial, ...]:
     """The parameters and buffers of a cell's layer, unless a cell before it has the same layer."""
-    initial = cell.op.initial(cell.site)
+    initial = cell.initial
     if not initial or cell.path in seen:
         return ()
     seen.add(cell.path)
@@ -97,7 +97,7 @@ def learned(cell: Cell, seen: set[str]) -> tuple[Initial, ...]:
 
 def made(cell: Cell) -> int:
     """The bytes of the new arrays that a cell gives; one that is only passed on is none."""
-    said = cell.op.torch(cell.site)
+    said = cell.torch
     arrays = [value.array for value in cell.outputs]
     if isinstance(said, tuple):
         pairs = zip(arrays, said, strict=True)

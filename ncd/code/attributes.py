@@ -33,7 +33,7 @@ class Attributes:
             self.methods[id(body)] = self.keys[key]
 
     def _layer(self, cell: Cell) -> str:
-        if cell.name or cell.op.layer(cell.site) is None:
+        if cell.name or cell.layer is None:
             return cell.name
         name = unique(type(cell.op).__name__.lower(), self.taken | TAKEN | MODULE)
         self.taken.add(name)

@@ -110,8 +110,8 @@ class ClassWriter:
         for body in self.scope.bodies:
             for cell in body.units:
                 if isinstance(cell, Cell) and self.attributes.layers[cell.id]:
-                    learned = [n for n, i in cell.op.initial(cell.site).items() if i.learned]
-                    if learned and cell.op.layer(cell.site) is None:
+                    learned = [n for n, i in cell.initial.items() if i.learned]
+                    if learned and cell.layer is None:
                         return self.layer(cell)
                     if "weight" in learned:
                         return f"{self.layer(cell)}.weight"
@@ -139,12 +139,12 @@ class ClassWriter:
         name = self.attributes.layers[cell.id]
         if not name:
             return
-        layer = cell.op.layer(cell.site)
+        layer = cell.layer
         writer = self._writer(cell.fences[body.skip :])
         if layer is not None:
             self._keep(name, writer.write(layer), "module", (cell.id,))
             return
-        for initial in cell.op.initial(cell.site).values():
+        for initial in cell.initial.values():
             value = writer.write(beginning(initial))
             if initial.learned:
                 value = called("nn.Parameter(", (value,))

@@ -37,7 +37,7 @@ class Steps:
     @staticmethod
     def of(cell: Cell) -> Steps:
         """The op's expressions; those that take one tuple apart are that tuple."""
-        found = cell.op.torch(cell.site)
+        found = cell.torch
         if isinstance(found, Expr):
             count = len(cell.outputs)
             return Steps((found,)) if count == 1 else Steps(together=found)

@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import prod
 
 from ncd.lang.errors import ParseError, SizeError, shown
@@ -81,7 +81,7 @@ class Axis:
                     nearest=nearest,
                 )
 
-    @property
+    @cached_property
     def shape(self) -> tuple[int, ...]:
         """The torch dimensions of this axis: one, or two for a spatial group."""
         if self.size is None:
@@ -93,7 +93,7 @@ class Axis:
     def spatial(self) -> bool:
         return isinstance(self.size, tuple)
 
-    @property
+    @cached_property
     def numel(self) -> int:
         """How many positions the axis has."""
         return prod(self.shape)
@@ -123,7 +123,7 @@ class Axis:
             return self.name
         return f"{self.name} {self.size_text}"
 
-    @property
+    @cached_property
     def identifier(self) -> str:
         """The name as Python accepts it; two names may share one.
 
@@ -133,7 +133,7 @@ class Axis:
         name = re.sub(r"\W", "_", self.name)
         return f"n{name}" if name[0].isdigit() else name
 
-    @property
+    @cached_property
     def dims(self) -> tuple[Dim, ...]:
         """The torch dimensions of the axis, each with its name: one, or one a side of a group."""
         if not self.spatial:
@@ -218,15 +218,15 @@ class Array(tuple[Axis, ...]):
             raise ParseError(f"{shown(text)} is no array", cure='something like "y m"')
         return _array(text) if len(text) <= SHORT else _array.__wrapped__(text)
 
-    @property
+    @cached_property
     def shape(self) -> tuple[int, ...]:
         return tuple(size for axis in self for size in axis.shape)
 
-    @property
+    @cached_property
     def numel(self) -> int:
         return prod(self.shape)
 
-    @property
+    @cached_property
     def dims(self) -> tuple[Dim, ...]:
         """Every torch dimension, with its name."""
         return tuple(dim for axis in self for dim in axis.dims)

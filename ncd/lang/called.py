@@ -57,5 +57,5 @@ def given(circuit: Circuit) -> Mapping[str, str]:
     return {
         id: cell.op.out(cell.site)
         for id, cell in takers.items()
-        if cell is not None and len(cell.outputs) == 1 and cell.op.torch(cell.site) == (Arg(0),)
+        if cell is not None and len(cell.outputs) == 1 and cell.torch == (Arg(0),)
     }

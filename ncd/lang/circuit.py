@@ -7,15 +7,16 @@ the same wires and ops by the same ids: ``v3`` is an array, ``n2`` an op, ``f1``
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
 from ncd.lang.axes import Array
 from ncd.lang.errors import UnknownNameError
+from ncd.lang.expr import Call, Expr
 from ncd.lang.glyph import Glyph
-from ncd.lang.op import Op, Site
+from ncd.lang.op import Initial, Op, Site
 from ncd.lang.terms import Term
 
 
@@ -66,6 +67,21 @@ class Cell:
     def words(self) -> str:
         """What it does, in words that read well aloud."""
         return self.op.words(self.site)
+
+    @cached_property
+    def torch(self) -> Expr | tuple[Expr, ...]:
+        """What it does in torch: one expression, or one for each array that it gives."""
+        return self.op.torch(self.site)
+
+    @cached_property
+    def layer(self) -> Call | None:
+        """How its layer is made, if it has one."""
+        return self.op.layer(self.site)
+
+    @cached_property
+    def initial(self) -> Mapping[str, Initial]:
+        """How each of its parameters and buffers begins."""
+        return self.op.initial(self.site)
 
 
 @dataclass(frozen=True)

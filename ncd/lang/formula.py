@@ -19,6 +19,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import lru_cache
 
 from ncd.lang.errors import ParseError, shown
 
@@ -135,6 +136,11 @@ def parse(text: str) -> Formula:
         raise ParseError(f"{shown(text)} is no formula", cure='text such as "2 * $1"')
     if len(text) > LONGEST:
         raise ParseError(f"the formula has more than {LONGEST} letters", cure="a shorter one")
+    return _parsed(text)
+
+
+@lru_cache(maxsize=1024)
+def _parsed(text: str) -> Formula:
     return _Parser(text).whole()
 
 

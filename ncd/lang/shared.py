@@ -27,14 +27,14 @@ def check_shared(circuit: Circuit) -> None:
 
 def _layer(cell: Cell) -> object:
     """What makes a layer, with its sizes as numbers."""
-    initial = cell.op.initial(cell.site)
+    initial = cell.initial
     shapes = {name: (value.array.shape, value.learned) for name, value in initial.items()}
-    return type(cell.op), shapes, _plain(cell.op.layer(cell.site))
+    return type(cell.op), shapes, _plain(cell.layer)
 
 
 def _words(cell: Cell) -> str:
     """What it is, with the sizes of its weights."""
-    arrays = [value.array for value in cell.op.initial(cell.site).values() if value.learned]
+    arrays = [value.array for value in cell.initial.values() if value.learned]
     sizes = ", ".join("×".join(axis.size_text for axis in array) for array in arrays)
     return f"{type(cell.op).__name__} {sizes}".strip()
 

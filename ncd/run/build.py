@@ -33,4 +33,5 @@ def compile(
     target = find_device(device)
     circuit = elaborate(term)
     check(circuit, limits, suggest=True)
-    return CircuitModule(circuit, seed).to(target)
+    module = CircuitModule(circuit, seed)
+    return module if target.type == "cpu" else module.to(target)

@@ -147,7 +147,7 @@ def _most(circuit: Circuit) -> int:
 
 def _left(cell: Cell) -> int:
     site, said = cell.site, [node for expr in expressions(cell) for node in expr.walk()]
-    arrays = (*site.ins, *site.outs, *(i.array for i in cell.op.initial(site).values()))
+    arrays = (*site.ins, *site.outs, *(i.array for i in cell.initial.values()))
     largest = max(array.numel for array in arrays) if arrays else 1
     for node in said:
         if isinstance(node, Contract) and multiplied(node) is None:

@@ -49,7 +49,7 @@ class CircuitModule(nn.Module):
 
     def _attach(self, cell: Cell, seed: int | None) -> bool:
         """Gives a cell its layer or its parameter, if it has one."""
-        call, initial = cell.op.layer(cell.site), cell.op.initial(cell.site)
+        call, initial = cell.layer, cell.initial
         if call is None and not initial:
             return False
         home = _home(self, cell.scope)

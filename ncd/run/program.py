@@ -96,14 +96,14 @@ def units(circuit: Circuit) -> Iterator[Cell | Loop]:
 
 def expressions(cell: Cell) -> tuple[Expr, ...]:
     """What a cell's op says in torch."""
-    said = cell.op.torch(cell.site)
+    said = cell.torch
     return said if isinstance(said, tuple) else (said,)
 
 
 def part(cell: Cell) -> Part:
     """A cell as a step to be."""
     ranks = tuple(len(array.shape) for array in cell.site.ins)
-    said, layer = cell.op.torch(cell.site), cell.op.layer(cell.site)
+    said, layer = cell.torch, cell.layer
     every = said if isinstance(said, tuple) else (said,)
     codes = [code(expr, ranks, layer.function if layer is not None else "") for expr in every]
     alone = isinstance(said, Expr) or len(codes) == 1
@@ -181,9 +181,9 @@ def _step(
     cell = item.cell
     path: tuple[str, ...] = ()
     weight = ""
-    if cell is not None and cell.op.layer(cell.site) is not None:
+    if cell is not None and cell.layer is not None:
         path = (*cell.scope, cell.name)
-    elif cell is not None and cell.op.initial(cell.site):
+    elif cell is not None and cell.initial:
         path, weight = cell.scope, cell.name
     return Step(item.run, *places, cell, path, weight, item.alone)
 

@@ -223,10 +223,11 @@ def _tell_unread(link: Link, asked: Mapping[str, str]) -> None:
 
 def hold() -> None:
     """Remembers what is kept, and gives back what Streamlit dropped with its widget."""
-    link: Link = st.session_state[STATE]
+    state = st.session_state.to_dict()  # at once: each look at it takes some microseconds
+    link: Link = state[STATE]
     for key in link.kept:
-        if key in st.session_state:
-            link.held[key] = st.session_state[key]
+        if key in state:
+            link.held[key] = state[key]
         elif key in link.held:
             st.session_state[key] = link.held[key]
 

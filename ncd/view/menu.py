@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Mapping, Sequence
+from copy import copy
+from functools import cache
 
 import streamlit as st
 
@@ -20,7 +22,13 @@ def file(entry: Entry) -> str:
 
 
 def pages() -> Mapping[str, Sequence[st.Page]]:
-    """All pages by their sections; the first ones stand above them."""
+    """All pages by their sections, a run's own; the first ones stand above them."""
+    return {section: list(map(copy, own)) for section, own in _pages().items()}
+
+
+@cache
+def _pages() -> Mapping[str, Sequence[st.Page]]:
+    """The same, made once: for each of them Streamlit looks at the disk."""
     first = [
         st.Page("pages/home.py", title=TITLE, default=True),
         st.Page("pages/legend.py", title="Legend", url_path="legend"),

@@ -34,8 +34,9 @@ def make_ready(app: str) -> None:
     warm_up(app)
     sweep.start()
     records.start()
-    # A thread that needs the interpreter lock waits this long for a busy one, not the usual 5 ms.
-    sys.setswitchinterval(0.0005)
+    # A thread that needs the interpreter lock waits this long for a busy one. The usual 5 ms are long
+    # for a drawing that is due; much less, and the threads mostly change places.
+    sys.setswitchinterval(0.002)
 
 
 def warm_up(app: str) -> None:

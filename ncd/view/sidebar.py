@@ -138,8 +138,15 @@ def _choice(knob: Knob) -> None:
 
 
 def _seed_and_device() -> None:
-    left, right = st.columns(2)
-    left.number_input(
+    with st.container(horizontal=True):
+        _seed()
+        _device()
+    _note("seed")
+    _note("device")
+
+
+def _seed() -> None:
+    st.number_input(
         "Seed",
         knobs.SEED.min,
         knobs.SEED.max,
@@ -149,15 +156,16 @@ def _seed_and_device() -> None:
         "The same seed gives everyone the same numbers.",
         on_change=partial(knobs.forget, "seed"),
     )
-    right.selectbox(
+
+
+def _device() -> None:
+    st.selectbox(
         "Device",
         devices(),
         key="device",
         help="What this machine can run the circuit on.",
         on_change=partial(knobs.forget, "device"),
     )
-    _note("seed")
-    _note("device")
 
 
 def label(knob: Knob) -> str:

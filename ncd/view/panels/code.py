@@ -101,7 +101,7 @@ def _marked(code: str, cell: Cell, colour: str) -> str:
 
 def product(cell: Cell) -> Contract | None:
     """What an op multiplies and sums, if it is a product."""
-    said = cell.op.torch(cell.site)
+    said = cell.torch
     first = said[0] if isinstance(said, tuple) else said
     return first if isinstance(first, Contract) else None
 
