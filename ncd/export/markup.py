@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from markupsafe import escape
 
@@ -24,6 +25,7 @@ def text(value: object) -> str:
     return str(escape(str(value)))
 
 
+@lru_cache(maxsize=4096)
 def axis(axis: Axis) -> str:
     """The name or the label of an axis, which lights with its wires.
 

@@ -98,7 +98,7 @@ class Axis:
         """How many positions the axis has."""
         return prod(self.shape)
 
-    @property
+    @cached_property
     def size_text(self) -> str:
         """The size as people write it: ``20``, or ``16×16``.
 
@@ -107,7 +107,7 @@ class Axis:
         """
         return "×".join(map(str, self.shape))
 
-    @property
+    @cached_property
     def called(self) -> str:
         """The label, if it says more than the size, else the name.
 

@@ -122,6 +122,7 @@ def _resized(circuit: Circuit, sizes: Sizes, formulas: Collection[str]) -> Circu
     except NCDError:
         return None
     found.term.__dict__["_circuit"] = ref(found)
+    found.term.__dict__["cod"] = _arrays(found.outputs)  # or it would all be asked once more
     return found
 
 
