@@ -58,8 +58,8 @@ clean:
 	$(INSTALL) -r requirements.txt
 	touch $@
 
-.venv/dev.stamp: requirements-dev.txt .venv/run.stamp
-	$(INSTALL) -r requirements.txt -r requirements-dev.txt
+.venv/dev.stamp: requirements-dev.txt requirements-ray.txt .venv/run.stamp
+	$(INSTALL) -r requirements.txt -r requirements-dev.txt -r requirements-ray.txt
 	touch $@
 
 # Graphviz draws the autograd graphs; Chromium is the browser of the tests. Where it is no

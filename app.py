@@ -3,7 +3,7 @@
 import streamlit as st
 from starlette.middleware import Middleware
 
-from ncd.view import lost, menu, serve, turns
+from ncd.view import lost, menu, ready, serve, turns
 from ncd.view.site import Site
 
 if __name__ == "__main__":
@@ -13,4 +13,4 @@ if __name__ == "__main__":
         page.run()
 else:  # the server's import, before the first visitor comes
     serve.make_ready(__file__)
-    app = st.App(__file__, middleware=[Middleware(Site)])
+    app = st.App(__file__, lifespan=ready.lifespan, middleware=[Middleware(Site)])

@@ -2,7 +2,7 @@
 
 A visitor stays with the process that met them first, which has their session; a cookie says which.
 Where it ends, they come to another, which finds their page in its link. A process that has ended is
-started again. Caddy stands before them all.
+started again, and the others share their visitors with it. Caddy stands before them all.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,7 +26,9 @@ from urllib.request import urlopen
 from ncd.lang.errors import NCDError
 
 CADDY = "caddy"
-HEALTH = "/_stcore/health"
+RULES = Path(__file__).with_name("Caddyfile")
+READY = "/readyz"
+DRAIN = "3"  # seconds in which a process that is told to end serves on, until the proxy has noticed
 PATIENCE = 120.0  # seconds in which a process is to answer for the first time
 FAREWELL = 10.0  # seconds in which all are to end
 SHORT, TRIES = 20.0, 3  # a process that lives no longer than this, so often, is not started again
@@ -37,39 +39,12 @@ class CrowdError(NCDError):
     """The processes, or the proxy before them, do not run."""
 
 
-def rules(host: str, port: int, ports: list[int]) -> str:
-    """The proxy's Caddyfile: who is new goes to any process that is well, and stays there.
-
-    >>> print(rules("127.0.0.1", 8501, [9001, 9002]).splitlines()[5].strip())
-    http://:8501 {
-    """
-    processes = " ".join(f"127.0.0.1:{own}" for own in ports)
-    return f"""{{
-    admin off
-    auto_https off
-}}
-
-http://:{port} {{
-    bind {host}
-    respond /metrics 404
-    reverse_proxy {processes} {{
-        lb_policy cookie ncd_process
-        lb_try_duration 10s
-        lb_try_interval 100ms
-        fail_duration 2s
-        health_uri {HEALTH}
-        health_interval 1s
-        health_timeout 5s
-    }}
-}}
-"""
-
-
 @dataclass
 class Process:
     """One process of the app, at a port of its own."""
 
     port: int
+    around: Mapping[str, str]
     began: float = 0.0
     short: int = 0
     running: subprocess.Popen[bytes] = field(init=False)
@@ -84,12 +59,12 @@ class Process:
             raise CrowdError(f"the process at port {self.port} ends whenever it is started")
         self.began = time.monotonic()
         command = [sys.executable, "-m", "ncd", "serve", "--port", str(self.port)]
-        self.running = subprocess.Popen(command)
+        self.running = subprocess.Popen(command, env=self.around)
 
     def ready(self) -> bool:
         """Whether it answers."""
         try:
-            with urlopen(f"http://127.0.0.1:{self.port}{HEALTH}", timeout=5):
+            with urlopen(f"http://127.0.0.1:{self.port}{READY}", timeout=5):
                 return True
         except (URLError, OSError):
             return False
@@ -103,13 +78,14 @@ def crowd(host: str, port: int, count: int) -> None:
     if shutil.which(CADDY) is None:
         raise CrowdError("Caddy is not installed", cure="apt-get install caddy, or brew")
     _free(host, port)
-    processes = [Process(own) for own in _ports(count)]
+    around = settings(count)
+    processes = [Process(own, around) for own in _ports(count)]
     with _ending(), TemporaryDirectory() as folder:
         try:
             for process in processes:
                 process.start()
             _await(processes)
-            proxy = _proxy(rules(host, port, [own.port for own in processes]), folder)
+            proxy = _proxy(host, port, [own.port for own in processes], folder)
         except BaseException:
             _end([own.running for own in processes if own.began])
             raise
@@ -120,7 +96,15 @@ def crowd(host: str, port: int, count: int) -> None:
             _end([proxy, *(own.running for own in processes)])
 
 
+def settings(count: int) -> dict[str, str]:
+    """The environment of each of ``count`` processes: they share the cores for heavy runs."""
+    workers = max(1, (os.cpu_count() or 1) // count)
+    usual = {"NCD_DRAIN": DRAIN, "NCD_WORKERS": str(workers), **os.environ}
+    return {**usual, "NCD_PROCESSES": str(count)}
+
+
 def _watch(processes: list[Process], proxy: subprocess.Popen[bytes]) -> None:
+    back: list[Process] = []  # those that were started again, and have no visitors yet
     while True:
         time.sleep(LOOK)
         if proxy.poll() is not None:
@@ -130,6 +114,12 @@ def _watch(processes: list[Process], proxy: subprocess.Popen[bytes]) -> None:
                 code = process.running.returncode
                 print(f"The process at port {process.port} has ended ({code}).", flush=True)
                 process.start()
+                back = [*(own for own in back if own is not process), process]
+        for process in [own for own in back if own.ready()]:
+            back.remove(process)
+            for other in processes:
+                if other is not process and other not in back:
+                    other.running.send_signal(signal.SIGUSR1)  # it shares its visitors
 
 
 def _await(processes: list[Process]) -> None:
@@ -143,13 +133,16 @@ def _await(processes: list[Process]) -> None:
         time.sleep(LOOK)
 
 
-def _proxy(text: str, folder: str) -> subprocess.Popen[bytes]:
-    file = Path(folder, "Caddyfile")
-    file.write_text(text)
+def _proxy(host: str, port: int, ports: list[int], folder: str) -> subprocess.Popen[bytes]:
     kept = dict.fromkeys(("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"), folder)
-    command = [CADDY, "run", "--adapter", "caddyfile", "--config", str(file)]
+    said = {
+        "SITE": f"http://:{port}",
+        "BIND": host,
+        "PROCESSES": " ".join(f"127.0.0.1:{own}" for own in ports),
+    }
+    command = [CADDY, "run", "--adapter", "caddyfile", "--config", str(RULES)]
     with Path(folder, "log").open("wb") as log:
-        return subprocess.Popen(command, env={**os.environ, **kept}, stderr=log)
+        return subprocess.Popen(command, env={**os.environ, **kept, **said}, stderr=log)
 
 
 def _free(host: str, port: int) -> None:
@@ -176,7 +169,7 @@ def _ports(count: int) -> list[int]:
 
 def _end(running: list[subprocess.Popen[bytes]]) -> None:
     for process in running:
-        process.terminate()
+        process.send_signal(signal.SIGINT)  # nobody is sent elsewhere
     end = time.monotonic() + FAREWELL
     for process in running:
         try:

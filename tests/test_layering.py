@@ -42,6 +42,7 @@ FLOORS: dict[str, set[str]] = {
     "graph": {*LANGUAGE, "costs", "run", "drawing"},  # the colours of the diagram
     "models": LANGUAGE,
     "train": {*LANGUAGE, "costs", "files", "models", "run"},
+    "jobs": {*LANGUAGE, "costs", "models", "run", "train"},
 }
 ABOVE = {
     "ncd",
@@ -291,12 +292,12 @@ def required(name: str) -> set[str]:
 def test_what_is_imported_is_required_and_what_is_required_is_imported() -> None:
     """Developers alone have what ``bench`` compares with.
 
-    Fonts are packed with brotli, and resvg paints in a process of its own.
+    Fonts are packed with brotli, resvg paints in a process of its own, uvicorn takes uvloop.
     """
     names = {name.split(".")[0] for path in FILES for name in imports(path)}
     outside = names - set(sys.stdlib_module_names) - {"ncd"}
     homes = packages_distributions()
     packages = {home.lower().replace("_", "-") for name in outside for home in homes[name]}
     dev = required("requirements-dev.txt") & packages
-    assert packages - dev == required("requirements.txt") - {"brotli", "resvg-py"}
+    assert packages - dev == required("requirements.txt") - {"brotli", "resvg-py", "uvloop"}
     assert dev == {"torchviz", "torchview"}

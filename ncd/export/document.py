@@ -48,7 +48,7 @@ def html(term: Term, labels: Labels = "names", title: str = "") -> str:
     return PAGE.format(
         policy=POLICY,
         title=markup.text(title or first.title),
-        css=_css(every),
+        css=css(every),
         summary=_summary(circuit, told.cost),
         svg=svg(first),
         axes="".join(map(_axis, _drawn_axes(circuit, every))) or "None.",
@@ -61,7 +61,8 @@ def html(term: Term, labels: Labels = "names", title: str = "") -> str:
     )
 
 
-def _css(drawings: Iterable[Drawing]) -> str:
+def css(drawings: Iterable[Drawing]) -> str:
+    """The style of a file with these drawings, and the fonts that their labels need."""
     spans = (span for d in drawings for text in d.texts for span in text.label.spans)
     names = (*style.COLOURS, *style.ROLES)
     colours = ";".join(

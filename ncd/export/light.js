@@ -13,6 +13,8 @@ const COLOURS = [
   "light-dark(#8a2a9e, #e39bf2)",
   "light-dark(#00703f, #4fd68f)",
 ];
+// While data walks through the diagram, `walk` has the ids that are here and those of the past, and
+// `goes` takes a click to where an id is made.
 const light = (document.ncdLight ??= { hover: null, target: null, axes: [] });
 
 // The view's state, kept on its root: the same root is given at every run of the page.
@@ -96,6 +98,31 @@ function paint(host) {
     if (element.hasAttribute("aria-pressed")) element.setAttribute("aria-pressed", kept);
   }
   host.box.classList.toggle("axis-lit", dim);
+  if (light.walk || host.walks) tread(host, light.walk);
+}
+
+function tread(host, walk) {
+  const moved = host.walks !== walk;
+  host.walks = walk;
+  host.box.classList.toggle("walks", Boolean(walk));
+  for (const element of host.box.querySelectorAll("[data-node],[data-array]")) {
+    const ids = `${element.dataset.node ?? ""} ${element.dataset.array ?? ""}`.split(" ");
+    const here = Boolean(walk && ids.some((id) => walk.here.has(id)));
+    element.classList.toggle("here", here);
+    element.classList.toggle("past", !here && Boolean(walk && ids.some((id) => walk.past.has(id))));
+  }
+  if (moved) show_here(host.box.querySelector(".whole"));
+}
+
+// A drawing that is larger than its frame is moved so far that what is lit can be seen.
+function show_here(frame) {
+  const lit = [...(frame?.querySelectorAll(".here") ?? [])].map((each) => each.getBoundingClientRect());
+  if (!lit.length) return;
+  const { left, right, top, bottom } = frame.getBoundingClientRect();
+  const past = (low, high, least, most) => Math.min(0, low - least - 20) || Math.max(0, high - most + 20);
+  const across = past(Math.min(...lit.map((r) => r.left)), Math.max(...lit.map((r) => r.right)), left, right);
+  const down = past(Math.min(...lit.map((r) => r.top)), Math.max(...lit.map((r) => r.bottom)), top, bottom);
+  if (across || down) frame.scrollBy({ left: across, top: down, behavior: "smooth" });
 }
 
 // What a click asks for. A wire stands for its array, the name on it for its axis.
@@ -119,6 +146,7 @@ function act(host, event) {
   if (asked.pick !== undefined) host.send("pick", asked.pick);
   else if (asked.fold !== undefined) light.fold?.(asked.fold);
   else if (asked.axes !== undefined) keep(host, asked.axes);
+  else if (light.goes?.(asked.id)) return;
   else if (event.detail < 2) host.send("select", { ...asked, open: host.opens });
 }
 
@@ -144,13 +172,14 @@ function press(host, event) {
 }
 
 // As large as there is room for in the window, but never too small or too large to be read with
-// the rest of the page.
+// the rest of the page. Where it is shown in another way, the style of the page says how large.
 function scale(svg, least, most, height = 100) {
   const { width, height: high } = svg.viewBox.baseVal;
   svg.removeAttribute("width");
   svg.removeAttribute("height");
-  const room = `min(100%, ${(height * width) / high}vh)`;
-  svg.style.width = `clamp(${least * width}px, ${room}, ${most * width}px)`;
+  const room = `min(100%, var(--tall, ${height}vh) * ${width / high})`;
+  const [low, top] = [`var(--least, ${least})`, `var(--most, ${most})`];
+  svg.style.width = `clamp(${low} * ${width}px, ${room}, ${top} * ${width}px)`;
 }
 
 // A wire is thin: what can be pointed at is wider.

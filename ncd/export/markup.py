@@ -10,6 +10,7 @@ from markupsafe import escape
 from ncd.code.names import Allotted
 from ncd.drawing.style import fill
 from ncd.lang.axes import Array, Axis, Type
+from ncd.lang.traced import traced
 
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 METER = 6.0  # em
@@ -129,6 +130,8 @@ def amount(number: float, unit: str = "") -> str:
     >>> amount(1490000, "FLOP"), amount(32, "B"), amount(0.00042, "s"), amount(0, "s")
     ('1.49 MFLOP', '32 B', '420 µs', '0 s')
     """
+    if traced(number):
+        return number.said(f"~{unit}", amount(number.value, unit))
     if number == 0:
         return f"0 {unit}".strip()
     if unit == "s" and number < 1:

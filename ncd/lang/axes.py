@@ -114,7 +114,10 @@ class Axis:
         >>> Axis("c", 4, label="4").called, Axis("c", 64, label="c_λ").called
         ('c', 'c_λ')
         """
-        only_size = self.size is not None and self.label == self.size_text
+        only_size = self.size is not None and (
+            self.label == self.size_text
+            or (self.label.isdecimal() and self.size == int(self.label))
+        )
         return self.name if only_size or not self.label else self.label
 
     @property

@@ -89,7 +89,7 @@ def _read(given: Given) -> tuple[dict[str, Marked], dict[str, str]] | None:
     formulas = {name: mark.size for name, mark in marks.items() if isinstance(mark.size, str)}
     plain = (mark.size for name, mark in marks.items() if name not in formulas)
     sides = (s for size in plain for s in (size if isinstance(size, tuple) else (size,)))
-    if not all(type(side) is int for side in sides):
+    if not all(isinstance(side, int) and not isinstance(side, bool) for side in sides):
         return None  # what is no number is refused
     try:
         sizes = Binding(

@@ -67,19 +67,20 @@ class Rule:
                     cure=f"sizes for which {self.formula} is whole",
                     axis=self.name,
                 )
-            binding.learn(self.name, int(value))
+            binding.learn(self.name, value.numerator)
         elif len(unknown) == 1 and (size := binding.size(self.name)) is not None:
-            found = inverted(self.formula, unknown[0], Fraction(size), binding)
+            found = inverted(self.formula, unknown[0], size, binding)
             if found is not None and found.denominator == 1 and found >= 1:
-                binding.learn(unknown[0], int(found))
+                binding.learn(unknown[0], found.numerator)
 
 
-def evaluated(formula: Formula, binding: Binding) -> Fraction:
+def evaluated(formula: Formula, binding: Binding) -> int | Fraction:
     """The value of a size formula; raises ParseError for what no size is made of."""
     if isinstance(formula, Number):
-        return Fraction(formula.text)
+        number = Fraction(formula.text)
+        return number.numerator if number.denominator == 1 else number
     if isinstance(formula, Name):
-        return Fraction(binding.size(formula.text) or 0)
+        return binding.size(formula.text) or 0
     if not isinstance(formula, Apply):
         raise ParseError(f"{formula} stands in a size", cure='"k*h", of names and numbers')
     values = [evaluated(part, binding) for part in formula.parts]
@@ -93,13 +94,13 @@ def evaluated(formula: Formula, binding: Binding) -> Fraction:
         case "*", [a, b]:
             return a * b
         case "/", [a, b] if b:
-            return a / b
+            return _quotient(a, b)
         case "//", [a, b] if b:
-            return Fraction(a // b)
+            return a // b
         case "%", [a, b] if b:
             return a % b
         case "**", [a, b] if b.denominator == 1 and 0 <= b < 64:
-            return Fraction(a ** int(b))
+            return a ** int(b)
         case "min", [a, b]:
             return min(a, b)
         case "max", [a, b]:
@@ -107,7 +108,13 @@ def evaluated(formula: Formula, binding: Binding) -> Fraction:
     raise ParseError(f"{formula} is no size", cure="+ - * / // of names and numbers")
 
 
-def inverted(formula: Formula, name: str, value: Fraction, binding: Binding) -> Fraction | None:
+def _quotient(a: int | Fraction, b: int | Fraction) -> int | Fraction:
+    return a // b if a % b == 0 else Fraction(a) / b
+
+
+def inverted(
+    formula: Formula, name: str, value: int | Fraction, binding: Binding
+) -> int | Fraction | None:
     """What ``name`` must be for the formula to have this value; None if that does not follow."""
     if formula == Name(name):
         return value
@@ -125,9 +132,9 @@ def inverted(formula: Formula, name: str, value: Fraction, binding: Binding) -> 
         case "-":
             wanted = value + known if left else known - value
         case "*" if known:
-            wanted = value / known
+            wanted = _quotient(value, known)
         case "/" if known:
-            wanted = value * known if left else known / value
+            wanted = value * known if left else _quotient(known, value)
         case _:
             return None
     return inverted(part, name, wanted, binding)

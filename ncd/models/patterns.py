@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from math import prod
 from typing import NamedTuple
 
-from ncd.lang.axes import Array, Axis, Type
+from ncd.lang.axes import Array, Axis, Signature, Type
 from ncd.lang.terms import Id, Term
 from ncd.ops import Einsum, Group, Index, Map, Reduce, Rename, Split
 
@@ -117,7 +117,9 @@ def rearranged(shape: Sequence[int], calls: Sequence[Call], names: str = "") -> 
     if names:
         axes = [made.fresh(name, n) for name, n in zip(names.split(), shape, strict=True)]
         first = axes[0]
-        term: Term = Id(Type((Array(axes),))) >> Index(first.spec, **{first.name: 0})
+        term: Term = Id(Type((Array(axes),))) >> Index(
+            _pattern([Array((first,))], [Array()]), **{first.name: 0}
+        )
     else:
         left, _ = calls[0].sides(len(shape))
         sizes = calls[0].sizes(shape)
@@ -173,9 +175,9 @@ class _Stage:
             for step in self._taken(parts, axis, sizes)
         ]
         kept = {part for parts in right for part in parts}
-        ended = [self.own[part].spec for parts in left for part in parts if part not in kept]
+        ended = [self.own[part] for parts in left for part in parts if part not in kept]
         if ended:
-            steps.append(Reduce(f"{' '.join(ended)} ->", self.call.how))
+            steps.append(Reduce(_pattern([Array(ended)], [Array()]), self.call.how))
         for step in steps:
             term = term >> step
         return self._given(term, right, sizes)
@@ -183,13 +185,13 @@ class _Stage:
     def _taken(self, parts: Parts, axis: Axis, sizes: dict[Part, int]) -> list[Term]:
         """The steps that give an axis its new name, take it apart, or away."""
         if not parts:
-            return [Index(axis.spec, **{axis.name: 0})]
+            return [Index(_pattern([Array((axis,))], [Array()]), **{axis.name: 0})]
         if len(parts) == 1 and parts[0].text in (REST, axis.called):
             self.own[parts[0]] = axis
             return []
         for part in parts:
             self.own[part] = self._part(part, sizes[part])
-        pattern = f"{axis.spec} -> {' '.join(self.own[part].spec for part in parts)}"
+        pattern = _pattern([Array((axis,))], [Array(self.own[part] for part in parts)])
         return [Rename(pattern) if len(parts) == 1 else Split(pattern)]
 
     def _part(self, part: Part, size: int) -> Axis:
@@ -212,7 +214,7 @@ class _Stage:
         term = _ordered(term, new, order)
         for several in ([self.own[part] for part in parts] for parts in right if len(parts) > 1):
             whole = self.names.whole(several)
-            term = term >> Group(f"{' '.join(axis.spec for axis in several)} -> {whole.spec}")
+            term = term >> Group(_pattern([Array(several)], [Array((whole,))]))
         return term
 
 
@@ -222,6 +224,9 @@ def _ordered(term: Term, new: Sequence[Axis], order: Sequence[Axis]) -> Term:
     if not new and array.names == tuple(axis.name for axis in order):
         return term
     for axis in new:  # ones, whose product with the array is its repetition
-        term = term >> Id(term.cod) @ Map(f"-> {axis.spec}", "1", "1")
-    arrays = ", ".join(array.spec for array in term.cod)
-    return term >> Einsum(f"{arrays} -> {Array(order).spec}")
+        term = term >> Id(term.cod) @ Map(_pattern([], [Array((axis,))]), "1", "1")
+    return term >> Einsum(_pattern(term.cod, [Array(order)]))
+
+
+def _pattern(takes: Iterable[Array], gives: Iterable[Array]) -> Signature:
+    return Signature(Type(takes), Type(gives))

@@ -7,14 +7,15 @@ from math import prod
 
 from ncd.lang.blocks import Equation
 from ncd.lang.elaborate import Axes
+from ncd.lang.marked import plain
 from ncd.lang.terms import Id, Term
 from ncd.models.entry import Entry, Knob
 from ncd.ops import Function, Index
 
 
-def _numbered(**sizes: int) -> dict[str, str]:
+def _numbered(**sizes: int) -> Axes:
     """Each axis with its size for a label, as section 2.3's figures call them."""
-    return {name: f'{name}"{size}":{size}' for name, size in sizes.items()}
+    return Axes(**{name: plain(size, str(size)) for name, size in sizes.items()})
 
 
 def tensors(
@@ -22,9 +23,8 @@ def tensors(
 ) -> Term:
     """f on the last two of three arrays, then g on the first and what f gives."""
     n = _numbered(a=a, b=b, c=c, d=d, p=p, q=q, r=r, s=s)
-    f = Function("f", "{b} {c}, {d} -> {p} {q}".format_map(n), "tanh")
-    g = Function("g", "{a}, {p} {q} -> {r} {s}".format_map(n), "tanh")
-    return Id(n["a"]) @ f >> g
+    f, g = Function("f", "b c, d -> p q", "tanh"), Function("g", "a, p q -> r s", "tanh")
+    return n(Id("a") @ f >> g)
 
 
 def arrays(
@@ -44,7 +44,7 @@ def arrays(
 def indexes(a: int = 4, b: int = 3, i: int = 2) -> Term:
     """Row i of a table."""
     n = _numbered(a=a, b=b)
-    return Index("{a} {b}".format_map(n), a=i)
+    return n(Index("a b", a=i))
 
 
 def subtensors(a: int = 5, b: int = 7, i: int = 2, j: int = 3) -> Term:
@@ -60,38 +60,36 @@ def subtensors(a: int = 5, b: int = 7, i: int = 2, j: int = 3) -> Term:
 
 def row(a: int = 3, b: int = 2, fn: str = "tanh") -> Term:
     """G on one row: ``fn`` of a linear map, as are H and f below."""
-    return Function("G", "{a} -> {b}".format_map(_numbered(a=a, b=b)), fn)
+    return _numbered(a=a, b=b)(Function("G", "a -> b", fn))
 
 
 def broadcasting(c: int = 4, a: int = 3, b: int = 2, i: int = 2) -> Term:
     """Row i of G on every row, and G on row i."""
     n = _numbered(a=a, b=b, c=c)
-    index = Index("{c} {b}".format_map(n), c=i)
-    before = Index("{c} {a}".format_map(n), c=i)
+    index, before = n(Index("c b", c=i)), n(Index("c a", c=i))
     return Equation(rows(c, a, b) >> index, before >> row(a, b), sign="≝")
 
 
 def rows(c: int = 4, a: int = 3, b: int = 2) -> Term:
     """G on every row."""
-    return Id("{c} {a}".format_map(_numbered(a=a, c=c))) >> row(a, b)
+    return _numbered(a=a, c=c)(Id("c a")) >> row(a, b)
 
 
 def pair(a: int = 3, d: int = 4, b: int = 2, fn: str = "tanh") -> Term:
     """H on one row and another array."""
-    return Function("H", "{a}, {d} -> {b}".format_map(_numbered(a=a, b=b, d=d)), fn)
+    return _numbered(a=a, b=b, d=d)(Function("H", "a, d -> b", fn))
 
 
 def inner_broadcasting(c: int = 4, a: int = 3, d: int = 4, b: int = 2, i: int = 2) -> Term:
     """Row i of H on every row, and H on row i, beside one other array."""
     n = _numbered(a=a, b=b, c=c, d=d)
-    index = Index("{c} {b}".format_map(n), c=i)
-    before = Index("{c} {a}".format_map(n), c=i) @ Id(n["d"])
+    index, before = n(Index("c b", c=i)), n(Index("c a", c=i) @ Id("d"))
     return Equation(pairs(c, a, d, b) >> index, before >> pair(a, d, b), sign="≝")
 
 
 def pairs(c: int = 4, a: int = 3, d: int = 4, b: int = 2) -> Term:
     """H on every row, each with the same other array."""
-    return Id("{c} {a}, {d}".format_map(_numbered(a=a, c=c, d=d))) >> pair(a, d, b)
+    return _numbered(a=a, c=c, d=d)(Id("c a, d")) >> pair(a, d, b)
 
 
 def value(fn: str = "tanh") -> Term:
@@ -101,13 +99,13 @@ def value(fn: str = "tanh") -> Term:
 
 def elementwise(c: int = 4, a: int = 3, i: int = 2) -> Term:
     """Row i of f on every number, and f on the numbers of row i."""
-    index = Index("{c} {a}".format_map(_numbered(a=a, c=c)), c=i)
+    index = _numbered(a=a, c=c)(Index("c a", c=i))
     return Equation(values(c, a) >> index, index >> _EACH, sign="≝")
 
 
 def values(c: int = 4, a: int = 3) -> Term:
     """f on every number."""
-    return Id("{c} {a}".format_map(_numbered(a=a, c=c))) >> _EACH
+    return _numbered(a=a, c=c)(Id("c a")) >> _EACH
 
 
 _EACH = Function("f", "() -> ()", "tanh")

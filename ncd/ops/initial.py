@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ncd.lang.axes import Array, Axis, Size
 from ncd.lang.errors import ParseError
-from ncd.lang.formula import CONSTANTS, RANDOM, Formula, Name, Number, Operand, leaves, parse
+from ncd.lang.formula import CONSTANTS, RANDOM, Apply, Formula, Name, Number, Operand, leaves
 from ncd.lang.op import Initial
 
 
@@ -17,7 +17,7 @@ def uniform(fan_in: int) -> Formula:
     >>> str(uniform(16))
     'uniform / sqrt(16)'
     """
-    return parse(f"uniform / sqrt({fan_in})")
+    return Apply("/", (Name("uniform"), Apply("sqrt", (Number(str(fan_in)),))))
 
 
 def filled(array: Array, value: int, *, learned: bool = True) -> Initial:

@@ -38,3 +38,12 @@ def synchronise(name: str | torch.device) -> None:
         torch.cuda.synchronize(name)
     elif kind == "mps":
         torch.mps.synchronize()
+
+
+def exact() -> None:
+    """Lets GPUs count in all 32 bits; by default they round what goes into a convolution (TF32).
+
+    For the whole process: a library leaves that to its user, the app and the tests want it.
+    """
+    torch.backends.cudnn.allow_tf32 = False
+    torch.backends.cuda.matmul.allow_tf32 = False

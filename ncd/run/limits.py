@@ -28,21 +28,22 @@ class Limits:
     def from_environment() -> Limits:
         """The limits that the environment sets; raises LimitError for one that is no number."""
         return Limits(
-            _number("NCD_MAX_BYTES", Limits.bytes), _number("NCD_MAX_FLOPS", Limits.flops)
+            number("NCD_MAX_BYTES", Limits.bytes), number("NCD_MAX_FLOPS", Limits.flops)
         )
 
 
-def _number(name: str, default: int) -> int:
+def number(name: str, default: int) -> int:
+    """The number that the environment sets; raises LimitError for what is none."""
     text = os.environ.get(name, "")
     try:
-        number = int(float(text)) if text else default
+        found = int(float(text)) if text else default
     except (ValueError, OverflowError):
-        number = 0
-    if number < 1:
+        found = 0
+    if found < 1:
         raise LimitError(
             f"{name} is {shown(text)}, but it is a number, 1 or more", cure=f"{name}={default}"
         )
-    return number
+    return found
 
 
 def weight(array: Array) -> int:

@@ -35,6 +35,8 @@ function show(host) {
   const callouts = host.box.querySelector(".callouts");
   callouts.hidden = data.callouts === null;
   callouts.firstChild.checked = data.callouts;
+  host.box.querySelector(".labels").hidden = Boolean(data.quiz);
+  host.box.querySelector(".quiz input").checked = Boolean(data.quiz);
   setTimeout(follow, 0, data.link, data.page); // takes some milliseconds, and nobody waits
   const lit = `${data.selected} ${data.lit}`;
   if (!changed && host.lit !== lit) relight(data);
@@ -48,6 +50,7 @@ function renew(host, data) {
   const changed = draw(host, data);
   fill(host, "chips", data.chips);
   if (changed) relight(data);
+  adapt(host);
   paint(host);
   return changed;
 }
@@ -75,6 +78,8 @@ async function want(host, name, value) {
   params.set(name, value);
   host.want = `${params}`;
   host.until = performance.now() + PATIENCE;
+  adapt(host);
+  learn(host);
   if (host.asking) return; // what is wanted by then comes next
   host.asking = true;
   for (let asked; host.want && asked !== host.want; ) {
@@ -82,8 +87,8 @@ async function want(host, name, value) {
     const answer = await fetch(`./_ncd/${host.page}?${asked}`).catch(() => null);
     const ahead = answer?.status === 200 && (await answer.json());
     if (!ahead || !host.want) continue;
-    renew(host, (host.data = { ...host.data, ...ahead, ask: asked }));
     fill(host, "cost", ahead.cost);
+    renew(host, (host.data = { ...host.data, ...ahead, ask: asked }));
   }
   host.asking = false;
 }
@@ -103,8 +108,20 @@ function prepare(host) {
     host.send("select", { labels: event.target.value });
   box.querySelector(".callouts").onchange = (event) =>
     host.send("select", { callouts: event.target.checked ? "on" : "off" });
+  box.querySelector(".quiz").onchange = (event) =>
+    host.send("select", { quiz: event.target.checked ? "1" : "" });
   box.addEventListener("dblclick", (event) => light.fold(event.target.closest("[data-fence]")?.dataset.fence));
-  box.addEventListener("pointermove", (event) => tell(host, event.target, event.clientX, event.clientY));
+  box.addEventListener("pointerdown", (event) => grab(host, event));
+  box.addEventListener("pointermove", (event) => {
+    drag(host, event);
+    tell(host, event.target, event.clientX, event.clientY);
+  });
+  for (const end of ["pointerup", "pointercancel"]) box.addEventListener(end, () => drop(host));
+  box.addEventListener("dblclick", (event) => {
+    const own = grip(host, event.target);
+    if (own?.knob) type(host, own);
+  });
+  box.addEventListener("keydown", (event) => key(host, event));
   box.addEventListener("pointerleave", () => tell(host, null));
   box.addEventListener("focusin", (event) => beside(host, event.target));
   box.addEventListener("focusout", () => tell(host, null));
@@ -124,6 +141,7 @@ function prepare(host) {
   sliders.observe(document.body, { subtree: true, attributeFilter: ["aria-valuetext"] });
   host.leave = () => {
     sliders.disconnect();
+    host.watcher?.disconnect();
     for (const [event, heed] of Object.entries(heard)) document.removeEventListener(event, heed);
     shine({ hover: null, target: null, axes: [] });
     host.end();
@@ -133,6 +151,7 @@ function prepare(host) {
 // Escape lets go wherever the focus is, but not where it closes something else, such as the key.
 function escape(host, event) {
   if (event.key !== "Escape" || event.defaultPrevented) return;
+  if (host.drag?.on) return drop(host, true);
   const inner = event.composedPath()[0];
   if (inner.closest?.("[aria-expanded=true]:not(svg *), [role=dialog], [role=listbox]")) return;
   tell(host, null);
@@ -142,14 +161,16 @@ function escape(host, event) {
   key.querySelector("summary").focus();
 }
 
-// HTML that the server wrote; what is open in it stays open.
+// HTML that the server wrote; what is open in it stays open, and what has the focus keeps it.
 function fill(host, slot, html) {
   const place = host.box.querySelector(`.${slot}`);
   if (host[slot] === html) return;
   host[slot] = html;
   const open = place.querySelector("details")?.open;
+  const focused = host.root.activeElement?.closest(`.${slot} .chip`)?.dataset.axis;
   place.innerHTML = html;
   if (open) place.querySelector("details")?.setAttribute("open", "");
+  if (focused) chip(host, focused)?.focus();
 }
 
 // Replaces the drawing only if it is another one, and gives the focus back to where it was.
@@ -188,22 +209,17 @@ function call(svg) {
 // What the pointer or the focus is on, in words; of a wire all axes of its array with their sizes.
 function tell(host, element, x = 0, y = 0) {
   const tip = host.box.querySelector(".words");
-  const told = element?.closest?.(".drawing [aria-label]:not(svg)");
-  tip.hidden = !told;
-  if (!told) return;
-  const html = host.data.told[told.dataset.array ?? told.dataset.fence];
-  if (host.told !== told) {
-    host.told = told;
-    if (html) tip.innerHTML = html;
-    else tip.textContent = told.getAttribute("aria-label");
-    paint(host);
-  }
+  const held = host.drag?.on && host.told; // what is dragged, wherever the pointer is
+  host.told = held || element?.closest?.(".drawing [aria-label]:not(svg), .chip");
+  retell(host, held ? null : element);
+  if (!host.told) return;
   const frame = host.box.getBoundingClientRect();
   const left = Math.min(x - frame.left + 12, frame.width - tip.offsetWidth);
   tip.style.translate = `${Math.max(0, left)}px ${y - frame.top + 20}px`;
 }
 
 function beside(host, element) {
+  learn(host);
   if (!element.matches(":focus-visible")) return;
   const { left, bottom } = element.getBoundingClientRect();
   tell(host, element, left, bottom - 12);

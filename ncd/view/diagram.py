@@ -24,10 +24,10 @@ from ncd.lang.axes import Array, Axis, Type
 from ncd.lang.called import called
 from ncd.lang.circuit import Circuit, Fence
 from ncd.lang.terms import Term
-from ncd.view import legend, selection
+from ncd.view import knobs, legend, selection, veil
 from ncd.view.cache import remember
 from ncd.view.link import JS as LINK_JS
-from ncd.view.panel import FOLDER, heed
+from ncd.view.panel import FOLDER, asked, heed
 from ncd.view.refusal import Refusal
 from ncd.view.scene import LABELS, Scene
 
@@ -35,6 +35,8 @@ CHOICES = "".join(
     f'<label><input type="radio" name="labels" value="{name}"><span>{name}</span></label>'
     for name in LABELS
 )
+SCRUBS = ("sums.js", "follows.js", "scrub.js")
+SCRUB_JS = "".join((FOLDER / name).read_text() for name in SCRUBS)
 # The ids of a drawing, and what answers to the keyboard.
 FOREIGN = re.compile(r' (?:data-(?:node|array|fence)|tabindex|role)="[^"]*"')
 
@@ -45,9 +47,11 @@ _diagram = st.components.v2.component(
 <div class="under"><div class="chips"></div><div class="keys"></div>
 <label class="callouts" hidden><input type="checkbox"><span>callouts</span></label>
 <fieldset class="labels"><legend>On the wires</legend>{CHOICES}</fieldset></div>
-<div class="cost"></div><div class="words" hidden></div></div>""",
-    css=PANEL_CSS + DIAGRAM_CSS + legend.CSS,
-    js=LIGHT_JS + LINK_JS + (FOLDER / "diagram.js").read_text(),
+<div class="foot"><div class="cost"></div>
+<label class="quiz"><input type="checkbox"><span>quiz</span></label></div>
+<div class="words" hidden></div></div>""",
+    css=PANEL_CSS + DIAGRAM_CSS + legend.CSS + (FOLDER / "scrub.css").read_text(),
+    js=LIGHT_JS + LINK_JS + SCRUB_JS + (FOLDER / "diagram.js").read_text(),
 )
 
 _told = st.components.v2.component("ncd_told", js=(FOLDER / "told.js").read_text())
@@ -76,7 +80,12 @@ def show(scene: Scene, link: str) -> None:
     found = _now(scene, scene.refused)
     _tell("drawn", scene, found, link)
     data = {"page": scene.entry.name, "keys": found.keys}
-    _diagram(key="diagram", data=data, on_select_change=lambda: heed("diagram"))
+    _diagram(
+        key="diagram",
+        data=data,
+        on_select_change=lambda: heed("diagram"),
+        on_sizes_change=lambda: knobs.scrubbed(scene.entry, asked("diagram", "sizes")),
+    )
 
 
 def follow(scene: Scene, link: str, line: str) -> None:
@@ -101,6 +110,7 @@ def _line(what: str, scene: Scene, link: str, line: str) -> None:
 
 
 def _tell(what: str, scene: Scene, found: Drawn, link: str, keys: str = "") -> None:
+    noted = scene.entry.callouts(scene.settings)
     _told(
         key=f"told-{what}",
         data={
@@ -110,7 +120,8 @@ def _tell(what: str, scene: Scene, found: Drawn, link: str, keys: str = "") -> N
             "ask": ask(scene),
             "keys": keys,
             "labels": scene.labels,
-            "callouts": scene.notes if scene.entry.callouts(scene.settings) else None,
+            "callouts": None if scene.veil or not noted else scene.notes,
+            **({"quiz": True} if scene.veil else {}),
             "link": link,
             "selected": scene.selected,
             "lit": selection.axes(scene.circuit),
@@ -125,11 +136,14 @@ def told(found: Drawn) -> dict[str, object]:
 
 def ask(scene: Scene) -> str:
     """The settings of a drawing as a query, by which the browser asks for it: :mod:`.live`."""
+    if scene.veil:
+        return ""  # a quiz is drawn by the page alone
     more = {
         "labels": scene.labels,
         "dark": int(scene.dark),
         "callouts": "on" if scene.notes else "off",
         "folded": selection.folding(),
+        **({"held": ",".join(scene.feed.lengths)} if scene.feed.lengths else {}),
     }
     return urlencode({**scene.settings, **more})
 
@@ -153,12 +167,16 @@ def drawn(scene: Scene, refusal: Refusal | None, folding: str) -> Drawn:
     """The drawing of a scene, with a mark where it was refused, and with these blocks folded."""
     mark = (refusal.node if refusal else None) or ""
     folded = selection.folded(scene.circuit, folding)
-    what = (scene.entry.name, scene.labels, scene.dark, scene.notes, mark, folded)
+    what = (scene.entry.name, scene.labels, scene.dark, scene.notes, mark, folded, scene.veil)
     return remember("diagram", scene.term, *what, make=lambda: _draw(scene, mark, folded))
 
 
 def _draw(scene: Scene, mark: str, folded: Folded) -> Drawn:
     drawing = draw(scene.term, **scene.look, mark=mark, folded=folded)
+    told = words(scene.circuit)
+    if scene.veil:
+        drawing = veil.drawing(drawing, scene.circuit, scene.veil)
+        told = veil.words(scene.circuit, scene.veil, told)
     boxes = {glyph.node for glyph in drawing.glyphs if selection.BLOCK.fullmatch(glyph.node)}
     shut = boxes if folded == "auto" else frozenset(folded)
     worth = {block.id for block in blocks(scene.circuit)}
@@ -167,14 +185,14 @@ def _draw(scene: Scene, mark: str, folded: Folded) -> Drawn:
     return Drawn(
         drawing.svg(fonts=False),
         legend.drawer(drawing, scene.dark),
-        chips(scene.circuit),
-        _words(scene.circuit),
+        "" if scene.veil else chips(scene.circuit),
+        told,
         folds,
         tuple(boxes),
     )
 
 
-def _words(circuit: Circuit) -> dict[str, str]:
+def words(circuit: Circuit) -> dict[str, str]:
     """What is told of an array, its name and its shape, and of a block, what it takes and gives."""
     names = called(circuit)
     arrays = {

@@ -10,40 +10,23 @@ import streamlit as st
 
 import ncd
 from ncd.models import Entry
-from ncd.view import about, link, selection
-from ncd.view.panel import FOLDER
+from ncd.view import about, link, present, selection
 from ncd.view.refusal import Refusal
 from ncd.view.scene import Scene
 
 SVG, JSON, PYTHON = "image/svg+xml", "application/json", "text/plain"
 File = tuple[str, Callable[[], str | bytes], str, str]  # its label, its data, its name, its kind
 
-_share = st.components.v2.component(
-    "ncd_share",
-    html='<button type="button" aria-live="polite">Copy link</button>',
-    css="""
-button {
-  font: inherit; font-family: var(--st-font); font-size: 1rem; color: var(--st-text-color);
-  background: none; border: 1px solid var(--st-border-color); border-radius: 0.5rem;
-  padding: 0.5rem 0.75rem; line-height: 1.4; cursor: pointer; white-space: nowrap;
-}
-button:hover, button:focus-visible {
-  border-color: var(--st-primary-color); color: var(--st-primary-color);
-}
-""",
-    js=(FOLDER / "share.js").read_text(),
-)
-
 
 @st.fragment
 def show(entry: Entry, now: Callable[[], Scene | Refusal]) -> None:
-    """The source of the figure, the button that copies the link, and the menu of files.
+    """The source of the figure, the buttons to copy the link and to present, and the menu of files.
 
     A fragment of its own: no knob changes it, and ``now`` is asked only when the menu is open.
     """
     with st.container(horizontal=True, vertical_alignment="center", width="content"):
         st.text(entry.source, width="content")
-        _share(key="share", width="content")
+        present.show()
         with st.popover("Export", on_change="rerun", key="export") as menu:
             if menu.open and isinstance(scene := now(), Scene):
                 _files(scene)

@@ -15,21 +15,26 @@ from ncd.models import Entry
 from ncd.view import (
     diagram,
     export,
+    heavy,
     inputs,
     knobs,
     learned,
     link,
     page_style,
+    quiz,
     records,
     refusal,
     selection,
     sidebar,
     turns,
 )
+from ncd.view.covered import Covered
 from ncd.view.inputs import Feed
+from ncd.view.panels import compare, step
 from ncd.view.refusal import Refusal
 from ncd.view.scene import Scene, built
 
+EVERYWHERE = (step, compare)  # the panels of every page, after its own
 HEAD_START = 0.03  # seconds in which the diagram leaves and is shown, before anything else is made
 
 
@@ -47,6 +52,7 @@ def page(entry: Entry, lead: str, why: str, panels: Sequence[Panel]) -> None:
 
     What stays as it is whatever a knob says is sent here, once; the rest is one fragment.
     """
+    panels = (*panels, *EVERYWHERE)
     link.take(entry, tuple(panel.TITLE for panel in panels))
     header = st.container(horizontal=True, vertical_alignment="bottom", key="header")
     with header:
@@ -85,6 +91,7 @@ def _change(entry: Entry, side: DeltaGenerator, tab: DeltaGenerator, opened: Pan
             sleep(HEAD_START)
         seconds = scene.known_seconds
         diagram.follow(scene, said, cost_line(scene, seconds))
+        quiz.show(scene)
     with side:
         sidebar.show(entry)
     with tab:
@@ -118,16 +125,20 @@ def _scene(entry: Entry) -> Scene | Refusal:
         refused=refused,
         learned=learned.learned(entry, settings, knobs.seed()),
     )
-    return scene.choosing(selection.selected(scene.circuit))
+    return quiz.asking(scene.choosing(selection.selected(scene.circuit)))
 
 
 def _panel(scene: Scene | Refusal, opened: Panel, said: str, timed: bool) -> None:
     if isinstance(scene, Refusal):
         refusal.show(scene)
         return
+    if scene.veil:
+        opened, timed = Covered(opened.TITLE), True
     if scene.refusal:
         refusal.show(scene.refusal)
-        if scene.sized and not opened.RUNS:
+        if opened.RUNS:
+            heavy.show(scene)
+        elif scene.sized:
             opened.show(scene)
         return
     try:
@@ -141,7 +152,7 @@ def _panel(scene: Scene | Refusal, opened: Panel, said: str, timed: bool) -> Non
 
 def cost_line(scene: Scene, seconds: float | None) -> str:
     """Parameters, operations and, once it is measured, time in one line."""
-    if not scene.sized:
+    if not scene.sized or scene.veil:
         return ""
     parts = [
         markup.counted(scene.cost.parameters, "parameter"),

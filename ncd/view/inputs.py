@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import streamlit as st
 import torch
@@ -151,13 +152,18 @@ def feed(entry: Entry, sketch: Term) -> Feed:
         return Feed()
     if way != WORDS:
         return Feed(pictures=picking.chosen(sketch, way))
+    return sentences(entry, sketch, st.session_state)
+
+
+def sentences(entry: Entry, sketch: Term, held: Mapping[Any, Any]) -> Feed:
+    """The words that go in, where ``held`` has the sentences as the session has them."""
     axes = sequences(sketch)
-    found = {name: tokens(said(name, axes)) for name in axes}
+    found = {name: tokens(said(name, axes, held)) for name in axes}
     if not found[axes[0]]:
         return Feed()
     words = {name: found[name] or found[axes[0]] for name in axes}
     fitting = {name: tuple(own[: _most(entry, name)]) for name, own in words.items()}
-    return Feed(fitting, bool(st.session_state.get("positions", False)))
+    return Feed(fitting, held.get("positions", False) in (True, "1", "true"))
 
 
 def _sequence(entry: Entry, sketch: Term) -> Feed:
@@ -173,9 +179,9 @@ def sequences(sketch: Term) -> list[str]:
     return list(dict.fromkeys(array[0].name for array in sketch.dom))
 
 
-def said(name: str, axes: list[str]) -> str:
-    """The sentence of an axis as the session has it, as much of it as is read."""
-    text = st.session_state.get(f"text_{name}", SAMPLE if name == axes[0] else "")
+def said(name: str, axes: list[str], held: Mapping[Any, Any]) -> str:
+    """The sentence of an axis, as much of it as is read."""
+    text = held.get(f"text_{name}", SAMPLE if name == axes[0] else "")
     return str(text or "")[:LONGEST]
 
 
@@ -222,7 +228,7 @@ def _sentence(entry: Entry, name: str, axes: list[str]) -> None:
     """A field for a sentence, and how much of it goes in."""
     key, first = f"text_{name}", axes[0]
     if key not in st.session_state:
-        st.session_state[key] = said(name, axes)
+        st.session_state[key] = said(name, axes, st.session_state)
     st.text_area(
         f"A sentence, for {name}" if name == first else f"Another, for {name}",
         height=80,

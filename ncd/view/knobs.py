@@ -152,6 +152,16 @@ def put(values: Mapping[str, int]) -> None:
         forget(name)
 
 
+def scrubbed(entry: Entry, said: object) -> None:
+    """Sets the sizes that the diagram asks for, as :func:`typed` does; a callback."""
+    known = {knob.name: knob for knob in entry.knobs if knob.is_size}
+    for name, asked in said.items() if isinstance(said, Mapping) else ():
+        if name in known and isinstance(asked, int | float):
+            value, why = read(known[name], str(asked)[:20])
+            put({name: value})
+            note(name, why)
+
+
 def reset(entry: Entry, given: Mapping[str, str]) -> None:
     """Sets all that stands at the left to how the page begins, with what goes in; a callback."""
     st.session_state[NOTES], st.session_state[RANGES] = {}, {}

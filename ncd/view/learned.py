@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
 
 import streamlit as st
 
+from ncd.jobs.pool import QUIET
+from ncd.jobs.runs import Run
 from ncd.models import Entry
-from ncd.train import noted, shipped
-from ncd.train.runs import Run
+from ncd.train import Progress, noted, shipped
 
 STATE = "training"
 EVERY = 0.4  # seconds between looks at a run
+ENDS = {1: "st", 2: "nd", 3: "rd"}
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,29 @@ def ready(entry: Entry, settings: Mapping[str, int]) -> Learned | None:
         return None
     note = noted(data)
     return Learned(data, f"trained for {int(note['steps']):,} steps from seed {note['seed']}", True)
+
+
+def without(run: Run, progress: Sequence[Progress]) -> str:
+    """What is said of a run without progress, or of which nothing came; else nothing."""
+    if run.failure:
+        quiet = run.failure in QUIET
+        return "Stopped before its first step." if quiet else f"It has failed: {run.failure}"
+    if progress:
+        return ""
+    again = "Its worker was lost, so it begins again. " if run.again else ""
+    if place := run.place:
+        return f"{again}Waiting for a worker: {nth(place)} in the queue."
+    return again or "Getting ready …"
+
+
+def nth(place: int) -> str:
+    """A place in a queue.
+
+    >>> nth(1), nth(2), nth(3), nth(4), nth(11), nth(22)
+    ('1st', '2nd', '3rd', '4th', '11th', '22nd')
+    """
+    teens = place % 100 in (11, 12, 13)
+    return f"{place}{'th' if teens else ENDS.get(place % 10, 'th')}"
 
 
 def begin(training: Training | None) -> None:

@@ -18,11 +18,12 @@ from ncd.graph import LEVELS
 from ncd.lang.terms import Term
 from ncd.models import Entry
 from ncd.run import devices
-from ncd.view import canvas, inputs, knobs, learned, picking
+from ncd.view import canvas, inputs, knobs, learned, picking, pin
 from ncd.view.scene import LABELS, built
 
 JS = (Path(__file__).parent / "link.js").read_text()
 STATE, GO = "link", "go"
+PRESENTED = ("present", "views", "with")  # what the browser alone reads: present.js
 MOST = 10_000  # letters of a sentence; how many are read is told beside it
 Value = str | int | bool
 
@@ -63,6 +64,7 @@ ON_SYSTEMS: dict[str, Kept] = {
     "axes": Kept(""),
     "folded": Kept("auto"),
     "callouts": Kept("on", ("on", "off"), meaning="callouts"),
+    "quiz": Kept("", ("", "1")),
     "positions": Kept(False),
     "softmax": Kept(""),
     "head": Kept("0"),
@@ -73,6 +75,8 @@ ON_SYSTEMS: dict[str, Kept] = {
     "call": Kept("", longest=300),
     "frozen": Kept("", longest=MOST),
     "back": Kept("0"),
+    pin.PIN: Kept("", longest=pin.LONGEST),
+    pin.VIEW: Kept(pin.VIEWS[0], pin.VIEWS),
 }
 
 
@@ -121,6 +125,8 @@ def take(page: Entry | str, titles: tuple[str, ...] = ()) -> None:
     left: Link | None = st.session_state.get(STATE)
     asked = _asked() if left is None else st.query_params.to_dict()
     went = asked.pop(GO, None)  # a link of ours was followed
+    for known in PRESENTED:
+        asked.pop(known, None)
     back = not went and bool(getattr(get_script_run_ctx(), "is_history_navigation", False))
     if left is not None and left.page == name and not (went or back):
         hold()
@@ -173,7 +179,13 @@ def _names(entry: Entry, titles: tuple[str, ...]) -> dict[str, Kept]:
     given = _given(sketch) if sketch else {}
     panel = {"panel": Kept(titles[0], titles)} if titles else {"panel": Kept("")}
     seed = {"seed": Kept(0, meaning="seed")}
-    return {**sizes, **seed, **ON_SYSTEMS, **given, **panel, **EVERYWHERE}
+    walk = {walked(entry): Kept("")}
+    return {**sizes, **seed, **ON_SYSTEMS, **walk, **given, **panel, **EVERYWHERE}
+
+
+def walked(entry: Entry) -> str:
+    """The name of the place of a walk: ``step``, but not where a knob has that name."""
+    return "stop" if any(knob.name == "step" for knob in entry.knobs) else "step"
 
 
 def _given(sketch: Term) -> dict[str, Kept]:
@@ -246,7 +258,7 @@ def text(**seen: str) -> str:
         for key, value in values.items()
         if value is not None and value != link.kept[key].default
     }
-    return f"?{urlencode(said, quote_via=quote, safe=',')}" if said else ""
+    return f"?{urlencode(said, quote_via=quote, safe=',=')}" if said else ""
 
 
 def _said(value: Value) -> str:

@@ -2,11 +2,13 @@
 
 A slider tells Streamlit when it is let go, and the page's run then sends all that has changed. The
 drawing depends on a few settings alone, which the browser has been told: so it need not wait. The
-run that follows draws the same.
+run that follows draws the same. How the numbers follow from the knobs is asked for here as well.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
 from urllib.parse import parse_qsl
 
 from starlette.concurrency import run_in_threadpool
@@ -14,22 +16,25 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
-from ncd.models import CATALOGUE
-from ncd.view import diagram, knobs, records, selection, turns
+from ncd.models import CATALOGUE, Entry
+from ncd.view import diagram, knobs, records, scrub, selection, turns
+from ncd.view.cache import SHELF, kept
 from ncd.view.frame import cost_line
 from ncd.view.inputs import Feed
 from ncd.view.scene import LABELS, Scene, built
 
 PATH = "_ncd"  # the first part of the address, before the name of the page
 LONGEST = 2000  # letters of a query
+SCRUB = "scrub"  # in a query: asks how the numbers follow, also those of the panel that it names
 
 
 async def answer(scope: Scope, receive: Receive, send: Send) -> None:
     """The drawing that an address asks for as JSON; nothing (204) if there is none."""
     request = Request(scope)
     page, query = request.url.path.rpartition("/")[-1], request.url.query
+    make = followed if SCRUB in request.query_params else drawn
     with records.DRAWINGS.time():
-        found = await run_in_threadpool(drawn, page, query)
+        found = await run_in_threadpool(make, page, query)
     response = Response(status_code=204) if found is None else JSONResponse(found)
     await response(scope, receive, send)
 
@@ -42,29 +47,59 @@ def drawn(page: str, query: str) -> dict[str, object] | None:
     >>> drawn("nothing", "") is None
     True
     """
-    asked = dict(parse_qsl(query)) if len(query) <= LONGEST else {}
-    if page not in CATALOGUE or not asked:
+    scene = _asked(page, query)
+    if scene is None:
         return None
-    entry = CATALOGUE[page]
-    said = {knob: asked.get(knob.name, str(knob.default)) for knob in entry.knobs}
-    settings = entry.within({knob.name: knobs.read(knob, text)[0] for knob, text in said.items()})
-    labels = next((own for own in LABELS if own == asked.get("labels")), LABELS[0])
+    folded = _said(query).get("folded", selection.AUTO)
     with turns.turn():
-        term, refused = built(entry, settings)
-        if term is None or refused:
-            return None
-        scene = Scene(
-            entry,
-            settings,
-            seed=0,
-            device="cpu",
-            feed=Feed(),
-            dark=asked.get("dark") == "1",
-            labels=labels,
-            selected="",
-            term=term,
-            notes=asked.get("callouts") != "off",
-        )
-        folded = asked.get("folded", selection.AUTO)
         found = diagram.told(diagram.drawn(scene, None, folded))
         return {**found, "cost": cost_line(scene, scene.known_seconds)}
+
+
+def followed(page: str, query: str) -> dict[str, Any] | None:
+    """How the numbers of a page follow from its knobs, at these settings: :mod:`.scrub`.
+
+    >>> followed("multi-head-attention", "h=2&scrub=shapes")["grips"]["h"]
+    ['h']
+    """
+    scene = _asked(page, query)
+    panel = _said(query).get(SCRUB, "")
+    if scene is None or panel not in ("", *scrub.PANELS):
+        return None
+    key = ("scrub", scene.entry.name, tuple(scene.settings.items()), panel)
+    # long for a large system, and nobody waits for it: so it takes no turn
+    return kept(SHELF, key, lambda: scrub.follows(scene, panel))
+
+
+def _said(query: str) -> dict[str, str]:
+    return dict(parse_qsl(query)) if len(query) <= LONGEST else {}
+
+
+def _asked(page: str, query: str) -> Scene | None:
+    """The system at the settings of a query, if it can be built there."""
+    asked = _said(query)
+    return scene(CATALOGUE[page], asked) if page in CATALOGUE and asked else None
+
+
+def scene(entry: Entry, asked: Mapping[str, str]) -> Scene | None:
+    """A system at the settings that a link says, if it can be built there; of what goes in nothing
+    is known here.
+    """
+    said = {knob: asked.get(knob.name, str(knob.default)) for knob in entry.knobs}
+    settings = entry.within({knob.name: knobs.read(knob, text)[0] for knob, text in said.items()})
+    with turns.turn():
+        term, refused = built(entry, settings)
+    if term is None or refused:
+        return None
+    return Scene(
+        entry,
+        settings,
+        seed=0,
+        device="cpu",
+        feed=Feed(),
+        dark=asked.get("dark") == "1",
+        labels=next((own for own in LABELS if own == asked.get("labels")), LABELS[0]),
+        selected="",
+        term=term,
+        notes=asked.get("callouts") != "off",
+    )

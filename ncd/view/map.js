@@ -15,10 +15,16 @@ export default function (component) {
   box.hidden = !data.map;
   if (data.map && host.sent !== JSON.stringify(data.map)) {
     host.sent = JSON.stringify(data.map);
+    if (!host.map) host.box.addEventListener("keydown", (event) => close(host, event));
     host.map ??= made(box);
-    host.map.send = (cell) => host.send("pick", `cell=${cell}`);
+    host.map.send = (cell) => {
+      host.opening = !host.box.querySelector(".foot [data-close]");
+      host.send("pick", `${host.map.data.picks}=${cell}`);
+    };
     fill(host.map, data.map);
   }
+  host.box.querySelector(".hint").hidden = data.map?.picks !== "one" || closer(host);
+  reveal(host);
   paint(host);
   return () => {
     host.map?.watch.disconnect();
@@ -32,9 +38,31 @@ function write(host, part, html) {
   if (host.texts[part] === html) return;
   const content = host.box.querySelector(`.${part}`);
   const { pick, set } = host.root.activeElement?.dataset ?? {};
+  const inside = content.contains(host.root.activeElement);
   content.innerHTML = host.texts[part] = html;
   const same = (element) => element.dataset.pick === pick && element.dataset.set === set;
-  if (pick ?? set) [...content.querySelectorAll("[data-pick],[data-set]")].find(same)?.focus();
+  if (!(pick ?? set)) return;
+  const again = [...content.querySelectorAll("[data-pick],[data-set]")].find(same);
+  if (again ?? (inside && host.map)) (again ?? host.map.frame).focus();
+}
+
+const closer = (host) => host.box.querySelector(".foot [data-close]");
+
+// What a click has opened below the map is brought into view.
+function reveal(host) {
+  if (!host.opening || !closer(host)) return;
+  host.opening = false;
+  const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
+  const behavior = still ? "auto" : "smooth";
+  host.box.querySelector(".foot").scrollIntoView({ block: "nearest", behavior });
+}
+
+// Escape closes what is open below the map.
+function close(host, event) {
+  if (event.key !== "Escape" || event.defaultPrevented || !closer(host)) return;
+  event.preventDefault();
+  host.map.frame.focus();
+  host.send("pick", closer(host).dataset.pick);
 }
 
 function made(box) {
@@ -204,7 +232,8 @@ function point(map, event) {
 const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 
 function pick(map) {
-  if (map.data.picks && map.at) map.send(map.at.join());
+  const { picks, rows, columns } = map.data;
+  if (picks && map.at) map.send([map.at[0] * rows.block, map.at[1] * columns.block].join());
 }
 
 function walk(map, event) {

@@ -40,9 +40,11 @@ HTML = f"""
 {ZOOM}
 <output class="tip" hidden></output>
 </div><div class="aside"></div></div>
+<p class="hint" hidden>Click a cell, or press Enter on it, to see how its number comes about.</p>
 <div class="foot"></div></div>
 """
 
+ONE, BEHIND = "one", "behind"  # a cell, and a number in another array
 SUBSCRIPT = re.compile(r"_(\d+)")
 BELOW = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 LIGHTS = re.compile(' data-axis="[^"]*"')
@@ -50,7 +52,7 @@ LIGHTS = re.compile(' data-axis="[^"]*"')
 _maps = st.components.v2.component(
     "ncd_maps",
     html=HTML,
-    css=PANEL_CSS + (FOLDER / "map.css").read_text(),
+    css=PANEL_CSS + (FOLDER / "map.css").read_text() + (FOLDER / "arithmetic.css").read_text(),
     js=LIGHT_JS + (FOLDER / "zoom.js").read_text() + (FOLDER / "map.js").read_text(),
 )
 
@@ -77,7 +79,9 @@ class Mark:
 class Map:
     """A map in focus. ``id`` stays while its view may stay; ``said`` is what a number is called.
 
-    With ``picks`` a cell that is clicked is picked as ``"cell=3,5"``.
+    With ``picks="cell"`` a cell that is clicked is picked as ``"cell=3,5"``, by the first of the
+    numbers that it stands for. ``marks`` are at cells. What is picked as ``ONE`` is explained in
+    the foot, and a line says that it can be.
     """
 
     id: str
@@ -91,7 +95,7 @@ class Map:
     whole: bool = False
     pixels: NDArray[np.uint8] | None = None  # an image in place of the numbers
     marks: tuple[Mark, ...] = ()
-    picks: bool = False
+    picks: str = ""
 
     @property
     def data(self) -> dict[str, Any]:

@@ -23,7 +23,8 @@ STYLE = """<style>
 .mistakes { display: flex; flex-wrap: wrap; gap: 0.5rem 0.75rem; }
 .mistakes figure { margin: 0; min-width: 84px; }
 .mistakes figure[aria-hidden] { visibility: hidden; }
-.mistakes img { display: block; margin: 0 auto; width: 72px; height: 72px; image-rendering: pixelated; }
+.mistakes img { display: block; margin: 0 auto; width: 72px; height: 72px; }
+.mistakes img { image-rendering: pixelated; }
 .mistakes figcaption { font-size: 0.875rem; text-align: center; }
 .mistakes code { white-space: pre; line-height: 1.5; }
 .mistakes mark { color: inherit; background: light-dark(#fbd9d3, #6b2f27); }

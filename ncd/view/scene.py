@@ -20,11 +20,12 @@ from ncd.models import Entry
 from ncd.run import CircuitModule, Trace, check
 from ncd.run.measure import medians
 from ncd.train import read_weights
-from ncd.view import turns, worker
+from ncd.view import turns, veil, worker
 from ncd.view.cache import SHELF, kept, known, remember
 from ncd.view.inputs import Feed
 from ncd.view.learned import Learned
 from ncd.view.refusal import Refusal, refuse
+from ncd.view.veil import Veil
 
 T = TypeVar("T")
 QUICK = 50_000_000  # FLOPs: some milliseconds
@@ -36,8 +37,8 @@ LABELS: tuple[Labels, ...] = ("names", "sizes", "both")
 class Scene:
     """A system at its settings, with the figure's callouts if ``notes``.
 
-    ``refused`` says why it could not be built as it was asked for, and ``learned`` holds weights
-    that were trained, if they were.
+    ``refused`` says why it could not be built as it was asked for, ``learned`` holds weights that
+    were trained, if they were, and ``veil`` says what a quiz hides.
     """
 
     entry: Entry
@@ -52,6 +53,7 @@ class Scene:
     notes: bool = True
     refused: Refusal | None = None
     learned: Learned | None = None
+    veil: Veil | None = None
 
     def choosing(self, selected: str) -> Scene:
         """The scene with something selected."""
@@ -60,11 +62,12 @@ class Scene:
     @property
     def look(self) -> dict[str, Any]:
         """How its diagram is drawn, as :func:`ncd.draw` takes it."""
-        return {
+        usual = {
             "labels": self.labels,
             "dark": self.dark,
             **self.entry.look(self.settings, self.notes),
         }
+        return veil.look(usual) if self.veil else usual
 
     @property
     def refusal(self) -> Refusal | None:

@@ -18,6 +18,7 @@ from ncd.lang.circuit import Circuit
 
 KEY, AXES, FOLDED, LABELS, PANEL = "select", "axes", "folded", "labels", "panel"
 CALLOUTS = "callouts"  # "on" or "off"
+QUIZ = "quiz"  # "1", or nothing
 OPENS = "Values"
 COLOURS = 4  # so many axes are lit at once
 AUTO, NONE = "auto", "none"
@@ -59,11 +60,12 @@ def folded(circuit: Circuit, text: str | None = None) -> Literal["auto"] | froze
 
 def heed(wish: Mapping[str, object]) -> None:
     """Does what a click in a view asks for; called from a callback."""
-    for key in (AXES, FOLDED, LABELS, CALLOUTS):
+    for key in (AXES, FOLDED, LABELS, CALLOUTS, QUIZ):
         if isinstance(value := wish.get(key), str):
             st.session_state[key] = value
     if isinstance(id := wish.get("id"), str):
-        select(id, open_card=wish.get("open") is True)
+        quiz = bool(st.session_state.get(QUIZ))  # it asks for what a card would tell
+        select(id, open_card=wish.get("open") is True and not quiz)
 
 
 def select(target: str, *, open_card: bool = False) -> None:

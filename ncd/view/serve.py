@@ -17,11 +17,12 @@ from streamlit.web import bootstrap
 from ncd.costs import cost
 from ncd.files import bundled
 from ncd.models import CATALOGUE
+from ncd.run.device import exact
 from ncd.view import home, legend, menu, records, sweep
 
 
 def serve(host: str = "127.0.0.1", port: int = 8501) -> None:
-    """Serves the app until stopped."""
+    """Serves the app until stopped, in uvloop where it is installed: uvicorn prefers it."""
     app = bundled("app.py")
     os.chdir(app.parent)  # where Streamlit looks for its settings
     settings = {"server.address": host, "server.port": port}
@@ -31,11 +32,12 @@ def serve(host: str = "127.0.0.1", port: int = 8501) -> None:
 
 def make_ready(app: str) -> None:
     """What the app's file does when it is imported to be served, in whatever way."""
+    exact()
     warm_up(app)
     sweep.start()
     records.start()
-    # A thread that needs the interpreter lock waits this long for a busy one. The usual 5 ms are long
-    # for a drawing that is due; much less, and the threads mostly change places.
+    # A thread that needs the interpreter lock waits this long for a busy one. The usual 5 ms are
+    # long for a drawing that is due; with much less, the threads mostly change places.
     sys.setswitchinterval(0.002)
 
 

@@ -1,15 +1,12 @@
 // Puts the link to the page, as it stands, on the clipboard.
 
-export default function ({ parentElement }) {
-  const button = parentElement.querySelector("button");
-  button.onclick = async () => {
-    const before = "Copy link";
-    try {
-      await navigator.clipboard.writeText(window.location.href);
-      button.textContent = "Link copied";
-    } catch {
-      button.textContent = "The link is in the address bar";
-    }
-    setTimeout(() => (button.textContent = before), 2500);
-  };
+async function copy(button) {
+  const before = "Copy link";
+  try {
+    await navigator.clipboard.writeText(window.location.href);
+    button.textContent = "Link copied";
+  } catch {
+    button.textContent = "The link is in the address bar";
+  }
+  setTimeout(() => (button.textContent = before), 2500);
 }

@@ -19,7 +19,7 @@ from streamlit.file_util import get_static_dir
 
 from ncd.export import markup
 from ncd.models import CATALOGUE
-from ncd.view import home, legend, live, lost, menu, page_style, records
+from ncd.view import home, legend, live, lost, menu, page_style, present, ready, records, slides
 
 HERE = ("localhost", "127.0.0.1", "::1")
 OWN = ("_stcore", "static", "media", "component", "app", "auth", "oauth2callback")  # Streamlit's
@@ -51,7 +51,7 @@ class Site:
             await self.app(scope, receive, send)
             return
         if scope["type"] == "websocket":
-            with records.VISITORS.track_inprogress():
+            with records.VISITORS.track_inprogress(), ready.visitor(send):
                 await (self.app if self.welcome(scope) else _close)(scope, receive, send)
             return
 
@@ -64,12 +64,16 @@ class Site:
 
     def answer(self, scope: Scope) -> ASGIApp:
         """What answers a request: a refusal, a page's HTML, or the app."""
+        if scope["path"] in ready.PATHS:
+            return ready.answer(scope["path"])
         if not self.welcome(scope):
             return PlainTextResponse(REFUSED, 403)
         first, *_, last = scope["path"].strip("/").split("/", 1)[0], scope["path"].rsplit("/")[-1]
         if file := page_style.FILES.get(last):
             kept = {"Cache-Control": "public, max-age=31536000, immutable"}
             return Response(file.text, media_type=file.kind, headers=kept)
+        if last == slides.FILE:
+            return slides.answer
         if first == live.PATH:
             return live.answer
         if first == METRICS:
@@ -91,6 +95,8 @@ class Site:
         )
         if name in CATALOGUE and CATALOGUE[name].notes:
             head += LOW
+        if name in CATALOGUE:
+            head += present.EARLY
         text = self.index.replace("<title>Streamlit</title>", head)
         text = text.replace("</body>", f"{page_style.TAGS}</body>")
         status = 200 if name in self.heads else 404

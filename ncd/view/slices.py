@@ -124,6 +124,15 @@ def chosen(array: Array) -> Cut:
     return Cut(own, shown, at)
 
 
+def first(array: Array) -> Cut:
+    """What is seen of an array before anything is chosen."""
+    own = dimensions(array)
+    cut = Cut(own, _two(own), (0,) * len(own))
+    if not cut.coloured:
+        return cut
+    return Cut(own, cut.shown, tuple(COLOURED if i == cut.along else 0 for i in range(len(own))))
+
+
 def _two(dimensions: tuple[Dimension, ...]) -> tuple[int, ...]:
     """The dimensions on the map: an image's height and width, else the first two."""
     for i in range(len(dimensions) - 1):
@@ -135,6 +144,18 @@ def _two(dimensions: tuple[Dimension, ...]) -> tuple[int, ...]:
 def _places() -> dict[str, str]:
     parts = (part.rpartition(".") for part in str(st.session_state.get(SLICES, "")).split(","))
     return {name: place for name, _, place in parts if name}
+
+
+def show(array: Array, index: tuple[int, ...]) -> str:
+    """Chooses the picture that a number is in, and gives its row and column there: ``3,5``."""
+    whole = dimensions(array)
+    names = [d.name for d in whole]
+    asked = [n for n in str(st.session_state.get(PICTURE, "")).split(",") if n in names]
+    shown = tuple(map(names.index, asked)) if len(set(asked)) == 2 else _two(whole)
+    rest = {names[i]: str(at) for i, at in enumerate(index) if i not in shown}
+    _keep({**_places(), **rest})
+    row, column = (0, *(index[i] for i in shown))[-2:] if shown else (0, 0)
+    return f"{row},{column}"
 
 
 def place(name: str) -> int:
@@ -166,7 +187,7 @@ def grid(tensor: torch.Tensor, cut: Cut) -> Grid:
     part = tensor[index]
     if cut.shown != tuple(sorted(cut.shown)):
         part = part.T
-    return np.atleast_2d(_numbers(part))
+    return np.atleast_2d(numbers(part))
 
 
 def stack(tensor: torch.Tensor, cut: Cut, run: range) -> Grid:
@@ -179,12 +200,13 @@ def stack(tensor: torch.Tensor, cut: Cut, run: range) -> Grid:
     )
     order = sorted((*cut.shown, along))
     turned = tensor[index].permute([order.index(i) for i in (along, *cut.shown)])
-    return _numbers(turned)
+    return numbers(turned)
 
 
-def _numbers(part: torch.Tensor) -> Grid:
-    numbers = part.detach().float().cpu().numpy()
-    return np.where(np.isfinite(numbers), numbers, np.float32("nan"))
+def numbers(part: torch.Tensor) -> Grid:
+    """Numbers for a picture; what is not finite is NaN."""
+    found = part.detach().float().cpu().numpy()
+    return np.where(np.isfinite(found), found, np.float32("nan"))
 
 
 def image(tensor: torch.Tensor, cut: Cut) -> NDArray[np.uint8] | None:

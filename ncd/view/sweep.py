@@ -15,6 +15,8 @@ import time
 from collections.abc import Iterator
 from threading import Thread
 
+import torch
+
 YOUNG = 5_000, 5, 1_000_000  # new objects, and younger collections, before each generation's own
 PERIOD = 0.5  # seconds between two looks
 REST = 4  # looks without anything new after which it is a rest
@@ -58,5 +60,7 @@ def tidy() -> None:
     gc.unfreeze()
     gc.collect()
     gc.freeze()
+    if torch.cuda.is_initialized():
+        torch.cuda.empty_cache()
     if sys.platform == "linux":
         ctypes.CDLL(None).malloc_trim(0)

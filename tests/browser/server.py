@@ -18,6 +18,7 @@ from urllib.request import urlopen
 from playwright.sync_api import Browser, sync_playwright
 
 ROOT = Path(__file__).parents[2]
+CHILDREN = "/proc/{0}/task/{0}/children"
 PATIENCE = 180  # seconds until a server answers, on a busy machine
 QUIET = (
     "--no-sandbox",
@@ -50,6 +51,27 @@ def started(plain: bool = False, **environment: str) -> Iterator[Server]:
     finally:
         process.terminate()
         process.wait(10)
+
+
+@contextmanager
+def crowded(count: int, **environment: str) -> Iterator[Server]:
+    """Several processes behind a proxy, stopped in the end."""
+    port = free_port()
+    command = [sys.executable, "-m", "ncd", "crowd", "--port", str(port), "--processes", str(count)]
+    process = subprocess.Popen(command, cwd=ROOT, env={**os.environ, **environment})
+    try:
+        yield Server(awaited(port, process), process.pid)
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def processes(crowd: Server) -> dict[int, int]:
+    """Those of the app behind a proxy: their ids, and the ports at which they answer."""
+    children = Path(CHILDREN.format(crowd.pid)).read_text().split()
+    said = {int(pid): Path(f"/proc/{pid}/cmdline").read_text().split("\0") for pid in children}
+    serving = {pid: words for pid, words in said.items() if "serve" in words}
+    return {pid: int(words[words.index("--port") + 1]) for pid, words in serving.items()}
 
 
 @contextmanager

@@ -59,6 +59,8 @@ def states() -> Iterator[State]:
         seen |= new
     yield State("a step of the backward pass", "/autograd?back=5")
     attention = "/multi-head-attention"
+    yield State("a step of the walk", f"{attention}?panel=Step&step=7")
+    yield State("a step of the walk back", "/unet?panel=Step&step=back9")
     yield State("key", "/residual-block", open_key)
     yield State("export", attention, open_export)
     yield State("card of an op", f"{attention}?select=n3&panel=Values")

@@ -7,16 +7,17 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from http.client import HTTPConnection
 from pathlib import Path
 from urllib.parse import urlsplit
+from urllib.request import urlopen
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.server import PATIENCE, ROOT, Server, awaited, free_port
+from tests.browser.server import PATIENCE, ROOT, Server, crowded, processes
 
-CHILDREN = "/proc/{0}/task/{0}/children"
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(not Path("/proc/self").exists(), reason="processes are looked up in /proc"),
@@ -26,22 +27,8 @@ pytestmark = [
 @pytest.fixture
 def crowd() -> Iterator[Server]:
     assert shutil.which("caddy"), "make test installs it"
-    port = free_port()
-    command = [sys.executable, "-m", "ncd", "crowd", "--port", str(port), "--processes", "2"]
-    process = subprocess.Popen(command, cwd=ROOT)
-    try:
-        yield Server(awaited(port, process), process.pid)
-    finally:
-        process.terminate()
-        process.wait(30)
-
-
-def processes(crowd: Server) -> dict[int, int]:
-    """Those of the app: their ids, and the ports at which they answer."""
-    children = Path(CHILDREN.format(crowd.pid)).read_text().split()
-    said = {int(pid): Path(f"/proc/{pid}/cmdline").read_text().split("\0") for pid in children}
-    return {pid: int(words[words.index("--port") + 1]) for pid, words in said.items()
-            if "serve" in words}  # fmt: skip
+    with crowded(2, NCD_DRAIN="600") as server:
+        yield server
 
 
 def status(address: str, path: str) -> int:
@@ -58,11 +45,23 @@ def await_both(crowd: Server, ended: int) -> None:
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
         now = processes(crowd)
-        well = [status(f"http://127.0.0.1:{port}", "/_stcore/health") for port in now.values()]
+        well = [status(f"http://127.0.0.1:{port}", "/readyz") for port in now.values()]
         if ended not in now and well == [200, 200]:
             return
         time.sleep(0.2)
     raise TimeoutError("the process was not started again")
+
+
+def holder(crowd: Server) -> tuple[int, str]:
+    """The process that has the one visitor, and where it answers."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        for pid, port in processes(crowd).items():
+            with suppress(OSError), urlopen(f"http://127.0.0.1:{port}/metrics") as answer:
+                if b"ncd_visitors 1.0" in answer.read():
+                    return pid, f"http://127.0.0.1:{port}"
+        time.sleep(0.2)
+    raise TimeoutError("the visitor is nowhere")
 
 
 def test_settings_outlive_every_process_and_all_end_together(page: Page, crowd: Server) -> None:
@@ -72,12 +71,25 @@ def test_settings_outlive_every_process_and_all_end_together(page: Page, crowd: 
     expect(slider).to_have_value("5")
     slider.press("ArrowRight")
     expect(page).to_have_url(f"{address}?h=6")
-    for value, pid in enumerate(processes(crowd), 7):  # one of the two has the session
-        os.kill(pid, signal.SIGKILL)
-        await_both(crowd, pid)
-        expect(slider).to_have_value(str(value - 1))
-        slider.press("ArrowRight")
-        expect(page).to_have_url(f"{address}?h={value}")
+    pid, _ = holder(crowd)
+    os.kill(pid, signal.SIGKILL)
+    await_both(crowd, pid)
+    expect(slider).to_have_value("6")
+    pid, own = holder(crowd)
+    os.kill(pid, signal.SIGTERM)
+    while status(own, "/readyz") == 200:
+        time.sleep(0.05)
+    assert (status(own, "/healthz"), status(own, "/readyz")) == (200, 503)
+    slider.press("ArrowRight")  # it serves on
+    expect(page).to_have_url(f"{address}?h=7")
+    while {status(crowd.address, "/readyz") for _ in range(9)} != {200}:
+        time.sleep(0.2)  # until nobody new is sent to it
+    os.kill(pid, signal.SIGTERM)
+    await_both(crowd, pid)
+    expect(slider).to_have_value("7")
+    slider.press("ArrowRight")
+    expect(page).to_have_url(f"{address}?h=8")
+    assert holder(crowd)[0] != pid
     assert status(crowd.address, "/metrics") == 404  # they are for inside
     inside = processes(crowd)
     assert {status(f"http://127.0.0.1:{port}", "/metrics") for port in inside.values()} == {200}

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 import torch
 
+from ncd.jobs.runs import Run
 from ncd.lang.errors import LimitError
 from ncd.train import read_weights
 from ncd.train.plane import Plane, right
 from ncd.train.points import COUNT, EDGE, SETS, points
-from ncd.train.runs import Run
 from ncd.view.panels.geometry import stuck
 
 NAME = "mlp-geometry"

@@ -7,9 +7,9 @@ import torch
 import torch.nn.functional as F
 from torch.func import grad
 
+from ncd.jobs.runs import Run
 from ncd.lang.errors import LimitError, SizeError
 from ncd.train import houses
-from ncd.train.runs import Run
 from ncd.train.way import Way
 
 NAME, SMALL = "module-or-function", {"h": 16, "i": 8}

@@ -13,7 +13,7 @@ import torch
 from ncd.export import markup
 from ncd.lang.axes import Array, Axis
 from ncd.lang.circuit import Cell, Circuit, Fence
-from ncd.view import heat, link, maps, meaning, panel, worker
+from ncd.view import arithmetic, heat, link, maps, meaning, panel, worker
 from ncd.view.cache import remember
 from ncd.view.heat import Ends, Grid
 from ncd.view.maps import Map, Side
@@ -58,7 +58,8 @@ def show(scene: Scene) -> None:
     ends = Ends.of(found.maps[head], signed=False)
     used = ends.whole if st.session_state.get(COLOURS) == "all" else ends
     names = places(cells, scene.circuit)
-    focus = _focus(found, head, used, scene, names[cell.id])
+    one = arithmetic.chosen(arithmetic.CELL, *found.maps.shape[1:])
+    focus = _focus(found, head, used, scene, names[cell.id], one)
     all_at_once = len(cells) > 1 and sum(_heads(cell).numel for cell in cells) <= MOST
     if all_at_once:
         small, overview = _every(scene, cells, names, f"{cell.id}.{head}")
@@ -72,7 +73,29 @@ def show(scene: Scene) -> None:
         side=overview,
         map=focus,
         aside=_sentence(found, scene) + "".join(f"<p>{text}</p>" for text in told if text),
+        foot="" if one is None else _arithmetic(scene, cell, found, head, one),
     )
+
+
+def _arithmetic(scene: Scene, cell: Cell, found: Weights, head: int, one: tuple[int, int]) -> str:
+    """How the weight of a query on a key comes about."""
+    array, asks, place = cell.outputs[0].array, found.queries, {}
+    before, at, rest = _order(array, cell.site.cod[0][0])
+    heads = np.unravel_index(head, [axis.numel for axis in found.heads] or [1])
+    place = dict(zip(rest, map(int, heads), strict=False)) | {at: one[1]}
+    if before is not None:
+        place[before] = one[0]
+    index = [int(i) for n, axis in enumerate(array) for i in np.unravel_index(place[n], axis.shape)]
+    names = [_at(axis, i, scene) for axis, i in zip((asks, found.keys), one, strict=True) if axis]
+    where = f", {name}" if (name := heads_named(found.heads)[head]) else ""
+    title = f"Weight of {' on '.join(names)}{where}"
+    return arithmetic.of_weight(scene, cell, index, one[0], title)
+
+
+def _at(axis: Axis, i: int, scene: Scene) -> str:
+    words = scene.words(axis.name)
+    word = f" ({markup.text(words[i])})" if i < len(words) else ""
+    return f"{markup.axis(axis)} = {i}{word}"
 
 
 def _heads(cell: Cell) -> Array:
@@ -121,6 +144,8 @@ def _chosen(heads: int) -> int:
 def _pick(name: str, value: str) -> None:
     if name == MAP:
         st.session_state[SOFTMAX], _, st.session_state[HEAD] = value.partition(".")
+    elif name == maps.ONE:
+        arithmetic.pick(arithmetic.CELL, value)
     elif name in (HEAD, SOFTMAX, COLOURS):
         st.session_state[name] = value
 
@@ -220,18 +245,28 @@ def _pictures(found: Weights, run: range | None = None) -> tuple[str, ...]:
     return told, *(heat.picture(cells, ends) for cells in small.maps)
 
 
-def _focus(found: Weights, head: int, ends: Ends, scene: Scene, where: str) -> Map:
+def _focus(
+    found: Weights,
+    head: int,
+    ends: Ends,
+    scene: Scene,
+    where: str,
+    one: tuple[int, int] | None,
+) -> Map:
     names = heads_named(found.heads)[head]
     place = f"{where}, " if where else ""
+    numbers = heat.pooled(found.maps[head], heat.LARGE)
     return Map(
         f"{found.value} {found.maps.shape[1:]}",
         f"Weights of every query on every key, {place}{_plain(found, head)}",
-        heat.pooled(found.maps[head], heat.LARGE),
+        numbers,
         ends,
         _side("query", found.queries, scene),
         _side("key", found.keys, scene, names),
         said="weight",
         square=bool(found.queries and found.queries.sequence and found.keys.sequence),
+        marks=arithmetic.marks(one, numbers.block, whole=found.queries is not None),
+        picks=maps.ONE,
     )
 
 

@@ -40,7 +40,8 @@ _graph = st.components.v2.component(
         f'<div class="frame" role="group"><div class="inner"></div></div>{ZOOM}</div>'
         '<div class="foot"></div></div>'
     ),
-    css=PANEL_CSS + "".join((FOLDER / f"{name}.css").read_text() for name in ("map", "graph")),
+    css=PANEL_CSS
+    + "".join((FOLDER / f"{name}.css").read_text() for name in ("map", "graph", "flow")),
     js=LIGHT_JS + "".join((FOLDER / f"{name}.js").read_text() for name in ("zoom", "graph")),
 )
 
@@ -53,7 +54,7 @@ def show(scene: Scene) -> None:
     dot, hidden = remember("autograd", scene.term, *key, make=lambda: graph(scene, level, off))
     every = frozen.leaves(scene)
     head = _head(hidden) + frozen.switches(every, off)
-    step, at = backward.show(scene, _dag(scene, off), off, every)
+    step, at = backward.show(scene, dag(scene, off), off, every)
     try:
         svg = remember("autograd svg", scene.term, *key, make=lambda: laid_out(dot))
     except LayoutError as error:  # nothing is kept
@@ -121,10 +122,12 @@ def _level(scene: Scene, off: frozenset[str]) -> str:
     asked = str(st.session_state.get(LEVEL))
     if asked in LEVELS:
         return asked
-    return "op" if len(_dag(scene, off).at("op").nodes) <= FEW else "block"
+    return "op" if len(dag(scene, off).at("op").nodes) <= FEW else "block"
 
 
-def _dag(scene: Scene, off: frozenset[str]) -> ncd.Dag:
+def dag(scene: Scene, off: frozenset[str]) -> ncd.Dag:
+    """The graph of the backward pass; ``off`` are those that need no gradient."""
+
     def build() -> ncd.Dag:
         return scene.work(lambda: ncd.autograd(scene.module, *scene.inputs, frozen=off))
 
@@ -133,8 +136,8 @@ def _dag(scene: Scene, off: frozenset[str]) -> ncd.Dag:
 
 def graph(scene: Scene, level: str, off: frozenset[str]) -> tuple[str, int]:
     """The graph in the language of ``dot``, and how many nodes the level hides."""
-    dag = _dag(scene, off)
-    return dag.dot(level=level, dark=scene.dark), dag.hidden(level)
+    whole = dag(scene, off)
+    return whole.dot(level=level, dark=scene.dark), whole.hidden(level)
 
 
 def laid_out(dot: str) -> str:

@@ -35,6 +35,11 @@ END = (
     "A backward pass begins at one number. Here that is the sum of all numbers that come out, each "
     "times a random one; so these are the gradients that arrive."
 )
+NOTHING = (
+    '<p role="status">Nothing here needs a gradient, so torch records no graph, and '
+    "<code>backward()</code> raises <i>element 0 of tensors does not require grad and does not "
+    "have a grad_fn</i>.</p>"
+)
 START = (
     "The way ends here: this input needs a gradient, and what has arrived is added to its "
     "<code>.grad</code>."
@@ -121,31 +126,26 @@ def show(scene: Scene, dag: Dag, off: frozenset[str], leaves: tuple[Leaf, ...]) 
     if not scanless(scene.circuit):
         return "", ""
     if not dag.edges:
-        return _nothing(), ""
-    key = (*scene.numbers, off)
-    found = remember(
-        "gradients", scene.term, *key, make=lambda: scene.work(lambda: _run(scene, off))
-    )
+        return NOTHING, ""
+    found = gradients(scene, off)
     every = steps(scene, dag, found)
     at = place(every, scene.selected)
     if not at:
         return _begin(every), ""
     step = every[at - 1]
-    told = _Told(scene, dag, found, {leaf.name: leaf.title for leaf in leaves})
+    told = Told(scene, dag, found, leaves)
     html = f"{_turn(every, at)}{told.step(step)}{differences.told(scene, off, told.names)}"
     return f'<section class="backward">{html}</section>', step.cell or step.array
 
 
-def _run(scene: Scene, off: frozenset[str]) -> Gradients:
-    return backward(scene.module, *scene.inputs, frozen=off)
+def gradients(scene: Scene, off: frozenset[str]) -> Gradients:
+    """The gradient of every array and parameter; ``off`` are those that need none."""
 
+    def run() -> Gradients:
+        return backward(scene.module, *scene.inputs, frozen=off)
 
-def _nothing() -> str:
-    return (
-        '<p role="status">Nothing here needs a gradient, so torch records no graph, and '
-        "<code>backward()</code> raises <i>element 0 of tensors does not require grad and does not "
-        "have a grad_fn</i>.</p>"
-    )
+    key = (*scene.numbers, off)
+    return remember("gradients", scene.term, *key, make=lambda: scene.work(run))
 
 
 def _begin(every: tuple[Step, ...]) -> str:
@@ -178,12 +178,12 @@ def _turn(every: tuple[Step, ...], at: int) -> str:
     )
 
 
-class _Told:
+class Told:
     """What is told of a step."""
 
-    def __init__(self, scene: Scene, dag: Dag, found: Gradients, titles: Mapping[str, str]) -> None:
-        self.scene, self.circuit, self.found, self.titles = scene, scene.circuit, found, titles
-        self.names = {**called(self.circuit), **titles}
+    def __init__(self, scene: Scene, dag: Dag, found: Gradients, leaves: tuple[Leaf, ...]) -> None:
+        self.scene, self.circuit, self.found = scene, scene.circuit, found
+        self.names = {**called(self.circuit), **{leaf.name: leaf.title for leaf in leaves}}
         for id, name in given(self.circuit).items():
             self.names[self.circuit.takers[id].outputs[0].id] = name
         self.uses = Counter(value.id for cell in self.circuit.cells for value in cell.inputs)
@@ -193,6 +193,7 @@ class _Told:
                 self.functions.setdefault(node.cell, []).append(node.label)
 
     def step(self, step: Step) -> str:
+        """What arrives at a step, its rule, and what goes on from there, as HTML."""
         if step.cell:
             return self._op(self.circuit.cell(step.cell))
         value = self.circuit.values[step.array]

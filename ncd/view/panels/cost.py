@@ -38,7 +38,7 @@ def show(scene: Scene) -> None:
     if scene.runs:
         key = "measured", scene.term, scene.device
         found = remember(*key, make=lambda: scene.work(lambda: measure(scene)))
-    panel.show(_html(scene, found), "cost")
+    panel.show(html(scene, found), "cost")
 
 
 def measure(scene: Scene) -> Measured:
@@ -55,7 +55,8 @@ def _asking(x: torch.Tensor) -> torch.Tensor:
     return x.requires_grad_(x.is_floating_point())
 
 
-def _html(scene: Scene, found: Measured | None) -> str:
+def html(scene: Scene, found: Measured | None) -> str:
+    """The table, and below it how it was found."""
     cost, cells = scene.cost, {cell.id: cell for cell in scene.circuit.cells}
     most = max((op.flops for op in cost.ops), default=0) or 1
     seconds = found.seconds if found else {}

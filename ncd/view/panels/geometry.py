@@ -12,11 +12,12 @@ import torch
 
 from ncd.export import markup
 from ncd.export.assets import LIGHT_JS, PANEL_CSS
+from ncd.jobs.pool import QUIET
+from ncd.jobs.runs import Run, prepare
 from ncd.models.geometry import ACTIVATIONS, outputs
 from ncd.train import Progress
 from ncd.train.plane import WIDEST, flat, right
 from ncd.train.points import EDGE, MOST, SETS, points, sound
-from ncd.train.runs import Run, prepare
 from ncd.view import knobs, learned, link, meaning
 from ncd.view.cache import remember
 from ncd.view.learned import EVERY, Training
@@ -196,11 +197,11 @@ def frames(
 
 def _said(scene: Scene, now: Training | None, progress: Sequence[Progress], found: Tried) -> str:
     """How it stands, in a sentence."""
-    if now is not None and now.run is not None and now.run.failure not in ("", "left"):
-        return f"It has failed: {markup.text(now.run.failure)}"
-    if now is not None and now.going:
-        if not progress:
-            return "Getting ready …"
+    if now is not None and now.run is not None:
+        without = learned.without(now.run, progress)
+        if without and now.run.failure not in QUIET:
+            return markup.text(without)
+    if now is not None and now.going and progress:
         last = progress[-1]
         return f"Step {last.step:,} of {last.steps:,} · loss {markup.digits(last.loss)}"
     count = len(found.places)

@@ -167,7 +167,7 @@ def _map(look: Look, asked: Asked) -> Map:
         square=True,
         pixels=None if asked.shown else _covered(found),
         marks=tuple(marks),
-        picks=True,
+        picks="cell",
     )
 
 

@@ -19,12 +19,17 @@ RUNS = False
 
 def show(scene: Scene) -> None:
     """A table of every step, in → out; as text and as JSON it can be kept."""
-    rows = (_row(cell, scene) for cell in scene.circuit.cells)
-    panel.show(markup.table(("Step", "Arrays", "Sizes"), rows), "shapes")
+    panel.show(html(scene), "shapes")
     name, found = scene.entry.name, list(calls(scene.circuit))
     with st.container(horizontal=True):
         _file("Text", "\n".join(map(str, found)), f"{name}-shapes.txt", "text/plain")
         _file("JSON", as_json(found), f"{name}-shapes.json", "application/json")
+
+
+def html(scene: Scene) -> str:
+    """The table."""
+    rows = (_row(cell, scene) for cell in scene.circuit.cells)
+    return markup.table(("Step", "Arrays", "Sizes"), rows)
 
 
 def _file(label: str, data: str, path: str, mime: str) -> None:

@@ -9,12 +9,12 @@ from functools import partial
 import streamlit as st
 
 from ncd.export import markup
+from ncd.jobs.runs import Run, prepare
 from ncd.lang.elaborate import elaborate
 from ncd.lang.errors import NCDError
 from ncd.run import check
 from ncd.train import Progress
 from ncd.train.houses import houses
-from ncd.train.runs import Run, prepare
 from ncd.train.steps import RATE
 from ncd.train.way import network
 from ncd.view import curves, knobs, learned, link, panel, worker
@@ -151,18 +151,13 @@ def _shown(now: Training | None, given: Examples) -> None:
     steps = (runs[0].steps if runs else None) or _epochs()
     ways = tuple(run.given for run in runs) or chosen()
     told = tuple(tuple(run.progress) for run in runs) or ((), ())
-    waiting = "getting ready …" if runs else "not trained yet"
-    failed = tuple(_failure(run) for run in runs) or ("", "")
+    without = tuple(learned.without(*each) for each in zip(runs, told, strict=False))
     bars = "".join(
-        _bar(way, own, steps, why or (_where(own) if own else waiting))
-        for way, own, why in zip(ways, told, failed, strict=True)
+        _bar(way, own, steps, why or _where(own))
+        for way, own, why in zip(ways, told, without or ("not trained yet",) * 2, strict=True)
     )
     over = now is not None and now.ended
     panel.show(f"{STYLE}{bars}{html(told, steps)}{_compared(told, over)}{_data(given)}", "curves")
-
-
-def _failure(run: Run) -> str:
-    return "" if run.failure in ("", "left") else f"it has failed: {run.failure}"
 
 
 def _bar(way: Way, told: Told, steps: int, where: str) -> str:

@@ -7,9 +7,9 @@ from functools import partial
 import streamlit as st
 
 import ncd
+from ncd.jobs.runs import Run, prepare
 from ncd.lang.errors import NCDError
 from ncd.train import Progress, Task, read_weights, task
-from ncd.train.runs import Run, prepare
 from ncd.view import curves, knobs, learned, link, mistakes, panel, worker
 from ncd.view.cache import remember
 from ncd.view.learned import EVERY, Learned, Training
@@ -104,17 +104,16 @@ def _line(now: Training, progress: tuple[Progress, ...], own: Task) -> str:
     """What is said above the bar."""
     if now.run is None:
         return "The weights are those of your file."
-    if now.run.failure not in ("", "left"):
-        return f"It has failed: {now.run.failure}"
-    if not progress:
-        return "Getting ready …"
+    if said := learned.without(now.run, progress):
+        return said
     last = progress[-1]
     scores = [each.score for each in progress if each.score is not None]
     parts = [f"Step {last.step:,} of {last.steps:,}", f"loss {last.loss:.3f}"]
     if scores:
         score = f"{scores[-1]:.1%}" if own.measure in curves.SHARES else f"{scores[-1]:.2f}"
         parts.append(f"{curves.NAMES[own.measure]} {score}")
-    return " · ".join((*parts, f"{last.seconds:.1f} s"))
+    again = ("begun again, as its worker was lost",) if now.run.again else ()
+    return " · ".join((*parts, f"{last.seconds:.1f} s", *again))
 
 
 # --- weights as a file ---------------------------------------------------------------------------

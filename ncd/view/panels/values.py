@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import streamlit as st
 import torch
 
 from ncd.export import markup
 from ncd.lang.called import called
-from ncd.lang.circuit import Cell, Loop, Value
-from ncd.view import cards, heat, maps, meaning, slices, stats, worker
+from ncd.lang.circuit import Cell, Circuit, Loop, Value
+from ncd.view import arithmetic, cards, heat, maps, meaning, slices, stats, worker
 from ncd.view.cache import remember
 from ncd.view.heat import Ends
 from ncd.view.maps import Map, Side
@@ -36,7 +38,7 @@ def _array(scene: Scene, id: str) -> None:
     )
     cut = slices.chosen(value.array)
     if not cut.dimensions:
-        maps.show("values", _pick, head=_card(scene, value, found))
+        maps.show("values", slices.pick, head=_card(scene, value, found))
         return
     focus, ends = _focus(scene, value, tensor, cut, found)
     told = [focus.numbers.told, maps.beyond(ends, focus.ends)]
@@ -44,16 +46,21 @@ def _array(scene: Scene, id: str) -> None:
         told.append("It is made anew at every position of the scan; these are its last numbers.")
     maps.show(
         "values",
-        _pick,
+        partial(_pick, scene.circuit),
         aside=_card(scene, value, found),
         side=slices.controls(cut) + slices.overview(cut, tensor, found.smallest < 0),
         map=focus,
-        foot=f'<p class="muted">{" ".join(filter(None, told))}</p>' if any(told) else "",
+        foot=(f'<p class="muted">{" ".join(filter(None, told))}</p>' if any(told) else "")
+        + _arithmetic(scene, value, cut, focus),
     )
 
 
-def _pick(name: str, value: str) -> None:
-    if name == COLOURS:
+def _pick(circuit: Circuit, name: str, value: str) -> None:
+    if name == maps.BEHIND:
+        arithmetic.follow(circuit, value)
+    elif name == maps.ONE:
+        arithmetic.pick(arithmetic.NUMBER, value)
+    elif name == COLOURS:
         st.session_state[name] = value
     else:
         slices.pick(name, value)
@@ -70,10 +77,12 @@ def _focus(
     rows, columns = cut.rows, cut.columns
     names = called(scene.circuit).get(value.id, "")
     by = " by ".join(dimension.words for dimension in (rows, columns) if dimension)
+    numbers = heat.pooled(grid, heat.LARGE)
+    one = arithmetic.chosen(arithmetic.NUMBER, *grid.shape)
     focus = Map(
         f"{value.id} {cut.picture} {grid.shape}",
         f"{names or 'Numbers'} as a map, {by}".strip(),
-        heat.pooled(grid, heat.LARGE),
+        numbers,
         used,
         _side(scene, rows),
         _side(scene, columns),
@@ -81,8 +90,21 @@ def _focus(
         square=cut.alike,
         whole=whole,
         pixels=slices.image(tensor, cut),
+        marks=arithmetic.marks(one, numbers.block, whole=False),
+        picks=maps.ONE,
     )
     return focus, ends
+
+
+def _arithmetic(scene: Scene, value: Value, cut: Cut, focus: Map) -> str:
+    """How the number of the chosen cell comes about, if one is chosen."""
+    one = arithmetic.chosen(arithmetic.NUMBER, *focus.numbers.shape)
+    if one is None:
+        return ""
+    index = [max(0, at) for at in cut.at]
+    for dimension, at in zip(cut.shown, one[-len(cut.shown) :], strict=True):
+        index[dimension] = at
+    return arithmetic.of_number(scene, value.id, index)
 
 
 def _side(scene: Scene, dimension: Dimension | None) -> Side:

@@ -1,0 +1,74 @@
+// A file of views: one is seen at a time, and the arrow keys walk them.
+
+const host = connect({ parentElement: document, setTriggerValue: select });
+host.opens = true;
+const slides = [...document.querySelectorAll(".slide")];
+const find = (name) => document.querySelector(`.${name}`);
+const STEPS = { ArrowRight: 1, PageDown: 1, " ": 1, ArrowLeft: -1, PageUp: -1, Home: -Infinity, End: Infinity };
+let at = 0;
+let selected = "";
+
+for (const svg of document.querySelectorAll(".drawing svg")) {
+  widen(svg);
+  scale(svg, 0, 3.2, 80);
+}
+find("back").onclick = () => walk(-1);
+find("next").onclick = () => walk(1);
+find("screen").onclick = screen;
+find("theme").onclick = turn;
+show(Math.min(slides.length, Math.max(1, parseInt(location.hash.slice(1)) || 1)));
+addEventListener("hashchange", () => {
+  const to = parseInt(location.hash.slice(1));
+  if (slides[to - 1]) show(to);
+});
+
+function walk(steps) {
+  const to = Math.min(Math.max(at + steps, 1), slides.length);
+  if (to === at) return;
+  show(to);
+  history.replaceState(null, "", `#${to}`);
+  scrollTo(0, 0);
+}
+
+function show(to) {
+  at = to;
+  slides.forEach((slide, i) => (slide.hidden = i + 1 !== to));
+  find("place").textContent = `${to} / ${slides.length}`;
+  find("back").disabled = to === 1;
+  find("next").disabled = to === slides.length;
+  const { axes, select: id } = slides[to - 1].dataset;
+  selected = id;
+  shine({ axes: axes.split(","), target: target(id), hover: null });
+}
+
+// What the light asks for; a second time lets go. Axes are lit already.
+function select(kind, { id }) {
+  if (kind !== "select" || id === undefined) return;
+  selected = id === selected ? "" : id;
+  shine({ target: target(selected) });
+}
+
+function screen() {
+  const done = document.fullscreenElement
+    ? document.exitFullscreen()
+    : document.documentElement.requestFullscreen?.();
+  done?.catch(() => {});
+}
+
+function turn() {
+  const root = document.documentElement;
+  const asked = root.style.colorScheme;
+  const dark = asked ? asked === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  root.style.colorScheme = dark ? "light" : "dark";
+}
+
+addEventListener("keydown", (event) => {
+  const { key, target, defaultPrevented, ctrlKey, metaKey, altKey } = event;
+  if (defaultPrevented || ctrlKey || metaKey || altKey) return;
+  if (key === "Escape") letGo(host);
+  else if (key === "f") screen();
+  else if (key in STEPS && !(key === " " && target.closest("button, summary, [tabindex]"))) {
+    event.preventDefault();
+    walk(STEPS[key]);
+  }
+});

@@ -1,0 +1,71 @@
+"""Views of systems as one HTML file, walked with the arrow keys; no server.
+
+It is made as the file of one diagram is (:mod:`ncd.export.document`), and loads nothing either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ncd.drawing import Drawing
+from ncd.drawing.svg import shadow
+from ncd.export import markup
+from ncd.export.assets import FOLDER, LIGHT_JS
+from ncd.export.document import POLICY, css
+from ncd.export.states import svg
+
+PAGE = (FOLDER / "slides.html").read_text()
+
+
+@dataclass(frozen=True)
+class Slide:
+    """A view: its title, a line beside it, the drawing, and HTML of what stands below.
+
+    ``covered`` hides what is said of sizes until it is asked for; ``axes`` are lit, as ``k,h``, and
+    ``select`` is the id of what is selected.
+    """
+
+    title: str
+    drawing: Drawing
+    caption: str = ""
+    facts: str = ""
+    panel: str = ""
+    covered: bool = False
+    axes: str = ""
+    select: str = ""
+
+
+def html(slides: Sequence[Slide], title: str = "") -> str:
+    """One HTML file with a view at a time; without a ``title`` it is that of the first.
+
+    >>> import ncd
+    >>> slide = Slide("One map", ncd.draw(ncd.Linear("m:4 -> k:3", "Q")))
+    >>> html([slide, slide]).count('class="slide"')
+    2
+    """
+    style = f"{css([slide.drawing for slide in slides])}\n{(FOLDER / 'slides.css').read_text()}"
+    return PAGE.format(
+        policy=POLICY,
+        title=markup.text(title or slides[0].title),
+        css=style,
+        shadow=shadow(dark=False),
+        slides="".join(_slide(slide, n) for n, slide in enumerate(slides)),
+        count=len(slides),
+        js=LIGHT_JS + (FOLDER / "slides.js").read_text(),
+    )
+
+
+def _slide(slide: Slide, n: int) -> str:
+    caption = f'<p class="caption">{markup.text(slide.caption)}</p>' if slide.caption else ""
+    facts = slide.facts
+    if slide.covered and facts:
+        facts = f"<details><summary>Show the sizes</summary>{facts}</details>"
+    panel = f'<div class="panel">{slide.panel}</div>' if slide.panel else ""
+    drawn = svg(slide.drawing).replace(shadow(dark=False), "")  # one serves all
+    return (
+        f'<section class="slide" aria-label="{markup.text(slide.title)}"{" hidden" if n else ""} '
+        f'data-axes="{markup.text(slide.axes)}" data-select="{markup.text(slide.select)}">'
+        f'<h1>{markup.text(slide.title)}</h1>{caption}<div class="drawing whole">{drawn}</div>'
+        f"{facts}{panel}</section>"
+    )

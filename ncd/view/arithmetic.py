@@ -1,0 +1,117 @@
+"""One cell of a map: its arithmetic, with the numbers, as HTML below the map."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from ncd.export import markup
+from ncd.lang.circuit import Cell, Circuit
+from ncd.run.arithmetic import made
+from ncd.run.how import Made, Share
+from ncd.run.row import row
+from ncd.view import attended, link, maps, selection, slices, terms, worked
+from ncd.view.scene import Scene
+from ncd.view.terms import figure
+
+CELL, NUMBER = "cell", "number"  # of the attention map, and of the map of values
+MIXED = 2  # numbers that a row of attention mixes, of all
+
+for _name in (CELL, NUMBER):
+    link.keep(_name, "")
+
+
+def chosen(key: str, rows: int, columns: int) -> tuple[int, int] | None:
+    """The cell that is asked for, if the map has it."""
+    parts = str(st.session_state.get(key, "")).split(",")
+    if len(parts) != 2 or not all(part.isdecimal() and len(part) < 10 for part in parts):
+        return None
+    i, j = map(int, parts)
+    return (i, j) if i < rows and j < columns else None
+
+
+def pick(key: str, value: str) -> None:
+    """Takes the cell that was clicked, from a callback; a second time lets go."""
+    st.session_state[key] = "" if value == st.session_state.get(key) else value
+
+
+def follow(circuit: Circuit, value: str) -> None:
+    """Selects the array that a number stands in, at its place there, from a callback."""
+    id, *place = value.split(".")
+    if id not in circuit.values or not all(part.isdecimal() for part in place):
+        return
+    array = circuit.values[id].array
+    if len(place) == len(array.shape):
+        st.session_state[selection.KEY] = id
+        st.session_state[NUMBER] = slices.show(array, tuple(map(int, place)))
+
+
+def marks(at: tuple[int, int] | None, block: tuple[int, int], whole: bool) -> tuple[maps.Mark, ...]:
+    """The frames on the map: around the cell, and around its row if that counts as a whole."""
+    if at is None:
+        return ()
+    i, j = at[0] // block[0], at[1] // block[1]
+    cell = maps.Mark("looks", i, j)
+    return (maps.Mark("row", i), cell) if whole else (cell,)
+
+
+def of_number(scene: Scene, id: str, index: Sequence[int]) -> str:
+    """How a number of an array came about."""
+    module, values = scene.module, scene.trace.values
+
+    def tell() -> str:
+        found = made(module, values, id, index)
+        if isinstance(found.how, Share) and found.cell is not None:
+            told = attended.told(scene, row(module, values, found.cell, found.index, MIXED), "")
+        else:
+            told = _how(scene, found)
+        return _framed(_title(scene, id, index, found), told + _through(found))
+
+    return scene.work(tell)
+
+
+def of_weight(scene: Scene, cell: Cell, index: Sequence[int], across: int, title: str) -> str:
+    """The row of attention through one weight; ``across`` is the row of its cells on the map."""
+    module, values = scene.module, scene.trace.values
+
+    def tell() -> str:
+        found = row(module, values, cell, tuple(index), MIXED)
+        told = attended.told(scene, found, f"{across},")
+        return _framed(f"{title}: {figure(found.share.value)}", told)
+
+    return scene.work(tell)
+
+
+def _framed(title: str, told: str) -> str:
+    close = f'<button type="button" class="plain" data-close data-pick="{maps.ONE}=">Close</button>'
+    return (
+        f'<section class="arithmetic" aria-label="How this number comes about">'
+        f"<header><h2>{title}</h2>{close}</header>{told}</section>"
+    )
+
+
+def _title(scene: Scene, id: str, index: Sequence[int], found: Made) -> str:
+    """The array by its name, the place in it, and its number."""
+    array = scene.circuit.values[id].array
+    every = {axis.name: axis for axis in array}
+    at = ", ".join(
+        f"{terms.dimension(every, dim)} = {i}" for dim, i in zip(array.dims, index, strict=True)
+    )
+    return f"{worked.array(scene, id)} {f'at {at}' if at else ''}: {figure(found.value)}"
+
+
+def _through(found: Made) -> str:
+    if not found.through:
+        return ""
+    ops = ", then ".join(worked.op(cell) for cell in reversed(found.through))
+    return f'<p class="muted">{ops} only {"hand" if len(found.through) > 1 else "hands"} it on.</p>'
+
+
+def _how(scene: Scene, found: Made) -> str:
+    cell, how = found.cell, found.how
+    if cell is None:
+        return "<p>It is given: what goes in is where all begins.</p>"
+    if how is None:
+        return f"<p>{worked.op(cell)}: {markup.text(cell.op.words(cell.site))}.</p>"
+    return f'<p class="muted">{worked.op(cell)}</p>{worked.told(scene, found, cell, how)}'

@@ -1,0 +1,136 @@
+// Every number on the page follows from the knobs while one of them moves: in the drawing, under it,
+// in what is told of it, and in the panel, if it is one of those that the server has told of.
+
+const NUMBER = "[\\d,.]+(?: [kMGT]?[A-Za-z]+)?";
+const PANELS = ["shapes", "source", "cost"];
+
+const wanted = (host) => new URLSearchParams(host.want ?? host.data?.ask ?? "");
+
+function panelNow() {
+  const shown = PANELS.map((name) => [name, document.querySelector(`.st-key-${name}`)]);
+  const [name = "", frame] = shown.find(([, each]) => each?.offsetParent) ?? [];
+  const inner = frame && [...frame.querySelectorAll("*")].find((each) => each.shadowRoot);
+  return { name, content: (inner ? inner.shadowRoot : frame)?.querySelector(".content") };
+}
+
+// Asks how the numbers follow, unless it is known for these sizes and this panel.
+async function learn(host) {
+  const sizes = wanted(host);
+  const { name } = panelNow();
+  const asked = `${sizes}&scrub=${name}`;
+  const known = host.open?.page === host.page && host.open.panelled === name;
+  if (host.learning || !host.data?.ask || host.asked === asked) return;
+  if (known && !host.open.stale && texts(host.open, sizes)) return;
+  host.learning = true;
+  host.asked = asked;
+  const answer = await fetch(`./_ncd/${host.page}?${asked}`).catch(() => null);
+  host.learning = false;
+  if (answer?.status !== 200) return;
+  host.open = { ...(await answer.json()), page: host.page, panelled: name };
+  host.bound = {};
+  adapt(host);
+  retell(host, host.pointed);
+}
+
+// Writes every number that follows as it is at the sizes that are wanted now.
+function adapt(host) {
+  const { open } = host;
+  host.filled = null;
+  if (!host.data?.ask || open?.page !== host.page) return;
+  const now = texts(open, wanted(host));
+  if (!now) return void learn(host);
+  const { box } = host;
+  write(host, "wires", box.querySelector(".drawing"), now, (root) => onWires(host, root));
+  write(host, "chips", box.querySelector(".chips"), now, (root) => inOrder(root, open.chips));
+  const panel = panelNow();
+  if (now.whole && panel.content && panel.name === open.panelled) {
+    write(host, "panel", panel.content, now, (root) => inOrder(root, open.panel));
+    watch(host, panel.content);
+  }
+  if (!host.want) return; // the server has said the rest
+  fill(host, "cost", now(open.cost));
+  host.filled = (id) => now(open.told[id] ?? "");
+  retell(host);
+}
+
+// The texts of a part of the page that follow, found once for what stands there now: those that are
+// as they can be. A run may have drawn it anew meanwhile, with lines that break in other places.
+function write(host, slot, root, now, find) {
+  const bound = (host.bound ??= {});
+  if (bound[slot]?.content !== root.firstElementChild) {
+    const every = find(root);
+    const found = every.filter(([node, text]) => node && like(text).test(node.data));
+    bound[slot] = { content: root.firstElementChild, found };
+    if (slot === "panel") host.open.stale = found.length < every.length;
+  }
+  for (const [node, text] of bound[slot].found) {
+    const said = now(text);
+    if (node.data !== said) node.data = said;
+  }
+}
+
+// Whatever the numbers in a text are.
+function like(text) {
+  const plain = text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+  return new RegExp(`^${plain.replace(LETTERS, NUMBER)}$`);
+}
+
+function inOrder(root, every) {
+  const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+  const nodes = [];
+  while (walker.nextNode()) nodes.push(walker.currentNode);
+  return every.map(([i, text]) => [nodes[i], text]);
+}
+
+// Of a wire the last text is its size, where sizes are shown.
+function onWires(host, root) {
+  if (host.data.labels === "names") return [];
+  return [...root.querySelectorAll(".wire[data-array] > text:last-of-type")].map((text) => {
+    const { array, axis } = text.parentNode.dataset;
+    const own = array.split(" ").find((id) => host.open.wires[`${id}/${axis}`]);
+    return [own && text.firstChild, host.open.wires[`${own}/${axis}`] ?? ""];
+  });
+}
+
+// A run writes the panel anew, at its own sizes.
+function watch(host, content) {
+  if (host.watched === content) return;
+  host.watcher?.disconnect();
+  host.watched = content;
+  host.watcher = new MutationObserver(() => host.want && adapt(host));
+  host.watcher.observe(content, { childList: true });
+}
+
+// What the pointer or the focus is on, at the sizes that are wanted now.
+function words(host, told) {
+  if (told.matches(".chip")) return "";
+  const id = told.dataset.array ?? told.dataset.fence;
+  return (id && (host.filled?.(id) || host.data.told[id])) || escaped(told.getAttribute("aria-label"));
+}
+
+function escaped(text) {
+  const place = document.createElement("i");
+  place.textContent = text;
+  return place.innerHTML;
+}
+
+function hinted(host, element) {
+  const own = element && grip(host, element);
+  const said = own && hint(own);
+  if (said) own.own.setAttribute("aria-description", said);
+  if (own?.knob) own.own.classList.add("grip");
+  return said ? `<span class="hint">${said}</span>` : "";
+}
+
+function retell(host, element) {
+  const tip = host.box.querySelector(".words");
+  if (element !== undefined) {
+    host.pointed = element;
+    host.hint = hinted(host, element);
+  }
+  const said = host.told ? words(host, host.told) + host.hint : "";
+  tip.hidden = !said;
+  if (!said || host.saying === said) return;
+  tip.innerHTML = host.saying = said;
+  if (element !== undefined) paint(host);
+}

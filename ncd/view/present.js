@@ -1,0 +1,257 @@
+// The presenter's view: the page alone on the screen, and a list of views that is walked by keys.
+// The address has all of it: `present` is the place in the list, `views` the list, and `with=panel`
+// stands where the panel is shown too. The list is kept while nothing is presented.
+
+const OWN = ["present", "views", "with"];
+const KEPT = "ncd-views";
+const MOST = 40; // views
+const LETTERS = 8000; // of all of them in the address
+const CAPTION = 200; // letters
+const UNTOLD = /^(labels|callouts|select|axes|folded|colours|slices|text_.*|softmax|back|frozen|drawing)$/;
+const TYPES = "input, textarea, select, [contenteditable], [role=slider], [role=spinbutton]";
+const MOVES = `${TYPES}, [role=tab], [role=radio], [role=application], [role=listbox], [role=menu]`;
+const STEPS = { ArrowRight: 1, PageDown: 1, ArrowLeft: -1, PageUp: -1, Home: -Infinity, End: Infinity };
+
+export default function ({ parentElement, data }) {
+  const host = (parentElement.ncdPresent ??= prepare(parentElement, data));
+  sync(host);
+  return host.end;
+}
+
+function prepare(root, { pages, light }) {
+  const find = (name) => root.querySelector(`.${name}`);
+  const host = { find, pages, on: false, at: 1, views: [] };
+  const acts = {
+    copy: () => copy(find("copy")),
+    present: () => begin(host),
+    add: () => add(host),
+    collect: () => add(host),
+    back: () => walk(host, -1),
+    next: () => walk(host, 1),
+    list: () => unfold(host, find("sheet").hidden),
+    panel: () => write(host, { with: own().get("with") ? null : "panel" }),
+    screen: () => screen(!document.fullscreenElement),
+    leave: () => leave(host),
+  };
+  for (const [name, act] of Object.entries(acts)) find(name).onclick = act;
+  const heard = [
+    [window, "popstate", () => sync(host)],
+    [window, "keydown", () => arm(host), true], // before others let go at Escape
+    [window, "keydown", (event) => press(host, event)],
+    [document, "fullscreenchange", () => sync(host)],
+    ...printing(light),
+  ];
+  for (const [where, ...own] of heard) where.addEventListener(...own);
+  host.end = () => {
+    for (const [where, ...own] of heard) where.removeEventListener(...own);
+    delete root.ncdPresent;
+  };
+  return host;
+}
+
+// --- the address --------------------------------------------------------------------------------
+
+const asked = () => new URLSearchParams(location.search);
+
+// What of the address is the presenter's.
+function own() {
+  return new URLSearchParams([...asked()].filter(([name]) => OWN.includes(name)));
+}
+
+// The page as it stands, as a view.
+function here() {
+  const query = asked();
+  for (const name of [...query.keys()])
+    if (name.startsWith("embed") || name === "go" || (OWN.includes(name) && name !== "with")) query.delete(name);
+  const tab = document.querySelector(".st-key-panels [role=tab][aria-selected=true]");
+  if (query.has("with") && tab) query.set("panel", tab.textContent);
+  return { name: location.pathname.split("/").pop(), query: `${query}`, caption: "" };
+}
+
+// `name?query#caption`, with a semicolon between; none of them has one as it is.
+function spell(views) {
+  return views
+    .map(({ name, query, caption }) =>
+      [name, query && `?${query}`, caption && `#${encodeURIComponent(caption)}`].join(""),
+    )
+    .join(";");
+}
+
+function read(text, pages) {
+  if (!text || text.length > LETTERS) return [];
+  const found = text.split(";").map((each) => {
+    const [, name, query, caption = ""] = /^([^?#]*)\??([^#]*)#?(.*)$/s.exec(each);
+    return { name, query, caption: plain(caption).slice(0, CAPTION) };
+  });
+  return found.filter(({ name }) => Object.hasOwn(pages, name)).slice(0, MOST);
+}
+
+function plain(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return "";
+  }
+}
+
+// A view has its own `with`; the list and the place in it go along.
+function write(host, change) {
+  const query = asked();
+  for (const [name, value] of Object.entries(change))
+    if (value === null) query.delete(name);
+    else query.set(name, value);
+  history.replaceState(history.state, "", `${location.pathname}${query.size ? `?${query}` : ""}`);
+  sync(host);
+}
+
+function walk(host, steps) {
+  const to = Math.min(Math.max(host.at + steps, 1), host.views.length);
+  if (to !== host.at) go(host, to);
+}
+
+function go(host, place) {
+  const view = host.views[place - 1];
+  const query = new URLSearchParams(view.query);
+  for (const [name, value] of asked()) if (name.startsWith("embed")) query.append(name, value);
+  query.set("present", place);
+  query.set("views", spell(host.views));
+  const way = view.name === here().name ? "replaceState" : "pushState"; // a page is one entry
+  history[way](null, "", new URL(`${view.name}?${query}`, new URL(".", location.href)));
+  dispatchEvent(new PopStateEvent("popstate"));
+}
+
+// --- the list -----------------------------------------------------------------------------------
+
+function stored() {
+  try {
+    return sessionStorage.getItem(KEPT) ?? localStorage.getItem(KEPT);
+  } catch {
+    return ""; // where a browser keeps nothing
+  }
+}
+
+function store(host, mine) {
+  try {
+    sessionStorage.setItem(KEPT, spell(host.views));
+    if (mine) localStorage.setItem(KEPT, spell(host.views));
+  } catch {
+    // the list is in the address while it is presented
+  }
+}
+
+function add(host) {
+  const views = [...host.views];
+  const place = host.on ? Math.min(host.at, views.length) : views.length;
+  views.splice(place, 0, here());
+  const fits = views.length <= MOST && spell(views).length <= LETTERS;
+  if (fits) change(host, views, place + 1);
+  say(host, fits ? `Added: ${count(views.length)}` : `No more fit: ${count(host.views.length)}`);
+}
+
+const count = (n) => (n === 1 ? "1 view" : `${n} views`);
+
+// What is shown keeps its place among the others.
+function change(host, views, at = views.indexOf(host.views[host.at - 1]) + 1 || host.at) {
+  host.views = views;
+  store(host, true);
+  if (host.on) write(host, { views: spell(views) || null, present: Math.max(1, Math.min(at, views.length)) });
+  else sync(host);
+}
+
+function say(host, words) {
+  const told = host.find("told");
+  told.textContent = words;
+  clearTimeout(host.told);
+  host.told = setTimeout(() => (told.textContent = ""), 2500);
+}
+
+// --- what is seen -------------------------------------------------------------------------------
+
+function sync(host) {
+  const query = own();
+  const linked = read(query.get("views"), host.pages);
+  host.views = linked.length ? linked : read(stored(), host.pages);
+  if (linked.length) store(host, false);
+  host.on = query.has("present");
+  host.at = Math.max(1, Math.min(parseInt(query.get("present")) || 1, host.views.length || 1));
+  const { dataset } = document.documentElement;
+  if (host.on) dataset.present = query.get("with") === "panel" ? "panel" : "alone";
+  else delete dataset.present;
+  draw(host);
+}
+
+function draw(host) {
+  const { find, on, at, views } = host;
+  const many = views.length;
+  find("share").hidden = on;
+  find("bar").hidden = !on;
+  find("many").textContent = many ? ` ${many}` : "";
+  find("walk").hidden = !many;
+  find("place").textContent = `${at} / ${many}`;
+  find("back").disabled = at <= 1;
+  find("next").disabled = at >= many;
+  find("caption").textContent = (on && views[at - 1]?.caption) || "";
+  find("caption").hidden = !find("caption").textContent;
+  find("panel").setAttribute("aria-pressed", own().get("with") === "panel");
+  find("screen").textContent = document.fullscreenElement ? "Leave full screen" : "Full screen";
+  find("file").href = `./presentation.html?views=${encodeURIComponent(spell(many ? views : [here()]))}`;
+  if (!find("sheet").hidden) rows(host);
+}
+
+function begin(host) {
+  const { views } = host;
+  if (views.length) write(host, { views: spell(views), present: 1 });
+  else write(host, { present: 1 });
+  const first = views[0];
+  if (first && `${first.name}?${first.query}` !== `${here().name}?${here().query}`) go(host, 1);
+  screen(true);
+  host.find("next").focus();
+}
+
+function leave(host) {
+  unfold(host, false);
+  screen(false);
+  write(host, { present: null, views: null, with: null });
+  host.find("present").focus();
+}
+
+function screen(wanted) {
+  const done = wanted
+    ? document.documentElement.requestFullscreen?.()
+    : document.fullscreenElement && document.exitFullscreen();
+  done?.catch(() => {}); // a frame may not
+}
+
+function unfold(host, open) {
+  host.find("sheet").hidden = !open;
+  host.find("list").setAttribute("aria-expanded", open);
+  if (open) rows(host);
+}
+
+// --- the keyboard -------------------------------------------------------------------------------
+
+// Escape first closes the list, or lets go of what is selected.
+function arm(host) {
+  const light = document.ncdLight;
+  host.free = !light?.target && !light?.axes.some(Boolean);
+}
+
+function press(host, event) {
+  const { key, ctrlKey, metaKey, altKey } = event;
+  if (!host.on || event.defaultPrevented || ctrlKey || metaKey || altKey) return;
+  const inner = event.composedPath()[0];
+  const within = (what) => inner.closest?.(what);
+  if (key === "Escape" && document.fullscreenElement) screen(false);
+  else if (key === "Escape") escape(host, within);
+  else if (key in STEPS && host.views.length && !within(MOVES)) {
+    event.preventDefault();
+    walk(host, STEPS[key]);
+  } else if (key.toLowerCase() === "f" && !within(`${TYPES}, [data-fence]`)) screen(!document.fullscreenElement);
+}
+
+function escape(host, within) {
+  if (!host.find("sheet").hidden) {
+    unfold(host, false);
+    host.find("list").focus();
+  } else if (host.free && !within(`${TYPES}, [aria-expanded=true]:not(svg *), [role=dialog], [role=listbox]`)) leave(host);
+}

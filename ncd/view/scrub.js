@@ -1,0 +1,197 @@
+// Sizes are scrubbed where they stand: a chip or the name on a wire is dragged, moved with the arrow
+// keys, or typed over. The server has told once how every number follows from the knobs, so that
+// all of them follow here within a frame; one run at a time is asked for, the last value in the end.
+
+const NEAR = 4; // pixels that a press may move and still be a click
+const WIDE = 320; // pixels over which a knob goes through its whole range
+const SETTLES = 200; // milliseconds; a short run may have ended before it is seen to have begun
+
+// --- runs ----------------------------------------------------------------------------------------
+
+const app = () => document.querySelector("[data-test-script-state]");
+const busy = () => !["notRunning", "initial"].includes(app()?.dataset.testScriptState ?? "notRunning");
+
+// One run at a time: what is wanted by then is asked for when it has ended.
+function push(host, name, value) {
+  host.next = { ...host.next, [name]: value };
+  if (!host.out) flush(host);
+}
+
+async function flush(host) {
+  host.out = true;
+  while (host.next) {
+    const next = host.next;
+    host.next = null;
+    host.send("sizes", next);
+    await ended(next);
+  }
+  host.out = false;
+}
+
+// Resolves when the run that was just asked for has begun and ended.
+function ended(sizes) {
+  return new Promise((resolve) => {
+    let began = false;
+    const done = () => {
+      observer.disconnect();
+      document.removeEventListener("ncd-drawn", drawn);
+      clearTimeout(late);
+      resolve();
+    };
+    const look = () => {
+      began ||= busy();
+      if (began && !busy()) done();
+    };
+    const drawn = () => {
+      const shown = new URLSearchParams(document.ncdTold["ncd-drawn"].ask);
+      if (Object.entries(sizes).every(([name, value]) => shown.get(name) === `${value}`))
+        setTimeout(() => look((began = true)), SETTLES);
+    };
+    const observer = new MutationObserver(look);
+    document.addEventListener("ncd-drawn", drawn);
+    const late = setTimeout(done, 4 * PATIENCE);
+    observer.observe(app(), { attributeFilter: ["data-test-script-state"] });
+  });
+}
+
+// --- hands ---------------------------------------------------------------------------------------
+
+// What can be scrubbed at an element: the axis, and the knob that its size follows from.
+function grip(host, element) {
+  const own = host.data?.ask && element?.closest?.(".chip, .wire > text, .wire > rect, .wire");
+  const axis = own && (own.dataset.axis ?? own.parentNode.dataset.axis);
+  if (!axis || (own.matches(".wire") && element !== own)) return null;
+  const names = (host.open?.page === host.page && host.open.grips[axis]) || [];
+  const held = wanted(host).get("held")?.split(",") ?? [];
+  const name = names.length === 1 && !held.includes(names[0]) ? names[0] : null;
+  return { own, axis, names, name, knob: name && host.open.knobs[name] };
+}
+
+function hint({ name, names }) {
+  if (name) return "Drag it, press ← or →, or type a number.";
+  if (names.length > 1) return `Follows from ${names.map(called).join(" and ")}.`;
+  return names.length ? "The sentence sets it." : "";
+}
+
+const called = (name) => name.replace(/\d/g, (digit) => "₀₁₂₃₄₅₆₇₈₉"[digit]);
+
+// The nearest that a knob can be.
+function legal({ least, most, multiple }, value) {
+  const first = Math.ceil(least / multiple);
+  const closest = Math.floor((2 * value + multiple) / (2 * multiple));
+  return multiple * Math.max(first, Math.min(closest, Math.floor(most / multiple)));
+}
+
+function set(host, name, value) {
+  if (wanted(host).get(name) === `${value}`) return;
+  want(host, name, `${value}`);
+  push(host, name, value);
+}
+
+// A knob goes on by so many steps, as far as its slider does.
+function move(host, { name, knob }, from, steps) {
+  const [low, high] = [Math.min(knob.min, from), Math.max(knob.max, from)];
+  const value = Math.min(high, Math.max(low, from + steps * knob.step));
+  set(host, name, legal(knob, value));
+}
+
+const now = (host, name) => Number(wanted(host).get(name));
+
+function grab(host, event) {
+  const own = event.button === 0 && grip(host, event.target);
+  if (own) host.drag = { ...own, x: event.clientX, far: 0, id: event.pointerId };
+}
+
+function drag(host, event) {
+  const { drag: own } = host;
+  if (!own || event.pointerId !== own.id) return void (grip(host, event.target) && learn(host));
+  if (!own.on && Math.abs(event.clientX - own.x) < NEAR) return;
+  if (!own.on) Object.assign(own, grip(host, own.own));
+  if (!own.knob) return void learn(host);
+  if (!own.on) {
+    own.on = true;
+    own.from = now(host, own.name);
+    host.box.setPointerCapture(own.id);
+    host.box.classList.add("scrubbing");
+  }
+  const { min, max, step } = own.knob;
+  const pixels = Math.min(12, Math.max(1, (WIDE * step) / (max - min || 1)));
+  own.far += ((event.clientX - own.x) / pixels) * (event.shiftKey ? 10 : 1);
+  own.x = event.clientX;
+  move(host, own, own.from, Math.round(own.far));
+}
+
+function drop(host, back = false) {
+  const { drag: own } = host;
+  host.drag = null;
+  if (!own?.on) return;
+  if (back) set(host, own.name, own.from);
+  host.box.classList.remove("scrubbing");
+  const stop = (event) => event.stopImmediatePropagation();
+  host.box.addEventListener("click", stop, { capture: true, once: true });
+  setTimeout(() => host.box.removeEventListener("click", stop, { capture: true }));
+}
+
+const STEPS = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 };
+
+function key(host, event) {
+  const own = !event.ctrlKey && !event.metaKey && !event.altKey && grip(host, event.target);
+  if (!own || !(event.key in STEPS || /^\d$/.test(event.key))) return;
+  if (!own.knob) return void learn(host);
+  event.preventDefault();
+  event.stopPropagation();
+  if (event.key in STEPS) {
+    const steps = STEPS[event.key] * (event.shiftKey ? 10 : 1);
+    move(host, own, now(host, own.name), steps);
+  } else type(host, own, event.key);
+}
+
+// A field over the size, for a number: Enter takes it, Escape leaves.
+function type(host, own, first = "") {
+  const field = document.createElement("input");
+  const frame = host.box.getBoundingClientRect();
+  const over = own.own.querySelector("text") ?? own.own; // of a wire the name on it
+  const { left, top, height } = over.getBoundingClientRect();
+  Object.assign(field, { className: "typed", inputMode: "numeric", value: first, maxLength: 12 });
+  field.setAttribute("aria-label", `size of ${own.axis}`);
+  field.style.translate = `${left - frame.left}px ${top - frame.top + height / 2}px`;
+  const leave = () => {
+    field.onblur = null;
+    field.remove();
+    again(host, own);
+  };
+  field.onblur = leave;
+  field.onkeydown = (event) => {
+    event.stopPropagation();
+    if (event.key === "Escape") leave();
+    if (event.key !== "Enter") return;
+    const value = Number(field.value.replaceAll(",", "").trim() || NaN);
+    if (!Number.isInteger(value)) return field.setAttribute("aria-invalid", true);
+    leave();
+    take(host, own, value);
+  };
+  host.box.append(field);
+  field.focus();
+}
+
+// The knob's value for a size that was typed: the size itself, or what it follows from.
+function take(host, { axis, name, knob }, size) {
+  const sizes = wanted(host);
+  const said = Object.entries(host.open.wires).find(([place]) => place.endsWith(`/${axis}`))?.[1];
+  const gives = (value) => {
+    sizes.set(name, value);
+    return parseInt(texts(host.open, sizes)?.(said) ?? "");
+  };
+  if (!said || gives(now(host, name)) === now(host, name)) return set(host, name, legal(knob, size));
+  let best = now(host, name);
+  for (let value = knob.min; value <= knob.max; value += knob.step)
+    if (Math.abs(gives(value) - size) < Math.abs(gives(best) - size)) best = value;
+  set(host, name, legal(knob, best));
+}
+
+// The focus where it was, in what stands there by now.
+function again(host, { own, axis }) {
+  (own.isConnected ? own.closest(".chip, .wire") : chip(host, axis))?.focus();
+}
+
+const chip = (host, axis) => host.box.querySelector(`.chip[data-axis="${CSS.escape(axis)}"]`);

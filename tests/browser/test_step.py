@@ -1,0 +1,124 @@
+"""The walk through the diagram, as a class takes it: keys, a click, play, and back."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, WebSocket, expect
+
+pytestmark = pytest.mark.browser
+HERE = ".whole .op.here"
+
+
+def at(page: Page, count: str) -> None:
+    expect(page.locator(".walk .count")).to_have_text(count)
+
+
+def ends(page: Page, *parts: str) -> None:
+    """Waits until the address says this."""
+    page.wait_for_function(
+        "parts => parts.every((part) => location.search.includes(part))", arg=parts
+    )
+
+
+def test_the_keys_walk_and_ask_nothing_of_the_server(page: Page, address: str) -> None:
+    sent: list[object] = []
+
+    def listen(socket: WebSocket) -> None:
+        socket.on("framesent", lambda data: sent.append(data))
+
+    page.on("websocket", listen)
+    page.goto(f"{address}/multi-head-attention?panel=Step")
+    at(page, "1 of 11")
+    expect(page.locator(".whole .wire.here").first).to_have_attribute("data-array", "v0")
+    expect(page.locator("[data-test-script-state=notRunning]")).to_be_attached()
+    page.get_by_role("button", name="Previous").focus()
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("button", name="Next")).to_be_focused()
+    before = len(sent)
+    for step in range(2, 8):
+        page.keyboard.press("ArrowRight")
+        at(page, f"{step} of 11")
+    expect(page.locator(HERE)).to_have_attribute("data-node", "n4")
+    expect(page.locator(".whole .wire.past[data-array=v6]").first).to_be_visible()
+    expect(page.locator(".whole .wire[data-array=v11]").first).not_to_have_class("past")
+    expect(page.locator(".stop h2")).to_have_text("Einsum scores")
+    expect(page.locator(".stop .tiles img")).to_have_count(4)
+    expect(page.locator(".stop .code")).to_contain_text("scores = einsum(q, k")
+    page.keyboard.press("End")
+    at(page, "11 of 11")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowLeft")
+    at(page, "10 of 11")
+    page.keyboard.press("Home")
+    page.keyboard.press("Enter")  # on Next
+    at(page, "2 of 11")
+    ends(page, "step=2")
+    assert len(sent) == before
+
+
+def test_the_place_outlives_a_knob_a_tab_and_a_reload(page: Page, address: str) -> None:
+    page.goto(f"{address}/multi-head-attention?panel=Step&step=4")
+    at(page, "4 of 11")
+    page.get_by_role("button", name="Next").click()
+    at(page, "5 of 11")
+    page.get_by_role("slider", name="h · heads").press("ArrowRight")
+    ends(page, "h=5", "step=5")
+    expect(page.locator(".whole .op.here")).to_have_attribute("data-node", "n2")
+    expect(page.locator(".stop figcaption")).to_contain_text("h 5")
+    at(page, "5 of 11")
+    page.get_by_role("tab", name="Shapes").click()
+    expect(page.locator(".whole .here")).to_have_count(0)
+    page.get_by_role("tab", name="Step").click()
+    at(page, "5 of 11")
+    page.reload()
+    at(page, "5 of 11")
+
+
+def test_a_click_on_the_diagram_goes_there(page: Page, address: str) -> None:
+    page.goto(f"{address}/multi-head-attention?panel=Step")
+    at(page, "1 of 11")
+    page.locator(".whole .op[data-node=n6]").click()
+    at(page, "9 of 11")
+    page.locator(".whole .wire[data-array=v0]").first.press("Enter")
+    at(page, "1 of 11")
+    expect(page.get_by_role("tab", name="Step")).to_have_attribute("aria-selected", "true")
+
+
+def test_a_long_walk_is_fetched_as_it_goes_and_played(page: Page, address: str) -> None:
+    page.goto(f"{address}/encoder-block?panel=Step&step=12")
+    at(page, "12 of 37")
+    page.get_by_role("combobox", name="Pace").select_option("500")
+    page.get_by_role("button", name="Play").click()
+    at(page, "14 of 37")
+    page.get_by_role("button", name="Pause").click()
+    page.get_by_role("slider", name="Step").press("End")
+    at(page, "37 of 37")
+    expect(page.locator(".stop h2")).to_be_visible()
+    ends(page, "step=37")
+
+
+def test_the_gradients_walk_back(page: Page, address: str) -> None:
+    page.goto(f"{address}/autograd?panel=Step")
+    at(page, "1 of 7")
+    page.get_by_role("button", name="Backward").click()
+    at(page, "1 of 8")
+    page.get_by_role("button", name="Next").focus()
+    for step in range(2, 6):
+        page.keyboard.press("ArrowRight")
+        at(page, f"{step} of 8")
+    expect(page.locator(".here-now")).to_contain_text("∇a = G bᵀ")
+    expect(page.locator(HERE)).to_have_count(1)
+    ends(page, "step=back5")
+    page.get_by_role("button", name="Forward").click()
+    at(page, "1 of 7")
+
+
+def test_the_way_back_leads_to_the_same_step(page: Page, address: str) -> None:
+    page.goto(f"{address}/multi-head-attention?panel=Step&step=4")
+    at(page, "4 of 11")
+    page.get_by_role("button", name="Next").click()
+    ends(page, "step=5")
+    page.get_by_role("link", name="Legend").click()
+    expect(page.get_by_role("heading", name="Legend")).to_be_visible()
+    page.go_back()
+    at(page, "5 of 11")

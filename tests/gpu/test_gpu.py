@@ -1,0 +1,144 @@
+"""On a GPU: the CPU's numbers, within the limit, and all memory given back."""
+
+import gc
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+import torch
+
+import ncd
+from ncd.models import Entry
+from ncd.run.device import exact
+from ncd.run.guard import peak
+from ncd.view import sweep, worker
+from ncd.view.cache import SHELF
+from tests.pages.test_pages import attention, fine
+
+GPU = next((name for name in ncd.devices() if name.startswith("cuda")), "")
+ENTRIES = list(ncd.catalogue.values())
+CLOSE = 1e-4  # of the largest number of an array, or of 1
+ROOM = 64_000_000  # bytes that one thread's libraries keep for themselves
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.skipif(not torch.cuda.is_available(), reason="torch has no CUDA here"),
+]
+
+
+@pytest.fixture(autouse=True)
+def emptied() -> Iterator[None]:
+    exact()
+    left()
+    yield
+    torch.cuda.set_per_process_memory_fraction(1.0)
+    left()
+
+
+def left() -> int:
+    """The bytes in use once nobody keeps anything."""
+    SHELF.clear()
+    gc.collect()
+    torch.cuda.synchronize()
+    torch._C._cuda_clearCublasWorkspaces()
+    sweep.tidy()
+    return torch.cuda.memory_allocated()
+
+
+def apart(mine: torch.Tensor, theirs: torch.Tensor) -> float:
+    """The largest difference, as a share of the largest number."""
+    if not theirs.numel():
+        return 0.0
+    mine, theirs = mine.detach(), theirs.detach()
+    finite = theirs.isfinite()
+    assert torch.equal(mine[~finite], theirs[~finite])
+    mine, theirs = mine[finite].double(), theirs[finite].double()
+    if not theirs.numel():
+        return 0.0
+    return float((mine - theirs).abs().max() / theirs.abs().max().clamp_min(1))
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
+def test_every_array_is_as_on_the_cpu(entry: Entry) -> None:
+    term = entry.build()
+
+    def values(device: str) -> dict[str, torch.Tensor]:
+        module = ncd.compile(term, seed=0, device=device)
+        with torch.no_grad():
+            found = ncd.trace(module, *ncd.example_inputs(term, seed=0, device=device)).values
+        assert {value.device.type for value in found.values()} == {torch.device(device).type}
+        return {id: value.cpu() for id, value in found.items()}
+
+    mine, theirs = values(GPU), values("cpu")
+    assert mine.keys() == theirs.keys()
+    assert max(apart(mine[id], theirs[id]) for id in theirs) < CLOSE
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
+def test_every_gradient_is_as_on_the_cpu(entry: Entry) -> None:
+    """In 64 bits, where no relu is on the other side of 0 by rounding."""
+    term = entry.build()
+
+    def gradients(device: str) -> list[torch.Tensor]:
+        module = ncd.compile(term, seed=0, device=device).double()
+        inputs = ncd.example_inputs(term, seed=0, device=device)
+        inputs = tuple(x.double().requires_grad_() if x.is_floating_point() else x for x in inputs)
+        outputs = module.execute(inputs)
+        learned = [x for x in (*inputs, *module.parameters()) if x.requires_grad]
+        total = sum((x.square().sum() for x in outputs if x.requires_grad), torch.zeros(()))
+        if not learned or not total.requires_grad:
+            return []
+        found = torch.autograd.grad(total, learned, allow_unused=True)
+        return [x.cpu() for x in found if x is not None]
+
+    pairs = zip(gradients(GPU), gradients("cpu"), strict=True)
+    assert max((apart(mine, theirs) for mine, theirs in pairs), default=0.0) < CLOSE
+
+
+def test_what_a_page_took_is_given_back() -> None:
+    fine(attention(device=GPU))
+    before = left()
+    reserved = torch.cuda.memory_reserved()
+    app = attention(device=GPU)
+    for h in (2, 8, 5):
+        fine(app.slider(key="h").set_value(h).run())
+        assert not app.warning
+    assert torch.cuda.memory_allocated() > before  # it did run there
+    assert left() <= before
+    assert torch.cuda.memory_reserved() <= reserved
+
+
+def test_two_visitors_take_what_two_runs_may() -> None:
+    terms = [ncd.catalogue["multi-head-attention"].build(y=1024, x=1024, h=h) for h in (8, 9)]
+    allowed = sum(peak(ncd.elaborate(term), watched=True) for term in terms)
+
+    def run(term: ncd.Term) -> torch.Tensor:
+        module = ncd.compile(term, device=GPU)
+        with torch.no_grad():
+            trace = ncd.trace(module, *ncd.example_inputs(term, device=GPU))
+        return trace.values[module.circuit.outputs[0].id].cpu()
+
+    alone = [worker.run(lambda own=term: run(own), long=True) for term in terms]
+    before = left()
+    torch.cuda.reset_peak_memory_stats()
+    with ThreadPoolExecutor(2) as visitors:
+        both = list(visitors.map(lambda t: worker.run(lambda: run(t), long=True), terms))
+    taken = torch.cuda.max_memory_allocated() - before
+    assert 0 < taken <= allowed + 2 * ROOM
+    assert all(torch.equal(mine, theirs) for mine, theirs in zip(both, alone, strict=True))
+
+
+def test_a_full_gpu_is_a_refusal() -> None:
+    fine(attention(device=GPU))
+    before = left()
+    total = torch.cuda.get_device_properties(GPU).total_memory
+    torch.cuda.set_per_process_memory_fraction(torch.cuda.memory_reserved() / total)
+    app = attention(device=GPU, y="64", x="64", h="8")
+    fine(app)
+    assert [own.value for own in app.warning] == [
+        f"The run on {GPU} failed. Try another device, or smaller sizes."
+    ]
+    torch.cuda.set_per_process_memory_fraction(1.0)
+    fine(app.run())
+    assert not app.warning
+    del app
+    assert left() <= before

@@ -1,0 +1,171 @@
+"""Training in the pool: as alone, stopped, left, lost, and inside of a page."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+
+import pytest
+import torch
+from streamlit.testing.v1 import AppTest
+
+from ncd.jobs.local import Local
+from ncd.jobs.pool import LOST, QUIET, Pool
+from ncd.jobs.runs import Run
+from ncd.train import Fit, Progress, read_weights
+
+NAME, SMALL = "image-recogniser", {"x": 8, "n": 32}
+LONG = 100_000  # steps: more than any test waits for
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="module")
+def backend() -> Local:
+    return Local()
+
+
+@pytest.fixture
+def pool(backend: Local) -> Pool:
+    """A pool of its own, which has kept nothing."""
+    return Pool(backend)
+
+
+def ended(run: Run, seconds: float = 300) -> Run:
+    end = time.monotonic() + seconds
+    while not run.over and time.monotonic() < end:
+        run.look(0.5)
+    assert run.over
+    return run
+
+
+def begun(run: Run) -> Run:
+    while not run.progress:
+        assert not run.over, run.failure
+        run.look(0.5)
+    return run
+
+
+def processes(backend: Local) -> set[str]:
+    """The processes of all workers."""
+    assert backend.helper
+    asked = ["ps", "-o", "pid=", "--ppid", str(backend.helper.process.pid)]
+    return {*subprocess.run(asked, capture_output=True).stdout.decode().split()}
+
+
+def lose(backend: Local, run: Run) -> None:
+    """Kills the one worker there is, in the middle."""
+    begun(run)
+    (worker,) = processes(backend)
+    os.kill(int(worker), signal.SIGKILL)
+
+
+def losses(progress: list[Progress]) -> list[float]:
+    return [now.loss for now in progress]
+
+
+def test_runs_in_a_queue_have_the_numbers_of_each_alone(pool: Pool) -> None:
+    runs = [Run(NAME, SMALL, seed, steps=20, pool=pool) for seed in range(4)]
+    for seed, run in enumerate(runs):
+        fit = Fit(NAME, SMALL, seed, steps=20)
+        assert losses(ended(run).progress) == [now.loss for now in fit]
+        read_weights(twin := Fit(NAME, SMALL, seed=9).module, run.weights)
+        for mine, its in zip(twin.parameters(), fit.module.parameters(), strict=True):
+            assert torch.equal(mine, its)
+
+
+def test_of_twenty_in_the_queue_each_ends_or_is_cancelled(pool: Pool) -> None:
+    runs = [Run(NAME, SMALL, seed, steps=5, pool=pool) for seed in range(20)]
+    assert [run.place for run in runs[-3:]] == [
+        max(0, n - pool.backend.slots) for n in (18, 19, 20)
+    ]
+    for run in runs[3::4]:
+        run.stop()
+    for run in runs[4::4]:
+        run.leave()
+    for run in runs:
+        while not run.over:
+            for each in runs:  # all of them wait
+                each.look(0.05)
+    for seed, run in enumerate(runs):
+        assert run.over and bool(run.weights) == (run.failure not in QUIET)
+        if run.weights:
+            alone = [now.loss for now in Fit(NAME, SMALL, seed, steps=5)]
+            assert losses(run.progress) == alone
+    assert sum(bool(run.weights) for run in runs) >= 10
+
+
+def test_a_run_that_is_stopped_keeps_what_it_has_learned(pool: Pool) -> None:
+    run = begun(Run(NAME, SMALL, steps=LONG, pool=pool))
+    run.stop()
+    last = ended(run).progress[-1]
+    assert last.step == len(run.progress) < LONG and last.score is not None and not run.failure
+    alone = [*Fit(NAME, SMALL, steps=last.step)]
+    assert losses(run.progress) == [now.loss for now in alone]
+    read_weights(Fit(NAME, SMALL, seed=5).module, run.weights)
+
+
+def test_a_run_whose_visitor_leaves_ends_at_once(pool: Pool, backend: Local) -> None:
+    run = begun(Run(NAME, SMALL, steps=LONG, pool=pool))
+    assert len(processes(backend)) == 1
+    run.leave()
+    assert run.over
+    end = time.monotonic() + 20
+    while processes(backend) and time.monotonic() < end:
+        time.sleep(0.05)
+    assert not processes(backend)
+
+
+def test_a_worker_killed_in_the_middle_is_a_retry(pool: Pool, backend: Local) -> None:
+    run = Run(NAME, SMALL, steps=2000, pool=pool)
+    lose(backend, run)
+    while not run.again:
+        assert run.look(60)
+    run.stop()
+    count = len(ended(run).progress)
+    assert run.weights and not run.failure
+    assert losses(run.progress) == [now.loss for now in Fit(NAME, SMALL, steps=count)]
+
+
+def test_killed_twice_it_says_so_and_the_next_goes_well(pool: Pool, backend: Local) -> None:
+    run = Run(NAME, SMALL, steps=LONG, pool=pool)
+    lose(backend, run)
+    while not run.again:
+        assert run.look(60)
+    lose(backend, run)
+    assert ended(run).failure == LOST
+    assert backend.helper
+    backend.helper.process.kill()
+    backend.helper.process.wait()
+    assert ended(Run(NAME, SMALL, steps=2, pool=pool)).weights
+
+
+def test_a_run_works_inside_a_page() -> None:
+    """The page's file is ``__main__`` there, and must not be run anew elsewhere."""
+
+    def script() -> None:
+        import streamlit as st
+
+        from ncd.jobs.runs import Run
+
+        run = Run("image-recogniser", {"x": 8, "n": 8}, steps=3)
+        while not run.over:
+            run.look(60)
+        st.text(f"{[now.step for now in run.progress]}{run.failure}")
+
+    app = AppTest.from_function(script, default_timeout=120).run()
+    assert not app.exception and app.text[0].value == "[1, 2, 3]"
+
+
+def test_a_run_that_fails_says_why(pool: Pool) -> None:
+    run = ended(Run(NAME, {**SMALL, "k": 3}, pool=pool))
+    assert run.failure == "SizeError: k is 3, but there are ten digits. Try k = 10."
