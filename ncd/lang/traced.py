@@ -203,7 +203,7 @@ class Traced:
             return self._beside(other, sign, test)
         if not isinstance(other, int):
             return NotImplemented
-        key = self, other.total if traced(other) else int(other)
+        key = self.total, other.total if traced(other) else int(other)
         apart = self.trace.apart.get(key)
         if apart is None:
             apart = self.trace.apart[key] = self - other
