@@ -182,6 +182,12 @@ function scale(svg, least, most, height = 100) {
   svg.style.width = `clamp(${low} * ${width}px, ${room}, ${top} * ${width}px)`;
 }
 
+// A table that is wider than its place is moved by the keyboard as well.
+function reach(content) {
+  for (const part of content.querySelectorAll(".scroll"))
+    if (part.scrollWidth > part.clientWidth) part.tabIndex = 0;
+}
+
 // A wire is thin: what can be pointed at is wider.
 function widen(svg) {
   for (const ink of svg.querySelectorAll(".wire > path:not(.gap)")) {

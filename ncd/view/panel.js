@@ -7,6 +7,7 @@ export default function (component) {
   if (host.text !== data.html) {
     const { pick, set } = host.root.activeElement?.dataset ?? {};
     content.innerHTML = host.text = data.html;
+    reach(content);
     const same = ({ dataset }) => dataset.pick === pick && dataset.set === set;
     if (pick ?? set) [...content.querySelectorAll("[data-pick],[data-set]")].find(same)?.focus();
     for (const svg of content.querySelectorAll(".drawing > svg")) {

@@ -35,6 +35,7 @@ function write(host, part, html) {
   const content = host.box.querySelector(`.${part}`);
   const { pick } = host.root.activeElement?.dataset ?? {};
   content.innerHTML = host.texts[part] = html;
+  reach(content);
   for (const svg of content.querySelectorAll(".drawing > svg"))
     svg.style.width = `${1.2 * svg.viewBox.baseVal.width}px`;
   if (pick) content.querySelector(`[data-pick="${pick}"]`)?.focus();
