@@ -40,7 +40,7 @@ def test_a_wrong_line_is_told_where_and_a_right_one_is_drawn(page: Page, address
     field.press("Enter")
     expect(page.get_by_text("What comes out: shape")).to_contain_text("96 288 3")
     expect(page.get_by_role("heading", name="Your line as a diagram")).to_be_visible()
-    expect(page).to_have_url(re.compile(r"call=repeat.*n%3D3"))
+    expect(page).to_have_url(re.compile(r"call=repeat.*n=3"))
 
 
 def test_lenet_learns_to_read(page: Page, address: str) -> None:
