@@ -27,9 +27,7 @@ class Limits:
     @staticmethod
     def from_environment() -> Limits:
         """The limits that the environment sets; raises LimitError for one that is no number."""
-        return Limits(
-            number("NCD_MAX_BYTES", Limits.bytes), number("NCD_MAX_FLOPS", Limits.flops)
-        )
+        return Limits(number("NCD_MAX_BYTES", Limits.bytes), number("NCD_MAX_FLOPS", Limits.flops))
 
 
 def number(name: str, default: int) -> int:
