@@ -26,12 +26,11 @@ from typing import NamedTuple
 
 from playwright.async_api import async_playwright
 
-from tests.browser.server import QUIET, ROOT, awaited, free_port
+from tests.browser.server import CHILDREN, QUIET, ROOT, awaited, free_port
 from tests.clicks import PAGES, Found, Visitor
 from tests.load import megabytes
 
 MINUTE = 60.0
-CHILDREN = "/proc/{0}/task/{0}/children"
 RAISED = re.compile(r"^Traceback .*?^\S[^\n]*$", re.MULTILINE | re.DOTALL)
 
 
