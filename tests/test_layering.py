@@ -28,7 +28,6 @@ PAGES = sorted((ROOT / "pages").glob("*.py"))
 LANGUAGE = {"lang", "ops"}
 FLOORS: dict[str, set[str]] = {
     "files": set(),
-    "crowd": {"lang"},  # for its errors
     "measured": set(),
     "lang": set(),
     "ops": {"lang"},
@@ -52,6 +51,7 @@ ABOVE = {
     "bench_drawing",
     "check",
     "commands",
+    "crowd",
     "demands",
     "notebook",
     "peers",

@@ -104,9 +104,10 @@ class Canvas:
     ) -> Box:
         """A label with its middle at x and its baseline at y."""
         text = Text(label, Point(x - label.width / 2 if center else x, y), paint=paint)
+        box = text.box
         self.items.append(text)
-        self.ink.append(text.box)
-        return text.box
+        self.ink.append(box)
+        return box
 
     def shape(self, points: list[Point], paint: str, stroke: float = style.OUTLINE) -> None:
         """A polygon."""

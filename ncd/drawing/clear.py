@@ -52,12 +52,12 @@ class Ground:
         self.cells: dict[int, list[_Thing]] = {}
         lefts = [left for left, _ in spans]
         for box in boxes:
-            if not _inside(box.x0, box.x1, lefts, spans):
+            if not (lefts and _inside(box.x0, box.x1, lefts, spans)):
                 self.add((_grown(*box), None))
         for path in wires:
             for curve in path:
                 (x0, a), (_, b), (_, c), (x1, d) = curve
-                if _inside(x0, x1, lefts, spans):
+                if lefts and _inside(x0, x1, lefts, spans):
                     continue
                 sides = _grown(x0, min(a, b, c, d), x1, max(a, b, c, d))
                 self.add((sides, None if a == b == c == d else curve))

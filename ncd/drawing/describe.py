@@ -10,10 +10,11 @@ from ncd.lang.circuit import Cell, Circuit, Loop
 Unit = Cell | Loop
 
 
-def describe(circuit: Circuit) -> tuple[str, str]:
+def describe(circuit: Circuit, names: Mapping[str, str] | None = None) -> tuple[str, str]:
     """A title and a description that read well aloud.
 
-    The title is that of the outermost block, or names the first and the last of several.
+    The title is that of the outermost block, or names the first and the last of several. ``names``
+    are what its arrays are called, if that is known.
 
     >>> from ncd.lang.blocks import Block
     >>> from ncd.lang.elaborate import elaborate
@@ -25,7 +26,8 @@ def describe(circuit: Circuit) -> tuple[str, str]:
     m: the weights sum to 1 over m, gives weights. End of what is repeated.
     """
     ins, outs = (", ".join(str(v.array) for v in s) for s in (circuit.inputs, circuit.outputs))
-    steps = _Words(circuit).of(circuit.units, 0) or "Nothing is done."
+    names = called(circuit) if names is None else names
+    steps = _Words(circuit, names).of(circuit.units, 0) or "Nothing is done."
     return _title(circuit), f"From ({ins}) to ({outs}). {steps}"
 
 
@@ -41,9 +43,9 @@ def _title(circuit: Circuit) -> str:
 class _Words:
     """Says units in order; a block is a section, which is said where it begins."""
 
-    def __init__(self, circuit: Circuit) -> None:
+    def __init__(self, circuit: Circuit, names: Mapping[str, str]) -> None:
         self.fences = {fence.id: fence for fence in circuit.fences}
-        self.names: Mapping[str, str] = called(circuit)
+        self.names = names
 
     def of(self, units: Iterable[Unit], depth: int) -> str:
         """Sentences of what stands ``depth`` fences deep, ops that follow each other in one."""

@@ -31,6 +31,7 @@ from ncd.lang.terms import Term
 
 Folded = Literal["auto"] | Collection[str]
 Shut = Literal["auto"] | frozenset[str]
+Hiding = Box | Note  # ops that stand for others
 TRIES = 3  # as estimates are rough
 SMALL = 12  # so many ops mostly fit as they are
 
@@ -140,7 +141,7 @@ def _planned(circuit: Circuit, options: Options, room: Room) -> Sized:
 
 def _laid(rows: list[Plan], options: Options) -> Drawing:
     cells = rows[0].circuit.cells
-    hidden = {cell.id: cell.op.hidden for cell in cells if isinstance(cell.op, Box | Note)}
+    hidden = {cell.id: cell.op.hidden for cell in cells if isinstance(cell.op, Hiding)}
     mark = next((id for id, own in hidden.items() if options.mark in own), options.mark)
     look = {"bands": options.bands, "dark": options.dark}
     whole = joined(rows, [lay(row, options.labels, mark=mark, **look) for row in rows])

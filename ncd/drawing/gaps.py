@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise, product
+from typing import NamedTuple
 
 from ncd.drawing import style
 from ncd.drawing.marks import footroom, headroom
@@ -18,8 +18,7 @@ Room = tuple[Port | Border, Port | Border, float]  # how far the second is under
 _Edge = tuple[Sequence[Frame], Sequence[Frame]]
 
 
-@dataclass(frozen=True)
-class Item:
+class Item(NamedTuple):
     """Wires that move as one: a whole array, or one wire of an array that may be spread."""
 
     wires: tuple[Port, ...]
@@ -113,7 +112,19 @@ class Gaps:
         met |= {a for state in found for a, _, _ in state if a[1] == "bottom"}
         ends = (end for state in found for room in state for end in room[:2])
         idle = {end for end in ends if end[1] in SIDES} - met
-        return [[room for room in state if not idle & {*room[:2]}] for state in found]
+        return [[r for r in state if r[0] not in idle and r[1] not in idle] for state in found]
+
+    @cached_property
+    def cuts(self) -> list[int]:
+        """The states at which what is before and what is behind may be moved against each other."""
+        first: dict[str, int] = {}
+        last: dict[str, int] = {}
+        for s, state in enumerate(self.rooms):
+            for border in (end for room in state for end in room[:2] if end[1] in SIDES):
+                first.setdefault(border[0], s)
+                last[border[0]] = s
+        joined = {s for id, begin in first.items() for s in range(begin + 1, last[id])}
+        return [s for s in range(len(self.rooms)) if s not in joined and self.count(s) < 2]
 
     def _borders(self, s: int) -> Iterator[Room]:
         state = self.plan.states[s]

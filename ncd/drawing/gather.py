@@ -32,14 +32,12 @@ def scattered(unit: Unit) -> Mapping[Port, Port]:
     return {unit.outs[port]: unit.outs[slot] for port, slot in slots}
 
 
-def reached(unit: Unit, rows: Sequence[float]) -> list[float]:
-    """The rows of the input wires where they reach the marks."""
-    return _moved(rows, _orders(unit.glyph, *unit.arrays)[0])
-
-
-def left(unit: Unit, rows: Sequence[float]) -> list[float]:
-    """The rows of the output wires where they leave the marks."""
-    return _moved(rows, _orders(unit.glyph, *unit.arrays)[1])
+def at_marks(
+    unit: Unit, ins: Sequence[float], outs: Sequence[float]
+) -> tuple[list[float], list[float]]:
+    """The rows of the input wires where they reach the marks, of the others where they leave."""
+    reached, left = _orders(unit.glyph, *unit.arrays)
+    return _moved(ins, reached), _moved(outs, left)
 
 
 def _moved(rows: Sequence[float], slots: Sequence[tuple[int, int]]) -> list[float]:

@@ -29,7 +29,7 @@ from ncd.drawing.gaps import Gaps
 from ncd.drawing.move import changed
 from ncd.drawing.names import Labels, Names, names, unseen
 from ncd.drawing.plan import Plan, Port, Rows
-from ncd.drawing.rows import cuts, rows
+from ncd.drawing.rows import rows
 from ncd.drawing.steps import Steps
 from ncd.drawing.twins import Twin, twins
 from ncd.lang.axes import Array, Axis
@@ -52,7 +52,7 @@ def lay(
     heights: Mapping[str, float] = titles(planned, None)
     for _ in range(TRIES):  # a title that is broken into lines needs more room above it
         gaps = Gaps(planned, heights)
-        alike = [] if bands else twins(planned, named, cuts(gaps))
+        alike = [] if bands else twins(planned, named, gaps.cuts)
         placed = rows(planned, gaps, alike)
         at = columns(planned, placed, named, bands, alike)
         needed = titles(planned, at)
@@ -94,7 +94,7 @@ class _Layout:
         boxes += [extent(dash.path) for dash in lines]
         boxes += [extra.box for extra in extras]
         boxes = boxes or [Box(0.0, 0.0, *style.EMPTY)]
-        title, description = describe(self.plan.circuit)
+        title, description = describe(self.plan.circuit, self.called)
         return Drawing(
             title=title,
             description=description,
@@ -157,12 +157,13 @@ class _Layout:
         return called(self.plan.circuit)
 
     def wire(self, value: Value, port: Port, first: int, last: int) -> DrawnWire:
-        makers, takers = self.plan.makers[first - 1 : first], self.plan.takers[last : last + 1]
-        made = makers[0].get(value.id) if first else None
-        taken = takers[0][value.id] if takers else None
+        plan, steps = self.plan, self.steps
+        made = plan.makers[first - 1].get(value.id) if first else None
+        taken = plan.takers[last][value.id] if last < len(plan.steps) else None
         axis, array = value.array[port[1]], value.array
-        open = {"begins": made and made.node and port not in self.steps.heads}
-        open |= {"ends": taken and taken.node and port not in self.steps.tails}
+        open = {"begins"} if made and made.node and port not in steps.heads else set()
+        if taken and taken.node and port not in steps.tails:
+            open.add("ends")
         return DrawnWire(
             array=value.id,
             axis=axis.name,
@@ -171,15 +172,15 @@ class _Layout:
             words=wire_words(array, axis, self.called.get(value.id, "")),
             made_by=made.node if made else "",
             taken_by=taken.node if taken else "",
-            open=frozenset(end for end, is_open in open.items() if is_open),
+            open=frozenset(open),
         )
 
     def path(self, port: Port, first: int, last: int) -> Path:
         head, tail = self.steps.heads.get(port), self.steps.tails.get(port)
         pieces = [*(self.stub(port, first - 1, first) if head is None else head)]
-        start = Point(self.at.left[first], self.rows[first][port])
+        start, passes = Point(self.at.left[first], self.rows[first][port]), self.steps.passes
         for s in range(first, last + 1):
-            bend = self.steps.passes.get((s, port))
+            bend = passes.get((s, port))
             if bend or s == last:
                 pieces.append(line(start, Point(self.at.right[s], start.y)))
             if bend:

@@ -105,7 +105,7 @@ class _Page:
         page = self.page
         page.set_text_color(self.colour(text.paint))
         for span in text.label.spans:
-            page.set_font(span.family, _style(span.face), span.size * POINTS)
+            page.set_font(span.face.family, _style(span.face), span.size * POINTS)
             x, y = self.place(text.at.x + span.dx, text.at.y + span.dy)
             page.text(x, y, span.text)
         page.set_fill_color(self.colour(text.paint))

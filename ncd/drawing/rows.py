@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from ncd.drawing import style
-from ncd.drawing.gaps import SIDES, Border, Gaps, Item, Room
+from ncd.drawing.gaps import Border, Gaps, Item, Room
 from ncd.drawing.gather import gathered, scattered
 from ncd.drawing.lanes import Bend, Gap, levels
 from ncd.drawing.marks import kind
@@ -36,7 +36,7 @@ _Want = tuple[Port, Port, float, float]  # wires before and behind, how far apar
 def rows(plan: Plan, gaps: Gaps, twins: Sequence[Twin] = ()) -> list[Rows]:
     """The y of every wire, a dictionary for each state; ``twins`` have those of their models."""
     spread, rooms = gaps.spread, gaps.rooms
-    wholes, alike = {*cuts(gaps)}, {twin.first: twin for twin in twins}
+    wholes, alike = {*gaps.cuts}, {twin.first: twin for twin in twins}
     found: list[Rows] = [{}]
     part, before, s = _Part(0), _again(plan), 0
     while s < len(plan.states):
@@ -66,18 +66,6 @@ def _like(plan: Plan, twin: Twin, found: Sequence[Rows]) -> Iterator[Rows]:
         model = found[s - twin.back]
         ports = [port for value in plan.states[s] for port in plan.places(value)]
         yield {port: model[twin.ids[port[0]], port[1]] + down for port in ports}
-
-
-def cuts(gaps: Gaps) -> list[int]:
-    """The states at which what is before and what is behind may be moved against each other."""
-    rooms, first = gaps.rooms, dict[str, int]()
-    last: dict[str, int] = {}
-    for s, state in enumerate(rooms):
-        for border in (end for room in state for end in room[:2] if end[1] in SIDES):
-            first.setdefault(border[0], s)
-            last[border[0]] = s
-    joined = {s for id, begin in first.items() for s in range(begin + 1, last[id])}
-    return [s for s in range(len(rooms)) if s not in joined and gaps.count(s) < 2]
 
 
 def _again(plan: Plan) -> Mapping[int, int]:

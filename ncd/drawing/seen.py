@@ -15,6 +15,7 @@ from threading import Lock
 from typing import Any, TypeVar
 
 from cachetools import LRUCache
+from cachetools.keys import hashkey
 
 from ncd.drawing.data import DrawnGlyph, DrawnWire, Picture
 from ncd.drawing.describe import describe
@@ -31,6 +32,7 @@ from ncd.lang.op import Op
 from ncd.lang.spelling import field_names
 from ncd.lang.terms import Term
 
+Plain = str | int | float
 PARTS = 20_000  # wires and ops of the drawings that are kept
 WAYS: tuple[Way, ...] = (  # what may be shown of a circuit
     lambda circuit, shut: circuit,
@@ -70,7 +72,7 @@ def seen(circuit: Circuit, options: Hashable, sized: bool, draw: Callable[[], P]
     ``options`` are whatever else the drawing depends on; with ``sized`` sizes stand in it.
     """
     walk = _Walk(circuit, sized)
-    key = (options, tuple(walk.key))
+    key = hashkey(options, *walk.key)
     with _LOCK:
         new = key not in _SEEN
         found = _SEEN.get(key)
@@ -101,7 +103,7 @@ class _Walk:
         self.key: list[Hashable] = []
         self.values: list[Value] = []
         self.cells: list[Cell] = []
-        self.arrays: dict[Array, Hashable] = {}
+        self.arrays: dict[int, Hashable] = {}  # by the arrays' ids in memory, as are the ops
         self.ops: dict[int, Hashable] = {}
         self.sized = sized
         self.term(circuit.term)
@@ -125,12 +127,12 @@ class _Walk:
         self.key.append(tuple([(value.id, self.array(value.array)) for value in state]))
 
     def array(self, array: Array) -> Hashable:
-        found = self.arrays.get(array)
+        found = self.arrays.get(id(array))
         if found is None:
             axes = tuple([(a.label, a.sequence, a.spatial, a.size is None) for a in array])
             sizes = tuple([axis.size for axis in array]) if self.sized else ()
             found = (array.names, axes, array.below and array.below.name, sizes)
-            self.arrays[array] = found
+            self.arrays[id(array)] = found
         return found
 
     def cell(self, cell: Cell) -> None:
@@ -165,9 +167,7 @@ class _Walk:
         found = self.ops.get(id(op))
         if found is None:
             values = [getattr(op, name) for name in field_names(type(op))]
-            told = [
-                value if isinstance(value, str | int | float) else str(value) for value in values
-            ]
+            told = [value if isinstance(value, Plain) else str(value) for value in values]
             found = self.ops[id(op)] = (type(op).__name__, *told)
         self.key.append(found)
 

@@ -24,17 +24,21 @@ def stacked(circuit: Circuit) -> Circuit:
     """The circuit with its stacks as loops, also those in loops."""
     tried: set[str] = set()
     looks: _Looks = {}
-    while len(circuit.cells) >= FEWEST:
-        strip = next((s for s in _strips(circuit) if s.id not in tried), None)
-        if strip is None:
-            break
-        found = next(_stacks(circuit, strip, looks), None)
-        if found is None:
-            tried.add(strip.id)
-        else:
-            circuit = found
+    while (found := _next(circuit, tried, looks)) is not None:
+        circuit = found
     steps = tuple(tuple(_within(unit) for unit in step) for step in circuit.steps)
     return circuit if steps == circuit.steps else replace(circuit, steps=steps)
+
+
+def _next(circuit: Circuit, tried: set[str], looks: _Looks) -> Circuit | None:
+    """The circuit with one more stack as a loop, if there is one where none was ``tried``."""
+    for strip in _strips(circuit) if len(circuit.cells) >= FEWEST else ():
+        if strip.id not in tried:
+            found = next(_stacks(circuit, strip, looks), None)
+            if found is not None:
+                return found
+            tried.add(strip.id)
+    return None
 
 
 def _within(unit: Unit) -> Unit:

@@ -136,9 +136,10 @@ class Steps:
 
 
 def _glyph(unit: Unit, cell: Cell, canvas: Canvas) -> DrawnGlyph:
-    ys = [*canvas.ins, *canvas.outs] or [canvas.row]
-    whole = Box(canvas.x0, min(ys) - style.SIDE, canvas.x1, max(ys) + style.SIDE)
-    boxes = [*canvas.ink, *canvas.hits] or [whole]  # wires beside the mark stay free
+    boxes = [*canvas.ink, *canvas.hits]  # wires beside the mark stay free
+    if not boxes:
+        ys = [*canvas.ins, *canvas.outs] or [canvas.row]
+        boxes = [Box(canvas.x0, min(ys) - style.SIDE, canvas.x1, max(ys) + style.SIDE)]
     return DrawnGlyph(
         node=cell.id,
         role=cell.op.role,

@@ -14,7 +14,7 @@ from functools import cached_property
 from ncd.drawing import style
 from ncd.drawing.canvas import Canvas, Side
 from ncd.drawing.data import Path, Point, line
-from ncd.drawing.gather import left, reached
+from ncd.drawing.gather import at_marks
 from ncd.drawing.knots import fall_width, joins_last, knot, knotted, last_room
 from ncd.drawing.marks import foreign, in_marks, mark_bend, mark_width, side
 from ncd.drawing.plan import Unit
@@ -28,7 +28,7 @@ class Stretch:
     def __init__(self, unit: Unit, ins: Sequence[float], outs: Sequence[float]) -> None:
         unit = _levelled(unit, ins, outs)
         self.unit, self.glyph, self.ins, self.outs = unit, unit.glyph, ins, outs
-        self.at, self.to = reached(unit, ins), left(unit, outs)  # the rows at its marks
+        self.at, self.to = at_marks(unit, ins, outs)
         self.wide, self.knots, self.late = mark_width(unit.glyph), knotted(unit.glyph), late(unit)
         self.ended = in_marks(unit.glyph)[0] if self.knots else frozenset[int]()
         pairs = enumerate(zip(ins, self.at, strict=True))

@@ -32,16 +32,10 @@ class Span:
     """One run of text in one face; (dx, dy) is the start of its baseline, seen from the label's."""
 
     text: str
-    family: str
-    style: str
-    weight: int
+    face: Face
     size: float
     dx: float
     dy: float
-
-    @property
-    def face(self) -> Face:
-        return Face(self.family, self.style, self.weight)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +87,7 @@ def _place(text: str, chain: tuple[Face, ...], size: float, x: float, y: float) 
         # SVG drops the spaces at the ends of a text, so they are left out here.
         indent = run[: len(run) - len(run.lstrip())]
         start = x + size * measure(face, indent).advance
-        pieces += (Span(run.strip(), *face, size, start, y),)
+        pieces += (Span(run.strip(), face, size, start, y),)
         x = start + size * measure(face, run[len(indent) :]).advance
     return pieces, x
 
@@ -204,7 +198,7 @@ def math(text: str, size: float = 16, *, bold: bool = False, bar: bool = False) 
 def sans(text: str, size: float = 14, weight: int = 400) -> Label:
     """A line of plain text, as in titles and notes; what stands between two $ is set as by `math`.
 
-    >>> sans("Multi-Head Attention").spans[0].family
+    >>> sans("Multi-Head Attention").spans[0].face.family
     'NCD Sans'
     >>> sans("These are $k × h$-shaped").words
     'These are k by h-shaped'
@@ -217,7 +211,7 @@ def sans(text: str, size: float = 14, weight: int = 400) -> Label:
 def roman(text: str, size: float = 16, weight: int = 400) -> Label:
     """A line of upright text in the face of the formulas, for names of functions such as Max.
 
-    >>> roman("Max").spans[0].style
+    >>> roman("Max").spans[0].face.style
     'normal'
     """
     set_, words = _prose(text, float(size), weight, ROMAN)

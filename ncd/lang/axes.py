@@ -266,6 +266,9 @@ class Array(tuple[Axis, ...]):
         return f"Array.parse({self.spec!r})"
 
 
+NO_AXES = Array()
+
+
 @lru_cache(maxsize=4096)
 def _array(text: str) -> Array:
     axes, sign, bound = text.partition("#")
@@ -308,9 +311,10 @@ class Type(tuple[Array, ...]):
     @property
     def axes(self) -> tuple[Axis, ...]:
         """The axes of all arrays, and those that bound whole numbers."""
-        return tuple(
-            axis for array in self for axis in (*array, *([array.below] if array.below else []))
-        )
+        found: list[Axis] = []
+        for array in self:
+            found += array if array.below is None else (*array, array.below)
+        return tuple(found)
 
     @property
     def spec(self) -> str:

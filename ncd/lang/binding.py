@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from operator import is_
 
-from ncd.lang.axes import Array, Axis
+from ncd.lang.axes import NO_AXES, Array, Axis
 from ncd.lang.errors import MismatchError
 
 
@@ -50,7 +50,7 @@ class Binding(dict[str, Axis]):
     def resolve(self, array: Array) -> Array:
         """The array with the sizes that are known by now."""
         below = array.below and self.axis(array.below)
-        axes = tuple(map(self.axis, array))
+        axes = list(map(self.axis, array))
         same = below is array.below and all(map(is_, axes, array))
         return array if same else Array(axes, below)
 
@@ -84,7 +84,7 @@ def take(pattern: Array, given: Array, binding: Binding) -> tuple[Array, Array] 
     The left-over axes are the ones that an op is broadcast over. None if the pattern is not there.
     """
     if not pattern:
-        return Array(), Array(given)
+        return NO_AXES, Array(given)
     places: list[int] = []
     start, names = 0, given.names
     for axis in pattern:
@@ -96,9 +96,9 @@ def take(pattern: Array, given: Array, binding: Binding) -> tuple[Array, Array] 
         start = at + 1
     for axis, at in zip(pattern, places, strict=True):
         binding.meet(axis, given[at])
-    before = Array(given[: places[0]])
-    after = Array(a for i, a in enumerate(given) if i > places[0] and i not in places)
-    return before, after
+    before = given[: places[0]]
+    after = [a for i, a in enumerate(given) if i > places[0] and i not in places]
+    return Array(before) if before else NO_AXES, Array(after) if after else NO_AXES
 
 
 def match(

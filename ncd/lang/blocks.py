@@ -65,9 +65,10 @@ class Block(Term):
     def origins(self) -> Origins:
         return self.body.origins
 
+    def lift(self, inputs: Type) -> Type:
+        return super().lift(inputs) if self.local else self.body.lift(inputs)
+
     def _lift(self, inputs: Type) -> Type:
-        if not self.local:
-            return self.body.lift(inputs)
         inner, names = self.inside(inputs)
         return self.outside(self.body.lift(inner), names)
 

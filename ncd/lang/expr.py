@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
+from functools import lru_cache
 from typing import Literal
 
 from ncd.lang.axes import Array, Axis, Dim
@@ -23,14 +24,20 @@ class Expr:
 
     def parts(self) -> Iterator[Expr]:
         """The expressions that this one is made of."""
-        for f in fields(self):  # type: ignore[arg-type]
-            yield from _expressions(getattr(self, f.name))
+        for name in _names(type(self)):  # type: ignore[arg-type]
+            yield from _expressions(getattr(self, name))
 
     def walk(self) -> Iterator[Expr]:
         """This expression and all within it."""
         yield self
         for part in self.parts():
             yield from part.walk()
+
+
+@lru_cache
+def _names(kind: type[Expr]) -> tuple[str, ...]:
+    """The fields of a kind of node that hold expressions, by their types as they are written."""
+    return tuple(f.name for f in fields(kind) if "Expr" in str(f.type))  # type: ignore[arg-type]
 
 
 def _expressions(value: object) -> Iterator[Expr]:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from functools import cached_property
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import ClassVar
 
-from ncd.lang.axes import Array, Axis, Signature, Type
+from ncd.lang.axes import NO_AXES, Array, Axis, Signature, Type
 from ncd.lang.binding import Binding, match, union
 from ncd.lang.errors import MismatchError, NCDError, ParseError
 from ncd.lang.expr import Call, Expr
 from ncd.lang.flow import Origins
 from ncd.lang.formula import Formula
 from ncd.lang.glyph import Glyph
-from ncd.lang.spelling import read_fields
+from ncd.lang.spelling import field_names, read_fields
 from ncd.lang.terms import Term, keep
 
 
@@ -30,7 +30,7 @@ class Site:
     cod: Type
     ins: Type
     outs: Type
-    reads: Array = field(default_factory=Array)
+    reads: Array = NO_AXES
 
     @cached_property
     def axes(self) -> tuple[Axis, ...]:
@@ -105,10 +105,9 @@ class Op(Term):
     def _check_form(self) -> None:
         if not self.form:
             return
-        own = getattr(self, fields(self)[0].name)  # type: ignore[arg-type]
+        own = getattr(self, field_names(type(self))[0])
         sides = (Type((own,)),) if isinstance(own, Array) else (own.dom, own.cod)
-        wanted = [[array.split() for array in s.split(",")] for s in self.form.split("->")]
-        if [_fits(*side) for side in zip(sides, wanted, strict=True)] != [True] * len(sides):
+        if not all(_fits(*side) for side in zip(sides, _form(self.form), strict=True)):
             form = self.form.replace("*", "").replace("+", "")
             kind = type(self).__name__
             cure = f'something like {kind}("{form}")'
@@ -131,14 +130,14 @@ class Op(Term):
     @property
     def reads(self) -> Array:
         """Axes whose size it needs, though they need not be wires of its own."""
-        return Array()
+        return NO_AXES
 
     @property
     def origins(self) -> Origins:
         own = ((0,) if len(self.dom) == 1 else (),)
         return own * len(self.signature.cod)
 
-    def _lift(self, inputs: Type) -> Type:
+    def lift(self, inputs: Type) -> Type:
         return self.site(inputs).outs
 
     def site(self, inputs: Type) -> Site:
@@ -200,7 +199,7 @@ class Op(Term):
         if self.in_place:
             return Type(map(binding.resolve, inputs))
         if len(rests) == 1 and not self.signature.dom[0]:  # what it makes of a number stands last
-            rests = [(inputs[0], Array())]
+            rests = [(inputs[0], NO_AXES)]
         first = union(rest[0] for rest in rests)
         last = union(
             after if own else _apart(after, first)
@@ -299,12 +298,21 @@ def _apart(array: Array, others: Array) -> Array:
     return Array(axis for axis in array if axis.name not in others.names)
 
 
-def _fits(arrays: Type, form: list[list[str]]) -> bool:
+_Counts = tuple[tuple[int, int], ...]  # the least and the most axes of each array
+
+
+@lru_cache
+def _form(text: str) -> tuple[_Counts, ...]:
+    """How many axes each array has, on each side of a form."""
+    sides = [[array.split() for array in side.split(",")] for side in text.split("->")]
+    return tuple(
+        tuple((len(w) - ("*" in w[0]), 99 if w[0][-1] in "*+" else len(w)) for w in side)
+        for side in sides
+    )
+
+
+def _fits(arrays: Type, counts: _Counts) -> bool:
     """Whether there are as many arrays as in the form, with as many axes."""
-    counts = [
-        (len(words) - ("*" in words[0]), 99 if words[0][-1] in "*+" else len(words))
-        for words in form
-    ]
     return len(arrays) == len(counts) and all(
-        least <= len(array) <= most for array, (least, most) in zip(arrays, counts, strict=True)
+        least <= len(a) <= most for a, (least, most) in zip(arrays, counts, strict=True)
     )

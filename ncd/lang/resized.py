@@ -16,6 +16,7 @@ from typing import Any
 from weakref import ref
 
 from cachetools import LRUCache
+from cachetools.keys import hashkey
 
 from ncd.lang.axes import Array, Axis, Signature, Size, Type
 from ncd.lang.binding import Binding
@@ -35,6 +36,7 @@ from ncd.lang.terms import Term
 
 Given = Mapping[str, int | str | Marked]
 Sizes = Mapping[str, Marked]
+Plain = str | int | float | None  # what has no axes
 
 _CIRCUITS: LRUCache[Any, Circuit] = LRUCache(256)  # by the sketch and its sizes
 _PLACED: LRUCache[Term, Circuit | None] = LRUCache(64)
@@ -54,7 +56,7 @@ def circuit_of(sketch: Term, given: Given, solve: Callable[[], Circuit]) -> Circ
     if found is None:
         return solve()
     sizes, formulas = found
-    key = (sketch, tuple(sizes.items()), tuple(formulas.items()))
+    key = hashkey(sketch, *sizes.items(), *formulas.items())
     with _LOCK:
         known = _CIRCUITS.get(key)
     if known is not None:
@@ -165,7 +167,7 @@ class _Resizer:
     def _term(self, term: Term) -> Any:
         kept = term.__dict__
         new = {name: self.field(kept[name]) for name in field_names(type(term))}
-        if all(new[name] is kept[name] for name in new):
+        if all(map(is_, new.values(), map(kept.get, new))):
             return term
         found = object.__new__(type(term))  # what its fields may be does not depend on sizes
         if not term.children:  # an op, or arrays that pass on
@@ -181,7 +183,7 @@ class _Resizer:
         return found
 
     def field(self, value: Any) -> Any:
-        if isinstance(value, str | int | float | None):
+        if isinstance(value, Plain):
             return value
         if isinstance(value, Term):
             return self.term(value)
@@ -249,7 +251,10 @@ class _Resizer:
 
     def fence(self, fence: Fence) -> Fence:
         term = fence.term and self.term(fence.term)
-        return replace(fence, states=tuple(map(self.state, fence.states)), term=term)
+        return Fence(
+            fence.id, fence.title, fence.role, fence.first, tuple(map(self.state, fence.states)),
+            fence.parent, fence.repeats, term, fence.scope,
+        )  # fmt: skip
 
 
 def _arrays(state: State) -> Type:

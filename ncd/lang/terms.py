@@ -110,13 +110,7 @@ class Term:
         return known
 
     def __getstate__(self) -> dict[str, Any]:
-        cached = {
-            "_lifted",
-            "_sites",
-            "_circuit",
-            "_hash",
-        }  # a text's hash differs from process to process
-        return {name: value for name, value in self.__dict__.items() if name not in cached}
+        return {name: value for name, value in self.__dict__.items() if name not in CACHED}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)

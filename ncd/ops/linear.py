@@ -42,7 +42,8 @@ class Linear(Op):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_kinds(self)
-        check_initial(self.init, _weight(self.dom[0], self.signature.cod[0]), self.label)
+        if self.init is not None:
+            check_initial(self.init, _weight(self.dom[0], self.signature.cod[0]), self.label)
 
     @property
     def signature(self) -> Signature:

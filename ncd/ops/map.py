@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from difflib import get_close_matches
 from fractions import Fraction
+from functools import cached_property
 from typing import ClassVar
 
 from ncd.lang.axes import Array, Axis, Signature, Type
@@ -211,7 +212,7 @@ class Scale(Mapped):
                 f"{shown(self.power)} is no power", where="Scale", cure='"-1/2", or "2"'
             )
 
-    @property
+    @cached_property
     def rule(self) -> Formula:
         size, power = Name(f"n_{self.axis[0].name}"), Fraction(self.power)
         factor: Formula = size
@@ -220,6 +221,9 @@ class Scale(Mapped):
         elif abs(power) != 1:
             factor = Apply("**", (size, parse_formula(str(abs(power)))))
         return Apply("*" if power > 0 else "/", (Operand(1), factor))
+
+    def _meaning(self, name: str) -> Meaning:
+        return Meaning("size", self.axis[0].name)
 
     @property
     def signature(self) -> Signature:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 from ncd.lang.axes import Array, Signature, Type
@@ -28,7 +29,7 @@ class Softmax(Op):
     role: ClassVar[str] = "softmax"
     in_place: ClassVar[bool] = True
 
-    @property
+    @cached_property
     def signature(self) -> Signature:
         return Signature(Type((self.axis,)), Type((self.axis,)))
 

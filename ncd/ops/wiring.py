@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 from ncd.lang.axes import Array, Signature, Type
@@ -22,7 +23,7 @@ class Copy(Wiring):
 
     array: Array = spelled(ARRAY)
 
-    @property
+    @cached_property
     def signature(self) -> Signature:
         return Signature(Type((self.array,)), Type((self.array, self.array)))
 

@@ -44,7 +44,7 @@ def test_a_function_of_one_array_is_a_letter_in_the_wire():
     glyph = only(draw(Id("w:4 a:3") >> Function("G", "a -> b:2")))
     (letter,) = glyph.items
     assert letter.label.words == "G"
-    assert (letter.label.spans[0].style, letter.label.spans[0].weight) == ("italic", 400)
+    assert (letter.label.spans[0].face.style, letter.label.spans[0].face.weight) == ("italic", 400)
 
 
 def test_a_function_of_several_arrays_is_a_box_over_all_their_wires():
@@ -67,7 +67,7 @@ def test_a_long_name_stands_beside_its_letter_and_over_its_wire():
     letter, name = texts(only(drawing))
     assert letter.label.words == "L sub plus"
     assert name.label.words == "encoder_layers_3…f_attention_out"
-    assert name.label.spans[0].family == "NCD Sans"
+    assert name.label.spans[0].face.family == "NCD Sans"
     assert name.box.x0 > letter.box.x1
     assert name.box.y1 < wire(drawing, "k").path[0].a.y
     assert lint(drawing) == []
@@ -80,7 +80,7 @@ def test_a_short_name_stands_over_its_letter():
 def test_a_learned_array_begins_its_wires_in_bold():
     drawing = draw(Param("v:5 m:3", "wte"))
     (name,) = texts(only(drawing))
-    assert (name.label.words, name.label.spans[0].weight) == ("wte", 700)
+    assert (name.label.words, name.label.spans[0].face.weight) == ("wte", 700)
     assert all(w.path[0].a.x == name.box.x1 + style.GAP for w in drawing.wires)
 
 

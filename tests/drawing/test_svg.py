@@ -142,7 +142,7 @@ def test_extras_are_written_where_they_belong(attention):
 
 def test_fonts_are_embedded_when_it_stands_alone(attention):
     alone, inline = attention.svg(), attention.svg(fonts=False)
-    used = {span.family for text in attention.texts for span in text.label.spans}
+    used = {span.face.family for text in attention.texts for span in text.label.spans}
     assert {f'font-family:"{name}"' in alone for name in used} == {True}
     assert "@font-face" not in inline
     assert "http" not in alone.replace("http://www.w3.org/2000/svg", "")

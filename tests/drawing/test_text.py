@@ -20,8 +20,8 @@ ZOOM, MARGIN = 4, 40
 def ink(label: Label) -> tuple[float, float, float, float]:
     """The box of the pixels that resvg draws: left, top, right, bottom from the label's origin."""
     texts = "".join(
-        f'<text x="{s.dx}" y="{s.dy}" font-family="{s.family}" font-size="{s.size}" '
-        f'font-style="{s.style}" font-weight="{s.weight}">{escape(s.text)}</text>'
+        f'<text x="{s.dx}" y="{s.dy}" font-family="{s.face.family}" font-size="{s.size}" '
+        f'font-style="{s.face.style}" font-weight="{s.face.weight}">{escape(s.text)}</text>'
         for s in label.spans
     )
     bars = "".join(
@@ -92,14 +92,14 @@ def test_scripts_stand_above_and_below_without_touching() -> None:
 
 
 def test_letters_slant_and_the_rest_stands() -> None:
-    runs = [(span.text, span.style) for span in math("2c + 16λ").spans]
+    runs = [(span.text, span.face.style) for span in math("2c + 16λ").spans]
     upright = [("2", "normal"), ("+", "normal"), ("16", "normal")]
     assert sorted(runs) == sorted([*upright, ("c", "italic"), ("λ", "italic")])
 
 
 def test_bold_and_bar_mark_the_first_name_alone() -> None:
     label = math("x/s", bold=True, bar=True)
-    assert [span.weight for span in label.spans] == [700, 400, 400]
+    assert [span.face.weight for span in label.spans] == [700, 400, 400]
     assert len(label.bars) == 1
     assert label.bars[0].x1 < label.spans[1].dx + 0.5
 
