@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import torch
 
 from ncd.lang.errors import UnknownNameError
 
 
+@lru_cache
 def devices() -> tuple[str, ...]:
     """What a run can be sent to: the CPU always, a GPU where there is one.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from math import prod
 
 from ncd.costs import BYTES, WHOLE, Cost, OpCost, cost_of, learned
@@ -72,7 +72,7 @@ def fits(circuit: Circuit, limits: Limits | None = None, *, watched: bool = Fals
         return False
     if _least(circuit) > limits.bytes:
         return False
-    return _most(circuit) <= limits.bytes or peak(circuit, watched=watched) <= limits.bytes
+    return _most(circuit.term) <= limits.bytes or peak(circuit, watched=watched) <= limits.bytes
 
 
 def _steps(circuit: Circuit) -> int:
@@ -82,7 +82,7 @@ def _steps(circuit: Circuit) -> int:
 def _check(circuit: Circuit, cost: Cost, limits: Limits, watched: bool) -> None:
     if cost.flops > limits.flops:
         raise _over(circuit, cost, cost.flops, "floating-point operations", limits.flops)
-    if _most(circuit) <= limits.bytes:
+    if _most(circuit.term) <= limits.bytes:
         return
     need = peak(circuit, watched=watched)
     if need > limits.bytes:
@@ -134,12 +134,14 @@ def _weights(circuit: Circuit) -> int:
     return sum(4 * initial.array.numel for cell in circuit.cells for initial in learned(cell, seen))
 
 
-def _most(circuit: Circuit) -> int:
+@lru_cache(maxsize=256)
+def _most(term: Term) -> int:
     """More than any run takes: as if nothing on the way through an op were ever freed.
 
     Each node of an expression is taken to leave four tensors behind: itself, its gradient, and a
     copy of either in another order.
     """
+    circuit = elaborate(term)
     made = sum(cell.times * _left(cell) for cell in circuit.cells)
     ends = sum(weight(value.array) for value in (*circuit.inputs, *circuit.outputs))
     return made + 3 * _weights(circuit) + 4 * ends

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import torch
@@ -15,8 +16,8 @@ from ncd.lang.axes import Array
 from ncd.lang.circuit import Cell, Circuit
 from ncd.lang.elaborate import elaborate
 from ncd.lang.errors import MismatchError
-from ncd.lang.expr import Call
-from ncd.run.evaluate import Like, code
+from ncd.lang.expr import Call, Expr
+from ncd.run.evaluate import Like, function, known
 from ncd.run.fuse import fused
 from ncd.run.program import Part, Program, Run, Watch, execute, plan
 from ncd.run.seed import SeededDropout, begin, generator
@@ -37,7 +38,7 @@ class CircuitModule(nn.Module):
         for cell in circuit.cells:
             if cell.path not in made and self._attach(cell, seed):
                 made.add(cell.path)
-        if not any(x.is_floating_point() for x in self.state_dict().values()):
+        if not any(x.is_floating_point() for x in (*self.parameters(), *self.buffers())):
             self.register_buffer("_like", torch.empty(0), persistent=False)  # for new tensors
 
     def _read(self, circuit: Circuit) -> None:
@@ -161,11 +162,28 @@ def _home(module: nn.Module, scope: tuple[str, ...]) -> nn.Module:
 
 def made_layer(call: Call, path: str, seed: int | None) -> nn.Module:
     """The layer of a call, its numbers not yet set; nothing is drawn from torch's global state."""
-    with torch.device("meta"):
-        layer: nn.Module = code(call)((), None, _ANY)
-    if type(layer) is nn.Dropout:
-        return SeededDropout(layer.p, generator(seed or 0, path))
-    return layer if seed is None else layer.to_empty(device="cpu")
+    kind = function(call.function)
+    args = [_value(arg) for arg in call.args]
+    named = {name: _value(value) for name, value in call.kwargs}
+    if kind is nn.Dropout:
+        return SeededDropout(kind(*args, **named).p, generator(seed or 0, path))
+    device = "meta" if seed is None else "cpu"
+    layer: nn.Module = _undrawn(kind)(*args, **named, device=device)
+    layer.__class__ = kind
+    return layer
+
+
+def _value(expr: Expr) -> Any:
+    """What an argument of a layer is; it needs no tensor."""
+    found = known(expr)
+    assert found is not None, expr
+    return found.value
+
+
+@lru_cache
+def _undrawn(kind: type[nn.Module]) -> type[nn.Module]:
+    """A class of layers that leaves its numbers as they lie in memory: they are set later."""
+    return type(kind.__name__, (kind,), {"reset_parameters": lambda layer: None})
 
 
 # --- inputs --------------------------------------------------------------------------------------

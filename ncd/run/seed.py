@@ -126,12 +126,13 @@ class _Drawn:
         if name == "normal":
             return torch.randn(self.array.shape, generator=self.random)
         if name == "uniform":
-            return torch.rand(self.array.shape, generator=self.random).mul_(2).sub_(1)
-        constants = {f"n_{axis}": float(self.axes[axis].numel) for axis in self.axes}
-        constants |= {"e": math.e, "pi": math.pi, "inf": math.inf}
-        return torch.tensor(constants[name], dtype=torch.float64)
+            return torch.empty(self.array.shape).uniform_(-1, 1, generator=self.random)
+        size = name.startswith("n_") and self.axes.get(name[2:])
+        number = float(size.numel) if size else _CONSTANTS[name]
+        return torch.tensor(number, dtype=torch.float64)
 
 
+_CONSTANTS = {"e": math.e, "pi": math.pi, "inf": math.inf}
 _FUNCTIONS: Mapping[str, Callable[..., Tensor]] = {
     **SIGNS,
     "and": torch.logical_and,
