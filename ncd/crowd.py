@@ -1,12 +1,15 @@
 """Many visitors: several processes of the app behind one address.
 
 A visitor stays with the process that met them first, which has their session; a cookie says which.
-Where it ends, they come to another, which finds their page in its link. A process that has ended is
-started again, and the others share their visitors with it. Caddy stands before them all.
+A process that has ended is started again within a second, since all are forked from this one, which
+has imported and drawn what each of them needs; its visitors come back, and are found in their
+links. Where it stays away they come to another, and are shared again (``ncd/view/ready.py``).
+Caddy stands before them all.
 """
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import signal
@@ -14,25 +17,32 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, MutableSequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from multiprocessing import get_context
+from multiprocessing.connection import wait
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import FrameType
-from urllib.error import URLError
-from urllib.request import urlopen
+from typing import Any
 
 from ncd.lang.errors import NCDError
 
 CADDY = "caddy"
 RULES = Path(__file__).with_name("Caddyfile")
-READY = "/readyz"
 DRAIN = "3"  # seconds in which a process that is told to end serves on, until the proxy has noticed
 PATIENCE = 120.0  # seconds in which a process is to answer for the first time
 FAREWELL = 10.0  # seconds in which all are to end
 SHORT, TRIES = 20.0, 3  # a process that lives no longer than this, so often, is not started again
 LOOK = 0.2  # seconds between two looks at the processes
+# Whether there is a GPU is looked up without CUDA, which could not be used after a fork.
+LOOKED_AT = "PYTORCH_NVML_BASED_CUDA_CHECK", "1"
+AWAY = -1  # how many visitors a process has that is not ready for any
+# Elsewhere a process that has begun to use the system's libraries cannot be forked.
+FORK = sys.platform == "linux"
+CONTEXT: Any = get_context("fork" if FORK else "spawn")
 
 
 class CrowdError(NCDError):
@@ -41,13 +51,15 @@ class CrowdError(NCDError):
 
 @dataclass
 class Process:
-    """One process of the app, at a port of its own."""
+    """One process of the app, at a port of its own; ``counts`` has the visitors of each."""
 
+    number: int
     port: int
     around: Mapping[str, str]
+    counts: MutableSequence[int]
     began: float = 0.0
     short: int = 0
-    running: subprocess.Popen[bytes] = field(init=False)
+    running: BaseProcess = field(init=False)
 
     def start(self) -> None:
         """Starts it; raises CrowdError where it has ended at once too often."""
@@ -58,16 +70,27 @@ class Process:
         if self.short >= TRIES:
             raise CrowdError(f"the process at port {self.port} ends whenever it is started")
         self.began = time.monotonic()
-        command = [sys.executable, "-m", "ncd", "serve", "--port", str(self.port)]
-        self.running = subprocess.Popen(command, env=self.around)
+        self.counts[self.number] = AWAY
+        given = (self.port, self.around, self.counts, self.number)
+        self.running = CONTEXT.Process(target=_serve, args=given)
+        self.running.start()
 
+    @property
     def ready(self) -> bool:
-        """Whether it answers."""
-        try:
-            with urlopen(f"http://127.0.0.1:{self.port}{READY}", timeout=5):
-                return True
-        except (URLError, OSError):
-            return False
+        """Whether visitors may come."""
+        return self.counts[self.number] != AWAY
+
+
+def _serve(port: int, around: Mapping[str, str], counts: MutableSequence[int], number: int) -> None:
+    """The whole life of one process."""
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # those of the crowd are not its own
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    os.environ.update(around)
+    from ncd.view import ready, serve
+
+    ready.join(counts, number)
+    with suppress(KeyboardInterrupt):
+        serve.serve(port=port)
 
 
 def crowd(host: str, port: int, count: int) -> None:
@@ -78,55 +101,60 @@ def crowd(host: str, port: int, count: int) -> None:
     if shutil.which(CADDY) is None:
         raise CrowdError("Caddy is not installed", cure="apt-get install caddy, or brew")
     _free(host, port)
-    around = settings(count)
-    processes = [Process(own, around) for own in _ports(count)]
+    around, counts = settings(count), CONTEXT.RawArray("i", [AWAY] * count)
+    processes = [Process(i, own, around, counts) for i, own in enumerate(_ports(count))]
     with _ending(), TemporaryDirectory() as folder:
+        if FORK:
+            _prepare()
         try:
             for process in processes:
                 process.start()
             _await(processes)
             proxy = _proxy(host, port, [own.port for own in processes], folder)
         except BaseException:
-            _end([own.running for own in processes if own.began])
+            _end(processes)
             raise
         print(f"{count} processes answer at http://{host}:{port}", flush=True)
         try:
             _watch(processes, proxy)
         finally:
-            _end([proxy, *(own.running for own in processes)])
+            proxy.terminate()
+            _end(processes)
+            proxy.wait()
 
 
 def settings(count: int) -> dict[str, str]:
     """The environment of each of ``count`` processes: they share the cores for heavy runs."""
     workers = max(1, (os.cpu_count() or 1) // count)
-    usual = {"NCD_DRAIN": DRAIN, "NCD_WORKERS": str(workers), **os.environ}
-    return {**usual, "NCD_PROCESSES": str(count)}
+    return {"NCD_DRAIN": DRAIN, "NCD_WORKERS": str(workers), **os.environ}
+
+
+def _prepare() -> None:
+    """Makes here what every process needs, for them to share."""
+    os.environ.setdefault(*LOOKED_AT)
+    from ncd.view import serve
+
+    serve.prepare()
+    gc.collect()
+    gc.freeze()  # or the first collection of each process would copy all that they share
 
 
 def _watch(processes: list[Process], proxy: subprocess.Popen[bytes]) -> None:
-    back: list[Process] = []  # those that were started again, and have no visitors yet
     while True:
-        time.sleep(LOOK)
+        wait([process.running.sentinel for process in processes], LOOK)
         if proxy.poll() is not None:
             raise CrowdError(f"the proxy has ended, with code {proxy.returncode}")
         for process in processes:
-            if process.running.poll() is not None:
-                code = process.running.returncode
-                print(f"The process at port {process.port} has ended ({code}).", flush=True)
+            if (code := process.running.exitcode) is not None:
                 process.start()
-                back = [*(own for own in back if own is not process), process]
-        for process in [own for own in back if own.ready()]:
-            back.remove(process)
-            for other in processes:
-                if other is not process and other not in back:
-                    other.running.send_signal(signal.SIGUSR1)  # it shares its visitors
+                print(f"The process at port {process.port} has ended ({code}).", flush=True)
 
 
 def _await(processes: list[Process]) -> None:
     end = time.monotonic() + PATIENCE
-    while not all(process.ready() for process in processes):
+    while not all(process.ready for process in processes):
         for process in processes:
-            if process.running.poll() is not None:
+            if process.running.exitcode is not None:
                 raise CrowdError(f"the process at port {process.port} did not start")
         if time.monotonic() > end:
             raise CrowdError(f"the processes do not answer within {PATIENCE:.0f} seconds")
@@ -167,16 +195,17 @@ def _ports(count: int) -> list[int]:
             own.close()
 
 
-def _end(running: list[subprocess.Popen[bytes]]) -> None:
-    for process in running:
-        process.send_signal(signal.SIGINT)  # nobody is sent elsewhere
+def _end(processes: list[Process]) -> None:
+    running = [process.running for process in processes if process.began]
+    for own in running:
+        if own.pid is not None and own.is_alive():
+            os.kill(own.pid, signal.SIGINT)  # nobody is sent elsewhere
     end = time.monotonic() + FAREWELL
-    for process in running:
-        try:
-            process.wait(max(0.0, end - time.monotonic()))
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+    for own in running:
+        own.join(max(0.0, end - time.monotonic()))
+        if own.is_alive():
+            own.kill()
+            own.join()
 
 
 @contextmanager

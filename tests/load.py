@@ -5,6 +5,7 @@ how long a move took (to the diagram's message, and to the end of the run), how 
 time it used, and how much memory the server holds. ``--whole`` asks for whole runs, not fragments.
 ``--processes 2`` puts as many behind a proxy, and ``--kill 150`` ends one of them after so many
 seconds: its visitors come again with their link, as a browser does, and say what was lost.
+``--training 20`` lets so many others train a system each, and wait for it on its page.
 """
 
 from __future__ import annotations
@@ -16,135 +17,14 @@ import random
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from signal import SIGKILL
-from urllib.parse import urlencode
-
-import websockets
-from streamlit.proto.BackMsg_pb2 import BackMsg
-from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
-from streamlit.proto.Slider_pb2 import Slider
 
 from tests.browser.server import Server, crowded, processes, started
+from tests.visitors import Found, Trainee, Visitor
 
-PATIENCE = 60  # seconds for one run
 REPORT = 20  # seconds between two lines
-AGAIN = 1.0  # seconds until a browser looks for a server that it has lost
-PLAIN = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
-REACH = 60  # steps of a slider, from its least value, among which a move chooses
-
-
-@dataclass
-class Found:
-    """What all visitors have seen since the last line: milliseconds of moves, and failures."""
-
-    diagram: list[float] = field(default_factory=list)
-    end: list[float] = field(default_factory=list)
-    failed: list[str] = field(default_factory=list)
-    back: list[float] = field(default_factory=list)  # seconds until the page was there again
-
-
-@dataclass
-class Visitor:
-    """One session: a page, the sliders on it by their names, and the values that it has set."""
-
-    address: str
-    page: str
-    whole: bool
-    random: random.Random
-    found: Found
-    sliders: dict[str, tuple[Slider, str]] = field(default_factory=dict)
-    values: dict[str, float] = field(default_factory=dict)
-    left: float = 0.0  # when its server was lost
-
-    async def visit(self, start: float, every: float, end: float) -> None:
-        """Opens the page after ``start`` seconds, and moves a slider until the time is ``end``."""
-        await asyncio.sleep(start)
-        while time.monotonic() < end:
-            try:
-                await self.stay(every, end)
-            except (OSError, websockets.WebSocketException):  # its server has gone
-                self.left = self.left or time.monotonic()
-                await asyncio.sleep(AGAIN)
-            except Exception as error:  # whatever it is, it is a visitor that was not served
-                self.found.failed.append(repr(error))
-                return
-
-    async def stay(self, every: float, end: float) -> None:
-        """Moves a slider now and then, on one connection."""
-        async with websockets.connect(
-            self.address, subprotocols=[websockets.Subprotocol("streamlit")], max_size=None
-        ) as socket:
-            self.sliders = {}
-            await self.run(socket, self.asking())
-            self.check()
-            while time.monotonic() < end:
-                await asyncio.sleep(every * self.random.uniform(0.5, 1.5))
-                diagram, last = await self.run(socket, self.moved())
-                self.found.diagram.append(diagram)
-                self.found.end.append(last)
-
-    def check(self) -> None:
-        """Whether the page has the values that were set; one that has not is a failure."""
-        shown = {name: held(slider) for name, (slider, _) in self.sliders.items()}
-        if not self.values.items() <= shown.items():
-            raise RuntimeError(f"{self.values} became {shown}")
-        if self.left:
-            self.found.back.append(time.monotonic() - self.left)
-            self.left = 0.0
-
-    async def run(self, socket: websockets.ClientConnection, asked: BackMsg) -> tuple[float, float]:
-        """Asks for a run; milliseconds until the diagram's message and until the last one."""
-        start, diagram = time.perf_counter(), 0.0
-        await socket.send(asked.SerializeToString())
-        while True:
-            raw = await asyncio.wait_for(socket.recv(), PATIENCE)
-            assert isinstance(raw, bytes)
-            message = ForwardMsg.FromString(raw)
-            passed = (time.perf_counter() - start) * 1e3
-            if message.WhichOneof("type") == "delta":
-                self.read(message)
-            if not diagram and b"<svg" in raw:
-                diagram = passed
-            if message.WhichOneof("type") == "script_finished":
-                return diagram, passed
-
-    def read(self, message: ForwardMsg) -> None:
-        """Keeps a slider; what went wrong on the page is a failure."""
-        element = message.delta.new_element
-        kind = element.WhichOneof("type")
-        if kind == "exception":
-            raise RuntimeError(element.exception.message)
-        if kind == "slider":
-            name = element.slider.label.partition(" ")[0].translate(PLAIN)
-            self.sliders[name] = (element.slider, message.delta.fragment_id)
-
-    def asking(self) -> BackMsg:
-        """A run with every slider at its value; the first of a connection has them in its link."""
-        asked = BackMsg()
-        asked.rerun_script.page_name = self.page
-        asked.rerun_script.query_string = urlencode({n: int(x) for n, x in self.values.items()})
-        for name, (slider, _) in self.sliders.items():
-            widget = asked.rerun_script.widget_states.widgets.add()
-            widget.id = slider.id
-            widget.double_array_value.data.append(self.values.get(name, held(slider)))
-        return asked
-
-    def moved(self) -> BackMsg:
-        """A run with one slider at another value."""
-        name, (slider, fragment) = self.random.choice(list(self.sliders.items()))
-        steps = min(REACH, int((slider.max - slider.min) / slider.step))
-        self.values[name] = slider.min + slider.step * self.random.randint(0, steps)
-        asked = self.asking()
-        if not self.whole:
-            asked.rerun_script.fragment_id = fragment
-        return asked
-
-
-def held(slider: Slider) -> float:
-    """The value at which a slider is shown."""
-    return float((slider.value if slider.set_value else slider.default)[0])
+TRAINED = "image-recogniser"  # the page of those who train
 
 
 def seconds(process: int) -> float:
@@ -214,7 +94,14 @@ async def crowd(server: Server, options: argparse.Namespace) -> None:
         )
         for i in range(options.visitors)
     ]
-    everyone = asyncio.gather(*visitors)
+    beside = Found()  # who trains has no part in the times
+    trainees = [
+        Trainee(address, TRAINED, True, random.Random(i), beside, seed=i + 1).visit(
+            every + i * every / options.training, every, began + options.seconds
+        )
+        for i in range(options.training)
+    ]
+    everyone = asyncio.gather(*visitors, *trainees)
     meter, settled_used = Meter(server), 0.0
     if options.kill:
         asyncio.get_running_loop().call_later(options.kill, kill, server)
@@ -226,6 +113,8 @@ async def crowd(server: Server, options: argparse.Namespace) -> None:
             settled.diagram += found.diagram
             settled.end += found.end
             settled_used += used
+        found.failed += beside.failed
+        beside.failed.clear()
         settled.failed += found.failed
         settled.back += found.back
         for values in (found.diagram, found.end, found.failed, found.back):
@@ -257,6 +146,7 @@ def main() -> None:
     parser.add_argument("--report", type=float, default=REPORT, help="seconds between two lines")
     parser.add_argument("--whole", action="store_true", help="ask for whole runs of the page")
     parser.add_argument("--processes", type=int, default=1, help="behind a proxy, if several")
+    parser.add_argument("--training", type=int, default=0, help="others who train meanwhile")
     parser.add_argument("--kill", type=float, help="end one of them after so many seconds")
     options = parser.parse_args()
     with serving(options.processes) as server:

@@ -5,8 +5,9 @@ ready, until the process is told to end (SIGTERM): then it says 503 for ``NCD_DR
 which it serves as before, while whoever sends visitors learns to send them elsewhere. Those who
 are still there then come to another process, which finds their page in its link.
 
-Of several processes (``NCD_PROCESSES``) one that comes back has no visitors, and the others have
-too many. They are told (SIGUSR1), say 503 as long, and then let their share go in the same way.
+Of a crowd of processes (``ncd/crowd.py``) one that comes back may have few visitors, and another
+far too many. That one says 503 too, until the proxy has heard it, and then lets those go who came
+last, one after the other.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ import asyncio
 import math
 import os
 import signal
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Iterator, MutableSequence, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from types import FrameType
 
 from starlette.responses import PlainTextResponse, Response
@@ -26,8 +27,21 @@ WELL, READY = "/healthz", "/readyz"
 PATHS = (WELL, READY)
 LONGEST = 3600.0  # seconds
 AGAIN = 1012  # of a websocket that is closed: the service starts anew, so come again
-_leaving = _sharing = False
-_here: set[Send] = set()  # the websockets that are open
+MORE = "There is more room elsewhere."
+AWAY = -1  # how many visitors a process has that is not ready for any
+LOOK = 3.0  # seconds between two looks at how many the others have
+FEW = 10  # a process with so many more than its part keeps them, since to move costs a visitor
+APART = 0.05  # seconds between two visitors who go
+_leaving = _sharing = _heard = False
+_here: dict[Send, None] = {}  # the websockets that are open, in the order in which they came
+_counts: MutableSequence[int] = [AWAY]  # the visitors of every process
+_own = 0  # which of them this one is
+
+
+def join(counts: MutableSequence[int], own: int) -> None:
+    """Makes this process the one at ``own`` among those whose visitors are counted there."""
+    global _counts, _own
+    _counts, _own = counts, own
 
 
 def answer(path: str) -> Response:
@@ -36,7 +50,9 @@ def answer(path: str) -> Response:
     >>> answer(WELL).status_code, answer(READY).status_code
     (200, 200)
     """
+    global _heard
     if path == READY and (_leaving or _sharing):
+        _heard = True
         return PlainTextResponse("leaving" if _leaving else "sharing", 503)
     return PlainTextResponse("ok")
 
@@ -51,6 +67,7 @@ async def lifespan(app: object) -> AsyncIterator[None]:
         if _leaving:
             end(number)
         _leaving = True
+        _count()
         loop.call_soon_threadsafe(loop.call_later, wait, end, number)
 
     def end(number: int) -> None:
@@ -59,44 +76,69 @@ async def lifespan(app: object) -> AsyncIterator[None]:
 
     if wait:
         signal.signal(signal.SIGTERM, told)
-    if others := processes() - 1:
-        loop.add_signal_handler(signal.SIGUSR1, lambda: loop.create_task(share(wait, others)))
+    _count()
+    balancing = loop.create_task(balance(wait))
     yield
+    balancing.cancel()
 
 
 @contextmanager
 def visitor(send: Send) -> Iterator[None]:
     """While a websocket is open."""
-    _here.add(send)
+    _here[send] = None
+    _count()
     try:
         yield
     finally:
-        _here.discard(send)
+        _here.pop(send, None)
+        _count()
 
 
-async def share(wait: float, others: int) -> None:
-    """Lets one in ``1 + others`` of those who are here go, once nobody is sent here again."""
-    global _sharing
-    if _sharing or _leaving:
-        return
-    _sharing = True
+def _count() -> None:
+    _counts[_own] = AWAY if _leaving else len(_here)
+
+
+async def balance(wait: float) -> None:
+    """Lets visitors go when there are far too many; ``wait`` is until nobody else comes.
+
+    Only what is so at two looks: visitors of a process that was lost come back in between.
+    """
+    before = 0
+    while len(_counts) > 1:
+        await asyncio.sleep(LOOK)
+        now = 0 if _leaving else excess(_counts, _own)
+        if before and now:
+            await share(wait)
+        before = now
+
+
+def excess(counts: Sequence[int], own: int) -> int:
+    """How many more than its part a process has, if that is worth a move.
+
+    >>> excess([200, 0], 0), excess([200, 0], 1), excess([200, -1], 0), excess([109, 91], 0)
+    (100, 0, 0, 0)
+    """
+    here = [count for count in counts if count != AWAY]
+    part = sum(here) // len(here) if here else 0
+    more = counts[own] - part
+    return more if more > max(FEW, part / 4) else 0
+
+
+async def share(wait: float) -> None:
+    """Lets those who are too many go, once nobody is sent here again."""
+    global _sharing, _heard
+    _sharing, _heard = True, False
     try:
-        await asyncio.sleep(wait)
-        for send in [*_here][:: 1 + others]:
-            await send({"type": "websocket.close", "code": AGAIN, "reason": "There is more room."})
-        await asyncio.sleep(wait)
+        end = asyncio.get_running_loop().time() + wait
+        while not _heard and asyncio.get_running_loop().time() < end:
+            await asyncio.sleep(APART)
+        for send in [*_here][::-1][: excess(_counts, _own)]:
+            with suppress(OSError, RuntimeError):  # who has gone meanwhile
+                await send({"type": "websocket.close", "code": AGAIN, "reason": MORE})
+            await asyncio.sleep(APART)
+        await asyncio.sleep(min(wait, LOOK))
     finally:
         _sharing = False
-
-
-def processes() -> int:
-    """How many processes share the visitors.
-
-    >>> processes()
-    1
-    """
-    said = os.environ.get("NCD_PROCESSES", "")
-    return max(1, int(said)) if said.isdecimal() and len(said) < 5 else 1
 
 
 def drain() -> float:

@@ -6,11 +6,11 @@ stands in ``.streamlit/config.toml`` beside the app.
 
 from __future__ import annotations
 
+import importlib
 import logging
 import os
 import sys
 
-import torch  # noqa: F401  (takes seconds to import; no visitor should wait for it)
 from streamlit.testing.v1 import AppTest
 from streamlit.web import bootstrap
 
@@ -19,6 +19,9 @@ from ncd.files import bundled
 from ncd.models import CATALOGUE
 from ncd.run.device import exact
 from ncd.view import home, legend, menu, records, sweep
+
+# What is imported when it is used first, some of it in seconds.
+LATE = "ncd.view.site", "pandas", "torch.fx.experimental.symbolic_shapes", "uvicorn"
 
 
 def serve(host: str = "127.0.0.1", port: int = 8501) -> None:
@@ -33,12 +36,26 @@ def serve(host: str = "127.0.0.1", port: int = 8501) -> None:
 def make_ready(app: str) -> None:
     """What the app's file does when it is imported to be served, in whatever way."""
     exact()
+    prepare()
     warm_up(app)
     sweep.start()
     records.start()
     # A thread that needs the interpreter lock waits this long for a busy one. The usual 5 ms are
     # long for a drawing that is due; with much less, the threads mostly change places.
     sys.setswitchinterval(0.002)
+
+
+def prepare() -> None:
+    """What takes long and is the same in every process: imports, and pictures that all see.
+
+    A process may be forked afterwards: nothing runs in torch here, whose threads would be missing.
+    """
+    for name in LATE:
+        importlib.import_module(name)
+    for dark in (False, True):
+        legend.whole(dark)
+        for entry in CATALOGUE.values():
+            home.card(entry, dark)
 
 
 def warm_up(app: str) -> None:
@@ -56,7 +73,3 @@ def warm_up(app: str) -> None:
     logging.disable(logging.NOTSET)
     for error in (*first.exception, *system.exception):
         raise SystemExit(f"The app fails at its first run: {error.message}")
-    for dark in (False, True):
-        legend.whole(dark)
-        for entry in CATALOGUE.values():
-            home.card(entry, dark)

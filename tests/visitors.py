@@ -1,0 +1,203 @@
+"""Visitors as the server sees them: they speak Streamlit's own protocol over a websocket."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from urllib.parse import urlencode
+
+import websockets
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.proto.Slider_pb2 import Slider
+
+PATIENCE = 60  # seconds for one run
+AGAIN = 1.0  # seconds until a browser looks for a server that it has lost
+EARLY = ForwardMsg.FINISHED_EARLY_FOR_RERUN
+STEPS = "300"  # that somebody trains for
+PLAIN = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
+REACH = 60  # steps of a slider, from its least value, among which a move chooses
+
+
+@dataclass
+class Found:
+    """What all visitors have seen since the last line: milliseconds of moves, and failures."""
+
+    diagram: list[float] = field(default_factory=list)
+    end: list[float] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
+    back: list[float] = field(default_factory=list)  # seconds until the page was there again
+
+
+@dataclass
+class Visitor:
+    """One session: a page, the sliders on it by their names, and the values that it has set."""
+
+    address: str
+    page: str
+    whole: bool
+    random: random.Random
+    found: Found
+    sliders: dict[str, tuple[Slider, str]] = field(default_factory=dict)
+    values: dict[str, float] = field(default_factory=dict)
+    left: float = 0.0  # when its server was lost
+    cookies: dict[str, str] = field(default_factory=dict)  # of a proxy
+    kept: set[str] = field(default_factory=set)  # hashes of messages that are not sent again
+
+    async def visit(self, start: float, every: float, end: float) -> None:
+        """Opens the page after ``start`` seconds, and moves a slider until the time is ``end``."""
+        await asyncio.sleep(start)
+        while time.monotonic() < end:
+            try:
+                await self.stay(every, end)
+            except (OSError, websockets.WebSocketException):  # its server has gone
+                self.left = self.left or time.monotonic()
+                await asyncio.sleep(AGAIN)
+            except Exception as error:  # whatever it is, it is a visitor that was not served
+                self.found.failed.append(repr(error))
+                return
+
+    async def stay(self, every: float, end: float) -> None:
+        """Moves a slider now and then, on one connection."""
+        async with self.connected() as socket:
+            self.sliders, self.kept = {}, set()
+            await self.run(socket, self.asking())
+            self.check()
+            while time.monotonic() < end:
+                await asyncio.sleep(every * self.random.uniform(0.5, 1.5))
+                diagram, last = await self.run(socket, self.moved())
+                self.found.diagram.append(diagram)
+                self.found.end.append(last)
+
+    @asynccontextmanager
+    async def connected(self) -> AsyncIterator[websockets.ClientConnection]:
+        """A connection, with the cookies that came with the one before."""
+        async with websockets.connect(
+            self.address,
+            subprotocols=[websockets.Subprotocol("streamlit")],
+            additional_headers=self.cookies,
+            max_size=None,
+        ) as socket:
+            if socket.response and (said := socket.response.headers.get("Set-Cookie")):
+                self.cookies = {"Cookie": said.partition(";")[0]}
+            yield socket
+
+    def check(self) -> None:
+        """Whether the page has the values that were set; one that has not is a failure."""
+        shown = {name: held(slider) for name, (slider, _) in self.sliders.items()}
+        if not self.values.items() <= shown.items():
+            raise RuntimeError(f"{self.values} became {shown}")
+        if self.left:
+            self.found.back.append(time.monotonic() - self.left)
+            self.left = 0.0
+
+    async def run(self, socket: websockets.ClientConnection, asked: BackMsg) -> tuple[float, float]:
+        """Asks for a run; milliseconds until the diagram's message and until the last one."""
+        start, diagram = time.perf_counter(), 0.0
+        asked.rerun_script.cached_message_hashes.extend(self.kept)
+        self.kept = set()
+        await socket.send(asked.SerializeToString())
+        async with asyncio.timeout(PATIENCE):
+            async for raw in socket:
+                assert isinstance(raw, bytes)
+                message = ForwardMsg.FromString(raw)
+                passed = (time.perf_counter() - start) * 1e3
+                kind = message.WhichOneof("type")
+                self.read(message)
+                if not diagram and b"<svg" in raw:
+                    diagram = passed
+                if kind == "script_finished" and message.script_finished != EARLY:
+                    return diagram, passed
+        raise ConnectionError("the server has closed")
+
+    def read(self, message: ForwardMsg) -> None:
+        """Keeps a slider, and what a browser keeps; what went wrong on the page is a failure."""
+        if message.ref_hash or message.metadata.cacheable:
+            self.kept.add(message.ref_hash or message.hash)
+        element = message.delta.new_element  # empty, of another message
+        kind = element.WhichOneof("type")
+        if kind == "exception":
+            raise RuntimeError(element.exception.message)
+        if kind == "slider":
+            name = element.slider.label.partition(" ")[0].translate(PLAIN)
+            self.sliders[name] = (element.slider, message.delta.fragment_id)
+
+    def asking(self) -> BackMsg:
+        """A run with every slider at its value; the first of a connection has them in its link."""
+        asked = BackMsg()
+        asked.rerun_script.page_name = self.page
+        asked.rerun_script.query_string = urlencode({n: int(x) for n, x in self.values.items()})
+        for name, (slider, _) in self.sliders.items():
+            widget = asked.rerun_script.widget_states.widgets.add()
+            widget.id = slider.id
+            widget.double_array_value.data.append(self.values.get(name, held(slider)))
+        return asked
+
+    def moved(self) -> BackMsg:
+        """A run with one slider at another value."""
+        name, (slider, fragment) = self.random.choice(list(self.sliders.items()))
+        steps = min(REACH, int((slider.max - slider.min) / slider.step))
+        self.values[name] = slider.min + slider.step * self.random.randint(0, steps)
+        asked = self.asking()
+        if not self.whole:
+            asked.rerun_script.fragment_id = fragment
+        return asked
+
+
+def held(slider: Slider) -> float:
+    """The value at which a slider is shown."""
+    return float((slider.value if slider.set_value else slider.default)[0])
+
+
+@dataclass(kw_only=True)
+class Trainee(Visitor):
+    """One who trains a system from a seed of their own, and waits on its page for what comes."""
+
+    seed: int
+    button: str = ""
+    steps: str = ""  # what chooses how many
+    again: tuple[str, float] = ("", 0.0)  # a fragment that asks for itself, and how often
+
+    async def stay(self, every: float, end: float) -> None:
+        """Opens the page, presses Train, and waits."""
+        async with self.connected() as socket:
+            await self.run(socket, self.asking())
+            pressed = self.asking()
+            widget = pressed.rerun_script.widget_states.widgets.add()
+            widget.id, widget.trigger_value = self.button, True
+            await self.run(socket, pressed)
+            while time.monotonic() < end:
+                await asyncio.sleep(self.again[1] or every)
+                if self.again[0]:
+                    looking = self.asking()
+                    looking.rerun_script.fragment_id = self.again[0]
+                    await self.run(socket, looking)
+
+    def read(self, message: ForwardMsg) -> None:
+        """Keeps the button, and what a browser is to ask for again and again."""
+        super().read(message)
+        element = message.delta.new_element
+        if element.button.label == "Train":
+            self.button = element.button.id
+        if element.button_group.label == "Steps":
+            self.steps = element.button_group.id
+        kind = message.WhichOneof("type")
+        if kind == "new_session" and not message.new_session.fragment_ids_this_run:
+            self.again = "", 0.0  # what waits says so anew
+        if kind == "auto_rerun":
+            self.again = message.auto_rerun.fragment_id, message.auto_rerun.interval
+
+    def asking(self) -> BackMsg:
+        """A run of the page from its link."""
+        asked = BackMsg()
+        asked.rerun_script.page_name = self.page
+        asked.rerun_script.query_string = urlencode({"seed": self.seed, "panel": "Training"})
+        if self.steps:
+            chosen = asked.rerun_script.widget_states.widgets.add()
+            chosen.id = self.steps
+            chosen.string_array_value.data.append(STEPS)
+        return asked
