@@ -2,7 +2,7 @@
 
 import re
 from pathlib import Path
-from urllib.parse import parse_qs, quote, urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
@@ -22,14 +22,16 @@ def visit(page: Page, address: str, path: str = ATTENTION) -> Page:
     return page
 
 
+def said(url: str) -> dict[str, str]:
+    return {name: values[0] for name, values in parse_qs(urlsplit(url).query).items()}
+
+
 def query(page: Page) -> dict[str, str]:
-    return {name: values[0] for name, values in parse_qs(urlsplit(page.url).query).items()}
+    return said(page.url)
 
 
 def until_query(page: Page, **wanted: str) -> None:
-    pattern = "|".join(re.escape(f"{name}={quote(value)}") for name, value in wanted.items())
-    expect(page).to_have_url(re.compile(pattern))
-    assert wanted.items() <= query(page).items()
+    page.wait_for_url(lambda url: wanted.items() <= said(url).items(), wait_until="commit")
 
 
 def slider(page: Page, name: str) -> Locator:
