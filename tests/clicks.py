@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import time
-from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from random import Random
 from urllib.parse import urlencode
@@ -15,15 +15,15 @@ from urllib.parse import urlencode
 from playwright.async_api import Browser, BrowserContext, Error, Locator, Page, Route
 
 from ncd import catalogue
+from tests.errands import ERRANDS
+from tests.faults import EXPECTED, Found
 
 PAGES = ("", "legend", *catalogue)
-STUCK = 90.0  # seconds in which a run is to end
+STUCK, LOOK = 90.0, 0.2  # seconds in which a run is to end, and between two looks at it
 STEP = 8_000  # milliseconds for one click
 WINDOWS = ((1280, 720), (1440, 900), (400, 800))
 SLIDERS = '[role="slider"], input[type="range"]'
-BUSY = (
-    '.stApp[data-test-script-state="running"], .stApp:not([data-test-connection-state="CONNECTED"])'
-)
+IDLE = '.stApp[data-test-connection-state="CONNECTED"]:not([data-test-script-state="running"])'
 FIELDS = 'input[type="text"], input[type="number"], input:not([type]), textarea'
 # Whatever may be clicked or focused; all but what leaves the page or asks the machine for a file.
 ANYTHING = (
@@ -44,32 +44,6 @@ MEANT = (
     "pin=h=2,k=8 pin=k=4 labels=both labels=sizes callouts=off seed=7 h=2 k=8 m=64 axes=k"
 )
 TYPED, KEYS = (*NUMBERS.split(), *WORDS), (*ARROWS.split(), *OTHERS.split())
-# What a browser says of a page that was left while it was loading, and of this script's own doing.
-EXPECTED = re.compile(r"ERR_ABORTED|due to access control|status of 404.*/nowhere|NS_BINDING")
-
-
-@dataclass
-class Found:
-    """What all visitors have seen."""
-
-    done: Counter[str] = field(default_factory=Counter)
-    faults: Counter[str] = field(default_factory=Counter)
-
-    def fault(self, kind: str, words: str, told: str) -> None:
-        """Something went wrong; told in full the first time."""
-        text = f"{kind}: {plain(words)}"
-        self.faults[text] += 1
-        if self.faults[text] == 1:
-            print(f"!! {kind}: {words.strip()[-2000:]}\n   {told}", flush=True)
-
-
-def plain(words: str) -> str:
-    """A fault without what differs each time that it comes.
-
-    >>> plain("GET http://127.0.0.1:8501/a?h=3 took 0x7f2a 12.5 s")
-    'GET … took … … s'
-    """
-    return re.sub(r"https?://\S+|0x[0-9a-f]+|\d+(\.\d+)?", "…", words.strip())[:300]
 
 
 @dataclass
@@ -81,6 +55,7 @@ class Visitor:
     pages: tuple[str, ...]
     random: Random
     found: Found
+    context: BrowserContext = field(init=False)
     page: Page = field(init=False)
     last: list[str] = field(default_factory=list)
 
@@ -108,27 +83,27 @@ class Visitor:
                 await context.close()
 
     async def open(self, context: BrowserContext) -> None:
-        """A window on some page, from which all that goes wrong is heard."""
+        """A window on some page."""
         await context.route(lambda url: not url.startswith(self.address), self.elsewhere)
-        self.page = await context.new_page()
-        context.on("page", self.another)
-        fault, page = self.found.fault, self.page
+        self.context = context
+        self.page = await self.window()
+        await self.go()
+
+    async def window(self) -> Page:
+        """Another tab, from which all that goes wrong is heard."""
+        fault, page = self.found.fault, await self.context.new_page()
         page.on("pageerror", lambda e: fault("script", f"{e.message} {e.stack}", self.told()))
         page.on("crash", lambda _: fault("browser", "the page crashed", self.told()))
         page.on("console", lambda m: self.heard(m.type, f"{m.text} ({m.location.get('url')})"))
         page.on("dialog", lambda dialog: dialog.accept())
+        page.on("popup", lambda other: other.close())
         page.on("requestfailed", lambda r: self.heard("request", f"{r.url} {r.failure}"))
         page.on("response", lambda r: self.answered(r.status, r.url))
-        await self.go()
+        return page
 
     async def elsewhere(self, route: Route) -> None:
         """A link out of the app leads nowhere here."""
         await route.fulfill(status=204)
-
-    async def another(self, page: Page) -> None:
-        """A link that opens a window of its own."""
-        if page is not self.page:
-            await page.close()
 
     def heard(self, kind: str, words: str) -> None:
         if kind in ("error", "request") and not EXPECTED.search(words):
@@ -148,26 +123,36 @@ class Visitor:
             (self.go, 4), (self.link, 3), (self.knob, 18), (self.tab, 14), (self.wire, 10),
             (self.cell, 14), (self.anything, 18), (self.type, 7), (self.keys, 10), (self.back, 3),
             (self.reload, 2), (self.take, 3), (self.drag, 6), (self.resize, 2),
+            (self.errand, sum(ERRANDS.values())),
         )  # fmt: skip
         way = self.random.choices([own for own, _ in ways], [weight for _, weight in ways])[0]
-        with suppress(Error):  # gone, covered or outside of the window: another is tried
-            self.note(way.__name__)
-            await way()
-            self.found.done[way.__name__] += 1
+        await self.tried(way.__name__, way)
         if self.random.random() < 0.7:
             await self.settle()
+
+    async def errand(self) -> None:
+        """What a visitor comes for, as far as it is there."""
+        own = self.random.choices([*ERRANDS], [*ERRANDS.values()])[0]
+        await self.tried(own.__name__, partial(own, self))
+
+    async def tried(self, name: str, way: Callable[[], Awaitable[None]]) -> None:
+        self.note(name)
+        self.found.tried[name] += 1
+        with suppress(Error):  # gone, covered or outside of the window: another is tried
+            await way()
+            self.found.done[name] += 1
 
     async def settle(self) -> None:
         """Waits for the run to end; what it shows is looked through."""
         page = self.page
-        end = time.monotonic() + STUCK
-        await asyncio.sleep(0.1)
-        while await page.locator(BUSY).count():
-            if time.monotonic() > end:
-                self.found.fault("stuck", f"the run does not end in {STUCK:.0f} s", self.told())
-                await page.goto(self.address)
-                return
-            await asyncio.sleep(0.2)
+        await asyncio.sleep(LOOK)
+        for _ in range(round(STUCK / LOOK)):  # while this process is stopped no time passes
+            if await page.locator(IDLE).count():
+                break
+            await asyncio.sleep(LOOK)
+        else:
+            self.found.fault("stuck", f"the run does not end in {STUCK:.0f} s", self.told())
+            await page.goto(self.address)
         for kind in ("stException", "stDialog"):
             for words in await page.get_by_test_id(kind).all_inner_texts():
                 self.found.fault(kind, words, self.told())
@@ -187,13 +172,23 @@ class Visitor:
         self.note(str(await one.evaluate(NAME)))
         return one
 
+    def one_of(self, names: Sequence[str]) -> str:
+        """One of these pages, of those that are visited at all; raises Error if there is none."""
+        every = [name for name in names if name in self.pages]
+        if not every:
+            raise Error("no such page")
+        return self.random.choice(every)
+
+    async def to(self, name: str, query: str = "") -> None:
+        """A page by its address."""
+        self.note(f"/{name}?{query[:200]}")
+        await self.page.goto(f"{self.address}/{name}{query and '?'}{query}")
+        await self.settle()
+
     # --- what visitors do --------------------------------------------------------------------
 
     async def go(self) -> None:
-        name = self.random.choice(self.pages)
-        self.note(f"/{name}")
-        await self.page.goto(f"{self.address}/{name}")
-        await self.settle()
+        await self.to(self.random.choice(self.pages))
 
     async def link(self) -> None:
         if self.random.random() < 0.6:
@@ -201,9 +196,7 @@ class Visitor:
         else:
             names = self.random.sample(LINKS.split(), self.random.randint(1, 4))
             query = urlencode({name: self.random.choice(TYPED) for name in names})
-        name = self.random.choice(self.pages)
-        self.note(f"/{name}?{query[:200]}")
-        await self.page.goto(f"{self.address}/{name}?{query}")
+        await self.to(self.random.choice(self.pages), query)
 
     async def knob(self) -> None:
         slider = await self.some(SLIDERS)
@@ -270,16 +263,22 @@ class Visitor:
         await (await self.some(".st-key-export button")).click()
         buttons = self.page.get_by_test_id("stDownloadButton").get_by_role("button")
         await buttons.first.wait_for()
-        one = buttons.nth(self.random.randrange(await buttons.count()))
+        await self.download(buttons.nth(self.random.randrange(await buttons.count())))
+
+    async def download(self, one: Locator) -> None:
+        """A file, which is not to be empty."""
         async with self.page.expect_download(timeout=60_000) as download:
             await one.click()
-        path = await (await download.value).path()
-        if not Path(path).stat().st_size:
-            self.found.fault("file", f"{(await download.value).suggested_filename} is empty", "")
+        file = await download.value
+        if not Path(await file.path()).stat().st_size:
+            self.found.fault("file", f"{file.suggested_filename} is empty", self.told())
 
     async def drag(self) -> None:
-        """From somewhere to somewhere, as a slider's thumb is drawn along, or a chip."""
-        one = await self.some(f"{SLIDERS}, .chip, .drawing text, canvas, [data-axis]")
+        """What can be drawn along, such as a slider's thumb, or drawn on."""
+        await self.dragged(await self.some(f"{SLIDERS}, .drawing text, canvas, [data-axis]"))
+
+    async def dragged(self, one: Locator) -> None:
+        """From its middle to somewhere beside it."""
         box = await one.bounding_box()
         if box is None:
             return

@@ -27,7 +27,8 @@ from typing import NamedTuple
 from playwright.async_api import async_playwright
 
 from tests.browser.server import CHILDREN, QUIET, ROOT, awaited, free_port
-from tests.clicks import PAGES, Found, Visitor
+from tests.clicks import PAGES, Visitor
+from tests.faults import Found
 from tests.load import megabytes
 
 MINUTE = 60.0
@@ -131,8 +132,8 @@ def main() -> int:
     options = parser.parse_args()
     with server(options.address) as served:
         found = asyncio.run(soak(served, options))
-    print(*(f"{count:5} {own}" for own, count in found.done.most_common()), sep="\n")
-    print(*(f"{count:5} {own}" for own, count in found.faults.most_common()), sep="\n")
+    found.miss()
+    print(*found.table(), sep="\n")
     return 1 if found.faults else 0
 
 

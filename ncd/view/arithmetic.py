@@ -12,6 +12,7 @@ from ncd.run.arithmetic import made
 from ncd.run.how import Made, Share
 from ncd.run.row import row
 from ncd.view import attended, link, maps, selection, slices, terms, worked
+from ncd.view.heat import Pooled
 from ncd.view.scene import Scene
 from ncd.view.terms import figure
 
@@ -56,8 +57,34 @@ def marks(at: tuple[int, int] | None, block: tuple[int, int], whole: bool) -> tu
     return (maps.Mark("row", i), cell) if whole else (cell,)
 
 
-def of_number(scene: Scene, id: str, index: Sequence[int]) -> str:
-    """How a number of an array came about."""
+def covered(numbers: Pooled, one: tuple[int, int]) -> str:
+    """Which numbers the cell of a map stands for that has no room for all, and which one is told.
+
+    >>> import numpy as np
+    >>> covered(Pooled(np.zeros((150, 20), np.float32), (300, 20), (2, 1)), (4, 0))
+    'The cell of the map stands for 2 numbers: rows 4 to 5, column 0. This is row 4, column 0.'
+    """
+    if numbers.block == (1, 1):
+        return ""
+    found = [
+        range(at // n * n, min(at // n * n + n, size))
+        for at, n, size in zip(one, numbers.block, numbers.shape, strict=True)
+    ]
+    names = ("row", "column")
+    spans = ", ".join(_span(name, run) for name, run in zip(names, found, strict=True))
+    count = markup.counted(len(found[0]) * len(found[1]), "number")
+    here = ", ".join(f"{name} {at:,}" for name, at in zip(names, one, strict=True))
+    return f"The cell of the map stands for {count}: {spans}. This is {here}."
+
+
+def _span(name: str, run: range) -> str:
+    if len(run) == 1:
+        return f"{name} {run[0]:,}"
+    return f"{name}s {run[0]:,} to {run[-1]:,}"
+
+
+def of_number(scene: Scene, id: str, index: Sequence[int], covers: str = "") -> str:
+    """How a number of an array came about; ``covers`` is what its cell stands for."""
     module, values = scene.module, scene.trace.values
 
     def tell() -> str:
@@ -66,24 +93,27 @@ def of_number(scene: Scene, id: str, index: Sequence[int]) -> str:
             told = attended.told(scene, row(module, values, found.cell, found.index, MIXED), "")
         else:
             told = _how(scene, found)
-        return _framed(_title(scene, id, index, found), told + _through(found))
+        return _framed(_title(scene, id, index, found), told + _through(found), covers)
 
     return scene.work(tell)
 
 
-def of_weight(scene: Scene, cell: Cell, index: Sequence[int], across: int, title: str) -> str:
+def of_weight(
+    scene: Scene, cell: Cell, index: Sequence[int], across: int, title: str, covers: str = ""
+) -> str:
     """The row of attention through one weight; ``across`` is the row of its cells on the map."""
     module, values = scene.module, scene.trace.values
 
     def tell() -> str:
         found = row(module, values, cell, tuple(index), MIXED)
         told = attended.told(scene, found, f"{across},")
-        return _framed(f"{title}: {figure(found.share.value)}", told)
+        return _framed(f"{title}: {figure(found.share.value)}", told, covers)
 
     return scene.work(tell)
 
 
-def _framed(title: str, told: str) -> str:
+def _framed(title: str, told: str, covers: str) -> str:
+    told = f'<p class="muted">{covers}</p>{told}' if covers else told
     close = f'<button type="button" class="plain" data-close data-pick="{maps.ONE}=">Close</button>'
     return (
         f'<section class="arithmetic" aria-label="How this number comes about">'

@@ -8,40 +8,49 @@ softmax on the same axis.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
+from dataclasses import fields, is_dataclass
 from threading import Lock
 from typing import Any, TypeVar
 
+import numpy as np
 import torch
 from cachetools import Cache, LRUCache
 
+from ncd.lang.circuit import Circuit
 from ncd.lang.terms import Term
 from ncd.run import CircuitModule, Trace
 
 T = TypeVar("T")
 LIMIT = 500_000_000
-SMALL, TERM = 1_000, 50_000
+SMALL, LEAF, TERM = 1_000, 100, 50_000  # a place on the shelf, a value in it, a term
 # What holds many tensors weighs more than it does: one large run may be kept, or some hundred small
 # ones, of which nobody needs more.
 RUN = 1_000_000
 
 
 def weigh(value: object) -> int:
-    """About how many bytes a value holds."""
+    """About how many bytes a value holds, on its place."""
+    return SMALL + _held(value)
+
+
+def _held(value: object) -> int:
     if isinstance(value, str | bytes):
-        return len(value) + SMALL
-    if isinstance(value, torch.Tensor):
-        return value.nbytes + SMALL
+        return len(value) + LEAF
+    if isinstance(value, torch.Tensor | np.ndarray):
+        return value.nbytes + LEAF
     if isinstance(value, Trace):
-        return weigh(value.values) + RUN
+        return _held(value.values) + RUN
     if isinstance(value, CircuitModule):
-        return weigh(value.state_dict()) + RUN
-    if isinstance(value, Term):
+        return _held(value.state_dict()) + RUN
+    if isinstance(value, Term | Circuit):
         return TERM
     if isinstance(value, Mapping):
-        return sum(map(weigh, value.values())) + SMALL
+        return sum(map(_held, value.values())) + LEAF
     if isinstance(value, tuple | list):
-        return sum(map(weigh, value)) + SMALL
-    return SMALL
+        return sum(map(_held, value)) + LEAF
+    if is_dataclass(value):
+        return sum(_held(getattr(value, own.name)) for own in fields(value)) + LEAF
+    return LEAF
 
 
 SHELF: Cache[tuple[Hashable, ...], Any] = LRUCache(LIMIT, getsizeof=weigh)

@@ -88,25 +88,29 @@ def show(scene: Scene, link: str) -> None:
     )
 
 
-def follow(scene: Scene, link: str, line: str) -> None:
-    """What comes after the diagram: the line under it, and a mark on the op that is too much.
+def follow(scene: Scene, link: str) -> None:
+    """What comes after the diagram: a mark on the op that is too much.
 
     In the browser either may come first: what has the same link belongs together.
     """
     if scene.refusal and not scene.refused:
         found = _now(scene, scene.refusal)
         _tell("marked", scene, found, link, found.keys)
-    _line("line", scene, link, line)
+
+
+def line(scene: Scene, link: str, line: str) -> None:
+    """The line under the diagram."""
+    _line("line", "line", scene, link, line)
 
 
 def time(scene: Scene, link: str, line: str) -> None:
-    """The line once more, with the time that has been measured meanwhile."""
-    _line("time", scene, link, line)
+    """The line with the time that has just been measured; once more, if that took long."""
+    _line("time", "time" if scene.long else "line", scene, link, line)
 
 
-def _line(what: str, scene: Scene, link: str, line: str) -> None:
+def _line(place: str, what: str, scene: Scene, link: str, line: str) -> None:
     data = {"event": f"ncd-{what}", "page": scene.entry.name, "link": link, "cost": line}
-    _told(key=f"told-{what}", data=data)
+    _told(key=f"told-{place}", data=data)
 
 
 def _tell(what: str, scene: Scene, found: Drawn, link: str, keys: str = "") -> None:

@@ -9,8 +9,7 @@ from typing import Any
 import streamlit as st
 
 import ncd
-from ncd.models import Entry
-from ncd.view import about, link, present, selection
+from ncd.view import about, link, selection
 from ncd.view.refusal import Refusal
 from ncd.view.scene import Scene
 
@@ -19,17 +18,15 @@ File = tuple[str, Callable[[], str | bytes], str, str]  # its label, its data, i
 
 
 @st.fragment
-def show(entry: Entry, now: Callable[[], Scene | Refusal]) -> None:
-    """The source of the figure, the buttons to copy the link and to present, and the menu of files.
-
-    A fragment of its own: no knob changes it, and ``now`` is asked only when the menu is open.
-    """
-    with st.container(horizontal=True, vertical_alignment="center", width="content"):
-        st.text(entry.source, width="content")
-        present.show()
-        with st.popover("Export", on_change="rerun", key="export") as menu:
-            if menu.open and isinstance(scene := now(), Scene):
-                _files(scene)
+def show(now: Callable[[], Scene | Refusal]) -> None:
+    """The menu of files. A fragment of its own: ``now`` is asked only when the menu is open."""
+    with st.popover("Export", on_change="rerun", key="export") as menu:
+        if not (menu.open and isinstance(scene := now(), Scene)):
+            return
+        if scene.veil:
+            st.caption("Files tell sizes. They are here again when the quiz has ended.")
+        else:
+            _files(scene)
 
 
 def _files(scene: Scene) -> None:

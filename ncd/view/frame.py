@@ -20,7 +20,7 @@ from ncd.view import (
     knobs,
     learned,
     link,
-    page_style,
+    present,
     quiz,
     records,
     refusal,
@@ -57,10 +57,11 @@ def page(entry: Entry, lead: str, why: str, panels: Sequence[Panel]) -> None:
     header = st.container(horizontal=True, vertical_alignment="bottom", key="header")
     with header:
         st.title(entry.title, anchor=False)
+        present.show(entry)
     st.markdown(lead)
     with st.sidebar:
+        sidebar.head(entry)
         side = st.container()
-        page_style.show(lead)
     body = st.container()
     with st.container(key="panels"):
         tabs = st.tabs([panel.TITLE for panel in panels], on_change="rerun", key=selection.PANEL)
@@ -68,7 +69,7 @@ def page(entry: Entry, lead: str, why: str, panels: Sequence[Panel]) -> None:
     with body:
         _changing(entry, side, tab, opened)
     with header:
-        export.show(entry, partial(_scene, entry))
+        export.show(partial(_scene, entry))
     st.header("Why it works", anchor=False)
     st.markdown(why)
 
@@ -82,20 +83,22 @@ def _changing(entry: Entry, side: DeltaGenerator, tab: DeltaGenerator, opened: P
 
 def _change(entry: Entry, side: DeltaGenerator, tab: DeltaGenerator, opened: Panel) -> None:
     link.hold()
-    scene, said, seconds = _scene(entry), "", None
+    scene, said, untimed = _scene(entry), "", False
     if isinstance(scene, Scene):
         seen = {selection.KEY: scene.selected, selection.AXES: selection.axes(scene.circuit)}
         said = link.text(**seen)
         diagram.show(scene, said)
         with turns.aside():
             sleep(HEAD_START)
-        seconds = scene.known_seconds
-        diagram.follow(scene, said, cost_line(scene, seconds))
+        diagram.follow(scene, said)
         quiz.show(scene)
+        untimed = scene.runs and not scene.veil and scene.known_seconds is None
+        if not untimed or scene.long:
+            diagram.line(scene, said, cost_line(scene, scene.known_seconds))
     with side:
         sidebar.show(entry)
     with tab:
-        _panel(scene, opened, said, timed=seconds is not None)
+        _panel(scene, opened, said, untimed)
         if isinstance(scene, Refusal) or link.text() != said:  # a panel has put right what it shows
             link.send()
     learned.watch(entry)
@@ -128,12 +131,13 @@ def _scene(entry: Entry) -> Scene | Refusal:
     return quiz.asking(scene.choosing(selection.selected(scene.circuit)))
 
 
-def _panel(scene: Scene | Refusal, opened: Panel, said: str, timed: bool) -> None:
+def _panel(scene: Scene | Refusal, opened: Panel, said: str, untimed: bool) -> None:
+    """The panel; behind it the line under the diagram, where its time was yet to be measured."""
     if isinstance(scene, Refusal):
         refusal.show(scene)
         return
     if scene.veil:
-        opened, timed = Covered(opened.TITLE), True
+        opened = Covered(opened.TITLE)
     if scene.refusal:
         refusal.show(scene.refusal)
         if opened.RUNS:
@@ -141,13 +145,16 @@ def _panel(scene: Scene | Refusal, opened: Panel, said: str, timed: bool) -> Non
         elif scene.sized:
             opened.show(scene)
         return
+    seconds = None
     try:
         opened.show(scene)
-        if not timed and (opened.RUNS or not scene.long):
-            diagram.time(scene, said, cost_line(scene, scene.seconds))
+        if untimed and (opened.RUNS or not scene.long):
+            seconds = scene.seconds
     except (RuntimeError, MemoryError) as error:  # such as a GPU that others have filled
         st.warning(f"The run on {scene.device} failed. Try another device, or smaller sizes.")
         st.text(str(error).strip().partition("\n")[0])
+    if untimed and (seconds is not None or not scene.long):
+        diagram.time(scene, said, cost_line(scene, seconds))
 
 
 def cost_line(scene: Scene, seconds: float | None) -> str:

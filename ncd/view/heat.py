@@ -128,14 +128,25 @@ class Ends:
 
 def picture(cells: Grid, ends: Ends, stops: str = POSITIVE) -> str:
     """A small picture of a map, as a data address; what is masked is clear."""
-    share = (cells - ends.low) / (ends.high - ends.low)
+    return pictures(cells[None], ends, stops)[0]
+
+
+def pictures(maps: Grid, ends: Ends, stops: str = POSITIVE) -> tuple[str, ...]:
+    """The same of several maps, (maps, rows, columns), coloured at once."""
+    share = (maps - ends.low) / (ends.high - ends.low)
     known = np.isfinite(share)
-    shades = np.uint8(np.round(np.clip(np.where(known, share, 0), 0, 1) * 255))
-    table = np.frombuffer(palette(stops), np.uint8).reshape(256, 3)
+    if not known.all():
+        share = np.where(known, share, 0)
+    shades = (share.clip(0, 1) * 255).round().astype(np.uint8)
+    return tuple(_coloured(*each, palette(stops)) for each in zip(shades, known, strict=True))
+
+
+def _coloured(shades: NDArray[np.uint8], known: NDArray[np.bool_], colours: bytes) -> str:
     if known.all():
         image = Image.fromarray(shades, mode="P")
-        image.putpalette(table.tobytes())
+        image.putpalette(colours)
     else:
+        table = np.frombuffer(colours, np.uint8).reshape(256, 3)
         image = Image.fromarray(np.dstack([table[shades], np.uint8(known * 255)]))
     return _address(image)
 

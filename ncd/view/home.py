@@ -13,7 +13,7 @@ from ncd.lang.axes import Type
 from ncd.lang.elaborate import elaborate
 from ncd.lang.terms import Term
 from ncd.models import Entry
-from ncd.view import legend, link, menu, page_style
+from ncd.view import legend, link, menu
 from ncd.view.cache import remember
 from ncd.view.panel import FOLDER
 
@@ -50,8 +50,6 @@ class Card(TypedDict):
 def show() -> None:
     """A title, a sentence, and the gallery."""
     link.take("home")
-    with st.sidebar:
-        page_style.show(LEAD)
     st.title(menu.TITLE, anchor=False)
     st.markdown(LEAD)
     dark = st.context.theme.type == "dark"

@@ -143,11 +143,15 @@ def leave() -> None:
 
 
 def download(entry: Entry, found: Learned | None) -> None:
-    """A button that takes the weights along, if there are any."""
+    """A button that takes the weights along, if there are any.
+
+    They are made a file when they are asked for: a browser looks for one that is there at once, and
+    by then another run may have taken it away.
+    """
     if found is not None:
         st.download_button(
             "Download the weights",
-            found.weights,
+            lambda: found.weights,
             f"{entry.name}.safetensors",
             "application/octet-stream",
             key="download weights",

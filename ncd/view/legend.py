@@ -14,7 +14,7 @@ from ncd.drawing import draw
 from ncd.drawing.data import Picture
 from ncd.export import markup
 from ncd.key import COLOURS, GROUPS, SIGNS, Found, Kind, Sign, key
-from ncd.view import link, page_style, panel
+from ncd.view import link, panel
 
 CSS = (Path(__file__).parent / "legend.css").read_text()
 KINDS: tuple[Kind, ...] = ("node", "array", "axis", "fence", "part")
@@ -137,8 +137,6 @@ of PyTorch or einops that does the same, and pages on which to see it.
 def show() -> None:
     """The page of all signs, by groups."""
     link.take("legend")
-    with st.sidebar:
-        page_style.show(LEAD)
     st.title(TITLE, anchor=False)
     st.markdown(LEAD)
     panel.show(whole(st.context.theme.type == "dark"), "legend")

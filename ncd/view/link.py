@@ -129,7 +129,6 @@ def take(page: Entry | str, titles: tuple[str, ...] = ()) -> None:
         asked.pop(known, None)
     back = not went and bool(getattr(get_script_run_ctx(), "is_history_navigation", False))
     if left is not None and left.page == name and not (went or back):
-        hold()
         return
     shared = {} if left is None else _leave(left)
     learned.leave()

@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 
 import streamlit as st
 
-from ncd.view import link, page_style
+from ncd.view import link
 
 TITLE = "No such page"
 WORDS = "No page has this address. The nearest ones are named here."
@@ -37,8 +37,6 @@ def found(pages: Mapping[str, Sequence[st.Page]]) -> dict[str, Sequence[st.Page]
 def show(asked: str, known: Mapping[str, st.Page]) -> None:
     """What was asked for, and links to what may have been meant."""
     link.take("lost")
-    with st.sidebar:
-        page_style.show(WORDS)
     st.title(TITLE, anchor=False)
     st.text(f"There is no page “{asked[:60]}” here.")
     names = nearest(asked, known)

@@ -1,22 +1,22 @@
 """What every page needs: fonts and a few rules, a description, links that stay in the app.
 
-Fonts and rules are a file that the browser keeps, named in the page's HTML (:mod:`ncd.view.site`):
+All of it is in files that the browser keeps, which a page's HTML names (:mod:`ncd.view.site`):
 no run has to send them.
 """
 
 from __future__ import annotations
 
+import json
 from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
-import streamlit as st
-
 from ncd.drawing.fonts import all_faces_css
 from ncd.models import CATALOGUE
-from ncd.view import menu
+from ncd.view import home, legend, lost, menu
 
 FOLDER = Path(__file__).parent
+LOST = menu.heading(lost.TITLE), lost.WORDS
 
 
 class File(NamedTuple):
@@ -31,14 +31,25 @@ class File(NamedTuple):
         return cls(f"ncd-{sha256(text.encode()).hexdigest()[:12]}.{end}", kind, text)
 
 
+def heads() -> dict[str, tuple[str, str]]:
+    """The title and the description of every page, by its address."""
+    first = {"": (menu.TITLE, home.LEAD), "legend": (menu.heading("Legend"), legend.LEAD)}
+    systems = {own.name: (menu.heading(own.title), menu.lead(own)) for own in CATALOGUE.values()}
+    return {name: (title, menu.plain(words)) for name, (title, words) in (first | systems).items()}
+
+
+HEADS = heads()
 # Inside a shadow root @font-face does nothing; in the document it serves every shadow root.
 SHEET = File.of("css", "text/css", all_faces_css() + (FOLDER / "page.css").read_text())
-FILES = {SHEET.name: SHEET}
-TAGS = f'<link rel="stylesheet" href="./{SHEET.name}">'  # at the end, as the last rules win
-
-_page = st.components.v2.component("ncd_page", js=(FOLDER / "page.js").read_text())
-
-
-def show(lead: str) -> None:
-    """What the page says first becomes its description; a link to another page opens it here."""
-    _page(key="page", data={"words": menu.plain(lead), "pages": ["", "legend", *CATALOGUE]})
+SCRIPT = File.of(
+    "js",
+    "text/javascript",
+    f"const PAGES = {json.dumps(HEADS)};\n"
+    f"const LOST = {json.dumps(LOST[1])};\n{(FOLDER / 'page.js').read_text()}",
+)
+FILES = {file.name: file for file in (SHEET, SCRIPT)}
+# At the end, as the last rules win; a module, as its names are not the window's.
+TAGS = (
+    f'<link rel="stylesheet" href="./{SHEET.name}">'
+    f'<script type="module" src="./{SCRIPT.name}"></script>'
+)

@@ -14,6 +14,7 @@ const STEPS = { ArrowRight: 1, PageDown: 1, ArrowLeft: -1, PageUp: -1, Home: -In
 
 export default function ({ parentElement, data }) {
   const host = (parentElement.ncdPresent ??= prepare(parentElement, data));
+  host.find("source").textContent = data.source;
   sync(host);
   return host.end;
 }

@@ -6,10 +6,12 @@ address. So no run of a page has anything to do with it.
 
 from __future__ import annotations
 
+from functools import cache
+
 import streamlit as st
 
 from ncd.drawing import style
-from ncd.models import CATALOGUE
+from ncd.models import CATALOGUE, Entry
 from ncd.view.panel import FOLDER
 
 # Before anything is shown: else the menu would be seen for a moment.
@@ -29,9 +31,16 @@ _present = st.components.v2.component(
 )
 
 
-def show() -> None:
-    """The buttons of the head: copy the link, present, and add what is seen to the list."""
-    titles = {entry.name: entry.title for entry in CATALOGUE.values()}
+def show(entry: Entry) -> None:
+    """The source of the figure, and the buttons: copy the link, present, add what is seen."""
+    _present(key="present", data={"source": entry.source, **_known()}, width="content")
+
+
+@cache
+def _known() -> dict[str, dict[str, str]]:
+    """The titles of all pages, and what a colour of a dark drawing is in print."""
     names = (*style.COLOURS, *style.ROLES)
-    light = {style.paint(name, dark=True): style.paint(name) for name in names}
-    _present(key="present", data={"pages": titles, "light": light}, width="content")
+    return {
+        "pages": {entry.name: entry.title for entry in CATALOGUE.values()},
+        "light": {style.paint(name, dark=True): style.paint(name) for name in names},
+    }

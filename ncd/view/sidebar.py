@@ -17,11 +17,9 @@ from ncd.view.scene import built
 PRESET = "preset"
 
 
-def show(entry: Entry) -> None:
-    """All widgets, at the values that the session has."""
+def head(entry: Entry) -> None:
+    """What no knob changes: the heading, and the way back to how the page begins."""
     sketch, _ = built(entry, entry.settings({}))
-    lengths = inputs.feed(entry, sketch).lengths if sketch else {}
-    settings = knobs.settings(entry) | lengths
     with st.container(horizontal=True, vertical_alignment="center", key="sizes"):
         st.subheader("Sizes", anchor=False)
         st.button(
@@ -31,6 +29,13 @@ def show(entry: Entry) -> None:
             help="Sets all that stands here to how the page begins.",
             on_click=partial(knobs.reset, entry, inputs.beginning(sketch) if sketch else {}),
         )
+
+
+def show(entry: Entry) -> None:
+    """All widgets, at the values that the session has."""
+    sketch, _ = built(entry, entry.settings({}))
+    lengths = inputs.feed(entry, sketch).lengths if sketch else {}
+    settings = knobs.settings(entry) | lengths
     _note("")
     now = _published(entry, settings) if entry.presets else None
     for knob in entry.knobs:

@@ -19,13 +19,12 @@ from streamlit.file_util import get_static_dir
 
 from ncd.export import markup
 from ncd.models import CATALOGUE
-from ncd.view import home, legend, live, lost, menu, page_style, present, ready, records, slides
+from ncd.view import live, page_style, present, ready, records, slides
 
 HERE = ("localhost", "127.0.0.1", "::1")
 OWN = ("_stcore", "static", "media", "component", "app", "auth", "oauth2callback")  # Streamlit's
 METRICS = "metrics"
 REFUSED = "This server is not asked for under that name. NCD_HOSTS names those that it answers to."
-LOST = menu.heading(lost.TITLE), lost.WORDS
 # Else the browser asks for the server at /page/ first, and finds nothing there twice.
 BASE = '<script>window.__streamlit = {BACKEND_BASE_URL: new URL(".", location.href).href}</script>'
 # In a low window, as a projector's, diagram and panel fit into one view without the callouts.
@@ -44,7 +43,6 @@ class Site:
         self.app = app
         self.hosts, self.frames = named("NCD_HOSTS"), named("NCD_FRAMES")
         self.index = Path(get_static_dir(), "index.html").read_text()
-        self.heads = heads()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
@@ -88,7 +86,7 @@ class Site:
 
     def html(self, name: str) -> Response:
         """The page of this name, as far as it is there before the app runs."""
-        title, words = self.heads.get(name, LOST)
+        title, words = page_style.HEADS.get(name, page_style.LOST)
         head = (
             f"<title>{markup.text(title)}</title>"
             f'<meta name="description" content="{markup.text(words)}">{BASE}'
@@ -99,7 +97,7 @@ class Site:
             head += present.EARLY
         text = self.index.replace("<title>Streamlit</title>", head)
         text = text.replace("</body>", f"{page_style.TAGS}</body>")
-        status = 200 if name in self.heads else 404
+        status = 200 if name in page_style.HEADS else 404
         return HTMLResponse(text, status, {"Cache-Control": "no-cache"})
 
     def welcome(self, scope: Scope) -> bool:
@@ -137,13 +135,6 @@ def sound(path: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return not re.search(rb"%(?![0-9A-Fa-f]{2})", path)
-
-
-def heads() -> dict[str, tuple[str, str]]:
-    """The title and the description of every page, by its address."""
-    first = {"": (menu.TITLE, home.LEAD), "legend": (menu.heading("Legend"), legend.LEAD)}
-    systems = {own.name: (menu.heading(own.title), menu.lead(own)) for own in CATALOGUE.values()}
-    return {name: (title, menu.plain(words)) for name, (title, words) in (first | systems).items()}
 
 
 def named(setting: str) -> tuple[str, ...]:

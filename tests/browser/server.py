@@ -17,8 +17,11 @@ from urllib.request import urlopen
 
 from playwright.sync_api import Browser, sync_playwright
 
+from ncd.crowd import CADDY
+
 ROOT = Path(__file__).parents[2]
 CHILDREN = "/proc/{0}/task/{0}/children"
+LISTENS = "0A"  # the state of a socket, as /proc/net/tcp has it
 PATIENCE = 180  # seconds until a server answers, on a busy machine
 QUIET = (
     "--no-sandbox",
@@ -69,9 +72,19 @@ def crowded(count: int, **environment: str) -> Iterator[Server]:
 def processes(crowd: Server) -> dict[int, int]:
     """Those of the app behind a proxy: their ids, and the ports at which they answer."""
     children = Path(CHILDREN.format(crowd.pid)).read_text().split()
-    said = {int(pid): Path(f"/proc/{pid}/cmdline").read_text().split("\0") for pid in children}
-    serving = {pid: words for pid, words in said.items() if "serve" in words}
-    return {pid: int(words[words.index("--port") + 1]) for pid, words in serving.items()}
+    names = {int(pid): Path(f"/proc/{pid}/comm").read_text().strip() for pid in children}
+    asked = {pid: listening(pid) for pid, name in names.items() if name != CADDY}
+    return {pid: port for pid, port in asked.items() if port}
+
+
+def listening(process: int) -> int:
+    """The port at which a process listens, 0 for none."""
+    held = [os.readlink(file) for file in Path(f"/proc/{process}/fd").iterdir()]
+    for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
+        _, local, _, state, *rest = line.split()
+        if state == LISTENS and f"socket:[{rest[5]}]" in held:
+            return int(local.partition(":")[2], 16)
+    return 0
 
 
 @contextmanager

@@ -135,6 +135,7 @@ def test_a_cell_of_a_pooled_map_is_its_first_number(page: Page, address: str) ->
     page.keyboard.press("Enter")
     asked(page, "cell=4,0")
     expect(told(page).locator("h2")).to_contain_text("y = 4")
+    expect(told(page)).to_contain_text("2 numbers: rows 4 to 5, column 0. This is row 4, column 0.")
 
 
 def test_the_arithmetic_is_usable_at_400_pixels(page: Page, address: str) -> None:

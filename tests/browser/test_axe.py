@@ -43,6 +43,12 @@ def open_export(page: Page) -> None:
     page.get_by_role("button", name="Export").click()
 
 
+def answer_wrong(page: Page) -> None:
+    page.get_by_label("What shape").fill("y")
+    page.keyboard.press("Enter")
+    expect(page.locator(".quiz .said")).to_contain_text("You forgot")
+
+
 def search_nothing(page: Page) -> None:
     page.get_by_role("searchbox").fill("nothing at all")
 
@@ -67,6 +73,10 @@ def states() -> Iterator[State]:
     yield State("card of a block", f"{attention}?select=f1&panel=Values")
     yield State("array", f"{attention}?select=v4&panel=Values")
     yield State("axes lit", f"{attention}?axes=k,h&panel=Source")
+    yield State("a question", f"{attention}?quiz=1&select=v4", open_export)
+    yield State("a wrong answer", f"{attention}?quiz=1&select=v4&panel=Source", answer_wrong)
+    yield State("a cell of a map", f"{attention}?cell=3,5&causal=true")
+    yield State("a number", "/lenet?panel=Values&select=v1&number=3,5")
     yield State("words", f"{attention}?input=words&panel=Attention")
     yield State("too large", f"{attention}?y=4096&x=4096&m=4096&panel=Shapes")
     yield State("a bad link", f"{attention}?h=inf&seed=1e400&who=me")

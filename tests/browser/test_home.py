@@ -91,6 +91,7 @@ def test_a_picture_opens_its_page_without_loading_the_app_again(page: Page, addr
     search(page, "figure 21")
     expect(page).to_have_url(re.compile("q=figure"))
     expect(page.locator("body[data-links]")).to_be_attached()
+    assert page.evaluate("/native code/.test(window.open)")  # the page's own names stay its own
     page.evaluate("window.mine = 1")
     cards(page).locator(".picture").click()
     expect(page.get_by_role("heading", name="Multi-head attention")).to_be_visible()

@@ -47,7 +47,7 @@ def test_the_diagram_comes_first_and_what_stays_is_not_sent_again(page: Page, ad
     sent = kinds(heard)
     assert sent[0] == "ncd_told" and "slider" in sent
     assert "ncd_diagram" not in sent  # but named, as what the browser has already
-    assert not {"markdown", "html", "ncd_present", "ncd_page"} & set(sent)  # title, lead, prose
+    assert not {"markdown", "html", "ncd_present"} & set(sent)  # title, lead, prose
     assert len(heard) <= MOST < whole
 
 

@@ -105,3 +105,16 @@ def test_a_size_that_moves_asks_anew(page: Page, address: str) -> None:
     slider.press("ArrowRight")
     expect(field(page)).to_be_visible()
     expect(page.locator("tr", has_text="Linear Q").locator("td").last).to_have_text("?")
+
+
+def test_no_file_answers_a_question(page: Page, address: str) -> None:
+    visit(page, address, f"quiz=1&select={Q}")
+    page.get_by_role("button", name="Export").click()
+    expect(page.get_by_text("Files tell sizes.")).to_be_visible()
+    drawing = page.get_by_role("button", name="Drawing, SVG")
+    expect(drawing).to_have_count(0)
+    page.keyboard.press("Escape")
+    page.get_by_role("checkbox", name="quiz").uncheck()
+    expect(field(page)).to_have_count(0)
+    page.get_by_role("button", name="Export").click()
+    expect(drawing).to_be_visible()

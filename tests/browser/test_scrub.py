@@ -106,6 +106,29 @@ def test_all_numbers_follow_a_drag_in_the_next_frame(page: Page, address: str) -
     assert runs.most == 1
 
 
+@pytest.mark.parametrize(
+    ("panel", "part"),
+    [("Source", ".st-key-source .line"), ("Cost", ".st-key-cost td:nth-child(-n+3)")],
+)
+def test_an_open_panel_says_what_the_server_will(
+    page: Page, address: str, panel: str, part: str
+) -> None:
+    opened(page, address, f"multi-head-attention?panel={panel}")
+    expect(page.locator(part).first).to_be_visible()
+    before = page.locator(part).all_inner_texts()
+    x, y = reached(page, "m")
+    page.mouse.down()
+    for i in range(1, 21):
+        page.mouse.move(x + 4 * i, y)
+        frame(page)
+    during, size = page.locator(part).all_inner_texts(), chip(page, "m").inner_text().split()[-1]
+    page.mouse.up()
+    expect(page).to_have_url(re.compile(rf"[?&]m={size}\b"), timeout=LONG)
+    opened(page, address, f"multi-head-attention?panel={panel}&m={size}")  # by the server alone
+    expect(page.locator(part).first).to_be_visible()
+    assert page.locator(part).all_inner_texts() == during != before
+
+
 def test_keys_and_typed_numbers_stay_at_what_a_knob_can_be(page: Page, address: str) -> None:
     opened(page, address, "residual-block?labels=sizes")
     own = chip(page, "n_1")

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
+from io import BytesIO
+
 import numpy as np
 import pytest
 import torch
+from PIL import Image
 
 import ncd
 from ncd.lang.axes import Array, Type
@@ -34,6 +38,23 @@ def test_a_large_map_is_pooled_and_small_in_bytes() -> None:
     assert found.told == "2,048 × 2,048 numbers, shown as means of 8 × 8."
     small = pooled(grid, heat.SMALL)
     assert len(heat.picture(small.maps, Ends.of(grid, signed=False))) < 16_000
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (3, 129), (84, 84)])
+def test_a_picture_has_the_colour_of_each_number(shape: tuple[int, int]) -> None:
+    """Zero is the first colour and the highest number the last; what is masked is clear."""
+    grid = np.random.default_rng(0).random((2, *shape), dtype=np.float32)
+    grid[0, 0, 0], grid[1, -1, -1] = 0.0, np.nan
+    ends = Ends.of(grid, signed=False)
+    table = np.frombuffer(heat.palette(heat.POSITIVE), np.uint8).reshape(256, 3)
+    for cells, address in zip(grid, heat.pictures(grid, ends), strict=True):
+        assert address == heat.picture(cells, ends)
+        file = BytesIO(b64decode(address.partition(",")[2]))
+        seen = np.asarray(Image.open(file).convert("RGBA"))
+        clear = np.isnan(cells)
+        assert (seen[..., 3] == np.where(clear, 0, 255)).all()
+        shades = np.round(cells[~clear] / ends.high * 255).astype(int)
+        assert (seen[~clear][:, :3] == table[shades]).all()
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (129, 3), (300, 257)])

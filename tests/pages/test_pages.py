@@ -89,6 +89,15 @@ def heads() -> None:
     page(entry, "One axis as two.", "It divides.", (shapes, source))
 
 
+@pytest.mark.parametrize("panel", ["Source", "Shapes", "Training"])
+def test_a_file_is_made_when_it_is_asked_for(panel: str) -> None:
+    """A browser looks for one that is there before, and by then another run may have taken it."""
+    buttons = page("reversal", panel=panel).get("download_button")
+    assert buttons
+    for button in buttons:
+        assert button.proto.deferred_file_id and not button.proto.url
+
+
 def test_a_size_that_is_impossible_is_drawn_and_explained() -> None:
     app = AppTest.from_function(heads, default_timeout=60).run()
     fine(app)

@@ -23,7 +23,9 @@ from ncd.lang.elaborate import elaborate
 from ncd.lang.terms import Term
 from ncd.view import menu
 from ncd.view.cache import kept, remember, weigh
+from ncd.view.heat import Pooled
 from ncd.view.inputs import Feed, takes_words
+from ncd.view.mosaic import Mosaic
 from ncd.view.panels import autograd
 from ncd.view.panels.attention import heads_named, weights
 from ncd.view.refusal import bare
@@ -55,6 +57,17 @@ def test_the_cache_is_bounded_by_its_weight() -> None:
     assert list(shelf) == [(46,), (47,), (48,), (49,)]
     assert len(kept(shelf, ("whale",), lambda: torch.zeros(50_000))) == 50_000
     assert ("whale",) not in shelf
+
+
+def test_what_holds_numbers_weighs_what_they_do() -> None:
+    """Maps of numbers, and pictures as data addresses, would else be kept without end."""
+    held = (
+        np.zeros(5_000),
+        Pooled(np.zeros((50, 100)), (50, 100)),
+        Mosaic("x" * 40_000, (1, 1), ""),
+    )
+    for value in (*held, held, {"all": held}):
+        assert weigh(value) > 40_000
 
 
 def test_the_cache_keeps_no_errors() -> None:

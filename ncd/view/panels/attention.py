@@ -15,7 +15,7 @@ from ncd.lang.axes import Array, Axis
 from ncd.lang.circuit import Cell, Circuit, Fence
 from ncd.view import arithmetic, heat, link, maps, meaning, panel, worker
 from ncd.view.cache import remember
-from ncd.view.heat import Ends, Grid
+from ncd.view.heat import Ends, Grid, Pooled
 from ncd.view.maps import Map, Side
 from ncd.view.scene import Scene
 
@@ -73,11 +73,13 @@ def show(scene: Scene) -> None:
         side=overview,
         map=focus,
         aside=_sentence(found, scene) + "".join(f"<p>{text}</p>" for text in told if text),
-        foot="" if one is None else _arithmetic(scene, cell, found, head, one),
+        foot="" if one is None else _arithmetic(scene, cell, found, focus.numbers, head, one),
     )
 
 
-def _arithmetic(scene: Scene, cell: Cell, found: Weights, head: int, one: tuple[int, int]) -> str:
+def _arithmetic(
+    scene: Scene, cell: Cell, found: Weights, numbers: Pooled, head: int, one: tuple[int, int]
+) -> str:
     """How the weight of a query on a key comes about."""
     array, asks, place = cell.outputs[0].array, found.queries, {}
     before, at, rest = _order(array, cell.site.cod[0][0])
@@ -89,7 +91,8 @@ def _arithmetic(scene: Scene, cell: Cell, found: Weights, head: int, one: tuple[
     names = [_at(axis, i, scene) for axis, i in zip((asks, found.keys), one, strict=True) if axis]
     where = f", {name}" if (name := heads_named(found.heads)[head]) else ""
     title = f"Weight of {' on '.join(names)}{where}"
-    return arithmetic.of_weight(scene, cell, index, one[0], title)
+    covers = arithmetic.covered(numbers, one)
+    return arithmetic.of_weight(scene, cell, index, one[0], title, covers)
 
 
 def _at(axis: Axis, i: int, scene: Scene) -> str:
@@ -242,7 +245,7 @@ def _pictures(found: Weights, run: range | None = None) -> tuple[str, ...]:
     own = found.maps if run is None else found.maps[run.start : run.stop]
     small, ends = heat.pooled(own, heat.SMALL), Ends.of(own, signed=False)
     told = f"Small pictures: {small.told}" if small.told else ""
-    return told, *(heat.picture(cells, ends) for cells in small.maps)
+    return told, *heat.pictures(small.maps, ends)
 
 
 def _focus(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import streamlit as st
 
@@ -20,10 +20,14 @@ RUNS = False
 def show(scene: Scene) -> None:
     """A table of every step, in → out; as text and as JSON it can be kept."""
     panel.show(html(scene), "shapes")
-    name, found = scene.entry.name, list(calls(scene.circuit))
+    name, circuit = scene.entry.name, scene.circuit
+
+    def text() -> str:
+        return "\n".join(map(str, calls(circuit)))
+
     with st.container(horizontal=True):
-        _file("Text", "\n".join(map(str, found)), f"{name}-shapes.txt", "text/plain")
-        _file("JSON", as_json(found), f"{name}-shapes.json", "application/json")
+        _file("Text", text, f"{name}-shapes.txt", "text/plain")
+        _file("JSON", lambda: as_json(calls(circuit)), f"{name}-shapes.json", "application/json")
 
 
 def html(scene: Scene) -> str:
@@ -32,7 +36,7 @@ def html(scene: Scene) -> str:
     return markup.table(("Step", "Arrays", "Sizes"), rows)
 
 
-def _file(label: str, data: str, path: str, mime: str) -> None:
+def _file(label: str, data: Callable[[], str], path: str, mime: str) -> None:
     st.download_button(
         f"As {label}",
         data,

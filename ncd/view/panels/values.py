@@ -104,7 +104,8 @@ def _arithmetic(scene: Scene, value: Value, cut: Cut, focus: Map) -> str:
     index = [max(0, at) for at in cut.at]
     for dimension, at in zip(cut.shown, one[-len(cut.shown) :], strict=True):
         index[dimension] = at
-    return arithmetic.of_number(scene, value.id, index)
+    covers = arithmetic.covered(focus.numbers, one)
+    return arithmetic.of_number(scene, value.id, index, covers)
 
 
 def _side(scene: Scene, dimension: Dimension | None) -> Side:
