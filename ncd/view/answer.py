@@ -52,6 +52,8 @@ def judge(
     'You forgot <i class="axis" data-axis="x">x</i>.'
     >>> [judge(text, Array((y, h)), (y, x, h)).right for text in ("y h", "20 4", "(4, 20)")]
     [True, True, False]
+    >>> judge("z", Array((y,)), (y, Axis("y_2", 5, label="y"))).words
+    '“z” is no axis here. There are <i class="axis" data-axis="y_2">y</i>.'
     """
     known = tuple(known)
     text = text[:LONGEST].strip()
@@ -61,7 +63,7 @@ def judge(
         return Verdict(True, "")
     items, strange = read(text, known)
     if strange:
-        names = ", ".join(dict.fromkeys(map(_named, known)))
+        names = ", ".join({axis.called: _named(axis) for axis in known}.values())
         what = markup.text(", ".join(f"“{word[:20]}”" for word in strange[:3]))
         return Verdict(False, f"{what} is no axis here. There are {names}.", whole=False)
     if sorted(drawn) == sorted(wanted.names) and _follows(items, wanted, drawn):

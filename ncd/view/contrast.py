@@ -16,7 +16,9 @@ from ncd.view.matched import Match, Row, marked, same
 from ncd.view.scene import Scene
 
 MOST = 6  # ops and axes that are named
-LEAST = 0.55  # of a drawing's size: so much may two beside each other shrink
+# Of a drawing's size: so much may two beside each other shrink, and two high ones, which are never
+# seen at once below each other.
+LEAST, LEAST_HIGH = 0.55, 0.48
 SIDES = ("Pinned", "Now")
 NUMBERS = {"parameters": "Parameters", "flops": "FLOPs", "bytes": "Bytes made"}
 
@@ -36,14 +38,16 @@ def amount(number: int) -> str:
 def change(before: int, after: int) -> str:
     """How much more or less, and how many times as much; nothing where both are equal.
 
-    >>> change(2, 6), change(4, 1), change(0, 3), change(5, 5)
-    (' <span class="muted">+4 × 3</span>', ' <span class="muted">−3 × 0.25</span>',
-     ' <span class="muted">+3</span>', '')
+    >>> change(2, 6)
+    ' <span class="muted">+4 <span class="times">× 3</span></span>'
+    >>> change(0, 3), change(3, 0), change(5, 5)
+    (' <span class="muted">+3</span>', ' <span class="muted">−3</span>', '')
     """
     if before == after:
         return ""
     sign = "+" if after > before else "−"
-    times = f" × {markup.digits(after / before)}" if before else ""
+    ratio = markup.digits(after / before) if before and after else ""
+    times = f' <span class="times">× {ratio}</span>' if ratio else ""
     return f' <span class="muted">{sign}{amount(abs(after - before))}{times}</span>'
 
 
@@ -61,7 +65,8 @@ def diagrams(one: Scene, two: Scene, found: Match) -> str:
         f"{marked(own.svg, found.axes, alone, named)}</div></section>"
         for title, own, alone, named in zip(SIDES, drawn, lone, ids, strict=True)
     )
-    style = f"--room:{LEAST * wide:.0f}px;--widest:{wide:.0f};--highest:{high:.0f}"
+    least = LEAST_HIGH if 2 * high > wide else LEAST
+    style = f"--least:{least};--room:{least * wide:.0f}px;--widest:{wide:.0f};--highest:{high:.0f}"
     return f'<div class="two" style="{style}">{sections}</div>{_alone(found)}'
 
 

@@ -44,9 +44,9 @@ _diagram = st.components.v2.component(
     "ncd_diagram",
     html=f"""<div class="ncd"><button class="skip">Skip the diagram</button>
 <div class="drawing whole"></div><span class="after" tabindex="-1"></span>
-<div class="under"><div class="chips"></div><div class="keys"></div>
+<div class="under"><div class="chips"></div><div class="showing"><div class="keys"></div>
 <label class="callouts" hidden><input type="checkbox"><span>callouts</span></label>
-<fieldset class="labels"><legend>On the wires</legend>{CHOICES}</fieldset></div>
+<fieldset class="labels"><legend>On the wires</legend>{CHOICES}</fieldset></div></div>
 <div class="foot"><div class="cost"></div>
 <label class="quiz"><input type="checkbox"><span>quiz</span></label></div>
 <div class="words" hidden></div></div>""",

@@ -60,14 +60,13 @@ def page(entry: Entry, lead: str, why: str, panels: Sequence[Panel]) -> None:
         present.show(entry)
     st.markdown(lead)
     with st.sidebar:
-        sidebar.head(entry)
-        side = st.container()
+        places = sidebar.head(entry)
     body = st.container()
     with st.container(key="panels"):
         tabs = st.tabs([panel.TITLE for panel in panels], on_change="rerun", key=selection.PANEL)
     tab, opened = next(pair for pair in zip(tabs, panels, strict=True) if pair[0].open)
     with body:
-        _changing(entry, side, tab, opened)
+        _changing(entry, places, tab, opened)
     with header:
         export.show(partial(_scene, entry))
     st.header("Why it works", anchor=False)
@@ -75,13 +74,13 @@ def page(entry: Entry, lead: str, why: str, panels: Sequence[Panel]) -> None:
 
 
 @st.fragment
-def _changing(entry: Entry, side: DeltaGenerator, tab: DeltaGenerator, opened: Panel) -> None:
+def _changing(entry: Entry, places: sidebar.Places, tab: DeltaGenerator, opened: Panel) -> None:
     """All that a knob changes: what the session's state asks for, the diagram before all else."""
     with records.run(entry), turns.turn():
-        _change(entry, side, tab, opened)
+        _change(entry, places, tab, opened)
 
 
-def _change(entry: Entry, side: DeltaGenerator, tab: DeltaGenerator, opened: Panel) -> None:
+def _change(entry: Entry, places: sidebar.Places, tab: DeltaGenerator, opened: Panel) -> None:
     link.hold()
     scene, said, untimed = _scene(entry), "", False
     if isinstance(scene, Scene):
@@ -95,8 +94,7 @@ def _change(entry: Entry, side: DeltaGenerator, tab: DeltaGenerator, opened: Pan
         untimed = scene.runs and not scene.veil and scene.known_seconds is None
         if not untimed or scene.long:
             diagram.line(scene, said, cost_line(scene, scene.known_seconds))
-    with side:
-        sidebar.show(entry)
+    sidebar.show(entry, places)
     with tab:
         _panel(scene, opened, said, untimed)
         if isinstance(scene, Refusal) or link.text() != said:  # a panel has put right what it shows

@@ -64,6 +64,7 @@ def take(entry: Entry) -> None:
     st.session_state[NOTES], st.session_state[RANGES] = {}, {}
     settings(entry)
     seed()
+    device()
 
 
 def read(knob: Knob, asked: str) -> tuple[int, str]:

@@ -48,19 +48,26 @@ def show(asked: str, known: Mapping[str, st.Page]) -> None:
 
 
 def nearest(asked: str, known: Iterable[str]) -> list[str]:
-    """The names that are most like what was asked for, as a whole or in a word.
+    """The names that are like what was asked for, as a whole or in a word; most alike ones first.
 
     >>> nearest("Residuel_blok", ("residual-block", "multi-head-attention"))
     ['residual-block']
+    >>> nearest("mult-head-attention", ("visual-attention", "multi-head-attention", "unet"))
+    ['multi-head-attention', 'visual-attention']
+    >>> nearest("resnet", ("lenet", "identity-resnet"))
+    ['identity-resnet', 'lenet']
     """
     wanted = parts(asked.lower().replace("_", "-").removesuffix(".py"))
+    whole, word = {}, {}
+    for name in filter(None, known):
+        whole[name] = _likeness(wanted[0], name)
+        word[name] = max(_likeness(*pair) for pair in product(wanted, parts(name)))
+    found = [name for name in word if word[name] > ALIKE]
+    return sorted(found, key=lambda name: whole[name] + word[name], reverse=True)[:WAYS]
 
-    def likeness(name: str) -> float:
-        pairs = product(wanted, parts(name))
-        return max(SequenceMatcher(None, one, other).ratio() for one, other in pairs)
 
-    ranked = sorted(filter(None, known), key=likeness, reverse=True)
-    return [name for name in ranked if likeness(name) > ALIKE][:WAYS]
+def _likeness(one: str, other: str) -> float:
+    return SequenceMatcher(None, one, other).ratio()
 
 
 def parts(name: str) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ const KEPT = "ncd-views";
 const MOST = 40; // views
 const LETTERS = 8000; // of all of them in the address
 const CAPTION = 200; // letters
-const UNTOLD = /^(labels|callouts|select|axes|folded|colours|slices|text_.*|softmax|back|frozen|drawing)$/;
+const UNTOLD = /^(labels|callouts|select|axes|folded|colours|slices|text_.*|softmax|back|frozen|drawing|panel|with)$/;
 const TYPES = "input, textarea, select, [contenteditable], [role=slider], [role=spinbutton]";
 const MOVES = `${TYPES}, [role=tab], [role=radio], [role=application], [role=listbox], [role=menu]`;
 const STEPS = { ArrowRight: 1, PageDown: 1, ArrowLeft: -1, PageUp: -1, Home: -Infinity, End: Infinity };
@@ -194,7 +194,7 @@ function draw(host) {
   find("caption").textContent = (on && views[at - 1]?.caption) || "";
   find("caption").hidden = !find("caption").textContent;
   find("panel").setAttribute("aria-pressed", own().get("with") === "panel");
-  find("screen").textContent = document.fullscreenElement ? "Leave full screen" : "Full screen";
+  find("screen").setAttribute("aria-pressed", Boolean(document.fullscreenElement));
   find("file").href = `./presentation.html?views=${encodeURIComponent(spell(many ? views : [here()]))}`;
   if (!find("sheet").hidden) rows(host);
 }

@@ -182,7 +182,7 @@ def _told(circuit: Circuit, value: Value, done: str) -> str:
     sized = " · ".join(f"{markup.axis(a)} {markup.text(a.size_text)}" for a in value.array)
     maker = circuit.makers.get(value.id)
     how = f'<span class="muted">{markup.text(maker.words)}</span>' if maker else ""
-    sign = "It is" if done == SHOWN else "✓"
+    sign = "It is" if done == SHOWN else '<span class="tick">✓</span>'
     return f"{sign} <b>{sized or 'a number, without axes'}</b> {how}"
 
 

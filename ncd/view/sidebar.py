@@ -1,12 +1,17 @@
-"""The sidebar: a slider, a switch or a field for everything that can be set."""
+"""The sidebar: a slider, a switch or a field for everything that can be set.
+
+What stays as it is whatever a size is, :func:`head` makes once; the rest has its places between.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
+from typing import NamedTuple
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from ncd.models import Entry, Knob
 from ncd.models.entry import Preset
@@ -17,8 +22,16 @@ from ncd.view.scene import built
 PRESET = "preset"
 
 
-def head(entry: Entry) -> None:
-    """What no knob changes: the heading, and the way back to how the page begins."""
+class Places(NamedTuple):
+    """Where in the sidebar stands what a size may change."""
+
+    sizes: DeltaGenerator
+    run: DeltaGenerator
+    seed: DeltaGenerator
+
+
+def head(entry: Entry) -> Places:
+    """What no size changes: the headings, the way back to how the page begins, the device."""
     sketch, _ = built(entry, entry.settings({}))
     with st.container(horizontal=True, vertical_alignment="center", key="sizes"):
         st.subheader("Sizes", anchor=False)
@@ -29,30 +42,42 @@ def head(entry: Entry) -> None:
             help="Sets all that stands here to how the page begins.",
             on_click=partial(knobs.reset, entry, inputs.beginning(sketch) if sketch else {}),
         )
+    sizes = st.container()
+    _typed(entry)
+    st.subheader("Run", anchor=False)
+    run = st.container()
+    seed, device = st.columns(2, gap="small")
+    with device:
+        _device()
+    return Places(sizes, run, seed)
 
 
-def show(entry: Entry) -> None:
-    """All widgets, at the values that the session has."""
+def show(entry: Entry, places: Places) -> None:
+    """All other widgets, at the values that the session has."""
     sketch, _ = built(entry, entry.settings({}))
-    lengths = inputs.feed(entry, sketch).lengths if sketch else {}
-    settings = knobs.settings(entry) | lengths
+    with places.sizes:
+        _sizes(entry, inputs.feed(entry, sketch).lengths if sketch else {})
+    with places.run:
+        for knob in entry.knobs:
+            if knob.switch:
+                _switch(knob)
+            elif knob.names:
+                _choice(knob)
+        if sketch is not None:
+            inputs.choose(entry, sketch)
+    with places.seed:
+        _seed()
+
+
+def _sizes(entry: Entry, lengths: Mapping[str, int]) -> None:
+    settings = {**knobs.settings(entry), **lengths}
     _note("")
     now = _published(entry, settings) if entry.presets else None
     for knob in entry.knobs:
         if knob.is_size:
             _size(_ending(knob, settings), settings[knob.name], knob.name in lengths)
-    _typed(entry)
     if now:
         st.caption(f"{now.title}: {now.source}.")
-    st.subheader("Run", anchor=False)
-    for knob in entry.knobs:
-        if knob.switch:
-            _switch(knob)
-        elif knob.names:
-            _choice(knob)
-    if sketch is not None:
-        inputs.choose(entry, sketch)
-    _seed_and_device()
 
 
 def _published(entry: Entry, settings: Mapping[str, int]) -> Preset | None:
@@ -142,14 +167,6 @@ def _choice(knob: Knob) -> None:
     _note(knob.name)
 
 
-def _seed_and_device() -> None:
-    with st.container(horizontal=True):
-        _seed()
-        _device()
-    _note("seed")
-    _note("device")
-
-
 def _seed() -> None:
     st.number_input(
         "Seed",
@@ -161,6 +178,7 @@ def _seed() -> None:
         "The same seed gives everyone the same numbers.",
         on_change=partial(knobs.forget, "seed"),
     )
+    _note("seed")
 
 
 def _device() -> None:
@@ -171,6 +189,7 @@ def _device() -> None:
         help="What this machine can run the circuit on.",
         on_change=partial(knobs.forget, "device"),
     )
+    _note("device")
 
 
 def label(knob: Knob) -> str:

@@ -67,8 +67,15 @@ class Cut:
 
     @property
     def along(self) -> int | None:
-        """The dimension that small pictures are shown of: the longest of the others."""
-        return max(self.rest, key=lambda i: self.dimensions[i].size, default=None)
+        """The dimension that small pictures are shown of: the longest of the others.
+
+        Of two as long, as of three images in colours, it is the one in front of the picture.
+        """
+
+        def rank(i: int) -> tuple[int, bool]:
+            return self.dimensions[i].size, i == self.shown[0] - 1
+
+        return max(self.rest, key=rank, default=None)
 
     @property
     def image(self) -> bool:
@@ -85,10 +92,10 @@ class Cut:
 
     @property
     def coloured(self) -> bool:
-        """Whether three channels can be one image in colours."""
-        return (
-            self.image and self.along is not None and self.dimensions[self.along].size == CHANNELS
-        )
+        """Whether three channels can be one image in colours; three images are no channels."""
+        if not self.image or self.along not in (self.shown[0] - 1, self.shown[1] + 1):
+            return False
+        return self.dimensions[self.along].size == CHANNELS
 
 
 def dimensions(array: Array) -> tuple[Dimension, ...]:
@@ -125,7 +132,12 @@ def chosen(array: Array) -> Cut:
 
 
 def first(array: Array) -> Cut:
-    """What is seen of an array before anything is chosen."""
+    """What is seen of an array before anything is chosen.
+
+    >>> batches = [first(Array.parse(f"b:3 c:{n} x:4x4")) for n in (3, 2)]
+    >>> [(cut.dimensions[cut.along].name, cut.coloured) for cut in batches]
+    [('c', True), ('b', False)]
+    """
     own = dimensions(array)
     cut = Cut(own, _two(own), (0,) * len(own))
     if not cut.coloured:

@@ -33,6 +33,7 @@ function row(host, view, i) {
     change(host, host.views.toSpliced(i, 1));
     (host.find("rows").children[Math.max(0, i - 1)]?.firstChild ?? host.find("list")).focus();
   });
+  drop.className = "drop";
   item.append(open, caption, up, drop);
   return item;
 }
@@ -46,7 +47,9 @@ function button(words, label, act) {
 
 // A view in words: the title of its page, and what is set there.
 function title(host, { name, query }) {
-  const set = [...new URLSearchParams(query)].filter(([key]) => !UNTOLD.test(key));
-  const told = set.map(([key, value]) => (key === "panel" || key === "with" ? value : `${key} ${value}`));
+  const asked = new URLSearchParams(query);
+  const set = [...asked].filter(([key]) => !UNTOLD.test(key));
+  const told = set.map(([key, value]) => (key === "quiz" ? key : `${key} ${value}`));
+  if (asked.has("with")) told.push(asked.get("panel") ?? "panel"); // only then it is seen
   return [host.pages[name], ...told.map((each) => each.slice(0, 24))].join(" · ");
 }

@@ -254,7 +254,9 @@ def test_an_unknown_address_names_the_nearest(page: Page, address: str) -> None:
     expect(page.get_by_role("heading", name="No such page")).to_be_visible()
     expect(page).to_have_title("No such page · Neural circuits")
     expect(page.get_by_text("Page not found")).to_have_count(0)
-    page.get_by_test_id("stMain").get_by_role("link", name="Multi-head attention").click()
+    links = page.get_by_test_id("stMain").get_by_role("link")
+    expect(links.first).to_have_text("Multi-head attention")
+    links.first.click()
     settled(page)
     assert urlsplit(page.url).path == ATTENTION
     page.go_back()

@@ -115,6 +115,22 @@ def test_keys_belong_to_what_has_the_focus(page: Page, address: str) -> None:
     expect(page.get_by_text("Eighft")).to_be_visible()
 
 
+@pytest.mark.parametrize("width", [1280, 720, 400])
+def test_the_bar_is_one_row_and_covers_nothing(page: Page, address: str, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 720})
+    present(page, address, f"{MHA}?panel=Shapes&with=panel;{RESIDUAL}?panel=Shapes")
+    bar = page.get_by_role("region", name="Presenting")
+    tops = bar.get_by_role("button").evaluate_all("all => all.map((e) => e.offsetTop)")
+    assert max(tops) - min(tops) < 12
+    box, main = bar.bounding_box(), page.locator(".stMain").bounding_box()
+    assert box is not None and main is not None
+    assert box["x"] >= 0 and box["x"] + box["width"] <= width
+    assert main["y"] + main["height"] <= box["y"]
+    page.get_by_role("button", name="Views", exact=True).click()
+    rows = bar.locator(".rows li > button:first-child")
+    expect(rows).to_have_text(["Multi-head attention · Shapes", "Residual block"])
+
+
 @pytest.mark.parametrize("views", ["nothing;../x?h=1", "a" * 9000, ";;;%ff#%ff", "?h=3"])
 def test_a_list_that_names_no_page_is_none(page: Page, address: str, views: str) -> None:
     present(page, address, views.replace("%", "%25"))
@@ -171,6 +187,7 @@ def test_the_file_walks_the_same_views_offline(
 def test_on_paper_the_page_is_whole_and_light(page: Page, address: str, scheme: str) -> None:
     page.emulate_media(color_scheme=scheme)
     visit(page, address, "/encoder-block?panel=Source")
+    expect(page.locator(".source")).not_to_be_empty()  # by the script that listens to the print
     ink = "document.querySelector('.st-key-diagram [data-testid=stBidiComponentIsolated]')"
     ink = f"{ink}.shadowRoot.querySelector('.drawing svg').getAttribute('color')"
     before = page.evaluate(ink)

@@ -118,3 +118,19 @@ def test_no_file_answers_a_question(page: Page, address: str) -> None:
     expect(field(page)).to_have_count(0)
     page.get_by_role("button", name="Export").click()
     expect(drawing).to_be_visible()
+
+
+def test_the_question_is_in_sight_with_its_wire(page: Page, address: str) -> None:
+    """Also below a diagram that is as high as the window, and with what is said of an answer."""
+    page.set_viewport_size({"width": 1280, "height": 720})
+    page.goto(f"{address}/unet?quiz=1")
+    wire = page.locator(".drawing .wire.lit .ink").first
+    expect(wire).to_be_in_viewport()
+    field(page).fill("nothing")
+    field(page).press("Enter")
+    said = page.locator("form.quiz .said")
+    expect(said).to_contain_text("is no axis here")
+    names = said.locator(".axis").all_inner_texts()
+    assert len(names) == len(set(names)) > 5
+    expect(page.locator("form.quiz")).to_be_in_viewport(ratio=1)
+    expect(wire).to_be_in_viewport()

@@ -122,3 +122,15 @@ def test_the_way_back_leads_to_the_same_step(page: Page, address: str) -> None:
     expect(page.get_by_role("heading", name="Legend")).to_be_visible()
     page.go_back()
     at(page, "5 of 11")
+
+
+def test_a_step_and_what_it_lights_fit_into_a_window(page: Page, address: str) -> None:
+    """A high diagram scrolls by itself, so that its numbers are not far below it."""
+    page.set_viewport_size({"width": 1280, "height": 720})
+    page.goto(f"{address}/unet?panel=Step&step=4")
+    at(page, "4 of 50")
+    lit = page.locator(".whole .op.here").first.bounding_box()
+    code = page.locator(".stop .code").bounding_box()
+    bar = page.locator(".stAppHeader").bounding_box()
+    assert lit is not None and code is not None and bar is not None
+    assert code["y"] + code["height"] - lit["y"] < 720 - bar["height"]

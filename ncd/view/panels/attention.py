@@ -52,8 +52,7 @@ def show(scene: Scene) -> None:
         panel.show("<p>Nothing attends here: the circuit has no softmax.</p>", "nothing attends")
         return
     cell = next((c for c in cells if c.id == st.session_state.get(SOFTMAX)), cells[0])
-    value = scene.trace.values[cell.outputs[0].id]
-    found = worker.run(lambda: weights(cell, value))
+    found = scene.work(lambda: weights(cell, scene.trace.values[cell.outputs[0].id]))
     head = _chosen(len(found.maps))
     ends = Ends.of(found.maps[head], signed=False)
     used = ends.whole if st.session_state.get(COLOURS) == "all" else ends
@@ -233,9 +232,7 @@ def _overview(scene: Scene, found: Weights, chosen: int) -> tuple[str, str]:
         return "", ""
     run = heat.shown(count, chosen, MOST)
     key = (*scene.numbers, found.value, run.start)
-    told, *pictures = remember(
-        "small maps", scene.term, *key, make=lambda: worker.run(lambda: _pictures(found, run))
-    )
+    told, *pictures = remember("small maps", scene.term, *key, make=lambda: _pictures(found, run))
     buttons = [(f"{HEAD}={i}", names[i], each) for i, each in zip(run, pictures, strict=True)]
     return told, maps.gallery(buttons, f"{HEAD}={chosen}") + maps.beside(HEAD, run, count)
 

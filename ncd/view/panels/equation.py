@@ -22,6 +22,7 @@ STYLE = """
 .paper [data-select] { border-radius: 3px; padding: 2px 3px; }
 .paper mrow.lit { outline: 2px solid var(--st-primary-color); outline-offset: 1px; }
 .paper td { white-space: normal; }
+.paper td:last-child { min-width: 9rem; }
 </style>
 """
 

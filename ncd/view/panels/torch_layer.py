@@ -20,7 +20,7 @@ RUNS = True
 Settings = Mapping[str, int]
 Weights = Mapping[str, Tensor]
 PARTS = ("q", "k", "v")
-LONG = ' style="white-space:normal;overflow-wrap:anywhere"'  # a name may break
+LONG = ' style="white-space:normal;overflow-wrap:anywhere;min-width:9rem"'  # a name may break
 FEW = 12  # rows and columns of a mask that are written out
 
 
