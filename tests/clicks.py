@@ -24,6 +24,7 @@ STEP = 8_000  # milliseconds for one click
 WINDOWS = ((1280, 720), (1440, 900), (400, 800))
 SLIDERS = '[role="slider"], input[type="range"]'
 IDLE = '.stApp[data-test-connection-state="CONNECTED"]:not([data-test-script-state="running"])'
+DISABLED = ':disabled, [aria-disabled="true"]'
 FIELDS = 'input[type="text"], input[type="number"], input:not([type]), textarea'
 # Whatever may be clicked or focused; all but what leaves the page or asks the machine for a file.
 ANYTHING = (
@@ -163,8 +164,8 @@ class Visitor:
         del self.last[:-20]
 
     async def some(self, selector: str) -> Locator:
-        """One of the elements that are seen, at random; raises Error if there is none."""
-        found = self.page.locator(f":is({selector}):visible")
+        """One of the elements that can be used, at random; raises Error if there is none."""
+        found = self.page.locator(f":is({selector}):not({DISABLED}):visible")
         count = await found.count()
         if not count:
             raise Error("nothing of the kind")
@@ -260,10 +261,11 @@ class Visitor:
         await self.page.reload()
 
     async def take(self) -> None:
-        await (await self.some(".st-key-export button")).click()
-        buttons = self.page.get_by_test_id("stDownloadButton").get_by_role("button")
-        await buttons.first.wait_for()
-        await self.download(buttons.nth(self.random.randrange(await buttons.count())))
+        """A file, of the open panel or of the menu."""
+        with suppress(Error):  # it is open, or there is none here
+            await (await self.some('.st-key-export [aria-expanded="false"]')).click()
+            await self.page.get_by_text("Drawing, SVG").wait_for()
+        await self.download(await self.some('[data-testid="stDownloadButton"] button'))
 
     async def download(self, one: Locator) -> None:
         """A file, which is not to be empty."""

@@ -55,8 +55,15 @@ async def some_of(own: Visitor, selector: str, least: int, most: int) -> None:
         await own.settle()
 
 
+async def somewhere(own: Visitor) -> None:
+    """On the page of a system, if not on one already."""
+    if not await own.page.locator('[role="tab"]').count():
+        await own.to(own.one_of(tuple(catalogue)))
+
+
 async def opened(own: Visitor, tab: str) -> None:
     """Opens a panel of the page; raises Error where there is none."""
+    await somewhere(own)
     await (await own.some(f'[role="tab"]:has(:text-is("{tab}"))')).click()
     await own.settle()
 
@@ -118,6 +125,7 @@ async def quiz(own: Visitor) -> None:
     """Questions on a page, with answers: right ones, parts of them, wrong ones."""
     name = own.one_of(tuple(catalogue))
     await own.to(name, "quiz=1")
+    await own.page.locator("form.quiz").wait_for()
     for _ in range(own.random.randint(2, 6)):
         with suppress(Error):  # there is no field once it is answered
             await (await own.some("form.quiz input")).fill(said(own, name))
@@ -150,15 +158,18 @@ async def pin(own: Visitor) -> None:
 async def present(own: Visitor) -> None:
     """Views are collected and walked; some are taken along as a file."""
     for _ in range(own.random.randint(1, 3)):
+        await somewhere(own)
         await (await own.some(".share .add")).click()
-        await own.random.choice((own.knob, own.tab, own.go))()
+        with suppress(Error):  # no knob can be seen
+            await own.random.choice((own.knob, own.tab, own.go))()
         await own.settle()
+    await somewhere(own)
     await own.page.locator(".share .present").click()
     await own.settle()
     for _ in range(own.random.randint(1, 4)):
         await press(own, WALKS, 4)
         await own.settle()
-        await some_of(own, ".bar :is(button, input):enabled", 0, 2)
+        await some_of(own, ".bar :is(button, input):not(.leave)", 0, 2)
     file = own.page.locator(".bar a.file")
     if await file.is_visible():
         await own.download(file)

@@ -33,7 +33,7 @@ from ncd.lang.spelling import field_names
 from ncd.lang.terms import Term
 
 Plain = str | int | float
-PARTS = 20_000  # wires and ops of the drawings that are kept
+PARTS = 6_000  # wires and ops of the drawings that are kept, at 5 kB each
 WAYS: tuple[Way, ...] = (  # what may be shown of a circuit
     lambda circuit, shut: circuit,
     lambda circuit, shut: shown(circuit, shut),

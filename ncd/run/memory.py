@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -20,6 +21,7 @@ from ncd.lang.elaborate import elaborate
 from ncd.lang.terms import Term
 from ncd.run.module import CircuitModule
 
+MOST = 5_000  # ops at their sizes that torch remembers, at 2 kB each
 PLAIN = (
     torch.ops.aten.native_batch_norm.default,
     torch.ops.aten.native_batch_norm_backward.default,
@@ -152,7 +154,7 @@ def stated_peak(term: Term, watched: bool = False) -> Peak:
     """
     circuit = elaborate(term)
     module = CircuitModule(circuit, seed=None)
-    with FakeTensorMode():  # tensors that say they are on the CPU, so torch takes the same paths
+    with _blank_run():
         return measured_peak(module, _blanks(module), watched=watched)
 
 
@@ -163,11 +165,23 @@ def stated_forward(term: Term) -> int:
     Raises as :func:`stated_peak` does.
     """
     module = CircuitModule(elaborate(term), seed=None)
-    with FakeTensorMode(), torch.no_grad():
+    with _blank_run(), torch.no_grad():
         inputs = _blanks(module)
         with Storages([*inputs, *module.parameters(), *module.buffers()]) as counted:
             module.execute(inputs, watch=lambda cell, given, made: None)
         return counted.peak
+
+
+@contextmanager
+def _blank_run() -> Iterator[None]:
+    """Tensors without numbers that say they are on the CPU, so that torch takes the same paths.
+
+    What torch keeps of each op at each size, for good, is let go where it is too much.
+    """
+    if FakeTensorMode.cache_info().size > MOST:
+        FakeTensorMode.cache_clear()
+    with FakeTensorMode():
+        yield
 
 
 def _blanks(module: CircuitModule) -> tuple[Tensor, ...]:

@@ -21,7 +21,7 @@ from ncd.lang.terms import Term
 from ncd.run import CircuitModule, Trace
 
 T = TypeVar("T")
-LIMIT = 500_000_000
+LIMIT = 300_000_000
 SMALL, LEAF, TERM = 1_000, 100, 50_000  # a place on the shelf, a value in it, a term
 # What holds many tensors weighs more than it does: one large run may be kept, or some hundred small
 # ones, of which nobody needs more.

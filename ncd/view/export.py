@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 import ncd
-from ncd.view import about, link, selection
+from ncd.view import about, files, link, selection
 from ncd.view.refusal import Refusal
 from ncd.view.scene import Scene
 
@@ -33,16 +33,14 @@ def _files(scene: Scene) -> None:
     name, facts = scene.entry.name, about.about(scene, link.text())
     folded = selection.folded(scene.circuit)
     look = partial(ncd.draw, scene.term, **scene.look, folded=folded)
-    files: list[File] = [
+    every: list[File] = [
         ("Drawing, SVG", lambda: about.svg(look().svg(), facts), f"{name}.svg", SVG),
         ("Drawing, PNG", lambda: look().png(3), f"{name}.png", "image/png"),
         *_sources(scene, scene.entry.identifier, facts),
         ("Term, JSON", lambda: ncd.to_json(scene.term, about=facts), f"{name}.json", JSON),
     ]
-    for label, data, path, mime in files:
-        st.download_button(
-            label, data, path, mime, key=f"export {path}", on_click="ignore", width="stretch"
-        )
+    for label, make, path, kind in every:
+        files.button(label, make, path, kind, key=f"export {path}", width="stretch")
 
 
 def _sources(scene: Scene, file: str, facts: dict[str, Any]) -> list[File]:

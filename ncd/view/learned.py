@@ -13,6 +13,7 @@ from ncd.jobs.pool import QUIET
 from ncd.jobs.runs import Run
 from ncd.models import Entry
 from ncd.train import Progress, noted, shipped
+from ncd.view import files
 
 STATE = "training"
 EVERY = 0.4  # seconds between looks at a run
@@ -143,19 +144,11 @@ def leave() -> None:
 
 
 def download(entry: Entry, found: Learned | None) -> None:
-    """A button that takes the weights along, if there are any.
-
-    They are made a file when they are asked for: a browser looks for one that is there at once, and
-    by then another run may have taken it away.
-    """
+    """A button that takes the weights along, if there are any."""
     if found is not None:
-        st.download_button(
-            "Download the weights",
-            lambda: found.weights,
-            f"{entry.name}.safetensors",
-            "application/octet-stream",
-            key="download weights",
-            on_click="ignore",
+        path, kind = f"{entry.name}.safetensors", "application/octet-stream"
+        files.button(
+            "Download the weights", lambda: found.weights, path, kind, key="download weights"
         )
 
 

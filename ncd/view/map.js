@@ -250,10 +250,12 @@ function walk(map, event) {
   rest(map, [row, column]);
 }
 
-// What stands in a cell is said beside it, and aloud.
-function rest(map, at) {
-  map.at = at;
+// What stands in a cell is said beside it, and aloud; beyond the edge it is the nearest.
+function rest(map, place) {
   const { rows, columns } = map.data;
+  const within = (i, { cells }) => Math.max(0, Math.min(cells - 1, i));
+  const at = place && [within(place[0], rows), within(place[1], columns)];
+  map.at = at;
   const [cursor, tip] = [map.inner.querySelector(".cursor"), map.box.querySelector(".tip")];
   cursor.hidden = tip.hidden = !at;
   if (!at) return;

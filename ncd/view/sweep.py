@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
-import sys
+import platform
 import time
 from collections.abc import Iterator
 from threading import Thread
@@ -22,6 +22,19 @@ PERIOD = 0.5  # seconds between two looks
 REST = 4  # looks without anything new after which it is a rest
 STILL = 50  # objects that come and go even then
 LONGEST = 600.0  # seconds after which a collection waits for no rest
+OFTEN = 30.0  # seconds after which what is free goes back to the machine, rest or not
+# As malloc.h numbers its settings. Each run of a page is a thread of its own, and the C library
+# gives many threads an arena each, and keeps what is freed in all of them: hundreds of megabytes
+# after some hundred visits. Two do, with some room at the end, and what is large stands outside.
+ARENAS, LARGE, TOP = (-8, 2), (-3, 1 << 20), (-1, 64 << 20)
+_glibc = ctypes.CDLL(None) if "glibc" in platform.libc_ver() else None
+
+
+def compact() -> None:
+    """Lets the C library keep little that is free; for a process without threads yet."""
+    if _glibc:
+        for setting, value in (ARENAS, LARGE, TOP):
+            _glibc.mallopt(setting, value)
 
 
 def start() -> None:
@@ -33,15 +46,18 @@ def start() -> None:
 
 
 def _sweep() -> None:
-    last = time.monotonic()
+    last = given = time.monotonic()
     for rests in resting():
+        now = time.monotonic()
         if rests:
             tidy()
-        elif time.monotonic() > last + LONGEST:
+            last = given = now
+        elif now > last + LONGEST:
             gc.collect()
-        else:
-            continue
-        last = time.monotonic()
+            last = now
+        elif now > given + OFTEN:
+            give()
+            given = now
 
 
 def resting() -> Iterator[bool]:
@@ -62,5 +78,10 @@ def tidy() -> None:
     gc.freeze()
     if torch.cuda.is_initialized():
         torch.cuda.empty_cache()
-    if sys.platform == "linux":
-        ctypes.CDLL(None).malloc_trim(0)
+    give()
+
+
+def give() -> None:
+    """What is free goes back to the machine."""
+    if _glibc:
+        _glibc.malloc_trim(0)

@@ -10,7 +10,7 @@ from ncd.export import markup
 from ncd.lang.axes import Array
 from ncd.lang.circuit import Cell, Circuit, Value
 from ncd.run.tracker import Call, as_json
-from ncd.view import panel
+from ncd.view import files, panel
 from ncd.view.scene import Scene
 
 TITLE = "Shapes"
@@ -36,16 +36,9 @@ def html(scene: Scene) -> str:
     return markup.table(("Step", "Arrays", "Sizes"), rows)
 
 
-def _file(label: str, data: Callable[[], str], path: str, mime: str) -> None:
-    st.download_button(
-        f"As {label}",
-        data,
-        path,
-        mime,
-        key=f"shapes {label}",
-        on_click="ignore",
-        help="The lines of the notebook's Tracker. For a module of your own: ncd.track.",
-    )
+def _file(label: str, make: Callable[[], str], path: str, kind: str) -> None:
+    said = "The lines of the notebook's Tracker. For a module of your own: ncd.track."
+    files.button(f"As {label}", make, path, kind, key=f"shapes {label}", help=said)
 
 
 def calls(circuit: Circuit) -> Iterator[Call]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import streamlit as st
+from functools import partial
 
 import ncd
 from ncd.code import lines
 from ncd.export import listing
-from ncd.view import panel
+from ncd.view import files, panel
 from ncd.view.cache import remember
 from ncd.view.scene import Scene
 
@@ -18,14 +18,8 @@ RUNS = False
 def show(scene: Scene) -> None:
     """The file, and a button to take it along."""
     file = f"{scene.entry.identifier}.py"
-    st.download_button(
-        f"Download {file}",
-        lambda: ncd.source(scene.term),
-        file,
-        "text/x-python",
-        key="download source",
-        on_click="ignore",
-    )
+    make, kind = partial(ncd.source, scene.term), "text/x-python"
+    files.button(f"Download {file}", make, file, kind, key="download source")
     html = remember(
         "listing",
         scene.term,
