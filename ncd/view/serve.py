@@ -35,7 +35,6 @@ def serve(host: str = "127.0.0.1", port: int = 8501) -> None:
 
 def make_ready(app: str) -> None:
     """What the app's file does when it is imported to be served, in whatever way."""
-    sweep.compact()
     exact()
     prepare()
     warm_up(app)

@@ -22,19 +22,10 @@ PERIOD = 0.5  # seconds between two looks
 REST = 4  # looks without anything new after which it is a rest
 STILL = 50  # objects that come and go even then
 LONGEST = 600.0  # seconds after which a collection waits for no rest
-OFTEN = 30.0  # seconds after which what is free goes back to the machine, rest or not
-# As malloc.h numbers its settings. Each run of a page is a thread of its own, and the C library
-# gives many threads an arena each, and keeps what is freed in all of them: hundreds of megabytes
-# after some hundred visits. Two do, with some room at the end, and what is large stands outside.
-ARENAS, LARGE, TOP = (-8, 2), (-3, 1 << 20), (-1, 64 << 20)
+# Seconds after which what is free goes back to the machine, rest or not: each run is a thread, and
+# the C library gives many threads room of their own, and keeps all that is freed there.
+OFTEN = 30.0
 _glibc = ctypes.CDLL(None) if "glibc" in platform.libc_ver() else None
-
-
-def compact() -> None:
-    """Lets the C library keep little that is free; for a process without threads yet."""
-    if _glibc:
-        for setting, value in (ARENAS, LARGE, TOP):
-            _glibc.mallopt(setting, value)
 
 
 def start() -> None:
