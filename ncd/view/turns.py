@@ -14,8 +14,9 @@ from itertools import count
 from threading import Lock, local
 from time import perf_counter
 
+GRACE = 0.1  # seconds for which who has begun lets those go first who begin
 _guard, _here, _numbers = Lock(), local(), count()
-_waiting: list[tuple[bool, int, Lock]] = []
+_waiting: list[tuple[float, int, Lock]] = []
 _taken = False
 
 
@@ -38,7 +39,10 @@ def turn() -> Iterator[None]:
 
 @contextmanager
 def aside(late: bool = True) -> Iterator[None]:
-    """Lets others go on meanwhile; those who begin go first then, unless little is left to do."""
+    """Lets others go on meanwhile; those who begin go first then, unless little is left to do.
+
+    But not for long: a diagram comes soon, and still nobody waits much longer than others.
+    """
     held = _held()
     if held:
         _give()
@@ -61,12 +65,11 @@ def _held() -> bool:
 def _take(*, late: bool) -> None:
     global _taken
     with _guard:
-        mine = Lock()
+        mine, began = Lock(), perf_counter()
         if _taken:
             mine.acquire()
-            heappush(_waiting, (late, next(_numbers), mine))
+            heappush(_waiting, (began + GRACE * late, next(_numbers), mine))
         _taken = True
-    began = perf_counter()
     mine.acquire()
     _here.held, _here.waited = True, waited() + perf_counter() - began
 

@@ -48,7 +48,14 @@ def test_they_come_one_after_the_other_in_the_order_in_which_they_asked() -> Non
     assert order == [0, 1, 2, 3, 4]
 
 
-def test_who_steps_aside_lets_others_go_on_and_comes_back_after_those_who_begin() -> None:
+@pytest.mark.parametrize(
+    ("grace", "expected"),
+    [(60.0, ["second", "third", "first"]), (0.0, ["second", "first", "third"])],
+)
+def test_who_steps_aside_lets_others_go_on_and_comes_back_after_those_who_soon_begin(
+    monkeypatch: pytest.MonkeyPatch, grace: float, expected: list[str]
+) -> None:
+    monkeypatch.setattr(turns, "GRACE", grace)
     order: list[str] = []
     away, back = Event(), Event()
 
@@ -72,7 +79,7 @@ def test_who_steps_aside_lets_others_go_on_and_comes_back_after_those_who_begin(
             slow.join(0.001)
         late = queued(lambda: other("third"))
     joined(slow, late)
-    assert order == ["second", "third", "first"]
+    assert order == expected
 
 
 def test_a_run_that_fails_gives_its_turn_away() -> None:
