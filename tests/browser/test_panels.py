@@ -147,6 +147,16 @@ def test_a_cell_says_its_query_its_key_and_its_weight(page: Page, address: str) 
     expect(tip(page)).to_be_hidden()
 
 
+def test_a_pointer_on_the_edge_of_a_map_is_in_its_last_cell(page: Page, address: str) -> None:
+    visit(page, address, f"{ATTENTION}?y=3&x=5")
+    box = page.locator(".map .inner").bounding_box()
+    assert box is not None
+    edge = {"clientX": box["x"] + box["width"], "clientY": box["y"] + box["height"]}
+    frame(page).dispatch_event("pointermove", edge)
+    expect(tip(page)).to_contain_text("query y 2")
+    expect(tip(page)).to_contain_text("key x 4")
+
+
 def test_the_cells_are_read_with_the_arrow_keys(page: Page, address: str) -> None:
     visit(page, address)
     frame(page).focus()
