@@ -49,7 +49,7 @@ async def some_of(own: Visitor, selector: str, least: int, most: int) -> None:
         one = await own.some(selector)
         if await one.evaluate("e => e.tagName") == "SELECT":
             count = await one.locator("option").count()
-            await one.select_option(index=own.random.randrange(count))
+            await one.select_option(index=own.random.randrange(max(count, 1)))
         else:
             await one.click()
         await own.settle()
