@@ -186,7 +186,7 @@ class Trainee(Visitor):
         if element.button_group.label == "Steps":
             self.steps = element.button_group.id
         kind = message.WhichOneof("type")
-        if kind == "new_session" and not message.new_session.fragment_ids_this_run:
+        if kind == "new_session" and not message.metadata.run.fragment_ids:
             self.again = "", 0.0  # what waits says so anew
         if kind == "auto_rerun":
             self.again = message.auto_rerun.fragment_id, message.auto_rerun.interval
