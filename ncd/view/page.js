@@ -23,6 +23,21 @@ function open(event) {
   dispatchEvent(new PopStateEvent("popstate"));
 }
 
+// Where runs follow each other closely, Streamlit may clear away what the next one has begun to fill,
+// and then shows nothing any more. The address says all that the page has: it is loaded again.
+const ENDS = /delta path|setIn/;
+const SOON = 10_000; // milliseconds in which once is enough
+
+function again(event) {
+  if (!ENDS.test(event.reason ?? event.message)) return;
+  const last = Number(sessionStorage.getItem("again"));
+  if (Date.now() < last + SOON) return;
+  sessionStorage.setItem("again", Date.now());
+  location.reload();
+}
+
+addEventListener("error", again);
+addEventListener("unhandledrejection", again);
 document.addEventListener("click", open);
 // A page has another title, and says it once the server has read its address.
 new MutationObserver(named).observe(document.querySelector("title"), { childList: true });

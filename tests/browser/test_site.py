@@ -132,3 +132,19 @@ def test_a_frame_stays_empty(page: Page, address: str) -> None:
     page.goto("http://other.example/")
     page.wait_for_timeout(3000)
     expect(page.frame_locator("iframe").get_by_text("Residual block")).to_have_count(0)
+
+
+def test_a_page_that_streamlit_cannot_fill_any_more_is_loaded_again(
+    page: Page, address: str
+) -> None:
+    page.goto(f"{address}/residual-block?n1=24")
+    expect(page.locator(".drawing svg").first).to_be_visible()
+    page.evaluate("window.before = true")
+    page.evaluate("setTimeout(() => { throw Error('Cannot set a node at a delta path') })")
+    page.wait_for_function("window.before === undefined")
+    expect(page.locator(".drawing svg").first).to_be_visible()
+    expect(page.get_by_role("slider", name="n₁").first).to_have_value("24")
+    page.evaluate("window.before = true")
+    page.evaluate("setTimeout(() => { throw Error('Cannot set a node at a delta path') })")
+    page.wait_for_timeout(1000)
+    assert page.evaluate("window.before")  # once is enough for a while
