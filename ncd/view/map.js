@@ -242,19 +242,22 @@ function walk(map, event) {
   if (!step) return;
   event.preventDefault();
   const { rows, columns } = map.data;
-  const [i, j] = map.at ?? [0, 0];
-  const next = (at, by, count) => Math.max(0, Math.min(count - 1, map.at ? at + by : 0));
-  const [row, column] = [next(i, step[0], rows.cells), next(j, step[1], columns.cells)];
+  const [row, column] = map.at ? within(map, [map.at[0] + step[0], map.at[1] + step[1]]) : [0, 0];
   const [h, w] = [1 / rows.cells, 1 / columns.cells];
   map.zoom.reveal(column * w, row * h, (column + 1) * w, (row + 1) * h);
   rest(map, [row, column]);
 }
 
-// What stands in a cell is said beside it, and aloud; beyond the edge it is the nearest.
+// The cell at a place; beyond the edge it is the nearest.
+function within(map, place) {
+  const { rows, columns } = map.data;
+  return [rows, columns].map(({ cells }, n) => Math.max(0, Math.min(cells - 1, place[n])));
+}
+
+// What stands in a cell is said beside it, and aloud.
 function rest(map, place) {
   const { rows, columns } = map.data;
-  const within = (i, { cells }) => Math.max(0, Math.min(cells - 1, i));
-  const at = place && [within(place[0], rows), within(place[1], columns)];
+  const at = place && within(map, place);
   map.at = at;
   const [cursor, tip] = [map.inner.querySelector(".cursor"), map.box.querySelector(".tip")];
   cursor.hidden = tip.hidden = !at;
