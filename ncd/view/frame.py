@@ -25,6 +25,7 @@ from ncd.view import (
     records,
     refusal,
     selection,
+    sessions,
     sidebar,
     turns,
 )
@@ -59,29 +60,31 @@ def page(entry: Entry, lead: str, why: str, panels: Sequence[Panel]) -> None:
         st.title(entry.title, anchor=False)
         present.show(entry)
     st.markdown(lead)
+    link.hold()
     with st.sidebar:
-        places = sidebar.head(entry)
+        sidebar.show(entry)
     body = st.container()
     with st.container(key="panels"):
         tabs = st.tabs([panel.TITLE for panel in panels], on_change="rerun", key=selection.PANEL)
     tab, opened = next(pair for pair in zip(tabs, panels, strict=True) if pair[0].open)
     with body:
-        _changing(entry, places, tab, opened)
+        _changing(entry, tab, opened)
     with header:
         export.show(partial(_scene, entry))
     st.header("Why it works", anchor=False)
     st.markdown(why)
 
 
-@st.fragment
-def _changing(entry: Entry, places: sidebar.Places, tab: DeltaGenerator, opened: Panel) -> None:
+@st.fragment(key=sessions.CHANGING)
+def _changing(entry: Entry, tab: DeltaGenerator, opened: Panel) -> None:
     """All that a knob changes: what the session's state asks for, the diagram before all else."""
-    with records.run(entry), turns.turn():
-        _change(entry, places, tab, opened)
-
-
-def _change(entry: Entry, places: sidebar.Places, tab: DeltaGenerator, opened: Panel) -> None:
     link.hold()
+    sidebar.follow(entry)
+    with records.run(entry), turns.turn():
+        _change(entry, tab, opened)
+
+
+def _change(entry: Entry, tab: DeltaGenerator, opened: Panel) -> None:
     scene, said, untimed = _scene(entry), "", False
     if isinstance(scene, Scene):
         seen = {selection.KEY: scene.selected, selection.AXES: selection.axes(scene.circuit)}
@@ -94,7 +97,6 @@ def _change(entry: Entry, places: sidebar.Places, tab: DeltaGenerator, opened: P
         untimed = scene.runs and not scene.veil and scene.known_seconds is None
         if not untimed or scene.long:
             diagram.line(scene, said, cost_line(scene, scene.known_seconds))
-    sidebar.show(entry, places)
     with tab:
         _panel(scene, opened, said, untimed)
         if isinstance(scene, Refusal) or link.text() != said:  # a panel has put right what it shows

@@ -224,6 +224,18 @@ def choose(entry: Entry, sketch: Term) -> None:
         )
 
 
+def state(entry: Entry, sketch: Term) -> dict[str, object]:
+    """What these widgets show, by the session's keys; but what a switch shows is its own."""
+    every = choices(sketch)
+    if len(every) == 1 or entry.name in typed.SEQUENCES:
+        return {}
+    if WORDS in every:
+        keys = [INPUT, *(f"text_{name}" for name in sequences(sketch))]
+    else:
+        keys = [INPUT, *picking.kept(sketch), picking.TAKEN, picking.WRONG]
+    return {key: st.session_state.get(key) for key in keys}
+
+
 def _sentence(entry: Entry, name: str, axes: list[str]) -> None:
     """A field for a sentence, and how much of it goes in."""
     key, first = f"text_{name}", axes[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import streamlit as st
 
@@ -218,6 +218,13 @@ def told(name: str) -> str:
     """What is to be said beside a knob, as Markdown that leaves the text as it is."""
     text = st.session_state.get(NOTES, {}).get(name, "")
     return "".join(f"\\{c}" if c in r"\`*_{}[]()<>#+-.!|$:~&" else c for c in text)
+
+
+def beside(names: Iterable[str]) -> dict[str, object]:
+    """What stands beside the knobs: what is said of these names, and how far the sliders go."""
+    notes = st.session_state.get(NOTES, {})
+    said = {name: notes[name] for name in names if name in notes} if notes else {}
+    return {NOTES: said, RANGES: dict(st.session_state.get(RANGES, {}))}
 
 
 def label(name: str) -> str:

@@ -18,7 +18,7 @@ from ncd.costs import cost
 from ncd.files import bundled
 from ncd.models import CATALOGUE
 from ncd.run.device import exact
-from ncd.view import home, legend, menu, nested, records, sweep
+from ncd.view import home, legend, menu, records, sessions, sweep
 
 # What is imported when it is used first, some of it in seconds.
 LATE = "ncd.view.site", "pandas", "torch.fx.experimental.symbolic_shapes", "uvicorn"
@@ -36,7 +36,7 @@ def serve(host: str = "127.0.0.1", port: int = 8501) -> None:
 def make_ready(app: str) -> None:
     """What the app's file does when it is imported to be served, in whatever way."""
     exact()
-    nested.mend()
+    sessions.mend()
     prepare()
     warm_up(app)
     sweep.start()

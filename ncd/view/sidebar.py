@@ -1,37 +1,31 @@
 """The sidebar: a slider, a switch or a field for everything that can be set.
 
-What stays as it is whatever a size is, :func:`head` makes once; the rest has its places between.
+It is a fragment of its own, which runs again only if it is to show anything else: a widget that was
+moved shows already where it is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
+from typing import Any
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from ncd.models import Entry, Knob
 from ncd.models.entry import Preset
 from ncd.run import devices
-from ncd.view import inputs, knobs
+from ncd.view import inputs, knobs, sessions
 from ncd.view.scene import built
 
 PRESET = "preset"
+SHOWN = "sidebar shows"
 
 
-class Places(NamedTuple):
-    """Where in the sidebar stands what a size may change."""
-
-    sizes: DeltaGenerator
-    run: DeltaGenerator
-    seed: DeltaGenerator
-
-
-def head(entry: Entry) -> Places:
-    """What no size changes: the headings, the way back to how the page begins, the device."""
+@st.fragment(key=sessions.SIDEBAR)
+def show(entry: Entry) -> None:
+    """All widgets, at the values that the session has."""
     sketch, _ = built(entry, entry.settings({}))
     with st.container(horizontal=True, vertical_alignment="center", key="sizes"):
         st.subheader("Sizes", anchor=False)
@@ -40,33 +34,63 @@ def head(entry: Entry) -> Places:
             type="tertiary",
             key="reset",
             help="Sets all that stands here to how the page begins.",
-            on_click=partial(knobs.reset, entry, inputs.beginning(sketch) if sketch else {}),
+            on_click=_anew(partial(knobs.reset, entry, inputs.beginning(sketch) if sketch else {})),
         )
-    sizes = st.container()
+    _sizes(entry, inputs.feed(entry, sketch).lengths if sketch else {})
     _typed(entry)
     st.subheader("Run", anchor=False)
-    run = st.container()
+    for knob in entry.knobs:
+        if knob.switch:
+            _switch(knob)
+        elif knob.names:
+            _choice(knob)
+    if sketch is not None:
+        inputs.choose(entry, sketch)
     seed, device = st.columns(2, gap="small")
+    with seed:
+        _seed()
     with device:
         _device()
-    return Places(sizes, run, seed)
+    st.session_state[SHOWN] = _due(entry)
 
 
-def show(entry: Entry, places: Places) -> None:
-    """All other widgets, at the values that the session has."""
+def follow(entry: Entry) -> None:
+    """Runs the sidebar too, in a run of what it changes, if it shows anything but what is due."""
+    if sessions.alone(sessions.CHANGING) and st.session_state.get(SHOWN) != _due(entry):
+        sessions.again((sessions.CHANGING, sessions.SIDEBAR))
+
+
+def _due(entry: Entry) -> dict[str, Any]:
+    """All that the sidebar is to show, by the widgets' keys."""
     sketch, _ = built(entry, entry.settings({}))
-    with places.sizes:
-        _sizes(entry, inputs.feed(entry, sketch).lengths if sketch else {})
-    with places.run:
-        for knob in entry.knobs:
-            if knob.switch:
-                _switch(knob)
-            elif knob.names:
-                _choice(knob)
-        if sketch is not None:
-            inputs.choose(entry, sketch)
-    with places.seed:
-        _seed()
+    settings = knobs.settings(entry)
+    published = knobs.chosen(entry, settings)
+    return {
+        **settings,
+        **{f"{knob.name} ends": settings[knob.below] for knob in entry.knobs if knob.below},
+        "seed": knobs.seed(),
+        "device": knobs.device(),
+        PRESET: published.name if published else None,
+        **(inputs.state(entry, sketch) if sketch else {}),
+        **knobs.beside(("", *settings, "seed", "device", knobs.TYPED)),
+    }
+
+
+def _moved(name: str) -> None:
+    """A callback of a widget that shows its own value; what is said beside it is taken back."""
+    if SHOWN in st.session_state:
+        st.session_state[SHOWN][name] = st.session_state[name]
+    knobs.forget(name)
+
+
+def _anew(act: Callable[[], None]) -> Callable[[], None]:
+    """A callback of a widget that may show what it is not to show."""
+
+    def call() -> None:
+        st.session_state.pop(SHOWN, None)
+        act()
+
+    return call
 
 
 def _sizes(entry: Entry, lengths: Mapping[str, int]) -> None:
@@ -97,7 +121,7 @@ def _published(entry: Entry, settings: Mapping[str, int]) -> Preset | None:
         format_func=lambda name: entry.preset(name).title,
         placeholder="As in a published model …",
         key=PRESET,
-        on_change=set_all,
+        on_change=_anew(set_all),
         label_visibility="collapsed",
     )
     return now
@@ -125,7 +149,7 @@ def _size(knob: Knob, value: int, fixed: bool) -> None:
         key=f"{knob.name} words" if fixed else knob.name,
         disabled=fixed or alone,
         help="The sentence sets it: one position for each word." if fixed else hint(knob),
-        on_change=partial(knobs.forget, knob.name),
+        on_change=partial(_moved, knob.name),
     )
     _note(knob.name)
 
@@ -137,7 +161,7 @@ def _typed(entry: Entry) -> None:
         "Sizes, typed",
         key=knobs.TYPED,
         placeholder=f"Type any size: {names[0]}=96 {names[-1]}=12",
-        on_change=partial(knobs.typed, entry),
+        on_change=_anew(partial(knobs.typed, entry)),
         label_visibility="collapsed",
     )
     _note(knobs.TYPED)
@@ -148,7 +172,7 @@ def _switch(knob: Knob) -> None:
         knob.name.capitalize(),
         key=knob.name,
         help=hint(knob),
-        on_change=partial(knobs.forget, knob.name),
+        on_change=partial(_moved, knob.name),
     )
     _note(knob.name)
 
@@ -162,7 +186,7 @@ def _choice(knob: Knob) -> None:
         format_func=lambda value: knob.names[value],
         key=knob.name,
         help=f"{_sentence(knob.reason)} In a link it is a number, from 0 on.".strip(),
-        on_change=partial(knobs.forget, knob.name),
+        on_change=partial(_moved, knob.name),
     )
     _note(knob.name)
 
@@ -176,7 +200,7 @@ def _seed() -> None:
         key="seed",
         help="What the weights and the random arrays are drawn from. "
         "The same seed gives everyone the same numbers.",
-        on_change=partial(knobs.forget, "seed"),
+        on_change=partial(_moved, "seed"),
     )
     _note("seed")
 
@@ -187,7 +211,7 @@ def _device() -> None:
         devices(),
         key="device",
         help="What this machine can run the circuit on.",
-        on_change=partial(knobs.forget, "device"),
+        on_change=partial(_moved, "device"),
     )
     _note("device")
 

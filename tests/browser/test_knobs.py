@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
 import ncd
-from tests.browser.test_browser import ATTENTION, query, slider, until_query, visit
+from tests.browser.test_browser import ATTENTION, said, slider, until_query, visit
+from tests.browser.waits import to_pass
 
 pytestmark = pytest.mark.browser
 expect.set_options(timeout=20_000)
@@ -21,7 +23,8 @@ def field(page: Page) -> Locator:
 
 
 def box(found: Locator) -> dict[str, float]:
-    """Where something stands."""
+    """Where something stands, once it is seen."""
+    expect(found).to_be_visible()
     place = found.bounding_box()
     assert place is not None
     return dict(place)
@@ -62,15 +65,22 @@ def test_published_sizes_are_chosen_by_the_keyboard(page: Page, address: str) ->
     expect(page.locator(".stSidebar")).not_to_contain_text("An Image is Worth")
 
 
+def test_an_index_goes_as_far_as_its_axis(page: Page, address: str) -> None:
+    visit(page, address, "/torch-multihead-attention?panel=Shapes")
+    expect(slider(page, "pad")).to_have_attribute("max", "3")
+    slider(page, "x").focus()
+    page.keyboard.press("ArrowRight")
+    expect(slider(page, "pad")).to_have_attribute("max", "4")
+
+
 def test_reset_keeps_the_page(page: Page, address: str) -> None:
     visit(page, address, f"{SHAPES}&h=300&seed=5&causal=1&select=axis:k")
     until_query(page, causal="true")
     page.get_by_role("button", name="Reset").click()
     expect(page.locator(".legend")).to_contain_text("h 4")
     expect(page.get_by_role("tab", name="Shapes")).to_have_attribute("aria-selected", "true")
-    page.wait_for_function("!location.search.includes('h=')")
-    assert not {"h", "seed", "causal"} & set(query(page))
-    assert slider(page, "h").get_attribute("max") == "16"
+    expect(page).not_to_have_url(re.compile("[?&](h|seed|causal)="))
+    expect(slider(page, "h")).to_have_attribute("max", "16")
 
 
 @pytest.mark.parametrize(("panel", "shown"), [("Cost", "Linear Q"), ("Source", "import torch")])
@@ -97,9 +107,12 @@ def test_a_refusal_moves_neither_the_diagram_nor_the_tabs(page: Page, address: s
     field(page).press("Enter")
     expect(page.locator(".st-key-refusal")).to_be_visible()
     expect(page.locator(".drawing .op.marked")).to_have_count(1)  # the last drawing
-    assert [box(place)["y"] for place in places] == pytest.approx(
-        [place["y"] for place in before], abs=2
-    )
+
+    def stayed() -> None:
+        after = [box(place)["y"] for place in places]
+        assert after == pytest.approx([place["y"] for place in before], abs=2)
+
+    to_pass(stayed)
 
 
 @pytest.mark.parametrize(
@@ -120,11 +133,12 @@ def test_the_link_holds_what_a_wild_one_became(
     page: Page, address: str, asked: str, left: dict[str, str]
 ) -> None:
     visit(page, address, f"{SHAPES}&{asked}")
-    page.wait_for_function("location.search.length < 60")
+    wanted = {"panel": "Shapes", **left}
+    # Which heads there are, the panel knows that shows them.
+    page.wait_for_url(
+        lambda url: {**said(url), "head": ""} == {**wanted, "head": ""}, wait_until="commit"
+    )
     expect(page.locator(".stException")).to_have_count(0)
-    found = query(page)
-    found.pop("head", None)  # which heads there are, the panel knows that shows them
-    assert found == {"panel": "Shapes", **left}
 
 
 def test_a_text_that_is_too_long_says_how_much_is_taken(page: Page, address: str) -> None:
@@ -143,7 +157,11 @@ def test_nothing_lies_on_the_text_of_a_sentence(page: Page, address: str) -> Non
     page.keyboard.type(" and it goes on for some more words than fit into the box at once")
     told = page.locator(".stTextArea [data-testid=InputInstructions]").first
     expect(told).to_be_visible()
-    assert box(told)["y"] + box(told)["height"] <= box(text)["y"] + 1
+
+    def above() -> None:
+        assert box(told)["y"] + box(told)["height"] <= box(text)["y"] + 1
+
+    to_pass(above)
 
 
 @pytest.mark.parametrize("panel", ["Attention", "Values"])
@@ -151,7 +169,7 @@ def test_a_word_of_400_letters_breaks_no_picture(page: Page, address: str, panel
     text = quote(f"a {'w' * 400} b")
     visit(page, address, f"{ATTENTION}?panel={panel}&input=sentences&text_y={text}")
     expect(page.get_by_role("tabpanel").filter(visible=True)).to_contain_text("www…")
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.wait_for_function("document.documentElement.scrollWidth <= innerWidth")
     whole = page.evaluate("[...document.querySelectorAll('svg')].map(s => s.outerHTML).join()")
     assert "Infinity" not in whole and "NaN" not in whole
 

@@ -4,6 +4,8 @@ import pytest
 from playwright.sync_api import Page, WebSocket
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
+from tests.browser.waits import to_pass
+
 pytestmark = pytest.mark.browser
 
 MOST = 32  # messages of a move; a run of the whole page sends twice as many
@@ -23,6 +25,17 @@ def listen(page: Page) -> list[ForwardMsg]:
     return heard
 
 
+def ended(page: Page, heard: list[ForwardMsg]) -> None:
+    """Waits for the end of a run, and for what may come after it."""
+
+    def over() -> None:
+        page.wait_for_timeout(10)  # here the messages are taken in
+        assert any(message.HasField("script_finished") for message in heard)
+
+    to_pass(over)
+    page.wait_for_timeout(2000)
+
+
 def kinds(heard: list[ForwardMsg]) -> list[str]:
     """What the elements are, in the order in which they came."""
     elements = [m.delta.new_element for m in heard if m.delta.WhichOneof("type") == "new_element"]
@@ -37,18 +50,36 @@ def test_the_diagram_comes_first_and_what_stays_is_not_sent_again(page: Page, ad
     page.goto(f"{address}/multi-head-attention")
     page.locator(".chips", has_text="y 20").wait_for()
     page.locator("[data-testid=stSlider]").first.wait_for()
-    page.wait_for_timeout(2000)  # until the first run is over
+    ended(page, heard)
     whole = len(heard)
     heard.clear()
     page.get_by_role("slider", name="y · queries").focus()
     page.keyboard.press("ArrowRight")
     page.locator(".chips", has_text="y 21").wait_for()
-    page.wait_for_timeout(2000)
-    sent = kinds(heard)
-    assert sent[0] == "ncd_told" and "slider" in sent
-    assert "ncd_diagram" not in sent  # but named, as what the browser has already
-    assert not {"markdown", "html", "ncd_present"} & set(sent)  # title, lead, prose
+    ended(page, heard)
+    # The drawing, the maps and the time; the diagram's own component the browser has already.
+    assert kinds(heard) == ["ncd_told", "ncd_maps", "ncd_told"]
     assert len(heard) <= MOST < whole
+
+
+def test_the_sidebar_comes_again_where_it_shows_anything_else(page: Page, address: str) -> None:
+    heard = listen(page)
+    page.goto(f"{address}/multi-head-attention?h=12&k=64&m=768&y=197&x=197")
+    published = page.get_by_text("An Image is Worth 16x16 Words")
+    published.wait_for()
+    ended(page, heard)
+    heard.clear()
+    page.get_by_role("slider", name="y · queries").focus()
+    page.keyboard.press("ArrowRight")
+    published.wait_for(state="detached")
+    ended(page, heard)
+    sent = kinds(heard)
+    assert sent[0] == "ncd_told" and sent.count("slider") == 5
+    heard.clear()
+    page.keyboard.press("ArrowRight")
+    page.locator(".chips", has_text="y 199").wait_for()
+    ended(page, heard)
+    assert "slider" not in kinds(heard)
 
 
 def test_the_time_comes_after_the_diagram(page: Page, address: str) -> None:

@@ -1,14 +1,15 @@
-"""What is dropped of messages that have not left, when a fragment runs anew."""
+"""What a session drops when a fragment runs anew, and which fragment runs."""
 
 from types import SimpleNamespace
 
 import pytest
+from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 from streamlit.runtime.fragment import MemoryFragmentStorage
 
-from ncd.view import nested
+from ncd.view import sessions
 
 
 def block(fragment: str, *path: int) -> ForwardMsg:
@@ -17,6 +18,12 @@ def block(fragment: str, *path: int) -> ForwardMsg:
     message.delta.fragment_id = fragment
     message.metadata.delta_path[:] = path
     return message
+
+
+def mended(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("_clear_queue", "request_rerun"):
+        monkeypatch.setattr(AppSession, name, getattr(AppSession, name))
+    sessions.mend()
 
 
 @pytest.mark.parametrize(
@@ -30,8 +37,7 @@ def block(fragment: str, *path: int) -> ForwardMsg:
 def test_what_is_inside_a_fragment_is_dropped_with_it(
     monkeypatch: pytest.MonkeyPatch, anew: list[str] | None, left: list[tuple[int, ...]]
 ) -> None:
-    monkeypatch.setattr(AppSession, "_clear_queue", AppSession._clear_queue)
-    nested.mend()
+    mended(monkeypatch)
     storage, queue = MemoryFragmentStorage(), ForwardMsgQueue()
     for id, around in (("outer", None), ("inner", "outer"), ("other", None)):
         storage.register(id, lambda: None, parent_fragment_id=around)
@@ -46,3 +52,20 @@ def test_what_is_inside_a_fragment_is_dropped_with_it(
         queue.enqueue(message)
     AppSession._clear_queue(session, anew)
     assert [tuple(message.metadata.delta_path) for message in queue.flush()] == left
+
+
+def test_what_follows_the_sidebar_runs_where_that_has_asked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(
+        sessions, "_request", lambda session, state: asked.append(state.fragment_id)
+    )
+    mended(monkeypatch)
+    storage = MemoryFragmentStorage()
+    for id, key in (("one", sessions.SIDEBAR), ("two", sessions.CHANGING), ("three", None)):
+        storage.register(id, lambda: None, target_key=key)
+    session = SimpleNamespace(_fragment_storage=storage)
+    for id in ("one", "two", "three", "gone", ""):
+        AppSession.request_rerun(session, ClientState(fragment_id=id))
+    assert asked == ["two", "two", "three", "gone", ""]

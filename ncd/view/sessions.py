@@ -1,0 +1,94 @@
+"""What a session of Streamlit does otherwise here; its version is pinned.
+
+* **Fragments within fragments.** When a fragment runs anew before its last messages have left,
+  Streamlit drops those, as they come again. But it keeps those of the fragments inside, which then
+  fill places that the browser does not have; it tells an error, and shows nothing any more.
+* **The sidebar.** What happens in a fragment runs that fragment. But a slider that was moved shows
+  already what it is to show; it is the rest of the page that has to follow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from streamlit.proto.ClientState_pb2 import ClientState
+from streamlit.runtime.app_session import AppSession
+from streamlit.runtime.fragment import MemoryFragmentStorage
+from streamlit.runtime.scriptrunner import RerunData, RerunException, get_script_run_ctx
+
+CHANGING, SIDEBAR = "changing", "sidebar"  # the keys of a page's fragments
+_request = AppSession.request_rerun
+
+
+def mend() -> None:
+    """Lets every session be so, from now on."""
+    AppSession._clear_queue = clear  # type: ignore[assignment, method-assign]
+    AppSession.request_rerun = request  # type: ignore[assignment, method-assign]
+
+
+def clear(session: AppSession, fragment_ids_this_run: list[str] | None = None) -> None:
+    """Drops what has not left yet of these fragments and of all inside; of a whole run, all."""
+    ids = fragment_ids_this_run
+    if ids:
+        ids = family(session._fragment_storage, ids)  # type: ignore[arg-type]
+    session._browser_queue.clear(retain_lifecycle_msgs=True, fragment_ids_this_run=ids)
+
+
+def family(storage: MemoryFragmentStorage, ids: Iterable[str]) -> list[str]:
+    """These fragments, and all that are inside of them.
+
+    >>> storage = MemoryFragmentStorage()
+    >>> for id, outer in (("a", None), ("b", "a"), ("c", "b"), ("d", None)):
+    ...     storage.register(id, lambda: None, parent_fragment_id=outer)
+    >>> family(storage, ["a"]), family(storage, ["c", "d"])
+    (['a', 'b', 'c'], ['c', 'd'])
+    """
+    found, outer = list(ids), dict(storage._parent_by_id)
+    for one in found:  # it grows meanwhile
+        found += [id for id, around in outer.items() if around == one and id not in found]
+    return found
+
+
+def request(session: AppSession, client_state: ClientState | None) -> None:
+    """Asks for a run; for what follows the sidebar, where that has asked."""
+    if client_state is not None and client_state.fragment_id:
+        storage = session._fragment_storage
+        client_state.fragment_id = follower(storage, client_state.fragment_id)  # type: ignore[arg-type]
+    _request(session, client_state)
+
+
+def follower(storage: MemoryFragmentStorage, id: str) -> str:
+    """The fragment that runs when something happens in this one.
+
+    >>> storage = MemoryFragmentStorage()
+    >>> for id, key in (("a", CHANGING), ("b", SIDEBAR), ("c", None)):
+    ...     storage.register(id, lambda: None, target_key=key)
+    >>> [follower(storage, id) for id in "abcd"]
+    ['a', 'a', 'c', 'd']
+    """
+    if storage._target_key_by_id.get(id) != SIDEBAR:
+        return id
+    return storage.resolve_target(CHANGING)[0]
+
+
+def alone(key: str) -> bool:
+    """Whether of the page's fragments this one alone is run."""
+    run = get_script_run_ctx()
+    if run is None or not run.fragment_ids_this_run:
+        return False
+    return run.fragment_ids_this_run == run.fragment_storage.resolve_target(key)
+
+
+def again(keys: Sequence[str]) -> None:
+    """Ends the run, and runs these fragments; a callback would say ``st.rerun(keys)``."""
+    run = get_script_run_ctx()
+    assert run is not None
+    raise RerunException(
+        RerunData(
+            query_string=run.query_string,
+            page_script_hash=run.page_script_hash,
+            fragment_id_queue=run.fragment_storage.resolve_target(keys),
+            cached_message_hashes=run.cached_message_hashes,
+            context_info=run.context_info,
+        )
+    )
