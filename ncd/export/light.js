@@ -151,14 +151,19 @@ function act(host, event) {
 }
 
 function keep(host, axes) {
-  shine({ axes: axes.split(",") });
+  setAxes(axes);
   host.send("select", { axes });
 }
 
 function letGo(host) {
   if (!light.target && !light.axes.some(Boolean)) return;
-  shine({ target: null, axes: [], hover: null });
+  setAxes("", { target: null, hover: null });
   host.send("select", { id: "", axes: "" });
+}
+
+function setAxes(axes, more = {}) {
+  light.asked = [...(light.asked ?? [light.axes.join()]), axes];
+  shine({ axes: axes.split(","), ...more });
 }
 
 function press(host, event) {

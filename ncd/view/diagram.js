@@ -1,6 +1,6 @@
 // The diagram: the drawing as the server made it, and what stands around it.
 
-const PATIENCE = 1500; // milliseconds for a run to come; after that whatever comes is shown
+const PATIENCE = 10000; // milliseconds for a run to come; after that whatever comes is shown
 
 export default function (component) {
   const host = connect(component);
@@ -39,7 +39,7 @@ function show(host) {
   host.box.querySelector(".quiz input").checked = Boolean(data.quiz);
   setTimeout(follow, 0, data.link, data.page); // takes some milliseconds, and nobody waits
   const lit = `${data.selected} ${data.lit}`;
-  if (!changed && host.lit !== lit) relight(data);
+  if (!changed && host.lit !== lit && !late(data.lit)) relight(data);
   host.lit = lit;
   paint(host);
 }
@@ -59,9 +59,17 @@ function relight({ selected, lit }) {
   shine({ target: target(selected), axes: lit.split(",") });
 }
 
+// Whether an answer is to an earlier choice than the last: what was chosen since stays.
+function late(axes) {
+  const before = light.asked?.slice(0, -1).includes(axes) && light.asked.at(-1) !== axes;
+  if (!before) light.asked = null;
+  return Boolean(before);
+}
+
 // Whether it is time for what has come: not if it is of a setting that a slider has left meanwhile.
 function due(host, data) {
-  if (data.ask === host.want || performance.now() > host.until) host.want = null;
+  if (data.ask === host.want || !host.past?.has(data.ask) || performance.now() > host.until)
+    host.want = host.past = null;
   return !host.want;
 }
 
@@ -75,8 +83,10 @@ function moved(host, thumb) {
 async function want(host, name, value) {
   const params = new URLSearchParams(host.want ?? host.data?.ask);
   if (!params.has(name) || params.get(name) === value) return;
+  host.past = (host.past ?? new Set()).add(`${params}`);
   params.set(name, value);
   host.want = `${params}`;
+  host.past.delete(host.want);
   host.until = performance.now() + PATIENCE;
   adapt(host);
   learn(host);
@@ -89,6 +99,7 @@ async function want(host, name, value) {
     if (!ahead || !host.want) continue;
     fill(host, "cost", ahead.cost);
     renew(host, (host.data = { ...host.data, ...ahead, ask: asked }));
+    if (asked === host.want && asked === host.heard?.ask) host.want = host.past = null; // back again
   }
   host.asking = false;
 }

@@ -128,17 +128,17 @@ class Ends:
 
 def picture(cells: Grid, ends: Ends, stops: str = POSITIVE) -> str:
     """A small picture of a map, as a data address; what is masked is clear."""
-    return pictures(cells[None], ends, stops)[0]
-
-
-def pictures(maps: Grid, ends: Ends, stops: str = POSITIVE) -> tuple[str, ...]:
-    """The same of several maps, (maps, rows, columns), coloured at once."""
-    share = (maps - ends.low) / (ends.high - ends.low)
+    share = (cells - ends.low) / (ends.high - ends.low)
     known = np.isfinite(share)
     if not known.all():
         share = np.where(known, share, 0)
     shades = (share.clip(0, 1) * 255).round().astype(np.uint8)
-    return tuple(_coloured(*each, palette(stops)) for each in zip(shades, known, strict=True))
+    return _coloured(shades, known, palette(stops))
+
+
+def sheet(maps: Grid, ends: Ends, stops: str = POSITIVE) -> str:
+    """The same of several maps, (maps, rows, columns): one picture, with each below the other."""
+    return picture(maps.reshape(-1, maps.shape[-1]), ends, stops)
 
 
 def _coloured(shades: NDArray[np.uint8], known: NDArray[np.bool_], colours: bytes) -> str:

@@ -194,13 +194,42 @@ def named(axis: Axis, at: int, side: str = "") -> str:
 
 def gallery(pictures: Sequence[tuple[str, str, str]], chosen: str) -> str:
     """Small pictures as buttons: what each picks, what it is called (HTML), its address."""
-    across, tall = (2, 84) if len(pictures) <= 4 else (4, 64)
-    buttons = "".join(
-        f'<button type="button" data-pick="{markup.text(pick)}" '
-        f'aria-pressed="{str(pick == chosen).lower()}"><img alt="" src="{address}">{name}</button>'
+    buttons = (
+        _button(pick, pick == chosen, f'<img alt="" src="{address}">{name}')
         for pick, name, address in pictures
     )
-    return f'<div class="heads" style="--across:{across};--thumb:{tall}px">{buttons}</div>'
+    return _buttons("".join(buttons), len(pictures))
+
+
+def cut(sheet: str, names: Sequence[tuple[str, str]], chosen: str) -> str:
+    """The same, where all pictures are one below the other in one, at an address.
+
+    >>> html = cut("data:", [("a=0", ""), ("a=1", ""), ("a=2", "")], "a=0")
+    >>> [part.partition("%")[0] for part in html.split("position-y:")[1:]]
+    ['0.0', '50.0', '100.0']
+    """
+    last = max(len(names) - 1, 1)
+    buttons = (
+        _button(
+            pick,
+            pick == chosen,
+            f'<span class="part" style="background-position-y:{100 * n / last}%"></span>{name}',
+        )
+        for n, (pick, name) in enumerate(names)
+    )
+    return _buttons("".join(buttons), len(names), f";--sheet:url('{sheet}');--parts:{len(names)}")
+
+
+def _button(pick: str, pressed: bool, inner: str) -> str:
+    return (
+        f'<button type="button" data-pick="{markup.text(pick)}" '
+        f'aria-pressed="{str(pressed).lower()}">{inner}</button>'
+    )
+
+
+def _buttons(inner: str, count: int, style: str = "") -> str:
+    across, tall = (2, 84) if count <= 4 else (4, 64)
+    return f'<div class="heads" style="--across:{across};--thumb:{tall}px{style}">{inner}</div>'
 
 
 def beyond(ends: Ends, chosen: Ends, key: str = "colours") -> str:

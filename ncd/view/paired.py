@@ -200,11 +200,8 @@ def _strip(found: Weights | None, head: int, ends: Ends) -> str:
         return ""
     run, names = heat.shown(len(found.maps), head, HEADS), attention.heads_named(found.heads)
     small = heat.pooled(found.maps[run.start : run.stop], heat.SMALL)
-    pictures = [
-        (f"{HEAD}={i}", names[i], heat.picture(cells, ends))
-        for i, cells in zip(run, small.maps, strict=True)
-    ]
-    return maps.gallery(pictures, f"{HEAD}={head}") + maps.beside(HEAD, run, len(found.maps))
+    buttons, sheet = [(f"{HEAD}={i}", names[i]) for i in run], heat.sheet(small.maps, ends)
+    return maps.cut(sheet, buttons, f"{HEAD}={head}") + maps.beside(HEAD, run, len(found.maps))
 
 
 # --- any array ------------------------------------------------------------------------------------

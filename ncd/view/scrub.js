@@ -49,7 +49,7 @@ function ended(sizes) {
     };
     const observer = new MutationObserver(look);
     document.addEventListener("ncd-drawn", drawn);
-    const late = setTimeout(done, 4 * PATIENCE);
+    const late = setTimeout(done, PATIENCE);
     observer.observe(app(), { attributeFilter: ["data-test-script-state"] });
   });
 }

@@ -5,25 +5,31 @@
   fill places that the browser does not have; it tells an error, and shows nothing any more.
 * **The sidebar.** What happens in a fragment runs that fragment. But a slider that was moved shows
   already what it is to show; it is the rest of the page that has to follow.
+* **The theme.** It is told at the beginning of every run, and read each time from the settings,
+  which stay as they are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cache
 
 from streamlit.proto.ClientState_pb2 import ClientState
+from streamlit.proto.NewSession_pb2 import CustomThemeConfig
+from streamlit.runtime import app_session
 from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.fragment import MemoryFragmentStorage
 from streamlit.runtime.scriptrunner import RerunData, RerunException, get_script_run_ctx
 
 CHANGING, SIDEBAR = "changing", "sidebar"  # the keys of a page's fragments
-_request = AppSession.request_rerun
+_request, _tell_theme = AppSession.request_rerun, app_session._populate_theme_msg
 
 
 def mend() -> None:
     """Lets every session be so, from now on."""
     AppSession._clear_queue = clear  # type: ignore[assignment, method-assign]
     AppSession.request_rerun = request  # type: ignore[assignment, method-assign]
+    app_session._populate_theme_msg = tell_theme  # type: ignore[assignment]
 
 
 def clear(session: AppSession, fragment_ids_this_run: list[str] | None = None) -> None:
@@ -69,6 +75,20 @@ def follower(storage: MemoryFragmentStorage, id: str) -> str:
     if storage._target_key_by_id.get(id) != SIDEBAR:
         return id
     return storage.resolve_target(CHANGING)[0]
+
+
+def tell_theme(message: CustomThemeConfig, section: str = "theme") -> None:
+    """Adds a section of the theme to a message."""
+    found = _theme(section)
+    if found.ByteSize():
+        message.MergeFrom(found)
+
+
+@cache
+def _theme(section: str) -> CustomThemeConfig:
+    found = CustomThemeConfig()
+    _tell_theme(found, section)
+    return found
 
 
 def alone(key: str) -> bool:

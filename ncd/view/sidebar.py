@@ -79,7 +79,7 @@ def _due(entry: Entry) -> dict[str, Any]:
 def _moved(name: str) -> None:
     """A callback of a widget that shows its own value; what is said beside it is taken back."""
     if SHOWN in st.session_state:
-        st.session_state[SHOWN][name] = st.session_state[name]
+        st.session_state[SHOWN][name] = st.session_state.get(name)
     knobs.forget(name)
 
 

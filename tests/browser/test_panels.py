@@ -8,21 +8,29 @@ import stat
 import subprocess
 import sys
 from collections.abc import Iterator
+from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
+from PIL import Image
 from playwright.sync_api import Browser, Locator, Page, expect
 
 import ncd
-from tests.browser.server import ROOT, awaited, free_port, served
+from ncd.view import heat
+from tests.browser.server import FAREWELL, ROOT, awaited, free_port, served
 from tests.browser.test_browser import ATTENTION, query, scores, visit
+from tests.browser.waits import to_pass
 
 pytestmark = pytest.mark.browser
 
 
 def frame(page: Page) -> Locator:
-    return page.locator(".map .frame")
+    """The frame of the map, once it is there for the keys and the pointer."""
+    found = page.locator(".map .frame")
+    expect(found).to_be_visible()
+    return found
 
 
 def tip(page: Page) -> Locator:
@@ -133,8 +141,12 @@ def test_a_vertical_swipe_scrolls_the_page(browser: Browser, address: str) -> No
         touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
         page.wait_for_timeout(16)
     touch.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
-    after = frame(page).bounding_box()
-    assert after is not None and after["y"] < box["y"] - 60
+
+    def scrolled() -> None:
+        after = frame(page).bounding_box()
+        assert after is not None and after["y"] < box["y"] - 60
+
+    to_pass(scrolled)
     assert view(page) == "100%,0%,0%"
     context.close()
 
@@ -149,10 +161,11 @@ def test_a_cell_says_its_query_its_key_and_its_weight(page: Page, address: str) 
 
 def test_a_pointer_on_the_edge_of_a_map_is_in_its_last_cell(page: Page, address: str) -> None:
     visit(page, address, f"{ATTENTION}?y=3&x=5")
+    own = frame(page)
     box = page.locator(".map .inner").bounding_box()
     assert box is not None
     edge = {"clientX": box["x"] + box["width"], "clientY": box["y"] + box["height"]}
-    frame(page).dispatch_event("pointermove", edge)
+    own.dispatch_event("pointermove", edge)
     expect(tip(page)).to_contain_text("query y 2")
     expect(tip(page)).to_contain_text("key x 4")
 
@@ -188,6 +201,30 @@ def test_what_is_chosen_is_in_the_link(page: Page, address: str) -> None:
     expect(page.locator(".heads button").nth(1)).to_have_attribute("aria-pressed", "true")
 
 
+def test_each_head_has_its_own_picture(page: Page, address: str) -> None:
+    visit(page, address)
+    pictures, maps = page.locator(".heads .part"), _run_maps()
+    expect(pictures).to_have_count(len(maps))
+    ends = heat.Ends.of(maps, signed=False)
+    colours = np.frombuffer(heat.palette(heat.POSITIVE), np.uint8).reshape(256, 3).astype(int)
+    for picture, own in zip(pictures.all(), maps, strict=True):
+        seen = np.asarray(Image.open(BytesIO(picture.screenshot())).convert("RGB")).astype(int)
+        down, across = (
+            ((np.arange(n) + 0.5) * pixels / n).astype(int)
+            for n, pixels in zip(own.shape, seen.shape, strict=False)
+        )
+        wanted = colours[np.round(255 * own / ends.high).astype(int)]
+        inside = (slice(1, -1), slice(1, -1))  # the corners are round
+        assert np.abs(seen[np.ix_(down, across)] - wanted)[inside].max() <= 3
+
+
+def _run_maps() -> heat.Grid:
+    """The weights of every head on the page of attention, as it begins."""
+    trace = ncd.trace(*_run())
+    values: heat.Grid = trace.values[scores()].detach().permute(2, 0, 1).numpy()
+    return values
+
+
 # --- values --------------------------------------------------------------------------------------
 
 
@@ -196,8 +233,10 @@ def test_two_axes_make_the_picture_and_the_others_are_cut(page: Page, address: s
     page.get_by_label("Rows by columns").select_option("h,x")
     expect(page.locator(".map .title.rows")).to_have_text("h")
     expect(page).to_have_url(re.compile("picture=h(,|%2C)x"))
-    page.locator(".heads button").nth(5).click()
+    row = page.locator(".heads button").nth(5)
+    row.click()
     expect(page).to_have_url(re.compile(r"slices=y\.5"))
+    expect(row).to_have_attribute("aria-pressed", "true")  # it comes with the map
     trace = ncd.trace(*_run())
     value = trace.values[scores()][5, 0, 0].item()
     frame(page).hover(position={"x": 3, "y": 3})
@@ -239,7 +278,7 @@ def maps() -> Iterator[str]:
         yield awaited(port, process)
     finally:
         process.terminate()
-        process.wait(10)
+        process.wait(FAREWELL)
 
 
 def open_map(page: Page, address: str, case: str) -> None:
@@ -278,9 +317,9 @@ def test_names_of_long_sentences_thin_out(page: Page, maps: str) -> None:
     for side in ("rows", "columns"):
         ticks = page.locator(f".ticks.{side} .tick")
         expect(ticks.first).to_be_visible()
-        boxes = [tick.bounding_box() for tick in ticks.all()]
+        boxes = ticks.evaluate_all("all => all.map((e) => e.getBoundingClientRect().toJSON())")
         at = sorted(
-            (b["y"], b["height"]) if side == "rows" else (b["x"], b["width"]) for b in boxes if b
+            (b["y"], b["height"]) if side == "rows" else (b["x"], b["width"]) for b in boxes
         )
         assert 5 < len(at) < 128
         assert all(a + size <= b + 1 for (a, size), (b, _) in pairwise(at))
@@ -440,6 +479,7 @@ def test_a_low_window_begins_without_callouts(page: Page, address: str) -> None:
 def test_the_map_keeps_its_place_when_the_head_changes(page: Page, address: str) -> None:
     visit(page, address)
     expect(page.locator(".map canvas").first).to_be_visible()
+    page.evaluate("document.fonts.ready.then(() => true)")
     before, size = depth(page, ".map"), frame(page).bounding_box()
     page.locator(".heads button").nth(1).click()
     expect(page.locator(".map .title.columns")).to_contain_text("h = 1")
@@ -451,6 +491,8 @@ def test_the_map_keeps_its_place_when_the_head_changes(page: Page, address: str)
 @pytest.mark.parametrize("panel", ["Attention", "Values", "Autograd"])
 def test_a_panel_leaves_room_while_it_waits(page: Page, address: str, panel: str) -> None:
     visit(page, address, f"{ATTENTION}?panel=Source")
-    page.get_by_role("tab", name=panel).click()
+    tab = page.get_by_role("tab", name=panel)
+    tab.click()
+    expect(tab).to_have_attribute("aria-selected", "true")
     room = page.get_by_role("tabpanel").filter(visible=True).bounding_box()
     assert room is not None and room["height"] >= 500

@@ -47,10 +47,9 @@ def test_a_picture_has_the_colour_of_each_number(shape: tuple[int, int]) -> None
     grid[0, 0, 0], grid[1, -1, -1] = 0.0, np.nan
     ends = Ends.of(grid, signed=False)
     table = np.frombuffer(heat.palette(heat.POSITIVE), np.uint8).reshape(256, 3)
-    for cells, address in zip(grid, heat.pictures(grid, ends), strict=True):
-        assert address == heat.picture(cells, ends)
-        file = BytesIO(b64decode(address.partition(",")[2]))
-        seen = np.asarray(Image.open(file).convert("RGBA"))
+    file = BytesIO(b64decode(heat.sheet(grid, ends).partition(",")[2]))
+    sheet = np.asarray(Image.open(file).convert("RGBA"))
+    for cells, seen in zip(grid, np.split(sheet, 2), strict=True):
         clear = np.isnan(cells)
         assert (seen[..., 3] == np.where(clear, 0, 255)).all()
         shades = np.round(cells[~clear] / ends.high * 255).astype(int)

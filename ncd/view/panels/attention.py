@@ -209,19 +209,15 @@ def _every(
         scene.term,
         *scene.numbers,
         make=lambda: worker.run(
-            lambda: {c.id: _pictures(weights(c, values[c.outputs[0].id])) for c in cells}
+            lambda: {c.id: _sheet(weights(c, values[c.outputs[0].id])) for c in cells}
         ),
     )
     groups = []
     for n, cell in enumerate(cells, 1):
-        heads = heads_named(_heads(cell))
-        pictures = zip(heads, found[cell.id][1:], strict=True)
-        buttons = [
-            (f"{MAP}={cell.id}.{i}", name or "one head", picture)
-            for i, (name, picture) in enumerate(pictures)
-        ]
-        title = markup.text(names[cell.id] or f"Softmax {n}")
-        groups.append(f"<h2>{title}</h2>{maps.gallery(buttons, f'{MAP}={chosen}')}")
+        heads = enumerate(heads_named(_heads(cell)))
+        buttons = [(f"{MAP}={cell.id}.{i}", name or "one head") for i, name in heads]
+        title, sheet = markup.text(names[cell.id] or f"Softmax {n}"), found[cell.id][1]
+        groups.append(f"<h2>{title}</h2>{maps.cut(sheet, buttons, f'{MAP}={chosen}')}")
     return found[cells[0].id][0], f'<div class="every">{"".join(groups)}</div>'
 
 
@@ -232,17 +228,16 @@ def _overview(scene: Scene, found: Weights, chosen: int) -> tuple[str, str]:
         return "", ""
     run = heat.shown(count, chosen, MOST)
     key = (*scene.numbers, found.value, run.start)
-    told, *pictures = remember("small maps", scene.term, *key, make=lambda: _pictures(found, run))
-    buttons = [(f"{HEAD}={i}", names[i], each) for i, each in zip(run, pictures, strict=True)]
-    return told, maps.gallery(buttons, f"{HEAD}={chosen}") + maps.beside(HEAD, run, count)
+    told, sheet = remember("small maps", scene.term, *key, make=lambda: _sheet(found, run))
+    buttons = [(f"{HEAD}={i}", names[i]) for i in run]
+    return told, maps.cut(sheet, buttons, f"{HEAD}={chosen}") + maps.beside(HEAD, run, count)
 
 
-def _pictures(found: Weights, run: range | None = None) -> tuple[str, ...]:
-    """What to say of all small pictures or a run of them, then their addresses."""
+def _sheet(found: Weights, run: range | None = None) -> tuple[str, str]:
+    """What to say of all small pictures or a run of them, and the sheet of them."""
     own = found.maps if run is None else found.maps[run.start : run.stop]
     small, ends = heat.pooled(own, heat.SMALL), Ends.of(own, signed=False)
-    told = f"Small pictures: {small.told}" if small.told else ""
-    return told, *heat.pictures(small.maps, ends)
+    return f"Small pictures: {small.told}" if small.told else "", heat.sheet(small.maps, ends)
 
 
 def _focus(
