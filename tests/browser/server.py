@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 from urllib.error import URLError
@@ -23,6 +23,7 @@ ROOT = Path(__file__).parents[2]
 CHILDREN = "/proc/{0}/task/{0}/children"
 LISTENS = "0A"  # the state of a socket, as /proc/net/tcp has it
 PATIENCE = 180  # seconds until a server answers, on a busy machine
+FAREWELL = 60  # seconds until it has ended
 QUIET = (
     "--no-sandbox",
     "--disable-gpu",
@@ -53,7 +54,7 @@ def started(plain: bool = False, **environment: str) -> Iterator[Server]:
         yield Server(awaited(port, process), process.pid)
     finally:
         process.terminate()
-        process.wait(10)
+        process.wait(FAREWELL)
 
 
 @contextmanager
@@ -66,20 +67,30 @@ def crowded(count: int, **environment: str) -> Iterator[Server]:
         yield Server(awaited(port, process), process.pid)
     finally:
         process.terminate()
-        process.wait(30)
+        process.wait(FAREWELL)
 
 
 def processes(crowd: Server) -> dict[int, int]:
     """Those of the app behind a proxy: their ids, and the ports at which they answer."""
     children = Path(CHILDREN.format(crowd.pid)).read_text().split()
-    names = {int(pid): Path(f"/proc/{pid}/comm").read_text().strip() for pid in children}
-    asked = {pid: listening(pid) for pid, name in names.items() if name != CADDY}
+    asked = {int(pid): listening(int(pid)) for pid in children if called(int(pid)) != CADDY}
     return {pid: port for pid, port in asked.items() if port}
 
 
+def called(process: int) -> str:
+    """The name of a process, none once it has ended."""
+    with suppress(OSError):
+        return Path(f"/proc/{process}/comm").read_text().strip()
+    return ""
+
+
 def listening(process: int) -> int:
-    """The port at which a process listens, 0 for none."""
-    held = [os.readlink(file) for file in Path(f"/proc/{process}/fd").iterdir()]
+    """The port at which a process listens, 0 for none, as of one that has ended."""
+    held = set()
+    with suppress(OSError):
+        for file in Path(f"/proc/{process}/fd").iterdir():
+            with suppress(FileNotFoundError):  # closed meanwhile
+                held.add(os.readlink(file))
     for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
         _, local, _, state, *rest = line.split()
         if state == LISTENS and f"socket:[{rest[5]}]" in held:

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 import ncd
-from tests.browser.test_browser import ATTENTION, query, scores, visit
+from tests.browser.test_browser import ATTENTION, scores, until_query, visit
 
 pytestmark = pytest.mark.browser
 
@@ -18,7 +18,10 @@ def told(page: Page) -> Locator:
 
 
 def frame(page: Page) -> Locator:
-    return page.locator(".map .frame")
+    """The frame of the map, once it is there for the keys and the pointer."""
+    found = page.locator(".map .frame")
+    expect(found).to_be_visible()
+    return found
 
 
 def asked(page: Page, cell: str) -> None:
@@ -56,7 +59,7 @@ def test_a_weight_is_explained_and_closed_by_the_keyboard_alone(page: Page, addr
     assert sum(weights) == pytest.approx(1, abs=0.01) and whole == 1
     page.keyboard.press("Escape")
     expect(told(page)).to_be_hidden()
-    assert "cell" not in query(page)
+    expect(page).not_to_have_url(re.compile("[?&]cell="))
     expect(frame(page)).to_be_focused()
     page.keyboard.press("ArrowRight")
     expect(page.locator(".map .tip")).to_contain_text("query y")
@@ -104,6 +107,7 @@ def test_a_convolution_shows_its_window_over_the_picture(page: Page, address: st
     windows = told(page).locator(".windows figure")
     expect(windows).to_have_count(3)
     pane = windows.first.locator(".whole i")
+    expect(pane).to_be_visible()
     left, top, width, whole = pane.evaluate(
         "e => [e.offsetLeft, e.offsetTop, e.offsetWidth, e.parentNode.offsetWidth]"
     )
@@ -124,7 +128,7 @@ def test_a_number_is_followed_back_to_where_it_came_from(page: Page, address: st
         number.press("Enter")
         expect(page).not_to_have_url(was)
         expect(told(page).locator("h2")).to_contain_text(re.compile(f"{re.escape(value)}$"))
-    assert query(page)["select"] == "v0"
+    until_query(page, select="v0")
 
 
 def test_a_cell_of_a_pooled_map_is_its_first_number(page: Page, address: str) -> None:
@@ -141,5 +145,6 @@ def test_a_cell_of_a_pooled_map_is_its_first_number(page: Page, address: str) ->
 def test_the_arithmetic_is_usable_at_400_pixels(page: Page, address: str) -> None:
     page.set_viewport_size({"width": 400, "height": 800})
     visit(page, address, f"{ATTENTION}?cell=3,5")
+    expect(told(page)).to_be_visible()
     box = told(page).bounding_box()
     assert box is not None and box["x"] >= 0 and box["x"] + box["width"] <= 400

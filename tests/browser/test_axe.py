@@ -102,7 +102,7 @@ def every_tab(page: Page) -> None:
 
 def settle(page: Page) -> None:
     """Waits for the run to end: what is old is pale until then."""
-    page.wait_for_timeout(150)
+    page.wait_for_timeout(500)
     expect(page.locator("[data-test-script-state=notRunning]")).to_be_attached(timeout=30_000)
     expect(page.locator("[data-stale=true]")).to_have_count(0)
     page.wait_for_timeout(600)  # it comes back slowly
@@ -146,5 +146,6 @@ def test_nothing_is_found(themed: Page, address: str, state: State) -> None:
 def test_a_fault_would_be_found(themed: Page, address: str) -> None:
     themed.goto(f"{address}/legend")
     expect(themed.locator("h1")).to_be_visible(timeout=30_000)
+    settle(themed)
     themed.locator(".entry").first.evaluate("e => e.innerHTML = '<img src=\"a.png\">'")
     assert any(rule.startswith("image-alt") for rule in found(themed))

@@ -16,9 +16,11 @@ ATTENTION = "/multi-head-attention"
 
 
 def visit(page: Page, address: str, path: str = ATTENTION) -> Page:
+    """A page once its first run is over."""
     page.goto(f"{address}{path}")
     expect(page.locator(".drawing svg").first).to_be_visible()
     expect(page.get_by_text("Why it works")).to_be_visible()
+    expect(page.locator("[data-testid=stApp][data-test-script-state=notRunning]")).to_be_attached()
     return page
 
 
@@ -215,7 +217,7 @@ def test_the_link_is_copied(page: Page, address: str) -> None:
     visit(page, address, f"{ATTENTION}?h=2")
     page.get_by_role("button", name="Copy link").click()
     expect(page.get_by_role("button", name="Link copied")).to_be_visible()
-    assert page.evaluate("navigator.clipboard.readText()") == page.url
+    expect(page).to_have_url(page.evaluate("navigator.clipboard.readText()"))
 
 
 def test_two_visitors_do_not_meet(browser: Browser, context: BrowserContext, address: str) -> None:
@@ -237,7 +239,7 @@ def test_a_narrow_window_scrolls_the_drawing_only(page: Page, address: str) -> N
     visit(page, address)
     box = page.locator(".drawing").first
     assert box.evaluate("e => e.scrollWidth > e.clientWidth")
-    assert page.evaluate("document.documentElement.scrollWidth <= 420")
+    page.wait_for_function("document.documentElement.scrollWidth <= 420")
     natural = page.locator(".drawing svg").evaluate("s => s.viewBox.baseVal.width")
     assert page.locator(".drawing svg").bounding_box()["width"] >= 0.69 * natural  # type: ignore[index]
 

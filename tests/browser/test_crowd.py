@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from http.client import HTTPConnection
+from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from urllib.parse import urlsplit
 from urllib.request import urlopen
@@ -36,7 +36,7 @@ def status(address: str, path: str) -> int:
     try:
         connection.request("GET", path)
         return connection.getresponse().status
-    except OSError:
+    except (OSError, HTTPException):
         return 0
 
 
@@ -57,7 +57,8 @@ def holder(crowd: Server) -> tuple[int, str]:
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
         for pid, port in processes(crowd).items():
-            with suppress(OSError), urlopen(f"http://127.0.0.1:{port}/metrics") as answer:
+            metrics = f"http://127.0.0.1:{port}/metrics"
+            with suppress(OSError, HTTPException), urlopen(metrics, timeout=20) as answer:
                 if b"ncd_visitors 1.0" in answer.read():
                     return pid, f"http://127.0.0.1:{port}"
         time.sleep(0.2)

@@ -22,7 +22,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def page(browser: Browser, file: Path) -> Iterator[Page]:
     context = browser.new_context(offline=True, viewport={"width": 1280, "height": 900})
-    context.set_default_timeout(10_000)
+    context.set_default_timeout(20_000)
     page = context.new_page()
     heard: list[str] = []
     page.on("pageerror", lambda error: heard.append(str(error)))
@@ -43,8 +43,8 @@ def row(page: Page, title: str) -> Locator:
 
 
 def lit(page: Page) -> set[str]:
-    wires = page.locator(".drawing .wire.lit").all()
-    return {wire.get_attribute("data-axis") or "" for wire in wires}
+    wires = page.locator(".drawing .wire.lit")
+    return set(wires.evaluate_all("all => all.map((wire) => wire.dataset.axis ?? '')"))
 
 
 def test_hover_lights_an_axis_through_all_its_wires(page: Page) -> None:

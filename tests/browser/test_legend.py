@@ -12,11 +12,17 @@ pytestmark = pytest.mark.browser
 
 
 def opened(page: Page, address: str, path: str) -> Locator:
-    """The key of a page, open."""
+    """The key of a page, open, once the first run is over."""
     page.goto(f"{address}{path}")
+    ended(page)
     drawer = page.locator(".key")
     drawer.locator("summary").click()
     return drawer
+
+
+def ended(page: Page) -> None:
+    expect(page.locator(".drawing svg").first).to_be_visible()
+    expect(page.locator("[data-testid=stApp][data-test-script-state=notRunning]")).to_be_attached()
 
 
 def entry(drawer: Locator, sign: str) -> Locator:
@@ -30,8 +36,8 @@ def test_the_key_lists_just_the_signs_of_the_diagram(page: Page, address: str, n
     drawer = opened(page, address, f"/{name}")
     entry = ncd.catalogue[name]
     titles = {found.sign.title for found in key(ncd.draw(entry.build(), **entry.look({})))}
+    expect(drawer.locator(".entry svg")).to_have_count(len(titles))
     assert set(drawer.locator(".entry b").all_inner_texts()) == titles
-    assert drawer.locator(".entry svg").count() == len(titles)
 
 
 def test_a_reader_finds_out_what_the_circle_is(page: Page, address: str) -> None:
@@ -61,6 +67,7 @@ def test_dashes_axes_and_blocks_light_as_well(page: Page, address: str) -> None:
 
 def test_the_key_is_worked_from_the_keyboard(page: Page, address: str) -> None:
     page.goto(f"{address}/residual-block")
+    ended(page)
     page.locator(".key summary").focus()
     page.keyboard.press("Enter")
     page.keyboard.press("Tab")
@@ -81,7 +88,7 @@ def test_the_legend_has_all_signs_by_groups(page: Page, address: str) -> None:
     page.goto(f"{address}/legend")
     expect(page.locator(".entry b")).to_have_text([sign.title for sign in SIGNS.values()])
     expect(page.locator("h2")).to_have_text([*GROUPS, "Colours"])
-    assert page.locator(".entry .look svg").count() == len(SIGNS)
+    expect(page.locator(".entry .look svg")).to_have_count(len(SIGNS))
 
 
 def test_menu_and_key_lead_to_the_legend_and_the_legend_back(page: Page, address: str) -> None:

@@ -12,6 +12,7 @@ import torch
 from playwright.sync_api import Browser, Page, expect
 
 import ncd
+from ncd.view import menu
 from tests.browser.server import served
 
 pytestmark = pytest.mark.browser
@@ -56,14 +57,16 @@ def go(page: Page, title: str) -> None:
     section = next(e.section for e in ncd.catalogue.values() if e.title == title)
     page.get_by_role("button", name=section, exact=True).click()
     page.get_by_role("menuitem", name=title, exact=True).click()
+    expect(page.get_by_role("heading", name=title, exact=True)).to_be_visible()
 
 
 def entries(page: Page) -> int:
     return int(page.evaluate("history.length"))
 
 
-def chip(page: Page, axis: str) -> str:
-    return page.locator(f".chip[data-axis={axis}]").inner_text().replace("\n", " ")
+def says(page: Page, axis: str, text: str) -> None:
+    """Waits until the chip of an axis says this."""
+    expect(page.locator(f".chip[data-axis={axis}]")).to_have_text(text)
 
 
 # --- what is seen ---------------------------------------------------------------------------------
@@ -117,7 +120,7 @@ def test_all_that_is_seen_comes_back(page: Page, address: str, browser: Browser)
     other = browser.new_page(viewport={"width": 1280, "height": 900})
     other.goto(link)
     settled(other)
-    assert other.url == page.url
+    expect(other).to_have_url(page.url)
     assert other.locator(".drawing svg").first.inner_html() == seen
     other.close()
 
@@ -158,11 +161,12 @@ def test_a_page_is_one_entry_of_the_history(page: Page, address: str) -> None:
     move(page, "n₀")
     until(page, n0="17")
     page.go_back()
+    says(page, "h", "h 7")
     settled(page)
     until(page, h="7", axes="k", panel="Source")
-    assert chip(page, "h") == "h 7"
     expect(page.get_by_role("tab", name="Source")).to_have_attribute("aria-selected", "true")
     page.go_forward()
+    says(page, "n_0", "n0 17")
     settled(page)
     until(page, n0="17")
     assert entries(page) == first + 1
@@ -174,17 +178,19 @@ def test_back_after_moves_after_back(page: Page, address: str) -> None:
     page.wait_for_url(f"**{SCALED}*")
     settled(page)
     page.go_back()
+    says(page, "h", "h 6")
     settled(page)
     until(page, h="6")
     move(page, "h")
     until(page, h="7")
     page.go_forward()
     page.wait_for_url(f"**{SCALED}*")
+    expect(page.locator(".chip[data-axis=h]")).to_have_count(0)
     settled(page)
     page.go_back()
+    says(page, "h", "h 7")
     settled(page)
     until(page, h="7")
-    assert chip(page, "h") == "h 7"
     page.reload()
     settled(page)
     until(page, h="7")
@@ -196,12 +202,12 @@ def test_shared_settings_go_along_and_back_is_exact(page: Page, address: str) ->
     page.wait_for_url(f"**{SCALED}*")
     until(page, y="7", x="9", causal="true", seed="5", labels="both")
     settled(page)
-    assert chip(page, "y") == "y 7"
+    says(page, "y", "y 7")
     go(page, "Residual block")  # whose x is another thing
     page.wait_for_url(f"**{RESIDUAL}*")
     until(page, seed="5", labels="both")
     settled(page)
-    assert chip(page, "x") == "x 16×16"
+    says(page, "x", "x 16×16")
     go(page, "Scaled dot-product attention")
     page.wait_for_url(f"**{SCALED}*")
     until(page, y="7", x="9", causal="true", seed="5", labels="both")
@@ -217,9 +223,9 @@ def test_back_to_a_page_at_its_defaults(page: Page, address: str) -> None:
     until(page, y="21")
     page.go_back()
     page.wait_for_url(f"**{ATTENTION}*")
+    says(page, "y", "y 20")
     settled(page)
     until(page)
-    assert chip(page, "y") == "y 20"
 
 
 # --- names ----------------------------------------------------------------------------------------
@@ -227,10 +233,12 @@ def test_back_to_a_page_at_its_defaults(page: Page, address: str) -> None:
 
 def test_each_page_has_its_title_and_its_description(page: Page, address: str) -> None:
     found: list[tuple[str, str | None]] = []
-    for path in ("/", "/legend", *(f"/{name}" for name in ncd.catalogue)):
+    named = {f"/{name}": entry.title for name, entry in ncd.catalogue.items()}
+    named |= {"/": menu.TITLE, "/legend": "Legend"}
+    for path in named:
         page.goto(f"{address}{path}")
         expect(page.locator("h1").first).to_be_visible()
-        page.wait_for_function("document.title.includes('Neural circuits')")
+        expect(page).to_have_title(menu.heading(named[path]))
         description = page.locator("meta[name=description]")
         expect(description).to_have_count(1)
         found.append((page.title(), description.get_attribute("content")))
@@ -258,7 +266,7 @@ def test_an_unknown_address_names_the_nearest(page: Page, address: str) -> None:
     expect(links.first).to_have_text("Multi-head attention")
     links.first.click()
     settled(page)
-    assert urlsplit(page.url).path == ATTENTION
+    expect(page).to_have_url(f"{address}{ATTENTION}")
     page.go_back()
     expect(page.get_by_role("heading", name="No such page")).to_be_visible()
 
@@ -282,7 +290,7 @@ def test_the_first_visitor_of_a_fresh_server_by_a_deep_link(browser: Browser, pl
         missing: list[str] = []
         page.on("response", lambda r: missing.append(r.url) if r.status >= 400 else None)
         visit(page, address, f"{ATTENTION}?h=6")
-        assert chip(page, "h") == "h 6"
+        says(page, "h", "h 6")
         expect(page.get_by_text("Page not found")).to_have_count(0)
         assert not missing
         page.close()

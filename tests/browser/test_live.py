@@ -27,6 +27,7 @@ def opened(page: Page, address: str) -> None:
     page.goto(f"{address}/{PAGE}")
     expect(page.locator(".whole svg")).to_be_visible()
     expect(page.locator(".cost")).to_contain_text("on cpu")
+    expect(page.locator("[data-testid=stApp][data-test-script-state=notRunning]")).to_be_attached()
     page.evaluate(HOLD)
 
 

@@ -3,6 +3,8 @@
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser.waits import to_pass
+
 pytestmark = pytest.mark.browser
 
 
@@ -17,7 +19,12 @@ def test_both_are_seen_to_learn_the_same(page: Page, address: str) -> None:
         bar = page.get_by_role("progressbar", name=f"epochs of {name}")
         expect(bar).to_have_attribute("value", "100")
     lines = page.get_by_role("img", name="Loss on what is learned from").locator("polyline")
-    assert lines.nth(0).get_attribute("points") == lines.nth(1).get_attribute("points") != ""
+
+    def alike() -> None:
+        one, other = (lines.nth(n).get_attribute("points") for n in range(2))
+        assert one == other != ""
+
+    to_pass(alike)
 
 
 def test_both_are_stopped_while_they_learn(page: Page, address: str) -> None:

@@ -7,7 +7,7 @@ import axe_playwright_python
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.test_links import chip, move, visit
+from tests.browser.test_links import move, says, visit
 
 pytestmark = pytest.mark.browser
 MHA, RESIDUAL = "multi-head-attention", "residual-block"
@@ -45,6 +45,7 @@ def test_a_list_is_collected_and_walked_by_the_keyboard(page: Page, address: str
     page.keyboard.press("Enter")
     move(page, "h")
     drawn(page, "h", "3")
+    expect(page).to_have_url(re.compile("[?&]h=3"))  # of which the view is made
     add.focus()
     page.keyboard.press("Enter")
     visit(page, address, f"/{RESIDUAL}?s=2")
@@ -63,8 +64,8 @@ def test_a_list_is_collected_and_walked_by_the_keyboard(page: Page, address: str
         if key:
             page.keyboard.press(key)
         drawn(page, axis, size)
-        place(page, counted)
         settled_in(page)
+        place(page, counted)
     for hidden in (".stSidebar", ".stAppHeader", ".st-key-panels", ".st-key-export"):
         expect(page.locator(hidden)).to_be_hidden()
     while page.evaluate("document.fullscreenElement !== null"):  # Escape leaves it first
@@ -72,7 +73,7 @@ def test_a_list_is_collected_and_walked_by_the_keyboard(page: Page, address: str
         page.wait_for_function("document.fullscreenElement === null")
     page.keyboard.press("Escape")
     expect(page.locator(".stSidebar")).to_be_visible()
-    assert "present" not in page.url and "views" not in page.url
+    expect(page).not_to_have_url(re.compile("present|views"))
 
 
 def test_a_link_has_the_list_and_the_lines(page: Page, address: str, browser: Browser) -> None:
@@ -85,7 +86,8 @@ def test_a_link_has_the_list_and_the_lines(page: Page, address: str, browser: Br
     other.goto(page.url)
     settled_in(other)
     place(other, "2 / 3")
-    assert chip(other, "h") == "h 8"
+    says(other, "h", "h 8")
+    expect(other.locator(".drawing.whole svg")).to_be_in_viewport(ratio=1)
     drawing = other.locator(".drawing.whole svg").bounding_box()
     assert drawing is not None
     assert drawing["x"] >= 0 and drawing["x"] + drawing["width"] <= 1280
@@ -120,6 +122,8 @@ def test_the_bar_is_one_row_and_covers_nothing(page: Page, address: str, width: 
     page.set_viewport_size({"width": width, "height": 720})
     present(page, address, f"{MHA}?panel=Shapes&with=panel;{RESIDUAL}?panel=Shapes")
     bar = page.get_by_role("region", name="Presenting")
+    expect(bar).to_be_visible()
+    place(page, "1 / 2")
     tops = bar.get_by_role("button").evaluate_all("all => all.map((e) => e.offsetTop)")
     assert max(tops) - min(tops) < 12
     box, main = bar.bounding_box(), page.locator(".stMain").bounding_box()
@@ -197,8 +201,8 @@ def test_on_paper_the_page_is_whole_and_light(page: Page, address: str, scheme: 
     assert page.evaluate(ink) == "#16181d"
     for hidden in (".stSidebar", ".stAppHeader", ".st-key-export", ".labels", ".share"):
         expect(page.locator(hidden)).to_be_hidden()
-    sheet = page.locator(".stApp")
-    assert sheet.evaluate("e => getComputedStyle(e).backgroundColor") == "rgb(255, 255, 255)"
+    expect(page.locator(".stApp")).to_have_css("background-color", "rgb(255, 255, 255)")
+    expect(page.locator(".drawing.whole svg")).to_be_visible()
     drawing = page.locator(".drawing.whole svg").bounding_box()
     assert drawing is not None and drawing["x"] >= 0 and drawing["x"] + drawing["width"] <= 794
     wide = "e => e.scrollWidth <= e.clientWidth + 1"

@@ -13,6 +13,7 @@ pytestmark = pytest.mark.browser
 def cell(page: Page, row: int, column: int, size: int) -> None:
     """Clicks a cell of the map."""
     frame = page.locator(".map .frame")
+    expect(frame).to_be_visible()
     box = frame.bounding_box()
     assert box
     across, down = box["width"] / size, box["height"] / size
@@ -38,6 +39,7 @@ def test_a_guess_is_clicked_and_the_map_shown(page: Page, address: str) -> None:
 def test_a_guess_is_made_with_the_keyboard(page: Page, address: str) -> None:
     visit(page, address, "/reversal")
     frame = page.locator(".map .frame")
+    expect(frame).to_be_visible()
     frame.focus()
     for key in ("ArrowDown", "ArrowRight", "ArrowRight"):  # the first stands on the first cell
         page.keyboard.press(key)

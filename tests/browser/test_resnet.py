@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 import ncd
-from tests.browser.test_browser import query, visit
+from tests.browser.test_browser import until_query, visit
 
 pytestmark = pytest.mark.browser
 
@@ -45,7 +45,7 @@ def test_a_feature_map_lights_its_wire_and_selects_it(page: Page, address: str) 
     figure.focus()
     page.keyboard.press("Enter")
     expect(figure).to_have_class(re.compile(r"\bchosen\b"))
-    assert query(page)["slices"] == "b.1"
+    until_query(page, slices="b.1")
 
 
 def test_a_part_of_the_equation_lights_its_op(page: Page, address: str) -> None:

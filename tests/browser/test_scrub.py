@@ -57,6 +57,7 @@ def opened(page: Page, address: str, path: str) -> None:
     page.goto(f"{address}/{path}")
     expect(page.locator(".whole svg")).to_be_visible()
     expect(page.locator(".cost")).to_contain_text("on cpu")
+    expect(page.locator("[data-testid=stApp][data-test-script-state=notRunning]")).to_be_attached()
 
 
 def chip(page: Page, axis: str) -> Locator:
@@ -79,6 +80,7 @@ def frame(page: Page) -> None:
 def test_all_numbers_follow_a_drag_in_the_next_frame(page: Page, address: str) -> None:
     runs = Runs(page)
     opened(page, address, "multi-head-attention?labels=sizes&panel=Shapes")
+    expect(page.locator(".content table").first).to_be_visible()
     x, y = reached(page, "m")
     page.evaluate(WATCH)
     runs.all = runs.most = runs.out = 0

@@ -23,6 +23,7 @@ def test_a_run_is_seen_and_what_it_learned_is_shown(page: Page, address: str) ->
     status = page.get_by_role("status").filter(has_text="Not trained yet")
     expect(status).to_be_visible()
     expect(page.locator(".mistakes figure")).to_have_count(12)
+    expect(page.locator("[data-testid=stApp][data-test-script-state=notRunning]")).to_be_attached()
     page.evaluate(WATCH)
     page.get_by_role("button", name="Train", exact=True).click()
     page.get_by_role("status").filter(has_text="Step ").wait_for(timeout=60_000)

@@ -18,7 +18,8 @@ SEVEN: Line = ((0.25, 0.2), (0.75, 0.2), (0.45, 0.85))
 
 
 def board(page: Page) -> Locator:
-    return page.locator(".board canvas")
+    """The canvas, once its script has named it and drawn what is known."""
+    return page.locator(".board canvas[aria-label]")
 
 
 def draw(page: Page, line: Line) -> None:
@@ -87,7 +88,7 @@ def test_a_click_on_a_patch_lays_its_weights_over_the_picture(page: Page, addres
     assert box
     asks.click(position={"x": 0.83 * box["width"], "y": 0.17 * box["height"]})
     expect(said).to_contain_text("Patch 1, 8 of 10 × 10")
-    assert picture(page, "answers") != before
+    expect(page.locator(".answers img")).not_to_have_attribute("src", before)
     page.keyboard.press("ArrowDown")
     expect(said).to_contain_text("Patch 2, 8 of 10 × 10")
     until_query(page, patch="2.8")
@@ -100,6 +101,8 @@ def test_a_click_on_a_patch_lays_its_weights_over_the_picture(page: Page, addres
 def test_the_weights_of_a_patch_are_told_under_the_pointer(page: Page, address: str) -> None:
     visit(page, address, f"{VISUAL}?h=1&y=12&x=12")
     answers = page.locator(".answers")
+    expect(page.locator(".patches .words")).to_contain_text("Patch")  # by the script that tells
+    answers.locator("img").evaluate("image => image.decode()")
     box = answers.bounding_box()
     assert box
     total = 0.0
