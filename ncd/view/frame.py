@@ -1,4 +1,4 @@
-"""The frame of every page: the diagram first, then knobs, panels, and what they are about."""
+"""The frame of every page: knobs, the diagram before all that follows from them, panels, prose."""
 
 from __future__ import annotations
 
@@ -51,7 +51,8 @@ class Panel(Protocol):
 def page(entry: Entry, lead: str, why: str, panels: Sequence[Panel]) -> None:
     """Shows a page: ``lead`` is one sentence above the diagram, ``why`` stands at the end.
 
-    What stays as it is whatever a knob says is sent here, once; the rest is one fragment.
+    What stays as it is whatever a knob says is sent here, once. The sidebar is a fragment, and all
+    that follows from it another.
     """
     panels = (*panels, *EVERYWHERE)
     link.take(entry, tuple(panel.TITLE for panel in panels))

@@ -1,8 +1,9 @@
 """What a session of Streamlit does otherwise here; its version is pinned.
 
-* **Fragments within fragments.** When a fragment runs anew before its last messages have left,
-  Streamlit drops those, as they come again. But it keeps those of the fragments inside, which then
-  fill places that the browser does not have; it tells an error, and shows nothing any more.
+* **What has not left.** When a fragment runs anew before its last messages have left, Streamlit
+  drops those, as they come again. But it keeps those of the fragments inside, and those that only
+  name what the browser has already, as they do not say whose they are. These then fill places that
+  the browser does not have; it tells an error, and shows nothing any more.
 * **The sidebar.** What happens in a fragment runs that fragment. But a slider that was moved shows
   already what it is to show; it is the rest of the page that has to follow.
 * **The theme.** It is told at the beginning of every run, and read each time from the settings,
@@ -15,6 +16,7 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 
 from streamlit.proto.ClientState_pb2 import ClientState
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.NewSession_pb2 import CustomThemeConfig
 from streamlit.runtime import app_session
 from streamlit.runtime.app_session import AppSession
@@ -34,10 +36,29 @@ def mend() -> None:
 
 def clear(session: AppSession, fragment_ids_this_run: list[str] | None = None) -> None:
     """Drops what has not left yet of these fragments and of all inside; of a whole run, all."""
-    ids = fragment_ids_this_run
+    ids, queue = fragment_ids_this_run, session._browser_queue
     if ids:
         ids = family(session._fragment_storage, ids)  # type: ignore[arg-type]
-    session._browser_queue.clear(retain_lifecycle_msgs=True, fragment_ids_this_run=ids)
+        queue._queue = kept(queue._queue, ids)
+    queue.clear(retain_lifecycle_msgs=True, fragment_ids_this_run=ids)
+
+
+def kept(messages: Sequence[ForwardMsg], ids: Sequence[str]) -> list[ForwardMsg]:
+    """Without those that name what the browser has, in blocks of these fragments."""
+    blocks = {
+        tuple(each.metadata.delta_path)
+        for each in messages
+        if each.delta.fragment_id in ids and each.delta.HasField("add_block")
+    }
+
+    def inside(path: Sequence[int]) -> bool:
+        return any(tuple(path[:n]) in blocks for n in range(len(path)))
+
+    return [
+        each
+        for each in messages
+        if not (each.HasField("ref_hash") and inside(each.metadata.delta_path))
+    ]
 
 
 def family(storage: MemoryFragmentStorage, ids: Iterable[str]) -> list[str]:
@@ -91,23 +112,27 @@ def _theme(section: str) -> CustomThemeConfig:
     return found
 
 
-def alone(key: str) -> bool:
-    """Whether of the page's fragments this one alone is run."""
+def without(key: str) -> bool:
+    """Whether only parts of the page are run, and this fragment is not among them."""
     run = get_script_run_ctx()
     if run is None or not run.fragment_ids_this_run:
         return False
-    return run.fragment_ids_this_run == run.fragment_storage.resolve_target(key)
+    ids = run.fragment_storage.resolve_target(key)
+    return not set(ids) <= set(run.fragment_ids_this_run)
 
 
-def again(keys: Sequence[str]) -> None:
-    """Ends the run, and runs these fragments; a callback would say ``st.rerun(keys)``."""
+def again(key: str) -> None:
+    """Ends a run of fragments, and begins it anew with this one too."""
     run = get_script_run_ctx()
     assert run is not None
     raise RerunException(
         RerunData(
             query_string=run.query_string,
             page_script_hash=run.page_script_hash,
-            fragment_id_queue=run.fragment_storage.resolve_target(keys),
+            fragment_id_queue=[
+                *(run.fragment_ids_this_run or ()),
+                *run.fragment_storage.resolve_target(key),
+            ],
             cached_message_hashes=run.cached_message_hashes,
             context_info=run.context_info,
         )

@@ -56,8 +56,8 @@ def show(entry: Entry) -> None:
 
 def follow(entry: Entry) -> None:
     """Runs the sidebar too, in a run of what it changes, if it shows anything but what is due."""
-    if sessions.alone(sessions.CHANGING) and st.session_state.get(SHOWN) != _due(entry):
-        sessions.again((sessions.CHANGING, sessions.SIDEBAR))
+    if sessions.without(sessions.SIDEBAR) and st.session_state.get(SHOWN) != _due(entry):
+        sessions.again(sessions.SIDEBAR)
 
 
 def _due(entry: Entry) -> dict[str, Any]:

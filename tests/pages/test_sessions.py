@@ -20,6 +20,13 @@ def block(fragment: str, *path: int) -> ForwardMsg:
     return message
 
 
+def name(*path: int) -> ForwardMsg:
+    """What the browser has already, and is only named."""
+    message = ForwardMsg(ref_hash="what was sent")
+    message.metadata.delta_path[:] = path
+    return message
+
+
 def mended(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("_clear_queue", "request_rerun"):
         monkeypatch.setattr(AppSession, name, getattr(AppSession, name))
@@ -29,8 +36,8 @@ def mended(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("anew", "left"),
     [
-        (["outer"], [(0, 0), (0, 2)]),
-        (["inner"], [(0, 0), (0, 1), (0, 1, 0), (0, 2)]),
+        (["outer"], [(0, 0), (0, 0, 0), (0, 2)]),
+        (["inner"], [(0, 0), (0, 0, 0), (0, 1), (0, 1, 0), (0, 1, 0, 0), (0, 2)]),
         (None, []),
     ],
 )
@@ -44,9 +51,12 @@ def test_what_is_inside_a_fragment_is_dropped_with_it(
     session = SimpleNamespace(_fragment_storage=storage, _browser_queue=queue)
     for message in (
         block("", 0, 0),
+        name(0, 0, 0),
         block("outer", 0, 1),
         block("outer", 0, 1, 0),
+        name(0, 1, 0, 0),
         block("inner", 0, 1, 1),
+        name(0, 1, 1, 0),
         block("other", 0, 2),
     ):
         queue.enqueue(message)
