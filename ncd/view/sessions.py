@@ -22,15 +22,18 @@ from streamlit.runtime import app_session
 from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.fragment import MemoryFragmentStorage
 from streamlit.runtime.scriptrunner import RerunData, RerunException, get_script_run_ctx
+from streamlit.runtime.scriptrunner_utils import script_run_context
 
 CHANGING, SIDEBAR = "changing", "sidebar"  # the keys of a page's fragments
 _request, _tell_theme = AppSession.request_rerun, app_session._populate_theme_msg
+_refer = script_run_context.create_reference_msg
 
 
 def mend() -> None:
     """Lets every session be so, from now on."""
     AppSession._clear_queue = clear  # type: ignore[assignment, method-assign]
     AppSession.request_rerun = request  # type: ignore[assignment, method-assign]
+    script_run_context.create_reference_msg = refer  # type: ignore[assignment]
     app_session._populate_theme_msg = tell_theme  # type: ignore[assignment]
 
 
@@ -43,22 +46,27 @@ def clear(session: AppSession, fragment_ids_this_run: list[str] | None = None) -
     queue.clear(retain_lifecycle_msgs=True, fragment_ids_this_run=ids)
 
 
-def kept(messages: Sequence[ForwardMsg], ids: Sequence[str]) -> list[ForwardMsg]:
-    """Without those that name what the browser has, in blocks of these fragments."""
-    blocks = {
-        tuple(each.metadata.delta_path)
-        for each in messages
-        if each.delta.fragment_id in ids and each.delta.HasField("add_block")
-    }
-
-    def inside(path: Sequence[int]) -> bool:
-        return any(tuple(path[:n]) in blocks for n in range(len(path)))
-
+def kept(messages: Iterable[ForwardMsg], ids: Sequence[str]) -> list[ForwardMsg]:
+    """Without those that name what the browser has, in these fragments."""
     return [
         each
         for each in messages
-        if not (each.HasField("ref_hash") and inside(each.metadata.delta_path))
+        if not (each.HasField("ref_hash") and set(each.metadata.run.fragment_ids) & set(ids))
     ]
+
+
+def refer(message: ForwardMsg) -> ForwardMsg:
+    """A message that only names what the browser has; it says whose that is, in a field left free.
+
+    >>> message = ForwardMsg(hash="a")
+    >>> message.delta.fragment_id = "one"
+    >>> refer(message).ref_hash, list(refer(message).metadata.run.fragment_ids)
+    ('a', ['one'])
+    """
+    named = _refer(message)
+    if message.delta.fragment_id:
+        named.metadata.run.fragment_ids.append(message.delta.fragment_id)
+    return named
 
 
 def family(storage: MemoryFragmentStorage, ids: Iterable[str]) -> list[str]:

@@ -5,9 +5,11 @@ from types import SimpleNamespace
 import pytest
 from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.runtime import app_session
 from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 from streamlit.runtime.fragment import MemoryFragmentStorage
+from streamlit.runtime.scriptrunner_utils import script_run_context
 
 from ncd.view import sessions
 
@@ -20,16 +22,21 @@ def block(fragment: str, *path: int) -> ForwardMsg:
     return message
 
 
-def name(*path: int) -> ForwardMsg:
+def named(fragment: str, *path: int) -> ForwardMsg:
     """What the browser has already, and is only named."""
-    message = ForwardMsg(ref_hash="what was sent")
-    message.metadata.delta_path[:] = path
-    return message
+    message = block(fragment, *path)
+    message.hash = "what was sent"
+    return script_run_context.create_reference_msg(message)
 
 
 def mended(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("_clear_queue", "request_rerun"):
         monkeypatch.setattr(AppSession, name, getattr(AppSession, name))
+    for module, name in (
+        (script_run_context, "create_reference_msg"),
+        (app_session, "_populate_theme_msg"),
+    ):
+        monkeypatch.setattr(module, name, getattr(module, name))
     sessions.mend()
 
 
@@ -51,12 +58,12 @@ def test_what_is_inside_a_fragment_is_dropped_with_it(
     session = SimpleNamespace(_fragment_storage=storage, _browser_queue=queue)
     for message in (
         block("", 0, 0),
-        name(0, 0, 0),
+        named("", 0, 0, 0),
         block("outer", 0, 1),
         block("outer", 0, 1, 0),
-        name(0, 1, 0, 0),
+        named("outer", 0, 1, 0, 0),
         block("inner", 0, 1, 1),
-        name(0, 1, 1, 0),
+        named("inner", 0, 1, 1, 0),
         block("other", 0, 2),
     ):
         queue.enqueue(message)
