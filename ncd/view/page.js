@@ -24,20 +24,25 @@ function open(event) {
 }
 
 // Where runs follow each other closely, Streamlit may clear away what the next one has begun to fill,
-// and then shows nothing any more. The address says all that the page has: it is loaded again.
+// or let go a message that the next one names, and then shows nothing any more. The address says all
+// that the page has: it is loaded again.
 const ENDS = /delta path|setIn/;
+const LOST = "[data-test-connection-state=DISCONNECTED_FOREVER]";
 const SOON = 10_000; // milliseconds in which once is enough
 
-function again(event) {
-  if (!ENDS.test(event.reason ?? event.message)) return;
+function again() {
   const last = Number(sessionStorage.getItem("again"));
   if (Date.now() < last + SOON) return;
   sessionStorage.setItem("again", Date.now());
   location.reload();
 }
 
-addEventListener("error", again);
-addEventListener("unhandledrejection", again);
+for (const event of ["error", "unhandledrejection"])
+  addEventListener(event, ({ reason, message }) => ENDS.test(reason ?? message) && again());
+new MutationObserver(() => document.querySelector(LOST) && again()).observe(document.body, {
+  subtree: true,
+  attributeFilter: ["data-test-connection-state"],
+});
 document.addEventListener("click", open);
 // A page has another title, and says it once the server has read its address.
 new MutationObserver(named).observe(document.querySelector("title"), { childList: true });

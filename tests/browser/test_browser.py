@@ -181,7 +181,7 @@ def test_every_panel_opens(page: Page, address: str, panel: str) -> None:
     visit(page, address)
     page.get_by_role("tab", name=panel).click()
     open_tab = page.get_by_role("tabpanel").filter(visible=True)
-    expect(open_tab.locator(".content, svg, img").first).to_be_visible()
+    expect(open_tab.locator(".content, .map, svg, img").first).to_be_visible()
     expect(page.locator(".stException")).to_have_count(0)
 
 

@@ -149,3 +149,14 @@ def test_a_page_that_streamlit_cannot_fill_any_more_is_loaded_again(
     page.evaluate("setTimeout(() => { throw Error('Cannot set a node at a delta path') })")
     page.wait_for_timeout(1000)
     assert page.evaluate("window.before")  # once is enough for a while
+
+
+def test_a_page_that_lost_its_server_for_good_is_loaded_again(page: Page, address: str) -> None:
+    page.goto(f"{address}/residual-block?n1=24")
+    expect(page.locator(".drawing svg").first).to_be_visible()
+    page.evaluate("window.before = true")
+    app = "document.querySelector('[data-testid=stApp]')"
+    page.evaluate(f"{app}.dataset.testConnectionState = 'DISCONNECTED_FOREVER'")
+    page.wait_for_function("window.before === undefined")
+    expect(page.locator(".drawing svg").first).to_be_visible()
+    expect(page.get_by_role("slider", name="n₁").first).to_have_value("24")
