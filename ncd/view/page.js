@@ -27,7 +27,7 @@ function open(event) {
 // or let go a message that the next one names, and then shows nothing any more. The address says all
 // that the page has: it is loaded again.
 const ENDS = /delta path|setIn/;
-const LOST = "[data-test-connection-state=DISCONNECTED_FOREVER]";
+const GONE = "[data-test-connection-state=DISCONNECTED_FOREVER]";
 const SOON = 10_000; // milliseconds in which once is enough
 
 function again() {
@@ -39,7 +39,7 @@ function again() {
 
 for (const event of ["error", "unhandledrejection"])
   addEventListener(event, ({ reason, message }) => ENDS.test(reason ?? message) && again());
-new MutationObserver(() => document.querySelector(LOST) && again()).observe(document.body, {
+new MutationObserver(() => document.querySelector(GONE) && again()).observe(document.body, {
   subtree: true,
   attributeFilter: ["data-test-connection-state"],
 });
