@@ -56,16 +56,26 @@ def begun(run: Run) -> Run:
 
 
 def processes(backend: Local) -> set[str]:
-    """The processes of all workers."""
+    """The processes of all workers that are alive: not those whose end is not yet noticed."""
     assert backend.helper
-    asked = ["ps", "-o", "pid=", "--ppid", str(backend.helper.process.pid)]
-    return {*subprocess.run(asked, capture_output=True).stdout.decode().split()}
+    asked = ["ps", "-o", "pid=,stat=", "--ppid", str(backend.helper.process.pid)]
+    told = subprocess.run(asked, capture_output=True).stdout.decode().splitlines()
+    return {number for number, state in map(str.split, told) if not state.startswith("Z")}
+
+
+def left(backend: Local, count: int) -> set[str]:
+    """The processes of the workers, once there are this many: one may take its time to end."""
+    end = time.monotonic() + 60
+    while len(now := processes(backend)) != count and time.monotonic() < end:
+        time.sleep(0.05)
+    assert len(now) == count
+    return now
 
 
 def lose(backend: Local, run: Run) -> None:
     """Kills the one worker there is, in the middle."""
     begun(run)
-    (worker,) = processes(backend)
+    (worker,) = left(backend, 1)
     os.kill(int(worker), signal.SIGKILL)
 
 
@@ -116,13 +126,10 @@ def test_a_run_that_is_stopped_keeps_what_it_has_learned(pool: Pool) -> None:
 
 def test_a_run_whose_visitor_leaves_ends_at_once(pool: Pool, backend: Local) -> None:
     run = begun(Run(NAME, SMALL, steps=LONG, pool=pool))
-    assert len(processes(backend)) == 1
+    left(backend, 1)
     run.leave()
     assert run.over
-    end = time.monotonic() + 20
-    while processes(backend) and time.monotonic() < end:
-        time.sleep(0.05)
-    assert not processes(backend)
+    left(backend, 0)
 
 
 def test_a_worker_killed_in_the_middle_is_a_retry(pool: Pool, backend: Local) -> None:
