@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from ncd.costs import OpCost
 from ncd.drawing import draw
 from ncd.export import markup
-from ncd.lang.axes import Array
+from ncd.lang.axes import Array, Type
 from ncd.lang.circuit import Cell, Value
 from ncd.view import selection
 from ncd.view.cache import remember
@@ -67,7 +67,7 @@ def diagrams(one: Scene, two: Scene, found: Match) -> str:
     )
     least = LEAST_HIGH if 2 * high > wide else LEAST
     style = f"--least:{least};--room:{least * wide:.0f}px;--widest:{wide:.0f};--highest:{high:.0f}"
-    return f'<div class="two" style="{style}">{sections}</div>{_alone(found)}'
+    return f'<div class="two" style="{style}">{sections}</div>{_alone(one, two, found)}'
 
 
 def _folded_alike(one: Scene, two: Scene) -> list[Drawn]:
@@ -102,7 +102,7 @@ def _drawn(scene: Scene, shut: frozenset[str] | None) -> Drawn:
     return remember("compared", scene.term, *what, make=make)
 
 
-def _alone(found: Match) -> str:
+def _alone(one: Scene, two: Scene, found: Match) -> str:
     """In words what the colours and the dashed frames say."""
     told = [
         f"Only {side.lower()}: {_named(cells)}."
@@ -110,16 +110,21 @@ def _alone(found: Match) -> str:
         if cells
     ]
     if found.axes:
-        names = ", ".join(f"<i>{markup.text(name)}</i>" for name in sorted(found.axes)[:MOST])
-        more = f" and {len(found.axes) - MOST} more" if len(found.axes) > MOST else ""
-        told.insert(0, f"Wires of another size: {names}{more}.")
+        arrays = (v.array for scene in (two, one) for v in scene.circuit.values.values())
+        axes = {axis.called: axis for axis in Type(arrays).axes if axis.name in found.axes}
+        names = [markup.axis(axis) for axis in axes.values()]
+        told.insert(0, f"Wires of another size: {_some(names)}.")
     return f'<p class="muted">{" ".join(told)}</p>' if told else ""
 
 
 def _named(cells: Iterable[Cell]) -> str:
-    names = list(dict.fromkeys(cell.path if cell.name else cell.op.label for cell in cells))
+    names = dict.fromkeys(cell.path if cell.name else cell.op.label for cell in cells)
+    return _some([markup.text(name) for name in names])
+
+
+def _some(names: Sequence[str]) -> str:
     more = f" and {len(names) - MOST} more" if len(names) > MOST else ""
-    return markup.text(", ".join(names[:MOST])) + more
+    return ", ".join(names[:MOST]) + more
 
 
 # --- tables ---------------------------------------------------------------------------------------

@@ -160,6 +160,12 @@ def test_wires_of_another_size_and_ops_of_one_side_are_marked() -> None:
     assert 'role="button"' not in re.sub(r"<button[^>]*>", "", found)
 
 
+def test_wires_of_another_size_are_called_as_in_the_diagram() -> None:
+    one, two = (scene(ncd.catalogue["unet"], c=c) for c in (8, 16))
+    told = words(contrast.diagrams(one, two, match(one.circuit, two.circuit)))
+    assert "Wires of another size: c λ , c λ-1 , c 4 , c 5 , c 5-λ , 2c 5-λ and 2 more." in told
+
+
 def test_an_op_of_the_pinned_diagram_has_the_name_of_its_twin() -> None:
     one, two = scene(MHA, causal=1), scene(MHA)
     found = match(one.circuit, two.circuit)
