@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -534,9 +535,18 @@ def test_a_full_disk_is_one_line() -> None:
     assert (full.returncode, full.stderr) == (1, "ncd: cannot write: No space left on device.\n")
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Ctrl-C is heard by what is begun here, also where the tests run in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="signals are another thing elsewhere")
 @pytest.mark.parametrize("after", [0.4, 1.0])
+@pytest.mark.usefixtures("interruptible")
 def test_a_command_that_is_stopped_says_nothing(after: float) -> None:
     """Also while torch is still being imported."""
     process = subprocess.Popen(
