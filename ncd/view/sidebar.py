@@ -156,11 +156,12 @@ def _size(knob: Knob, value: int, fixed: bool) -> None:
 
 def _typed(entry: Entry) -> None:
     """One field for any size that is legal, beyond the sliders too."""
-    names = [knob.name for knob in entry.knobs if knob.is_size]
+    sizes = [knob for knob in entry.knobs if knob.is_size]
+    first, last = sizes[0], sizes[-1]
     st.text_input(
         "Sizes, typed",
         key=knobs.TYPED,
-        placeholder=f"Type any size: {names[0]}=96 {names[-1]}=12",
+        placeholder=f"Type any size: {first.name}={first.legal(96)} {last.name}={last.legal(12)}",
         on_change=_anew(partial(knobs.typed, entry)),
         label_visibility="collapsed",
     )
