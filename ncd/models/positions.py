@@ -68,15 +68,7 @@ POSITIONAL_EMBEDDING = Entry(
     title="Positional embedding",
     source="Unit tests, positions",
     knobs=(
-        Knob(
-            "kind",
-            0,
-            3,
-            2,
-            help="of positions",
-            reason="0 none, 1 learned, 2 sinusoidal, 3 rotary",
-            most=3,
-        ),
+        Knob("kind", 0, 3, 2, help="of positions", reason=", ".join(KINDS), names=KINDS),
         Knob("h", 1, 16, 2, help="heads", reason=HEADS),
         Knob("k", 2, 64, 16, 2, "features", "even: they turn in pairs", multiple=2),
         Knob("t", 2, 64, 24, help="positions", reason=LENGTH, least=1),

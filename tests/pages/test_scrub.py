@@ -33,7 +33,6 @@ MAKES = {
     "identity-resnet": ("N", "s"),
     "unet": ("depth",),
     "visual-attention": ("w", "s"),
-    "positional-embedding": ("kind",),
 }
 
 
