@@ -183,8 +183,7 @@ def test_run_says_what_came_out_and_what_was_measured(name: str, capsys: Capture
         assert said["mean"] == pytest.approx(out.mean().item(), abs=1e-6)
         assert said["std"] == pytest.approx(out.std(unbiased=False).item(), rel=1e-4)
     assert found["finite"] is True
-    assert set(found["seconds"]) == {"forward", "forward and backward"}
-    assert all(seconds > 0 for seconds in found["seconds"].values())
+    assert 0 < found["seconds"]["forward"] < found["seconds"]["forward and backward"]
     stated = peak(ncd.elaborate(term))
     assert found["bytes"]["stated"] == stated
     assert 0 < found["bytes"]["forward"] <= found["bytes"]["backward"] <= stated
@@ -284,7 +283,7 @@ def test_bench_prints_medians_and_ratios(capsys: Capture, monkeypatch: pytest.Mo
     found = data(capsys, "bench")
     ratios = {(x["what"], x["against"].split(" by ")[0]): x["ratio"] for x in found if x["ratio"]}
     assert all(x["value"] > 0 for x in found if "beyond" not in x["what"])
-    assert all(ratio > 0 for (what, _), ratio in ratios.items() if "beyond" not in what)
+    assert all(0.02 < ratio < 50 for (what, _), ratio in ratios.items() if "beyond" not in what)
     assert ("forward, y 20, x 22: compiled", "einops") in ratios
     assert ("forward and backward, y = x = 64, causal: compiled", "fused") in ratios
     whats = {x["what"] for x in found}

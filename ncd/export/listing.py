@@ -10,7 +10,6 @@ from keyword import iskeyword
 
 from ncd.code import SourceLine
 from ncd.export import markup
-from ncd.lang.axes import Type
 from ncd.lang.circuit import Circuit
 
 NAME = re.compile(r"[^\W\d]\w*")
@@ -70,7 +69,7 @@ def _own(lines: Sequence[Painted], only: frozenset[str]) -> Iterator[Painted]:
 
 def identifiers(circuit: Circuit) -> Names:
     """The axis that each name in the source stands for."""
-    axes = Type(value.array for value in circuit.values.values()).axes
+    axes = circuit.axes
     found = {axis.identifier: axis.name for axis in axes}
     for axis in axes:
         if axis.size is not None:
@@ -80,7 +79,7 @@ def identifiers(circuit: Circuit) -> Names:
 
 def pattern(text: str, circuit: Circuit) -> str:
     """An einops pattern whose axes light."""
-    axes = Type(value.array for value in circuit.values.values()).axes
+    axes = circuit.axes
     return _quoted(text, {**identifiers(circuit), **{axis.name: axis.name for axis in axes}})
 
 

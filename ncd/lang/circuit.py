@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from ncd.lang.axes import Array
+from ncd.lang.axes import Array, Axis, Type
 from ncd.lang.errors import UnknownNameError
 from ncd.lang.expr import Call, Expr
 from ncd.lang.glyph import Glyph
@@ -187,6 +187,11 @@ class Circuit:
             for value in unit.outputs:
                 found.setdefault(value.id, value)
         return found
+
+    @cached_property
+    def axes(self) -> tuple[Axis, ...]:
+        """The axes of all arrays, as often as an array has them, and those that bound numbers."""
+        return Type(value.array for value in self.values.values()).axes
 
     @cached_property
     def _by_id(self) -> dict[str, Cell]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ncd.costs import OpCost
 from ncd.drawing import draw
 from ncd.export import markup
-from ncd.lang.axes import Array, Type
+from ncd.lang.axes import Array
 from ncd.lang.circuit import Cell, Value
 from ncd.view import selection
 from ncd.view.cache import remember
@@ -110,8 +110,8 @@ def _alone(one: Scene, two: Scene, found: Match) -> str:
         if cells
     ]
     if found.axes:
-        arrays = (v.array for scene in (two, one) for v in scene.circuit.values.values())
-        axes = {axis.called: axis for axis in Type(arrays).axes if axis.name in found.axes}
+        every = (*two.circuit.axes, *one.circuit.axes)
+        axes = {axis.called: axis for axis in every if axis.name in found.axes}
         names = [markup.axis(axis) for axis in axes.values()]
         told.insert(0, f"Wires of another size: {_some(names)}.")
     return f'<p class="muted">{" ".join(told)}</p>' if told else ""

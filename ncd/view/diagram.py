@@ -20,7 +20,7 @@ from ncd.drawing.folded import blocks
 from ncd.drawing.part import draw_part
 from ncd.export import facts, markup
 from ncd.export.assets import DIAGRAM_CSS, LIGHT_JS, PANEL_CSS
-from ncd.lang.axes import Array, Axis, Type
+from ncd.lang.axes import Array, Axis
 from ncd.lang.called import called
 from ncd.lang.circuit import Circuit, Fence
 from ncd.lang.terms import Term
@@ -259,7 +259,7 @@ def chips(circuit: Circuit) -> str:
     Axes that are called alike, as the c_λ of every level, share the button of the first.
     """
     found: dict[str, list[Axis]] = {}
-    for axis in Type(value.array for value in circuit.values.values()).axes:
+    for axis in circuit.axes:
         found.setdefault(axis.called, []).append(axis)
     axes, groups = map(_chip, found.values()), map(_product, products(circuit))
     return f'<div class="legend">{"".join((*axes, *groups))}</div>'

@@ -9,7 +9,6 @@ import streamlit as st
 import ncd
 from ncd import catalogue
 from ncd.key import key
-from ncd.lang.axes import Type
 from ncd.lang.elaborate import elaborate
 from ncd.lang.terms import Term
 from ncd.models import Entry
@@ -64,7 +63,6 @@ def card(entry: Entry, dark: bool) -> Card:
 
 def _card(entry: Entry, term: Term, dark: bool) -> Card:
     circuit, drawing = elaborate(term), ncd.draw(term, dark=dark, **entry.look({}, notes=False))
-    axes = Type(value.array for value in circuit.values.values()).axes
     labels = (cell.op.label for cell in circuit.cells)
     signs = (found.sign.title for found in key(drawing) if found.ids("node"))
     return Card(
@@ -74,6 +72,6 @@ def _card(entry: Entry, term: Term, dark: bool) -> Card:
         source=entry.source,
         lead=menu.lead(entry),
         ops=list(dict.fromkeys((*labels, *signs))),
-        axes=list(dict.fromkeys(axis.name for axis in axes)),
+        axes=list(dict.fromkeys(axis.name for axis in circuit.axes)),
         svg=legend.still(drawing.svg(fonts=False)),
     )

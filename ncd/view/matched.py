@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import zip_longest
 
-from ncd.lang.axes import Array, Type
+from ncd.lang.axes import Array
 from ncd.lang.circuit import Cell, Circuit
 
 IDS = re.compile(r' data-(axis|node|array|fence)="([^"]*)"')
@@ -106,7 +106,7 @@ def _placed(cell: Cell) -> Hashable:
 def _sizes(circuit: Circuit) -> dict[str, frozenset[str]]:
     """All sizes of the axes of a name."""
     found: dict[str, set[str]] = {}
-    for axis in Type(value.array for value in circuit.values.values()).axes:
+    for axis in circuit.axes:
         if not axis.name.isdecimal():
             found.setdefault(axis.name, set()).add("" if axis.size is None else axis.size_text)
     return {name: frozenset(sizes) for name, sizes in found.items()}

@@ -15,7 +15,7 @@ from typing import Any
 
 from ncd.code import lines
 from ncd.export import listing
-from ncd.lang.axes import Array, Type
+from ncd.lang.axes import Array
 from ncd.lang.circuit import Circuit
 from ncd.lang.elaborate import elaborate
 from ncd.lang.errors import NCDError
@@ -210,7 +210,7 @@ class _Table:
 
 def _grips(circuit: Circuit) -> Iterator[tuple[str, set[str]]]:
     """Each axis with the knobs that its size follows from."""
-    for axis in reversed(Type(value.array for value in circuit.values.values()).axes):
+    for axis in reversed(circuit.axes):
         knobs = {
             name for side in axis.shape if traced(side) for name in side.trace.read(side.total)
         }

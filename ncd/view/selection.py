@@ -13,7 +13,6 @@ from typing import Literal
 
 import streamlit as st
 
-from ncd.lang.axes import Type
 from ncd.lang.circuit import Circuit
 
 KEY, AXES, FOLDED, LABELS, PANEL = "select", "axes", "folded", "labels", "panel"
@@ -41,7 +40,7 @@ def known(circuit: Circuit) -> set[str]:
 
 def axes(circuit: Circuit) -> str:
     """The axes that are lit and that this circuit has, each at its place."""
-    names = {axis.name for axis in Type(v.array for v in circuit.values.values()).axes}
+    names = {axis.name for axis in circuit.axes}
     wanted = str(st.session_state.get(AXES, "")).split(",")[:COLOURS]
     return ",".join(name if name in names else "" for name in wanted).rstrip(",")
 

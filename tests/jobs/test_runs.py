@@ -65,7 +65,7 @@ def processes(backend: Local) -> set[str]:
 
 def left(backend: Local, count: int) -> set[str]:
     """The processes of the workers, once there are this many: one may take its time to end."""
-    end = time.monotonic() + 60
+    end = time.monotonic() + 20
     while len(now := processes(backend)) != count and time.monotonic() < end:
         time.sleep(0.05)
     assert len(now) == count

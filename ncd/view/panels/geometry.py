@@ -249,8 +249,7 @@ def _cure(scene: Scene, progress: Sequence[Progress]) -> str:
 
 def _where(scene: Scene) -> str:
     p1 = scene.settings["p1"]
-    arrays = (value.array for value in scene.circuit.values.values())
-    axis = next(axis for array in arrays for axis in array if axis.name == "p_1")
+    axis = next(axis for axis in scene.circuit.axes if axis.name == "p_1")
     size = f"{markup.axis(axis)} = {p1}"
     if p1 > 3:
         return f"The hidden space, {size} dimensions, seen along three"
