@@ -76,19 +76,12 @@ def _drawn(what: str, build: Callable[[], Term], seed: int, rounds: int) -> list
     def svg() -> object:
         return draw(build()).svg()
 
-    def never() -> object:
-        forget()
-        return svg()
-
-    def again() -> object:
-        forget()
-        return draw(term)
-
     peer = seen_by_torchview(compile(term, seed=seed), example_inputs(term, seed))
     peers = {} if peer is None else {"torchview and dot": peer}
     new = "knobs to SVG, structure never drawn"
     seen = "knobs to SVG, structure drawn before"
-    first = medians({new: never, "draw": again, "lint": lambda: lint(drawing)}, rounds=rounds)
+    firsts: dict[str, Call] = {new: svg, "draw": lambda: draw(term), "lint": lambda: lint(drawing)}
+    first = medians(firsts, rounds=rounds, before=forget)
     later = medians({seen: svg, **peers}, rounds=rounds)
     times = {**first, **later}
     return [
@@ -116,12 +109,11 @@ def size_lines(layers: Sequence[int] = LAYERS, rounds: int = 5) -> list[Line]:
     lengths = itertools.count(2)
 
     def svg(n: int) -> str:
-        forget()
         term = Then(*[layer(next(lengths))] * n)
         return draw(term, folded=(), width=None).svg()
 
     calls: dict[str, Call] = {str(n): partial(svg, n) for n in layers}
-    times = medians(calls, rounds=rounds, warm=1)
+    times = medians(calls, rounds=rounds, warm=1, before=forget)
     counts = {n: len(elaborate(Then(*[layer(2)] * n)).cells) for n in layers}
     each = {n: times[str(n)] / counts[n] for n in layers}
     first = layers[0]

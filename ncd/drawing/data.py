@@ -58,7 +58,8 @@ class Box(NamedTuple):
     @staticmethod
     def of(points: Iterable[Point]) -> Box:
         """The least box with all of the points."""
-        xs, ys = zip(*points, strict=True)
+        here = list(points)
+        xs, ys = [x for x, _ in here], [y for _, y in here]
         return Box(min(xs), min(ys), max(xs), max(ys))
 
     @staticmethod

@@ -56,6 +56,7 @@ class _Folder:
 
     def __init__(self, upward: bool) -> None:
         self.upward = upward
+        self.known: dict[int, Unit] = {}  # arrays that pass on, by where they are in memory
 
     def circuit(self, circuit: Circuit) -> Strip:
         whole = Strip([circuit.states[0]])
@@ -114,7 +115,12 @@ class _Folder:
         return Unit(cell.inputs, cell.outputs, glyph, self.upward, cell, cell.id)
 
     def passing(self, state: State) -> list[Unit]:
-        return [self.join(value, value, "") for value in state]
+        return [self.known.get(id(value)) or self.passes(value) for value in state]
+
+    def passes(self, value: Value) -> Unit:
+        """An array that passes on: one unit for all the steps through which it does."""
+        found = self.known[id(value)] = self.join(value, value, "")
+        return found
 
     def lead(self, strip: Strip, count: int) -> None:
         """Puts columns in front in which its arrays pass."""

@@ -10,13 +10,15 @@ from __future__ import annotations
 
 from collections import deque
 from functools import lru_cache
+from math import inf
 from typing import NamedTuple
 
 import numpy as np
-from highspy import Highs, MatrixFormat, ObjSense
+from highspy import Highs, MatrixFormat, ObjSense, simplex_constants
 
 DIGITS = 6  # to which levels are exact
 COLUMNS, LEAST = int(MatrixFormat.kColwise), int(ObjSense.kMinimize)
+PRIMAL = int(simplex_constants.kSimplexStrategyPrimal)
 _IDLE: deque[Highs] = deque(maxlen=4)  # solvers take longer to make than to run
 
 
@@ -31,11 +33,13 @@ class Bend(NamedTuple):
 
 
 class Gap(NamedTuple):
-    """``b`` is at least ``least`` under ``a``."""
+    """``b`` is at least ``least`` under ``a``: a bend that may be lower, and never higher."""
 
     a: int
     b: int
     least: float
+    lower: float = 0.0
+    higher: float = inf
 
 
 @lru_cache(maxsize=2048)
@@ -53,19 +57,17 @@ def levels(count: int, bends: tuple[Bend, ...], gaps: tuple[Gap, ...]) -> tuple[
 
 def _solved(count: int, bends: tuple[Bend, ...], gaps: tuple[Gap, ...]) -> list[float]:
     """The levels, growing upwards: what a unit more at each would be worth to the flow."""
-    arcs, none = (*bends, *gaps), np.zeros(count)
+    arcs, none = np.array([*bends, *gaps]), np.zeros(count)
+    apart, lower, higher = arcs.T[2:]
     try:
         solver = _IDLE.pop()
     except IndexError:
         solver = _solver()
     solver.passModel(  # of the one before nothing is left
         len(arcs), count, 2 * len(arcs), COLUMNS, LEAST, 0.0,
-        np.array([-arc[2] for arc in arcs]),
-        np.array([-bend.lower for bend in bends] + [0.0] * len(gaps)),
-        np.array([bend.higher for bend in bends] + [np.inf] * len(gaps)),
-        none, none,
+        -apart, -lower, higher, none, none,
         np.arange(0, 2 * len(arcs) + 1, 2, dtype=np.int32),
-        np.array([end for arc in arcs for end in arc[:2]], np.int32),
+        arcs[:, :2].astype(np.int32).ravel(),
         np.tile([-1.0, 1.0], len(arcs)),
         np.zeros(len(arcs), np.int32),
     )  # fmt: skip
@@ -79,5 +81,6 @@ def _solver() -> Highs:
     solver = Highs()
     solver.setOptionValue("output_flag", False)
     solver.setOptionValue("presolve", "off")
+    solver.setOptionValue("simplex_strategy", PRIMAL)  # what flows at first is nearly right
     solver.setOptionValue("threads", 1)
     return solver

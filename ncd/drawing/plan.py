@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import accumulate
 
 from ncd.lang.circuit import Cell, Circuit, State, Value
@@ -21,7 +21,13 @@ SCALAR = -1  # the place of an array without axes, which has no wire
 
 def ports(value: Value, upward: bool) -> tuple[Port, ...]:
     """The wires of an array from top to bottom."""
-    id, order = value.id, range(len(value.array))
+    return _ports(value.id, len(value.array), upward)
+
+
+@lru_cache(maxsize=1 << 14)
+def _ports(id: str, count: int, upward: bool) -> tuple[Port, ...]:
+    """Ids are the same in most circuits, and each is asked for in every state and step."""
+    order = range(count)
     return tuple([(id, i) for i in (reversed(order) if upward else order)])
 
 
@@ -59,8 +65,8 @@ class Unit:
         )
 
     def _wires(self, state: State) -> tuple[tuple[Port, ...], tuple[Port, ...]]:
-        wires = [(v.id, i) for v in state for i in range(len(v.array))]
-        return tuple(wires), tuple([port for v in state for port in places(v, self.upward)])
+        wires = tuple([port for v in state for port in ports(v, False)])
+        return wires, tuple([port for v in state for port in places(v, self.upward)])
 
     @property
     def passes(self) -> bool:

@@ -31,8 +31,10 @@ def strands(canvas: Canvas) -> None:
         _contract(canvas)
     else:
         _go_on(canvas)
-        _split(canvas)
-        _join(canvas)
+        if canvas.glyph.splits:
+            _split(canvas)
+        if canvas.glyph.joins:
+            _join(canvas)
 
 
 def stems(canvas: Canvas, taken: bool) -> None:
@@ -161,16 +163,21 @@ def inset(far: Mapping[Pair, float]) -> float:
 def _go_on(canvas: Canvas) -> None:
     """The wires that pass over the marks: level at their dots, and where they pass the marks."""
     glyph, ins, outs = canvas.glyph, canvas.ins, canvas.outs
+    wires = [(ins[i], outs[o]) for i, o in glyph.through]
+    if all(a == b for a, b in wires):
+        canvas.level = canvas.x0
+        for (i, o), (y, _) in zip(glyph.through, wires, strict=True):
+            level = line(Point(canvas.x0, y), Point(canvas.x1, y))
+            canvas.tails[i], canvas.heads[o] = (level,), ()
+        return
     early = [split for split in glyph.splits if split[0] not in canvas.late]
     x0 = canvas.x0 + inset(dots(early, 0, ins, outs))
     x1 = canvas.x1 - canvas.later - inset(dots(glyph.joins, 1, outs, ins))
-    wires = [(ins[i], outs[o]) for i, o in glyph.through]
-    if any(a != b for a, b in wires):
-        match canvas.side:
-            case "behind":
-                x0 = max(x0, min(canvas.x0 + canvas.wide, canvas.x1))
-            case "before":
-                x1 = min(x1, max(canvas.x1 - canvas.wide, canvas.x0))
+    match canvas.side:
+        case "behind":
+            x0 = max(x0, min(canvas.x0 + canvas.wide, canvas.x1))
+        case "before":
+            x1 = min(x1, max(canvas.x1 - canvas.wide, canvas.x0))
     if glyph.joins:  # what joins them crosses them when they are level
         x1 = min(x1, x0 + weave_width(wires)) if weave_width(wires) else x1
         canvas.level = x1 if weave_width(wires) else canvas.x0

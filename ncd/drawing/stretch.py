@@ -76,8 +76,10 @@ class Stretch:
     @cached_property
     def later(self) -> float:
         """The room for the copies that leave last."""
+        if not self.late:
+            return 0.0
         last = [split for split in self.glyph.splits if split[0] in self.late]
-        goes = dict(self.glyph.through) if last else {}
+        goes = dict(self.glyph.through)
         at = [self.to[goes[i]] if i in goes else 0.0 for i in range(len(self.ins))]
         return room(last, 0, at, self.to)
 

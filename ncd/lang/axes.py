@@ -230,6 +230,11 @@ class Array(tuple[Axis, ...]):
         return prod(self.shape)
 
     @cached_property
+    def sized(self) -> bool:
+        """Whether every axis has a size, and what bounds its whole numbers has one."""
+        return None not in [axis.size for axis in (*self, *filter(None, [self.below]))]
+
+    @cached_property
     def dims(self) -> tuple[Dim, ...]:
         """Every torch dimension, with its name."""
         return tuple(dim for axis in self for dim in axis.dims)

@@ -16,7 +16,10 @@ class Binding(dict[str, Axis]):
     def meet(self, pattern: Axis, given: Axis) -> None:
         """Notes that ``pattern`` stands for ``given``."""
         known = self.get(pattern.name)
-        if known is given and pattern.size is None:
+        if known is given and (pattern is given or pattern.size is None):
+            return
+        if known is None and pattern is given:
+            self[pattern.name] = given
             return
         if (known is None or known == given) and _says_no_more(pattern, given):
             self[pattern.name] = given
@@ -68,8 +71,6 @@ class Binding(dict[str, Axis]):
 
 def _says_no_more(pattern: Axis, given: Axis) -> bool:
     """Whether the pattern adds nothing to what is known of the axis that it stands for."""
-    if pattern is given:
-        return True
     return (
         pattern.name == given.name
         and (pattern.size is None or pattern.size == given.size)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from ncd.lang.axes import Axis, Signature, Type
+from ncd.lang.axes import NO_AXES, Axis, Signature, Type
 from ncd.lang.blocks import Block, Equation
 from ncd.lang.circuit import Cell, Circuit, Fence, Loop, State, Value
 from ncd.lang.loops import Repeat, Scan
@@ -79,10 +79,10 @@ class Builder:
         name is the same in the arrays of one group only.
         """
         slots: dict[str, list[Slot]] = {}
-        reads = op.reads if op else ()
+        reads = op.reads if op else NO_AXES
         if not self.solving:
-            axes = (*Type([value.array for value in state]).axes, *reads)
-            self.open = self.open or None in [axis.size for axis in axes]
+            arrays = (*[value.array for value in state], reads)
+            self.open = self.open or not all(array.sized for array in arrays)
             return
         for n, value in enumerate(state):
             for i, axis in enumerate(value.array):

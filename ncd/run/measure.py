@@ -40,20 +40,24 @@ def medians(
     rounds: int = 30,
     warm: int = 3,
     budget: float = float("inf"),
+    before: Call = lambda: None,
 ) -> dict[str, float]:
     """Seconds that each call takes: the median of some rounds, in each of which all take a turn.
 
-    After ``budget`` seconds no more rounds begin, but there are three at least.
+    After ``budget`` seconds no more rounds begin, but there are three at least. ``before`` comes
+    before each call, and its time does not count.
 
     >>> sorted(medians({"a": lambda: 1, "b": lambda: 2}, rounds=3))
     ['a', 'b']
     """
     for call in [call for call in calls.values() for _ in range(warm)]:
+        before()
         call()
     taken: dict[str, list[float]] = {name: [] for name in calls}
 
     def turn() -> None:
         for name, call in calls.items():
+            before()
             synchronise(device)
             start = time.perf_counter()
             call()

@@ -8,6 +8,7 @@ softmax on the same axis.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
+from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from threading import Lock
 from typing import Any, TypeVar
@@ -71,9 +72,8 @@ def kept(shelf: Cache[Any, Any], key: tuple[Hashable, ...], make: Callable[[], T
             value: T = shelf[key]
             return value
     value = make()  # others may look things up meanwhile
-    if shelf.getsizeof(value) <= shelf.maxsize:
-        with _LOCK:
-            shelf[key] = value
+    with _LOCK, suppress(ValueError):  # it may be larger than the shelf
+        shelf[key] = value
     return value
 
 

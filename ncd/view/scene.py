@@ -154,9 +154,10 @@ class Scene:
             return self.work(self._time)
 
     def _time(self) -> float:
-        module, inputs = self.module, self.inputs
+        module, values = self.module, self.trace.values  # which has warmed it
+        inputs = [values[value.id] for value in self.circuit.inputs]
         with torch.no_grad():
-            calls = {"forward": lambda: module(*inputs)}  # the trace has warmed it, mostly
+            calls = {"forward": lambda: module(*inputs)}
             return medians(calls, device=self.device, rounds=3, warm=0)["forward"]
 
     def words(self, axis: str) -> tuple[str, ...]:
