@@ -232,7 +232,8 @@ class Array(tuple[Axis, ...]):
     @cached_property
     def sized(self) -> bool:
         """Whether every axis has a size, and what bounds its whole numbers has one."""
-        return None not in [axis.size for axis in (*self, *filter(None, [self.below]))]
+        axes = self if self.below is None else (*self, self.below)
+        return all(axis.size is not None for axis in axes)
 
     @cached_property
     def dims(self) -> tuple[Dim, ...]:
