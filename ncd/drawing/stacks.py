@@ -15,6 +15,7 @@ from ncd.lang.op import Op
 
 WORTH = ((2, 8), (3, 3), (6, 2))  # so many copies of so many ops are a stack
 FEWEST = min(copies * ops for copies, ops in WORTH)
+AGAIN = min((copies - 1) * ops for copies, ops in WORTH)  # ops of a stack that stood there before
 LONGEST = 200  # steps of a copy
 NAME = "layers"
 _Looks = dict[int, tuple[Unit, Hashable]]  # what units are like, by where they are in memory
@@ -32,7 +33,8 @@ def stacked(circuit: Circuit) -> Circuit:
 
 def _next(circuit: Circuit, tried: set[str], looks: _Looks) -> Circuit | None:
     """The circuit with one more stack as a loop, if there is one where none was ``tried``."""
-    for strip in _strips(circuit) if len(circuit.cells) >= FEWEST else ():
+    again = len(circuit.cells) - len({type(cell.op) for cell in circuit.cells})
+    for strip in _strips(circuit) if again >= AGAIN else ():
         if strip.id not in tried:
             found = next(_stacks(circuit, strip, looks), None)
             if found is not None:

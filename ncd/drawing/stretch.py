@@ -15,7 +15,7 @@ from ncd.drawing import style
 from ncd.drawing.canvas import Canvas, Side
 from ncd.drawing.data import Path, Point, line
 from ncd.drawing.gather import at_marks
-from ncd.drawing.knots import fall_width, joins_last, knot, knotted, last_room
+from ncd.drawing.knots import Knot, fall_width, joins_last, knot, knotted, last_room
 from ncd.drawing.marks import foreign, in_marks, mark_bend, mark_width, side
 from ncd.drawing.plan import Unit
 from ncd.drawing.strands import bend_width, dots, inset, room
@@ -44,7 +44,16 @@ class Stretch:
     @property
     def free(self) -> float:
         """How far from the left of a contraction arrays beside it may bend."""
-        return self.before + knot(self.glyph, self.at, self.wide).end + style.CAP_CLEAR
+        return self.before + self._knot.end + style.CAP_CLEAR
+
+    @cached_property
+    def last(self) -> list[int]:
+        """The wires that join others once these are in their rows."""
+        return joins_last(self.glyph, self.at, self.to) if self.knots else []
+
+    @cached_property
+    def _knot(self) -> Knot:
+        return knot(self.glyph, self.at, self.wide, self.last)
 
     @property
     def _wires(self) -> list[tuple[float, float]]:
@@ -52,12 +61,10 @@ class Stretch:
 
     @property
     def _knotted(self) -> float:
-        glyph, wires = self.glyph, self._wires
-        last = joins_last(glyph, self.at, self.to)
-        met = knot(glyph, self.at, self.wide, last)
+        wires, met = self._wires, self._knot
         bend = max((abs(b - a) for a, b in wires), default=0.0)
         fall = max(fall_width(bend) - style.CAP_CLEAR, weave_width(wires)) if bend else 0.0
-        return max(met.end + style.CAP_WAY, met.free + fall + last_room(last))
+        return max(met.end + style.CAP_WAY, met.free + fall + last_room(self.last))
 
     @property
     def _plain(self) -> float:
