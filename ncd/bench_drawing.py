@@ -81,15 +81,12 @@ def _drawn(what: str, build: Callable[[], Term], seed: int, rounds: int) -> list
     new = "knobs to SVG, structure never drawn"
     seen = "knobs to SVG, structure drawn before"
     checks: dict[str, Call] = {"draw": lambda: draw(term), "lint": lambda: lint(drawing)}
-    times = {
-        **medians({new: svg}, rounds=rounds, before=forget),
-        **medians(checks, rounds=rounds, before=forget),
-        **medians({seen: svg, **peers}, rounds=rounds),
-    }
+    first = medians({new: svg, **checks, **peers}, rounds=rounds, before=forget)
+    later = medians({seen: svg, **peers}, rounds=rounds)
     return [
-        *against(what, times, new, peers),
-        *against(what, times, seen, peers),
-        *against(what, times, "lint", ["draw"]),
+        *against(what, first, new, peers),
+        *against(what, later, seen, peers),
+        *against(what, first, "lint", ["draw"]),
         *_weights(what, term),
     ]
 

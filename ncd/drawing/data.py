@@ -58,8 +58,7 @@ class Box(NamedTuple):
     @staticmethod
     def of(points: Iterable[Point]) -> Box:
         """The least box with all of the points."""
-        here = list(points)
-        xs, ys = [x for x, _ in here], [y for _, y in here]
+        xs, ys = zip(*points, strict=True)
         return Box(min(xs), min(ys), max(xs), max(ys))
 
     @staticmethod

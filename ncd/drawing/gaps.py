@@ -77,11 +77,9 @@ class Gaps:
     def _between(self, s: int, n: int) -> float:
         """The room that the borders of fences need over the nth array."""
         opens, closes = self.edges[s][n]
-        need = self.below(s, n - 1)
-        if opens or closes:
-            need += style.PAD * max(0, len(opens) - 1) + style.PAD * max(0, len(closes) - 1)
-            need += style.BETWEEN if opens and closes else 0.0
-        return need
+        need = style.PAD * max(0, len(opens) - 1) + style.PAD * max(0, len(closes) - 1)
+        need += style.BETWEEN if opens and closes else 0.0
+        return need + self.below(s, n - 1)
 
     def below(self, s: int, n: int) -> float:
         """What stands right under the nth array: marks, and what brackets that end there count."""

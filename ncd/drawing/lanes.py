@@ -14,11 +14,11 @@ from math import inf
 from typing import NamedTuple
 
 import numpy as np
-from highspy import Highs, MatrixFormat, ObjSense, simplex_constants
+from highspy import Highs, MatrixFormat, ObjSense
 
 DIGITS = 6  # to which levels are exact
 COLUMNS, LEAST = int(MatrixFormat.kColwise), int(ObjSense.kMinimize)
-PRIMAL = int(simplex_constants.kSimplexStrategyPrimal)
+PRIMAL = 4  # simplex_strategy, as HiGHS numbers them
 _IDLE: deque[Highs] = deque(maxlen=4)  # solvers take longer to make than to run
 
 
@@ -81,6 +81,6 @@ def _solver() -> Highs:
     solver = Highs()
     solver.setOptionValue("output_flag", False)
     solver.setOptionValue("presolve", "off")
-    solver.setOptionValue("simplex_strategy", PRIMAL)  # what flows at first is nearly right
+    solver.setOptionValue("simplex_strategy", PRIMAL)  # in fewer steps than the dual one
     solver.setOptionValue("threads", 1)
     return solver

@@ -47,13 +47,13 @@ class Stretch:
         return self.before + self._knot.end + style.CAP_CLEAR
 
     @cached_property
-    def last(self) -> list[int]:
+    def _last(self) -> list[int]:
         """The wires that join others once these are in their rows."""
-        return joins_last(self.glyph, self.at, self.to) if self.knots else []
+        return joins_last(self.glyph, self.at, self.to)
 
     @cached_property
     def _knot(self) -> Knot:
-        return knot(self.glyph, self.at, self.wide, self.last)
+        return knot(self.glyph, self.at, self.wide, self._last)
 
     @property
     def _wires(self) -> list[tuple[float, float]]:
@@ -64,7 +64,7 @@ class Stretch:
         wires, met = self._wires, self._knot
         bend = max((abs(b - a) for a, b in wires), default=0.0)
         fall = max(fall_width(bend) - style.CAP_CLEAR, weave_width(wires)) if bend else 0.0
-        return max(met.end + style.CAP_WAY, met.free + fall + last_room(self.last))
+        return max(met.end + style.CAP_WAY, met.free + fall + last_room(self._last))
 
     @property
     def _plain(self) -> float:

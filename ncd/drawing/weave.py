@@ -30,7 +30,7 @@ def weave_width(wires: Sequence[tuple[float, float]]) -> float:
 
 def weave(wires: Sequence[tuple[float, float]], x0: float, x1: float) -> list[Path]:
     """A path for each wire from x0 to x1, level at both ends."""
-    widths = _widths(tuple(wires)) if any(a != b for a, b in wires) else ()
+    widths = _widths(tuple(wires))
     if not widths:
         return [(ease(Point(x0, a), Point(x1, b)),) for a, b in wires]
     scale, xs = (x1 - x0) / sum(widths), [x0]

@@ -127,7 +127,9 @@ class Scene:
 
     @property
     def inputs(self) -> tuple[torch.Tensor, ...]:
-        return self.feed.tensors(self.term, self.seed, self.device)
+        """What goes in, shared as the module is."""
+        given = self.term, self.seed, self.device
+        return remember("inputs", *given, self.feed.key, make=lambda: self.feed.tensors(*given))
 
     @property
     def trace(self) -> Trace:
@@ -154,10 +156,9 @@ class Scene:
             return self.work(self._time)
 
     def _time(self) -> float:
-        module, values = self.module, self.trace.values  # which has warmed it
-        inputs = [values[value.id] for value in self.circuit.inputs]
+        module, inputs = self.module, self.inputs
         with torch.no_grad():
-            calls = {"forward": lambda: module(*inputs)}
+            calls = {"forward": lambda: module(*inputs)}  # the trace has warmed it, mostly
             return medians(calls, device=self.device, rounds=3, warm=0)["forward"]
 
     def words(self, axis: str) -> tuple[str, ...]:

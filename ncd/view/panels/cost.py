@@ -52,7 +52,7 @@ def measure(scene: Scene) -> Measured:
 
 def _asking(x: torch.Tensor) -> torch.Tensor:
     """The tensor, with a gradient wanted where it can have one."""
-    return x.requires_grad_(x.is_floating_point())
+    return x.detach().requires_grad_(x.is_floating_point())
 
 
 def html(scene: Scene, found: Measured | None) -> str:
