@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, get_args
 from xml.etree import ElementTree
 
@@ -26,6 +25,7 @@ from ncd.graph import autograd as graph
 from ncd.lang.blocks import Equation
 from ncd.lang.circuit import Cell, Circuit, Loop, State
 from ncd.lang.elaborate import elaborate
+from ncd.lang.once import once
 from ncd.lang.terms import Term
 from ncd.run import CircuitModule, Trace, compile, example_inputs, prove, trace
 from ncd.serial import from_json, to_json
@@ -42,20 +42,20 @@ class Case:
     device: str = "cpu"
     look: Mapping[str, Any] = field(default_factory=dict)  # how it is drawn
 
-    @cached_property
+    @once
     def circuit(self) -> Circuit:
         return elaborate(self.term)
 
-    @cached_property
+    @once
     def module(self) -> CircuitModule:
         return compile(self.term, seed=self.seed, device=self.device)
 
-    @cached_property
+    @once
     def inputs(self) -> tuple[Tensor, ...]:
         made = example_inputs(self.term, seed=self.seed, device=self.device)
         return tuple(x.requires_grad_() if x.is_floating_point() else x for x in made)
 
-    @cached_property
+    @once
     def trace(self) -> Trace:
         return trace(self.module, *self.inputs)
 

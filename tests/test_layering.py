@@ -244,6 +244,13 @@ def test_no_global_randomness(path: Path) -> None:
     assert "random" not in {name.split(".")[0] for name in imports(path)}
 
 
+@BY_PATH
+def test_nothing_waits_for_what_others_work_out_once(path: Path) -> None:
+    """On Python 3.11 a ``cached_property`` has one lock for all objects: ``once`` has none."""
+    found = (node for node in nodes(path, ast.ImportFrom) if node.module == "functools")
+    assert "cached_property" not in {alias.name for node in found for alias in node.names}
+
+
 def test_no_interpreter_asks_what_op_it_has() -> None:
     """Only the ops and the systems know ops by name."""
     ops = {op.__name__ for op in ncd.ops.CATALOGUE}

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Literal
 
 from ncd.lang.axes import Axis, Type
 from ncd.lang.blocks import Block
 from ncd.lang.circuit import Cell, Circuit, Fence, Loop, State, Value
+from ncd.lang.once import once
 from ncd.lang.terms import Term
 
 
@@ -36,7 +36,7 @@ class Scope:
         """Whether it is a list of modules."""
         return not self.bodies
 
-    @cached_property
+    @once
     def cells(self) -> tuple[Cell, ...]:
         """The cells of all bodies, also those within parts."""
         return tuple(cell for body in self.bodies for cell in body.cells)
@@ -61,7 +61,7 @@ class Body:
     step: bool = False  # of a scan without a name
     circuit: Circuit | None = None  # if it is that of a loop's body
 
-    @cached_property
+    @once
     def cells(self) -> tuple[Cell, ...]:
         return tuple(cells(self.units))
 

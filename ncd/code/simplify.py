@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 
 from ncd.lang.circuit import Cell, Value
 from ncd.lang.expr import (
@@ -22,6 +21,7 @@ from ncd.lang.expr import (
     Rearrange,
     Weight,
 )
+from ncd.lang.once import once
 
 SMALL = 5  # parts of an operation that may be written twice
 HEAVY = (Call, Contract, Layer, Method, Rearrange)
@@ -52,12 +52,12 @@ class Steps:
     def every(self) -> tuple[Expr, ...]:
         return self.exprs if self.together is None else (self.together,)
 
-    @cached_property
+    @once
     def coded(self) -> bool:
         """Whether there is anything to write; a copy is the array itself."""
         return any(not isinstance(expr, Arg) for expr in self.every)
 
-    @cached_property
+    @once
     def stated(self) -> bool:
         """Whether there is a statement to write; a parameter is read where it is used."""
         return any(not isinstance(expr, Arg | Weight) for expr in self.every)
@@ -67,12 +67,12 @@ class Steps:
         """Whether it only takes the dimensions apart, together, or in another order."""
         return all(isinstance(e, Rearrange) and isinstance(e.on, Arg) for e in self.every)
 
-    @cached_property
+    @once
     def new(self) -> bool:
         """Whether a tensor is made that has to be where another is."""
         return self.real or any(isinstance(part, Position) for part in self._parts())
 
-    @cached_property
+    @once
     def real(self) -> bool:
         """Whether numbers are made that have to be of the same type as others."""
         parts = (p for p in self._parts() if isinstance(p, Filled | Cast))
@@ -81,7 +81,7 @@ class Steps:
     def _parts(self) -> Iterator[Expr]:
         return (part for expr in self.every for part in expr.walk())
 
-    @cached_property
+    @once
     def repeated(self) -> tuple[Expr, ...]:
         """Parts that stand more than once, the inner before the outer."""
         seen: set[Expr] = set()

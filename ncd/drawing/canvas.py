@@ -22,6 +22,7 @@ from ncd.drawing.data import (
     line,
     polygon,
 )
+from ncd.drawing.knots import Knot
 from ncd.drawing.text import Label
 from ncd.lang.glyph import Glyph
 
@@ -36,9 +37,10 @@ class Canvas:
     wire does before it gets there and behind it. ``row`` is where it stands if it has no wires,
     ``foreign`` the rows of wires that pass over its marks. ``wide`` is the width of its widest
     mark; wires that pass over bend on ``side`` of it. ``apex`` is the cap whose arrow leads into
-    it, ``stems`` are the arrows that leave its own caps, ``start`` is the x from which the wires of
-    a contraction are in their rows. The copies of ``late`` wires leave them behind the crossings of
-    the others, in the last ``later`` of its stretch; wires join those that go on from ``level`` on.
+    it, ``stems`` are the arrows that leave its own caps, ``knot`` is where the wires of a
+    contraction meet, and ``start`` the x from which they are in their rows. The copies of ``late``
+    wires leave them behind the crossings of the others, in the last ``later`` of its stretch; wires
+    join those that go on from ``level`` on.
     """
 
     role: str
@@ -53,6 +55,7 @@ class Canvas:
     side: Side = ""
     apex: Point | None = None
     start: float = 0.0
+    knot: Knot | None = None
     lead: Sequence[Path] = ()
     trail: Sequence[Path] = ()
     late: frozenset[int] = frozenset()

@@ -59,8 +59,10 @@ class Ground:
                 (x0, a), (_, b), (_, c), (x1, d) = curve
                 if lefts and _inside(x0, x1, lefts, spans):
                     continue
-                sides = _grown(x0, min(a, b, c, d), x1, max(a, b, c, d))
-                self.add((sides, None if a == b == c == d else curve))
+                if a == b == c == d:
+                    self.add((_grown(x0, a, x1, a), None))
+                else:
+                    self.add((_grown(x0, min(a, b, c, d), x1, max(a, b, c, d)), curve))
 
     def add(self, thing: _Thing) -> None:
         left, _, right, _ = thing[0]

@@ -12,6 +12,8 @@ from fontTools.misc.bezierTools import calcCubicBounds, cubicPointAtT
 from ncd.drawing.plan import Unit
 from ncd.drawing.text import Label
 
+_new = tuple.__new__  # what is made most is made of a tuple: by name takes twice as long
+
 
 class Point(NamedTuple):
     """A place in drawing units; y grows downwards."""
@@ -43,7 +45,7 @@ class Box(NamedTuple):
 
     def grown(self, by: float) -> Box:
         x0, y0, x1, y1 = self
-        return Box(x0 - by, y0 - by, x1 + by, y1 + by)
+        return _new(Box, (x0 - by, y0 - by, x1 + by, y1 + by))
 
     def meets(self, other: Box, slack: float = 0.0) -> bool:
         """Whether the two share more than ``slack`` in both directions."""
@@ -53,13 +55,13 @@ class Box(NamedTuple):
     @staticmethod
     def around(boxes: Iterable[Box]) -> Box:
         left, top, right, bottom = zip(*boxes, strict=True)
-        return Box(min(left), min(top), max(right), max(bottom))
+        return _new(Box, (min(left), min(top), max(right), max(bottom)))
 
     @staticmethod
     def of(points: Iterable[Point]) -> Box:
         """The least box with all of the points."""
         xs, ys = zip(*points, strict=True)
-        return Box(min(xs), min(ys), max(xs), max(ys))
+        return _new(Box, (min(xs), min(ys), max(xs), max(ys)))
 
     @staticmethod
     def at(center: Point, radius: float) -> Box:
@@ -76,7 +78,7 @@ class Curve(NamedTuple):
     d: Point
 
     def at(self, t: float) -> Point:
-        return Point(*cubicPointAtT(*self, t))
+        return _new(Point, cubicPointAtT(*self, t))
 
     @property
     def straight(self) -> bool:
@@ -97,8 +99,8 @@ QUARTER = 0.5523  # how far along its tangents a quarter of an ellipse has its c
 def line(a: Point, b: Point) -> Curve:
     """A straight piece."""
     (x0, y0), (x1, y1) = a, b
-    x, y, new = (x1 - x0) / 3, (y1 - y0) / 3, tuple.__new__  # most of all calls are this one
-    return new(Curve, (a, new(Point, (x0 + x, y0 + y)), new(Point, (x1 - x, y1 - y)), b))
+    x, y = (x1 - x0) / 3, (y1 - y0) / 3
+    return _new(Curve, (a, _new(Point, (x0 + x, y0 + y)), _new(Point, (x1 - x, y1 - y)), b))
 
 
 def ease(a: Point, b: Point) -> Curve:
@@ -210,8 +212,8 @@ class Text:
 
     @property
     def box(self) -> Box:
-        x, y = self.at
-        return Box(x, y - self.label.ascent, x + self.label.width, y + self.label.descent)
+        (x, y), label = self.at, self.label
+        return _new(Box, (x, y - label.ascent, x + label.width, y + label.descent))
 
 
 @dataclass(frozen=True)

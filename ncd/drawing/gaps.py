@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
 from itertools import pairwise, product
 from typing import NamedTuple
 
@@ -11,6 +10,7 @@ from ncd.drawing import style
 from ncd.drawing.marks import footroom, headroom
 from ncd.drawing.plan import Frame, Plan, Port, Unit
 from ncd.lang.circuit import Value
+from ncd.lang.once import once
 
 SIDES = ("top", "bottom")
 Border = tuple[str, str]  # a frame's id, and "top" or "bottom": its first or last wire
@@ -41,14 +41,15 @@ class Gaps:
 
     def _stand(self, s: int, unit: Unit) -> None:
         """Marks need room over the first array, and under the last, on either side of them."""
+        high, low = headroom(unit.glyph), footroom(unit.glyph)
         for at, state in ((s, unit.inputs), (s + 1, unit.outputs)):
             if state:
                 head, foot = state[0].id, state[-1].id
                 over, under = self.over[at], self.under[at]
-                over[head] = max(over.get(head, 0.0), headroom(unit.glyph))
-                under[foot] = max(under.get(foot, 0.0), footroom(unit.glyph))
+                over[head] = max(over.get(head, 0.0), high)
+                under[foot] = max(under.get(foot, 0.0), low)
 
-    @cached_property
+    @once
     def spread(self) -> list[set[str]]:
         """For each state the arrays that may stand apart."""
         return spreads(self.plan)
@@ -101,7 +102,7 @@ class Gaps:
 
     # Fences are rectangles -----------------------------------------------------------------------
 
-    @cached_property
+    @once
     def rooms(self) -> list[list[Room]]:
         """For each state, how far what is over and under a frame must be from it.
 
@@ -114,7 +115,7 @@ class Gaps:
         idle = {end for end in ends if end[1] in SIDES} - met
         return [[r for r in state if r[0] not in idle and r[1] not in idle] for state in found]
 
-    @cached_property
+    @once
     def cuts(self) -> list[int]:
         """The states at which what is before and what is behind may be moved against each other."""
         first: dict[str, int] = {}

@@ -20,16 +20,16 @@ _Slots = tuple[tuple[int, int], ...]
 MOST = 4  # so many wires between the arrays of a cap are tried over it and under it
 
 
-def gathered(unit: Unit) -> Mapping[Port, Port]:
-    """In whose row each input wire is when it reaches the marks; those that stay are left out."""
-    slots = _orders(unit.glyph, *unit.arrays)[0]
-    return {unit.ins[port]: unit.ins[slot] for port, slot in slots}
+def gathered(unit: Unit) -> tuple[Mapping[Port, Port], Mapping[Port, Port]]:
+    """In whose row each input wire is when it reaches the marks, each output wire when it leaves.
 
-
-def scattered(unit: Unit) -> Mapping[Port, Port]:
-    """In whose row each output wire is when it leaves the marks; those that stay are left out."""
-    slots = _orders(unit.glyph, *unit.arrays)[1]
-    return {unit.outs[port]: unit.outs[slot] for port, slot in slots}
+    Those that stay in their own are left out.
+    """
+    reached, left = _orders(unit.glyph, *unit.arrays)
+    return (
+        {unit.ins[port]: unit.ins[slot] for port, slot in reached},
+        {unit.outs[port]: unit.outs[slot] for port, slot in left},
+    )
 
 
 def at_marks(

@@ -7,11 +7,12 @@ change their rows, or behind that where it crosses fewer.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from ncd.drawing import style
-from ncd.lang.glyph import Glyph
+from ncd.lang.glyph import Glyph, Ports
 
 
 def fall_width(bend: float) -> float:
@@ -19,13 +20,13 @@ def fall_width(bend: float) -> float:
     return min(style.FALLS, style.FALL + style.STEEP * bend)
 
 
-def chains(glyph: Glyph) -> list[list[int]]:
+@lru_cache(maxsize=4096)
+def chains(glyph: Glyph) -> tuple[Ports, ...]:
     """The ports that each contraction brings together: two, or one in each of more arrays."""
-    found: dict[int, list[int]] = {}
+    found: dict[int, Ports] = {}
     for i, j in sorted(glyph.caps):
-        ports = found.pop(i, [i])
-        found[j] = [*ports, j]
-    return list(found.values())
+        found[j] = (*found.pop(i, (i,)), j)
+    return tuple(found.values())
 
 
 @dataclass(frozen=True)
@@ -49,13 +50,22 @@ class Cap:
 class Knot:
     """What meets in an op: caps, the inner first, and at which x each joining wire falls.
 
-    ``end`` is the x of the last apex, ``free`` that from which wires that go on may bend.
+    ``end`` is the x of the last apex, ``free`` that from which wires that go on may bend. Every x
+    is from where the wires reach it. ``last`` are those that join behind it.
     """
 
     caps: tuple[Cap, ...]
     falls: Mapping[int, float]
     end: float
     free: float
+    last: Sequence[int]
+
+    @property
+    def behind(self) -> float:
+        """The room for the wires that join last."""
+        if not self.last:
+            return 0.0
+        return style.JOIN_RADIUS + style.JOIN_STEP * (len(self.last) - 1) + style.DOT_INSET
 
 
 def knotted(glyph: Glyph) -> bool:
@@ -63,14 +73,13 @@ def knotted(glyph: Glyph) -> bool:
     return bool(glyph.caps or (glyph.joins and not any(mark.outs for mark in glyph.marks)))
 
 
-def knot(
-    glyph: Glyph, rows: Sequence[float], x: float, last: Collection[int] = frozenset()
-) -> Knot:
-    """Where the wires meet that reach x in these rows; the ``last`` ones join later."""
+def knot(glyph: Glyph, rows: Sequence[float], outs: Sequence[float]) -> Knot:
+    """Where the wires meet that come in these rows, and go on in those of ``outs``."""
+    last = _joins_last(glyph, rows, outs) if glyph.joins else ()
     strung = sorted(chains(glyph), key=lambda ports: _span(rows, ports))
     joining = [i for i in _joining(glyph, rows) if i not in last]
     inner = [i for i in joining if any(_within(rows, i, ports) for ports in strung)]
-    begin = x + style.CAP_LEAD + style.JOIN_STEP * max(0, len(inner) - 1)
+    begin = style.CAP_LEAD + style.JOIN_STEP * max(0, len(inner) - 1)
     falls = {
         i: begin + style.JOIN_IN + style.JOIN_STEP * (n + 1 - len(inner))
         for n, i in enumerate(inner)
@@ -81,13 +90,13 @@ def knot(
         met = [n for n, cap in found if cap.upper < lower and upper < cap.lower]
         level = max(met, default=-1) + 1
         apex = begin + style.CAP_RADIUS[1] + style.CAP_NEST * level
-        found.append((level, Cap(tuple(ports), upper, lower, apex)))
-    end = max((cap.apex for _, cap in found), default=x)
+        found.append((level, Cap(ports, upper, lower, apex)))
+    end = max((cap.apex for _, cap in found), default=0.0)
     first = end + (style.CAP_STEM + style.JOIN if strung else style.JOIN_TURN)
     outer = [i for i in joining if i not in inner]
     falls |= {i: first + style.JOIN_STEP * n for n, i in enumerate(outer)}
-    free = max(end + style.CAP_CLEAR, max(falls.values(), default=x) + style.DOT_INSET)
-    return Knot(tuple(cap for _, cap in found), falls, end, free)
+    free = max(end + style.CAP_CLEAR, max(falls.values(), default=0.0) + style.DOT_INSET)
+    return Knot(tuple(cap for _, cap in found), falls, end, free, last)
 
 
 def _joining(glyph: Glyph, rows: Sequence[float]) -> list[int]:
@@ -97,7 +106,7 @@ def _joining(glyph: Glyph, rows: Sequence[float]) -> list[int]:
     return sorted(falls, key=lambda i: (not falls[i], -rows[i] if falls[i] else rows[i]))
 
 
-def joins_last(glyph: Glyph, ins: Sequence[float], outs: Sequence[float]) -> list[int]:
+def _joins_last(glyph: Glyph, ins: Sequence[float], outs: Sequence[float]) -> list[int]:
     """The wires that cross fewer if they join once the others are in their rows."""
     strung, found = chains(glyph), []
     ways = [(ins[i], outs[o]) for i, o in glyph.through]
@@ -110,11 +119,6 @@ def joins_last(glyph: Glyph, ins: Sequence[float], outs: Sequence[float]) -> lis
         if then < first and away and not any(_within(ins, i, ports) for ports in strung):
             found.append(i)
     return [i for i in _joining(glyph, ins) if i in found]
-
-
-def last_room(last: Sequence[int]) -> float:
-    """The room for the wires that join last."""
-    return style.JOIN_RADIUS + style.JOIN_STEP * (len(last) - 1) + style.DOT_INSET if last else 0.0
 
 
 def _span(rows: Sequence[float], ports: Sequence[int]) -> float:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import deque
 from functools import lru_cache
+from itertools import chain
 from math import inf
 from typing import NamedTuple
 
@@ -57,7 +58,8 @@ def levels(count: int, bends: tuple[Bend, ...], gaps: tuple[Gap, ...]) -> tuple[
 
 def _solved(count: int, bends: tuple[Bend, ...], gaps: tuple[Gap, ...]) -> list[float]:
     """The levels, growing upwards: what a unit more at each would be worth to the flow."""
-    arcs, none = np.array([*bends, *gaps]), np.zeros(count)
+    each = chain.from_iterable((*bends, *gaps))
+    arcs, none = np.fromiter(each, float).reshape(-1, len(Bend._fields)), np.zeros(count)
     apart, lower, higher = arcs.T[2:]
     try:
         solver = _IDLE.pop()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 from ncd.drawing import style
 from ncd.drawing.bands import bands as behind
@@ -35,6 +34,7 @@ from ncd.drawing.twins import Twin, twins
 from ncd.lang.axes import Array, Axis
 from ncd.lang.called import called
 from ncd.lang.circuit import Value
+from ncd.lang.once import once
 
 TRIES = 4
 
@@ -109,7 +109,7 @@ class _Layout:
             dark=dark,
         )
 
-    @cached_property
+    @once
     def steps(self) -> Steps:
         return Steps(self.plan, self.rows, self.at, self.twins)
 
@@ -152,7 +152,7 @@ class _Layout:
             taken_by=twin.own.get(model.taken_by, ""),
         )
 
-    @cached_property
+    @once
     def called(self) -> Mapping[str, str]:
         return called(self.plan.circuit)
 
@@ -220,8 +220,11 @@ class _Layout:
 
 
 def _around(wires: Sequence[DrawnWire]) -> list[Box]:
-    """The box of all wires with their own width; none if there are none."""
-    points = [point for wire in wires for curve in wire.path for point in curve]
+    """The box of all wires with their own width; none if there are none.
+
+    No wire leaves the box around the two ends of a curve of it.
+    """
+    points = [end for wire in wires for a, _, _, d in wire.path for end in (a, d)]
     if not points:
         return []
     x0, y0, x1, y1 = Box.of(points)

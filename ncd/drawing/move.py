@@ -85,10 +85,13 @@ class Move:
         return Box(x0 + dx, y0 + dy, x1 + dx, y1 + dy)
 
     def path(self, path: Path) -> Path:
-        dx, dy, new = self.dx, self.dy, tuple.__new__  # without what a named tuple adds to it
-        return tuple(
-            [new(Curve, [new(Point, (x + dx, y + dy)) for x, y in curve]) for curve in path]
-        )
+        x, y, new = self.dx, self.dy, tuple.__new__  # without what a named tuple adds to it
+        found = []
+        for (ax, ay), (bx, by), (cx, cy), (dx, dy) in path:
+            a, b = new(Point, (ax + x, ay + y)), new(Point, (bx + x, by + y))
+            c, d = new(Point, (cx + x, cy + y)), new(Point, (dx + x, dy + y))
+            found.append(new(Curve, (a, b, c, d)))
+        return tuple(found)
 
     def text(self, text: Text) -> Text:
         return changed(text, at=self.point(text.at))

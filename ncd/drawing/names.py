@@ -81,7 +81,7 @@ def _known(plan: Plan, s: int, before: _Known) -> _Known:
     """What the wires of a state are called that go on and need no new name."""
     found = {}
     for unit in plan.steps[s - 1]:
-        if not names_its_array(unit.glyph):
+        if unit.cell is None or not names_its_array(unit.glyph):
             crossed = _crossed(unit)
             for o, port in enumerate(unit.outs):
                 if o in unit.before and o not in crossed:

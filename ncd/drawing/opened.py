@@ -40,9 +40,9 @@ class Room:
 
     def filled(self, drawing: Picture) -> tuple[float, float]:
         """How much of the width and of the height a drawing takes."""
-        sizes = (max((s.size for s in t.label.spans), default=style.NAME) for t in drawing.texts)
+        least = min((text.label.size for text in drawing.texts), default=style.NAME)
         wide, high = drawing.box.width, drawing.box.height
-        return wide / self.widest(min(sizes, default=style.NAME)), high / self.high(wide)
+        return wide / self.widest(least), high / self.high(wide)
 
     def tighter(self, along: float, down: float) -> Room:
         """The room for a next try, after one that filled so much of it."""

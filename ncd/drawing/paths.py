@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import lru_cache
 
-from ncd.drawing.data import Box, Curve, Path
+from ncd.drawing.data import Box, Curve, Path, Point
 
 PLACES = 100  # what is written is whole hundredths, so that steps add up to where they lead
 _AFTER = ["", *(f".{rest:02d}".rstrip("0") for rest in range(1, PLACES))]  # after the point
@@ -27,6 +26,12 @@ def _short(hundredths: int) -> str:
     return f"-{before}{_AFTER[rest]}" if hundredths < 0 else f"{before}{_AFTER[rest]}"
 
 
+@lru_cache(maxsize=1 << 15)
+def _next(hundredths: int) -> str:
+    """A number behind another one; a minus keeps them apart as well as a space does."""
+    return _short(hundredths) if hundredths < 0 else f" {_short(hundredths)}"
+
+
 def commands(path: Path, closed: bool = False) -> str:
     """A path as SVG writes it, each step from where the last one led; level steps are one.
 
@@ -35,21 +40,36 @@ def commands(path: Path, closed: bool = False) -> str:
     >>> commands((line(a, b), line(b, Point(14, 5)), ease(Point(14, 5), c)))
     'M0 5h14c3 0 3 10 6 10'
     """
-    steps: list[tuple[str, list[int]]] = []
-    start = pen = None
+    found: list[str] = []
+    start = pen = (0, 0)
+    end: Point | None = None
+    letter, way = "", 0  # of the last step, if it is level or upright: it may go on
     for curve in path:
-        (ax, ay), _, _, (dx, dy) = curve
-        x, y = round(ax * PLACES), round(ay * PLACES)
-        ends = round(dx * PLACES), round(dy * PLACES)
-        if (x, y) != pen:
-            steps.append(("M", [x, y]))
-            start = (x, y)
-        pen = ends
-        if closed and ends == start and curve is path[-1] and is_flat(curve):
+        a, b, c, d = curve
+        if a != end and (not found or _hundredths(a) != pen):
+            start = pen = _hundredths(a)
+            found.append(f"M{_short(pen[0])}{_next(pen[1])}")
+            letter = ""
+        (x, y), pen, end = pen, _hundredths(d), d
+        dx, dy = pen[0] - x, pen[1] - y
+        if not is_flat(curve):
+            (bx, by), (cx, cy) = _hundredths(b), _hundredths(c)
+            controls = f"{_short(bx - x)}{_next(by - y)}{_next(cx - x)}{_next(cy - y)}"
+            found.append(f"c{controls}{_next(dx)}{_next(dy)}")
+            letter = ""
+        elif closed and pen == start and curve is path[-1]:
             break  # what z draws
-        _step(steps, curve, x, y, *ends)
-    text = "".join(letter + _joined(values) for letter, values in steps)
-    return f"{text}z" if closed else text
+        elif dx and dy:
+            found.append(f"l{_short(dx)}{_next(dy)}")
+            letter = ""
+        elif dx or dy:
+            goes, by = ("h", dx) if dx else ("v", dy)
+            if goes == letter and (way > 0) == (by > 0):
+                by += way
+                found.pop()
+            letter, way = goes, by
+            found.append(f"{letter}{_short(way)}")
+    return "".join(found) + "z" * closed
 
 
 def rectangle(box: Box) -> str:
@@ -59,37 +79,11 @@ def rectangle(box: Box) -> str:
     'M1 2h3v4.5h-3z'
     """
     x0, y0, x1, y1 = (round(side * PLACES) for side in box)
-    return f"M{_joined([x0, y0])}h{_short(x1 - x0)}v{_short(y1 - y0)}h{_short(x0 - x1)}z"
-
-
-def _step(
-    steps: list[tuple[str, list[int]]], curve: Curve, x: int, y: int, x1: int, y1: int
-) -> None:
-    dx, dy = x1 - x, y1 - y
-    if not is_flat(curve):
-        bx, by = _hundredths(curve.b)
-        cx, cy = _hundredths(curve.c)
-        steps.append(("c", [bx - x, by - y, cx - x, cy - y, dx, dy]))
-    elif dx and dy:
-        steps.append(("l", [dx, dy]))
-    elif dx or dy:
-        letter, way = ("h", dx) if dx else ("v", dy)
-        if steps[-1][0] == letter and (steps[-1][1][0] > 0) == (way > 0):
-            steps[-1][1][0] += way
-        else:
-            steps.append((letter, [way]))
+    return f"M{_short(x0)}{_next(y0)}h{_short(x1 - x0)}v{_short(y1 - y0)}h{_short(x0 - x1)}z"
 
 
 def _hundredths(point: tuple[float, float]) -> tuple[int, int]:
     return round(point[0] * PLACES), round(point[1] * PLACES)
-
-
-def _joined(values: Sequence[int]) -> str:
-    """Numbers with a space between them, where no minus keeps them apart."""
-    text = _short(values[0])
-    for value in values[1:]:
-        text += _short(value) if value < 0 else f" {_short(value)}"
-    return text
 
 
 def is_flat(curve: Curve) -> bool:
@@ -98,4 +92,5 @@ def is_flat(curve: Curve) -> bool:
     if ay == b[1] == c[1] == dy:
         return True
     x, y = dx - ax, dy - ay
-    return all(abs(x * (p[1] - ay) - (p[0] - ax) * y) < 1e-6 for p in (b, c))
+    beside = x * (b[1] - ay) - (b[0] - ax) * y, x * (c[1] - ay) - (c[0] - ax) * y
+    return max(beside) < 1e-6 and min(beside) > -1e-6

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import accumulate
 
 from ncd.lang.circuit import Cell, Circuit, State, Value
 from ncd.lang.glyph import Glyph, Ports
+from ncd.lang.once import once
 
 Port = tuple[str, int]  # an array's id, and the number of the axis in it
 Rows = dict[Port, float]  # the y of every wire of a state
@@ -73,7 +74,7 @@ class Unit:
         """Whether it is an array that goes on as it is."""
         return not self.node
 
-    @cached_property
+    @once
     def arrays(self) -> tuple[tuple[Ports, ...], tuple[Ports, ...]]:
         """The numbers of the ports from top to bottom, an array each: taken, and given."""
         taken, given = (
@@ -86,7 +87,7 @@ class Unit:
         )
         return taken, given
 
-    @cached_property
+    @once
     def before(self) -> Mapping[int, int]:
         """The input port that each output wire goes on from."""
         return {o: i for i, o in self.glyph.through}
@@ -122,7 +123,7 @@ class Plan:
     frames: tuple[Frame, ...]
     upward: bool
 
-    @cached_property
+    @once
     def _drawn(self) -> dict[str, tuple[Port, ...]]:
         return {v.id: ports(v, self.upward) for state in self.states for v in state}
 
@@ -134,17 +135,17 @@ class Plan:
         """The same, or the place of an array without axes."""
         return self._drawn[value.id] or ((value.id, SCALAR),)
 
-    @cached_property
+    @once
     def takers(self) -> tuple[Mapping[str, Unit], ...]:
         """For each step, the unit that takes each array of the state before it."""
         return tuple({v.id: unit for unit in step for v in unit.inputs} for step in self.steps)
 
-    @cached_property
+    @once
     def makers(self) -> tuple[Mapping[str, Unit], ...]:
         """For each step, the unit that gives each array of the state behind it."""
         return tuple({v.id: unit for unit in step for v in unit.outputs} for step in self.steps)
 
-    @cached_property
+    @once
     def around(self) -> tuple[Mapping[str, tuple[Frame, ...]], ...]:
         """For each state, the frames around each array, the outer first."""
         found: list[dict[str, tuple[Frame, ...]]] = [{} for _ in self.states]
@@ -155,12 +156,12 @@ class Plan:
                     here[id] = (*here.get(id, ()), frame)
         return tuple(found)
 
-    @cached_property
+    @once
     def opening(self) -> Mapping[str, int]:
         """How many borders open at the state of a frame, from this one inwards."""
         return self._depths("first")
 
-    @cached_property
+    @once
     def closing(self) -> Mapping[str, int]:
         """How many borders close at the state of a frame, from this one inwards."""
         return self._depths("last")

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from ncd.drawing import style
 from ncd.drawing.gaps import Border, Gaps, Item, Room
-from ncd.drawing.gather import gathered, scattered
+from ncd.drawing.gather import gathered
 from ncd.drawing.lanes import Bend, Gap, levels
 from ncd.drawing.marks import kind
 from ncd.drawing.plan import SCALAR, Frame, Plan, Port, Rows, Unit
@@ -186,7 +186,7 @@ def wants(unit: Unit, spread: Collection[str]) -> Iterator[_Want]:
             yield ins[i], outs[o], 0.0, cost
         return
     falls = glyph.caps and unit.outputs[0].id not in spread
-    through, before, behind = LOWERED if falls else THROUGH, gathered(unit), scattered(unit)
+    through, (before, behind) = LOWERED if falls else THROUGH, gathered(unit)
     for i, o in glyph.through:
         yield before.get(ins[i], ins[i]), behind.get(outs[o], outs[o]), 0.0, through
     for mark in glyph.marks:

@@ -15,7 +15,6 @@ from threading import Lock
 from typing import Any, TypeVar
 
 from cachetools import LRUCache
-from cachetools.keys import hashkey
 
 from ncd.drawing.data import DrawnGlyph, DrawnWire, Picture
 from ncd.drawing.describe import describe
@@ -28,6 +27,7 @@ from ncd.lang.axes import Array
 from ncd.lang.blocks import Equation
 from ncd.lang.called import called
 from ncd.lang.circuit import Cell, Circuit, Fence, Loop, State, Value
+from ncd.lang.once import Key
 from ncd.lang.op import Op
 from ncd.lang.spelling import field_names
 from ncd.lang.terms import Term
@@ -72,7 +72,7 @@ def seen(circuit: Circuit, options: Hashable, sized: bool, draw: Callable[[], P]
     ``options`` are whatever else the drawing depends on; with ``sized`` sizes stand in it.
     """
     walk = _Walk(circuit, sized)
-    key = hashkey(options, *walk.key)
+    key = Key(options, *walk.key)
     with _LOCK:
         new = key not in _SEEN
         found = _SEEN.get(key)

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from ncd.drawing import style
 from ncd.drawing.canvas import Canvas
 from ncd.drawing.data import QUARTER, Box, Curve, Point, line
-from ncd.drawing.knots import Cap, joins_last, knot, knotted, last_room
+from ncd.drawing.knots import Cap, Knot
 from ncd.drawing.weave import drop, weave, weave_width
 
 
@@ -27,8 +27,8 @@ def bend_width(bend: float) -> float:
 
 def strands(canvas: Canvas) -> None:
     """Draws the wires that go on, meet or split."""
-    if knotted(canvas.glyph):
-        _contract(canvas)
+    if canvas.knot:
+        _contract(canvas, canvas.knot)
     else:
         _go_on(canvas)
         if canvas.glyph.splits:
@@ -44,47 +44,48 @@ def stems(canvas: Canvas, taken: bool) -> None:
         canvas.arrow_head(tip)
 
 
-def _contract(canvas: Canvas) -> None:
-    glyph, rows = canvas.glyph, canvas.ins
-    last = joins_last(glyph, rows, canvas.outs)
-    met, stop = knot(glyph, rows, canvas.start, last), canvas.x1 - last_room(last)
+def _contract(canvas: Canvas, met: Knot) -> None:
+    glyph, rows, last = canvas.glyph, canvas.ins, met.last
+    free, stop = canvas.start + met.free, canvas.x1 - met.behind
     for cap in met.caps:
         _cap(canvas, cap)
-    canvas.stems = _stems(met.caps)
+    canvas.stems = _stems(canvas.start, met.caps)
     source = {o: i for i, o in glyph.through}
     for i, o in glyph.joins:
-        dot = Point(met.falls[i], rows[source[o]]) if i in met.falls else None
-        far = canvas.x1 - style.DOT_INSET
-        dot = dot or Point(far - style.JOIN_STEP * (len(last) - 1 - last.index(i)), canvas.outs[o])
+        if i in last:
+            back = style.DOT_INSET + style.JOIN_STEP * (len(last) - 1 - last.index(i))
+            dot = Point(canvas.x1 - back, canvas.outs[o])
+        else:
+            dot = Point(canvas.start + met.falls[i], rows[source[o]])
         canvas.tails[i] = drop(Point(canvas.start, rows[i]), dot, style.JOIN_RADIUS)
         canvas.dot(dot)
     wires = [(rows[i], canvas.outs[o]) for i, o in glyph.through]
-    for (i, o), path in zip(glyph.through, weave(wires, met.free, stop), strict=True):
-        canvas.tails[i] = (line(Point(canvas.start, rows[i]), Point(met.free, rows[i])),)
+    for (i, o), path in zip(glyph.through, weave(wires, free, stop), strict=True):
+        canvas.tails[i] = (line(Point(canvas.start, rows[i]), Point(free, rows[i])),)
         level = line(Point(stop, canvas.outs[o]), Point(canvas.x1, canvas.outs[o]))
         canvas.heads[o] = (*path, level) if last else path
 
 
 def _cap(canvas: Canvas, cap: Cap) -> None:
     """Two arms that meet in the middle of the apex; what lies between them runs up to it."""
-    radius = min(style.CAP_RADIUS[1], (cap.lower - cap.upper) / 2)
-    meet = Point(cap.apex, cap.middle)
+    radius, apex = min(style.CAP_RADIUS[1], (cap.lower - cap.upper) / 2), canvas.start + cap.apex
+    meet = Point(apex, cap.middle)
     for i in cap.ports:
         start, y = Point(canvas.start, canvas.ins[i]), canvas.ins[i]
         if y in (cap.upper, cap.lower):
             way = radius if y == cap.upper else -radius
-            arc = _quarter(Point(cap.apex - radius, y + way), radius, -way)
+            arc = _quarter(Point(apex - radius, y + way), radius, -way)
             canvas.tails[i] = tuple(
                 c for c in (line(start, arc.a), arc, line(arc.d, meet)) if c.a != c.d
             )
         else:
-            canvas.tails[i] = (line(start, Point(cap.apex, y)),)
-            canvas.dot(Point(cap.apex, y))
+            canvas.tails[i] = (line(start, Point(apex, y)),)
+            canvas.dot(Point(apex, y))
     left = canvas.start + style.CAP_HIT
-    canvas.hits.append(Box(left, cap.upper, cap.apex, cap.lower))
+    canvas.hits.append(Box(left, cap.upper, apex, cap.lower))
 
 
-def _stems(caps: Sequence[Cap]) -> list[tuple[Point, Point]]:
+def _stems(x: float, caps: Sequence[Cap]) -> list[tuple[Point, Point]]:
     """From which apex each arrow starts, and where it ends."""
     found: list[tuple[Point, Point]] = []
     served: list[Cap] = []
@@ -93,7 +94,7 @@ def _stems(caps: Sequence[Cap]) -> list[tuple[Point, Point]]:
             nest = [other for other in caps if other.around(cap.middle)]
             served += nest
             tip = max(other.apex for other in nest) + style.CAP_STEM
-            found.append((Point(cap.apex, cap.middle), Point(tip, cap.middle)))
+            found.append((Point(x + cap.apex, cap.middle), Point(x + tip, cap.middle)))
     return found
 
 

@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property
 
 from ncd.drawing import style
 from ncd.drawing.canvas import Canvas, Side
 from ncd.drawing.data import Path, Point, line
 from ncd.drawing.gather import at_marks
-from ncd.drawing.knots import Knot, fall_width, joins_last, knot, knotted, last_room
+from ncd.drawing.knots import Knot, fall_width, knot, knotted
 from ncd.drawing.marks import foreign, in_marks, mark_bend, mark_width, side
 from ncd.drawing.plan import Unit
 from ncd.drawing.strands import bend_width, dots, inset, room
 from ncd.drawing.weave import weave, weave_width
+from ncd.lang.once import once
 
 
 class Stretch:
@@ -29,42 +29,35 @@ class Stretch:
         unit = _levelled(unit, ins, outs)
         self.unit, self.glyph, self.ins, self.outs = unit, unit.glyph, ins, outs
         self.at, self.to = at_marks(unit, ins, outs)
-        self.wide, self.knots, self.late = mark_width(unit.glyph), knotted(unit.glyph), late(unit)
-        self.ended = in_marks(unit.glyph)[0] if self.knots else frozenset[int]()
+        self.wide, self.late = mark_width(unit.glyph), late(unit)
+        self.knot = knot(unit.glyph, self.at, self.to) if knotted(unit.glyph) else None
+        self.ended = in_marks(unit.glyph)[0] if self.knot else frozenset[int]()
         pairs = enumerate(zip(ins, self.at, strict=True))
         self.come = [pair for i, pair in pairs if i not in self.ended]
         self.go = list(zip(self.to, outs, strict=True))
         self.before, self.behind = weave_width(self.come), weave_width(self.go)
 
-    @cached_property
+    @once
     def width(self) -> float:
         """How much x it wants."""
-        return self.before + (self._knotted if self.knots else self._plain) + self.behind
+        wide = self._knotted(self.knot) if self.knot else self._plain
+        return self.before + wide + self.behind
 
     @property
     def free(self) -> float:
         """How far from the left of a contraction arrays beside it may bend."""
-        return self.before + self._knot.end + style.CAP_CLEAR
-
-    @cached_property
-    def _last(self) -> list[int]:
-        """The wires that join others once these are in their rows."""
-        return joins_last(self.glyph, self.at, self.to)
-
-    @cached_property
-    def _knot(self) -> Knot:
-        return knot(self.glyph, self.at, self.wide, self._last)
+        assert self.knot is not None
+        return self.before + self.wide + self.knot.end + style.CAP_CLEAR
 
     @property
     def _wires(self) -> list[tuple[float, float]]:
         return [(self.at[i], self.to[o]) for i, o in self.glyph.through]
 
-    @property
-    def _knotted(self) -> float:
-        wires, met = self._wires, self._knot
+    def _knotted(self, met: Knot) -> float:
+        wires = self._wires
         bend = max((abs(b - a) for a, b in wires), default=0.0)
         fall = max(fall_width(bend) - style.CAP_CLEAR, weave_width(wires)) if bend else 0.0
-        return max(met.end + style.CAP_WAY, met.free + fall + last_room(self._last))
+        return self.wide + max(met.end + style.CAP_WAY, met.free + fall + met.behind)
 
     @property
     def _plain(self) -> float:
@@ -80,7 +73,7 @@ class Stretch:
         most = max(rooms) + self.later
         return self.wide + most if side(glyph) else max(self.wide, most)
 
-    @cached_property
+    @once
     def later(self) -> float:
         """The room for the copies that leave last."""
         if not self.late:
@@ -93,10 +86,10 @@ class Stretch:
     def canvas(self, role: str, x: tuple[float, float], row: float, apex: Point | None) -> Canvas:
         """The canvas of the op between two x."""
         glyph, unit = self.glyph, self.unit
-        begin = x[0] + self.wide if self.knots else x[0]  # marks stand before caps
+        begin = x[0] + self.wide if self.knot else x[0]  # marks stand before caps
         start, x1 = begin + self.before, x[1] - self.behind
         lead: list[Path] = []
-        if self.knots or start > begin:
+        if self.knot or start > begin:
             lead = self._lead(x[0], begin, start)
         bends: Side = side(glyph)
         if not (unit.inputs and unit.outputs):  # wires beside it bend on this side of it
@@ -104,8 +97,9 @@ class Stretch:
         return Canvas(
             role=role,
             glyph=glyph,
-            x0=x[0] if self.knots else start,
+            x0=x[0] if self.knot else start,
             start=start,
+            knot=self.knot,
             x1=x1,
             ins=self.at,
             outs=self.to,
@@ -126,7 +120,7 @@ class Stretch:
         found: list[Path] = []
         for i, y in enumerate(self.ins):
             path = () if i in self.ended else next(woven, ())
-            if self.knots and i not in self.ended:
+            if self.knot and i not in self.ended:
                 path = (line(Point(x0, y), Point(begin, y)), *path)
             found.append(path)
         return found

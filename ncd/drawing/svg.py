@@ -97,27 +97,9 @@ class _Writer:
 
     def rules(self, texts: list[Text]) -> str:
         """What is the same in all drawings, as far as this one needs it."""
-        dash = " ".join(map(number, style.DASH))
-        rules = {
-            ".wire path,.circuit .stroke,.circuit .shape,.circuit .dash": "stroke:currentColor",
-            ".wire path,.circuit .stroke,.circuit .dash": "fill:none",
-            ".wire path": f"stroke-width:{number(style.WIRE)};stroke-linecap:round",
-            ".op .hit": "fill:transparent",
-            ".stroke,.circuit .shape": "stroke-linejoin:round",
-            ".dash": f"stroke-width:{number(style.DASH_WIDTH)};stroke-dasharray:{dash}",
-            ".still": "pointer-events:none",
-        }
-        if any(wire.double for wire in self.drawing.wires):
-            outer, inner = style.DOUBLE + style.WIRE, style.DOUBLE - style.WIRE
-            rules[".double path"] = f"stroke-width:{number(outer)};stroke-linecap:butt"
-            rules[".double .gap"] = f"stroke-width:{number(inner)}"
-        used = {span.face for each in texts for span in each.label.spans}
-        for face, name in FACES.items():
-            if face in used:
-                family = "" if face.family == PLAIN.family else f";font-family:{face.family}"
-                weight = "" if face.weight == PLAIN.weight else f";font-weight:{face.weight}"
-                rules[f".{name}"] = f"font-style:{face.style}{weight}{family}"
-        return "".join(f".circuit {where}{{{what}}}" for where, what in rules.items()) + self.soft()
+        double = any(wire.double for wire in self.drawing.wires)
+        used = frozenset([span.face for each in texts for span in each.label.spans])
+        return _rules(double, used) + self.soft()
 
     def soft(self) -> str:
         """The shadow of a theme; it is right where light and dark drawings stand on one page."""
@@ -240,6 +222,30 @@ class _Writer:
             box = Box(x + bar.x0, top, x + bar.x1, top + bar.thickness)
             parts.append(f"<rect{fill} {_sides(box)}/>")
         return "".join(parts)
+
+
+@lru_cache(maxsize=256)
+def _rules(double: bool, used: frozenset[Face]) -> str:
+    dash = " ".join(map(number, style.DASH))
+    rules = {
+        ".wire path,.circuit .stroke,.circuit .shape,.circuit .dash": "stroke:currentColor",
+        ".wire path,.circuit .stroke,.circuit .dash": "fill:none",
+        ".wire path": f"stroke-width:{number(style.WIRE)};stroke-linecap:round",
+        ".op .hit": "fill:transparent",
+        ".stroke,.circuit .shape": "stroke-linejoin:round",
+        ".dash": f"stroke-width:{number(style.DASH_WIDTH)};stroke-dasharray:{dash}",
+        ".still": "pointer-events:none",
+    }
+    if double:
+        outer, inner = style.DOUBLE + style.WIRE, style.DOUBLE - style.WIRE
+        rules[".double path"] = f"stroke-width:{number(outer)};stroke-linecap:butt"
+        rules[".double .gap"] = f"stroke-width:{number(inner)}"
+    for face, name in FACES.items():
+        if face in used:
+            family = "" if face.family == PLAIN.family else f";font-family:{face.family}"
+            weight = "" if face.weight == PLAIN.weight else f";font-weight:{face.weight}"
+            rules[f".{name}"] = f"font-style:{face.style}{weight}{family}"
+    return "".join(f".circuit {where}{{{what}}}" for where, what in rules.items())
 
 
 def shadow(dark: bool) -> str:

@@ -11,10 +11,12 @@ import re
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import groupby
+from math import inf
 from typing import NamedTuple
 
 from ncd.drawing.fonts import MATH, ROMAN, SANS, Face, knows, measure, union
 from ncd.drawing.markup import OPERATIONS, RELATIONS, Atom, lead, parse, say
+from ncd.lang.once import once
 
 # A letter is set in the first face of its chain that has it.
 UPRIGHT = (Face(ROMAN), Face(MATH))
@@ -58,7 +60,7 @@ class Typed(NamedTuple):
     bar: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Label:
     """Placed runs and bars, and their ink box: x from 0 to width, y from -ascent to descent.
 
@@ -72,6 +74,11 @@ class Label:
     descent: float
     words: str
     typed: Typed = field(default=Typed(""), compare=False)
+
+    @once
+    def size(self) -> float:
+        """That of its largest run; infinite if it has none."""
+        return max((span.size for span in self.spans), default=inf)
 
 
 # --- Setting: each step returns its pieces, and where the pen then stands

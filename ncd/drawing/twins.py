@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 
 from ncd.drawing.names import Names
 from ncd.drawing.plan import Frame, Plan, Unit
+from ncd.lang.once import once
 
 _Ids = dict[str, str]
 
@@ -43,7 +43,7 @@ class Twin:
         """How many states before this one its model is."""
         return self.first - self.model
 
-    @cached_property
+    @once
     def own(self) -> Mapping[str, str]:
         """The ids here by those in the model."""
         return {theirs: ours for ours, theirs in self.ids.items()}

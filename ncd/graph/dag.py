@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Literal, NamedTuple
 
 from ncd.drawing.style import fill, theme
 from ncd.lang.circuit import Circuit, Fence
 from ncd.lang.errors import UnknownNameError, shown
+from ncd.lang.once import once
 
 Kind = Literal["input", "parameter", "op", "function", "output"]
 LEVELS = ("block", "op", "every function")
@@ -93,11 +93,11 @@ class Dag:
         """How many nodes of the whole graph the level does not show."""
         return len(self.nodes) - len(self.at(level).nodes)
 
-    @cached_property
+    @once
     def _fences(self) -> Mapping[str, Fence]:
         return {fence.id: fence for fence in self.circuit.fences}
 
-    @cached_property
+    @once
     def _blocks(self) -> frozenset[str]:
         """The fences that have a title and hold no other that has one."""
         titled = {fence.id for fence in self.circuit.fences if fence.title.strip()}

@@ -15,10 +15,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from math import prod
 
 from ncd.lang.errors import ParseError, SizeError, shown
+from ncd.lang.once import once
 
 Size = int | tuple[int, ...]
 LARGEST = 10**12  # positions along one dimension; torch counts all numbers of an array to 2**63
@@ -81,7 +82,7 @@ class Axis:
                     nearest=nearest,
                 )
 
-    @cached_property
+    @once
     def shape(self) -> tuple[int, ...]:
         """The torch dimensions of this axis: one, or two for a spatial group."""
         if self.size is None:
@@ -93,12 +94,12 @@ class Axis:
     def spatial(self) -> bool:
         return isinstance(self.size, tuple)
 
-    @cached_property
+    @once
     def numel(self) -> int:
         """How many positions the axis has."""
         return prod(self.shape)
 
-    @cached_property
+    @once
     def size_text(self) -> str:
         """The size as people write it: ``20``, or ``16×16``.
 
@@ -107,7 +108,7 @@ class Axis:
         """
         return "×".join(map(str, self.shape))
 
-    @cached_property
+    @once
     def called(self) -> str:
         """The label, if it says more than the size, else the name.
 
@@ -126,7 +127,7 @@ class Axis:
             return self.name
         return f"{self.name} {self.size_text}"
 
-    @cached_property
+    @once
     def identifier(self) -> str:
         """The name as Python accepts it; two names may share one.
 
@@ -136,7 +137,7 @@ class Axis:
         name = re.sub(r"\W", "_", self.name)
         return f"n{name}" if name[0].isdigit() else name
 
-    @cached_property
+    @once
     def dims(self) -> tuple[Dim, ...]:
         """The torch dimensions of the axis, each with its name: one, or one a side of a group."""
         if not self.spatial:
@@ -221,21 +222,21 @@ class Array(tuple[Axis, ...]):
             raise ParseError(f"{shown(text)} is no array", cure='something like "y m"')
         return _array(text) if len(text) <= SHORT else _array.__wrapped__(text)
 
-    @cached_property
+    @once
     def shape(self) -> tuple[int, ...]:
         return tuple(size for axis in self for size in axis.shape)
 
-    @cached_property
+    @once
     def numel(self) -> int:
         return prod(self.shape)
 
-    @cached_property
+    @once
     def sized(self) -> bool:
         """Whether every axis has a size, and what bounds its whole numbers has one."""
         axes = self if self.below is None else (*self, self.below)
         return all(axis.size is not None for axis in axes)
 
-    @cached_property
+    @once
     def dims(self) -> tuple[Dim, ...]:
         """Every torch dimension, with its name."""
         return tuple(dim for axis in self for dim in axis.dims)

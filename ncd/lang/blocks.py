@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import ClassVar
 
 from ncd.lang.axes import Array, Axis, Signature, Type
 from ncd.lang.binding import Binding
 from ncd.lang.errors import MismatchError, NCDError
 from ncd.lang.flow import Origins
+from ncd.lang.once import once
 from ncd.lang.roles import check_role
 from ncd.lang.spelling import FLAG, SCOPE, STATED, TEXT, choice, read_fields, spelled
 from ncd.lang.terms import TERM, TERMS, Id, Term, Then, check_some
@@ -55,7 +55,7 @@ class Block(Term):
     def children(self) -> tuple[Term, ...]:
         return (self.body,)
 
-    @cached_property
+    @once
     def dom(self) -> Type:
         if self.type is None:
             return self.body.dom

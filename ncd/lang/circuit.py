@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Literal
 
 from ncd.lang.axes import Array, Axis, Type
 from ncd.lang.errors import UnknownNameError
 from ncd.lang.expr import Call, Expr
 from ncd.lang.glyph import Glyph
+from ncd.lang.once import once
 from ncd.lang.op import Initial, Op, Site
 from ncd.lang.terms import Term
 
@@ -58,27 +58,27 @@ class Cell:
         """The layer's name in the compiled module, such as ``Q`` or ``layers.0.conv``."""
         return ".".join((*self.scope, self.name))
 
-    @cached_property
+    @once
     def glyph(self) -> Glyph:
         """How it is drawn."""
         return self.op.glyph(self.site)
 
-    @cached_property
+    @once
     def words(self) -> str:
         """What it does, in words that read well aloud."""
         return self.op.words(self.site)
 
-    @cached_property
+    @once
     def torch(self) -> Expr | tuple[Expr, ...]:
         """What it does in torch: one expression, or one for each array that it gives."""
         return self.op.torch(self.site)
 
-    @cached_property
+    @once
     def layer(self) -> Call | None:
         """How its layer is made, if it has one."""
         return self.op.layer(self.site)
 
-    @cached_property
+    @once
     def initial(self) -> Mapping[str, Initial]:
         """How each of its parameters and buffers begins."""
         return self.op.initial(self.site)
@@ -153,29 +153,29 @@ class Circuit:
     def outputs(self) -> State:
         return self.states[-1]
 
-    @cached_property
+    @once
     def units(self) -> tuple[Cell | Loop, ...]:
         """The cells and loops of this circuit, each after the ones it needs."""
         return tuple(unit for step in self.steps for unit in step)
 
-    @cached_property
+    @once
     def cells(self) -> tuple[Cell, ...]:
         """All cells, also those in loops, each after the ones it needs."""
         return tuple(_cells(self))
 
-    @cached_property
+    @once
     def loops(self) -> tuple[Loop, ...]:
         """All loops, the outer before the inner."""
         return tuple(_loops(self))
 
-    @cached_property
+    @once
     def fences(self) -> tuple[Fence, ...]:
         """All fences, the outer before the inner."""
         inner = (f for loop in self.loops for body in loop.bodies for f in body.own_fences)
         every = (*self.own_fences, *inner)
         return tuple(sorted(every, key=lambda fence: int(fence.id[1:])))
 
-    @cached_property
+    @once
     def values(self) -> dict[str, Value]:
         """All arrays by their ids, by the names that they have where they are made."""
         found = {value.id: value for value in self.inputs}
@@ -188,12 +188,12 @@ class Circuit:
                 found.setdefault(value.id, value)
         return found
 
-    @cached_property
+    @once
     def axes(self) -> tuple[Axis, ...]:
         """The axes of all arrays, as often as an array has them, and those that bound numbers."""
         return Type(value.array for value in self.values.values()).axes
 
-    @cached_property
+    @once
     def _by_id(self) -> dict[str, Cell]:
         return {cell.id: cell for cell in self.cells}
 
@@ -204,12 +204,12 @@ class Circuit:
             raise UnknownNameError(f"there is no op {id!r}", cure="an id such as n0")
         return found
 
-    @cached_property
+    @once
     def takers(self) -> dict[str, Cell]:
         """The cell that takes each array, by the array's id."""
         return {value.id: cell for cell in reversed(self.cells) for value in cell.inputs}
 
-    @cached_property
+    @once
     def makers(self) -> dict[str, Cell]:
         """The cell that makes each array, by the array's id."""
         return {value.id: cell for cell in reversed(self.cells) for value in cell.outputs}

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+
+from ncd.lang.once import once
 
 Ports = tuple[int, ...]
 
@@ -42,7 +43,7 @@ class Glyph:
     marks: tuple[Mark, ...] = ()
     arrows: bool = True
 
-    @cached_property
+    @once
     def _hash(self) -> int:
         return hash((self.through, self.joins, self.splits, self.caps, self.marks, self.arrows))
 

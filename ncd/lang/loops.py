@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from ncd.lang.axes import Array, Axis, Type
 from ncd.lang.binding import Binding
 from ncd.lang.errors import MismatchError, NCDError, SizeError
 from ncd.lang.flow import Origins
+from ncd.lang.once import once
 from ncd.lang.spelling import AXIS, FLAG, NAME, SCOPE, read_fields, spelled, whole
 from ncd.lang.terms import TERM, TERMS, Term, Then
 
@@ -59,7 +59,7 @@ class Repeat(Term):
     def children(self) -> tuple[Term, ...]:
         return self.bodies
 
-    @cached_property
+    @once
     def chain(self) -> Then:
         """The bodies as steps; each hands the memory on."""
         return Then(*(_Keeping(body, self.memory) for body in self.bodies))
@@ -158,7 +158,7 @@ class Scan(Term):
     def _with(self, array: Array) -> Array:
         return array.with_axes((*self.axis, *array))
 
-    @cached_property
+    @once
     def dom(self) -> Type:
         dom, n = self.body.dom, self.states
         return Type((*dom[:n], *map(self._with, dom[n:])))

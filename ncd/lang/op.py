@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import ClassVar
 
 from ncd.lang.axes import NO_AXES, Array, Axis, Signature, Type
@@ -14,6 +14,7 @@ from ncd.lang.expr import Call, Expr
 from ncd.lang.flow import Origins
 from ncd.lang.formula import Formula
 from ncd.lang.glyph import Glyph
+from ncd.lang.once import once
 from ncd.lang.spelling import field_names, read_fields
 from ncd.lang.terms import Term, keep
 
@@ -32,12 +33,12 @@ class Site:
     outs: Type
     reads: Array = NO_AXES
 
-    @cached_property
+    @once
     def axes(self) -> tuple[Axis, ...]:
         """Every axis of the arrays, each name once."""
         return tuple({axis.name: axis for axis in (*self.ins.axes, *self.outs.axes)}.values())
 
-    @cached_property
+    @once
     def every(self) -> Mapping[str, Axis]:
         """Every axis that it knows of, by name; those that it only reads as well."""
         return {axis.name: axis for axis in (*self.axes, *self.reads)}

@@ -16,7 +16,6 @@ from typing import Any
 from weakref import ref
 
 from cachetools import LRUCache
-from cachetools.keys import hashkey
 
 from ncd.lang.axes import Array, Axis, Signature, Size, Type
 from ncd.lang.binding import Binding
@@ -27,6 +26,7 @@ from ncd.lang.errors import MismatchError, NCDError, SizeError
 from ncd.lang.flow import Flow
 from ncd.lang.formula import parse
 from ncd.lang.marked import Marked, sized
+from ncd.lang.once import Key
 from ncd.lang.op import Op, Site
 from ncd.lang.rewrite import rewrite
 from ncd.lang.shared import check_shared
@@ -36,7 +36,6 @@ from ncd.lang.terms import Term
 
 Given = Mapping[str, int | str | Marked]
 Sizes = Mapping[str, Marked]
-Plain = str | int | float | None  # what has no axes
 
 _CIRCUITS: LRUCache[Any, Circuit] = LRUCache(256)  # by the sketch and its sizes
 _PLACED: LRUCache[Term, Circuit | None] = LRUCache(64)
@@ -56,7 +55,7 @@ def circuit_of(sketch: Term, given: Given, solve: Callable[[], Circuit]) -> Circ
     if found is None:
         return solve()
     sizes, formulas = found
-    key = hashkey(sketch, *sizes.items(), *formulas.items())
+    key = Key(sketch, *sizes.items(), *formulas.items())
     with _LOCK:
         known = _CIRCUITS.get(key)
     if known is not None:
@@ -183,23 +182,19 @@ class _Resizer:
         return found
 
     def field(self, value: Any) -> Any:
-        if isinstance(value, Plain):
-            return value
         if isinstance(value, Term):
             return self.term(value)
-        if isinstance(value, tuple) and value and isinstance(value[0], Term):
-            new = tuple(map(self.term, value))
-            return value if all(map(is_, new, value)) else new
-        if isinstance(value, Array):
-            return self.array(value)
-        if isinstance(value, Type):
-            new = self.type(value)
-            return value if all(map(is_, new, value)) else new
-        if isinstance(value, Signature):
-            dom, cod = self.field(value.dom), self.field(value.cod)
-            same = dom is value.dom and cod is value.cod
-            return value if same else Signature(dom, cod)
-        return value
+        way = _WAYS.get(type(value))  # numbers and text have no axes
+        return value if way is None else way(self, value)
+
+    def parts(self, value: Any) -> Any:
+        new = tuple(map(self.field, value))
+        return value if all(map(is_, new, value)) else type(value)(new)
+
+    def signature(self, value: Signature) -> Signature:
+        dom, cod = self.parts(value.dom), self.parts(value.cod)
+        same = dom is value.dom and cod is value.cod
+        return value if same else Signature(dom, cod)
 
     def state(self, state: State) -> State:
         return tuple([self.value(value) for value in state])
@@ -255,6 +250,14 @@ class _Resizer:
             fence.id, fence.title, fence.role, fence.first, tuple(map(self.state, fence.states)),
             fence.parent, fence.repeats, term, fence.scope,
         )  # fmt: skip
+
+
+_WAYS: Mapping[type, Callable[[_Resizer, Any], Any]] = {
+    Array: _Resizer.array,
+    Type: _Resizer.parts,
+    tuple: _Resizer.parts,
+    Signature: _Resizer.signature,
+}
 
 
 def _arrays(state: State) -> Type:

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
 from typing import Any, ClassVar
 
 from ncd.lang.axes import Array, Type
 from ncd.lang.binding import Binding, match
 from ncd.lang.errors import LimitError, NCDError, ParseError
 from ncd.lang.flow import Flow, Origins, chained
+from ncd.lang.once import once
 from ncd.lang.spelling import (
     TYPE,
     Spelling,
@@ -50,7 +50,7 @@ class Term:
     def dom(self) -> Type:
         raise NotImplementedError
 
-    @cached_property
+    @once
     def cod(self) -> Type:
         return self.lift(self.dom)
 
@@ -220,7 +220,7 @@ class Then(Term):
     def children(self) -> tuple[Term, ...]:
         return self.steps
 
-    @cached_property
+    @once
     def flow(self) -> Flow:
         """Its type, and where each output comes from."""
         return chained(Flow(Type(), Type(), ()), (), self.steps)
@@ -265,11 +265,11 @@ class Beside(Term):
     def children(self) -> tuple[Term, ...]:
         return self.parts
 
-    @cached_property
+    @once
     def dom(self) -> Type:
         return Type(array for part in self.parts for array in part.dom)
 
-    @cached_property
+    @once
     def origins(self) -> Origins:
         found: list[tuple[int, ...]] = []
         start = 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import ClassVar
 
 from ncd.lang.axes import Signature, Type
@@ -12,6 +11,7 @@ from ncd.lang.errors import MismatchError, NCDError
 from ncd.lang.expr import Arg, Expr
 from ncd.lang.flow import Origins
 from ncd.lang.glyph import Glyph
+from ncd.lang.once import once
 from ncd.lang.op import Op, Sample, Site
 from ncd.lang.spelling import SIGNATURE, spelled
 
@@ -98,7 +98,7 @@ class Wire(Wiring):
     def signature(self) -> Signature:
         return self.pattern
 
-    @cached_property
+    @once
     def order(self) -> tuple[int, ...]:
         places: dict[str, list[int]] = {}  # by axes and kind of number
         for i, array in enumerate(self.signature.dom):

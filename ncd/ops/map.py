@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from difflib import get_close_matches
 from fractions import Fraction
-from functools import cached_property
+from functools import lru_cache
 from typing import ClassVar
 
 from ncd.lang.axes import Array, Axis, Signature, Type
@@ -14,6 +14,7 @@ from ncd.lang.errors import MismatchError, NCDError, ParseError, UnknownNameErro
 from ncd.lang.formula import FUNCTIONS, Apply, Formula, Name, Number, Operand
 from ncd.lang.formula import parse as parse_formula
 from ncd.lang.glyph import Glyph, Mark
+from ncd.lang.once import once
 from ncd.lang.op import Sample, Site
 from ncd.lang.short import cut, short
 from ncd.lang.spelling import ARRAY, AXIS, FORMULA, SIGNATURE, TEXT, spelled
@@ -22,6 +23,7 @@ from ncd.ops.places import over, own_ports, ports
 
 SCALAR = Signature.parse("() -> ()")
 _POWER = re.compile(r"-?\d(/[1-9])?")
+_number = lru_cache(maxsize=256)(Fraction)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -212,9 +214,9 @@ class Scale(Mapped):
                 f"{shown(self.power)} is no power", where="Scale", cure='"-1/2", or "2"'
             )
 
-    @cached_property
+    @once
     def rule(self) -> Formula:
-        size, power = Name(f"n_{self.axis[0].name}"), Fraction(self.power)
+        size, power = Name(f"n_{self.axis[0].name}"), _number(self.power)
         factor: Formula = size
         if abs(power) == Fraction(1, 2):
             factor = Apply("sqrt", (size,))
@@ -235,7 +237,7 @@ class Scale(Mapped):
 
     @property
     def factor(self) -> float:
-        return float(self.axis[0].numel ** float(Fraction(self.power)))
+        return float(self.axis[0].numel ** float(_number(self.power)))
 
     def glyph(self, site: Site) -> Glyph:
         ins = tuple(port for port, _, _ in ports(site.ins))
@@ -249,7 +251,7 @@ class Scale(Mapped):
         axis = site.every[self.axis[0].name]
         if axis.size is None:
             return words
-        return f"{words}, {float(axis.numel ** float(Fraction(self.power))):.4g}"
+        return f"{words}, {float(axis.numel ** float(_number(self.power))):.4g}"
 
     @classmethod
     def samples(cls) -> tuple[Sample, ...]:

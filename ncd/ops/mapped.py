@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
-from functools import cached_property
 from typing import NamedTuple
 
 from ncd.lang.axes import Array, Axis, Type
@@ -13,6 +12,7 @@ from ncd.lang.binding import Binding
 from ncd.lang.errors import ParseError, SizeError, UnknownNameError
 from ncd.lang.expr import Align, Arg, Expr, Position, Size
 from ncd.lang.formula import CONSTANTS, Formula, Name, Operand, latex, leaves
+from ncd.lang.once import once
 from ncd.lang.op import Op, Site
 from ncd.ops.lower import Part, constant, filled, lowered
 
@@ -37,7 +37,7 @@ class Mapped(Op):
         """The formula, of operands ``$1``, … and the axes of the signature."""
         raise NotImplementedError
 
-    @cached_property
+    @once
     def meanings(self) -> Mapping[str, Meaning]:
         """What each name of the formula stands for; raises where that is not clear."""
         names = [leaf.text for leaf in leaves(self.rule) if isinstance(leaf, Name)]

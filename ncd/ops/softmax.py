@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import ClassVar
 
 from ncd.lang.axes import Array, Signature, Type
 from ncd.lang.expr import Arg, Expr, arranged, groups, method
 from ncd.lang.glyph import Glyph, Mark
+from ncd.lang.once import once
 from ncd.lang.op import Op, Sample, Site
 from ncd.lang.spelling import AXIS, SCOPE, spelled
 from ncd.ops.places import over, own_ports
@@ -29,7 +29,7 @@ class Softmax(Op):
     role: ClassVar[str] = "softmax"
     in_place: ClassVar[bool] = True
 
-    @cached_property
+    @once
     def signature(self) -> Signature:
         return Signature(Type((self.axis,)), Type((self.axis,)))
 

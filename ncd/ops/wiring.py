@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import ClassVar
 
 from ncd.lang.axes import Array, Signature, Type
 from ncd.lang.glyph import Glyph, Mark
+from ncd.lang.once import once
 from ncd.lang.op import Sample, Site
 from ncd.lang.spelling import ARRAY, TEXT, spelled
 from ncd.lang.wire import Wiring
@@ -23,7 +23,7 @@ class Copy(Wiring):
 
     array: Array = spelled(ARRAY)
 
-    @cached_property
+    @once
     def signature(self) -> Signature:
         return Signature(Type((self.array,)), Type((self.array, self.array)))
 

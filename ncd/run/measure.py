@@ -44,8 +44,9 @@ def medians(
 ) -> dict[str, float]:
     """Seconds that each call takes: the median of some rounds, in each of which all take a turn.
 
-    After ``budget`` seconds no more rounds begin, but there are three at least. ``before`` comes
-    before each call, and its time does not count.
+    Each round has an order of its own, as a call is slower behind one that fills the processor's
+    caches with other things. After ``budget`` seconds no more rounds begin, but there are three at
+    least. ``before`` comes before each call, and its time does not count.
 
     >>> sorted(medians({"a": lambda: 1, "b": lambda: 2}, rounds=3))
     ['a', 'b']
@@ -54,9 +55,11 @@ def medians(
         before()
         call()
     taken: dict[str, list[float]] = {name: [] for name in calls}
+    every, mixed = [*calls.items()], torch.Generator().manual_seed(0)
 
     def turn() -> None:
-        for name, call in calls.items():
+        for n in torch.randperm(len(every), generator=mixed).tolist():
+            name, call = every[n]
             before()
             synchronise(device)
             start = time.perf_counter()

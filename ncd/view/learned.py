@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from hashlib import sha256
 
 import streamlit as st
 
 from ncd.jobs.pool import QUIET
 from ncd.jobs.runs import Run
+from ncd.lang.once import once
 from ncd.models import Entry
 from ncd.train import Progress, noted, shipped
 from ncd.view import files
@@ -31,7 +31,7 @@ class Learned:
     said: str
     ships: bool = False
 
-    @cached_property
+    @once
     def key(self) -> str:
         """The same for the same weights."""
         return sha256(self.weights).hexdigest()

@@ -57,6 +57,17 @@ def test_lint_finds_nothing_on_random_terms(term):
 # --- coordinates ---------------------------------------------------------------------------------
 
 
+@settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
+@given(terms())
+def test_no_wire_leaves_the_box_around_the_ends_of_its_curves(term):
+    """So the box of a drawing is found from these ends alone."""
+    for wire in ncd.draw(term).wires:
+        for a, b, c, d in wire.path:
+            for one, way, back, other in zip(a, b, c, d, strict=True):
+                low, high = min(one, other) - 1e-6, max(one, other) + 1e-6
+                assert low <= way <= high and low <= back <= high
+
+
 def test_the_query_axis_is_straight_until_the_last_contraction(attention):
     """Figure 21: y runs level over both products, and comes down behind the second."""
     levels = set.union(*(rows(wire(attention, v, "y")) for v in ("v0", "v4", "v7", "v8", "v9")))

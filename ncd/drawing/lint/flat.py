@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ncd.drawing import style
 from ncd.drawing.data import Box, Dot, DrawnGlyph, Extra, Outline, Path, Picture, Text
+from ncd.lang.once import once
 
 Numbers = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -38,7 +38,7 @@ class Pieces:
         self.b = np.concatenate([bent[:, 1:].reshape(-1, 2), ends[:, 1]])
         self.of = np.concatenate([np.repeat(owner[~level], PIECES), ends_of])
 
-    @cached_property
+    @once
     def boxes(self) -> Numbers:
         return np.concatenate([np.minimum(self.a, self.b), np.maximum(self.a, self.b)], 1)
 
@@ -64,24 +64,24 @@ class Flat:
 
     # Wires ---------------------------------------------------------------------------------------
 
-    @cached_property
+    @once
     def wires(self) -> Pieces:
         return Pieces([wire.path for wire in self.drawing.wires])
 
-    @cached_property
+    @once
     def half(self) -> Numbers:
         """Half the width of each wire."""
         double = np.array([wire.double for wire in self.drawing.wires], dtype=bool)
         return (style.WIRE + style.DOUBLE * double) / 2
 
-    @cached_property
+    @once
     def ends(self) -> Numbers:
         """Where each wire begins and ends."""
         none = ((np.nan, np.nan),) * 2
         ends = [(w.path[0].a, w.path[-1].d) if w.path else none for w in self.drawing.wires]
         return np.array(ends, dtype=float).reshape(-1, 2, 2)
 
-    @cached_property
+    @once
     def line(self) -> Indices:
         """For each wire the first of those that go on as one through the ops that they meet."""
         wires, found = self.drawing.wires, np.arange(len(self.drawing.wires))
@@ -92,18 +92,18 @@ class Flat:
             last.setdefault((wires[n].taken_by, end), int(found[n]))
         return found
 
-    @cached_property
+    @once
     def loose(self) -> NDArray[np.bool_]:
         """Whether each wire begins, and ends, without one that goes on there."""
         return self._counted[1] == 0
 
-    @cached_property
+    @once
     def joined(self) -> NDArray[np.bool_]:
         """The same, or where wires meet or part: where as many go on as end they may cross."""
         own, others = self._counted
         return own != others
 
-    @cached_property
+    @once
     def _counted(self) -> tuple[Indices, Indices]:
         """How many wires begin, and end, where each does; and how many go on there."""
         wires, ends = self.drawing.wires, self.ends.round(1).tolist()
@@ -114,7 +114,7 @@ class Flat:
         other = [(ended[a], begun[b]) for a, b in zip(begin, end, strict=True)]
         return np.array(own).reshape(-1, 2), np.array(other).reshape(-1, 2)
 
-    @cached_property
+    @once
     def beside(self) -> Pairs:
         """Pieces of two lines that come near each other."""
         room = self.half[self.wires.of] + 0.5
@@ -124,28 +124,28 @@ class Flat:
         keep = (a < b) & (self.line[a] != self.line[b])
         return i[keep], j[keep]
 
-    @cached_property
+    @once
     def dashes(self) -> Pieces:
         return Pieces([dash.path for dash in self.drawing.dashes])
 
     # Boxes ---------------------------------------------------------------------------------------
 
-    @cached_property
+    @once
     def texts(self) -> list[Text]:
         return self.drawing.texts
 
-    @cached_property
+    @once
     def text_boxes(self) -> Numbers:
         return as_boxes(text.box for text in self.texts)
 
-    @cached_property
+    @once
     def ink(self) -> tuple[Numbers, Indices]:
         """The ink of all glyphs, and which one each box is of."""
         glyphs = self.drawing.glyphs
         of = np.repeat(np.arange(len(glyphs)), [len(glyph.ink) for glyph in glyphs])
         return as_boxes(box for glyph in glyphs for box in glyph.ink), of
 
-    @cached_property
+    @once
     def extras(self) -> tuple[Numbers, Indices]:
         """What extras cover that stand before the wires, and which one each box is of."""
         found: list[Box] = []

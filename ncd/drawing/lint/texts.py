@@ -144,8 +144,7 @@ def too_small(drawing: Picture, width: float | None) -> Iterator[str]:
     if width is None:
         return
     scale = min(1.0, width / drawing.box.width)
-    sizes = {t.label.words: max((s.size for s in t.label.spans), default=LEAST_TEXT / scale)
-             for t in drawing.texts}  # fmt: skip
+    sizes = {text.label.words: text.label.size for text in drawing.texts}
     small = [words for words, size in sizes.items() if size * scale < LEAST_TEXT - 0.05]
     if small:
         least = min(sizes[words] for words in small) * scale
