@@ -6,6 +6,8 @@
   the browser does not have; it tells an error, and shows nothing any more.
 * **The sidebar.** What happens in a fragment runs that fragment. But a slider that was moved shows
   already what it is to show; it is the rest of the page that has to follow.
+* **What a visitor has done.** Before a run takes in what was done, a request for another ends it,
+  and what was done is lost with it: the press of a button, when a tab is pressed right after.
 * **The theme.** It is told at the beginning of every run, and read each time from the settings,
   which stay as they are.
 """
@@ -14,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import cache
+from typing import Any
 
 from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
@@ -23,16 +26,18 @@ from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.fragment import MemoryFragmentStorage
 from streamlit.runtime.scriptrunner import RerunData, RerunException, get_script_run_ctx
 from streamlit.runtime.scriptrunner_utils import script_run_context
+from streamlit.runtime.state import SafeSessionState
 
 CHANGING, SIDEBAR = "changing", "sidebar"  # the keys of a page's fragments
 _request, _tell_theme = AppSession.request_rerun, app_session._populate_theme_msg
-_refer = script_run_context.create_reference_msg
+_refer, _take_in = script_run_context.create_reference_msg, SafeSessionState.on_script_will_rerun
 
 
 def mend() -> None:
     """Lets every session be so, from now on."""
     AppSession._clear_queue = clear  # type: ignore[assignment, method-assign]
     AppSession.request_rerun = request  # type: ignore[assignment, method-assign]
+    SafeSessionState.on_script_will_rerun = take_in  # type: ignore[assignment, method-assign]
     script_run_context.create_reference_msg = refer  # type: ignore[assignment]
     app_session._populate_theme_msg = tell_theme  # type: ignore[assignment]
 
@@ -104,6 +109,16 @@ def follower(storage: MemoryFragmentStorage, id: str) -> str:
     if storage._target_key_by_id.get(id) != SIDEBAR:
         return id
     return storage.resolve_target(CHANGING)[0]
+
+
+def take_in(state: SafeSessionState, *states: Any, **more: Any) -> None:
+    """Takes in what a visitor has done, and calls all that it calls; only then it may be ended."""
+    runner = state._yield_callback.__self__  # type: ignore[attr-defined]
+    runner._execing = False
+    try:
+        _take_in(state, *states, **more)
+    finally:
+        runner._execing = True
 
 
 def tell_theme(message: CustomThemeConfig, section: str = "theme") -> None:

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from threading import local
 from typing import TypeVar
 
 import torch
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 T = TypeVar("T")
+EVERY = 0.1  # seconds between looks whether a page still wants what it waits for
 HALF = max(1, (os.cpu_count() or 2) // 2)
 _here = local()
 
@@ -35,9 +37,18 @@ _short, _long = _pool(max(8, 2 * HALF)), _pool(HALF)
 def run(make: Callable[[], T], *, long: bool = False) -> T:
     """``make()``, in one of the threads that stay; what it raises is raised here.
 
+    A run of a page ends here if the visitor has asked for another; what has not begun never does.
+
     >>> run(lambda: run(lambda: 1 + 1, long=True))
     2
     """
     if getattr(_here, "inside", False):
         return make()
-    return (_long if long else _short).submit(make).result()
+    page = get_script_run_ctx(suppress_warning=True)
+    made = (_long if long else _short).submit(make)
+    try:
+        while page is not None and not wait((made,), EVERY).done:
+            page.yield_check()
+        return made.result()
+    finally:
+        made.cancel()
