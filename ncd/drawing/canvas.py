@@ -133,4 +133,4 @@ class Canvas:
 
     def rows(self, ins: Sequence[int], outs: Sequence[int]) -> list[float]:
         """The rows of these ports; that of the op if there are none."""
-        return [*(self.ins[i] for i in ins), *(self.outs[o] for o in outs)] or [self.row]
+        return [self.ins[i] for i in ins] + [self.outs[o] for o in outs] or [self.row]

@@ -95,7 +95,7 @@ def _zones(plan: Plan, names: Sequence[Names], gap: float) -> list[_Zone]:
     zones = []
     for s, here in enumerate(names):
         around = min(gap, style.LABEL_TIGHT) if closing[s] and opening[s] else gap
-        wide = max((label.width + around for label in here.values()), default=0.0)
+        wide = max([label.width + around for label in here.values()], default=0.0)
         least = style.END if s in (0, len(names) - 1) else 0.0
         zones.append((closing[s] * style.PAD, max(wide, least), opening[s] * style.PAD))
     return zones
@@ -104,11 +104,11 @@ def _zones(plan: Plan, names: Sequence[Names], gap: float) -> list[_Zone]:
 def _widen_for_title(plan: Plan, frame: Frame, steps: list[float], zones: list[_Zone]) -> None:
     """Makes room for the longest word of a title, and for what brackets count."""
     words = wrap(frame.title, 1.0, style.TITLE)
-    need = max((line.width for line in words), default=-style.TITLE_WORD) + style.TITLE_WORD
+    need = max([line.width for line in words], default=-style.TITLE_WORD) + style.TITLE_WORD
     if frame.ends:
-        need = max(math(text, style.NAME).width for text in frame.ends)
+        need = max([math(text, style.NAME).width for text in frame.ends])
     inside = range(frame.first, frame.last)
-    have = sum(steps[s] for s in inside) + sum(sum(zones[s]) for s in inside[1:])
+    have = sum([steps[s] for s in inside]) + sum([sum(zones[s]) for s in inside[1:]])
     have += style.PAD * (plan.opening[frame.id] + plan.closing[frame.id])
     if have < need:
         for s in inside:

@@ -143,7 +143,7 @@ def extent(path: Path) -> Box:
 
 def polygon(points: list[Point]) -> Path:
     """The outline through the points."""
-    return tuple(line(a, b) for a, b in zip(points, [*points[1:], points[0]], strict=True))
+    return tuple([line(a, b) for a, b in zip(points, [*points[1:], points[0]], strict=True)])
 
 
 def corners(x: float, half: float, top: float, bottom: float) -> list[Point]:

@@ -89,8 +89,10 @@ def _wires(plan: Plan, rows: Sequence[Rows], frame: Frame, x0: float, x1: float)
 def _region(frame: Frame, lines: Sequence[Label], box: Box) -> DrawnFence:
     middle, top = (box.x0 + box.x1) / 2, box.y0 - style.TITLE_BASE
     texts = tuple(
-        Text(label, Point(middle - label.width / 2, top + style.LEADING * (n + 1)))
-        for n, label in enumerate(lines)
+        [
+            Text(label, Point(middle - label.width / 2, top + style.LEADING * (n + 1)))
+            for n, label in enumerate(lines)
+        ]
     )
     return DrawnFence(frame.id, frame.role, box, texts, frame.words)
 

@@ -91,7 +91,7 @@ class _Folder:
         for unit, strip in zip(ordered, strips, strict=True):
             if not isinstance(unit, Value) and unit.inputs:
                 self.lead(strip, int(first))
-        length = max((len(s.steps) for s in strips), default=0) + last
+        length = max([len(s.steps) for s in strips], default=0) + last
         for unit, strip in zip(ordered, strips, strict=True):
             if not isinstance(unit, Value) and not unit.outputs:
                 self.lead(strip, length - len(strip.steps))
@@ -110,7 +110,9 @@ class _Folder:
         return strip
 
     def cell(self, cell: Cell) -> Unit:
-        ins, outs = (tuple(len(v.array) for v in arrays) for arrays in (cell.inputs, cell.outputs))
+        ins, outs = (
+            tuple([len(v.array) for v in arrays]) for arrays in (cell.inputs, cell.outputs)
+        )
         glyph = settled(cell.glyph, ins, outs, self.upward)
         return Unit(cell.inputs, cell.outputs, glyph, self.upward, cell, cell.id)
 
@@ -239,10 +241,10 @@ def _moved(frame: Frame, by: int) -> Frame:
 def _append(whole: Strip, parts: list[Strip]) -> None:
     """Puts parts of one length, one above the other, behind what is there."""
     start = len(whole.steps)
-    length = max((len(part.steps) for part in parts), default=0)
+    length = max([len(part.steps) for part in parts], default=0)
     for n in range(length):
         whole.steps.append([unit for part in parts for unit in part.steps[n]])
-        whole.states.append(tuple(v for part in parts for v in part.states[n + 1]))
+        whole.states.append(tuple([v for part in parts for v in part.states[n + 1]]))
     whole.frames += [_moved(frame, start) for part in parts for frame in part.frames]
 
 

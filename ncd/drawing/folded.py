@@ -98,7 +98,7 @@ def folded(circuit: Circuit, ids: Collection[str]) -> Circuit:
         everything = len(hidden) == len(circuit.cells)
         box = _box(here, title(here, loops.get(here.id)), hidden, around, everything)
         whole = gathered(whole, Part(here.first, here.states, here.id), box)
-    steps = tuple(tuple(_within(unit, ids) for unit in step) for step in whole.steps)
+    steps = tuple([tuple([_within(unit, ids) for unit in step]) for step in whole.steps])
     return replace(whole, steps=steps)
 
 

@@ -22,7 +22,7 @@ class Strip:
 
 def ids_of(state: State) -> frozenset[str]:
     """The ids of the arrays of a state."""
-    return frozenset(value.id for value in state)
+    return frozenset([value.id for value in state])
 
 
 class Fences:
@@ -80,7 +80,7 @@ class Fences:
                 for n, state in enumerate(part.states[1:-1], start=1):
                     held = self.inside[id].get(column + n, frozenset())
                     self.inside[id][column + n] = held | ids_of(state)
-        self.states += [-1] * (max(len(part.steps) for part in parts) - 1 if parts else 0)
+        self.states += [-1] * (max([len(part.steps) for part in parts]) - 1 if parts else 0)
 
     def holding(self, s: int, part: Strip) -> frozenset[str]:
         """The fences around an array that passes through a step of several columns."""
@@ -102,7 +102,7 @@ class Fences:
         for id, fence in self.fences.items():
             first = self.first.get(id, begins[fence.first])
             last = self.last[id]
-            holds = tuple(self.held(fence, column) for column in range(first, last + 1))
+            holds = tuple([self.held(fence, column) for column in range(first, last + 1)])
             title = fence.title.strip()
             words = title.replace("$", "") or f"{fence.role} part"
             yield Frame(id, title, fence.role, words, first, last, holds, fence.parent)

@@ -58,7 +58,7 @@ class Gaps:
         """How many items there are in a state."""
         spread = self.spread[s]
         state = self.plan.states[s]
-        return sum(len(self.plan.places(v)) if v.id in spread else 1 for v in state)
+        return sum([len(self.plan.places(v)) if v.id in spread else 1 for v in state])
 
     def items(self, s: int) -> list[Item]:
         """The items of a state from top to bottom."""
@@ -85,12 +85,12 @@ class Gaps:
     def below(self, s: int, n: int) -> float:
         """What stands right under the nth array: marks, and what brackets that end there count."""
         room = self.under[s].get(self.plan.states[s][n].id, 0.0)
-        return room + sum(style.BRACKET_ROOM for frame in self.closes(s, n) if frame.ends)
+        return room + sum([style.BRACKET_ROOM for frame in self.closes(s, n) if frame.ends])
 
     def above(self, s: int, n: int) -> float:
         """What stands right over the nth array: titles of fences that begin there, and marks."""
         room = self.over[s].get(self.plan.states[s][n].id, 0.0)
-        return room + sum(self._head(frame) for frame in self.edges[s][n][0])
+        return room + sum([self._head(frame) for frame in self.edges[s][n][0]])
 
     def closes(self, s: int, n: int) -> Sequence[Frame]:
         """The frames that end under the nth array."""

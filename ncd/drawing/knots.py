@@ -86,17 +86,17 @@ def knot(glyph: Glyph, rows: Sequence[float], outs: Sequence[float]) -> Knot:
     }
     found: list[tuple[int, Cap]] = []
     for ports in strung:
-        upper, lower = min(rows[i] for i in ports), max(rows[i] for i in ports)
+        upper, lower = min([rows[i] for i in ports]), max([rows[i] for i in ports])
         met = [n for n, cap in found if cap.upper < lower and upper < cap.lower]
         level = max(met, default=-1) + 1
         apex = begin + style.CAP_RADIUS[1] + style.CAP_NEST * level
         found.append((level, Cap(ports, upper, lower, apex)))
-    end = max((cap.apex for _, cap in found), default=0.0)
+    end = max([cap.apex for _, cap in found], default=0.0)
     first = end + (style.CAP_STEM + style.JOIN if strung else style.JOIN_TURN)
     outer = [i for i in joining if i not in inner]
     falls |= {i: first + style.JOIN_STEP * n for n, i in enumerate(outer)}
     free = max(end + style.CAP_CLEAR, max(falls.values(), default=0.0) + style.DOT_INSET)
-    return Knot(tuple(cap for _, cap in found), falls, end, free, last)
+    return Knot(tuple([cap for _, cap in found]), falls, end, free, last)
 
 
 def _joining(glyph: Glyph, rows: Sequence[float]) -> list[int]:
@@ -113,8 +113,8 @@ def _joins_last(glyph: Glyph, ins: Sequence[float], outs: Sequence[float]) -> li
     came = {o: ins[i] for i, o in glyph.through}
     for i, o in glyph.joins:
         y, early, late = ins[i], came[o], outs[o]
-        first = sum(min(y, early) < a < max(y, early) for a, _ in ways)
-        then = sum((a < y) != (b < y) or min(y, late) < b < max(y, late) for a, b in ways)
+        first = sum([min(y, early) < a < max(y, early) for a, _ in ways])
+        then = sum([(a < y) != (b < y) or min(y, late) < b < max(y, late) for a, b in ways])
         away = abs(late - y) > style.AXIS_GAP / 2
         if then < first and away and not any(_within(ins, i, ports) for ports in strung):
             found.append(i)
@@ -122,8 +122,8 @@ def _joins_last(glyph: Glyph, ins: Sequence[float], outs: Sequence[float]) -> li
 
 
 def _span(rows: Sequence[float], ports: Sequence[int]) -> float:
-    return max(rows[i] for i in ports) - min(rows[i] for i in ports)
+    return max([rows[i] for i in ports]) - min([rows[i] for i in ports])
 
 
 def _within(rows: Sequence[float], port: int, ports: Sequence[int]) -> bool:
-    return min(rows[i] for i in ports) < rows[port] < max(rows[i] for i in ports)
+    return min([rows[i] for i in ports]) < rows[port] < max([rows[i] for i in ports])

@@ -12,7 +12,6 @@ from collections import deque
 from functools import lru_cache
 from itertools import chain
 from math import inf
-from typing import NamedTuple
 
 import numpy as np
 from highspy import Highs, MatrixFormat, ObjSense
@@ -23,60 +22,50 @@ PRIMAL = 4  # simplex_strategy, as HiGHS numbers them
 _IDLE: deque[Highs] = deque(maxlen=4)  # solvers take longer to make than to run
 
 
-class Bend(NamedTuple):
-    """``b`` wants to be ``apart`` under ``a``: what each unit costs that it is lower, or higher."""
-
-    a: int
-    b: int
-    apart: float
-    lower: float
-    higher: float
-
-
-class Gap(NamedTuple):
-    """``b`` is at least ``least`` under ``a``: a bend that may be lower, and never higher."""
-
-    a: int
-    b: int
-    least: float
-    lower: float = 0.0
-    higher: float = inf
+# ``a``, ``b``, how far ``b`` wants to be under ``a``, and what each unit costs that it is lower, or
+# higher. A gap is a bend that may be lower for nothing, and never higher.
+Bend = tuple[int, int, float, float, float]
+GAP = 0.0, inf
 
 
 @lru_cache(maxsize=2048)
-def levels(count: int, bends: tuple[Bend, ...], gaps: tuple[Gap, ...]) -> tuple[float, ...]:
+def levels(count: int, bends: tuple[Bend, ...]) -> tuple[float, ...]:
     """The level of each of ``count`` things, that of the first being 0; levels grow downwards.
 
     Raises ValueError if the gaps contradict each other.
 
-    >>> levels(3, (Bend(0, 1, 0, 1, 1), Bend(1, 2, 0, 1, 1)), (Gap(0, 1, 20),))
+    >>> levels(3, ((0, 1, 0, 1, 1), (1, 2, 0, 1, 1), (0, 1, 20, *GAP)))
     (0.0, 20.0, 20.0)
     """
-    found = _solved(count, bends, gaps)
+    found = _solved(count, bends)
     return tuple([round(found[0] - level, DIGITS) for level in found])
 
 
-def _solved(count: int, bends: tuple[Bend, ...], gaps: tuple[Gap, ...]) -> list[float]:
+def _solved(count: int, bends: tuple[Bend, ...]) -> list[float]:
     """The levels, growing upwards: what a unit more at each would be worth to the flow."""
-    each = chain.from_iterable((*bends, *gaps))
-    arcs, none = np.fromiter(each, float).reshape(-1, len(Bend._fields)), np.zeros(count)
+    arcs = np.fromiter(chain.from_iterable(bends), float).reshape(-1, 5)
     apart, lower, higher = arcs.T[2:]
+    starts, signs, real, none = _frame(count, len(bends))
     try:
         solver = _IDLE.pop()
     except IndexError:
         solver = _solver()
     solver.passModel(  # of the one before nothing is left
-        len(arcs), count, 2 * len(arcs), COLUMNS, LEAST, 0.0,
-        -apart, -lower, higher, none, none,
-        np.arange(0, 2 * len(arcs) + 1, 2, dtype=np.int32),
-        arcs[:, :2].astype(np.int32).ravel(),
-        np.tile([-1.0, 1.0], len(arcs)),
-        np.zeros(len(arcs), np.int32),
+        len(bends), count, 2 * len(bends), COLUMNS, LEAST, 0.0,
+        -apart, -lower, higher, none, none, starts,
+        arcs[:, :2].astype(np.int32).ravel(), signs, real,
     )  # fmt: skip
     solver.run()
     duals: list[float] = list(solver.getSolution().row_dual)
     _IDLE.append(solver)
     return duals
+
+
+@lru_cache(maxsize=256)
+def _frame(count: int, arcs: int) -> tuple[np.ndarray, ...]:
+    """What is the same for all flows of so many arcs: what each takes from one thing, one gets."""
+    starts = np.arange(0, 2 * arcs + 1, 2, dtype=np.int32)
+    return starts, np.tile([-1.0, 1.0], arcs), np.zeros(arcs, np.int32), np.zeros(count)
 
 
 def _solver() -> Highs:

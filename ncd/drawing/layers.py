@@ -84,7 +84,7 @@ def wire_ends(drawing: Picture) -> Ends:
     """Where wires end, if some are double, which may go on from there."""
     if not any(wire.double for wire in drawing.wires):
         return frozenset()
-    return frozenset(_near(wire.path[-1].d) for wire in drawing.wires if wire.path)
+    return frozenset([_near(wire.path[-1].d) for wire in drawing.wires if wire.path])
 
 
 def _near(point: Point) -> tuple[int, int]:

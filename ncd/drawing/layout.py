@@ -206,9 +206,11 @@ class _Layout:
     def labels(self) -> tuple[Text, ...]:
         values = {value.id: value for state in self.plan.states for value in state}
         return tuple(
-            self.label(s, values[port[0]], port)
-            for s, names in enumerate(self.names)
-            for port in names
+            [
+                self.label(s, values[port[0]], port)
+                for s, names in enumerate(self.names)
+                for port in names
+            ]
         )
 
     def label(self, s: int, value: Value, port: Port) -> Text:

@@ -40,7 +40,7 @@ class Room:
 
     def filled(self, drawing: Picture) -> tuple[float, float]:
         """How much of the width and of the height a drawing takes."""
-        least = min((text.label.size for text in drawing.texts), default=style.NAME)
+        least = min([text.label.size for text in drawing.texts], default=style.NAME)
         wide, high = drawing.box.width, drawing.box.height
         return wide / self.widest(least), high / self.high(wide)
 

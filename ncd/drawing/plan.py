@@ -79,9 +79,11 @@ class Unit:
         """The numbers of the ports from top to bottom, an array each: taken, and given."""
         taken, given = (
             tuple(
-                tuple([start + i for _, i in ports(value, self.upward)])
-                for value, start in zip(state, _starts(state), strict=False)
-                if value.array
+                [
+                    tuple([start + i for _, i in ports(value, self.upward)])
+                    for value, start in zip(state, _starts(state), strict=False)
+                    if value.array
+                ]
             )
             for state in (self.inputs, self.outputs)
         )

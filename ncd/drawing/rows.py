@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from ncd.drawing import style
 from ncd.drawing.gaps import Border, Gaps, Item, Room
 from ncd.drawing.gather import gathered
-from ncd.drawing.lanes import Bend, Gap, levels
+from ncd.drawing.lanes import GAP, Bend, levels
 from ncd.drawing.marks import kind
 from ncd.drawing.plan import SCALAR, Frame, Plan, Port, Rows, Unit
 from ncd.drawing.twins import Twin
@@ -93,31 +93,30 @@ class _Part:
         self.wires: list[dict[Port, tuple[int, float]]] = []
         self.known: dict[Port | Border, tuple[int, float]] = {}  # of the last state, and borders
         self.bends = {(0, 1, 0.0): (HEIGHT, HEIGHT)}
-        self.gaps: list[Gap] = []
+        self.gaps: list[Bend] = []
 
     def state(self, stack: Sequence[Item], rooms: Sequence[Room]) -> None:
         if not self.wires:
             self.begin = len(stack)
         here: dict[Port, tuple[int, float]] = {}
-        first, depth = self.count, 0.0
-        for item in stack:
-            if self.count > first:
-                self.gaps.append(Gap(self.count - 1, self.count, depth + item.above))
-            here |= {w: (self.count, y) for w, y in zip(item.wires, item.offsets, strict=True)}
-            depth = item.offsets[-1]
-            self.count += 1
+        n, depth, gaps = self.count, 0.0, self.gaps
+        for wires, offsets, above in stack:
+            if n > self.count:
+                gaps.append((n - 1, n, depth + above, *GAP))
+            for wire, depth in zip(wires, offsets, strict=True):
+                here[wire] = self.known[wire] = n, depth
+            n += 1
         if stack:
-            self.gaps += Gap(0, first, 0.0), Gap(self.count - 1, 1, depth)
+            gaps += (0, self.count, 0.0, *GAP), (n - 1, 1, depth, *GAP)
             if len(stack) > 1:
-                self.bends[first, self.count - 1, 0.0] = (STATE, STATE)
+                self.bends[self.count, n - 1, 0.0] = (STATE, STATE)
+        self.count = n
         self.wires.append(here)
         self.depths.append(depth)
         self.alone = self.alone and len(stack) == 1 and not rooms
-        for wire, at in here.items():
-            self.known[wire] = at
         for a, b, least in rooms:
             (above, down), (below, up) = self.number(a), self.number(b)
-            self.gaps.append(Gap(above, below, least + down - up))
+            gaps.append((above, below, least + down - up, *GAP))
 
     def number(self, end: Port | Border) -> tuple[int, float]:
         """The number of what a wire here, or a border, moves with, and how far under it."""
@@ -152,8 +151,8 @@ class _Part:
 
     def rows(self, start: float) -> Iterator[Rows]:
         """The rows of its states, the first wire of the first one at ``start``."""
-        bends = (Bend(*key, *cost) for key, cost in self.bends.items())
-        found = self.straight() or levels(self.count, tuple(bends), tuple(self.gaps))
+        bends = [(*key, *cost) for key, cost in self.bends.items()]
+        found = self.straight() or levels(self.count, (*bends, *self.gaps))
         start -= found[2] if len(found) > 2 else 0.0
         for wires in self.wires:
             yield {wire: start + found[n] + y for wire, (n, y) in wires.items()}

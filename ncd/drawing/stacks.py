@@ -14,8 +14,8 @@ from ncd.lang.circuit import Cell, Circuit, Fence, Loop, State
 from ncd.lang.op import Op
 
 WORTH = ((2, 8), (3, 3), (6, 2))  # so many copies of so many ops are a stack
-FEWEST = min(copies * ops for copies, ops in WORTH)
-AGAIN = min((copies - 1) * ops for copies, ops in WORTH)  # ops of a stack that stood there before
+FEWEST = min([copies * ops for copies, ops in WORTH])
+AGAIN = min([(copies - 1) * ops for copies, ops in WORTH])  # ops of a stack that stood there before
 LONGEST = 200  # steps of a copy
 NAME = "layers"
 _Looks = dict[int, tuple[Unit, Hashable]]  # what units are like, by where they are in memory
@@ -27,7 +27,7 @@ def stacked(circuit: Circuit) -> Circuit:
     looks: _Looks = {}
     while (found := _next(circuit, tried, looks)) is not None:
         circuit = found
-    steps = tuple(tuple(_within(unit) for unit in step) for step in circuit.steps)
+    steps = tuple([tuple([_within(unit) for unit in step]) for step in circuit.steps])
     return circuit if steps == circuit.steps else replace(circuit, steps=steps)
 
 

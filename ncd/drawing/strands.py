@@ -76,7 +76,7 @@ def _cap(canvas: Canvas, cap: Cap) -> None:
             way = radius if y == cap.upper else -radius
             arc = _quarter(Point(apex - radius, y + way), radius, -way)
             canvas.tails[i] = tuple(
-                c for c in (line(start, arc.a), arc, line(arc.d, meet)) if c.a != c.d
+                [c for c in (line(start, arc.a), arc, line(arc.d, meet)) if c.a != c.d]
             )
         else:
             canvas.tails[i] = (line(start, Point(apex, y)),)
@@ -153,7 +153,7 @@ def _reached(bend: float, part: float) -> float:
 def room(pairs: Sequence[Pair], side: int, at: Sequence[float], to: Sequence[float]) -> float:
     """How much x these wires want from the edge on which their dots are."""
     far = dots(pairs, side, at, to)
-    return max((x + bend_width(to[p[1 - side]] - at[p[side]]) for p, x in far.items()), default=0.0)
+    return max([x + bend_width(to[p[1 - side]] - at[p[side]]) for p, x in far.items()], default=0.0)
 
 
 def inset(far: Mapping[Pair, float]) -> float:

@@ -19,7 +19,7 @@ Wires = tuple[tuple[float, float], ...]  # the row at which each begins, and tha
 
 def weave_width(wires: Sequence[tuple[float, float]]) -> float:
     """The room that wires want to change their rows."""
-    bend = max((abs(b - a) for a, b in wires), default=0.0)
+    bend = max([abs(b - a) for a, b in wires], default=0.0)
     if bend < style.STILL:
         return 0.0
     order = sorted(wires)

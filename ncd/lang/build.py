@@ -60,7 +60,7 @@ class Builder:
         return f"{prefix}{self.count[prefix] - 1}"
 
     def values(self, arrays: Type) -> State:
-        return tuple(Value(self.new("v"), array) for array in arrays)
+        return tuple([Value(self.new("v"), array) for array in arrays])
 
     def unique(self, name: str, scope: tuple[str, ...]) -> str:
         """The name, or with the first number that makes it free among its neighbours."""
@@ -274,9 +274,11 @@ class Builder:
 
 
 def _beside(parts: list[Strip]) -> Strip:
-    length = max(len(part.steps) for part in parts)
+    length = max([len(part.steps) for part in parts])
     wide = [part.widened(length) for part in parts]
-    states = [tuple(v for s in at for v in s) for at in zip(*(p.states for p in wide), strict=True)]
+    states = [
+        tuple([v for s in at for v in s]) for at in zip(*(p.states for p in wide), strict=True)
+    ]
     steps = [[c for s in at for c in s] for at in zip(*(p.steps for p in wide), strict=True)]
     return Strip(states, steps)
 

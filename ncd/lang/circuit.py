@@ -156,7 +156,7 @@ class Circuit:
     @once
     def units(self) -> tuple[Cell | Loop, ...]:
         """The cells and loops of this circuit, each after the ones it needs."""
-        return tuple(unit for step in self.steps for unit in step)
+        return tuple([unit for step in self.steps for unit in step])
 
     @once
     def cells(self) -> tuple[Cell, ...]:

@@ -37,7 +37,7 @@ class Flow(NamedTuple):
         missing = len(step.dom) - len(state)
         if missing > 0:  # what the steps before do not give comes from further left
             left = step.dom[-missing:]
-            origins += tuple((len(dom) + i,) for i in range(missing))
+            origins += tuple([(len(dom) + i,) for i in range(missing)])
             dom, state = Type((*dom, *left)), Type((*state, *left))
         wider: dict[int, Array] = {}
         for have, want, sources in zip(state, step.dom, origins, strict=False):
@@ -49,8 +49,10 @@ class Flow(NamedTuple):
         n = len(step.dom)
         out = step.lift(Type(state[:n]))
         carried = tuple(
-            tuple(dict.fromkeys(i for source in sources for i in origins[source]))
-            for sources in step.origins
+            [
+                tuple(dict.fromkeys(i for source in sources for i in origins[source]))
+                for sources in step.origins
+            ]
         )
         return Flow(dom, Type((*out, *state[n:])), (*carried, *origins[n:]))
 

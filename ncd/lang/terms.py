@@ -77,8 +77,8 @@ class Term:
 
     def _measure(self) -> None:
         """Counts what the term holds; raises LimitError for one that nothing could walk."""
-        depth = 1 + max((part.depth for part in self.children), default=0)
-        count = sum(part.count for part in self.children)
+        depth = 1 + max([part.depth for part in self.children], default=0)
+        count = sum([part.count for part in self.children])
         _check_limits(depth, count)
         self.__dict__.update(depth=depth, count=count)
 
@@ -274,7 +274,7 @@ class Beside(Term):
         found: list[tuple[int, ...]] = []
         start = 0
         for part in self.parts:
-            found += [tuple(start + source for source in sources) for sources in part.origins]
+            found += [tuple([start + source for source in sources]) for sources in part.origins]
             start += len(part.dom)
         return tuple(found)
 

@@ -65,7 +65,7 @@ class Einsum(Op):
 
     def admit(self, site: Site) -> None:
         axes = {axis.name: axis for array in site.ins for axis in array}.values()
-        count = sum(len(axis.shape) if axis.size is not None else 1 for axis in axes)
+        count = sum([len(axis.shape) if axis.size is not None else 1 for axis in axes])
         if count > LETTERS:
             raise MismatchError(
                 f"an einsum has at most {LETTERS} dimensions, but these arrays have {count}",
@@ -99,7 +99,7 @@ class Einsum(Op):
                 alone.append(found[0])
             else:
                 caps += list(pairwise(found))
-        marks = tuple(Mark("word", "Σ", ins=(port,)) for port in alone)
+        marks = tuple([Mark("word", "Σ", ins=(port,)) for port in alone])
         return Glyph(tuple(through), tuple(joins), (), tuple(caps), marks)
 
     def flops(self, site: Site) -> int:

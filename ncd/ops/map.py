@@ -14,7 +14,6 @@ from ncd.lang.errors import MismatchError, NCDError, ParseError, UnknownNameErro
 from ncd.lang.formula import FUNCTIONS, Apply, Formula, Name, Number, Operand
 from ncd.lang.formula import parse as parse_formula
 from ncd.lang.glyph import Glyph, Mark
-from ncd.lang.once import once
 from ncd.lang.op import Sample, Site
 from ncd.lang.short import cut, short
 from ncd.lang.spelling import ARRAY, AXIS, FORMULA, SIGNATURE, TEXT, spelled
@@ -191,6 +190,18 @@ class Elementwise(Mapped):
         return tuple(Sample(cls(name), "m:5", text) for name, text in functions.items())
 
 
+@lru_cache(maxsize=256)
+def _scaled(axis: str, power: str) -> Formula:
+    """The operand times a power of the size of an axis."""
+    size, by = Name(f"n_{axis}"), _number(power)
+    factor: Formula = size
+    if abs(by) == Fraction(1, 2):
+        factor = Apply("sqrt", (size,))
+    elif abs(by) != 1:
+        factor = Apply("**", (size, parse_formula(str(abs(by)))))
+    return Apply("*" if by > 0 else "/", (Operand(1), factor))
+
+
 @dataclass(frozen=True, repr=False, eq=False)
 class Scale(Mapped):
     """Multiplies by a power of an axis' size, such as k^(-1/2) (∗ k^(-1/2) on an arrow).
@@ -214,15 +225,9 @@ class Scale(Mapped):
                 f"{shown(self.power)} is no power", where="Scale", cure='"-1/2", or "2"'
             )
 
-    @once
+    @property
     def rule(self) -> Formula:
-        size, power = Name(f"n_{self.axis[0].name}"), _number(self.power)
-        factor: Formula = size
-        if abs(power) == Fraction(1, 2):
-            factor = Apply("sqrt", (size,))
-        elif abs(power) != 1:
-            factor = Apply("**", (size, parse_formula(str(abs(power)))))
-        return Apply("*" if power > 0 else "/", (Operand(1), factor))
+        return _scaled(self.axis[0].name, self.power)
 
     def _meaning(self, name: str) -> Meaning:
         return Meaning("size", self.axis[0].name)

@@ -43,16 +43,16 @@ def over(site: Site, *marks: Mark, keep: tuple[str, ...] = ()) -> Glyph:
     targets = {name: port for port, _, name in reversed(outs) if name not in own_out}
     both = [name for name in sources if name in targets]
     return Glyph(
-        through=tuple((sources[name], targets[name]) for name in both),
-        joins=tuple((p, targets[n]) for p, _, n in ins if n in both and p != sources[n]),
-        splits=tuple((sources[n], p) for p, _, n in outs if n in both and p != targets[n]),
+        through=tuple([(sources[name], targets[name]) for name in both]),
+        joins=tuple([(p, targets[n]) for p, _, n in ins if n in both and p != sources[n]]),
+        splits=tuple([(sources[n], p) for p, _, n in outs if n in both and p != targets[n]]),
         marks=marks,
     )
 
 
 def own_ports(arrays: tuple[Array, ...], own: tuple[Array, ...]) -> tuple[int, ...]:
     """The ports of an op's own axes."""
-    return tuple(port for port, k, name in ports(arrays) if name in own[k].names)
+    return tuple([port for port, k, name in ports(arrays) if name in own[k].names])
 
 
 def learned(letter: str, name: str, usual: str) -> tuple[str, str]:

@@ -10,7 +10,7 @@ from ncd import Add, Axes, Block, Copy, Einsum, Id, Linear, Then, Wire
 from ncd.drawing.fences import titles
 from ncd.drawing.fold import plan
 from ncd.drawing.gaps import Gaps
-from ncd.drawing.lanes import Bend, Gap, levels
+from ncd.drawing.lanes import GAP, Bend, levels
 from ncd.drawing.layout import lay
 from ncd.drawing.plan import Plan, Rows
 from ncd.drawing.rows import rows
@@ -39,20 +39,20 @@ def height(term: ncd.Term) -> float:
 # --- the program ---------------------------------------------------------------------------------
 
 
-def problem(seed: int) -> tuple[int, list[Bend], list[Gap]]:
+def problem(seed: int) -> tuple[int, list[Bend], list[Bend]]:
     """Stacks of a few things, each tied to some of the stack before."""
     dice = random.Random(seed)
     stacks, count = [], 0
     for _ in range(dice.randint(2, 6)):
         stacks.append(list(range(count, count := count + dice.randint(1, 5))))
-    gaps = [Gap(a, b, dice.choice([20, 36, 58])) for s in stacks for a, b in pairwise(s)]
+    gaps = [(a, b, dice.choice([20, 36, 58]), *GAP) for s in stacks for a, b in pairwise(s)]
     bends = [
-        Bend(dice.choice(before), b, dice.choice([0, 0, 20]), cost * 0.99, cost)
+        (dice.choice(before), b, dice.choice([0, 0, 20]), cost * 0.99, cost)
         for before, here in pairwise(stacks)
         for b in here
         for cost in dice.choices([0.5, 1, 4], k=2)
     ]
-    bends += [Bend(s[0], s[-1], 0, 0.02, 0.02) for s in stacks if len(s) > 1]
+    bends += [(s[0], s[-1], 0, 0.02, 0.02) for s in stacks if len(s) > 1]
     return count, bends, gaps
 
 
@@ -64,7 +64,7 @@ def cost(found: tuple[float, ...], bends: list[Bend]) -> float:
 @pytest.mark.parametrize("seed", range(20))
 def test_no_shift_of_any_part_makes_fewer_bends(seed):
     count, bends, gaps = problem(seed)
-    found = levels(count, tuple(bends), tuple(gaps))
+    found = levels(count, (*bends, *gaps))
     assert all(found[b] - found[a] >= least - 1e-6 for a, b, least, *_ in gaps)
     best, dice = cost(found, bends), random.Random(seed)
     for _ in range(200):
@@ -79,14 +79,14 @@ def test_no_shift_of_any_part_makes_fewer_bends(seed):
 def test_to_solve_again_from_the_answer_changes_nothing(seed):
     """With the wish to stay where it is, as in one more sweep, everything stays."""
     count, bends, gaps = problem(seed)
-    found = levels(count, tuple(bends), tuple(gaps))
-    stay = [Bend(0, n, found[n], 0.001, 0.001) for n in range(1, count)]
-    assert levels(count, (*bends, *stay), tuple(gaps)) == found
+    found = levels(count, (*bends, *gaps))
+    stay = [(0, n, found[n], 0.001, 0.001) for n in range(1, count)]
+    assert levels(count, (*bends, *stay, *gaps)) == found
 
 
 def test_where_two_would_do_the_one_further_down_bends():
-    ways = (Bend(0, 2, 0, 0.99, 1), Bend(1, 2, 0, 0.99, 1))
-    assert levels(3, ways, (Gap(0, 1, 36), Gap(1, 0, -36))) == (0, 36, 36)
+    ways = (0, 2, 0, 0.99, 1), (1, 2, 0, 0.99, 1)
+    assert levels(3, (*ways, (0, 1, 36, *GAP), (1, 0, -36, *GAP))) == (0, 36, 36)
 
 
 # --- drawings ------------------------------------------------------------------------------------

@@ -84,7 +84,7 @@ def mark_width(glyph: Glyph) -> float:
 
 def mark_bend(glyph: Glyph, ins: Sequence[float], outs: Sequence[float]) -> float:
     """How far the wires of its marks go up or down."""
-    return max((kind(mark).bend(mark, ins, outs) for mark in glyph.marks), default=0.0)
+    return max([kind(mark).bend(mark, ins, outs) for mark in glyph.marks], default=0.0)
 
 
 @lru_cache(maxsize=4096)
@@ -130,10 +130,10 @@ def foreign(glyph: Glyph, ins: Sequence[float], outs: Sequence[float]) -> list[f
     """The rows in which wires pass over the marks."""
     own, bends = in_marks(glyph)[0], side(glyph)
     over = [(ins[i], outs[o]) for i, o in glyph.through if i not in own]
-    over += [(ins[i], outs[o]) for i, o in (*glyph.joins, *glyph.splits) if bends]
-    rows = {"behind": lambda a, b: (a,), "before": lambda a, b: (b,)}
-    at = rows.get(bends, lambda a, b: (a, (a + b) / 2, b))
-    return [y for a, b in over for y in at(a, b)]
+    if not bends:
+        return [y for a, b in over for y in (a, (a + b) / 2, b)]
+    over += [(ins[i], outs[o]) for i, o in (*glyph.joins, *glyph.splits)]
+    return [a if bends == "behind" else b for a, b in over]
 
 
 def paint(canvas: Canvas) -> None:

@@ -54,13 +54,15 @@ class MarkKind:
 def clear_row(canvas: Canvas, mark: Mark, need: float) -> float:
     """A row for a mark in the middle of its own wires, and clear of the wires that pass over it."""
     both = canvas.rows(mark.ins, mark.outs)
-    few = min([mark.ins, ()], [(), mark.outs], key=lambda ports: len(ports[0]) + len(ports[1]))
-    near, half = canvas.rows(*few) if mark.ins and mark.outs else both, style.AXIS_GAP / 2
+    near, half = both, style.AXIS_GAP / 2
+    if mark.ins and mark.outs:  # of the side on which they are fewer
+        few = len(mark.ins) <= len(mark.outs)
+        near = canvas.rows(mark.ins, ()) if few else canvas.rows((), mark.outs)
     middle = within((min(both) + max(both)) / 2, min(near) - half, max(near) + half)
     wishes = [middle, *both]
 
     def room(y: float) -> float:
-        return min((abs(y - other) for other in canvas.foreign), default=need)
+        return min([abs(y - other) for other in canvas.foreign], default=need)
 
     return next((y for y in wishes if room(y) >= need), max(wishes, key=room))
 
@@ -92,23 +94,22 @@ def reach(canvas: Canvas, mark: Mark, text: Box, y: float, more: float = 0.0) ->
         min(y + style.REACH, text.y1 + style.FOOT),
     )
     ins, outs = canvas.rows(mark.ins, ()), canvas.rows((), mark.outs)
-    left, right = text.x0 - style.GAP, text.x1 + style.GAP
-    right += more if _far(outs, y) else 0.0
+    before, behind = _far(ins, y), _far(outs, y)
+    left, right = text.x0 - style.GAP, text.x1 + style.GAP + (more if behind else 0.0)
     for i in mark.ins:
-        canvas.tail(i, left, canvas.ins[i] if _far(ins, y) else within(canvas.ins[i], top, bottom))
+        canvas.tail(i, left, canvas.ins[i] if before else within(canvas.ins[i], top, bottom))
     for o in mark.outs:
-        to = canvas.outs[o]
-        canvas.head(o, right, to if _far(outs, y) else within(to, top, bottom))
-    for rows, x in ((ins, left), (outs, right)):
-        if _far(rows, y):
+        canvas.head(o, right, canvas.outs[o] if behind else within(canvas.outs[o], top, bottom))
+    for far, rows, x in ((before, ins, left), (behind, outs, right)):
+        if far:
             upper, lower = min(*rows, top), max(*rows, bottom)
             canvas.shape(corners(x, style.UPRIGHT / 2, upper, lower), "ink", 0.0)
-    return _far(outs, y)
+    return behind
 
 
 def _far(rows: list[float], y: float) -> bool:
     """Whether several wires would have to bend to a letter in the row y."""
-    return len(rows) > 1 and max(abs(row - y) for row in rows) > style.REACH + style.GAP
+    return len(rows) > 1 and max([abs(row - y) for row in rows]) > style.REACH + style.GAP
 
 
 def within(y: float, top: float, bottom: float) -> float:
