@@ -52,24 +52,23 @@ def page(entry: Entry, lead: str, why: str, panels: Sequence[Panel]) -> None:
     """Shows a page: ``lead`` is one sentence above the diagram, ``why`` stands at the end.
 
     What stays as it is whatever a knob says is sent here, once. The sidebar is a fragment, and all
-    that follows from it another.
+    that follows from it another. The diagram is the first to be filled, the sidebar the next.
     """
     panels = (*panels, *EVERYWHERE)
     link.take(entry, tuple(panel.TITLE for panel in panels))
+    side = st.sidebar.container()  # it has its place before it is filled, so that nothing jumps
     header = st.container(horizontal=True, vertical_alignment="bottom", key="header")
     with header:
         st.title(entry.title, anchor=False)
         present.show(entry)
     st.markdown(lead)
     link.hold()
-    with st.sidebar:
-        sidebar.show(entry)
     body = st.container()
     with st.container(key="panels"):
         tabs = st.tabs([panel.TITLE for panel in panels], on_change="rerun", key=selection.PANEL)
     tab, opened = next(pair for pair in zip(tabs, panels, strict=True) if pair[0].open)
     with body:
-        _changing(entry, tab, opened)
+        _changing(entry, side, tab, opened)
     with header:
         export.show(partial(_scene, entry))
     st.header("Why it works", anchor=False)
@@ -77,15 +76,15 @@ def page(entry: Entry, lead: str, why: str, panels: Sequence[Panel]) -> None:
 
 
 @st.fragment(key=sessions.CHANGING)
-def _changing(entry: Entry, tab: DeltaGenerator, opened: Panel) -> None:
+def _changing(entry: Entry, side: DeltaGenerator, tab: DeltaGenerator, opened: Panel) -> None:
     """All that a knob changes: what the session's state asks for, the diagram before all else."""
     link.hold()
     sidebar.follow(entry)
     with records.run(entry), turns.turn():
-        _change(entry, tab, opened)
+        _change(entry, side, tab, opened)
 
 
-def _change(entry: Entry, tab: DeltaGenerator, opened: Panel) -> None:
+def _change(entry: Entry, side: DeltaGenerator, tab: DeltaGenerator, opened: Panel) -> None:
     scene, said, untimed = _scene(entry), "", False
     if isinstance(scene, Scene):
         seen = {selection.KEY: scene.selected, selection.AXES: selection.axes(scene.circuit)}
@@ -98,6 +97,9 @@ def _change(entry: Entry, tab: DeltaGenerator, opened: Panel) -> None:
         untimed = scene.runs and not scene.veil and scene.known_seconds is None
         if not untimed or scene.long:
             diagram.line(scene, said, cost_line(scene, scene.known_seconds))
+    if sessions.whole():
+        with sessions.outside(), side:
+            sidebar.show(entry)
     with tab:
         _panel(scene, opened, said, untimed)
         if isinstance(scene, Refusal) or link.text() != said:  # a panel has put right what it shows

@@ -14,7 +14,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
@@ -26,6 +27,7 @@ from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.fragment import MemoryFragmentStorage
 from streamlit.runtime.scriptrunner import RerunData, RerunException, get_script_run_ctx
 from streamlit.runtime.scriptrunner_utils import script_run_context
+from streamlit.runtime.scriptrunner_utils.script_run_context import ThreadState
 from streamlit.runtime.state import SafeSessionState
 
 CHANGING, SIDEBAR = "changing", "sidebar"  # the keys of a page's fragments
@@ -133,6 +135,19 @@ def _theme(section: str) -> CustomThemeConfig:
     found = CustomThemeConfig()
     _tell_theme(found, section)
     return found
+
+
+def whole() -> bool:
+    """Whether all of the page is run."""
+    run = get_script_run_ctx()
+    return run is not None and not run.fragment_ids_this_run
+
+
+@contextmanager
+def outside() -> Iterator[None]:
+    """What is shown here is the page's, and not part of the fragment in which it is its turn."""
+    with ThreadState.scoped(fragment_id=None, delta_path=None):
+        yield
 
 
 def without(key: str) -> bool:
