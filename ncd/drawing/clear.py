@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from math import ceil
@@ -49,25 +50,25 @@ class Ground:
         wires: Iterable[Path],
         spans: Sequence[tuple[float, float]] = (),
     ) -> None:
-        self.cells: dict[int, list[_Thing]] = {}
+        self.cells: dict[int, list[_Thing]] = defaultdict(list)
         lefts = [left for left, _ in spans]
         for box in boxes:
             if not (lefts and _inside(box.x0, box.x1, lefts, spans)):
-                self.add((_grown(*box), None))
+                self.add(_grown(*box), None)
         for path in wires:
             for curve in path:
                 (x0, a), (_, b), (_, c), (x1, d) = curve
                 if lefts and _inside(x0, x1, lefts, spans):
                     continue
                 if a == b == c == d:
-                    self.add((_grown(x0, a, x1, a), None))
+                    self.add(_grown(x0, a, x1, a), None)
                 else:
-                    self.add((_grown(x0, min(a, b, c, d), x1, max(a, b, c, d)), curve))
+                    self.add(_grown(x0, min(a, b, c, d), x1, max(a, b, c, d)), curve)
 
-    def add(self, thing: _Thing) -> None:
-        left, _, right, _ = thing[0]
-        for n in range(int(left // CELL), int(right // CELL) + 1):
-            self.cells.setdefault(n, []).append(thing)
+    def add(self, sides: _Sides, bends: Curve | None) -> None:
+        thing = sides, bends
+        for n in range(int(sides[0] // CELL), int(sides[2] // CELL) + 1):
+            self.cells[n].append(thing)
 
     def near(self, curve: Curve) -> Iterator[_Sides]:
         """What may stand in the way of a curve."""

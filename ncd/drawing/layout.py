@@ -37,6 +37,12 @@ from ncd.lang.circuit import Value
 from ncd.lang.once import once
 
 TRIES = 4
+OPEN = {  # by whether the wire begins, and ends, where no mark stands
+    (False, False): frozenset[str](),
+    (True, False): frozenset({"begins"}),
+    (False, True): frozenset({"ends"}),
+    (True, True): frozenset({"begins", "ends"}),
+}
 
 
 def lay(
@@ -161,9 +167,8 @@ class _Layout:
         made = plan.makers[first - 1].get(value.id) if first else None
         taken = plan.takers[last][value.id] if last < len(plan.steps) else None
         axis, array = value.array[port[1]], value.array
-        open = {"begins"} if made and made.node and port not in steps.heads else set()
-        if taken and taken.node and port not in steps.tails:
-            open.add("ends")
+        begins = bool(made and made.node) and port not in steps.heads
+        ends = bool(taken and taken.node) and port not in steps.tails
         return DrawnWire(
             array=value.id,
             axis=axis.name,
@@ -172,7 +177,7 @@ class _Layout:
             words=wire_words(array, axis, self.called.get(value.id, "")),
             made_by=made.node if made else "",
             taken_by=taken.node if taken else "",
-            open=frozenset(open),
+            open=OPEN[begins, ends],
         )
 
     def path(self, port: Port, first: int, last: int) -> Path:

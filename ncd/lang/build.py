@@ -81,8 +81,7 @@ class Builder:
         slots: dict[str, list[Slot]] = {}
         reads = op.reads if op else NO_AXES
         if not self.solving:
-            arrays = (*[value.array for value in state], reads)
-            self.open = self.open or not all(array.sized for array in arrays)
+            self.open = self.open or not (reads.sized and all(v.array.sized for v in state))
             return
         for n, value in enumerate(state):
             for i, axis in enumerate(value.array):
