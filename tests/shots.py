@@ -31,7 +31,7 @@ def take(browser: Browser, address: str, name: str, width: str, theme: str) -> P
     scheme = "dark" if theme == "dark" else "light"
     page = browser.new_page(viewport={"width": w, "height": h}, color_scheme=scheme)
     page.goto(f"{address}/{name}")
-    page.locator(".drawing svg" if name else "img").first.wait_for()
+    page.locator("svg.circuit").first.wait_for()
     page.wait_for_timeout(SETTLED)
     height = page.locator(".stMainBlockContainer").evaluate("e => e.scrollHeight")
     page.set_viewport_size({"width": w, "height": max(h, height + 20)})
