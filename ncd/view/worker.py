@@ -37,7 +37,8 @@ _short, _long = _pool(max(8, 2 * HALF)), _pool(HALF)
 def run(make: Callable[[], T], *, long: bool = False) -> T:
     """``make()``, in one of the threads that stay; what it raises is raised here.
 
-    A run of a page ends here if the visitor has asked for another; what has not begun never does.
+    A run of a page ends here if the visitor has asked for another; what has not begun then never
+    does, and nobody takes what is still going on.
 
     >>> run(lambda: run(lambda: 1 + 1, long=True))
     2

@@ -16,7 +16,7 @@ from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequests
 from streamlit.runtime.state import SafeSessionState
 from streamlit.testing.v1 import AppTest
 
-from ncd.view import sessions
+from ncd.view import sessions, worker
 
 
 def block(fragment: str, *path: int) -> ForwardMsg:
@@ -143,6 +143,33 @@ def test_who_goes_on_does_not_wait_for_what_was_asked_before() -> None:
         assert app.run().text[0].value == "anew"
     finally:
         end.set()
+
+
+def queues() -> None:
+    """A page that waits for its turn behind others, the first time; something else is asked for."""
+    import streamlit as st
+    from streamlit.runtime.scriptrunner import RerunData, get_script_run_ctx
+
+    from ncd.view import worker
+
+    if "queues" not in st.session_state:
+        st.session_state.queues = True
+        run, begun = get_script_run_ctx(), st.session_state.begun
+        assert run is not None
+        run.yield_check.__self__.request_rerun(RerunData())  # type: ignore[attr-defined]
+        worker.run(lambda: begun.append("its turn"), long=True)
+
+
+def test_what_nobody_waits_for_any_more_never_begins() -> None:
+    app, end, begun = AppTest.from_function(queues), Event(), list[str]()
+    app.session_state.begun = begun
+    others = [worker._long.submit(end.wait) for _ in range(worker.HALF)]
+    try:
+        app.run()
+    finally:
+        end.set()
+    assert all(other.result() for other in others)
+    assert [worker.run(lambda: "the next", long=True), *begun] == ["the next"]
 
 
 def test_a_button_pressed_while_the_page_is_made_is_taken_along_by_the_next_run() -> None:
