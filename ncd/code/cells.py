@@ -117,7 +117,6 @@ class Cells:
         name = self.naming.choose(wanted, time, block)
         writer.bound[expr] = name
         self.naming.busy[name] = max(self.naming.busy.get(name, -1), time)
-        self.naming.real.pop(name, None)
         self.found.append(Statement(name, code, (cell.id,)))
 
     def _short(

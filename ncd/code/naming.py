@@ -85,8 +85,16 @@ class Naming:
     # names ----------------------------------------------------------------------------------------
 
     def choose(self, wanted: Sequence[str], time: int, block: Iterable[str] = ()) -> str:
-        """The first name that is free, or the first with a number."""
-        blocked = set(block)
+        """Returns the first name that is free, or the first with a number.
+
+        Whatever is given this name hides the tensor that had it before, and need not be a tensor:
+        a loop's variable may be a layer.
+        """
+        name = self._choose(wanted, time, set(block))
+        self.real.pop(name, None)
+        return name
+
+    def _choose(self, wanted: Sequence[str], time: int, blocked: set[str]) -> str:
         wanted = [name if name.isidentifier() else _bare(name) for name in wanted]
         for name in wanted:
             if self.free(name, time, blocked):

@@ -30,7 +30,6 @@ class _Class:
     """A class of the file, and for each scope that is an instance of it the ids of its ops."""
 
     name: str
-    params: tuple[str, ...]
     sizes: tuple[Axis, ...]
     lines: list[Line]
     members: list[list[str]] = field(default_factory=list)
@@ -129,7 +128,7 @@ class File:
             self._by_term[key] = self._served(scope, alone)
         known, sizes = self._by_term[key]
         known.members.append([cell.id for cell in scope.cells if self.steps(cell).coded])
-        self.instances[scope.path] = Instance(known.name, known.params, sizes, attributes.methods)
+        self.instances[scope.path] = Instance(known.name, sizes, attributes.methods)
 
     def _served(self, scope: Scope, alone: bool) -> tuple[_Class, tuple[Axis, ...]]:
         """The class for a scope, and the axes whose sizes it is given."""
@@ -148,8 +147,7 @@ class File:
         free = (name for name in wanted if name not in self.taken)
         name = next(free, "") or unique(wanted[0], self.taken, "")
         self.taken |= {name}
-        params = tuple(writer.sizes.names.values())
-        made = _Class(name, params, _sizes(writer), writer.written(name))
+        made = _Class(name, _sizes(writer), writer.written(name))
         self.classes.append(made)
         return made
 

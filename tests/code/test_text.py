@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+import torch
 from hypothesis import HealthCheck, given, settings
 
 import ncd
@@ -19,6 +20,7 @@ from ncd import (
     Named,
     Param,
     Repeat,
+    Scale,
     Scan,
     Softmax,
     Top,
@@ -26,6 +28,7 @@ from ncd import (
 from ncd.code import lines, source
 from tests.code.agreement import agree, reads_well
 from tests.strategies import terms
+from tests.written import written
 
 MULTI_HEAD_ATTENTION = '''\
 import math
@@ -217,6 +220,15 @@ def test_a_repetition_is_a_class_made_many_times() -> None:
     assert text.count("class ") == 2
 
 
+def test_the_variable_of_a_loop_is_no_tensor() -> None:
+    """``x`` in ``for x in self.x`` is a layer, even where the input was called x."""
+    layers = Repeat((Block(Linear("m -> m", "L"), "Layer"),) * 2, "x")
+    term = Id("m:3") >> Linear("m -> m", "Q") >> layers >> Map("-> b:4", "b / 2")
+    assert "for x in self.x:" in source(term)
+    assert "x = torch.arange(self.b, device=q.device).to(q.dtype) / 2" in source(term)
+    agree(term)
+
+
 def test_a_shared_repetition_is_one_module() -> None:
     text = source(Repeat((layer(8),) * 3, shared=True), "Stack")
     assert "self.layers = Layers(m, w)" in text
@@ -225,8 +237,24 @@ def test_a_shared_repetition_is_one_module() -> None:
 
 def test_sizes_may_differ_from_body_to_body() -> None:
     term = Repeat((layer(8), layer(9), layer(9)))
-    assert "nn.ModuleList(Layer(m, w) for w in (8, 9, 9))" in source(term, "Stack")
+    made = "nn.ModuleList([Layer(m, w), Layer(m, w_2), Layer(m, w_2)])"
+    assert made in source(term, "Stack")
     agree(term)
+
+
+@pytest.mark.parametrize("y", [2, 3])
+def test_bodies_of_one_class_may_read_different_axes(y: int) -> None:
+    """Also where the axes have the same size, and the two calls differ only in a name."""
+
+    def scaled(axis: str) -> ncd.Term:
+        return Block(Id("m y") >> Scale(axis), "Scaled")
+
+    term = ncd.Axes(m=2, y=y)(Id("m y") >> Repeat((scaled("m"), scaled("y")), "blocks"))
+    text = source(term, "Stack")
+    assert "self.blocks = nn.ModuleList([Scaled(m), Scaled(y)])" in text
+    agree(term)
+    found = written(term, m=2, y=8)(torch.ones(2, 8))  # at another size than the term's
+    assert torch.allclose(found, torch.full((2, 8), 0.25))
 
 
 def test_bodies_that_differ_have_classes_of_their_own() -> None:
