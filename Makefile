@@ -45,7 +45,7 @@ check: .venv/dev.stamp
 
 # A picture of every page, light and dark, into shots/.
 shots: .venv/system.stamp
-	$(BIN)/python -m tests.shots
+	$(BIN)/python -m tools.load.page_shots
 
 clean:
 	rm -rf .venv build *.egg-info shots .pytest_cache .mypy_cache .ruff_cache .hypothesis

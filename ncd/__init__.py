@@ -7,7 +7,7 @@
 
 from inspect import ismodule
 
-from ncd import start  # before all that takes time
+from ncd import quiet_interrupt  # before all that takes time
 
 # isort: split
 from ncd import notebook
@@ -16,10 +16,8 @@ from ncd.costs import Cost, cost
 from ncd.drawing import Drawing, draw
 from ncd.export import html
 from ncd.graph import Dag, autograd
-from ncd.lang.axes import Array, Axis, Signature, Type
-from ncd.lang.blocks import Block, Equation, abreast
-from ncd.lang.circuit import Cell, Circuit, Fence, Loop, Value
-from ncd.lang.elaborate import Axes, elaborate
+from ncd.lang.circuits.circuit import Cell, Circuit, Fence, Loop, Value
+from ncd.lang.circuits.elaborate import Axes, elaborate
 from ncd.lang.errors import (
     LimitError,
     MismatchError,
@@ -28,10 +26,12 @@ from ncd.lang.errors import (
     SizeError,
     UnknownNameError,
 )
-from ncd.lang.loops import Repeat, Scan
-from ncd.lang.marked import plain, seq, space
-from ncd.lang.op import Op, Sample, Site
-from ncd.lang.terms import Beside, Id, Term, Then
+from ncd.lang.terms.blocks import Block, Equation, abreast
+from ncd.lang.terms.loops import Repeat, Scan
+from ncd.lang.terms.op import Op, Sample, Site
+from ncd.lang.terms.terms import Beside, Id, Term, Then
+from ncd.lang.types.axes import Array, Axis, Signature, Type
+from ncd.lang.types.axis_kinds import plain, seq, space
 from ncd.models import CATALOGUE as catalogue
 from ncd.models import Entry, Knob
 from ncd.ops import *  # noqa: F403

@@ -12,10 +12,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NoReturn, get_args
 
-from ncd.commands import bench, check, crowd, list_, render, run, serve, show, source, train
+from ncd.cli.commands import check, crowd, list_, render, run, serve, show, source, train
+from ncd.cli.output import forgive, hush
 from ncd.drawing import Labels
 from ncd.lang.errors import NCDError
-from ncd.terminal import forgive, hush
 
 Options = Callable[["Parser"], None]
 
@@ -65,7 +65,6 @@ def parser() -> Parser:
         _where,
         _json,
     )
-    add(bench, "times, sizes and ratios, also against other tools", _part, _where, _json)
     add(
         train,
         "trains a system that has a task: its loss, and its score on unseen data",
@@ -91,12 +90,6 @@ def _knobs(command: Parser) -> None:
     command.add_argument("--preset", metavar="PRESET", help="sizes of a published model")
     command.add_argument(
         "--set", action="append", default=[], metavar="KNOB=VALUE", help="turn a knob; repeatable"
-    )
-
-
-def _part(command: Parser) -> None:
-    command.add_argument(
-        "part", nargs="?", default="", metavar="PART", help="runs, graph, drawings or growth alone"
     )
 
 
@@ -184,7 +177,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def entry_point() -> int:
     """What a shell calls: a reader that goes away, or Ctrl-C, ends the command without a word."""
-    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # see ncd/start.py
+    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # see ncd/quiet_interrupt.py
         signal.signal(signal.SIGINT, signal.default_int_handler)
     forgive()
     try:

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 
-from ncd.lang.circuit import Cell, Circuit
-from ncd.lang.elaborate import elaborate, require_sizes
-from ncd.lang.expr import Arg
-from ncd.lang.op import Initial
-from ncd.lang.terms import Term
+from ncd.lang.circuits.circuit import Cell, Circuit
+from ncd.lang.circuits.elaborate import elaborate, require_sizes
+from ncd.lang.formulas.expr import Arg
+from ncd.lang.terms.op import Initial
+from ncd.lang.terms.terms import Term
 
 BYTES = 4  # a float32
 WHOLE = 8  # an int64
@@ -50,7 +50,7 @@ class Cost:
 def cost(term: Term) -> Cost:
     """Counts without running or allocating.
 
-    >>> from ncd.lang.terms import Id
+    >>> from ncd.lang.terms.terms import Id
     >>> from ncd.ops import Linear
     >>> cost(Id("y:5 m:3") >> Linear("m -> k:2", "Q")).parameters
     6

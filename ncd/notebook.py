@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from ncd.drawing import draw
 from ncd.lang.errors import NCDError
-from ncd.lang.terms import Term
+from ncd.lang.terms.terms import Term
 
 
 def bundle(
@@ -14,7 +14,7 @@ def bundle(
 ) -> dict[str, str]:
     """What a notebook may choose from, by media type; one that cannot be drawn is text alone.
 
-    >>> from ncd.lang.terms import Id
+    >>> from ncd.lang.terms.terms import Id
     >>> sorted(bundle(Id("y:2 m:3"))), bundle(Id("y:2 m:3"))["text/plain"]
     (['image/svg+xml', 'text/plain'], "Id('y:2 m:3')")
     """

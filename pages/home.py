@@ -1,5 +1,5 @@
 """The first page: all systems."""
 
-from ncd.view.home import show
+from ncd.view.page.gallery import show
 
 show()

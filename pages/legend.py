@@ -1,5 +1,5 @@
 """The legend: every sign of the notation."""
 
-from ncd.view.legend import show
+from ncd.view.diagram.legend import show
 
 show()

@@ -6,7 +6,7 @@ from hypothesis import settings
 # Two threads that wait for each other are slow on a machine that does other work as well.
 torch.set_num_threads(1)
 
-# The same examples at every run, so that a change is to blame for what fails; ``tests.fuzz`` looks
-# for new ones.
+# The same examples at every run, so that a change is to blame for what fails;
+# ``tests.support.fuzz`` looks for new ones.
 settings.register_profile("the same", derandomize=True, deadline=None)
 settings.load_profile("the same")

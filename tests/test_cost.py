@@ -10,9 +10,9 @@ from torch.utils.flop_counter import FlopCounterMode
 
 import ncd
 from ncd import Einsum, Entry, Id, Linear, Term
-from ncd.check import settings as ends
-from ncd.run.memory import Storages
-from tests.strategies import terms
+from ncd.cli.check import settings as ends
+from ncd.run.limits.run_memory import Storages
+from tests.support.strategies import terms
 
 SMALL = 12  # a knob goes no further, or one step up from its least if that is more
 ENTRIES = pytest.mark.parametrize("entry", ncd.catalogue.values(), ids=lambda entry: entry.name)

@@ -15,7 +15,7 @@ from tests.test_install import KEPT
 
 ROOT = Path(__file__).parents[1]
 COMPOSE = yaml.safe_load((ROOT / "compose.yaml").read_text())
-CADDYFILE = ROOT / "ncd" / "Caddyfile"
+CADDYFILE = ROOT / "ncd" / "cli" / "Caddyfile"
 SEEN = re.compile(r"NCD_[A-Z]+")
 
 

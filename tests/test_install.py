@@ -20,7 +20,7 @@ from xml.etree import ElementTree
 import pytest
 
 import ncd
-from ncd.files import ROOT, bundled
+from ncd.bundled_files import ROOT, bundled
 
 pytestmark = pytest.mark.slow
 KEPT = ("ncd", "pages", "assets", ".streamlit", "app.py", "pyproject.toml", "README.md", "LICENSE")

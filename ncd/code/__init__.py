@@ -7,9 +7,9 @@ Layers stand in ``__init__`` under the names that the compiled module has for th
 
 from __future__ import annotations
 
-from ncd.code.text import File, SourceLine
-from ncd.lang.elaborate import elaborate, require_sizes
-from ncd.lang.terms import Term
+from ncd.code.source_file import File, SourceLine
+from ncd.lang.circuits.elaborate import elaborate, require_sizes
+from ncd.lang.terms.terms import Term
 
 __all__ = ["SourceLine", "lines", "source"]
 

@@ -12,11 +12,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from ncd.lang.axes import Axis, Type
-from ncd.lang.blocks import Block
-from ncd.lang.circuit import Cell, Circuit, Fence, Loop, State, Value
+from ncd.lang.circuits.circuit import Cell, Circuit, Fence, Loop, State, Value
 from ncd.lang.once import once
-from ncd.lang.terms import Term
+from ncd.lang.terms.blocks import Block
+from ncd.lang.terms.terms import Term
+from ncd.lang.types.axes import Axis, Type
 
 
 @dataclass(eq=False)

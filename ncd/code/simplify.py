@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Container, Iterator
 from dataclasses import dataclass
 
-from ncd.lang.circuit import Cell, Value
-from ncd.lang.expr import (
+from ncd.lang.circuits.circuit import Cell, Value
+from ncd.lang.formulas.expr import (
     Arg,
     Call,
     Cast,

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from ncd.code.layout import Code
-from ncd.code.names import Allotted
+from ncd.code.identifiers import Allotted
+from ncd.code.line_breaking import Code
 from ncd.code.scopes import Body, Outline, Scope
 from ncd.code.simplify import Steps
-from ncd.lang.axes import Axis
-from ncd.lang.circuit import Cell, Value
+from ncd.lang.circuits.circuit import Cell, Value
+from ncd.lang.types.axes import Axis
 
 
 @dataclass(frozen=True)

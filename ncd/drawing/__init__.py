@@ -1,7 +1,7 @@
 """The drawing: a term becomes a neural circuit diagram, as data, then as SVG or PNG."""
 
-from ncd.drawing.diagram import draw, drawn_cells
-from ncd.drawing.drawing import Drawing
-from ncd.drawing.names import Labels, axis_label
+from ncd.drawing.backends.drawing import Drawing
+from ncd.drawing.pipeline import draw, drawn_cells
+from ncd.drawing.placement.axis_labels import Labels, axis_label
 
 __all__ = ["Drawing", "Labels", "axis_label", "draw", "drawn_cells"]

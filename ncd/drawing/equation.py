@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from ncd.drawing import style
-from ncd.drawing.data import Box, Extra, Outline, Point, Text, polygon
-from ncd.drawing.drawing import Drawing
-from ncd.drawing.move import moved, together
-from ncd.drawing.text import math, roman, wrap
-from ncd.lang.blocks import Equation
-from ncd.lang.circuit import Circuit, State
-from ncd.lang.elaborate import elaborate
-from ncd.lang.terms import Term
+from ncd.drawing.backends.drawing import Drawing
+from ncd.drawing.base import style
+from ncd.drawing.base.label import math, roman, wrap
+from ncd.drawing.base.primitives import Box, Extra, Outline, Point, Text, polygon
+from ncd.drawing.base.transform import moved, together
+from ncd.lang.circuits.circuit import Circuit, State
+from ncd.lang.circuits.elaborate import elaborate
+from ncd.lang.terms.blocks import Equation
+from ncd.lang.terms.terms import Term
 
 
 def sides(circuit: Circuit) -> tuple[Circuit, ...]:

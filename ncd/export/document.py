@@ -12,22 +12,23 @@ from latex2mathml.converter import convert
 
 from ncd.code import lines
 from ncd.costs import Cost, cost_of
-from ncd.drawing import Drawing, Labels, style
-from ncd.drawing.folded import Block
-from ncd.drawing.folded import blocks as blocks_of
-from ncd.drawing.fonts import font_faces
-from ncd.export import facts, markup
-from ncd.export.assets import DIAGRAM_CSS, FOLDER, LIGHT_JS, PANEL_CSS
-from ncd.export.listing import Painted, excerpt, painted
-from ncd.export.states import folded, name, packed, states, svg, wholes
-from ncd.lang.axes import Axis
-from ncd.lang.circuit import Cell, Circuit, Fence
-from ncd.lang.elaborate import elaborate
-from ncd.lang.terms import Term
+from ncd.drawing import Drawing, Labels
+from ncd.drawing.base import style
+from ncd.drawing.base.fonts import font_faces
+from ncd.drawing.collapse.collapsed_blocks import Block
+from ncd.drawing.collapse.collapsed_blocks import blocks as blocks_of
+from ncd.export import markup, op_facts
+from ncd.export.collapse_states import folded, name, packed, states, svg, wholes
+from ncd.export.shared_assets import DIAGRAM_CSS, FOLDER, LIGHT_JS, PANEL_CSS
+from ncd.export.source_listing import Painted, excerpt, painted
+from ncd.lang.circuits.circuit import Cell, Circuit, Fence
+from ncd.lang.circuits.elaborate import elaborate
+from ncd.lang.terms.terms import Term
+from ncd.lang.types.axes import Axis
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; font-src data:"
 LINES = 60  # of source on a card
-PAGE = (FOLDER / "page.html").read_text()
+PAGE = (FOLDER / "document.html").read_text()
 
 
 def html(term: Term, labels: Labels = "names", title: str = "") -> str:
@@ -35,7 +36,7 @@ def html(term: Term, labels: Labels = "names", title: str = "") -> str:
 
     Without a ``title`` it is that of the outermost block.
 
-    >>> from ncd.lang.terms import Id
+    >>> from ncd.lang.terms.terms import Id
     >>> html(Id("y:2 m:3"))[:15]
     '<!doctype html>'
     """
@@ -57,7 +58,7 @@ def html(term: Term, labels: Labels = "names", title: str = "") -> str:
         words=markup.text(first.description),
         state=name(folded(first)),
         states=packed(drawings),
-        js=LIGHT_JS + (FOLDER / "page.js").read_text(),
+        js=LIGHT_JS + (FOLDER / "document.js").read_text(),
     )
 
 
@@ -68,7 +69,7 @@ def css(drawings: Iterable[Drawing]) -> str:
     colours = ";".join(
         f"--{name}:light-dark({style.paint(name)},{style.paint(name, dark=True)})" for name in names
     )
-    page = (FOLDER / "page.css").read_text()
+    page = (FOLDER / "document.css").read_text()
     return f"{font_faces(spans)}:root{{{colours}}}\n{PANEL_CSS}{DIAGRAM_CSS}{page}"
 
 
@@ -163,16 +164,16 @@ class _Told:
     def op(self, cell: Cell) -> str:
         formula = convert(cell.op.formula(cell.site), display="block")
         words = f"<p>{markup.text(cell.op.words(cell.site))}</p>{formula}"
-        told = facts.listed(facts.of_cell(cell, self.cost))
+        told = op_facts.listed(op_facts.of_cell(cell, self.cost))
         inside = f"{words}{told}{self.lines({cell.id})}"
         return _card(cell.id, cell.op.label, cell.op.role, inside)
 
     def block(self, part: Circuit, fence: Fence) -> str:
-        told = facts.listed(facts.of_block(part, fence, self.cost))
-        code = self.lines(facts.inside(part, fence))
+        told = op_facts.listed(op_facts.of_block(part, fence, self.cost))
+        code = self.lines(op_facts.inside(part, fence))
         fold = f'<p><button type="button" data-fold="{fence.id}">Fold</button></p>'
         fold = fold if fence.id in self.fold else ""
-        return _card(fence.id, facts.title(fence), fence.role, f"{told}{fold}{code}")
+        return _card(fence.id, op_facts.title(fence), fence.role, f"{told}{fold}{code}")
 
     def lines(self, nodes: Collection[str]) -> str:
         return excerpt(self.source, self.circuit, None, frozenset(nodes), LINES)

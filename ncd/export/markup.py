@@ -7,10 +7,10 @@ from functools import lru_cache
 
 from markupsafe import escape
 
-from ncd.code.names import Allotted
-from ncd.drawing.style import fill
-from ncd.lang.axes import Array, Axis, Type
-from ncd.lang.traced import traced
+from ncd.code.identifiers import Allotted
+from ncd.drawing.base.style import fill
+from ncd.lang.formulas.traced_sizes import traced
+from ncd.lang.types.axes import Array, Axis, Type
 
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 METER = 6.0  # em

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ncd.drawing import Drawing
-from ncd.drawing.svg import shadow
+from ncd.drawing.backends.svg import shadow
 from ncd.export import markup
-from ncd.export.assets import FOLDER, LIGHT_JS
+from ncd.export.collapse_states import svg
 from ncd.export.document import POLICY, css
-from ncd.export.states import svg
+from ncd.export.shared_assets import FOLDER, LIGHT_JS
 
 PAGE = (FOLDER / "slides.html").read_text()
 

@@ -7,26 +7,26 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from ncd.drawing.data import DrawnFence, DrawnWire, Picture
-from ncd.key import around, maps, products, wires
-from ncd.key.found import of_mark as of_mark
-from ncd.key.found import of_unit
+from ncd.drawing.base.primitives import DrawnFence, DrawnWire, Picture
+from ncd.key import map_signs, product_signs, structure_signs, wire_signs
 from ncd.key.sign import Sign as Sign
+from ncd.key.sign_lookup import of_mark as of_mark
+from ncd.key.sign_lookup import of_unit
 
 GROUPS: Mapping[str, tuple[Sign, ...]] = {
-    "Axes and arrays": wires.ARRAYS,
-    "Learned maps": maps.LEARNED,
-    "Other maps": maps.FIXED,
-    "Products and sums": products.PRODUCTS,
-    "Norms and weights": products.WEIGHTS,
-    "Ways of arrays": wires.WAYS,
-    "Blocks": around.BLOCKS,
-    "Beside the circuit": around.BESIDE,
+    "Axes and arrays": wire_signs.ARRAYS,
+    "Learned maps": map_signs.LEARNED,
+    "Other maps": map_signs.FIXED,
+    "Products and sums": product_signs.PRODUCTS,
+    "Norms and weights": product_signs.WEIGHTS,
+    "Ways of arrays": wire_signs.WAYS,
+    "Blocks": structure_signs.BLOCKS,
+    "Beside the circuit": structure_signs.BESIDE,
 }
 SIGNS: Mapping[str, Sign] = {sign.name: sign for group in GROUPS.values() for sign in group}
 
 Kind = Literal["array", "axis", "fence", "node", "part"]
-COLOURS = around.COLOURS
+COLOURS = structure_signs.COLOURS
 EXTRAS = {"arrow": "row", "band": "columns", "cells": "cells", "note": "note", "sign": "equation"}
 
 
@@ -56,7 +56,7 @@ def key(drawing: Picture) -> tuple[Found, ...]:
     """The signs of a drawing.
 
     >>> from ncd.drawing import draw
-    >>> from ncd.lang.terms import Id
+    >>> from ncd.lang.terms.terms import Id
     >>> from ncd.ops import Softmax
     >>> [found.sign.name for found in key(draw(Id("y:2 m:3") >> Softmax("m")))]
     ['axis', 'array', 'broadcast', 'softmax']

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ncd.drawing.data import Box, DrawnGlyph
-from ncd.drawing.diagram import draw
-from ncd.drawing.drawing import Drawing
-from ncd.drawing.plan import Unit
-from ncd.lang.terms import Term
+from ncd.drawing.backends.drawing import Drawing
+from ncd.drawing.base.plan_types import Unit
+from ncd.drawing.base.primitives import Box, DrawnGlyph
+from ncd.drawing.pipeline import draw
+from ncd.lang.terms.terms import Term
 
 NEAR = 34.0  # how much of its wires is shown beside a mark
 

@@ -14,8 +14,8 @@ class Mark:
     """A shape over some of the wires: ``ins`` and ``outs`` are the ports that it spans.
 
     ``shape`` is a name of the drawing's catalogue of marks (``ncd/drawing/marks``); ``text`` is in
-    the little mathematics of ``ncd.drawing.text.math``. ``note`` is a name in small letters beside
-    it, of any length, and ``over`` are input wires that it hangs on, and that run on.
+    the little mathematics of ``ncd.drawing.base.label.math``. ``note`` is a name in small letters
+    beside it, of any length, and ``over`` are input wires that it hangs on, and that run on.
     """
 
     shape: str

@@ -1,13 +1,13 @@
 """The run: a term as a ``torch.nn.Module``, seeded, with every array's value on request."""
 
-from ncd.run.build import compile
-from ncd.run.device import devices, synchronise
-from ncd.run.guard import check, fits, nearest_fit, peak
-from ncd.run.limits import Limits
-from ncd.run.module import CircuitModule, Trace, trace
-from ncd.run.proof import Proof, apart, prove
-from ncd.run.seed import example_inputs, generator
-from ncd.run.tracker import Tracker, track
+from ncd.run.base.device import devices, synchronise
+from ncd.run.base.limits import Limits
+from ncd.run.base.seeding import example_inputs, generator
+from ncd.run.execution.module import CircuitModule, Trace, trace
+from ncd.run.explain.equation_proof import Proof, apart, prove
+from ncd.run.explain.shape_tracker import Tracker, track
+from ncd.run.limits.compiling import compile
+from ncd.run.limits.guard import check, fits, nearest_fit, peak
 
 __all__ = [
     "CircuitModule",

@@ -1,14 +1,14 @@
 """Training: a task for each system that has one, one loop for all, and runs that hold no page."""
 
-from ncd.train.fit import Fit as Fit
-from ncd.train.fit import Progress as Progress
-from ncd.train.fit import check_room as check_room
 from ncd.train.tasks import TASKS as TASKS
 from ncd.train.tasks import Data as Data
 from ncd.train.tasks import Task as Task
 from ncd.train.tasks import data as data
 from ncd.train.tasks import task as task
-from ncd.train.weights import noted as noted
-from ncd.train.weights import read_weights as read_weights
-from ncd.train.weights import shipped as shipped
-from ncd.train.weights import written as written
+from ncd.train.training_loop import Fit as Fit
+from ncd.train.training_loop import Progress as Progress
+from ncd.train.training_loop import check_room as check_room
+from ncd.train.weight_files import noted as noted
+from ncd.train.weight_files import read_weights as read_weights
+from ncd.train.weight_files import shipped as shipped
+from ncd.train.weight_files import written as written

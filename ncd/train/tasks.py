@@ -10,11 +10,11 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from ncd.lang.errors import SizeError
-from ncd.models.entry import unknown
-from ncd.run.seed import generator
-from ncd.train.digits import available, digits
-from ncd.train.sequences import NOT_ASKED, SEQUENCES, Sequences
-from ncd.train.shapes import KINDS, shapes
+from ncd.models.catalogue_entry import unknown
+from ncd.run.base.seeding import generator
+from ncd.train.digit_images import available, digits
+from ncd.train.shape_images import KINDS, shapes
+from ncd.train.symbol_sequences import NOT_ASKED, SEQUENCES, Sequences
 
 SEEN, UNSEEN = 512, 64  # pictures of shapes
 READ, UNREAD = 4096, 512  # sequences
@@ -40,7 +40,7 @@ class Task:
     ``data`` is made at the knobs from a generator, at most ``examples`` of them; ``score`` of
     outputs and answers is called ``measure`` and is better the higher. ``steps`` of ``batch``
     examples each, by Adam at ``rate``. ``deep`` systems that have no norm begin with larger
-    weights: :func:`ncd.train.fit.enlarge`.
+    weights: :func:`ncd.train.training_loop.enlarge`.
     """
 
     name: str

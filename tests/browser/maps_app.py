@@ -4,10 +4,11 @@ import numpy as np
 import streamlit as st
 import torch
 
-from ncd.lang.axes import Array
-from ncd.view import heat, maps, slices
-from ncd.view.heat import Ends
-from ncd.view.maps import Map, Side
+from ncd.lang.types.axes import Array
+from ncd.view.arrays import map_component, slice_picker
+from ncd.view.arrays.map_component import Map, Side
+from ncd.view.base import heatmap
+from ncd.view.base.heatmap import Ends
 
 CASE = st.query_params.get("case", "huge")
 rng = np.random.default_rng(0)
@@ -17,19 +18,19 @@ def pick(name: str, value: str) -> None:
     st.session_state["colours"] = value
 
 
-def shown(grid: heat.Grid, rows: Side, columns: Side) -> None:
+def shown(grid: heatmap.Grid, rows: Side, columns: Side) -> None:
     ends = Ends.of(grid, signed=False)
     used = ends.whole if st.session_state.get("colours") == "all" else ends
-    pooled = heat.pooled(grid, heat.LARGE)
+    pooled = heatmap.pooled(grid, heatmap.LARGE)
     focus = Map("m", "A map", pooled, used, rows, columns, said="weight", square=True)
-    small = heat.pooled(grid[None], heat.SMALL)
-    pictures = [("head=0", "0", heat.picture(small.maps[0], ends))]
-    maps.show(
+    small = heatmap.pooled(grid[None], heatmap.SMALL)
+    pictures = [("head=0", "0", heatmap.picture(small.maps[0], ends))]
+    map_component.show(
         "maps",
         pick,
-        side=maps.gallery(pictures, "head=0"),
+        side=map_component.gallery(pictures, "head=0"),
         map=focus,
-        foot=f"<p>{pooled.told} {maps.beyond(ends, used)}</p>",
+        foot=f"<p>{pooled.told} {map_component.beyond(ends, used)}</p>",
     )
 
 
@@ -47,17 +48,17 @@ else:
     picture = torch.zeros(3, 12, 20)
     picture[0, :, :10] = 1.0  # red at the left, blue at the right
     picture[2, :, 10:] = 1.0
-    cut = slices.chosen(array)
-    numbers = slices.grid(picture, cut)
+    cut = slice_picker.chosen(array)
+    numbers = slice_picker.grid(picture, cut)
     focus = Map(
         "m",
         "An image",
-        heat.pooled(numbers, heat.LARGE),
+        heatmap.pooled(numbers, heatmap.LARGE),
         Ends.of(numbers, signed=False),
         Side("height", "height"),
         Side("width", "width"),
         square=cut.alike,
-        pixels=slices.image(picture, cut),
+        pixels=slice_picker.image(picture, cut),
     )
-    side = slices.controls(cut) + slices.overview(cut, picture, signed=False)
-    maps.show("maps", slices.pick, side=side, map=focus)
+    side = slice_picker.controls(cut) + slice_picker.overview(cut, picture, signed=False)
+    map_component.show("maps", slice_picker.pick, side=side, map=focus)

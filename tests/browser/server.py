@@ -17,7 +17,7 @@ from urllib.request import urlopen
 
 from playwright.sync_api import Browser, sync_playwright
 
-from ncd.crowd import CADDY
+from ncd.cli.crowd import CADDY
 
 ROOT = Path(__file__).parents[2]
 CHILDREN = "/proc/{0}/task/{0}/children"

@@ -15,7 +15,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
 import ncd
-from ncd.view import menu
+from ncd.view.page import navigation
 
 pytestmark = pytest.mark.browser
 
@@ -85,7 +85,7 @@ def states() -> Iterator[State]:
 
 def panels(entry: ncd.Entry) -> set[str]:
     """The panels that a page's file names."""
-    text = Path(menu.file(entry)).read_text()
+    text = Path(navigation.file(entry)).read_text()
     found = re.search(r"panels=\((.*?)\)", text, re.DOTALL)
     assert found
     return set(re.findall(r"\w+", found[1]))

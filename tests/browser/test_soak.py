@@ -41,7 +41,7 @@ def wrong() -> Iterator[str]:
 
 def soaked(address: str, things: int, *pages: str) -> subprocess.CompletedProcess[str]:
     options = ["--address", address, "--things", str(things), "--visitors", "1", "--minutes", "9"]
-    command = [sys.executable, "-m", "tests.soak", *options, "--pages", *pages]
+    command = [sys.executable, "-m", "tools.load.soak", *options, "--pages", *pages]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600)
 
 

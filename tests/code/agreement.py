@@ -9,8 +9,8 @@ import torch
 from torch import Tensor, nn
 
 import ncd
-from tests.properties import calm, close, outputs_of
-from tests.written import written
+from tests.support.properties import calm, close, outputs_of
+from tests.support.written_source import written
 
 OWN_BATCH = {"BatchNorm", "Conv", "ConvTranspose", "MaxPool"}  # torch's layers take just one
 

@@ -31,8 +31,8 @@ from ncd import (
 )
 from ncd.ops import CATALOGUE
 from tests.code.agreement import OWN_BATCH, agree
-from tests.strategies import terms
-from tests.written import written
+from tests.support.strategies import terms
+from tests.support.written_source import written
 
 SAMPLES = [
     pytest.param(sample, id=f"{op.__name__}-{i}")

@@ -27,8 +27,8 @@ from ncd import (
 )
 from ncd.code import lines, source
 from tests.code.agreement import agree, reads_well
-from tests.strategies import terms
-from tests.written import written
+from tests.support.strategies import terms
+from tests.support.written_source import written
 
 MULTI_HEAD_ATTENTION = '''\
 import math

@@ -9,10 +9,10 @@ from html.parser import HTMLParser
 import pytest
 
 import ncd
-from ncd.drawing import style
+from ncd.drawing.base import style
 from ncd.export import markup
-from ncd.export.states import STATES, folded, name, states
-from tests.drawing.large import resnet_50
+from ncd.export.collapse_states import STATES, folded, name, states
+from tests.drawing.large_systems import resnet_50
 
 MHA = "multi-head-attention"
 VOID = {"meta", "button", "br"}

@@ -6,7 +6,7 @@ from urllib.parse import quote
 import pytest
 
 import ncd
-from ncd.view import slides
+from ncd.view.server import slides_endpoint
 from tests.export.test_document import Balance
 
 MHA = "multi-head-attention"
@@ -32,7 +32,7 @@ class Slides(HTMLParser):
 
 
 def test_the_file_is_sound_and_asks_for_nothing() -> None:
-    text = slides.written(f"{MHA}?h=2;{MHA}?h=3&with=panel&panel=Source;residual-block")
+    text = slides_endpoint.written(f"{MHA}?h=2;{MHA}?h=3&with=panel&panel=Source;residual-block")
     balance = Balance()
     balance.feed(text)
     assert balance.open == []
@@ -46,7 +46,7 @@ def test_a_slide_is_what_the_page_shows() -> None:
         f"{MHA}?h=3&with=panel&panel=Source",
         f"{MHA}?with=panel&panel=Attention&h=5",
     )
-    text = slides.written(";".join(views))
+    text = slides_endpoint.written(";".join(views))
     found = Slides(text)
     assert [own["data-axes"] for own in found.attrs] == ["k", "", ""]
     assert found.attrs[0]["data-select"] == "n6" and "hidden" not in found.attrs[0]
@@ -59,18 +59,18 @@ def test_a_slide_is_what_the_page_shows() -> None:
 
 def test_sentences_set_the_sizes_as_on_the_page() -> None:
     view = f"{MHA}?input=sentences&text_y={quote('The cat sat')}"
-    assert "y 3" in Slides(slides.written(view)).texts[0]
+    assert "y 3" in Slides(slides_endpoint.written(view)).texts[0]
 
 
 def test_a_question_stays_one() -> None:
-    text = slides.written(f"{MHA}?quiz=1&labels=sizes&with=panel&panel=Shapes")
+    text = slides_endpoint.written(f"{MHA}?quiz=1&labels=sizes&with=panel&panel=Shapes")
     before, _, after = text.partition('<div class="drawing whole">')[2].partition("<details>")
     assert ">128<" not in before and "Show the sizes" in after
 
 
 def test_what_cannot_be_built_says_why() -> None:
     entry = ncd.catalogue["residual-block"]
-    assert len(Slides(slides.written(f"{entry.name}?x=1&s=4")).texts) == 1
+    assert len(Slides(slides_endpoint.written(f"{entry.name}?x=1&s=4")).texts) == 1
 
 
 @pytest.mark.parametrize(
@@ -78,17 +78,20 @@ def test_what_cannot_be_built_says_why() -> None:
     ["", "nothing", "../../etc/passwd", ";;;", "x" * 9000, "%00?h=%ff#%ff", "?h=2"],
 )
 def test_a_list_that_names_no_system_is_no_file(views: str) -> None:
-    assert slides.written(views) == ""
+    assert slides_endpoint.written(views) == ""
 
 
 def test_a_list_is_bounded_and_escaped() -> None:
-    assert len(Slides(slides.written(";".join(["tensors"] * 60))).texts) == slides.MOST
+    assert (
+        len(Slides(slides_endpoint.written(";".join(["tensors"] * 60))).texts)
+        == slides_endpoint.MOST
+    )
     evil = quote('</script><script>alert("x")</script>')
-    text = slides.written(f"{MHA}?axes={evil}&select={evil}&panel={evil}&h={evil}#{evil}")
+    text = slides_endpoint.written(f"{MHA}?axes={evil}&select={evil}&panel={evil}&h={evil}#{evil}")
     assert len(Slides(text).texts) == 1 and "<script>alert" not in text
 
 
 def test_every_system_can_be_presented() -> None:
-    text = slides.written(";".join(list(ncd.catalogue)[: slides.MOST]))
+    text = slides_endpoint.written(";".join(list(ncd.catalogue)[: slides_endpoint.MOST]))
     found = Slides(text)
     assert [own["aria-label"] for own in found.attrs] == [e.title for e in ncd.catalogue.values()]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ncd
 from ncd import Equation, Term
-from ncd.models import algebra
+from ncd.models.linear_algebra import graphical_algebra
 from tests.figures.figure import Figure
 
 LINES = ncd.catalogue["linear-algebra"]
@@ -29,7 +29,7 @@ def transpose() -> Figure:
     whole = line(1)
     assert isinstance(whole, Equation)
     return Figure(
-        (algebra.plain(), *whole.sides),
+        (graphical_algebra.plain(), *whole.sides),
         ("Associated Transpose ↦", "="),
         signs="F Associated Transpose ↦ F = FT",
         names="a b c",

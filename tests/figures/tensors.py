@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ncd
 from ncd import Block
-from ncd.models import tensors
+from ncd.models.tensors import indexing
 from tests.figures.figure import Figure
 
 
@@ -19,7 +19,7 @@ def _entry(name: str, signs: str, names: str) -> Figure:
 def rediagram() -> Figure:
     """An array as one wire, and as its axes."""
     return Figure(
-        (tensors.arrays(), tensors.tensors()),
+        (indexing.arrays(), indexing.tensors()),
         ("=",),
         {
             "bands": True,
@@ -47,7 +47,7 @@ def broadcasting0() -> Figure:
         "by broadcasting. This lifts an operation $G : ℝ^3 → ℝ^2$ to $ℝ^{4×3} → ℝ^{4×2}$."
     )
     return Figure(
-        (tensors.row(), tensors.rows()),
+        (indexing.row(), indexing.rows()),
         ("×4 Broadcasting ↦",),
         {"bands": True, "cells": True, "notes": {"": note}},
         signs="G ↦ G",
@@ -68,7 +68,7 @@ def inner_broadcasting0() -> Figure:
         "$ℝ^{4×3} × ℝ^4 → ℝ^{4×2}$ by inner broadcasting."
     )
     return Figure(
-        (tensors.pair(), tensors.pairs()),
+        (indexing.pair(), indexing.pairs()),
         ("×4 Inner Broadcasting ↦",),
         {"bands": True, "cells": True, "notes": {"": note}},
         signs="H ↦ H",
@@ -86,8 +86,8 @@ def elementwise0() -> Figure:
     note = "Broadcasting with a $1$-length axis leaves data types unchanged, so arrows add it."
     return Figure(
         (
-            Block(tensors.value(), "Operation on a Value $f : ℝ → ℝ$", "transpose"),
-            Block(tensors.values(), "Element-wise $f$", "transpose"),
+            Block(indexing.value(), "Operation on a Value $f : ℝ → ℝ$", "transpose"),
+            Block(indexing.values(), "Element-wise $f$", "transpose"),
         ),
         ("×4 × 3 Broadcasting ↦",),
         {"bands": True, "notes": {"": note}},

@@ -9,7 +9,7 @@ import pytest
 
 import ncd
 from ncd import Equation
-from ncd.drawing.data import Picture, Text
+from ncd.drawing.base.primitives import Picture, Text
 from ncd.drawing.lint import lint
 from tests.figures import algebra, attention, tensors, vision
 from tests.figures.figure import Figure

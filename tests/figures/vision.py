@@ -11,7 +11,7 @@ from ncd import (
     space,
 )
 from ncd.models import IMAGE_RECOGNISER, UNET
-from ncd.models.residual import again, first
+from ncd.models.images.residual_block import again, first
 from tests.figures.figure import Figure
 
 

@@ -9,11 +9,11 @@ import torch
 
 import ncd
 from ncd.models import Entry
-from ncd.run.device import exact
-from ncd.run.guard import peak
-from ncd.view import sweep, worker
-from ncd.view.cache import SHELF
-from tests.pages.test_pages import attention, fine
+from ncd.run.base.device import exact
+from ncd.run.limits.guard import peak
+from ncd.view.base.cache import SHELF
+from ncd.view.runtime import garbage, torch_threads
+from tests.view.page.test_pages import attention, fine
 
 GPU = next((name for name in ncd.devices() if name.startswith("cuda")), "")
 ENTRIES = list(ncd.catalogue.values())
@@ -40,7 +40,7 @@ def left() -> int:
     gc.collect()
     torch.cuda.synchronize()
     torch._C._cuda_clearCublasWorkspaces()
-    sweep.tidy()
+    garbage.tidy()
     return torch.cuda.memory_allocated()
 
 
@@ -117,11 +117,11 @@ def test_two_visitors_take_what_two_runs_may() -> None:
             trace = ncd.trace(module, *ncd.example_inputs(term, device=GPU))
         return trace.values[module.circuit.outputs[0].id].cpu()
 
-    alone = [worker.run(lambda own=term: run(own), long=True) for term in terms]
+    alone = [torch_threads.run(lambda own=term: run(own), long=True) for term in terms]
     before = left()
     torch.cuda.reset_peak_memory_stats()
     with ThreadPoolExecutor(2) as visitors:
-        both = list(visitors.map(lambda t: worker.run(lambda: run(t), long=True), terms))
+        both = list(visitors.map(lambda t: torch_threads.run(lambda: run(t), long=True), terms))
     taken = torch.cuda.max_memory_allocated() - before
     assert 0 < taken <= allowed + 2 * ROOM
     assert all(torch.equal(mine, theirs) for mine, theirs in zip(both, alone, strict=True))

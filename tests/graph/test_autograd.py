@@ -16,12 +16,12 @@ from hypothesis import HealthCheck, given, settings
 from torch import Tensor
 
 import ncd
-from ncd.graph import LEVELS, Dag, autograd, layout, rules
-from ncd.lang.blocks import Block
-from ncd.lang.elaborate import elaborate
+from ncd.graph import LEVELS, Dag, autograd, backward_rules, dot_layout
+from ncd.lang.circuits.elaborate import elaborate
 from ncd.lang.errors import UnknownNameError
-from ncd.lang.loops import Repeat, Scan
-from ncd.lang.terms import Id, Term
+from ncd.lang.terms.blocks import Block
+from ncd.lang.terms.loops import Repeat, Scan
+from ncd.lang.terms.terms import Id, Term
 from ncd.ops import (
     Add,
     BatchNorm,
@@ -36,9 +36,9 @@ from ncd.ops import (
     Param,
     Softmax,
 )
-from ncd.run.module import CircuitModule
-from ncd.run.seed import generator
-from tests.strategies import terms
+from ncd.run.base.seeding import generator
+from ncd.run.execution.module import CircuitModule
+from tests.support.strategies import terms
 
 NAMES = list(ncd.catalogue)
 
@@ -96,7 +96,9 @@ def test_it_has_the_functions_of_a_plain_walk(name: str) -> None:
     functions = [node for node in dag.nodes if node.kind != "output" and node not in whole]
     assert len(functions) == len(walked(outputs))
     names = sorted(f.name().removesuffix("Backward0") for f in walked(outputs) if not leaf(f))
-    assert [name for name in map(rules.plain, names) if name not in rules.RULES] == []
+    assert [
+        name for name in map(backward_rules.plain, names) if name not in backward_rules.RULES
+    ] == []
     assert names == sorted(node.label for node in dag.nodes if node.kind == "function")
 
 
@@ -308,7 +310,7 @@ def test_few_nodes_by_ops_or_else_by_blocks(name: str) -> None:
 def test_a_whole_resnet_is_a_few_dozen_blocks_and_its_picture_stays_the_same() -> None:
     dag = graph(ncd.catalogue["identity-resnet"].build())
     assert len(dag.at("block").nodes) <= 40 < len(dag.at("op").nodes) < len(dag.nodes)
-    first, again = (layout.svg(dag.dot("block"), patience=60) for _ in range(2))
+    first, again = (dot_layout.svg(dag.dot("block"), patience=60) for _ in range(2))
     alone = svg(dag.dot("block"))
     lines = [
         sorted(picture.splitlines()) for picture in (first, again, alone[alone.find("<svg") :])

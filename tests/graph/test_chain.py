@@ -8,8 +8,8 @@ import torch
 import ncd
 from ncd.costs import cost
 from ncd.graph import Slope, backward, slopes
-from ncd.graph.chain import cotangents
-from ncd.graph.twin import twin
+from ncd.graph.chain_rule import cotangents
+from ncd.graph.module_copy import twin
 from ncd.lang.errors import MismatchError
 from ncd.run import CircuitModule
 

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from ncd.jobs.cluster import Cluster
-from ncd.jobs.forward import Forward, read
-from ncd.jobs.local import Local
-from ncd.jobs.pool import Pool
-from ncd.jobs.runs import Run
+from ncd.jobs.forward_job import Forward, read
+from ncd.jobs.job_pool import Pool
+from ncd.jobs.local_workers import Local
+from ncd.jobs.ray_workers import Cluster
+from ncd.jobs.training_runs import Run
 from tests.browser.server import free_port
 from tests.jobs.test_runs import LONG, NAME, SMALL, begun, ended, losses
 

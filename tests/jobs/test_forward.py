@@ -6,14 +6,14 @@ import pytest
 import torch
 
 import ncd
-from ncd.jobs import forward as forwards
-from ncd.jobs.forward import Forward, first, read
-from ncd.jobs.limits import fits
-from ncd.jobs.line import Line, Message, asked
-from ncd.jobs.work import work
+from ncd.jobs import forward_job as forwards
+from ncd.jobs.forward_job import Forward, first, read
+from ncd.jobs.pool_limits import fits
+from ncd.jobs.worker import work
+from ncd.jobs.worker_channel import Line, Message, asked
 from ncd.models import Entry
-from ncd.run.guard import peak
-from ncd.run.memory import stated_forward
+from ncd.run.limits.guard import peak
+from ncd.run.limits.run_memory import stated_forward
 
 ENTRIES = list(ncd.catalogue.values())
 

@@ -7,9 +7,9 @@ from queue import SimpleQueue
 
 import pytest
 
-from ncd.jobs import pool as pools
-from ncd.jobs.line import Line, Message
-from ncd.jobs.pool import LATE, LEFT, LOST, STOPPED, Pool, Ticket
+from ncd.jobs import job_pool as pools
+from ncd.jobs.job_pool import LATE, LEFT, LOST, STOPPED, Pool, Ticket
+from ncd.jobs.worker_channel import Line, Message
 
 WAIT = 20.0
 

@@ -12,9 +12,9 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from ncd.jobs.local import Local
-from ncd.jobs.pool import LOST, QUIET, Pool
-from ncd.jobs.runs import Run
+from ncd.jobs.job_pool import LOST, QUIET, Pool
+from ncd.jobs.local_workers import Local
+from ncd.jobs.training_runs import Run
 from ncd.train import Fit, Progress, read_weights
 
 NAME, SMALL = "image-recogniser", {"x": 8, "n": 32}
@@ -162,7 +162,7 @@ def test_a_run_works_inside_a_page() -> None:
     def script() -> None:
         import streamlit as st
 
-        from ncd.jobs.runs import Run
+        from ncd.jobs.training_runs import Run
 
         run = Run("image-recogniser", {"x": 8, "n": 8}, steps=3)
         while not run.over:

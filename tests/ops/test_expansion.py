@@ -6,9 +6,9 @@ import pytest
 import torch
 
 import ncd
-from ncd.lang.axes import Type
-from ncd.lang.op import Sample
-from ncd.lang.terms import Id, Term, Then
+from ncd.lang.terms.op import Sample
+from ncd.lang.terms.terms import Id, Term, Then
+from ncd.lang.types.axes import Type
 from ncd.ops import CATALOGUE
 from ncd.run import compile as compiled
 

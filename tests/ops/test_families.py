@@ -12,9 +12,9 @@ from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
 import ncd
-from ncd.lang.axes import Type
 from ncd.lang.errors import NCDError
-from ncd.lang.terms import Id, Term, Then
+from ncd.lang.terms.terms import Id, Term, Then
+from ncd.lang.types.axes import Type
 from ncd.ops import (
     Add,
     BatchNorm,

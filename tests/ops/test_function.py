@@ -7,12 +7,12 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from ncd.lang.axes import Type
 from ncd.lang.errors import NCDError
-from ncd.lang.expr import Arg, Call, Const, Layer
-from ncd.ops.dropout import Dropout
-from ncd.ops.function import Function
-from ncd.ops.reduce import Reduce
+from ncd.lang.formulas.expr import Arg, Call, Const, Layer
+from ncd.lang.types.axes import Type
+from ncd.ops.along_axis.reduce import Reduce
+from ncd.ops.elementwise.dropout import Dropout
+from ncd.ops.elementwise.function import Function
 from tests.ops.values import values
 
 

@@ -7,15 +7,15 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from ncd.lang.axes import Type
-from ncd.lang.elaborate import Axes
+from ncd.lang.circuits.elaborate import Axes
 from ncd.lang.errors import MismatchError, NCDError
-from ncd.lang.rewrite import rewrite
-from ncd.lang.terms import Id
-from ncd.ops.index import Index
-from ncd.ops.map import Map
-from ncd.ops.top import Top
-from ncd.run.build import compile
+from ncd.lang.terms.rewrite import rewrite
+from ncd.lang.terms.terms import Id
+from ncd.lang.types.axes import Type
+from ncd.ops.along_axis.top import Top
+from ncd.ops.elementwise.map import Map
+from ncd.ops.structure.index import Index
+from ncd.run.limits.compiling import compile
 from tests.ops.values import values
 
 TABLE = torch.arange(40.0, dtype=torch.float64).view(2, 5, 4)

@@ -10,14 +10,14 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from ncd.lang.axes import Type
-from ncd.lang.elaborate import Axes
+from ncd.lang.circuits.elaborate import Axes
 from ncd.lang.errors import NCDError, ParseError
-from ncd.lang.expr import Arg
-from ncd.lang.formula import parse
-from ncd.lang.terms import Id
-from ncd.ops.map import CausalMask, Elementwise, Map, Scale
-from ncd.ops.unit import Unit
+from ncd.lang.formulas.expr import Arg
+from ncd.lang.formulas.formula import parse
+from ncd.lang.terms.terms import Id
+from ncd.lang.types.axes import Type
+from ncd.ops.elementwise.map import CausalMask, Elementwise, Map, Scale
+from ncd.ops.linear_maps.unit import Unit
 from tests.ops.values import values
 
 

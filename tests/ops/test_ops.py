@@ -13,9 +13,9 @@ import torch.nn.functional as F
 from torch import Tensor
 
 import ncd
-from ncd.lang.axes import Array, Type
-from ncd.lang.op import Op, Sample
-from ncd.lang.terms import Id, Then
+from ncd.lang.terms.op import Op, Sample
+from ncd.lang.terms.terms import Id, Then
+from ncd.lang.types.axes import Array, Type
 from ncd.ops import CATALOGUE
 from ncd.run import compile as compiled
 

@@ -22,7 +22,7 @@ from ncd import (
     Wire,
     seq,
 )
-from ncd.models.parts import feed_forward, residual, scaled_dot_product
+from ncd.models.shared_parts import feed_forward, residual, scaled_dot_product
 from tests.systems.system import System, Weights, under
 
 

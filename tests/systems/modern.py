@@ -26,8 +26,8 @@ from ncd import (
     Wire,
     seq,
 )
-from ncd.models.parts import scaled_dot_product
-from ncd.models.positions import rope
+from ncd.models.shared_parts import scaled_dot_product
+from ncd.models.transformers.position_encoding import rope
 from tests.systems.system import System, Weights
 
 

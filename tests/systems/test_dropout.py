@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from torch import nn
 
 import ncd
-from ncd.models.transformer import encoder_layer
+from ncd.models.transformers.encoder_decoder import encoder_layer
 from tests.systems.system import merged, run, under
 from tests.systems.test_systems import gradients, wanted
 from tests.systems.transformer import sized

@@ -9,8 +9,8 @@ from torch.utils.flop_counter import FlopCounterMode
 
 import ncd
 from ncd.drawing.lint import lint
+from tests.support.written_source import written
 from tests.systems import SYSTEMS, System
-from tests.written import written
 
 EVERY = pytest.mark.parametrize("system", SYSTEMS, ids=lambda system: system.name)
 CASES = pytest.mark.parametrize(

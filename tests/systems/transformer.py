@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 import ncd
 from ncd import Axes, Term, seq
-from ncd.models.transformer import encoder_layer
+from ncd.models.transformers.encoder_decoder import encoder_layer
 from tests.systems.system import System, Weights, as_torch, run
 
 

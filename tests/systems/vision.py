@@ -28,8 +28,8 @@ from ncd import (
     Term,
     space,
 )
-from ncd.models.resnet import identity_resnet
-from ncd.models.transformer import encoder_layer
+from ncd.models.images.identity_resnet import identity_resnet
+from ncd.models.transformers.encoder_decoder import encoder_layer
 from tests.systems.system import System, Weights, as_torch, run, under
 
 # --- ViT -----------------------------------------------------------------------------------------

@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from ncd.lang.errors import ParseError, SizeError
-from ncd.train.digits import digits, mnist
-from ncd.train.shapes import shapes
+from ncd.train.digit_images import digits, mnist
+from ncd.train.shape_images import shapes
 from ncd.train.tasks import TASKS, data, iou, likelihood, task
 
 KNOBS = {

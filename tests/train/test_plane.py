@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 import torch
 
-from ncd.jobs.runs import Run
+from ncd.jobs.training_runs import Run
 from ncd.lang.errors import LimitError
 from ncd.train import read_weights
-from ncd.train.plane import Plane, right
-from ncd.train.points import COUNT, EDGE, SETS, points
-from ncd.view.panels.geometry import stuck
+from ncd.train.plane_points import COUNT, EDGE, SETS, points
+from ncd.train.plane_training import Plane, right
+from ncd.view.panels.learning.geometry import stuck
 
 NAME = "mlp-geometry"
 

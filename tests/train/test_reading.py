@@ -5,10 +5,10 @@ import torch
 from torch import Tensor
 
 import ncd
-from ncd.files import bundled
+from ncd.bundled_files import bundled
 from ncd.train import data, read_weights, task
-from ncd.train.reading import Skill, kinds, shares, silenced, skill
-from ncd.train.sequences import SEQUENCES
+from ncd.train.head_analysis import Skill, kinds, shares, silenced, skill
+from ncd.train.symbol_sequences import SEQUENCES
 
 TRIED = 64
 

@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from ncd.train import Fit, tasks
-from ncd.train.cells import CELLS, share
-from ncd.train.sequences import NOT_ASKED, SEQUENCES
+from ncd.train.attention_cells import CELLS, share
+from ncd.train.symbol_sequences import NOT_ASKED, SEQUENCES
 
 SIZES = {"reversal": (12, 12), "recall": (24, 16), "induction": (24, 26), "brackets": (24, 6)}
 

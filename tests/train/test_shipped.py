@@ -7,11 +7,11 @@ import torch
 
 import ncd
 from ncd.__main__ import main
-from ncd.files import bundled
-from ncd.train import Fit, data, noted, read_weights, sequences, shipped, task
-from ncd.train.cells import share
-from ncd.train.reading import run
-from ncd.train.sequences import SEQUENCES
+from ncd.bundled_files import bundled
+from ncd.train import Fit, data, noted, read_weights, shipped, symbol_sequences, task
+from ncd.train.attention_cells import share
+from ncd.train.head_analysis import run
+from ncd.train.symbol_sequences import SEQUENCES
 
 
 @pytest.fixture(autouse=True)
@@ -59,7 +59,7 @@ def test_one_layer_that_was_trained_alike_stalls():
 
 def test_words_of_one_length_are_learned_by_one_layer(monkeypatch):
     """So it is their varied length that takes two."""
-    monkeypatch.setattr(sequences, "SHORTEST", 12)  # the longest, too: half of the positions
+    monkeypatch.setattr(symbol_sequences, "SHORTEST", 12)  # the longest, too: half of the positions
     *_, last = Fit("induction", {"n": 1}, seed=0, steps=200)
     assert last.score > 0.95
 

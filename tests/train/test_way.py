@@ -7,10 +7,10 @@ import torch
 import torch.nn.functional as F
 from torch.func import grad
 
-from ncd.jobs.runs import Run
+from ncd.jobs.training_runs import Run
 from ncd.lang.errors import LimitError, SizeError
-from ncd.train import houses
-from ncd.train.way import Way
+from ncd.train import house_prices
+from ncd.train.module_or_functional import Way
 
 NAME, SMALL = "module-or-function", {"h": 16, "i": 8}
 
@@ -111,13 +111,13 @@ def kept(folder, monkeypatch):
 
 def test_houses_are_taken_where_they_are(tmp_path, monkeypatch):
     kept(tmp_path, monkeypatch)
-    data = houses.houses(8, seed=0)
+    data = house_prices.houses(8, seed=0)
     assert data.source.startswith("prices of houses in California")
     assert (len(data.inputs), len(data.unseen)) == (80, 20)
     assert torch.allclose(data.inputs.mean(0), torch.zeros(8), atol=1e-6)
     assert torch.allclose(data.inputs.std(0, correction=0), torch.ones(8), atol=1e-5)
     with pytest.raises(SizeError) as error:
-        houses.houses(9, seed=0)
+        house_prices.houses(9, seed=0)
     assert str(error.value) == "i is 9, but a house has 8 features here. Try i = 8."
     assert error.value.nearest == 8
 
@@ -125,7 +125,7 @@ def test_houses_are_taken_where_they_are(tmp_path, monkeypatch):
 @pytest.mark.parametrize("folder", ["", "none"])
 def test_else_diabetes_is_and_nothing_is_fetched_or_made(tmp_path, monkeypatch, folder):
     monkeypatch.setenv("SCIKIT_LEARN_DATA", str(tmp_path / folder))
-    data = houses.houses(10, seed=0)
+    data = house_prices.houses(10, seed=0)
     assert data.source.startswith("how far diabetes went on") and "10 of 10" in data.source
     assert (len(data.inputs), len(data.unseen)) == (354, 88)
     assert float(data.targets.std(correction=0)) == pytest.approx(1)
@@ -133,5 +133,5 @@ def test_else_diabetes_is_and_nothing_is_fetched_or_made(tmp_path, monkeypatch, 
 
 
 def test_rows_are_dealt_by_the_seed():
-    one, again, other = (houses.houses(8, seed).inputs for seed in (0, 0, 1))
+    one, again, other = (house_prices.houses(8, seed).inputs for seed in (0, 0, 1))
     assert torch.equal(one, again) and not torch.equal(one, other)

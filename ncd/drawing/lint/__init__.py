@@ -10,28 +10,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from ncd.drawing.data import Picture
-from ncd.drawing.lint import crossings, dashes, extent, texts, wires
-from ncd.drawing.lint.flat import Flat
+from ncd.drawing.base.primitives import Picture
+from ncd.drawing.lint import crossing_rules, extent_rules, label_rules, separator_rules, wire_rules
+from ncd.drawing.lint.flat_drawing import Flat
 
 RULES: tuple[Callable[[Flat], Iterator[str]], ...] = (
-    texts.texts,
-    texts.texts_on_glyphs,
-    texts.texts_on_wires,
-    texts.glyphs,
-    texts.borders,
-    texts.extras,
-    texts.cut_off,
-    wires.whole,
-    wires.sharp,
-    wires.on_glyphs,
-    wires.as_one,
-    wires.ends_on,
-    wires.caps,
-    crossings.crossings,
-    dashes.dashes,
-    extent.high,
-    extent.wide,
+    label_rules.texts,
+    label_rules.texts_on_glyphs,
+    label_rules.texts_on_wires,
+    label_rules.glyphs,
+    label_rules.borders,
+    label_rules.extras,
+    label_rules.cut_off,
+    wire_rules.whole,
+    wire_rules.sharp,
+    wire_rules.on_glyphs,
+    wire_rules.as_one,
+    wire_rules.ends_on,
+    wire_rules.caps,
+    crossing_rules.crossings,
+    separator_rules.dashes,
+    extent_rules.high,
+    extent_rules.wide,
 )
 
 
@@ -46,4 +46,4 @@ def lint(drawing: Picture, width: float | None = None) -> list[str]:
     """
     flat = Flat(drawing)
     found = [fault for rule in RULES for fault in rule(flat)]
-    return [*found, *texts.too_small(drawing, width)]
+    return [*found, *label_rules.too_small(drawing, width)]

@@ -10,14 +10,13 @@ from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from functools import lru_cache
 
-from ncd.drawing import style
-from ncd.drawing.canvas import Canvas, Side
-from ncd.drawing.marks.block import Folded
-from ncd.drawing.marks.kind import MarkKind
-from ncd.drawing.marks.memory import Load, Save
-from ncd.drawing.marks.norms import Barred, Circle, RootMeanSquare
-from ncd.drawing.marks.shapes import Bar, Boxed, Cup, FunctionBox, Mask, Pentagon, Triangle
-from ncd.drawing.marks.signs import (
+from ncd.drawing.base import style
+from ncd.drawing.marks.block_box import Folded
+from ncd.drawing.marks.mark_base import MarkKind
+from ncd.drawing.marks.norm_marks import Barred, Circle, RootMeanSquare
+from ncd.drawing.marks.save_load import Load, Save
+from ncd.drawing.marks.shape_marks import Bar, Boxed, Cup, FunctionBox, Mask, Pentagon, Triangle
+from ncd.drawing.marks.text_marks import (
     Arrow,
     Elementwise,
     Italic,
@@ -27,8 +26,9 @@ from ncd.drawing.marks.signs import (
     Plus,
     Word,
 )
-from ncd.drawing.marks.windows import Trapezoid
-from ncd.drawing.strands import strands
+from ncd.drawing.marks.window_marks import Trapezoid
+from ncd.drawing.routing.canvas import Canvas, Side
+from ncd.drawing.routing.op_wires import strands
 from ncd.lang.errors import UnknownNameError, shown
 from ncd.lang.glyph import Glyph, Mark
 

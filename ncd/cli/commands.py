@@ -1,0 +1,315 @@
+"""What each command does; it prints, and returns the exit code."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import ncd
+from ncd.cli.crowd import crowd as serve_crowd
+from ncd.cli.output import print_json, print_table, progress
+from ncd.costs import Cost, OpCost
+from ncd.drawing import Drawing
+from ncd.lang.circuits.circuit import Circuit, Loop, State, Value
+from ncd.lang.errors import ParseError
+from ncd.lang.terms.terms import Term
+from ncd.models import Entry
+from ncd.models.catalogue_entry import unknown
+from ncd.run import peak
+from ncd.run.base.device import device
+
+# What `render` writes, by the end of the file's name.
+FILES: dict[str, Callable[[Term, argparse.Namespace], bytes]] = {
+    ".svg": lambda term, args: _drawing(term, args).svg().encode(),
+    ".png": lambda term, args: _drawing(term, args).png(args.scale),
+    ".pdf": lambda term, args: _drawing(term, args).pdf(),
+    ".tex": lambda term, args: _drawing(term, args).tex(not args.picture).encode(),
+    ".html": lambda term, args: _page(term, args).encode(),
+}
+
+
+def list_(args: argparse.Namespace) -> int:
+    entries = list(ncd.catalogue.values())
+    if args.json:
+        return print_json([_entry_data(entry) for entry in entries])
+    for entry in entries:
+        print(f"{entry.name}  ({entry.title}; {entry.source})")
+        rows: list[tuple[str, ...]] = []
+        for knob in entry.knobs:
+            why = f"{knob.help} ({knob.reason})" if knob.reason else knob.help
+            slider = f"slider {knob.min} to {knob.max}" if knob.is_size else ""
+            rows.append((f"    {knob.name}", knob.limits, f"default {knob.default}", slider, why))
+        print_table(rows)
+        for preset in entry.presets:
+            print(f"    --preset {preset.name}:  {_sizes(preset.knobs)}  ({preset.source})")
+    return 0
+
+
+def show(args: argparse.Namespace) -> int:
+    entry, knobs, term = _chosen(args)
+    circuit, cost = ncd.elaborate(term), ncd.cost(term)
+    if args.json:
+        data = {"name": entry.name, "knobs": knobs, "dom": term.dom.spec, "cod": term.cod.spec}
+        return print_json({**data, **_circuit_data(circuit), **_cost_data(circuit, cost)})
+    print(f"{entry.title} ({entry.source}), {_sizes(knobs)}\n{term.dom} → {term.cod}\n")
+    rows = [("state", "array", "axes", "shape"), *_state_rows(circuit)]
+    for loop in circuit.loops:
+        rows += [("",), (_loop_words(loop),), *_state_rows(loop.bodies[0])]
+    print_table(rows)
+    ops = [("op", "name", "in → out", "parameters", "FLOPs", "bytes")]
+    for op in cost.ops:
+        site = circuit.cell(op.node).site
+        ops.append((op.node, op.label, f"{site.ins} → {site.outs}", *_counts(op)))
+    print()
+    print_table([*ops, ("", "total", "", *_counts(cost))], right={3, 4, 5})
+    print(f"\na run, forward and backward, takes up to {peak(circuit):,} bytes")
+    return 0
+
+
+def render(args: argparse.Namespace) -> int:
+    path = Path(args.output)
+    kind = path.suffix.lower()
+    if kind not in FILES:
+        ends = ", ".join(FILES)
+        raise ParseError(f"{args.output!r} ends in none of {ends}", cure=f"{path.stem}.svg")
+    entry, knobs, term = _chosen(args)
+    args.notes = {} if args.plain else entry.callouts(knobs)
+    args.width = entry.width if args.width is None else args.width
+    args.bands, args.cells = args.bands or entry.bands, args.cells or entry.cells
+    data = FILES[kind](term, args)
+    _write(args.output, data)
+    if args.json:
+        return print_json({"file": args.output, "bytes": len(data)})
+    print(f"{args.output}: {len(data):,} bytes")
+    return 0
+
+
+def _drawing(term: Term, args: argparse.Namespace) -> Drawing:
+    look = {name: getattr(args, name) for name in ("labels", "dark", "notes", "bands", "cells")}
+    return ncd.draw(term, folded=_folded(term, args), width=args.width or None, **look)
+
+
+def _folded(term: Term, args: argparse.Namespace) -> Sequence[str] | Literal["auto"]:
+    """The titles of the blocks that are to be folded."""
+    titles = dict.fromkeys(fence.title for fence in ncd.elaborate(term).fences if fence.title)
+    for name in args.folded:
+        if name not in titles:
+            raise unknown("block", name, titles)
+    return args.folded or (() if args.open else "auto")
+
+
+def _page(term: Term, args: argparse.Namespace) -> str:
+    return ncd.html(term, args.labels, ncd.catalogue[args.name].title)
+
+
+def source(args: argparse.Namespace) -> int:
+    entry, knobs, term = _chosen(args)
+    text = ncd.source(term, name=entry.identifier, einops=args.einops)
+    if args.json:
+        return print_json({"name": entry.name, "knobs": knobs, "source": text})
+    print(text.rstrip("\n"))
+    return 0
+
+
+def run(args: argparse.Namespace) -> int:
+    from ncd.run.limits.measurement import one_run
+
+    entry, knobs, term = _chosen(args)
+    data = {"name": entry.name, "knobs": knobs, **one_run(term, args.seed, args.device)}
+    if args.json:
+        print_json(data)
+    else:
+        _print_run(entry, data)
+    return 0 if data["finite"] else 1
+
+
+def _print_run(entry: Entry, data: Mapping[str, Any]) -> None:
+    print(f"{entry.title}, {_sizes(data['knobs'])}, seed {data['seed']} on {data['device']}")
+    rows: list[tuple[object, ...]] = []
+    for out in data["outputs"]:
+        values = (f"mean {out['mean']:.4g}", f"deviation {out['std']:.4g}")
+        rows.append(("output", f"({out['array']})", _shape(out["shape"]), *values))
+    for name, seconds in data["seconds"].items():
+        rows.append(("median", name, f"{1e3 * seconds:.3f} ms"))
+    found = data["bytes"]
+    rows += [
+        ("memory", "stated", f"{found['stated']:,} bytes"),
+        ("memory", "measured, forward", f"{found['forward']:,} bytes"),
+        ("memory", "measured, forward and backward", f"{found['backward']:,} bytes"),
+    ]
+    print_table(rows)
+    print(f"stated: what the guard holds against the limit; measured: {found['how']}")
+    print(f"outputs and gradients are {'' if data['finite'] else 'NOT '}finite")
+
+
+def check(args: argparse.Namespace) -> int:
+    from ncd.cli.check import check as check_all
+
+    device(args.device)
+    if (args.set or args.preset) and not args.name:
+        raise ParseError("--set needs the system whose knobs it turns", cure="check NAME --set …")
+    entries = [ncd.catalogue[args.name]] if args.name else list(ncd.catalogue.values())
+    pinned = _settings(entries[0], args) if args.set or args.preset else None
+    report = check_all(
+        entries, pinned=pinned, seed=args.seed, device=args.device, progress=progress
+    )
+    if args.json:
+        print_json({**vars(report), "summary": report.summary})
+    else:
+        print("\n".join([*report.failures, report.summary]))
+    return 1 if report.failures else 0
+
+
+def train(args: argparse.Namespace) -> int:
+    import torch
+
+    from ncd.train import Fit, written
+
+    torch.set_num_threads(1)  # as on the page: the same numbers
+    fit = Fit(args.name, _settings(ncd.catalogue[args.name], args), args.seed, args.steps)
+    for now in fit:
+        progress(now.step, now.steps, f"loss {now.loss:.4f}")
+    data = {
+        "name": fit.name,
+        "knobs": fit.knobs,
+        "seed": args.seed,
+        "data": fit.data.source,
+        "seconds": round(now.seconds, 3),
+        "steps": now.steps,
+        "loss": now.loss,
+        fit.task.measure: now.score,
+    }
+    if args.output:
+        note = {"system": fit.name, "seed": str(args.seed), "steps": str(now.step)}
+        _write(args.output, written(fit.module, note))
+        data["file"] = args.output
+    if args.json:
+        print(json.dumps(data, ensure_ascii=False))
+    else:
+        print_table([(name, _worded(value)) for name, value in data.items()])
+    return 0
+
+
+def serve(args: argparse.Namespace) -> int:
+    from ncd.view.server.serve import serve as serve_app
+
+    serve_app(args.host, args.port)
+    return 0
+
+
+def crowd(args: argparse.Namespace) -> int:
+    serve_crowd(args.host, args.port, args.processes)
+    return 0
+
+
+# --- what the commands share ---------------------------------------------------------------------
+
+
+def _write(file: str, data: bytes) -> None:
+    try:
+        Path(file).write_bytes(data)
+    except OSError as error:
+        reason = error.strerror or error
+        raise ParseError(f"cannot write {file!r}: {reason}", cure="another file") from None
+
+
+def _chosen(args: argparse.Namespace) -> tuple[Entry, dict[str, int], Term]:
+    entry = ncd.catalogue[args.name]
+    knobs = _settings(entry, args)
+    return entry, knobs, entry.build(**knobs)
+
+
+def _worded(value: object) -> str:
+    """A value for a table.
+
+    >>> _worded({"h": 8, "k": 64}), _worded(0.123456)
+    ('h 8, k 64', '0.1235')
+    """
+    if isinstance(value, Mapping):
+        return _sizes(value)
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _settings(entry: Entry, args: argparse.Namespace) -> dict[str, int]:
+    """All knobs of an entry: the preset's, and those that ``--set`` turns (``h=8``)."""
+    turned: dict[str, Any] = dict(entry.preset(args.preset).knobs) if args.preset else {}
+    for pair in args.set:
+        name, equals, text = pair.partition("=")
+        if not equals:
+            first = entry.knobs[0]
+            raise ParseError(f"--set {pair!r} has no =", cure=f"--set {first.name}={first.default}")
+        try:
+            turned[name] = int(text)
+        except ValueError:
+            turned[name] = text  # the knob says what it wants instead
+    return entry.settings(turned)
+
+
+def _entry_data(entry: Entry) -> dict[str, Any]:
+    names = ("name", "title", "source", "section", "type")
+    own = {name: getattr(entry, name) for name in names}
+    knobs = [{**vars(knob), "limits": knob.limits} for knob in entry.knobs]
+    return {**own, "knobs": knobs, "presets": [vars(preset) for preset in entry.presets]}
+
+
+def _circuit_data(circuit: Circuit) -> dict[str, Any]:
+    """The states of a circuit, and of the first body of each loop in it."""
+    loops = [
+        {"id": loop.id, "kind": loop.kind, "states": _states_data(loop.bodies[0].states)}
+        for loop in circuit.loops
+    ]
+    return {"states": _states_data(circuit.states), "loops": loops}
+
+
+def _states_data(states: Sequence[State]) -> list[list[dict[str, Any]]]:
+    return [[_value_data(value) for value in state] for state in states]
+
+
+def _value_data(value: Value) -> dict[str, Any]:
+    array = value.array
+    axes = [{"name": a.name, "size": a.size, "sequence": a.sequence} for a in array]
+    below = None if array.below is None else array.below.size
+    return {"id": value.id, "axes": axes, "shape": array.shape, "below": below}
+
+
+def _state_rows(circuit: Circuit) -> list[tuple[str, ...]]:
+    rows: list[tuple[str, ...]] = []
+    for number, state in enumerate(circuit.states):
+        for place, value in enumerate(state):
+            axes = ", ".join(axis.sized_words for axis in value.array)
+            if value.array.below:
+                axes = f"{axes} of whole numbers below {value.array.below.sized_words}".strip()
+            first = str(number) if place == 0 else ""
+            rows.append((first, value.id, axes, _shape(value.array.shape)))
+    return rows
+
+
+def _loop_words(loop: Loop) -> str:
+    if loop.kind == "scan":
+        return f"at each position of {loop.axis} ({loop.id}):"
+    return f"the first of {len(loop.bodies)} repetitions ({loop.id}):"
+
+
+def _cost_data(circuit: Circuit, cost: Cost) -> dict[str, Any]:
+    ops = []
+    for op in cost.ops:
+        cell = circuit.cell(op.node)
+        ends = {"ins": [v.id for v in cell.inputs], "outs": [v.id for v in cell.outputs]}
+        ops.append({**vars(op), "module": cell.path, **ends})
+    total = {name: getattr(cost, name) for name in ("parameters", "flops", "bytes")}
+    return {"ops": ops, "total": {**total, "peak": peak(circuit)}}
+
+
+def _counts(cost: Cost | OpCost) -> tuple[str, str, str]:
+    return f"{cost.parameters:,}", f"{cost.flops:,}", f"{cost.bytes:,}"
+
+
+def _shape(shape: Sequence[int]) -> str:
+    return "×".join(map(str, shape)) or "()"
+
+
+def _sizes(knobs: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in knobs.items())

@@ -1,0 +1,223 @@
+"""Many visitors: several processes of the app behind one address.
+
+A visitor stays with the process that met them first, which has their session; a cookie says which.
+A process that has ended is started again within a second, since all are forked from this one, which
+has imported and drawn what each of them needs; its visitors come back, and are found in their
+links. Where it stays away they come to another, and are shared again
+(``ncd/view/server/health.py``). Caddy stands before them all.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, MutableSequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from multiprocessing import get_context
+from multiprocessing.connection import wait
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import FrameType
+from typing import Any
+
+from ncd.lang.errors import NCDError
+
+CADDY = "caddy"
+RULES = Path(__file__).with_name("Caddyfile")
+DRAIN = "3"  # seconds in which a process that is told to end serves on, until the proxy has noticed
+PATIENCE = 120.0  # seconds in which a process is to answer for the first time
+FAREWELL = 10.0  # seconds in which all are to end
+SHORT, TRIES = 20.0, 3  # a process that lives no longer than this, so often, is not started again
+LOOK = 0.2  # seconds between two looks at the processes
+# Whether there is a GPU is looked up without CUDA, which could not be used after a fork.
+LOOKED_AT = "PYTORCH_NVML_BASED_CUDA_CHECK", "1"
+AWAY = -1  # how many visitors a process has that is not ready for any
+# Elsewhere a process that has begun to use the system's libraries cannot be forked.
+FORK = sys.platform == "linux"
+CONTEXT: Any = get_context("fork" if FORK else "spawn")
+
+
+class CrowdError(NCDError):
+    """The processes, or the proxy before them, do not run."""
+
+
+@dataclass
+class Process:
+    """One process of the app, at a port of its own; ``counts`` has the visitors of each."""
+
+    number: int
+    port: int
+    around: Mapping[str, str]
+    counts: MutableSequence[int]
+    began: float = 0.0
+    short: int = 0
+    running: BaseProcess = field(init=False)
+
+    def start(self) -> None:
+        """Starts it; raises CrowdError where it has ended at once too often."""
+        if self.began and time.monotonic() < self.began + SHORT:
+            self.short += 1
+        else:
+            self.short = 0
+        if self.short >= TRIES:
+            raise CrowdError(f"the process at port {self.port} ends whenever it is started")
+        self.began = time.monotonic()
+        self.counts[self.number] = AWAY
+        given = (self.port, self.around, self.counts, self.number)
+        self.running = CONTEXT.Process(target=_serve, args=given)
+        self.running.start()
+
+    @property
+    def ready(self) -> bool:
+        """Whether visitors may come."""
+        return self.counts[self.number] != AWAY
+
+
+def _serve(port: int, around: Mapping[str, str], counts: MutableSequence[int], number: int) -> None:
+    """The whole life of one process."""
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # those of the crowd are not its own
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    os.environ.update(around)
+    from ncd.view.server import health, serve
+
+    health.join(counts, number)
+    with suppress(KeyboardInterrupt):
+        serve.serve(port=port)
+
+
+def crowd(host: str, port: int, count: int) -> None:
+    """Serves the app from ``count`` processes at one address, until it is stopped.
+
+    Raises CrowdError where Caddy is not installed, the port is taken, or a process does not stay.
+    """
+    if shutil.which(CADDY) is None:
+        raise CrowdError("Caddy is not installed", cure="apt-get install caddy, or brew")
+    _free(host, port)
+    around, counts = settings(count), CONTEXT.RawArray("i", [AWAY] * count)
+    processes = [Process(i, own, around, counts) for i, own in enumerate(_ports(count))]
+    with _ending(), TemporaryDirectory() as folder:
+        if FORK:
+            _prepare()
+        try:
+            for process in processes:
+                process.start()
+            _await(processes)
+            proxy = _proxy(host, port, [own.port for own in processes], folder)
+        except BaseException:
+            _end(processes)
+            raise
+        print(f"{count} processes answer at http://{host}:{port}", flush=True)
+        try:
+            _watch(processes, proxy)
+        finally:
+            proxy.terminate()
+            _end(processes)
+            proxy.wait()
+
+
+def settings(count: int) -> dict[str, str]:
+    """The environment of each of ``count`` processes: they share the cores for heavy runs."""
+    workers = max(1, (os.cpu_count() or 1) // count)
+    return {"NCD_DRAIN": DRAIN, "NCD_WORKERS": str(workers), **os.environ}
+
+
+def _prepare() -> None:
+    """Makes here what every process needs, for them to share."""
+    os.environ.setdefault(*LOOKED_AT)
+    from ncd.view.server import serve
+
+    serve.prepare()
+    gc.collect()
+    gc.freeze()  # or the first collection of each process would copy all that they share
+
+
+def _watch(processes: list[Process], proxy: subprocess.Popen[bytes]) -> None:
+    while True:
+        wait([process.running.sentinel for process in processes], LOOK)
+        if proxy.poll() is not None:
+            raise CrowdError(f"the proxy has ended, with code {proxy.returncode}")
+        for process in processes:
+            if (code := process.running.exitcode) is not None:
+                process.start()
+                print(f"The process at port {process.port} has ended ({code}).", flush=True)
+
+
+def _await(processes: list[Process]) -> None:
+    end = time.monotonic() + PATIENCE
+    while not all(process.ready for process in processes):
+        for process in processes:
+            if process.running.exitcode is not None:
+                raise CrowdError(f"the process at port {process.port} did not start")
+        if time.monotonic() > end:
+            raise CrowdError(f"the processes do not answer within {PATIENCE:.0f} seconds")
+        time.sleep(LOOK)
+
+
+def _proxy(host: str, port: int, ports: list[int], folder: str) -> subprocess.Popen[bytes]:
+    kept = dict.fromkeys(("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"), folder)
+    said = {
+        "SITE": f"http://:{port}",
+        "BIND": host,
+        "PROCESSES": " ".join(f"127.0.0.1:{own}" for own in ports),
+    }
+    command = [CADDY, "run", "--adapter", "caddyfile", "--config", str(RULES)]
+    with Path(folder, "log").open("wb") as log:
+        return subprocess.Popen(command, env={**os.environ, **kept, **said}, stderr=log)
+
+
+def _free(host: str, port: int) -> None:
+    with socket.socket() as asked:
+        asked.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            asked.bind((host, port))
+        except OSError as error:
+            reason = error.strerror or error
+            raise CrowdError(f"{host}:{port}: {reason}", cure="another port") from None
+
+
+def _ports(count: int) -> list[int]:
+    """Ports that nobody listens at."""
+    sockets = [socket.socket() for _ in range(count)]
+    try:
+        for own in sockets:
+            own.bind(("127.0.0.1", 0))
+        return [int(own.getsockname()[1]) for own in sockets]
+    finally:
+        for own in sockets:
+            own.close()
+
+
+def _end(processes: list[Process]) -> None:
+    running = [process.running for process in processes if process.began]
+    for own in running:
+        if own.pid is not None and own.is_alive():
+            os.kill(own.pid, signal.SIGINT)  # nobody is sent elsewhere
+    end = time.monotonic() + FAREWELL
+    for own in running:
+        own.join(max(0.0, end - time.monotonic()))
+        if own.is_alive():
+            own.kill()
+            own.join()
+
+
+@contextmanager
+def _ending() -> Iterator[None]:
+    """To be told to end is an exception here, so that no process stays behind."""
+
+    def told(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = {number: signal.signal(number, told) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

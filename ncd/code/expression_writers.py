@@ -1,0 +1,283 @@
+"""An op's expressions as Python; one writer a kind of expression."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ncd.code import rearrangement
+from ncd.code.identifiers import Allotted, quoted
+from ncd.code.line_breaking import SIGN, Code, called, infix, method, receiver, signed, tuple_of
+from ncd.code.table_lookup import looked_up
+from ncd.lang.formulas.expr import (
+    Align,
+    Arg,
+    Call,
+    Cast,
+    Const,
+    Contract,
+    Expr,
+    Filled,
+    Infix,
+    Item,
+    Layer,
+    Lookup,
+    Method,
+    Position,
+    Prefix,
+    Rearrange,
+    Select,
+    Size,
+    Tuple,
+    Weight,
+)
+from ncd.lang.types.axes import Axis, Dim
+
+IMPORTS = {
+    "torch": "import torch",
+    "math": "import math",
+    "F": "import torch.nn.functional as F",
+    "nn": "from torch import nn",
+    "einsum": "from einops import einsum",
+    "rearrange": "from einops import rearrange",
+}
+
+
+@dataclass
+class Writer:
+    """Writes expressions where they stand: by the names that tensors, layers and sizes have there.
+
+    ``batched`` says which tensors may have batch axes in front, ``like`` is a tensor of real
+    numbers (or None) and ``near`` any tensor, after which new ones are made. ``bound`` are parts
+    that have a variable already.
+    """
+
+    size: Callable[[Axis], Code]
+    dims: Allotted
+    imports: set[str]
+    einops: bool = True
+    args: tuple[str, ...] = ()
+    batched: tuple[bool, ...] = ()
+    ranks: tuple[int, ...] = ()
+    own: str = ""
+    like: str = ""
+    near: str = ""
+    bound: dict[Expr, str] = field(default_factory=dict)
+
+    def write(self, expr: Expr) -> Code:
+        """The expression as code."""
+        if self.bound and expr in self.bound:
+            return Code(self.bound[expr])
+        return _WRITERS[type(expr)](self, expr)
+
+    def has_batch(self, expr: Expr) -> bool:
+        """Whether the tensor may have batch axes in front."""
+        return any(isinstance(part, Arg) and self.batched[part.index] for part in expr.walk())
+
+    def rank(self, expr: Expr) -> int:
+        """How many dimensions a tensor has without a batch, as far as its parts tell."""
+        if isinstance(expr, Arg):
+            return self.ranks[expr.index]
+        if isinstance(expr, Rearrange | Contract | Align):
+            return len(expr.after)
+        return max((self.rank(part) for part in expr.parts()), default=0)
+
+    def dim_size(self, dim: Dim) -> Code:
+        """How many positions a dimension has; a number for a side of a group."""
+        return Code(str(dim.size)) if dim.side else self.size(Axis(dim.name, dim.size))
+
+    def function(self, name: str) -> str:
+        """A dotted name, imported."""
+        self.imports.add(IMPORTS[name.partition(".")[0]])
+        return name
+
+
+def _const(writer: Writer, expr: Const) -> Code:
+    value = expr.value
+    if isinstance(value, str):
+        return Code(quoted(value))
+    if isinstance(value, float) and not math.isfinite(value):
+        return Code(f'float("{value}")')
+    return Code(repr(value), SIGN) if repr(value).startswith("-") else Code(repr(value))
+
+
+def _size(writer: Writer, expr: Size) -> Code:
+    product: Code | None = None
+    for axis in expr.axes:
+        size = writer.size(axis)
+        product = infix("*", product, size) if product else size
+    return product or Code("1")
+
+
+def _layer(writer: Writer, expr: Layer) -> Code:
+    return called(f"{writer.own}(", map(writer.write, expr.args))
+
+
+def _call(writer: Writer, expr: Call) -> Code:
+    args = [writer.write(part) for part in expr.args]
+    if expr.function == "torch.cat" and isinstance(expr.args[0], Tuple):
+        args[0] = _widened(writer, expr.args[0])
+    named = [writer.write(part).before(f"{name}=") for name, part in expr.kwargs]
+    return called(f"{writer.function(expr.function)}(", (*args, *named))
+
+
+def _widened(writer: Writer, given: Tuple) -> Code:
+    """Tensors for ``torch.cat``, those without the batch axes of the others spread over them."""
+    parts = [writer.write(part) for part in given.items]
+    batched = [writer.has_batch(part) for part in given.items]
+    if all(batched) or not any(batched):
+        return tuple_of(parts)
+    rank = max(map(writer.rank, given.items))
+    lead = Code(f"*{receiver(parts[batched.index(True)]).text}.shape[:-{rank}]")
+    spread = (lead, *[Code("-1")] * rank)
+    found = zip(parts, batched, strict=True)
+    return tuple_of([part if has else method(part, "expand", spread) for part, has in found])
+
+
+def _method(writer: Writer, expr: Method) -> Code:
+    args = map(writer.write, expr.args)
+    named = (writer.write(part).before(f"{name}=") for name, part in expr.kwargs)
+    return method(writer.write(expr.on), expr.name, (*args, *named))
+
+
+def _infix(writer: Writer, expr: Infix) -> Code:
+    if expr.sign == "+" and isinstance(expr.left, Filled) and _plain(expr.right):
+        return _new(writer, expr.left, expr.right)
+    return infix(expr.sign, writer.write(expr.left), writer.write(expr.right))
+
+
+def _plain(expr: Expr) -> bool:
+    """Whether it is a plain number, not a tensor."""
+    ends = (part for part in expr.walk() if not isinstance(part, Infix | Prefix))
+    return all(
+        isinstance(part, Const | Size) or (isinstance(part, Call) and part.function[:4] == "math")
+        for part in ends
+    )
+
+
+def _prefix(writer: Writer, expr: Prefix) -> Code:
+    on = expr.on
+    if expr.sign == "-" and isinstance(on, Const) and on.value == math.inf:
+        return _const(writer, Const(-math.inf))
+    return signed(expr.sign, writer.write(on))
+
+
+def _item(writer: Writer, expr: Item) -> Code:
+    return receiver(writer.write(expr.on)).after(f"[{expr.index}]")
+
+
+def _select(writer: Writer, expr: Select) -> Code:
+    index = ", ".join(("...", str(expr.index), *[":"] * (-expr.dim - 1)))
+    return receiver(writer.write(expr.on)).after(f"[{index}]")
+
+
+def _lookup(writer: Writer, expr: Lookup) -> Code:
+    index, table = expr.index, expr.table
+    ranks = writer.rank(index), writer.rank(table)
+    batched = writer.has_batch(index), writer.has_batch(table)
+    found = looked_up(expr, writer.write(index), writer.write(table), ranks, batched)
+    first = found.text.partition(".")[0]
+    writer.imports.update([IMPORTS[first]] if first in IMPORTS else [])
+    return found
+
+
+def _rearrange(writer: Writer, expr: Rearrange) -> Code:
+    on = writer.write(expr.on)
+    if not writer.einops:
+        return rearrangement.by_methods(on, expr.before, expr.after, writer.dim_size)
+    pattern, sizes = rearrangement.pattern(
+        expr.before, expr.after, writer.dims.dim, writer.has_batch(expr.on)
+    )
+    named = (writer.dim_size(dim).before(f"{writer.dims.dim(dim)}=") for dim in sizes)
+    return called(f"{writer.function('rearrange')}(", (on, Code(pattern), *named))
+
+
+def _contract(writer: Writer, expr: Contract) -> Code:
+    args = [writer.write(part) for part in expr.args]
+    batched = [writer.has_batch(part) for part in expr.args]
+    if writer.einops:
+        pattern = rearrangement.product(expr.before, expr.after, writer.dims.dim, batched, " ")
+        return called(f"{writer.function('einsum')}(", (*args, Code(pattern)))
+    letter = rearrangement.letters(expr.before)
+    pattern = rearrangement.product(expr.before, expr.after, letter, batched, "")
+    return called(f"{writer.function('torch.einsum')}(", (Code(pattern), *args))
+
+
+def _align(writer: Writer, expr: Align) -> Code:
+    on, batched = writer.write(expr.on), writer.has_batch(expr.on)
+    order = tuple(dim for dim in expr.after if dim in expr.before)
+    if order != expr.before:
+        on = _rearrange(writer, Rearrange(expr.on, _each(expr.before), _each(order)))
+    index = rearrangement.spread([dim in expr.before for dim in expr.after], batched)
+    return receiver(on).after(index) if index else on
+
+
+def _each(dims: tuple[Dim, ...]) -> tuple[tuple[Dim, ...], ...]:
+    return tuple((dim,) for dim in dims)
+
+
+def _position(writer: Writer, expr: Position) -> Code:
+    place = [Code(f"device={writer.near}.device")] if writer.near else []
+    made = called(f"{writer.function('torch.arange')}(", (writer.dim_size(expr.dim), *place))
+    behind = len(expr.after) - 1 - expr.after.index(expr.dim)
+    return made.after(f"[:{', None' * behind}]") if behind else made
+
+
+def _filled(writer: Writer, expr: Filled) -> Code:
+    return _new(writer, expr, None)
+
+
+def _new(writer: Writer, filled: Filled, value: Expr | None) -> Code:
+    """A new tensor of zeros, or of one number."""
+    sizes = [writer.dim_size(dim) for dim in filled.dims]
+    shape = tuple_of(sizes) if sizes else Code("()")
+    parts = sizes if sizes and value is None else [shape]
+    what = "zeros" if value is None else "full"
+    if writer.like:
+        number = () if value is None else (writer.write(value),)
+        return called(f"{writer.like}.new_{what}(", (*parts, *number))
+    if value is not None:
+        parts.append(_real(writer, value))
+    place = [Code(f"device={writer.near}.device")] if writer.near else []
+    return called(f"{writer.function(f'torch.{what}')}(", (*parts, *place))
+
+
+def _real(writer: Writer, value: Expr) -> Code:
+    """A plain number that torch takes for a real one."""
+    if isinstance(value, Const) and isinstance(value.value, int | float):
+        return _const(writer, Const(float(value.value)))
+    return called("float(", (writer.write(value),))
+
+
+def _cast(writer: Writer, expr: Cast) -> Code:
+    on = writer.write(expr.on)
+    if expr.to == "whole":
+        return method(on, "long", ())
+    if not writer.like:
+        return method(on, "float", ())
+    return method(on, "to", (Code(f"{writer.like}.dtype"),))
+
+
+_WRITERS: Mapping[type[Expr], Callable[[Writer, Any], Code]] = {
+    Arg: lambda writer, expr: Code(writer.args[expr.index]),
+    Const: _const,
+    Size: _size,
+    Layer: _layer,
+    Weight: lambda writer, expr: Code(writer.own),
+    Call: _call,
+    Method: _method,
+    Infix: _infix,
+    Prefix: _prefix,
+    Tuple: lambda writer, expr: tuple_of([writer.write(item) for item in expr.items]),
+    Item: _item,
+    Select: _select,
+    Lookup: _lookup,
+    Rearrange: _rearrange,
+    Contract: _contract,
+    Align: _align,
+    Position: _position,
+    Filled: _filled,
+    Cast: _cast,
+}

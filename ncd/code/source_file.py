@@ -1,0 +1,215 @@
+"""A term as the lines of a file: its classes, each after the ones that it needs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from ncd.code.attribute_names import Attributes
+from ncd.code.class_instances import Instance
+from ncd.code.class_writer import ClassWriter, Line
+from ncd.code.identifiers import TAKEN, class_name, unique
+from ncd.code.scopes import Body, Outline, Scope, common
+from ncd.code.simplify import Steps
+from ncd.lang.circuits.circuit import Cell, Circuit, Loop, Value
+from ncd.lang.formulas.expr import Arg
+from ncd.lang.types.axes import Axis
+
+
+@dataclass(frozen=True)
+class SourceLine:
+    """A line of source, and the ids of the ops whose code it is."""
+
+    text: str
+    nodes: tuple[str, ...] = ()
+
+
+@dataclass
+class _Class:
+    """A class of the file, and for each scope that is an instance of it the ids of its ops."""
+
+    name: str
+    sizes: tuple[Axis, ...]
+    lines: list[Line]
+    members: list[list[str]] = field(default_factory=list)
+
+    def source(self) -> list[SourceLine]:
+        place = {id: i for i, id in enumerate(self.members[0])}
+        return [
+            SourceLine(
+                text,
+                tuple(
+                    member[i]
+                    for member in self.members
+                    for i in (place[id] for id in nodes if id in place)
+                ),
+            )
+            for text, nodes in self.lines
+        ]
+
+
+class File:
+    """What the file has so far: classes, and what they import."""
+
+    def __init__(self, circuit: Circuit, einops: bool) -> None:
+        self.circuit, self.einops = circuit, einops
+        self.outline = Outline(circuit)
+        self.imports: set[str] = set()
+        self.instances: dict[tuple[str, ...], Instance] = {}
+        self.classes: list[_Class] = []
+        self._steps: dict[tuple[int, int], Steps] = {}
+        self._batched: set[str] = set()
+        self._follow(circuit, {value.id for value in circuit.inputs})
+        self._by_term: dict[object, tuple[_Class, tuple[Axis, ...]]] = {}
+        self._by_text: dict[tuple[str, ...], _Class] = {}
+
+    def steps(self, cell: Cell) -> Steps:
+        """What a cell computes; asked of the op once for all cells that are alike."""
+        key = (id(cell.op), id(cell.site))
+        if key not in self._steps:
+            self._steps[key] = Steps.of(cell)
+        return self._steps[key]
+
+    def batched(self, value: Value) -> bool:
+        """Whether an array may have batch axes in front: if it comes from an input."""
+        return value.id in self._batched
+
+    def _follow(self, circuit: Circuit, found: set[str]) -> None:
+        self._batched |= found
+        for unit in circuit.units:
+            if isinstance(unit, Cell):
+                self._follow_cell(unit)
+                continue
+            for body in unit.bodies:
+                self._follow(body, _entering(unit, body, self._batched))
+            if unit.kind == "scan" and any(value.id in self._batched for value in unit.inputs):
+                self._batched.update(value.id for value in unit.outputs)
+
+    def _follow_cell(self, cell: Cell) -> None:
+        batched = {i for i, value in enumerate(cell.inputs) if value.id in self._batched}
+        steps = self.steps(cell)
+        exprs = steps.exprs if steps.together is None else [steps.together] * len(cell.outputs)
+        for value, expr in zip(cell.outputs, exprs, strict=True):
+            if any(isinstance(part, Arg) and part.index in batched for part in expr.walk()):
+                self._batched.add(value.id)
+
+    # classes --------------------------------------------------------------------------------------
+
+    def write(self, name: str | None) -> list[SourceLine]:
+        """All lines of the file; the last class is that of the whole term."""
+        root = self.outline.root
+        wanted = class_name(name or "") or self._title(root.bodies[0])
+        title = unique(wanted, TAKEN, "")
+        self.taken = TAKEN | {title}
+        scopes = [scope for scope in self.outline.after_children() if not scope.listed]
+        alike = Counter(map(_likeness, scopes))
+        for scope in scopes[:-1]:
+            self._class(scope, alone=alike[_likeness(scope)] == 1)
+        writer = ClassWriter(self, root)
+        last = writer.written(title, defaults=True)
+        found = [SourceLine(text) for text in import_lines(self.imports)]
+        found += [
+            line
+            for known in self.classes
+            for line in (SourceLine(""), SourceLine(""), *known.source())
+        ]
+        found += [SourceLine(""), SourceLine("")]
+        return [*found, *(SourceLine(text, tuple(filter(self._says, ns))) for text, ns in last)]
+
+    def _says(self, id: str) -> bool:
+        return self.steps(self.circuit.cell(id)).coded
+
+    def _class(self, scope: Scope, alone: bool) -> None:
+        """The class of a submodule, one that is there already if it serves."""
+        attributes = Attributes(scope, self.batched)
+        key = (*attributes.keys.items(), *_numbered(scope))
+        if key not in self._by_term:
+            self._by_term[key] = self._served(scope, alone)
+        known, sizes = self._by_term[key]
+        known.members.append([cell.id for cell in scope.cells if self.steps(cell).coded])
+        self.instances[scope.path] = Instance(known.name, sizes, attributes.methods)
+
+    def _served(self, scope: Scope, alone: bool) -> tuple[_Class, tuple[Axis, ...]]:
+        """The class for a scope, and the axes whose sizes it is given."""
+        if alone or _numbered(scope):
+            made = self._new(scope)
+            return made, made.sizes
+        writer = ClassWriter(self, scope, anonymous=True)
+        text = tuple(text for text, _ in writer.written("Anonymous"))
+        if text not in self._by_text:
+            self._by_text[text] = self._new(scope)
+        return self._by_text[text], _sizes(writer)
+
+    def _new(self, scope: Scope) -> _Class:
+        writer = ClassWriter(self, scope)
+        wanted = [name for name in self._titles(scope) if name] or ["Part"]
+        free = (name for name in wanted if name not in self.taken)
+        name = next(free, "") or unique(wanted[0], self.taken, "")
+        self.taken |= {name}
+        made = _Class(name, _sizes(writer), writer.written(name))
+        self.classes.append(made)
+        return made
+
+    def _titles(self, scope: Scope) -> Iterator[str]:
+        """Names for the class of a submodule, the best first: its title, its own name, both."""
+        title = class_name(scope.bodies[0].title)
+        yield title
+        yield class_name(scope.name) if not scope.name.isdecimal() else ""
+        around = self.outline.scopes[scope.path[:-1]]
+        while around.listed:
+            around = self.outline.scopes[around.path[:-1]]
+        yield class_name(around.bodies[0].title) + title
+
+    def _title(self, body: Body) -> str:
+        """A name for the whole: that of the first block that holds all of it, or of its only op."""
+        coded = [cell for cell in body.cells if self.steps(cell).coded]
+        blocks = (self.outline.fences[id] for id in common([cell.fences for cell in coded]))
+        titles = (class_name(fence.title) for fence in blocks if not fence.scope)
+        ops = [class_name(type(cell.op).__name__) for cell in coded]
+        return next(filter(None, titles), "") or (ops[0] if len(ops) == 1 else "Net")
+
+
+def _likeness(scope: Scope) -> object:
+    """Scopes that differ in this have no class in common."""
+    return tuple(tuple(type(cell.op) for cell in body.cells) for body in scope.bodies)
+
+
+def _numbered(scope: Scope) -> tuple[tuple[str, ...], ...]:
+    """The paths of modules in a list that is itself a module, which is rare and shares nothing."""
+    return tuple(child.path for child in scope.children.values() if child.name.isdecimal())
+
+
+def _sizes(writer: ClassWriter) -> tuple[Axis, ...]:
+    """The axes whose sizes a class is given."""
+    return tuple(Axis(name, size) for name, size in writer.sizes.names)
+
+
+def _entering(loop: Loop, body: Circuit, batched: set[str]) -> set[str]:
+    """The arrays of a scan's body that have batch axes; those of a repetition are known by id."""
+    if loop.kind == "repeat":
+        return set()
+    has = [value.id in batched for value in loop.inputs]
+    return {
+        inner.id for i, inner in enumerate(body.inputs) if has[i] or (i < loop.states and any(has))
+    }
+
+
+def import_lines(needed: Iterable[str]) -> list[str]:
+    """Import lines in order: the standard library, a blank line, the rest.
+
+    >>> import_lines(["from torch import nn", "import math", "from torch import Tensor"])
+    ['import math', '', 'from torch import Tensor, nn']
+    """
+    plain = sorted({line for line in needed if line.startswith("import ")})
+    names: dict[str, set[str]] = {}
+    for line in needed:
+        if line.startswith("from "):
+            _, module, _, name = line.split()
+            names.setdefault(module, set()).add(name)
+    standard = [line for line in plain if line == "import math"]
+    other = [line for line in plain if line not in standard]
+    other += [
+        f"from {module} import {', '.join(sorted(names[module]))}" for module in sorted(names)
+    ]
+    return [*standard, *([""] if standard and other else []), *other]

@@ -1,0 +1,51 @@
+"""Places of a table looked up, as Python."""
+
+from __future__ import annotations
+
+from ncd.code.line_breaking import Code, called, method, receiver
+from ncd.lang.formulas.expr import Lookup
+
+
+def looked_up(
+    expr: Lookup, index: Code, table: Code, ranks: tuple[int, int], batched: tuple[bool, bool]
+) -> Code:
+    """The lookup in the shortest way that torch has; ``ranks`` and ``batched`` are of both.
+
+    An embedding where nothing is shared, an index where the table alone has a batch, and else
+    ``take_along_dim``, which wants as many dimensions on both sides.
+    """
+    rank, rest = ranks[1], expr.rest
+    if rank == 1 + rest and not batched[1]:
+        if rest == 1:
+            return called("F.embedding(", (index, table))
+        return receiver(table).after(f"[{index.text}]")
+    if rank == 1 + rest and not batched[0]:
+        return receiver(table).after(f"[..., {index.text}{', :' * rest}]")
+    places = _places(expr, index)
+    width = ranks[0] - expr.own + 1 + rest  # of the places
+    if batched == (False, True):
+        places = _spread(places, width, table, rank)
+    elif batched == (True, False):
+        table = _spread(table, rank, index, ranks[0])
+    dim = Code(f"dim={-1 - rest}")
+    found = called("torch.take_along_dim(", (table, places, dim))
+    if expr.own == 0:
+        return method(found, "squeeze", (Code(str(-1 - rest)),))
+    if expr.own == 1:
+        return found
+    sizes = f"{receiver(index).text}.shape[-{expr.own}:]"
+    return method(found, "unflatten", (Code(str(-1 - rest)), Code(sizes)))
+
+
+def _places(expr: Lookup, index: Code) -> Code:
+    """The index with one dimension of its own, and one of size 1 for each of the rest."""
+    if expr.own > 1:
+        index = method(index, "flatten", (Code(str(-expr.own)),))
+    ones = expr.rest + (expr.own == 0)
+    return receiver(index).after(f"[...{', None' * ones}]") if ones else index
+
+
+def _spread(on: Code, rank: int, like: Code, like_rank: int) -> Code:
+    """A tensor with the batch axes of another in front."""
+    lead = Code(f"*{receiver(like).text}.shape[:{-like_rank or ''}]")
+    return method(on, "expand", (lead, *[Code("-1")] * rank))

@@ -1,0 +1,1 @@
+"""Backends: a drawing as SVG, PNG, PDF or TikZ."""

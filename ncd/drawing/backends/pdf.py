@@ -1,0 +1,123 @@
+"""A drawing as PDF: vectors, with the letters that it uses of its own fonts."""
+
+from __future__ import annotations
+
+import logging
+from datetime import UTC, datetime
+from typing import Any
+
+from ncd.drawing.backends.paint_order import Stroke, layers
+from ncd.drawing.backends.path_data import is_flat
+from ncd.drawing.base import style
+from ncd.drawing.base.fonts import FACES, FOLDER, Face
+from ncd.drawing.base.primitives import Dot, Picture, Text
+
+POINTS = 0.75  # in a drawing unit, as a pixel has
+SHADOW = ((6, 0.05), (4, 0.05), (2, 0.06))  # widths in drawing units, and how dark
+STYLES = {("normal", 400): "", ("normal", 700): "B", ("italic", 400): "I"}
+
+
+def pdf(drawing: Picture) -> bytes:
+    """The PDF of a drawing, one page as large as it."""
+    import fpdf
+
+    logging.getLogger("fontTools.subset").setLevel(logging.WARNING)
+    box = drawing.box
+    page = fpdf.FPDF(unit="pt", format=(box.width * POINTS, box.height * POINTS))
+    page.set_creation_date(datetime(2000, 1, 1, tzinfo=UTC))  # the same drawing, the same bytes
+    page.set_title(drawing.title)
+    page.set_subject(drawing.description)
+    page.set_auto_page_break(False)
+    page.c_margin = 0
+    page.add_page()
+    for face in sorted({span.face for text in drawing.texts for span in text.label.spans}):
+        page.add_font(face.family, _style(face), FOLDER / FACES[face])
+    _Page(page, drawing, fpdf.drawing).paint()
+    return bytes(page.output())
+
+
+def _style(face: Face) -> Any:
+    return STYLES[face.style, face.weight]
+
+
+class _Page:
+    """Paints on one page; lengths are turned into points."""
+
+    def __init__(self, page: Any, drawing: Picture, shapes: Any) -> None:
+        self.page, self.drawing, self.shapes = page, drawing, shapes
+
+    def paint(self) -> None:
+        if self.drawing.dark:
+            self.page.set_fill_color(self.colour("page"))
+            self.page.rect(0, 0, self.page.w, self.page.h, style="F")
+        for part in layers(self.drawing):
+            match part:
+                case Stroke():
+                    self.stroke(part)
+                case Dot():
+                    self.dot(part)
+                case Text():
+                    self.text(part)
+
+    def stroke(self, part: Stroke) -> None:
+        if part.soft:
+            for width, dark in SHADOW:
+                self.path(part, "none", "shadow", width, dark)
+        self.path(part, part.fill, part.line, part.width)
+
+    def path(self, part: Stroke, fill: str, line: str, width: float, opacity: float = 1) -> None:
+        shapes = self.shapes
+        with self.page.drawing_context() as context:
+            path = shapes.PaintedPath()
+            path.style.fill_color = None if fill == "none" else self.colour(fill)
+            path.style.stroke_color = self.colour(line) if width else None
+            path.style.stroke_width = width * POINTS
+            path.style.stroke_opacity = opacity
+            path.style.stroke_join_style = "round"
+            path.style.stroke_cap_style = "round" if part.round else "butt"
+            path.style.auto_close = part.closed
+            if part.dashed:
+                path.style.stroke_dash_pattern = [dash * POINTS for dash in style.DASH]
+            self.trace(path, part)
+            context.add_item(path)
+
+    def trace(self, path: Any, part: Stroke) -> None:
+        last = None
+        for curve in part.path:
+            if curve.a != last:
+                path.move_to(*self.place(*curve.a))
+            if is_flat(curve):
+                path.line_to(*self.place(*curve.d))
+            else:
+                path.curve_to(*(n for point in curve[1:] for n in self.place(*point)))
+            last = curve.d
+        if part.closed:
+            path.close()
+
+    def dot(self, dot: Dot) -> None:
+        page, (x, y) = self.page, self.place(*dot.center)
+        page.set_fill_color(self.colour(dot.paint))
+        page.set_draw_color(self.colour("ink"))
+        page.set_line_width(dot.stroke * POINTS)
+        page.circle(x, y, dot.radius * POINTS, style="DF" if dot.stroke else "F")
+
+    def text(self, text: Text) -> None:
+        page = self.page
+        page.set_text_color(self.colour(text.paint))
+        for span in text.label.spans:
+            page.set_font(span.face.family, _style(span.face), span.size * POINTS)
+            x, y = self.place(text.at.x + span.dx, text.at.y + span.dy)
+            page.text(x, y, span.text)
+        page.set_fill_color(self.colour(text.paint))
+        for bar in text.label.bars:
+            top = bar.y - bar.thickness / 2
+            x, y = self.place(text.at.x + bar.x0, text.at.y + top)
+            page.rect(x, y, (bar.x1 - bar.x0) * POINTS, bar.thickness * POINTS, style="F")
+
+    def place(self, x: float, y: float) -> tuple[float, float]:
+        return (x - self.drawing.box.x0) * POINTS, (y - self.drawing.box.y0) * POINTS
+
+    def colour(self, name: str) -> Any:
+        if name == "shadow":
+            return self.shapes.color_from_hex_string("#000000")
+        return self.shapes.color_from_hex_string(style.paint(name, self.drawing.dark))

@@ -1,0 +1,59 @@
+"""A drawing as PNG, as large as is asked for within a limit."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from math import floor, inf, sqrt
+
+from ncd.drawing.backends.svg import write
+from ncd.drawing.base import style
+from ncd.drawing.base.fonts import font_files
+from ncd.drawing.base.primitives import Picture
+from ncd.lang.errors import LimitError, SizeError
+
+LARGEST = 100e6  # pixels, four bytes each
+SHADED = 25e6  # pixels times fences; a soft shadow costs a third of a second for each million
+RENDER = """
+import json, sys, resvg_py
+sys.stdout.buffer.write(bytes(resvg_py.svg_to_bytes(**json.load(sys.stdin))))
+"""
+
+
+def png(drawing: Picture, scale: float) -> bytes:
+    """The PNG of a drawing on its theme's page, ``scale`` pixels a unit.
+
+    Where soft shadows would take long, fences have thin borders instead.
+    """
+    pixels = _pixels(drawing, scale)
+    shadows = pixels * sum(not fence.brackets for fence in drawing.fences) <= SHADED
+    return _rendered(
+        svg_string=write(drawing, fonts=False, shadows=shadows),
+        skip_system_fonts=True,
+        font_files=[str(path) for path in font_files()],
+        zoom=scale,
+        background=style.theme(drawing.dark).page,
+    )
+
+
+def _rendered(**asked: object) -> bytes:
+    """What resvg makes of it, in a process of its own: here it would hold up every other thread."""
+    command, given = [sys.executable, "-c", RENDER], json.dumps(asked).encode()
+    return subprocess.run(command, input=given, stdout=subprocess.PIPE, check=True).stdout
+
+
+def _pixels(drawing: Picture, scale: float) -> float:
+    if not 0 < scale < inf:
+        raise SizeError(f"a picture cannot have {scale} pixels a unit", cure="scale 2", where="png")
+    units = drawing.box.width * drawing.box.height
+    pixels = units * scale * scale
+    if pixels > LARGEST:
+        nearest = floor(10 * sqrt(LARGEST / units)) / 10
+        raise LimitError(
+            f"at {scale:g} pixels a unit the picture has {pixels / 1e6:,.0f} megapixels, "
+            f"more than the limit of {LARGEST / 1e6:.0f}",
+            cure=f"scale {nearest:g}" if nearest else "SVG",
+            where="png",
+        )
+    return pixels

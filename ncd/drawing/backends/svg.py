@@ -1,0 +1,306 @@
+"""A drawing as SVG. This file knows only primitives; what they are of, it copies from them.
+
+Every element carries ``data-node``, ``data-axis``, ``data-array`` or ``data-fence`` and a
+``<title>`` in words, which is also its name for those who hear it. Blocks, then wires and ops from
+left to right, can be reached with Tab. A wire holds its names. The rules of the style sheet begin
+with ``.circuit`` and say the same in every drawing, so that many can stand on one page.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from html import escape
+
+from ncd.drawing.backends.paint_order import (
+    Item,
+    both,
+    is_over,
+    is_soft,
+    is_under,
+    reading_order,
+    wire_ends,
+)
+from ncd.drawing.backends.path_data import commands, number
+from ncd.drawing.base import style
+from ncd.drawing.base.fonts import MATH, ROMAN, SANS, Face, font_faces
+from ncd.drawing.base.primitives import (
+    Box,
+    Dot,
+    DrawnFence,
+    DrawnGlyph,
+    DrawnWire,
+    Extra,
+    Outline,
+    Picture,
+    Text,
+)
+
+PLAIN = Face(ROMAN, "italic")  # most names are set in it
+FACES = {
+    Face(ROMAN): "r",
+    Face(ROMAN, weight=700): "b",
+    Face(MATH): "m",
+    Face(SANS): "s",
+    Face(SANS, weight=700): "t",
+}
+BUTTON = 'tabindex="0" role="button"'
+SHADOW = ("ncd-shadow", "ncd-shadow-dark")
+BRIEF = 60  # letters
+Paint = Callable[[str], str]
+
+
+def write(drawing: Picture, fonts: bool, shadows: bool = True, paint: Paint | None = None) -> str:
+    """The SVG text of a drawing; without ``shadows`` fences have thin borders instead.
+
+    ``paint`` gives the colour of a role, of "ink", of "page" and so on; by default the theme's.
+    """
+    return "".join(_Writer(drawing, shadows, paint).document(fonts))
+
+
+class _Writer:
+    """Writes one drawing."""
+
+    def __init__(self, drawing: Picture, shadows: bool, paint: Paint | None) -> None:
+        self.drawing, self.shadows = drawing, shadows
+        self.paint = paint or (lambda name: style.paint(name, drawing.dark))
+        self.ends = wire_ends(drawing)
+        self.named: dict[tuple[str, str], list[Text]] = defaultdict(list)
+        for label in drawing.labels:
+            self.named[label.array, label.axis].append(label)
+
+    def document(self, fonts: bool) -> Iterator[str]:
+        drawing = self.drawing
+        texts = drawing.texts
+        faces = font_faces(span for each in texts for span in each.label.spans) if fonts else ""
+        yield f"{self.head()}<style>{faces}{self.rules(texts)}</style>"
+        if self.shadows:
+            yield shadow(drawing.dark)
+        yield from map(self.fence, drawing.fences)
+        yield from (self.extra(extra) for extra in drawing.extras if extra.behind)
+        if drawing.dashes:
+            yield f'<path class="dash" d="{"".join(commands(d.path) for d in drawing.dashes)}"/>'
+        yield self.still(is_under)
+        for item in reading_order(drawing):
+            yield self.wire(item) if isinstance(item, DrawnWire) else self.glyph(item)
+        yield self.still(is_over)
+        for labels in self.named.values():  # of wires that are not drawn
+            yield from map(self.label, labels)
+        yield from (self.extra(extra) for extra in drawing.extras if not extra.behind)
+        yield "</svg>"
+
+    def head(self) -> str:
+        drawing, box = self.drawing, self.drawing.box
+        view = " ".join(map(number, (box.x0, box.y0, box.width, box.height)))
+        kind = "circuit dark" if drawing.dark else "circuit"
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{view}" width="{number(box.width)}" '
+            f'height="{number(box.height)}" class="{kind}" '
+            f'role="group" color="{self.paint("ink")}" fill="currentColor" '
+            f'font-family="{PLAIN.family}" font-style="{PLAIN.style}" '
+            f'font-size="{number(style.NAME)}" stroke-width="{number(style.OUTLINE)}">'
+            f"<title>{text(drawing.title)}</title><desc>{text(drawing.description)}</desc>"
+        )
+
+    def rules(self, texts: list[Text]) -> str:
+        """What is the same in all drawings, as far as this one needs it."""
+        double = any(wire.double for wire in self.drawing.wires)
+        used = frozenset([span.face for each in texts for span in each.label.spans])
+        return _rules(double, used) + self.soft()
+
+    def soft(self) -> str:
+        """The shadow of a theme; it is right where light and dark drawings stand on one page."""
+        theme = style.theme(self.drawing.dark)
+        soft = f"filter:url(#{SHADOW[self.drawing.dark]})"
+        if not self.shadows:
+            soft = f"stroke:currentColor;stroke-opacity:{number(theme.shadow)}"
+        return f".circuit{'.dark' * self.drawing.dark} .soft{{{soft}}}"
+
+    # What there is ------------------------------------------------------------------------------
+
+    def fence(self, fence: DrawnFence) -> str:
+        if fence.brackets:
+            paths = "".join(commands(path) for path in fence.brackets)
+            look = f'stroke-width="{number(style.BRACKET)}" stroke-linecap="round"'
+            frame = f'<path class="stroke" {look} d="{paths}"/>'
+        else:
+            frame = f'<rect class="soft" {_sides(fence.box)} fill="{self.paint(fence.role)}"/>'
+        return (
+            f'<g class="fence" data-fence="{text(fence.id)}" {BUTTON}>'
+            f"<title>{text(fence.words)}</title>{frame}{''.join(map(self.text, fence.title))}</g>"
+        )
+
+    def wire(self, wire: DrawnWire) -> str:
+        if wire.double:
+            ink, between = both(wire, self.ends)
+            page = self.paint("page")
+            gap = f'<path class="gap" style="stroke:{page}" d="{commands(between)}"/>'
+        else:
+            ink, gap = wire.path, ""
+        names = self.named.pop((wire.array, wire.axis), ())
+        return (
+            f'<g class="{"wire double" if wire.double else "wire"}" {_of(wire.axis, wire.array)} '
+            f'{BUTTON}><title>{text(wire.words)}</title><path d="{commands(ink)}"/>'
+            f"{gap}{''.join(map(self.text, names))}</g>"
+        )
+
+    def glyph(self, glyph: DrawnGlyph) -> str:
+        marked = glyph.node == self.drawing.marked
+        words = f"{glyph.words}; this does not fit" if marked else glyph.words
+        frame = f'<rect class="hit" {_sides(glyph.hit)} rx="{number(style.CORNER)}"'
+        if marked:
+            dash = " ".join(map(number, style.ERROR_DASH))
+            frame += (
+                f' stroke="{self.paint("error")}" stroke-width="{number(style.ERROR)}" '
+                f'stroke-dasharray="{dash}"'
+            )
+        items = [item for item in glyph.items if not (is_under(item) or is_over(item))]
+        return (
+            f'<g class="{"op marked" if marked else "op"}" {_op(glyph)} {BUTTON}>'
+            f"<title>{text(words)}</title>{frame}/>{''.join(map(self.item, items))}</g>"
+        )
+
+    def still(self, which: Callable[[Item], bool]) -> str:
+        """Parts of the ops under all wires, or over them; a click falls through to the op."""
+        items = (self.item(i) for glyph in self.drawing.glyphs for i in glyph.items if which(i))
+        inside = "".join(items)
+        return f'<g class="still">{inside}</g>' if inside else ""
+
+    def label(self, label: Text) -> str:
+        """The name of a wire, in a group that lights with it."""
+        return (
+            f'<g class="label" {_of(label.axis, label.array)}>'
+            f"<title>{text(label.label.words)}</title>{self.text(label)}</g>"
+        )
+
+    def extra(self, extra: Extra) -> str:
+        """Something beside the circuit; what is coloured in it has the shadow of a fence."""
+        of = f' data-of="{text(extra.of)}"' if extra.of else ""
+        title = f"<title>{text(extra.words)}</title>" if extra.words else ""
+        role = ' role="img"' if extra.words else ""  # a group may not have a name
+        items = (
+            self.shape(item, soft=is_soft(item)) if isinstance(item, Outline) else self.item(item)
+            for item in extra.items
+        )
+        return f'<g class="{text(extra.kind)}"{of}{role}>{title}{"".join(items)}</g>'
+
+    # Primitives ---------------------------------------------------------------------------------
+
+    def item(self, item: Item) -> str:
+        match item:
+            case Outline():
+                return self.shape(item)
+            case Dot():
+                return self.dot(item)
+        return self.label(item) if item.axis else self.text(item)
+
+    def shape(self, shape: Outline, soft: bool = False) -> str:
+        look = "soft" * soft
+        if shape.stroke:
+            look = f"{'stroke' if shape.paint == 'none' else 'shape'} {look}".strip()
+        width = _unless("stroke-width", shape.stroke, style.OUTLINE) if shape.stroke else ""
+        look = f' class="{look}"' if look else ""
+        d = commands(shape.path, shape.closed)
+        return f'<path{look}{width}{self.fill(shape.paint)} d="{d}"/>'
+
+    def dot(self, dot: Dot) -> str:
+        x, y, r = number(dot.center.x), number(dot.center.y), number(dot.radius)
+        look = ""
+        if dot.stroke:
+            look = f' class="shape"{_unless("stroke-width", dot.stroke, style.OUTLINE)}'
+        return f'<circle{look}{self.fill(dot.paint)} cx="{x}" cy="{y}" r="{r}"/>'
+
+    def fill(self, paint: str) -> str:
+        """Ink is what all is filled with that says nothing, and a line has no fill."""
+        return "" if paint in ("ink", "none") else f' fill="{self.paint(paint)}"'
+
+    def text(self, label: Text) -> str:
+        """Runs and bars, each at its place."""
+        (x, y), fill = label.at, self.fill(label.paint)
+        parts = []
+        for span in label.label.spans:
+            name = FACES.get(span.face)
+            look = f' class="{name}"' if name else ""
+            look += _unless("font-size", span.size, style.NAME) + fill
+            place = f'x="{number(x + span.dx)}" y="{number(y + span.dy)}"'
+            parts.append(f"<text{look} {place}>{text(span.text)}</text>")
+        for bar in label.label.bars:
+            top = y + bar.y - bar.thickness / 2
+            box = Box(x + bar.x0, top, x + bar.x1, top + bar.thickness)
+            parts.append(f"<rect{fill} {_sides(box)}/>")
+        return "".join(parts)
+
+
+@lru_cache(maxsize=256)
+def _rules(double: bool, used: frozenset[Face]) -> str:
+    dash = " ".join(map(number, style.DASH))
+    rules = {
+        ".wire path,.circuit .stroke,.circuit .shape,.circuit .dash": "stroke:currentColor",
+        ".wire path,.circuit .stroke,.circuit .dash": "fill:none",
+        ".wire path": f"stroke-width:{number(style.WIRE)};stroke-linecap:round",
+        ".op .hit": "fill:transparent",
+        ".stroke,.circuit .shape": "stroke-linejoin:round",
+        ".dash": f"stroke-width:{number(style.DASH_WIDTH)};stroke-dasharray:{dash}",
+        ".still": "pointer-events:none",
+    }
+    if double:
+        outer, inner = style.DOUBLE + style.WIRE, style.DOUBLE - style.WIRE
+        rules[".double path"] = f"stroke-width:{number(outer)};stroke-linecap:butt"
+        rules[".double .gap"] = f"stroke-width:{number(inner)}"
+    for face, name in FACES.items():
+        if face in used:
+            family = "" if face.family == PLAIN.family else f";font-family:{face.family}"
+            weight = "" if face.weight == PLAIN.weight else f";font-weight:{face.weight}"
+            rules[f".{name}"] = f"font-style:{face.style}{weight}{family}"
+    return "".join(f".circuit {where}{{{what}}}" for where, what in rules.items())
+
+
+def shadow(dark: bool) -> str:
+    """The soft shadow of what is coloured."""
+    deviation, opacity = number(style.SHADOW), number(style.theme(dark).shadow)
+    return (
+        f'<filter id="{SHADOW[dark]}" x="-20%" y="-20%" width="140%" height="140%">'
+        f'<feDropShadow dx="0" dy="0" stdDeviation="{deviation}" flood-opacity="{opacity}"/>'
+        f"</filter>"
+    )
+
+
+def text(plain: str) -> str:
+    """The text escaped, without the control characters that XML cannot hold."""
+    return _brief(plain) if len(plain) <= BRIEF else escape(printable(plain))
+
+
+@lru_cache(maxsize=4096)
+def _brief(plain: str) -> str:
+    """Names and ids come again and again."""
+    return escape(printable(plain))
+
+
+def printable(text: str) -> str:
+    """The text without the control characters that XML cannot hold."""
+    if text.isprintable():
+        return text
+    return "".join(char for char in text if char.isprintable() or char in "\n\t")
+
+
+def _of(axis: str, array: str) -> str:
+    if not axis or not array:
+        return f'data-array="{text(array)}"' if array else f'data-axis="{text(axis)}"' * bool(axis)
+    return f'data-axis="{text(axis)}" data-array="{text(array)}"'
+
+
+def _sides(box: Box) -> str:
+    x, y, width, height = map(number, (box.x0, box.y0, box.width, box.height))
+    return f'x="{x}" y="{y}" width="{width}" height="{height}"'
+
+
+def _unless(name: str, value: float, usual: float) -> str:
+    return "" if value == usual else f' {name}="{number(value)}"'
+
+
+def _op(glyph: DrawnGlyph) -> str:
+    """Whose glyph it is; a folded block stands for its fence and all ops in it."""
+    if not glyph.cells:
+        return f'data-node="{text(glyph.node)}"'
+    return f'data-fence="{text(glyph.node)}" data-node="{text(" ".join(glyph.cells))}"'

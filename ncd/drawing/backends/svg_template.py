@@ -1,0 +1,80 @@
+"""Patterns: a drawing and its SVG with gaps for the words, which may be those of other sizes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+from ncd.drawing.backends.svg import text, write
+from ncd.drawing.base.primitives import DrawnGlyph, DrawnWire, Picture
+from ncd.drawing.base.transform import changed
+from ncd.lang.circuits.circuit import Circuit
+
+GAP = re.compile("⦃([0-9]+)⦄")
+Place = tuple[int, int]  # the number of an array on the way through a circuit, and of its axis
+Spot = tuple[Place, str]  # and what the array is called, if it is named
+Way = Callable[[Circuit, frozenset[str]], Circuit]
+
+
+@dataclass
+class Pattern:
+    """A drawing, where its words come from, and its SVG with gaps for them.
+
+    ``wires`` and ``ops`` have a place for each that is drawn, None for a folded block, whose words
+    have no sizes. ``shut`` are the blocks that are folded, ``way`` leads to what is shown.
+    """
+
+    drawing: Any
+    shut: frozenset[str]
+    way: Way
+    wires: tuple[Spot, ...]
+    ops: tuple[int | None, ...]
+    pieces: dict[bool, list[str]] = field(default_factory=dict)
+
+    @property
+    def parts(self) -> int:
+        return len(self.wires) + len(self.ops) + 1
+
+
+W = TypeVar("W", DrawnWire, DrawnGlyph)
+
+
+def with_words(part: W, words: str) -> W:
+    """The same with other words."""
+    return part if words == part.words else changed(part, words=words)
+
+
+def svg(drawing: Picture, fonts: bool) -> str:
+    """The SVG of a drawing; where its like has been written, only the words are put in."""
+    pattern: Pattern | None = getattr(drawing, "_pattern", None)
+    if pattern is None:
+        return write(drawing, fonts)
+    pieces = pattern.pieces.get(fonts)
+    if pieces is None:
+        pieces = pattern.pieces[fonts] = _pieces(drawing, fonts)
+    if not pieces:
+        return write(drawing, fonts)
+    words = list(_words(drawing))
+    filled = list(pieces)
+    filled[1::2] = [text(words[int(n)]) for n in pieces[1::2]]
+    return "".join(filled)
+
+
+def _words(drawing: Picture) -> Iterator[str]:
+    yield drawing.title
+    yield drawing.description
+    yield from (wire.words for wire in drawing.wires)
+    yield from (glyph.words for glyph in drawing.glyphs)
+
+
+def _pieces(drawing: Picture, fonts: bool) -> list[str]:
+    """What stands between the words, and their numbers; nothing if a name looks like a gap."""
+    count = len(drawing.wires) + 2
+    wires = tuple(with_words(w, f"⦃{n}⦄") for n, w in enumerate(drawing.wires, 2))
+    glyphs = tuple(with_words(g, f"⦃{n}⦄") for n, g in enumerate(drawing.glyphs, count))
+    blank = replace(drawing, title="⦃0⦄", description="⦃1⦄", wires=wires, glyphs=glyphs)
+    pieces = GAP.split(write(blank, fonts))
+    expected = [str(n) for n in range(count + len(glyphs))]
+    return pieces if sorted(pieces[1::2], key=int) == expected else []

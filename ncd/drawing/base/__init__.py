@@ -1,0 +1,1 @@
+"""The base of every drawing: style, plan types, primitives, fonts and labels."""

@@ -1,0 +1,96 @@
+"""The words of a drawing, for those who cannot see it: its structure, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from ncd.lang.circuits.array_names import called
+from ncd.lang.circuits.circuit import Cell, Circuit, Loop
+
+Unit = Cell | Loop
+
+
+def describe(circuit: Circuit, names: Mapping[str, str] | None = None) -> tuple[str, str]:
+    """A title and a description that read well aloud.
+
+    The title is that of the outermost block, or names the first and the last of several. ``names``
+    are what its arrays are called, if that is known.
+
+    >>> from ncd.lang.terms.blocks import Block
+    >>> from ncd.lang.circuits.elaborate import elaborate
+    >>> from ncd.lang.terms.loops import Repeat
+    >>> from ncd.ops import Linear, Softmax
+    >>> layer = Block(Linear("m:2 -> m:2", "W") >> Softmax("m"), "Layer")
+    >>> print(describe(elaborate(Repeat((layer,) * 6)))[1])
+    From (m) to (m). Repeated 6 times. Layer: learned linear map W, m to m, gives w; softmax along
+    m: the weights sum to 1 over m, gives weights. End of what is repeated.
+    """
+    ins, outs = (", ".join(str(v.array) for v in s) for s in (circuit.inputs, circuit.outputs))
+    names = called(circuit) if names is None else names
+    steps = _Words(circuit, names).of(circuit.units, 0) or "Nothing is done."
+    return _title(circuit), f"From ({ins}) to ({outs}). {steps}"
+
+
+def _title(circuit: Circuit) -> str:
+    own = (fence for fence in circuit.own_fences if not fence.parent)
+    titles = [fence.title.strip().replace("$", "") for fence in own]
+    outer = list(dict.fromkeys(filter(None, titles)))
+    if len(outer) < 2:
+        return outer[0] if outer else "Neural circuit diagram"
+    return f"{outer[0]} {'and' if len(outer) == 2 else 'to'} {outer[-1]}"
+
+
+class _Words:
+    """Says units in order; a block is a section, which is said where it begins."""
+
+    def __init__(self, circuit: Circuit, names: Mapping[str, str]) -> None:
+        self.fences = {fence.id: fence for fence in circuit.fences}
+        self.names = names
+
+    def of(self, units: Iterable[Unit], depth: int) -> str:
+        """Sentences of what stands ``depth`` fences deep, ops that follow each other in one."""
+        parts: dict[str, list[Unit]] = {}
+        for n, unit in enumerate(units):
+            key = unit.fences[depth] if len(unit.fences) > depth else f"{n}"
+            parts.setdefault(key, []).append(unit)
+        said: list[str] = []
+        run: list[str] = []
+        for key, inside in parts.items():
+            if isinstance(inside[0], Cell) and key not in self.fences:
+                run.append(self.cell(inside[0]))
+                continue
+            said += [self.sentence(run)] * bool(run)
+            run = []
+            said.append(self.section(key, inside, depth))
+        return " ".join([*said, *[self.sentence(run)] * bool(run)])
+
+    def section(self, key: str, inside: list[Unit], depth: int) -> str:
+        """A block or a loop, with its title at both ends if blocks stand in it."""
+        if isinstance(inside[0], Loop) and key not in self.fences:
+            return self.loop(inside[0])
+        text = self.of(inside, depth + 1)
+        title = self.fences[key].title.strip().replace("$", "")
+        if not title:
+            return text
+        if all(isinstance(unit, Cell) and len(unit.fences) == depth + 1 for unit in inside):
+            return f"{title}: {text[:1].lower()}{text[1:]}"
+        return f"{title} begins. {text} End of {title}."
+
+    def loop(self, loop: Loop) -> str:
+        body = loop.bodies[0]
+        depth = len(loop.fences) + 1
+        text = self.of(body.units, depth)
+        if loop.kind == "scan":
+            return f"At each position of {loop.axis}. {text} End of what is done at each position."
+        return f"Repeated {len(loop.bodies)} times. {text} End of what is repeated."
+
+    def cell(self, cell: Cell) -> str:
+        names = [self.names.get(value.id, "") for value in cell.outputs]
+        kept = {self.names.get(value.id, "") for value in cell.inputs}
+        said = {*kept, cell.name, ""}  # or told by the op's own words
+        new = [name for name in names if name not in said and " after " not in name]
+        return f"{cell.words}, gives {' and '.join(new)}" if new else cell.words
+
+    def sentence(self, run: list[str]) -> str:
+        text = "; ".join(run)
+        return f"{text[:1].upper()}{text[1:]}."

@@ -1,0 +1,240 @@
+"""Labels: text set in the fonts of `assets/fonts`, with its true size.
+
+A label is data: runs of text and overbars at given places. All lengths are in drawing units; x
+grows to the right and y downwards, as in SVG. Sizes come from the advance widths, kerning pairs and
+outlines of the very fonts that an exported drawing embeds.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from itertools import groupby
+from math import inf
+from typing import NamedTuple
+
+from ncd.drawing.base.fonts import MATH, ROMAN, SANS, Face, knows, measure, union
+from ncd.drawing.base.mini_math import OPERATIONS, RELATIONS, Atom, lead, parse, say
+from ncd.lang.once import once
+
+# A letter is set in the first face of its chain that has it.
+UPRIGHT = (Face(ROMAN), Face(MATH))
+ITALIC = (Face(ROMAN, "italic"), *UPRIGHT)
+BOLD = (Face(ROMAN, weight=700), *UPRIGHT)
+
+# Lengths in em, after the MATH table of TeX Gyre Pagella Math.
+SCRIPT = 0.72  # size of a script, relative to its base
+SUPERSCRIPT_UP, SUBSCRIPT_DOWN, SCRIPT_GAP = 0.37, 0.22, 0.12
+BAR_GAP, BAR_THICKNESS = 0.13, 0.06
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """One run of text in one face; (dx, dy) is the start of its baseline, seen from the label's."""
+
+    text: str
+    face: Face
+    size: float
+    dx: float
+    dy: float
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """An overbar: a line from (x0, y) to (x1, y), `thickness` wide."""
+
+    x0: float
+    x1: float
+    y: float
+    thickness: float
+
+
+class Typed(NamedTuple):
+    """What a label was made of: `mode` is "math", "sans" or "roman", as the functions below."""
+
+    text: str
+    mode: str = "math"
+    size: float = 16
+    bold: bool = False
+    bar: bool = False
+
+
+@dataclass(frozen=True)
+class Label:
+    """Placed runs and bars, and their ink box: x from 0 to width, y from -ascent to descent.
+
+    `words` is the label as one would say it, `typed` what another typesetter needs to set it.
+    """
+
+    spans: tuple[Span, ...]
+    bars: tuple[Bar, ...]
+    width: float
+    ascent: float
+    descent: float
+    words: str
+    typed: Typed = field(default=Typed(""), compare=False)
+
+    @once
+    def size(self) -> float:
+        """That of its largest run; infinite if it has none."""
+        return max((span.size for span in self.spans), default=inf)
+
+
+# --- Setting: each step returns its pieces, and where the pen then stands
+
+_Piece = Span | Bar
+_Set = tuple[tuple[_Piece, ...], float]
+
+
+def _place(text: str, chain: tuple[Face, ...], size: float, x: float, y: float) -> _Set:
+    pieces: tuple[_Piece, ...] = ()
+    for face, chars in groupby(text, lambda char: _face_for(char, chain)):
+        run = "".join(chars)
+        # SVG drops the spaces at the ends of a text, so they are left out here.
+        indent = run[: len(run) - len(run.lstrip())]
+        start = x + size * measure(face, indent).advance
+        pieces += (Span(run.strip(), face, size, start, y),)
+        x = start + size * measure(face, run[len(indent) :]).advance
+    return pieces, x
+
+
+def _face_for(char: str, chain: tuple[Face, ...]) -> Face:
+    return next((face for face in chain if knows(face, char)), chain[0])
+
+
+def _set(atoms: tuple[Atom, ...], size: float, x: float, y: float, script: bool = False) -> _Set:
+    pieces: tuple[_Piece, ...] = ()
+    for before, atom, after in zip((None, *atoms), atoms, (*atoms[1:], None), strict=False):
+        pad = 0.0 if script else RELATIONS.get(atom.text, 0.0)
+        if before and after and not script and not {before.text} & {*OPERATIONS, *RELATIONS}:
+            pad = pad or OPERATIONS.get(atom.text, 0.0)
+        more, x = _set_atom(atom, size, x + (pad * size if before else 0.0), y)
+        pieces += more
+        x += (pad or 0.2 * (atom.text == ",")) * size if after else 0.0
+    return pieces, x
+
+
+def _set_atom(atom: Atom, size: float, x: float, y: float) -> _Set:
+    chain = UPRIGHT if atom.kind != "name" else BOLD if atom.bold else ITALIC
+    base, end = _place(atom.text, chain, size, x, y)
+    _, top, right, _ = _ink(base) or (x, y, end, y)
+    if atom.bar:
+        base += (_overbar(x, end, top, size, lean=0.0 if atom.bold else 0.05 * size),)
+    if not (atom.sub or atom.sup):
+        return base, end
+    small, up, down = size * SCRIPT, y - size * SUPERSCRIPT_UP, y + size * SUBSCRIPT_DOWN
+    above, above_end = _set(atom.sup, small, max(end, right) + 0.04 * size, up, True)
+    below, below_end = _set(atom.sub, small, end + 0.02 * size, down, True)
+    upper, lower = _ink(above), _ink(below)
+    if upper and lower and (lack := upper[3] + SCRIPT_GAP * size - lower[1]) > 0:
+        below = tuple(_moved(piece, 0.0, lack) for piece in below)
+    ends = (above_end if above else end, below_end if below else end)
+    return base + above + below, max(ends) + 0.04 * size
+
+
+def _overbar(x: float, end: float, top: float, size: float, lean: float) -> Bar:
+    inset, thickness = 0.02 * size, BAR_THICKNESS * size
+    y = top - BAR_GAP * size - thickness / 2
+    return Bar(x + lean + inset, end + lean - inset, y, thickness)
+
+
+def _prose(text: str, size: float, weight: int, family: str) -> tuple[_Set, str]:
+    chain = (Face(family, weight=weight), Face(ROMAN, weight=weight), *UPRIGHT)
+    parts = text.split("$") if text.count("$") % 2 == 0 else [text]
+    pieces: tuple[_Piece, ...] = ()
+    x, words = 0.0, ""
+    for i, part in enumerate(parts):
+        atoms, plain = parse(part) if i % 2 else (), re.sub(r"\s+", " ", part)
+        more, x = _set(atoms, size, x, 0.0) if i % 2 else _place(plain, chain, size, x, 0.0)
+        pieces, words = pieces + more, words + (say(atoms) if i % 2 else plain)
+    return (pieces, x), words
+
+
+def _ink(pieces: tuple[_Piece, ...]) -> tuple[float, float, float, float] | None:
+    return union(box for piece in pieces if (box := _piece_ink(piece)))
+
+
+def _piece_ink(piece: _Piece) -> tuple[float, ...] | None:
+    if isinstance(piece, Bar):
+        return piece.x0, piece.y - piece.thickness / 2, piece.x1, piece.y + piece.thickness / 2
+    box, size = measure(piece.face, piece.text).box, piece.size
+    x, y = piece.dx, piece.dy
+    return box and (x + size * box[0], y + size * box[1], x + size * box[2], y + size * box[3])
+
+
+def _moved(piece: _Piece, x: float, y: float) -> _Piece:
+    if isinstance(piece, Span):
+        return replace(piece, dx=round(piece.dx + x, 3), dy=round(piece.dy + y, 3))
+    ends = (round(piece.x0 + x, 3), round(piece.x1 + x, 3))
+    return Bar(*ends, round(piece.y + y, 3), round(piece.thickness, 3))
+
+
+def _label(pieces: tuple[_Piece, ...], end: float, words: str, typed: Typed) -> Label:
+    left, top, right, bottom = _ink(pieces) or (0.0, 0.0, end, 0.0)
+    placed = tuple(_moved(piece, -left, 0.0) for piece in pieces)
+    spans = tuple(piece for piece in placed if isinstance(piece, Span) and piece.text)
+    bars = tuple(piece for piece in placed if isinstance(piece, Bar))
+    size = round(right - left, 3), round(-top, 3), round(bottom, 3)
+    return Label(spans, bars, *size, words, typed)
+
+
+# --- What others use
+
+
+@lru_cache(maxsize=4096)
+def math(text: str, size: float = 16, *, bold: bool = False, bar: bool = False) -> Label:
+    """A name or formula: letters in italics, `_` and `^` for scripts, `-` a minus, `*` an asterisk.
+
+    A script is the next name, number or sign, or a group in braces. `bold` and `bar` mark the first
+    name alone; a letter typed as x̄ or 𝐱 is marked wherever it stands. Nothing that is typed raises.
+
+    >>> math("k^{-1/2}").words
+    'k to the minus one half'
+    >>> [span.text for span in math("n_b").spans]
+    ['n', 'b']
+    >>> math("x/s", bold=True, bar=True).words
+    'x bar over s'
+    """
+    atoms = lead(parse(text), bold, bar)
+    typed = Typed(text, "math", size, bold, bar)
+    return _label(*_set(atoms, float(size), 0.0, 0.0), say(atoms), typed)
+
+
+@lru_cache(maxsize=4096)
+def sans(text: str, size: float = 14, weight: int = 400) -> Label:
+    """A line of plain text, as in titles and notes; what stands between two $ is set as by `math`.
+
+    >>> sans("Multi-Head Attention").spans[0].face.family
+    'NCD Sans'
+    >>> sans("These are $k × h$-shaped").words
+    'These are k by h-shaped'
+    """
+    set_, words = _prose(text, float(size), weight, SANS)
+    return _label(*set_, words, Typed(text, "sans", size, weight > 400))
+
+
+@lru_cache(maxsize=4096)
+def roman(text: str, size: float = 16, weight: int = 400) -> Label:
+    """A line of upright text in the face of the formulas, for names of functions such as Max.
+
+    >>> roman("Max").spans[0].face.style
+    'normal'
+    """
+    set_, words = _prose(text, float(size), weight, ROMAN)
+    return _label(*set_, words, Typed(text, "roman", size, weight > 400))
+
+
+@lru_cache(maxsize=1024)
+def wrap(text: str, width: float, size: float = 14, weight: int = 400) -> tuple[Label, ...]:
+    """Lines of `sans` no wider than `width`, where a single word allows it.
+
+    >>> [line.words for line in wrap("We copy the injected data", 90)]
+    ['We copy the', 'injected data']
+    """
+    lines: tuple[str, ...] = ()
+    for word in re.findall(r"(?:\$[^$]*\$|\S)+", text):
+        longer = f"{lines[-1]} {word}" if lines else word
+        fits = sans(longer, size, weight).width <= width
+        lines = (*lines[:-1], longer) if fits or not lines else (*lines, word)
+    return tuple(sans(line, size, weight) for line in lines)

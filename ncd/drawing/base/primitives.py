@@ -1,0 +1,304 @@
+"""What a drawing holds, as data: primitives at their coordinates, each knowing what it is of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from fontTools.misc.arrayTools import sectRect
+from fontTools.misc.bezierTools import calcCubicBounds, cubicPointAtT
+
+from ncd.drawing.base.label import Label
+from ncd.drawing.base.plan_types import Unit
+
+_new = tuple.__new__  # what is made most is made of a tuple: by name takes twice as long
+
+
+class Point(NamedTuple):
+    """A place in drawing units; y grows downwards."""
+
+    x: float
+    y: float
+
+
+class Box(NamedTuple):
+    """A rectangle in drawing units."""
+
+    x0: float
+    y0: float
+    x1: float
+    y1: float
+
+    @property
+    def width(self) -> float:
+        return self.x1 - self.x0
+
+    @property
+    def height(self) -> float:
+        return self.y1 - self.y0
+
+    @property
+    def edges(self) -> tuple[Box, Box]:
+        """Its upper and its lower side."""
+        return self._replace(y1=self.y0), self._replace(y0=self.y1)
+
+    def grown(self, by: float) -> Box:
+        x0, y0, x1, y1 = self
+        return _new(Box, (x0 - by, y0 - by, x1 + by, y1 + by))
+
+    def meets(self, other: Box, slack: float = 0.0) -> bool:
+        """Whether the two share more than ``slack`` in both directions."""
+        shared, (x0, y0, x1, y1) = sectRect(self, other)
+        return bool(shared) and min(x1 - x0, y1 - y0) > slack
+
+    @staticmethod
+    def around(boxes: Iterable[Box]) -> Box:
+        left, top, right, bottom = zip(*boxes, strict=True)
+        return _new(Box, (min(left), min(top), max(right), max(bottom)))
+
+    @staticmethod
+    def of(points: Iterable[Point]) -> Box:
+        """The least box with all of the points."""
+        xs, ys = zip(*points, strict=True)
+        return _new(Box, (min(xs), min(ys), max(xs), max(ys)))
+
+    @staticmethod
+    def at(center: Point, radius: float) -> Box:
+        x, y = center
+        return Box(x - radius, y - radius, x + radius, y + radius)
+
+
+class Curve(NamedTuple):
+    """A cubic Bézier; a straight piece has its control points on the line."""
+
+    a: Point
+    b: Point
+    c: Point
+    d: Point
+
+    def at(self, t: float) -> Point:
+        return _new(Point, cubicPointAtT(*self, t))
+
+    @property
+    def straight(self) -> bool:
+        """Whether it is level."""
+        return self.a.y == self.b.y == self.c.y == self.d.y
+
+    @property
+    def back(self) -> Curve:
+        """The same from its end to its start."""
+        return Curve(self.d, self.c, self.b, self.a)
+
+
+Path = tuple[Curve, ...]
+
+QUARTER = 0.5523  # how far along its tangents a quarter of an ellipse has its control points
+
+
+def line(a: Point, b: Point) -> Curve:
+    """A straight piece."""
+    (x0, y0), (x1, y1) = a, b
+    x, y = (x1 - x0) / 3, (y1 - y0) / 3
+    return _new(Curve, (a, _new(Point, (x0 + x, y0 + y)), _new(Point, (x1 - x, y1 - y)), b))
+
+
+def ease(a: Point, b: Point) -> Curve:
+    """A piece that leaves and enters level."""
+    if a.y == b.y:
+        return line(a, b)
+    middle = (a.x + b.x) / 2
+    return Curve(a, Point(middle, a.y), Point(middle, b.y), b)
+
+
+def straightened(pieces: Iterable[Curve]) -> Path:
+    """The pieces of a path without empty ones, and those that go on level as one.
+
+    >>> a, b, c = Point(0, 1), Point(2, 1), Point(6, 1)
+    >>> straightened([line(a, b), line(b, b), line(b, c)]) == (line(a, c),)
+    True
+    """
+    found: list[Curve] = []
+    level: list[Curve] = []  # those at the end that are one
+    for piece in pieces:
+        a, b, c, d = piece
+        if a == d:
+            continue
+        straight = a[1] == b[1] == c[1] == d[1]
+        if level and not (straight and level[-1].d == a):
+            found.append(_joined(level))
+            level = []
+        (level if straight else found).append(piece)
+    return (*found, _joined(level)) if level else tuple(found)
+
+
+def _joined(level: list[Curve]) -> Curve:
+    return level[0] if len(level) == 1 else line(level[0].a, level[-1].d)
+
+
+def extent(path: Path) -> Box:
+    """The least box with all points of the path's curves."""
+    return Box.of([point for curve in path for point in curve])
+
+
+def polygon(points: list[Point]) -> Path:
+    """The outline through the points."""
+    return tuple([line(a, b) for a, b in zip(points, [*points[1:], points[0]], strict=True)])
+
+
+def corners(x: float, half: float, top: float, bottom: float) -> list[Point]:
+    """The corners of an upright box around x."""
+    left, right = x - half, x + half
+    return [Point(left, top), Point(right, top), Point(right, bottom), Point(left, bottom)]
+
+
+@dataclass(frozen=True)
+class DrawnWire:
+    """An axis of an array, from the op that makes it to the op that takes it.
+
+    ``open`` says at which of its ends no mark stands, as the op's glyph wants it: "begins",
+    "ends", both or neither.
+    """
+
+    array: str
+    axis: str
+    path: Path
+    double: bool
+    words: str
+    made_by: str = ""
+    taken_by: str = ""
+    open: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Dash:
+    """The dashed line between two arrays."""
+
+    path: Path
+
+
+@dataclass(frozen=True)
+class Outline:
+    """A shape, its fill ("none", a role or a colour of the theme) and the width of its stroke."""
+
+    path: Path
+    paint: str = "none"
+    stroke: float = 0.0
+    closed: bool = True
+
+
+@dataclass(frozen=True)
+class Dot:
+    """A filled circle, where a wire splits or wires join; ``paint`` "page" makes it a ring."""
+
+    center: Point
+    radius: float
+    paint: str = "ink"
+    stroke: float = 0.0
+
+
+@dataclass(frozen=True)
+class Text:
+    """A label, its baseline starting at ``at``; ``axis`` and ``array`` if it names a wire.
+
+    ``paint`` is "light" on what is "touch".
+    """
+
+    label: Label
+    at: Point
+    axis: str = ""
+    array: str = ""
+    paint: str = "ink"
+
+    @property
+    def box(self) -> Box:
+        (x, y), label = self.at, self.label
+        return _new(Box, (x, y - label.ascent, x + label.width, y + label.descent))
+
+
+@dataclass(frozen=True)
+class DrawnGlyph:
+    """What is drawn of one op. ``hit`` is where it can be clicked, ``ink`` what it covers.
+
+    The box of a folded block has the id of its fence as ``node``; ``cells`` are those of the ops
+    that it hides. ``unit`` is what it is drawn from.
+    """
+
+    node: str
+    role: str
+    words: str
+    items: tuple[Outline | Dot | Text, ...]
+    hit: Box
+    ink: tuple[Box, ...] = ()
+    cells: tuple[str, ...] = ()
+    unit: Unit | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class DrawnFence:
+    """A coloured region with its title, behind what it holds; or the brackets of a repetition."""
+
+    id: str
+    role: str
+    box: Box
+    title: tuple[Text, ...] = ()
+    words: str = ""
+    brackets: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True)
+class Extra:
+    """What is no wire, op or fence: an arrow to the next row, the = of an equation, a note, cells.
+
+    ``kind`` is "arrow", "band", "cells", "note" or "sign"; ``of`` the id of the array, op or fence
+    that it is about, ``behind`` whether it lies under the wires.
+    """
+
+    kind: str
+    items: tuple[Outline | Dot | Text, ...]
+    words: str = ""
+    of: str = ""
+    behind: bool = False
+
+    @property
+    def box(self) -> Box:
+        """The least box with all of its items."""
+        return Box.around(map(_box, self.items))
+
+
+def _bounds(curve: Curve) -> Box:
+    return Box(*calcCubicBounds(*curve))
+
+
+def _box(item: Outline | Dot | Text) -> Box:
+    match item:
+        case Outline():
+            return Box.around(map(_bounds, item.path)).grown(item.stroke / 2)
+        case Dot():
+            return Box.at(item.center, item.radius + item.stroke / 2)
+    return item.box
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A diagram: what :mod:`ncd.drawing.backends.svg` writes and :mod:`ncd.drawing.lint` checks."""
+
+    title: str
+    description: str
+    box: Box
+    fences: tuple[DrawnFence, ...]
+    dashes: tuple[Dash, ...]
+    wires: tuple[DrawnWire, ...]
+    glyphs: tuple[DrawnGlyph, ...]
+    labels: tuple[Text, ...]
+    extras: tuple[Extra, ...] = ()
+    marked: str = ""
+    dark: bool = False
+
+    @property
+    def texts(self) -> list[Text]:
+        """Every text: names on wires, titles, and what stands in marks."""
+        titles = [text for fence in self.fences for text in fence.title]
+        parts: list[DrawnGlyph | Extra] = [*self.glyphs, *self.extras]
+        marks = [item for part in parts for item in part.items if isinstance(item, Text)]
+        return [*self.labels, *titles, *marks]

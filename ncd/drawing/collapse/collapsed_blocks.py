@@ -1,0 +1,162 @@
+"""Folded blocks: a circuit with a box in the place of each block that is not shown.
+
+A box is a cell whose id is that of the block's fence, so that everything else treats it as an op.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from ncd.drawing.collapse.subcircuit import Part, gathered
+from ncd.lang.circuits.circuit import Cell, Circuit, Fence, Loop, State
+from ncd.lang.glyph import Glyph, Mark
+from ncd.lang.terms.op import Op, Site
+from ncd.lang.types.axes import Type
+
+TIMES = "×"
+LEAST = 3  # ops in a block that is worth a box
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Box(Op):
+    """A block that is folded; ``hidden`` are the ids of the ops in it."""
+
+    title: str
+    hidden: tuple[str, ...] = ()
+    role: ClassVar[str] = "folded"
+
+    def __post_init__(self) -> None:
+        """It is written nowhere, so nothing is to be read."""
+
+    def glyph(self, site: Site) -> Glyph:
+        ins, outs = (range(sum(map(len, arrays))) for arrays in (site.ins, site.outs))
+        return Glyph(marks=(Mark("folded", self.title, tuple(ins), tuple(outs)),))
+
+    def words(self, site: Site) -> str:
+        title = " ".join(self.title.split()).replace(TIMES, "repeated ").replace("$", "")
+        return f"{title}, folded: ({site.ins}) to ({site.outs})"
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Model(Box):
+    """A block around all there is, folded."""
+
+    role: ClassVar[str] = "model"
+
+
+@dataclass(frozen=True)
+class Block:
+    """A block that can be folded; ``parent`` is the next one around it, ``name`` its box's text."""
+
+    id: str
+    title: str
+    name: str
+    parent: str
+
+
+def blocks(circuit: Circuit, least: int = LEAST) -> list[Block]:
+    """The blocks and repetitions that can be folded and hold so many ops, the outer ones first.
+
+    Where ``least`` is not 0 a block that is all of a repetition's body is folded with it.
+    """
+    found: list[Block] = []
+    _collect(circuit, least, {"": ""}, found)
+    return found
+
+
+def _collect(
+    circuit: Circuit, least: int, parents: dict[str, str], found: list[Block], body: bool = False
+) -> None:
+    """Adds the blocks of a circuit; ``parents`` is for each fence the next block around it."""
+    loops = {unit.id: unit for unit in circuit.units if isinstance(unit, Loop)}
+    inside = _contents(circuit)
+    for fence in circuit.own_fences:
+        around = parents.get(fence.parent, "")
+        named = fence.title.strip() or fence.id in loops or not least
+        apart = not (least and body and fence.states == circuit.states)
+        if named and apart and _closed(fence) and len(inside[fence.id][1]) >= least:
+            says = title(fence, loops.get(fence.id))
+            found.append(Block(fence.id, fence.title.strip(), says, around))
+            around = fence.id
+        parents[fence.id] = around
+    for loop in loops.values():
+        _collect(loop.bodies[0], least, parents, found, True)
+
+
+def folded(circuit: Circuit, ids: Collection[str]) -> Circuit:
+    """The circuit with a box in the place of each of these blocks that is in no other of them."""
+    loops = {unit.id: unit for unit in circuit.units if isinstance(unit, Loop)}
+    inside = _contents(circuit)
+    whole = circuit
+    for fence in circuit.own_fences:
+        here = next((f for f in whole.own_fences if f.id == fence.id), None)
+        if fence.id not in ids or here is None or not _closed(here):
+            continue
+        around, hidden = inside[fence.id]
+        everything = len(hidden) == len(circuit.cells)
+        box = _box(here, title(here, loops.get(here.id)), hidden, around, everything)
+        whole = gathered(whole, Part(here.first, here.states, here.id), box)
+    steps = tuple([tuple([_within(unit, ids) for unit in step]) for step in whole.steps])
+    return replace(whole, steps=steps)
+
+
+def _within(unit: Cell | Loop, ids: Collection[str]) -> Cell | Loop:
+    """A loop with blocks of its first body folded; the others are not drawn."""
+    if isinstance(unit, Cell):
+        return unit
+    return replace(unit, bodies=(folded(unit.bodies[0], ids), *unit.bodies[1:]))
+
+
+def _closed(fence: Fence) -> bool:
+    """Whether one op could stand in its place."""
+    return len(fence.states) > 1 and all(fence.states[1:-1]) and any(_ends(fence))
+
+
+def _ends(fence: Fence) -> tuple[State, State]:
+    """The arrays that a block takes and gives; what only passes through passes beside its box."""
+    before, after = fence.states[0], fence.states[-1]
+    passing = {v.id for v in before} & {v.id for v in after}
+    kept = [tuple(v for v in state if v.id not in passing) for state in (before, after)]
+    return kept[0], kept[1]
+
+
+def _contents(circuit: Circuit) -> dict[str, tuple[tuple[str, ...], list[str]]]:
+    """For each fence the fences around it, the outer first, and the ids of the ops in it."""
+    found: dict[str, tuple[tuple[str, ...], list[str]]] = {}
+    for unit in circuit.units:
+        chain, cells = unit.fences, [unit.id]
+        if isinstance(unit, Loop):
+            chain, cells = (*chain, unit.id), [c.id for body in unit.bodies for c in body.cells]
+        for n, id in enumerate(chain):
+            found.setdefault(id, (chain[:n], []))[1].extend(cells)
+    return found
+
+
+def _box(
+    fence: Fence, says: str, hidden: list[str], around: tuple[str, ...], everything: bool
+) -> Cell:
+    inputs, outputs = _ends(fence)
+    ins, outs = (Type(value.array for value in state) for state in (inputs, outputs))
+    op = (Model if everything and not around else Box)(says, tuple(hidden))
+    site = Site(dom=ins, cod=outs, ins=ins, outs=outs)
+    return Cell(fence.id, op, site, inputs, outputs, "", around)
+
+
+def title(fence: Fence, loop: Loop | None = None) -> str:
+    """What stands on its box: its title, and below it how often it is repeated."""
+    if loop is None:
+        return _broken(fence.title.strip()) or fence.role.capitalize()
+    if loop.kind == "scan":
+        return fence.title
+    body = loop.bodies[0]
+    around = next((f for f in body.own_fences if f.states == body.states and f.title.strip()), None)
+    name = around.title.strip() if around else loop.name.replace("_", " ").capitalize()
+    return f"{name}\n{TIMES}{len(loop.bodies)}"
+
+
+def _broken(title: str) -> str:
+    """Settings, which stand in brackets at the end, are on a line of their own."""
+    before, bracket, after = title.partition(" (")
+    return f"{before}\n({after}" if bracket and after.endswith(")") else title

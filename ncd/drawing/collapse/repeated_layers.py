@@ -1,0 +1,260 @@
+"""Stacks: layers that are alike, one after the other, become a repetition.
+
+Two layers are alike if their ops, the names of their axes and their wiring are; ids, weights and
+sizes do not count. What enters each copy is what leaves the one before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+
+from ncd.drawing.collapse.subcircuit import Part, Unit, gathered
+from ncd.lang.circuits.circuit import Cell, Circuit, Fence, Loop, State
+from ncd.lang.terms.op import Op
+
+WORTH = ((2, 8), (3, 3), (6, 2))  # so many copies of so many ops are a stack
+FEWEST = min([copies * ops for copies, ops in WORTH])
+AGAIN = min([(copies - 1) * ops for copies, ops in WORTH])  # ops of a stack that stood there before
+LONGEST = 200  # steps of a copy
+NAME = "layers"
+_Looks = dict[int, tuple[Unit, Hashable]]  # what units are like, by where they are in memory
+
+
+def stacked(circuit: Circuit) -> Circuit:
+    """The circuit with its stacks as loops, also those in loops."""
+    tried: set[str] = set()
+    looks: _Looks = {}
+    while (found := _next(circuit, tried, looks)) is not None:
+        circuit = found
+    steps = tuple([tuple([_within(unit) for unit in step]) for step in circuit.steps])
+    return circuit if steps == circuit.steps else replace(circuit, steps=steps)
+
+
+def _next(circuit: Circuit, tried: set[str], looks: _Looks) -> Circuit | None:
+    """The circuit with one more stack as a loop, if there is one where none was ``tried``."""
+    again = len(circuit.cells) - len({type(cell.op) for cell in circuit.cells})
+    for strip in _strips(circuit) if again >= AGAIN else ():
+        if strip.id not in tried:
+            found = next(_stacks(circuit, strip, looks), None)
+            if found is not None:
+                return found
+            tried.add(strip.id)
+    return None
+
+
+def _within(unit: Unit) -> Unit:
+    if isinstance(unit, Cell):
+        return unit
+    body = stacked(unit.bodies[0])
+    return unit if body is unit.bodies[0] else replace(unit, bodies=(body, *unit.bodies[1:]))
+
+
+@dataclass(frozen=True)
+class _Strip:
+    """A circuit, or a block in it: its states, and what stands in each of its steps."""
+
+    id: str
+    first: int
+    states: tuple[State, ...]
+    steps: tuple[tuple[Unit, ...], ...]
+    chain: tuple[str, ...]
+    fences: tuple[Fence, ...]
+
+    def whole(self, s: int) -> bool:
+        """Whether no fence of it is open at a state."""
+        at = self.first + s
+        return not any(fence.first < at < fence.last for fence in self.fences)
+
+
+def _strips(circuit: Circuit) -> Iterator[_Strip]:
+    """The circuit, then its blocks, the outer first."""
+    loops = {unit.id for unit in circuit.units if isinstance(unit, Loop)}
+    children: dict[str, list[Fence]] = {}
+    for fence in circuit.own_fences:
+        if fence.id not in loops:
+            children.setdefault(fence.parent, []).append(fence)
+    known = {fence.id for fence in circuit.own_fences}
+    top = tuple(f for f in circuit.own_fences if f.id not in loops and f.parent not in known)
+    around = top[0].parent if top else ""
+    chain = next((_before(u.fences, known) for u in circuit.units), ())
+    yield _Strip(chain[-1] if chain else around, 0, circuit.states, circuit.steps, chain, top)
+    for fence in circuit.own_fences:
+        if fence.id in loops or len(fence.states) < 3:
+            continue
+        steps = tuple(
+            tuple(unit for unit in step if fence.id in unit.fences)
+            for step in circuit.steps[fence.first : fence.last]
+        )
+        own = next((unit.fences for step in steps for unit in step), ())
+        chain = own[: own.index(fence.id) + 1] if fence.id in own else ()
+        inner = tuple(children.get(fence.id, ()))
+        yield _Strip(fence.id, fence.first, fence.states, steps, chain, inner)
+
+
+def _before(chain: tuple[str, ...], known: set[str]) -> tuple[str, ...]:
+    """The fences around a circuit, of the ones around a unit in it."""
+    return tuple(id for id in chain if id not in known)
+
+
+def _stacks(circuit: Circuit, strip: _Strip, looks: _Looks) -> Iterator[Circuit]:
+    """The circuit with the first stack of a strip as a loop, if there is one."""
+    if sum(map(len, strip.steps)) < FEWEST:
+        return
+    kinds: dict[Hashable, int] = {}
+    marks = [kinds.setdefault(_look(step, looks), len(kinds)) for step in strip.steps]
+    for a, period, end in _runs(marks):
+        for start in _starts(strip, a, period):
+            alike = _alike(strip, start, period, (end - start) // period)
+            if _worth(strip, start, period, alike):
+                yield _looped(circuit, strip, start, period, alike)
+                return
+
+
+def _look(step: Sequence[Unit], looks: _Looks) -> Hashable:
+    """What a step is like, whatever it is joined to."""
+    for unit in step:
+        if id(unit) not in looks:
+            looks[id(unit)] = unit, _kind(unit)
+    return tuple([looks[id(unit)][1] for unit in step])
+
+
+def _kind(unit: Unit) -> Hashable:
+    arrays = tuple(str(v.array) for v in (*unit.inputs, *unit.outputs))
+    if isinstance(unit, Cell):
+        return _op(unit.op), arrays
+    bodies = tuple(_kind(u) for u in unit.bodies[0].units)
+    return unit.kind, len(unit.bodies), unit.axis, arrays, bodies
+
+
+def _op(op: Op) -> Hashable:
+    """An op without its name; sizes do not count."""
+    own = (getattr(op, f.name) for f in fields(op) if f.name != "name")  # type: ignore[arg-type]
+    return type(op), tuple(map(str, own))
+
+
+def _runs(marks: Sequence[int]) -> Iterator[tuple[int, int, int]]:
+    """Where a sequence repeats itself: start, period and end; the longest runs first."""
+    found = []
+    n = len(marks)
+    for period in range(1, min(n // 2, LONGEST) + 1):
+        same = 0
+        for i in range(n - period + 1):
+            if i + period < n and marks[i] == marks[i + period]:
+                same += 1
+                continue
+            if same >= period:
+                found.append((same + period, period, i - same))
+            same = 0
+    kept: list[tuple[int, int, int]] = []
+    for length, period, a in sorted(found, key=lambda run: (-run[0], run[1])):
+        run = (a, period, a + length)
+        if not any(period % p == 0 and x <= a and run[2] <= y for x, p, y in kept):
+            kept.append(run)  # no two copies of one that is itself two copies
+    yield from kept
+
+
+def _starts(strip: _Strip, a: int, period: int) -> list[int]:
+    """Where the first copy may begin: between blocks, the fewest arrays on the way."""
+    whole = [s for s in range(a, a + period) if strip.whole(s)]
+    return sorted(whole, key=lambda s: (len(strip.states[s]), s))
+
+
+def _alike(strip: _Strip, start: int, period: int, most: int) -> int:
+    """How many copies from here are alike in their wiring and their blocks as well."""
+    count, first = 0, None
+    while count < most:
+        here = _wiring(strip, start + count * period, period)
+        first = first or here
+        if here != first or not strip.whole(start + (count + 1) * period):
+            break
+        count += 1
+    return count
+
+
+def _wiring(strip: _Strip, a: int, period: int) -> Hashable:
+    """The steps of a copy with its arrays counted in the order in which they come."""
+    number: dict[str, int] = {}
+
+    def count(state: State) -> tuple[int, ...]:
+        return tuple(number.setdefault(v.id, len(number)) for v in state)
+
+    found: list[Hashable] = [count(strip.states[a])]
+    for s in range(a, a + period):
+        units = [(count(u.inputs), count(u.outputs), _kind(u)) for u in strip.steps[s]]
+        found.append((tuple(units), count(strip.states[s + 1])))
+    low, high = strip.first + a, strip.first + a + period
+    inside = [f for f in strip.fences if low <= f.first and f.last <= high]
+    found += [(f.title, f.role, f.first - low, f.last - low) for f in inside]
+    return tuple(found)
+
+
+def _worth(strip: _Strip, start: int, period: int, copies: int) -> bool:
+    ops = sum(len(step) for step in strip.steps[start : start + period])
+    return any(copies >= fewest and ops >= least for fewest, least in WORTH)
+
+
+def _looped(circuit: Circuit, strip: _Strip, start: int, period: int, copies: int) -> Circuit:
+    """The circuit with a loop in the place of the copies."""
+    end = start + period * copies
+    low, high = _touched(strip, start, end)
+    states = [state[low : len(state) - high] for state in strip.states[start : end + 1]]
+    first = next(u.id for step in strip.steps[start:end] for u in step)
+    id = f"s{first[1:]}"
+    bodies = tuple(
+        _body(circuit, strip, start + n * period, states[n * period : (n + 1) * period + 1], id)
+        for n in range(copies)
+    )
+    loop = Loop(
+        id, "repeat", circuit.term, states[0], states[-1], bodies, NAME, strip.chain,
+    )  # fmt: skip
+    begin = strip.first + start
+    part = Part(begin, tuple(states), strip.chain[-1] if strip.chain else strip.id)
+    found = gathered(circuit, part, loop)
+    at = next(s for s, step in enumerate(found.steps) if loop in step)
+    fence = Fence(id, "", "repeat", at, (loop.inputs, loop.outputs), part.fence, copies)
+    return replace(found, own_fences=_placed(found.own_fences, fence))
+
+
+def _placed(fences: tuple[Fence, ...], fence: Fence) -> tuple[Fence, ...]:
+    """A fence right behind the one around it."""
+    at = next((n + 1 for n, f in enumerate(fences) if f.id == fence.parent), 0)
+    return (*fences[:at], fence, *fences[at:])
+
+
+def _touched(strip: _Strip, start: int, end: int) -> tuple[int, int]:
+    """How many arrays over and under a stack only pass it."""
+    units = [u for step in strip.steps[start:end] for u in step]
+    used = {v.id for u in units for v in (*u.inputs, *u.outputs)}
+    states = strip.states[start : end + 1]
+    low = high = 0
+    least = min(map(len, states))
+    while low < least and states[0][low].id not in used:
+        low += 1
+    while high < least - low and states[0][-1 - high].id not in used:
+        high += 1
+    return low, high
+
+
+def _body(circuit: Circuit, strip: _Strip, start: int, states: Sequence[State], id: str) -> Circuit:
+    """One copy as a circuit of its own."""
+    low = strip.first + start
+    high = low + len(states) - 1
+    steps = tuple(
+        tuple(_inside(unit, strip.chain, id) for unit in step)
+        for step in strip.steps[start : start + len(states) - 1]
+    )
+    inner: list[Fence] = []
+    known = {f.id for f in strip.fences if low <= f.first and f.last <= high}
+    for fence in circuit.own_fences:
+        if fence.id in known or fence.parent in known:
+            known.add(fence.id)
+            outer = id if fence.parent == strip.id or fence in strip.fences else fence.parent
+            inner.append(replace(fence, first=fence.first - low, parent=outer))
+    return Circuit(circuit.term, tuple(states), steps, tuple(inner))
+
+
+def _inside(unit: Unit, chain: tuple[str, ...], id: str) -> Unit:
+    """A unit with the stack among the fences around it."""
+    n = len(chain)
+    return replace(unit, fences=(*unit.fences[:n], id, *unit.fences[n:]))

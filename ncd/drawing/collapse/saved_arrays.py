@@ -1,0 +1,260 @@
+"""Memory: what a repetition leaves behind for another one is saved and loaded, not led past.
+
+An array that each body leaves ends at a note, ``→ C_λ``; where a body takes one it begins at
+``C_{5-λ} →``. What is taken by no repetition is loaded shortly before it is wanted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal
+
+from ncd.drawing.collapse.saved_names import Places
+from ncd.drawing.collapse.subcircuit import closed_up
+from ncd.lang.circuits.circuit import Cell, Circuit, Fence, Loop, State, Value
+from ncd.lang.glyph import Glyph, Mark
+from ncd.lang.terms.op import Op, Site
+from ncd.lang.types.axes import Type
+
+AGAIN = "~"
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Note(Op):
+    """Where an array is saved to memory or loaded from it, by the name of its place there.
+
+    ``hidden`` are the ids of the ops that only rename it there, or that drop it.
+    """
+
+    kind: Literal["save", "load"]
+    place: str
+    hidden: tuple[str, ...] = ()
+    role: ClassVar[str] = "note"
+
+    def __post_init__(self) -> None:
+        """It is written nowhere, so nothing is to be read."""
+
+    def glyph(self, site: Site) -> Glyph:
+        array = (*site.ins, *site.outs)[0]
+        ports = tuple(range(len(array)))
+        ins, outs = (ports, ()) if self.kind == "save" else ((), ports)
+        return Glyph(marks=(Mark(self.kind, self.place, ins, outs),))
+
+    def words(self, site: Site) -> str:
+        done = "saved to memory as" if self.kind == "save" else "loaded from memory,"
+        array = (*site.ins, *site.outs)[0]
+        return f"({array}) {done} {self.place}"
+
+
+def remembered(circuit: Circuit) -> Circuit:
+    """The circuit with notes where one repetition saves arrays and another one loads them."""
+    places = Places(circuit)
+    for loop in places.savers:
+        changed = _saving(loop, places)
+        circuit = _with(circuit, changed)
+    for loop in places.loaders:
+        kept = tuple(v for v in loop.inputs if v.id not in places.saved)
+        circuit = _with(circuit, replace(_loading(loop, places), inputs=kept))
+    around = _around(circuit)
+    for id, (letter, number, _) in places.saved.items():
+        if id in places.loaded or id in places.dropped:
+            circuit = _dropped(circuit, id, 0, len(circuit.states))
+            circuit = _removed(circuit, places.dropped.get(id, ""))
+        else:
+            circuit = _load(circuit, id, f"{letter}_{number}", around, places.after[id])
+            circuit = _again(circuit, id)
+    return circuit
+
+
+def original(id: str) -> str:
+    """The id of an array that is drawn twice, where it is saved and where it is loaded."""
+    return id.removesuffix(AGAIN)
+
+
+def _again(circuit: Circuit, id: str) -> Circuit:
+    """With another id for an array that also stands in a loop, as each is one wire."""
+
+    def state(values: State) -> State:
+        return tuple(replace(v, id=id + AGAIN) if v.id == id else v for v in values)
+
+    def unit(old: Cell | Loop) -> Cell | Loop:
+        return replace(old, inputs=state(old.inputs), outputs=state(old.outputs))
+
+    fences = (replace(f, states=tuple(map(state, f.states))) for f in circuit.own_fences)
+    return replace(
+        circuit,
+        states=tuple(map(state, circuit.states)),
+        steps=tuple(tuple(map(unit, step)) for step in circuit.steps),
+        own_fences=tuple(fences),
+    )
+
+
+def _around(circuit: Circuit) -> tuple[str, ...]:
+    """The fences around all of a circuit."""
+    own = {fence.id for fence in circuit.own_fences}
+    return next((tuple(f for f in u.fences if f not in own) for u in circuit.units), ())
+
+
+def _with(circuit: Circuit, loop: Loop) -> Circuit:
+    steps = tuple(
+        tuple(loop if unit.id == loop.id else unit for unit in step) for step in circuit.steps
+    )
+    return replace(circuit, steps=steps)
+
+
+def _saving(loop: Loop, places: Places) -> Loop:
+    """The loop with a note in its first body for each array that it leaves."""
+    body = loop.bodies[0]
+    for value in body.outputs:
+        if value.id in places.saved:
+            letter = places.saved[value.id][0]
+            ids = (id for id, at in places.saved.items() if at[0] == letter)
+            hidden = tuple(places.dropped[id] for id in ids if id in places.dropped)
+            body = _save(body, value.id, f"{letter}_λ", (*loop.fences, loop.id), hidden)
+    outputs = tuple(v for v in loop.outputs if v.id not in places.saved)
+    return replace(loop, bodies=(body, *loop.bodies[1:]), outputs=outputs)
+
+
+def _loading(loop: Loop, places: Places) -> Loop:
+    """The loop with a note in its first body for each array that it takes."""
+    body = loop.bodies[0]
+    for value in body.inputs:
+        if value.id in places.saved:
+            body = _load(body, value.id, places.calls[value.id], (*loop.fences, loop.id), 0)
+            if places.saved[value.id][1] == 1:  # it is drawn where it is saved, too
+                body = _again(body, value.id)
+    return replace(loop, bodies=(body, *loop.bodies[1:]))
+
+
+# --- notes in a circuit --------------------------------------------------------------------------
+
+
+def _save(
+    circuit: Circuit, id: str, place: str, around: tuple[str, ...], hidden: tuple[str, ...]
+) -> Circuit:
+    """An array ends at a note where it begins."""
+    s = next(s for s, state in enumerate(circuit.states) if _find(state, id))
+    if s == len(circuit.steps):
+        circuit = _column(circuit, s, id)
+    value = _find(circuit.states[s], id)
+    assert value is not None
+    note = _note("save", value, place, (*around, *_holding(circuit, s, id)), hidden)
+    return _dropped(_put(circuit, s, note), id, s + 1, len(circuit.states))
+
+
+def _load(circuit: Circuit, id: str, place: str, around: tuple[str, ...], least: int) -> Circuit:
+    """An array begins at a note one step before it is taken, in step ``least`` or later.
+
+    If it is only renamed there it begins by its new name.
+    """
+    hidden: list[str] = []
+    while (cell := _renamer(circuit, id)) is not None:
+        hidden.append(cell.id)
+        circuit = _renamed(circuit, id, cell)
+        id = cell.outputs[0].id
+    taken = (s for s, step in enumerate(circuit.steps) if any(_find(u.inputs, id) for u in step))
+    s = next(taken, len(circuit.steps)) - 1
+    if s < least:
+        s += 1
+        circuit = _column(circuit, s, id)
+    value = _find(circuit.states[s + 1], id)
+    assert value is not None
+    fences = (*around, *_holding(circuit, s, id))
+    note = _note("load", value, place, fences, tuple(hidden))
+    return _dropped(_put(circuit, s, note), id, 0, s + 1)
+
+
+def _renamer(circuit: Circuit, id: str) -> Cell | None:
+    """The op that takes an array, if all it does is to give it other names."""
+    unit = next((u for u in circuit.units if _find(u.inputs, id)), None)
+    if not isinstance(unit, Cell) or len(unit.inputs) != 1 or len(unit.outputs) != 1:
+        return None
+    wires = tuple((n, n) for n in range(len(unit.inputs[0].array)))
+    return unit if unit.glyph == Glyph(through=wires) else None
+
+
+def _renamed(circuit: Circuit, id: str, cell: Cell) -> Circuit:
+    """Without a cell that renames an array, which is called so from the start."""
+    (new,) = cell.outputs
+
+    def state(values: State) -> State:
+        return tuple(new if value.id == id else value for value in values)
+
+    fences = tuple(replace(f, states=tuple(map(state, f.states))) for f in circuit.own_fences)
+    states = tuple(map(state, circuit.states))
+    return _removed(replace(circuit, states=states, own_fences=fences), cell.id)
+
+
+def _removed(circuit: Circuit, id: str) -> Circuit:
+    """Without a cell, and without its column if nothing else stands there."""
+    if not any(unit.id == id for unit in circuit.units):
+        return circuit
+    steps = [[unit for unit in step if unit.id != id] for step in circuit.steps]
+    return closed_up(circuit, circuit.states, steps, circuit.own_fences)
+
+
+def _find(state: State, id: str) -> Value | None:
+    return next((value for value in state if value.id == id), None)
+
+
+def _holding(circuit: Circuit, s: int, id: str) -> Iterator[str]:
+    """The fences of a circuit that an array is in, before a step and behind it."""
+    for fence in circuit.own_fences:
+        if fence.first <= s < fence.last:
+            before, after = fence.states[s - fence.first : s - fence.first + 2]
+            if _find(before, id) and _find(after, id):
+                yield fence.id
+
+
+def _put(circuit: Circuit, s: int, cell: Cell) -> Circuit:
+    steps = list(circuit.steps)
+    steps[s] = (*steps[s], cell)
+    return replace(circuit, steps=tuple(steps))
+
+
+def _dropped(circuit: Circuit, id: str, start: int, stop: int) -> Circuit:
+    """Without an array in these states."""
+
+    def kept(s: int, state: State) -> State:
+        return tuple(v for v in state if v.id != id) if start <= s < stop else state
+
+    states = tuple(kept(s, state) for s, state in enumerate(circuit.states))
+    fences = tuple(
+        replace(f, states=tuple(kept(s, state) for s, state in enumerate(f.states, f.first)))
+        for f in circuit.own_fences
+    )
+    return replace(circuit, states=states, own_fences=fences)
+
+
+def _column(circuit: Circuit, s: int, id: str) -> Circuit:
+    """With one more step behind a state, in the fences that an array is in."""
+    states = (*circuit.states[: s + 1], *circuit.states[s:])
+    steps = (*circuit.steps[:s], (), *circuit.steps[s:])
+    fences = tuple(_stretched(fence, s, id) for fence in circuit.own_fences)
+    return replace(circuit, states=states, steps=steps, own_fences=fences)
+
+
+def _stretched(fence: Fence, s: int, id: str) -> Fence:
+    if fence.first <= s <= fence.last:
+        n = s - fence.first
+        if fence.first < s < fence.last or _find(fence.states[n], id):
+            return replace(fence, states=(*fence.states[: n + 1], *fence.states[n:]))
+    return replace(fence, first=fence.first + 1) if fence.first >= s else fence
+
+
+def _note(
+    kind: Literal["save", "load"],
+    value: Value,
+    place: str,
+    fences: Sequence[str],
+    hidden: tuple[str, ...] = (),
+) -> Cell:
+    own, none = Type((value.array,)), Type()
+    saves = kind == "save"
+    ins, outs = (own, none) if saves else (none, own)
+    site = Site(dom=ins, cod=outs, ins=ins, outs=outs)
+    inputs, outputs = ((value,), ()) if saves else ((), (value,))
+    return Cell(
+        f"{kind}-{value.id}", Note(kind, place, hidden), site, inputs, outputs, "", tuple(fences)
+    )

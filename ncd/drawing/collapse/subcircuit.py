@@ -1,0 +1,110 @@
+"""Gathering: a circuit with a part of it in one unit, and the columns that this empties gone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from ncd.lang.circuits.circuit import Cell, Circuit, Fence, Loop, State
+
+Unit = Cell | Loop
+
+
+@dataclass(frozen=True)
+class Part:
+    """What is between two states of a circuit: ``states`` are the arrays in it from ``first`` on.
+
+    They are neighbours in each of them. ``fence`` is the innermost fence around it.
+    """
+
+    first: int
+    states: tuple[State, ...]
+    fence: str = ""
+
+    @property
+    def last(self) -> int:
+        return self.first + len(self.states) - 1
+
+    def holds(self, s: int, unit: Unit) -> bool:
+        """Whether a unit of step s takes or gives arrays of it."""
+        if not self.first <= s < self.last:
+            return False
+        before, after = (self.ids(n) for n in (s, s + 1))
+        return any(v.id in before for v in unit.inputs) or any(v.id in after for v in unit.outputs)
+
+    def ids(self, s: int) -> set[str]:
+        return {value.id for value in self.states[s - self.first]}
+
+
+def gathered(circuit: Circuit, part: Part, unit: Unit) -> Circuit:
+    """The circuit with one unit in the place of a part.
+
+    The unit stands where the part began, and what it gives waits where the part ended.
+    """
+    steps = [
+        [other for other in step if not part.holds(s, other)]
+        for s, step in enumerate(circuit.steps)
+    ]
+    steps[part.first].append(unit)
+    states = [_replaced(part, s, state) for s, state in enumerate(circuit.states)]
+    inside = {unit.id, *_inside(circuit, part)}
+    fences = [
+        replace(
+            fence,
+            states=tuple(
+                _replaced(part, s, state) for s, state in enumerate(fence.states, fence.first)
+            ),
+        )
+        for fence in circuit.own_fences
+        if fence.id not in inside
+    ]
+    return closed_up(circuit, states, steps, fences)
+
+
+def _inside(circuit: Circuit, part: Part) -> set[str]:
+    """The fences that lie in the part."""
+    found: set[str] = set()
+    for fence in circuit.own_fences:  # the outer before the inner
+        if fence.parent in found:
+            found.add(fence.id)
+        if fence.parent != part.fence or not part.first <= fence.first <= fence.last <= part.last:
+            continue
+        states = enumerate(fence.states, fence.first)
+        if all({v.id for v in state} <= part.ids(s) for s, state in states):
+            found.add(fence.id)
+    return found
+
+
+def _replaced(part: Part, s: int, state: State) -> State:
+    """A state with what the part ends with in the place of its arrays, if it has them."""
+    if not part.first < s <= part.last:
+        return state
+    own = part.ids(s)
+    at = next((n for n, value in enumerate(state) if value.id in own), None)
+    if at is None or not own <= {value.id for value in state}:
+        return state
+    return (*state[:at], *part.states[-1], *state[at + len(own) :])
+
+
+def closed_up(
+    circuit: Circuit,
+    states: Sequence[State],
+    steps: Sequence[Sequence[Unit]],
+    fences: Sequence[Fence],
+) -> Circuit:
+    """Without the steps in which nothing stands any more."""
+    keep = [s for s, step in enumerate(steps) if step]
+    new = [0]
+    for step in steps:
+        new.append(new[-1] + bool(step))
+    kept = [states[s] for s in keep] + [states[-1]]
+    moved = []
+    for fence in fences:
+        at = {new[s]: state for s, state in enumerate(fence.states, fence.first)}
+        moved.append(replace(fence, first=new[fence.first], states=tuple(at.values())))
+    return replace(
+        circuit,
+        states=tuple(kept),
+        steps=tuple(tuple(steps[s]) for s in keep),
+        own_fences=tuple(moved),
+    )

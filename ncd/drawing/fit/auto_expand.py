@@ -1,0 +1,162 @@
+"""Which blocks are open: as many as can be read at a width, the outer ones first.
+
+What fits is told from estimates of whole plans. A level of blocks is opened as far as it fits, in
+order, by halving; so the number of estimates grows with the levels, not with the blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+
+from ncd.drawing.base import style
+from ncd.drawing.base.plan_types import Plan
+from ncd.drawing.base.primitives import Picture
+from ncd.drawing.collapse.collapsed_blocks import Block, blocks
+from ncd.drawing.collapse.visible import shown
+from ncd.drawing.fit.row_breaks import breaks, torn
+from ncd.drawing.fit.size_estimate import Estimate, estimate
+from ncd.drawing.placement.axis_labels import Labels
+from ncd.drawing.plan.build_plan import plan
+from ncd.lang.circuits.circuit import Circuit
+
+
+@dataclass(frozen=True)
+class Room:
+    """A picture ``width`` pixels wide; estimates may fill these parts of its width and height."""
+
+    width: float
+    along: float = 1.0
+    down: float = 1.0
+
+    def widest(self, least: float) -> float:
+        """The longest row in drawing units in which text of this size is large enough."""
+        return self.along * self.width * max(1.0, least / style.READABLE)
+
+    def high(self, wide: float) -> float:
+        """How high a picture may be in drawing units that is so wide."""
+        return self.down * style.TALLEST * max(1.0, wide / self.width)
+
+    def filled(self, drawing: Picture) -> tuple[float, float]:
+        """How much of the width and of the height a drawing takes."""
+        least = min([text.label.size for text in drawing.texts], default=style.NAME)
+        wide, high = drawing.box.width, drawing.box.height
+        return wide / self.widest(least), high / self.high(wide)
+
+    def tighter(self, along: float, down: float) -> Room:
+        """The room for a next try, after one that filled so much of it."""
+        least = style.TIGHTER
+        return replace(
+            self,
+            along=self.along / along - least if along > 1 else self.along,
+            down=self.down / down - least if down > 1 else self.down,
+        )
+
+
+@dataclass(frozen=True)
+class Sized:
+    """A plan with the estimate of it, and where its rows begin and end."""
+
+    plan: Plan
+    sizes: Estimate
+    widest: float
+    at: Sequence[int]
+
+    @staticmethod
+    def of(circuit: Circuit, labels: Labels, room: Room) -> Sized:
+        planned = plan(circuit)
+        sizes = estimate(planned, labels)
+        widest = room.widest(_least(planned))
+        return Sized(planned, sizes, widest, breaks(planned, sizes, widest))
+
+    def fits(self, room: Room) -> bool:
+        """Whether the rows are short enough, and all of them not too high."""
+        rows = list(pairwise(self.at))
+        wide = max(self.sizes.wide(a, b) for a, b in rows)
+        high = sum(self.sizes.high(a, b) + style.ROW_GAP for a, b in rows)
+        return wide <= self.widest and high <= room.high(wide)
+
+    @property
+    def torn(self) -> set[str]:
+        """The blocks that are broken, though they could nearly be in one row."""
+        return torn(self.plan, self.sizes, self.at, self.widest)
+
+
+def _least(planned: Plan) -> float:
+    """The size of the smallest text that stands in a plan."""
+    if any(mark.note for step in planned.steps for unit in step for mark in unit.glyph.marks):
+        return style.NOTE
+    boxes = any(cell.op.role in ("folded", "model") for cell in planned.circuit.cells)
+    return style.TITLE if boxes or any(frame.title for frame in planned.frames) else style.NAME
+
+
+@dataclass
+class Opener:
+    """Opens the blocks of one circuit in a room."""
+
+    circuit: Circuit
+    labels: Labels
+    room: Room
+    tried: dict[frozenset[str], Sized] = field(default_factory=dict)
+
+    def best(self) -> Sized:
+        """The plan with as much open as fits, but for what its role says is folded."""
+        levels = _levels(blocks(self.circuit))
+        every = [block for level in levels for block in level]
+        parents = {block.parent for block in every}
+        kept = {fence.id for fence in self.circuit.fences if fence.role == "folded"}
+        inner = {block.id for block in every if block.id not in parents}
+        if not kept and self.fits(frozenset(), inner):
+            return self.sized(frozenset())
+        shut = frozenset(block.id for block in every)
+        for level in levels:
+            may = self.sized(shut).torn | {block.id for block in level}
+            reached = [b.id for b in level if b.parent not in shut and b.id not in kept]
+            shut = self.open(shut, reached, may)
+        return self.sized(shut)
+
+    def open(self, shut: frozenset[str], ids: Sequence[str], may: set[str]) -> frozenset[str]:
+        """Opens these as far as it fits; one that does not fit is left out."""
+        left = list(ids)
+        for _ in range(style.REFUSALS):
+            low, high = 0, len(left)
+            while low < high:
+                middle = (low + high + 1) // 2
+                if self.fits(shut - set(left[:middle]), may):
+                    low = middle
+                else:
+                    high = middle - 1
+            shut, left = shut - set(left[:low]), left[low + 1 :]
+        return shut
+
+    def fits(self, shut: frozenset[str], may: set[str]) -> bool:
+        """Whether the picture can be read with these blocks folded; those of ``may`` may break."""
+        sized = self.sized(shut)
+        return sized.fits(self.room) and sized.torn <= may
+
+    def sized(self, shut: frozenset[str]) -> Sized:
+        if shut not in self.tried:
+            self.tried[shut] = Sized.of(shown(self.circuit, shut), self.labels, self.room)
+        return self.tried[shut]
+
+
+def _levels(every: Iterable[Block]) -> list[list[Block]]:
+    """Blocks by how many others are around them."""
+    depth: dict[str, int] = {"": -1}
+    levels: list[list[Block]] = []
+    for block in every:  # the outer before the inner
+        depth[block.id] = depth[block.parent] + 1
+        levels += [[] for _ in range(depth[block.id] + 1 - len(levels))]
+        levels[depth[block.id]].append(block)
+    return levels
+
+
+def wanted(circuit: Circuit, names: Collection[str]) -> frozenset[str]:
+    """The ids of the blocks of these ids or titles."""
+    known: Mapping[str, Block] = {block.id: block for block in blocks(circuit, least=0)}
+    return frozenset(
+        block.id
+        for block in known.values()
+        if names and (block.id in names or block.title in names or block.name in names)
+    )

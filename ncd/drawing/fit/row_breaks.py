@@ -1,0 +1,138 @@
+"""Lines: where a long diagram breaks into rows, each a plan of its own.
+
+A break stands where few wires run and few fences are open, and the rows are about as long as each
+other: the least sum of what the breaks and the lengths cost, by dynamic programming.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+from math import ceil, inf
+
+from ncd.drawing.base.plan_types import Frame, Plan, Unit
+from ncd.drawing.fit.size_estimate import Estimate
+from ncd.drawing.marks import names_its_array, takes_cap
+from ncd.lang.glyph import Glyph
+
+WIRE_COST, ARRAY_COST = 0.02, 0.06  # of a break, beside the square of a length
+RENAMED_COST = 0.05  # of a break right before other names
+FENCE_COST, TORN_COST = 0.15, 1.0  # of a fence much too long for a row, and of another
+SHORT = 1.3  # rows: what is no longer than that should be in one
+ROW_COST = 0.25
+MORE = 2  # rows more than there must be, to find better breaks
+
+
+def breaks(plan: Plan, sizes: Estimate, width: float) -> list[int]:
+    """The states at which rows begin and end, for rows no wider than ``width`` if there are any."""
+    last = len(plan.states) - 1
+    total = sizes.wide(0, last)
+    if total <= width or last < 2:
+        return [0, last]
+    costs = _costs(plan, sizes, width)
+    return _cheapest(sizes, costs, width, ceil(total / width)) or _greedy(sizes, costs, width)
+
+
+def _cheapest(
+    sizes: Estimate, costs: Sequence[float], width: float, fewest: int
+) -> list[int] | None:
+    """The cheapest breaks into so many rows or a few more, if there are any."""
+    last = len(costs) - 1
+    share = sizes.wide(0, last) / fewest
+    places = [s for s, cost in enumerate(costs) if cost < inf]
+    best: list[dict[int, tuple[float, int]]] = [{0: (0.0, -1)}]
+    for _ in range(fewest + MORE):
+        here: dict[int, tuple[float, int]] = {}
+        for a, (cost, _) in best[-1].items():
+            for b in places[bisect_right(places, a) :]:
+                wide = sizes.wide(a, b)
+                if wide > width:
+                    break
+                new = cost + (wide / share - 1) ** 2 + costs[b]
+                if b not in here or new < here[b][0]:
+                    here[b] = (new, a)
+        best.append(here)
+    ends = [(at[last][0] + ROW_COST * n, n) for n, at in enumerate(best) if last in at]
+    if not ends:
+        return None
+    way = [last]
+    for at in reversed(best[1 : min(ends)[1] + 1]):
+        way.append(at[way[-1]][1])
+    return way[::-1]
+
+
+def _greedy(sizes: Estimate, costs: Sequence[float], width: float) -> list[int]:
+    """Rows as long as may be, where one step alone is wider than a row."""
+    way, last = [0], len(costs) - 1
+    allowed = [b for b in range(1, last + 1) if costs[b] < inf or b == last]
+    for b, after in zip(allowed, [*allowed[1:], last], strict=True):
+        if b == last or sizes.wide(way[-1], after) > width:
+            way.append(b)
+    return way
+
+
+def _costs(plan: Plan, sizes: Estimate, width: float) -> list[float]:
+    """What a break at each state costs; the ends cost nothing."""
+    costs = [
+        sum(ARRAY_COST + WIRE_COST * len(value.array) for value in state) for state in plan.states
+    ]
+    for frame in plan.frames:
+        cost = TORN_COST if sizes.wide(frame.first, frame.last) <= SHORT * width else FENCE_COST
+        for s in range(frame.first + 1, frame.last):
+            costs[s] += cost
+    for s, step in enumerate(plan.steps):
+        if any(takes_cap(unit.glyph) or names_its_array(unit.glyph) for unit in step):
+            costs[s] = inf
+        elif any(_renames(unit) for unit in step):
+            costs[s] += RENAMED_COST
+    costs[0] = costs[-1] = 0.0
+    return costs
+
+
+def _renames(unit: Unit) -> bool:
+    """Whether it is an op that gives an array other names and does nothing else."""
+    wires = tuple((n, n) for n in range(len(unit.outs)))
+    return unit.cell is not None and unit.glyph == Glyph(through=wires)
+
+
+def torn(plan: Plan, sizes: Estimate, at: Sequence[int], width: float) -> set[str]:
+    """The fences with a break in them that are hardly longer than a row."""
+    inner = at[1:-1]
+    return {
+        frame.id
+        for frame in plan.frames
+        if any(frame.first < s < frame.last for s in inner)
+        and sizes.wide(frame.first, frame.last) <= SHORT * width
+    }
+
+
+def rows_of(plan: Plan, at: Sequence[int]) -> list[Plan]:
+    """The rows between breaks."""
+    return [_row(plan, a, b) for a, b in pairwise(at)]
+
+
+def _row(plan: Plan, a: int, b: int) -> Plan:
+    if (a, b) == (0, len(plan.states) - 1):
+        return plan
+    frames = [
+        _clipped(frame, a, b)
+        for frame in plan.frames
+        if frame.first < b and a < frame.last  # it holds a step of the row
+    ]
+    known = {frame.id for frame in frames}
+    parents = {frame.id: frame.parent for frame in plan.frames}
+    for n, frame in enumerate(frames):
+        parent = frame.parent
+        while parent and parent not in known:
+            parent = parents.get(parent, "")
+        frames[n] = replace(frame, parent=parent)
+    return replace(plan, states=plan.states[a : b + 1], steps=plan.steps[a:b], frames=tuple(frames))
+
+
+def _clipped(frame: Frame, a: int, b: int) -> Frame:
+    first, last = max(frame.first, a), min(frame.last, b)
+    holds = frame.holds[first - frame.first : last - frame.first + 1]
+    over = (frame.first < a, b < frame.last)
+    return replace(frame, first=first - a, last=last - a, holds=holds, goes_on=over)

@@ -1,0 +1,244 @@
+"""Seen: drawings whose like has been drawn before, of which only the words are made anew.
+
+Where things stand in a drawing depends on the structure of its circuit, on names, and on what is
+written in the picture; sizes stand in the words alone, for those who hear them. So a drawing is
+kept under all that its layout reads.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from operator import ne
+from threading import Lock
+from typing import Any, TypeVar
+
+from cachetools import LRUCache
+
+from ncd.drawing.backends.svg_template import Pattern, Place, Spot, Way, with_words
+from ncd.drawing.base.alt_text import describe
+from ncd.drawing.base.primitives import DrawnGlyph, DrawnWire, Picture
+from ncd.drawing.collapse.repeated_layers import stacked
+from ncd.drawing.collapse.visible import shown
+from ncd.drawing.equation import sides
+from ncd.drawing.placement.layout import wire_words
+from ncd.lang.circuits.array_names import called
+from ncd.lang.circuits.circuit import Cell, Circuit, Fence, Loop, State, Value
+from ncd.lang.once import Key
+from ncd.lang.terms.blocks import Equation
+from ncd.lang.terms.field_spelling import field_names
+from ncd.lang.terms.op import Op
+from ncd.lang.terms.terms import Term
+from ncd.lang.types.axes import Array
+
+Plain = str | int | float
+PARTS = 6_000  # wires and ops of the drawings that are kept, at 5 kB each
+WAYS: tuple[Way, ...] = (  # what may be shown of a circuit
+    lambda circuit, shut: circuit,
+    lambda circuit, shut: shown(circuit, shut),
+    lambda circuit, shut: shown(stacked(circuit), shut),
+)
+
+P = TypeVar("P", bound=Picture)
+
+
+class _First:
+    """A structure's first drawing, until it is asked for again."""
+
+    def __init__(self, drawing: Picture, circuit: Circuit, walk: _Walk) -> None:
+        self.known = drawing, circuit, walk
+        self.parts = len(drawing.wires) + len(drawing.glyphs) + 1
+
+    def pattern(self) -> Pattern | None:
+        return _pattern(*self.known)
+
+
+_SEEN: LRUCache[Hashable, _First | Pattern | None] = LRUCache(
+    PARTS, lambda kept: kept.parts if kept else 1
+)
+_LOCK = Lock()
+
+
+def forget() -> None:
+    """Empties the cache, so that the next drawing is laid out anew."""
+    with _LOCK:
+        _SEEN.clear()
+
+
+def seen(circuit: Circuit, options: Hashable, sized: bool, draw: Callable[[], P]) -> P:
+    """The drawing of a circuit: ``draw()``, or one of the same structure with words of its own.
+
+    ``options`` are whatever else the drawing depends on; with ``sized`` sizes stand in it.
+    """
+    walk = _Walk(circuit, sized)
+    key = Key(options, *walk.key)
+    with _LOCK:
+        new = key not in _SEEN
+        found = _SEEN.get(key)
+    if isinstance(found, _First):
+        found = found.pattern()
+        _keep(key, found)
+    if found is not None:
+        return _anew(found, circuit, walk)
+    drawing = draw()
+    if new:
+        _keep(key, _First(drawing, circuit, walk))
+    return drawing
+
+
+def _keep(key: Hashable, what: _First | Pattern | None) -> None:
+    if what is None or what.parts <= PARTS:
+        with _LOCK:
+            _SEEN[key] = what
+
+
+# --- what a layout reads --------------------------------------------------------------------------
+
+
+class _Walk:
+    """All of a circuit that can be seen, in order: its key, its arrays and its cells."""
+
+    def __init__(self, circuit: Circuit, sized: bool) -> None:
+        self.key: list[Hashable] = []
+        self.values: list[Value] = []
+        self.cells: list[Cell] = []
+        self.arrays: dict[int, Hashable] = {}  # by the arrays' ids in memory, as are the ops
+        self.ops: dict[int, Hashable] = {}
+        self.sized = sized
+        self.term(circuit.term)
+        self.circuit(circuit)
+
+    def circuit(self, circuit: Circuit) -> None:
+        for state in circuit.states:
+            self.state(state)
+        for step in circuit.steps:
+            self.key.append(len(step))
+            for unit in step:
+                if isinstance(unit, Loop):
+                    self.loop(unit)
+                else:
+                    self.cell(unit)
+        for fence in circuit.own_fences:
+            self.fence(fence)
+
+    def state(self, state: State) -> None:
+        self.values += state
+        self.key.append(tuple([(value.id, self.array(value.array)) for value in state]))
+
+    def array(self, array: Array) -> Hashable:
+        found = self.arrays.get(id(array))
+        if found is None:
+            axes = tuple([(a.label, a.sequence, a.spatial, a.size is None) for a in array])
+            sizes = tuple([axis.size for axis in array]) if self.sized else ()
+            found = (array.names, axes, array.below and array.below.name, sizes)
+            self.arrays[id(array)] = found
+        return found
+
+    def cell(self, cell: Cell) -> None:
+        self.cells.append(cell)
+        self.values += (*cell.inputs, *cell.outputs)
+        self.op(cell.op)
+        self.key += (cell.id, cell.path, cell.fences, cell.glyph)
+        self.key += (self.ids(cell.inputs), self.ids(cell.outputs))
+
+    def ids(self, state: State) -> Hashable:
+        return tuple([(value.id, value.array.names) for value in state])
+
+    def loop(self, loop: Loop) -> None:
+        sizes = [axis.size for v in loop.inputs for axis in v.array if axis.name == loop.axis]
+        self.key += (loop.id, loop.kind, loop.name, loop.fences, loop.shared, loop.memory)
+        self.key += (loop.axis, *sizes, loop.states, len(loop.bodies))
+        self.state(loop.inputs)
+        self.state(loop.outputs)
+        self.circuit(loop.bodies[0])
+
+    def fence(self, fence: Fence) -> None:
+        self.key += (fence.id, fence.title, fence.role, fence.first, fence.parent, fence.repeats)
+        self.key.append(fence.scope)
+        for state in fence.states:
+            self.key.append(tuple([value.id for value in state]))
+
+    def term(self, term: Term) -> None:
+        self.key += (type(term).__name__, getattr(term, "sign", ""), len(term.children))
+
+    def op(self, op: Op) -> None:
+        """What an op is, but for the sizes of its axes."""
+        found = self.ops.get(id(op))
+        if found is None:
+            values = [getattr(op, name) for name in field_names(type(op))]
+            told = [value if isinstance(value, Plain) else str(value) for value in values]
+            found = self.ops[id(op)] = (type(op).__name__, *told)
+        self.key.append(found)
+
+
+# --- words ----------------------------------------------------------------------------------------
+
+
+def _pattern(drawing: Picture, circuit: Circuit, walk: _Walk) -> Pattern | None:
+    """Where the words of a drawing come from; None if they are not those of its circuit."""
+    shut = frozenset(glyph.node for glyph in drawing.glyphs if glyph.cells)
+    words = (drawing.title, drawing.description)
+    way = next((way for way in WAYS if _described(circuit, shut, way) == words), None)
+    if way is None:
+        return None
+    wires = tuple(_spots(drawing.wires, walk, [*map(called, _parts(circuit, shut, way))]))
+    nodes = {cell.id: n for n, cell in enumerate(walk.cells)}
+    ops = tuple(nodes.get(glyph.node) for glyph in drawing.glyphs)  # a folded block is no cell
+    said = (walk.cells[n].words for n in ops if n is not None)
+    own = (glyph.words for glyph, n in zip(drawing.glyphs, ops, strict=True) if n is not None)
+    known = tuple(spot for spot in wires if spot is not None)
+    if len(known) < len(wires) or any(map(ne, said, own)):
+        return None
+    return Pattern(drawing, shut, way, known, ops)
+
+
+def _spots(
+    wires: Iterable[DrawnWire], walk: _Walk, names: Iterable[Mapping[str, str]]
+) -> Iterator[Spot | None]:
+    """Where the words of each wire come from."""
+    places: dict[tuple[str, str], list[Place]] = defaultdict(list)
+    for n, value in enumerate(walk.values):
+        for i, name in enumerate(value.array.names):
+            places[value.id, name].append((n, i))
+    for wire in wires:
+        of = {"", *(known[wire.array] for known in names if wire.array in known)}
+        tried = ((place, name) for place in places[wire.array, wire.axis] for name in of)
+        yield next((spot for spot in tried if _said(walk, spot) == wire.words), None)
+
+
+def _said(walk: _Walk, spot: Spot) -> str:
+    (n, axis), name = spot
+    array = walk.values[n].array
+    return wire_words(array, array[axis], name)
+
+
+def _described(circuit: Circuit, shut: frozenset[str], way: Way) -> tuple[str, str]:
+    """The title and the description of what is shown of a circuit."""
+    titles, said = zip(*map(describe, _parts(circuit, shut, way)), strict=True)
+    sign = f" {getattr(circuit.term, 'sign', '')} "
+    return sign.join(dict.fromkeys(titles)), sign.join(said)
+
+
+def _parts(circuit: Circuit, shut: frozenset[str], way: Way) -> Iterator[Circuit]:
+    """What is shown: the circuit, or the sides of an equation."""
+    parts = sides(circuit) if isinstance(circuit.term, Equation) else (circuit,)
+    return (way(part, shut) for part in parts)
+
+
+def _anew(pattern: Pattern, circuit: Circuit, walk: _Walk) -> Any:
+    """The drawing with the words of this circuit."""
+
+    def wire(before: DrawnWire, spot: Spot) -> DrawnWire:
+        return with_words(before, _said(walk, spot))
+
+    def op(before: DrawnGlyph, n: int | None) -> DrawnGlyph:
+        return before if n is None else with_words(before, walk.cells[n].words)
+
+    before = pattern.drawing
+    wires = tuple(map(wire, before.wires, pattern.wires))
+    glyphs = tuple(map(op, before.glyphs, pattern.ops))
+    title, description = _described(circuit, pattern.shut, pattern.way)
+    drawing = replace(before, title=title, description=description, wires=wires, glyphs=glyphs)
+    object.__setattr__(drawing, "_pattern", pattern)
+    return drawing

@@ -1,0 +1,230 @@
+"""A drawing as arrays of numbers: its wires and dashes in short straight pieces, its boxes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ncd.drawing.base import style
+from ncd.drawing.base.primitives import Box, Dot, DrawnGlyph, Extra, Outline, Path, Picture, Text
+from ncd.lang.once import once
+
+Numbers = NDArray[np.float64]
+Indices = NDArray[np.intp]
+Pairs = tuple[Indices, Indices]
+
+SLACK = 0.75  # what may overlap by rounding, in drawing units
+LONGEST = 48.0  # of a level piece
+CALLOUT = 4.0  # of the edge of a callout from its words
+PIECES = 12  # of a curve that bends
+_T = np.linspace(0.0, 1.0, PIECES + 1)
+_BERNSTEIN = np.stack([(1 - _T) ** 3, 3 * _T * (1 - _T) ** 2, 3 * _T**2 * (1 - _T), _T**3], 1)
+
+
+class Pieces:
+    """Paths in straight pieces: ``a`` and ``b`` are their ends, ``of`` the path each is of."""
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        curves = [curve for path in paths for curve in path]
+        owner = np.repeat(np.arange(len(paths)), [len(path) for path in paths])
+        points = np.array(curves, dtype=float).reshape(-1, 4, 2)
+        level = np.ptp(points[:, :, 1], axis=1) == 0
+        bent = np.einsum("tk,nkc->ntc", _BERNSTEIN, points[~level])
+        ends, ends_of = _cut(points[level, 0], points[level, 3], owner[level])
+        self.a = np.concatenate([bent[:, :-1].reshape(-1, 2), ends[:, 0]])
+        self.b = np.concatenate([bent[:, 1:].reshape(-1, 2), ends[:, 1]])
+        self.of = np.concatenate([np.repeat(owner[~level], PIECES), ends_of])
+
+    @once
+    def boxes(self) -> Numbers:
+        return np.concatenate([np.minimum(self.a, self.b), np.maximum(self.a, self.b)], 1)
+
+
+def _cut(a: Numbers, b: Numbers, of: Indices) -> tuple[Numbers, Indices]:
+    """Level pieces, none longer than LONGEST."""
+    parts = np.maximum(1, np.ceil(np.abs(b[:, 0] - a[:, 0]) / LONGEST)).astype(int)
+    whole = np.repeat(np.arange(len(a)), parts)
+    nth = np.arange(len(whole)) - np.repeat(np.cumsum(parts) - parts, parts)
+    step = ((b - a) / parts[:, None])[whole]
+    start = a[whole] + step * nth[:, None]
+    return np.stack([start, start + step], 1), of[whole]
+
+
+class Flat:
+    """What the rules look at, each worked out once."""
+
+    def __init__(self, drawing: Picture) -> None:
+        self.drawing = drawing
+        self.glyphs: dict[str, list[DrawnGlyph]] = {}  # by op: two sides of an equation share ops
+        for glyph in drawing.glyphs:
+            self.glyphs.setdefault(glyph.node, []).append(glyph)
+
+    # Wires ---------------------------------------------------------------------------------------
+
+    @once
+    def wires(self) -> Pieces:
+        return Pieces([wire.path for wire in self.drawing.wires])
+
+    @once
+    def half(self) -> Numbers:
+        """Half the width of each wire."""
+        double = np.array([wire.double for wire in self.drawing.wires], dtype=bool)
+        return (style.WIRE + style.DOUBLE * double) / 2
+
+    @once
+    def ends(self) -> Numbers:
+        """Where each wire begins and ends."""
+        none = ((np.nan, np.nan),) * 2
+        ends = [(w.path[0].a, w.path[-1].d) if w.path else none for w in self.drawing.wires]
+        return np.array(ends, dtype=float).reshape(-1, 2, 2)
+
+    @once
+    def line(self) -> Indices:
+        """For each wire the first of those that go on as one through the ops that they meet."""
+        wires, found = self.drawing.wires, np.arange(len(self.drawing.wires))
+        last: dict[tuple[str, tuple[float, ...]], int] = {}
+        for n in sorted(range(len(wires)), key=lambda n: float(np.nan_to_num(self.ends[n, 0, 0]))):
+            begin, end = (tuple(at) for at in self.ends[n].round(1).tolist())
+            found[n] = last.get((wires[n].made_by, begin), n)
+            last.setdefault((wires[n].taken_by, end), int(found[n]))
+        return found
+
+    @once
+    def loose(self) -> NDArray[np.bool_]:
+        """Whether each wire begins, and ends, without one that goes on there."""
+        return self._counted[1] == 0
+
+    @once
+    def joined(self) -> NDArray[np.bool_]:
+        """The same, or where wires meet or part: where as many go on as end they may cross."""
+        own, others = self._counted
+        return own != others
+
+    @once
+    def _counted(self) -> tuple[Indices, Indices]:
+        """How many wires begin, and end, where each does; and how many go on there."""
+        wires, ends = self.drawing.wires, self.ends.round(1).tolist()
+        begin = [(w.made_by, *at[0]) for w, at in zip(wires, ends, strict=True)]
+        end = [(w.taken_by, *at[1]) for w, at in zip(wires, ends, strict=True)]
+        begun, ended = Counter(begin), Counter(end)
+        own = [(begun[a], ended[b]) for a, b in zip(begin, end, strict=True)]
+        other = [(ended[a], begun[b]) for a, b in zip(begin, end, strict=True)]
+        return np.array(own).reshape(-1, 2), np.array(other).reshape(-1, 2)
+
+    @once
+    def beside(self) -> Pairs:
+        """Pieces of two lines that come near each other."""
+        room = self.half[self.wires.of] + 0.5
+        boxes = self.wires.boxes + np.stack([-room, -room, room, room], 1)
+        i, j = meeting(boxes, boxes)
+        a, b = self.wires.of[i], self.wires.of[j]
+        keep = (a < b) & (self.line[a] != self.line[b])
+        return i[keep], j[keep]
+
+    @once
+    def dashes(self) -> Pieces:
+        return Pieces([dash.path for dash in self.drawing.dashes])
+
+    # Boxes ---------------------------------------------------------------------------------------
+
+    @once
+    def texts(self) -> list[Text]:
+        return self.drawing.texts
+
+    @once
+    def text_boxes(self) -> Numbers:
+        return as_boxes(text.box for text in self.texts)
+
+    @once
+    def ink(self) -> tuple[Numbers, Indices]:
+        """The ink of all glyphs, and which one each box is of."""
+        glyphs = self.drawing.glyphs
+        of = np.repeat(np.arange(len(glyphs)), [len(glyph.ink) for glyph in glyphs])
+        return as_boxes(box for glyph in glyphs for box in glyph.ink), of
+
+    @once
+    def extras(self) -> tuple[Numbers, Indices]:
+        """What extras cover that stand before the wires, and which one each box is of."""
+        found: list[Box] = []
+        of: list[int] = []
+        for n, extra in enumerate(self.drawing.extras):
+            boxes = [] if extra.behind else _callout(extra) if extra.kind == "note" else _all(extra)
+            found += boxes
+            of += [n] * len(boxes)
+        return as_boxes(found), np.array(of, dtype=np.intp)
+
+
+def _all(extra: Extra) -> list[Box]:
+    found: list[Box] = []
+    for item in extra.items:
+        if isinstance(item, Text):
+            found.append(item.box)
+        elif isinstance(item, Dot):
+            found.append(Box.at(item.center, item.radius))
+        elif all(c.a.x == c.d.x or c.straight for c in item.path):  # an upright box
+            found += [Box.of(p for c in item.path for p in c)] if item.path else []
+        else:
+            found += _drawn([item.path])
+    return found
+
+
+def _callout(extra: Extra) -> list[Box]:
+    """Its words and its outline: it is no box, as its tail goes out to what it points at."""
+    words = [item.box for item in extra.items if isinstance(item, Text)]
+    found = [Box.around(words).grown(CALLOUT)] if words else []
+    return found + _drawn([item.path for item in extra.items if isinstance(item, Outline)])
+
+
+def _drawn(paths: Sequence[Path]) -> list[Box]:
+    return [Box(*box).grown(1.0) for box in Pieces(paths).boxes.tolist()]
+
+
+def as_boxes(boxes: Iterable[Box]) -> Numbers:
+    return np.array(list(boxes), dtype=float).reshape(-1, 4)
+
+
+def meeting(a: Numbers, b: Numbers, slack: float = 0.0) -> Pairs:
+    """The pairs of boxes, one of each kind, that share more than ``slack`` in both directions.
+
+    A sweep along x: of ``b`` only those are asked that begin near enough.
+    """
+    order = np.argsort(b[:, 0], kind="stable")
+    starts = b[order, 0]
+    widest = (b[:, 2] - b[:, 0]).max(initial=0.0)
+    first = np.searchsorted(starts, a[:, 0] - widest + slack, "left")
+    last = np.searchsorted(starts, a[:, 2] - slack, "right")
+    count = np.maximum(last - first, 0)
+    i = np.repeat(np.arange(len(a)), count)
+    j = order[np.arange(len(i)) + np.repeat(first - (np.cumsum(count) - count), count)]
+    shared = np.minimum(a[i, 2:], b[j, 2:]) - np.maximum(a[i, :2], b[j, :2])
+    keep = (shared > slack).all(1)
+    return i[keep], j[keep]
+
+
+def piercing(pieces: Pieces, boxes: Numbers, slack: float = SLACK) -> Pairs:
+    """The pieces that run inside boxes by more than ``slack``, each with its box."""
+    inner = boxes + np.array([slack, slack, -slack, -slack])
+    i, j = meeting(pieces.boxes, inner, -1e-9)
+    if not len(i):
+        return i, j
+    a, way = pieces.a[i], pieces.b[i] - pieces.a[i]
+    low, high = np.zeros(len(i)), np.ones(len(i))
+    inside = np.ones(len(i), dtype=bool)
+    for c in (0, 1):  # the stretch of the piece that is within the box, along x and along y
+        still = np.abs(way[:, c]) < 1e-9
+        speed = np.where(still, 1.0, way[:, c])
+        one = (inner[j, c] - a[:, c]) / speed
+        two = (inner[j, c + 2] - a[:, c]) / speed
+        low = np.where(still, low, np.maximum(low, np.minimum(one, two)))
+        high = np.where(still, high, np.minimum(high, np.maximum(one, two)))
+        inside &= ~still | ((a[:, c] > inner[j, c]) & (a[:, c] < inner[j, c + 2]))
+    keep = inside & (low < high)
+    return i[keep], j[keep]
+
+
+def distinct(*columns: Indices) -> list[tuple[int, ...]]:
+    """The different rows of these columns."""
+    return list(dict.fromkeys(zip(*(column.tolist() for column in columns), strict=True)))

@@ -1,0 +1,154 @@
+"""Rules for what is written and for the ink of marks: nothing on another, nothing cut off."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from ncd.drawing.base.primitives import Box, Picture
+from ncd.drawing.lint.flat_drawing import (
+    SLACK,
+    Flat,
+    Numbers,
+    Pairs,
+    Pieces,
+    as_boxes,
+    distinct,
+    meeting,
+    piercing,
+)
+
+LEAST_TEXT = 11.0  # pixels
+EDGE = 1.0  # of a fence, on which a mark may stand
+
+
+def texts(flat: Flat) -> Iterator[str]:
+    words = [text.label.words for text in flat.texts]
+    i, j = meeting(flat.text_boxes, flat.text_boxes, SLACK)
+    for a, b in distinct(i[i < j], j[i < j]):
+        yield f"labels {words[a]!r} and {words[b]!r} overlap"
+
+
+def texts_on_glyphs(flat: Flat) -> Iterator[str]:
+    drawing = flat.drawing
+    own = len(drawing.labels) + sum(len(fence.title) for fence in drawing.fences)
+    ink, of = flat.ink
+    i, j = meeting(flat.text_boxes[:own], ink, SLACK)
+    for a, b in distinct(i, of[j]):
+        glyph = drawing.glyphs[b]
+        words = flat.texts[a].label.words
+        yield f"label {words!r} lies on the glyph of {glyph.node} ({glyph.words})"
+
+
+def texts_on_wires(flat: Flat) -> Iterator[str]:
+    i, j = piercing(flat.wires, flat.text_boxes)
+    for w, t in distinct(flat.wires.of[i], j):
+        wire, text = flat.drawing.wires[w], flat.texts[t]
+        if (wire.array, wire.axis) != (text.array, text.axis):
+            words = text.label.words
+            yield f"label {words!r} lies on a wire {wire.axis} ({wire.array})"
+
+
+def glyphs(flat: Flat) -> Iterator[str]:
+    ink, of = flat.ink
+    i, j = meeting(ink, ink, SLACK)
+    other = of[i] < of[j]
+    for n, m in distinct(of[i[other]], of[j[other]]):
+        a, b = flat.drawing.glyphs[n], flat.drawing.glyphs[m]
+        yield f"the glyphs of {a.node} ({a.words}) and {b.node} ({b.words}) overlap"
+
+
+def borders(flat: Flat) -> Iterator[str]:
+    """Of two fences one is in the other, or they are apart; their borders run through nothing."""
+    drawing = flat.drawing
+    names = [fence.words or fence.id for fence in drawing.fences]
+    fences = as_boxes(fence.box for fence in drawing.fences)
+    i, j = _cut(fences, fences)
+    for a, b in distinct(i[i < j], j[i < j]):
+        yield f"the fences {names[a]!r} and {names[b]!r} overlap"
+    ink, of = flat.ink
+    i, j = _cut(fences, ink)
+    for a, g in distinct(i, of[j]):
+        node, words = drawing.glyphs[g].node, drawing.glyphs[g].words
+        yield f"the border of {names[a]!r} runs through the glyph of {node} ({words})"
+    i, j = _cut(fences, flat.text_boxes)
+    for a, t in distinct(i, j):
+        yield f"the border of {names[a]!r} runs through label {flat.texts[t].label.words!r}"
+
+
+def _cut(a: Numbers, b: Numbers) -> Pairs:
+    """Boxes of which each has a part inside and a part outside the other."""
+    i, j = meeting(a, b, EDGE)
+    out = [(p[:, :2] < q[:, :2] - EDGE).any(1) | (p[:, 2:] > q[:, 2:] + EDGE).any(1)
+           for p, q in ((a[i], b[j]), (b[j], a[i]))]  # fmt: skip
+    keep = out[0] & out[1]
+    return i[keep], j[keep]
+
+
+def extras(flat: Flat) -> Iterator[str]:
+    """Arrows, signs, notes and cells lie on nothing; what they are about they may touch."""
+    drawing, (boxes, of) = flat.drawing, flat.extras
+    if not len(boxes):
+        return
+    names = [f"{extra.kind} {extra.words or extra.of!r}" for extra in drawing.extras]
+    about = [extra.of for extra in drawing.extras]
+    i, j = meeting(boxes, boxes, SLACK)
+    other = of[i] < of[j]
+    for a, b in distinct(of[i[other]], of[j[other]]):
+        yield f"the {names[a]} and the {names[b]} overlap"
+    ink, ink_of = flat.ink
+    i, j = meeting(boxes, ink, SLACK)
+    for a, g in distinct(of[i], ink_of[j]):
+        if about[a] != drawing.glyphs[g].node:
+            yield f"the {names[a]} lies on the glyph of {drawing.glyphs[g].node}"
+    fixed = len(drawing.labels) + sum(len(fence.title) for fence in drawing.fences)
+    i, j = meeting(boxes, flat.text_boxes[:fixed], SLACK)
+    for a, t in distinct(of[i], j):
+        yield f"the {names[a]} lies on label {flat.texts[t].label.words!r}"
+    i, j = piercing(flat.wires, boxes)
+    for w, a in distinct(flat.wires.of[i], of[j]):
+        wire = drawing.wires[w]
+        if not about[a] or about[a] not in (wire.array, wire.made_by, wire.taken_by):
+            yield f"the {names[a]} lies on a wire {wire.axis} ({wire.array})"
+
+
+def cut_off(flat: Flat) -> Iterator[str]:
+    drawing, page = flat.drawing, flat.drawing.box
+    boxes = [(text.box, f"label {text.label.words!r}") for text in flat.texts]
+    boxes += [(fence.box, f"fence {fence.words!r}") for fence in drawing.fences]
+    boxes += [(box, f"glyph {g.node}") for g in drawing.glyphs for box in g.ink]
+    every, of = flat.extras
+    for box, n in zip(every.tolist(), of.tolist(), strict=True):
+        boxes.append((Box(*box), f"{drawing.extras[n].kind} {drawing.extras[n].words!r}"))
+    found = [what for box, what in boxes if _beyond(box, page)]
+    for w in _out(flat.wires, page):
+        found.append(f"wire {drawing.wires[w].axis} of {drawing.wires[w].array}")
+    found += ["a dashed line"] * bool(_out(flat.dashes, page))
+    yield from (f"{what} is cut off" for what in dict.fromkeys(found))
+
+
+def _out(pieces: Pieces, page: Box) -> list[int]:
+    """The paths that leave the page."""
+    beyond = (pieces.boxes[:, :2] < page[:2]).any(1) | (pieces.boxes[:, 2:] > page[2:]).any(1)
+    found: list[int] = np.unique(pieces.of[beyond]).tolist()
+    return found
+
+
+def _beyond(box: Box, page: Box) -> bool:
+    return box.x0 < page.x0 or box.y0 < page.y0 or box.x1 > page.x1 or box.y1 > page.y1
+
+
+def too_small(drawing: Picture, width: float | None) -> Iterator[str]:
+    """Text is read at the width given: a wide drawing is drawn smaller."""
+    if width is None:
+        return
+    scale = min(1.0, width / drawing.box.width)
+    sizes = {text.label.words: text.label.size for text in drawing.texts}
+    small = [words for words, size in sizes.items() if size * scale < LEAST_TEXT - 0.05]
+    if small:
+        least = min(sizes[words] for words in small) * scale
+        yield (
+            f"at {width:.0f} pixels {len(small)} labels are less than {LEAST_TEXT:.0f} high,"
+            f" such as {small[0]!r}; the least is {least:.1f}"
+        )

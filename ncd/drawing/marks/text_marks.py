@@ -1,0 +1,233 @@
+"""Signs: marks of text, in the wires or over them."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import ClassVar
+
+from ncd.drawing.base import style
+from ncd.drawing.base.label import Label, math, roman, sans
+from ncd.drawing.base.primitives import Box, Point
+from ncd.drawing.marks.mark_base import MarkKind, clear_row, reach, within
+from ncd.drawing.routing.canvas import Canvas
+from ncd.lang.glyph import Mark, Ports
+
+
+class Letter(MarkKind):
+    """A bold letter with its name, ``L^{Q}``; only the letter is large and bold.
+
+    A long name stands behind it in small letters, over the wire that leaves.
+    """
+
+    drop: ClassVar[float] = 0.345 * style.LETTER  # half of a capital is under its middle
+
+    def width(self, mark: Mark) -> float:
+        wide = self.label(mark).width + 2 * style.STUB + style.LETTER_ROOM
+        return wide + (noted(mark).width + style.GAP if mark.note else 0.0)
+
+    def headroom(self, mark: Mark) -> float:
+        return 0.0 if mark.ins or mark.outs else style.HEADROOM_LETTER + self.below(mark)
+
+    def below(self, mark: Mark) -> float:
+        """How far a subscript reaches under the base line."""
+        return max(0.0, self.label(mark).descent)
+
+    def label(self, mark: Mark) -> Label:
+        return lettered(mark.text)
+
+    def paint(self, canvas: Canvas, mark: Mark) -> None:
+        label, x = self.label(mark), canvas.middle
+        if mark.ins or mark.outs:
+            y = clear_row(canvas, mark, style.CLEAR)
+        else:
+            y = min(canvas.foreign, default=canvas.row) - style.OVER - self.below(mark)
+        if mark.note:
+            x -= (noted(mark).width + style.GAP) / 2
+        box = canvas.text(label, x, y + self.drop)
+        more = noted(mark).width + style.GAP if mark.note else 0.0
+        barred = reach(canvas, mark, box, y, more)
+        if mark.note:
+            beside(canvas, mark, () if barred else mark.outs, box, y)
+        base, raised, _ = mark.text.partition("^")
+        if barred or not raised or "_" in base:
+            return
+        foot = box.x0 + math(base, style.LETTER, bold=True).width + style.GAP
+        for o in mark.outs:  # a wire under the superscript starts at the letter's foot
+            if canvas.outs[o] > box.y1:
+                canvas.head(o, foot, min(canvas.outs[o], y + style.REACH))
+
+
+class Italic(Letter):
+    """A letter in the wire: a map that is not learned, such as G, or its transpose F^T."""
+
+    def label(self, mark: Mark) -> Label:
+        return written(mark.text, style.MAP)
+
+
+class Learned(Letter):
+    """The name of a learned array, in bold, at which its wires begin."""
+
+    drop: ClassVar[float] = 0.25 * style.ARRAY  # half of a small letter
+
+    def label(self, mark: Mark) -> Label:
+        return roman(mark.text, style.ARRAY, 700)
+
+
+@lru_cache(maxsize=1024)
+def lettered(text: str) -> Label:
+    """A bold letter with what stands over and under it."""
+    spaced = re.sub(r"_(?=[^\W\d]{2})", " ", text)  # self_attn is no self with an index
+    return math(spaced, style.LETTER, bold=True)
+
+
+@lru_cache(maxsize=1024)
+def written(text: str, size: float) -> Label:
+    """A formula, or a word upright; what stands between two $ in a word is a formula."""
+    if "$" in text or re.fullmatch(r"[^\W\d_]{2,}(?: [^\W\d_]+)*", text):
+        return roman(text, size)
+    return math(text, size)
+
+
+def noted(mark: Mark) -> Label:
+    """The long name of a mark in small letters, its middle left out where it is very long."""
+    name, most = mark.note, style.NOTE_LONGEST
+    if len(name) > most:
+        name = f"{name[: most // 2]}…{name[-(most - most // 2 - 1) :]}"
+    return sans(name, style.NOTE)
+
+
+def beside(canvas: Canvas, mark: Mark, outs: Ports, box: Box, y: float) -> float:
+    """The long name behind a letter; wires at its height begin behind it. Gives where it ends."""
+    text = canvas.text(noted(mark), box.x1 + style.GAP, y - style.NOTE_LIFT, center=False)
+    for o in outs:
+        at = within(canvas.outs[o], y - style.REACH, y + style.REACH)
+        if at < text.y1 + style.WIRE_ROOM:
+            canvas.head(o, text.x1 + style.GAP, at)
+    return text.x1
+
+
+class Arrow(MarkKind):
+    """A factor over an arrow that leaves a contraction, or runs over the array."""
+
+    over: ClassVar[bool] = True
+    takes_cap: ClassVar[bool] = True
+
+    def width(self, mark: Mark) -> float:
+        return math(mark.text, style.NAME).width + style.ARROW_ROOM
+
+    def headroom(self, mark: Mark) -> float:
+        return style.HEADROOM_ARROW
+
+    def paint(self, canvas: Canvas, mark: Mark) -> None:
+        label, x, apex = math(mark.text, style.NAME), canvas.middle, canvas.apex
+        half = label.width / 2 + style.SIGN_LIFT
+        y = apex.y if apex else canvas.top - style.SIGN_LIFT
+        tip = Point(x + half, y)
+        canvas.stroke(Point(apex.x if apex else x - half, y), Point(tip.x - style.ARROW, y))
+        canvas.arrow_head(tip)
+        canvas.text(label, x - style.NUDGE, y - style.FACTOR_LIFT - max(0.0, label.descent))
+
+
+class Elementwise(MarkKind):
+    """The letter of a function between two arrowheads, over the wires."""
+
+    over: ClassVar[bool] = True
+    takes_scalar: ClassVar[bool] = True
+
+    def width(self, mark: Mark) -> float:
+        return written(mark.text, style.SIGN).width + style.SIGN_ROOM
+
+    def headroom(self, mark: Mark) -> float:
+        return style.HEADROOM_SIGN
+
+    def paint(self, canvas: Canvas, mark: Mark) -> None:
+        label, x = written(mark.text, style.SIGN), canvas.middle
+        wires = canvas.ins or canvas.outs
+        y = canvas.top - style.SIGN_LIFT
+        if not wires:  # a number alone runs through its letter
+            y = (canvas.apex.y if canvas.apex else canvas.row) + label.ascent / 2
+        box = canvas.text(label, x, y)
+        left, right = box.x0 - style.NUDGE, box.x1 + style.NUDGE + style.ARROW
+        middle = (box.y0 + box.y1) / 2
+        canvas.arrow_head(Point(left, middle))
+        canvas.arrow_head(Point(right, middle))
+        if not wires:
+            start = canvas.apex.x if canvas.apex else canvas.x0
+            canvas.stroke(Point(start, middle), Point(left - style.ARROW, middle))
+
+
+class Plus(MarkKind):
+    """A + over wires that join, or another sign at the end of a wire."""
+
+    def width(self, mark: Mark) -> float:
+        return max(style.PLUS_ROOM, math(mark.text, style.BOXED).width + 2 * style.STUB)
+
+    def headroom(self, mark: Mark) -> float:
+        return style.HEADROOM_PLUS
+
+    def paint(self, canvas: Canvas, mark: Mark) -> None:
+        if mark.outs or not mark.ins:
+            y = min(canvas.outs, default=canvas.row)
+            canvas.text(
+                math(mark.text, style.SUM), canvas.x1 - style.DOT_INSET, y - style.PLUS_LIFT
+            )
+            return
+        y = canvas.ins[mark.ins[0]]
+        box = canvas.text(math(mark.text, style.BOXED), canvas.middle, y + style.DESCENT)
+        for i in mark.ins:
+            canvas.tail(i, box.x0 - style.GAP, within(canvas.ins[i], box.y0, box.y1))
+
+
+class Word(MarkKind):
+    """A word in the wire, such as Max; the wire ends there with an arrow, or goes on behind."""
+
+    def width(self, mark: Mark) -> float:
+        arrow = 0.0 if mark.outs else style.ARROW_WAY
+        return word(mark.text).width + 2 * style.STUB + style.LETTER_ROOM + arrow
+
+    def paint(self, canvas: Canvas, mark: Mark) -> None:
+        label, x = word(mark.text), canvas.middle
+        if not mark.outs:
+            x -= style.ARROW_WAY / 2
+        y = clear_row(canvas, mark, style.CLEAR)
+        box = canvas.text(label, x, y + (label.ascent - label.descent) / 2)
+        reach(canvas, mark, box, y)
+        if not mark.outs:
+            arrowed(canvas, mark.text, box.x1, y)
+
+
+def word(text: str) -> Label:
+    """The word of a mean, a sum or a maximum; a single sign is larger."""
+    return math(text, style.EXPECT) if len(text) == 1 else roman(text, style.WORD)
+
+
+def arrowed(canvas: Canvas, text: str, x: float, y: float) -> float:
+    """The arrow behind a word that ends a wire; gives where it ends."""
+    tip = Point(x + style.NUDGE + style.ARROW, y)
+    if len(text) == 1:
+        tip = Point(x + style.ARROW_WAY, y)
+        canvas.stroke(Point(x + style.GAP, y), Point(tip.x - style.ARROW, y))
+    canvas.arrow_head(tip)
+    return tip.x
+
+
+class Name(MarkKind):
+    """The name of an array, at its left."""
+
+    names_array: ClassVar[bool] = True
+    over: ClassVar[bool] = True
+
+    def width(self, mark: Mark) -> float:
+        return math(mark.text, style.BIG).width + style.NAME_ROOM
+
+    def paint(self, canvas: Canvas, mark: Mark) -> None:
+        label = math(mark.text, style.BIG)
+        rows, left = canvas.ins or [canvas.row], canvas.x0 + style.NAME_INSET
+        y, right = (min(rows) + max(rows)) / 2, left + label.width
+        canvas.text(label, left, y + style.NAME_DROP, center=False)
+        right += style.NAME_INSET
+        canvas.ink.append(Box(canvas.x0, min(rows) - style.NUDGE, right, max(rows) + style.NUDGE))
+        for i, o in canvas.glyph.through:  # its wires begin at it
+            canvas.tails[i] = ()
+            canvas.head(o, right, canvas.outs[o])

@@ -1,0 +1,231 @@
+"""Windows that slide: the trapezoid, the window axis that leaves it, and what that axis ends in."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from math import cos, pi, sin
+from typing import ClassVar, NamedTuple
+
+from ncd.drawing.base import style
+from ncd.drawing.base.label import Label, math
+from ncd.drawing.base.primitives import Box, Outline, Point, ease, line
+from ncd.drawing.marks.mark_base import MarkKind, within
+from ncd.drawing.marks.text_marks import arrowed, beside, lettered, noted, word
+from ncd.drawing.routing.canvas import Canvas
+from ncd.lang.glyph import Mark
+
+
+class Trapezoid(MarkKind):
+    """A window that slides over the first of its wires; its window axis leaves on their other side.
+
+    Its text is ``kernel|stride|end``: a T behind the stride is a transposed one; the axis of the
+    window, ``3^2``, ends in **L** together with the other wires, in a word such as Max, or in
+    nothing, where it is the second wire that leaves.
+    """
+
+    leads: ClassVar[bool] = True
+
+    def width(self, mark: Mark) -> float:
+        parts = _parts(mark)
+        note = noted(mark).width + style.GAP if mark.note else 0.0
+        return 2 * style.STUB + parts.wide + parts.way + parts.ends + note
+
+    def headroom(self, mark: Mark) -> float:
+        return style.HEADROOM_WINDOW
+
+    def footroom(self, mark: Mark) -> float:
+        return style.FOOTROOM_WINDOW
+
+    def paint(self, canvas: Canvas, mark: Mark) -> None:
+        parts, own = _parts(mark), canvas.rows(mark.ins, mark.outs)
+        at = _At(
+            canvas.middle - self.width(mark) / 2 + style.STUB, own[0], _down(canvas, mark), parts
+        )
+        _shape(canvas, at)
+        for i in mark.ins[:1]:
+            canvas.tail(i, at.left)
+        for o in mark.outs[:1]:
+            near, far = sorted((at.y(-style.WINDOW_OUT), at.y(style.WINDOW_IN)))
+            leaves = at.y(-style.WINDOW_OUT) if parts.flip else canvas.outs[o]
+            canvas.head(o, at.right, within(leaves, near, far))
+        _duck(canvas, mark, at, (_ended if parts.end else _open)(canvas, mark, at))
+
+
+class _Parts(NamedTuple):
+    """What a mark's text says."""
+
+    kernel: Label
+    stride: Label | None
+    flip: bool
+    end: str
+
+    @property
+    def wide(self) -> float:
+        """The width of the trapezoid."""
+        more = self.stride.width - style.WINDOW_TEXT if self.stride else 0.0
+        return style.WINDOW_WIDE + max(0.0, more)
+
+    @property
+    def way(self) -> float:
+        """The length of the window axis."""
+        if not self.end:
+            return style.WINDOW_OPEN
+        return self.kernel.width + style.WINDOW_WAY + (style.WINDOW_FLIP if self.flip else 0.0)
+
+    @property
+    def ends(self) -> float:
+        """The width of what the window axis ends in."""
+        if not self.end:
+            return 0.0
+        if self.learned:
+            return lettered(self.end).width + 2 * style.GAP
+        return word(self.end).width + style.GAP + style.ARROW_WAY
+
+    @property
+    def learned(self) -> bool:
+        return self.end.startswith("L")
+
+
+@lru_cache(maxsize=1024)
+def _parts(mark: Mark) -> _Parts:
+    kernel, _, rest = mark.text.partition("|")
+    stride, _, end = rest.partition("|")
+    number = stride.rstrip("T")
+    shown = math(number, style.WINDOW) if number not in ("", "1") else None
+    return _Parts(math(kernel, style.WINDOW), shown, "T" in stride, end)
+
+
+class _At(NamedTuple):
+    """Where a trapezoid stands: its left, its row, and the side on which the window leaves."""
+
+    left: float
+    row: float
+    down: int
+    parts: _Parts
+
+    def y(self, away: float) -> float:
+        """A row on the side of the window."""
+        return self.row + self.down * away
+
+    @property
+    def right(self) -> float:
+        return self.left + self.parts.wide
+
+
+def _down(canvas: Canvas, mark: Mark) -> int:
+    """On which side the window leaves: that of the other wires."""
+    away = [canvas.ins[i] - canvas.ins[mark.ins[0]] for i in mark.ins[1:]]
+    away += [canvas.outs[o] - canvas.outs[mark.outs[0]] for o in mark.outs[1:]]
+    return -1 if sum(away) < 0 else 1
+
+
+def _shape(canvas: Canvas, at: _At) -> None:
+    over, under, far = style.TRAPEZOID
+    parts = at.parts
+    near = [Point(at.left, at.y(-over)), Point(at.right, at.y(-over))]
+    canvas.shape([*near, Point(at.right, at.y(far)), Point(at.left, at.y(under))], "window")
+    x, y = style.WINDOW_STAR
+    star(canvas, Point(at.left + x, at.y(-y)))
+    foot = Point(at.left, at.y(under))
+    if parts.stride is None:
+        canvas.stroke(foot, Point(at.right, at.row))
+        return
+    x, y = style.WINDOW_STROKE
+    canvas.stroke(foot, Point(at.right - x - parts.stride.width, at.y(y)))
+    label, middle = parts.stride, at.y(style.WINDOW_LOW)
+    x = at.right - style.WINDOW_SIDE - label.width / 2
+    canvas.text(label, x, middle + (label.ascent - label.descent) / 2)
+
+
+def star(canvas: Canvas, at: Point) -> None:
+    """The sign of a convolution."""
+    points = []
+    for n in range(10):
+        r = style.STAR if n % 2 == 0 else style.STAR * 0.42
+        angle = -pi / 2 + n * pi / 5
+        points.append(Point(at.x + r * cos(angle), at.y + r * sin(angle)))
+    canvas.shape(points, "ink", 0.0)
+
+
+def _open(canvas: Canvas, mark: Mark, at: _At) -> float:
+    """The window axis is an output; any other wire ends at the trapezoid."""
+    low, high = sorted((at.y(-style.WINDOW_OUT), at.y(style.TRAPEZOID[1] - style.GAP)))
+    for i in mark.ins[1:]:
+        canvas.tail(i, at.left, within(canvas.ins[i], low, high))
+    for n, o in enumerate(mark.outs[1:]):
+        row = at.y(style.WINDOW_ROW - style.GAP * n)
+        canvas.head(o, at.right, within(canvas.outs[o], row - style.GAP, row + style.GAP))
+    return at.right
+
+
+def _ended(canvas: Canvas, mark: Mark, at: _At) -> float:
+    """The window axis ends in a sign; gives where that ends."""
+    parts, row = at.parts, at.y(style.WINDOW_ROW)
+    start = at.right + (style.WINDOW_FLIP if parts.flip else 0.0)
+    stop = at.right + parts.way
+    if parts.learned:
+        y = _letter_row(canvas, mark, at)
+        box = canvas.text(
+            lettered(parts.end), stop + style.GAP, y + 0.345 * style.LETTER, center=False
+        )
+        enters = y - at.down * style.WINDOW_ENTER
+        right = _channels(canvas, mark, at, box, enters)
+    else:
+        label = word(parts.end)
+        box = canvas.text(label, stop + style.GAP, row + label.ascent / 2, center=False)
+        enters, right = row, arrowed(canvas, parts.end, box.x1, row)
+    _axis(canvas, parts.kernel, Point(at.right, row), Point(stop, enters))
+    label = parts.kernel
+    middle = at.y(style.WINDOW_LABEL) + (label.ascent - label.descent) / 2
+    canvas.text(label, start + style.WINDOW_WAY / 2 + label.width / 2, middle)
+    if parts.flip:
+        sign = math("T", style.WINDOW)
+        canvas.text(sign, at.right + style.WINDOW_FLIP / 2 + style.GAP / 2, middle)
+    return right
+
+
+def _letter_row(canvas: Canvas, mark: Mark, at: _At) -> float:
+    """In the middle of the channels, and no nearer than the window wire can enter level."""
+    rows = canvas.rows(mark.ins[1:], mark.outs[1:])
+    if not (mark.ins[1:] or mark.outs[1:]):
+        return at.y(style.WINDOW_ROW + style.WINDOW_ENTER)
+    middle = (min(rows) + max(rows)) / 2
+    least = at.y(style.WINDOW_ROW + style.WINDOW_ENTER)
+    return max(middle, least) if at.down > 0 else min(middle, least)
+
+
+def _channels(canvas: Canvas, mark: Mark, at: _At, box: Box, enters: float) -> float:
+    """The channels enter and leave the letter, on the far side of the window axis."""
+    middle = enters + at.down * style.WINDOW_ENTER
+    first = enters + at.down * 2 * style.WINDOW_ENTER
+    last = middle + at.down * style.REACH
+    for i in mark.ins[1:]:
+        y = within(canvas.ins[i], min(first, last), max(first, last))
+        bend = Point(min(at.right, box.x0 - style.GAP), y)
+        end = Point(box.x0 - style.GAP, y)
+        canvas.tails[i] = (ease(Point(canvas.x0, canvas.ins[i]), bend), line(bend, end))
+    for o in mark.outs[1:]:
+        y = within(canvas.outs[o], middle - style.REACH, middle + style.REACH)
+        canvas.head(o, box.x1 + style.GAP, y)
+    return beside(canvas, mark, mark.outs[1:], box, middle) if mark.note else box.x1
+
+
+def _axis(canvas: Canvas, kernel: Label, a: Point, b: Point) -> None:
+    """The window axis: two lines for a window of several dimensions."""
+    sides = (-style.DOUBLE / 2, style.DOUBLE / 2) if len(kernel.spans) > 1 else (0.0,)
+    for side in sides:
+        one, two = a._replace(y=a.y + side), b._replace(y=b.y + side)
+        canvas.items.append(Outline((ease(one, two),), "none", style.WIRE, False))
+
+
+def _duck(canvas: Canvas, mark: Mark, at: _At, stop: float) -> None:
+    """Wires that pass over would run through the foot of the sign: they go round it."""
+    near, far = sorted((at.y(style.GAP), at.y(style.DUCK)))
+    end = max(stop - style.STUB, at.right)
+    for i, o in canvas.glyph.through:
+        a, b = canvas.ins[i], canvas.outs[o]
+        if i in mark.ins or not (near < a < far or near < b < far):
+            continue
+        turn, back = Point(at.right, at.y(style.DUCK)), Point(end, at.y(style.DUCK))
+        canvas.tails[i] = (ease(Point(canvas.x0, a), turn), line(turn, back))
+        canvas.heads[o] = (ease(back, Point(canvas.x1, b)),)

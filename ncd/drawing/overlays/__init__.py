@@ -1,0 +1,1 @@
+"""Overlays: cell grids, callouts and arrows drawn beside or over the circuit."""

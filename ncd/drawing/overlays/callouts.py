@@ -1,0 +1,285 @@
+"""Notes: yellow callouts that point at their parts, where there is room for them.
+
+A place is tried beside each other one around the part. Over a mark, a name, a title or another note
+there is none; the best of the rest is near its part, points over few wires, and makes the drawing
+little larger.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from itertools import pairwise
+from math import hypot, sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ncd.drawing.backends.drawing import Drawing
+from ncd.drawing.base import style
+from ncd.drawing.base.label import Label, wrap
+from ncd.drawing.base.primitives import Box, Extra, Outline, Path, Point, Text, polygon
+from ncd.drawing.placement.bands import rectangle
+from ncd.lang.circuits.array_names import called
+from ncd.lang.circuits.circuit import Circuit
+from ncd.lang.errors import UnknownNameError, shown
+
+WIRE, COVER, GROWTH = 18.0, 1000.0, 0.35  # the cost of a wire crossed, a sign, a larger drawing
+TRIED = 80  # places along both sides of a large drawing
+PLACE = re.compile(r"[A-Z]_\S+")  # in memory
+
+
+def noted(drawing: Drawing, circuit: Circuit, notes: Mapping[str, str]) -> Drawing:
+    """The drawing with a callout for each part: the name of an op, the title of a block, or an id.
+
+    A note for no part, ``""``, stands over the diagram. One for a place in memory, ``C_λ``, is left
+    out where that is not drawn; one for a part that is folded points at its box.
+
+    >>> from ncd.drawing.pipeline import draw
+    >>> from ncd.lang.circuits.elaborate import elaborate
+    >>> from ncd.ops import Linear
+    >>> term = Linear("n:2 -> k:3", "Q")
+    >>> noted(draw(term), elaborate(term), {"Q": "It learns."}).extras[0].words
+    'It learns.'
+
+    Raises UnknownNameError for a part that the drawing has not.
+    """
+    for part, text in notes.items():
+        if part and (found := _part(drawing, circuit, part)):
+            drawing = _with(drawing, _callout(drawing, *found, text))
+    for part, text in notes.items():
+        if not part:
+            drawing = _with(drawing, _legend(drawing, text))
+    return drawing
+
+
+def _with(drawing: Drawing, note: Extra) -> Drawing:
+    box = Box.around([drawing.box, note.box.grown(style.MARGIN)])
+    return replace(drawing, box=box, extras=(*drawing.extras, note))
+
+
+def _part(drawing: Drawing, circuit: Circuit, part: str) -> tuple[str, Box, bool] | None:
+    """The id of a part, where it stands, and whether it is a fence."""
+    fences = {fence.id: fence.box for fence in drawing.fences}
+    glyphs = {glyph.node: glyph.ink or (glyph.hit,) for glyph in drawing.glyphs}
+    for id in _ids(drawing, circuit, part):
+        if id in glyphs:
+            return id, Box.around(glyphs[id]), False
+        if id in fences:
+            return id, fences[id], True
+        if box := _names(drawing, id):
+            return id, box, False
+    if PLACE.fullmatch(part):
+        return None
+    known = [*(c.name for c in circuit.cells), *(f.title for f in circuit.fences)]
+    close = get_close_matches(part, [name for name in known if name], n=1)
+    cure = close[0] if close else "the name of an op, the title of a block, or an id"
+    raise UnknownNameError(f"there is no part {shown(part)} to note", cure=cure)
+
+
+def _names(drawing: Drawing, array: str) -> Box | None:
+    """Where the names of an array stand first on its wires."""
+    boxes = [text.box for text in drawing.labels if text.array == array]
+    left = min((box.x0 for box in boxes), default=0.0)
+    near = [box for box in boxes if box.x0 < left + style.AXIS_GAP]
+    return Box.around(near) if near else None
+
+
+def _ids(drawing: Drawing, circuit: Circuit, part: str) -> Iterator[str]:
+    """What a part may stand as in the drawing, then the boxes around it, the inner ones first."""
+    hidden = {cell: glyph.node for glyph in drawing.glyphs for cell in glyph.cells}
+    parents = {fence.id: fence.parent for fence in circuit.fences}
+    named = list(_named(circuit, part))
+    yield from named
+    yield from (g.node for g in drawing.glyphs if g.words.endswith(f" {part}") and g.role == "note")
+    yield from (hidden[id] for id in named if id in hidden)
+    for id in named:
+        while id := parents.get(id, ""):
+            yield id
+
+
+def _named(circuit: Circuit, part: str) -> Iterator[str]:
+    yield part
+    yield from (f.id for f in circuit.fences if f.title == part)
+    yield from (loop.id for loop in circuit.loops if loop.name == part)
+    for cell in circuit.cells:
+        label = cell.op.label  # such as "Function G"
+        if part in (cell.name, cell.path, label, label.partition(" ")[2]):
+            yield cell.id
+    yield from (id for id, name in called(circuit).items() if name == part)
+
+
+def _legend(drawing: Drawing, text: str) -> Extra:
+    """A text over the diagram, at its left."""
+    least, most = style.LEGEND_WIDE
+    width = min(max(drawing.box.width - 2 * style.MARGIN, least), most)
+    lines = wrap(text, width - 2 * style.CALLOUT_PAD, style.CALLOUT)
+    wide, tall = _size(lines)
+    x0, y1 = drawing.box.x0 + style.MARGIN, drawing.box.y0
+    box = Box(x0, y1 - tall, x0 + wide, y1)
+    return Extra("note", (Outline(rectangle(box), "note"), *_texts(lines, box)), text)
+
+
+def _size(lines: tuple[Label, ...]) -> tuple[float, float]:
+    wide = max((line.width for line in lines), default=0.0) + 2 * style.CALLOUT_PAD
+    return wide, len(lines) * style.CALLOUT_LEADING + 1.5 * style.CALLOUT_PAD
+
+
+def _texts(lines: tuple[Label, ...], box: Box) -> tuple[Text, ...]:
+    x, y = box.x0 + style.CALLOUT_PAD, box.y0 + style.CALLOUT_PAD / 2
+    return tuple(
+        Text(line, Point(x, y + style.CALLOUT_LEADING * (n + 0.82))) for n, line in enumerate(lines)
+    )
+
+
+# Placing -----------------------------------------------------------------------------------------
+
+
+def _callout(drawing: Drawing, id: str, part: Box, fence: bool, text: str) -> Extra:
+    least, most, by = style.CALLOUT_WIDE
+    lines = wrap(text, min(max(by * sqrt(len(text)), least), most), style.CALLOUT)
+    around = _Around(drawing, id, part, fence)
+    box = around.best(*_size(lines))
+    outline = Outline(_pointing(box, around.tip(box)), "note")
+    under = around.crossed(box) > 0  # wires stay whole over a pointer
+    return Extra("note", (outline, *_texts(lines, box)), text, id, under)
+
+
+@dataclass
+class _Around:
+    """What stands around a part that a note is to point at."""
+
+    drawing: Drawing
+    id: str
+    part: Box
+    fence: bool
+
+    def __post_init__(self) -> None:
+        picture = self.drawing
+        marks = [box for g in picture.glyphs if g.node != self.id for box in g.ink]
+        own = [box for g in picture.glyphs if g.node == self.id for box in g.ink]
+        extras = [e.box for e in picture.extras if e.kind != "band"]
+        wires = [box for w in picture.wires for box in _strip(w.path)]
+        wires += [box for d in picture.dashes for box in _strip(d.path)]
+        fences = [f.box for f in picture.fences]
+        texts = [text.box for text in picture.texts]
+        self.solid = np.array([*marks, *texts, *extras]).reshape(-1, 4)
+        self.wires = np.array(wires).reshape(-1, 4)
+        self.every = np.concatenate(
+            [self.solid, self.wires, np.array([*own, *fences]).reshape(-1, 4)]
+        )
+
+    def best(self, wide: float, tall: float) -> Box:
+        """The place that costs least of those that are free."""
+        places = sorted((self.least(box), box) for box in self.places(wide, tall))
+        found, lowest = places[0][1], float("inf")
+        for least, box in places:
+            if least >= lowest:
+                break
+            cost = least + self.crossed(box)
+            if cost < lowest:
+                found, lowest = box, cost
+        return found
+
+    def places(self, wide: float, tall: float) -> list[Box]:
+        """Where the note would cover nothing, in the drawing and beside it."""
+        page, gap = self.drawing.box.grown(-style.MARGIN), style.CALLOUT_GAP
+        step = max(style.CALLOUT_STEP, (page.width + page.height) / TRIED)
+        xs = _steps(page.x0 - gap - wide, page.x1 + gap, step)
+        ys = _steps(page.y0 - gap - tall, page.y1 + gap, step)
+        found = []
+        for y in ys:
+            near = self.every[(self.every[:, 3] > y - gap) & (self.every[:, 1] < y + tall + gap)]
+            left, right = near[:, 0, None] - gap - wide, near[:, 2, None] + gap
+            free = ~((xs > left) & (xs < right)).any(0)
+            found += [Box(x, y, x + wide, y + tall) for x in xs[free].tolist()]
+        return found
+
+    def tip(self, box: Box) -> Point:
+        """Where the pointer of a note at this place ends: at the side of its part."""
+        part = self.part.grown(-style.CALLOUT_TIP if self.fence else style.CALLOUT_TIP)
+        x, y = (box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2
+        middle = (part.x0 + part.x1) / 2
+        if box.y1 <= part.y0 or box.y0 >= part.y1:
+            inset = min(style.CALLOUT_BASE, part.width / 3)
+            x = min(max(x, part.x0 + inset), part.x1 - inset) if self.fence else middle
+            return Point(x, part.y0 if box.y1 <= part.y0 else part.y1)
+        return Point(part.x0 if x < middle else part.x1, min(max(y, part.y0), part.y1))
+
+    def least(self, box: Box) -> float:
+        """What a place costs by its distance, and by making the drawing larger."""
+        tip, page = self.tip(box), self.drawing.box
+        x, y = _base(box, tip)
+        bigger = Box.around([page, box.grown(style.MARGIN)])
+        grown = bigger.width * bigger.height - page.width * page.height
+        return hypot(tip.x - x, tip.y - y) + GROWTH * sqrt(max(grown, 0.0))
+
+    def crossed(self, box: Box) -> float:
+        """What a place costs by what its pointer runs over."""
+        tip = self.tip(box)
+        x, y = _base(box, tip)
+        t = np.linspace(0.0, 1.0, max(3, int(hypot(tip.x - x, tip.y - y) / 4)))[:, None]
+        xs, ys = x + t * (tip.x - x), y + t * (tip.y - y)
+        half = 2.0 + (1 - t) * style.CALLOUT_BASE
+        count = [
+            (xs + half > o[:, 0]) & (xs - half < o[:, 2]) & (ys + half > o[:, 1])
+            & (ys - half < o[:, 3])
+            for o in (self.solid, self.wires)
+        ]  # fmt: skip
+        return COVER * float(count[0].any(1).sum()) + WIRE * float(count[1].any(0).sum())
+
+
+def _strip(path: Path) -> Iterator[Box]:
+    """Small boxes along a wire."""
+    for curve in path:
+        points = [curve.a, curve.d] if curve.straight else [curve.at(n / 8) for n in range(9)]
+        yield from (Box.of(pair).grown(1.0) for pair in pairwise(points))
+
+
+def _steps(start: float, stop: float, step: float) -> NDArray[np.float64]:
+    return np.linspace(start, stop, max(2, round((stop - start) / step) + 1))
+
+
+# The shape ---------------------------------------------------------------------------------------
+
+
+def _base(box: Box, tip: Point) -> Point:
+    """The middle of the side at which the pointer begins."""
+    base = style.CALLOUT_BASE
+    x = min(max(tip.x, box.x0 + 1.5 * base), box.x1 - 1.5 * base)
+    y = min(max(tip.y, box.y0 + base), box.y1 - base)
+    if tip.y >= box.y1:
+        return Point(x, box.y1)
+    if tip.y <= box.y0:
+        return Point(x, box.y0)
+    return Point(box.x1 if tip.x > box.x1 else box.x0, y)
+
+
+def _pointing(box: Box, tip: Point) -> Path:
+    """A box one side of which runs out to the tip."""
+    x, y = _base(box, tip)
+    base = style.CALLOUT_BASE
+    x0, y0, x1, y1 = box
+    corners = {
+        "top": [Point(x0, y0)],
+        "right": [Point(x1, y0)],
+        "bottom": [Point(x1, y1)],
+        "left": [Point(x0, y1)],
+    }
+    level = y in (y0, y1)
+    if level:
+        side, before, after = "top", Point(x - base, y), Point(x + base, y)
+        if y == y1:
+            side, before, after = "bottom", after, before
+    else:
+        side, before, after = "right", Point(x, y - base), Point(x, y + base)
+        if x == x0:
+            side, before, after = "left", after, before
+    corners[side] += [before, tip, after]
+    return polygon(_joined(corners.values()))
+
+
+def _joined(parts: Iterable[list[Point]]) -> list[Point]:
+    return [point for part in parts for point in part]

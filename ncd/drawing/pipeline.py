@@ -1,0 +1,155 @@
+"""Drawing: a term becomes a neural circuit diagram."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Literal
+
+from ncd.drawing.backends.drawing import Drawing
+from ncd.drawing.base.plan_types import Plan
+from ncd.drawing.collapse.collapsed_blocks import Box
+from ncd.drawing.collapse.repeated_layers import stacked
+from ncd.drawing.collapse.saved_arrays import Note, original
+from ncd.drawing.collapse.visible import shown
+from ncd.drawing.equation import equated, sides
+from ncd.drawing.fit.auto_expand import Opener, Room, Sized, wanted
+from ncd.drawing.fit.row_breaks import rows_of
+from ncd.drawing.layout_cache import seen
+from ncd.drawing.overlays.callouts import noted
+from ncd.drawing.overlays.cell_grids import celled
+from ncd.drawing.placement.axis_labels import Labels
+from ncd.drawing.placement.layout import lay
+from ncd.drawing.placement.row_stitching import joined
+from ncd.drawing.plan.build_plan import first_bodies, plan
+from ncd.lang.circuits.circuit import Cell, Circuit
+from ncd.lang.circuits.elaborate import elaborate
+from ncd.lang.errors import SizeError
+from ncd.lang.terms.blocks import Equation
+from ncd.lang.terms.terms import Term
+
+Folded = Literal["auto"] | Collection[str]
+Shut = Literal["auto"] | frozenset[str]
+Hiding = Box | Note  # ops that stand for others
+TRIES = 3  # as estimates are rough
+SMALL = 12  # so many ops mostly fit as they are
+
+
+@dataclass(frozen=True)
+class Options:
+    """What is asked of a drawing; see :func:`draw`."""
+
+    labels: Labels
+    folded: Shut
+    width: float | None
+    notes: tuple[tuple[str, str], ...]
+    bands: bool
+    cells: bool
+    dark: bool
+    mark: str
+
+
+def draw(
+    term: Term,
+    labels: Labels = "names",
+    *,
+    folded: Folded = "auto",
+    width: float | None = 1280.0,
+    notes: Mapping[str, str] = MappingProxyType({}),
+    bands: bool = False,
+    cells: bool = False,
+    dark: bool = False,
+    mark: str = "",
+) -> Drawing:
+    """The neural circuit diagram of a term.
+
+    ``labels``: what stands on the wires. ``folded``: the ids or titles of the blocks that are drawn
+    as one box; by "auto" those of the role "folded", and all but what can be read at ``width``
+    pixels. A diagram too long for that is broken into rows, and layers that are alike are drawn
+    once; without a width it is one row of all there is. ``notes`` are callouts by what they point
+    at: an op's name, a block's title, or an id. ``bands``: columns of data in pink and of
+    operations in blue; ``cells``: arrays as grids of cells beside their wires. ``mark``: the id of
+    an op to be marked as the one that fails. Axes without a size are drawn with their names.
+
+    >>> from ncd.lang.terms.terms import Id
+    >>> draw(Id("y:2 m:3")).svg(fonts=False)[:4]
+    '<svg'
+    """
+    if width is not None and not width > 0:
+        raise SizeError(f"nothing is {width:g} pixels wide", cure="width 1280", where="draw")
+    circuit = elaborate(term)
+    shut: Shut = "auto" if folded == "auto" else frozenset(folded)
+    more = tuple(notes.items())
+    options = Options(labels, shut, width, more, bands, cells, dark, mark)
+    return seen(circuit, options, labels != "names" or cells, lambda: _whole(circuit, options))
+
+
+def drawn_cells(circuit: Circuit) -> tuple[Cell, ...]:
+    """The cells that a drawing shows, whether in the open or in a folded block.
+
+    All but those of the later bodies of a repetition, or of a stack of layers that are alike.
+
+    >>> from ncd.lang.terms.loops import Repeat
+    >>> from ncd.lang.terms.wire import Wire
+    >>> circuit = elaborate(Repeat((Wire("a:2 -> a"),) * 3))
+    >>> len(circuit.cells), len(drawn_cells(circuit))
+    (3, 1)
+    """
+    parts = sides(circuit) if isinstance(circuit.term, Equation) else (circuit,)
+    return tuple(cell for part in parts for cell in first_bodies(stacked(part)))
+
+
+def _whole(circuit: Circuit, options: Options) -> Drawing:
+    parts = sides(circuit) if isinstance(circuit.term, Equation) else (circuit,)
+    drawings = [drawn(part, options) for part in parts]
+    if options.cells:
+        drawings = [celled(drawing, part) for drawing, part in zip(drawings, parts, strict=True)]
+    whole = drawings[0]
+    if isinstance(circuit.term, Equation):
+        whole = equated(drawings, circuit.term.sign, options.width)
+    return noted(whole, circuit, dict(options.notes)) if options.notes else whole
+
+
+def drawn(circuit: Circuit, options: Options) -> Drawing:
+    """The drawing of a circuit, folded and broken into rows."""
+    width, auto = options.width, options.folded == "auto"
+    if width is None:
+        shut = frozenset() if options.folded == "auto" else wanted(circuit, options.folded)
+        return _laid([plan(shown(circuit, shut))], options)
+    circuit, room = stacked(circuit), Room(width)
+    if auto and len(circuit.cells) <= SMALL:  # it is found out sooner than it is estimated
+        drawing = _laid([plan(shown(circuit, ()))], options)
+        if max(room.filled(drawing)) <= 1:
+            return drawing
+    for _ in range(TRIES):
+        planned = _planned(circuit, options, room)
+        drawing = _laid(rows_of(planned.plan, planned.at), options)
+        over = Room(width).filled(drawing)
+        if max(over if auto else over[:1]) <= 1:
+            break
+        room = room.tighter(*over)
+    return drawing
+
+
+def _planned(circuit: Circuit, options: Options, room: Room) -> Sized:
+    if options.folded == "auto":
+        return Opener(circuit, options.labels, room).best()
+    shut = wanted(circuit, options.folded)
+    return Sized.of(shown(circuit, shut), options.labels, room)
+
+
+def _laid(rows: list[Plan], options: Options) -> Drawing:
+    cells = rows[0].circuit.cells
+    hidden = {cell.id: cell.op.hidden for cell in cells if isinstance(cell.op, Hiding)}
+    mark = next((id for id, own in hidden.items() if options.mark in own), options.mark)
+    look = {"bands": options.bands, "dark": options.dark}
+    whole = joined(rows, [lay(row, options.labels, mark=mark, **look) for row in rows])
+    if any(isinstance(cell.op, Note) for cell in cells):
+        wires = tuple(replace(wire, array=original(wire.array)) for wire in whole.wires)
+        names = tuple(replace(text, array=original(text.array)) for text in whole.labels)
+        whole = replace(whole, wires=wires, labels=names)
+    if hidden:
+        glyphs = tuple(replace(glyph, cells=hidden.get(glyph.node, ())) for glyph in whole.glyphs)
+        whole = replace(whole, glyphs=glyphs)
+    return whole

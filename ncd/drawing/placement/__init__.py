@@ -1,0 +1,1 @@
+"""Placement: the coordinates of wires, ops, labels and fences."""

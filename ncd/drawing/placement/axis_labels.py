@@ -1,0 +1,108 @@
+"""Names: what stands on the wires, and where it is written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import combinations
+from typing import Literal
+
+from ncd.drawing.base import style
+from ncd.drawing.base.label import Label, math
+from ncd.drawing.base.plan_types import Plan, Port, Unit
+from ncd.drawing.marks import names_its_array
+from ncd.lang.types.axes import Axis
+
+Labels = Literal["names", "sizes", "both"]
+Names = Mapping[Port, Label]
+_Known = dict[Port, tuple[Label, int]]  # what a wire is called, and how many steps ago
+AGAIN = 3  # where wires meet their names are written again if they stood so many steps ago
+
+
+def axis_label(axis: Axis, labels: Labels, size: float = style.NAME) -> Label:
+    """What stands on a wire: the axis' label or its name as mathematics, the size, or both.
+
+    >>> axis_label(Axis("c", 64, label="c_{5-λ}"), "both").words
+    'c sub 5 minus lambda equals 64'
+    """
+    barred = axis.sequence or axis.spatial
+    name = axis.label or axis.name
+    if axis.size is None or labels == "names" or axis.name == axis.size_text:
+        return math(name, size, bold=axis.spatial, bar=barred)
+    if labels == "sizes":
+        return math(axis.size_text, size)
+    return math(f"{axis.called}={axis.size_text}", size, bold=axis.spatial, bar=barred)
+
+
+def names(plan: Plan, labels: Labels, every: bool = False) -> list[Names]:
+    """The names that stand at each state: where a reader needs them next, once along a wire.
+
+    That is at both ends, where a wire begins, behind a crossing, and before an op that ends it or
+    joins it with others if its name is far off. With ``every`` each is named at each state.
+    """
+    hidden = unseen(plan)
+    found: list[Names] = []
+    known: _Known = {}
+    called: dict[int, list[Label]] = {}  # by the arrays' ids in memory: most stand again and again
+    for s, state in enumerate(plan.states):
+        ends = every or s in (0, len(plan.states) - 1)
+        known = _known(plan, s, known) if s else {}
+        met = _met(plan, s)
+        here: dict[Port, Label] = {}
+        for value in state:
+            ports = plan.drawn(value)
+            far = any(known[port][1] >= AGAIN for port in ports if port in met and port in known)
+            axes = called.get(id(value.array))
+            if axes is None:
+                axes = called[id(value.array)] = [axis_label(axis, labels) for axis in value.array]
+            for port in ports:
+                label = axes[port[1]]
+                before, age = known.get(port, (None, 0))
+                again = ends or (before is not label and before != label) or (far and port in met)
+                known[port] = (label, 0 if again else age)
+                if again and not (s == 0 and port in hidden):
+                    here[port] = label
+        found.append(here)
+    return found
+
+
+def _met(plan: Plan, s: int) -> set[Port]:
+    """The wires of a state that an op ends or joins, where it takes more than one of them."""
+    found: set[Port] = set()
+    for unit in plan.steps[s] if s < len(plan.steps) else ():
+        if unit.cell is not None:
+            joined = {o for _, o in unit.glyph.joins}
+            alone = {i for i, o in unit.glyph.through if o not in joined}
+            ports = [port for i, port in enumerate(unit.ins) if i not in alone]
+            found.update(ports if len(ports) > 1 else ())
+    return found
+
+
+def _known(plan: Plan, s: int, before: _Known) -> _Known:
+    """What the wires of a state are called that go on and need no new name."""
+    found = {}
+    for unit in plan.steps[s - 1]:
+        if unit.cell is None or not names_its_array(unit.glyph):
+            crossed = _crossed(unit)
+            for o, port in enumerate(unit.outs):
+                if o in unit.before and o not in crossed:
+                    label, age = before[unit.ins[unit.before[o]]]
+                    found[port] = (label, age + 1)
+    return found
+
+
+def _crossed(unit: Unit) -> set[int]:
+    """The outputs whose wires change places."""
+    if unit.passes or len(unit.glyph.through) < 2:
+        return set()
+    place = {port: n for n, port in enumerate((*unit.in_places, *unit.out_places))}
+    ways = sorted((place[unit.ins[i]], place[unit.outs[o]], o) for i, o in unit.glyph.through)
+    pairs = [(a, b) for (_, x, a), (_, y, b) in combinations(ways, 2) if x > y]
+    return {o for pair in pairs for o in pair}
+
+
+def unseen(plan: Plan) -> set[Port]:
+    """Input wires that begin at the name of their array, and so are not drawn before it."""
+    if not plan.steps:
+        return set()
+    named = [unit for unit in plan.steps[0] if names_its_array(unit.glyph)]
+    return {port for unit in named for port in unit.ins}

@@ -1,0 +1,165 @@
+"""The stretch of an op: how much x it wants, and its canvas.
+
+From left to right: wires change places so that those of a mark or a cap are neighbours, the marks
+and caps stand, and wires change back.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ncd.drawing.base import style
+from ncd.drawing.base.plan_types import Unit
+from ncd.drawing.base.primitives import Path, Point, line
+from ncd.drawing.marks import foreign, in_marks, mark_bend, mark_width, side
+from ncd.drawing.placement.port_adjacency import at_marks
+from ncd.drawing.routing.canvas import Canvas, Side
+from ncd.drawing.routing.contractions import Knot, fall_width, knot, knotted
+from ncd.drawing.routing.op_wires import bend_width, dots, inset, room
+from ncd.drawing.routing.wire_crossings import weave, weave_width
+from ncd.lang.once import once
+
+
+class Stretch:
+    """What the wires of an op do in its stretch, in the rows in which they come in and go out."""
+
+    def __init__(self, unit: Unit, ins: Sequence[float], outs: Sequence[float]) -> None:
+        unit = _levelled(unit, ins, outs)
+        self.unit, self.glyph, self.ins, self.outs = unit, unit.glyph, ins, outs
+        self.at, self.to = at_marks(unit, ins, outs)
+        self.wide, self.late = mark_width(unit.glyph), late(unit)
+        self.knot = knot(unit.glyph, self.at, self.to) if knotted(unit.glyph) else None
+        self.ended = in_marks(unit.glyph)[0] if self.knot else frozenset[int]()
+        pairs = enumerate(zip(ins, self.at, strict=True))
+        self.come = [pair for i, pair in pairs if i not in self.ended]
+        self.go = list(zip(self.to, outs, strict=True))
+        self.before, self.behind = weave_width(self.come), weave_width(self.go)
+
+    @once
+    def width(self) -> float:
+        """How much x it wants."""
+        wide = self._knotted(self.knot) if self.knot else self._plain
+        return self.before + wide + self.behind
+
+    @property
+    def free(self) -> float:
+        """How far from the left of a contraction arrays beside it may bend."""
+        assert self.knot is not None
+        return self.before + self.wide + self.knot.end + style.CAP_CLEAR
+
+    @property
+    def _wires(self) -> list[tuple[float, float]]:
+        return [(self.at[i], self.to[o]) for i, o in self.glyph.through]
+
+    def _knotted(self, met: Knot) -> float:
+        wires = self._wires
+        bend = max((abs(b - a) for a, b in wires), default=0.0)
+        fall = max(fall_width(bend) - style.CAP_CLEAR, weave_width(wires)) if bend else 0.0
+        return self.wide + max(met.end + style.CAP_WAY, met.free + fall + met.behind)
+
+    @property
+    def _plain(self) -> float:
+        glyph, ins, outs = self.glyph, self.at, self.to
+        early = [split for split in glyph.splits if split[0] not in self.late]
+        before, behind = inset(dots(early, 0, ins, outs)), inset(dots(glyph.joins, 1, outs, ins))
+        woven = weave_width(self._wires)
+        rooms = [before + woven + behind]
+        bend = mark_bend(glyph, ins, outs)
+        rooms += [bend_width(bend) + style.BAR[2]] if bend else []
+        rooms += [room(early, 0, ins, outs) + behind, before + room(glyph.joins, 1, outs, ins)]
+        rooms[-1] += woven if glyph.joins else 0.0
+        most = max(rooms) + self.later
+        return self.wide + most if side(glyph) else max(self.wide, most)
+
+    @once
+    def later(self) -> float:
+        """The room for the copies that leave last."""
+        if not self.late:
+            return 0.0
+        last = [split for split in self.glyph.splits if split[0] in self.late]
+        goes = dict(self.glyph.through)
+        at = [self.to[goes[i]] if i in goes else 0.0 for i in range(len(self.ins))]
+        return room(last, 0, at, self.to)
+
+    def canvas(self, role: str, x: tuple[float, float], row: float, apex: Point | None) -> Canvas:
+        """The canvas of the op between two x."""
+        glyph, unit = self.glyph, self.unit
+        begin = x[0] + self.wide if self.knot else x[0]  # marks stand before caps
+        start, x1 = begin + self.before, x[1] - self.behind
+        lead: list[Path] = []
+        if self.knot or start > begin:
+            lead = self._lead(x[0], begin, start)
+        bends: Side = side(glyph)
+        if not (unit.inputs and unit.outputs):  # wires beside it bend on this side of it
+            bends = "behind" if unit.inputs else "before"
+        return Canvas(
+            role=role,
+            glyph=glyph,
+            x0=x[0] if self.knot else start,
+            start=start,
+            knot=self.knot,
+            x1=x1,
+            ins=self.at,
+            outs=self.to,
+            row=row,
+            foreign=foreign(glyph, self.at, self.to),
+            wide=self.wide,
+            side=bends,
+            apex=apex,
+            lead=lead,
+            late=self.late,
+            later=self.later,
+            trail=weave(self.go, x1, x[1]) if x1 < x[1] else [],
+        )
+
+    def _lead(self, x0: float, begin: float, start: float) -> list[Path]:
+        """How its wires come to its marks: level beside those of a contraction, then they weave."""
+        woven = iter(weave(self.come, begin, start) if start > begin else [])
+        found: list[Path] = []
+        for i, y in enumerate(self.ins):
+            path = () if i in self.ended else next(woven, ())
+            if self.knot and i not in self.ended:
+                path = (line(Point(x0, y), Point(begin, y)), *path)
+            found.append(path)
+        return found
+
+
+def _levelled(unit: Unit, ins: Sequence[float], outs: Sequence[float]) -> Unit:
+    """With the copy that is level going on, where the one that does would bend."""
+    glyph = unit.glyph
+    if not glyph.splits or glyph.marks:
+        return unit
+    goes = {i: o for i, o in glyph.through if abs(outs[o] - ins[i]) > style.STILL}
+    level = {i: o for i, o in glyph.splits if i in goes and abs(outs[o] - ins[i]) < style.STILL}
+    if not level:
+        return unit
+    through = tuple((i, level.get(i, o)) for i, o in glyph.through)
+    splits = tuple((i, goes[i] if level.get(i) == o else o) for i, o in glyph.splits)
+    return replace(unit, glyph=replace(glyph, through=through, splits=splits))
+
+
+def late(unit: Unit) -> frozenset[int]:
+    """The wires whose copies leave them last, as fewer cross then: those of others cross first."""
+    glyph = unit.glyph
+    if not glyph.splits or glyph.marks:
+        return frozenset()
+    above = {unit.ins.index(port): n for n, port in enumerate(unit.in_places) if port in unit.ins}
+    below = {unit.outs.index(p): n for n, p in enumerate(unit.out_places) if p in unit.outs}
+    pairs = (*glyph.through, *glyph.splits)
+    ways = [(unit.ins[i][0], above[i], below[o]) for i, o in pairs]
+    goes = {i: below[o] for i, o in glyph.through}
+    first: Counter[str] = Counter()
+    then: Counter[str] = Counter()
+    for i, o in glyph.splits:
+        if i in goes:
+            id, at, to = unit.ins[i][0], above[i], below[o]
+            low, high = sorted((goes[i], to))
+            others = [way[1:] for way in ways if way[0] != id]
+            first[id] += sum((a < at) != (b < to) for a, b in others)
+            then[id] += sum(low < b < high for _, b in others)
+    order = [below[o] for _, o in sorted((above[i], o) for i, o in glyph.through)]
+    tangled = order != sorted(order) or any(then.values())
+    ids = {id for id, n in then.items() if n < first[id] or (tangled and not n)}
+    return frozenset(i for i, _ in glyph.splits if unit.ins[i][0] in ids)

@@ -1,0 +1,138 @@
+"""Twins: parts of a plan that are alike, of which only the first is laid out.
+
+A plan is cut where a single array goes on. What is between two cuts, and is the same as what is
+between two others but for its ids, stands like it, further right and up or down.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from ncd.drawing.base.plan_types import Frame, Plan, Unit
+from ncd.drawing.placement.axis_labels import Names
+from ncd.lang.once import once
+
+_Ids = dict[str, str]
+
+
+@dataclass(frozen=True)
+class Twin:
+    """The states from ``first`` to ``last``, which are like those from ``model`` on.
+
+    ``ids`` are the ids in the model by those here. The two ends belong to what is beside as well.
+    """
+
+    first: int
+    last: int
+    model: int
+    ids: Mapping[str, str]
+
+    @property
+    def steps(self) -> range:
+        return range(self.first, self.last)
+
+    @property
+    def inner(self) -> range:
+        """The states that are its own."""
+        return range(self.first + 1, self.last)
+
+    @property
+    def back(self) -> int:
+        """How many states before this one its model is."""
+        return self.first - self.model
+
+    @once
+    def own(self) -> Mapping[str, str]:
+        """The ids here by those in the model."""
+        return {theirs: ours for ours, theirs in self.ids.items()}
+
+
+def twins(plan: Plan, names: Sequence[Names], cuts: Sequence[int]) -> list[Twin]:
+    """The parts between these states that are like one before them."""
+    found: list[Twin] = []
+    models: dict[tuple[int, ...], list[int]] = {}
+    for first, last in pairwise(cuts):
+        shape = tuple([len(step) for step in plan.steps[first:last]])
+        known = models.setdefault(shape, [])
+        for model in known:
+            ids = _Comparison(plan, names, first, last, model).ids()
+            if ids is not None:
+                found.append(Twin(first, last, model, ids))
+                break
+        else:
+            known.append(first)
+    return found
+
+
+class _Comparison:
+    """Whether a part is like another one; the ids of one by those of the other are found on it."""
+
+    def __init__(
+        self, plan: Plan, names: Sequence[Names], first: int, last: int, model: int
+    ) -> None:
+        self.plan, self.names = plan, names
+        self.first, self.last, self.back = first, last, first - model
+        self.known: _Ids = {}
+
+    def ids(self) -> _Ids | None:
+        """The ids; None if the two differ in more."""
+        same = all(map(self.state, range(self.first, self.last + 1)))
+        same = same and all(map(self.step, range(self.first, self.last)))
+        same = same and all(map(self.named, range(self.first + 1, self.last)))
+        return self.known if same and self.framed() else None
+
+    def state(self, s: int) -> bool:
+        ours, theirs = self.plan.states[s], self.plan.states[s - self.back]
+        return len(ours) == len(theirs) and all(
+            self.known.setdefault(a.id, b.id) == b.id and (a.array is b.array or a.array == b.array)
+            for a, b in zip(ours, theirs, strict=True)
+        )
+
+    def step(self, s: int) -> bool:
+        ours, theirs = self.plan.steps[s], self.plan.steps[s - self.back]
+        return len(ours) == len(theirs) and all(map(self.unit, ours, theirs))
+
+    def unit(self, a: Unit, b: Unit) -> bool:
+        if a.glyph != b.glyph or bool(a.node) != bool(b.node):
+            return False
+        if a.node and self.known.setdefault(a.node, b.node) != b.node:
+            return False
+        roles = [unit.cell and unit.cell.op.role for unit in (a, b)]
+        return roles[0] == roles[1] and self.arrays(a, b)
+
+    def arrays(self, a: Unit, b: Unit) -> bool:
+        """Whether they take and give the same."""
+        given = zip((a.inputs, a.outputs), (b.inputs, b.outputs), strict=True)
+        return all([self.known[v.id] for v in x] == [v.id for v in y] for x, y in given)
+
+    def named(self, s: int) -> bool:
+        ours, theirs = self.names[s], self.names[s - self.back]
+        return len(ours) == len(theirs) and all(
+            theirs.get((self.known[id], i)) == label for (id, i), label in ours.items()
+        )
+
+    def framed(self) -> bool:
+        """Whether the same frames stand in it; those around all of it do not count."""
+        start, stop = self.first - self.back, self.last - self.back
+        ours, theirs = list(self.over(self.first, self.last)), list(self.over(start, stop))
+        return len(ours) == len(theirs) and all(map(self.frame, ours, theirs))
+
+    def over(self, first: int, last: int) -> Iterator[Frame]:
+        for frame in self.plan.frames:
+            whole = frame.first <= first and last <= frame.last
+            alone = (frame.first, frame.last) == (first, last)
+            if frame.first < last and frame.last > first and (alone or not whole):
+                yield frame
+
+    def frame(self, a: Frame, b: Frame) -> bool:
+        if a.first < self.first or a.last > self.last:
+            return False
+        if (a.first - b.first, a.last - b.last) != (self.back, self.back):
+            return False
+        self.known[a.id] = b.id
+        look = [(frame.title, frame.role, frame.ends) for frame in (a, b)]
+        inside = self.known.get(a.parent, b.parent) == b.parent
+        held = [{self.known[id] for id in ids} for ids in a.holds]
+        return inside and look[0] == look[1] and held == list(b.holds)

@@ -1,0 +1,115 @@
+"""Columns: the x of every state and step, wide enough for its names, marks, bends and fences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ncd.drawing.base import style
+from ncd.drawing.base.label import math, wrap
+from ncd.drawing.base.plan_types import Frame, Plan, Rows
+from ncd.drawing.placement.axis_labels import Names
+from ncd.drawing.placement.op_width import Stretch
+from ncd.drawing.placement.repeated_parts import Twin
+from ncd.drawing.routing.op_wires import bend_width
+
+_Zone = tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Where each state lies (``left`` to ``right``), the middle of its names; ops by their ids."""
+
+    left: tuple[float, ...]
+    right: tuple[float, ...]
+    names: tuple[float, ...]
+    stretches: Mapping[str, Stretch] = field(default_factory=dict)
+
+    def same(self, twin: Twin) -> bool:
+        """Whether a twin is as wide as its model."""
+        wide = self.left[twin.last] - self.right[twin.first]
+        model = self.left[twin.last - twin.back] - self.right[twin.model]
+        return abs(wide - model) < 1e-6
+
+    def sides(self, plan: Plan, frame: Frame) -> tuple[float, float]:
+        """Where a frame begins and ends."""
+        return (
+            self.right[frame.first] - style.PAD * plan.opening[frame.id] + style.FENCE_EDGE,
+            self.left[frame.last] + style.PAD * plan.closing[frame.id] - style.FENCE_EDGE,
+        )
+
+
+def columns(
+    plan: Plan,
+    rows: Sequence[Rows],
+    names: Sequence[Names],
+    bands: bool = False,
+    twins: Sequence[Twin] = (),
+) -> Columns:
+    """The x of every state; the step after state s goes from ``right[s]`` to ``left[s + 1]``.
+
+    With ``bands`` there is room for them around the names, and wires reach out at both ends.
+    """
+    back = {s: twin.back for twin in twins for s in twin.steps}
+    steps: list[float] = []
+    found: dict[str, Stretch] = {}
+    for s in range(len(plan.steps)):
+        steps.append(steps[s - back[s]] if s in back else _step_width(plan, s, rows, found))
+    zones = _zones(plan, names, 2 * style.BAND_SIDE + style.BAND_GAP if bands else style.LABEL_GAP)
+    for frame in reversed(plan.frames):
+        _widen_for_title(plan, frame, steps, zones)
+    left, right, middle, x = [], [], [], 0.0
+    for s, (closing, label, opening) in enumerate(zones):
+        left.append(x)
+        middle.append(x + closing + label / 2)
+        x += closing + label + opening
+        right.append(x)
+        x += steps[s] if s < len(steps) else 0.0
+    if bands:
+        left[0], right[-1] = left[0] - style.BAND_OUT, right[-1] + style.BAND_OUT
+    return Columns(tuple(left), tuple(right), tuple(middle), found)
+
+
+def _step_width(plan: Plan, s: int, rows: Sequence[Rows], stretches: dict[str, Stretch]) -> float:
+    """The width of a step; the stretches of its ops are kept."""
+    wide, bends, apart, start = style.STEP, [0.0], False, 0.0
+    for unit in plan.steps[s]:
+        ins, outs = [rows[s][p] for p in unit.ins], [rows[s + 1][p] for p in unit.outs]
+        if unit.cell is None:
+            bends += [bend_width(outs[o] - ins[i]) for i, o in unit.glyph.through]
+        else:
+            stretch = stretches[unit.node] = Stretch(unit, ins, outs)
+            wide = max(wide, stretch.width)
+            apart |= not (unit.inputs and unit.outputs)
+            start = max(start, stretch.free) if unit.glyph.caps else start
+    bend = max(bends)
+    return wide + bend if apart else max(wide, start + bend if bend else 0.0)
+
+
+def _zones(plan: Plan, names: Sequence[Names], gap: float) -> list[_Zone]:
+    """The room of each state for fences that close, for names, and for fences that open."""
+    closing, opening = [0] * len(plan.states), [0] * len(plan.states)
+    for frame in plan.frames:
+        closing[frame.last] = max(closing[frame.last], plan.closing[frame.id])
+        opening[frame.first] = max(opening[frame.first], plan.opening[frame.id])
+    zones = []
+    for s, here in enumerate(names):
+        around = min(gap, style.LABEL_TIGHT) if closing[s] and opening[s] else gap
+        wide = max([label.width + around for label in here.values()], default=0.0)
+        least = style.END if s in (0, len(names) - 1) else 0.0
+        zones.append((closing[s] * style.PAD, max(wide, least), opening[s] * style.PAD))
+    return zones
+
+
+def _widen_for_title(plan: Plan, frame: Frame, steps: list[float], zones: list[_Zone]) -> None:
+    """Makes room for the longest word of a title, and for what brackets count."""
+    words = wrap(frame.title, 1.0, style.TITLE)
+    need = max([line.width for line in words], default=-style.TITLE_WORD) + style.TITLE_WORD
+    if frame.ends:
+        need = max([math(text, style.NAME).width for text in frame.ends])
+    inside = range(frame.first, frame.last)
+    have = sum([steps[s] for s in inside]) + sum([sum(zones[s]) for s in inside[1:]])
+    have += style.PAD * (plan.opening[frame.id] + plan.closing[frame.id])
+    if have < need:
+        for s in inside:
+            steps[s] += (need - have) / len(inside)

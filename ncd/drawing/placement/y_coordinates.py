@@ -1,0 +1,226 @@
+"""Rows: the y of every wire in every state.
+
+Wires want to be straight, and no two may come closer than the minimum gaps. All of it is one
+objective, solved once (:mod:`ncd.drawing.placement.y_solver`). Where a state holds a single array,
+what is before it and what is behind it are apart: each part is solved alone, and equal parts once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from ncd.drawing.base import style
+from ncd.drawing.base.plan_types import SCALAR, Frame, Plan, Port, Rows, Unit
+from ncd.drawing.marks import kind
+from ncd.drawing.placement.port_adjacency import gathered
+from ncd.drawing.placement.repeated_parts import Twin
+from ncd.drawing.placement.separation import Border, Gaps, Item, Room
+from ncd.drawing.placement.y_solver import GAP, Bend, levels
+
+# What it costs that a wire bends by one.
+PASSES = 4.0  # beside the ops
+THROUGH = 3.0  # through an op
+LOWERED = 1.0  # behind a contraction
+MARK = 2.0  # between the wires that a mark takes and those that it makes
+ALIKE = 3.5  # the same where they are as many
+COPY = 0.03  # between a wire and its copies, or those that join it
+STATE = 0.06  # that a state is higher by one
+HEIGHT = 1.5  # that all are
+STAIR = 4.0  # that the last array is further up or down than the first
+AGAIN = 5.0  # that a layer is further up or down than the same one before it, for each wire
+DOWN = 0.99  # a bend down costs less than one up, as the figures bend
+
+_Want = tuple[Port, Port, float, float]  # wires before and behind, how far apart, how much
+
+
+def rows(plan: Plan, gaps: Gaps, twins: Sequence[Twin] = ()) -> list[Rows]:
+    """The y of every wire, a dictionary for each state; ``twins`` have those of their models."""
+    spread, rooms = gaps.spread, gaps.rooms
+    wholes, alike = {*gaps.cuts}, {twin.first: twin for twin in twins}
+    found: list[Rows] = [{}]
+    part, before, s = _Part(0), _again(plan), 0
+    while s < len(plan.states):
+        stack = gaps.items(s)
+        part.state(stack, rooms[s])
+        for unit in plan.steps[s - 1] if s else ():
+            part.step(unit, spread[s])
+        if before.get(s, -1) >= part.first:
+            part.level(plan, before[s], s)
+        if s in wholes or s == len(plan.states) - 1:
+            if s in wholes and s > part.first and len(stack) == part.begin == 1:
+                part.level(plan, part.first, s, STAIR)
+            found[-1:] = part.rows(min(found[-1].values(), default=0.0))
+            while s in alike:
+                found += _like(plan, alike[s], found)
+                s = alike[s].last
+            part = _Part(s)
+            part.state(gaps.items(s), rooms[s])
+        s += 1
+    return found
+
+
+def _like(plan: Plan, twin: Twin, found: Sequence[Rows]) -> Iterator[Rows]:
+    """The rows of a twin, all but those of its first state, which are known."""
+    down = min(found[twin.first].values()) - min(found[twin.model].values())
+    for s in range(twin.first + 1, twin.last + 1):
+        model = found[s - twin.back]
+        ports = [port for value in plan.states[s] for port in plan.places(value)]
+        yield {port: model[twin.ids[port[0]], port[1]] + down for port in ports}
+
+
+def _again(plan: Plan) -> Mapping[int, int]:
+    """The states before and behind a layer that is like the one before it, and where that began."""
+    found: dict[int, int] = {}
+    last: dict[tuple[str, str], Frame] = {}
+    for frame in sorted(plan.frames, key=lambda frame: frame.first):
+        layer = frame.title, frame.parent
+        old = last.get(layer)
+        if frame.title.strip() and old and old.last <= frame.first < frame.last:
+            found |= {frame.first: old.first, frame.last: frame.first}
+        last[layer] = frame
+    return found
+
+
+class _Part:
+    """States that are solved together: all that has a level gets a number."""
+
+    def __init__(self, first: int) -> None:
+        self.first = first
+        self.begin = 0  # how many things stand in its first state
+        self.depths: list[float] = []  # of its states, while nothing but single arrays stand there
+        self.alone = True
+        self.count = 2  # the first two are the top and the bottom of all
+        self.wires: list[dict[Port, tuple[int, float]]] = []
+        self.known: dict[Port | Border, tuple[int, float]] = {}  # of the last state, and borders
+        self.bends = {(0, 1, 0.0): (HEIGHT, HEIGHT)}
+        self.gaps: list[Bend] = []
+
+    def state(self, stack: Sequence[Item], rooms: Sequence[Room]) -> None:
+        if not self.wires:
+            self.begin = len(stack)
+        here: dict[Port, tuple[int, float]] = {}
+        n, depth, gaps = self.count, 0.0, self.gaps
+        for wires, offsets, above in stack:
+            if n > self.count:
+                gaps.append((n - 1, n, depth + above, *GAP))
+            for wire, depth in zip(wires, offsets, strict=True):
+                here[wire] = self.known[wire] = n, depth
+            n += 1
+        if stack:
+            gaps += (0, self.count, 0.0, *GAP), (n - 1, 1, depth, *GAP)
+            if len(stack) > 1:
+                self.bends[self.count, n - 1, 0.0] = (STATE, STATE)
+        self.count = n
+        self.wires.append(here)
+        self.depths.append(depth)
+        self.alone = self.alone and len(stack) == 1 and not rooms
+        for a, b, least in rooms:
+            (above, down), (below, up) = self.number(a), self.number(b)
+            gaps.append((above, below, least + down - up, *GAP))
+
+    def number(self, end: Port | Border) -> tuple[int, float]:
+        """The number of what a wire here, or a border, moves with, and how far under it."""
+        if end not in self.known:
+            self.known[end] = (self.count, 0.0)
+            self.count += 1
+        return self.known[end]
+
+    def level(self, plan: Plan, a: int, b: int, cost: float = 0.0) -> None:
+        """The arrays of two states want to be level if they have the same axes.
+
+        It costs more than that all their wires bend, or so much for each array.
+        """
+        ends = plan.states[a], plan.states[b]
+        if [v.array.names for v in ends[0]] != [v.array.names for v in ends[1]]:
+            return
+        for old, new in zip(*ends, strict=True):
+            one, two = plan.places(old), plan.places(new)
+            key = self.wires[a - self.first][one[0]][0], self.wires[b - self.first][two[0]][0], 0.0
+            more = cost or AGAIN * len(one)
+            lower, higher = self.bends.get(key, (0.0, 0.0))
+            self.bends[key] = (lower + more, higher + more)
+
+    def step(self, unit: Unit, spread: Collection[str]) -> None:
+        """The unit is between the last two states."""
+        before, after = self.wires[-2:]
+        for old, new, apart, cost in wants(unit, spread):
+            (a, down), (b, up) = before[old], after[new]
+            key = (a, b, apart + down - up)
+            lower, higher = self.bends.get(key, (0.0, 0.0))
+            self.bends[key] = (lower + cost * DOWN, higher + cost)
+
+    def rows(self, start: float) -> Iterator[Rows]:
+        """The rows of its states, the first wire of the first one at ``start``."""
+        bends = [(*key, *cost) for key, cost in self.bends.items()]
+        found = self.straight() or levels(self.count, (*bends, *self.gaps))
+        start -= found[2] if len(found) > 2 else 0.0
+        for wires in self.wires:
+            yield {wire: start + found[n] + y for wire, (n, y) in wires.items()}
+
+    def straight(self) -> tuple[float, ...]:
+        """The levels of single arrays if none needs to bend, nor the whole to be higher for it."""
+        if not self.alone:
+            return ()
+        found = [0.0, max(self.depths), 0.0]
+        wishes = sorted(key for key in self.bends if key[0] > 1)
+        for a, b, apart in wishes:
+            if b == len(found) == a + 1:
+                found.append(found[a] + apart)
+            elif b >= len(found) or found[b] != found[a] + apart:
+                return ()
+        ends = [y + depth for y, depth in zip(found[2:], self.depths, strict=False)]
+        fits = len(found) == self.count and max(ends) - min(found[2:]) <= found[1]
+        return tuple(found) if fits else ()
+
+
+# --- what the wires of a unit want ---------------------------------------------------------------
+
+
+def wants(unit: Unit, spread: Collection[str]) -> Iterator[_Want]:
+    """How far apart the wires of a unit want to be before and behind it, and how much."""
+    glyph, ins, outs = unit.glyph, unit.ins, unit.outs
+    if unit.cell is None:
+        cost = THROUGH if unit.node else PASSES
+        for i, o in glyph.through:
+            yield ins[i], outs[o], 0.0, cost
+        return
+    falls = glyph.caps and unit.outputs[0].id not in spread
+    through, (before, behind) = LOWERED if falls else THROUGH, gathered(unit)
+    for i, o in glyph.through:
+        yield before.get(ins[i], ins[i]), behind.get(outs[o], outs[o]), 0.0, through
+    for mark in glyph.marks:
+        if kind(mark).leads and mark.ins and mark.outs:
+            one, two = ins[mark.ins[0]], outs[mark.outs[0]]
+            yield before.get(one, one), behind.get(two, two), 0.0, 2 * THROUGH
+    for i, o in () if glyph.caps else (*glyph.splits, *glyph.joins):
+        yield ins[i], outs[o], 0.0, COPY
+    for a, b, apart, cost in _marked(unit):
+        yield before.get(a, a), behind.get(b, b), apart, cost
+    for port in unit.out_places if unit.inputs else ():
+        if port[1] == SCALAR:
+            yield unit.in_places[len(unit.in_places) // 2], port, 0.0, through
+
+
+def _marked(unit: Unit) -> Iterator[_Want]:
+    """What begins at a mark wants to be near what ends at it; as in the figures, first to first."""
+    glyph = unit.glyph
+    came, went = {i for i, _ in glyph.through}, {o for _, o in glyph.through}
+    for mark in glyph.marks:
+        ins = {unit.ins[i] for i in mark.ins}
+        new = {unit.outs[o] for o in mark.outs if o not in went}
+        old = {unit.ins[i] for i in mark.ins if i not in came}
+        if new and (ins or (unit.ins and not came)):
+            yield from _slots(unit, ins or {*unit.ins}, new)
+        elif old and mark.outs and not glyph.caps:
+            yield from _slots(unit, old, {unit.outs[o] for o in mark.outs})
+
+
+def _slots(unit: Unit, old: set[Port], new: set[Port]) -> Iterator[_Want]:
+    before = [port for port in unit.in_places if port in old]
+    behind = [port for port in unit.out_places if port in new]
+    if len(before) == len(behind):
+        for a, b in zip(before, behind, strict=True):
+            yield a, b, 0.0, ALIKE
+    else:
+        for n, port in enumerate(behind):
+            yield before[0], port, n * style.AXIS_GAP, MARK

@@ -1,0 +1,1 @@
+"""The plan: the circuit as columns and rows, before it has coordinates."""

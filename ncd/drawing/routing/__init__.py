@@ -1,0 +1,1 @@
+"""Routing: how wires run between ops and inside them."""

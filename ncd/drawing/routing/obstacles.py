@@ -1,0 +1,155 @@
+"""Clear: what is left of a line where nothing stands in its way."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from math import ceil
+
+from fontTools.misc.bezierTools import splitCubicAtT
+
+from ncd.drawing.base import style
+from ncd.drawing.base.primitives import Box, Curve, Path, Point
+
+CELL = 128.0  # of the columns in which things are looked up
+STEP = 4.0  # from one point of a line that bends to the next that is looked at
+PARTS = 8  # of a wire that bends
+FREE = style.DASH_FREE
+
+_Sides = tuple[float, float, float, float]
+
+
+_Thing = tuple[_Sides, Curve | None]  # a box, or the box around a wire that bends
+
+
+def _parts(thing: _Thing) -> Iterator[_Sides]:
+    """The boxes around its parts."""
+    sides, bends = thing
+    if bends is None:
+        yield sides
+        return
+    points = [bends.at(n / PARTS) for n in range(PARTS + 1)]
+    for (x0, a), (x1, b) in pairwise(points):
+        yield _grown(x0, min(a, b), x1, max(a, b))
+
+
+class Ground:
+    """What stands on the page: boxes, and wires, but for what lies in some ``spans`` of x.
+
+    >>> from ncd.drawing.base.primitives import line
+    >>> ground = Ground([Box(40, 0, 60, 20)], [])
+    >>> [round(p[-1].d.x) for p in ground.clear((line(Point(0, 9), Point(100, 9)),))]
+    [36, 100]
+    """
+
+    def __init__(
+        self,
+        boxes: Iterable[Box],
+        wires: Iterable[Path],
+        spans: Sequence[tuple[float, float]] = (),
+    ) -> None:
+        self.cells: dict[int, list[_Thing]] = defaultdict(list)
+        lefts = [left for left, _ in spans]
+        for box in boxes:
+            if not (lefts and _inside(box.x0, box.x1, lefts, spans)):
+                self.add(_grown(*box), None)
+        for path in wires:
+            for curve in path:
+                (x0, a), (_, b), (_, c), (x1, d) = curve
+                if lefts and _inside(x0, x1, lefts, spans):
+                    continue
+                if a == b == c == d:
+                    self.add(_grown(x0, a, x1, a), None)
+                else:
+                    self.add(_grown(x0, min(a, b, c, d), x1, max(a, b, c, d)), curve)
+
+    def add(self, sides: _Sides, bends: Curve | None) -> None:
+        thing = sides, bends
+        for n in range(int(sides[0] // CELL), int(sides[2] // CELL) + 1):
+            self.cells[n].append(thing)
+
+    def near(self, curve: Curve) -> Iterator[_Sides]:
+        """What may stand in the way of a curve."""
+        left, right = curve.a.x, curve.d.x
+        top, bottom = min(curve.a.y, curve.d.y), max(curve.a.y, curve.d.y)
+        for n in range(int(left // CELL), int(right // CELL) + 1):
+            for thing in self.cells.get(n, ()):
+                x0, y0, x1, y1 = thing[0]
+                if x0 < right and left < x1 and y0 < bottom and top < y1:
+                    yield from _parts(thing)
+
+    def clear(self, path: Path) -> Iterator[Path]:
+        """The pieces of a line on which nothing stands, without those that are too short."""
+        piece: list[Curve] = []
+        for curve in path:
+            for start, stop in _stretches(curve, [*self.near(curve)]):
+                part = _part(curve, start, stop)
+                if piece and piece[-1].d != part.a:
+                    yield from _long(piece)
+                    piece = []
+                piece.append(part)
+        yield from _long(piece)
+
+
+def _inside(
+    x0: float, x1: float, lefts: Sequence[float], spans: Sequence[tuple[float, float]]
+) -> bool:
+    """Whether all of it lies in one of the spans, which begin at ``lefts``."""
+    n = bisect_right(lefts, x0) - 1
+    return n >= 0 and x1 <= spans[n][1]
+
+
+def _grown(x0: float, y0: float, x1: float, y1: float) -> _Sides:
+    by = style.DASH_FREE
+    return x0 - by, y0 - by, x1 + by, y1 + by
+
+
+def _stretches(curve: Curve, near: list[_Sides]) -> Iterator[tuple[float, float]]:
+    """From where to where a curve is free, in parts of it."""
+    if not near:
+        yield 0.0, 1.0
+    elif curve.straight:
+        yield from _between(curve, near)
+    else:
+        yield from _sampled(curve, near)
+
+
+def _between(curve: Curve, near: list[_Sides]) -> Iterator[tuple[float, float]]:
+    (left, y), right = curve.a, curve.d.x
+    taken = sorted((x0, x1) for x0, y0, x1, y1 in near if y0 < y < y1)
+    free = left
+    for x0, x1 in (*taken, (right, right)):
+        if x0 > free:
+            yield (free - left) / (right - left), (min(x0, right) - left) / (right - left)
+        free = max(free, x1)
+
+
+def _sampled(curve: Curve, near: list[_Sides]) -> Iterator[tuple[float, float]]:
+    count = ceil(max(curve.d.x - curve.a.x, abs(curve.d.y - curve.a.y)) / STEP)
+    start = last = -1
+    for n in range(count + 1):
+        x, y = curve.at(n / count)
+        if any(x0 < x < x1 and y0 < y < y1 for x0, y0, x1, y1 in near):
+            if -1 < start < last:
+                yield start / count, last / count
+            start = -1
+        else:
+            start, last = (n, n) if start < 0 else (start, n)
+    if -1 < start < last:
+        yield start / count, 1.0
+
+
+def _part(curve: Curve, start: float, stop: float) -> Curve:
+    cuts = [t for t in (start, stop) if 0 < t < 1]
+    if not cuts:
+        return curve
+    part = splitCubicAtT(*curve, *cuts)[1 if start else 0]
+    a, b, c, d = (Point(*point) for point in part)
+    return Curve(a if start else curve.a, b, c, curve.d if stop == 1 else d)
+
+
+def _long(piece: list[Curve]) -> Iterator[Path]:
+    if piece and piece[-1].d.x - piece[0].a.x >= style.DASH_LEAST:
+        yield tuple(piece)

@@ -1,0 +1,66 @@
+"""What a card says of an op or a block, as HTML: arrays in and out, parameters, FLOPs, bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from ncd.costs import Cost
+from ncd.export import markup
+from ncd.lang.circuits.circuit import Cell, Circuit, Fence
+from ncd.lang.terms.blocks import Block
+from ncd.lang.terms.op import Op
+from ncd.lang.types.axes import Array
+
+Facts = dict[str, str]
+
+
+def of_cell(cell: Cell, cost: Cost | None) -> Facts:
+    """The facts of one op; without a cost, as where sizes are missing, its arrays alone."""
+    ins = [value.array for value in cell.inputs]
+    outs = [value.array for value in cell.outputs]
+    return _arrays(ins, outs, cost) | _costs(cost, {cell.id})
+
+
+def of_block(circuit: Circuit, fence: Fence, cost: Cost | None) -> Facts:
+    """The facts of a block: those of all ops in it together."""
+    ins = [value.array for value in fence.states[0]]
+    outs = [value.array for value in fence.states[-1]]
+    return _arrays(ins, outs, cost) | _costs(cost, inside(circuit, fence))
+
+
+def inside(circuit: Circuit, fence: Fence) -> frozenset[str]:
+    """The ops in a block, also those in blocks and loops in it."""
+    return frozenset(cell.id for cell in circuit.cells if fence.id in cell.fences)
+
+
+def title(fence: Fence) -> str:
+    """What a block is called: by its title, its only op, or else its role."""
+    if fence.title.strip() or fence.repeats:
+        return fence.title.strip().replace("$", "") or f"Repeated {fence.repeats} times"
+    body = fence.term.body if isinstance(fence.term, Block) else None
+    return body.label if isinstance(body, Op) else fence.role.capitalize()
+
+
+def listed(facts: Mapping[str, str]) -> str:
+    """Facts as a list of descriptions."""
+    rows = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in facts.items())
+    return f'<dl class="stats">{rows}</dl>'
+
+
+def _arrays(ins: Sequence[Array], outs: Sequence[Array], cost: Cost | None) -> Facts:
+    def told(arrays: Sequence[Array]) -> str:
+        sizes = f" <span class='muted'>({markup.shapes(arrays)})</span>" if cost else ""
+        return f"{markup.arrays(arrays)}{sizes}"
+
+    return {"Takes": told(ins), "Gives": told(outs)}
+
+
+def _costs(cost: Cost | None, nodes: Collection[str]) -> Facts:
+    if cost is None:
+        return {}
+    costs = [op for op in cost.ops if op.node in nodes]
+    return {
+        "Parameters": f"{sum(op.parameters for op in costs):,}",
+        "Costs": markup.amount(sum(op.flops for op in costs), "FLOP"),
+        "Makes": markup.amount(sum(op.bytes for op in costs), "B"),
+    }

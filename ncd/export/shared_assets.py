@@ -1,0 +1,10 @@
+"""Styles and scripts that the app and the exported file share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+FOLDER = Path(__file__).parent
+PANEL_CSS = (FOLDER / "panel.css").read_text()
+DIAGRAM_CSS = (FOLDER / "diagram.css").read_text()
+LIGHT_JS = (FOLDER / "highlight.js").read_text()

@@ -1,0 +1,174 @@
+"""PyTorch source as HTML: coloured, its lines lit with their ops, its axes with their wires."""
+
+from __future__ import annotations
+
+import re
+import tokenize
+from collections.abc import Iterator, Mapping, Sequence
+from io import StringIO
+from keyword import iskeyword
+
+from ncd.code import SourceLine
+from ncd.export import markup
+from ncd.lang.circuits.circuit import Circuit
+
+NAME = re.compile(r"[^\W\d]\w*")
+STYLES = {tokenize.COMMENT: "comment", tokenize.NUMBER: "number-literal"}
+Names = Mapping[str, str]  # of what stands in the source, the axes
+Painted = tuple[SourceLine, str]  # a line, and its HTML
+
+
+def html(
+    lines: Sequence[SourceLine],
+    circuit: Circuit,
+    dark: bool | None,
+    only: frozenset[str] = frozenset(),
+) -> str:
+    """The lines; each has the colour of its op's role at its left.
+
+    With ``only`` the lines of these ops alone, moved to the left; nothing if there are none.
+    """
+    return excerpt(painted(lines, circuit), circuit, dark, only)
+
+
+def painted(lines: Sequence[SourceLine], circuit: Circuit) -> list[Painted]:
+    """Each line with its HTML."""
+    codes = coloured([line.text for line in lines], identifiers(circuit))
+    return list(zip(lines, codes, strict=True))
+
+
+def excerpt(
+    lines: Sequence[Painted],
+    circuit: Circuit,
+    dark: bool | None,
+    only: frozenset[str],
+    most: int = 0,
+) -> str:
+    """The lines of some ops, all if none are named, and ``most`` of them if that is given."""
+    roles = {cell.id: cell.op.role for cell in circuit.cells}
+    pairs = list(_own(lines, only)) if only else list(lines)
+    indents = [len(line.text) - len(line.text.lstrip()) for line, _ in pairs if line.text]
+    cut = min(indents, default=0) if only else 0
+    rows = [_row(line, code[cut:], roles, dark) for line, code in pairs[: most or None]]
+    if most and len(pairs) > most:
+        rows.append(f'<div class="line muted">… {len(pairs) - most:,} lines more</div>')
+    return f'<div class="code scroll">{"".join(rows)}</div>' if rows else ""
+
+
+def _own(lines: Sequence[Painted], only: frozenset[str]) -> Iterator[Painted]:
+    """The lines of some ops in the class of their own, not those that call it with other ops."""
+    place, first = 0, None
+    for line, code in lines:
+        place += line.text.startswith("class ")
+        if only.isdisjoint(line.nodes):
+            continue
+        first = place if first is None else first
+        if place == first or only.issuperset(line.nodes):
+            yield line, code
+
+
+def identifiers(circuit: Circuit) -> Names:
+    """The axis that each name in the source stands for."""
+    axes = circuit.axes
+    found = {axis.identifier: axis.name for axis in axes}
+    for axis in axes:
+        if axis.size is not None:
+            found.update(dict.fromkeys(markup.dimensions(axis), axis.name))
+    return found
+
+
+def pattern(text: str, circuit: Circuit) -> str:
+    """An einops pattern whose axes light."""
+    axes = circuit.axes
+    return _quoted(text, {**identifiers(circuit), **{axis.name: axis.name for axis in axes}})
+
+
+def _row(line: SourceLine, code: str, roles: Mapping[str, str], dark: bool | None) -> str:
+    known = [node for node in line.nodes if node in roles]
+    if not known:
+        return f'<div class="line">{code or " "}</div>'
+    ids, colour = " ".join(known), markup.colour(roles[known[0]], dark)
+    return (
+        f'<div class="line" tabindex="0" data-node="{ids}" data-select="{known[0]}" '
+        f'style="border-left-color:{colour}">{code or " "}</div>'
+    )
+
+
+def coloured(texts: Sequence[str], axes: Names) -> list[str]:
+    """The HTML of each line of a file.
+
+    >>> coloured(["x = 1"], {})
+    ['x = <span class="number-literal">1</span>']
+    """
+    rows, ends = [""] * len(texts), [0] * len(texts)
+    for (row, start), (last, end), code in _tokens(texts, axes):
+        rows[row] += markup.text(texts[row][ends[row] : start]) + code
+        ends[last] = end
+    return [row + markup.text(text[end:]) for row, text, end in zip(rows, texts, ends, strict=True)]
+
+
+Place = tuple[int, int]  # a line and a column, from 0
+
+
+def _tokens(texts: Sequence[str], axes: Names) -> Iterator[tuple[Place, Place, str]]:
+    """What is to be coloured: where it begins and ends, on one line, and its HTML."""
+    before, building = ["", ""], False
+    for token in _read(texts):
+        if before[-1] == "def":
+            building = token.string == "__init__"
+        row, start = token.start[0] - 1, token.start[1]
+        place, end = (row, start), (row, start + len(token.string))
+        if token.type == tokenize.STRING:
+            yield from _string(token, texts, axes)
+        elif token.type == tokenize.NAME:
+            after = texts[row][end[1] : end[1] + 1]
+            is_size = building or before == ["self", "."] or after == "="
+            yield place, end, _name(token.string, axes, is_size)
+        elif token.type in STYLES:
+            yield place, end, _span(STYLES[token.type], markup.text(token.string))
+        before = [before[-1], token.string]
+
+
+def _read(texts: Sequence[str]) -> Iterator[tokenize.TokenInfo]:
+    try:
+        yield from tokenize.generate_tokens(StringIO("\n".join(texts)).readline)
+    except (tokenize.TokenError, SyntaxError):  # a piece of a file; its end stays as it is
+        return
+
+
+def _string(
+    token: tokenize.TokenInfo, texts: Sequence[str], axes: Names
+) -> Iterator[tuple[Place, Place, str]]:
+    """A string, which may run over several lines; every axis in it lights."""
+    (first, start), (last, end) = token.start, token.end
+    for line in range(first, last + 1):
+        text, row = texts[line - 1], line - 1
+        left, right = start if line == first else 0, end if line == last else len(text)
+        yield (row, left), (row, right), _span("string", _quoted(text[left:right], axes))
+
+
+def _span(style: str, code: str) -> str:
+    return f'<span class="{style}">{code}</span>' if code else ""
+
+
+def _name(token: str, axes: Names, is_size: bool) -> str:
+    if iskeyword(token):
+        return _span("keyword", token)
+    if is_size and token in axes:
+        return _axis(token, axes)
+    return markup.text(token)
+
+
+def _quoted(text: str, axes: Names) -> str:
+    """A string such as an einops pattern, whose every axis lights."""
+    parts, end = [], 0
+    for found in NAME.finditer(text):
+        parts.append(markup.text(text[end : found.start()]))
+        token = found.group()
+        parts.append(_axis(token, axes) if token in axes else markup.text(token))
+        end = found.end()
+    return "".join(parts) + markup.text(text[end:])
+
+
+def _axis(token: str, axes: Names) -> str:
+    return f'<span class="axis" data-axis="{markup.text(axes[token])}">{markup.text(token)}</span>'

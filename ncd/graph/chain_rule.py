@@ -1,0 +1,123 @@
+"""The backward pass by the chain rule, one op after the other: the gradient of every array."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from ncd.graph.module_copy import twin
+from ncd.lang.circuits.circuit import Cell, Circuit
+from ncd.lang.errors import MismatchError
+from ncd.run.base.seeding import generator
+from ncd.run.execution.module import CircuitModule
+
+
+def cotangents(outputs: Sequence[Tensor], seed: int) -> list[Tensor]:
+    """The gradients with which a backward pass begins: 1 at a number, else drawn from the seed."""
+    random = generator(seed, "cotangent")
+    drawn = [torch.randn(y.shape, generator=random).to(y) for y in outputs]
+    return [g if y.ndim else torch.ones_like(y) for y, g in zip(outputs, drawn, strict=True)]
+
+
+class Gradients(NamedTuple):
+    """Gradients by the ids of the arrays, and by the names of the parameters."""
+
+    arrays: Mapping[str, Tensor]
+    parameters: Mapping[str, Tensor]
+
+
+def scanless(circuit: Circuit) -> bool:
+    """Whether each array is made once, so that it has one gradient."""
+    return all(loop.kind != "scan" for loop in circuit.loops)
+
+
+def backward(
+    module: CircuitModule, *inputs: Tensor, seed: int = 0, frozen: Collection[str] = ()
+) -> Gradients:
+    """The gradient of every array and parameter, by the chain rule at one op after the other.
+
+    It begins as that of :func:`ncd.autograd`, and as there ``frozen`` names the parameters, and
+    the input arrays by their ids, that need no gradient. An array that no gradient reaches is not
+    there. The module and the inputs stay as they are.
+
+    >>> import ncd
+    >>> term = ncd.catalogue["autograd"].build()
+    >>> found = backward(ncd.compile(term), *ncd.example_inputs(term))
+    >>> [*found.parameters], [tuple(found.arrays[v].shape) for v in ("v0", "v1")]
+    (['w'], [(4, 3), (4, 2)])
+
+    Raises MismatchError for inputs that do not fit, and for a circuit with a scan, whose arrays are
+    made anew at every position.
+    """
+    if not scanless(module.circuit):
+        raise MismatchError("the arrays of a scan are made anew at every position", cure="autograd")
+    tape = _Tape(twin(module, frozen))
+    ids = [value.id for value in module.circuit.inputs]
+    given = [_apart(x, id not in frozen) for id, x in zip(ids, inputs, strict=False)]
+    with torch.enable_grad():
+        outputs = tape.module.execute(tuple(given), watch=tape.watch)
+    return tape.back(outputs, seed)
+
+
+def _apart(x: Tensor, wanted: bool = True) -> Tensor:
+    """The same numbers, cut from what they were made of."""
+    real = x.is_floating_point() or x.is_complex()
+    return x.detach().requires_grad_(wanted and real)
+
+
+class _Tape:
+    """What each op was given and made; what it made is cut from it before the next op takes it."""
+
+    def __init__(self, module: CircuitModule) -> None:
+        self.module = module
+        self.steps: list[tuple[Cell, tuple[Tensor, ...], tuple[Tensor, ...]]] = []
+
+    def watch(
+        self, cell: Cell, given: tuple[Tensor, ...], made: tuple[Tensor, ...]
+    ) -> tuple[Tensor, ...]:
+        self.steps.append((cell, given, made))
+        return tuple(_apart(x, x.requires_grad) for x in made)
+
+    def back(self, outputs: tuple[Tensor, ...], seed: int) -> Gradients:
+        ends = zip(self.module.circuit.outputs, outputs, cotangents(outputs, seed), strict=True)
+        arrays = {value.id: start for value, y, start in ends if y.requires_grad}
+        parameters: dict[str, Tensor] = {}
+        while self.steps:
+            cell, given, made = self.steps.pop()
+            own = dict(_own(self.module, cell))
+            came = [arrays.get(value.id) for value in cell.outputs]
+            came_to = [(y, g) for y, g in zip(made, came, strict=True) if g is not None]
+            wanted = {v.id: x for v, x in zip(cell.inputs, given, strict=True) if x.requires_grad}
+            leaves = [*wanted.values(), *own.values()]
+            if not came_to or not leaves:
+                continue
+            ys, gs = zip(*came_to, strict=True)
+            found = torch.autograd.grad(ys, leaves, gs, allow_unused=True)
+            _add(arrays, wanted, found[: len(wanted)])  # a memory goes to all bodies of a loop
+            _add(parameters, own, found[len(wanted) :])  # a weight may be used at several places
+        return Gradients(arrays, parameters)
+
+
+def _add(sums: dict[str, Tensor], names: Iterable[str], grads: Sequence[Tensor | None]) -> None:
+    for name, grad in zip(names, grads, strict=True):
+        if grad is not None:
+            sums[name] = sums[name] + grad if name in sums else grad
+
+
+def _own(module: CircuitModule, cell: Cell) -> Iterator[tuple[str, Tensor]]:
+    """The parameters of an op that need a gradient, by their names."""
+    if not cell.name:
+        return
+    home = module.get_submodule(".".join(cell.scope))
+    part = home._modules.get(cell.name)
+    if part is None:
+        found = home._parameters.get(cell.name)
+        named = {} if found is None else {cell.path: found}
+    else:
+        named = dict(part.named_parameters(prefix=cell.path))
+    for name, parameter in named.items():
+        if parameter.requires_grad:
+            yield name, parameter

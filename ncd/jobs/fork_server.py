@@ -1,0 +1,89 @@
+"""The process that workers are forked from: torch is there already, and nothing of any visitor.
+
+``python -m ncd.jobs.fork_server`` gets the sockets of jobs over its standard input, a Unix socket.
+It ends when the process that began it does.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import select
+import socket
+from threading import Thread
+
+from ncd.jobs.local_workers import WANT
+from ncd.jobs.worker import humble, ready, work
+from ncd.jobs.worker_channel import Line, Message
+
+LOOK = 0.1  # seconds between two looks for workers that have ended
+
+
+class SocketLine(Line):
+    """A line over a socket: a line of JSON for each message, and a result's bytes after its own."""
+
+    def __init__(self, own: socket.socket) -> None:
+        super().__init__()
+        self.socket = own
+
+    def send(self, message: Message) -> None:
+        result = message.get("result")
+        if result is not None:
+            message = {**message, "result": len(result)}
+        self.socket.sendall(json.dumps(message).encode() + b"\n" + (result or b""))
+
+    def heed(self) -> None:
+        """Hears what is asked for; with nobody there any more the process ends."""
+        while told := self.socket.recv(100):
+            if WANT in told:
+                self.want()
+        os._exit(0)
+
+
+def serve(control: socket.socket) -> None:
+    """Forks a process for each socket that comes, until no more can come."""
+    running: set[int] = set()
+    while True:
+        ready, _, _ = select.select([control], [], [], LOOK if running else None)
+        if ready:
+            _, sockets, _, _ = socket.recv_fds(control, 1, 1)
+            if not sockets:
+                return
+            running |= {_fork(socket.socket(fileno=fd), control) for fd in sockets}
+        running = {pid for pid in running if os.waitpid(pid, os.WNOHANG) == (0, 0)}
+
+
+def _fork(own: socket.socket, control: socket.socket) -> int:
+    """A process for one job, with nothing of the others; its id."""
+    pid = os.fork()
+    if pid:
+        own.close()
+        return pid
+    try:
+        control.close()
+        humble()
+        line = SocketLine(own)
+        text = _first(own)
+        Thread(target=line.heed, daemon=True).start()
+        work(text, line)
+    finally:
+        os._exit(0)
+
+
+def _first(own: socket.socket) -> str:
+    """All up to the end of the first line, and no more."""
+    read = b""
+    while not read.endswith(b"\n"):
+        byte = own.recv(1)
+        if not byte:
+            raise EOFError
+        read += byte
+    return read.decode()
+
+
+if __name__ == "__main__":
+    ready()
+    gc.collect()
+    gc.freeze()  # or the first collection of each job would copy all that they share
+    serve(socket.socket(fileno=0))

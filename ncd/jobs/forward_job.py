@@ -1,0 +1,214 @@
+"""The job that runs a system once, larger than a page may: each array is looked at and let go.
+
+It holds less than a page's run, which goes backward too and keeps every array to be shown.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from ncd.jobs.pool_limits import limits
+from ncd.jobs.worker_channel import Line
+from ncd.lang.circuits.circuit import Cell, Circuit
+from ncd.lang.circuits.elaborate import elaborate
+from ncd.lang.errors import LimitError
+from ncd.lang.types.axes import Array
+from ncd.models import CATALOGUE
+from ncd.run import CircuitModule, example_inputs
+from ncd.run.base.device import device as find_device
+from ncd.run.limits.run_memory import stated_forward
+
+MOST = 64  # cells a side of a picture
+EVERY = 100  # arrays that are told of; the outputs are always among them
+CHUNK = 1 << 22  # numbers that are looked at in one go
+
+
+Cells = tuple[tuple[float | None, ...], ...]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What is told of an array: its finite numbers, and its first map as the means of blocks.
+
+    ``cells`` are the rows of the map; what has no finite number is None. ``block`` is how many
+    numbers one cell stands for, down and across.
+    """
+
+    mean: float
+    deviation: float
+    smallest: float
+    largest: float
+    cells: Cells
+    block: tuple[int, int]
+    shape: tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Forward:
+    """A run that has ended: the seconds it took, the bytes it held, and its arrays by their ids."""
+
+    seconds: float
+    bytes: int
+    arrays: Mapping[str, Seen]
+
+
+def forward(line: Line, name: str, knobs: Mapping[str, int], seed: int, device: str) -> None:
+    """Runs a system at its knobs on inputs from the seed, and gives a :class:`Forward`.
+
+    Raises LimitError if the machine has less memory left than the run takes.
+    """
+    entry = CATALOGUE[name]
+    term = entry.build(**entry.settings(knobs))
+    circuit, held = elaborate(term), stated_forward(term)
+    check_free(held, device)
+    inputs = example_inputs(term, seed, device, limits())
+    module = CircuitModule(circuit, seed).to(find_device(device))
+    arrays: dict[str, Seen] = {}
+    chosen, steps = told(circuit), sum(cell.times for cell in circuit.cells)
+    step, begun, looking = 0, perf_counter(), 0.0
+
+    def watch(cell: Cell, given: tuple[Tensor, ...], made: tuple[Tensor, ...]) -> None:
+        nonlocal step, looking
+        if line.late:
+            raise LimitError("the run takes too long", cure="smaller sizes")
+        start = perf_counter()
+        for value, tensor in zip(cell.outputs, made, strict=True):
+            if value.id in chosen:
+                arrays[value.id] = seen(value.array, tensor)
+        looking += perf_counter() - start
+        step += 1
+        line.tell({"step": step, "steps": steps, "seconds": perf_counter() - begun})
+
+    with torch.no_grad():
+        arrays |= {v.id: seen(v.array, x) for v, x in zip(circuit.inputs, inputs, strict=True)}
+        begun = perf_counter()
+        module.execute(inputs, watch=watch)
+    seconds = perf_counter() - begun - looking
+    line.give(json.dumps(asdict(Forward(seconds, held, arrays))).encode())
+
+
+def read(result: bytes) -> Forward:
+    """What :func:`forward` gave."""
+    found: dict[str, Any] = json.loads(result)
+    arrays = {id: _read(each) for id, each in found.pop("arrays").items()}
+    return Forward(**found, arrays=arrays)
+
+
+def _read(each: dict[str, Any]) -> Seen:
+    (high, wide), (rows, columns) = each.pop("block"), each.pop("shape")
+    return Seen(**each, block=(high, wide), shape=(rows, columns))
+
+
+def told(circuit: Circuit) -> frozenset[str]:
+    """The arrays that are told of: those made outside of scans, as many as may be."""
+    inside = {
+        id
+        for loop in circuit.loops
+        if loop.kind == "scan"
+        for body in loop.bodies
+        for id in body.values
+    }
+    every = [value.id for cell in circuit.cells for value in cell.outputs]
+    kept = [id for id in every if id not in inside][:EVERY]
+    return frozenset((*kept, *(value.id for value in circuit.outputs)))
+
+
+def check_free(held: int, device: str) -> None:
+    """Raises LimitError if the machine has not so many bytes left; for the CPU, on Linux."""
+    state = Path("/proc/meminfo")
+    if device != "cpu" or not state.exists():
+        return
+    lines = dict(line.split(":") for line in state.read_text().splitlines())
+    free = 1024 * int(lines["MemAvailable"].split()[0])
+    if held > free:
+        raise LimitError(
+            f"the run takes {held:,} bytes of memory, and the machine has {free:,} left",
+            cure="again later, or smaller sizes",
+        )
+
+
+# --- one array -----------------------------------------------------------------------------------
+
+
+def seen(array: Array, tensor: Tensor) -> Seen:
+    """What is told of an array, without a copy of all of it.
+
+    >>> from ncd.lang.terms.terms import Id
+    >>> numbers = torch.tensor([[1.0, 3.0], [-torch.inf, 2.0]])
+    >>> found = seen(Id("y:2 x:2").dom[0], numbers)
+    >>> found.mean, found.smallest, found.largest, found.cells
+    (2.0, 1.0, 3.0, ((1.0, 3.0), (None, 2.0)))
+    """
+    count, total, squares = 0, 0.0, 0.0
+    low, high = float("inf"), float("-inf")
+    for part in parts(tensor):
+        known = part.isfinite()
+        numbers = (part if known.all() else part[known]).float()
+        if n := len(numbers):
+            variance, mean = map(float, torch.var_mean(numbers, correction=0))
+            least, most = map(float, numbers.aminmax())
+            count, total = count + n, total + n * mean
+            squares += n * (variance + mean * mean)
+            low, high = min(low, least), max(high, most)
+    mean = total / max(1, count)
+    spread = max(0.0, squares / max(1, count) - mean * mean) ** 0.5
+    ends = (low, high) if count else (0.0, 0.0)
+    grid = first(array, tensor)
+    return Seen(mean, spread, *ends, *pooled(grid), (grid.shape[0], grid.shape[1]))
+
+
+def parts(tensor: Tensor) -> Iterator[Tensor]:
+    """The numbers of a tensor in rows, not too many at once: a row may be a copy."""
+    if tensor.numel() <= CHUNK:
+        yield tensor.reshape(-1)
+    elif (each := tensor.numel() // len(tensor)) > CHUNK:
+        for row in tensor:
+            yield from parts(row)
+    else:
+        for rows in tensor.split(CHUNK // each):
+            yield rows.reshape(-1)
+
+
+def shown(array: Array) -> tuple[int, int]:
+    """The two dimensions of an array that are its map: a spatial axis, else its first two."""
+    at = 0
+    for axis in array:
+        if axis.spatial and len(axis.shape) == 2:
+            return at, at + 1
+        at += len(axis.shape)
+    return 0, 1
+
+
+def first(array: Array, tensor: Tensor) -> Tensor:
+    """The first map of an array, at 0 of all dimensions that are not shown; it has two."""
+    for dim in reversed(range(tensor.ndim)):
+        if dim not in shown(array):
+            tensor = tensor.select(dim, 0)
+    return tensor.reshape(-1, tensor.shape[-1] if tensor.ndim else 1)
+
+
+def pooled(grid: Tensor) -> tuple[Cells, tuple[int, int]]:
+    """The means of blocks of a map, and how large a block is."""
+    high, wide = (-(-size // MOST) for size in grid.shape)
+    rows = max(1, CHUNK // max(1, grid.shape[1] * high)) * high
+    cells: list[tuple[float | None, ...]] = []
+    for part in grid.split(rows):
+        known = part.isfinite()
+        numbers = torch.where(known, part, 0).float()[None]
+        shares = F.avg_pool2d(known.float()[None], (high, wide), ceil_mode=True)
+        means = F.avg_pool2d(numbers, (high, wide), ceil_mode=True) / shares
+        cells += [tuple(map(_short, row)) for row in means[0].cpu().tolist()]
+    return tuple(cells), (high, wide)
+
+
+def _short(x: float) -> float | None:
+    return float(f"{x:.4g}") if x == x else None

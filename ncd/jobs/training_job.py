@@ -1,0 +1,34 @@
+"""The job that trains: its steps are :class:`ncd.train.Progress`, its result is weights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, replace
+from typing import Any
+
+from ncd.jobs.worker_channel import Line
+from ncd.train import Fit, written
+from ncd.train.module_or_functional import Way
+from ncd.train.plane_training import Plane
+
+LOOPS: Mapping[str, Callable[..., Fit | Plane | Way]] = {"fit": Fit, "plane": Plane, "way": Way}
+
+
+def train(line: Line, loop: str, given: Mapping[str, str], **asked: Any) -> None:
+    """One run of a loop; asked for the weights on the way, or too late, it scores and gives them.
+
+    The weights of a run that was not asked are the same: scoring draws nothing.
+    """
+    fit = LOOPS[loop](**asked, **given)
+    for progress in fit:
+        late = line.late
+        asked_for = line.wanted() or late
+        if asked_for and progress.score is None:
+            progress = replace(progress, score=fit.score())
+        line.tell(asdict(progress))
+        whole = progress.step == progress.steps
+        if asked_for or whole:
+            note = {"system": fit.name, "seed": str(fit.seed), "steps": str(progress.step)}
+            line.give(written(fit.module, note), whole=whole)
+        if late:
+            return

@@ -1,0 +1,1 @@
+"""The circuit of a term: placement on arrays, sizes, names."""

@@ -1,0 +1,61 @@
+"""What the arrays of a circuit are called, so that two of the same axes can be told apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ncd.lang.circuits.circuit import Cell, Circuit
+from ncd.lang.formulas.expr import Arg
+
+CHANGED = {"scale": "scaled", "mask": "masked"}  # by the role of the op that does it
+
+
+def called(circuit: Circuit) -> Mapping[str, str]:
+    """The names of arrays by their ids, as the ops that make them say: "scores", "weights", "q".
+
+    A copy has the name of what it is of. What only changes an array leaves it its name, with a word
+    for what was done; what else has no name is called as its layer.
+
+    >>> from ncd.lang.circuits.elaborate import elaborate
+    >>> from ncd.ops import Elementwise, Linear, Scale, Softmax
+    >>> term = Linear("m:2 -> k:3", "Q") >> Scale("2") >> Elementwise("relu") >> Softmax("k")
+    >>> called(elaborate(term))
+    {'v1': 'q', 'v2': 'scaled q', 'v3': 'scaled q after relu', 'v4': 'weights'}
+    """
+    names: dict[str, str] = {}
+    for cell in circuit.cells:
+        words = cell.op.out(cell.site).split(",")
+        for n, value in enumerate(cell.outputs):
+            name = words[n].strip() if n < len(words) else ""
+            name = name if name not in ("", "x") else _kept(cell, n, names) or cell.name
+            if name:
+                names[value.id] = name
+    return names
+
+
+def _kept(cell: Cell, output: int, names: Mapping[str, str]) -> str:
+    """The name of the one array that it takes, if it gives one of the same axes."""
+    if len(cell.inputs) != 1 or cell.inputs[0].array.names != cell.outputs[output].array.names:
+        return ""
+    name = names.get(cell.inputs[0].id, "")
+    if not name or cell.op.role == "copy":
+        return name
+    if cell.op.role in CHANGED:
+        return f"{CHANGED[cell.op.role]} {name}"
+    return f"{name.partition(' after ')[0]} after {cell.op.label.split()[-1]}"
+
+
+def given(circuit: Circuit) -> Mapping[str, str]:
+    """The names of inputs by their ids, where a name is written at them and nothing else is done.
+
+    >>> from ncd.lang.circuits.elaborate import elaborate
+    >>> from ncd.ops import Named, Softmax
+    >>> given(elaborate((Named("m:2", "x") >> Softmax("m")) @ Softmax("k:3")))
+    {'v0': 'x'}
+    """
+    takers = {value.id: circuit.takers.get(value.id) for value in circuit.inputs}
+    return {
+        id: cell.op.out(cell.site)
+        for id, cell in takers.items()
+        if cell is not None and len(cell.outputs) == 1 and cell.torch == (Arg(0),)
+    }

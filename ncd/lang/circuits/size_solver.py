@@ -1,0 +1,229 @@
+"""Sizes: what is known of some axes, followed through the whole term until nothing more follows.
+
+Every array of a circuit has a slot for each of its axes. A place (an op, or arrays that pass on)
+binds its names to slots; what it learns there its neighbours learn from the slots, in both
+directions, to a fixed point. A name whose size nothing tells takes the one that it has everywhere
+else in the term.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import lru_cache
+
+from ncd.lang.errors import NCDError, ParseError, SizeError
+from ncd.lang.formulas.formula import Apply, Formula, Name, Number, leaves
+from ncd.lang.terms.op import Op
+from ncd.lang.types.axes import Axis
+from ncd.lang.types.pattern_binding import Binding
+
+Slot = tuple[object, object]
+Sizes = Mapping[str, Axis]
+
+
+@dataclass(frozen=True)
+class Place:
+    """An op, or arrays that pass on: for each name the slots of its axes, and what it says itself.
+
+    ``where`` and ``op`` are for its errors. The names in ``local`` are those of a block of its own,
+    whose id it has: what the same name is elsewhere tells nothing of them.
+    """
+
+    slots: Mapping[str, tuple[Slot, ...]]
+    own: tuple[Axis, ...] = ()
+    op: Op | Rule | None = None
+    where: str = ""
+    local: Mapping[str, str] = field(default_factory=dict)
+
+    def meant(self, name: str) -> tuple[str, str]:
+        """The name, and the block whose own it is, if it is."""
+        return self.local.get(name, ""), name
+
+
+@dataclass(frozen=True)
+class Rule:
+    """``name`` has the size that ``formula`` gives: ``Axes(d="k*h")``."""
+
+    name: str
+    formula: Formula
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        found = (leaf.text for leaf in leaves(self.formula) if isinstance(leaf, Name))
+        return tuple(dict.fromkeys(found))
+
+    def solve(self, binding: Binding) -> None:
+        """Binds the name, or the one name in the formula that is not known yet."""
+        unknown = [name for name in self.names if binding.size(name) is None]
+        if not unknown:
+            value = evaluated(self.formula, binding)
+            if value.denominator != 1 or value < 1:
+                raise SizeError(
+                    f"axis {self.name} is {self.formula} = {value}, "
+                    "but a size is a whole number, 1 or more",
+                    cure=f"sizes for which {self.formula} is whole",
+                    axis=self.name,
+                )
+            binding.learn(self.name, value.numerator)
+        elif len(unknown) == 1 and (size := binding.size(self.name)) is not None:
+            found = inverted(self.formula, unknown[0], size, binding)
+            if found is not None and found.denominator == 1 and found >= 1:
+                binding.learn(unknown[0], found.numerator)
+
+
+def evaluated(formula: Formula, binding: Binding) -> int | Fraction:
+    """The value of a size formula; raises ParseError for what no size is made of."""
+    if isinstance(formula, Number):
+        number = Fraction(formula.text)
+        return number.numerator if number.denominator == 1 else number
+    if isinstance(formula, Name):
+        return binding.size(formula.text) or 0
+    if not isinstance(formula, Apply):
+        raise ParseError(f"{formula} stands in a size", cure='"k*h", of names and numbers')
+    values = [evaluated(part, binding) for part in formula.parts]
+    match formula.operation, values:
+        case ["+", [a, b]]:
+            return a + b
+        case ["-", [a, b]]:
+            return a - b
+        case ["-", [a]]:
+            return -a
+        case ["*", [a, b]]:
+            return a * b
+        case ["/", [a, b]] if b:
+            return _quotient(a, b)
+        case ["//", [a, b]] if b:
+            return a // b
+        case ["%", [a, b]] if b:
+            return a % b
+        case ["**", [a, b]] if b.denominator == 1 and 0 <= b < 64:
+            return a ** int(b)
+        case ["min", [a, b]]:
+            return min(a, b)
+        case ["max", [a, b]]:
+            return max(a, b)
+    raise ParseError(f"{formula} is no size", cure="+ - * / // of names and numbers")
+
+
+def _quotient(a: int | Fraction, b: int | Fraction) -> int | Fraction:
+    return a // b if a % b == 0 else Fraction(a) / b
+
+
+def inverted(
+    formula: Formula, name: str, value: int | Fraction, binding: Binding
+) -> int | Fraction | None:
+    """What ``name`` must be for the formula to have this value; None if that does not follow."""
+    if formula == Name(name):
+        return value
+    if not isinstance(formula, Apply) or len(formula.parts) != 2:
+        return None
+    inside = [Name(name) in leaves(part) for part in formula.parts]
+    if all(inside) or not any(inside):
+        return None
+    left = inside[0]
+    part, other = formula.parts if left else reversed(formula.parts)
+    known = evaluated(other, binding)
+    match formula.operation:
+        case "+":
+            wanted = value - known
+        case "-":
+            wanted = value + known if left else known - value
+        case "*" if known:
+            wanted = _quotient(value, known)
+        case "/" if known:
+            wanted = value * known if left else _quotient(known, value)
+        case _:
+            return None
+    return inverted(part, name, wanted, binding)
+
+
+def solve(places: list[Place], known: dict[Slot, Axis]) -> list[Sizes]:
+    """The sizes of each place's names, as far as they follow; ``known`` is filled as well.
+
+    Raises SizeError or MismatchError, naming the op, where two sizes do not fit.
+    """
+    touching: dict[Slot, list[int]] = defaultdict(list)
+    for i, place in enumerate(places):
+        for slots in place.slots.values():
+            for slot in slots:
+                touching[slot].append(i)
+    found: list[Sizes] = [{} for _ in places]
+    _settle(places, known, touching, range(len(places)), found)
+    while more := _by_name(places, known):
+        known.update(more)
+        _settle(places, known, touching, {i for slot in more for i in touching[slot]}, found)
+    return found
+
+
+def _settle(
+    places: list[Place],
+    known: dict[Slot, Axis],
+    touching: Mapping[Slot, list[int]],
+    start: Iterable[int],
+    found: list[Sizes],
+) -> None:
+    """Follows what is known from these places on; a place is asked again when more is known."""
+    queue, waiting = deque(start), set(start)
+    while queue:
+        i = queue.popleft()
+        waiting.discard(i)
+        place = places[i]
+        found[i] = _bound(place, known)
+        for name, axis in found[i].items():
+            for slot in place.slots.get(name, ()) if axis.size is not None else ():
+                if slot not in known:
+                    known[slot] = axis
+                    more = [j for j in touching[slot] if j != i and j not in waiting]
+                    queue.extend(more)
+                    waiting.update(more)
+
+
+def _bound(place: Place, known: Mapping[Slot, Axis]) -> Binding:
+    """What a place knows of its names by now."""
+    binding = Binding()
+    try:
+        for axis in place.own:
+            binding.meet(axis, axis)
+        for name, slots in place.slots.items():
+            for slot in slots:
+                found = known.get(slot)
+                if found is not None and binding.get(name) is not found:
+                    binding.meet(_bare(name), _called(found, name))
+        if place.op is not None:
+            place.op.solve(binding)
+    except NCDError as error:
+        op = place.op if isinstance(place.op, Op) else None
+        raise error.at(where=place.where, bound=binding.values(), op=op) from None
+    return binding
+
+
+@lru_cache(maxsize=1024)
+def _bare(name: str) -> Axis:
+    return Axis(name)
+
+
+def _called(axis: Axis, name: str) -> Axis:
+    return axis if axis.name == name else replace(axis, name=name)
+
+
+def _by_name(places: list[Place], known: Mapping[Slot, Axis]) -> dict[Slot, Axis]:
+    """For names without a size the one that they have everywhere else."""
+    sizes: dict[tuple[str, str], set[object]] = defaultdict(set)
+    axes: dict[tuple[str, str], Axis] = {}
+    unknown: list[tuple[Slot, str, tuple[str, str]]] = []
+    for place in places:
+        for name, slots in place.slots.items():
+            meant = place.meant(name)
+            for slot in slots:
+                axis = known.get(slot)
+                if axis is None:
+                    unknown.append((slot, name, meant))
+                else:
+                    sizes[meant].add(axis.size)
+                    axes[meant] = axis
+    return {
+        slot: _called(axes[meant], name) for slot, name, meant in unknown if len(sizes[meant]) == 1
+    }

@@ -1,0 +1,1 @@
+"""Expressions, formulas and size polynomials."""

@@ -1,0 +1,290 @@
+"""Traced: a whole number that remembers how it follows from others.
+
+A term that is built at traced sizes tells of every number in it how it follows from the sizes: as a
+polynomial, in which the floor of a quotient and a remainder stand as they are. Wherever the way
+goes by what a number is (it is compared, it counts something, it is asked for as a plain one), the
+:class:`Trace` notes that. So what was found holds for all sizes for which the same is true, and
+nothing is guessed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, TypeGuard
+
+from ncd.lang.formulas.size_polynomials import (
+    Atom,
+    Product,
+    Sum,
+    added,
+    divided,
+    multiplied,
+    ordered,
+)
+
+Fact = tuple[Sum, str, bool]
+FIRST, LAST = 0xE000, 0xF8FE  # letters that are nobody's: what a text has for a traced number
+FILL = "\uf8ff"
+
+
+class Trace:
+    """What is found out on one way through.
+
+    ``holds`` are the facts that it went by: a sum is less than 0, at most 0 or 0, or it is not.
+    ``written`` are the numbers that were written in a text, with how.
+
+    >>> trace = Trace()
+    >>> h, k = trace.size("h", 4), trace.size("k", 16)
+    >>> text = f"{(h + 1) * k:,}"
+    >>> [(number.value, how) for number, how in trace.written]
+    [(80, ',')]
+    >>> h < 5, [(sign, true) for _, sign, true in trace.holds]
+    (True, [('<', True)])
+    """
+
+    def __init__(self) -> None:
+        self.sizes: dict[str, int] = {}
+        self.holds: dict[Fact, None] = {}
+        self.written: dict[tuple[Traced, str], str] = {}
+        self.apart: dict[
+            Any, Any
+        ] = {}  # the difference of two, as the same ones are often compared
+        self.silent = False
+
+    def size(self, name: str, value: int) -> Any:
+        """A size of this name, which is this now; it stands in for an int."""
+        self.sizes[name] = value
+        return Traced(self, (((name,), 1),), value)
+
+    def number(self, total: Mapping[Product, int]) -> Any:
+        """A number that follows so; a plain one if it does not depend on any size."""
+        found = ordered(total)
+        plain = all(not product for product, _ in found)
+        return self.now(found) if plain else Traced(self, found, self.now(found))
+
+    def now(self, total: Sum) -> int:
+        """What a sum is at the sizes as they are now."""
+        return sum(n * math.prod(map(self._atom, product)) for product, n in total)
+
+    @property
+    def open(self) -> dict[str, Any]:
+        """The sizes by name, traced."""
+        return {name: Traced(self, (((name,), 1),), value) for name, value in self.sizes.items()}
+
+    def read(self, total: Sum) -> Iterator[str]:
+        """The names of the sizes that a sum follows from, as often as they stand in it."""
+        for atom in (atom for product, _ in total for atom in product):
+            if isinstance(atom, str):
+                yield atom
+            else:
+                yield from (name for part in atom[1:] for name in self.read(part))
+
+    def _atom(self, atom: Atom) -> int:
+        if isinstance(atom, str):
+            return self.sizes[atom]
+        sign, a, b = atom
+        return self.now(a) // self.now(b) if sign == "//" else self.now(a) % self.now(b)
+
+    def fact(self, total: Sum, sign: str, true: bool) -> bool:
+        """Notes that the way went by this."""
+        if not self.silent:
+            self.holds[total, sign, true] = None
+        return true
+
+    @contextmanager
+    def asking(self) -> Iterator[None]:
+        """What is asked meanwhile changes no number, and is not noted."""
+        self.silent, before = True, self.silent
+        try:
+            yield
+        finally:
+            self.silent = before
+
+    def letter(self, number: Traced, how: str, length: int) -> str:
+        """What a text has for a number: as long as the number now is, so that lines break alike."""
+        key = number, how
+        if key not in self.written:
+            if FIRST + len(self.written) > LAST:
+                raise OverflowError("more numbers than there are letters for")
+            self.written[key] = chr(FIRST + len(self.written))
+        return self.written[key] + FILL * (length - 1)
+
+
+class Traced:
+    """A whole number that follows from sizes; it says that it is an int, and counts as one.
+
+    It is none: whoever would take it for its bits asks for its index, which the trace notes.
+    """
+
+    __slots__ = ("_hash", "total", "trace", "value")
+
+    def __init__(self, trace: Trace, total: Sum, value: int) -> None:
+        self.trace, self.total, self.value = trace, total, value
+        self._hash = hash((id(trace), total))
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        return int
+
+    def _with(self, other: Any, join: Callable[[Traced, Any], Any]) -> Any:
+        return join(self, other) if isinstance(other, int) else NotImplemented
+
+    def __add__(self, other: Any) -> Any:
+        return self._with(other, lambda a, b: a.trace.number(added(_total(a), _total(b))))
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        return self + other * -1 if isinstance(other, int) else NotImplemented
+
+    def __rsub__(self, other: Any) -> Any:
+        return (-self) + other
+
+    def __neg__(self) -> Any:
+        return self * -1
+
+    def __abs__(self) -> Any:
+        return -self if self < 0 else self
+
+    def __mul__(self, other: Any) -> Any:
+        return self._with(other, lambda a, b: a.trace.number(multiplied(_total(a), _total(b))))
+
+    __rmul__ = __mul__
+
+    def __floordiv__(self, other: Any) -> Any:
+        return self._with(other, lambda a, b: _part("//", a, b))
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return self._with(other, lambda a, b: _part("//", b, a))
+
+    def __mod__(self, other: Any) -> Any:
+        return self._with(other, lambda a, b: _part("%", a, b))
+
+    def __rmod__(self, other: Any) -> Any:
+        return self._with(other, lambda a, b: _part("%", b, a))
+
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
+    def __truediv__(self, other: Any) -> Any:
+        return float(self) / other
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return other / float(self)
+
+    def __pow__(self, other: Any) -> Any:
+        if type(other) is not int or other < 0:
+            return int(self) ** other
+        found: Any = 1
+        for _ in range(other):
+            found = self * found
+        return found
+
+    def __rpow__(self, other: Any) -> Any:
+        return other ** int(self)
+
+    def __lt__(self, other: Any) -> Any:
+        return self._compared(other, "<", lambda d: d < 0)
+
+    def __le__(self, other: Any) -> Any:
+        return self._compared(other, "<=", lambda d: d <= 0)
+
+    def __gt__(self, other: Any) -> Any:
+        found = self._compared(other, "<=", lambda d: d <= 0)
+        return found if found is NotImplemented else not found
+
+    def __ge__(self, other: Any) -> Any:
+        found = self._compared(other, "<", lambda d: d < 0)
+        return found if found is NotImplemented else not found
+
+    def __eq__(self, other: object) -> Any:
+        return self._compared(other, "=", lambda d: d == 0)
+
+    def __ne__(self, other: object) -> Any:
+        found = self == other
+        return found if found is NotImplemented else not found
+
+    def _compared(self, other: Any, sign: str, test: Callable[[int], bool]) -> Any:
+        if isinstance(other, float):
+            return self._beside(other, sign, test)
+        if not isinstance(other, int):
+            return NotImplemented
+        key = self.total, other.total if traced(other) else int(other)
+        apart = self.trace.apart.get(key)
+        if apart is None:
+            apart = self.trace.apart[key] = self - other
+        if type(apart) is not Traced:
+            return test(apart)
+        return self.trace.fact(apart.total, sign, test(apart.value))
+
+    def _beside(self, other: float, sign: str, test: Callable[[int], bool]) -> bool:
+        """Compared with a real number: with the whole one on the right side of it."""
+        if math.isinf(other):
+            return sign != "=" and other > 0
+        if sign == "=" and not other.is_integer():
+            return False
+        whole = math.ceil(other) if sign == "<" else math.floor(other)
+        return bool(self._compared(whole, sign, test))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __bool__(self) -> bool:
+        return bool(self != 0)
+
+    def __index__(self) -> int:
+        self.trace.fact((self - self.value).total, "=", True)
+        return self.value
+
+    __int__ = __index__
+
+    def __float__(self) -> float:
+        return float(self.value)  # a real number is not followed: where one is shown, it waits
+
+    @property
+    def numerator(self) -> Any:
+        return self
+
+    @property
+    def denominator(self) -> int:
+        return 1
+
+    def __format__(self, spec: str) -> str:
+        if spec not in ("", ","):
+            return format(int(self), spec)
+        return self.said(spec, format(self.value, spec))
+
+    def __str__(self) -> str:
+        return self.__format__("")
+
+    __repr__ = __str__
+
+    def said(self, how: str, now: str) -> str:
+        """What a text has for it where it is written in another way, in which it is this now."""
+        return self.trace.letter(self, how, len(now))
+
+
+def traced(number: object) -> TypeGuard[Traced]:
+    """Whether a number is traced."""
+    return type(number) is Traced
+
+
+def _total(number: Any) -> Mapping[Product, int]:
+    return dict(number.total) if type(number) is Traced else {(): int(number)}
+
+
+def _part(what: str, a: Any, b: Any) -> Any:
+    """A floor of a quotient, or a remainder: of what does not divide without rest."""
+    if b == 0:
+        raise ZeroDivisionError("division by zero")
+    trace: Trace = (a if type(a) is Traced else b).trace
+    whole, rest = divided(_total(a), _total(b))
+    quotient, left = trace.number(whole), trace.number(rest)
+    if type(left) is not Traced and type(b) is not Traced:
+        return quotient + left // b if what == "//" else left % b
+    if not rest:
+        return quotient if what == "//" else 0
+    part = trace.number({((what, ordered(rest), ordered(_total(b))),): 1})
+    return quotient + part if what == "//" else part

@@ -1,0 +1,1 @@
+"""Terms: ops and the structure that joins them."""

@@ -1,0 +1,211 @@
+"""Loops: a body repeated with new weights, and one that is run along an axis."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ncd.lang.errors import MismatchError, NCDError, SizeError
+from ncd.lang.once import once
+from ncd.lang.terms.chain_typing import Origins
+from ncd.lang.terms.field_spelling import AXIS, FLAG, NAME, SCOPE, read_fields, spelled, whole
+from ncd.lang.terms.terms import TERM, TERMS, Term, Then
+from ncd.lang.types.axes import Array, Axis, Type
+from ncd.lang.types.pattern_binding import Binding
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Repeat(Term):
+    """Bodies fed one into the next, each with its own weights; drawn once between brackets.
+
+    The sizes of the bodies may differ from one to the next, and a body may leave an array behind
+    or take one that waits: what it gives stands on top of what waits. ``name`` is the attribute
+    under which the compiled module keeps them. ``shared`` bodies have the same weights. The last
+    ``memory`` arrays that a body takes are given to every body, such as a decoder's memory.
+
+    >>> from ncd.lang.terms.terms import Id
+    >>> str(Repeat((Id("y m, x m") >> Id("y m, x m"),) * 2).cod)
+    'y m, x m'
+    """
+
+    bodies: tuple[Term, ...] = spelled(TERMS)
+    name: str = spelled(NAME, "layers")
+    shared: bool = spelled(FLAG, False)
+    memory: int = spelled(whole(0, 16), 0)
+
+    def __post_init__(self) -> None:
+        try:
+            read_fields(self)
+        except NCDError as error:
+            raise error.at(where="Repeat") from None
+        if not self.bodies:
+            raise SizeError("a repetition needs at least one body", cure="N = 1", nearest=1)
+        self._check_memory()
+        self._measure()
+        self.chain  # noqa: B018
+
+    def _check_memory(self) -> None:
+        for body in self.bodies if self.memory else ():
+            own = len(body.dom) - self.memory
+            if own < 0 or len(body.cod) != own:
+                raise MismatchError(
+                    f"a body takes {own} arrays beside the memory, but gives {len(body.cod)}",
+                    where="Repeat",
+                    bound=body.dom.axes,
+                    cure="a body that gives as many arrays as it takes beside the memory",
+                )
+
+    @property
+    def children(self) -> tuple[Term, ...]:
+        return self.bodies
+
+    @once
+    def chain(self) -> Then:
+        """The bodies as steps; each hands the memory on."""
+        return Then(*(_Keeping(body, self.memory) for body in self.bodies))
+
+    @property
+    def dom(self) -> Type:
+        return self.chain.dom
+
+    @property
+    def origins(self) -> Origins:
+        return _without(self.chain.origins, self._memory_at)
+
+    def _lift(self, inputs: Type) -> Type:
+        return Type(_without(self.chain.lift(inputs), self._memory_at))
+
+    @property
+    def _memory_at(self) -> range:
+        end = len(self.bodies[-1].cod)
+        return range(end, end + self.memory)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class _Keeping(Term):
+    """A body that hands on the memory that it takes."""
+
+    body: Term = spelled(TERM)
+    memory: int = spelled(whole())
+
+    @property
+    def dom(self) -> Type:
+        return self.body.dom
+
+    @property
+    def origins(self) -> Origins:
+        n = len(self.dom)
+        return (*self.body.origins, *((i,) for i in range(n - self.memory, n)))
+
+    def _lift(self, inputs: Type) -> Type:
+        return Type((*self.body.lift(inputs), *inputs[len(inputs) - self.memory :]))
+
+
+def _without(values: tuple[Any, ...], places: range) -> tuple[Any, ...]:
+    return tuple(value for i, value in enumerate(values) if i not in places)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Scan(Term):
+    """A body run along an axis, one position after the other, with a state that it hands on.
+
+    The body takes ``states`` arrays of state and then inputs, and gives the new states and then
+    outputs. The scan takes the first states and the inputs with the axis in front of their own
+    axes, and gives the last states and the outputs with the axis. The weights are the same at every
+    position. ``nn.RNN`` and ``nn.LSTM`` are scans.
+
+    >>> from ncd.lang.terms.terms import Id
+    >>> step = Id("n, n") >> Id("n, n")
+    >>> Scan(step, "t").cod
+    Type.parse('n, t n')
+    """
+
+    body: Term = spelled(TERM)
+    axis: Array = spelled(AXIS, "t")
+    name: str = spelled(SCOPE, "")
+    states: int = spelled(whole(0, 16), 1)
+
+    def __post_init__(self) -> None:
+        try:
+            read_fields(self)
+            self._check()
+        except NCDError as error:
+            raise error.at(where=f"Scan {self.axis}") from None
+        self._measure()
+
+    def _check(self) -> None:
+        dom, cod, n = self.body.dom, self.body.cod, self.states
+        if len(dom) <= n or len(cod) < n:
+            raise MismatchError(
+                f"its body takes ({dom}) and gives ({cod}), with {n} of them states",
+                cure="a body (state, x) -> (state, y)",
+            )
+        if dom[:n] and [str(a) for a in dom[:n]] != [str(a) for a in cod[:n]]:
+            raise MismatchError(
+                f"its body takes the states ({Type(dom[:n])}), but gives ({Type(cod[:n])})",
+                bound=dom.axes,
+                cure="a body that gives its states as it takes them",
+            )
+        if any(self.axis[0].name in array.names for array in (*dom, *cod)):
+            raise MismatchError(
+                f"its body has the axis {self.axis[0].name} itself", cure="another name for one"
+            )
+
+    @property
+    def children(self) -> tuple[Term, ...]:
+        return (self.body,)
+
+    def _with(self, array: Array) -> Array:
+        return array.with_axes((*self.axis, *array))
+
+    @once
+    def dom(self) -> Type:
+        dom, n = self.body.dom, self.states
+        return Type((*dom[:n], *map(self._with, dom[n:])))
+
+    @property
+    def origins(self) -> Origins:
+        return self.body.origins
+
+    def inside(self, inputs: Type) -> tuple[Type, int]:
+        """What the body sees of these arrays at one position, and where the axis stands in them."""
+        name, n = self.axis[0].name, self.states
+        sequences = inputs[n:]
+        for array in sequences:
+            if name not in array.names:
+                raise MismatchError(
+                    f"it runs along {name}, but the array ({array}) has no such axis",
+                    where=f"Scan {self.axis}",
+                    bound=inputs.axes,
+                    cure=f"an array such as ({self._with(array)})",
+                )
+        place = sequences[0].names.index(name)
+        bare = (a.with_axes(x for x in a if x.name != name) for a in sequences)
+        return Type((*inputs[:n], *bare)), place
+
+    def along(self, inputs: Type) -> Axis:
+        """The axis with the size that it has in the inputs."""
+        binding = Binding()
+        for array in inputs[self.states :]:
+            binding.meet(self.axis[0], array[array.names.index(self.axis[0].name)])
+        return binding[self.axis[0].name]
+
+    def _lift(self, inputs: Type) -> Type:
+        inner, place = self.inside(inputs)
+        out, axis, n = self.body.lift(inner), self.along(inputs), self.states
+        if any(not _same_names(a, b) for a, b in zip(inner[:n], out[:n], strict=True)):
+            raise MismatchError(
+                f"the states come as ({Type(inner[:n])}) and leave as ({Type(out[:n])})",
+                where=f"Scan {self.axis}",
+                bound=inputs.axes,
+                cure="first states with every axis of the inputs, a batch axis as well",
+            )
+        return Type((*out[:n], *(_inserted(array, place, axis) for array in out[n:])))
+
+
+def _same_names(a: Array, b: Array) -> bool:
+    return a.names == b.names
+
+
+def _inserted(array: Array, place: int, axis: Axis) -> Array:
+    return array.with_axes((*array[:place], axis, *array[place:]))

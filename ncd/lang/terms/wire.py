@@ -1,0 +1,125 @@
+"""Wire: arrays copied, dropped and put in another order, by pattern."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ncd.lang.errors import MismatchError, NCDError
+from ncd.lang.formulas.expr import Arg, Expr
+from ncd.lang.glyph import Glyph
+from ncd.lang.once import once
+from ncd.lang.terms.chain_typing import Origins
+from ncd.lang.terms.field_spelling import SIGNATURE, spelled
+from ncd.lang.terms.op import Op, Sample, Site
+from ncd.lang.types.axes import Signature, Type
+from ncd.lang.types.pattern_binding import Binding, match
+
+
+class Wiring(Op):
+    """An op that only hands arrays on: which of those it takes stands where in what it gives."""
+
+    role: ClassVar[str] = "copy"
+    any_kind: ClassVar[bool] = True
+    apart: ClassVar[bool] = True
+
+    @property
+    def order(self) -> tuple[int, ...]:
+        """For each array on the right the place of the one on the left that it is."""
+        raise NotImplementedError
+
+    @property
+    def origins(self) -> Origins:
+        return tuple((i,) for i in self.order)
+
+    def _site(self, inputs: Type) -> Site:
+        binding = Binding()
+        try:
+            for pattern, array in zip(self.dom, inputs, strict=True):
+                match(pattern, array, binding, any_kind=True)
+        except NCDError as error:
+            where = f"{self.label} ({self.signature})"
+            raise error.at(where=where, bound=inputs.axes, op=self) from None
+        ins = Type(map(binding.own, self.dom, inputs))
+        own = Type(map(binding.resolve, self.dom))
+        outs, cod = (Type(arrays[i] for i in self.order) for arrays in (ins, own))
+        return Site(own, cod, ins, outs)
+
+    def torch(self, site: Site) -> tuple[Expr, ...]:
+        return tuple(Arg(i) for i in self.order)
+
+    def glyph(self, site: Site) -> Glyph:
+        starts = [0]
+        for array in site.ins:
+            starts.append(starts[-1] + len(array))
+        through: list[tuple[int, int]] = []
+        splits: list[tuple[int, int]] = []
+        seen: set[int] = set()
+        port = 0
+        for source in self.order:
+            pairs = [(starts[source] + i, port + i) for i in range(len(site.ins[source]))]
+            (splits if source in seen else through).extend(pairs)
+            seen.add(source)
+            port += len(site.ins[source])
+        return Glyph(through=tuple(through), splits=tuple(splits))
+
+    def formula(self, site: Site) -> str:
+        letters = "abcdefgh"
+        names = [letters[i % 8] for i in range(len(site.ins))]
+        return rf"({', '.join(names)}) \mapsto ({', '.join(names[i] for i in self.order)})"
+
+    def words(self, site: Site) -> str:
+        return f"wires ({site.ins}) on as ({site.outs})"
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Wire(Wiring):
+    """Arrays copied, dropped and put in another order: ``Wire("q, z -> q, z, z, q")``.
+
+    The right side names arrays of the left. Where several of the left have the same axes, the
+    right side takes them in turn. Nothing on the right drops all.
+
+    >>> str(Wire("y m, x m -> y m, x m, x m, y m").cod)
+    'y m, x m, x m, y m'
+
+    Raises MismatchError for an array on the right that is not on the left.
+    """
+
+    pattern: Signature = spelled(SIGNATURE)
+
+    def __post_init__(self) -> None:
+        if isinstance(self.pattern, str) and not self.pattern.partition("->")[2].strip():
+            left = Signature.parse(self.pattern).dom
+            object.__setattr__(self, "pattern", Signature(left, Type()))
+        super().__post_init__()
+        self.order  # noqa: B018
+
+    @property
+    def signature(self) -> Signature:
+        return self.pattern
+
+    @once
+    def order(self) -> tuple[int, ...]:
+        places: dict[str, list[int]] = {}  # by axes and kind of number
+        for i, array in enumerate(self.signature.dom):
+            places.setdefault(str(array), []).append(i)
+        found: list[int] = []
+        for array in self.signature.cod:
+            turn = places.get(str(array))
+            if not turn:
+                raise MismatchError(
+                    f"({array}) stands on the right but not on the left",
+                    where=f"{type(self).__name__} ({self.signature})",
+                    cure=f"one of {', '.join(f'({a})' for a in self.signature.dom)}",
+                )
+            found.append(turn[0])
+            places[str(array)] = [*turn[1:], turn[0]]
+        return tuple(found)
+
+    @classmethod
+    def samples(cls) -> tuple[Sample, ...]:
+        return (
+            Sample(cls("q, z -> q, z, z, q"), "q:2, z:3", "(a, b, b, a)"),
+            Sample(cls("y m, x -> x"), "y:2 m:3, x:4", "b"),
+            Sample(cls("m, m -> m, m, m"), "m:2, m:2", "(a, b, a)"),
+        )

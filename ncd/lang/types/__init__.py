@@ -1,0 +1,1 @@
+"""Axes, arrays and types."""

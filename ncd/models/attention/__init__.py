@@ -1,0 +1,1 @@
+"""Scaled dot-product and multi-head attention."""

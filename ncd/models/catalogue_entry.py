@@ -1,0 +1,250 @@
+"""A catalogue entry: a system's name, its knobs, and the function from knobs to its term."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Any
+
+from ncd.lang.errors import SizeError, UnknownNameError, shown
+from ncd.lang.terms.blocks import check_stated
+from ncd.lang.terms.terms import Term
+from ncd.lang.types.axes import Signature
+
+
+@dataclass(frozen=True)
+class Knob:
+    """One thing to turn: a whole number, or a switch (0 or 1, ``switch``).
+
+    ``min``, ``max`` and ``step`` are what its slider shows, and ``reason`` says why. What it can be
+    is set by the mathematics alone: from ``least`` (``min`` if left out) to ``most`` (no end if
+    left out), in multiples of ``multiple``. An index is less than the knob named in ``below``. A
+    choice has ``names`` for 0, 1, 2, ….
+
+    >>> knob = Knob("h", 1, 16, 4, help="heads")
+    >>> knob.check(96), knob.nearest(96)
+    (96, 16)
+    """
+
+    name: str
+    min: int
+    max: int
+    default: int
+    step: int = 1
+    help: str = ""
+    reason: str = ""
+    switch: bool = False
+    least: int | None = None
+    most: int | None = None
+    multiple: int = 1
+    below: str = ""
+    names: tuple[str, ...] = ()
+
+    def check(self, value: Any) -> int:
+        """The value as a whole number that it can be; raises SizeError with the nearest."""
+        if isinstance(value, bool) and self.switch:
+            return int(value)
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise SizeError(
+                f"{self.name} is {shown(value)}, but it is a whole number",
+                cure=f"{self.name} = {self.default}",
+                axis=self.name,
+                nearest=self.default,
+            )
+        nearest = self.legal(value)
+        if nearest != value:
+            verb = "goes" if self.limits.startswith("from") else "is"
+            raise SizeError(
+                f"{self.name} is {shown(value)}, but it {verb} {self.limits}",
+                cure=f"{self.name} = {nearest}",
+                axis=self.name,
+                nearest=nearest,
+            )
+        return value
+
+    @property
+    def is_size(self) -> bool:
+        """Whether it is a number that can grow, not a switch or a choice."""
+        return not (self.switch or self.names)
+
+    @property
+    def bounds(self) -> tuple[int, int | None]:
+        """The least and the most that it can be; None for no end."""
+        least = self.min if self.least is None else self.least
+        if self.names:
+            return 0, len(self.names) - 1
+        return least, 1 if self.switch else self.most
+
+    @property
+    def limits(self) -> str:
+        """What it can be, in words.
+
+        >>> Knob("n", 4, 256, 64, multiple=4).limits
+        'a multiple of 4, 4 or more'
+        """
+        least, most = self.bounds
+        ends = f"{least} or more" if most is None else f"from {least} to {most}"
+        if self.multiple > 1:
+            return f"a multiple of {self.multiple}, {ends}"
+        return ends
+
+    def legal(self, value: int) -> int:
+        """The value that it can be which is closest."""
+        least, most = self.bounds
+        step = self.multiple
+        first, closest = -(-least // step), (2 * value + step) // (2 * step)
+        return step * max(first, closest if most is None else min(closest, most // step))
+
+    def nearest(self, value: int) -> int:
+        """The value on its slider that is closest."""
+        steps = round((min(max(value, self.min), self.max) - self.min) / self.step)
+        return min(self.min + steps * self.step, self.max - (self.max - self.min) % self.step)
+
+
+@dataclass(frozen=True)
+class Preset:
+    """The sizes of a published model, and where they are published; ``title`` as it is called."""
+
+    name: str
+    knobs: Mapping[str, int] = field(hash=False)
+    source: str
+    title: str = ""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A system of the catalogue.
+
+    ``section`` is its place in the menu, ``type`` what it takes and gives at any knobs, if it says
+    so; ``presets`` are knobs of published models. ``notes``, ``bands``, ``cells`` and ``width`` are
+    how its figure is drawn, as :func:`ncd.draw` takes them; notes that differ with the knobs are a
+    function of them.
+
+    >>> import ncd
+    >>> entry = ncd.catalogue["multi-head-attention"]
+    >>> entry.title, [knob.name for knob in entry.knobs][:2]
+    ('Multi-head attention', ['h', 'k'])
+    >>> ncd.cost(entry.build(**entry.preset("gpt-2-small").knobs)).parameters
+    2359296
+    """
+
+    name: str
+    title: str
+    source: str
+    knobs: tuple[Knob, ...]
+    system: Callable[..., Term]
+    section: str = ""
+    type: str = ""
+    presets: tuple[Preset, ...] = ()
+    notes: Mapping[str, str] | Callable[..., Mapping[str, str]] = field(
+        default_factory=dict, hash=False
+    )
+    bands: bool = False
+    cells: bool = False
+    width: float = 1280.0
+
+    @property
+    def identifier(self) -> str:
+        """The name as Python and its files have it: ``residual_block``."""
+        return self.name.replace("-", "_")
+
+    def callouts(self, knobs: Mapping[str, int]) -> Mapping[str, str]:
+        """The notes of its figure at these knobs, the others at their defaults."""
+        every = {knob.name: knobs.get(knob.name, knob.default) for knob in self.knobs}
+        return self.notes(**every) if callable(self.notes) else self.notes
+
+    def look(self, knobs: Mapping[str, int], notes: bool = True) -> dict[str, Any]:
+        """How its figure is drawn, as :func:`ncd.draw` takes it; with callouts if ``notes``."""
+        shown = self.callouts(knobs) if notes else {}
+        own = {"bands": self.bands, "cells": self.cells, "width": self.width}
+        return {"notes": shown, **own}
+
+    def build(self, **knobs: int) -> Term:
+        """The term at these knobs, the others at their defaults.
+
+        Raises UnknownNameError for a knob that the system lacks, SizeError for a value that it
+        cannot have, and MismatchError for a term of another type than the entry states.
+        """
+        settings = self.settings(knobs)
+        for name, most in self.within(settings).items():
+            if settings[name] != most:
+                raise SizeError(
+                    f"{name} is {settings[name]}, but it is an index: {most} at most here",
+                    cure=f"{name} = {most}",
+                    axis=name,
+                    nearest=most,
+                )
+        term = self.system(**settings)
+        if self.type and f"{term.dom} -> {term.cod}" != self.type:
+            check_stated(term, Signature.parse(self.type), self.name)
+        return term
+
+    def settings(self, knobs: Mapping[str, Any]) -> dict[str, int]:
+        """All knobs with their values, checked."""
+        known = {knob.name: knob for knob in self.knobs}
+        for name in knobs:
+            if name not in known:
+                raise unknown("knob", name, known, where=self.name)
+        return {
+            name: knob.check(knobs[name]) if name in knobs else knob.default
+            for name, knob in known.items()
+        }
+
+    def within(self, settings: Mapping[str, int]) -> dict[str, int]:
+        """The settings with every index at a place that its axis has."""
+        last = {k.name: settings[k.below] - 1 for k in self.knobs if k.below}
+        return {name: min(n, last.get(name, n)) for name, n in settings.items()}
+
+    def preset(self, name: str) -> Preset:
+        """The preset of this name; raises UnknownNameError."""
+        known = {preset.name: preset for preset in self.presets}
+        if name not in known:
+            raise unknown("preset", name, known, where=self.name)
+        return known[name]
+
+
+class Catalogue(Mapping[str, Entry]):
+    """Entries by name, in the order in which they are shown.
+
+    >>> import ncd
+    >>> "multi-head-attention" in ncd.catalogue
+    True
+
+    Raises UnknownNameError for a name that it lacks.
+    """
+
+    def __init__(self, entries: Iterable[Entry]) -> None:
+        self._entries = {entry.name: entry for entry in entries}
+
+    def __getitem__(self, name: str) -> Entry:
+        try:
+            return self._entries[name]
+        except KeyError:
+            raise unknown("system", name, self._entries) from None
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._entries
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    @property
+    def sections(self) -> dict[str, tuple[Entry, ...]]:
+        """The menu: the entries of each section, in the order in which they stand."""
+        found: dict[str, tuple[Entry, ...]] = {}
+        for entry in self._entries.values():
+            found[entry.section] = (*found.get(entry.section, ()), entry)
+        return found
+
+
+def unknown(what: str, name: str, known: Mapping[str, object], where: str = "") -> UnknownNameError:
+    """The error for a name that is in no catalogue, with the one that was meant."""
+    close = get_close_matches(str(name), known, n=1)
+    names = f"one of {', '.join(known)}" if known else f"no {what}, as there is none"
+    return UnknownNameError(
+        f"there is no {what} {shown(name)}", cure=close[0] if close else names, where=where
+    )

@@ -1,0 +1,1 @@
+"""Systems that read or write images."""

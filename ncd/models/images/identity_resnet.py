@@ -1,0 +1,118 @@
+"""The identity residual network as a whole (notebook, figure 26)."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from ncd.lang.circuits.elaborate import Axes
+from ncd.lang.terms.blocks import Block
+from ncd.lang.terms.loops import Repeat
+from ncd.lang.terms.terms import Id, Term, Then
+from ncd.lang.types.axis_kinds import plain, space
+from ncd.models.catalogue_entry import Entry, Knob, Preset
+from ncd.models.images.residual_block import again, first, norm_activate
+from ncd.ops import Conv, Linear, Reduce, Softmax, Window
+
+
+def identity_resnet(
+    b: int = 3,
+    x: int = 32,
+    N: int = 3,
+    n1: int = 16,
+    n2: int = 64,
+    n3: int = 128,
+    n4: int = 256,
+    s: int = 2,
+    y: int = 10,
+) -> Term:
+    """How likely each of y classes is, for b images of x × x in three colours.
+
+    A convolution, then three blocks of N residual components each. Block μ gives n_{μ+1} channels,
+    and all but the first make the image s times smaller. The notebook's code repeats one component
+    N times, and with it its weights; here, as in its diagram, N - 1 have weights of their own.
+    """
+    half, last = -(-x // s), -(-x // s**2)
+    channels = {f"n_{i}": n for i, n in enumerate((n1, n2, n3, n4), 1)}
+    narrow = {f"n_b{i}": plain(f"n_{i}/4", label=f"n_{{b{i}}}") for i in (2, 3, 4)}
+    places = {"x": space(x, x)}
+    if s > 1:
+        places["x_2"] = space(half, half, label=f"x/{s}")
+        places["x_3"] = space(last, last, label=f"x/{s * s}")
+    windows = {"u": space(1, 1, label="1^2"), "w": space(last, last, label=f"{last}^2")}
+    ends = {"b": b, "c": plain(3, label="3"), "y": plain(y, label=str(y))}
+    return Axes(**ends, **places, **channels, **narrow, **windows)(_resnet(N, s, last))
+
+
+@lru_cache
+def _resnet(n: int, s: int, last: int) -> Term:
+    """``last`` is the height and width that is left at the end."""
+    x = ("x", "x", "x_2", "x_3") if s > 1 else ("x",) * 4
+    pool = Window(f"{x[3]} -> u w", last, last) >> Reduce("u w ->", "mean")
+    body = (
+        Id("b c x")
+        >> Conv("c x -> n_1 x", "conv", 3)
+        >> Then(*(_stage(i, s if i > 1 else 1, n, x[i - 1], x[i]) for i in (1, 2, 3)))
+        >> norm_activate("n_4", "norm", "BatchNorm & Activate")
+        >> Block(pool, "AvgPool", "residual")
+        >> Block(Linear("n_4 -> y", "L", True), "Linear", "residual")
+        >> Block(Softmax("y"), "SoftMax", "softmax")
+    )
+    return Block(body, f"Identity ResNet $(N = {n}, n_μ)$", "neutral")
+
+
+def _stage(i: int, s: int, n: int, x: str, small: str) -> Term:
+    """The figure's Block (s, N): to n_{i+1} channels, then N - 1 components that keep them."""
+    old, new, narrow = f"n_{i}", f"n_{i + 1}", f"n_b{i + 1}"
+    body = first(old, new, narrow, x, small, s)
+    if n > 1:
+        body >>= Repeat((again(new, narrow, small),) * (n - 1), "components")
+    return Block(body, f"Block $({s}, N)$", "folded", f"block_{i}")
+
+
+def _notes(N: int, **sizes: int) -> dict[str, str]:
+    if N == 1:
+        return {}
+    return {
+        "components": "Inside, what stands in parentheses is fed back to itself, ranging $λ$ from "
+        "its minimum to its maximum value; each time it has weights of its own.",
+    }
+
+
+_HE = (
+    'He et al. 2016, "Identity Mappings in Deep Residual Networks", section 4 and appendix, for '
+    "the images of CIFAR-10"
+)
+PRESETS = (Preset("resnet-164", {"N": 18}, _HE, "ResNet-164"),)
+
+_BY_FOUR = "a multiple of 4, for n_b = n / 4"
+
+IDENTITY_RESNET = Entry(
+    name="identity-resnet",
+    title="Identity ResNet",
+    source="Notebook, figure 26",
+    knobs=(
+        Knob("b", 2, 16, 3, help="images", reason="two or more, for batch norm to normalise over"),
+        Knob("x", 4, 64, 32, help="height and width", reason="up to 64, as small pictures have"),
+        Knob(
+            "N",
+            1,
+            6,
+            3,
+            help="residual components a block",
+            reason="three in the figure; 50 is the most that a page builds at once",
+            most=50,
+        ),
+        Knob("n1", 1, 64, 16, help="channels of the first convolution", reason="16 in the figure"),
+        Knob("n2", 4, 256, 64, 4, "channels of the first block", _BY_FOUR, multiple=4),
+        Knob("n3", 4, 256, 128, 4, "channels of the second block", _BY_FOUR, multiple=4),
+        Knob("n4", 4, 512, 256, 4, "channels of the third block", _BY_FOUR, multiple=4),
+        Knob("s", 1, 4, 2, help="stride of the later blocks", reason="2 in the figure"),
+        Knob("y", 2, 20, 10, help="classes", reason="ten in the figure"),
+    ),
+    system=identity_resnet,
+    section="Images",
+    type="b c x -> b y",
+    presets=PRESETS,
+    notes=_notes,
+    width=1000.0,
+)

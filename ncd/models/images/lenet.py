@@ -1,0 +1,56 @@
+"""A LeNet-style recogniser of digits, with einops' Rearrange (autograd to transformers)."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from ncd.lang.circuits.elaborate import Axes
+from ncd.lang.terms.blocks import Block
+from ncd.lang.terms.terms import Term
+from ncd.lang.types.axis_kinds import space
+from ncd.models.catalogue_entry import Entry, Knob
+from ncd.ops import Conv, Elementwise, Group, Linear, MaxPool, Softmax
+
+
+def lenet(x: int = 32, c: int = 3, d: int = 6, e: int = 16, n: int = 120, k: int = 10) -> Term:
+    """Two convolutions, each pooled, and two linear maps: how likely each of k classes is."""
+    return Axes(x=space(x, x), c=c, d=d, e=e, n=n, k=k)(_lenet())
+
+
+@lru_cache
+def _lenet() -> Term:
+    features = (
+        Conv("c x -> d u", "conv1", kernel=5, padding=0)
+        >> MaxPool("u -> u/2")
+        >> Conv("d u/2 -> e v", "conv2", kernel=5, padding=0)
+        >> MaxPool("v -> v/2")
+    )
+    classes = (
+        Linear("f -> n", "linear1", True)
+        >> Elementwise("relu")
+        >> Linear("n -> k", "linear2", True)
+    )
+    return (
+        Block(features, "Features", "window")
+        >> Block(Group("e v/2 -> f"), "Rearrange", "reshape")
+        >> Block(classes, "Classes", "residual")
+        >> Block(Softmax("k"), "SoftMax", "softmax")
+    )
+
+
+LENET = Entry(
+    name="lenet",
+    title="LeNet",
+    source="Autograd to transformers, einops layers",
+    knobs=(
+        Knob("x", 16, 64, 32, 4, "height and width", "16 are the fewest that are left", least=16),
+        Knob("c", 1, 3, 3, help="channels", reason="red, green and blue; 1 is grey"),
+        Knob("d", 1, 32, 6, help="features of the first convolution", reason="6 in the document"),
+        Knob("e", 1, 64, 16, help="features of the second", reason="16 in the document"),
+        Knob("n", 8, 512, 120, 8, "hidden features", "120 in the document", least=1),
+        Knob("k", 2, 20, 10, help="classes", reason="ten digits"),
+    ),
+    system=lenet,
+    section="Images",
+    type="c x -> k",
+)

@@ -1,0 +1,1 @@
+"""Small transformers with trained weights."""

@@ -1,0 +1,145 @@
+"""Small transformers that are shown trained: what their heads look at can be read."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+
+from ncd.lang.circuits.elaborate import Axes
+from ncd.lang.terms.loops import Repeat
+from ncd.lang.terms.terms import Id, Term
+from ncd.lang.terms.wire import Wire
+from ncd.lang.types.axis_kinds import seq
+from ncd.models.catalogue_entry import Entry, Knob
+from ncd.models.shared_parts import feed_forward, self_attention
+from ncd.models.transformers.encoder_decoder import WIDTH
+from ncd.ops import Add, Index, Linear, Param
+
+TYPE = "t#v -> t v"
+
+
+def reversal(n: int = 1, h: int = 1, k: int = 32, t: int = 12, v: int = 12) -> Term:
+    """Reads t symbols and says them backwards."""
+    return _sizes(h, k, t, v)(_reader(n, causal=False))
+
+
+def recall(n: int = 2, h: int = 1, k: int = 32, t: int = 24, v: int = 16) -> Term:
+    """Reads keys with their values, and says the value of a key that comes again."""
+    return _sizes(h, k, t, v)(_reader(n, causal=True))
+
+
+def induction(n: int = 2, h: int = 1, k: int = 32, t: int = 24, v: int = 26) -> Term:
+    """Reads a word that is said again and again, and says how it goes on."""
+    return _sizes(h, k, t, v)(_reader(n, causal=True))
+
+
+def brackets(n: int = 2, h: int = 1, k: int = 48, d: int = 96, t: int = 24, v: int = 6) -> Term:
+    """Reads brackets of v / 2 kinds, and says which one would close the innermost."""
+    return _sizes(h, k, t, v, d)(_reader(n, causal=True, thinks=True))
+
+
+def _sizes(h: int, k: int, t: int, v: int, d: int = 1) -> Axes:
+    """The features m are those of all heads."""
+    return Axes(t=seq(t), v=v, m="h*k", h=h, k=k, d=d)
+
+
+@lru_cache
+def _reader(n: int, causal: bool, thinks: bool = False) -> Term:
+    """A vector for each symbol and for each place, n layers, and a score for each symbol.
+
+    Without a norm, as the smallest transformers that are taken apart: Elhage et al. 2021, "A
+    Mathematical Framework for Transformer Circuits".
+    """
+    layer = _adds(self_attention("attn", causal))
+    if thinks:
+        layer = layer >> _adds(feed_forward())
+    return (
+        Id("t#v") @ Param("v m", "E", "normal")
+        >> Index("t#v, v m -> t m")
+        >> Param("t m", "P", "normal")
+        >> Add()
+        >> Repeat((layer,) * n)
+        >> Linear("m -> v", "U")
+    )
+
+
+def _adds(part: Term) -> Term:
+    return Wire("t m -> t m, t m") >> part @ Id("t m") >> Add()
+
+
+_T = Knob("t", 4, 48, 24, help="positions", reason="up to 48: every map stays readable", least=1)
+_LAYERS = Knob("n", 1, 4, 2, help="layers", reason="one more can build on what one found", most=48)
+_HEADS = Knob("h", 1, 4, 1, help="heads", reason="one is enough here, and easiest to read")
+_FEATURES = Knob("k", 4, 64, 32, 4, "features", "the length of a query and of a key", least=1)
+_LETTERS = Knob("v", 2, 26, 26, help="symbols", reason="letters, so 26 at most", most=26)
+
+REVERSAL = Entry(
+    name="reversal",
+    title="Reversal",
+    source="A task of ours: say it backwards",
+    knobs=(
+        replace(_LAYERS, default=1),
+        _HEADS,
+        _FEATURES,
+        replace(_T, default=12),
+        replace(_LETTERS, default=12),
+    ),
+    system=reversal,
+    section="Learned attention",
+    width=WIDTH,
+    type=TYPE,
+)
+RECALL = Entry(
+    name="recall",
+    title="Recall",
+    source="Arora et al. 2024, associative recall",
+    knobs=(
+        _LAYERS,
+        _HEADS,
+        _FEATURES,
+        _T,
+        Knob(
+            "v",
+            4,
+            20,
+            16,
+            2,
+            "symbols",
+            "half are keys, half are values: digits, so 20 at most",
+            least=2,
+            most=20,
+            multiple=2,
+        ),
+    ),
+    system=recall,
+    section="Learned attention",
+    width=WIDTH,
+    type=TYPE,
+)
+INDUCTION = Entry(
+    name="induction",
+    title="Induction",
+    source="Olsson et al. 2022, induction heads",
+    knobs=(_LAYERS, _HEADS, _FEATURES, _T, _LETTERS),
+    system=induction,
+    section="Learned attention",
+    width=WIDTH,
+    type=TYPE,
+)
+BRACKETS = Entry(
+    name="brackets",
+    title="Brackets",
+    source="Yao et al. 2021, nested brackets",
+    knobs=(
+        _LAYERS,
+        _HEADS,
+        replace(_FEATURES, default=48),
+        Knob("d", 8, 256, 96, 8, "hidden features", "twice the features", least=1),
+        _T,
+        Knob("v", 2, 8, 6, 2, "symbols", "brackets of four kinds at most", most=8, multiple=2),
+    ),
+    system=brackets,
+    section="Learned attention",
+    width=WIDTH,
+    type=TYPE,
+)

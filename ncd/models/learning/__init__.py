@@ -1,0 +1,1 @@
+"""Systems that show how gradients and training work."""

@@ -1,0 +1,1 @@
+"""Layer norm and batch norm."""

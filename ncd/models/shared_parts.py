@@ -1,0 +1,88 @@
+"""Parts that several systems share; each is a term on axes of its own."""
+
+from __future__ import annotations
+
+from ncd.lang.terms.blocks import Block
+from ncd.lang.terms.terms import Id, Term, Then
+from ncd.lang.terms.wire import Wire
+from ncd.ops import (
+    Add,
+    CausalMask,
+    Dropout,
+    Einsum,
+    Elementwise,
+    LayerNorm,
+    Linear,
+    Scale,
+    Softmax,
+)
+
+
+def scaled_dot_product(*masks: Term) -> Term:
+    """Softmax(q kᵀ / √k) v for every head; ``masks`` are steps on the scores, ``y x h``."""
+    return Block(
+        Then(
+            Einsum("y h k, x h k -> y x h", "scores"),
+            Scale("k"),
+            *masks,
+            Softmax("x"),
+            Einsum("y x h, x h k -> y h k"),
+        ),
+        "Scaled Dot-Product Attention",
+        "einsum",
+        local=True,
+    )
+
+
+def attention(
+    name: str, *masks: Term, title: str = "Multi-Head Attention", role: str = "module"
+) -> Term:
+    """Multi-head attention with biases: queries of y, keys and values of x."""
+    copied = Wire("y m, x m -> y m, x m, x m")
+    return Block(copied >> _heads(*masks), title, role, name, local=True)
+
+
+def self_attention(name: str, causal: bool = False, role: str = "module") -> Term:
+    """Attention of a sequence to itself; with ``causal``, to what stands before it."""
+    masks = (CausalMask("y x"),) if causal else ()
+    title = "Masked Self-Attention" if causal else "Self-Attention"
+    heads = Id("y m, x m, x m") >> _heads(*masks)
+    return Wire("t m -> t m, t m, t m") >> Block(heads, title, role, name, local=True)
+
+
+def _heads(*masks: Term) -> Term:
+    return (
+        Linear("m -> h k", "q", True)
+        @ Linear("m -> h k", "k", True)
+        @ Linear("m -> h k", "v", True)
+        >> scaled_dot_product(*masks)
+        >> Linear("h k -> m", "out", True)
+    )
+
+
+def feed_forward(
+    activation: str = "relu",
+    first: str = "linear1",
+    second: str = "linear2",
+    role: str = "linear",
+) -> Term:
+    """Two affine maps over d features, with an activation between."""
+    return Block(
+        Linear("m -> d", first, True) >> Elementwise(activation) >> Linear("d -> m", second, True),
+        "Feed-Forward",
+        role,
+    )
+
+
+def residual(
+    part: Term, norm: str, pre: bool = True, memory: str = "", dropout: float = 0, at: str = "t"
+) -> Term:
+    """x + part(norm x), or with the norm behind, norm(x + part(x)).
+
+    ``memory`` are more arrays, for the part alone; ``at`` is the axis of the positions.
+    """
+    inner, x = part >> Dropout(dropout) if dropout else part, f"{at} m"
+    split = Wire(f"{x}{memory} -> {x}{memory}, {x}")
+    if pre:
+        return split >> LayerNorm("m", norm) >> inner @ Id(x) >> Add()
+    return split >> inner @ Id(x) >> Add() >> LayerNorm("m", norm)

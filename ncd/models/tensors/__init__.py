@@ -1,0 +1,1 @@
+"""Indexing, broadcasting and einops patterns."""

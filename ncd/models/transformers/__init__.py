@@ -1,0 +1,1 @@
+"""Transformer blocks and the parts that they share."""

@@ -1,0 +1,296 @@
+"""The transformer's blocks and the whole of it, as torch has them ("Attention Is All You Need")."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from ncd.lang.circuits.elaborate import Axes
+from ncd.lang.terms.blocks import Block
+from ncd.lang.terms.loops import Repeat
+from ncd.lang.terms.terms import Id, Term
+from ncd.lang.terms.wire import Wire
+from ncd.lang.types.axis_kinds import seq
+from ncd.models.catalogue_entry import Entry, Knob, Preset
+from ncd.models.shared_parts import (
+    attention,
+    feed_forward,
+    residual,
+    scaled_dot_product,
+    self_attention,
+)
+from ncd.ops import Concat, LayerNorm, Linear
+
+
+def encoder_block(
+    n: int = 2, h: int = 4, k: int = 16, d: int = 128, t: int = 12, prenorm: int = 1
+) -> Term:
+    """n encoder layers on t positions: self-attention, then a feed-forward, each a residual."""
+    return _sizes(t, h, k, d)(_encoder_block(n, prenorm))
+
+
+def decoder_block(
+    n: int = 2,
+    h: int = 4,
+    k: int = 16,
+    d: int = 128,
+    t: int = 12,
+    s: int = 16,
+    prenorm: int = 1,
+    cache: int = 0,
+) -> Term:
+    """n decoder layers on t positions, which also look at the s positions of an encoder.
+
+    With ``cache`` it is the last step of writing t positions: the last one alone goes in, and what
+    every layer has kept: its keys and values of the u before it, and of the s positions.
+    """
+    if cache and t > 1:
+        return _sizes(t, h, k, d, s, t - 1)(_cached_decoder(n, prenorm))
+    return _sizes(t, h, k, d, s)(_decoder_block(n, prenorm))
+
+
+def decoder_only_block(
+    n: int = 2,
+    h: int = 4,
+    k: int = 16,
+    d: int = 128,
+    t: int = 12,
+    prenorm: int = 1,
+    cache: int = 0,
+) -> Term:
+    """n layers of a language model: each position sees itself and what stands before it.
+
+    With ``cache`` it is the last step of writing t positions: the last one alone goes in, and of
+    the others the keys and values that every layer has kept.
+    """
+    if cache and t > 1:
+        return _sizes(t, h, k, d, t - 1)(_cached_step(n, prenorm))
+    return _sizes(t, h, k, d)(_decoder_only_block(n, prenorm))
+
+
+def encoder_decoder(
+    n: int = 2,
+    h: int = 4,
+    k: int = 16,
+    d: int = 128,
+    s: int = 16,
+    t: int = 12,
+    prenorm: int = 1,
+    cache: int = 0,
+) -> Term:
+    """n encoder layers on s positions and n decoder layers on t, each stack with a norm behind.
+
+    With ``cache`` it is the last step of writing t positions, as of :func:`decoder_block`: the
+    encoder has run before, and what it gave is in the keys and values that are kept.
+    """
+    if cache and t > 1:
+        return _sizes(t, h, k, d, s, t - 1)(_written(_cached_decoder(n, prenorm, FOLDED)))
+    return _sizes(t, h, k, d, s)(_encoder_decoder(n, prenorm))
+
+
+def _sizes(t: int, h: int, k: int, d: int, s: int = 1, u: int = 1) -> Axes:
+    """The features m are those of all heads."""
+    return Axes(t=seq(t), s=seq(s), u=seq(u), m="h*k", h=h, k=k, d=d)
+
+
+Roles = tuple[str, str]  # of attentions and of feed-forwards
+OPEN: Roles = ("module", "linear")
+FOLDED: Roles = ("folded", "folded")
+
+
+def encoder_layer(pre: bool, dropout: float = 0, causal: bool = False, roles: Roles = OPEN) -> Term:
+    """``nn.TransformerEncoderLayer``; with ``causal``, a layer of a decoder-only model."""
+    attends, thinks = self_attention("self_attn", causal, roles[0]), feed_forward(role=roles[1])
+    return residual(attends, "norm1", pre, dropout=dropout) >> residual(
+        thinks, "norm2", pre, dropout=dropout
+    )
+
+
+def decoder_layer(pre: bool, roles: Roles = OPEN) -> Term:
+    """``nn.TransformerDecoderLayer``: the memory is the second array."""
+    own = self_attention("self_attn", causal=True, role=roles[0])
+    cross = attention("multihead_attn", title="Cross-Attention", role=roles[0])
+    return (
+        residual(own, "norm1", pre)
+        >> residual(cross, "norm2", pre, memory=", s m")
+        >> residual(feed_forward(role=roles[1]), "norm3", pre)
+    )
+
+
+@lru_cache
+def _encoder_block(n: int, pre: int) -> Term:
+    return Id("t m") >> Repeat((encoder_layer(bool(pre)),) * n)
+
+
+@lru_cache
+def _decoder_block(n: int, pre: int) -> Term:
+    return Id("t m, s m") >> Repeat((decoder_layer(bool(pre)),) * n, memory=1)
+
+
+@lru_cache
+def _decoder_only_block(n: int, pre: int) -> Term:
+    return Id("t m") >> Repeat((encoder_layer(bool(pre), causal=True),) * n)
+
+
+def cached_layer(pre: bool) -> Term:
+    """A decoder-only layer on one new position, with the keys and values of the s before it."""
+    first = residual(_cached_self("s"), "norm1", pre, memory=", s h k, s h k", at="1")
+    return first >> residual(feed_forward(), "norm2", pre, at="1")
+
+
+def cached_decoder_layer(pre: bool, roles: Roles = OPEN) -> Term:
+    """A decoder's layer on one new position, with keys and values of u before it and of memory."""
+    cross = Block(
+        Linear("m -> h k", "q", True) @ Id("s h k, s h k")
+        >> scaled_dot_product()
+        >> Linear("h k -> m", "out", True),
+        "Cached Cross-Attention",
+        roles[0],
+        "multihead_attn",
+    )
+    return (
+        residual(_cached_self("u", roles[0]), "norm1", pre, memory=", u h k, u h k", at="1")
+        >> residual(cross, "norm2", pre, memory=", s h k, s h k", at="1")
+        >> residual(feed_forward(role=roles[1]), "norm3", pre, at="1")
+    )
+
+
+def _cached_self(before: str, role: str = "module") -> Term:
+    """Self-attention of one new position, to itself and to those before it."""
+    kept = f"{before} h k"
+    return Block(
+        Wire(f"1 m, {kept}, {kept} -> 1 m, {kept}, 1 m, {kept}, 1 m")
+        >> Linear("m -> h k", "q", True)
+        @ (Id(kept) @ Linear("m -> h k", "k", True))
+        @ (Id(kept) @ Linear("m -> h k", "v", True))
+        >> Id("1 h k") @ Concat(f"{before}, 1 -> t") @ Concat(f"{before}, 1 -> t")
+        >> scaled_dot_product()
+        >> Linear("h k -> m", "out", True),
+        "Cached Self-Attention",
+        role,
+        "self_attn",
+    )
+
+
+@lru_cache
+def _cached_step(n: int, pre: int) -> Term:
+    return Repeat((cached_layer(bool(pre)),) * n)
+
+
+@lru_cache
+def _cached_decoder(n: int, pre: int, roles: Roles = OPEN) -> Term:
+    return Repeat((cached_decoder_layer(bool(pre), roles),) * n)
+
+
+def _written(layers: Term) -> Term:
+    """The decoder of the whole: its layers, and the norm behind them."""
+    return Block(layers >> LayerNorm("m", "norm"), "Decoder", "neutral", "decoder")
+
+
+@lru_cache
+def _encoder_decoder(n: int, pre: int) -> Term:
+    """The encoder's names are its own, so that it runs along s."""
+    reads, writes = encoder_layer(bool(pre), roles=FOLDED), decoder_layer(bool(pre), FOLDED)
+    encoder = Repeat((reads,) * n) >> LayerNorm("m", "norm")
+    return (
+        Id("t m, s m")
+        >> Id("t m") @ Block(encoder, "Encoder", "neutral", "encoder", local=True)
+        >> _written(Repeat((writes,) * n, memory=1))
+    )
+
+
+LENGTH = "up to 64, so that every map stays readable"
+HEADS = "16 in large models"
+FEATURES = "the length of a query and of a key; 64 in the base model"
+_LAYERS = Knob("n", 1, 6, 2, help="layers", reason="six in the original transformer", most=48)
+_HEADS = (
+    Knob("h", 1, 16, 4, help="heads", reason=HEADS),
+    Knob("k", 1, 64, 16, help="features", reason=FEATURES),
+    Knob("d", 8, 512, 128, 8, "hidden features", "often 4 · m", least=1),
+)
+_T = Knob("t", 1, 64, 12, help="positions", reason=LENGTH)
+_S = Knob("s", 1, 64, 16, help="positions of the encoder", reason=LENGTH)
+_PRENORM = Knob(
+    "prenorm",
+    0,
+    1,
+    1,
+    help="the norm comes first",
+    reason="on, the norm stands before each part; off, behind the sum, as first published",
+    switch=True,
+)
+
+_CACHE = Knob(
+    "cache",
+    0,
+    1,
+    0,
+    help="keys and values are kept",
+    reason="on, only the last position goes in, and of the others what the layers have kept",
+    switch=True,
+)
+
+_VASWANI = 'Vaswani et al. 2017, "Attention Is All You Need", table 3'
+BASE = Preset(
+    "transformer-base",
+    {"n": 6, "h": 8, "k": 64, "d": 2048, "prenorm": 0},
+    _VASWANI,
+    "Transformer, base",
+)
+BERT = Preset(
+    "bert-base",
+    {"n": 12, "h": 12, "k": 64, "d": 3072, "prenorm": 0},
+    'Devlin et al. 2019, "BERT", section 3',
+    "BERT, base",
+)
+GPT_2 = Preset(
+    "gpt-2-small",
+    {"n": 12, "h": 12, "k": 64, "d": 3072, "t": 1024, "prenorm": 1},
+    'Radford et al. 2019, "Language Models are Unsupervised Multitask Learners", table 2 and '
+    "section 2.3; the 12 heads stand in its published code",
+    "GPT-2 small",
+)
+
+WIDTH = 900.0  # a whole layer is longer than a page
+
+_TUTORIAL = "Tutorial"
+
+ENCODER_BLOCK = Entry(
+    name="encoder-block",
+    title="Encoder block",
+    source=f"{_TUTORIAL}, encoder",
+    knobs=(_LAYERS, *_HEADS, _T, _PRENORM),
+    system=encoder_block,
+    section="Transformers",
+    width=WIDTH,
+    type="t m -> t m",
+    presets=(BASE, BERT),
+)
+DECODER_BLOCK = Entry(
+    name="decoder-block",
+    title="Decoder block",
+    source=f"{_TUTORIAL}, decoder",
+    knobs=(_LAYERS, *_HEADS, _T, _S, _PRENORM, _CACHE),
+    system=decoder_block,
+    section="Transformers",
+    width=WIDTH,
+    presets=(BASE,),
+)
+DECODER_ONLY_BLOCK = Entry(
+    name="decoder-only-block",
+    title="Decoder-only block",
+    source=f"{_TUTORIAL}, decoder only",
+    knobs=(_LAYERS, *_HEADS, _T, _PRENORM, _CACHE),
+    system=decoder_only_block,
+    section="Transformers",
+    width=WIDTH,
+    presets=(GPT_2,),
+)
+ENCODER_DECODER = Entry(
+    name="encoder-decoder",
+    title="Encoder–decoder",
+    source=f"{_TUTORIAL}, whole",
+    knobs=(_LAYERS, *_HEADS, _S, _T, _PRENORM, _CACHE),
+    system=encoder_decoder,
+    section="Transformers",
+    presets=(BASE,),
+)

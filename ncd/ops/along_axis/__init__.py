@@ -1,0 +1,1 @@
+"""Ops along an axis: reductions, softmax, normalisation, the largest values."""

@@ -1,0 +1,230 @@
+"""Normalisation: batch norm, layer norm and root-mean-square norm."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ncd.lang.errors import SizeError
+from ncd.lang.formulas.expr import (
+    Arg,
+    Call,
+    Const,
+    Expr,
+    Group,
+    Layer,
+    Size,
+    Tuple,
+    arranged,
+    call,
+    groups,
+)
+from ncd.lang.glyph import Glyph, Mark
+from ncd.lang.terms.field_spelling import ARRAY, FLAG, NAME, SMALL, spelled
+from ncd.lang.terms.op import Initial, Op, Sample, Site
+from ncd.lang.types.axes import Array, Signature, Type
+from ncd.ops.linear_maps.weight_init import filled
+from ncd.ops.structure.axis_places import at_end, check_kinds, over, own_ports
+
+
+class _Norm(Op):
+    """What the norms share: they keep all axes where they are."""
+
+    role: ClassVar[str] = "activate"
+    in_place: ClassVar[bool] = True
+    mark: ClassVar[str] = "barred"
+    axes: Array
+    eps: float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_kinds(self)
+
+    @property
+    def signature(self) -> Signature:
+        return Signature(Type((self.axes,)), Type((self.axes,)))
+
+    def glyph(self, site: Site) -> Glyph:
+        own = own_ports(site.ins, site.dom)
+        return over(site, Mark(self.mark, ins=own, outs=own), keep=self.axes.names)
+
+    def formula(self, site: Site) -> str:
+        return r"z = \gamma\,\frac{a - \mu}{\sqrt{\sigma^2 + \epsilon}} + \beta"
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class BatchNorm(_Norm):
+    """Normalises each channel over the batch and the places (a circle that the batch touches).
+
+    Notebook, figure 26: ``BatchNorm("b n")``, the batch and the channel. The compiled layer is in
+    training mode and normalises with the statistics of the batch it is given.
+
+    >>> str(BatchNorm("b n").lift(Type.parse("b:2 n:3 x:4x4")))
+    'b n x'
+
+    Raises SizeError when a channel has one number only: there is nothing to normalise over.
+    """
+
+    axes: Array = spelled(ARRAY)
+    name: str = spelled(NAME, "norm")
+    eps: float = spelled(SMALL, 1e-5)
+    mark: ClassVar[str] = "circle"
+    form: ClassVar[str] = "b c"
+
+    def admit(self, site: Site) -> None:
+        if any(axis.size is None for axis in site.axes):
+            return
+        batch, channel = site.dom[0]
+        if site.ins[0].numel == channel.numel:
+            raise SizeError(
+                f"it normalises over all but {channel.name}, and that is one number",
+                where=self.label,
+                bound=site.axes,
+                cure=f"{batch.name} = 2",
+                axis=batch.name,
+                nearest=2,
+            ).at(op=self)
+
+    def _order(self, site: Site) -> tuple[Group, ...]:
+        """The dimensions as torch wants them: the batch as one, the channel as one, the places.
+
+        More than three places are one for it. So are places of which one has size 1, or those of
+        a batch of 1: with these, torch takes one memory layout for another on the CPU, and the
+        gradient is wrong where it arrives permuted.
+        """
+        batch, channel = site.dom[0]
+        places = site.rest.dims
+        alike = batch.numel == 1 or any(dim.size == 1 for dim in places)
+        if len(places) > 3 or (len(places) > 1 and alike):
+            return (batch.dims, channel.dims, places)
+        return (batch.dims, channel.dims, *groups(site.rest))
+
+    def layer(self, site: Site) -> Call:
+        kind = max(1, len(self._order(site)) - 2)
+        named = {} if self.eps == 1e-5 else {"eps": self.eps}
+        return call(f"nn.BatchNorm{kind}d", Size((site.dom[0][1],)), **named)
+
+    def initial(self, site: Site) -> Mapping[str, Initial]:
+        channel = Array((site.dom[0][1],))
+        return {
+            "weight": filled(channel, 1),
+            "bias": filled(channel, 0),
+            "running_mean": filled(channel, 0, learned=False),
+            "running_var": filled(channel, 1, learned=False),
+            "num_batches_tracked": filled(Array(), 0, learned=False),
+        }
+
+    def torch(self, site: Site) -> tuple[Expr, ...]:
+        given, order = groups(site.ins[0]), self._order(site)
+        layer = Layer((arranged(Arg(0), given, order),))
+        return (arranged(layer, order, given),)
+
+    def words(self, site: Site) -> str:
+        return f"batch norm {self.name}, each {site.dom[0][1].name} over all the rest"
+
+    @classmethod
+    def samples(cls) -> tuple[Sample, ...]:
+        norm = "F.batch_norm({}, None, None, w[0], w[1], True)"
+        return (
+            Sample(cls("b c"), "b:4 c:3", norm.format("a"), alone=True),
+            Sample(cls("b c"), "b:2 c:3 x:2x3", norm.format("a"), alone=True),
+            Sample(cls("b c"), "b:1 c:3 x:2x3", norm.format("a"), alone=True),
+            Sample(
+                cls("b c"),
+                "x:2 b:3 y:2 c:3",
+                f"{norm.format('a.permute(1, 3, 0, 2)')}.permute(2, 0, 3, 1)",
+                alone=True,
+            ),
+            Sample(
+                cls("b c"),
+                "b:2x2 c:3x2 p:2 q:3 r:2 s:2",
+                f"{norm.format('a.reshape(4, 6, 24)')}.reshape(a.shape)",
+                alone=True,
+            ),
+        )
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class LayerNorm(_Norm):
+    """Normalises over an array's own axes, with the biased variance. Unit-testing notebook.
+
+    >>> str(LayerNorm("m").lift(Type.parse("y:2 m:3")))
+    'y m'
+    """
+
+    axes: Array = spelled(ARRAY)
+    name: str = spelled(NAME, "norm")
+    eps: float = spelled(SMALL, 1e-5)
+    bias: bool = spelled(FLAG, True)
+    form: ClassVar[str] = "m+"
+
+    def layer(self, site: Site) -> Call:
+        named = {} if self.eps == 1e-5 else {"eps": self.eps}
+        more = {} if self.bias else {"bias": False}
+        return call("nn.LayerNorm", _shape(site.dom[0]), **named, **more)
+
+    def initial(self, site: Site) -> Mapping[str, Initial]:
+        weight = {"weight": filled(site.dom[0], 1)}
+        return {**weight, "bias": filled(site.dom[0], 0)} if self.bias else weight
+
+    def torch(self, site: Site) -> tuple[Expr, ...]:
+        return at_end(site, lambda x, rest: Layer((x,)))
+
+    def words(self, site: Site) -> str:
+        return f"layer norm {self.name} over {site.dom[0]}"
+
+    @classmethod
+    def samples(cls) -> tuple[Sample, ...]:
+        return (
+            Sample(cls("m"), "m:5", "F.layer_norm(a, (5,), w[0], w[1])"),
+            Sample(cls("y m", "ln", 1e-3), "y:2 m:5", "F.layer_norm(a, (2, 5), w[0], w[1], 1e-3)"),
+            Sample(cls("x", "ln", bias=False), "x:2x3", "F.layer_norm(a, (2, 3), w[0])"),
+        )
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class RMSNorm(_Norm):
+    """Divides by the root of the mean square over an array's own axes; nothing is subtracted.
+
+    "Root Mean Square Layer Normalization", Zhang and Sennrich 2019, section 3.
+
+    >>> str(RMSNorm("m").lift(Type.parse("y:2 m:3")))
+    'y m'
+    """
+
+    axes: Array = spelled(ARRAY)
+    name: str = spelled(NAME, "norm")
+    eps: float = spelled(SMALL, 1e-6)
+    mark: ClassVar[str] = "rms"
+    form: ClassVar[str] = "m+"
+
+    def layer(self, site: Site) -> Call:
+        return call("nn.RMSNorm", _shape(site.dom[0]), eps=self.eps)
+
+    def initial(self, site: Site) -> Mapping[str, Initial]:
+        return {"weight": filled(site.dom[0], 1)}
+
+    def torch(self, site: Site) -> tuple[Expr, ...]:
+        return at_end(site, lambda x, rest: Layer((x,)))
+
+    def formula(self, site: Site) -> str:
+        return r"z = \gamma\,\frac{a}{\sqrt{\overline{a^2} + \epsilon}}"
+
+    def words(self, site: Site) -> str:
+        return f"root-mean-square norm {self.name} over {site.dom[0]}"
+
+    @classmethod
+    def samples(cls) -> tuple[Sample, ...]:
+        return (
+            Sample(cls("m"), "m:5", "F.rms_norm(a, (5,), w[0], 1e-6)"),
+            Sample(cls("y m", "rms", 1e-3), "y:2 m:5", "F.rms_norm(a, (2, 5), w[0], 1e-3)"),
+        )
+
+
+def _shape(array: Array) -> Expr:
+    """The sizes of the dimensions, as torch's norms want them."""
+    sizes = [
+        Const(size) if axis.spatial else Size((axis,)) for axis in array for size in axis.shape
+    ]
+    return sizes[0] if len(sizes) == 1 else Tuple(tuple(sizes))

@@ -1,0 +1,113 @@
+"""Reduce: one number of many, along some axes of an array."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ncd.lang.errors import MismatchError
+from ncd.lang.formulas.expr import Arg, Expr, call
+from ncd.lang.glyph import Glyph, Mark
+from ncd.lang.terms.field_spelling import SIGNATURE, choice, spelled
+from ncd.lang.terms.op import Op, Sample, Site
+from ncd.lang.types.axes import Array, Signature, Type
+from ncd.lang.types.pattern_binding import Binding
+from ncd.ops.structure.axis_places import over, ports
+
+_TORCH = {"max": "torch.amax", "mean": "torch.mean", "min": "torch.amin", "sum": "torch.sum"}
+_WORDS = {"max": "Max", "mean": "𝔼", "min": "Min", "sum": "Σ"}
+_SIGNS = {"max": r"\max", "min": r"\min", "sum": r"\sum"}
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Reduce(Op):
+    """The largest, the least, the mean or the sum along the axes that the right side leaves out.
+
+    Where several numbers are the largest, each has an equal share of the gradient.
+
+    >>> str(Reduce("x ->", "mean").lift(Type.parse("y x h"))), str(Reduce("y x -> y", "max").cod)
+    ('y h', 'y')
+
+    Raises MismatchError for a pattern that reduces nothing, or puts axes in another order.
+    """
+
+    pattern: Signature = spelled(SIGNATURE)
+    how: str = spelled(choice(*_TORCH), "sum")
+    role: ClassVar[str] = "einsum"
+    form: ClassVar[str] = "x+ -> y*"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        before, after = self.dom[0], self.signature.cod[0]
+        names = [name for name in before.names if name in after.names]
+        where = f"Reduce ({self.pattern})"
+        if before.below is not None or after.below is not None:
+            raise MismatchError(
+                "it is of whole numbers, but only real ones are reduced",
+                where=where,
+                cure=f'Map("{before} -> {Array(before)}", "$1") before it',
+            )
+        if tuple(names) != after.names or len(after) == len(before):
+            kept = " ".join(names if len(names) < len(before) else names[1:])
+            raise MismatchError(
+                f"the right side is not some of the axes ({before}), in their order",
+                where=where,
+                cure=f'"{before} -> {kept}"'.replace('> "', '>"'),
+            )
+
+    @property
+    def signature(self) -> Signature:
+        return self.pattern
+
+    @property
+    def label(self) -> str:
+        return f"Reduce {self.how}"
+
+    @property
+    def reduced(self) -> tuple[str, ...]:
+        """The axes that are left out."""
+        kept = self.signature.cod[0].names
+        return tuple(name for name in self.dom[0].names if name not in kept)
+
+    def _spread(self, inputs: Type, rests: list[tuple[Array, Array]], binding: Binding) -> Type:
+        super()._spread(inputs, rests, binding)
+        left = inputs[0].with_axes(axis for axis in inputs[0] if axis.name not in self.reduced)
+        return Type((binding.resolve(left),))  # the axes stay in their order
+
+    def torch(self, site: Site) -> tuple[Expr, ...]:
+        (array,) = site.ins
+        dims = tuple(dim for name in self.reduced for dim in array.position(name))
+        one = dims[0] if len(dims) == 1 else dims
+        return (call(_TORCH[self.how], Arg(0), dim=one),)
+
+    def out(self, site: Site) -> str:
+        return "total" if self.how == "sum" else self.how
+
+    def glyph(self, site: Site) -> Glyph:
+        ends = [
+            Mark("word", _WORDS[self.how], ins=(port,))
+            for port, _, name in ports(site.ins)
+            if name in self.reduced
+        ]
+        return over(site, *ends, keep=self.signature.cod[0].names)
+
+    def formula(self, site: Site) -> str:
+        axes = {axis.name: axis.identifier for axis in self.dom[0]}
+        index = ",".join(axes[name] for name in self.reduced)
+        if self.how == "mean":
+            sizes = r"\,".join(f"n_{{{axes[name]}}}" for name in self.reduced)
+            return rf"z = \frac{{1}}{{{sizes}}} \sum_{{{index}}} a_{{{index}}}"
+        return rf"z = {_SIGNS[self.how]}_{{{index}}} a_{{{index}}}"
+
+    def words(self, site: Site) -> str:
+        return f"{self.how} along {' and '.join(self.reduced)}"
+
+    @classmethod
+    def samples(cls) -> tuple[Sample, ...]:
+        return (
+            Sample(cls("x ->", "max"), "x:5", "a.max()"),
+            Sample(cls("x ->"), "x:2x3", "a.sum()"),
+            Sample(cls("x c -> c", "mean"), "x:4 c:3", "a.mean(0)"),
+            Sample(cls("x c y ->", "min"), "x:2 c:3 y:2", "a.min()"),
+            Sample(cls("x c y -> x y"), "x:2 c:3 y:2", "a.sum(1)"),
+        )

@@ -1,0 +1,67 @@
+"""Softmax: scores become weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ncd.lang.formulas.expr import Arg, Expr, arranged, groups, method
+from ncd.lang.glyph import Glyph, Mark
+from ncd.lang.once import once
+from ncd.lang.terms.field_spelling import AXIS, SCOPE, spelled
+from ncd.lang.terms.op import Op, Sample, Site
+from ncd.lang.types.axes import Array, Signature, Type
+from ncd.ops.structure.axis_places import over, own_ports
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Softmax(Op):
+    """Positive weights that sum to 1 along one axis (a triangle in the wire). Notebook, figure 20.
+
+    ``result`` is what the source calls them.
+
+    >>> str(Softmax("x").cod)
+    'x'
+    """
+
+    axis: Array = spelled(AXIS)
+    result: str = spelled(SCOPE, "weights")
+    role: ClassVar[str] = "softmax"
+    in_place: ClassVar[bool] = True
+
+    @once
+    def signature(self) -> Signature:
+        return Signature(Type((self.axis,)), Type((self.axis,)))
+
+    def torch(self, site: Site) -> tuple[Expr, ...]:
+        (array,), (own,) = site.ins, site.dom[0]
+        whole = tuple(  # a group of dimensions is one for the softmax
+            group
+            for axis in array
+            for group in ((axis.dims,) if axis.name == own.name else groups(Array((axis,))))
+        )
+        dim = whole.index(own.dims) - len(whole)
+        weights = method(arranged(Arg(0), groups(array), whole), "softmax", dim)
+        return (arranged(weights, whole, groups(array)),)
+
+    def out(self, site: Site) -> str:
+        return self.result
+
+    def glyph(self, site: Site) -> Glyph:
+        own = own_ports(site.ins, site.dom)
+        return over(site, Mark("triangle", ins=own, outs=own), keep=self.axis.names)
+
+    def formula(self, site: Site) -> str:
+        x = self.axis[0].identifier
+        return rf"z_{{{x}}} = e^{{a_{{{x}}}}} \Big/ \sum_{{{x}'}} e^{{a_{{{x}'}}}}"
+
+    def words(self, site: Site) -> str:
+        return f"softmax along {self.axis}: the weights sum to 1 over {self.axis}"
+
+    @classmethod
+    def samples(cls) -> tuple[Sample, ...]:
+        return (
+            Sample(cls("x"), "x:4", "a.softmax(0)"),
+            Sample(cls("x"), "x:2x3", "a.flatten().softmax(0).view(2, 3)"),
+            Sample(cls("y", "share"), "y:3 m:2", "a.softmax(0)"),
+        )

@@ -1,0 +1,84 @@
+"""Top: the largest numbers along an axis, and their places."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ncd.lang.errors import SizeError
+from ncd.lang.formulas.expr import Arg, Expr, Size, call
+from ncd.lang.glyph import Glyph, Mark
+from ncd.lang.terms.field_spelling import SIGNATURE, spelled
+from ncd.lang.terms.op import Op, Sample, Site
+from ncd.lang.types.axes import Array, Signature, Type
+from ncd.lang.types.pattern_binding import Binding
+from ncd.ops.structure.axis_places import over, own_ports
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Top(Op):
+    """The k largest numbers along an axis, the largest first, and their places: two arrays.
+
+    ``Top("e -> k:2")`` gives the numbers along the new axis k, and under them whole numbers below
+    e, which :class:`~ncd.ops.structure.index.Index` and :class:`~ncd.ops.elementwise.map.Map` take.
+    A mixture of experts finds the two best of e experts so.
+
+    >>> str(Top("e:8 -> k:2").lift(Top("e:8 -> k:2").dom))
+    'k, k#e'
+
+    Raises SizeError if k is more than e.
+    """
+
+    pattern: Signature = spelled(SIGNATURE)
+    role: ClassVar[str] = "index"
+    form: ClassVar[str] = "e -> k"
+
+    @property
+    def signature(self) -> Signature:
+        (old,), (new,) = self.pattern.dom, self.pattern.cod
+        return Signature(Type((Array(old),)), Type((Array(new), Array(new, old[0]))))
+
+    def check(self, binding: Binding) -> None:
+        old, new = (binding[t[0][0].name] for t in (self.pattern.dom, self.pattern.cod))
+        for axis in (old, new):
+            if axis.spatial:
+                raise SizeError(
+                    f"axis {axis.name} is a group of {len(axis.shape)} dimensions, "
+                    "which has no single order",
+                    cure=f'Group("{axis.name} -> …") before it',
+                    axis=axis.name,
+                )
+        if old.size is not None and new.size is not None and new.numel > old.numel:
+            raise SizeError(
+                f"axis {new.name} has size {new.numel}, but there are only {old.numel} along "
+                f"{old.name}",
+                cure=f"{new.name} = {old.numel}",
+                axis=new.name,
+                nearest=old.numel,
+            )
+
+    def torch(self, site: Site) -> Expr:
+        (dim,) = site.ins[0].position(self.dom[0][0].name)
+        return call("torch.topk", Arg(0), Size(tuple(site.cod[0])), dim=dim)
+
+    def out(self, site: Site) -> str:
+        return "top"
+
+    def glyph(self, site: Site) -> Glyph:
+        own = own_ports(site.ins, site.dom), own_ports(site.outs, site.cod)
+        return over(site, Mark("box", f"Top ${self.pattern.cod[0][0].name}$", *own))
+
+    def formula(self, site: Site) -> str:
+        e, k = self.dom[0][0].identifier, self.signature.cod[0][0].identifier
+        return rf"z_{{{k}}}, i_{{{k}}} = \operatorname{{top}}_{{{e}}} a_{{{e}}}"
+
+    def words(self, site: Site) -> str:
+        new = site.cod[0][0]
+        return f"the {new.size_text} largest along {self.dom[0]}, and their places"
+
+    @classmethod
+    def samples(cls) -> tuple[Sample, ...]:
+        return (
+            Sample(cls("e -> k:2"), "e:5", "tuple(a.topk(2))"),
+            Sample(cls("e -> k:3"), "e:3", "tuple(a.sort(descending=True))"),
+        )

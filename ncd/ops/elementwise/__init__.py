@@ -1,0 +1,1 @@
+"""Elementwise ops: formulas, sums, dropout and abstract functions."""

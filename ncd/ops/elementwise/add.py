@@ -1,0 +1,69 @@
+"""The sum of two arrays of one shape."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ncd.lang.errors import MismatchError
+from ncd.lang.formulas.expr import Arg, Expr, Infix
+from ncd.lang.glyph import Glyph, Mark
+from ncd.lang.terms.chain_typing import Origins
+from ncd.lang.terms.op import Op, Sample, Site
+from ncd.lang.types.axes import Signature
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Add(Op):
+    """The sum of two arrays of one shape, as where a residual connection ends.
+
+    Notebook, figure 26: copies that meet again at dots under a +.
+
+    >>> from ncd.lang.types.axes import Type
+    >>> str(Add().lift(Type.parse("b:2 n:3, b:2 n:3")))
+    'b n'
+
+    Raises MismatchError for arrays whose axes differ.
+    """
+
+    role: ClassVar[str] = "residual"
+
+    @property
+    def signature(self) -> Signature:
+        return Signature.parse("(), () -> ()")
+
+    def admit(self, site: Site) -> None:
+        one, other = site.ins
+        if one.names != other.names:
+            raise MismatchError(
+                f"the arrays ({one}) and ({other}) differ",
+                where=f"{self.label} ({self.signature})",
+                bound=site.ins.axes,
+                cure="two arrays that share these axes in this order",
+            ).at(op=self)
+
+    @property
+    def origins(self) -> Origins:
+        return ((0, 1),)
+
+    def torch(self, site: Site) -> tuple[Expr, ...]:
+        return (Infix("+", Arg(0), Arg(1)),)
+
+    def glyph(self, site: Site) -> Glyph:
+        n = len(site.outs[0])
+        wires = tuple(range(n))
+        return Glyph(
+            through=tuple((i, i) for i in wires),
+            joins=tuple((n + i, i) for i in wires),
+            marks=(Mark("plus", "+", ins=wires[:1], outs=wires[:1]),),
+        )
+
+    def formula(self, site: Site) -> str:
+        return "z = a + b"
+
+    def words(self, site: Site) -> str:
+        return f"sum of two arrays ({site.outs[0]})"
+
+    @classmethod
+    def samples(cls) -> tuple[Sample, ...]:
+        return (Sample(cls(), "m:5, m:5", "a + b"), Sample(cls(), "x:2x3, x:2x3", "a + b"))

@@ -1,0 +1,299 @@
+"""How a formula becomes expressions: every part of it with its kind, so that casts are right.
+
+A part is a truth value, whole or real, and either a tensor or a plain number that is known from the
+sizes. Truth values count as 0 and 1 in arithmetic. Real parts get the type of the module's numbers:
+torch would take 32 bits for ``positions * 0.5`` in a module of 64.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from ncd.lang.errors import SizeError
+from ncd.lang.formulas.expr import (
+    Align,
+    Call,
+    Cast,
+    Const,
+    Expr,
+    Filled,
+    Group,
+    Infix,
+    Prefix,
+    call,
+)
+from ncd.lang.formulas.formula import COMPARISONS, Apply, Formula, Name, Number, Operand
+from ncd.lang.formulas.operators import SIGNS
+from ncd.lang.types.axes import Axis
+
+Kind = Literal["truth", "whole", "real"]
+WHOLE = 2**53  # up to here they are exact as real ones too
+
+
+@dataclass(frozen=True)
+class Part:
+    """What a formula's part has become; ``value`` is None for a tensor of these dimensions."""
+
+    expr: Expr
+    kind: Kind
+    dims: frozenset[tuple[str, int]] = frozenset()
+    value: int | float | bool | None = None
+
+
+def constant(value: int | float | bool, expr: Expr | None = None) -> Part:
+    """A plain number, said as an expression of sizes or as it is."""
+    whole: Kind = "whole" if isinstance(value, int) else "real"
+    kind: Kind = "truth" if isinstance(value, bool) else whole
+    return Part(Const(value) if expr is None else expr, kind, value=value)
+
+
+def lowered(formula: Formula, args: Sequence[Part], names: Mapping[str, Part]) -> Part:
+    """The formula on these operands; ``names`` are its axes, sizes and constants.
+
+    Raises SizeError where plain numbers give none, such as ``1 / (n_x - 3)`` for x = 3.
+    """
+    if isinstance(formula, Number):
+        return _checked(constant(formula.value), formula)
+    if isinstance(formula, Operand):
+        return args[formula.number - 1]
+    if isinstance(formula, Name):
+        return names[formula.text]
+    assert isinstance(formula, Apply)
+    parts = [lowered(part, args, names) for part in formula.parts]
+    return _checked(_applied(formula.operation, parts, formula), formula)
+
+
+def filled(part: Part, dims: Group, below: Axis | None) -> Expr:
+    """The part as a tensor of ``dims``: of whole numbers if ``below`` some axis, else of reals.
+
+    Raises SizeError for a plain number that is not below.
+    """
+    zeros: Expr = Filled(dims) if below is None else Cast(Filled(dims), "whole")
+    if part.value is not None:
+        number = _number(part)
+        if below is not None:
+            _check_below(number, below)
+        return zeros if number.value == 0 else Infix("+", zeros, number.expr)
+    expr = (_real(part) if below is None else _number(part)).expr
+    if below is not None and part.kind == "real":
+        expr = Cast(expr, "whole")
+    missing = tuple(dim for dim in dims if dim.key not in part.dims)
+    if not missing:
+        return expr
+    zeros = Filled(missing) if below is None else Cast(Filled(missing), "whole")
+    return Infix("+", expr, zeros if missing == dims else Align(zeros, missing, dims))
+
+
+def _check_below(part: Part, below: Axis) -> None:
+    whole = part.kind == "whole" and part.value is not None and part.value >= 0
+    if not whole or (below.size is not None and not (part.value or 0) < below.numel):
+        raise SizeError(
+            f"it gives {part.value}, but its numbers are whole ones below {below.sized_words}",
+            cure="a whole number, 0 or more, below it",
+        )
+
+
+def _checked(part: Part, formula: Formula) -> Part:
+    if part.kind == "whole" and part.value is not None and abs(part.value) > WHOLE:
+        raise SizeError(f"{formula} is over 2**53, too large for a whole number", cure="1e30")
+    return part
+
+
+def _applied(operation: str, parts: list[Part], formula: Formula) -> Part:
+    match operation, parts:
+        case ["where", [condition, yes, no]]:
+            return _where(_truth(condition), yes, no)
+        case ["and" | "or", [a, b]]:
+            return _both(operation, _truth(a), _truth(b))
+        case ["not", [a]]:
+            return _not(_truth(a))
+        case ["min" | "max", [a, b]]:
+            return _extreme(operation, _number(a), _number(b))
+        case ["-", [a]]:
+            return _negative(_number(a))
+        case [_, [a, b]] if operation in COMPARISONS:
+            return _compared(operation, a, b)
+        case ["**", [a, b]] if a.value is None or b.value is None:
+            return _power(_number(a), _number(b))
+        case [_, [a, b]]:
+            return _arithmetic(operation, _number(a), _number(b), formula)
+    (a,) = parts
+    return _function(operation, _number(a), formula)
+
+
+# --- kinds ---------------------------------------------------------------------------------------
+
+
+def _number(part: Part) -> Part:
+    """A truth value as 0 or 1; others as they are."""
+    if part.kind != "truth":
+        return part
+    if part.value is not None:
+        return constant(int(part.value))
+    return replace(part, expr=Cast(part.expr, "whole"), kind="whole")
+
+
+def _real(part: Part) -> Part:
+    """A tensor of real numbers; plain numbers as they are, since torch fits them to the tensor."""
+    if part.value is not None or part.kind == "real":
+        return _number(part)
+    return replace(part, expr=Cast(part.expr, "real"), kind="real")
+
+
+def _truth(part: Part) -> Part:
+    """Whether it is other than 0."""
+    if part.kind == "truth":
+        return part
+    if part.value is not None:
+        return constant(bool(part.value))
+    return Part(Infix("!=", part.expr, Const(0)), "truth", part.dims)
+
+
+def _alike(a: Part, b: Part) -> tuple[Part, Part, Kind]:
+    """Both as real numbers if one is, else as they are."""
+    if "real" in (a.kind, b.kind):
+        return _real(a), _real(b), "real"
+    return a, b, "whole"
+
+
+# --- operations ----------------------------------------------------------------------------------
+
+
+def _arithmetic(sign: str, a: Part, b: Part, formula: Formula) -> Part:
+    if a.value is not None and b.value is not None:
+        return _plain(sign, a, b, formula)
+    divides = sign in ("//", "%")
+    if divides and b.kind == "whole" and b.value == 0:
+        raise _uncomputable(formula)
+    # torch refuses to divide whole numbers by a tensor that holds a 0
+    if sign == "/" or (divides and b.value is None):
+        a, b = _real(a), _real(b)
+        kind: Kind = "real"
+    else:
+        a, b, kind = _alike(a, b)
+    return Part(Infix(sign, a.expr, b.expr), kind, a.dims | b.dims)
+
+
+def _plain(sign: str, a: Part, b: Part, formula: Formula) -> Part:
+    """Arithmetic on plain numbers, kept as it was written, such as ``k ** -0.5``."""
+    assert a.value is not None and b.value is not None
+    exact = isinstance(a.value, int) and isinstance(b.value, int)
+    if sign == "**" and exact and abs(a.value) > 1 and b.value > 64:
+        raise _uncomputable(formula)  # Python would try to write out all its digits
+    try:
+        value = SIGNS[sign](a.value, b.value)
+    except (ArithmeticError, ValueError):
+        raise _uncomputable(formula) from None
+    if isinstance(value, complex):
+        raise _uncomputable(formula)
+    if sign == "**" and b.value == 0.5:
+        return constant(value, call("math.sqrt", a.expr))
+    return constant(value, Infix(sign, a.expr, b.expr))
+
+
+def _uncomputable(formula: Formula) -> SizeError:
+    return SizeError(f"{formula} is no number with these sizes", cure="other sizes")
+
+
+def _power(a: Part, b: Part) -> Part:
+    stays = a.kind == "whole" and b.kind == "whole" and b.value is not None and b.value >= 0
+    if not stays:  # torch refuses a whole number to the power of a negative one
+        a, b = _real(a), _real(b)
+    return Part(Infix("**", a.expr, b.expr), "whole" if stays else "real", a.dims | b.dims)
+
+
+def _compared(sign: str, a: Part, b: Part) -> Part:
+    if a.value is not None and b.value is not None:
+        return constant(bool(SIGNS[sign](a.value, b.value)))
+    a, b = _number(a), _number(b)
+    if a.value is None and b.value is None:
+        a, b, _ = _alike(a, b)
+    return Part(Infix(sign, a.expr, b.expr), "truth", a.dims | b.dims)
+
+
+def _both(operation: str, a: Part, b: Part) -> Part:
+    for part, other in ((a, b), (b, a)):
+        if part.value is not None:
+            decides = part.value == (operation == "or")
+            return part if decides else other
+    sign = "&" if operation == "and" else "|"
+    return Part(Infix(sign, a.expr, b.expr), "truth", a.dims | b.dims)
+
+
+def _not(a: Part) -> Part:
+    if a.value is not None:
+        return constant(not a.value)
+    return replace(a, expr=Prefix("~", a.expr))
+
+
+def _negative(a: Part) -> Part:
+    if isinstance(a.expr, Const) and a.value is not None:
+        return constant(-a.value)
+    value = None if a.value is None else -a.value
+    return replace(a, expr=Prefix("-", a.expr), value=value)
+
+
+def _extreme(operation: str, a: Part, b: Part) -> Part:
+    if a.value is not None and b.value is not None:
+        first = a.value <= b.value if operation == "min" else a.value >= b.value
+        return a if first else b
+    a, b, kind = _alike(a, b)
+    dims = a.dims | b.dims
+    if a.value is None and b.value is None:
+        function = "torch.minimum" if operation == "min" else "torch.maximum"
+        return Part(call(function, a.expr, b.expr), kind, dims)
+    tensor, limit = (a, b) if a.value is None else (b, a)
+    side = "max" if operation == "min" else "min"
+    return Part(call("torch.clamp", tensor.expr, **{side: limit.expr}), kind, dims)
+
+
+def _where(condition: Part, yes: Part, no: Part) -> Part:
+    if condition.value is not None:
+        return yes if condition.value else no
+    kind: Kind = "truth"
+    if (yes.kind, no.kind) != ("truth", "truth") or yes.value is not None or no.value is not None:
+        yes, no, kind = _alike(_number(yes), _number(no))
+    if kind == "real" and yes.value is not None and no.value is not None:
+        yes = replace(yes, expr=Infix("+", Filled(()), yes.expr))  # torch would take 32 bits
+    dims = condition.dims | yes.dims | no.dims
+    return Part(call("torch.where", condition.expr, yes.expr, no.expr), kind, dims)
+
+
+_PLAIN: Mapping[str, Callable[[float], int | float]] = {
+    "abs": abs,
+    "ceil": math.ceil,
+    "cos": math.cos,
+    "erf": math.erf,
+    "exp": math.exp,
+    "floor": math.floor,
+    "gelu": lambda x: x * 0.5 * (1 + math.erf(x / math.sqrt(2))),
+    "log": math.log,
+    "relu": lambda x: max(x, 0),
+    "sigmoid": lambda x: 0.5 + 0.5 * math.tanh(x / 2),
+    "sign": lambda x: (x > 0) - (x < 0),
+    "silu": lambda x: x * (0.5 + 0.5 * math.tanh(x / 2)),
+    "sin": math.sin,
+    "softplus": lambda x: max(x, 0) + math.log1p(math.exp(-abs(x))),
+    "sqrt": math.sqrt,
+    "tanh": math.tanh,
+}
+_MATH = frozenset(("ceil", "cos", "erf", "exp", "floor", "log", "sin", "sqrt", "tanh"))
+_F = frozenset(("gelu", "relu", "silu", "softplus"))
+_WHOLE_STAYS = frozenset(("abs", "ceil", "floor", "sign"))
+
+
+def _function(name: str, a: Part, formula: Formula) -> Part:
+    if a.value is not None:
+        try:
+            value = _PLAIN[name](a.value)
+        except (ArithmeticError, ValueError):
+            raise _uncomputable(formula) from None
+        return constant(value, call(f"math.{name}", a.expr) if name in _MATH else None)
+    if name in ("ceil", "floor") and a.kind == "whole":
+        return a
+    if name not in _WHOLE_STAYS:
+        a = _real(a)
+    return replace(a, expr=Call(f"{'F' if name in _F else 'torch'}.{name}", (a.expr,)))

@@ -1,0 +1,153 @@
+"""Shared base of the ops that are a formula: :class:`~ncd.ops.elementwise.map.Map` and others."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from typing import NamedTuple
+
+from ncd.lang.errors import ParseError, SizeError, UnknownNameError
+from ncd.lang.formulas.expr import Align, Arg, Expr, Position, Size
+from ncd.lang.formulas.formula import CONSTANTS, Formula, Name, Operand, latex, leaves
+from ncd.lang.once import once
+from ncd.lang.terms.op import Op, Site
+from ncd.lang.types.axes import Array, Axis, Type
+from ncd.lang.types.pattern_binding import Binding
+from ncd.ops.elementwise.formula_lowering import Part, constant, filled, lowered
+
+_VALUES = {"e": math.e, "inf": math.inf, "pi": math.pi}
+
+
+class Meaning(NamedTuple):
+    """What a name in a formula stands for."""
+
+    what: str  # "position" along the axis, its "size", or a "constant"
+    axis: str
+
+
+class Mapped(Op):
+    """An op that is a formula; what it is written like is its own affair.
+
+    The axes of the result stand as in the first array if that one is written with all of them.
+    """
+
+    @property
+    def rule(self) -> Formula:
+        """The formula, of operands ``$1``, … and the axes of the signature."""
+        raise NotImplementedError
+
+    @once
+    def meanings(self) -> Mapping[str, Meaning]:
+        """What each name of the formula stands for; raises where that is not clear."""
+        names = [leaf.text for leaf in leaves(self.rule) if isinstance(leaf, Name)]
+        return {name: self._meaning(name) for name in dict.fromkeys(names)}
+
+    def _meaning(self, name: str) -> Meaning:
+        axes = {axis.name: axis for axis in (*self._known, *self.reads)}.values()
+        found = {"position": _called(name, axes)}
+        if name.startswith("n_"):
+            found["size"] = _called(name[2:], axes)
+        every = [(what, axis) for what, some in found.items() for axis in some]
+        if len(every) > 1:
+            words = " or ".join(f"the {what} of axis {axis}" for what, axis in every)
+            raise ParseError(f"{name} could be {words}", cure="another name for one of the axes")
+        if every:
+            what, axis = every[0]
+            if what == "position" and axis not in self.signature.cod[0].names:
+                raise ParseError(
+                    f"{name} is no axis of the result ({self.signature.cod[0]})",
+                    cure=f"n_{name} for its size",
+                )
+            return Meaning(what, axis)
+        if name in CONSTANTS:
+            return Meaning("constant", name)
+        if name.startswith("n_") and len(name) > 2:
+            return Meaning("size", name[2:])
+        known = [axis.identifier for axis in self.signature.cod[0]]
+        known += [f"n_{axis.identifier}" for axis in axes] + list(CONSTANTS)
+        close = get_close_matches(name, known, n=1)
+        raise UnknownNameError(
+            f"{name} is no axis of the result, no size and no constant",
+            cure=close[0] if close else f"one of {', '.join(known)}",
+        )
+
+    @property
+    def _known(self) -> tuple[Axis, ...]:
+        return tuple(dict.fromkeys((*self.signature.dom.axes, *self.signature.cod.axes)))
+
+    def _spread(self, inputs: Type, rests: list[tuple[Array, Array]], binding: Binding) -> Type:
+        outs = super()._spread(inputs, rests, binding)
+        (new,) = self.signature.cod
+        if not inputs or self.dom[0].names != new.names:
+            return outs
+        if set(outs[0].names) != set(inputs[0].names):
+            return outs
+        return Type((binding.resolve(Array(inputs[0], new.below)),))
+
+    def check(self, binding: Binding) -> None:
+        for meaning in self.meanings.values():
+            axis = binding.get(meaning.axis)
+            if meaning.what == "position" and axis is not None and axis.spatial:
+                raise SizeError(
+                    f"axis {axis.name} is a group of {len(axis.shape)} dimensions, "
+                    "which has no single position",
+                    cure=f'Group("{axis.name} -> …") before it',
+                    axis=axis.name,
+                )
+        axes = [*self.signature.dom.axes, *self.signature.cod.axes, *self.reads]
+        if all(binding.size(axis.name) is not None for axis in axes):
+            every = {axis.name: binding[axis.name] for axis in axes}
+            arrays = Type(map(binding.resolve, self.dom))
+            self._lowered(arrays, binding.resolve(self.signature.cod[0]), every)
+
+    def _lowered(self, ins: Type, out: Array, every: Mapping[str, Axis]) -> Expr:
+        names = {name: self._part(m, out, every) for name, m in self.meanings.items()}
+        args = [_operand(i, array, out) for i, array in enumerate(ins)]
+        return filled(lowered(self.rule, args, names), out.dims, out.below)
+
+    def _part(self, meaning: Meaning, out: Array, every: Mapping[str, Axis]) -> Part:
+        what, name = meaning
+        if what == "constant":
+            return constant(_VALUES[name])
+        axis = every[name]
+        if what == "size":
+            return constant(axis.numel, Size((axis,)))
+        (dim,) = axis.dims
+        return Part(Position(dim, out.dims), "whole", frozenset((dim.key,)))
+
+    def torch(self, site: Site) -> tuple[Expr, ...]:
+        return (self._lowered(site.ins, site.outs[0], site.every),)
+
+    def formula(self, site: Site) -> str:
+        return f"z = {latex(self.rule)}"
+
+
+def _called(name: str, axes: Iterable[Axis]) -> list[str]:
+    """The axes of this name, or whose name is this in Python."""
+    return [axis.name for axis in axes if name in (axis.name, axis.identifier)]
+
+
+def _operand(index: int, array: Array, out: Array) -> Part:
+    expr: Expr = Arg(index)
+    if array.dims != out.dims:
+        expr = Align(expr, array.dims, out.dims)
+    keys = frozenset(dim.key for dim in array.dims)
+    return Part(expr, "real" if array.below is None else "whole", keys)
+
+
+def check_operands(formula: Formula, arrays: Type) -> None:
+    """Raises ParseError unless the formula uses each of the arrays, and no others."""
+    used = {leaf.number for leaf in leaves(formula) if isinstance(leaf, Operand)}
+    count = len(arrays)
+    for number in sorted(used):
+        if not 1 <= number <= count:
+            words = f"{count} array{'' if count == 1 else 's'}"
+            cure = f"$1 to ${count}" if count > 1 else "$1" if count else "an array on the left"
+            raise ParseError(f"there is no ${number}, it takes {words}", cure=cure)
+    for number, array in enumerate(arrays, start=1):
+        if number not in used:
+            raise ParseError(
+                f"the formula {formula} does not use ${number}, ({array})",
+                cure="a pattern without it, and Wire to drop the array",
+            )

@@ -1,0 +1,232 @@
+"""Function: the boxes f, g, G, H of the figures, for maps of which only the type is said."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import pi
+from typing import Any, ClassVar
+from zlib import crc32
+
+from ncd.lang.errors import MismatchError, ParseError, shown
+from ncd.lang.formulas.expr import (
+    Align,
+    Arg,
+    Call,
+    Cast,
+    Const,
+    Contract,
+    Expr,
+    Infix,
+    Position,
+    Size,
+    call,
+    merged,
+    parted,
+    reordered,
+)
+from ncd.lang.glyph import Glyph, Mark
+from ncd.lang.terms.field_spelling import SIGNATURE, STATED, Spelling, choice, spelled
+from ncd.lang.terms.op import Op, Sample, Site
+from ncd.lang.types.axes import Array, Dim, Signature, Type
+from ncd.lang.types.pattern_binding import union
+from ncd.ops.structure.axis_places import over, own_ports
+
+_TORCH = {
+    "gelu": "F.gelu",
+    "linear": "",
+    "sigmoid": "torch.sigmoid",
+    "sin": "torch.sin",
+    "softplus": "F.softplus",
+    "tanh": "torch.tanh",
+}
+_TURNS = 97  # a prime, so that the numbers of small matrices all differ
+_STEP = 31  # about a third of a turn, so that neighbours are far apart
+
+
+def _read_letter(value: Any, name: str) -> str:
+    if not isinstance(value, str) or not value.strip() or len(value) > 20:
+        raise ParseError(f"{name} is {shown(value)}, but it is a short name", cure='"f"')
+    if not value.isprintable():
+        raise ParseError(f"{name} is {shown(value)}, which cannot be printed", cure='"f"')
+    return value
+
+
+LETTER = Spelling("text", _read_letter)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Function(Op):
+    """A fixed smooth map of some arrays to some arrays, for figures that speak of any f.
+
+    Each output is ``fn`` of a sum of matrix products, one an input. The matrices follow from the
+    name and the sizes, so that two boxes f of one type are one function. With ``of`` it is the
+    associated transpose Fᵀ of a linear map F of that type, some of whose axes it takes on the other
+    side: ``Function("F", "b a -> c", of="a -> b c")``. Notebook, figures 3 to 18.
+
+    >>> Function("f", "3, 4 2, 6 -> 1 2", fn="tanh").cod
+    Type.parse('1 2')
+
+    Raises MismatchError for a transposed map that is not linear, not of one array to one, or has
+    other axes than the map itself.
+    """
+
+    letter: str = spelled(LETTER)
+    pattern: Signature = spelled(SIGNATURE)
+    fn: str = spelled(choice(*_TORCH), "linear")
+    of: Signature | None = spelled(STATED, None)
+    role: ClassVar[str] = "linear"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        where = f"{self.label} ({self.pattern})"
+        if self.of is not None:
+            self._check_turned(self.of, where)
+        if any(array.below is not None for array in (*self.dom, *self.pattern.cod)):
+            raise MismatchError(
+                "it is of whole numbers, but a smooth map is of real ones",
+                where=where,
+                cure="Map or Index, which take whole numbers",
+            )
+
+    def _check_turned(self, of: Signature, where: str) -> None:
+        sides = (self.pattern.dom, self.pattern.cod, of.dom, of.cod)
+        if self.fn != "linear" or any(len(side) != 1 for side in sides):
+            raise MismatchError(
+                "only a linear map of one array to one has a transposed one",
+                where=where,
+                cure='fn="linear", and one array on each side',
+            )
+        own, whole = ({*a[0].names, *b[0].names} for a, b in (sides[:2], sides[2:]))
+        if own != whole:
+            raise MismatchError(
+                f"the transpose of a map ({of}) has its axes, on other sides",
+                where=where,
+                cure=f'"{of.cod} -> {of.dom}"',
+            )
+
+    @property
+    def signature(self) -> Signature:
+        return self.pattern
+
+    @property
+    def label(self) -> str:
+        return f"Function {self.letter}{'' if self.of is None else 'ᵀ'}"
+
+    def torch(self, site: Site) -> tuple[Expr, ...]:
+        if self.of is not None:
+            return (self._turned(self.of, site),)
+        return tuple(self._output(site, j) for j in range(len(site.cod)))
+
+    def _output(self, site: Site, j: int) -> Expr:
+        own, out = site.cod[j], site.outs[j]
+        rests = [_rest(array, own) for array, own in zip(site.ins, site.dom, strict=True)]
+        rest = union(rests)
+        end = Dim("out", 0, own.numel)
+        total: Expr | None = None
+        for i, array in enumerate(site.ins):
+            moved = reordered(Arg(i), array, Array((*rests[i], *site.dom[i])))
+            flat = merged(moved, rests[i], site.dom[i])
+            part: Expr = call("F.linear", flat, self._matrix(i, j, end, site.dom[i].numel))
+            if rests[i].names != rest.names:
+                part = Align(part, (*rests[i].dims, end), (*rest.dims, end))
+            total = part if total is None else Infix("+", total, part)
+        if total is None:
+            total = self._wave(Position(end, (end,)), 0, j)
+        else:
+            total = Infix("/", total, call("math.sqrt", _count(site.dom)))
+        if _TORCH[self.fn]:
+            total = Call(_TORCH[self.fn], (total,))
+        return reordered(parted(total, rest, own), Array((*rest, *own)), out)
+
+    def _matrix(self, i: int, j: int, end: Dim, size: int) -> Expr:
+        """The matrix of output j and input i, its rows for the output."""
+        start = Dim("in", 0, size)
+        both = (end, start)
+        return self._wave(_product(Position(end, both), Position(start, both)), i, j)
+
+    def _turned(self, of: Signature, site: Site) -> Expr:
+        """The numbers of the map itself, which is ``of`` this type, summed over what this takes."""
+        both = (*site.cod[0].dims, *site.dom[0].dims)
+        takes = Array(site.every[name] for name in of.dom[0].names)
+        gives = Array(site.every[name] for name in of.cod[0].names)
+        numbers = self._wave(_product(_place(gives, both), _place(takes, both)), 0, 0)
+        total = Contract((Arg(0), numbers), (site.ins[0].dims, both), site.outs[0].dims)
+        return Infix("/", total, call("math.sqrt", Size(tuple(takes))))
+
+    def _wave(self, places: Expr, i: int, j: int) -> Expr:
+        """A cosine at whole places, exact for large ones as well."""
+        shift = (crc32(self.letter.encode()) + 7 * i + 11 * j) % _TURNS
+        spread = Infix("*", places, Const(_STEP))
+        turn = Infix("%", Infix("+", spread, Const(shift)), Const(_TURNS))
+        return Call("torch.cos", (Infix("*", Cast(turn, "real"), Const(2 * pi / _TURNS)),))
+
+    def flops(self, site: Site) -> int:
+        if self.of is not None and not site.dom[0]:  # an outer product
+            return 0
+        count = 0
+        for array, own in zip(site.ins, site.dom, strict=True):
+            rows = _rest(array, own).numel
+            count += sum(2 * rows * own.numel * out.numel for out in site.cod)
+        return count
+
+    def glyph(self, site: Site) -> Glyph:
+        ins, outs = own_ports(site.ins, site.dom), own_ports(site.outs, site.cod)
+        shape = "italic" if len(site.ins) == len(site.outs) == 1 else "function"
+        text = self.letter if self.of is None else f"{self.letter}^T"
+        if shape == "italic" and not ins and not outs:
+            shape = "elementwise"
+        return over(site, Mark(shape, text, ins=ins, outs=outs))
+
+    def formula(self, site: Site) -> str:
+        letters = ", ".join("abcdfghl"[i % 8] for i in range(len(site.ins)))
+        name = self.letter if self.of is None else rf"{self.letter}^{{\top}}"
+        return rf"z = {name}({letters})"
+
+    def words(self, site: Site) -> str:
+        name = self.letter if self.of is None else f"{self.letter} transposed"
+        return f"function {name}: ({site.dom}) to ({site.cod})"
+
+    @classmethod
+    def samples(cls) -> tuple[Sample, ...]:
+        shift = crc32(b"f") % _TURNS
+        first = (
+            "torch.cos(((torch.arange(2, dtype=a.dtype)[:, None] + 1) * "
+            f"(2 * torch.arange(3, dtype=a.dtype) + 3) * 31 + {shift}) % 97 * (2 * math.pi / 97))"
+        )
+        return (
+            Sample(cls("f", "a -> b:2"), "a:3", f"{first} @ a / math.sqrt(3)"),
+            Sample(cls("f", "b -> a:3", of="a -> b"), "b:2", f"{first}.T @ a / math.sqrt(3)"),
+            Sample(
+                cls("f", "c a -> b:2", of="a -> b c"),
+                "c:1 a:3",
+                f"{first} @ a[0] / math.sqrt(3)",
+            ),
+            Sample(cls("f", "a -> b:2", "tanh"), "a:3", f"torch.tanh({first} @ a / math.sqrt(3))"),
+        )
+
+
+def _product(out: Expr, start: Expr) -> Expr:
+    """What the number of a map at these places is a cosine of."""
+    two = Infix("+", Infix("*", Const(2), start), Const(3))
+    return Infix("*", Infix("+", out, Const(1)), two)
+
+
+def _place(array: Array, among: tuple[Dim, ...]) -> Expr:
+    """The place in an array, counted through, ready to be broadcast with these dimensions."""
+    place: Expr | None = None
+    for dim in array.dims:
+        own = Position(dim, among)
+        place = own if place is None else Infix("+", Infix("*", place, Const(dim.size)), own)
+    return Const(0) if place is None else place
+
+
+def _rest(array: Array, own: Array) -> Array:
+    return Array(axis for axis in array if axis.name not in own.names)
+
+
+def _count(arrays: Type) -> Expr:
+    """How many numbers some arrays hold."""
+    total: Expr = Size(tuple(arrays[0]))
+    for array in arrays[1:]:
+        total = Infix("+", total, Size(tuple(array)))
+    return total

@@ -1,0 +1,1 @@
+"""Linear ops: learned maps, products, units and parameters."""

@@ -1,0 +1,164 @@
+"""Einsum: inner and outer products, transposition, diagonalisation, all in one pattern."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from math import prod
+from typing import ClassVar
+
+from ncd.lang.errors import MismatchError
+from ncd.lang.formulas.expr import Arg, Contract, Expr
+from ncd.lang.glyph import Glyph, Mark
+from ncd.lang.terms.field_spelling import SCOPE, SIGNATURE, spelled
+from ncd.lang.terms.op import Op, Sample, Site
+from ncd.lang.terms.terms import Term
+from ncd.lang.types.axes import Array, Signature, Type
+from ncd.lang.types.pattern_binding import union
+from ncd.ops.structure.axis_places import check_kinds, ports
+
+LETTERS = 52  # torch writes an einsum in the letters a to z and A to Z
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Einsum(Op):
+    """A product of arrays, summed over the axes that the right side leaves out.
+
+    An axis that the right side keeps and several arrays have is diagonalised. Notebook, figure 17.
+    ``result`` is what the source calls the product: ``scores``.
+
+    >>> str(Einsum("y k h, x k h -> y x h").cod)
+    'y x h'
+
+    Raises MismatchError for an axis on the right that is not on the left.
+    """
+
+    pattern: Signature = spelled(SIGNATURE)
+    result: str = spelled(SCOPE, "")
+    role: ClassVar[str] = "einsum"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_kinds(self)
+        where = f"Einsum ({self.pattern})"
+        if not self.dom:
+            raise MismatchError("an einsum takes one array or more", where=where, cure='"i -> i"')
+        if len(self.signature.cod) != 1:
+            cure = f'"{self.pattern.dom} -> {self.pattern.cod[0]}"'
+            raise MismatchError("an einsum gives one array", where=where, cure=cure)
+        known = {axis.name for axis in self.dom.axes}
+        for axis in self.signature.cod.axes:
+            if axis.name not in known:
+                raise MismatchError(
+                    f"axis {axis.name} stands on the right but not on the left",
+                    where=where,
+                    cure=f"a pattern whose right side has only {', '.join(sorted(known)) or '()'}",
+                )
+
+    @property
+    def signature(self) -> Signature:
+        return self.pattern
+
+    @property
+    def label(self) -> str:
+        return f"Einsum {self.result}" if self.result else "Einsum"
+
+    def admit(self, site: Site) -> None:
+        axes = {axis.name: axis for array in site.ins for axis in array}.values()
+        count = sum([len(axis.shape) if axis.size is not None else 1 for axis in axes])
+        if count > LETTERS:
+            raise MismatchError(
+                f"an einsum has at most {LETTERS} dimensions, but these arrays have {count}",
+                where=f"{self.label} ({self.signature})",
+                cure="Group before it, to make one of several axes",
+            ).at(op=self)
+
+    def contracted(self, site: Site) -> tuple[str, ...]:
+        """The axes that are summed over."""
+        kept = site.outs[0].names
+        return tuple(dict.fromkeys(a.name for a in site.ins.axes if a.name not in kept))
+
+    def torch(self, site: Site) -> tuple[Expr, ...]:
+        args = tuple(Arg(i) for i in range(len(site.ins)))
+        dims = tuple(array.dims for array in site.ins)
+        return (Contract(args, dims, site.outs[0].dims),)
+
+    def out(self, site: Site) -> str:
+        return self.result
+
+    def glyph(self, site: Site) -> Glyph:
+        ins = ports(site.ins)
+        outs = {name: port for port, _, name in ports(site.outs)}
+        through, joins, caps, alone = [], [], [], []
+        for name in dict.fromkeys(name for _, _, name in ins):
+            found = [port for port, _, other in ins if other == name]
+            if name in outs:  # the lowest occurrence goes on, the others bend onto it
+                through.append((found[-1], outs[name]))
+                joins += [(port, outs[name]) for port in found[:-1]]
+            elif len(found) == 1:
+                alone.append(found[0])
+            else:
+                caps += list(pairwise(found))
+        marks = tuple([Mark("word", "Σ", ins=(port,)) for port in alone])
+        return Glyph(tuple(through), tuple(joins), (), tuple(caps), marks)
+
+    def flops(self, site: Site) -> int:
+        left, count = site.ins[0], 0
+        for i, right in enumerate(site.ins[1:], start=1):  # torch goes from left to right
+            later = {n for array in (*site.ins[i + 1 :], site.outs[0]) for n in array.names}
+            kept = Array(axis for axis in union((left, right)) if axis.name in later)
+            count += _pair_flops(left, right, kept)
+            left = kept
+        return count
+
+    def formula(self, site: Site) -> str:
+        def index(array: Array) -> str:
+            return r"\,".join(a.identifier.replace("_", "") for a in array) or r"\,"
+
+        letters = "abcdefgh"
+        factors = r"\,".join(f"{letters[i % 8]}_{{{index(a)}}}" for i, a in enumerate(site.ins))
+        summed = r"\,".join(site.every[name].identifier for name in self.contracted(site))
+        sign = rf"\sum_{{{summed.replace('_', '')}}} " if summed else ""
+        return rf"z_{{{index(site.outs[0])}}} = {sign}{factors}"
+
+    def words(self, site: Site) -> str:
+        summed = " and ".join(self.contracted(site))
+        kind = f"einsum, contracts {summed}" if summed else "einsum"
+        return f"{kind}: {site.ins} to {site.outs}"
+
+    def expansion(self, site: Site) -> Term | None:
+        """A product and then a sum: every pair of numbers that meet, and their sum (figure 17)."""
+        summed = self.contracted(site)
+        if len(site.ins) < 2 or not summed:
+            return None
+        whole = union(site.ins)
+        product = Type((Array((*site.outs[0], *(a for a in whole if a.name in summed))),))
+        return Einsum(Signature(site.ins, product)) >> Einsum(Signature(product, site.outs))
+
+    @classmethod
+    def samples(cls) -> tuple[Sample, ...]:
+        return (
+            Sample(
+                cls("y k h, x k h -> y x h", "scores"),
+                "y:2 k:3 h:2, x:4 k:3 h:2",
+                "torch.einsum('ykh,xkh->yxh', a, b)",
+            ),
+            Sample(cls("i j -> j i"), "i:2 j:3", "a.T"),
+            Sample(cls("i j -> i"), "i:2 j:3", "a.sum(1)"),
+            Sample(cls("i, i -> i"), "i:4, i:4", "a * b"),
+            Sample(cls("i, j -> i j"), "i:2, j:3", "torch.outer(a, b)"),
+            Sample(cls("i j, j, k i -> k"), "i:2 j:3, j:3, k:4 i:2", "c @ (a @ b)"),
+            Sample(cls("x c, x -> c"), "x:2x3 c:2, x:2x3", "torch.einsum('hwc,hw->c', a, b)"),
+        )
+
+
+def _pair_flops(left: Array, right: Array, out: Array) -> int:
+    """Twice the multiply-adds of a batched matrix product; a plain product is none.
+
+    What one of the two alone is summed over is summed before the product.
+    """
+    both = set(left.names) & set(right.names)
+    if both <= set(out.names):
+        return 0
+    sizes = {a.name: a.numel for a in (*left, *right) if a.name in both or a.name in out.names}
+    return 2 * prod(sizes.values())

@@ -1,0 +1,124 @@
+"""Learned linear and affine maps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ncd.lang.formulas.expr import Call, Expr, Layer, Size, call, merged, parted
+from ncd.lang.formulas.formula import Formula
+from ncd.lang.glyph import Glyph, Mark
+from ncd.lang.terms.field_spelling import FLAG, INITIAL, NAME, SIGNATURE, spelled
+from ncd.lang.terms.op import Initial, Op, Sample, Site
+from ncd.lang.terms.terms import Term
+from ncd.lang.types.axes import Array, Axis, Signature, Type
+from ncd.ops.linear_maps.weight_init import apart, check_initial, uniform
+from ncd.ops.structure.axis_places import at_end, check_kinds, learned, over, own_ports
+from ncd.ops.structure.reshape import Group, Split
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Linear(Op):
+    """A learned linear map over all axes on the left at once, to all axes on the right.
+
+    With ``bias`` it is affine (drawn L₊). Notebook, figures 19 and 21. ``init`` is how the weights
+    begin, a formula of their axes: those on the right, then those on the left (``m_in`` for an m
+    that stands on both sides). Weights and bias are uniform on ±1/√(size of the left) unless given.
+
+    >>> str((Linear("m:8 -> k:4 h:2", "Q")).lift(Type.parse("y:5 m:8")))
+    'y k h'
+    >>> Linear("m:8 -> v:5", "head", init="0.02 * normal").label
+    'Linear head'
+    """
+
+    pattern: Signature = spelled(SIGNATURE)
+    name: str = spelled(NAME, "L")
+    bias: bool = spelled(FLAG, False)
+    init: Formula | None = spelled(INITIAL, None)
+    role: ClassVar[str] = "linear"
+    form: ClassVar[str] = "m* -> k*"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_kinds(self)
+        if self.init is not None:
+            check_initial(self.init, _weight(self.dom[0], self.signature.cod[0]), self.label)
+
+    @property
+    def signature(self) -> Signature:
+        return self.pattern
+
+    def layer(self, site: Site) -> Call:
+        named = {} if self.bias else {"bias": False}
+        return call("nn.Linear", Size(tuple(site.dom[0])), Size(tuple(site.cod[0])), **named)
+
+    def initial(self, site: Site) -> Mapping[str, Initial]:
+        own, new = site.dom[0], site.cod[0]
+        start = uniform(own.numel)
+        found = {"weight": Initial(_weight(own, new), start if self.init is None else self.init)}
+        return {**found, "bias": Initial(new, start)} if self.bias else found
+
+    def torch(self, site: Site) -> tuple[Expr, ...]:
+        own, new = site.dom[0], site.cod[0]
+        return at_end(site, lambda x, rest: parted(Layer((merged(x, rest, own),)), rest, new))
+
+    def out(self, site: Site) -> str:
+        return "" if self.name == "L" else self.name.lower()
+
+    def glyph(self, site: Site) -> Glyph:
+        text, note = learned("L_+" if self.bias else "L", self.name, "L")
+        ins, outs = own_ports(site.ins, site.dom), own_ports(site.outs, site.cod)
+        return over(site, Mark("letter", text, ins, outs, note))
+
+    def flops(self, site: Site) -> int:
+        return 2 * site.rest.numel * site.dom[0].numel * site.cod[0].numel
+
+    def formula(self, site: Site) -> str:
+        bias = " + b" if self.bias else ""
+        axes = r"\,".join(a.identifier.replace("_", "") for a in site.dom[0])
+        new = r"\,".join(a.identifier.replace("_", "") for a in site.cod[0])
+        sign = rf"\sum_{{{axes}}} " if axes else ""
+        return rf"z_{{{new}}} = {sign}W_{{{new},\,{axes}}}\, x_{{{axes}}}{bias}"
+
+    def words(self, site: Site) -> str:
+        kind = "affine" if self.bias else "linear"
+        return f"learned {kind} map {self.name}, {site.dom} to {site.cod}"
+
+    def expansion(self, site: Site) -> Term | None:
+        """A map of several axes: they are read as one, mapped, and read as several again."""
+        (own,), (new,) = site.dom, site.cod
+        if not (own and new) or len(own) == len(new) == 1:
+            return None
+        before, after = _joined(own, site), _joined(new, site)
+        pattern = Signature(Type((before,)), Type((after,)))
+        term: Term = Linear(pattern, self.name, self.bias)
+        if len(own) > 1:
+            term = Group(Signature(site.dom, Type((before,)))) >> term
+        return term >> Split(Signature(Type((after,)), site.cod)) if len(new) > 1 else term
+
+    @classmethod
+    def samples(cls) -> tuple[Sample, ...]:
+        return (
+            Sample(cls("m -> k:3 h:2", "Q"), "m:5", "(w[0] @ a).view(3, 2)"),
+            Sample(cls("k h -> m:4", "O", True), "k:3 h:2", "w[0] @ a.flatten() + w[1]"),
+            Sample(cls("m -> ()", "one"), "m:5", "(w[0] @ a)[0]"),
+            Sample(cls("() -> m:3", "all", True), "()", "w[0][:, 0] * a + w[1]"),
+            Sample(cls("m -> m", "eye", init="m == m_in"), "m:4", "w[0] @ a"),
+            Sample(cls("x -> u:2x2", "L"), "x:2x3", "(w[0] @ a.flatten()).view(2, 2)"),
+        )
+
+
+def _weight(own: Array, new: Array) -> Array:
+    """The axes of the weights as they lie in memory: outputs, then inputs."""
+    return Array((*new, *apart(own, new.names)))
+
+
+def _joined(array: Array, site: Site) -> Array:
+    """The axis that several are read as: ``k h`` as ``kh``."""
+    if len(array) == 1:
+        return array
+    name = "".join(axis.identifier for axis in array)
+    while name in site.every:
+        name += "_"
+    return Array((Axis(name, array.numel),))

@@ -1,0 +1,81 @@
+"""A learned array as a wire of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ncd.lang.errors import MismatchError
+from ncd.lang.formulas.expr import Expr, Weight
+from ncd.lang.formulas.formula import Formula, parse
+from ncd.lang.glyph import Glyph, Mark
+from ncd.lang.terms.field_spelling import ARRAY, INITIAL, NAME, spelled
+from ncd.lang.terms.op import Initial, Op, Sample, Site
+from ncd.lang.types.axes import Array, Signature, Type
+from ncd.ops.linear_maps.weight_init import check_initial
+from ncd.ops.structure.axis_places import own_ports
+
+LONG = 8  # letters of a name that is its own sign
+SMALL = parse("0.02 * normal")  # as GPT-2 begins, "Language Models are Unsupervised …", 2.3
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Param(Op):
+    """A learned array, such as an embedding: ``Param("v m", "wte")``; nothing goes in.
+
+    A weight that is used twice is ``Param(…) >> Copy(…)``. ``init`` is how it begins, a formula of
+    its axes; else it is normal with a deviation of 0.02.
+
+    >>> Param("v:50 m:8", "wte").cod.spec
+    'v:50 m:8'
+
+    Raises MismatchError for an array of whole numbers, which nothing can learn.
+    """
+
+    array: Array = spelled(ARRAY)
+    name: str = spelled(NAME, "weight")
+    init: Formula | None = spelled(INITIAL, None)
+    role: ClassVar[str] = "linear"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.array.below:
+            raise MismatchError(
+                f"the array ({self.array}) holds {self.array.kind}, which cannot be learned",
+                where=self.label,
+                cure=f'Param("{Array(self.array)}", "{self.name}")',
+            )
+        check_initial(self.init, self.array, self.label)
+
+    @property
+    def signature(self) -> Signature:
+        return Signature(Type(), Type((self.array,)))
+
+    def initial(self, site: Site) -> Mapping[str, Initial]:
+        return {self.name: Initial(site.cod[0], SMALL if self.init is None else self.init)}
+
+    def torch(self, site: Site) -> tuple[Expr, ...]:
+        return (Weight(),)
+
+    def out(self, site: Site) -> str:
+        return self.name
+
+    def glyph(self, site: Site) -> Glyph:
+        outs = own_ports(site.outs, site.cod)
+        text, note = (self.name, "") if len(self.name) <= LONG else ("W", self.name)
+        return Glyph(marks=(Mark("array", text, outs=outs, note=note),))
+
+    def formula(self, site: Site) -> str:
+        return rf"z = \mathrm{{{self.name}}}".replace("_", r"\_")
+
+    def words(self, site: Site) -> str:
+        return f"learned array {self.name} of axes ({site.cod})"
+
+    @classmethod
+    def samples(cls) -> tuple[Sample, ...]:
+        return (
+            Sample(cls("v:3 m:4", "wte"), "", "w[0]"),
+            Sample(cls("m:4", "gain", "1 + m / n_m"), "", "w[0]"),
+            Sample(cls("()", "one", "1"), "", "w[0]"),
+        )

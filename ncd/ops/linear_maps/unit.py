@@ -1,0 +1,142 @@
+"""The unit, two wires that come out of nothing and are one, and the inner product that ends two.
+
+A cup and a cap. Notebook, section 2.4 and figure 18.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from ncd.lang.formulas.expr import Arg, Cast, Contract, Expr, Infix, Position
+from ncd.lang.glyph import Glyph, Mark
+from ncd.lang.terms.field_spelling import ARRAY, FLAG, spelled
+from ncd.lang.terms.op import Op, Sample, Site
+from ncd.lang.types.axes import Array, Signature, Type
+from ncd.lang.types.pattern_binding import Binding
+from ncd.ops.structure.axis_places import over, own_ports
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Unit(Op):
+    """The identity as an array: 1 where both positions are the same, else 0 (a cup).
+
+    Both axes are of one size, whichever is known. With an inner product it is a wire:
+    ``Unit("a b") >> Einsum("a b, a -> b")`` gives what it takes. If ``outer``, every number of an
+    array is multiplied with it, so that the array has these two axes more.
+
+    >>> Unit("a:3 b").cod
+    Type.parse('a:3 b:3')
+    >>> str(Unit("a:3 b", outer=True).lift(Type.parse("m")))
+    'm a b'
+    """
+
+    axes: Array = spelled(ARRAY)
+    outer: bool = spelled(FLAG, False)
+    role: ClassVar[str] = "einsum"
+    form: ClassVar[str] = "a b"
+
+    @property
+    def signature(self) -> Signature:
+        return Signature(Type((Array(),)) if self.outer else Type(), Type((self.axes,)))
+
+    def solve(self, binding: Binding) -> None:
+        _alike(self.axes, binding)
+
+    def torch(self, site: Site) -> tuple[Expr, ...]:
+        (out,) = site.cod
+        one, two = (axis.dims for axis in out)
+        same: list[Expr] = [
+            Infix("==", Position(a, out.dims), Position(b, out.dims))
+            for a, b in zip(one, two, strict=True)
+        ]
+        every = same[0]
+        for more in same[1:]:  # a group has a position along each of its sides
+            every = Infix("&", every, more)
+        unit = Cast(every, "real")
+        if not self.outer:
+            return (unit,)
+        return (Contract((Arg(0), unit), (site.ins[0].dims, out.dims), site.outs[0].dims),)
+
+    def out(self, site: Site) -> str:
+        return "unit"
+
+    def glyph(self, site: Site) -> Glyph:
+        return over(site, Mark("cup", outs=own_ports(site.outs, site.cod)))
+
+    def formula(self, site: Site) -> str:
+        a, b = (axis.identifier for axis in self.axes)
+        if self.outer:
+            return rf"z_{{{a}{b}}} = a \,\delta_{{{a}{b}}}"
+        return rf"z_{{{a}{b}}} = \delta_{{{a}{b}}}"
+
+    def words(self, site: Site) -> str:
+        a, b = self.axes.names
+        return f"unit: {a} and {b} are one wire"
+
+    @classmethod
+    def samples(cls) -> tuple[Sample, ...]:
+        return (
+            Sample(cls("a:3 b"), "", "torch.eye(3)"),
+            Sample(cls("a b:2x2"), "", "torch.eye(4).view(2, 2, 2, 2)"),
+            Sample(cls("a:3 b", outer=True), "()", "a * torch.eye(3)"),
+        )
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Inner(Op):
+    """The inner product of two axes of one array: the sum of what has one place on both (a cap).
+
+    The mirror of :class:`Unit`: ``Unit("q r", outer=True) >> Inner("b q")`` is a wire from b to r.
+    Notebook, figure 17: ``y k k x h -> y x h``.
+
+    >>> str(Inner("k q").lift(Type.parse("y k:4 q:4 x")))
+    'y x'
+
+    Raises MismatchError for axes of different sizes.
+    """
+
+    axes: Array = spelled(ARRAY)
+    role: ClassVar[str] = "einsum"
+    form: ClassVar[str] = "a b"
+
+    @property
+    def signature(self) -> Signature:
+        return Signature(Type((self.axes,)), Type((Array(),)))
+
+    def solve(self, binding: Binding) -> None:
+        _alike(self.axes, binding)
+
+    def torch(self, site: Site) -> tuple[Expr, ...]:
+        ((one, two),) = site.dom
+        same = dict(zip(two.dims, one.dims, strict=True))
+        dims = tuple(same.get(dim, dim) for dim in site.ins[0].dims)
+        return (Contract((Arg(0),), (dims,), site.outs[0].dims),)
+
+    def glyph(self, site: Site) -> Glyph:
+        caps = (own_ports(site.ins, site.dom),)
+        return replace(over(site), caps=caps, arrows=not site.outs[0])
+
+    def formula(self, site: Site) -> str:
+        a, b = (axis.identifier for axis in self.axes)
+        return rf"z = \sum_{{{a}}} a_{{{a}{b}}}, \quad {b} = {a}"
+
+    def words(self, site: Site) -> str:
+        a, b = self.axes.names
+        return f"inner product of {a} and {b}: {site.ins} to {site.outs}"
+
+    @classmethod
+    def samples(cls) -> tuple[Sample, ...]:
+        return (
+            Sample(cls("a b"), "a:3 b:3", "a.trace()"),
+            Sample(cls("a b:2x2"), "a:2x2 b:2x2", "torch.einsum('abab->', a)"),
+        )
+
+
+def _alike(axes: Array, binding: Binding) -> None:
+    """Both axes are of one size, whichever is known."""
+    one, two = axes.names
+    for known, other in ((one, two), (two, one)):
+        axis = binding.get(known)
+        if axis is not None and axis.size is not None:
+            binding.learn(other, axis.size)

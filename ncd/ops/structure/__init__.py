@@ -1,0 +1,1 @@
+"""Ops that reorder, split, join or index arrays."""

@@ -1,0 +1,248 @@
+"""Index: numbers of an array by their place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from keyword import iskeyword
+from typing import Any, ClassVar
+
+from ncd.lang.errors import MismatchError, NCDError, ParseError, SizeError, shown
+from ncd.lang.formulas.expr import Arg, Expr, Lookup, Select, reordered
+from ncd.lang.glyph import Glyph, Mark
+from ncd.lang.terms.field_spelling import SIGNATURE, Spelling, read_fields, spelled
+from ncd.lang.terms.op import Op, Sample, Site
+from ncd.lang.types.axes import Array, Axis, Signature, Type
+from ncd.lang.types.pattern_binding import Binding
+from ncd.ops.structure.axis_places import over, ports
+
+Places = tuple[tuple[str, int], ...]  # of some axes, one place each
+_TAKEN = ("at", "pattern", "self")  # names that Index takes itself
+
+
+def _read_places(value: Any, name: str) -> Places:
+    try:
+        pairs = dict(value).items()
+    except (TypeError, ValueError):
+        fact = f"{name} is {shown(value)}, but it names places"
+        raise ParseError(fact, cure='at={"y": 2}') from None
+    for axis, place in pairs:
+        if isinstance(place, bool) or not isinstance(place, int) or not isinstance(axis, str):
+            raise ParseError(
+                f"the place of {axis} is {shown(place)}, but it is a whole number", cure=f"{axis}=2"
+            )
+    return tuple(pairs)
+
+
+PLACES = Spelling("places by axis", _read_places, dict, lambda value: repr(dict(value)))
+
+
+@dataclass(frozen=True, repr=False, eq=False, init=False)
+class Index(Op):
+    """Numbers of an array by their place along some axes.
+
+    ``Index("y#v, v m -> y m")`` looks up: the first array says which place along v of the second
+    it takes, such as token ids in a table of embeddings. Axes that both have are gone through
+    together: ``Index("y#v, y v -> y")`` picks one number a row. ``Index("y m", y=2)`` takes one
+    place and so drops the axis, from the front (0, 1, …) or from the end (-1). An axis whose name
+    is no Python name is given as ``at={"x/s": 2}``. Notebook, figures 8 to 12.
+
+    >>> str(Index("y#v, v m -> y m").cod), str(Index("y m", y=2).cod)
+    ('y m', 'm')
+
+    Raises SizeError for a place that the axis has not, and MismatchError for a pattern that says no
+    lookup.
+    """
+
+    pattern: Signature = spelled(SIGNATURE)
+    at: Places = spelled(PLACES, ())
+    role: ClassVar[str] = "index"
+
+    def __init__(
+        self,
+        pattern: Signature | str,
+        at: Mapping[str, int] | Places = (),
+        **places: int,
+    ) -> None:
+        try:
+            every = {**dict(_read_places(at, "at")), **places}
+            if every and isinstance(pattern, str) and "->" not in pattern:
+                array = Array.parse(pattern)
+                pattern = Signature(Type((array,)), Type((_left(array, every),)))
+            object.__setattr__(self, "pattern", pattern)
+            object.__setattr__(self, "at", tuple(every.items()))
+            read_fields(self)
+        except NCDError as error:
+            raise error.at(where="Index") from None
+        try:
+            self._check_places() if self.at else self._check_lookup()
+        except NCDError as error:
+            raise error.at(where=f"Index ({self.pattern})") from None
+
+    def __repr__(self) -> str:
+        if not self.at:
+            return f"Index({self.pattern.spec!r})"
+        (array,), names = self.dom, dict(self.at)
+        derived = Signature(Type((array,)), Type((_left(array, names),)))
+        text = repr(array.spec if derived.spec == self.pattern.spec else self.pattern.spec)
+        plain = all(n.isidentifier() and not iskeyword(n) and n not in _TAKEN for n in names)
+        words = ", ".join(f"{n}={place}" for n, place in self.at) if plain else repr(names)
+        return f"Index({text}, {words})"
+
+    def _check_places(self) -> None:
+        names = dict(self.at)
+        if len(self.dom) != 1 or len(self.pattern.cod) != 1:
+            raise MismatchError("places are of one array", cure='Index("y m", y=2)')
+        (array,) = self.dom
+        strange = [name for name in names if name not in array.names]
+        if strange:
+            raise MismatchError(
+                f"the array ({array}) has no axis {strange[0]}", cure=f"one of ({Array(array)})"
+            )
+        left = tuple(name for name in array.names if name not in names)
+        if self.pattern.cod[0].names != left or _bound(self.pattern.cod[0]) != _bound(array):
+            words = " ".join(left) or "()"
+            raise MismatchError(
+                f"the right side is not what is left of ({array})", cure=f'"{array} -> {words}"'
+            )
+
+    def _check_lookup(self) -> None:
+        if len(self.dom) != 2 or len(self.pattern.cod) != 1:
+            raise MismatchError(
+                "a lookup takes places and a table and gives one array",
+                cure='"y#v, v m -> y m", or a place such as Index("y m", y=2)',
+            )
+        (places, table), (out,) = self.dom, self.pattern.cod
+        along = _bound(places)
+        if along not in table.names:
+            fact = (
+                f"the places are below {along}, which is no axis of the table ({table})"
+                if along
+                else f"({places}) holds real numbers, which are no places"
+            )
+            raise MismatchError(fact, cure='the bound of the places in it: "y#v, v m -> y m"')
+        own = [name for name in table.names if name != along]
+        wanted = list(dict.fromkeys((*places.names, *own)))
+        if sorted(out.names) != sorted(wanted) or _bound(out) != _bound(table):
+            right = Array(map(Axis, wanted), table.below)
+            raise MismatchError(
+                f"it gives ({right}), but the pattern says ({out})",
+                cure=f'"{self.dom} -> {right}"',
+            )
+
+    @property
+    def signature(self) -> Signature:
+        return self.pattern
+
+    def _spread(self, inputs: Type, rests: list[tuple[Array, Array]], binding: Binding) -> Type:
+        outs = super()._spread(inputs, rests, binding)
+        if not self.at:
+            return outs
+        return Type((binding.resolve(_left(inputs[0], dict(self.at))),))
+
+    def check(self, binding: Binding) -> None:
+        names = dict(self.at) if self.at else {_bound(self.dom[0]): 0}
+        for name, place in names.items():
+            axis = binding[name]
+            if axis.spatial:
+                raise SizeError(
+                    f"axis {name} is a group of {len(axis.shape)} dimensions, "
+                    "which has no single position",
+                    cure=f'Group("{name} -> …") before it',
+                    axis=name,
+                )
+            if axis.size is not None and not -axis.numel <= place < axis.numel:
+                raise SizeError(
+                    f"axis {name} has size {axis.numel}, so there is no place {place}",
+                    cure=f"{name}={axis.numel - 1}",
+                    axis=name,
+                )
+
+    def torch(self, site: Site) -> tuple[Expr, ...]:
+        if not self.at:
+            return (self._lookup(site),)
+        (array,), places = site.ins, dict(self.at)
+        expr: Expr = Arg(0)
+        for name in array.names:  # from the front, so that those behind stay where they are
+            if name in places:
+                (dim,) = array.position(name)
+                expr = Select(expr, dim, places[name])
+        return (expr,)
+
+    def _lookup(self, site: Site) -> Expr:
+        (places, table), (out,) = site.ins, site.outs
+        along = [axis for axis in table if axis.name == _bound(self.dom[0])]
+        shared = [a for a in table if a.name in places.names and a not in along]
+        names = {axis.name for axis in shared}
+        own = [axis for axis in places if axis.name not in names]
+        rest = [axis for axis in table if axis not in along and axis.name not in names]
+        first = reordered(Arg(0), places, Array((*shared, *own)))
+        second = reordered(Arg(1), table, Array((*shared, *along, *rest)))
+        found = Lookup(first, second, len(Array(own).dims), len(Array(rest).dims))
+        return reordered(found, Array((*shared, *own, *rest)), out)
+
+    def glyph(self, site: Site) -> Glyph:
+        if self.at:
+            names = dict(self.at)
+            ends = [
+                Mark("pentagon", str(names[name]), ins=(port,))
+                for port, _, name in ports(site.ins)
+                if name in names
+            ]
+            return over(site, *ends, keep=self.pattern.cod[0].names)
+        return self._looked_up(site)
+
+    def _looked_up(self, site: Site) -> Glyph:
+        """The axis along which it looks up ends in an index; all others go on, or meet at dots."""
+        along, outs = _bound(self.dom[0]), {name: port for port, _, name in ports(site.outs)}
+        first = [port for port, k, _ in ports(site.ins) if k == 0]
+        last = {name: port for port, _, name in ports(site.ins)}
+        end = last.pop(along)
+        index = Mark("lookup", f"i_{{{along}}}", ins=(end,), over=tuple(first))
+        return Glyph(
+            through=tuple((port, outs[name]) for name, port in last.items()),
+            joins=tuple((p, outs[n]) for p, _, n in ports(site.ins) if p != end and p != last[n]),
+            marks=(index,),
+        )
+
+    def formula(self, site: Site) -> str:
+        if self.at:
+            taken = ", ".join(f"{Axis(n).identifier} = {p}" for n, p in self.at)
+            return f"z = a_{{{taken}}}"
+        places, table = self.dom
+        along, at = _bound(places), r"\,".join(axis.identifier for axis in places)
+        index = [rf"a_{{{at}}}" if a.name == along else a.identifier for a in table]
+        out = r"\,".join(axis.identifier for axis in self.pattern.cod[0])
+        return rf"z_{{{out}}} = b_{{{','.join(index)}}}"
+
+    def words(self, site: Site) -> str:
+        if self.at:
+            return "takes " + " and ".join(f"place {place} along {name}" for name, place in self.at)
+        return f"looks up along {_bound(self.dom[0])}: ({site.ins[0]}) in ({site.ins[1]})"
+
+    @classmethod
+    def samples(cls) -> tuple[Sample, ...]:
+        return (
+            Sample(cls("y#v, v m -> y m"), "y:3#v:5, v:5 m:2", "b[a]"),
+            Sample(cls("y z#v, m v -> z m y"), "y:3 z:2#v:5, m:4 v:5", "b.T[a].permute(1, 2, 0)"),
+            Sample(cls("y#v, y v -> y"), "y:3#v:5, y:3 v:5", "b.gather(1, a[:, None])[:, 0]"),
+            Sample(cls("#v, v x -> x"), "#v:5, v:5 x:2x3", "b[a]"),
+            Sample(cls("y#v, v#w -> y#w"), "y:3#v:5, v:5#w:4", "b[a]"),
+            Sample(
+                cls("y k#x, y x m -> y k m"),
+                "y:2 k:3#x:5, y:2 x:5 m:4",
+                "torch.stack([row[places] for row, places in zip(b, a)])",
+            ),
+            Sample(cls("y m", y=2), "y:3 m:4", "a[2]"),
+            Sample(cls("y m h", y=-1, h=0), "y:3 m:4 h:2", "a[-1, :, 0]"),
+        )
+
+
+def _bound(array: Array) -> str:
+    """The name of the axis that bounds whole numbers; empty for real ones."""
+    return array.below.name if array.below is not None else ""
+
+
+def _left(array: Array, names: Mapping[str, int]) -> Array:
+    """What is left of an array without these axes."""
+    return array.with_axes(axis for axis in array if axis.name not in names)

@@ -1,0 +1,121 @@
+"""Ops that only hand arrays on: copy, swap, and giving an array its name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ncd.lang.glyph import Glyph, Mark
+from ncd.lang.once import once
+from ncd.lang.terms.field_spelling import ARRAY, TEXT, spelled
+from ncd.lang.terms.op import Sample, Site
+from ncd.lang.terms.wire import Wiring
+from ncd.lang.types.axes import Array, Signature, Type
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Copy(Wiring):
+    """Uses an array twice (notation, "copy": dots on the wires, each splits in two).
+
+    >>> str(Copy("x m").cod)
+    'x m, x m'
+    """
+
+    array: Array = spelled(ARRAY)
+
+    @once
+    def signature(self) -> Signature:
+        return Signature(Type((self.array,)), Type((self.array, self.array)))
+
+    @property
+    def order(self) -> tuple[int, ...]:
+        return (0, 0)
+
+    def formula(self, site: Site) -> str:
+        return r"x \mapsto (x, x)"
+
+    def words(self, site: Site) -> str:
+        return f"copy of ({site.ins[0]})"
+
+    @classmethod
+    def samples(cls) -> tuple[Sample, ...]:
+        return (Sample(cls("y m"), "y:2 m:3", "(a, a)"), Sample(cls("()"), "()", "(a, a)"))
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Swap(Wiring):
+    """Exchanges two arrays; their wires cross.
+
+    >>> str((Swap("a", "b")).cod)
+    'b, a'
+    """
+
+    first: Array = spelled(ARRAY)
+    second: Array = spelled(ARRAY)
+    role: ClassVar[str] = "neutral"
+
+    @property
+    def signature(self) -> Signature:
+        return Signature(Type((self.first, self.second)), Type((self.second, self.first)))
+
+    @property
+    def order(self) -> tuple[int, ...]:
+        return (1, 0)
+
+    def formula(self, site: Site) -> str:
+        return r"(x, y) \mapsto (y, x)"
+
+    def words(self, site: Site) -> str:
+        return f"swap of ({site.ins[0]}) and ({site.ins[1]})"
+
+    @classmethod
+    def samples(cls) -> tuple[Sample, ...]:
+        return (
+            Sample(cls("a", "c"), "a:2, c:3", "(b, a)"),
+            Sample(cls("m", "m"), "m:2, m:2", "(b, a)"),
+        )
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Named(Wiring):
+    """Writes an array's name at its left, as Q, K and V in figure 20; changes nothing.
+
+    >>> str(Named("y k", "Q").cod)
+    'y k'
+    """
+
+    array: Array = spelled(ARRAY)
+    text: str = spelled(TEXT)
+    role: ClassVar[str] = "neutral"
+
+    @property
+    def signature(self) -> Signature:
+        return Signature(Type((self.array,)), Type((self.array,)))
+
+    @property
+    def order(self) -> tuple[int, ...]:
+        return (0,)
+
+    @property
+    def label(self) -> str:
+        return f"Named {self.text}"
+
+    def out(self, site: Site) -> str:
+        return self.text.lower() if self.text.isidentifier() else ""
+
+    def glyph(self, site: Site) -> Glyph:
+        wires = tuple(range(len(site.ins[0])))
+        return Glyph(
+            through=tuple((p, p) for p in wires),
+            marks=(Mark("name", self.text, ins=wires, outs=wires),),
+        )
+
+    def formula(self, site: Site) -> str:
+        return self.text
+
+    def words(self, site: Site) -> str:
+        return f"array {self.text} of axes ({site.ins[0]})"
+
+    @classmethod
+    def samples(cls) -> tuple[Sample, ...]:
+        return (Sample(cls("y k", "Q"), "y:2 k:3", "a"),)

@@ -1,0 +1,1 @@
+"""Ops on sliding windows: convolution, pooling, unfolding."""

@@ -1,0 +1,270 @@
+"""Learned windows that slide: convolution and transposed convolution."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+from typing import ClassVar
+
+from ncd.lang.errors import MismatchError, SizeError
+from ncd.lang.formulas.expr import Call, Expr, Layer, Size, call
+from ncd.lang.glyph import Glyph, Mark
+from ncd.lang.terms.field_spelling import FLAG, NAME, SIGNATURE, maybe, spelled, whole
+from ncd.lang.terms.op import Initial, Sample, Site
+from ncd.lang.terms.terms import Id, Term
+from ncd.lang.types.axes import Array, Axis, Signature, Type
+from ncd.lang.types.pattern_binding import Binding
+from ncd.ops.linear_maps.einsum import Einsum
+from ncd.ops.linear_maps.linear import Linear
+from ncd.ops.linear_maps.weight_init import apart, beside, uniform
+from ncd.ops.structure.axis_places import learned, over, own_ports
+from ncd.ops.windows.sliding_window import Window
+from ncd.ops.windows.window_shapes import Sliding
+
+DEFAULTS = {"stride": 1, "padding": 0, "dilation": 1, "groups": 1}  # torch's own
+
+
+class _Learned(Sliding):
+    """What both convolutions share: channels before places, weights and a bias."""
+
+    name: str
+    bias: bool
+
+    def check(self, binding: Binding) -> None:
+        super().check(binding)
+        channels = (*self.dom[0][:-1], *self.signature.cod[0][:-1])
+        if any(binding[axis.name].spatial for axis in channels):
+            raise MismatchError(
+                f"the channels of a convolution are plain axes, but ({self.dom[0]}) has a group",
+                cure="a plain channel axis, and places such as x:16x16",
+            )
+
+    def sign(self, usual: str) -> tuple[str, str]:
+        """The letter in which the axis of the window ends, and a long name beside it."""
+        return learned("L_+" if self.bias else "L", self.name, usual)
+
+    def channels(self, site: Site) -> tuple[Array, Array]:
+        """The channels before and after."""
+        return Array(site.dom[0][:-1]), Array(site.cod[0][:-1])
+
+    def _layer(self, site: Site, kind: str, named: Mapping[str, int]) -> Call:
+        given = {key: value for key, value in named.items() if value != DEFAULTS[key]}
+        bias = {} if self.bias else {"bias": False}
+        c, d = self.channels(site)
+        name = f"nn.{kind}{self.flat(site)}d"
+        return call(name, Size(tuple(c)), Size(tuple(d)), self.kernel, **given, **bias)
+
+    def _weights(self, site: Site, one: Array, two: Array) -> Mapping[str, Initial]:
+        """The weights of two sorts of channels, outer ones first, and a window."""
+        window = (self.kernel,) * self.flat(site)
+        size = window if len(window) > 1 else self.kernel
+        two = apart(two, one.names)
+        array = Array((*one, *two, *beside((*one.names, *two.names), "kernel", size)))
+        start = uniform(two.numel * prod(window))
+        found = {"weight": Initial(array, start)}
+        bias = Initial(self.channels(site)[1], start)
+        return {**found, "bias": bias} if self.bias else found
+
+    def torch(self, site: Site) -> tuple[Expr, ...]:
+        return self.windowed(site, lambda x: Layer((x,)), leads=1)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Conv(_Learned):
+    """Convolution: ``Conv("c x -> d x", "conv", kernel=3)``; padding kernel // 2 unless given.
+
+    The channels may be several axes on either side, ``"c x -> k h x"``. Drawn as a box ★ k where
+    the places keep their number, else as a trapezoid with the stride. Notebook, figures 26 to 28.
+
+    >>> Conv("c x -> d:8 x/s", stride=2).lift(Type.parse("c:3 x:16x16")).spec
+    'd:8 x/s:8x8'
+    >>> Conv("k h x -> c:6 x", groups=2).lift(Type.parse("k:2 h:2 x:9")).spec
+    'c:6 x:9'
+
+    Raises SizeError for a window that is larger than the padded image, and for groups that do not
+    divide the channels.
+    """
+
+    pattern: Signature = spelled(SIGNATURE)
+    name: str = spelled(NAME, "conv")
+    kernel: int = spelled(whole(1), 1)
+    stride: int = spelled(whole(1), 1)
+    padding: int | None = spelled(maybe(whole()), None)
+    bias: bool = spelled(FLAG, True)
+    dilation: int = spelled(whole(1), 1)
+    groups: int = spelled(whole(1), 1)
+    form: ClassVar[str] = "c+ x -> d+ x"
+
+    @property
+    def pad(self) -> int:
+        return self.dilation * (self.kernel // 2) if self.padding is None else self.padding
+
+    @property
+    def span(self) -> int:
+        return self.dilation * (self.kernel - 1) + 1
+
+    def check(self, binding: Binding) -> None:
+        super().check(binding)
+        for side in (self.dom[0], self.signature.cod[0]):
+            sizes = [binding.size(axis.name) for axis in side[:-1]]
+            channels = prod(size for size in sizes if size is not None)
+            if None in sizes or channels % self.groups == 0:
+                continue
+            names, nearest = "·".join(side.names[:-1]), -(-channels // self.groups) * self.groups
+            raise SizeError(
+                f"{names} = {channels} channels are not {self.groups} groups of one size",
+                cure=f"{names} = {nearest}, or groups = 1",
+                axis=side.names[0],
+                nearest=nearest if len(sizes) == 1 else None,
+            )
+
+    def layer(self, site: Site) -> Call:
+        named = {"stride": self.stride, "padding": self.pad, "dilation": self.dilation}
+        return self._layer(site, "Conv", {**named, "groups": self.groups})
+
+    def initial(self, site: Site) -> Mapping[str, Initial]:
+        c, d = self.channels(site)
+        if self.groups > 1:
+            name = "".join(axis.identifier for axis in c)
+            c = Array((Axis(name, c.numel // self.groups),))
+        return self._weights(site, d, c)
+
+    def glyph(self, site: Site) -> Glyph:
+        if self.places[0].name == self.places[1].name:
+            ins, outs = own_ports(site.ins, site.dom), own_ports(site.outs, site.cod)
+            return over(site, Mark("box", f"★{self.kernel}", ins, outs))
+        return self.trapezoid(site, *self.sign("conv"))
+
+    def flops(self, site: Site) -> int:
+        window = self.kernel ** self.flat(site)
+        inner = self.channels(site)[0].numel // self.groups
+        return 2 * site.rest.numel * site.cod[0].numel * inner * window
+
+    def formula(self, site: Site) -> str:
+        bias = "b_d + " if self.bias else ""
+        j = "j" if self.dilation == 1 else f"{self.dilation} j"
+        return rf"z_{{d,x}} = {bias}\sum_{{c,\,j}} W_{{d,c,j}}\; a_{{c,\;s x + {j} - p}}"
+
+    def words(self, site: Site) -> str:
+        return f"convolution {self.name}, {self.setting}: {site.dom} to {site.cod}"
+
+    def expansion(self, site: Site) -> Term | None:
+        """Windows that slide, and one linear map for all of them; none for several groups."""
+        if self.groups > 1:
+            return None
+        (old,), (new,) = site.dom, site.cod
+        taken = tuple(site.every)
+        size = (self.kernel,) * self.flat(site)
+        window = beside(taken, "w", size if len(size) > 1 else self.kernel)
+        slid = Signature(Type((Array(old[-1:]),)), Type((Array((*new[-1:], *window)),)))
+        c, d = self.channels(site)
+        pattern = Signature(Type((Array((*c, *window)),)), Type((d,)))
+        setting = (self.kernel, self.stride, self.pad, self.dilation)
+        linear = Linear(pattern, self.name, self.bias)
+        term = Id(site.ins) >> Window(slid, *setting) >> linear
+        astray = term.cod[0].names != site.outs[0].names  # an axis stands between the two
+        return term >> Einsum(Signature(term.cod, site.outs)) if astray else term
+
+    @classmethod
+    def samples(cls) -> tuple[Sample, ...]:
+        two = "F.conv2d(a[None], w[0], w[1], padding=1)[0]"
+        return (
+            Sample(cls("c x -> d:4 x", "conv", 3), "c:2 x:5x6", two),
+            Sample(
+                cls("c x -> d:4 x/s", "conv", 3, 2),
+                "c:2 x:7",
+                "F.conv1d(a, w[0], w[1], 2, 1)",
+            ),
+            Sample(cls("c x -> d:4 u", padding=0, kernel=2), "c:2 x:3x4x3", "F.conv3d(a, *w)"),
+            Sample(
+                cls("c x -> k:2 h:3 x", "conv", 3, bias=False),
+                "c:2 x:5",
+                "F.conv1d(a, w[0], padding=1).view(2, 3, 5)",
+            ),
+            Sample(
+                cls("k h x -> c:4 x", "conv", 3, dilation=2, groups=2),
+                "k:2 h:3 x:6",
+                "F.conv1d(a.flatten(0, 1), w[0], w[1], 1, 2, 2, 2)",
+            ),
+            Sample(cls("c x -> c x", "conv", 1), "c:3 x:2x2", "F.conv2d(a, w[0], w[1])"),
+        )
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class ConvTranspose(_Learned):
+    """Transposed convolution (the trapezoid marked T). Notebook, figures 27 and 28.
+
+    >>> up = ConvTranspose("c x -> d:8 y", kernel=2, stride=2)
+    >>> up.lift(Type.parse("c:3 x:16x16")).spec
+    'd:8 y:32x32'
+
+    Raises SizeError where nothing is left behind the padding, or the places do not fit.
+    """
+
+    pattern: Signature = spelled(SIGNATURE)
+    name: str = spelled(NAME, "up")
+    kernel: int = spelled(whole(1), 2)
+    stride: int = spelled(whole(1), 2)
+    padding: int = spelled(whole(), 0)
+    bias: bool = spelled(FLAG, True)
+    form: ClassVar[str] = "c+ x -> d+ y"
+
+    @property
+    def pad(self) -> int:
+        return self.padding
+
+    @property
+    def least(self) -> int:
+        return 1 + max(0, -((self.kernel - 2 * self.pad - 1) // self.stride))
+
+    def result(self, size: int) -> int:
+        return (size - 1) * self.stride - 2 * self.padding + self.kernel
+
+    def source(self, size: int) -> int | None:
+        steps, left = divmod(size - self.kernel + 2 * self.padding, self.stride)
+        if left or steps < 0:
+            y = self.places[1].name
+            nearest = self.result(max(self.least, steps + 1))
+            raise SizeError(
+                f"axis {y} has size {size}, which no transposed window gives",
+                cure=f"{y} = {nearest}",
+                axis=y,
+                nearest=nearest,
+            )
+        return steps + 1
+
+    def layer(self, site: Site) -> Call:
+        named = {"stride": self.stride, "padding": self.padding}
+        return self._layer(site, "ConvTranspose", named)
+
+    def initial(self, site: Site) -> Mapping[str, Initial]:
+        return self._weights(site, *self.channels(site))
+
+    def glyph(self, site: Site) -> Glyph:
+        return self.trapezoid(site, *self.sign("up"), turned="T")
+
+    def flops(self, site: Site) -> int:
+        window = self.kernel ** self.flat(site)
+        return 2 * site.rest.numel * site.dom[0].numel * self.channels(site)[1].numel * window
+
+    def formula(self, site: Site) -> str:
+        return r"z_{d,\;s x + j - p} \mathrel{+}= W_{c,d,j}\; a_{c,x} \quad\text{for all } c, x, j"
+
+    def words(self, site: Site) -> str:
+        return f"transposed convolution {self.name}, {self.setting}: {site.dom} to {site.cod}"
+
+    @classmethod
+    def samples(cls) -> tuple[Sample, ...]:
+        return (
+            Sample(
+                cls("c x -> d:3 u"),
+                "c:2 x:3x4",
+                "F.conv_transpose2d(a, w[0], w[1], 2)",
+            ),
+            Sample(
+                cls("k h x -> d:3 u", "up", 3, 2, 1, False),
+                "k:2 h:2 x:4",
+                "F.conv_transpose1d(a.flatten(0, 1), w[0], None, 2, 1)",
+            ),
+        )

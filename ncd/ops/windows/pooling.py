@@ -1,0 +1,87 @@
+"""Pooling: the largest number of each window that slides."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ncd.lang.errors import SizeError
+from ncd.lang.formulas.expr import Expr, call
+from ncd.lang.glyph import Glyph
+from ncd.lang.terms.field_spelling import SIGNATURE, spelled, whole
+from ncd.lang.terms.op import Sample, Site
+from ncd.lang.terms.terms import Term
+from ncd.lang.types.axes import Array, Signature, Type
+from ncd.ops.along_axis.reduce import Reduce
+from ncd.ops.linear_maps.weight_init import beside
+from ncd.ops.windows.sliding_window import Window
+from ncd.ops.windows.window_shapes import Sliding
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class MaxPool(Sliding):
+    """The largest number in each window (the window axis ends in Max➤). Notebook, figure 27.
+
+    >>> MaxPool("x -> y").lift(Type.parse("c:3 x:8x8")).spec
+    'c:3 y:4x4'
+
+    Raises SizeError for a padding of more than half a window, which torch does not take.
+    """
+
+    pattern: Signature = spelled(SIGNATURE)
+    kernel: int = spelled(whole(1), 2)
+    stride: int = spelled(whole(1), 2)
+    padding: int = spelled(whole(), 0)
+    form: ClassVar[str] = "x -> y"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if 2 * self.padding > self.kernel:
+            raise SizeError(
+                f"the padding is {self.padding}, more than half of a window of {self.kernel}",
+                where="MaxPool",
+                cure=f"padding = {self.kernel // 2}",
+                axis="padding",
+                nearest=self.kernel // 2,
+            )
+
+    @property
+    def pad(self) -> int:
+        return self.padding
+
+    def torch(self, site: Site) -> tuple[Expr, ...]:
+        n = self.flat(site)
+        named = {"padding": self.padding} if self.padding else {}
+
+        def pooled(x: Expr) -> Expr:
+            return call(f"F.max_pool{n}d", x, self.kernel, self.stride, **named)
+
+        return self.windowed(site, pooled, leads=2)
+
+    def glyph(self, site: Site) -> Glyph:
+        return self.trapezoid(site, "Max")
+
+    def formula(self, site: Site) -> str:
+        return rf"z_x = \max_{{j}} a_{{s x + j{' - p' if self.padding else ''}}}"
+
+    def words(self, site: Site) -> str:
+        return f"max pooling, {self.setting}: {site.dom} to {site.cod}"
+
+    def expansion(self, site: Site) -> Term | None:
+        """Windows that slide, and the largest of each; none where the edges are padded."""
+        if self.padding:
+            return None
+        (old,), (new,) = site.dom, site.cod
+        size = (self.kernel,) * self.flat(site)
+        window = beside(tuple(site.every), "w", size if len(size) > 1 else self.kernel)
+        slid = Signature(Type((old,)), Type((Array((*new, *window)),)))
+        return Window(slid, self.kernel, self.stride) >> Reduce(f"{window.spec} ->", "max")
+
+    @classmethod
+    def samples(cls) -> tuple[Sample, ...]:
+        return (
+            Sample(cls("x -> u"), "x:4x6", "F.max_pool2d(a[None], 2)[0]"),
+            Sample(cls("x -> u", 3, 2), "x:9", "F.max_pool1d(a[None], 3, 2)[0]"),
+            Sample(cls("x -> u", 3, 2, 1), "x:7", "F.max_pool1d(a[None], 3, 2, 1)[0]"),
+            Sample(cls("x -> u"), "x:4x2x2", "F.max_pool3d(a[None], 2)[0]"),
+        )

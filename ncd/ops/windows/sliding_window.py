@@ -1,0 +1,110 @@
+"""Sliding windows as an axis of their own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ncd.lang.formulas.expr import Const, Expr, Infix, Method, Position, call, method
+from ncd.lang.glyph import Glyph
+from ncd.lang.terms.field_spelling import SIGNATURE, spelled, whole
+from ncd.lang.terms.op import Sample, Site
+from ncd.lang.types.axes import Array, Axis, Signature
+from ncd.lang.types.pattern_binding import Binding
+from ncd.ops.structure.axis_places import at_end
+from ncd.ops.windows.window_shapes import Sliding
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Window(Sliding):
+    """Windows of an axis as an axis of their own (unfold): ``Window("x -> y w", kernel=3)``.
+
+    Window y has the places s y + d w - p of x. What lies beyond the edges is 0. A convolution is a
+    ``Window`` and a ``Linear`` behind it, max pooling a ``Window`` and a ``Reduce``.
+
+    >>> from ncd.lang.types.axes import Type
+    >>> Window("x -> y w", 3, stride=2, padding=1).lift(Type.parse("c:2 x:8x8")).spec
+    'c:2 y:4x4 w:3x3'
+
+    Raises SizeError for a window that is larger than the padded axis.
+    """
+
+    pattern: Signature = spelled(SIGNATURE)
+    kernel: int = spelled(whole(1), 2)
+    stride: int = spelled(whole(1), 1)
+    padding: int = spelled(whole(), 0)
+    dilation: int = spelled(whole(1), 1)
+    role: ClassVar[str] = "window"
+    form: ClassVar[str] = "x -> y w"
+    any_kind: ClassVar[bool] = True
+
+    @property
+    def places(self) -> tuple[Axis, Axis]:
+        return self.dom[0][0], self.signature.cod[0][0]
+
+    @property
+    def pad(self) -> int:
+        return self.padding
+
+    @property
+    def span(self) -> int:
+        return self.dilation * (self.kernel - 1) + 1
+
+    def solve(self, binding: Binding) -> None:
+        super().solve(binding)
+        place = next((a for p in self.places if (a := binding[p.name]).size is not None), None)
+        if place is not None:
+            window = (self.kernel,) * len(place.shape)
+            size = window if place.spatial else self.kernel
+            binding.learn(self.signature.cod[0][1].name, size)
+
+    def torch(self, site: Site) -> tuple[Expr, ...]:
+        n = self.flat(site)
+
+        def slid(x: Expr, rest: Array) -> Expr:
+            if self.padding:
+                x = call("F.pad", x, (self.padding,) * (2 * n))
+            for _ in range(n):  # each dimension in turn becomes the first of the places
+                x = method(x, "unfold", -n, self.span, self.stride)
+            return self._thinned(x, site) if self.dilation > 1 else x
+
+        return at_end(site, slid)
+
+    def _thinned(self, x: Expr, site: Site) -> Expr:
+        """Every so many places of each window."""
+        dims = site.cod[0][1].dims
+        for i, dim in enumerate(dims):
+            index = Infix("*", Position(dim, (dim,)), Const(self.dilation))
+            x = Method(x, "index_select", (Const(i - len(dims)), index))
+        return x
+
+    def glyph(self, site: Site) -> Glyph:
+        return self.trapezoid(site)
+
+    def formula(self, site: Site) -> str:
+        x, y, w = self.dom[0].names[0], *self.signature.cod[0].names
+        names = [name.replace("_", "").replace("/", "") for name in (x, y, w)]
+        d = "" if self.dilation == 1 else f"{self.dilation} "
+        s = "" if self.stride == 1 else f"{self.stride} "
+        p = "" if self.padding == 0 else f" - {self.padding}"
+        return rf"z_{{{names[1]},\,{names[2]}}} = a_{{{s}{names[1]} + {d}{names[2]}{p}}}"
+
+    def words(self, site: Site) -> str:
+        return f"sliding windows, {self.setting}: {site.dom} to {site.cod}"
+
+    @classmethod
+    def samples(cls) -> tuple[Sample, ...]:
+        return (
+            Sample(cls("x -> y w", 3), "x:5", "a.unfold(0, 3, 1)"),
+            Sample(
+                cls("x -> y w", 2, 2, 1),
+                "x:4x6",
+                "F.unfold(F.pad(a, (1,) * 4)[None], 2, stride=2)"
+                ".view(2, 2, 3, 4).permute(2, 3, 0, 1)",
+            ),
+            Sample(
+                cls("x -> y w", 2, 1, 1, 3),
+                "x:6",
+                "torch.stack((F.pad(a, (1, 1))[:5], F.pad(a, (1, 1))[3:]), 1)",
+            ),
+        )

@@ -1,0 +1,64 @@
+"""How much one run may take."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from ncd.costs import BYTES, WHOLE
+from ncd.lang.circuits.elaborate import elaborate, require_sizes
+from ncd.lang.errors import LimitError, shown
+from ncd.lang.terms.terms import Term
+from ncd.lang.types.axes import Array
+
+GIGA = 10**9
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much one run may take: bytes of memory and floating-point operations.
+
+    ``NCD_MAX_BYTES`` and ``NCD_MAX_FLOPS`` set them; the defaults suit a small shared machine.
+    """
+
+    bytes: int = 2 * GIGA
+    flops: int = 200 * GIGA
+
+    @staticmethod
+    def from_environment() -> Limits:
+        """The limits that the environment sets; raises LimitError for one that is no number."""
+        return Limits(number("NCD_MAX_BYTES", Limits.bytes), number("NCD_MAX_FLOPS", Limits.flops))
+
+
+def number(name: str, default: int) -> int:
+    """The number that the environment sets; raises LimitError for what is none."""
+    text = os.environ.get(name, "")
+    try:
+        found = int(float(text)) if text else default
+    except (ValueError, OverflowError):
+        found = 0
+    if found < 1:
+        raise LimitError(
+            f"{name} is {shown(text)}, but it is a number, 1 or more", cure=f"{name}={default}"
+        )
+    return found
+
+
+def weight(array: Array) -> int:
+    """The bytes of an array."""
+    return array.numel * (BYTES if array.below is None else WHOLE)
+
+
+def check_inputs(term: Term, limits: Limits | None = None) -> None:
+    """Raises LimitError, naming the limit and the need, if the inputs alone are over the limit."""
+    circuit = elaborate(term)
+    require_sizes(circuit)
+    most = (limits or Limits.from_environment()).bytes
+    need = sum(weight(value.array) for value in circuit.inputs)
+    if need > most:
+        raise LimitError(
+            f"the inputs take {need:,} bytes of memory, and the limit NCD_MAX_BYTES is {most:,}",
+            where="Input",
+            bound=term.dom.axes,
+            cure="smaller sizes",
+        )

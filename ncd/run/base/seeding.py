@@ -1,0 +1,160 @@
+"""Weights and inputs from a seed, never from torch's global state: threads share a process."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Mapping
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from ncd.lang.circuits.elaborate import elaborate
+from ncd.lang.formulas.formula import Formula, Name, Number, Operand
+from ncd.lang.formulas.operators import SIGNS
+from ncd.lang.terms.op import Initial
+from ncd.lang.terms.terms import Term
+from ncd.lang.types.axes import Array
+from ncd.run.base.device import device as find_device
+from ncd.run.base.limits import Limits, check_inputs
+
+
+def generator(seed: int, purpose: str) -> torch.Generator:
+    """A generator of its own for each purpose, so that one part's draws never shift another's.
+
+    The draw is made on the CPU, so that every device gets the same numbers.
+
+    >>> torch.rand(1, generator=generator(0, "Q")) == torch.rand(1, generator=generator(0, "Q"))
+    tensor([True])
+    """
+    digest = hashlib.sha256(f"{seed}/{purpose}".encode()).digest()
+    return torch.Generator("cpu").manual_seed(int.from_bytes(digest[:8], "big") >> 1)
+
+
+def example_inputs(
+    term: Term,
+    seed: int = 0,
+    device: str | torch.device = "cpu",
+    limits: Limits | None = None,
+) -> tuple[Tensor, ...]:
+    """A tensor for each array of ``term.dom``: standard normal, or whole numbers below a bound.
+
+    >>> from ncd.lang.terms.terms import Id
+    >>> [tuple(x.shape) for x in example_inputs(Id("y:2 m:3, x:4 m:3"))]
+    [(2, 3), (4, 3)]
+    >>> [int(x.max()) < 5 for x in example_inputs(Id("y:100#v:5"))]
+    [True]
+
+    Raises LimitError, before anything is allocated, if they are over the limits.
+    """
+    target = find_device(device)
+    check_inputs(term, limits)
+    return tuple(
+        _drawn(value.array, generator(seed, f"input {i}")).to(target)
+        for i, value in enumerate(elaborate(term).inputs)
+    )
+
+
+def _drawn(array: Array, random: torch.Generator) -> Tensor:
+    if array.below is None:
+        return torch.randn(array.shape, generator=random)
+    return torch.randint(array.below.numel, array.shape, generator=random)
+
+
+class SeededDropout(nn.Dropout):
+    """Dropout with a generator of its own; draws what ``nn.Dropout`` draws from the same state.
+
+    The draw is made on the CPU, so that every device drops the same. Under ``torch.compile`` and
+    ``torch.export``, which cannot hold a generator, it is torch's own dropout.
+    """
+
+    def __init__(self, p: float, random: torch.Generator) -> None:
+        super().__init__(p)
+        self.random = random
+
+    def forward(self, input: Tensor) -> Tensor:
+        if not self.training or self.p == 0 or torch.compiler.is_compiling():
+            return super().forward(input)
+        kept = torch.empty(input.shape, dtype=input.dtype)
+        kept.bernoulli_(1 - self.p, generator=self.random).div_(1 - self.p)
+        return input * kept.to(input.device)
+
+    def __getstate__(self) -> dict[str, object]:
+        return {**super().__getstate__(), "random": self.random.get_state()}
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        random = torch.Generator("cpu")
+        random.set_state(state["random"])  # type: ignore[arg-type]
+        super().__setstate__({**state, "random": random})
+
+
+# --- initial values ------------------------------------------------------------------------------
+
+
+def begin(tensor: Tensor, initial: Initial, random: torch.Generator) -> None:
+    """Fills a parameter or a buffer as its formula says."""
+    value = _Drawn(initial.array, random).value(initial.formula)
+    with torch.no_grad():
+        tensor.copy_(value.expand(initial.array.shape).reshape(tensor.shape))
+
+
+class _Drawn:
+    """What a formula of initial values gives, at every position of an array at once."""
+
+    def __init__(self, array: Array, random: torch.Generator) -> None:
+        self.array, self.random = array, random
+        self.axes = {axis.identifier: axis for axis in array}
+
+    def value(self, formula: Formula) -> Tensor:
+        if isinstance(formula, Number):
+            return torch.tensor(formula.value, dtype=torch.float64)
+        if isinstance(formula, Name):
+            return self.named(formula.text)
+        assert not isinstance(formula, Operand)  # there are no operands in an initial value
+        parts = [self.value(part) for part in formula.parts]
+        if formula.operation == "-" and len(parts) == 1:
+            return -parts[0]
+        return _FUNCTIONS[formula.operation](*parts)
+
+    def named(self, name: str) -> Tensor:
+        if name in self.axes:
+            at = list(self.axes).index(name)
+            shape, rest = self.array[at].shape, Array(self.array[at + 1 :]).shape
+            numbers = torch.arange(math.prod(shape), dtype=torch.float32)
+            return numbers.view(*shape, *(1,) * len(rest))
+        if name == "normal":
+            return torch.randn(self.array.shape, generator=self.random)
+        if name == "uniform":
+            return torch.empty(self.array.shape).uniform_(-1, 1, generator=self.random)
+        size = name.startswith("n_") and self.axes.get(name[2:])
+        number = float(size.numel) if size else _CONSTANTS[name]
+        return torch.tensor(number, dtype=torch.float64)
+
+
+_CONSTANTS = {"e": math.e, "pi": math.pi, "inf": math.inf}
+_FUNCTIONS: Mapping[str, Callable[..., Tensor]] = {
+    **SIGNS,
+    "and": torch.logical_and,
+    "or": torch.logical_or,
+    "not": torch.logical_not,
+    "min": torch.minimum,
+    "max": torch.maximum,
+    "where": lambda test, yes, no: torch.where(test != 0, yes, no),
+    "gelu": F.gelu,
+    "silu": F.silu,
+    "softplus": F.softplus,
+    "abs": torch.abs,
+    "ceil": torch.ceil,
+    "cos": torch.cos,
+    "erf": torch.erf,
+    "exp": torch.exp,
+    "floor": torch.floor,
+    "log": torch.log,
+    "relu": torch.relu,
+    "sigmoid": torch.sigmoid,
+    "sign": torch.sign,
+    "sin": torch.sin,
+    "sqrt": torch.sqrt,
+    "tanh": torch.tanh,
+}

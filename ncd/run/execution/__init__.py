@@ -1,0 +1,1 @@
+"""Execution: the module of a term, its program, and fused attention."""

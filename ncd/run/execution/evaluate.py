@@ -1,0 +1,260 @@
+"""An op's expressions as one call: read once, run often.
+
+Everything that follows from the axes - permutations, sizes, einsum's letters - is worked out when
+an expression is read. What is read takes the op's tensors, its own layer (or parameter), and what a
+new tensor should be like; dimensions are counted from the end, so that batch axes may stand in
+front, and no size of a batch is ever looked at.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from ncd.lang.formulas.expr import (
+    Align,
+    Arg,
+    Call,
+    Cast,
+    Const,
+    Contract,
+    Expr,
+    Filled,
+    Infix,
+    Item,
+    Layer,
+    Lookup,
+    Method,
+    Position,
+    Prefix,
+    Rearrange,
+    Select,
+    Size,
+    Tuple,
+    Weight,
+)
+from ncd.lang.formulas.operators import SIGNS
+from ncd.run.execution.tensor_ops import (
+    aligned,
+    batched,
+    cat,
+    equation,
+    looked_up,
+    multiplied,
+    narrow,
+    rearranged,
+    softmax,
+)
+
+
+class Like(NamedTuple):
+    """Where a new tensor is, and of what type its real numbers are."""
+
+    device: torch.device
+    dtype: torch.dtype
+
+
+Code = Callable[[Sequence[Tensor], Any, Like], Any]  # of the tensors, the layer, and what is alike
+MODULES: Mapping[str, Any] = {"torch": torch, "F": F, "nn": nn, "math": math}
+_SIGNS: Mapping[str, Callable[[Any, Any], Any]] = {
+    **SIGNS,
+    "&": operator.and_,
+    "|": operator.or_,
+}
+
+
+@dataclass(frozen=True)
+class Known:
+    """A value that no tensor is needed for."""
+
+    value: Any
+
+
+def code(expr: Expr, ranks: Sequence[int] = (), layer: str = "") -> Code:
+    """What an expression does, ready to run.
+
+    ``ranks`` says how many dimensions each tensor has without a batch, ``layer`` which layer is
+    called (``nn.Conv2d``).
+
+    >>> twice = code(Infix("*", Arg(0), Const(2)))
+    >>> twice([torch.ones(2)], None, Like(torch.device("cpu"), torch.float32))
+    tensor([2., 2.])
+    """
+    return _running(_Reader(ranks, layer).read(expr))
+
+
+def known(expr: Expr) -> Known | None:
+    """What an expression is, if no tensor is needed for that."""
+    part = _Reader((), "").read(expr) if not any(map(_needs, expr.walk())) else None
+    return part if isinstance(part, Known) else None
+
+
+def _needs(expr: Expr) -> bool:
+    return not isinstance(expr, Const | Size | Infix | Prefix | Tuple | Call)
+
+
+def function(name: str) -> Any:
+    """The function, or the class of layers, that a dotted name means: ``F.relu``."""
+    first, *rest = name.split(".")
+    found = MODULES[first]
+    for word in rest:
+        found = getattr(found, word)
+    return found
+
+
+def _running(part: Code | Known) -> Code:
+    if not isinstance(part, Known):
+        return part
+    value = part.value
+    return lambda args, own, like: value
+
+
+class _Reader:
+    """Reads expressions; one method a kind."""
+
+    def __init__(self, ranks: Sequence[int], layer: str) -> None:
+        self.ranks, self.called = ranks, layer
+
+    def read(self, expr: Expr) -> Code | Known:
+        """What an expression does, or what it is if that is known without any tensor."""
+        reader: Callable[[Any], Code | Known] = getattr(self, type(expr).__name__.lower())
+        return reader(expr)
+
+    def run(self, expr: Expr) -> Code:
+        return _running(self.read(expr))
+
+    def applied(
+        self,
+        function: Callable[..., Any],
+        parts: Sequence[Expr],
+        named: Iterable[tuple[str, Expr]] = (),
+    ) -> Code:
+        """A function of parts; those that are known are handed over as they are."""
+        given, extra = [self.read(part) for part in parts], {k: self.read(v) for k, v in named}
+        known = {name: part.value for name, part in extra.items() if isinstance(part, Known)}
+        more = {n: part for n, part in extra.items() if not isinstance(part, Known)}
+        if known:
+            function = partial(function, **known)
+        runs = [_running(part) for part in given]
+        if more:
+            return lambda args, own, like: function(
+                *[run(args, own, like) for run in runs],
+                **{name: run(args, own, like) for name, run in more.items()},
+            )
+        if runs and all(isinstance(part, Known) for part in given[1:]):
+            first, rest = runs[0], tuple(p.value for p in given[1:] if isinstance(p, Known))
+            return lambda args, own, like: function(first(args, own, like), *rest)
+        return lambda args, own, like: function(*[run(args, own, like) for run in runs])
+
+    def folded(self, function: Callable[..., Any], *parts: Expr) -> Code | Known:
+        """The same for plain arithmetic, which is done at once where all parts are known."""
+        known = [part.value for part in map(self.read, parts) if isinstance(part, Known)]
+        if len(known) == len(parts):
+            return Known(function(*known))
+        return self.applied(function, parts)
+
+    def rank(self, expr: Expr) -> int:
+        """How many dimensions an expression has without a batch, as far as its parts tell."""
+        if isinstance(expr, Arg):
+            return self.ranks[expr.index]
+        if isinstance(expr, Rearrange | Contract):
+            return len(expr.after)
+        return max((self.rank(part) for part in expr.parts()), default=0)
+
+    # One method a kind of expression ------------------------------------------------------------
+
+    def arg(self, expr: Arg) -> Code:
+        index = expr.index
+        return lambda args, own, like: args[index]
+
+    def const(self, expr: Const) -> Known:
+        return Known(expr.value)
+
+    def size(self, expr: Size) -> Known:
+        return Known(math.prod(axis.numel for axis in expr.axes))
+
+    def call(self, expr: Call) -> Code | Known:
+        if expr.function.startswith("math."):
+            return self.folded(function(expr.function), *expr.args)
+        called = cat if expr.function == "torch.cat" else function(expr.function)
+        if not expr.function.startswith("nn.") and narrow(expr.function):
+            called = batched(called, expr.function, self.rank(expr.args[0]))
+        return self.applied(called, expr.args, expr.kwargs)
+
+    def method(self, expr: Method) -> Code:
+        called = softmax if expr.name == "softmax" else getattr(Tensor, expr.name)
+        return self.applied(called, (expr.on, *expr.args), expr.kwargs)
+
+    def infix(self, expr: Infix) -> Code | Known:
+        return self.folded(_SIGNS[expr.sign], expr.left, expr.right)
+
+    def prefix(self, expr: Prefix) -> Code | Known:
+        return self.folded(operator.neg if expr.sign == "-" else operator.invert, expr.on)
+
+    def tuple(self, expr: Tuple) -> Code | Known:
+        return self.folded(lambda *items: items, *expr.items)
+
+    def item(self, expr: Item) -> Code:
+        return self.applied(operator.itemgetter(expr.index), (expr.on,))
+
+    def layer(self, expr: Layer) -> Code:
+        runs = [self.run(part) for part in expr.args]
+        if narrow(self.called):
+            (run,), name, rank = runs, self.called, self.rank(expr.args[0])
+            return lambda args, own, like: batched(own, name, rank)(run(args, own, like))
+        if len(runs) == 1:
+            (run,) = runs
+            return lambda args, own, like: own(run(args, own, like))
+        return lambda args, own, like: own(*[run(args, own, like) for run in runs])
+
+    def weight(self, expr: Weight) -> Code:
+        return lambda args, own, like: own
+
+    def select(self, expr: Select) -> Code:
+        dim, index = expr.dim, expr.index
+        return self.applied(lambda x: x.select(dim, index), (expr.on,))
+
+    def lookup(self, expr: Lookup) -> Code:
+        found = partial(looked_up, own=expr.own, rest=expr.rest)
+        return self.applied(found, (expr.index, expr.table))
+
+    def rearrange(self, expr: Rearrange) -> Code:
+        return self.applied(rearranged(expr.before, expr.after), (expr.on,))
+
+    def contract(self, expr: Contract) -> Code:
+        product = multiplied(expr) or partial(torch.einsum, equation(expr))
+        return self.applied(product, expr.args)
+
+    def align(self, expr: Align) -> Code:
+        return self.applied(aligned(expr.before, expr.after), (expr.on,))
+
+    def position(self, expr: Position) -> Code:
+        size, ones = expr.dim.size, len(expr.after) - 1 - expr.after.index(expr.dim)
+        shape = (size, *(1,) * ones)
+        return lambda args, own, like: torch.arange(size, device=like.device).view(shape)
+
+    def filled(self, expr: Filled) -> Code:
+        shape = tuple(dim.size for dim in expr.dims)
+        return lambda args, own, like: torch.zeros(shape, device=like.device, dtype=like.dtype)
+
+    def cast(self, expr: Cast) -> Code:
+        run = self.run(expr.on)
+        if expr.to == "whole":
+            return lambda args, own, like: run(args, own, like).to(torch.int64)
+
+        def real(args: Sequence[Tensor], own: Any, like: Like) -> Tensor:
+            x: Tensor = run(args, own, like)
+            return x if x.is_floating_point() else x.to(like.dtype)
+
+        return real
+
+
+NEW = (Position, Filled, Cast)  # those that make a tensor like another

@@ -1,0 +1,290 @@
+"""Attention as one function of torch, where nobody looks at the scores and the weights.
+
+What is looked for are expressions: a contraction of two arrays, then factors and masks, a softmax,
+and a contraction of its weights with a third array; each value on the way is used once. Nothing is
+fused where the result could be another one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeGuard
+
+from ncd.lang.circuits.circuit import Circuit, Loop
+from ncd.lang.formulas.expr import (
+    Arg,
+    Call,
+    Const,
+    Contract,
+    Expr,
+    Group,
+    Infix,
+    Method,
+    Position,
+    Prefix,
+    Rearrange,
+)
+from ncd.run.execution.evaluate import NEW, Known, code, known
+from ncd.run.execution.fused_attention import Mask, attending
+from ncd.run.execution.program import Part, Parts, ends
+
+
+def fused(parts: Parts, circuit: Circuit) -> Parts:
+    """The steps with every attention among them as one step, where its last one was."""
+    uses = Counter(id for part in parts for id in ends(part)[0])
+    uses.update(value.id for value in circuit.outputs)
+    takers = {id: i for i, part in enumerate(parts) for id in ends(part)[0]}
+    done: dict[int, Part | None] = {}
+    for i, part in enumerate(parts):
+        chain = _Chain(parts, uses, takers)
+        if i not in done and isinstance(part, Part) and chain.follow(i):
+            done |= dict.fromkeys(chain.used)
+            done[chain.used[-1]] = chain.step()
+    found = [done.get(i, part) for i, part in enumerate(parts)]
+    return [part for part in found if part is not None]
+
+
+class _Masked(NamedTuple):
+    """A mask on the way: an expression on the inputs of its cell, or a causal one's places."""
+
+    expr: Expr
+    hides: bool
+    part: Part
+    on: str  # the value that it masks
+    causal: tuple[int, int] | None  # the dimensions of the query and the key, if it is causal
+
+
+@dataclass
+class _Chain:
+    """The steps from the scores to the values, as far as they have been followed."""
+
+    parts: Parts
+    uses: Counter[str]
+    takers: dict[str, int]
+    used: list[int] = field(default_factory=list)
+    scale: float = 1.0
+    masks: list[_Masked] = field(default_factory=list)
+
+    def follow(self, start: int) -> bool:
+        """Whether an attention begins at this step; keeps all that it is made of."""
+        scores = self._said(start)
+        if not _product(scores):
+            return False
+        self.scores, self.used = scores, [start]
+        self.along = self._softmax()
+        return bool(self.along) and self._values() and self._fits()
+
+    def _part(self, at: int) -> Part:
+        part = self.parts[at]
+        assert isinstance(part, Part)
+        return part
+
+    def _said(self, at: int) -> Expr | None:
+        """What a step says, if it is one expression."""
+        part = self.parts[at]
+        if isinstance(part, Loop) or part.cell is None or not part.alone:
+            return None
+        return part.said[0]
+
+    def _next(self) -> tuple[Expr, Arg] | None:
+        """What the only step that takes the last value says, and which of its inputs that is."""
+        (value,) = self._part(self.used[-1]).outputs
+        if self.uses[value] != 1:
+            return None
+        at = self.takers.get(value)
+        said = None if at is None else self._said(at)
+        if at is None or said is None:
+            return None
+        arg = Arg(self._part(at).inputs.index(value))
+        self.used.append(at)
+        return said, arg
+
+    def _softmax(self) -> tuple[int, ...]:
+        """Follows factors, masks and names to the softmax; gives the dimensions it is along."""
+        while following := self._next():
+            said, arg = following
+            along = _along(said, arg, len(self.scores.after))
+            if along:
+                return along
+            if said != arg and not self._scaled(said, arg) and not self._masked(said, arg):
+                return ()
+        return ()
+
+    def _scaled(self, said: Expr, arg: Arg) -> bool:
+        """A plain factor; after a mask that is added it would be another one for that."""
+        if not isinstance(said, Infix) or said.sign not in "*/" or self.masks:
+            return False
+        left, right = said.left, said.right
+        if said.sign == "*" and right == arg:
+            left, right = right, left
+        value = known(right)
+        if left != arg or not isinstance(value, Known) or not 0 < value.value < math.inf:
+            return False
+        self.scale = self.scale * value.value if said.sign == "*" else self.scale / value.value
+        return True
+
+    def _masked(self, said: Expr, arg: Arg) -> bool:
+        found = _mask(said, arg)
+        if found is None or arg in found[0].walk():
+            return False
+        part = self._part(self.used[-1])
+        self.masks.append(_Masked(*found, part, part.inputs[arg.index], _causal(*found)))
+        return True
+
+    def _values(self) -> bool:
+        """Follows names to the contraction of the weights with the values."""
+        while following := self._next():
+            said, arg = following
+            if _product(said):
+                self.weights = arg.index
+                self.last = said
+                return True
+            if said != arg:
+                return False
+        return False
+
+    def _fits(self) -> bool:
+        """Sorts the dimensions of both products; false where they are of no attention."""
+        scores, last = self.scores, self.last
+        names = last.before[self.weights]  # of the scores' dimensions, in the second product
+        values, out = last.before[1 - self.weights], last.after
+        for turn in (0, 1):
+            query, key = scores.before[turn], scores.before[1 - turn]
+            self.turn = turn
+            self.keys = tuple(i for i, dim in enumerate(scores.after) if dim not in query)
+            if sorted(self.keys) == sorted(self.along):
+                break
+        else:
+            return False
+        both = [dim for dim in query if dim in key]
+        self.inner = tuple(dim for dim in both if dim not in scores.after)
+        self.heads = tuple(i for i, dim in enumerate(scores.after) if dim in both)
+        self.queries = tuple(
+            i for i, dim in enumerate(scores.after) if i not in (*self.keys, *self.heads)
+        )
+        self.outer = tuple(dim for dim in values if dim not in names)
+        kept = {names[i] for i in (*self.heads, *self.queries)} | set(self.outer)
+        return (
+            bool(self.inner and self.keys and self.outer)
+            and {*query, *key} == {*scores.after, *self.inner}
+            and set(values) == {names[i] for i in (*self.heads, *self.keys)} | set(self.outer)
+            and set(out) == kept
+        )
+
+    def step(self) -> Part:
+        """The whole chain as one step."""
+        scores, last = self.scores, self.last
+        end = self._part(self.used[-1])
+        ids = [
+            *(
+                self._part(self.used[0]).inputs[_index(scores.args[i])]
+                for i in (self.turn, 1 - self.turn)
+            )
+        ]
+        ids.append(end.inputs[_index(last.args[1 - self.weights])])
+        masks, new = [], False
+        causal = [masked.causal for masked in self.masks] == [(*self.queries, *self.keys)]
+        for masked in self.masks if not causal else ():
+            place = slice(len(ids), len(ids) + len(masked.part.inputs))
+            masks.append(Mask(_code(masked), masked.hides, place))
+            # the scores are among its inputs, but no mask that depends on them is fused
+            ids += [ids[0] if id == masked.on else id for id in masked.part.inputs]
+            new = new or any(isinstance(node, NEW) for node in masked.expr.walk())
+        places = (self.heads, self.queries, self.keys)
+        run = attending(
+            (scores.before[self.turn], scores.before[1 - self.turn], last.before[1 - self.weights]),
+            _sorted(scores.after, places),
+            _sorted(last.before[self.weights], places),
+            (self.inner, self.outer),
+            last.after,
+            (*self.heads, *self.queries, *self.keys),
+            self.scale,
+            causal,
+            tuple(masks),
+        )
+        return Part(run, tuple(ids), end.outputs, new)
+
+
+def _sorted(dims: Group, places: Sequence[Sequence[int]]) -> tuple[Group, Group, Group]:
+    heads, queries, keys = (tuple(dims[i] for i in some) for some in places)
+    return heads, queries, keys
+
+
+def _index(expr: Expr) -> int:
+    assert isinstance(expr, Arg)
+    return expr.index
+
+
+def _code(masked: _Masked) -> Any:
+    assert masked.part.cell is not None
+    return code(masked.expr, [len(array.shape) for array in masked.part.cell.site.ins])
+
+
+# --- what a step may say -------------------------------------------------------------------------
+
+
+def _product(said: Expr | None) -> TypeGuard[Contract]:
+    """Whether it is a contraction of two of its inputs."""
+    return (
+        isinstance(said, Contract)
+        and len(said.args) == 2
+        and all(isinstance(arg, Arg) for arg in said.args)
+        and said.args[0] != said.args[1]
+    )
+
+
+def _along(said: Expr, arg: Arg, rank: int) -> tuple[int, ...]:
+    """The dimensions of the array that a softmax is along, from the front; none if it is not one.
+
+    Several dimensions are made one before, and several again after.
+    """
+    inner, on = said, said.on if isinstance(said, Method) else None
+    groups: tuple[tuple[int, ...], ...] = tuple((i,) for i in range(rank))
+    if isinstance(said, Rearrange) and isinstance(said.on, Method):
+        inner = said.on
+        before = inner.on
+        if not isinstance(before, Rearrange) or before.before != said.after:
+            return ()
+        if before.after != said.before or any(len(group) != 1 for group in before.before):
+            return ()
+        order = [dim for (dim,) in before.before]
+        groups = tuple(tuple(order.index(dim) for dim in group) for group in before.after)
+        on = before.on
+    if not isinstance(inner, Method) or inner.name != "softmax" or on != arg:
+        return ()
+    dim = inner.args[0] if len(inner.args) == 1 and not inner.kwargs else None
+    return groups[dim.value] if isinstance(dim, Const) and isinstance(dim.value, int) else ()
+
+
+_MINUS = Known(-math.inf)
+
+
+def _mask(said: Expr, arg: Arg) -> tuple[Expr, bool] | None:
+    """What hides scores (True), or is added to them (False); None if it is no mask."""
+    match said:
+        case Call("torch.where", (test, no, yes)) if yes == arg and known(no) == _MINUS:
+            return test, True
+        case Call("torch.where", (test, yes, no)) if yes == arg and known(no) == _MINUS:
+            return Prefix("~", test), True
+        case Infix("+", left, right) if arg in (left, right) and left != right:
+            return (right if left == arg else left), False
+        case Infix("-", left, right) if left == arg:
+            return Prefix("-", right), False
+    return None
+
+
+def _causal(test: Expr, hides: bool) -> tuple[int, int] | None:
+    """The dimensions of the query and the key where the key may not come after the query."""
+    match test if hides else None:
+        case Infix(">", Position(key, after), Position(query, _)):
+            return after.index(query), after.index(key)
+        case Infix("<", Position(query, after), Position(key, _)):
+            return after.index(query), after.index(key)
+        case Prefix("~", Infix("<=", Position(key, after), Position(query, _))):
+            return after.index(query), after.index(key)
+        case Prefix("~", Infix(">=", Position(query, after), Position(key, _))):
+            return after.index(query), after.index(key)
+    return None

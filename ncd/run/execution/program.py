@@ -1,0 +1,261 @@
+"""A circuit made ready to run: its cells in order, each value in a slot that is freed in time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from ncd.lang.circuits.circuit import Cell, Circuit, Loop
+from ncd.lang.formulas.expr import Expr
+from ncd.run.execution.evaluate import NEW, Code, Like, code
+
+# What is shown a step may put other tensors in the place of those that it made.
+Watch = Callable[[Cell, tuple[Tensor, ...], tuple[Tensor, ...]], tuple[Tensor, ...] | None]
+
+
+@dataclass(frozen=True)
+class Step:
+    """A cell ready to run: where its tensors come from and go, and which are then done with.
+
+    ``path`` are the modules on the way to its layer; ``weight`` is the name of its own parameter.
+    """
+
+    run: Code
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    done: tuple[int, ...]
+    cell: Cell | None = None
+    path: tuple[str, ...] = ()
+    weight: str = ""
+    alone: bool = True  # whether it gives a tensor, not several
+
+
+@dataclass(frozen=True)
+class ScanStep:
+    """A scan ready to run: its body's program, and the dimensions, from the end, it runs along."""
+
+    body: Program
+    states: int
+    shape: tuple[int, ...]
+    ins: tuple[tuple[int, ...], ...]
+    outs: tuple[tuple[int, ...], ...]
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    done: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Program:
+    """Steps in order; ``ids`` names the value of each slot. ``new``: some step makes a tensor."""
+
+    ids: tuple[str, ...]
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    steps: tuple[Step | ScanStep, ...]
+    new: bool
+
+
+class Run(NamedTuple):
+    """What all steps of a run share; ``keep`` and ``watch`` are for those who look on."""
+
+    module: nn.Module
+    like: Like
+    keep: dict[str, Tensor] | None = None
+    watch: Watch | None = None
+
+
+class Part(NamedTuple):
+    """A step to be: of values by their ids, before it is known which slots they have."""
+
+    run: Code
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    new: bool
+    cell: Cell | None = None
+    alone: bool = True
+    said: tuple[Expr, ...] = ()
+
+
+# --- planning ------------------------------------------------------------------------------------
+
+
+def units(circuit: Circuit) -> Iterator[Cell | Loop]:
+    """The cells and scans of a circuit, those of its repetitions as well."""
+    for unit in circuit.units:
+        if isinstance(unit, Loop) and unit.kind == "repeat":
+            for body in unit.bodies:
+                yield from units(body)
+        else:
+            yield unit
+
+
+def expressions(cell: Cell) -> tuple[Expr, ...]:
+    """What a cell's op says in torch."""
+    said = cell.torch
+    return said if isinstance(said, tuple) else (said,)
+
+
+def part(cell: Cell) -> Part:
+    """A cell as a step to be."""
+    ranks = tuple(len(array.shape) for array in cell.site.ins)
+    said, layer = cell.torch, cell.layer
+    every = said if isinstance(said, tuple) else (said,)
+    codes = [code(expr, ranks, layer.function if layer is not None else "") for expr in every]
+    alone = isinstance(said, Expr) or len(codes) == 1
+
+    def several(args: Sequence[Tensor], own: Any, like: Like) -> tuple[Tensor, ...]:
+        return tuple([run(args, own, like) for run in codes])
+
+    return Part(
+        codes[0] if alone else several,
+        tuple(value.id for value in cell.inputs),
+        tuple(value.id for value in cell.outputs),
+        any(isinstance(node, NEW) for expr in every for node in expr.walk()),
+        cell,
+        alone and len(cell.outputs) == 1,
+        every,
+    )
+
+
+Parts = list[Part | Loop]
+Change = Callable[[Parts, Circuit], Parts]
+
+
+def plan(
+    circuit: Circuit, change: Change | None = None, known: dict[str, Part] | None = None
+) -> Program:
+    """The program of a circuit; ``change`` may put other steps in the place of some.
+
+    ``known`` keeps the steps of the cells for another plan of the same circuit.
+    """
+    known = {} if known is None else known
+    parts: Parts = []
+    for unit in units(circuit):
+        if isinstance(unit, Cell):
+            known[unit.id] = known.get(unit.id) or part(unit)
+        parts.append(unit if isinstance(unit, Loop) else known[unit.id])
+    if change is not None:
+        parts = change(parts, circuit)
+    inputs = [value.id for value in circuit.inputs]
+    ids = dict.fromkeys((*inputs, *(id for item in parts for id in ends(item)[1])))
+    slots = {id: slot for slot, id in enumerate(ids)}
+    needed = {value.id for value in circuit.outputs}
+    steps: list[Step | ScanStep] = []
+    for item in reversed(parts):
+        ins, outs = ends(item)
+        done = tuple(slots[id] for id in dict.fromkeys((*ins, *outs)) if id not in needed)
+        needed.update(ins)
+        places = tuple(slots[id] for id in ins), tuple(slots[id] for id in outs), done
+        steps.append(_step(item, places, change, known))
+    new = any(item.new for item in parts if isinstance(item, Part))
+    return Program(
+        tuple(slots),
+        tuple(slots[id] for id in inputs),
+        tuple(slots[value.id] for value in circuit.outputs),
+        tuple(reversed(steps)),
+        new or any(step.body.new for step in steps if isinstance(step, ScanStep)),
+    )
+
+
+def ends(item: Part | Loop) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The values that a step takes, and those that it gives."""
+    if isinstance(item, Part):
+        return item.inputs, item.outputs
+    return tuple(v.id for v in item.inputs), tuple(v.id for v in item.outputs)
+
+
+Slots = tuple[int, ...]
+Places = tuple[Slots, Slots, Slots]  # of the inputs, the outputs, and those then done with
+
+
+def _step(
+    item: Part | Loop, places: Places, change: Change | None, known: dict[str, Part]
+) -> Step | ScanStep:
+    if isinstance(item, Loop):
+        return _scan(item, places, plan(item.bodies[0], change, known))
+    cell = item.cell
+    path: tuple[str, ...] = ()
+    weight = ""
+    if cell is not None and cell.layer is not None:
+        path = (*cell.scope, cell.name)
+    elif cell is not None and cell.initial:
+        path, weight = cell.scope, cell.name
+    return Step(item.run, *places, cell, path, weight, item.alone)
+
+
+def _scan(loop: Loop, places: Places, body: Program) -> ScanStep:
+    n = loop.states
+    sequences = loop.inputs[n:]
+    first = sequences[0].array
+    return ScanStep(
+        body,
+        n,
+        first[first.names.index(loop.axis)].shape,
+        tuple(value.array.position(loop.axis) for value in sequences),
+        tuple(value.array.position(loop.axis) for value in loop.outputs[n:]),
+        *places,
+    )
+
+
+# --- running -------------------------------------------------------------------------------------
+
+
+def execute(program: Program, inputs: Iterable[Tensor], run: Run) -> tuple[Tensor, ...]:
+    """Runs every step, and frees each value after its last use unless all are kept."""
+    values: list[Any] = [None] * len(program.ids)
+    for slot, x in zip(program.inputs, inputs, strict=True):
+        values[slot] = x
+    keep, watch = run.keep, run.watch
+    for step in program.steps:
+        given = [values[slot] for slot in step.inputs]
+        if isinstance(step, ScanStep):
+            made: Sequence[Tensor] = scan(step, given, run)
+        else:
+            found = step.run(given, _own(step, run.module), run.like)
+            made = (found,) if step.alone else found
+            if watch is not None and step.cell is not None:
+                made = watch(step.cell, tuple(given), tuple(made)) or made
+        for slot, x in zip(step.outputs, made, strict=True):
+            values[slot] = x
+        del given, made
+        if keep is None:
+            for slot in step.done:
+                values[slot] = None
+    if keep is not None:
+        keep.update(zip(program.ids, values, strict=True))
+    return tuple([values[slot] for slot in program.outputs])
+
+
+def _own(step: Step, module: Any) -> Any:
+    """The layer or the parameter of a step, as it is now: it may have been replaced."""
+    for name in step.path:
+        module = module._modules[name]
+    return getattr(module, step.weight) if step.weight else module
+
+
+def scan(step: ScanStep, given: Sequence[Tensor], run: Run) -> list[Tensor]:
+    """The body at each position, one after the other; what it gives beside states is stacked."""
+    n = step.states
+    states = list(given[:n])
+    rows = [
+        (x.flatten(dims[0], dims[-1]) if len(dims) > 1 else x).unbind(dims[-1])
+        for x, dims in zip(given[n:], step.ins, strict=True)
+    ]
+    made: list[tuple[Tensor, ...]] = []
+    for at in range(math.prod(step.shape)):
+        out = execute(step.body, (*states, *[row[at] for row in rows]), run)
+        states = list(out[:n])
+        made.append(out[n:])
+    columns = zip(*made, strict=True) if step.outs else ()
+    whole = [
+        torch.stack(column, dims[-1]).unflatten(dims[-1], step.shape)
+        if len(dims) > 1
+        else torch.stack(column, dims[-1])
+        for column, dims in zip(columns, step.outs, strict=True)
+    ]
+    return [*states, *whole]

@@ -1,0 +1,1 @@
+"""Explanations of a run: how one number came about, and sizes recorded on the way."""

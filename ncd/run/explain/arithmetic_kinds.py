@@ -1,0 +1,270 @@
+"""How one number comes about: the kinds of arithmetic, and the places of what it is made of."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ncd.lang.circuits.circuit import Cell
+from ncd.lang.formulas.expr import Expr, Group
+from ncd.lang.types.axes import Dim
+
+Index = tuple[int | Tensor, ...]  # a place in a tensor, or several at once
+MOST = 4_000_000  # numbers that are looked at for one
+
+
+@dataclass(frozen=True)
+class Span:
+    """Positions along a dimension: ``count`` of them from ``first`` on, ``step`` apart.
+
+    A window may reach beyond the edges, to positions that the dimension has not.
+    """
+
+    dim: Dim
+    count: int
+    first: int = 0
+    step: int = 1
+
+    @property
+    def positions(self) -> range:
+        return range(self.first, self.first + self.step * self.count, self.step)
+
+
+Spans = tuple[Span, ...]
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Numbers of the op's input ``source``, or of the parameter so named: (terms,), 64 bits."""
+
+    source: int | str
+    values: Tensor
+
+
+@dataclass(frozen=True)
+class Products:
+    """A sum of products, a term for each place of the spans (the last fastest), and a bias.
+
+    ``window`` says how many of the spans, the last ones, are a window that slides.
+    """
+
+    spans: Spans
+    factors: tuple[Numbers, ...]
+    bias: float | None = None
+    window: int = 0
+
+    @property
+    def numbers(self) -> Tensor:
+        """Those of the first factor: (terms,)."""
+        return self.factors[0].values
+
+    @property
+    def terms(self) -> Tensor:
+        """The products: (terms,)."""
+        return torch.stack([factor.values for factor in self.factors]).prod(0)
+
+    @property
+    def value(self) -> float:
+        return float(self.terms.sum()) + (self.bias or 0.0)
+
+
+@dataclass(frozen=True)
+class Share:
+    """What a softmax gives the score at number ``at``, of all scores along its axis."""
+
+    spans: Spans
+    scores: Tensor
+    at: int
+
+    @property
+    def powers(self) -> Tensor:
+        """e to each score, less the largest."""
+        return (self.scores - self.scores.max()).exp()
+
+    @property
+    def value(self) -> float:
+        powers = self.powers
+        return float(powers[self.at] / powers.sum())
+
+
+@dataclass(frozen=True)
+class Normed:
+    """A number less the mean, over the root of the variance and ε, then times γ, and β more.
+
+    Without a ``mean`` nothing is taken away, and the variance is the mean square. ``kept`` says
+    that both were kept from training, and are not those of ``numbers``.
+    """
+
+    spans: Spans
+    numbers: Tensor
+    at: int
+    mean: float | None
+    variance: float
+    eps: float
+    weight: float | None
+    bias: float | None
+    kept: bool = False
+
+    @property
+    def plain(self) -> float:
+        """The number before γ and β."""
+        return (float(self.numbers[self.at]) - (self.mean or 0.0)) / math.sqrt(
+            self.variance + self.eps
+        )
+
+    @property
+    def value(self) -> float:
+        scaled = self.plain * (1.0 if self.weight is None else self.weight)
+        return scaled + (self.bias or 0.0)
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """One number of many: the largest, the least, the sum or the mean (``how``)."""
+
+    spans: Spans
+    numbers: Tensor
+    how: str
+    window: int = 0
+
+    @property
+    def value(self) -> float:
+        if self.how == "mean":
+            return float(self.numbers.mean())
+        return float(getattr(self.numbers, self.how)())
+
+
+@dataclass(frozen=True)
+class Each:
+    """A formula of the numbers that stand at this place in the op's inputs.
+
+    ``places`` are the positions along the dimensions of the result, ``indices`` those in the
+    inputs.
+    """
+
+    expr: Expr
+    numbers: tuple[float, ...]
+    places: Mapping[tuple[str, int], int]
+    indices: tuple[Index, ...]
+    value: float
+
+
+@dataclass(frozen=True)
+class Same:
+    """The number of the op's input ``source`` at ``index``, as it is."""
+
+    source: int
+    index: Index
+
+
+How = Products | Share | Normed | Chosen | Each
+
+
+@dataclass(frozen=True)
+class Made:
+    """A number of the array ``id`` at ``index``; the op that made it, and how, if any is told.
+
+    ``through`` are the ops that only hand it on, the last one first.
+    """
+
+    id: str
+    index: tuple[int, ...]
+    value: float
+    cell: Cell | None = None
+    how: How | None = None
+    through: tuple[Cell, ...] = ()
+
+
+# --- places --------------------------------------------------------------------------------------
+
+
+def whole(dims: Group) -> Spans:
+    """All positions of some dimensions."""
+    return tuple(Span(dim, dim.size) for dim in dims)
+
+
+def counted(spans: Spans) -> int:
+    """How many places some spans have together."""
+    return math.prod(span.count for span in spans)
+
+
+def place(spans: Spans, number: int) -> tuple[int, ...]:
+    """The positions of a place, by its number; the last span is the fastest.
+
+    >>> place((Span(Dim("c", 0, 2), 2), Span(Dim("x", 0, 9), 3, first=-1, step=2)), 4)
+    (1, 1)
+    """
+    found = []
+    for span in reversed(spans):
+        number, at = divmod(number, span.count)
+        found.append(span.positions[at])
+    return tuple(reversed(found))
+
+
+def grid(spans: Spans) -> tuple[Tensor, ...]:
+    """For each span the positions of all places: (places,)."""
+    if not spans:
+        return ()
+    lines = [torch.tensor(span.positions) for span in spans]
+    return tuple(x.flatten() for x in torch.meshgrid(*lines, indexing="ij"))
+
+
+def moved(index: Index, before: tuple[Group, ...], after: tuple[Group, ...]) -> Index:
+    """A place in a tensor of the dimensions ``before`` as one in the same numbers by ``after``.
+
+    >>> k, h = Dim("k", 0, 3), Dim("h", 0, 2)
+    >>> moved((5,), ((k, h),), ((h,), (k,)))
+    (1, 2)
+    """
+    at: dict[tuple[str, int], Any] = {}
+    for number, group in zip(index, before, strict=True):
+        for dim in reversed(group):
+            at[dim.key], number = number % dim.size, number // dim.size
+    return tuple(_together(at, group) for group in after)
+
+
+def _together(at: Mapping[tuple[str, int], Any], group: Group) -> Any:
+    number: Any = 0
+    for dim in group:
+        number = number * dim.size + at[dim.key]
+    return number
+
+
+def ravelled(index: Sequence[int], shape: Sequence[int]) -> int:
+    """The number of a place in a tensor of this shape."""
+    number = 0
+    for at, size in zip(index, shape, strict=True):
+        number = number * size + int(at)
+    return number
+
+
+# --- numbers -------------------------------------------------------------------------------------
+
+
+def exact(x: Tensor) -> Tensor:
+    """Numbers as they are, in 64 bits and on the CPU."""
+    return x.detach().to("cpu", torch.float64)
+
+
+def taken(x: Tensor, index: Sequence[int | Tensor], spans: Spans) -> Tensor:
+    """The numbers at some places of a tensor, one for each place of the spans."""
+    return exact(x[tuple(index)]).expand(counted(spans))
+
+
+def windowed(x: Tensor, window: Spans, beyond: float) -> Tensor:
+    """The numbers of a window over the last dimensions, flat, and ``beyond`` past the edges.
+
+    >>> windowed(torch.arange(4.0), (Span(Dim("x", 0, 4), 3, first=-1),), 0.0).tolist()
+    [0.0, 0.0, 1.0]
+    """
+    inside = torch.ones((), dtype=torch.bool)
+    for i, span in enumerate(window, start=x.dim() - len(window)):
+        at = torch.tensor(span.positions, dtype=torch.int64)
+        x = x.index_select(i, at.clamp(0, span.dim.size - 1).to(x.device))
+        inside = inside[..., None] & (at >= 0) & (at < span.dim.size)
+    return exact(x).where(inside, beyond).flatten()

@@ -1,0 +1,273 @@
+"""The arithmetic of one number: from which others an op made it, and how.
+
+Nothing is computed that a run has not computed: the numbers are read from its trace, in 64 bits.
+How they belong together follows from what the op says in torch (:mod:`ncd.lang.formulas.expr`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from torch import Tensor
+
+from ncd.lang.circuits.circuit import Cell
+from ncd.lang.formulas.expr import (
+    Align,
+    Arg,
+    Call,
+    Cast,
+    Const,
+    Contract,
+    Expr,
+    Filled,
+    Group,
+    Infix,
+    Layer,
+    Lookup,
+    Method,
+    Position,
+    Prefix,
+    Rearrange,
+    Select,
+    Size,
+    Tuple,
+)
+from ncd.lang.formulas.formula import FUNCTIONS
+from ncd.run.execution.evaluate import Like, code, known
+from ncd.run.execution.module import CircuitModule
+from ncd.run.execution.program import expressions
+from ncd.run.explain.arithmetic_kinds import (
+    MOST,
+    Chosen,
+    Each,
+    How,
+    Index,
+    Made,
+    Numbers,
+    Products,
+    Same,
+    Share,
+    Span,
+    counted,
+    exact,
+    grid,
+    moved,
+    taken,
+    whole,
+    windowed,
+)
+from ncd.run.explain.layer_arithmetic import LAYERS
+
+REDUCTIONS = {"torch.amax": "max", "torch.amin": "min", "torch.mean": "mean", "torch.sum": "sum"}
+POINTWISE = (Arg, Align, Call, Cast, Const, Filled, Infix, Position, Prefix, Size)
+SEVERAL = {"clamp", "maximum", "minimum", "where"}  # functions of more than one number
+
+
+def made(
+    module: CircuitModule, values: Mapping[str, Tensor], id: str, index: Sequence[int]
+) -> Made:
+    """How a number of an array came about: by the last op that did more than hand it on.
+
+    >>> import ncd
+    >>> term = ncd.catalogue["multi-head-attention"].build()
+    >>> module, inputs = ncd.compile(term), ncd.example_inputs(term)
+    >>> values = ncd.trace(module, *inputs).values
+    >>> (out,) = module.circuit.outputs
+    >>> found = made(module, values, out.id, (3, 5))
+    >>> found.cell.op.label, len(found.how.terms), abs(found.how.value - found.value) < 1e-6
+    ('Linear O', 64, True)
+    """
+    circuit, place = module.circuit, tuple(index)
+    through: list[Cell] = []
+    value = float(values[id][place].detach())
+    while (cell := circuit.makers.get(id)) is not None:
+        output = next(n for n, v in enumerate(cell.outputs) if v.id == id)
+        found = arithmetic(module, values, cell, output, place)
+        if not isinstance(found, Same):
+            return Made(id, place, value, cell, found, tuple(through))
+        through.append(cell)
+        id, place = cell.inputs[found.source].id, tuple(map(int, found.index))
+    return Made(id, place, value, through=tuple(through))
+
+
+def arithmetic(
+    module: CircuitModule, values: Mapping[str, Tensor], cell: Cell, output: int, index: Index
+) -> How | Same | None:
+    """How an op made one number of an output; None where that is not told, as for a parameter."""
+    said = expressions(cell)
+    if len(said) < len(cell.outputs):
+        return _piece(cell, output, index, said[0])
+    return Reader(module, values, cell, index).read(said[output], index)
+
+
+def _piece(cell: Cell, output: int, index: Index, said: Expr) -> Same | None:
+    """The place in an array that was cut into pieces."""
+    if not isinstance(said, Method) or said.name != "split":
+        return None
+    sizes, dim = (known(part) for part in said.args)
+    assert sizes is not None and dim is not None
+    place = list(index)
+    place[dim.value] += sum(sizes.value[:output])
+    return Same(0, tuple(place))
+
+
+class Reader:
+    """Reads one number of an expression; a method for each kind that is more than a formula."""
+
+    def __init__(
+        self, module: CircuitModule, values: Mapping[str, Tensor], cell: Cell, index: Index
+    ) -> None:
+        self.cell, self.index = cell, index
+        self.given = [values[value.id].detach() for value in cell.inputs]
+        self.made = values[cell.outputs[0].id]
+        layer = cell.layer
+        self.called = layer.function if layer is not None else ""
+        self.own: Any = module.get_submodule(cell.path) if layer is not None else None
+
+    def read(self, expr: Expr, index: Index) -> How | Same | None:
+        """How the number at ``index`` of an expression came about."""
+        reader: Callable[[Any, Index], How | Same | None] | None
+        reader = getattr(self, type(expr).__name__.lower(), None)
+        found = reader(expr, index) if reader is not None else None
+        return self._each(expr) if found is None else found
+
+    def tensor(self, expr: Expr) -> Tensor:
+        """All numbers of an expression."""
+        ranks = tuple(len(array.shape) for array in self.cell.site.ins)
+        x: Tensor = code(expr, ranks)(self.given, None, Like(self.made.device, self.made.dtype))
+        return x
+
+    def groups(self, expr: Expr) -> tuple[Group, ...]:
+        """The dimensions that each torch dimension of an expression stands for."""
+        if isinstance(expr, Rearrange):
+            return expr.after
+        assert isinstance(expr, Arg), expr
+        return tuple((dim,) for dim in self.cell.site.ins[expr.index].dims)
+
+    # One method a kind of expression ------------------------------------------------------------
+
+    def arg(self, expr: Arg, index: Index) -> Same:
+        return Same(expr.index, index)
+
+    def rearrange(self, expr: Rearrange, index: Index) -> How | Same | None:
+        return self.read(expr.on, moved(index, expr.after, expr.before))
+
+    def select(self, expr: Select, index: Index) -> How | Same | None:
+        at = len(index) + 1 + expr.dim
+        size = self.tensor(expr.on).shape[expr.dim]
+        return self.read(expr.on, (*index[:at], expr.index % size, *index[at:]))
+
+    def lookup(self, expr: Lookup, index: Index) -> How | Same | None:
+        places = self.tensor(expr.index)
+        shared, n = places.dim() - expr.own, places.dim()
+        place = int(places[index[:n]])
+        return self.read(expr.table, (*index[:shared], place, *index[n:]))
+
+    def contract(self, expr: Contract, index: Index) -> How | Same | None:
+        fixed = {dim.key: at for dim, at in zip(expr.after, index, strict=True)}
+        inner = dict.fromkeys(d for group in expr.before for d in group if d.key not in fixed)
+        if len(expr.args) == 1 and not inner:  # it only puts the axes in another order
+            (dims,) = expr.before
+            return self.read(expr.args[0], tuple(fixed[dim.key] for dim in dims))
+        spans = whole(tuple(inner))
+        if counted(spans) > MOST:
+            return None
+        at = fixed | dict(zip((span.dim.key for span in spans), grid(spans), strict=True))
+        factors = tuple(
+            Numbers(_source(arg), taken(self.tensor(arg), [at[d.key] for d in group], spans))
+            for arg, group in zip(expr.args, expr.before, strict=True)
+        )
+        return Products(spans, factors)
+
+    def method(self, expr: Method, index: Index) -> Share | None:
+        if expr.name != "softmax":
+            return None
+        (dim,) = expr.args
+        assert isinstance(dim, Const) and isinstance(dim.value, int)
+        x, at = self.tensor(expr.on), dim.value % len(index)
+        spans = whole(self.groups(expr.on)[at])
+        scores = exact(x[(*index[:at], slice(None), *index[at + 1 :])])
+        return Share(spans, scores, int(index[at]))
+
+    def call(self, expr: Call, index: Index) -> How | Same | None:
+        if expr.function == "torch.cat":
+            return self._joined(expr, index)
+        if expr.function in REDUCTIONS:
+            return self._reduced(expr, index)
+        if expr.function.startswith("F.max_pool"):
+            return self._pooled(expr, index)
+        return None
+
+    def layer(self, expr: Layer, index: Index) -> How | None:
+        (on,) = expr.args
+        kind = self.called.removeprefix("nn.").rstrip("123d")
+        reader = LAYERS.get(kind)
+        if reader is None:
+            return None
+        return reader(self.own, self.tensor(on), self.groups(on), tuple(map(int, index)))
+
+    # What is called -----------------------------------------------------------------------------
+
+    def _joined(self, expr: Call, index: Index) -> How | Same | None:
+        (arrays,), ((_, dim),) = expr.args, expr.kwargs
+        assert isinstance(arrays, Tuple) and isinstance(dim, Const) and isinstance(dim.value, int)
+        place, at = list(index), dim.value % len(index)
+        for part in arrays.items:
+            size = self.tensor(part).shape[at]
+            if place[at] < size:
+                return self.read(part, tuple(place))
+            place[at] -= size
+        return None
+
+    def _reduced(self, expr: Call, index: Index) -> Chosen | None:
+        (on,), ((_, dims),) = expr.args, expr.kwargs
+        x, along = self.tensor(on), known(dims)
+        assert along is not None
+        gone = along.value if isinstance(along.value, tuple) else (along.value,)
+        at = sorted(dim % x.dim() for dim in gone)
+        if math.prod(x.shape[dim] for dim in at) > MOST:
+            return None
+        place: list[Any] = list(index)
+        for dim in at:
+            place.insert(dim, slice(None))
+        spans = whole(tuple(dim for i in at for dim in self.groups(on)[i]))
+        return Chosen(spans, exact(x[tuple(place)]).flatten(), REDUCTIONS[expr.function])
+
+    def _pooled(self, expr: Call, index: Index) -> Chosen:
+        on, kernel, stride = expr.args
+        size, step = (known(part) for part in (kernel, stride))
+        pad = known(dict(expr.kwargs)["padding"]) if expr.kwargs else None
+        assert size is not None and step is not None
+        x, n = self.tensor(on), int(expr.function[-2])
+        first = [int(i) * step.value - (pad.value if pad else 0) for i in index[-n:]]
+        dims = [dim for group in self.groups(on)[-n:] for dim in group]
+        spans = tuple(Span(dim, size.value, at) for dim, at in zip(dims, first, strict=True))
+        lead = index[: len(index) - n]
+        return Chosen(spans, windowed(x[lead], spans, -math.inf), "max", n)
+
+    def _each(self, expr: Expr) -> Each | None:
+        """A formula, if all that is in it is one, of numbers that stand at the same place."""
+        pointwise = all(isinstance(part, POINTWISE) and _plain(part) for part in expr.walk())
+        if not pointwise:
+            return None
+        site = self.cell.site
+        at = {dim.key: i for dim, i in zip(site.outs[0].dims, self.index, strict=True)}
+        indices = tuple(tuple(at[dim.key] for dim in array.dims) for array in site.ins)
+        if any(isinstance(i, Tensor) for i in self.index):
+            return Each(expr, (), {}, indices, math.nan)
+        numbers = tuple(float(x[i]) for x, i in zip(self.given, indices, strict=True))
+        places = {key: int(i) for key, i in at.items()}
+        return Each(expr, numbers, places, indices, float(self.made[self.index]))
+
+
+def _source(expr: Expr) -> int | str:
+    """Which of the op's inputs an expression is of; else what it is called."""
+    return next((part.index for part in expr.walk() if isinstance(part, Arg)), "unit")
+
+
+def _plain(part: Expr) -> bool:
+    """Whether a call is a function of numbers, each by itself."""
+    name = part.function.rpartition(".")[2] if isinstance(part, Call) else "abs"
+    return name in FUNCTIONS or name in SEVERAL

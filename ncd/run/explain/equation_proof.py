@@ -1,0 +1,80 @@
+"""Equations, tried: all sides on the same inputs."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import combinations
+
+import torch
+from torch import Tensor
+
+from ncd.lang.errors import ParseError
+from ncd.lang.terms.blocks import Equation
+from ncd.run.base.limits import Limits
+from ncd.run.base.seeding import example_inputs
+from ncd.run.limits.compiling import compile
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What the sides of an equation gave on one input.
+
+    ``difference`` is the largest between two sides, in any number of any output; ``relative`` is
+    that over the largest number there is. ``sides`` holds the outputs of each side.
+    """
+
+    difference: float
+    relative: float
+    sides: tuple[tuple[Tensor, ...], ...]
+
+    def __bool__(self) -> bool:
+        """Whether the sides are equal, but for rounding: to 1e-4 of the largest number."""
+        return self.relative < 1e-4
+
+
+def prove(
+    equation: Equation,
+    seed: int = 0,
+    *,
+    double: bool = True,
+    limits: Limits | None = None,
+) -> Proof:
+    """Runs all sides of an equation on the same inputs, with the same weights.
+
+    In 64 bits if ``double``, so that what is left is hardly rounding.
+
+    >>> from ncd.ops import Einsum
+    >>> swap = Equation(Einsum("i:2 j:3 -> j i") >> Einsum("j i -> i j"), Einsum("i:2 j:3 -> i j"))
+    >>> prove(swap).difference
+    0.0
+
+    Raises ParseError for a term that is no equation, and LimitError if it is over the limits.
+    """
+    if not isinstance(equation, Equation):
+        raise ParseError("it is no equation", where="prove", cure="Equation(left, right)")
+    module = compile(equation, seed, limits=limits).eval()
+    inputs = example_inputs(equation, seed, limits=limits)
+    if double:
+        module.double()
+        inputs = tuple(x.double() if x.is_floating_point() else x for x in inputs)
+    with torch.no_grad():
+        outputs = module.execute(inputs)
+    n = len(outputs) // len(equation.sides)
+    sides = tuple(outputs[i : i + n] for i in range(0, len(outputs), n)) if n else ()
+    pairs = (zip(one, two, strict=True) for one, two in combinations(sides, 2))
+    difference = max((apart(a, b) for pair in pairs for a, b in pair), default=0.0)
+    largest = max((x.abs().max().item() for x in outputs if x.isfinite().all()), default=1.0)
+    return Proof(difference, difference / max(largest, 1e-30), sides)
+
+
+def apart(a: Tensor, b: Tensor) -> float:
+    """The largest difference; numbers that are the same infinity, or both none, are equal.
+
+    >>> apart(torch.tensor([1.0, math.inf]), torch.tensor([3.0, math.inf]))
+    2.0
+    """
+    a, b = a.detach(), b.detach()
+    same = (a == b) | (a.isnan() & b.isnan())
+    off = torch.where(same, 0.0, (a.double() - b.double()).abs())
+    return float(off.max().nan_to_num(math.inf, math.inf))

@@ -1,0 +1,1 @@
+"""Limits: what a run would take, and what it took."""

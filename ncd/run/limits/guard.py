@@ -1,0 +1,205 @@
+"""The guard: nothing is allocated before it has been counted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import lru_cache, partial
+from math import prod
+
+from ncd.costs import BYTES, WHOLE, Cost, OpCost, cost_of, learned
+from ncd.lang.circuits.circuit import Cell, Circuit
+from ncd.lang.circuits.elaborate import elaborate
+from ncd.lang.errors import LimitError, NCDError
+from ncd.lang.formulas.expr import Arg, Const, Contract, Size, Tuple
+from ncd.lang.terms.rewrite import rewrite
+from ncd.lang.terms.terms import Term
+from ncd.lang.types.axes import Axis
+from ncd.run.base.limits import Limits, weight
+from ncd.run.execution.evaluate import NEW
+from ncd.run.execution.program import expressions
+from ncd.run.execution.tensor_ops import multiplied
+from ncd.run.limits.run_memory import stated_peak
+
+STEPS = 50_000  # of one run: a scan takes its body's once for each position
+SEARCHED = 200  # cells of a term for which a size that fits is looked for
+TRIED = 4  # axes that are tried then
+
+
+def peak(circuit: Circuit, *, watched: bool = False) -> int:
+    """The most bytes that a run holds at once, forward and backward, counted without one.
+
+    Weights, inputs, the gradients of both, and every array that torch makes on the way;
+    ``watched``: every array is kept to be looked at, as :func:`ncd.run.trace` does.
+
+    >>> from ncd.lang.terms.terms import Id
+    >>> peak(elaborate(Id("y:250"))) >= 2 * 1000  # the input and its gradient
+    True
+    """
+    try:
+        return stated_peak(circuit.term, watched).backward
+    except (RuntimeError, TypeError, OverflowError):  # more numbers than torch can count
+        return _least(circuit)
+
+
+def check(
+    circuit: Circuit,
+    limits: Limits | None = None,
+    *,
+    suggest: bool = False,
+    watched: bool = False,
+) -> Cost:
+    """The cost of a circuit; raises LimitError, naming the limit and the need, if it is too much.
+
+    With ``suggest`` the error also names the nearest size that fits; that is searched for.
+    """
+    limits = limits or Limits.from_environment()
+    cost = cost_of(circuit)
+    try:
+        _check_steps(circuit)
+        _check(circuit, cost, limits, watched)
+    except LimitError as error:
+        search = suggest and len(circuit.cells) <= SEARCHED
+        error.cure = (_nearest(circuit, limits, watched) if search else "") or error.cure
+        raise
+    return cost
+
+
+def fits(circuit: Circuit, limits: Limits | None = None, *, watched: bool = False) -> bool:
+    """Whether :func:`check` lets a circuit pass; a plain case is told from arithmetic alone."""
+    limits = limits or Limits.from_environment()
+    if _steps(circuit) > STEPS or cost_of(circuit).flops > limits.flops:
+        return False
+    if _least(circuit) > limits.bytes:
+        return False
+    return _most(circuit.term) <= limits.bytes or peak(circuit, watched=watched) <= limits.bytes
+
+
+def _steps(circuit: Circuit) -> int:
+    return sum(cell.times for cell in circuit.cells)
+
+
+def _check(circuit: Circuit, cost: Cost, limits: Limits, watched: bool) -> None:
+    if cost.flops > limits.flops:
+        raise _over(circuit, cost, cost.flops, "floating-point operations", limits.flops)
+    if _most(circuit.term) <= limits.bytes:
+        return
+    need = peak(circuit, watched=watched)
+    if need > limits.bytes:
+        raise _over(circuit, cost, need, "bytes of memory", limits.bytes)
+
+
+def _over(circuit: Circuit, cost: Cost, need: int, unit: str, limit: int) -> LimitError:
+    memory = "bytes" in unit
+
+    def heavy(op: OpCost) -> int:
+        return op.bytes + 4 * op.parameters if memory else op.flops
+
+    cell: Cell | None = circuit.cell(max(cost.ops, key=heavy).node) if cost.ops else None
+    error = LimitError(
+        f"the run needs {need:,} {unit}, "
+        f"and the limit {'NCD_MAX_BYTES' if memory else 'NCD_MAX_FLOPS'} is {limit:,}",
+        where=cell.op.label if cell else "Input",
+        bound=cell.site.axes if cell else circuit.term.dom.axes,
+        cure="smaller sizes",
+    )
+    error.op = cell.op if cell else None
+    error.need, error.limit = need, limit
+    return error
+
+
+def _check_steps(circuit: Circuit) -> None:
+    steps = _steps(circuit)
+    if steps > STEPS:
+        scan = max(circuit.loops, key=lambda loop: loop.kind == "scan")
+        raise LimitError(
+            f"the run has {steps:,} steps, at most {STEPS:,} can be",
+            where=f"Scan {scan.axis}",
+            bound=[axis for value in scan.inputs for axis in value.array],
+            cure=f"a smaller {scan.axis}",
+        )
+
+
+# --- arithmetic that needs no run ----------------------------------------------------------------
+
+
+def _least(circuit: Circuit) -> int:
+    """What a run holds in any case: weights and inputs, and the gradients of both."""
+    given = sum(weight(value.array) for value in circuit.inputs)
+    return 2 * (_weights(circuit) + given)
+
+
+def _weights(circuit: Circuit) -> int:
+    seen: set[str] = set()
+    return sum(4 * initial.array.numel for cell in circuit.cells for initial in learned(cell, seen))
+
+
+@lru_cache(maxsize=256)
+def _most(term: Term) -> int:
+    """More than any run takes: as if nothing on the way through an op were ever freed.
+
+    Each node of an expression is taken to leave four tensors behind: itself, its gradient, and a
+    copy of either in another order.
+    """
+    circuit = elaborate(term)
+    made = sum(cell.times * _left(cell) for cell in circuit.cells)
+    ends = sum(weight(value.array) for value in (*circuit.inputs, *circuit.outputs))
+    return made + 3 * _weights(circuit) + 4 * ends
+
+
+def _left(cell: Cell) -> int:
+    site, said = cell.site, [node for expr in expressions(cell) for node in expr.walk()]
+    arrays = (*site.ins, *site.outs, *(i.array for i in cell.initial.values()))
+    largest = max(array.numel for array in arrays) if arrays else 1
+    for node in said:
+        if isinstance(node, Contract) and multiplied(node) is None:
+            dims = {dim for group in node.before for dim in group}
+            largest = max(largest, prod(dim.size for dim in dims))
+    nodes = 1 + sum(not isinstance(node, Arg | Const | Size | Tuple) for node in said)
+    whole = any(array.below for array in arrays) or any(isinstance(n, NEW) for n in said)
+    return 4 * nodes * largest * (WHOLE if whole else BYTES)
+
+
+# --- what would fit ------------------------------------------------------------------------------
+
+
+def nearest_fit(
+    fits: Callable[[int], bool], above: int, least: int = 1, step: int = 1
+) -> int | None:
+    """The largest value below ``above`` that fits, in steps from ``least``; None if none does.
+
+    What fits is taken to fit at every smaller value as well, so that it can be bisected.
+
+    >>> nearest_fit(lambda n: n * n < 50, 100), nearest_fit(lambda n: n < 0, 100)
+    (7, None)
+    """
+    low, high = 0, (above - least + step - 1) // step  # in steps above the least
+    if high < 1 or not fits(least):
+        return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(least + middle * step) else (low, middle)
+    return least + low * step
+
+
+def _nearest(circuit: Circuit, limits: Limits, watched: bool) -> str:
+    """The largest size of one axis, the longest that does, with which the run is in the limits."""
+    axes = {axis.name: axis for axis in circuit.term.dom.axes}
+    for cell in circuit.cells:
+        axes |= cell.site.every
+    plain = [axis for axis in axes.values() if isinstance(axis.size, int)]
+    for axis in sorted(plain, key=lambda axis: -axis.numel)[:TRIED]:
+        size = nearest_fit(partial(_fits, circuit.term, axis.name, limits, watched), axis.numel)
+        if size is not None:
+            return f"{axis.name} = {size}"
+    return ""
+
+
+def _fits(term: Term, name: str, limits: Limits, watched: bool, size: int) -> bool:
+    def change(axis: Axis) -> Axis:
+        return replace(axis, size=size) if axis.name == name and axis.size else axis
+
+    try:
+        return fits(elaborate(rewrite(term, change)), limits, watched=watched)
+    except NCDError:
+        return False

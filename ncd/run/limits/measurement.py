@@ -1,0 +1,165 @@
+"""Time and memory of a run, measured."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ncd.lang.circuits.circuit import Cell
+from ncd.lang.circuits.elaborate import elaborate
+from ncd.lang.terms.terms import Term
+from ncd.run.base.device import synchronise
+from ncd.run.base.seeding import example_inputs
+from ncd.run.execution.module import CircuitModule, trace
+from ncd.run.limits.compiling import compile
+from ncd.run.limits.guard import peak
+from ncd.run.limits.run_memory import measured_peak, summed
+
+Call = Callable[[], object]
+FEWEST = 3  # rounds, however long they take
+
+
+def _repeat(turn: Call, rounds: int, budget: float) -> int:
+    """Takes turns until they are enough, or have taken long enough; gives how many there were."""
+    start, done = time.perf_counter(), 0
+    while done < rounds and (done < FEWEST or time.perf_counter() - start < budget):
+        turn()
+        done += 1
+    return done
+
+
+def medians(
+    calls: Mapping[str, Call],
+    *,
+    device: str | torch.device = "cpu",
+    rounds: int = 30,
+    warm: int = 3,
+    budget: float = float("inf"),
+    before: Call = lambda: None,
+) -> dict[str, float]:
+    """Seconds that each call takes: the median of some rounds, in each of which all take a turn.
+
+    Each round has an order of its own, as a call is slower behind one that fills the processor's
+    caches with other things. After ``budget`` seconds no more rounds begin, but there are three at
+    least. ``before`` comes before each call, and its time does not count.
+
+    >>> sorted(medians({"a": lambda: 1, "b": lambda: 2}, rounds=3))
+    ['a', 'b']
+    """
+    for call in [call for call in calls.values() for _ in range(warm)]:
+        before()
+        call()
+    taken: dict[str, list[float]] = {name: [] for name in calls}
+    every, mixed = [*calls.items()], torch.Generator().manual_seed(0)
+
+    def turn() -> None:
+        for n in torch.randperm(len(every), generator=mixed).tolist():
+            name, call = every[n]
+            before()
+            synchronise(device)
+            start = time.perf_counter()
+            call()
+            synchronise(device)
+            taken[name].append(time.perf_counter() - start)
+
+    _repeat(turn, rounds, budget)
+    return {name: statistics.median(times) for name, times in taken.items()}
+
+
+def op_seconds(
+    module: CircuitModule,
+    inputs: tuple[Tensor, ...],
+    *,
+    device: str | torch.device = "cpu",
+    rounds: int = 15,
+    budget: float = 0.15,
+) -> tuple[dict[str, float], int]:
+    """Seconds of a forward pass in each op, by the cells' ids, and the number of rounds.
+
+    The median of some rounds after one to warm up; in a scan, of all its positions together.
+    """
+    taken: dict[str, list[float]] = {cell.id: [] for cell in module.circuit.cells}
+    clock = 0.0
+
+    def watch(cell: Cell, given: object, made: object) -> None:
+        nonlocal clock
+        synchronise(device)
+        now = time.perf_counter()
+        taken[cell.id][-1] += now - clock
+        clock = now
+
+    def turn() -> None:
+        nonlocal clock
+        for times in taken.values():
+            times.append(0.0)
+        synchronise(device)
+        clock = time.perf_counter()
+        module.execute(inputs, watch=watch)
+
+    with torch.no_grad():
+        turn()
+        done = _repeat(turn, rounds, budget)
+    return {id: statistics.median(times[1:]) for id, times in taken.items()}, done
+
+
+def one_run(term: Term, seed: int, device: str) -> dict[str, Any]:
+    """A run forward and backward: what came out, whether all is finite, time and memory."""
+    module = compile(term, seed=seed, device=device)
+    inputs = _leaves(example_inputs(term, seed, device))
+    measured = measured_peak(module, inputs)
+    outputs = trace(module, *inputs).outputs
+    wanted, total = wanted_by(module, inputs), summed(outputs)
+    grads = torch.autograd.grad(total, wanted, allow_unused=True) if total.requires_grad else ()
+    shown = [
+        {
+            "array": str(array),
+            "shape": array.shape,
+            "mean": x.double().mean().item(),
+            "std": x.double().std(unbiased=False).item(),
+        }
+        for array, x in zip(term.cod, outputs, strict=True)
+    ]
+    calls = {
+        "forward": forward_call(module, inputs),
+        "forward and backward": backward_call(module, inputs),
+    }
+    return {
+        "seed": seed,
+        "device": device,
+        "outputs": shown,
+        "finite": all(bool(x.isfinite().all()) for x in (*outputs, *grads) if x is not None),
+        "seconds": medians(calls, device=device),
+        "bytes": {"stated": peak(elaborate(term)), **vars(measured)},
+    }
+
+
+def _leaves(inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    return tuple(x.requires_grad_() if x.is_floating_point() else x for x in inputs)
+
+
+def wanted_by(module: nn.Module, inputs: tuple[Tensor, ...]) -> list[Tensor]:
+    """What a backward pass goes to: every real input and every weight."""
+    return [x for x in (*inputs, *module.parameters()) if x.requires_grad]
+
+
+def forward_call(module: nn.Module, inputs: tuple[Tensor, ...]) -> Call:
+    """What to time for a forward pass."""
+    return lambda: module(*inputs)
+
+
+def backward_call(module: nn.Module, inputs: tuple[Tensor, ...]) -> Call:
+    """What to time for a forward and a backward pass, to every real input and every weight."""
+    wanted = wanted_by(module, inputs)
+
+    def call() -> object:
+        total = summed(module(*inputs))
+        if not total.requires_grad:
+            return total
+        return torch.autograd.grad(total, wanted, allow_unused=True)
+
+    return call

@@ -1,0 +1,206 @@
+"""Memory of a run: as it is while one runs, and as it would be, without taking any."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch._prims_common import suggest_memory_format
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+from ncd.lang.circuits.elaborate import elaborate
+from ncd.lang.terms.terms import Term
+from ncd.lang.types.axes import Array
+from ncd.run.execution.module import CircuitModule
+
+MOST = 5_000  # ops at their sizes that torch remembers, at 2 kB each
+PLAIN = (
+    torch.ops.aten.native_batch_norm.default,
+    torch.ops.aten.native_batch_norm_backward.default,
+    torch.ops.aten.native_layer_norm.default,
+    torch.ops.aten.native_layer_norm_backward.default,
+)
+
+
+class Storages(TorchDispatchMode):
+    """Counts the bytes of every storage that torch makes, from its making to its freeing.
+
+    Scratch memory inside a kernel is not seen.
+
+    >>> with Storages() as counted:
+    ...     _ = torch.ones(250) + 1
+    >>> counted.peak
+    2000
+    """
+
+    def __init__(self, known: Iterable[Tensor] = ()) -> None:
+        super().__init__()
+        self.now = self.peak = 0
+        self.alive: dict[int, weakref.ref[Any]] = {}
+        for tensor in known:
+            self._add(tensor)
+
+    def _add(self, tensor: Tensor) -> None:
+        if tensor.is_meta:  # a shape without numbers
+            return
+        storage = tensor.untyped_storage()
+        key, size = storage._cdata, storage.nbytes()
+        if not size or key in self.alive:
+            return
+
+        def freed(_: object) -> None:
+            self.alive.pop(key, None)
+            self.now -= size
+
+        self.alive[key] = weakref.ref(storage, freed)
+        self.now += size
+        self.peak = max(self.peak, self.now)
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        made = _as_it_lies(func, args, func(*args, **(kwargs or {})))
+        for tensor in tree_leaves(made):
+            if isinstance(tensor, Tensor):
+                self._add(tensor)
+        return made
+
+
+def _as_it_lies(func: Any, args: Any, made: Any) -> Any:
+    """What an op made, in the order in memory of the true kernel.
+
+    A norm of a permuted tensor gives one in plain order; the fake one keeps the permutation, so
+    that copies which the next op needs would not be counted.
+    """
+    if func not in PLAIN or not isinstance(made[0], FakeTensor):
+        return made
+    order = suggest_memory_format(args[0]) if func in PLAIN[:2] else torch.contiguous_format
+    return (torch.empty_like(made[0], memory_format=order), *made[1:])
+
+
+@dataclass(frozen=True)
+class Peak:
+    """The most bytes held at once: in the forward pass, and with the backward pass after it."""
+
+    forward: int
+    backward: int
+    how: str
+
+
+def measured_peak(
+    module: CircuitModule, inputs: tuple[Tensor, ...], *, watched: bool = False
+) -> Peak:
+    """Runs forward and backward, and watches the memory; weights and inputs count as well.
+
+    ``watched``: every array is kept to be looked at, as in :func:`ncd.run.trace`. The ``.grad`` of
+    the weights and the inputs are empty afterwards.
+    """
+    tensors = (*inputs, *module.parameters())
+    _forget(tensors)
+    if any(x.is_cuda for x in tensors):
+        return _cuda_peak(module, inputs, watched)
+    with Storages([*tensors, *module.buffers()]) as counted:
+        forward = _forward_backward(module, inputs, watched, lambda: counted.peak)
+    _forget(tensors)
+    return Peak(forward, counted.peak, "every storage that torch made, on the cpu")
+
+
+def _forget(tensors: Iterable[Tensor]) -> None:
+    for tensor in tensors:
+        tensor.grad = None
+
+
+def _cuda_peak(module: CircuitModule, inputs: tuple[Tensor, ...], watched: bool) -> Peak:
+    torch.cuda.reset_peak_memory_stats()
+    forward = _forward_backward(module, inputs, watched, torch.cuda.max_memory_allocated)
+    _forget((*inputs, *module.parameters()))
+    return Peak(forward, torch.cuda.max_memory_allocated(), "torch.cuda.max_memory_allocated")
+
+
+def _forward_backward(
+    module: CircuitModule, inputs: tuple[Tensor, ...], watched: bool, read: Any
+) -> int:
+    """Goes forward and backward; gives what ``read`` says between."""
+    kept: dict[str, Tensor] | None = {} if watched else None
+    total = summed(module.execute(inputs, keep=kept))
+    forward: int = read()
+    if total.requires_grad:
+        total.backward()
+    return forward
+
+
+def summed(outputs: Tensor | tuple[Tensor, ...]) -> Tensor:
+    """One number that every real output reaches, to go backward from."""
+    tensors = outputs if isinstance(outputs, tuple) else (outputs,)
+    means = [x.square().mean() for x in tensors if x.is_floating_point()]
+    return torch.stack(means).sum() if means else torch.zeros(())
+
+
+# --- what a run would take -----------------------------------------------------------------------
+
+
+@lru_cache(maxsize=256)
+def stated_peak(term: Term, watched: bool = False) -> Peak:
+    """What :func:`measured_peak` would say of a run, with gradients to all weights and inputs.
+
+    The very module runs forward and backward on tensors that have no numbers. Raises RuntimeError
+    or OverflowError where there are more numbers than torch can count.
+    """
+    circuit = elaborate(term)
+    module = CircuitModule(circuit, seed=None)
+    with _blank_run():
+        return measured_peak(module, _blanks(module), watched=watched)
+
+
+@lru_cache(maxsize=256)
+def stated_forward(term: Term) -> int:
+    """The most bytes that a run forward alone holds, when each array is looked at and let go.
+
+    Raises as :func:`stated_peak` does.
+    """
+    module = CircuitModule(elaborate(term), seed=None)
+    with _blank_run(), torch.no_grad():
+        inputs = _blanks(module)
+        with Storages([*inputs, *module.parameters(), *module.buffers()]) as counted:
+            module.execute(inputs, watch=lambda cell, given, made: None)
+        return counted.peak
+
+
+@contextmanager
+def _blank_run() -> Iterator[None]:
+    """Tensors without numbers that say they are on the CPU, so that torch takes the same paths.
+
+    What torch keeps of each op at each size, for good, is let go where it is too much.
+    """
+    if FakeTensorMode.cache_info().size > MOST:
+        FakeTensorMode.cache_clear()
+    with FakeTensorMode():
+        yield
+
+
+def _blanks(module: CircuitModule) -> tuple[Tensor, ...]:
+    """Inputs without numbers, for a module whose weights have none now either."""
+    for part in module.modules():
+        _take_blank(part)
+    return tuple(_blank(value.array) for value in module.circuit.inputs)
+
+
+def _take_blank(part: nn.Module) -> None:
+    for name, old in part._parameters.items():
+        if old is not None:
+            part._parameters[name] = nn.Parameter(torch.empty(old.shape, dtype=old.dtype))
+    for name, buffer in part._buffers.items():
+        if buffer is not None:
+            part._buffers[name] = torch.empty(buffer.shape, dtype=buffer.dtype)
+
+
+def _blank(array: Array) -> Tensor:
+    if array.below is not None:
+        return torch.empty(array.shape, dtype=torch.int64)
+    return torch.empty(array.shape, requires_grad=True)

@@ -1,0 +1,139 @@
+"""What the heads of a system that reads symbols look at, and what each of them is good for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from ncd.lang.circuits.circuit import Cell
+from ncd.run import CircuitModule
+from ncd.run.execution.head_switches import Head, attending, switched_off
+from ncd.train.attention_cells import CELLS, mirrored, opened, share
+from ncd.train.symbol_sequences import SEQUENCES, Sequences
+from ncd.train.tasks import Task
+
+Shares = Mapping[str, float]  # of a head's weight, by what stands in the cells
+Cells = Callable[[Tensor], Tensor]  # of tokens (…, t): which cells (…, t, t)
+BATCH = 64  # sequences at once
+ANSWER = "the answer"  # what is looked at where the task's own cells have no other name
+
+
+def kinds(own: Sequences) -> Mapping[str, Cells]:
+    """The cells that a head may look at in sequences of a task, by what stands there.
+
+    >>> list(kinds(SEQUENCES["reversal"]))
+    ['itself', 'first token', 'previous token', 'mirror', 'same token', 'after the same token']
+    """
+    strange = {*(() if own.closes else (opened,)), *((mirrored,) if own.causal else ())}
+    known = {name: cells for name, cells in CELLS.items() if cells not in strange}
+    return known if own.looks in CELLS.values() else {**known, ANSWER: own.looks}
+
+
+def shares(maps: Tensor, tokens: Tensor, every: Mapping[str, Cells] = CELLS) -> Shares:
+    """How much of the weight of some maps (…, t, t) lies on the cells of each kind.
+
+    Kinds that no row of these sequences (…, t) has are left out.
+
+    >>> maps = torch.eye(3).roll(1, 0)  # each place looks at the one before, the first at the last
+    >>> shares(maps, torch.tensor([7, 8, 9]))["previous token"]
+    1.0
+    """
+    found = {name: cells(tokens) for name, cells in every.items()}
+    return {name: share(maps, cells) for name, cells in found.items() if bool(cells.any())}
+
+
+def run(
+    module: CircuitModule,
+    tokens: Tensor,
+    off: Collection[Head] = (),
+    maps: dict[Head, Tensor] | None = None,
+) -> Tensor:
+    """The scores for sequences (…, t) with some heads off; fills ``maps`` (…, t, t) by head."""
+    every = {found.softmax.id: found for found in attending(module.circuit)}
+    silent = switched_off(module.circuit, off)
+
+    def watch(
+        cell: Cell, given: tuple[Tensor, ...], made: tuple[Tensor, ...]
+    ) -> tuple[Tensor, ...] | None:
+        if maps is not None and cell.id in every:
+            own = every[cell.id].maps(made[0]).cpu()
+            maps.update(zip(every[cell.id].heads, own.unbind(-3), strict=True))
+        return silent(cell, given, made)
+
+    with torch.no_grad():
+        (scores,) = module.execute((tokens,), watch=watch)
+    return scores.cpu()
+
+
+@dataclass(frozen=True)
+class Skill:
+    """What heads do, on sequences that nobody learned from.
+
+    ``looks`` is what each looks at, ``even`` what one would that looks everywhere alike. ``right``
+    is the score with all heads, ``now`` with those off that are, ``without`` with each one off.
+    """
+
+    tried: int
+    looks: Mapping[Head, Shares]
+    even: Shares
+    right: float
+    now: float
+    without: Mapping[Head, float]
+
+    def does(self, head: Head) -> tuple[str, float]:
+        """What a head looks at most, beyond what one does that looks everywhere alike."""
+        found = self.looks[head]
+        name = max(found, key=lambda name: found[name] - self.even[name])
+        return name, found[name]
+
+
+def skill(
+    module: CircuitModule, task: Task, tokens: Tensor, answers: Tensor, each: bool = True
+) -> Skill:
+    """Tries a module on sequences (n, t) of its task, with all its heads and without ``each``."""
+    looks, even = looked(module, task, tokens)
+    right = scored(module, task, tokens, answers)
+    alone = looks if each else ()
+    without = {head: scored(module, task, tokens, answers, (head,)) for head in alone}
+    return Skill(len(tokens), looks, even, right, right, without)
+
+
+def silenced(
+    own: Skill,
+    module: CircuitModule,
+    task: Task,
+    tokens: Tensor,
+    answers: Tensor,
+    off: Collection[Head],
+) -> Skill:
+    """The skill of a module while some of its heads are off."""
+    looks, even = looked(module, task, tokens, off)
+    now = scored(module, task, tokens, answers, off)
+    return replace(own, looks=looks, even=even, now=now)
+
+
+def looked(
+    module: CircuitModule, task: Task, tokens: Tensor, off: Collection[Head] = ()
+) -> tuple[Mapping[Head, Shares], Shares]:
+    """What each head looks at, and what one would that looks at all it can see alike."""
+    few, maps = tokens[:BATCH], dict[Head, Tensor]()
+    run(module, few, off, maps)
+    every, few = kinds(SEQUENCES[task.name]), few.cpu()
+    seen = next(iter(maps.values())) > 0
+    even = shares(seen / seen.sum(-1, keepdim=True), few, every)
+    return {head: shares(found, few, every) for head, found in maps.items()}, even
+
+
+def scored(
+    module: CircuitModule,
+    task: Task,
+    tokens: Tensor,
+    answers: Tensor,
+    off: Collection[Head] = (),
+) -> float:
+    """The task's score of a module with some heads off."""
+    parts = [run(module, part, off) for part in tokens.split(BATCH)]
+    return task.score(torch.cat(parts), answers)

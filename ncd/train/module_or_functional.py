@@ -1,0 +1,119 @@
+"""Training of one network in one of two ways: by a module and its optimiser, or by functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from time import monotonic
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from ncd.lang.circuits.elaborate import elaborate
+from ncd.lang.terms.terms import Term
+from ncd.models.learning.two_way_network import MODULE_OR_FUNCTION
+from ncd.run import CircuitModule, check, compile, generator
+from ncd.train.house_prices import houses
+from ncd.train.train_steps import RATE, adam, begin, function_step, module_step, sgd
+from ncd.train.training_loop import SCORES, Progress
+
+STEPS = 100
+OPTIMISERS = {"Adam": (torch.optim.Adam, adam), "SGD": (torch.optim.SGD, sgd)}
+
+
+@dataclass
+class Way:
+    """``module-or-function`` at its knobs, about to be trained on all examples at every step.
+
+    ``way`` is "module" or "function", ``optimiser`` "Adam" or "SGD", ``start`` the weights that it
+    begins with: "torch" as a module does, "He" as the notebook's function does. A score is the mean
+    squared error on the unseen examples. With one optimiser and one start both ways give the same
+    losses, to the bit on one machine's CPU.
+
+    >>> def losses(way):
+    ...     return [now.loss for now in Way("module-or-function", {"h": 8}, steps=5, way=way)]
+    >>> losses("module") == losses("function")
+    True
+
+    Raises SizeError for more features than the examples have, LimitError for too many weights.
+    """
+
+    name: str
+    knobs: Mapping[str, int]
+    seed: int = 0
+    steps: int | None = None
+    device: str = "cpu"
+    way: str = "module"
+    optimiser: str = "Adam"
+    start: str = "torch"
+    module: CircuitModule = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.knobs = MODULE_OR_FUNCTION.settings(self.knobs)
+        self.data = houses(self.knobs["i"], self.seed)
+        check(elaborate(network(self.knobs, len(self.data.inputs))))  # all at once, as in a step
+        self.module = compile(network(self.knobs, 1), self.seed, self.device)
+        if self.start == "He":
+            begin_as_he(self.module, self.seed)
+
+    def __iter__(self) -> Iterator[Progress]:
+        steps, begun = self.steps or STEPS, monotonic()
+        every = max(1, steps // SCORES)
+        take = self._by_module() if self.way == "module" else self._by_function()
+        for step in range(1, steps + 1):
+            loss = float(take())
+            score = self.score() if step % every == 0 or step == steps else None
+            yield Progress(step, steps, loss, monotonic() - begun, score)
+
+    def _by_module(self) -> Callable[[], Tensor]:
+        x, y = self._seen()
+        made = OPTIMISERS[self.optimiser][0]
+        optimiser = made(self.module.parameters(), RATE, foreach=False)
+        return lambda: module_step(self.module, optimiser, x, y)
+
+    def _by_function(self) -> Callable[[], Tensor]:
+        x, y = self._seen()
+        update = OPTIMISERS[self.optimiser][1]
+        weights = {name: w.detach().clone() for name, w in self.module.named_parameters()}
+        state = begin(weights)
+
+        def take() -> Tensor:
+            nonlocal weights, state
+            weights, state, loss = function_step(weights, state, update, self.module, x, y)
+            self.module.load_state_dict(weights)  # for the score, and to be kept
+            return loss
+
+        return take
+
+    def _seen(self) -> tuple[Tensor, Tensor]:
+        return self._there(self.data.inputs), self._there(self.data.targets)
+
+    def _there(self, rows: Tensor) -> Tensor:
+        """Rows (n, f) as n batches of one each, (n, 1, f)."""
+        return rows[:, None].to(self.device)
+
+    @torch.no_grad()
+    def score(self) -> float:
+        """The mean squared error on the unseen examples, as the module is now."""
+        found = self.module(self._there(self.data.unseen))
+        return float(F.mse_loss(found, self._there(self.data.answers)))
+
+
+def network(knobs: Mapping[str, int], b: int) -> Term:
+    """The network that holds its weights, on b examples."""
+    return MODULE_OR_FUNCTION.build(**{**knobs, "b": b, "function": 0})
+
+
+@torch.no_grad()
+def begin_as_he(module: CircuitModule, seed: int) -> None:
+    """Weights as the notebook's function begins: normal, times √(2 / inputs), and biases of 0.
+
+    He et al. 2015, "Delving Deep into Rectifiers", equation 10.
+    """
+    for name, weights in module.named_parameters():
+        if weights.ndim > 1:
+            drawn = torch.randn(weights.shape, generator=generator(seed, f"He {name}"))
+            weights.copy_(drawn * (2 / weights.shape[1]) ** 0.5)
+        else:
+            weights.zero_()

@@ -1,0 +1,102 @@
+"""Points of the plane in classes: made ones, and those that somebody has set."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+
+import torch
+from torch import Tensor
+
+from ncd.run.base.seeding import generator
+
+COUNT = 96  # of a set that is made; as many of each class
+EDGE = 1.5  # the plane goes from -EDGE to EDGE, both ways
+LAST = 255  # the last place along a side, in a text
+MOST = 100  # points that are set
+POINT = re.compile(r"([0-9a-f]{2})([0-9a-f]{2})([0-3])")
+Points = tuple[Tensor, Tensor]  # places (b, 2), classes (b)
+
+
+def points(text: str, n: int, seed: int) -> Points:
+    """The points that a text names, of n classes: a set such as ``XOR``, or points as set.
+
+    >>> places, classes = points("XOR", 2, seed=0)
+    >>> places.shape, [int((classes == k).sum()) for k in range(2)]
+    (torch.Size([96, 2]), [48, 48])
+    >>> bool((places.prod(1).sign() == 1 - 2 * classes).all())
+    True
+    """
+    return made(text, n, seed) if text in SETS else read(text, n)
+
+
+def sound(text: object) -> str:
+    """As much of a text as sets points: two places from 00 to ff, and a class.
+
+    >>> sound("00ff1804020"), sound("00ff1<b>"), sound(None), len(sound("00ff1" * 1000))
+    ('00ff180402', '00ff1', '', 500)
+    """
+    found = re.match(rf"(?:{POINT.pattern}){{0,{MOST}}}", text if isinstance(text, str) else "")
+    return found[0] if found else ""
+
+
+def read(text: str, n: int) -> Points:
+    """The points that are set, but for those of a class beyond n; upwards is positive.
+
+    >>> read("00ff1ff003", 2)
+    (tensor([[-1.5000, -1.5000]]), tensor([1]))
+    """
+    rows = [
+        (int(x, 16), LAST - int(y, 16), int(k))
+        for x, y, k in POINT.findall(sound(text))
+        if int(k) < n
+    ]
+    table = torch.tensor(rows, dtype=torch.float32).reshape(-1, 3)
+    return table[:, :2] / LAST * 2 * EDGE - EDGE, table[:, 2].long()
+
+
+def made(name: str, n: int, seed: int) -> Points:
+    """A set of this name from the seed, its classes in turn."""
+    random = generator(seed, f"points: {name}")
+    classes = torch.arange(COUNT) % n
+    along = (torch.arange(COUNT) // n + 0.5) / (COUNT / n)  # from 0 to 1 within a class
+    noise = torch.rand(COUNT, 2, generator=random).mul(2).sub(1)
+    return SETS[name](classes, along, noise, n), classes
+
+
+def _xor(classes: Tensor, along: Tensor, noise: Tensor, n: int) -> Tensor:
+    """Four corners, the classes in turn around them."""
+    turn = (classes + n * (4 * along * (4 / n)).floor()) % 4  # every corner of a class as often
+    corners = torch.tensor([[1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0], [1.0, -1.0]])
+    return 0.85 * corners[turn.long()] + 0.3 * noise
+
+
+def _circles(classes: Tensor, along: Tensor, noise: Tensor, n: int) -> Tensor:
+    """Rings, one around the other."""
+    return _polar(0.15 + 1.05 * classes / (n - 1), 2 * math.pi * along) + 0.07 * noise
+
+
+def _spirals(classes: Tensor, along: Tensor, noise: Tensor, n: int) -> Tensor:
+    """Arms that turn once around the middle."""
+    return _polar(0.15 + 1.1 * along, 2 * math.pi * (along + classes / n)) + 0.04 * noise
+
+
+def _moons(classes: Tensor, along: Tensor, noise: Tensor, n: int) -> Tensor:
+    """Half rings that reach into each other, up and down in turn."""
+    side = 1 - 2 * (classes % 2)
+    across = classes + torch.cos(math.pi * along) - (n - 1) / 2
+    down = side * (torch.sin(math.pi * along) - 0.25)
+    return torch.stack((across, down), 1) * (2.5 / (n + 1)) + 0.06 * noise
+
+
+def _polar(radius: Tensor, angle: Tensor) -> Tensor:
+    return radius[:, None] * torch.stack((angle.cos(), angle.sin()), 1)
+
+
+SETS: Mapping[str, Callable[[Tensor, Tensor, Tensor, int], Tensor]] = {
+    "XOR": _xor,
+    "circles": _circles,
+    "spirals": _spirals,
+    "moons": _moons,
+}

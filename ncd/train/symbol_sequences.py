@@ -1,0 +1,136 @@
+"""Sequences of symbols made from a seed, and what is to be answered at each of their places."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from string import ascii_lowercase, digits
+
+import torch
+from torch import Tensor
+
+from ncd.train import attention_cells
+
+NOT_ASKED = -100  # the answer where none is due, as torch's cross-entropy has it
+BRACKETS = "()[]{}<>"
+DEEPEST = 4  # brackets in each other
+SHORTEST = 4  # symbols of a word that is said again and again
+AT_ONCE = 64  # sequences whose cells are held
+
+Made = Callable[[int, int, int, torch.Generator], Tensor]
+
+
+@dataclass(frozen=True)
+class Sequences:
+    """What is read, and what is to be answered.
+
+    ``symbols`` are one character each, of which the first v are used; ``make`` gives so many
+    sequences of t symbols out of v. ``looks`` are the cells where a row finds its answer: the
+    symbol in the last of them or, with ``closes``, the one that closes it. Where it is ``causal``,
+    what comes later changes no answer.
+    """
+
+    symbols: Callable[[int], str]
+    make: Made
+    looks: Callable[[Tensor], Tensor]
+    causal: bool = True
+    closes: bool = False
+
+    def answers(self, tokens: Tensor) -> Tensor:
+        """The answer at each place of sequences (n, t); ``NOT_ASKED`` where none is due.
+
+        >>> SEQUENCES["brackets"].answers(torch.tensor([[0, 2, 3, 1]])).tolist()
+        [[1, 3, 1, -100]]
+        """
+        return torch.cat([self._answers(part) for part in tokens.split(AT_ONCE)])
+
+    def _answers(self, tokens: Tensor) -> Tensor:
+        found = self.looks(tokens)
+        said = tokens.gather(-1, attention_cells.last(found)) + int(self.closes)
+        return torch.where(found.any(-1), said, NOT_ASKED)
+
+
+def anything(n: int, t: int, v: int, random: torch.Generator) -> Tensor:
+    """Any symbols."""
+    return torch.randint(0, v, (n, t), generator=random)
+
+
+def pairs(n: int, t: int, v: int, random: torch.Generator) -> Tensor:
+    """Key, value, key, value, …: half of the symbols are keys, and each has one value throughout.
+
+    >>> read = pairs(1, 9, 4, torch.Generator().manual_seed(0))
+    >>> "".join(keys_and_values(4)[i] for i in read[0])
+    'b1a0b1b1b'
+    """
+    half = v // 2
+    values = torch.randint(half, 2 * half, (n, half), generator=random)
+    keys = torch.randint(0, half, (n, t // 2 + 1), generator=random)
+    return torch.stack((keys, values.gather(1, keys)), 2).flatten(1)[:, :t]
+
+
+def words(n: int, t: int, v: int, random: torch.Generator) -> Tensor:
+    """Some symbols, then one word again and again; up to its second time no symbol comes twice.
+
+    The word has from 4 to t / 2 symbols, and begins anywhere that leaves room to say it twice.
+
+    >>> read = words(1, 12, 26, torch.Generator().manual_seed(1))
+    >>> "".join(letters(26)[i] for i in read[0])
+    'uyevbxnevbxn'
+    """
+    order = torch.rand(n, v, generator=random).argsort(1)
+    most = max(1, min(v, t // 2))
+    length = torch.randint(min(SHORTEST, most), most + 1, (n, 1), generator=random)
+    room = torch.minimum(v - length, t - 2 * length).clamp_min(0)
+    start = (torch.rand(n, 1, generator=random) * (room + 1)).long()
+    place = torch.arange(t) - start
+    return order.gather(1, torch.where(place < 0, length + start + place, place % length))
+
+
+def nested(n: int, t: int, v: int, random: torch.Generator) -> Tensor:
+    """Brackets of v / 2 kinds, each closed by its own kind, up to 4 in each other.
+
+    >>> read = nested(1, 12, 6, torch.Generator().manual_seed(0))
+    >>> "".join(BRACKETS[i] for i in read[0])
+    '{({})}[[]]{}'
+    """
+    kinds = 2 * torch.randint(0, v // 2, (n, t), generator=random)
+    opens = torch.rand(n, t, generator=random) < 0.5
+    stack = torch.zeros(n, DEEPEST + 1, dtype=torch.long)
+    depth = torch.zeros(n, 1, dtype=torch.long)
+    read = torch.empty(n, t, dtype=torch.long)
+    for i in range(t):
+        opening = (opens[:, i : i + 1] | (depth == 0)) & (depth < DEEPEST)
+        kind = torch.where(opening, kinds[:, i : i + 1], stack.gather(1, depth))
+        read[:, i : i + 1] = kind + (~opening).long()
+        depth = depth + torch.where(opening, 1, -1)
+        stack.scatter_(1, depth, torch.where(opening, kind, stack.gather(1, depth)))
+    return read
+
+
+def letters(v: int) -> str:
+    """The first v letters."""
+    return ascii_lowercase[:v]
+
+
+def keys_and_values(v: int) -> str:
+    """Letters are keys, digits are values: half of each."""
+    return ascii_lowercase[: v // 2] + digits[: v // 2]
+
+
+def brackets(v: int) -> str:
+    """Each that opens, then the one that closes it."""
+    return BRACKETS[:v]
+
+
+def keys_again(tokens: Tensor) -> Tensor:
+    """Where a key that stood before finds its value; keys stand at every other place."""
+    rows = torch.arange(tokens.shape[-1], device=tokens.device) % 2 == 0
+    return attention_cells.following(tokens) & rows[:, None]
+
+
+SEQUENCES: Mapping[str, Sequences] = {
+    "reversal": Sequences(letters, anything, attention_cells.mirrored, causal=False),
+    "recall": Sequences(keys_and_values, pairs, keys_again),
+    "induction": Sequences(letters, words, attention_cells.following),
+    "brackets": Sequences(brackets, nested, attention_cells.opened, closes=True),
+}

@@ -1,0 +1,137 @@
+"""The one loop that trains: step by step, from a seed alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from time import monotonic
+
+import torch
+from torch import nn
+
+from ncd.costs import cost_of
+from ncd.lang.circuits.circuit import Circuit
+from ncd.lang.circuits.elaborate import elaborate
+from ncd.lang.errors import LimitError
+from ncd.models import CATALOGUE
+from ncd.run import CircuitModule, Limits, compile
+from ncd.run.base.limits import weight
+from ncd.run.base.seeding import generator
+from ncd.run.limits.guard import peak
+from ncd.train.tasks import Task, data, task
+
+SCORES = 20  # that are taken on the way
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a run is: the loss of this step's batch, and now and then the score on unseen data.
+
+    ``numbers`` are its weights, of a run that is watched more closely.
+    """
+
+    step: int
+    steps: int
+    loss: float
+    seconds: float
+    score: float | None = None
+    numbers: Sequence[float] = ()
+
+
+@dataclass
+class Fit:
+    """A system at its knobs, about to be trained.
+
+    Iterating takes the steps. The same knobs, seed and number of steps give the same numbers to
+    the bit on one machine's CPU, where one thread computes: batches and weights come from the seed.
+
+    >>> last = [*Fit("image-recogniser", {"x": 8, "n": 8}, seed=0, steps=2)][-1]
+    >>> last.step, last.steps, last.score is not None
+    (2, 2, True)
+    """
+
+    name: str
+    knobs: Mapping[str, int]
+    seed: int = 0
+    steps: int | None = None
+    device: str = "cpu"
+    module: CircuitModule = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.task = task(self.name)
+        entry = CATALOGUE[self.name]
+        self.knobs = entry.settings(self.knobs)
+        term = entry.build(**self.knobs)
+        check_room(self.task, elaborate(term))
+        self.data = data(self.task, self.knobs, self.seed)
+        self.module = compile(term, self.seed, self.device)
+        if self.task.deep:
+            enlarge(self.module)
+
+    def __iter__(self) -> Iterator[Progress]:
+        steps = self.steps or self.task.steps
+        start, every = monotonic(), max(1, steps // SCORES)
+        optimiser = torch.optim.Adam(self.module.parameters(), self.task.rate)
+        self.module.train()
+        for step, rows in enumerate(self._batches(steps), 1):
+            inputs = self.data.inputs[rows].to(self.device)
+            loss = self.task.loss(self.module(inputs), self.data.targets[rows].to(self.device))
+            optimiser.zero_grad()
+            loss.backward()
+            optimiser.step()
+            score = self.score() if step % every == 0 or step == steps else None
+            yield Progress(step, steps, float(loss.detach()), monotonic() - start, score)
+
+    def _batches(self, steps: int) -> Iterator[torch.Tensor]:
+        """The rows of each step: every example once, in a new order each time round."""
+        random, count = generator(self.seed, "batches"), len(self.data.inputs)
+        rows = torch.empty(0, dtype=torch.long)
+        for _ in range(steps):
+            while len(rows) < self.task.batch:
+                rows = torch.cat((rows, torch.randperm(count, generator=random)))
+            yield rows[: self.task.batch]
+            rows = rows[self.task.batch :]
+
+    @torch.no_grad()
+    def score(self) -> float:
+        """The score on the unseen data, as the module is now."""
+        self.module.eval()
+        outputs = [self.module(part.to(self.device)).cpu() for part in self.data.unseen.split(64)]
+        self.module.train()
+        return self.task.score(torch.cat(outputs), self.data.answers)
+
+
+def check_room(task: Task, circuit: Circuit) -> None:
+    """Raises LimitError if training holds more at once than one run may.
+
+    That is a batch on its way forward and back, the weights with their gradients and Adam's two
+    means of these, and the examples twice, as they are made and as they are divided.
+    """
+    weights = 4 * cost_of(circuit).parameters
+    examples = task.examples() * sum(weight(value.array) for value in circuit.inputs)
+    need = task.batch * (peak(circuit) - 2 * weights) + 4 * weights + 2 * examples
+    most = Limits.from_environment().bytes
+    if need > most:
+        raise LimitError(
+            f"training takes {need:,} bytes of memory, and the limit NCD_MAX_BYTES is {most:,}",
+            cure="smaller sizes",
+        )
+
+
+@torch.no_grad()
+def enlarge(module: nn.Module) -> None:
+    """Weights whose products keep their spread through a relu, and biases of 0.
+
+    Torch's own first weights are √6 times smaller: behind ten of them without a norm little is left
+    of what went in. He et al. 2015, "Delving Deep into Rectifiers", equation 10.
+
+    >>> layer = nn.Linear(100, 100)
+    >>> enlarge(layer)
+    >>> 1.3 < float(layer.weight.detach().std()) * 10 < 1.5
+    True
+    """
+    for weights in module.parameters():
+        if weights.ndim > 1:
+            weights.mul_(6**0.5)
+        else:
+            weights.zero_()

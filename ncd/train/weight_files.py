@@ -1,0 +1,107 @@
+"""Weights as safetensors: what a run has learned, to be kept and to be loaded again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import TypeVar
+
+from safetensors import SafetensorError
+from safetensors.torch import load, save
+from torch import Size, Tensor, nn
+
+from ncd.bundled_files import bundled
+from ncd.lang.errors import MismatchError, ParseError
+from ncd.models import Entry
+
+MOST = 200_000_000  # bytes
+LENGTH = 8  # bytes that say how long the head of a file is
+NOTE = "__metadata__"
+M = TypeVar("M", bound=nn.Module)
+
+
+def written(module: nn.Module, note: Mapping[str, str]) -> bytes:
+    """The module's numbers as the bytes of a ``.safetensors`` file; ``note`` goes with them.
+
+    The same numbers and note give the same bytes.
+    """
+    tensors = {name: x.detach().cpu().contiguous() for name, x in module.state_dict().items()}
+    head, numbers = _parts(save(tensors))
+    text = json.dumps({NOTE: dict(note), **head}, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % LENGTH)  # the numbers begin at a multiple of 8
+    return len(text).to_bytes(LENGTH, "little") + text + numbers
+
+
+def _parts(data: bytes) -> tuple[dict[str, dict[str, str]], bytes]:
+    """The head of a file, and its numbers."""
+    end = LENGTH + int.from_bytes(data[:LENGTH], "little")
+    return json.loads(data[LENGTH:end]), data[end:]
+
+
+def noted(data: bytes) -> Mapping[str, str]:
+    """The note of a file.
+
+    >>> noted(written(nn.Linear(2, 3), {"seed": "0"}))
+    {'seed': '0'}
+    """
+    head, _ = _parts(data)
+    return head.get(NOTE, {})
+
+
+def shipped(entry: Entry, settings: Mapping[str, int]) -> bytes | None:
+    """The file of ``assets/weights`` for a system at these settings, if there is one.
+
+    It is called after the system and what is turned away from its default: ``induction-n1``.
+
+    >>> import ncd
+    >>> entry = ncd.catalogue["reversal"]
+    >>> noted(shipped(entry, entry.settings({})))["seed"], shipped(entry, entry.settings({"t": 7}))
+    ('0', None)
+    """
+    own = {knob.name: knob.default for knob in entry.knobs}
+    turned = (f"{name}{n}" for name, n in settings.items() if n != own[name])
+    return _read(bundled("assets", "weights", f"{'-'.join((entry.name, *turned))}.safetensors"))
+
+
+@lru_cache
+def _read(path: Path) -> bytes | None:
+    return path.read_bytes() if path.is_file() else None
+
+
+def read_weights(module: M, data: bytes) -> M:
+    """Puts numbers that :func:`written` gave into a module of the same shapes.
+
+    >>> one, two = nn.Linear(2, 3), nn.Linear(2, 3)
+    >>> two = read_weights(two, written(one, {}))
+    >>> bool((one.weight == two.weight).all())
+    True
+
+    Raises ParseError for what is no such file, and MismatchError for the weights of another module,
+    which leaves this one as it was.
+    """
+    if len(data) > MOST:
+        raise ParseError(f"{len(data):,} bytes are too many", cure=f"at most {MOST:,}")
+    try:
+        found = load(data)
+    except (SafetensorError, ValueError, KeyError) as error:
+        reason = str(error).partition("\n")[0][:100]
+        raise ParseError(
+            f"this is no safetensors file: {reason}", cure="a file kept here"
+        ) from None
+    _match({name: x.shape for name, x in module.state_dict().items()}, found)
+    module.load_state_dict(found)
+    return module
+
+
+def _match(own: Mapping[str, Size], found: Mapping[str, Tensor]) -> None:
+    """Raises MismatchError unless names and shapes are the same."""
+    for name in sorted(own.keys() | found.keys()):
+        here, there = own.get(name), found[name].shape if name in found else None
+        if here != there:
+            words = ("none" if shape is None else str(tuple(shape)) for shape in (here, there))
+            raise MismatchError(
+                "{}: the module has {}, the file {}".format(repr(name)[:60], *words),
+                cure="weights that were trained at these knobs",
+            )

@@ -1,0 +1,1 @@
+"""The arithmetic of one number, shown step by step."""

@@ -1,0 +1,100 @@
+"""A row of attention as HTML: key by key from the scores to the weights, and what they mix."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ncd.export import markup
+from ncd.run.explain.arithmetic_kinds import Each
+from ncd.run.explain.attention_row import Mixed, Row, Step
+from ncd.view.arithmetic import by_kind, sum_table
+from ncd.view.arithmetic.formula_text import rule
+from ncd.view.arithmetic.sum_table import Line, figure, summed
+from ncd.view.arrays import captions, map_component
+from ncd.view.session.scene import Scene
+
+KEYS = 7  # of a row that are written out
+LARGEST = "The largest of the scores: without it the powers could grow beyond all numbers."
+
+
+def told(scene: Scene, found: Row, across: str) -> str:
+    """From the product of the query with the key to the weight, and what all weights mix."""
+    top = found.steps[0].cell if found.steps else None
+    score = ""
+    if found.score is not None and top is not None:
+        score = (
+            f"<h3>{by_kind.op(top)}, term by term</h3>{by_kind.products(scene, top, found.score)}"
+        )
+    mixes = ", and what the weights mix" if found.mixed else ""
+    title = f"{by_kind.op(found.cell)}: each score beside all others{mixes}"
+    return f"{score}<h3>{title}</h3>{_weights(scene, found, across)}"
+
+
+def _weights(scene: Scene, found: Row, across: str) -> str:
+    """Key by key: score, factor, mask, power, weight, and the values that are mixed."""
+    share = found.share
+    powers = share.powers
+    weights = powers / powers.sum()
+    shown = sum_table.few(weights, (share.at,), KEYS)
+    lines = [
+        Line(_step(step), step.numbers, attributes=f'data-node="{step.cell.id}"')
+        for step in found.steps
+    ] or [Line("score", share.scores)]
+    largest = by_kind.enclosed(float(share.scores.max()))
+    node = f'data-node="{found.cell.id}"'
+    lines.append(
+        summed(f"e^(… − {captions.explained(largest, LARGEST)})", powers, shown, attributes=node)
+    )
+    total = figure(float(powers.sum()))
+    lines.append(summed(f"… ÷ their sum {total}", weights, shown, attributes=node, strong=True))
+    for mixed in found.mixed:
+        lines += _mixing(scene, mixed, shown)
+    return sum_table.table(
+        sum_table.axes(found.cell.site, share.spans),
+        _keys(scene, found, shown, across),
+        lines,
+        shown,
+        len(weights) - len(shown),
+        here=share.at,
+    )
+
+
+def _step(step: Step) -> str:
+    """What a step does to the scores: its formula, or what it is called."""
+    if isinstance(step.how, Each):
+        return markup.text(rule(step.how))
+    op = step.cell.op
+    return markup.text(op.out(step.cell.site) or op.label)
+
+
+def _keys(scene: Scene, found: Row, shown: Sequence[int], across: str) -> list[str]:
+    """The keys as heads of columns; on a map, as buttons to their cells."""
+    spans = found.share.spans
+    words = scene.words(spans[0].dim.name) if len(spans) == 1 else ()
+    names = [
+        f"{n} {words[i]}" if i < len(words) else n
+        for i, n in zip(shown, sum_table.places(spans, shown), strict=True)
+    ]
+    if not across:
+        return [markup.text(name) for name in names]
+    return [
+        f'<button type="button" class="link" data-pick="{map_component.ONE}={across}{i}">'
+        f"{markup.text(n)}</button>"
+        for i, n in zip(shown, names, strict=True)
+    ]
+
+
+def _mixing(scene: Scene, mixed: Mixed, shown: Sequence[int]) -> list[Line]:
+    """The values of one feature, and what they give times the weights."""
+    every = mixed.cell.site.every
+    at = ", ".join(
+        f"{sum_table.dimension(every, dim)} = {i}"
+        for dim, i in zip(mixed.dims, mixed.place, strict=True)
+    )
+    node = f'data-node="{mixed.cell.id}"'
+    values = next(f for f in mixed.total.factors if f.source != mixed.weights)
+    head = f"{by_kind.sourced(scene, mixed.cell, values)} {f'at {at}' if at else ''}"
+    return [
+        Line(head, values.values, attributes=node),
+        summed("weight × value", mixed.total.terms, shown, attributes=node, strong=True),
+    ]

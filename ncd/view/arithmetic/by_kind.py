@@ -1,0 +1,185 @@
+"""The kinds of arithmetic as HTML: sums of products, norms, the largest of some, formulas."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ncd.export import markup
+from ncd.lang.circuits.array_names import called, given
+from ncd.lang.circuits.circuit import Cell
+from ncd.run.explain.arithmetic_kinds import (
+    Chosen,
+    Each,
+    How,
+    Made,
+    Normed,
+    Numbers,
+    Products,
+    place,
+)
+from ncd.view.arithmetic import convolution_window, sum_table
+from ncd.view.arithmetic.formula_text import spelled
+from ncd.view.arithmetic.sum_table import Line, figure, summed
+from ncd.view.arrays import map_component
+from ncd.view.session.scene import Scene
+
+Place = tuple[int, ...]
+
+
+def op(cell: Cell) -> str:
+    return f'<span data-node="{cell.id}">{markup.text(cell.op.label)}</span>'
+
+
+def array(scene: Scene, id: str) -> str:
+    """An array by its name, or its axes; a click selects it."""
+    name = called(scene.circuit).get(id) or given(scene.circuit).get(id, "")
+    shown = markup.text(name) if name else markup.array(scene.circuit.values[id].array)
+    return f'<span data-array="{id}" data-select="{id}" role="button" tabindex="0">{shown}</span>'
+
+
+def told(scene: Scene, found: Made, cell: Cell, how: How) -> str:
+    """How a number was made by an op; a window is shown over its picture."""
+    if isinstance(how, Products):
+        pictures = convolution_window.shown(scene.trace.values, cell, found.index, how)
+        return pictures + products(scene, cell, how, found.index)
+    if isinstance(how, Chosen):
+        return convolution_window.shown(scene.trace.values, cell, found.index, how) + _chosen(
+            cell, how
+        )
+    if isinstance(how, Normed):
+        return _normed(cell, how)
+    assert isinstance(how, Each)
+    return (
+        f'<p class="spelled">{markup.text(spelled(how))} = <b>{figure(how.value)}</b></p>'
+        f"{_operands(scene, cell, how)}"
+    )
+
+
+def _operands(scene: Scene, cell: Cell, how: Each) -> str:
+    """The numbers of a formula by the arrays that they stand in, as links to their own."""
+    parts = [
+        f"{array(scene, value.id)} "
+        f'<button type="button" class="link" data-pick="{pick}">{figure(number)}</button>'
+        for n, (value, number) in enumerate(zip(cell.inputs, how.numbers, strict=True))
+        if (pick := _behind(cell, n, how.places))
+    ]
+    return f"<p>{', '.join(parts)}</p>" if parts else ""
+
+
+def products(scene: Scene, cell: Cell, how: Products, index: Place | None = None) -> str:
+    """A sum of products, factor by factor; with the ``index`` of the sum its factors are links."""
+    products = how.terms
+    shown = sum_table.few(products)
+    several = len(how.factors) > 1
+    lines = [
+        Line(
+            sourced(scene, cell, factor),
+            factor.values,
+            links=_sources(scene, cell, how, factor, shown, index),
+        )
+        for factor in how.factors
+        if several
+    ]
+    name = "product" if several else sourced(scene, cell, how.factors[0])
+    lines.append(summed(name, products, shown, total=how.value, strong=True))
+    end = "sum" if how.bias is None else f"sum + bias {figure(how.bias)}"
+    return sum_table.table(
+        sum_table.axes(cell.site, how.spans),
+        sum_table.places(how.spans, shown),
+        lines,
+        shown,
+        len(products) - len(shown),
+        end,
+    )
+
+
+def _sources(
+    scene: Scene,
+    cell: Cell,
+    how: Products,
+    factor: Numbers,
+    shown: Sequence[int],
+    index: Place | None,
+) -> dict[int, str]:
+    """The places that the numbers of a factor have in their array, for those that are shown."""
+    if index is None or not isinstance(factor.source, int):
+        return {}
+    source = factor.source
+    out = {dim.key: i for dim, i in zip(cell.site.outs[0].dims, index, strict=True)}
+    found = {}
+    for i in shown:
+        at = out | dict(zip((s.dim.key for s in how.spans), place(how.spans, i), strict=True))
+        found[i] = _behind(cell, source, at)
+    return {i: pick for i, pick in found.items() if pick}
+
+
+def _behind(cell: Cell, source: int, at: Mapping[tuple[str, int], int]) -> str:
+    """What is picked to see the number of an op's input at a place, if it has that place."""
+    dims = cell.site.ins[source].dims
+    if not all(0 <= at.get(dim.key, -1) < dim.size for dim in dims):
+        return ""
+    place = ".".join(str(at[dim.key]) for dim in dims)
+    return f"{map_component.BEHIND}={cell.inputs[source].id}.{place}"
+
+
+def sourced(scene: Scene, cell: Cell, factor: Numbers) -> str:
+    """What the numbers of a factor are called: an array, or a parameter of the layer."""
+    if isinstance(factor.source, int):
+        return array(scene, cell.inputs[factor.source].id)
+    return f"{factor.source} {markup.text(cell.name)}"
+
+
+def _chosen(cell: Cell, how: Chosen) -> str:
+    """The largest of some, or their mean."""
+    adds = how.how in ("sum", "mean")
+    best = None if adds else int(getattr(how.numbers, f"arg{how.how}")())
+    shown = sum_table.few(how.numbers, () if best is None else (best,))
+    line = Line("", how.numbers, total=how.value, strong=True)
+    if adds:
+        line = summed("", how.numbers, shown, total=how.value, strong=True)
+    names = {"max": "the largest", "min": "the least", "sum": "sum", "mean": "mean"}
+    return sum_table.table(
+        sum_table.axes(cell.site, how.spans),
+        sum_table.places(how.spans, shown),
+        [line],
+        shown,
+        len(how.numbers) - len(shown),
+        names[how.how],
+        best,
+    )
+
+
+def _normed(cell: Cell, how: Normed) -> str:
+    """The numbers, their mean and variance, and what becomes of the one."""
+    shown = sum_table.few(how.numbers, (how.at,))
+    table = sum_table.table(
+        sum_table.axes(cell.site, how.spans),
+        sum_table.places(how.spans, shown),
+        [Line("", how.numbers)],
+        shown,
+        len(how.numbers) - len(shown),
+        here=how.at,
+    )
+    x, n = figure(float(how.numbers[how.at])), f"{len(how.numbers):,}"
+    whose = "kept from training" if how.kept else f"of these {n}"
+    known = [f"variance σ² = {figure(how.variance)}"]
+    above = x
+    if how.mean is None:
+        known = [f"mean square σ² = {figure(how.variance)}"]
+    else:
+        known.insert(0, f"mean μ = {figure(how.mean)}")
+        above = f"{x} − {enclosed(how.mean)}"
+    ways = [f"({above}) ÷ √({figure(how.variance)} + {figure(how.eps)}) = {figure(how.plain)}"]
+    if how.weight is not None:
+        bias = "" if how.bias is None else f" + β {enclosed(how.bias)}"
+        ways.append(f"{figure(how.plain)} × γ {enclosed(how.weight)}{bias}")
+    steps = " , then ".join(ways).replace(" ,", ",")
+    return (
+        f"{table}<p>{', '.join(known)}, {whose}.</p>"
+        f'<p class="spelled">{steps} = <b>{figure(how.value)}</b></p>'
+    )
+
+
+def enclosed(number: float) -> str:
+    text = figure(number)
+    return f"({text})" if text.startswith("−") else text

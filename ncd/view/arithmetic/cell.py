@@ -1,0 +1,157 @@
+"""One cell of a map: its arithmetic, with the numbers, as HTML below the map."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from ncd.export import markup
+from ncd.lang.circuits.circuit import Cell, Circuit
+from ncd.run.explain.arithmetic_kinds import Made, Share
+from ncd.run.explain.attention_row import row
+from ncd.run.explain.cell_arithmetic import made
+from ncd.view.arithmetic import attention_row_html, by_kind, sum_table
+from ncd.view.arithmetic.sum_table import figure
+from ncd.view.arrays import map_component, slice_picker
+from ncd.view.base import selection
+from ncd.view.base.heatmap import Pooled
+from ncd.view.session import url
+from ncd.view.session.scene import Scene
+
+CELL, NUMBER = "cell", "number"  # of the attention map, and of the map of values
+MIXED = 2  # numbers that a row of attention mixes, of all
+
+for _name in (CELL, NUMBER):
+    url.keep(_name, "")
+
+
+def chosen(key: str, rows: int, columns: int) -> tuple[int, int] | None:
+    """The cell that is asked for, if the map has it."""
+    parts = str(st.session_state.get(key, "")).split(",")
+    if len(parts) != 2 or not all(part.isdecimal() and len(part) < 10 for part in parts):
+        return None
+    i, j = map(int, parts)
+    return (i, j) if i < rows and j < columns else None
+
+
+def pick(key: str, value: str) -> None:
+    """Takes the cell that was clicked, from a callback; a second time lets go."""
+    st.session_state[key] = "" if value == st.session_state.get(key) else value
+
+
+def follow(circuit: Circuit, value: str) -> None:
+    """Selects the array that a number stands in, at its place there, from a callback."""
+    id, *place = value.split(".")
+    if id not in circuit.values or not all(part.isdecimal() for part in place):
+        return
+    array = circuit.values[id].array
+    if len(place) == len(array.shape):
+        st.session_state[selection.KEY] = id
+        st.session_state[NUMBER] = slice_picker.show(array, tuple(map(int, place)))
+
+
+def marks(
+    at: tuple[int, int] | None, block: tuple[int, int], whole: bool
+) -> tuple[map_component.Mark, ...]:
+    """The frames on the map: around the cell, and around its row if that counts as a whole."""
+    if at is None:
+        return ()
+    i, j = at[0] // block[0], at[1] // block[1]
+    cell = map_component.Mark("looks", i, j)
+    return (map_component.Mark("row", i), cell) if whole else (cell,)
+
+
+def covered(numbers: Pooled, one: tuple[int, int]) -> str:
+    """Which numbers the cell of a map stands for that has no room for all, and which one is told.
+
+    >>> import numpy as np
+    >>> covered(Pooled(np.zeros((150, 20), np.float32), (300, 20), (2, 1)), (4, 0))
+    'The cell of the map stands for 2 numbers: rows 4 to 5, column 0. This is row 4, column 0.'
+    """
+    if numbers.block == (1, 1):
+        return ""
+    found = [
+        range(at // n * n, min(at // n * n + n, size))
+        for at, n, size in zip(one, numbers.block, numbers.shape, strict=True)
+    ]
+    names = ("row", "column")
+    spans = ", ".join(_span(name, run) for name, run in zip(names, found, strict=True))
+    count = markup.counted(len(found[0]) * len(found[1]), "number")
+    here = ", ".join(f"{name} {at:,}" for name, at in zip(names, one, strict=True))
+    return f"The cell of the map stands for {count}: {spans}. This is {here}."
+
+
+def _span(name: str, run: range) -> str:
+    if len(run) == 1:
+        return f"{name} {run[0]:,}"
+    return f"{name}s {run[0]:,} to {run[-1]:,}"
+
+
+def of_number(scene: Scene, id: str, index: Sequence[int], covers: str = "") -> str:
+    """How a number of an array came about; ``covers`` is what its cell stands for."""
+    module, values = scene.module, scene.trace.values
+
+    def tell() -> str:
+        found = made(module, values, id, index)
+        if isinstance(found.how, Share) and found.cell is not None:
+            told = attention_row_html.told(
+                scene, row(module, values, found.cell, found.index, MIXED), ""
+            )
+        else:
+            told = _how(scene, found)
+        return _framed(_title(scene, id, index, found), told + _through(found), covers)
+
+    return scene.work(tell)
+
+
+def of_weight(
+    scene: Scene, cell: Cell, index: Sequence[int], across: int, title: str, covers: str = ""
+) -> str:
+    """The row of attention through one weight; ``across`` is the row of its cells on the map."""
+    module, values = scene.module, scene.trace.values
+
+    def tell() -> str:
+        found = row(module, values, cell, tuple(index), MIXED)
+        told = attention_row_html.told(scene, found, f"{across},")
+        return _framed(f"{title}: {figure(found.share.value)}", told, covers)
+
+    return scene.work(tell)
+
+
+def _framed(title: str, told: str, covers: str) -> str:
+    told = f'<p class="muted">{covers}</p>{told}' if covers else told
+    close = (
+        '<button type="button" class="plain" data-close '
+        f'data-pick="{map_component.ONE}=">Close</button>'
+    )
+    return (
+        f'<section class="arithmetic" aria-label="How this number comes about">'
+        f"<header><h2>{title}</h2>{close}</header>{told}</section>"
+    )
+
+
+def _title(scene: Scene, id: str, index: Sequence[int], found: Made) -> str:
+    """The array by its name, the place in it, and its number."""
+    array = scene.circuit.values[id].array
+    every = {axis.name: axis for axis in array}
+    at = ", ".join(
+        f"{sum_table.dimension(every, dim)} = {i}" for dim, i in zip(array.dims, index, strict=True)
+    )
+    return f"{by_kind.array(scene, id)} {f'at {at}' if at else ''}: {figure(found.value)}"
+
+
+def _through(found: Made) -> str:
+    if not found.through:
+        return ""
+    ops = ", then ".join(by_kind.op(cell) for cell in reversed(found.through))
+    return f'<p class="muted">{ops} only {"hand" if len(found.through) > 1 else "hands"} it on.</p>'
+
+
+def _how(scene: Scene, found: Made) -> str:
+    cell, how = found.cell, found.how
+    if cell is None:
+        return "<p>It is given: what goes in is where all begins.</p>"
+    if how is None:
+        return f"<p>{by_kind.op(cell)}: {markup.text(cell.op.words(cell.site))}.</p>"
+    return f'<p class="muted">{by_kind.op(cell)}</p>{by_kind.told(scene, found, cell, how)}'

@@ -1,0 +1,107 @@
+"""A formula with the numbers in the place of its arrays, as people write it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ncd.lang.formulas.expr import (
+    Align,
+    Arg,
+    Call,
+    Cast,
+    Const,
+    Expr,
+    Filled,
+    Infix,
+    Position,
+    Prefix,
+    Size,
+)
+from ncd.run.explain.arithmetic_kinds import Each
+from ncd.view.arithmetic.sum_table import figure
+
+SIGNS = {
+    "*": "×",
+    "/": "÷",
+    "-": "−",
+    "**": "^",
+    "<=": "≤",
+    ">=": "≥",
+    "!=": "≠",
+    "==": "=",
+    "%": "mod",
+    "&": "and",
+}
+
+
+def spelled(how: Each) -> str:
+    """What is computed, in plain text.
+
+    >>> spelled(Each(Infix("*", Arg(0), Const(2)), (-0.5,), {}, (), -1.0))
+    '−0.5 × 2'
+    """
+    return _text(how.expr, how, top=True)
+
+
+def rule(how: Each) -> str:
+    """The same for any place: dots for the first number, and positions by their axes alone.
+
+    >>> rule(Each(Infix("/", Arg(0), Const(4)), (-0.5,), {}, (), -0.125))
+    '… ÷ 4'
+    """
+    return _text(how.expr, replace(how, numbers=(), places={}), top=True)
+
+
+def _text(expr: Expr, how: Each, top: bool = False) -> str:
+    match expr:
+        case Arg(index):
+            return figure(how.numbers[index]) if how.numbers else "…"
+        case Const(value):
+            return figure(float(value)) if isinstance(value, int | float) else str(value)
+        case Size(axes):
+            sizes = [axis.numel for axis in axes]
+            return " × ".join(map(str, sizes)) or "1"
+        case Position(dim, _):
+            return f"{dim.name} {how.places.get(dim.key, '')}".strip()
+        case Filled():
+            return "0"
+        case Align(on, _, _) | Cast(on, _):
+            return _text(on, how, top)
+        case Prefix(sign, on):
+            return f"{'not ' if sign == '~' else '−'}{_text(on, how)}"
+        case Infix(sign, left, right):
+            return _infix(sign, left, right, how, top)
+        case Call():
+            return _call(expr, how)
+    return "…"
+
+
+def _infix(sign: str, left: Expr, right: Expr, how: Each, top: bool) -> str:
+    if isinstance(_bare(right), Filled) and sign == "+":  # a way to fill, not to add
+        return _text(left, how, top)
+    if isinstance(_bare(left), Filled) and sign == "+":
+        return _text(right, how, top)
+    second = _text(right, how)
+    if second.startswith("−") and sign not in ("<", ">"):
+        second = f"({second})"
+    text = f"{_text(left, how)} {SIGNS.get(sign, sign)} {second}"
+    return text if top else f"({text})"
+
+
+def _bare(expr: Expr) -> Expr:
+    return _bare(expr.on) if isinstance(expr, Align | Cast) else expr
+
+
+def _call(expr: Call, how: Each) -> str:
+    name = expr.function.rpartition(".")[2]
+    given = [_text(part, how, top=True) for part in expr.args]
+    if name == "where":
+        return f"{given[1]} if {given[0]}, else {given[2]}"
+    if name == "sqrt":
+        return f"√{_text(expr.args[0], how)}"
+    if name == "clamp":
+        ((side, limit),) = expr.kwargs
+        name = "min" if side == "max" else "max"
+        given.append(_text(limit, how, top=True))
+    name = {"maximum": "max", "minimum": "min"}.get(name, name)
+    return f"{name}({', '.join(given)})"

@@ -1,0 +1,140 @@
+"""A table of terms: what a number is the sum of, a column for each, the small ones together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from ncd.export import markup
+from ncd.lang.terms.op import Site
+from ncd.lang.types.axes import Axis, Dim
+from ncd.run.explain.arithmetic_kinds import Spans, place
+
+MOST = 8  # terms that are written out
+SIDES = ("", "height", "width")
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of a table: its head (HTML), its numbers, what the rest of them and all together are.
+
+    ``attributes`` are those of the line as an element: ``data-node="n3"``; ``links`` are what a
+    click on a number picks.
+    """
+
+    head: str
+    numbers: Tensor
+    rest: float | None = None
+    total: float | None = None
+    attributes: str = ""
+    strong: bool = False
+    links: Mapping[int, str] = field(default_factory=dict)
+
+
+def summed(head: str, numbers: Tensor, few: Sequence[int], **more: object) -> Line:
+    """A line whose numbers add up; what is not shown of it is told together."""
+    kept = torch.ones(len(numbers), dtype=torch.bool)
+    kept[list(few)] = False
+    rest = float(numbers[kept].sum()) if bool(kept.any()) else None
+    total = more.pop("total", float(numbers.sum()))
+    return Line(head, numbers, rest, total, **more)  # type: ignore[arg-type]
+
+
+def few(sizes: Tensor, also: Collection[int] = (), most: int = MOST) -> list[int]:
+    """Which of many numbers are shown: the largest in size, in their order, and some others.
+
+    >>> few(torch.tensor([0.1, -9.0, 3.0, 0.2]), also=[0], most=1), few(torch.zeros(4))
+    ([0, 1], [0, 1, 2, 3])
+    """
+    if len(sizes) <= most + 1:
+        return list(range(len(sizes)))
+    large = torch.nan_to_num(sizes.abs(), nan=-1.0).topk(most).indices.tolist()
+    return sorted({*large, *also})
+
+
+def table(
+    corner: str,
+    columns: Sequence[str],
+    lines: Sequence[Line],
+    shown: Sequence[int],
+    more: int,
+    end: str = "sum",
+    here: int | None = None,
+) -> str:
+    """The table; ``columns`` are the heads (HTML) of those that are shown, ``more`` the others.
+
+    ``end`` is what stands above the totals, ``here`` the number of the term in focus.
+    """
+    heads = [
+        f'<th scope="col"{_here(i, here)}>{name}</th>'
+        for i, name in zip(shown, columns, strict=True)
+    ]
+    if more:
+        heads.append(f'<th scope="col" class="rest">… {more:,} more</th>')
+    if any(line.total is not None for line in lines):
+        heads.append(f'<th scope="col" class="total">{end}</th>')
+    rows = "".join(_row(line, lines, shown, more, here) for line in lines)
+    return (
+        f'<div class="scroll"><table class="terms"><thead><tr><th scope="col">{corner}</th>'
+        f"{''.join(heads)}</tr></thead><tbody>{rows}</tbody></table></div>"
+    )
+
+
+def _row(
+    line: Line, lines: Sequence[Line], shown: Sequence[int], more: int, here: int | None
+) -> str:
+    cells = [f"<td{_here(i, here)}>{_number(line, i)}</td>" for i in shown]
+    if more:
+        rest = "" if line.rest is None else f"together {figure(line.rest)}"
+        cells.append(f'<td class="rest">{rest}</td>')
+    if any(each.total is not None for each in lines):
+        total = "" if line.total is None else figure(line.total)
+        cells.append(f'<td class="total">{total}</td>')
+    strong = ' class="strong"' if line.strong else ""
+    return f'<tr{strong} {line.attributes}><th scope="row">{line.head}</th>{"".join(cells)}</tr>'
+
+
+def _number(line: Line, i: int) -> str:
+    number = figure(float(line.numbers[i]))
+    if i not in line.links:
+        return number
+    return f'<button type="button" data-pick="{line.links[i]}">{number}</button>'
+
+
+def _here(i: int, here: int | None) -> str:
+    return ' class="here"' if i == here else ""
+
+
+def figure(number: float) -> str:
+    """A number with three digits that count; infinity by its sign, and none as a dash.
+
+    >>> figure(-math.inf), figure(0.12345), figure(math.nan)
+    ('−∞', '0.123', '–')
+    """
+    if math.isnan(number):
+        return "–"
+    if math.isinf(number):
+        return "∞" if number > 0 else "−∞"
+    return markup.digits(number + 0.0)  # no minus before a zero
+
+
+def axes(site: Site, spans: Spans) -> str:
+    """What the positions of the terms are along: the axes as on the wires."""
+    return ", ".join(dimension(site.every, span.dim) for span in spans)
+
+
+def dimension(every: Mapping[str, Axis], dim: Dim) -> str:
+    """A dimension as HTML: its axis, and which side of a group it is."""
+    axis = every.get(dim.name)
+    name = markup.axis(axis) if axis is not None else markup.text(dim.name)
+    side = SIDES[dim.side] if dim.side < len(SIDES) else str(dim.side)
+    return f"{name} {side}".strip()
+
+
+def places(spans: Spans, shown: Sequence[int], said: Callable[[int], str] = str) -> list[str]:
+    """The positions of the terms that are shown, as heads of columns."""
+    return [", ".join(map(said, place(spans, i))) or "here" for i in shown]

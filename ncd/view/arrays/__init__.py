@@ -1,0 +1,1 @@
+"""Arrays shown as numbers, pictures and statistics."""

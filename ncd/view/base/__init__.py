@@ -1,0 +1,1 @@
+"""The base of the view: HTML panels, cache, knobs and selection."""

@@ -1,0 +1,88 @@
+"""What was computed once for a term, kept for everyone in this process.
+
+What is kept (tensors mostly) has to be bounded by its bytes, not by its number; ``st.cache_data``
+would also hash a term by its fields and not by its type, so that a relu could get the drawing of a
+softmax on the same axis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from contextlib import suppress
+from dataclasses import fields, is_dataclass
+from threading import Lock
+from typing import Any, TypeVar
+
+import numpy as np
+import torch
+from cachetools import Cache, LRUCache
+
+from ncd.lang.circuits.circuit import Circuit
+from ncd.lang.terms.terms import Term
+from ncd.run import CircuitModule, Trace
+
+T = TypeVar("T")
+LIMIT = 300_000_000
+SMALL, LEAF, TERM = 1_000, 100, 50_000  # a place on the shelf, a value in it, a term
+# What holds many tensors weighs more than it does: one large run may be kept, or some hundred small
+# ones, of which nobody needs more.
+RUN = 1_000_000
+
+
+def weigh(value: object) -> int:
+    """About how many bytes a value holds, on its place."""
+    return SMALL + _held(value)
+
+
+def _held(value: object) -> int:
+    if isinstance(value, str | bytes):
+        return len(value) + LEAF
+    if isinstance(value, torch.Tensor | np.ndarray):
+        return value.nbytes + LEAF
+    if isinstance(value, Trace):
+        return _held(value.values) + RUN
+    if isinstance(value, CircuitModule):
+        return _held(value.state_dict()) + RUN
+    if isinstance(value, Term | Circuit):
+        return TERM
+    if isinstance(value, Mapping):
+        return sum(map(_held, value.values())) + LEAF
+    if isinstance(value, tuple | list):
+        return sum(map(_held, value)) + LEAF
+    if is_dataclass(value):
+        return sum(_held(getattr(value, own.name)) for own in fields(value)) + LEAF
+    return LEAF
+
+
+SHELF: Cache[tuple[Hashable, ...], Any] = LRUCache(LIMIT, getsizeof=weigh)
+_LOCK = Lock()
+
+
+def kept(shelf: Cache[Any, Any], key: tuple[Hashable, ...], make: Callable[[], T]) -> T:
+    """The value on the shelf, or made now; what ``make`` raises is not kept.
+
+    >>> shelf = LRUCache(10_000, getsizeof=weigh)
+    >>> kept(shelf, ("a",), lambda: "x" * 6_000)[:1], kept(shelf, ("b",), lambda: "y" * 6_000)[:1]
+    ('x', 'y')
+    >>> list(shelf)
+    [('b',)]
+    """
+    with _LOCK:
+        if key in shelf:
+            value: T = shelf[key]
+            return value
+    value = make()  # others may look things up meanwhile
+    with _LOCK, suppress(ValueError):  # it may be larger than the shelf
+        shelf[key] = value
+    return value
+
+
+def known(what: str, term: Term, *rest: Hashable) -> Any:
+    """What is kept, or None."""
+    with _LOCK:
+        return SHELF.get((what, term, *rest))
+
+
+def remember(what: str, term: Term, *rest: Hashable, make: Callable[[], T]) -> T:
+    """``make()``, kept under what it is, the term, and whatever else it depends on."""
+    return kept(SHELF, (what, term, *rest), make)

@@ -1,0 +1,236 @@
+"""The knobs' values. They live in the session, under the knobs' names; widgets only show them."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+
+import streamlit as st
+
+from ncd.models import Entry, Knob
+from ncd.models.catalogue_entry import Preset
+from ncd.run import devices
+
+SEED = Knob("seed", 0, 2**31 - 1, 0, most=2**31 - 1)
+MOST = 10**9  # of any size here: a slider can show no number that the browser rounds
+NOTES, RANGES, TYPED = "notes", "ranges", "typed"
+PLAIN, SMALL = "0123456789", "₀₁₂₃₄₅₆₇₈₉"
+SAID = re.compile(r"([^\W\d]\w*)\s*[=:\s]\s*(-?\d{1,3}(?:,\d{3})+(?!\d)|[^\s,;=:]+)")
+
+
+def settings(entry: Entry) -> dict[str, int]:
+    """Every knob's value, as the session has it; before any widget is made.
+
+    What is missing there becomes the default, what cannot be the nearest that can.
+    """
+    found = entry.within(asked := {knob.name: _value(knob) for knob in entry.knobs})
+    put({name: n for name, n in found.items() if n != asked[name]})
+    return found
+
+
+def seed() -> int:
+    """What weights and random arrays are drawn from."""
+    return _value(SEED)
+
+
+def device() -> str:
+    """Where the system runs; the first of this machine's devices, if no other is chosen."""
+    known = devices()
+    chosen = st.session_state.get("device", known[0])
+    if chosen not in known:
+        note("device", f"There is no device “{str(chosen)[:20]}” here. It runs on {known[0]}.")
+        chosen = known[0]
+    if st.session_state.get("device") != chosen:
+        st.session_state["device"] = chosen
+    return str(chosen)
+
+
+def _value(knob: Knob) -> int:
+    held = st.session_state.get(knob.name, knob.default)
+    if isinstance(held, str):
+        value, said = read(knob, held)
+        note(knob.name, said)
+    else:
+        value = min(knob.legal(int(held)), MOST if knob is not SEED else SEED.max)
+    right = bool(value) if knob.switch else value
+    if knob.name not in st.session_state or held != right:
+        st.session_state[knob.name] = right
+    return value
+
+
+def take(entry: Entry) -> None:
+    """Reads what a link has put into the session as text, with notes; when a page opens."""
+    st.session_state[NOTES], st.session_state[RANGES] = {}, {}
+    settings(entry)
+    seed()
+    device()
+
+
+def read(knob: Knob, asked: str) -> tuple[int, str]:
+    """The nearest value to what a link asks for, and a note where that is another one.
+
+    >>> h, n1 = Knob("h", 1, 16, 4), Knob("n1", 4, 256, 64, multiple=4)
+    >>> read(h, "96"), read(h, "0")
+    ((96, ''), (1, '0 is not what h can be: 1 or more. It is 1, the nearest.'))
+    >>> read(h, "abc")
+    (4, '“abc” is no whole number. h is 4.')
+    >>> read(n1, "71")[0]
+    72
+    """
+    if knob.switch:
+        return _read_switch(knob, asked)
+    number, name = _number(asked), label(knob.name)
+    if number is None:
+        return knob.default, f"“{asked[:20]}” is no whole number. {name} is {knob.default}."
+    if abs(number) > max(MOST, SEED.max):
+        return knob.default, f"{asked[:20]} is more than fits in here. {name} is {knob.default}."
+    value = min(knob.legal(round(number)), SEED.max if knob is SEED else MOST)
+    if value == number:
+        return value, ""
+    return value, f"{asked[:20]} is not what {name} can be: {knob.limits}. " + (
+        f"It is {value:,}, the nearest."
+    )
+
+
+def _number(asked: str) -> float | None:
+    """The number that a text says; None for one that says none, such as ``inf``."""
+    plain = asked.replace(",", "")
+    try:
+        number = float(plain)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) or plain.strip("-").isdecimal() else None
+
+
+def _read_switch(knob: Knob, asked: str) -> tuple[int, str]:
+    words = {"true": 1, "1": 1, "false": 0, "0": 0}
+    if asked.lower() in words:
+        return words[asked.lower()], ""
+    return knob.default, f"{knob.name} is true or false, and “{asked[:20]}” is neither."
+
+
+# --- typed, published, and back -------------------------------------------------------------------
+
+
+def typed(entry: Entry) -> None:
+    """Sets the sizes that are typed as ``h=96 m=12288``; the callback of the field."""
+    text = str(st.session_state.get(TYPED, ""))[:200]
+    known = {knob.name: knob for knob in entry.knobs}
+    st.session_state.get(NOTES, {}).pop(TYPED, None)
+    said, wrong = spelled(text)
+    for name, asked in said.items():
+        if name in known:
+            value, why = read(known[name], asked)
+            put({name: value})
+            note(name, why)
+        else:
+            wrong.append(name)
+    if wrong:
+        names = ", ".join(map(label, known))
+        what = ", ".join(f"“{word[:20]}”" for word in wrong[:3])
+        note(TYPED, f"{what}: that is no size here. Say it as {entry.knobs[0].name}=8; of {names}.")
+    else:
+        st.session_state[TYPED] = ""
+
+
+def spelled(text: str) -> tuple[dict[str, str], list[str]]:
+    """What a text says of which name, and the words of it that say nothing.
+
+    >>> spelled("h=96, m = 12,288 n₀: 7 x")
+    ({'h': '96', 'm': '12,288', 'n0': '7'}, ['x'])
+    """
+    plain = text.translate(str.maketrans(SMALL, PLAIN))
+    rest = re.split(r"[\s,;]+", SAID.sub(" ", plain).strip())
+    return dict(SAID.findall(plain)), [word for word in rest if word]
+
+
+def put(values: Mapping[str, int]) -> None:
+    """Sets knobs, from a callback."""
+    for name, value in values.items():
+        held = st.session_state.get(name)
+        st.session_state[name] = bool(value) if isinstance(held, bool) else value
+        forget(name)
+
+
+def scrubbed(entry: Entry, said: object) -> None:
+    """Sets the sizes that the diagram asks for, as :func:`typed` does; a callback."""
+    known = {knob.name: knob for knob in entry.knobs if knob.is_size}
+    for name, asked in said.items() if isinstance(said, Mapping) else ():
+        if name in known and isinstance(asked, int | float):
+            value, why = read(known[name], str(asked)[:20])
+            put({name: value})
+            note(name, why)
+
+
+def reset(entry: Entry, given: Mapping[str, str]) -> None:
+    """Sets all that stands at the left to how the page begins, with what goes in; a callback."""
+    st.session_state[NOTES], st.session_state[RANGES] = {}, {}
+    put({knob.name: knob.default for knob in (*entry.knobs, SEED)})
+    for name, value in {"device": devices()[0], **given, "preset": None}.items():
+        st.session_state[name] = value
+
+
+def choose(entry: Entry, name: str | None) -> None:
+    """Sets the knobs of a published model, the others to their defaults; a callback."""
+    published = entry.preset(name).knobs if name else {}
+    put({knob.name: published.get(knob.name, knob.default) for knob in entry.knobs})
+
+
+def chosen(entry: Entry, values: Mapping[str, int]) -> Preset | None:
+    """The published model that has these sizes; of several the one that says the most of them.
+
+    >>> import ncd
+    >>> entry = ncd.catalogue["multi-head-attention"]
+    >>> chosen(entry, entry.settings({"h": 8, "k": 64, "m": 512, "y": 7})).title
+    'Transformer, base'
+    """
+    found = [preset for preset in entry.presets if preset.knobs.items() <= values.items()]
+    return max(found, key=lambda preset: len(preset.knobs), default=None)
+
+
+def span(knob: Knob, value: int) -> tuple[int, int]:
+    """What the slider shows: its range, or more of it once a larger size was asked for."""
+    ranges: dict[str, tuple[int, int]] = st.session_state.setdefault(RANGES, {})
+    low, high = ranges.get(knob.name, (knob.min, knob.max))
+    if not low <= value <= high:
+        double = 1 << (value - 1).bit_length()
+        low, high = min(low, value), max(high, min(double, MOST, knob.bounds[1] or MOST))
+        ranges[knob.name] = low, high
+    return low, high
+
+
+# --- notes and names ------------------------------------------------------------------------------
+
+
+def note(name: str, text: str) -> None:
+    """Says something beside a knob, until it moves."""
+    if text:
+        st.session_state.setdefault(NOTES, {})[name] = text
+
+
+def forget(name: str) -> None:
+    """Takes back what is said beside a knob; a callback."""
+    st.session_state.get(NOTES, {}).pop(name, None)
+
+
+def told(name: str) -> str:
+    """What is to be said beside a knob, as Markdown that leaves the text as it is."""
+    text = st.session_state.get(NOTES, {}).get(name, "")
+    return "".join(f"\\{c}" if c in r"\`*_{}[]()<>#+-.!|$:~&" else c for c in text)
+
+
+def beside(names: Iterable[str]) -> dict[str, object]:
+    """What stands beside the knobs: what is said of these names, and how far the sliders go."""
+    notes = st.session_state.get(NOTES, {})
+    said = {name: notes[name] for name in names if name in notes} if notes else {}
+    return {NOTES: said, RANGES: dict(st.session_state.get(RANGES, {}))}
+
+
+def label(name: str) -> str:
+    """A knob's name as the notation has it.
+
+    >>> label("n0")
+    'n₀'
+    """
+    return name.translate(str.maketrans(PLAIN, SMALL))

@@ -1,0 +1,1 @@
+"""Two settings of one system side by side."""

@@ -1,0 +1,222 @@
+"""Two scenes of one system as HTML: their diagrams at one scale, their shapes, their cost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from ncd.costs import OpCost
+from ncd.drawing import draw
+from ncd.export import markup
+from ncd.lang.circuits.circuit import Cell, Value
+from ncd.lang.types.axes import Array
+from ncd.view.base import selection
+from ncd.view.base.cache import remember
+from ncd.view.compare.matching import Match, Row, marked, same
+from ncd.view.session.scene import Scene
+
+MOST = 6  # ops and axes that are named
+# Of a drawing's size: so much may two beside each other shrink, and two high ones, which are never
+# seen at once below each other.
+LEAST, LEAST_HIGH = 0.55, 0.48
+SIDES = ("Pinned", "Now")
+NUMBERS = {"parameters": "Parameters", "flops": "FLOPs", "bytes": "Bytes made"}
+
+
+class Drawn(NamedTuple):
+    """A drawing, how wide and how high it is, and the titles of the blocks folded in it."""
+
+    svg: str
+    size: tuple[float, float]
+    shut: frozenset[str]
+
+
+def amount(number: int) -> str:
+    return f"{number:,}" if number < 100_000 else markup.amount(number)
+
+
+def change(before: int, after: int) -> str:
+    """How much more or less, and how many times as much; nothing where both are equal.
+
+    >>> change(2, 6)
+    ' <span class="muted">+4 <span class="times">× 3</span></span>'
+    >>> change(0, 3), change(3, 0), change(5, 5)
+    (' <span class="muted">+3</span>', ' <span class="muted">−3</span>', '')
+    """
+    if before == after:
+        return ""
+    sign = "+" if after > before else "−"
+    ratio = markup.digits(after / before) if before and after else ""
+    times = f' <span class="times">× {ratio}</span>' if ratio else ""
+    return f' <span class="muted">{sign}{amount(abs(after - before))}{times}</span>'
+
+
+# --- diagrams -------------------------------------------------------------------------------------
+
+
+def diagrams(one: Scene, two: Scene, found: Match) -> str:
+    """Both, at one scale: wires whose size differs, and ops that only one has, are marked."""
+    drawn = _folded_alike(one, two)
+    lone = [{cell.id for cell in cells} for cells in found.alone]
+    ids: tuple[Callable[[str], str | None], ...] = (found.ids.get, lambda id: id)
+    wide, high = (max(own.size[i] for own in drawn) for i in (0, 1))
+    sections = "".join(
+        f'<section style="--wide:{own.size[0]:.0f}"><h2>{title}</h2><div class="drawing">'
+        f"{marked(own.svg, found.axes, alone, named)}</div></section>"
+        for title, own, alone, named in zip(SIDES, drawn, lone, ids, strict=True)
+    )
+    least = LEAST_HIGH if 2 * high > wide else LEAST
+    style = f"--least:{least};--room:{least * wide:.0f}px;--widest:{wide:.0f};--highest:{high:.0f}"
+    return f'<div class="two" style="{style}">{sections}</div>{_alone(one, two, found)}'
+
+
+def _folded_alike(one: Scene, two: Scene) -> list[Drawn]:
+    """Both drawings; what is folded in one because it is large is folded in the other too."""
+    drawn = [_drawn(scene, None) for scene in (one, two)]
+    shut = drawn[0].shut | drawn[1].shut
+    if drawn[0].shut == drawn[1].shut or "" in shut:
+        return drawn
+    return [_drawn(scene, shut & _titles(scene)) for scene in (one, two)]
+
+
+def _titles(scene: Scene) -> frozenset[str]:
+    return frozenset(fence.title.strip() for fence in scene.circuit.fences)
+
+
+def _drawn(scene: Scene, shut: frozenset[str] | None) -> Drawn:
+    """A drawing with its sizes, with these blocks folded, or with what is too large to be read."""
+
+    def make() -> Drawn:
+        folded = "auto" if shut is None else shut
+        drawing = draw(scene.term, **{**scene.look, "labels": "both"}, folded=folded)
+        titles = {fence.id: fence.title.strip() for fence in scene.circuit.fences}
+        boxes = (g.node for g in drawing.glyphs if selection.BLOCK.fullmatch(g.node))
+        box = drawing.box
+        return Drawn(
+            drawing.svg(fonts=False),
+            (box.x1 - box.x0, box.y1 - box.y0),
+            frozenset(titles.get(id, "") for id in boxes),
+        )
+
+    what = (scene.entry.name, scene.dark, scene.notes, shut)
+    return remember("compared", scene.term, *what, make=make)
+
+
+def _alone(one: Scene, two: Scene, found: Match) -> str:
+    """In words what the colours and the dashed frames say."""
+    told = [
+        f"Only {side.lower()}: {_named(cells)}."
+        for side, cells in zip(SIDES, found.alone, strict=True)
+        if cells
+    ]
+    if found.axes:
+        every = (*two.circuit.axes, *one.circuit.axes)
+        axes = {axis.called: axis for axis in every if axis.name in found.axes}
+        names = [markup.axis(axis) for axis in axes.values()]
+        told.insert(0, f"Wires of another size: {_some(names)}.")
+    return f'<p class="muted">{" ".join(told)}</p>' if told else ""
+
+
+def _named(cells: Iterable[Cell]) -> str:
+    names = dict.fromkeys(cell.path if cell.name else cell.op.label for cell in cells)
+    return _some([markup.text(name) for name in names])
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MOST} more" if len(names) > MOST else ""
+    return ", ".join(names[:MOST]) + more
+
+
+# --- tables ---------------------------------------------------------------------------------------
+
+
+def shapes(one: Scene, two: Scene, found: Match) -> str:
+    """Every op with the sizes that go in and come out of it, in both."""
+    head = ("Step", *SIDES, "Numbers that leave")
+    return markup.table(head, (_shape_row(row, two) for row in found.rows), numbers=(3,))
+
+
+def _shape_row(row: Row, scene: Scene) -> str:
+    first, second = row
+    before, after = (_leaving(cell) for cell in row)
+    count = f"{amount(after)}{change(before, after)}" if second else "–"
+    return (
+        f"<tr{_of(row)}><td>{_step(row, scene)}</td><td>{_sizes(first, second)}</td>"
+        f'<td>{_sizes(second, first)}</td><td class="number">{count}</td></tr>'
+    )
+
+
+def _of(row: Row) -> str:
+    """The attributes of a row: what it lights, or that it is of one side alone."""
+    own = row[1]
+    alone = "" if all(row) else ' class="alone"'
+    return f'{alone} data-node="{own.id}" data-select="{own.id}" tabindex="0"' if own else alone
+
+
+def _step(row: Row, scene: Scene) -> str:
+    cell = row[1] or row[0]
+    assert cell is not None
+    return markup.role(cell.op.role, scene.dark) + markup.text(cell.op.label)
+
+
+def _leaving(cell: Cell | None) -> int:
+    return sum(value.array.numel for value in cell.outputs) if cell else 0
+
+
+def _sizes(cell: Cell | None, other: Cell | None) -> str:
+    if cell is None:
+        return "–"
+    ins, outs = (other.inputs, other.outputs) if other else ((), ())
+    return f"{_arrays(cell.inputs, ins)} → {_arrays(cell.outputs, outs)}"
+
+
+def _arrays(own: tuple[Value, ...], theirs: tuple[Value, ...]) -> str:
+    others: list[Array | None] = [value.array for value in theirs]
+    others += [None] * (len(own) - len(others))
+    return markup.SEPARATOR.join(_array(v.array, o) for v, o in zip(own, others, strict=False))
+
+
+def _array(array: Array, other: Array | None) -> str:
+    """The names and sizes of an array's axes, underlined where the other's are not the same."""
+    alike = same(array, other) if other is not None else [True] * len(array)
+    sizes = (
+        f"{markup.axis(axis)} {size if equal else f'<mark>{size}</mark>'}"
+        for axis, equal in zip(array, alike, strict=True)
+        for size in (markup.text(axis.size_text),)
+    )
+    return " ".join(sizes) or "1"
+
+
+def cost(one: Scene, two: Scene, found: Match) -> str:
+    """Parameters, operations and bytes of every op in both."""
+    own, theirs = ({op.node: op for op in scene.cost.ops} for scene in (one, two))
+    rows = "".join(_cost_row(row, two, own, theirs) for row in found.rows)
+    titles = "".join(f'<th scope="colgroup" colspan="3">{name}</th>' for name in NUMBERS.values())
+    names = zip(("pinned", "now", "more or less"), (" first", "", ""), strict=True)
+    heads = "".join(f'<th scope="col" class="number{own}">{name}</th>' for name, own in names)
+    totals = _numbers(*({name: getattr(s.cost, name) for name in NUMBERS} for s in (one, two)))
+    return (
+        f'<div class="scroll"><table><thead><tr><td></td>{titles}</tr><tr><th scope="col">Op</th>'
+        f"{heads * len(NUMBERS)}</tr></thead><tbody>{rows}</tbody>"
+        f"<tfoot><tr><td>Total</td>{totals}</tr></tfoot></table></div>"
+    )
+
+
+def _cost_row(
+    row: Row, scene: Scene, own: Mapping[str, OpCost], theirs: Mapping[str, OpCost]
+) -> str:
+    pairs = zip(row, (own, theirs), strict=True)
+    sides = [{n: getattr(ops[c.id], n) for n in NUMBERS} if c else {} for c, ops in pairs]
+    return f"<tr{_of(row)}><td>{_step(row, scene)}</td>{_numbers(*sides)}</tr>"
+
+
+def _numbers(one: Mapping[str, int], two: Mapping[str, int]) -> str:
+    """Three cells for each number: before, after, and the change."""
+    cells = []
+    for name in NUMBERS:
+        before, after = one.get(name), two.get(name)
+        said = ("–" if n is None else amount(n) for n in (before, after))
+        cells += [*said, change(before or 0, after or 0).strip()]
+    return "".join(
+        f'<td class="number{"" if i % 3 else " first"}">{text}</td>' for i, text in enumerate(cells)
+    )

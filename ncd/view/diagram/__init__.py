@@ -1,0 +1,1 @@
+"""The interactive diagram and its legend."""

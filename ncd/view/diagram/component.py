@@ -1,0 +1,296 @@
+"""The diagram on the page: the drawing, and around it its axes, what stands on its wires, its key.
+
+One component shows all of it. What a knob changes is told to it by another one, which shows
+nothing: that message is small, and the large one stays as it was and is not sent again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from math import prod
+from typing import NamedTuple
+from urllib.parse import urlencode
+
+import streamlit as st
+
+from ncd.drawing import Drawing, Labels, draw
+from ncd.drawing.collapse.collapsed_blocks import blocks
+from ncd.drawing.pipeline import Folded
+from ncd.drawing.subdiagram import draw_part
+from ncd.export import markup, op_facts
+from ncd.export.shared_assets import DIAGRAM_CSS, LIGHT_JS, PANEL_CSS
+from ncd.lang.circuits.array_names import called
+from ncd.lang.circuits.circuit import Circuit, Fence
+from ncd.lang.terms.terms import Term
+from ncd.lang.types.axes import Array, Axis
+from ncd.view.base import hide_sizes, knobs, selection
+from ncd.view.base.cache import remember
+from ncd.view.base.html_panel import asked, heed
+from ncd.view.base.static_files import static
+from ncd.view.diagram import legend
+from ncd.view.session.refusal import Refusal
+from ncd.view.session.scene import LABELS, Scene
+from ncd.view.session.url import JS as LINK_JS
+
+CHOICES = "".join(
+    f'<label><input type="radio" name="labels" value="{name}"><span>{name}</span></label>'
+    for name in LABELS
+)
+SCRUB_JS = static("diagram/polynomials.js", "diagram/live_numbers.js", "diagram/scrub.js")
+# The ids of a drawing, and what answers to the keyboard.
+FOREIGN = re.compile(r' (?:data-(?:node|array|fence)|tabindex|role)="[^"]*"')
+
+_diagram = st.components.v2.component(
+    "ncd_diagram",
+    html=f"""<div class="ncd"><button class="skip">Skip the diagram</button>
+<div class="drawing whole"></div><span class="after" tabindex="-1"></span>
+<div class="under"><div class="chips"></div><div class="showing"><div class="keys"></div>
+<label class="callouts" hidden><input type="checkbox"><span>callouts</span></label>
+<fieldset class="labels"><legend>On the wires</legend>{CHOICES}</fieldset></div></div>
+<div class="foot"><div class="cost"></div>
+<label class="quiz"><input type="checkbox"><span>quiz</span></label></div>
+<div class="words" hidden></div></div>""",
+    css=PANEL_CSS + DIAGRAM_CSS + legend.CSS + static("diagram/scrub.css"),
+    js=LIGHT_JS + LINK_JS + SCRUB_JS + static("diagram/component.js"),
+)
+
+_told = st.components.v2.component("ncd_told", js=static("diagram/broadcast.js"))
+
+
+class Drawn(NamedTuple):
+    """What is sent of a term.
+
+    ``folds`` is what is folded once a block is folded or unfolded, ``boxes`` are the folded ones.
+    """
+
+    svg: str
+    keys: str
+    chips: str
+    told: dict[str, str]
+    folds: dict[str, str]
+    boxes: tuple[str, ...]
+
+
+def show(scene: Scene, link: str) -> None:
+    """The diagram of the scene's term. A click on a wire, an op or a fence selects it.
+
+    ``link`` is the query that the address is given, from its "?" on. Nothing is asked of the scene
+    here that the drawing does not need: :func:`follow` comes when it is on its way.
+    """
+    found = _now(scene, scene.refused)
+    _tell("drawn", scene, found, link)
+    data = {"page": scene.entry.name, "keys": found.keys}
+    _diagram(
+        key="diagram",
+        data=data,
+        on_select_change=lambda: heed("diagram"),
+        on_sizes_change=lambda: knobs.scrubbed(scene.entry, asked("diagram", "sizes")),
+    )
+
+
+def follow(scene: Scene, link: str) -> None:
+    """What comes after the diagram: a mark on the op that is too much.
+
+    In the browser either may come first: what has the same link belongs together.
+    """
+    if scene.refusal and not scene.refused:
+        found = _now(scene, scene.refusal)
+        _tell("marked", scene, found, link, found.keys)
+
+
+def line(scene: Scene, link: str, line: str) -> None:
+    """The line under the diagram."""
+    _line("line", "line", scene, link, line)
+
+
+def time(scene: Scene, link: str, line: str) -> None:
+    """The line with the time that has just been measured; once more, if that took long."""
+    _line("time", "time" if scene.long else "line", scene, link, line)
+
+
+def _line(place: str, what: str, scene: Scene, link: str, line: str) -> None:
+    data = {"event": f"ncd-{what}", "page": scene.entry.name, "link": link, "cost": line}
+    _told(key=f"told-{place}", data=data)
+
+
+def _tell(what: str, scene: Scene, found: Drawn, link: str, keys: str = "") -> None:
+    noted = scene.entry.callouts(scene.settings)
+    _told(
+        key=f"told-{what}",
+        data={
+            "event": f"ncd-{what}",
+            "page": scene.entry.name,
+            **told(found),
+            "ask": ask(scene),
+            "keys": keys,
+            "labels": scene.labels,
+            "callouts": None if scene.veil or not noted else scene.notes,
+            **({"quiz": True} if scene.veil else {}),
+            "link": link,
+            "selected": scene.selected,
+            "lit": selection.axes(scene.circuit),
+        },
+    )
+
+
+def told(found: Drawn) -> dict[str, object]:
+    """What is sent of a drawing whenever a size changes."""
+    return {"svg": found.svg, "chips": found.chips, "told": found.told, "folds": found.folds}
+
+
+def ask(scene: Scene) -> str:
+    """The settings of a drawing as a query, by which the browser asks for it: :mod:`.live`."""
+    if scene.veil:
+        return ""  # a quiz is drawn by the page alone
+    more = {
+        "labels": scene.labels,
+        "dark": int(scene.dark),
+        "callouts": "on" if scene.notes else "off",
+        "folded": selection.folding(),
+        **({"held": ",".join(scene.feed.lengths)} if scene.feed.lengths else {}),
+    }
+    return urlencode({**scene.settings, **more})
+
+
+def labels() -> Labels:
+    """What stands on the wires, as the session has it."""
+    chosen = st.session_state.get(selection.LABELS, LABELS[0])
+    return chosen if chosen in LABELS else LABELS[0]
+
+
+def notes() -> bool:
+    """Whether the figure's callouts are shown, as the session has it."""
+    return bool(st.session_state.get(selection.CALLOUTS) != "off")
+
+
+def _now(scene: Scene, refusal: Refusal | None) -> Drawn:
+    return drawn(scene, refusal, selection.folding())
+
+
+def drawn(scene: Scene, refusal: Refusal | None, folding: str) -> Drawn:
+    """The drawing of a scene, with a mark where it was refused, and with these blocks folded."""
+    mark = (refusal.node if refusal else None) or ""
+    folded = selection.folded(scene.circuit, folding)
+    what = (scene.entry.name, scene.labels, scene.dark, scene.notes, mark, folded, scene.veil)
+    return remember("diagram", scene.term, *what, make=lambda: _draw(scene, mark, folded))
+
+
+def _draw(scene: Scene, mark: str, folded: Folded) -> Drawn:
+    drawing = draw(scene.term, **scene.look, mark=mark, folded=folded)
+    told = words(scene.circuit)
+    if scene.veil:
+        drawing = hide_sizes.drawing(drawing, scene.circuit, scene.veil)
+        told = hide_sizes.words(scene.circuit, scene.veil, told)
+    boxes = {glyph.node for glyph in drawing.glyphs if selection.BLOCK.fullmatch(glyph.node)}
+    shut = boxes if folded == "auto" else frozenset(folded)
+    worth = {block.id for block in blocks(scene.circuit)}
+    seen = boxes | {f.id for f in drawing.fences if f.id in worth or f.id[0] == "s"}
+    folds = {id: ",".join(sorted(shut ^ {id})) or selection.NONE for id in sorted(seen)}
+    return Drawn(
+        drawing.svg(fonts=False),
+        legend.drawer(drawing, scene.dark),
+        "" if scene.veil else chips(scene.circuit),
+        told,
+        folds,
+        tuple(boxes),
+    )
+
+
+def words(circuit: Circuit) -> dict[str, str]:
+    """What is told of an array, its name and its shape, and of a block, what it takes and gives."""
+    names = called(circuit)
+    arrays = {
+        value.id: f"{markup.text(names.get(value.id, ''))} {_shape(value.array)}"
+        for value in circuit.values.values()
+    }
+    return arrays | {fence.id: _gist(fence) for fence in circuit.fences}
+
+
+def _gist(fence: Fence) -> str:
+    ins, outs = (markup.arrays(v.array for v in fence.states[end]) for end in (0, -1))
+    return f"{markup.text(op_facts.title(fence))}: {ins} → {outs}"
+
+
+def _shape(array: Array) -> str:
+    sized = (_sized(axis) for axis in array)
+    return " · ".join(sized) or "a number"
+
+
+def _sized(axis: Axis) -> str:
+    size = "" if axis.size is None else f" {markup.text(axis.size_text)}"
+    return f"{markup.axis(axis)}{size}"
+
+
+def part(scene: Scene, id: str) -> str:
+    """What a block has inside, with the ids of the whole; nothing if that is no op at all."""
+
+    def make() -> str:
+        drawing = draw_part(scene.term, id, scene.labels, dark=scene.dark)
+        return _framed(drawing) if drawing.glyphs else ""
+
+    return remember("part", scene.term, id, scene.labels, scene.dark, make=make)
+
+
+def apart(term: Term, scene: Scene) -> str:
+    """A term that is no part of the page's; only its axes are lit with those of the page."""
+
+    def make() -> str:
+        return FOREIGN.sub("", _framed(draw(term, labels=scene.labels, dark=scene.dark)))
+
+    return remember("apart", term, scene.labels, scene.dark, make=make)
+
+
+def _framed(drawing: Drawing) -> str:
+    return f'<div class="drawing part">{drawing.svg(fonts=False)}</div>'
+
+
+def fold_button(scene: Scene, id: str) -> str:
+    """The button that folds or unfolds a block in the diagram, if it can."""
+    found = _now(scene, scene.refusal)
+    if id not in found.folds:
+        return ""
+    word = "Unfold" if id in found.boxes else "Fold"
+    return f'<p><button class="plain" data-fold="{id}">{word} in the diagram</button></p>'
+
+
+def chips(circuit: Circuit) -> str:
+    """The axes as buttons that lock an axis alight, then the products that maps group.
+
+    Axes that are called alike, as the c_λ of every level, share the button of the first.
+    """
+    found: dict[str, list[Axis]] = {}
+    for axis in circuit.axes:
+        found.setdefault(axis.called, []).append(axis)
+    axes, groups = map(_chip, found.values()), map(_product, products(circuit))
+    return f'<div class="legend">{"".join((*axes, *groups))}</div>'
+
+
+def _chip(alike: Sequence[Axis]) -> str:
+    axis, last = alike[0], alike[-1]
+    size = "" if axis.size is None else f" {markup.text(axis.size_text)}"
+    if size and last.size not in (None, axis.size):
+        size += f" … {markup.text(last.size_text)}"
+    name = markup.text(axis.name)
+    return (
+        f'<button class="chip" data-axis="{name}" aria-pressed="false" '
+        f'aria-label="axis {name}{size}: light it everywhere">{markup.axis(axis)}{size}</button>'
+    )
+
+
+def products(circuit: Circuit) -> tuple[Array, ...]:
+    """The groups of axes that learned maps take or give as one: ``k h``."""
+    groups: dict[str, Array] = {}
+    for cell in circuit.cells:
+        if cell.name:
+            for array in (*cell.site.dom, *cell.site.cod):
+                if len(array) > 1 and cell.op.role == "linear":
+                    groups.setdefault(str(array), array)
+    return tuple(groups.values())
+
+
+def _product(array: Array) -> str:
+    if any(axis.size is None for axis in array):
+        return ""
+    names = "·".join(map(markup.axis, array))
+    return f'<span class="product">{names} = {prod(axis.numel for axis in array):,}</span>'

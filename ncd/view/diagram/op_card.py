@@ -1,0 +1,112 @@
+"""The card of an op or a block: where it stands, what it is, its cost, its inside, its source."""
+
+from __future__ import annotations
+
+from latex2mathml.converter import convert
+
+from ncd.code import lines
+from ncd.drawing.collapse.repeated_layers import stacked
+from ncd.drawing.equation import sides
+from ncd.export import markup, op_facts, source_listing
+from ncd.lang.circuits.circuit import Cell, Circuit, Fence
+from ncd.lang.terms.blocks import Equation
+from ncd.view.base import html_panel
+from ncd.view.base.cache import remember
+from ncd.view.diagram import component
+from ncd.view.session.scene import Scene
+
+
+def show(scene: Scene) -> bool:
+    """The card of what is selected; False if that is no op and no block."""
+    id = scene.selected
+    if id.startswith("n"):
+        html = _op(scene, scene.circuit.cell(id))
+    elif found := _fence(scene.circuit, id):
+        html = _block(scene, *found)
+    else:
+        return False
+    html_panel.show(f'<article class="card">{html}</article>', "card")
+    return True
+
+
+def _fence(circuit: Circuit, id: str) -> tuple[Circuit, Fence] | None:
+    """A block, and the circuit that has it, which for a stack of layers is the stacked one."""
+    if id.startswith("f"):
+        return circuit, next(fence for fence in circuit.fences if fence.id == id)
+    if not id.startswith("s"):
+        return None
+    parts = sides(circuit) if isinstance(circuit.term, Equation) else (circuit,)
+    every = ((whole, fence) for whole in map(stacked, parts) for fence in whole.fences)
+    return next(((whole, fence) for whole, fence in every if fence.id == id), None)
+
+
+def _op(scene: Scene, cell: Cell) -> str:
+    """Name, formula, pattern, arrays, cost and lines of one op."""
+    pattern = str(cell.op.signature)
+    told = {"Written on": _pattern(pattern, scene)} if pattern.strip("() ->") else {}
+    told |= op_facts.of_cell(cell, scene.cost)
+    term = cell.op.expansion(cell.site)
+    return (
+        _around(scene.circuit, cell.fences)
+        + _head(cell.op.label, cell.op.role, scene.dark)
+        + f"<p>{markup.text(cell.op.words(cell.site))}</p>"
+        + convert(cell.op.formula(cell.site), display="block")
+        + op_facts.listed(told)
+        + _inside("Written out", "" if term is None else component.apart(term, scene))
+        + _source(scene, frozenset({cell.id}))
+    )
+
+
+def _block(scene: Scene, circuit: Circuit, fence: Fence) -> str:
+    """Arrays, cost and lines of a block, and its inside as a diagram, whose ops open in turn."""
+    chain = _chain(circuit, fence.parent)
+    first = f", the first of {fence.repeats}" if fence.repeats else ""
+    return (
+        _around(circuit, chain)
+        + _head(op_facts.title(fence), fence.role, scene.dark)
+        + op_facts.listed(op_facts.of_block(circuit, fence, scene.cost))
+        + component.fold_button(scene, fence.id)
+        + _inside(f"What is inside{first}", component.part(scene, fence.id))
+        + _source(scene, op_facts.inside(circuit, fence))
+    )
+
+
+def _chain(circuit: Circuit, id: str) -> tuple[str, ...]:
+    """A fence and those around it, the outer first."""
+    parents = {fence.id: fence.parent for fence in circuit.fences}
+    chain: list[str] = []
+    while id in parents:
+        chain.insert(0, id)
+        id = parents[id]
+    return tuple(chain)
+
+
+def _around(circuit: Circuit, chain: tuple[str, ...]) -> str:
+    """The way back: the blocks around it, the outer first."""
+    known = {fence.id: fence for fence in circuit.fences}
+    steps = " › ".join(_step(known[id]) for id in chain if id in known)
+    return f'<nav class="around" aria-label="The blocks around it">{steps}</nav>' if steps else ""
+
+
+def _step(fence: Fence) -> str:
+    title = markup.text(op_facts.title(fence))
+    return f'<button data-fence="{fence.id}" data-select="{fence.id}">{title}</button>'
+
+
+def _head(title: str, role: str, dark: bool) -> str:
+    return f"<h2>{markup.role(role, dark)}{markup.text(title)}</h2>"
+
+
+def _pattern(pattern: str, scene: Scene) -> str:
+    return source_listing.pattern(pattern.replace("->", "→"), scene.circuit)
+
+
+def _source(scene: Scene, nodes: frozenset[str]) -> str:
+    term, circuit = scene.term, scene.circuit
+    source = remember("painted", term, make=lambda: source_listing.painted(lines(term), circuit))
+    html = source_listing.excerpt(source, circuit, scene.dark, nodes)
+    return f'<p class="muted">Its lines of source</p>{html}' if html else ""
+
+
+def _inside(title: str, drawn: str) -> str:
+    return f'<p class="muted">{title}</p>{drawn}' if drawn else ""

@@ -1,0 +1,45 @@
+"""Drawings beside each other that are no term of the page: one becomes the other, or equals it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ncd.drawing import draw
+from ncd.drawing.equation import equated
+from ncd.drawing.overlays.callouts import noted
+from ncd.lang.circuits.elaborate import elaborate
+from ncd.lang.terms.terms import Term
+from ncd.view.base.cache import remember
+from ncd.view.diagram.component import FOREIGN
+from ncd.view.session.scene import Scene
+
+WIDTH = 1280.0  # pixels; what is wider goes on below
+
+
+def beside(
+    terms: Sequence[Term],
+    sign: str,
+    scene: Scene,
+    note: str = "",
+    *,
+    cells: bool = False,
+    paint: str = "ink",
+) -> str:
+    """The terms with a sign between them; only their axes are lit with those of the page.
+
+    A sign is ``=``, or one with words before it, ``×4 Broadcasting ↦``; with a ``paint`` they stand
+    in an arrow of that colour.
+    """
+    note = note if scene.notes else ""
+
+    def make() -> str:
+        parts = [
+            draw(term, scene.labels, bands=True, cells=cells, dark=scene.dark) for term in terms
+        ]
+        whole = equated(parts, sign, WIDTH, paint)
+        if note:
+            whole = noted(whole, elaborate(terms[-1]), {"": note})
+        return FOREIGN.sub("", f'<div class="drawing">{whole.svg(fonts=False)}</div>')
+
+    key = (*terms[:-1], sign, note, cells, paint, scene.labels, scene.dark)
+    return remember("beside", terms[-1], *key, make=make)

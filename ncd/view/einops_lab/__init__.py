@@ -1,0 +1,1 @@
+"""The einops page: patterns that a visitor types."""

@@ -1,0 +1,276 @@
+"""einops' calls tried on shapes alone: what they give, or what is wrong, where, and why."""
+
+from __future__ import annotations
+
+import keyword
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import prod
+
+import einops
+import torch
+from torch import Tensor
+
+from ncd.lang.errors import NCDError
+from ncd.models.tensors.einops_calls import CallError, Span, Written, read
+from ncd.models.tensors.einops_patterns import shapes, term
+from ncd.models.tensors.pattern_terms import REDUCTIONS, Call
+
+MOST = 2_000_000  # numbers of an array
+AXES = 12  # words on one side of a pattern
+TAKEN = {"tensor", "pattern", "reduction"}  # the names of einops' own arguments
+WORD = re.compile(r"[^\s().,>-]+|\.\.\.")
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A line that einops takes: what it says, and the shape before and after each call."""
+
+    written: Written
+    shapes: tuple[Shape, ...]
+
+
+def tried(text: str, sizes: dict[str, int]) -> Tried:
+    """What a line would give; nothing is computed, and no memory is taken.
+
+    >>> tried('rearrange(ims, "b h w c -> h (b w) c")', {"b": 6, "h": 8, "w": 9, "c": 3}).shapes
+    ((6, 8, 9, 3), (8, 54, 3))
+
+    Raises CallError for a line that einops does not take, or that would make too many numbers.
+    """
+    given = shapes(**sizes)
+    written = read(text, tuple(given))
+    shape = given[written.given][1 if written.first else 0 :]
+    found = [shape]
+    for call, place, inside in zip(written.calls, written.spans, written.patterns, strict=True):
+        _check(call, inside, text)
+        found.append(_shape(call, found[-1], inside, text))
+        if prod(found[-1]) > MOST:
+            fact = f"it would make {prod(found[-1]):,} numbers, and up to {MOST:,} are shown here"
+            raise CallError(fact, place, cure="smaller lengths")
+    try:
+        term(text, sizes)
+    except NCDError as error:  # a name that no diagram can have
+        raise CallError(error.fact, *written.patterns, cure=error.cure) from None
+    return Tried(written, tuple(found))
+
+
+def made(call: Call, tensor: Tensor) -> Tensor:
+    """What einops gives; raises what einops raises."""
+    lengths = dict(call.lengths)
+    if call.how in REDUCTIONS:
+        result: Tensor = einops.reduce(tensor, call.pattern, call.how, **lengths)
+        return result
+    return {"rearrange": einops.rearrange, "repeat": einops.repeat}[call.how](
+        tensor, call.pattern, **lengths
+    )
+
+
+def _check(call: Call, inside: Span, text: str) -> None:
+    """What einops does not say, or says in no words of its own."""
+    at = call.pattern
+    if at.count("->") != 1:
+        fact = f"a pattern has one arrow, and this one has {at.count('->') or 'none'}"
+        raise CallError(fact, inside, cure='"b h w c -> b c h w"')
+    words = [WORD.findall(side) for side in at.split("->")]
+    if max(map(len, words)) > AXES:
+        raise CallError(f"up to {AXES} words stand on a side here", inside, cure="fewer axes")
+    lengths = [name for name, _ in call.lengths]
+    for word in (*words[0], *words[1], *lengths):
+        if word.isdecimal() and len(word) > 6:
+            raise CallError("it is too large a length", *_marked([word], call, inside, text))
+        if keyword.iskeyword(word) or word == "axis":
+            places = _marked([word], call, inside, text)
+            cure = f"{word}1"
+            raise CallError(f"einops advises against the name {word}", *places, cure=cure)
+        if word in lengths and word in TAKEN:
+            places = _marked([word], call, inside, text)
+            raise CallError(f"einops' argument is called {word}", *places, cure=f"{word}1")
+
+
+def _shape(call: Call, shape: Shape, inside: Span, text: str) -> Shape:
+    """The shape that a call gives, from a tensor that holds nothing."""
+    try:
+        return tuple(made(call, torch.empty(shape, device="meta")).shape)
+    except einops.EinopsError as error:
+        message = str(error).strip()
+    except (RuntimeError, ValueError, TypeError, OverflowError, ArithmeticError) as error:
+        message = str(error).strip().partition("\n")[0]
+    fact, words, cure = explained(message, call, shape)
+    if isinstance(words, list):
+        places = _marked(words, call, inside, text)
+    elif text[slice(*inside)] == call.pattern:
+        places = tuple((inside[0] + start, inside[0] + end) for start, end in words)
+    else:
+        places = ()
+    raise CallError(fact, *(places or (inside,)), cure=cure, message=message)
+
+
+def _marked(words: Sequence[str], call: Call, inside: Span, text: str) -> tuple[Span, ...]:
+    """Where words stand in the pattern, and as names of lengths behind it; else the pattern."""
+    start, end = inside
+    found = [
+        (start + word.start(), start + word.end())
+        for word in WORD.finditer(text[start:end])
+        if word[0] in words
+    ]
+    names = "|".join(map(re.escape, words))
+    behind = re.finditer(rf"\b(?:{names})(?=\s*=)", text[end:]) if words else ()
+    found += [(end + word.start(), end + word.end()) for word in behind]
+    return tuple(found) or (inside,)
+
+
+# --- in words -------------------------------------------------------------------------------------
+
+Places = tuple[Span, ...]  # in the pattern
+Told = tuple[str, list[str] | Places, str]  # what is wrong, where, and what would help
+
+
+def explained(message: str, call: Call, shape: Shape) -> Told:
+    """What einops means: the fact in our words, the words or places it is about, and a cure."""
+    for pattern, tell in RULES:
+        found = re.search(pattern, message, re.S)
+        if found:
+            return tell(found, call, shape)
+    return "einops does not take it", (), ""
+
+
+def _names(found: re.Match[str]) -> list[str]:
+    """The names in a set that einops shows: {'c', 2-axis}."""
+    return [a or b for a, b in re.findall(r"'([^']+)'|(\d+)-axis", found[1])]
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(sorted(names)) if len(names) < 3 else ", ".join(sorted(names))
+
+
+def _one_sided(found: re.Match[str], call: Call, shape: Shape) -> Told:
+    names = [name.replace("…", "...") for name in _names(found)]
+    left = WORD.findall(call.pattern.split("->")[0])
+    lost = [name for name in names if name in left]
+    fact = f"rearrange keeps every axis, but {_listed(names)} stands on one side only"
+    if lost:
+        return fact, names, f"{_listed(lost)} on the right too, or reduce, which sums axes up"
+    return fact, names, f"repeat, which makes new axes, with {names[0]}=2"
+
+
+def _no_new(found: re.Match[str], call: Call, shape: Shape) -> Told:
+    names = _names(found)
+    return f"reduce makes no new axis, such as {_listed(names)}", names, "repeat, which does"
+
+
+def _no_end(found: re.Match[str], call: Call, shape: Shape) -> Told:
+    names = _names(found)
+    return (
+        f"repeat ends no axis, but {_listed(names)} does not stand on the right",
+        names,
+        f"{_listed(names)} on the right, or reduce",
+    )
+
+
+def _how_long(found: re.Match[str], call: Call, shape: Shape) -> Told:
+    names = sorted(_names(found))
+    return f"nobody knows how long {_listed(names)} is", names, f"{names[0]}=2 behind the pattern"
+
+
+def _which(found: re.Match[str], call: Call, shape: Shape) -> Told:
+    names = sorted(_names(found))
+    fact = f"of the parts of an axis all lengths but one are given, but not those of {names[0]}"
+    return f"{fact} and {names[-1]}", names, f"{names[-1]}=2 behind the pattern"
+
+
+def _unused(found: re.Match[str], call: Call, shape: Shape) -> Told:
+    return f"the pattern has no axis {found[1]}", [found[1]], "it without this length"
+
+
+def _named(found: re.Match[str], call: Call, shape: Shape) -> Told:
+    fact = f"{found[1]} is no name of an axis"
+    return fact, [found[1]], "letters, and digits or _ between them"
+
+
+def _twice(found: re.Match[str], call: Call, shape: Shape) -> Told:
+    name = found[1].replace("…", "...")
+    fact = f"{name} stands twice on one side, and one name means one axis"
+    return fact, [name], f"{name}1 and {name}2"
+
+
+def _letter(found: re.Match[str], call: Call, shape: Shape) -> Told:
+    places = tuple((at.start(), at.end()) for at in re.finditer(re.escape(found[1]), call.pattern))
+    letter = found[1] if found[1].isprintable() else repr(found[1])
+    cure = "names, spaces, brackets, -> and three dots"
+    return f"{letter} means nothing in a pattern", places, cure
+
+
+def _brackets(found: re.Match[str], call: Call, shape: Shape) -> Told:
+    places = tuple((at.start(), at.end()) for at in re.finditer(r"[()]", call.pattern))
+    return "the brackets do not close one by one", places, '"(b h) w c"'
+
+
+def _positive(found: re.Match[str], call: Call, shape: Shape) -> Told:
+    return "an axis has one place at least", ["0"], "1, or a name"
+
+
+def _dots(found: re.Match[str], call: Call, shape: Shape) -> Told:
+    places = tuple((at.start(), at.end()) for at in re.finditer(r"\.+", call.pattern))
+    fact = "three dots stand for the axes that are not named: once, and on the left in no brackets"
+    return fact, places, '"b ... -> ... b"'
+
+
+def _count(found: re.Match[str], call: Call, shape: Shape) -> Told:
+    sizes = " ".join(map(str, shape)) or "()"
+    left = (0, call.pattern.index("->"))
+    fact = f"the array has {len(shape)} axes, {sizes}, and the left side names {found[1]}"
+    return fact, (left,), f"{len(shape)} on the left"
+
+
+def _numbers(found: re.Match[str], call: Call, shape: Shape) -> Told:
+    words = [word for word in WORD.findall(call.pattern) if word.isdecimal() and word != "1"]
+    return "rearrange takes no number but 1", words, "a name, with its length behind the pattern"
+
+
+def _length(found: re.Match[str], call: Call, shape: Shape) -> Told:
+    """An axis of another length than its parts have, or that they do not divide."""
+    left, _ = call.sides(len(shape))
+    lengths = dict(call.lengths)
+    for i, (parts, size) in enumerate(zip(left, shape, strict=True)):
+        known = {p.text: int(p.text) if p.text.isdecimal() else lengths.get(p.text) for p in parts}
+        whole = prod(n for n in known.values() if n)
+        if size % whole or (None not in known.values() and whole != size):
+            names = "·".join(name for name, n in known.items() if n) or "a 1 in a pattern"
+            near = _near(size, whole) if None in known.values() else size
+            fact = f"the axis has length {size}, and {names} = {whole}"
+            cure = f"{names} = {near}" if known else "a name for it"
+            return fact, (call.places(len(shape))[i],), cure
+    return "the lengths do not fit the array", (), ""
+
+
+def _near(size: int, asked: int) -> int:
+    """The length that divides another, and is the nearest to one that does not.
+
+    >>> _near(96, 5), _near(96, 200)
+    (6, 96)
+    """
+    divisors = (n for n in range(1, size + 1) if size % n == 0)
+    return min(divisors, key=lambda n: (abs(n - asked), -n))
+
+
+RULES: tuple[tuple[str, Callable[[re.Match[str], Call, Shape], Told]], ...] = (
+    (r"only on one side .*\{(.*)\}", _one_sided),
+    (r"left side of repeat: \{(.*)\}", _no_end),
+    (r"right side of reduce \w+: \{(.*)\}", _no_new),
+    (r"Specify sizes for new axes in repeat: \{(.*)\}", _how_long),
+    (r"Could not infer sizes for \{(.*)\}", _which),
+    (r"Axis (\w+) is not used", _unused),
+    (r"Invalid axis identifier: (\S+)", _named),
+    (r"Invalid name for an axis\W+(\w+)", _named),
+    (r'duplicate dimension "(.*)"', _twice),
+    (r"Unknown character '(.)", _letter),
+    (r"[Bb]rackets|parentheses", _brackets),
+    (r"[Ee]llipsis", _dots),
+    (r"expected >?=?(\d+) dims", _count),
+    (r"positive length", _positive),
+    (r"Non-unitary", _numbers),
+    (r"Shape mismatch", _length),
+)

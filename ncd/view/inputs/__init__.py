@@ -1,0 +1,1 @@
+"""Inputs that visitors choose, type, upload or draw."""

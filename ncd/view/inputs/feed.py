@@ -1,0 +1,269 @@
+"""What goes in: random arrays from the seed, sentences that the visitor types, or pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import streamlit as st
+import torch
+from torch import Tensor
+
+from ncd.lang.terms.terms import Term
+from ncd.lang.types.axes import Array
+from ncd.models import Entry
+from ncd.run import example_inputs
+from ncd.view.base import knobs
+from ncd.view.inputs import image_picker, images, sketch_pad, symbols
+from ncd.view.inputs.images import Picture
+from ncd.view.inputs.sentences import embed, tokens
+
+INPUT, RANDOM, WORDS = "input", "random arrays", "sentences"
+SAMPLE = "The cat sat on the mat because it was tired."
+LONGEST = 2000  # letters of a text that are read
+LONG = 20  # letters of a word that are shown
+
+
+@dataclass(frozen=True)
+class Feed:
+    """The words of each sequence axis, a picture for each input, or neither for random arrays.
+
+    A word is a row of features or, where the array holds whole numbers, the number that it gets as
+    the first, second, third, … of the different words; unless ``numbers`` says which they are.
+    """
+
+    words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    positions: bool = False
+    pictures: tuple[Picture, ...] = ()
+    numbers: tuple[int, ...] = ()
+
+    @property
+    def key(self) -> str:
+        """All that the arrays depend on, apart from the term and the seed."""
+        if self.pictures:
+            return repr([picture.key for picture in self.pictures])
+        own = (sorted(self.words.items()), self.positions, self.numbers)
+        return repr(own) if self.words else RANDOM
+
+    @property
+    def pictured(self) -> bool:
+        """Whether pictures go in."""
+        return bool(self.pictures)
+
+    @property
+    def drawn(self) -> bool:
+        """Whether what goes in is drawn from the seed."""
+        return not self.pictures and not self.numbers
+
+    @property
+    def code(self) -> str:
+        """What a Feed is made from, as Python; nothing for random arrays.
+
+        >>> Feed({"y": ("a", "cat")}).code
+        "{'y': ['a', 'cat']}, False"
+        """
+        if self.pictures:
+            return f"pictures=({''.join(f'{picture.code}, ' for picture in self.pictures)})"
+        words = {name: list(own) for name, own in self.words.items()}
+        numbers = f", numbers={self.numbers}" if self.numbers else ""
+        return f"{words!r}, {self.positions}{numbers}" if words else ""
+
+    @property
+    def told(self) -> str:
+        """What goes in, in words."""
+        if self.pictures:
+            called = dict.fromkeys(picture.called for picture in self.pictures)
+            return " and ".join(called)
+        if self.numbers:
+            return f"the sequence {' '.join(*self.words.values())}"
+        return "a random vector for each word" if self.words else "random inputs"
+
+    @property
+    def lengths(self) -> dict[str, int]:
+        """The size of every axis that a sentence sets."""
+        return {} if self.numbers else {name: len(words) for name, words in self.words.items()}
+
+    def shown(self, axis: str) -> tuple[str, ...]:
+        """The words at the positions of an axis, long ones cut short.
+
+        >>> Feed({"y": ("a" * 400,)}).shown("y")
+        ('aaaaaaaaaaaaaaaaaaa…',)
+        """
+        words = self.words.get(axis, ())
+        return tuple(w if len(w) <= LONG else f"{w[: LONG - 1]}…" for w in words)
+
+    def tensors(self, term: Term, seed: int, device: str) -> tuple[Tensor, ...]:
+        """A tensor for each array of ``term.dom``."""
+        if self.pictures:
+            seen = images.tensors(term, self.pictures, seed)
+            return tuple(tensor.to(device) for tensor in seen)
+        if self.numbers:
+            return (torch.tensor(self.numbers, device=device),)
+        if not self.words:
+            return example_inputs(term, seed, device)
+        return tuple(self._tensor(array, seed).to(device) for array in term.dom)
+
+    def _tensor(self, array: Array, seed: int) -> Tensor:
+        words = self.words[array[0].name]
+        if array.below is None:
+            return embed(words, array[1].numel, seed, self.positions)
+        every = dict.fromkeys(word for own in self.words.values() for word in own)
+        numbers = {word: i % array.below.numel for i, word in enumerate(every)}
+        return torch.tensor([numbers[word] for word in words])
+
+
+def takes_words(term: Term) -> bool:
+    """Whether every input is a sequence: of feature vectors, ``ȳ m``, or whole numbers, ``ȳ#v``."""
+    return bool(term.dom) and all(_is_sequence(array) for array in term.dom)
+
+
+def _is_sequence(array: Array) -> bool:
+    if not array or not array[0].sequence:
+        return False
+    if array.below is not None:
+        return len(array) == 1
+    return len(array) == 2 and not array[1].sequence and not array[1].spatial
+
+
+def choices(sketch: Term) -> tuple[str, ...]:
+    """What can go in, first what a system begins with."""
+    if images.taken(sketch):
+        shown = image_picker.CHOICES
+        return (*shown, RANDOM) if image_picker.begins(sketch) else (RANDOM, *shown)
+    return (RANDOM, WORDS) if takes_words(sketch) else (RANDOM,)
+
+
+def beginning(sketch: Term) -> dict[str, str]:
+    """The session's keys for what goes in, as a page begins."""
+    found = {INPUT: choices(sketch)[0]}
+    if images.taken(sketch):
+        found |= {key: default for key, (default, _) in image_picker.kept(sketch).items()}
+        found[sketch_pad.DRAWING] = ""
+    return found
+
+
+def feed(entry: Entry, sketch: Term) -> Feed:
+    """What goes in as the session has it, before any widget is made."""
+    if entry.name in symbols.SEQUENCES:
+        return _sequence(entry, sketch)
+    every = choices(sketch)
+    way = st.session_state.get(INPUT, every[0])
+    if way not in every or way == RANDOM:
+        return Feed()
+    if way != WORDS:
+        return Feed(pictures=image_picker.chosen(sketch, way))
+    return sentences(entry, sketch, st.session_state)
+
+
+def sentences(entry: Entry, sketch: Term, held: Mapping[Any, Any]) -> Feed:
+    """The words that go in, where ``held`` has the sentences as the session has them."""
+    axes = sequences(sketch)
+    found = {name: tokens(said(name, axes, held)) for name in axes}
+    if not found[axes[0]]:
+        return Feed()
+    words = {name: found[name] or found[axes[0]] for name in axes}
+    fitting = {name: tuple(own[: _most(entry, name)]) for name, own in words.items()}
+    return Feed(fitting, held.get("positions", False) in (True, "1", "true"))
+
+
+def _sequence(entry: Entry, sketch: Term) -> Feed:
+    """The symbols that a system reads, if they are not too many to be typed."""
+    found = symbols.read(entry.name, knobs.settings(entry), knobs.seed())
+    if found is None:
+        return Feed()
+    return Feed({sketch.dom[0][0].name: found.words}, numbers=found.numbers)
+
+
+def sequences(sketch: Term) -> list[str]:
+    """The sequence axes of the inputs: each takes a sentence, the later ones the first again."""
+    return list(dict.fromkeys(array[0].name for array in sketch.dom))
+
+
+def said(name: str, axes: list[str], held: Mapping[Any, Any]) -> str:
+    """The sentence of an axis, as much of it as is read."""
+    text = held.get(f"text_{name}", SAMPLE if name == axes[0] else "")
+    return str(text or "")[:LONGEST]
+
+
+def _most(entry: Entry, name: str) -> int:
+    """So many words are taken: as many positions as the slider shows."""
+    return next((knob.max for knob in entry.knobs if knob.name == name), LONGEST)
+
+
+# --- the widgets ----------------------------------------------------------------------------------
+
+
+def choose(entry: Entry, sketch: Term) -> None:
+    """The choice of inputs, where the system has one."""
+    every = choices(sketch)
+    if len(every) == 1 or entry.name in symbols.SEQUENCES:
+        return
+    st.segmented_control(
+        "What goes in",
+        every,
+        default=every[0],
+        required=True,
+        key=INPUT,
+        format_func=lambda way: way if WORDS in every else image_picker.SHORT.get(way, "random"),
+    )
+    way = st.session_state[INPUT]
+    if way == RANDOM:
+        return
+    if way != WORDS:
+        image_picker.choose(sketch, way)
+        return
+    axes = sequences(sketch)
+    for name in axes:
+        _sentence(entry, name, axes)
+    if any(array.below is None for array in sketch.dom):
+        st.toggle(
+            "Positions",
+            key="positions",
+            help="Adds sines and cosines of each word's place, as in Vaswani et al. 2017, section "
+            "3.5. Without them, the same word has the same vector wherever it stands.",
+        )
+
+
+def state(entry: Entry, sketch: Term) -> dict[str, object]:
+    """What these widgets show, by the session's keys; but what a switch shows is its own."""
+    every = choices(sketch)
+    if len(every) == 1 or entry.name in symbols.SEQUENCES:
+        return {}
+    if WORDS in every:
+        keys = [INPUT, *(f"text_{name}" for name in sequences(sketch))]
+    else:
+        keys = [INPUT, *image_picker.kept(sketch), image_picker.TAKEN, image_picker.WRONG]
+    return {key: st.session_state.get(key) for key in keys}
+
+
+def _sentence(entry: Entry, name: str, axes: list[str]) -> None:
+    """A field for a sentence, and how much of it goes in."""
+    key, first = f"text_{name}", axes[0]
+    if key not in st.session_state:
+        st.session_state[key] = said(name, axes, st.session_state)
+    st.text_area(
+        f"A sentence, for {name}" if name == first else f"Another, for {name}",
+        height=80,
+        key=key,
+        placeholder="random arrays" if name == first else f"empty: the sentence of {first} again",
+    )
+    st.caption(_taken(name, first, str(st.session_state[key] or ""), _most(entry, name)))
+
+
+def _taken(name: str, first: str, text: str, most: int) -> str:
+    """How much of a sentence goes in.
+
+    >>> _taken("y", "y", "one two", 256), _taken("y", "y", "one two three", 2)
+    ('2 words: y = 2.', 'Only the first 2 of 3 words go in: y = 2.')
+    >>> _taken("y", "y", "a" * 3000, 256)
+    'Only the first 2,000 of 3,000 letters go in: y = 1.'
+    """
+    count = len(tokens(text[:LONGEST]))
+    if not count:
+        return "No word yet." if name == first else f"The sentence of {first} again."
+    if count > most:
+        return f"Only the first {most:,} of {count:,} words go in: {name} = {most:,}."
+    if len(text) > LONGEST:
+        return f"Only the first {LONGEST:,} of {len(text):,} letters go in: {name} = {count:,}."
+    return f"{count:,} word{'s' if count > 1 else ''}: {name} = {count:,}."

@@ -1,0 +1,143 @@
+"""Which pictures go in: the session's choice, and the widgets for it."""
+
+from __future__ import annotations
+
+from functools import lru_cache, partial
+from typing import Any
+
+import streamlit as st
+
+from ncd.export import markup
+from ncd.lang.terms.terms import Term
+from ncd.view.base import heatmap, html_panel
+from ncd.view.inputs import images, sketch_pad
+from ncd.view.inputs.images import Picture, UnreadableError
+
+SAMPLE, UPLOAD, DRAWING = "a sample", "upload", "drawing"
+CHOICES = (SAMPLE, UPLOAD, DRAWING)
+SHORT = {SAMPLE: "sample", UPLOAD: "upload", DRAWING: "draw"}  # four have to stand in one row
+FILE, TAKEN, WRONG = "file", "uploaded picture", "unreadable picture"
+SAME = "same"
+THUMB = 36  # pixels a side
+
+
+def begins(sketch: Term) -> bool:
+    """Whether a system begins with a sample: its input is grey or has three colours."""
+    return images.taken(sketch) and images.channels(sketch) in (0, 1, 3)
+
+
+def kept(sketch: Term) -> dict[str, tuple[str, tuple[str, ...]]]:
+    """The keys of the choice that a link holds, with where they begin and what they may be.
+
+    The later inputs have a sample of their own, or the first one's picture.
+    """
+    _, *later = images.names(sketch)
+    every = images.samples(sketch)
+    own: dict[str, tuple[str, tuple[str, ...]]] = {"sample": (every[0], every)}
+    own |= {f"sample_{name}": ("", every) for name in later}
+    return own
+
+
+def chosen(sketch: Term, way: str) -> tuple[Picture, ...]:
+    """A picture for each input."""
+    _, *later = kept(sketch)
+    one = _first(sketch, way)
+    return (one, *(_sample(sketch, name) or one for name in later))
+
+
+def _first(sketch: Term, way: str) -> Picture:
+    if way == DRAWING:
+        return images.drawing(sketch_pad.drawn())
+    held: Picture | None = st.session_state.get(TAKEN) if way == UPLOAD else None
+    return held or _sample(sketch, "sample") or images.sample(images.samples(sketch)[0])
+
+
+def _sample(sketch: Term, key: str) -> Picture | None:
+    default, every = kept(sketch)[key]
+    name = st.session_state.get(key, default)
+    return images.sample(name) if name in every else None
+
+
+# --- the widgets ----------------------------------------------------------------------------------
+
+
+def choose(sketch: Term, way: str) -> None:
+    """What there is to choose from."""
+    first, *later = images.names(sketch)
+    if way == SAMPLE:
+        _gallery(sketch, "sample", "")
+    elif way == UPLOAD:
+        _upload()
+    elif way == DRAWING:
+        sketch_pad.show("What you draw goes in. Backspace takes a stroke back, Delete clears all.")
+    for name in later:
+        _gallery(sketch, f"sample_{name}", first)
+
+
+def _gallery(sketch: Term, key: str, first: str) -> None:
+    """The samples as small pictures, for a later input after the picture of the ``first``."""
+    default, every = kept(sketch)[key]
+    now = st.session_state.get(key, default)
+    buttons = [_button(name, name == now, _thumb(name, images.read(sketch))) for name in every]
+    label = "Sample"
+    if first:
+        label = f"Picture for {key.removeprefix('sample_')}"
+        buttons.insert(0, _button(SAME, not now, "", f"as {first}"))
+    inner, style = "".join(buttons), "min-height:0;gap:0.1rem"
+    html = f'<div class="heads" style="{style}" role="group" aria-label="{label}">{inner}</div>'
+    if first:
+        html = f"<p>{label}</p>{html}"
+    html_panel.show(html, key=f"{key} gallery", on_pick=partial(_pick, key))
+
+
+def _button(name: str, pressed: bool, picture: str, text: str = "") -> str:
+    said = markup.text(text or name)
+    style = f"width:{THUMB}px;height:{THUMB}px"
+    shown = f'<img alt="{said}" style="{style}" src="{picture}">' if picture else said
+    return (
+        f'<button type="button" data-pick="{markup.text(name)}" title="{said}" '
+        f'aria-pressed="{str(pressed).lower()}">{shown}</button>'
+    )
+
+
+def _pick(key: str, name: str) -> None:
+    st.session_state[key] = "" if name == SAME else name
+
+
+@lru_cache(64)
+def _thumb(name: str, fit: bool) -> str:
+    seen = images.sample(name).seen(3, THUMB, THUMB, 0, fit).clamp(0, 1)
+    return heatmap.address((255 * seen.permute(1, 2, 0)).byte().numpy())
+
+
+def _upload() -> None:
+    st.file_uploader(
+        "A picture",
+        type=[name.lower() for name in (*images.FORMATS, "JPG")],
+        key=FILE,
+        on_change=_take,
+        max_upload_size=images.MEGABYTES,
+        label_visibility="collapsed",
+    )
+    wrong = st.session_state.get(WRONG)
+    held: Picture | None = st.session_state.get(TAKEN)
+    if wrong:
+        st.caption(f":orange-background[{wrong}]")
+    elif held:
+        shown = heatmap.address((255 * held.seen(3, 96, 96, 0).permute(1, 2, 0)).byte().numpy())
+        st.html(f'<img alt="the uploaded picture" style="border-radius:4px" src="{shown}">')
+    else:
+        st.caption("None yet, so a sample goes in. No link carries a picture of yours.")
+
+
+def _take() -> None:
+    """Reads what was uploaded; a callback."""
+    file: Any = st.session_state.get(FILE)
+    st.session_state[WRONG] = ""
+    if file is None:
+        st.session_state.pop(TAKEN, None)
+        return
+    try:
+        st.session_state[TAKEN] = images.uploaded(file.getvalue())
+    except UnreadableError as error:
+        st.session_state[WRONG] = str(error)

@@ -1,0 +1,92 @@
+"""Sequences of symbols as inputs: what a visitor types, or an example of the task from the seed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+import streamlit as st
+
+from ncd.run import generator
+from ncd.train.symbol_sequences import SEQUENCES
+
+SEQUENCE, TURN = "sequence", "example"  # what is typed, and which of the seed's examples is read
+MOST = 256  # symbols of a sequence
+FILLED = "·"  # what is shown in a place that nothing was typed for
+
+
+@dataclass(frozen=True)
+class Read:
+    """A sequence of a task: the numbers of all symbols, and how many of them were asked for.
+
+    ``wrong`` says why what was typed is not read; it is then an example.
+    """
+
+    symbols: tuple[str, ...]
+    numbers: tuple[int, ...]
+    length: int
+    wrong: str = ""
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The symbol at each place."""
+        said = (symbol(self.symbols, number) for number in self.numbers[: self.length])
+        return (*said, *(FILLED for _ in self.numbers[self.length :]))
+
+
+def symbol(symbols: tuple[str, ...], number: int) -> str:
+    """How a number is written: by its symbol, or as it is where the symbols have run out.
+
+    >>> symbol(("a", "b"), 1), symbol(("a", "b"), 2)
+    ('b', '2')
+    """
+    return symbols[number] if number < len(symbols) else str(number)
+
+
+def read(name: str, settings: Mapping[str, int], seed: int) -> Read | None:
+    """What goes into a system that reads symbols; None for another, or one too long to be read."""
+    if name not in SEQUENCES or max(settings["t"], settings["v"]) > MOST:
+        return None
+    text = str(st.session_state.get(SEQUENCE) or "")
+    turn = str(st.session_state.get(TURN) or "")
+    return reading(name, settings["t"], settings["v"], seed, turn, text)
+
+
+@lru_cache(256)
+def reading(name: str, t: int, v: int, seed: int, turn: str = "", text: str = "") -> Read:
+    """A text as a sequence of t of the v symbols; an example for an empty one or one that is wrong.
+
+    Spaces and commas count for nothing.
+
+    >>> reading("reversal", 3, 4, 0, text="a b, d").numbers
+    (0, 1, 3)
+    >>> reading("reversal", 3, 4, 0, text="abx").wrong
+    '“x” is none of the symbols here: a b c d.'
+    >>> reading("reversal", 3, 4, 0, text="ab").wrong
+    'It takes 3 symbols at once, and these are 2.'
+    """
+    task = SEQUENCES[name]
+    symbols = tuple(task.symbols(v))
+    made = task.make(1, t, v, generator(seed, f"sequence {turn}"))[0]
+    example = tuple(int(number) for number in made)
+    typed = [letter for letter in text if not (letter.isspace() or letter == ",")]
+    if not typed:
+        return Read(symbols, example, t)
+    wrong = _wrong(typed, symbols, t, task.causal)
+    if wrong:
+        return Read(symbols, example, t, wrong)
+    numbers = [symbols.index(letter) for letter in typed]
+    return Read(symbols, (*numbers, *[0] * (t - len(numbers))), len(numbers))
+
+
+def _wrong(typed: list[str], symbols: tuple[str, ...], t: int, causal: bool) -> str:
+    """Why these are no sequence, in words."""
+    for letter in typed:
+        if letter not in symbols:
+            return f"“{letter}” is none of the symbols here: {' '.join(symbols)}."
+    if causal and len(typed) > t:
+        return f"It takes {t} symbols at most, and these are {len(typed)}."
+    if not causal and len(typed) != t:
+        return f"It takes {t} symbols at once, and these are {len(typed)}."
+    return ""

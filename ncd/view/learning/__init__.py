@@ -1,0 +1,1 @@
+"""Displays of what a system has learned."""

@@ -1,0 +1,78 @@
+"""Which parameters and inputs need a gradient: ``requires_grad``, a switch for each."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import streamlit as st
+
+from ncd.export import markup
+from ncd.lang.circuits.array_names import given
+from ncd.view.arrays.map_component import LIGHTS
+from ncd.view.session.scene import Scene
+
+FROZEN = "frozen"  # in the session: the names of what needs no gradient, commas between
+FEW = 8  # switches that stand in a row
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A parameter, or an input by the id of its array: its name, what is lit with it, as HTML."""
+
+    name: str
+    title: str
+    light: str
+
+
+def leaves(scene: Scene) -> tuple[Leaf, ...]:
+    """All that could need a gradient, the inputs first."""
+    circuit, names = scene.circuit, given(scene.circuit)
+    cells = {cell.path: cell for cell in circuit.cells if cell.name}
+    found = []
+    for value in circuit.inputs:
+        if value.array.below is None:
+            title = markup.text(names.get(value.id, "")) or markup.array(value.array)
+            found.append(Leaf(value.id, LIGHTS.sub("", title), f'data-array="{value.id}"'))
+    for name, _ in scene.module.named_parameters():
+        cell = cells.get(name) or cells.get(name.rpartition(".")[0])
+        light = f'data-node="{cell.id}"' if cell else ""
+        found.append(Leaf(name, markup.text(name), light))
+    return tuple(found)
+
+
+def frozen(scene: Scene) -> frozenset[str]:
+    """The names of what needs no gradient, of those that this system has."""
+    wanted = str(st.session_state.get(FROZEN, "")).split(",")
+    return frozenset(leaf.name for leaf in leaves(scene)).intersection(wanted)
+
+
+def pick(name: str) -> None:
+    """Turns one switch, or with no name all of them on; a callback."""
+    held = [part for part in str(st.session_state.get(FROZEN, "")).split(",") if part]
+    now = [part for part in held if part != name] if name in held else [*held, name]
+    st.session_state[FROZEN] = ",".join(now) if name else ""
+
+
+def switches(every: tuple[Leaf, ...], off: Collection[str]) -> str:
+    """The switches; where there are many, folded away with how many are on."""
+    if not every:
+        return ""
+    buttons = "".join(_switch(leaf, leaf.name not in off) for leaf in every)
+    if off:
+        buttons += f'<button type="button" class="plain" data-pick="{FROZEN}=">all on</button>'
+    group = f'<span class="switches" role="group" aria-label="requires_grad">{buttons}</span>'
+    if len(every) <= FEW:
+        return f'<div class="needs"><code>requires_grad</code>{group}</div>'
+    told = f"{len(every) - len(off)} of {len(every)} on"
+    return (
+        f'<details class="needs"><summary><code>requires_grad</code>: {told}</summary>'
+        f"{group}</details>"
+    )
+
+
+def _switch(leaf: Leaf, on: bool) -> str:
+    return (
+        f'<button type="button" role="switch" aria-checked="{str(on).lower()}" {leaf.light} '
+        f'data-pick="{FROZEN}={markup.text(leaf.name)}">{leaf.title}</button>'
+    )

@@ -1,0 +1,108 @@
+"""A sequence of symbols read by a system, and how good the system is at its task."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
+
+import torch
+from torch import Tensor
+
+from ncd.run.execution.head_switches import Head, attending
+from ncd.train import data, task
+from ncd.train.head_analysis import Skill, run, silenced, skill
+from ncd.train.symbol_sequences import NOT_ASKED, SEQUENCES
+from ncd.view.base.cache import remember
+from ncd.view.base.heatmap import Grid
+from ncd.view.inputs.symbols import Read
+from ncd.view.runtime import scheduler, torch_threads
+from ncd.view.session.scene import LONG, Scene
+
+T = TypeVar("T")
+TRIED, LEAST = 512, 16  # sequences that it is tried on at most; and at least, without each head
+
+
+@dataclass(frozen=True)
+class Look:
+    """A sequence, the scores (t, v) at its places, the answers there, and the map of each head.
+
+    ``off`` are the heads that were switched off.
+    """
+
+    read: Read
+    scores: Tensor
+    answers: tuple[int, ...]
+    maps: dict[Head, Grid]
+    off: frozenset[Head]
+
+    @property
+    def heads(self) -> tuple[Head, ...]:
+        return tuple(self.maps)
+
+    @property
+    def names(self) -> dict[Head, str]:
+        """What the heads are called: by their layers, and by their numbers if there are several."""
+        layers = list(dict.fromkeys(head.softmax for head in self.heads))
+        several = any(head.number for head in self.heads)
+        return {
+            head: f"Layer {layers.index(head.softmax) + 1}" + f", head {head.number}" * several
+            for head in self.heads
+        }
+
+    @property
+    def asked(self) -> tuple[int, ...]:
+        """The places where an answer is due; all where none is."""
+        found = tuple(i for i, answer in enumerate(self.answers) if answer != NOT_ASKED)
+        return found or tuple(range(self.read.length))
+
+
+def heads(scene: Scene) -> tuple[Head, ...]:
+    """All heads of a system, layer by layer."""
+    return tuple(head for found in attending(scene.circuit) for head in found.heads)
+
+
+def look(scene: Scene, read: Read, off: frozenset[Head]) -> Look:
+    """Runs the sequence that goes in, with some heads off; shows as much of it as was typed."""
+    key = (*scene.numbers, tuple(sorted(off)))
+    scores, maps = remember(
+        "reading", scene.term, *key, make=lambda: scene.work(lambda: _run(scene, off))
+    )
+    n, tokens = read.length, torch.tensor(read.numbers)
+    answers = SEQUENCES[scene.entry.name].answers(tokens[None])[0].tolist()[:n]
+    shown = {head: each[:n, :n] for head, each in maps.items()}
+    return Look(read, scores[:n], tuple(answers), shown, off)
+
+
+def _run(scene: Scene, off: frozenset[Head]) -> tuple[Tensor, dict[Head, Grid]]:
+    found: dict[Head, Tensor] = {}
+    scores = run(scene.module, scene.inputs[0], off, found)
+    return scores.float(), {head: each.float().numpy() for head, each in found.items()}
+
+
+def able(scene: Scene, off: frozenset[Head]) -> Skill:
+    """How good the system is on sequences of its task that it has not learned from."""
+    own, kept = task(scene.entry.name), partial(remember, "skill", scene.term, *scene.weights)
+    affordable, every = 4 * LONG // max(1, scene.cost.flops), len(heads(scene))
+    each = affordable // (every + 2) >= LEAST  # whether there is time to try it without each head
+    count = max(1, min(TRIED, affordable // (every + 2 if each else 2)))
+
+    def unseen() -> tuple[Tensor, Tensor]:
+        given = data(own, scene.settings, scene.seed)
+        return given.unseen[:count].to(scene.device), given.answers[:count]
+
+    def tried() -> tuple[Tensor, Tensor]:
+        return kept("sequences", make=lambda: _aside(unseen))
+
+    whole = kept(make=lambda: _aside(lambda: skill(scene.module, own, *tried(), each)))
+    if not off:
+        return whole
+    some = partial(silenced, whole, scene.module, own, off=off)
+    return kept(tuple(sorted(off)), make=lambda: _aside(lambda: some(*tried())))
+
+
+def _aside(make: Callable[[], T]) -> T:
+    """``make()``, while others have their turn: many runs of a small system take long too."""
+    with scheduler.aside():
+        return torch_threads.run(make, long=True)

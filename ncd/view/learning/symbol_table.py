@@ -1,0 +1,58 @@
+"""A sequence of symbols as a table: what is read at each place, what is said, what is right."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from ncd.export import markup
+from ncd.train.symbol_sequences import NOT_ASKED
+from ncd.view.inputs.symbols import Read, symbol
+
+
+def html(read: Read, scores: Tensor, answers: Sequence[int], row: int) -> str:
+    """The table; a place is a button that picks its row, ``row`` is the one that is picked."""
+    places = range(read.length)
+    chances = scores.softmax(-1)
+    said = [int(i) for i in chances.argmax(-1)]
+    heads = "".join(
+        f'<th><button type="button" data-pick="row={i}" '
+        f'aria-pressed="{str(i == row).lower()}">{i}</button></th>'
+        for i in places
+    )
+    reads = "".join(f"<td>{markup.text(read.words[i])}</td>" for i in places)
+    says = "".join(_said(read, said[i], float(chances[i, said[i]]), answers[i]) for i in places)
+    right = "".join(f"<td>{_symbol(read, answers[i])}</td>" for i in places)
+    rows = (
+        f"<tr><td>place</td>{heads}</tr>",
+        f'<tr class="read"><td>reads</td>{reads}</tr>',
+        f"<tr><td>says</td>{says}</tr>",
+        f"<tr><td>right is</td>{right}</tr>",
+    )
+    return f'<div class="scroll"><table class="strip">{"".join(rows)}</table></div>'
+
+
+def right(scores: Tensor, answers: Sequence[int]) -> tuple[int, int]:
+    """How many answers are right, and how many are due.
+
+    >>> right(torch.eye(3), (0, 2, NOT_ASKED))
+    (1, 2)
+    """
+    said = scores.argmax(-1)[: len(answers)]
+    wanted = torch.tensor(answers)
+    return int((said == wanted).sum()), int((wanted != NOT_ASKED).sum())
+
+
+def _said(read: Read, said: int, chance: float, answer: int) -> str:
+    """A cell of what is said: right, wrong, or said where nothing was asked."""
+    text = markup.text(symbol(read.symbols, said))
+    if answer == NOT_ASKED:
+        return f'<td class="idle" title="nothing is asked here">{text}</td>'
+    kind, sign = ("right", "✓") if said == answer else ("wrong", "✗")
+    return f'<td class="{kind}" title="{kind}, with a chance of {chance:.0%}">{text}<br>{sign}</td>'
+
+
+def _symbol(read: Read, answer: int) -> str:
+    return "" if answer == NOT_ASKED else markup.text(symbol(read.symbols, answer))

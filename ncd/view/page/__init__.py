@@ -1,0 +1,1 @@
+"""The page around every system: navigation, sidebar, gallery, export menu."""

@@ -1,0 +1,62 @@
+"""What can be taken along: the drawing, the source, the term, the link."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+import ncd
+from ncd.view.base import selection
+from ncd.view.page import provenance
+from ncd.view.runtime import downloads
+from ncd.view.session import url
+from ncd.view.session.refusal import Refusal
+from ncd.view.session.scene import Scene
+
+SVG, JSON, PYTHON = "image/svg+xml", "application/json", "text/plain"
+File = tuple[str, Callable[[], str | bytes], str, str]  # its label, its data, its name, its kind
+
+
+@st.fragment
+def show(now: Callable[[], Scene | Refusal]) -> None:
+    """The menu of files. A fragment of its own: ``now`` is asked only when the menu is open."""
+    with st.popover("Export", on_change="rerun", key="export") as menu:
+        if not (menu.open and isinstance(scene := now(), Scene)):
+            return
+        if scene.veil:
+            st.caption("Files tell sizes. They are here again when the quiz has ended.")
+        else:
+            _files(scene)
+
+
+def _files(scene: Scene) -> None:
+    name, facts = scene.entry.name, provenance.about(scene, url.text())
+    folded = selection.folded(scene.circuit)
+    look = partial(ncd.draw, scene.term, **scene.look, folded=folded)
+    every: list[File] = [
+        ("Drawing, SVG", lambda: provenance.svg(look().svg(), facts), f"{name}.svg", SVG),
+        ("Drawing, PNG", lambda: look().png(3), f"{name}.png", "image/png"),
+        *_sources(scene, scene.entry.identifier, facts),
+        ("Term, JSON", lambda: ncd.to_json(scene.term, about=facts), f"{name}.json", JSON),
+    ]
+    for label, make, path, kind in every:
+        downloads.button(label, make, path, kind, key=f"export {path}", width="stretch")
+
+
+def _sources(scene: Scene, file: str, facts: dict[str, Any]) -> list[File]:
+    """The source, and where it needs einops, also without."""
+    if not scene.sized:
+        return []
+
+    def written(einops: bool) -> Callable[[], str]:
+        return lambda: provenance.python(scene, facts, einops)
+
+    if "einops" not in ncd.source(scene.term):
+        return [("Source, torch alone", written(False), f"{file}.py", PYTHON)]
+    return [
+        ("Source, torch and einops", written(True), f"{file}.py", PYTHON),
+        ("Source, torch alone", written(False), f"{file}_torch.py", PYTHON),
+    ]

@@ -1,0 +1,79 @@
+"""The first page: every system of the catalogue, drawn, to be searched by name, op and axis."""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+import streamlit as st
+
+import ncd
+from ncd import catalogue
+from ncd.key import key
+from ncd.lang.circuits.elaborate import elaborate
+from ncd.lang.terms.terms import Term
+from ncd.models import Entry
+from ncd.view.base.cache import remember
+from ncd.view.base.static_files import static
+from ncd.view.diagram import legend
+from ncd.view.page import navigation
+from ncd.view.session import url
+
+LEAD = """
+Deep learning systems drawn as circuits: every wire is an axis of an array, every shape is an
+operation. Each page is made from one definition, so the drawing, the shapes, the run and the source
+always agree. New to the signs? The [Legend](legend) has them all, and every page has a key to its
+own.
+"""
+
+_gallery = st.components.v2.component(
+    "ncd_gallery",
+    html="""<search><label>Search <input type="search" placeholder="a name, an op, an axis"></label>
+<span class="count" role="status"></span></search>
+<div class="cards"></div>""",
+    css=static("page/gallery.css"),
+    js=static("page/gallery.js"),
+)
+
+
+class Card(TypedDict):
+    """A system in the gallery; ``ops`` and ``axes`` are what it is found by besides its name."""
+
+    name: str
+    title: str
+    section: str
+    source: str
+    lead: str
+    ops: list[str]
+    axes: list[str]
+    svg: str
+
+
+def show() -> None:
+    """A title, a sentence, and the gallery."""
+    url.take("home")
+    st.title(navigation.TITLE, anchor=False)
+    st.markdown(LEAD)
+    dark = st.context.theme.type == "dark"
+    _gallery(key="gallery", data=[card(entry, dark) for entry in catalogue.values()])
+
+
+def card(entry: Entry, dark: bool) -> Card:
+    """A system at its defaults."""
+    term = entry.build()
+    return remember("card", term, entry.name, dark, make=lambda: _card(entry, term, dark))
+
+
+def _card(entry: Entry, term: Term, dark: bool) -> Card:
+    circuit, drawing = elaborate(term), ncd.draw(term, dark=dark, **entry.look({}, notes=False))
+    labels = (cell.op.label for cell in circuit.cells)
+    signs = (found.sign.title for found in key(drawing) if found.ids("node"))
+    return Card(
+        name=entry.name,
+        title=entry.title,
+        section=entry.section,
+        source=entry.source,
+        lead=navigation.lead(entry),
+        ops=list(dict.fromkeys((*labels, *signs))),
+        axes=list(dict.fromkeys(axis.name for axis in circuit.axes)),
+        svg=legend.still(drawing.svg(fonts=False)),
+    )

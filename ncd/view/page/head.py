@@ -1,0 +1,63 @@
+"""What every page needs: fonts and a few rules, a description, links that stay in the app.
+
+All of it is in files that the browser keeps, which a page's HTML names
+(:mod:`ncd.view.server.http`): no run has to send them.
+"""
+
+from __future__ import annotations
+
+import json
+from hashlib import sha256
+from typing import NamedTuple
+
+from ncd.drawing.base.fonts import all_faces_css
+from ncd.models import CATALOGUE
+from ncd.view.base.static_files import static
+from ncd.view.diagram import legend
+from ncd.view.page import gallery, navigation, not_found
+
+LOST = navigation.heading(not_found.TITLE), not_found.WORDS
+
+
+class File(NamedTuple):
+    """A file as it is sent; its name changes with what is in it."""
+
+    name: str
+    kind: str
+    text: str
+
+    @classmethod
+    def of(cls, end: str, kind: str, text: str) -> File:
+        return cls(f"ncd-{sha256(text.encode()).hexdigest()[:12]}.{end}", kind, text)
+
+
+def heads() -> dict[str, tuple[str, str]]:
+    """The title and the description of every page, by its address."""
+    first = {
+        "": (navigation.TITLE, gallery.LEAD),
+        "legend": (navigation.heading("Legend"), legend.LEAD),
+    }
+    systems = {
+        own.name: (navigation.heading(own.title), navigation.lead(own))
+        for own in CATALOGUE.values()
+    }
+    return {
+        name: (title, navigation.plain(words)) for name, (title, words) in (first | systems).items()
+    }
+
+
+HEADS = heads()
+# Inside a shadow root @font-face does nothing; in the document it serves every shadow root.
+SHEET = File.of("css", "text/css", all_faces_css() + static("page/page.css"))
+SCRIPT = File.of(
+    "js",
+    "text/javascript",
+    f"const PAGES = {json.dumps(HEADS)};\n"
+    f"const LOST = {json.dumps(LOST[1])};\n{static('page/page.js')}",
+)
+FILES = {file.name: file for file in (SHEET, SCRIPT)}
+# At the end, as the last rules win; a module, as its names are not the window's.
+TAGS = (
+    f'<link rel="stylesheet" href="./{SHEET.name}">'
+    f'<script type="module" src="./{SCRIPT.name}"></script>'
+)

@@ -1,0 +1,176 @@
+"""What is too large for a page: a run forward in the pool, how far it is, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import streamlit as st
+
+from ncd.export import markup
+from ncd.jobs import forward_job
+from ncd.jobs.forward_job import Forward, Seen
+from ncd.jobs.job_pool import QUIET, Ticket, pool
+from ncd.jobs.pool_limits import fits, limits
+from ncd.lang.circuits.circuit import Value
+from ncd.run.limits.run_memory import stated_forward
+from ncd.view.arrays import map_component, slice_picker
+from ncd.view.arrays.array_statistics import SPREAD
+from ncd.view.arrays.captions import explained
+from ncd.view.arrays.map_component import Map, Side
+from ncd.view.base.cache import remember
+from ncd.view.base.heatmap import Ends, Pooled
+from ncd.view.runtime import scheduler, torch_threads
+from ncd.view.session.scene import Scene
+from ncd.view.session.trained_weights import EVERY, nth
+
+STATE = "forward"
+
+
+@dataclass(frozen=True)
+class Heavy:
+    """What the session has asked of the pool: a system at its settings, and its ticket."""
+
+    page: str
+    settings: Mapping[str, int]
+    seed: int
+    device: str
+    ticket: Ticket
+
+    def of(self, scene: Scene) -> bool:
+        """Whether it is of what is shown."""
+        own = (self.page, dict(self.settings), self.seed, self.device)
+        return own == (scene.entry.name, dict(scene.settings), scene.seed, scene.device)
+
+
+def show(scene: Scene) -> None:
+    """The offer, how far the run is, or what came of it; nothing if the pool takes no such run."""
+    if scene.refused or not scene.sized:
+        return
+    found: Heavy | None = st.session_state.get(STATE)
+    now = found.ticket if found is not None and found.of(scene) else None
+    if found is not None and now is None:
+        found.ticket.leave()
+    if now is not None and now.result:
+        _result(scene, now.result)
+    elif now is not None and not now.over:
+        st.fragment(_waiting, run_every=EVERY)(now)
+    else:
+        _offer(scene, now.failure if now is not None else "")
+
+
+def _offer(scene: Scene, failure: str) -> None:
+    need = remember("pool", scene.term, str(limits()), make=lambda: _need(scene))
+    if need is None:
+        return
+    if failure and failure not in QUIET:
+        st.text(f"It has failed: {failure}")
+    with st.container(horizontal=True, vertical_alignment="center", key="pool"):
+        st.button("Run it in the pool", key="heavy run", on_click=partial(_begin, scene))
+        takes = f"{markup.amount(need, 'B')}, {markup.amount(scene.cost.flops, 'FLOP')}"
+        st.text(f"Forward only, away from the pages: {takes}.", width="content")
+
+
+def _need(scene: Scene) -> int | None:
+    """The bytes that it takes there; None if that is too much."""
+
+    def make() -> int | None:
+        return stated_forward(scene.term) if fits(scene.term) else None
+
+    with scheduler.aside():
+        return torch_threads.run(make)
+
+
+def _begin(scene: Scene) -> None:
+    """Asks the pool; a callback."""
+    settings = dict(scene.settings)
+    asked = {
+        "name": scene.entry.name,
+        "knobs": settings,
+        "seed": scene.seed,
+        "device": scene.device,
+    }
+    ticket = pool().ask("forward", asked)
+    st.session_state[STATE] = Heavy(scene.entry.name, settings, scene.seed, scene.device, ticket)
+
+
+def _waiting(now: Ticket) -> None:
+    """Where it stands, as long as it does; then the page is shown anew."""
+    now.look()
+    if now.over:
+        st.rerun()
+    last = now.told[-1] if now.told else None
+    done = last["step"] / last["steps"] if last else 0.0
+    with st.container(horizontal=True, vertical_alignment="center", key="pool"):
+        st.button("Cancel", key="heavy cancel", on_click=now.leave)
+        st.progress(done, _said(now))
+
+
+def _said(now: Ticket) -> str:
+    again = "Its worker was lost, so it begins again. " if now.again else ""
+    if place := now.place:
+        return f"{again}Waiting for a worker: {nth(place)} in the queue."
+    if not now.told:
+        return again or "Getting ready …"
+    last = now.told[-1]
+    return f"{again}Op {last['step']:,} of {last['steps']:,} · {last['seconds']:.1f} s"
+
+
+# --- what came of it -----------------------------------------------------------------------------
+
+
+def _result(scene: Scene, result: bytes) -> None:
+    """The selected array, else the output: its numbers, and its first map."""
+    found = forward_job.read(result)
+    chosen = scene.selected if scene.selected in found.arrays else scene.circuit.outputs[0].id
+    value, seen = scene.circuit.values[chosen], found.arrays[chosen]
+    focus = _focus(value, seen)
+    map_component.show(
+        "heavy",
+        lambda name, value: None,
+        map=focus,
+        aside=_card(scene, value, seen, found),
+        foot=f'<p class="muted">{focus.numbers.told} Select a wire to see its numbers.</p>',
+    )
+
+
+def _focus(value: Value, seen: Seen) -> Map:
+    cells = np.array(seen.cells, dtype=np.float32)
+    dimensions = slice_picker.dimensions(value.array)
+    rows, columns = forward_job.shown(value.array)
+    ends = Ends.of(cells, signed=seen.smallest < 0)
+    two = len(dimensions) > 1
+    return Map(
+        f"pool {value.id} {seen.shape}",
+        "The first of its maps" if len(dimensions) > 2 else "Its numbers as a map",
+        Pooled(cells, seen.shape, seen.block),
+        ends.whole,
+        _side(dimensions[rows]) if two else Side(),
+        _side(dimensions[columns if two else 0]) if dimensions else Side(),
+        square=two and dimensions[rows].axis is dimensions[columns].axis,
+    )
+
+
+def _side(dimension: slice_picker.Dimension) -> Side:
+    return Side(dimension.html, dimension.words)
+
+
+def _card(scene: Scene, value: Value, seen: Seen, found: Forward) -> str:
+    digits = markup.digits
+    facts = {
+        "Shape": " × ".join(map(str, value.array.shape)) or "a number",
+        "Mean": digits(seen.mean),
+        explained("Spread", SPREAD): digits(seen.deviation),
+        "Smallest": digits(seen.smallest),
+        "Largest": digits(seen.largest),
+    }
+    listed = "".join(f"<div><dt>{k}</dt><dd>{markup.text(v)}</dd></div>" for k, v in facts.items())
+    return (
+        f'<h2 data-array="{value.id}">{markup.array(value.array)}</h2>'
+        f'<div class="told"><dl class="stats">{listed}</dl></div>'
+        f"<p>The pool ran it in <b>{markup.amount(found.seconds, 's')}</b> with one thread, and "
+        f"held {markup.amount(found.bytes, 'B')}.</p>"
+        f'<p class="muted">Weights and inputs are drawn from seed {scene.seed}.</p>'
+    )

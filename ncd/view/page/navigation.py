@@ -1,0 +1,67 @@
+"""The menu: a page for each system of the catalogue, under its section."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping, Sequence
+from copy import copy
+from functools import cache
+
+import streamlit as st
+
+from ncd.bundled_files import bundled
+from ncd.models import CATALOGUE, Entry
+
+TITLE = "Neural circuits"
+
+
+def file(entry: Entry) -> str:
+    """The file of a system's page, in the folder of the app."""
+    folder = entry.section.lower().replace(" ", "_")
+    return f"pages/{folder}/{entry.identifier}.py"
+
+
+def pages() -> Mapping[str, Sequence[st.Page]]:
+    """All pages by their sections, a run's own; the first ones stand above them."""
+    return {section: list(map(copy, own)) for section, own in _pages().items()}
+
+
+@cache
+def _pages() -> Mapping[str, Sequence[st.Page]]:
+    """The same, made once: for each of them Streamlit looks at the disk."""
+    first = [
+        st.Page("pages/home.py", title=TITLE, default=True),
+        st.Page("pages/legend.py", title="Legend", url_path="legend"),
+    ]
+    return {"": first, **{name: list(map(_page, own)) for name, own in CATALOGUE.sections.items()}}
+
+
+def _page(entry: Entry) -> st.Page:
+    return st.Page(file(entry), title=entry.title, url_path=entry.name)
+
+
+def heading(title: str) -> str:
+    """The title of a page as the browser shows it.
+
+    >>> heading("Residual block")
+    'Residual block · Neural circuits'
+    """
+    return title if title == TITLE else f"{title} · {TITLE}"
+
+
+def lead(entry: Entry) -> str:
+    """What a system's page says first, ``LEAD`` in its file."""
+    tree = ast.parse(bundled(file(entry)).read_text())
+    assigned = (node for node in tree.body if isinstance(node, ast.Assign))
+    named = {ast.unparse(node.targets[0]): node.value for node in assigned}
+    return plain(str(ast.literal_eval(named["LEAD"])))
+
+
+def plain(text: str) -> str:
+    """Markdown as a line of plain text.
+
+    >>> plain("Every position of *y*, and [more](legend).")
+    'Every position of y, and more.'
+    """
+    return " ".join(re.sub(r"\[(.*?)\]\(.*?\)", r"\1", text).replace("*", "").split())

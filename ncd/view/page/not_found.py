@@ -1,0 +1,75 @@
+"""The page for an address that is none of ours: it names the nearest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import SequenceMatcher
+from functools import partial
+from itertools import product
+from urllib.parse import unquote, urlsplit
+
+import streamlit as st
+
+from ncd.view.session import url
+
+TITLE = "No such page"
+WORDS = "No page has this address. The nearest ones are named here."
+ASKED = "asked"
+WAYS, ALIKE = 3, 0.7
+
+
+def found(pages: Mapping[str, Sequence[st.Page]]) -> dict[str, Sequence[st.Page]]:
+    """The pages, and one more where the address names none of them.
+
+    Once asked for, it stays one of this session's: so Back leads to it again.
+    """
+    known = {page.url_path: page for own in pages.values() for page in own}
+    asked = unquote(urlsplit(st.context.url or "").path).rpartition("/")[2].strip()
+    if asked and asked not in known:
+        st.session_state[ASKED] = asked
+    asked = st.session_state.get(ASKED, "")
+    if not asked:
+        return dict(pages)
+    lost = st.Page(partial(show, asked, known), title=TITLE, url_path=asked, visibility="hidden")
+    return {**pages, "": (*pages[""], lost)}
+
+
+def show(asked: str, known: Mapping[str, st.Page]) -> None:
+    """What was asked for, and links to what may have been meant."""
+    url.take("lost")
+    st.title(TITLE, anchor=False)
+    st.text(f"There is no page “{asked[:60]}” here.")
+    names = nearest(asked, known)
+    st.markdown("Perhaps this was meant:" if names else "These are the pages:")
+    for name in names or known:
+        st.page_link(known[name], label=known[name].title)
+    if names:
+        st.page_link(known[""], label="All systems")
+
+
+def nearest(asked: str, known: Iterable[str]) -> list[str]:
+    """The names that are like what was asked for, as a whole or in a word; most alike ones first.
+
+    >>> nearest("Residuel_blok", ("residual-block", "multi-head-attention"))
+    ['residual-block']
+    >>> nearest("mult-head-attention", ("visual-attention", "multi-head-attention", "unet"))
+    ['multi-head-attention', 'visual-attention']
+    >>> nearest("resnet", ("lenet", "identity-resnet"))
+    ['identity-resnet', 'lenet']
+    """
+    wanted = parts(asked.lower().replace("_", "-").removesuffix(".py"))
+    whole, word = {}, {}
+    for name in filter(None, known):
+        whole[name] = _likeness(wanted[0], name)
+        word[name] = max(_likeness(*pair) for pair in product(wanted, parts(name)))
+    found = [name for name in word if word[name] > ALIKE]
+    return sorted(found, key=lambda name: whole[name] + word[name], reverse=True)[:WAYS]
+
+
+def _likeness(one: str, other: str) -> float:
+    return SequenceMatcher(None, one, other).ratio()
+
+
+def parts(name: str) -> tuple[str, ...]:
+    """A name and its words."""
+    return name, *name.split("-")

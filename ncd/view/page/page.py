@@ -1,0 +1,165 @@
+"""The frame of every page: knobs, the diagram before all that follows from them, panels, prose."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from time import sleep
+from typing import Protocol
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from ncd.export import markup
+from ncd.models import Entry
+from ncd.view.base import knobs, selection
+from ncd.view.diagram import component
+from ncd.view.inputs import feed as inputs
+from ncd.view.inputs.feed import Feed
+from ncd.view.page import export_menu, large_run, sidebar
+from ncd.view.panels.common import compare, step
+from ncd.view.presenter import presenter
+from ncd.view.quiz import quiz
+from ncd.view.quiz.locked_panel import Covered
+from ncd.view.runtime import metrics, scheduler, streamlit_patches
+from ncd.view.session import refusal, trained_weights, url
+from ncd.view.session.refusal import Refusal
+from ncd.view.session.scene import Scene, built
+
+EVERYWHERE = (step, compare)  # the panels of every page, after its own
+HEAD_START = 0.03  # seconds in which the diagram leaves and is shown, before anything else is made
+
+
+class Panel(Protocol):
+    """A panel: its ``TITLE`` on the tab, whether it ``RUNS`` the system, and ``show``."""
+
+    TITLE: str
+    RUNS: bool
+
+    def show(self, scene: Scene) -> None: ...
+
+
+def page(entry: Entry, lead: str, why: str, panels: Sequence[Panel]) -> None:
+    """Shows a page: ``lead`` is one sentence above the diagram, ``why`` stands at the end.
+
+    What stays as it is whatever a knob says is sent here, once. The sidebar is a fragment, and all
+    that follows from it another. The diagram is the first to be filled, the sidebar the next.
+    """
+    panels = (*panels, *EVERYWHERE)
+    url.take(entry, tuple(panel.TITLE for panel in panels))
+    side = st.sidebar.container()  # it has its place before it is filled, so that nothing jumps
+    header = st.container(horizontal=True, vertical_alignment="bottom", key="header")
+    with header:
+        st.title(entry.title, anchor=False)
+        presenter.show(entry)
+    st.markdown(lead)
+    url.hold()
+    body = st.container()
+    with st.container(key="panels"):
+        tabs = st.tabs([panel.TITLE for panel in panels], on_change="rerun", key=selection.PANEL)
+    tab, opened = next(pair for pair in zip(tabs, panels, strict=True) if pair[0].open)
+    with body:
+        _changing(entry, side, tab, opened)
+    with header:
+        export_menu.show(partial(_scene, entry))
+    st.header("Why it works", anchor=False)
+    st.markdown(why)
+
+
+@st.fragment(key=streamlit_patches.CHANGING)
+def _changing(entry: Entry, side: DeltaGenerator, tab: DeltaGenerator, opened: Panel) -> None:
+    """All that a knob changes: what the session's state asks for, the diagram before all else."""
+    url.hold()
+    sidebar.follow(entry)
+    with metrics.run(entry), scheduler.turn():
+        _change(entry, side, tab, opened)
+
+
+def _change(entry: Entry, side: DeltaGenerator, tab: DeltaGenerator, opened: Panel) -> None:
+    scene, said, untimed = _scene(entry), "", False
+    if isinstance(scene, Scene):
+        seen = {selection.KEY: scene.selected, selection.AXES: selection.axes(scene.circuit)}
+        said = url.text(**seen)
+        component.show(scene, said)
+        with scheduler.aside():
+            sleep(HEAD_START)
+        component.follow(scene, said)
+        quiz.show(scene)
+        untimed = scene.runs and not scene.veil and scene.known_seconds is None
+        if not untimed or scene.long:
+            component.line(scene, said, cost_line(scene, scene.known_seconds))
+    if streamlit_patches.whole():
+        with streamlit_patches.outside(), side:
+            sidebar.show(entry)
+    with tab:
+        _panel(scene, opened, said, untimed)
+        if isinstance(scene, Refusal) or url.text() != said:  # a panel has put right what it shows
+            url.send()
+    trained_weights.watch(entry)
+
+
+def _scene(entry: Entry) -> Scene | Refusal:
+    sketch, _ = built(entry, entry.settings({}))
+    feed = inputs.feed(entry, sketch) if sketch else Feed()
+    settings = knobs.settings(entry) | feed.lengths
+    term, refused = built(entry, settings)
+    if term is None:
+        assert refused is not None
+        return refused
+    if feed.words and not inputs.takes_words(term):  # a step with a cache takes what was kept
+        feed = Feed()
+    scene = Scene(
+        entry,
+        settings,
+        knobs.seed(),
+        knobs.device(),
+        feed,
+        dark=st.context.theme.type == "dark",
+        labels=component.labels(),
+        selected="",
+        term=term,
+        notes=component.notes(),
+        refused=refused,
+        learned=trained_weights.learned(entry, settings, knobs.seed()),
+    )
+    return quiz.asking(scene.choosing(selection.selected(scene.circuit)))
+
+
+def _panel(scene: Scene | Refusal, opened: Panel, said: str, untimed: bool) -> None:
+    """The panel; behind it the line under the diagram, where its time was yet to be measured."""
+    if isinstance(scene, Refusal):
+        refusal.show(scene)
+        return
+    if scene.veil:
+        opened = Covered(opened.TITLE)
+    if scene.refusal:
+        refusal.show(scene.refusal)
+        if opened.RUNS:
+            large_run.show(scene)
+        elif scene.sized:
+            opened.show(scene)
+        return
+    seconds = None
+    try:
+        opened.show(scene)
+        if untimed and (opened.RUNS or not scene.long):
+            seconds = scene.seconds
+    except (RuntimeError, MemoryError) as error:  # such as a GPU that others have filled
+        st.warning(f"The run on {scene.device} failed. Try another device, or smaller sizes.")
+        st.text(str(error).strip().partition("\n")[0])
+    if untimed and (seconds is not None or not scene.long):
+        component.time(scene, said, cost_line(scene, seconds))
+
+
+def cost_line(scene: Scene, seconds: float | None) -> str:
+    """Parameters, operations and, once it is measured, time in one line."""
+    if not scene.sized or scene.veil:
+        return ""
+    parts = [
+        markup.counted(scene.cost.parameters, "parameter"),
+        markup.amount(scene.cost.flops, "FLOP"),
+    ]
+    if scene.runs:
+        time = "–" if seconds is None else markup.amount(seconds, "s")
+        parts.append(f"{time} on {markup.text(scene.device)}")
+    return f'<p class="muted">{" · ".join(parts)}</p>'

@@ -1,0 +1,89 @@
+"""What an exported file says of itself: the system, its settings and seed, and how to come back."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import ncd
+from ncd.export import markup
+from ncd.view.inputs.feed import RANDOM
+from ncd.view.session.scene import Scene
+
+
+def about(scene: Scene, link: str) -> dict[str, Any]:
+    """All of it as data; ``link`` is the query of the page's address."""
+    return {
+        "system": scene.entry.name,
+        "title": scene.entry.title,
+        "source": scene.entry.source,
+        "settings": dict(scene.settings),
+        "seed": scene.seed,
+        "device": scene.device,
+        "inputs": _given(scene),
+        "link": f"/{scene.entry.name}{link}",
+    }
+
+
+def _given(scene: Scene) -> dict[str, list[str]] | str:
+    feed = scene.feed
+    if feed.pictured:
+        return feed.told
+    return {name: list(words) for name, words in feed.words.items()} or RANDOM
+
+
+def svg(text: str, facts: dict[str, Any]) -> str:
+    """The drawing with the facts in its metadata, as JSON.
+
+    >>> svg("<svg><g/></svg>", {"seed": 7})
+    '<svg><g/><metadata>{&#34;seed&#34;: 7}</metadata></svg>'
+    """
+    drawn, end, _ = text.rpartition("</svg>")
+    said = markup.text(json.dumps(facts, ensure_ascii=False))
+    return f"{drawn}<metadata>{said}</metadata>{end}"
+
+
+def python(scene: Scene, facts: dict[str, Any], einops: bool) -> str:
+    """The source, under what it is, what it needs, and a line that gives the page's numbers."""
+    text = ncd.source(scene.term, name=scene.entry.identifier, einops=einops)
+    sizes = ", ".join(f"{name}={value}" for name, value in facts["settings"].items())
+    needs = "torch and einops" if "einops" in text else "torch alone"
+    lines = [
+        f"{facts['title']} ({facts['source']}): {facts['link']}",
+        f"{sizes}; seed {facts['seed']}.",
+        f"It needs {needs}.",
+    ]
+    if scene.runs:
+        kept = f", and {_kept(scene)} is the file of its weights" if _kept(scene) else ""
+        said = f"Where ncd is installed{kept}, this line gives every number of the page:"
+        lines += [said, line(scene)]
+    return "".join(f"# {own}\n" for own in lines) + f"\n{text}"
+
+
+def line(scene: Scene) -> str:
+    """A line of Python that computes every array as the page has it, under ``numbers``."""
+    turned = ", ".join(f"{name}={value}" for name, value in scene.settings.items())
+    where = "" if scene.device == "cpu" else f', "{scene.device}"'
+    names, inputs = "import ncd", f"ncd.example_inputs(term, {scene.seed}{where})"
+    if scene.feed.code:
+        names += ", ncd.view.inputs.feed"
+        feed = f"ncd.view.inputs.feed.Feed({scene.feed.code})"
+        inputs = f'{feed}.tensors(term, {scene.seed}, "{scene.device}")'
+    module = f"ncd.compile(term, {scene.seed}{where})"
+    if scene.learned:
+        names += ", ncd.train"
+        weights = f'open("{_kept(scene)}", "rb").read()'
+        if scene.learned.ships:
+            own = f'ncd.catalogue["{scene.entry.name}"]'
+            weights = f"ncd.train.shipped({own}, {dict(scene.settings)!r})"
+        module = f"ncd.train.read_weights({module}, {weights})"
+    return (
+        f'{names}; term = ncd.catalogue["{scene.entry.name}"].build({turned}); '
+        f"numbers = ncd.trace({module}, *{inputs}).values"
+    )
+
+
+def _kept(scene: Scene) -> str:
+    """The file in which a visitor keeps what was learned here, if it does not ship."""
+    learned = scene.learned is not None and not scene.learned.ships
+    return f"{scene.entry.name}.safetensors" if learned else ""

@@ -1,0 +1,253 @@
+"""The sidebar: a slider, a switch or a field for everything that can be set.
+
+It is a fragment of its own, which runs again only if it is to show anything else: a widget that was
+moved shows already where it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from ncd.models import Entry, Knob
+from ncd.models.catalogue_entry import Preset
+from ncd.run import devices
+from ncd.view.base import knobs
+from ncd.view.inputs import feed
+from ncd.view.runtime import streamlit_patches
+from ncd.view.session.scene import built
+
+PRESET = "preset"
+SHOWN = "sidebar shows"
+
+
+@st.fragment(key=streamlit_patches.SIDEBAR)
+def show(entry: Entry) -> None:
+    """All widgets, at the values that the session has."""
+    sketch, _ = built(entry, entry.settings({}))
+    with st.container(horizontal=True, vertical_alignment="center", key="sizes"):
+        st.subheader("Sizes", anchor=False)
+        st.button(
+            "Reset",
+            type="tertiary",
+            key="reset",
+            help="Sets all that stands here to how the page begins.",
+            on_click=_anew(partial(knobs.reset, entry, feed.beginning(sketch) if sketch else {})),
+        )
+    _sizes(entry, feed.feed(entry, sketch).lengths if sketch else {})
+    _typed(entry)
+    st.subheader("Run", anchor=False)
+    for knob in entry.knobs:
+        if knob.switch:
+            _switch(knob)
+        elif knob.names:
+            _choice(knob)
+    if sketch is not None:
+        feed.choose(entry, sketch)
+    seed, device = st.columns(2, gap="small")
+    with seed:
+        _seed()
+    with device:
+        _device()
+    st.session_state[SHOWN] = _due(entry)
+
+
+def follow(entry: Entry) -> None:
+    """Runs the sidebar too, in a run of what it changes, if it shows anything but what is due."""
+    if streamlit_patches.without(streamlit_patches.SIDEBAR) and st.session_state.get(SHOWN) != _due(
+        entry
+    ):
+        streamlit_patches.again(streamlit_patches.SIDEBAR)
+
+
+def _due(entry: Entry) -> dict[str, Any]:
+    """All that the sidebar is to show, by the widgets' keys."""
+    sketch, _ = built(entry, entry.settings({}))
+    settings = knobs.settings(entry)
+    published = knobs.chosen(entry, settings)
+    return {
+        **settings,
+        **{f"{knob.name} ends": settings[knob.below] for knob in entry.knobs if knob.below},
+        "seed": knobs.seed(),
+        "device": knobs.device(),
+        PRESET: published.name if published else None,
+        **(feed.state(entry, sketch) if sketch else {}),
+        **knobs.beside(("", *settings, "seed", "device", knobs.TYPED)),
+    }
+
+
+def _moved(name: str) -> None:
+    """A callback of a widget that shows its own value; what is said beside it is taken back."""
+    if SHOWN in st.session_state:
+        st.session_state[SHOWN][name] = st.session_state.get(name)
+    knobs.forget(name)
+
+
+def _anew(act: Callable[[], None]) -> Callable[[], None]:
+    """A callback of a widget that may show what it is not to show."""
+
+    def call() -> None:
+        st.session_state.pop(SHOWN, None)
+        act()
+
+    return call
+
+
+def _sizes(entry: Entry, lengths: Mapping[str, int]) -> None:
+    settings = {**knobs.settings(entry), **lengths}
+    _note("")
+    now = _published(entry, settings) if entry.presets else None
+    for knob in entry.knobs:
+        if knob.is_size:
+            _size(_ending(knob, settings), settings[knob.name], knob.name in lengths)
+    if now:
+        st.caption(f"{now.title}: {now.source}.")
+
+
+def _published(entry: Entry, settings: Mapping[str, int]) -> Preset | None:
+    """The choice of published models; which one it is follows from the sizes."""
+    now = knobs.chosen(entry, settings)
+    name = now.name if now else None
+    if st.session_state.get(PRESET) != name:
+        st.session_state[PRESET] = name
+
+    def set_all() -> None:
+        knobs.choose(entry, st.session_state[PRESET])
+
+    st.selectbox(
+        "Sizes as published",
+        [preset.name for preset in entry.presets],
+        index=None,
+        format_func=lambda name: entry.preset(name).title,
+        placeholder="As in a published model …",
+        key=PRESET,
+        on_change=_anew(set_all),
+        label_visibility="collapsed",
+    )
+    return now
+
+
+def _ending(knob: Knob, settings: Mapping[str, int]) -> Knob:
+    """The knob; of an index to the last place that its axis has now."""
+    if not knob.below:
+        return knob
+    last = settings[knob.below] - 1
+    return replace(knob, max=last, default=min(knob.default, last))
+
+
+def _size(knob: Knob, value: int, fixed: bool) -> None:
+    least, most = knobs.span(knob, value)
+    alone = least == most  # where there is nothing to choose, as a slider has two ends
+    if fixed:
+        st.session_state[f"{knob.name} words"] = value
+    st.slider(
+        label(knob),
+        least,
+        most + alone,
+        knob.default,
+        knob.step,
+        key=f"{knob.name} words" if fixed else knob.name,
+        disabled=fixed or alone,
+        help="The sentence sets it: one position for each word." if fixed else hint(knob),
+        on_change=partial(_moved, knob.name),
+    )
+    _note(knob.name)
+
+
+def _typed(entry: Entry) -> None:
+    """One field for any size that is legal, beyond the sliders too."""
+    sizes = [knob for knob in entry.knobs if knob.is_size]
+    first, last = sizes[0], sizes[-1]
+    st.text_input(
+        "Sizes, typed",
+        key=knobs.TYPED,
+        placeholder=f"Type any size: {first.name}={first.legal(96)} {last.name}={last.legal(12)}",
+        on_change=_anew(partial(knobs.typed, entry)),
+        label_visibility="collapsed",
+    )
+    _note(knobs.TYPED)
+
+
+def _switch(knob: Knob) -> None:
+    st.toggle(
+        knob.name.capitalize(),
+        key=knob.name,
+        help=hint(knob),
+        on_change=partial(_moved, knob.name),
+    )
+    _note(knob.name)
+
+
+def _choice(knob: Knob) -> None:
+    st.segmented_control(
+        label(knob),
+        range(len(knob.names)),
+        default=knob.default,
+        required=True,
+        format_func=lambda value: knob.names[value],
+        key=knob.name,
+        help=f"{_sentence(knob.reason)} In a link it is a number, from 0 on.".strip(),
+        on_change=partial(_moved, knob.name),
+    )
+    _note(knob.name)
+
+
+def _seed() -> None:
+    st.number_input(
+        "Seed",
+        knobs.SEED.min,
+        knobs.SEED.max,
+        knobs.SEED.default,
+        key="seed",
+        help="What the weights and the random arrays are drawn from. "
+        "The same seed gives everyone the same numbers.",
+        on_change=partial(_moved, "seed"),
+    )
+    _note("seed")
+
+
+def _device() -> None:
+    st.selectbox(
+        "Device",
+        devices(),
+        key="device",
+        help="What this machine can run the circuit on.",
+        on_change=partial(_moved, "device"),
+    )
+    _note("device")
+
+
+def label(knob: Knob) -> str:
+    """The knob's name and what it means.
+
+    >>> label(Knob("n0", 1, 64, 16, help="channels that go in"))
+    'n₀ · channels that go in'
+    """
+    name = knobs.label(knob.name)
+    return f"{name} · {knob.help}" if knob.help else name
+
+
+def hint(knob: Knob) -> str:
+    """What the knob is, and why its bounds are what they are."""
+    if knob.switch:
+        return _sentence(knob.reason or knob.help)
+    steps = f" in steps of {knob.step}" if knob.step > 1 else ""
+    reason = f": {knob.reason}" if knob.reason else ""
+    return (
+        f"{_sentence(knob.help)} The slider goes from {knob.min:,} to {knob.max:,}{steps}{reason}. "
+        f"Typed, it can be {knob.limits}."
+    ).strip()
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}." if text else ""
+
+
+def _note(name: str) -> None:
+    text = knobs.told(name)
+    if text:
+        st.caption(f":orange-background[{text}]")

@@ -1,0 +1,289 @@
+"""Attention: a picture for each head, and the chosen one large."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+import streamlit as st
+import torch
+
+from ncd.export import markup
+from ncd.lang.circuits.circuit import Cell, Circuit, Fence
+from ncd.lang.types.axes import Array, Axis
+from ncd.view.arithmetic import cell as arithmetic
+from ncd.view.arrays import captions, map_component
+from ncd.view.arrays.map_component import Map, Side
+from ncd.view.base import heatmap, html_panel
+from ncd.view.base.cache import remember
+from ncd.view.base.heatmap import Ends, Grid, Pooled
+from ncd.view.runtime import torch_threads
+from ncd.view.session import url
+from ncd.view.session.scene import Scene
+
+TITLE = "Attention"
+RUNS = True
+HEAD, SOFTMAX, COLOURS, MAP = "head", "softmax", "colours", "map"
+MOST = 48  # small pictures at once
+
+
+@dataclass(frozen=True)
+class Weights:
+    """What a softmax gives: from every query a weight on every key, in each head."""
+
+    value: str
+    queries: Axis | None
+    keys: Axis
+    heads: Array
+    maps: Grid  # (heads, queries, keys)
+
+
+def heads_named(heads: Array) -> list[str]:
+    """The heads as HTML: ``h = 0``, ``h = 1``, …"""
+    counts = (range(axis.numel) for axis in heads)
+    return [
+        ", ".join(map_component.named(axis, i) for axis, i in zip(heads, at, strict=True))
+        for at in product(*counts)
+    ]
+
+
+def show(scene: Scene) -> None:
+    """The weights of every softmax in the circuit."""
+    cells = [cell for cell in scene.circuit.cells if cell.op.role == "softmax"]
+    if not cells:
+        html_panel.show(
+            "<p>Nothing attends here: the circuit has no softmax.</p>", "nothing attends"
+        )
+        return
+    cell = next((c for c in cells if c.id == st.session_state.get(SOFTMAX)), cells[0])
+    found = scene.work(lambda: weights(cell, scene.trace.values[cell.outputs[0].id]))
+    head = _chosen(len(found.maps))
+    ends = Ends.of(found.maps[head], signed=False)
+    used = ends.whole if st.session_state.get(COLOURS) == "all" else ends
+    names = places(cells, scene.circuit)
+    one = arithmetic.chosen(arithmetic.CELL, *found.maps.shape[1:])
+    focus = _focus(found, head, used, scene, names[cell.id], one)
+    all_at_once = len(cells) > 1 and sum(_heads(cell).numel for cell in cells) <= MOST
+    if all_at_once:
+        small, overview = _every(scene, cells, names, f"{cell.id}.{head}")
+    else:
+        small, overview = _overview(scene, found, head)
+    told = (focus.numbers.told, small, map_component.beyond(ends, used))
+    map_component.show(
+        "attention",
+        _pick,
+        head="" if all_at_once else choice(cells, cell, names),
+        side=overview,
+        map=focus,
+        aside=_sentence(found, scene) + "".join(f"<p>{text}</p>" for text in told if text),
+        foot="" if one is None else _arithmetic(scene, cell, found, focus.numbers, head, one),
+    )
+
+
+def _arithmetic(
+    scene: Scene, cell: Cell, found: Weights, numbers: Pooled, head: int, one: tuple[int, int]
+) -> str:
+    """How the weight of a query on a key comes about."""
+    array, asks, place = cell.outputs[0].array, found.queries, {}
+    before, at, rest = _order(array, cell.site.cod[0][0])
+    heads = np.unravel_index(head, [axis.numel for axis in found.heads] or [1])
+    place = dict(zip(rest, map(int, heads), strict=False)) | {at: one[1]}
+    if before is not None:
+        place[before] = one[0]
+    index = [int(i) for n, axis in enumerate(array) for i in np.unravel_index(place[n], axis.shape)]
+    names = [_at(axis, i, scene) for axis, i in zip((asks, found.keys), one, strict=True) if axis]
+    where = f", {name}" if (name := heads_named(found.heads)[head]) else ""
+    title = f"Weight of {' on '.join(names)}{where}"
+    covers = arithmetic.covered(numbers, one)
+    return arithmetic.of_weight(scene, cell, index, one[0], title, covers)
+
+
+def _at(axis: Axis, i: int, scene: Scene) -> str:
+    words = scene.words(axis.name)
+    word = f" ({markup.text(words[i])})" if i < len(words) else ""
+    return f"{markup.axis(axis)} = {i}{word}"
+
+
+def _heads(cell: Cell) -> Array:
+    """The axes of the maps of a softmax."""
+    array = cell.outputs[0].array
+    return Array(array[i] for i in _order(array, cell.site.cod[0][0])[2])
+
+
+def weights(cell: Cell, value: torch.Tensor) -> Weights:
+    """The output of a softmax with its axes in order: heads, queries, keys.
+
+    The axis of the softmax holds the keys, the nearest other axis before it the queries.
+    """
+    array = cell.outputs[0].array
+    before, at, rest = _order(array, cell.site.cod[0][0])
+    flat = value.detach().float().cpu().reshape([axis.numel for axis in array])
+    order = [*rest, *([] if before is None else [before]), at]
+    queries = None if before is None else array[before]
+    shape = (-1, queries.numel if queries else 1, array[at].numel)
+    maps = flat.permute(order).reshape(shape).numpy()
+    return Weights(cell.outputs[0].id, queries, array[at], Array(array[i] for i in rest), maps)
+
+
+def _order(array: Array, own: Axis) -> tuple[int | None, int, list[int]]:
+    """The places of the queries, of the keys and of the heads in an array of weights."""
+    at = array.names.index(own.name)
+    others = [*range(at - 1, -1, -1), *range(at + 1, len(array))]
+    alike = [i for i in others if _kind(array[i]) == _kind(own)]
+    before = next(iter(alike or others), None)
+    return before, at, [i for i in range(len(array)) if i not in (at, before)]
+
+
+def _kind(axis: Axis) -> tuple[bool, bool]:
+    return axis.sequence, axis.spatial
+
+
+def _chosen(heads: int) -> int:
+    """The head that is asked for, or the last; the link then says which it is, in a run anew."""
+    head = url.place(HEAD, heads)
+    if st.session_state.get(HEAD, "0") != str(head):
+        st.session_state[HEAD] = str(head)
+        st.rerun()
+    return head
+
+
+def _pick(name: str, value: str) -> None:
+    if name == MAP:
+        st.session_state[SOFTMAX], _, st.session_state[HEAD] = value.partition(".")
+    elif name == map_component.ONE:
+        arithmetic.pick(arithmetic.CELL, value)
+    elif name in (HEAD, SOFTMAX, COLOURS):
+        st.session_state[name] = value
+
+
+def places(cells: list[Cell], circuit: Circuit) -> dict[str, str]:
+    """Where each softmax stands: its blocks and, in a repetition, its layer.
+
+    What all have in common at the innermost place tells nothing, and is left out.
+    """
+    fences = {fence.id: fence for fence in circuit.fences}
+    found = {cell.id: [_place(cell, fences[id]) for id in cell.fences] for cell in cells}
+    words = {id: list(filter(None, parts)) for id, parts in found.items()}
+    if len({parts[-1] if parts else "" for parts in words.values()}) == 1:
+        words = {id: parts[:-1] or parts for id, parts in words.items()}
+    return {id: " · ".join(parts) for id, parts in words.items()}
+
+
+def _place(cell: Cell, fence: Fence) -> str:
+    """The title of a block around a cell; of a repetition, the number of its layer."""
+    if not fence.repeats:
+        return fence.title
+    number = cell.scope[len(fence.scope) : len(fence.scope) + 1]
+    return f"layer {int(number[0]) + 1}" if number and number[0].isdecimal() else fence.title
+
+
+def choice(cells: list[Cell], chosen: Cell, names: Mapping[str, str]) -> str:
+    """Which softmax, where there are several, by the blocks that they stand in."""
+    if len(cells) == 1:
+        return ""
+
+    def option(n: int, cell: Cell) -> str:
+        picked = " selected" if cell is chosen else ""
+        name = markup.text(names[cell.id] or "Softmax")
+        return f'<option value="{cell.id}"{picked}>{n}. {name}</option>'
+
+    options = "".join(option(n, cell) for n, cell in enumerate(cells, 1))
+    return f'<label>Softmax <select data-set="{SOFTMAX}">{options}</select></label>'
+
+
+def _sentence(found: Weights, scene: Scene) -> str:
+    asks = f"Rows are queries {markup.axis(found.queries)}, columns" if found.queries else "Columns"
+    empty = int(np.isnan(found.maps).all(-1).sum())
+    sums = "each row sums to 1"
+    if empty:
+        sums += f", but {markup.counted(empty, 'row')} with every key masked, which has no weights"
+    return (
+        f"<p>{asks} keys {markup.axis(found.keys)}; {sums}.</p>"
+        f'<p class="muted">{captions.origin(scene)}</p>'
+    )
+
+
+def _every(
+    scene: Scene, cells: list[Cell], names: Mapping[str, str], chosen: str
+) -> tuple[str, str]:
+    """What to say of the small pictures of all softmaxes, and the pictures, softmax by softmax."""
+    values = scene.trace.values
+    found = remember(
+        "all small maps",
+        scene.term,
+        *scene.numbers,
+        make=lambda: torch_threads.run(
+            lambda: {c.id: _sheet(weights(c, values[c.outputs[0].id])) for c in cells}
+        ),
+    )
+    groups = []
+    for n, cell in enumerate(cells, 1):
+        heads = enumerate(heads_named(_heads(cell)))
+        buttons = [(f"{MAP}={cell.id}.{i}", name or "one head") for i, name in heads]
+        title, sheet = markup.text(names[cell.id] or f"Softmax {n}"), found[cell.id][1]
+        groups.append(f"<h2>{title}</h2>{map_component.cut(sheet, buttons, f'{MAP}={chosen}')}")
+    return found[cells[0].id][0], f'<div class="every">{"".join(groups)}</div>'
+
+
+def _overview(scene: Scene, found: Weights, chosen: int) -> tuple[str, str]:
+    """What to say of the small pictures, and the pictures."""
+    count, names = len(found.maps), heads_named(found.heads)
+    if count == 1:
+        return "", ""
+    run = heatmap.shown(count, chosen, MOST)
+    key = (*scene.numbers, found.value, run.start)
+    told, sheet = remember("small maps", scene.term, *key, make=lambda: _sheet(found, run))
+    buttons = [(f"{HEAD}={i}", names[i]) for i in run]
+    return told, map_component.cut(sheet, buttons, f"{HEAD}={chosen}") + map_component.beside(
+        HEAD, run, count
+    )
+
+
+def _sheet(found: Weights, run: range | None = None) -> tuple[str, str]:
+    """What to say of all small pictures or a run of them, and the sheet of them."""
+    own = found.maps if run is None else found.maps[run.start : run.stop]
+    small, ends = heatmap.pooled(own, heatmap.SMALL), Ends.of(own, signed=False)
+    return f"Small pictures: {small.told}" if small.told else "", heatmap.sheet(small.maps, ends)
+
+
+def _focus(
+    found: Weights,
+    head: int,
+    ends: Ends,
+    scene: Scene,
+    where: str,
+    one: tuple[int, int] | None,
+) -> Map:
+    names = heads_named(found.heads)[head]
+    place = f"{where}, " if where else ""
+    numbers = heatmap.pooled(found.maps[head], heatmap.LARGE)
+    return Map(
+        f"{found.value} {found.maps.shape[1:]}",
+        f"Weights of every query on every key, {place}{_plain(found, head)}",
+        numbers,
+        ends,
+        _side("query", found.queries, scene),
+        _side("key", found.keys, scene, names),
+        said="weight",
+        square=bool(found.queries and found.queries.sequence and found.keys.sequence),
+        marks=arithmetic.marks(one, numbers.block, whole=found.queries is not None),
+        picks=map_component.ONE,
+    )
+
+
+def _side(what: str, axis: Axis | None, scene: Scene, after: str = "") -> Side:
+    if axis is None:
+        return Side()
+    title = f"{what} {markup.axis(axis)}"
+    words = scene.words(axis.name)
+    return Side(
+        f"{title}{f', {after}' if after else ''}", f"{what} {map_component.plain(axis)}", words
+    )
+
+
+def _plain(found: Weights, head: int) -> str:
+    at = np.unravel_index(head, [axis.numel for axis in found.heads] or [1])
+    told = (f"{map_component.plain(axis)} = {i}" for axis, i in zip(found.heads, at, strict=False))
+    return ", ".join(told) or "one head"

@@ -1,0 +1,143 @@
+"""KV cache: a decoder that writes step by step, with and without what it has kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+import ncd
+from ncd.export import markup
+from ncd.lang.circuits.circuit import Circuit
+from ncd.run import apart
+from ncd.run.limits.measurement import medians
+from ncd.view.base import html_panel
+from ncd.view.base.cache import remember
+from ncd.view.session.scene import Scene
+
+TITLE = "KV cache"
+RUNS = True
+MOST, LAYERS = 12, 48  # steps that are run, and layers in all of them
+WHOLE = "encoder-decoder"
+HEAD = ("Step", "Kept before", "With the cache", "", "Without", "", "Largest difference")
+
+
+@dataclass(frozen=True)
+class Step:
+    """One position more: FLOPs with and without what is kept, and how far the outputs are apart."""
+
+    kept: int  # bytes
+    flops: int
+    again: int
+    apart: float
+
+
+@dataclass(frozen=True)
+class Written:
+    """All steps, and the seconds of the last one with and without the cache."""
+
+    steps: tuple[Step, ...]
+    seconds: float
+    again: float
+
+
+def show(scene: Scene) -> None:
+    """A row for each step: what was kept, the cost both ways, and that the numbers are the same."""
+    few = max(2, min(MOST, LAYERS // scene.settings["n"]))
+    settings = {**scene.settings, "t": min(few, scene.settings["t"])}
+    key = (scene.entry.name, tuple(settings.items()), scene.seed, scene.device)
+    found = remember(
+        "kv cache", scene.term, *key, make=lambda: scene.work(lambda: written(scene, settings))
+    )
+    most = max(step.again for step in found.steps)
+    rows = [_row(i, step, most, scene.dark) for i, step in enumerate(found.steps, 1)]
+    html_panel.show(
+        _told(scene, found) + markup.table(HEAD, rows, numbers=(1, 2, 4, 6)), "kv cache"
+    )
+
+
+def written(scene: Scene, settings: dict[str, int]) -> Written:
+    """Runs the decoder on the whole sequence, and step by step with what its layers have kept."""
+
+    def built(t: int, cache: int) -> ncd.Term:
+        return scene.entry.build(**{**settings, "t": t, "cache": cache})
+
+    length = settings["t"]
+    whole = ncd.compile(built(length, 0), scene.seed, scene.device)
+    inputs, weights = ncd.example_inputs(whole.term, scene.seed, scene.device), whole.state_dict()
+    steps, cached = [], tuple[Tensor, ...]()
+    with torch.no_grad():
+        expected = whole(*inputs)
+        for i in range(length):
+            step = ncd.compile(built(i + 1, 1), scene.seed, scene.device)
+            own = step.state_dict()
+            step.load_state_dict({name: w for name, w in weights.items() if name in own})
+            given = (inputs[0][i : i + 1], *(cached or inputs[1:]))
+            run = ncd.trace(step, *given)
+            off = apart(run.outputs[0], expected[i : i + 1])
+            flops, again = ncd.cost(step.term).flops, ncd.cost(built(i + 1, 0)).flops
+            steps.append(Step(sum(x.nbytes for x in cached), flops, again, off))
+            cached = tuple(run.values[id] for id in kept(step.circuit))
+        calls = {"step": lambda: step(*given), "again": lambda: whole(*inputs)}
+        seconds = medians(calls, device=scene.device, rounds=5, warm=1, budget=0.02)
+    return Written(tuple(steps), seconds["step"], seconds["again"])
+
+
+def kept(circuit: Circuit) -> list[str]:
+    """What the layers keep for the next step: keys and values, the new ones among them.
+
+    At first these are all that the decoder has made; later each that has grown, and those of an
+    encoder's positions as they came in.
+    """
+    joined = [cell for cell in circuit.cells if cell.op.role == "concat"]
+    if not joined:
+        made = [c for c in circuit.cells if c.name in ("k", "v") and "encoder" not in c.scope]
+        return [cell.outputs[0].id for cell in made]
+    before, grown = joined[0].inputs[0].array[0], iter(joined)
+    return [
+        next(grown).outputs[0].id if value.array[0] == before else value.id
+        for value in circuit.inputs[1:]
+    ]
+
+
+def _told(scene: Scene, found: Written) -> str:
+    count, steps = len(found.steps), found.steps
+    flops, again = sum(step.flops for step in steps), sum(step.again for step in steps)
+    some = scene.settings["t"] > count
+    what = (
+        f"The first {count} of {scene.settings['t']:,} positions" if some else f"{count} positions"
+    )
+    return (
+        f"<p>{what}, written one by one: {markup.amount(flops, 'FLOP')} with the cache, "
+        f"{markup.amount(again, 'FLOP')} if all is worked out again at every step. The last step "
+        f"takes {markup.amount(found.seconds, 's')} with it and "
+        f"{markup.amount(found.again, 's')} without, on {markup.text(scene.device)}.</p>"
+        f'<p class="muted">{_across(scene)}A step without the cache runs all positions so far'
+        f"{', and the encoder' if scene.entry.name == WHOLE else ''}. The outputs are "
+        "those of one pass over the whole sequence, up to rounding: earlier positions never see "
+        "later ones, so their keys and values stay as they are. At small sizes the time is that of "
+        "calling torch, whatever there is to compute.</p>"
+    )
+
+
+def _across(scene: Scene) -> str:
+    """What is said of a decoder that looks at an encoder's positions."""
+    if "s" not in scene.settings:
+        return ""
+    encodes = "the encoder runs and " if scene.entry.name == WHOLE else ""
+    return (
+        f"At the first step {encodes}each layer’s cross-attention makes the keys and values of the "
+        f"{scene.settings['s']:,} positions of the encoder; from then on these stay as they are. "
+    )
+
+
+def _row(number: int, step: Step, most: int, dark: bool) -> str:
+    return (
+        f'<tr><td>{number}</td><td class="number">{markup.amount(step.kept, "B")}</td>'
+        f'<td class="number">{markup.amount(step.flops, "FLOP")}</td>'
+        f"<td>{markup.meter(step.flops / most, markup.colour('linear', dark))}</td>"
+        f'<td class="number">{markup.amount(step.again, "FLOP")}</td>'
+        f"<td>{markup.meter(step.again / most, markup.colour('scale', dark))}</td>"
+        f'<td class="number">{markup.digits(step.apart)}</td></tr>'
+    )

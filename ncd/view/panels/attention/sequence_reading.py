@@ -1,0 +1,300 @@
+"""Reading: what a trained system says to a sequence that is typed, and where its heads look."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from ncd.export import markup
+from ncd.run.execution.head_switches import Head
+from ncd.train.head_analysis import Skill
+from ncd.view.arrays import captions, map_component
+from ncd.view.arrays.map_component import Map, Mark, Side
+from ncd.view.base import heatmap, html_panel
+from ncd.view.base.heatmap import Ends, Grid
+from ncd.view.base.static_files import static
+from ncd.view.inputs import symbols as typed
+from ncd.view.inputs.symbols import Read
+from ncd.view.learning import sequence_view, symbol_table
+from ncd.view.learning.sequence_view import Look
+from ncd.view.panels.attention.attention_maps import HEAD, MAP, SOFTMAX
+from ncd.view.session import url
+from ncd.view.session.scene import Scene
+
+TITLE = "Reading"
+RUNS = True
+OFF, ROW, GUESS = "off", "row", "guess"
+SEEN = "all"  # in the place of a guess: the maps are shown
+MOST = 48  # heads that are listed
+CSS = static("panels/attention/sequence_reading.css")
+LITTLE = 0.1  # of a head's weight: so much more than by chance says nothing
+url.keep(typed.SEQUENCE, "", longest=2 * typed.MOST)
+for key in (typed.TURN, OFF, ROW, GUESS):
+    url.keep(key, "")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is asked: where a head looks from a row, and the place that was clicked, if one was.
+
+    The maps are hidden until they are ``shown``.
+    """
+
+    head: Head
+    row: int
+    shown: bool
+    guess: int | None
+
+
+def show(scene: Scene) -> None:
+    """The field, the answers, the question, the map and the heads."""
+    read = typed.read(scene.entry.name, scene.settings, scene.seed)
+    if read is None:
+        html_panel.show(
+            f"<p>Up to {typed.MOST} places and symbols are read here.</p>", "reading long"
+        )
+        return
+    _field(read)
+    off = _off(sequence_view.heads(scene))
+    look, able = sequence_view.look(scene, read, off), sequence_view.able(scene, off)
+    asked = _asked(look)
+    map_component.show(
+        "reading",
+        partial(_pick, look, asked),
+        head=f"<style>{CSS}</style>"
+        + _told(look, able)
+        + symbol_table.html(read, look.scores, look.answers, asked.row)
+        + f'<div class="question">{_question(look, asked)}</div>',
+        side=_heads(look, asked, able) + _does(asked, able),
+        map=_map(look, asked),
+        foot=f'<p class="muted">{captions.origin(scene)}</p>',
+    )
+
+
+# --- what the session asks -----------------------------------------------------------------------
+
+
+def _place(key: str, count: int) -> int | None:
+    """Which of ``count`` places a key of the session says, if it says one."""
+    text = str(st.session_state.get(key) or "")
+    return min(int(text), count - 1) if text.isdecimal() and len(text) < 5 else None
+
+
+def _off(every: tuple[Head, ...]) -> frozenset[Head]:
+    """The heads that are switched off, by their numbers among all."""
+    said = str(st.session_state.get(OFF) or "").split(",")
+    return frozenset(head for n, head in enumerate(every) if str(n) in said)
+
+
+def _asked(look: Look) -> Asked:
+    """The head is that of the session, or the first of the last layer."""
+    last = look.heads[-1].softmax
+    softmax = str(st.session_state.get(SOFTMAX) or "")
+    own = [head for head in look.heads if head.softmax == softmax]
+    own = own or [head for head in look.heads if head.softmax == last]
+    row, guess = (_place(key, look.read.length) for key in (ROW, GUESS))
+    return Asked(
+        own[url.place(HEAD, len(own))],
+        look.asked[2 * len(look.asked) // 3] if row is None else row,
+        bool(st.session_state.get(GUESS)),
+        guess,
+    )
+
+
+# --- what is typed -------------------------------------------------------------------------------
+
+
+def _field(read: Read) -> None:
+    """A field for a sequence, and a button for another example."""
+    with st.container(horizontal=True, vertical_alignment="bottom", key="typing"):
+        st.text_input(
+            "A sequence",
+            key=typed.SEQUENCE,
+            max_chars=2 * typed.MOST,
+            placeholder=" ".join(read.words),
+            help=f"Symbols: {' '.join(read.symbols)}. Left empty, it is an example of the task.",
+            on_change=_again,
+        )
+        st.button("Another example", key="another", on_click=_another)
+    if read.wrong:
+        st.warning(f"{read.wrong} Below stands an example.")
+
+
+def _another() -> None:
+    """The next example of the seed; a callback."""
+    turn = str(st.session_state.get(typed.TURN) or "0")
+    st.session_state[typed.TURN] = str(int(turn) + 1) if turn.isdecimal() else "1"
+    st.session_state[typed.SEQUENCE] = ""
+    _again()
+
+
+def _again() -> None:
+    """Another question, unless all is to be shown; a callback."""
+    shown = st.session_state.get(GUESS) == SEEN
+    st.session_state[ROW], st.session_state[GUESS] = "", SEEN if shown else ""
+
+
+# --- what is shown -------------------------------------------------------------------------------
+
+
+def _told(look: Look, able: Skill) -> str:
+    """How good it is: on this sequence, and on what it has not learned from."""
+    hits, due = symbol_table.right(look.scores, look.answers)
+    here = f"{hits} of {due} right here" if due else "nothing is asked here"
+    off = len(look.off)
+    now = f", <b>{able.now:.1%}</b> with {markup.counted(off, 'head')} off" if off else ""
+    return (
+        f'<p role="status">{here.capitalize()}. Of all answers in {able.tried:,} sequences that it '
+        f"has not learned from, <b>{able.right:.1%}</b> are right{now}.</p>"
+    )
+
+
+def _map(look: Look, asked: Asked) -> Map:
+    """The map in focus; before the guess only which cells there are."""
+    found, name = look.maps[asked.head], look.names[asked.head]
+    marks = [Mark("row", asked.row)]
+    if asked.shown:
+        marks.append(Mark("looks", asked.row, int(found[asked.row].argmax())))
+    if asked.guess is not None:
+        marks.append(Mark("guess", asked.row, asked.guess))
+    words = look.read.words[: look.read.length]
+    return Map(
+        f"{asked.head} {found.shape}",
+        f"Weights of every place on every other, {name}",
+        heatmap.pooled(_seen(found), heatmap.LARGE),
+        Ends(0.0, float(found.max()) or 1.0),
+        Side("who looks", "place", words),
+        Side(f"where it looks, {name.lower()}", "at place", words),
+        said="weight",
+        square=True,
+        pixels=None if asked.shown else _covered(found),
+        marks=tuple(marks),
+        picks="cell",
+    )
+
+
+def _seen(found: Grid) -> Grid:
+    """A map whose masked cells are none."""
+    return np.where(found > 0, found, np.nan).astype(np.float32)
+
+
+def _covered(found: Grid) -> Any:
+    """A board of light squares where there is a weight, dark where none can be."""
+    board = 205 + 18 * (np.indices(found.shape).sum(0) % 2)
+    shade = np.where(found > 0, board, 90).astype(np.uint8)
+    return np.repeat(shade[:, :, None], 3, axis=2)
+
+
+def _question(look: Look, asked: Asked) -> str:
+    """What is asked; or what was guessed, and where the row looks."""
+    said = markup.text(look.read.words[asked.row])
+    if not asked.shown:
+        return (
+            f"<h2>Where will row {asked.row} look?</h2>"
+            f"<p>At place {asked.row} it reads <b>{said}</b>. What must it know to answer? Click "
+            "the cell of this row that you think has the largest weight, or "
+            f'<button type="button" class="plain" data-pick="guess={SEEN}">just see it</button></p>'
+        )
+    weights = look.maps[asked.head][asked.row]
+    best = int(weights.argmax())
+    told = (
+        f"Row {asked.row}, <b>{said}</b>, looks most at place {best}, "
+        f"<b>{markup.text(look.read.words[best])}</b>, with {weights[best]:.2f} of its weight."
+    )
+    if asked.guess is not None:
+        told = _verdict(asked.guess, best, weights) + told
+    more = f"ask={_next(look.asked, asked.row)}"
+    button = f'<button type="button" class="plain" data-pick="{more}">Ask me another</button>'
+    return f"<h2>Where row {asked.row} looks</h2><p>{told} {button}</p>"
+
+
+def _verdict(guess: int, best: int, weights: Grid) -> str:
+    """What a guess was worth; half of the largest weight is as good."""
+    if guess == best:
+        return "✓ <b>As you said.</b> "
+    if not weights[guess]:
+        return f"✗ <b>You said place {guess}</b>, which it cannot see (dashed). "
+    sign = "✓" if weights[guess] >= weights[best] / 2 else "✗"
+    return f"{sign} <b>You said place {guess}</b>, which gets {weights[guess]:.2f} (dashed). "
+
+
+def _next(rows: tuple[int, ...], row: int) -> int:
+    """Another row with an answer, not the one beside it: that would be too easy.
+
+    >>> _next((0, 1, 2, 3), 1), _next((5,), 5)
+    (0, 5)
+    """
+    own = rows.index(row) if row in rows else 0
+    return rows[(own + len(rows) // 2 + 1) % len(rows)]
+
+
+def _does(asked: Asked, able: Skill) -> str:
+    """How much of the weight of the head in focus lies on which cells."""
+    if not asked.shown:
+        return ""
+    found = able.looks[asked.head]
+    rows = "".join(
+        f'<tr><td>{name}</td><td class="number">{share:.2f}</td>'
+        f"<td>{markup.meter(share, 'var(--st-primary-color)', 4)}</td></tr>"
+        for name, share in sorted(found.items(), key=lambda item: -item[1])
+    )
+    told = "Its weight on …, the mean over such sequences"
+    return f'<table class="shares"><caption>{told}</caption>{rows}</table>'
+
+
+def _heads(look: Look, asked: Asked, able: Skill) -> str:
+    """A row for each head: its map, what it does, how good the system is without it, a switch."""
+    run = heatmap.shown(len(look.heads), look.heads.index(asked.head), MOST)
+    rows = "".join(_head(i, look, asked, able) for i in run)
+    return f'<div class="readers"><table>{rows}</table></div>'
+
+
+def _head(i: int, look: Look, asked: Asked, able: Skill) -> str:
+    head = look.heads[i]
+    name, on = look.names[head], head not in look.off
+    small = heatmap.pooled(look.maps[head], heatmap.SMALL).maps
+    picture, does = '<span class="cover">?</span>', "looks at …"
+    if asked.shown:
+        ends = Ends(0.0, float(small.max()) or 1.0)
+        picture = f'<img alt="" src="{heatmap.picture(_seen(small), ends)}">'
+        what, share = able.does(head)
+        clear = share - able.even[what] > LITTLE
+        does = f"{what} {share:.2f}" if clear else "nothing in particular"
+    switch = "on" if on else "off"
+    less = f"right without it: {able.without[head]:.1%}" if head in able.without else ""
+    return (
+        f'<tr{"" if on else " class=idle"}><td><button type="button" data-pick="map={head.softmax}.'
+        f'{head.number}" aria-pressed="{str(head == asked.head).lower()}" '
+        f'aria-label="{name}">{picture}</button></td>'
+        f"<td><b>{name}</b><br>{does}<br>"
+        f'<span class="muted">{less}</span></td>'
+        f'<td><button type="button" class="plain" role="switch" aria-checked="{str(on).lower()}" '
+        f'aria-label="{name}" data-pick="off={i}">{switch}</button></td></tr>'
+    )
+
+
+# --- what is clicked -----------------------------------------------------------------------------
+
+
+def _pick(look: Look, asked: Asked, name: str, value: str) -> None:
+    """What a click asks for; a callback."""
+    state = st.session_state
+    if name == MAP:
+        state[SOFTMAX], _, state[HEAD] = value.partition(".")
+    elif name == "cell":
+        state[ROW], _, column = value.partition(",")
+        state[GUESS] = SEEN if asked.shown else column
+    elif name == "row":
+        state[ROW], state[GUESS] = value, SEEN if asked.shown else ""
+    elif name == "ask":
+        state[ROW], state[GUESS] = value, ""
+    elif name == GUESS:
+        state[GUESS] = SEEN
+    elif name == OFF:
+        numbers = {str(n): head for n, head in enumerate(look.heads)}
+        off = look.off ^ {numbers[value]} if value in numbers else look.off
+        state[OFF] = ",".join(n for n, head in numbers.items() if head in off)

@@ -1,0 +1,1 @@
+"""Panels that every page can show."""

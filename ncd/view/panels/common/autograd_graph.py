@@ -1,0 +1,187 @@
+"""Autograd: the graph that a backward pass walks, in the blocks and colours of the diagram."""
+
+from __future__ import annotations
+
+import re
+from threading import Lock
+
+import streamlit as st
+from cachetools import TTLCache
+
+import ncd
+from ncd.export import markup
+from ncd.export.shared_assets import LIGHT_JS, PANEL_CSS
+from ncd.graph import LEVELS, dot_layout
+from ncd.graph.dot_layout import LayoutError
+from ncd.lang.circuits.circuit import Circuit
+from ncd.view.arrays import captions
+from ncd.view.arrays.map_component import ZOOM
+from ncd.view.base import html_panel
+from ncd.view.base.cache import remember
+from ncd.view.base.html_panel import asked, heed
+from ncd.view.base.static_files import static
+from ncd.view.learning import requires_grad
+from ncd.view.learning.requires_grad import FROZEN
+from ncd.view.panels.common import backward_pass
+from ncd.view.panels.common.backward_pass import STEP
+from ncd.view.session.scene import Scene
+
+TITLE = "Autograd"
+RUNS = True
+LEVEL = "level"
+FEW = 40  # nodes that can be read at once
+PATIENCE = 4  # seconds for a layout; after that the browser has to make it
+FAILED: TTLCache[str, str] = TTLCache(maxsize=100, ttl=60)  # graphs not to try again so soon, why
+_LOCK = Lock()
+NODE = re.compile(r'<g id="(?P<id>[^"]*)" class="(?P<names>node [^"]*)"')
+OPS = re.compile(r"\bn\d+\b")
+
+_graph = st.components.v2.component(
+    "ncd_graph",
+    html=(
+        '<div class="ncd"><div class="head"></div><div class="pass"></div><div class="graph-view">'
+        f'<div class="frame" role="group"><div class="inner"></div></div>{ZOOM}</div>'
+        '<div class="foot"></div></div>'
+    ),
+    css=PANEL_CSS
+    + static("arrays/map_component.css", "panels/common/autograd_graph.css", "page/flow.css"),
+    js=LIGHT_JS + static("arrays/zoom.js", "panels/common/autograd_graph.js"),
+)
+
+
+def show(scene: Scene) -> None:
+    """The graph at the chosen level, how much that level hides, and a step of the backward pass."""
+    off = requires_grad.frozen(scene)
+    level = _level(scene, off)
+    key = (*scene.numbers, off, level, scene.dark)
+    dot, hidden = remember("autograd", scene.term, *key, make=lambda: graph(scene, level, off))
+    every = requires_grad.leaves(scene)
+    head = _head(hidden) + requires_grad.switches(every, off)
+    step, at = backward_pass.show(scene, dag(scene, off), off, every)
+    try:
+        svg = remember("autograd svg", scene.term, *key, make=lambda: laid_out(dot))
+    except LayoutError as error:  # nothing is kept
+        _without(dot, head + step, str(error), scene)
+        return
+    data = {
+        "head": head,
+        "pass": step,
+        "at": at,
+        "foot": _foot(scene),
+        "level": f"{LEVEL}={level}",
+        "label": "Autograd graph: arrow keys go from node to node, Enter selects",
+        "svg": lit(svg, scene.circuit),
+    }
+    _graph(
+        key="graph",
+        data=data,
+        on_select_change=lambda: heed("graph"),
+        on_pick_change=lambda: _pick(asked("graph", "pick")),
+    )
+
+
+def _pick(asked: object) -> None:
+    name, _, value = str(asked).partition("=")
+    if name == LEVEL and value in LEVELS:
+        st.session_state[LEVEL] = value
+    elif name == FROZEN:
+        requires_grad.pick(value)
+    elif name == STEP:
+        backward_pass.pick(value)
+
+
+def _head(hidden: int) -> str:
+    buttons = "".join(
+        f'<button type="button" data-pick="{LEVEL}={level}" aria-pressed="false">{level}</button>'
+        for level in LEVELS
+    )
+    hides = f"hides {markup.counted(hidden, 'node')}" if hidden else "hides nothing"
+    return (
+        f'<div class="levels" role="group" aria-label="A node for each">{buttons}</div>'
+        f'<span class="muted hides">This level {hides}.</span>'
+    )
+
+
+def _foot(scene: Scene) -> str:
+    return (
+        '<p class="muted">Boxes are functions, ovals what is learned. ‖∇‖ is the length of the '
+        "gradient that arrives at a node: the root of the sum of its squares. “keeps” is the "
+        "memory that waits there for the backward pass, which begins with 1 at an output that is "
+        f"one number, and else with a random gradient. {captions.origin(scene)}</p>"
+    )
+
+
+def _without(dot: str, head: str, why: str, scene: Scene) -> None:
+    """The graph laid out by the browser, and why: there its nodes do not light."""
+    told = f"{why} So your browser lays the graph out, and its nodes do not light here."
+    html = f'{head}<p role="status">{markup.text(told)}</p>'
+    html_panel.show(html, "graph head", on_pick=_pick)
+    st.graphviz_chart(dot)
+    html_panel.show(_foot(scene), "graph foot")
+
+
+def _level(scene: Scene, off: frozenset[str]) -> str:
+    """The level that is asked for, else one that can be seen at once."""
+    asked = str(st.session_state.get(LEVEL))
+    if asked in LEVELS:
+        return asked
+    return "op" if len(dag(scene, off).at("op").nodes) <= FEW else "block"
+
+
+def dag(scene: Scene, off: frozenset[str]) -> ncd.Dag:
+    """The graph of the backward pass; ``off`` are those that need no gradient."""
+
+    def build() -> ncd.Dag:
+        return scene.work(lambda: ncd.autograd(scene.module, *scene.inputs, frozen=off))
+
+    return remember("dag", scene.term, *scene.numbers, off, make=build)
+
+
+def graph(scene: Scene, level: str, off: frozenset[str]) -> tuple[str, int]:
+    """The graph in the language of ``dot``, and how many nodes the level hides."""
+    whole = dag(scene, off)
+    return whole.dot(level=level, dark=scene.dark), whole.hidden(level)
+
+
+def laid_out(dot: str) -> str:
+    """The graph as SVG, laid out by Graphviz on this machine.
+
+    Raises LayoutError if Graphviz is missing, is broken or takes too long, and then for a minute
+    does not try this graph again.
+    """
+    with _LOCK:
+        failed = FAILED.get(dot)
+    if failed:
+        raise LayoutError(failed)
+    try:
+        return dot_layout.svg(dot, PATIENCE)
+    except LayoutError as error:
+        with _LOCK:
+            FAILED[dot] = str(error)
+        raise
+
+
+def lit(svg: str, circuit: Circuit) -> str:
+    """The SVG with every node known by its ops, its block or its array, to light with them.
+
+    >>> from ncd.lang.circuits.elaborate import elaborate
+    >>> from ncd.ops import Softmax
+    >>> lit('<g id="a" class="node op n3 n4">', elaborate(Softmax("x:3")))
+    '<g id="a" data-node="n3 n4" data-select="n3" class="node op n3 n4">'
+    """
+    outputs = {f"out{i}": value.id for i, value in enumerate(circuit.outputs)}
+    fences = {fence.id for fence in circuit.fences}
+
+    def known(found: re.Match[str]) -> str:
+        id, names = found["id"], found["names"]
+        cells, array = OPS.findall(names), outputs.get(id, id)
+        if cells:
+            selects = id if id in fences else cells[0]
+            marks = f'data-node="{" ".join(cells)}" data-select="{selects}" '
+        elif array in circuit.values:
+            marks = f'data-array="{array}" data-select="{array}" '
+        else:
+            marks = ""
+        return f'<g id="{id}" {marks}class="{names}"'
+
+    return NODE.sub(known, svg)

@@ -1,0 +1,295 @@
+"""The backward pass, step by step: what arrives at an op, its rule, and what goes on from there."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+import streamlit as st
+from torch import Tensor
+
+from ncd.export import markup
+from ncd.graph import Dag, Gradients, backward, scanless
+from ncd.graph.backward_rules import plain, rule
+from ncd.lang.circuits.array_names import called, given
+from ncd.lang.circuits.circuit import Cell, Circuit, Value
+from ncd.lang.types.axes import Array
+from ncd.view.base import heatmap, selection
+from ncd.view.base.cache import remember
+from ncd.view.base.heatmap import Ends
+from ncd.view.learning.requires_grad import Leaf
+from ncd.view.panels.common import gradient_check
+from ncd.view.session import url
+from ncd.view.session.scene import Scene
+
+STEP = "back"  # in the session: which step, from 1 on; 0 before the first
+FEW = 6  # rows and columns that are written out
+
+LOSS = (
+    "<code>loss.backward()</code> begins here. The loss changes as fast as itself, so its own "
+    "gradient is 1."
+)
+END = (
+    "A backward pass begins at one number. Here that is the sum of all numbers that come out, each "
+    "times a random one; so these are the gradients that arrive."
+)
+NOTHING = (
+    '<p role="status">Nothing here needs a gradient, so torch records no graph, and '
+    "<code>backward()</code> raises <i>element 0 of tensors does not require grad and does not "
+    "have a grad_fn</i>.</p>"
+)
+START = (
+    "The way ends here: this input needs a gradient, and what has arrived is added to its "
+    "<code>.grad</code>."
+)
+
+
+@dataclass(frozen=True)
+class Step:
+    """A stop on the way: an op, where ``cell`` is one, or else an end.
+
+    ``array`` is where its gradient arrives, ``light`` what is selected with it.
+    """
+
+    array: str
+    cell: str
+    light: str
+    fences: tuple[str, ...] = ()
+
+
+def steps(scene: Scene, dag: Dag, gradients: Gradients) -> tuple[Step, ...]:
+    """The outputs, then every op that a gradient passes, from the last to the first, the inputs."""
+    circuit, came = scene.circuit, gradients.arrays
+    drawn = first(circuit)
+
+    def step(value: Value, cell: Cell | None = None) -> Step:
+        maker = circuit.makers.get(value.id)  # a single number has no wire that could be lit
+        light = value.id if value.array or maker is None else maker.id
+        return Step(
+            value.id, cell.id if cell else "", drawn.get(light, light), cell.fences if cell else ()
+        )
+
+    acts = {node.cell for node in dag.nodes if node.kind == "function"}
+    ops = []
+    for cell in reversed(circuit.cells):
+        reached = [value for value in cell.outputs if value.id in came]
+        if reached and (cell.id in acts or len(reached) > 1 or not cell.inputs):
+            ops.append(step(reached[0], cell))
+    ends = [step(value) for value in circuit.outputs if value.id in came][:1]
+    return (*ends, *ops, *(step(value) for value in circuit.inputs if value.id in came))
+
+
+def first(circuit: Circuit) -> dict[str, str]:
+    """Of the arrays and ops of later bodies of a repetition, those of the first, which is drawn."""
+    found: dict[str, str] = {}
+    for loop in circuit.loops:
+        ends = {value.id for value in loop.outputs}
+        for body in loop.bodies[1:]:
+            own = ends | {value.id for value in body.inputs}
+            pairs = [*zip(body.values, loop.bodies[0].values, strict=False)]
+            pairs += [(a.id, b.id) for a, b in zip(body.cells, loop.bodies[0].cells, strict=False)]
+            found.update(pair for pair in pairs if pair[0] not in own)
+    return {id: _last(found, id) for id in found}
+
+
+def _last(found: Mapping[str, str], id: str) -> str:
+    """Where an id leads; in repetitions inside of others more than one step away."""
+    while found.get(id, id) != id:
+        id = found[id]
+    return id
+
+
+def place(every: tuple[Step, ...], selected: str) -> int:
+    """Which step is shown, from 1 on, and 0 before the first.
+
+    It is the one of the state, until something else is selected that has a step.
+    """
+    now = url.place(STEP, len(every) + 1)
+    if not now or not selected or every[now - 1].light == selected:
+        return now
+    own = (i for i, s in enumerate(every, 1) if selected in (s.cell, s.light, *s.fences))
+    return next(own, now)
+
+
+def pick(value: str) -> None:
+    """Goes to a step, and selects what is lit with it: ``"3 v4"``; a callback."""
+    at, _, light = value.partition(" ")
+    st.session_state[STEP] = at
+    if light and st.session_state.get(selection.KEY) != light:
+        selection.select(light)
+
+
+def show(scene: Scene, dag: Dag, off: frozenset[str], leaves: tuple[Leaf, ...]) -> tuple[str, str]:
+    """The HTML of the step, and the id of the op, or of the array, that it stands at."""
+    if not scanless(scene.circuit):
+        return "", ""
+    if not dag.edges:
+        return NOTHING, ""
+    found = gradients(scene, off)
+    every = steps(scene, dag, found)
+    at = place(every, scene.selected)
+    if not at:
+        return _begin(every), ""
+    step = every[at - 1]
+    told = Told(scene, dag, found, leaves)
+    html = f"{_turn(every, at)}{told.step(step)}{gradient_check.told(scene, off, told.names)}"
+    return f'<section class="backward">{html}</section>', step.cell or step.array
+
+
+def gradients(scene: Scene, off: frozenset[str]) -> Gradients:
+    """The gradient of every array and parameter; ``off`` are those that need none."""
+
+    def run() -> Gradients:
+        return backward(scene.module, *scene.inputs, frozen=off)
+
+    key = (*scene.numbers, off)
+    return remember("gradients", scene.term, *key, make=lambda: scene.work(run))
+
+
+def _begin(every: tuple[Step, ...]) -> str:
+    return (
+        f'<p><button type="button" class="plain" data-pick="{STEP}=1 {every[0].light}">'
+        f"Step through the backward pass</button> "
+        f'<span class="muted">{markup.counted(len(every), "step")}, from the end to the '
+        "start.</span></p>"
+    )
+
+
+def _turn(every: tuple[Step, ...], at: int) -> str:
+    """To the step before and the step after, and out."""
+
+    def button(word: str, to: int, key: str) -> str:
+        known = 1 <= to <= len(every)
+        pick = f"{to} {every[to - 1].light}" if known else ""
+        off = "" if known else " disabled"
+        return (
+            f'<button type="button" class="plain" data-pick="{STEP}={pick}" data-turn="{key}"{off}>'
+            f"{word}</button>"
+        )
+
+    return (
+        '<div class="turns">'
+        f"{button('Back', at - 1, 'ArrowLeft')}{button('Next', at + 1, 'ArrowRight')}"
+        f"<b>Step {at} of {len(every)}</b>"
+        '<span class="muted">← and → go on; a click on a node below goes to it.</span>'
+        f'<button type="button" class="plain" data-pick="{STEP}=0">Close</button></div>'
+    )
+
+
+class Told:
+    """What is told of a step."""
+
+    def __init__(self, scene: Scene, dag: Dag, found: Gradients, leaves: tuple[Leaf, ...]) -> None:
+        self.scene, self.circuit, self.found = scene, scene.circuit, found
+        self.names = {**called(self.circuit), **{leaf.name: leaf.title for leaf in leaves}}
+        for id, name in given(self.circuit).items():
+            self.names[self.circuit.takers[id].outputs[0].id] = name
+        self.uses = Counter(value.id for cell in self.circuit.cells for value in cell.inputs)
+        self.functions: dict[str, list[str]] = {}
+        for node in dag.nodes:
+            if node.kind == "function":
+                self.functions.setdefault(node.cell, []).append(node.label)
+
+    def step(self, step: Step) -> str:
+        """What arrives at a step, its rule, and what goes on from there, as HTML."""
+        if step.cell:
+            return self._op(self.circuit.cell(step.cell))
+        value = self.circuit.values[step.array]
+        if value.id not in {v.id for v in self.circuit.outputs}:
+            return self._card("The start", "", START, [self._value(value)], [])
+        return self._card("The end", "", END if value.array else LOSS, [self._value(value)], [])
+
+    def _op(self, cell: Cell) -> str:
+        arrived = [self._value(value) for value in cell.outputs if value.id in self.found.arrays]
+        sent = [self._value(value) for value in cell.inputs if value.id in self.found.arrays]
+        if cell.name:
+            sent += self._parameters(cell)
+        named = f" <span class='muted'>{markup.text(cell.path)}</span>" if cell.scope else ""
+        head = f'<span data-node="{cell.id}">{markup.text(cell.op.label)}</span>{named}'
+        return self._card(head, cell.op.role, self._rules(cell), arrived, sent)
+
+    def _rules(self, cell: Cell) -> str:
+        """Torch's functions of an op, in the order in which the gradient meets them."""
+        labels = dict.fromkeys(reversed(self.functions.get(cell.id, [])))
+        if labels:
+            rows = (
+                f"<div><dt><code>{markup.text(plain(label))}</code></dt><dd>{rule(label)}</dd></div>"
+                for label in labels
+            )
+            return f"<dl>{''.join(rows)}</dl>"
+        if len(cell.outputs) > 1:
+            return "One array went two ways, so the gradients that come back are added."
+        return "A parameter: its gradient is complete, and is added to <code>.grad</code>."
+
+    def _parameters(self, cell: Cell) -> list[str]:
+        every = self.found.parameters.items()
+        return [
+            self._numbers(f"<code>{markup.text(name.rpartition('.')[2])}.grad</code>", "", grad)
+            for name, grad in every
+            if name == cell.path or name.rpartition(".")[0] == cell.path
+        ]
+
+    def _value(self, value: Value) -> str:
+        name = self.names.get(value.id, "")
+        title = f"{name} <span class='muted'>{_axes(value.array)}</span>".strip()
+        if self.uses[value.id] > 1:
+            title += f" <span class='muted'>of all {self.uses[value.id]} uses</span>"
+        return self._numbers(title, f' data-array="{value.id}"', self.found.arrays[value.id])
+
+    def _card(self, title: str, role: str, words: str, arrived: list[str], sent: list[str]) -> str:
+        field = markup.role(role, self.scene.dark) if role else ""
+        goes = (
+            f"<div><h3>goes on</h3><div class='cards'>{''.join(sent)}</div></div>" if sent else ""
+        )
+        return (
+            f"<h2>{field}{title}</h2><div class='flow'>"
+            f"<div><h3>G arrives</h3><div class='cards'>{''.join(arrived)}</div></div>"
+            f"<div class='rule'>{words}</div>{goes}</div>"
+        )
+
+    def _numbers(self, title: str, light: str, grad: Tensor) -> str:
+        """A gradient: its shape, its length, and its numbers, or a picture of them."""
+        grid = grad.detach().float().cpu().reshape(*_sides(grad.shape)).numpy()
+        shape = "×".join(map(str, grad.shape)) or "a number"
+        length = markup.digits(float(np.linalg.norm(grid)))
+        small = grid.shape[0] <= FEW and grid.shape[1] <= FEW
+        return (
+            f'<figure{light}><figcaption>∇ {title}<br><span class="muted">{shape} · ‖∇‖ {length}'
+            f"</span></figcaption>{_written(grid) if small else _picture(grid)}</figure>"
+        )
+
+
+def _axes(array: Array) -> str:
+    return markup.array(array) if len(array) else ""
+
+
+def _sides(shape: Sequence[int]) -> tuple[int, int]:
+    """Rows and columns for all numbers of an array: of three axes and more as square as they go.
+
+    >>> _sides((4,)), _sides((4, 3)), _sides((2, 3, 50))
+    ((1, 4), (4, 3), (6, 50))
+    """
+    if len(shape) < 2:
+        return 1, prod(shape)
+    pairs = [(prod(shape[:k]), prod(shape[k:])) for k in range(1, len(shape))]
+    return min(pairs, key=lambda pair: max(pair) / min(pair))
+
+
+def _written(grid: heatmap.Grid) -> str:
+    rows = "".join(
+        f"<tr>{''.join(f'<td class=number>{markup.digits(float(x))}</td>' for x in row)}</tr>"
+        for row in grid
+    )
+    return f"<table><tbody>{rows}</tbody></table>"
+
+
+def _picture(grid: heatmap.Grid) -> str:
+    pooled = heatmap.pooled(grid, heatmap.SMALL)
+    ends = Ends.of(grid, signed=True)
+    address = heatmap.picture(pooled.maps, ends, heatmap.SIGNED)
+    told = f"from {markup.digits(ends.low)}, blue, to {markup.digits(ends.high)}, red"
+    low = " class='low'" if len(grid) == 1 else ""
+    return f'<img{low} alt="{told}" title="{told}" src="{address}">'

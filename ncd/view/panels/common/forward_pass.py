@@ -1,0 +1,176 @@
+"""The forward pass, stop by stop: what is done, its lines of source, and what is made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ncd.code import lines
+from ncd.drawing.equation import sides
+from ncd.export import markup, source_listing
+from ncd.lang.circuits.array_names import called, given
+from ncd.lang.circuits.circuit import Cell, Circuit, Loop, Value
+from ncd.lang.formulas.expr import Arg
+from ncd.lang.terms.blocks import Equation
+from ncd.run import Trace
+from ncd.view.arrays import summary
+from ncd.view.base.cache import remember
+from ncd.view.panels.common.backward_pass import first
+from ncd.view.session.scene import Scene
+
+ARRAYS, LINES = 3, 6  # of one op that are shown
+LAST = " This is done at every position of the scan; these are the last numbers."
+
+
+@dataclass(frozen=True)
+class Stop:
+    """A stop of the forward walk: an input, an op, or the end of a scan.
+
+    ``ids`` are what is made there and by what, ``arrays`` those that are shown.
+    """
+
+    ids: tuple[str, ...]
+    arrays: tuple[Value, ...]
+    unit: Cell | Loop | None = None
+
+
+def stops(scene: Scene) -> tuple[Stop, ...]:
+    """What goes in, then every op that does something to it, in the order in which they run.
+
+    An op that only gives an array a name, or hands it to the sides of an equation, belongs to the
+    stop that made the array.
+    """
+    circuit, drawn = scene.circuit, first(scene.circuit)
+    sided = dict(_by_side(scene))
+    shared = {cell.id for cell in circuit.cells if sided and cell.id not in sided}
+    made: dict[str, list[str]] = {}  # by the array that was made first
+    found: list[tuple[tuple[Value, ...], Cell | Loop | None, list[str]]] = []
+
+    def stop(values: tuple[Value, ...], unit: Cell | Loop | None = None) -> None:
+        ids = [*([unit.id] if unit else []), *(value.id for value in values)]
+        made.update((value.id, ids) for value in values)
+        found.append((values, unit, ids))
+
+    for value in circuit.inputs:
+        stop((value,))
+    for unit in _units(circuit):
+        handed = _handed(unit) if len(unit.outputs) == 1 or unit.id in shared else {}
+        if not handed or not made.keys() >= set(handed.values()):  # what goes into a scan has none
+            stop(unit.outputs, unit)
+            continue
+        for id, source in handed.items():
+            made[id] = made[source]
+            made[id] += [unit.id, id]
+    return tuple(
+        Stop(tuple(dict.fromkeys(drawn.get(id, id) for id in ids)), values, unit)
+        for values, unit, ids in found
+    )
+
+
+def _units(circuit: Circuit) -> Iterator[Cell | Loop]:
+    """All ops in the order in which they run, and each scan after those in it."""
+    for unit in circuit.units:
+        if isinstance(unit, Cell):
+            yield unit
+            continue
+        for body in unit.bodies:
+            yield from _units(body)
+        if unit.kind == "scan":
+            yield unit
+
+
+def _handed(unit: Cell | Loop) -> dict[str, str]:
+    """Of each array that it gives the one that it took, if to hand them on is all it does."""
+    said = None if isinstance(unit, Loop) else unit.op.torch(unit.site)
+    args = [part for part in said if isinstance(part, Arg)] if isinstance(said, tuple) else []
+    if not args or len(args) != len(unit.outputs):
+        return {}
+    pairs = zip(unit.outputs, args, strict=True)
+    return {value.id: unit.inputs[arg.index].id for value, arg in pairs}
+
+
+class Told:
+    """What is told of a stop of the forward walk."""
+
+    def __init__(self, scene: Scene, trace: Trace) -> None:
+        self.scene, self.circuit, self.values = scene, scene.circuit, trace.values
+        self.names = {**called(self.circuit), **given(self.circuit)}
+        self.source = remember(
+            "painted",
+            scene.term,
+            make=lambda: source_listing.painted(lines(scene.term), self.circuit),
+        )
+        self.side = dict(_by_side(scene))
+        loops = [loop for loop in self.circuit.loops if loop.kind == "scan"]
+        self.scanned = {cell.id for loop in loops for b in loop.bodies for cell in b.cells}
+
+    def stop(self, stop: Stop) -> str:
+        """What is done, its lines of source, and what is made, as HTML."""
+        unit = stop.unit
+        copies = isinstance(unit, Cell) and unit.op.role == "copy" and len(stop.arrays) > 1
+        made = self._all_alike(stop) if copies else self._made(stop)
+        head = self._op(unit) if isinstance(unit, Cell) else self._end(unit)
+        return (
+            f'<div class="stop"><div class="done">{head}</div><div class="gives">{made}</div></div>'
+        )
+
+    def _end(self, unit: Loop | None) -> str:
+        if unit is None:
+            return "<h2>What goes in</h2>"
+        along = markup.text(unit.axis)
+        return (
+            f"<h2>The end of the scan</h2><p>What came out at every position of {along}, in a row, "
+            "and the state after the last.</p>"
+        )
+
+    def _op(self, cell: Cell) -> str:
+        where = " · ".join(filter(None, [self.side.get(cell.id, ""), ".".join(cell.scope)]))
+        path = f" <span class='muted'>{markup.text(where)}</span>" if where else ""
+        ids = " ".join(f"{self._named(value)}" for value in cell.inputs)
+        takes = f'<p class="takes"><span class="muted">takes</span> {ids}</p>' if ids else ""
+        again = LAST if cell.id in self.scanned else ""
+        code = source_listing.excerpt(
+            self.source, self.circuit, self.scene.dark, frozenset({cell.id}), LINES
+        )
+        return (
+            f'<h2 data-node="{cell.id}">{markup.role(cell.op.role, self.scene.dark)}'
+            f"{markup.text(cell.op.label)}{path}</h2>"
+            f"<p>{_sentence(cell.words)}{again}</p>{takes}{code}"
+        )
+
+    def _named(self, value: Value) -> str:
+        name = markup.text(self.names.get(value.id, ""))
+        return (
+            f'<span class="array" data-array="{value.id}">{name} '
+            f"<span class='muted'>{markup.array(value.array)}</span></span>"
+        )
+
+    def _made(self, stop: Stop) -> str:
+        if not stop.arrays:
+            return '<p class="muted">Nothing: what it takes goes no further.</p>'
+        more = len(stop.arrays) - ARRAYS
+        left = f'<p class="muted">and {markup.counted(more, "array")} more</p>' if more > 0 else ""
+        return "".join(map(self._figure, stop.arrays[:ARRAYS])) + left
+
+    def _all_alike(self, stop: Stop) -> str:
+        times = f'<p class="muted">The same numbers, {len(stop.arrays)} times.</p>'
+        return self._figure(stop.arrays[0]) + times
+
+    def _figure(self, value: Value) -> str:
+        name = markup.text(self.names.get(value.id, ""))
+        return (
+            f'<figure data-array="{value.id}"><figcaption><b>{name}</b> '
+            f"{summary.shape(value.array)}</figcaption>"
+            f"{summary.html(value.array, self.values[value.id])}</figure>"
+        )
+
+
+def _by_side(scene: Scene) -> Iterator[tuple[str, str]]:
+    """Of an equation the side that each op stands on."""
+    if isinstance(scene.term, Equation):
+        for n, side in enumerate(sides(scene.circuit), 1):
+            yield from ((cell.id, f"side {n}") for cell in side.cells)
+
+
+def _sentence(words: str) -> str:
+    return f"{markup.text(words[:1].upper() + words[1:])}."

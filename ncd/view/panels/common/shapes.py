@@ -1,0 +1,68 @@
+"""Shapes: every step with the arrays that go in and come out, as the notebook's Tracker prints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import streamlit as st
+
+from ncd.export import markup
+from ncd.lang.circuits.circuit import Cell, Circuit, Value
+from ncd.lang.types.axes import Array
+from ncd.run.explain.shape_tracker import Call, as_json
+from ncd.view.base import html_panel
+from ncd.view.runtime import downloads
+from ncd.view.session.scene import Scene
+
+TITLE = "Shapes"
+RUNS = False
+
+
+def show(scene: Scene) -> None:
+    """A table of every step, in → out; as text and as JSON it can be kept."""
+    html_panel.show(html(scene), "shapes")
+    name, circuit = scene.entry.name, scene.circuit
+
+    def text() -> str:
+        return "\n".join(map(str, calls(circuit)))
+
+    with st.container(horizontal=True):
+        _file("Text", text, f"{name}-shapes.txt", "text/plain")
+        _file("JSON", lambda: as_json(calls(circuit)), f"{name}-shapes.json", "application/json")
+
+
+def html(scene: Scene) -> str:
+    """The table."""
+    rows = (_row(cell, scene) for cell in scene.circuit.cells)
+    return markup.table(("Step", "Arrays", "Sizes"), rows)
+
+
+def _file(label: str, make: Callable[[], str], path: str, kind: str) -> None:
+    said = "The lines of the notebook's Tracker. For a module of your own: ncd.track."
+    downloads.button(f"As {label}", make, path, kind, key=f"shapes {label}", help=said)
+
+
+def calls(circuit: Circuit) -> Iterator[Call]:
+    """Every step as a tracked run of its module would note it."""
+    for cell in circuit.cells:
+        took, gave = (tuple(map(_shape, values)) for values in (cell.inputs, cell.outputs))
+        yield Call(cell.path or cell.op.label, type(cell.op).__name__, took, gave)
+
+
+def _shape(value: Value) -> tuple[int, ...]:
+    return tuple(size for axis in value.array for size in axis.shape)
+
+
+def _row(cell: Cell, scene: Scene) -> str:
+    ids = " ".join(value.id for value in (*cell.inputs, *cell.outputs))
+    ins, outs = _arrays(cell.inputs), _arrays(cell.outputs)
+    return (
+        f'<tr data-node="{cell.id}" data-array="{ids}" data-select="{cell.id}" tabindex="0">'
+        f"<td>{markup.role(cell.op.role, scene.dark)}{markup.text(cell.op.label)}</td>"
+        f"<td>{markup.arrays(ins)} → {markup.arrays(outs)}</td>"
+        f"<td>{markup.shapes(ins)} → {markup.shapes(outs)}</td></tr>"
+    )
+
+
+def _arrays(values: tuple[Value, ...]) -> list[Array]:
+    return [value.array for value in values]

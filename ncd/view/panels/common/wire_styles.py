@@ -1,0 +1,23 @@
+"""Two styles: the same diagram with a wire for each array, and with a wire for each axis."""
+
+from __future__ import annotations
+
+from ncd.lang.terms.terms import Id
+from ncd.lang.types.axes import Type
+from ncd.models.tensors.indexing import arrays
+from ncd.view.base import html_panel
+from ncd.view.diagram.side_by_side import beside
+from ncd.view.session.scene import Scene
+
+TITLE = "Two styles"
+RUNS = False
+
+
+def show(scene: Scene) -> None:
+    """The whole diagram in both styles, then one table of it."""
+    whole = arrays(**scene.settings)
+    note = "This lets us reexpress diagrams by drawing the details of axes."
+    tables = (Id(Type((whole.dom[1],))), Id(Type((scene.term.dom[1],))))
+    html_panel.show(
+        beside((whole, scene.term), "=", scene, note) + beside(tables, "=", scene), "styles"
+    )

@@ -1,0 +1,1 @@
+"""Panels about training and what a system has learned."""

@@ -1,0 +1,238 @@
+"""Side by side: one network trained by a module and its optimiser, and by pure functions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import streamlit as st
+
+from ncd.export import markup
+from ncd.jobs.training_runs import Run, prepare
+from ncd.lang.circuits.elaborate import elaborate
+from ncd.lang.errors import NCDError
+from ncd.run import check
+from ncd.train import Progress
+from ncd.train.house_prices import houses
+from ncd.train.module_or_functional import network
+from ncd.train.train_steps import RATE
+from ncd.view.arrays import curves
+from ncd.view.arrays.curves import Field, Points
+from ncd.view.base import html_panel, knobs
+from ncd.view.base.cache import remember
+from ncd.view.runtime import torch_threads
+from ncd.view.session import trained_weights, url
+from ncd.view.session.scene import Scene
+from ncd.view.session.trained_weights import EVERY, Training
+
+TITLE = "Side by side"
+RUNS = True
+COMPARED, EPOCHS = "compared", "epochs"
+CHOICES, BEGIN = ("20", "100", "300", "1000", "3000"), "300"
+MODULE = {"way": "module", "optimiser": "Adam", "start": "torch"}
+FUNCTION = {  # in each case; the first is the notebook's own
+    "as in the notebook": {"way": "function", "optimiser": "SGD", "start": "He"},
+    "one start": {"way": "function", "optimiser": "SGD", "start": "torch"},
+    "one optimiser": {"way": "function", "optimiser": "Adam", "start": "He"},
+    "both the same": {"way": "function", "optimiser": "Adam", "start": "torch"},
+}
+CASES = tuple(FUNCTION)
+NAMES = {"module": "nn.Module", "function": "torch.func"}
+STARTS = {"torch": "begun as torch does", "He": "begun as the notebook’s init_params"}
+STYLE = """<style>
+.run svg { vertical-align: middle; margin-right: 0.4em; }
+.run path { stroke: var(--st-primary-color); stroke-width: 2.5; }
+.run .second { stroke: light-dark(#b4561a, #f0a35e); stroke-dasharray: 6 4; }
+</style>"""
+Way = Mapping[str, str]
+Told = Sequence[Progress]
+
+url.keep(COMPARED, CASES[0], CASES)
+url.keep(EPOCHS, BEGIN, CHOICES)
+
+
+@dataclass(frozen=True)
+class Examples:
+    """How many are learned from and kept apart, what they are, and what their mean alone loses."""
+
+    seen: int
+    unseen: int
+    source: str
+    mean: float
+
+
+def show(scene: Scene) -> None:
+    """Buttons, both runs and their curves; or why these sizes cannot be trained."""
+    settings = plain(scene.settings)
+    try:
+        given = remember(
+            "examples",
+            scene.term,
+            scene.seed,
+            make=lambda: torch_threads.run(lambda: examples(settings, scene.seed), long=True),
+        )
+    except NCDError as error:
+        refuse(error)
+        return
+    prepare()
+    now = trained_weights.training(scene.entry, settings, scene.seed)
+    going = now is not None and now.going
+    _controls(scene, now)
+    with st.container():  # where a fragment shows itself anew
+        st.fragment(_shown, run_every=EVERY if going else None)(now, given)
+
+
+def plain(settings: Mapping[str, int]) -> dict[str, int]:
+    """The settings of the network that holds its weights: these are what is learned."""
+    return {**settings, "function": 0}
+
+
+def examples(settings: Mapping[str, int], seed: int) -> Examples:
+    """What there is to learn from.
+
+    Raises SizeError and LimitError as training would.
+    """
+    own = houses(settings["i"], seed)
+    check(elaborate(network(settings, len(own.inputs))))
+    mean = float((own.answers - own.targets.mean()).square().mean())
+    return Examples(len(own.inputs), len(own.unseen), own.source, mean)
+
+
+def refuse(error: NCDError) -> None:
+    """What does not fit, and a button for what would."""
+    st.text(str(error))
+    if error.axis and error.nearest is not None:
+        said = f"{knobs.label(error.axis)} = {error.nearest}"
+        way = {error.axis: error.nearest}
+        st.button(said, key="fit training", on_click=partial(knobs.put, way))
+
+
+# --- buttons -------------------------------------------------------------------------------------
+
+
+def _controls(scene: Scene, now: Training | None) -> None:
+    with st.container(horizontal=True, vertical_alignment="bottom", key="training"):
+        if now is not None and now.going:
+            st.button("Stop", key="stop", on_click=partial(_stop, now))
+        else:
+            st.button("Train both", key="train", on_click=partial(_train, scene))
+        st.segmented_control("Compared", CASES, default=CASES[0], required=True, key=COMPARED)
+        st.segmented_control("Epochs", CHOICES, default=BEGIN, required=True, key=EPOCHS)
+
+
+def _stop(now: Training) -> None:
+    for run in now.runs:
+        run.stop()
+
+
+def _train(scene: Scene) -> None:
+    """Begins both runs; a callback."""
+    name, settings, seed = scene.entry.name, plain(scene.settings), scene.seed
+    one, two = (
+        Run(name, settings, seed, _epochs(), scene.device, loop="way", given=way)
+        for way in chosen()
+    )
+    trained_weights.begin(Training(name, settings, seed, one, beside=two))
+
+
+def chosen() -> tuple[Way, Way]:
+    """What the module and the function are to do."""
+    return MODULE, FUNCTION[str(st.session_state.get(COMPARED, CASES[0]))]
+
+
+def _epochs() -> int:
+    return int(st.session_state.get(EPOCHS, BEGIN))
+
+
+# --- what the runs tell --------------------------------------------------------------------------
+
+
+def _shown(now: Training | None, given: Examples) -> None:
+    """How far both are, and their curves: one message."""
+    runs = now.runs if now else ()
+    steps = (runs[0].steps if runs else None) or _epochs()
+    ways = tuple(run.given for run in runs) or chosen()
+    told = tuple(tuple(run.progress) for run in runs) or ((), ())
+    without = tuple(trained_weights.without(*each) for each in zip(runs, told, strict=False))
+    bars = "".join(
+        _bar(way, own, steps, why or _where(own))
+        for way, own, why in zip(ways, told, without or ("not trained yet",) * 2, strict=True)
+    )
+    over = now is not None and now.ended
+    html_panel.show(
+        f"{STYLE}{bars}{html(told, steps)}{_compared(told, over)}{_data(given)}", "curves"
+    )
+
+
+def _bar(way: Way, told: Told, steps: int, where: str) -> str:
+    """What a run is and where it is, as text and as a bar."""
+    name, style = NAMES[way["way"]], ' class="second"' if way["way"] == "function" else ""
+    key = f'<svg width="26" height="8" aria-hidden="true"><path d="M0 4H26"{style}/></svg>'
+    said = f"{way['optimiser']}, {STARTS[way['start']]} · {where}"
+    return (
+        f'<div class="run"><p>{key}<b>{name}</b> <span role="status">{markup.text(said)}</span></p>'
+        f'<progress max="{steps}" value="{len(told)}" aria-label="epochs of {name}"></progress>'
+        "</div>"
+    )
+
+
+def _where(told: Told) -> str:
+    last = told[-1]
+    scores = [now.score for now in told if now.score is not None]
+    unseen = f", unseen {scores[-1]:.3f}" if scores else ""
+    epoch = f"epoch {last.step:,} of {last.steps:,}"
+    return f"{epoch} · loss {last.loss:.3f}{unseen} · {last.seconds:.1f} s"
+
+
+def html(told: Sequence[Told], steps: int) -> str:
+    """The losses of both, and their errors on what they have not seen."""
+    losses = {
+        name: [(now.step, now.loss) for now in own]
+        for name, own in zip(NAMES.values(), told, strict=True)
+    }
+    scores = {
+        name: [(now.step, now.score) for now in own if now.score is not None]
+        for name, own in zip(NAMES.values(), told, strict=True)
+    }
+    return (
+        f'{curves.STYLE}<div class="curves">'
+        + _figure("Loss on what is learned from", losses, steps)
+        + _figure("Mean squared error on what is not", scores, steps)
+        + "</div>"
+    )
+
+
+def _figure(title: str, lines: Mapping[str, Points], steps: int) -> str:
+    values = [value for points in lines.values() for _, value in points]
+    top = max((value for value in values if 0 < value < float("inf")), default=1.0)
+    return curves.figure(title, lines, Field(steps, top))
+
+
+def _compared(told: Sequence[Told], over: bool) -> str:
+    """Whether the two curves are one, once both runs have ended."""
+    one, two = ([now.loss for now in own] for own in told)
+    both = min(len(one), len(two))
+    if not (over and both):
+        return "<p>&nbsp;</p>"
+    if one[:both] == two[:both]:
+        return (
+            f"<p>The losses of both are <b>the same to the last bit</b>, at each of {both:,} "
+            "epochs: what differs is only how it is written.</p>"
+        )
+    first = next(i for i in range(both) if one[i] != two[i])
+    largest = max(abs(a - b) for a, b in zip(one, two, strict=False))
+    return (
+        f"<p>The losses are up to <b>{markup.digits(largest)}</b> apart, from epoch {first + 1} "
+        "on. That is the optimiser and the start, not the way it is written: let both be the "
+        "same, and see.</p>"
+    )
+
+
+def _data(given: Examples) -> str:
+    return (
+        f'<p class="muted">Learned from: {markup.text(given.source)}. An epoch is one '
+        f"step on all {given.seen:,} examples, as in the notebook, at a rate of {RATE}; "
+        f"{given.unseen:,} are kept apart. Who always answers the mean has an error of "
+        f"{markup.digits(given.mean)} on those.</p>"
+    )

@@ -1,0 +1,126 @@
+"""By hand: layer norm of one position, with the biased and the unbiased variance beside torch's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import streamlit as st
+import torch
+from torch import Tensor, nn
+
+from ncd.export import markup
+from ncd.run import apart
+from ncd.view.arrays import captions, map_component
+from ncd.view.base.cache import remember
+from ncd.view.session import url
+from ncd.view.session.scene import Scene
+
+TITLE = "By hand"
+RUNS = True
+POSITION = "position"
+MOST = 12  # features that are written out
+EPS = 1e-5
+
+url.keep(POSITION, "0")
+
+Numbers = tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Norms:
+    """A position's numbers, its mean and both variances, and what each way gives."""
+
+    x: Numbers
+    mean: float
+    biased: float
+    unbiased: float
+    torch: Numbers
+    rows: tuple[Numbers, Numbers]  # by hand, with the biased and the unbiased variance
+    apart: tuple[float, float]  # from torch's, over all positions
+
+
+def show(scene: Scene) -> None:
+    """The chosen position: its statistics, and three ways to normalise it."""
+    size = scene.settings["t"]
+    at = url.place(POSITION, size)
+    key = (*scene.numbers, at)
+    found = remember("norms", scene.term, *key, make=lambda: scene.work(lambda: norms(scene, at)))
+    slider = (
+        f'<label class="cut">position t = {at} <input type="range" min="0" max="{size - 1}" '
+        f'value="{at}" data-set="{POSITION}"></label>'
+    )
+    map_component.show("by hand", _pick, head=(slider if size > 1 else "") + _table(scene, found))
+
+
+def _pick(name: str, value: str) -> None:
+    if name == POSITION:
+        st.session_state[POSITION] = value
+
+
+def by_hand(x: Tensor, unbiased: bool) -> Tensor:
+    """The notebook's lines: less the mean, over the root of the variance.
+
+    >>> by_hand(torch.tensor([[1.0, 3.0]]), unbiased=False).round(decimals=2).tolist()
+    [[-1.0, 1.0]]
+    """
+    mean = x.mean(-1, keepdim=True)
+    variance = (x - mean).square().sum(-1, keepdim=True) / (x.shape[-1] - unbiased)
+    return (x - mean) / torch.sqrt(variance + EPS)
+
+
+def norms(scene: Scene, at: int) -> Norms:
+    """Normalises all positions in three ways, and keeps what is shown of one."""
+    x = scene.inputs[0].detach().cpu()
+    theirs = nn.functional.layer_norm(x, x.shape[-1:], eps=EPS)
+    hand = [by_hand(x, unbiased) for unbiased in (False, True)]
+    row = x[at]
+    one, two = (apart(way, theirs) for way in hand)
+    spread = row - row.mean()
+    total, m = float(spread.square().sum()), len(row)
+    return Norms(
+        _few(row),
+        float(row.mean()),
+        total / m,
+        total / (m - 1) if m > 1 else float("nan"),
+        _few(theirs[at]),
+        (_few(hand[0][at]), _few(hand[1][at])),
+        (one, two),
+    )
+
+
+def _few(row: Tensor) -> Numbers:
+    return tuple(row[:MOST].tolist())
+
+
+def _table(scene: Scene, found: Norms) -> str:
+    m = scene.settings["m"]
+    rows = (
+        _row("x", found.x, None),
+        _row("nn.LayerNorm", found.torch, None),
+        _row("by hand, biased", found.rows[0], found.apart[0]),
+        _row("by hand, unbiased", found.rows[1], found.apart[1]),
+    )
+    n = len(found.x)
+    more = f" The first {n} of {m} features." if m > n else ""
+    head = ("", *map(str, range(n)), "apart from torch’s")
+    return (
+        f"<p>Mean {markup.digits(found.mean)}; variance {markup.digits(found.biased)} over m = {m}"
+        f" (biased), {_known(found.unbiased)} over m − 1 = {m - 1} (unbiased).{more}</p>"
+        f"{markup.table(head, rows, numbers=range(1, n + 2))}"
+        f'<p class="muted">ε = 10⁻⁵ keeps the root from zero. Apart: the largest difference in any '
+        f"position. gamma is 1 and beta 0, as before training. {captions.origin(scene)}</p>"
+    )
+
+
+def _known(number: float) -> str:
+    return "not defined" if number != number else markup.digits(number)
+
+
+def _row(name: str, numbers: Numbers, apart: float | None) -> str:
+    cells = "".join(f'<td class="number">{_cell(number)}</td>' for number in numbers)
+    last = "" if apart is None else _known(apart)
+    return f'<tr><td>{name}</td>{cells}<td class="number">{last}</td></tr>'
+
+
+def _cell(number: float) -> str:
+    return "–" if number != number else f"{number:.3f}".replace("-", "−")

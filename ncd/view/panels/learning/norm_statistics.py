@@ -1,0 +1,217 @@
+"""Statistics: what batch norm averages, in training and in use, beside layer norm."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import streamlit as st
+import torch
+from torch import Tensor, nn
+
+from ncd.export import markup
+from ncd.run import apart, generator
+from ncd.view.arrays import captions, map_component
+from ncd.view.base import selection
+from ncd.view.base.cache import remember
+from ncd.view.session import url
+from ncd.view.session.scene import Scene
+
+TITLE = "Statistics"
+RUNS = True
+STEPS = 40  # batches that the running mean follows
+MOMENTUM = 0.1  # torch's own
+MOST = 8  # channels that are written out
+GAMMA, BETA = "gamma", "beta"
+RANGE = {GAMMA: (0, 30, "10"), BETA: (-20, 20, "0")}  # in tenths
+WIDE, TALL = 360, 130
+COLOURS = ("#4a7ba7", "#a8597b", "#6f8f3a", "#b0762c")
+AVERAGED = {"batch norm": "b,x", "layer norm": "c"}
+
+for _name, (_low, _high, _default) in RANGE.items():
+    url.keep(_name, _default, tuple(map(str, range(_low, _high + 1))))
+
+Moments = tuple[tuple[float, float], ...]  # mean and deviation: before, by batch and by layer norm
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """Of each channel, before and after both norms; and what a batch, a bias and the steps do.
+
+    ``places`` are the same numbers over the channels, at the first place of each image.
+    ``running`` is the running mean after each batch, (steps, channels).
+    """
+
+    channels: tuple[Moments, ...]
+    places: tuple[Moments, ...]
+    running: tuple[tuple[float, ...], ...]
+    means: tuple[float, ...]
+    train: float
+    use: float
+    bias: float
+
+
+def show(scene: Scene) -> None:
+    """The statistics of every channel, a chart of the running mean, and three experiments."""
+    gamma, beta = (_tenths(name) for name in RANGE)
+    key = (*scene.numbers, gamma, beta)
+    found = remember(
+        "batch statistics",
+        scene.term,
+        *key,
+        make=lambda: scene.work(lambda: statistics(scene.inputs[0], scene.seed, gamma, beta)),
+    )
+    sliders = "".join(_slider(name) for name in RANGE)
+    head = f"{_buttons(scene)}{sliders}{_table(found)}"
+    map_component.show("statistics", _pick, head=head, foot=_experiments(scene, found))
+
+
+def _pick(name: str, value: str) -> None:
+    if name in RANGE:
+        st.session_state[name] = value
+    elif name == selection.AXES:
+        st.session_state[selection.AXES] = value
+
+
+def _tenths(name: str) -> float:
+    low, high, default = RANGE[name]
+    text = str(st.session_state.get(name, default))
+    known = text.lstrip("-").isdecimal() and len(text) < 5
+    return min(max(int(text if known else default), low), high) / 10
+
+
+def statistics(x: Tensor, seed: int, gamma: float, beta: float) -> Statistics:
+    """Runs torch's norms on images ``b c h w``, with this γ and β in every channel."""
+    x, channels = x.detach().cpu(), x.shape[1]
+    offsets = 2 * torch.randn(channels, generator=generator(seed, "offsets"))
+    layer = nn.BatchNorm2d(channels, momentum=MOMENTUM)
+    nn.init.constant_(layer.weight, gamma)
+    nn.init.constant_(layer.bias, beta)
+    random, running = generator(seed, "batches"), []
+    with torch.no_grad():
+        shifted = x + offsets[:, None, None]
+        y = layer(shifted)
+        other = gamma * nn.functional.layer_norm(shifted.movedim(1, -1), (channels,)) + beta
+        arrays = (shifted, y, other.movedim(-1, 1))
+        bias = torch.randn(channels, generator=random)[:, None, None]
+        moved = apart(layer(shifted + bias), y)
+        layer.reset_running_stats()
+        for _ in range(STEPS):
+            batch = torch.randn(x.shape, generator=random) + offsets[:, None, None]
+            layer(batch)
+            mean = layer.get_buffer("running_mean")
+            running.append(tuple(mean.tolist()[:MOST]))
+        one = torch.cat((shifted[:1], batch[1:]))
+        train = apart(layer(shifted)[0], layer(one)[0])
+        layer.eval()
+        use = apart(layer(shifted)[0], layer(one)[0])
+    means = tuple(offsets.tolist()[:MOST])
+    every = tuple(zip(*(_moments(a.transpose(0, 1).flatten(1)) for a in arrays), strict=True))
+    places = tuple(zip(*(_moments(a.flatten(2)[..., 0]) for a in arrays), strict=True))
+    return Statistics(every, places, tuple(running), means, train, use, moved)
+
+
+def _moments(x: Tensor) -> Moments:
+    """Mean and deviation of each row."""
+    pairs = zip(x.mean(1).tolist(), x.std(1, correction=0).tolist(), strict=True)
+    return tuple(pairs)[:MOST]
+
+
+def _buttons(scene: Scene) -> str:
+    lit = str(st.session_state.get(selection.AXES, ""))
+    buttons = "".join(
+        f'<button type="button" class="plain" aria-pressed="{str(lit == axes).lower()}" '
+        f'data-pick="{selection.AXES}={axes}">what {name} averages over: '
+        f"{axes.replace(',', ' and ')}</button> "
+        for name, axes in AVERAGED.items()
+    )
+    return f"<p>Light {buttons}</p>"
+
+
+def _slider(name: str) -> str:
+    low, high, _ = RANGE[name]
+    sign, value = {GAMMA: "γ", BETA: "β"}[name], _tenths(name)
+    return (
+        f'<label class="cut">{sign} = {markup.digits(value)} <input type="range" min="{low}" '
+        f'max="{high}" value="{round(value * 10)}" data-set="{name}"></label>'
+    )
+
+
+def _table(found: Statistics) -> str:
+    """What each norm makes equal: a channel over all images, or a place over all channels."""
+    head = (
+        "",
+        "mean before",
+        "deviation",
+        "by batch norm",
+        "deviation",
+        "by layer norm",
+        "deviation",
+    )
+    parts = (
+        ("Each channel, over all images and places", "c", found.channels),
+        ("The first place of each image, over all channels", "b", found.places),
+    )
+    return "".join(
+        f"<h2>{title}</h2>{markup.table(head, _rows(name, every), numbers=range(1, 7))}"
+        for title, name, every in parts
+    )
+
+
+def _rows(name: str, every: tuple[Moments, ...]) -> list[str]:
+    return [
+        f"<tr><td><i>{name}</i> = {i}</td>"
+        f"{''.join(_number(number) for pair in moments for number in pair)}</tr>"
+        for i, moments in enumerate(every)
+    ]
+
+
+def _number(number: float) -> str:
+    small = 0.0 if abs(number) < 5e-4 else number
+    return f'<td class="number">{f"{small:.3f}".replace("-", "−")}</td>'
+
+
+def _experiments(scene: Scene, found: Statistics) -> str:
+    return (
+        f"<h2>The running mean</h2>{chart(found)}"
+        f"<p>After each of {STEPS} batches, the running mean of a channel moves a tenth of the way "
+        "to the batch’s own mean; dashed is the mean that the batches are drawn with.</p>"
+        "<h2>What else is in the batch</h2>"
+        f"<p>The first image in two batches: in training its output differs by up to "
+        f"<b>{markup.digits(found.train)}</b>, in use by <b>{markup.digits(found.use)}</b>.</p>"
+        "<h2>A bias before it</h2><p>A bias of its own added to every channel changes the output "
+        f"by at most <b>{markup.digits(found.bias)}</b>: rounding. The mean takes it away.</p>"
+        '<p class="muted">Each channel of the images is shifted by a number of its own, '
+        f"from seed {scene.seed}, so that there is something to see. "
+        f"{captions.origin(scene)}</p>"
+    )
+
+
+def chart(found: Statistics) -> str:
+    """The running mean of the first channels over the steps, as SVG."""
+    count = min(len(COLOURS), len(found.means))
+    numbers = [*found.means[:count], *(n for step in found.running for n in step[:count]), 0.0]
+    low, high = min(numbers), max(numbers)
+
+    def place(value: float) -> float:
+        return 8 + (TALL - 16) * (high - value) / ((high - low) or 1)
+
+    lines = "".join(_line(found, c, place) for c in range(count))
+    zero = f'<path d="M0 {place(0):.1f}H{WIDE}" stroke="currentColor" opacity="0.3"/>'
+    return (
+        f'<svg viewBox="0 0 {WIDE + 60} {TALL}" width="{WIDE + 60}" height="{TALL}" role="img" '
+        f'style="max-width:100%" aria-label="Running means over {STEPS} batches">'
+        f"{zero}{lines}</svg>"
+    )
+
+
+def _line(found: Statistics, c: int, place: Callable[[float], float]) -> str:
+    values = [0.0, *(step[c] for step in found.running)]
+    points = " ".join(f"{WIDE * i / STEPS:.1f},{place(v):.1f}" for i, v in enumerate(values))
+    goal, colour = place(found.means[c]), COLOURS[c]
+    return (
+        f'<path d="M0 {goal:.1f}H{WIDE}" stroke="{colour}" stroke-dasharray="4 4" opacity="0.8"/>'
+        f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="1.8"/>'
+        f'<text x="{WIDE + 6}" y="{goal + 4:.1f}" font-size="12" fill="currentColor">'
+        f"c = {c}</text>"
+    )

@@ -1,0 +1,150 @@
+"""Mask: pictures that the network has not seen, and the class that it gives each pixel."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import streamlit as st
+import torch
+from torch import Tensor
+
+from ncd.export import markup
+from ncd.run.base.seeding import generator
+from ncd.train.shape_images import KINDS, shapes
+from ncd.train.tasks import iou
+from ncd.view.arrays import captions
+from ncd.view.arrays.class_image import colour, painted
+from ncd.view.base import heatmap, html_panel, selection
+from ncd.view.base.cache import remember
+from ncd.view.session import url
+from ncd.view.session.scene import LONG, Scene
+
+TITLE = "Mask"
+RUNS = True
+PICKED = "masked"
+TRAIN, TRAINING = "train", "Training"
+PICTURES = 8  # of a small network
+STYLE = """<style>
+.masks { display: grid; grid-template-columns: repeat(3, minmax(0, 260px)); gap: 0.4rem 1.2rem; }
+.masks figure { margin: 0; }
+.masks img { display: block; width: 100%; aspect-ratio: 1; border-radius: 3px; }
+.masks img { image-rendering: pixelated; }
+.masks figcaption { font-size: 0.875rem; }
+.kind { display: inline-block; width: 0.8em; height: 0.8em; border-radius: 2px; }
+@media (max-width: 500px) { .masks { gap: 0.4rem; } .masks figcaption { line-height: 1.25; } }
+</style>"""
+
+url.keep(PICKED, "0")
+
+
+class Masks(NamedTuple):
+    """Pictures (n, h, w), the class found at each pixel, the right one, and the IoU of them all.
+
+    What goes into the network on this page comes first, if that is a picture; of it nobody has said
+    what is right.
+    """
+
+    pictures: Tensor
+    found: Tensor
+    right: Tensor
+    iou: float
+
+    @property
+    def own(self) -> int:
+        """How many there are of which it is not known what is right."""
+        return len(self.pictures) - len(self.right)
+
+    def wrong(self, i: int) -> Tensor | None:
+        """Which pixels of a picture are wrong, if that is known."""
+        return None if i < self.own else self.found[i] != self.right[i - self.own]
+
+    def said(self, i: int) -> str:
+        """How many pixels of a picture are wrong."""
+        wrong = self.wrong(i)
+        return "what goes in" if wrong is None else f"{int(wrong.sum()):,} wrong"
+
+
+def show(scene: Scene) -> None:
+    """One picture, what is found in it and what is there; below it the others."""
+    key = scene.numbers
+    masks = remember("masks", scene.term, *key, make=lambda: scene.work(lambda: measure(scene)))
+    html_panel.show(_html(scene, masks), "mask", on_pick=_pick)
+
+
+def _pick(value: str) -> None:
+    if value != TRAIN:
+        st.session_state[PICKED] = value
+    elif st.session_state.get(selection.PANEL) != TRAINING:
+        st.session_state[selection.PANEL] = TRAINING
+        st.rerun()  # the tabs stand outside of what a click sends anew
+
+
+def measure(scene: Scene) -> Masks:
+    """Pictures from the seed, but others than those that it learns from, and their masks."""
+    few = 1 if scene.cost.flops * PICTURES > LONG else PICTURES
+    side, classes = scene.settings["x"], min(scene.settings["y"], len(KINDS))
+    pictures, right = shapes(few, side, classes, generator(scene.seed, "pictures of the masks"))
+    own = scene.inputs[0].cpu()[None] if scene.feed.pictured else pictures[:0]
+    given = torch.cat((own, pictures))
+    with torch.no_grad():
+        scores = scene.module(given.to(scene.device)).cpu()
+    return Masks(given[:, 0], scores.argmax(1), right, iou(scores[len(own) :], right))
+
+
+def _html(scene: Scene, masks: Masks) -> str:
+    at = url.place(PICKED, len(masks.pictures))
+    picture, found = masks.pictures[at], masks.found[at]
+    seen = [
+        ("The picture", painted(picture, torch.zeros_like(found))),
+        ("What the network finds", painted(picture, found, masks.wrong(at))),
+    ]
+    if at >= masks.own:
+        seen.append(("What is there", painted(picture, masks.right[at - masks.own])))
+    figures = "".join(
+        f'<figure><img alt="" src="{heatmap.address(pixels)}">'
+        f"<figcaption>{said}</figcaption></figure>"
+        for said, pixels in seen
+    )
+    return (
+        f'{STYLE}{_told(scene, masks)}<div class="masks">{figures}</div>'
+        f"<p>{_kinds(scene.settings['y'])} A pixel that is struck through is wrong.</p>"
+        f"{_others(masks, at)}"
+    )
+
+
+def _told(scene: Scene, masks: Masks) -> str:
+    """How good it is, and how it came to be so."""
+    count = markup.counted(len(masks.right), "picture")
+    weights = captions.explained("Untrained weights", captions.UNTRAINED)
+    offer = f' <button class="plain" data-pick="{TRAIN}">Train them</button>'
+    if scene.learned:
+        weights, offer = f"Weights {markup.text(scene.learned.said)}", ""
+    return (
+        f"<p>Intersection over union, the mean over all kinds of shape in {count} made up from "
+        f"seed {scene.seed}: <b>{masks.iou:.2f}</b>. {weights}; it has learned from none of these."
+        f"{offer}</p>"
+    )
+
+
+def _kinds(classes: int) -> str:
+    """What the colours mean."""
+    names = (*KINDS, *(f"kind {n}" for n in range(len(KINDS), classes)))[1:classes]
+    fields = (
+        f'<span class="kind" style="background:rgb{colour(n)}"></span> {name}'
+        for n, name in enumerate(names, 1)
+    )
+    return f"{' · '.join(fields)}."
+
+
+def _others(masks: Masks, at: int) -> str:
+    """All pictures as buttons."""
+    buttons = (
+        f'<button type="button" data-pick="{i}" aria-pressed="{str(i == at).lower()}">'
+        f'<img alt="" src="{_small(masks, i)}">{masks.said(i)}</button>'
+        for i in range(len(masks.pictures))
+    )
+    return f'<div class="heads">{"".join(buttons)}</div>'
+
+
+def _small(masks: Masks, i: int) -> str:
+    return heatmap.address(painted(masks.pictures[i], masks.found[i], large=heatmap.SMALL))

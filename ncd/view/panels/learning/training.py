@@ -1,0 +1,155 @@
+"""Training: a run on examples from the seed, its curves, and what the system then gets wrong."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import streamlit as st
+
+import ncd
+from ncd.jobs.training_runs import Run, prepare
+from ncd.lang.errors import NCDError
+from ncd.train import Progress, Task, read_weights, task
+from ncd.view.arrays import curves
+from ncd.view.base import html_panel, knobs
+from ncd.view.base.cache import remember
+from ncd.view.learning import mistakes
+from ncd.view.runtime import torch_threads
+from ncd.view.session import trained_weights, url
+from ncd.view.session.scene import Scene
+from ncd.view.session.trained_weights import EVERY, Learned, Training
+
+TITLE = "Training"
+RUNS = True
+STEPS, FILE, WRONG = "steps", "weights", "wrong weights"
+CHOICES = ("100", "300", "1000", "3000")
+MEGABYTES = 64  # of a file of weights
+
+url.keep(STEPS, CHOICES[1], CHOICES)
+
+
+def show(scene: Scene) -> None:
+    """Buttons, curves and mistakes; or why this system cannot be trained at these sizes."""
+    own = task(scene.entry.name)
+    try:
+        found = remember(
+            "mistakes",
+            scene.term,
+            *scene.weights,
+            make=lambda: torch_threads.run(lambda: mistakes.measure(scene, own), long=True),
+        )
+    except NCDError as error:
+        _refuse(error)
+        return
+    prepare()
+    now = trained_weights.training(scene.entry, scene.settings, scene.seed)
+    going = now is not None and now.going
+    _controls(scene, now)
+    with st.container():  # where a fragment shows itself anew
+        st.fragment(_shown, run_every=EVERY if going else None)(now, own, _beginning(scene))
+    html_panel.show(mistakes.html(found, own), "mistakes")
+    _file(scene)
+
+
+def _refuse(error: NCDError) -> None:
+    st.text(str(error))
+    if error.axis and error.nearest is not None:
+        way = {error.axis: error.nearest}
+        said = f"{knobs.label(error.axis)} = {error.nearest}"
+        st.button(said, key="fit training", on_click=partial(knobs.put, way))
+
+
+# --- buttons -------------------------------------------------------------------------------------
+
+
+def _controls(scene: Scene, now: Training | None) -> None:
+    with st.container(horizontal=True, vertical_alignment="bottom", key="training"):
+        if now is not None and now.going:
+            assert now.run is not None
+            st.button("Stop", key="stop", on_click=now.run.stop)
+        else:
+            st.button("Train", key="train", on_click=partial(_train, scene))
+        st.segmented_control("Steps", CHOICES, default=CHOICES[1], required=True, key=STEPS)
+        if now is not None and not now.going and trained_weights.ready(scene.entry, scene.settings):
+            st.button(
+                "Shipped weights", key="shipped", on_click=partial(trained_weights.begin, None)
+            )
+        trained_weights.download(scene.entry, scene.learned)
+
+
+def _train(scene: Scene) -> None:
+    """Begins a run; a callback."""
+    steps = int(st.session_state[STEPS])
+    run = Run(scene.entry.name, scene.settings, scene.seed, steps, scene.device)
+    trained_weights.begin(Training(scene.entry.name, scene.settings, scene.seed, run))
+
+
+# --- what the run tells --------------------------------------------------------------------------
+
+
+def _beginning(scene: Scene) -> str:
+    """What is said before anything was trained here."""
+    if scene.learned:
+        said = scene.learned.said
+        return f"Shipped: {said}. Training here begins anew, from the weights of this page's seed."
+    if trained_weights.ready(scene.entry, scene.entry.settings({})):
+        return "Not trained yet at these sizes: weights ship for those that the page begins with."
+    return "Not trained yet. The seed decides the weights, the examples and their order."
+
+
+def _shown(now: Training | None, own: Task, beginning: str) -> None:
+    """How far it is, and the curves: one message, which draws nothing anew but these."""
+    run = now.run if now else None
+    progress = tuple(run.progress) if run else ()
+    steps = (run.steps if run else None) or int(st.session_state.get(STEPS, CHOICES[1]))
+    line = _line(now, progress, own) if now else beginning
+    html_panel.show(curves.html(progress, own, steps, line), "curves")
+
+
+def _line(now: Training, progress: tuple[Progress, ...], own: Task) -> str:
+    """What is said above the bar."""
+    if now.run is None:
+        return "The weights are those of your file."
+    if said := trained_weights.without(now.run, progress):
+        return said
+    last = progress[-1]
+    scores = [each.score for each in progress if each.score is not None]
+    parts = [f"Step {last.step:,} of {last.steps:,}", f"loss {last.loss:.3f}"]
+    if scores:
+        score = f"{scores[-1]:.1%}" if own.measure in curves.SHARES else f"{scores[-1]:.2f}"
+        parts.append(f"{curves.NAMES[own.measure]} {score}")
+    again = ("begun again, as its worker was lost",) if now.run.again else ()
+    return " · ".join((*parts, f"{last.seconds:.1f} s", *again))
+
+
+# --- weights as a file ---------------------------------------------------------------------------
+
+
+def _file(scene: Scene) -> None:
+    st.file_uploader(
+        "Weights from a file",
+        "safetensors",
+        key=FILE,
+        max_upload_size=MEGABYTES,
+        help="A file that was downloaded here, or kept by `python -m ncd train`, at these sizes.",
+        on_change=partial(_take, scene),
+    )
+    if st.session_state.get(WRONG):
+        st.text(st.session_state[WRONG])
+
+
+def _take(scene: Scene) -> None:
+    """Takes the weights of a file, if they fit; a callback."""
+    file = st.session_state.get(FILE)
+    st.session_state[WRONG] = ""
+    if file is None:
+        return
+    data = file.getvalue()
+    try:
+        scene.work(lambda: read_weights(ncd.compile(scene.term, scene.seed), data))
+    except NCDError as error:
+        st.session_state[WRONG] = str(error)
+        return
+    name = file.name if len(file.name) <= 40 else f"{file.name[:39]}…"
+    own = Learned(data, f"from the file {name}")
+    trained_weights.begin(Training(scene.entry.name, scene.settings, None, learned=own))

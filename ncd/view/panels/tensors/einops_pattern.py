@@ -1,0 +1,283 @@
+"""Pattern: a line of einops, chosen or typed, on six pictures; its shape is asked for first."""
+
+from __future__ import annotations
+
+from math import prod
+from zlib import crc32
+
+import streamlit as st
+
+from ncd.export import markup
+from ncd.models.tensors.einops_calls import LONGEST, CallError
+from ncd.models.tensors.einops_patterns import CALLS, TEXTS, shapes, term
+from ncd.models.tensors.pattern_terms import REDUCTIONS, Call
+from ncd.view.arrays.mosaic import Mosaic
+from ncd.view.base import html_panel, knobs
+from ncd.view.base.cache import remember
+from ncd.view.diagram import component
+from ncd.view.einops_lab.rearrange_demo import Outcome, choices, outcome
+from ncd.view.einops_lab.shape_check import MOST, Shape, Tried, tried
+from ncd.view.session import url
+from ncd.view.session.scene import Scene
+
+TITLE = "Pattern"
+RUNS = True
+OWN, FIELD, BESIDE = "call", "call field", "call beside"  # BESIDE: the example it was typed at
+SAID, ASKING = "said shape", "asking"
+FIT = {"b": 6, "h": 96, "w": 96, "c": 3}
+STYLE = """<style>
+.einops { display: grid; grid-template-columns: minmax(0, 2fr) minmax(0, 3fr); }
+.einops { gap: 0.4rem 1.8rem; align-items: start; }
+.einops figure { margin: 0 0 0.6rem; }
+.einops img { display: block; max-width: 100%; height: auto; border-radius: 3px; }
+.einops img { image-rendering: pixelated; }
+.einops img { outline: 1px solid var(--st-border-color); outline-offset: -1px; }
+.einops .asked { min-height: 10rem; }
+.ways { display: flex; flex-wrap: wrap; gap: 0.4rem 0.5rem; margin: 0 0 1rem; }
+.wrong { white-space: pre-wrap; overflow-wrap: anywhere; margin: 0.3rem 0 0.6rem; }
+.wrong mark { background: color-mix(in srgb, #e5484d 22%, transparent); color: inherit; }
+.wrong mark { border-bottom: 2px solid #e5484d; }
+@media (max-width: 640px) { .einops { grid-template-columns: minmax(0, 1fr); } }
+</style>"""
+
+url.keep(ASKING, "on", ("on", "off"))
+
+
+def show(scene: Scene) -> None:
+    """The line, what it does to the pictures, and its diagram if it is not the page's."""
+    text = _text(scene.settings["pattern"])
+    st.text_input(
+        "A line of einops, on `ims`, `ims[0]`, `x` or `y`: write your own",
+        key=FIELD,
+        max_chars=LONGEST,
+        on_change=_typed,
+    )
+    sizes = {name: scene.settings[name] for name in FIT}
+    count = max(map(prod, shapes(**sizes).values()))
+    try:
+        html = _too_large(count) if count > MOST else _tried(scene, text, sizes)
+    except CallError as error:
+        html = _wrong(error, text)
+    html_panel.show(f"{STYLE}{_examples(text)}{html}", "einops", on_pick=_pick)
+
+
+# --- the line -------------------------------------------------------------------------------------
+
+
+def _text(example: int) -> str:
+    """The line that was typed at this example, or the example."""
+    if st.session_state.get(BESIDE, example) != example:
+        st.session_state[OWN] = ""
+    st.session_state[BESIDE] = example
+    text = str(st.session_state.get(OWN) or TEXTS[example])
+    if st.session_state.get(FIELD) != text:
+        st.session_state[FIELD] = text
+    return text
+
+
+def _typed() -> None:
+    """Takes the line; where it is one of the examples, that one is chosen. A callback."""
+    text = str(st.session_state[FIELD]).strip()
+    if text in TEXTS:
+        knobs.put({"pattern": TEXTS.index(text)})
+        text = ""
+    st.session_state[OWN] = text
+
+
+def _examples(text: str) -> str:
+    """The lines of the document as buttons."""
+    buttons = "".join(
+        f'<button type="button" class="plain" data-pick="pattern={i}" title="{markup.text(line)}" '
+        f'aria-pressed="{str(line == text).lower()}">{name}</button>'
+        for i, (name, line) in enumerate(CALLS.items())
+    )
+    return f'<div class="ways" role="group" aria-label="From the document">{buttons}</div>'
+
+
+def _pick(value: str) -> None:
+    name, _, said = value.partition("=")
+    if name == "pattern" and said in map(str, range(len(TEXTS))):
+        knobs.put({"pattern": int(said)})
+        st.session_state[OWN] = ""
+    elif name == "shape":
+        st.session_state[SAID] = said
+    elif name == ASKING and said in ("on", "off"):
+        st.session_state[ASKING] = said
+    elif name == "fit":
+        knobs.put(FIT)
+
+
+# --- what is wrong --------------------------------------------------------------------------------
+
+
+def _too_large(count: int) -> str:
+    fit = " · ".join(f"{name} {n}" for name, n in FIT.items())
+    return (
+        f'<p role="status">The pictures would be {count:,} numbers, and up to {MOST:,} are shown '
+        f'here.</p><p><button type="button" class="plain" data-pick="fit=1">{fit}</button></p>'
+    )
+
+
+def _wrong(error: CallError, text: str) -> str:
+    """The line with the place that is wrong, what is wrong with it, and einops' own words."""
+    cure = f" Try {markup.text(error.cure)}." if error.cure else ""
+    fact = f"{error.fact[:1].upper()}{error.fact[1:]}"
+    theirs = ""
+    if error.message:
+        theirs = (
+            '<p class="muted">einops itself says:</p>'
+            f'<div class="code wrong">{markup.text(error.message)}</div>'
+        )
+    return (
+        f'<div class="code wrong">{_marked(text, error)}</div>'
+        f'<p role="status"><b>{markup.text(fact)}.</b>{cure}</p>{theirs}'
+    )
+
+
+def _marked(text: str, error: CallError) -> str:
+    parts, at = [], 0
+    for start, end in sorted(error.spans):
+        if start >= at:
+            parts += [
+                markup.text(text[at:start]),
+                f"<mark>{markup.text(text[start:end])}</mark>",
+            ]
+            at = end
+    return "".join((*parts, markup.text(text[at:])))
+
+
+# --- what it does ---------------------------------------------------------------------------------
+
+
+def _tried(scene: Scene, text: str, sizes: dict[str, int]) -> str:
+    """The pictures, and the question or what comes out; raises CallError."""
+    found = tried(text, sizes)
+    made = remember(
+        "einops",
+        scene.term,
+        text,
+        scene.device,
+        make=lambda: scene.work(lambda: outcome(text, found, sizes, scene.device)),
+    )
+    name = found.written.given + ("[0]" if found.written.first else "")
+    left = _figure(made.given, f"<code>{name}</code>: shape <b>{_said(found.shapes[0])}</b>")
+    question = str(crc32(f"{text} {sizes}".encode()))
+    mine, _, answered = str(st.session_state.get(SAID, "")).partition(" of ")
+    if answered != question and st.session_state.get(ASKING) != "off":
+        return f'<div class="einops">{left}{_asked(choices(text, found), question)}</div>'
+    answer = _answer(mine if answered == question else "", _said(found.shapes[-1]))
+    return (
+        f'<div class="einops">{left}<div class="asked">{answer}{_result(made, found)}</div></div>'
+        f"{_again()}{_own(scene, text, sizes)}{_steps(found)}{_backwards(made, name)}"
+    )
+
+
+def _said(shape: Shape) -> str:
+    return " ".join(map(str, shape)) or "()"
+
+
+def _figure(seen: Mosaic, title: str) -> str:
+    wide, high = seen.size
+    return (
+        f"<figure><figcaption>{title}</figcaption>"
+        f'<img alt="" src="{seen.address}" width="{wide}" height="{high}">'
+        f'<figcaption class="muted">{seen.told}</figcaption></figure>'
+    )
+
+
+def _asked(ways: tuple[Shape, ...], question: str) -> str:
+    buttons = "".join(
+        f'<button type="button" class="plain" data-pick="shape={_said(way)} of {question}">'
+        f"{_said(way)}</button>"
+        for way in ways
+    )
+    return (
+        '<div class="asked"><p><b>Which shape comes out?</b></p>'
+        f'<div class="ways">{buttons}</div>'
+        f'<p><button type="button" class="plain" data-pick="shape= of {question}">Show it</button> '
+        f'<button type="button" class="plain" data-pick="{ASKING}=off">Always show it</button></p>'
+        "</div>"
+    )
+
+
+def _again() -> str:
+    """The way back to being asked."""
+    if st.session_state.get(ASKING) != "off":
+        return ""
+    button = f'<button type="button" class="plain" data-pick="{ASKING}=on">Ask me first</button>'
+    return f"<p>{button}</p>"
+
+
+def _answer(mine: str, right: str) -> str:
+    if not mine:
+        return ""
+    sign = "✓ Right" if mine == right else f"✗ Not {markup.text(mine)}"
+    return f'<p role="status">{sign}: it is <b>{right}</b>.</p>'
+
+
+def _result(made: Outcome, found: Tried) -> str:
+    title = f"What comes out: shape <b>{_said(found.shapes[-1])}</b>"
+    if made.result is None:
+        return f"<p>{title}, the number <b>{markup.digits(made.number)}</b></p>"
+    return _figure(made.result, title)
+
+
+def _steps(found: Tried) -> str:
+    """Every call, with how each axis of its result comes about."""
+    rows = [
+        f"<tr><td><code>{_called(call)}</code></td><td>{_lengths(call, before)}</td>"
+        f'<td class="number">{_said(after)}</td></tr>'
+        for call, before, after in zip(
+            found.written.calls, found.shapes, found.shapes[1:], strict=False
+        )
+    ]
+    return markup.table(("Call", "Each axis", "Shape"), rows, numbers=(2,))
+
+
+def _called(call: Call) -> str:
+    name = f"reduce, {call.how}" if call.how in REDUCTIONS else call.how
+    return f"{name}: {markup.text(call.pattern)}"
+
+
+def _lengths(call: Call, shape: Shape) -> str:
+    """How long the axes of the result are: (b w) = 6 · 96 = 576."""
+    sizes = call.sizes(shape)
+    said = []
+    for parts in call.sides(len(shape))[1]:
+        names = " ".join(markup.text(part.text) for part in parts)
+        lengths = [sizes[part] for part in parts]
+        if len(parts) == 1:
+            said.append(f"{names} = {lengths[0]}" if names != str(lengths[0]) else names)
+        elif parts:
+            said.append(f"({names}) = {' · '.join(map(str, lengths))} = {prod(lengths)}")
+        else:
+            said.append("1")
+    return ", ".join(said) or "none is left"
+
+
+def _backwards(made: Outcome, name: str) -> str:
+    """The gradient of the sum of all that comes out, and whether the diagram has the same."""
+    low, high = map(markup.digits, made.extremes)
+    each = f"{low}, everywhere" if low == high else f"from {low} to {high}, as below"
+    ahead, back = map(markup.digits, made.apart)
+    told = (
+        "<h2>Backwards</h2><p>The gradient of the sum of all that comes out, for each number of "
+        f"<code>{name}</code>: <b>{each}</b>. In all that is {_whole(made.total)}. "
+        '<span class="muted">The diagram, run as a term, and einops are '
+        f"{ahead} apart in what comes out, and {back} in this gradient.</span></p>"
+    )
+    if low == high:
+        return told
+    return f'{told}<div class="einops">{_figure(made.gradient, "The gradient")}</div>'
+
+
+def _whole(number: float) -> str:
+    return f"{number:,.0f}" if abs(number - round(number)) < 1e-3 else markup.digits(number)
+
+
+def _own(scene: Scene, text: str, sizes: dict[str, int]) -> str:
+    """The diagram of a line that is none of the examples."""
+    own = term(text, sizes)
+    if own == scene.term:
+        return ""
+    return f"<h2>Your line as a diagram</h2>{component.apart(own, scene)}"

@@ -1,0 +1,228 @@
+"""Sides: what each side of an equation gives on the same random input, and how long it takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+
+import streamlit as st
+import torch
+
+import ncd
+from ncd.costs import Cost, cost_of
+from ncd.drawing.base.style import fill
+from ncd.drawing.equation import sides
+from ncd.export import markup
+from ncd.lang.circuits.circuit import Cell, Circuit
+from ncd.lang.circuits.elaborate import elaborate
+from ncd.lang.terms.blocks import Equation
+from ncd.run import apart
+from ncd.run.limits.measurement import medians
+from ncd.view.arrays import captions, map_component, slice_picker
+from ncd.view.arrays.map_component import Map, Side
+from ncd.view.arrays.slice_picker import Cut
+from ncd.view.base import heatmap, html_panel, knobs
+from ncd.view.base.cache import remember
+from ncd.view.base.heatmap import Ends, Grid
+from ncd.view.runtime import torch_threads
+from ncd.view.session import url
+from ncd.view.session.scene import Scene
+
+TITLE = "Sides"
+RUNS = True
+SIDE, DIFFERENCE = "side", "difference"
+HEAD = ("Side", "Steps", "Bytes made", "Time", "")
+NUMBERS = (2, 3)
+EQUAL = 1e-4  # of the largest number; more than rounding makes of 32 bits
+ROUNDING = (
+    "a number of 32 bits keeps about seven digits, and sums in another order are rounded "
+    "differently; one of 64 bits keeps about sixteen"
+)
+
+url.keep(SIDE, "", ("", *map(str, range(2, 10)), DIFFERENCE))
+
+
+@dataclass(frozen=True)
+class Sides:
+    """The sides as circuits, with the ids of the whole, and how each did on its own.
+
+    ``difference`` is the largest between two sides, in any number that they give, and ``largest``
+    the largest such number; ``double`` is the difference in 64 bits, None where it was not run.
+    """
+
+    circuits: tuple[Circuit, ...]
+    costs: tuple[Cost, ...]
+    seconds: tuple[float, ...]
+    difference: float
+    largest: float
+    double: float | None
+
+    @property
+    def agree(self) -> bool:
+        """Whether all sides give the same, but for rounding."""
+        return self.difference <= EQUAL * (self.largest or 1.0)
+
+
+def show(scene: Scene) -> None:
+    """Whether the sides agree, what each of them takes, and the numbers as pictures."""
+    if not isinstance(scene.term, Equation):
+        html_panel.show("<p>Nothing is compared here: this is no equation.</p>", "no sides")
+        return
+    found = remember(
+        "sides", scene.term, *scene.numbers, make=lambda: scene.work(lambda: tried(scene))
+    )
+    head = _verdict(found, scene) + _table(found, scene)
+    outputs = scene.circuit.outputs
+    every = outputs[:: len(outputs) // len(found.circuits)]  # the first array of each side
+    cut = slice_picker.chosen(every[0].array)
+    if not cut.dimensions:
+        given = (markup.digits(float(scene.trace.values[value.id])) for value in every)
+        map_component.show(
+            "sides", _pick, head=f"{head}<p>Each gives a number: {', '.join(given)}.</p>"
+        )
+        return
+    grids = torch_threads.run(
+        lambda: [slice_picker.grid(scene.trace.values[v.id], cut) for v in every]
+    )
+    chosen = _chosen(len(grids))
+    map_component.show(
+        "sides",
+        _pick,
+        head=head,
+        side=slice_picker.controls(cut) + _pictures(grids, chosen),
+        map=_focus(grids, chosen, cut, scene),
+        foot=f'<p class="muted">{captions.origin(scene)}</p>',
+    )
+
+
+def tried(scene: Scene) -> Sides:
+    """Runs all sides on the same inputs, together and each alone."""
+    assert isinstance(scene.term, Equation)
+    own = scene.term.sides
+    circuits = tuple(map(elaborate, own))
+    modules = [ncd.compile(side, scene.seed, scene.device) for side in own]
+    inputs = scene.inputs
+    outputs = scene.trace.outputs
+    n = len(outputs) // len(own)
+    pairs = [
+        (a, b)
+        for i, j in combinations(range(0, len(outputs), n), 2)
+        for a, b in zip(outputs[i : i + n], outputs[j : j + n], strict=True)
+    ]
+    calls = {str(i): (lambda module=module: module(*inputs)) for i, module in enumerate(modules)}
+    with torch.no_grad():
+        seconds = medians(calls, device=scene.device, rounds=15, warm=2, budget=0.1)
+    return Sides(
+        sides(scene.circuit),
+        tuple(map(cost_of, circuits)),
+        tuple(seconds.values()),
+        max((apart(a, b) for a, b in pairs), default=0.0),
+        max((float(a.abs().max()) for a in outputs), default=0.0),
+        None if scene.long else ncd.prove(scene.term, scene.seed).difference,
+    )
+
+
+def _pick(name: str, value: str) -> None:
+    if name == SIDE:
+        st.session_state[SIDE] = value
+    elif name == "seed":
+        knobs.put({"seed": (knobs.seed() + 1) % (knobs.SEED.max + 1)})
+    else:
+        slice_picker.pick(name, value)
+
+
+# --- in words and as a table ----------------------------------------------------------------------
+
+
+def _verdict(found: Sides, scene: Scene) -> str:
+    """Whether all sides give the same, and by how much they differ."""
+    count = len(found.circuits)
+    both = "Both sides" if count == 2 else f"All {count} sides"
+    said = f"{both} give the same" if found.agree else f"{both} do not give the same"
+    numbers = f"of numbers up to {markup.digits(found.largest)} in size"
+    if found.difference == 0:
+        told = f"{said}, to the last bit, {numbers}."
+    else:
+        far = captions.explained(markup.digits(found.difference), ROUNDING)
+        more = "" if found.double is None else f", and in 64 bits by {markup.digits(found.double)}"
+        told = f"{said}: they differ by at most {far}, {numbers}{more}."
+    button = '<button type="button" class="plain" data-pick="seed=next">Another input</button>'
+    return f'<p role="status">{"✓" if found.agree else "✗"} {told} {button}</p>'
+
+
+def _table(found: Sides, scene: Scene) -> str:
+    longest = max(found.seconds)
+    rows = [
+        _row(n, circuit, cost, seconds, longest, scene.dark)
+        for n, (circuit, cost, seconds) in enumerate(
+            zip(found.circuits, found.costs, found.seconds, strict=True), 1
+        )
+    ]
+    return markup.table(HEAD, rows, numbers=NUMBERS)
+
+
+def _row(n: int, own: Circuit, cost: Cost, seconds: float, longest: float, dark: bool) -> str:
+    ids = " ".join(cell.id for cell in own.cells)
+    working = (cell for cell, op in zip(own.cells, cost.ops, strict=True) if op.bytes)
+    steps = " → ".join(_step(cell, dark) for cell in working)
+    return (
+        f'<tr data-node="{ids}"><td>{n}.</td><td>{steps}</td>'
+        f'<td class="number">{markup.amount(cost.bytes, "B")}</td>'
+        f'<td class="number">{markup.amount(seconds, "s")}</td>'
+        f"<td>{markup.meter(seconds / longest, fill('data', dark))}</td></tr>"
+    )
+
+
+def _step(cell: Cell, dark: bool) -> str:
+    return (
+        f'<span data-node="{cell.id}" data-select="{cell.id}" role="button" tabindex="0">'
+        f"{markup.role(cell.op.role, dark)}{markup.text(cell.op.label)}</span>"
+    )
+
+
+# --- the numbers ----------------------------------------------------------------------------------
+
+
+def _chosen(count: int) -> str:
+    text = str(st.session_state.get(SIDE, ""))
+    return text if text == DIFFERENCE or text in map(str, range(2, count + 1)) else ""
+
+
+def _pictures(grids: list[Grid], chosen: str) -> str:
+    """Every side, and how far the last is from the first, in the same colours."""
+    ends = Ends.of(grids[0], signed=True).whole
+    named = {str(n) if n > 1 else "": (f"side {n}", grid) for n, grid in enumerate(grids, 1)}
+    named[DIFFERENCE] = ("difference", grids[-1] - grids[0])
+    buttons = [
+        (
+            f"{SIDE}={key}",
+            name,
+            heatmap.picture(heatmap.pooled(grid, heatmap.SMALL).maps, ends, heatmap.SIGNED),
+        )
+        for key, (name, grid) in named.items()
+    ]
+    return map_component.gallery(buttons, f"{SIDE}={chosen}")
+
+
+def _focus(grids: list[Grid], chosen: str, cut: Cut, scene: Scene) -> Map:
+    count = len(grids)
+    grid = grids[int(chosen) - 1] if chosen.isdecimal() else grids[0]
+    label = f"What side {chosen or 1} gives"
+    if chosen == DIFFERENCE:
+        grid, label = grids[-1] - grids[0], f"What side {count} gives less what side 1 gives"
+    return Map(
+        f"{cut.picture} {grid.shape}",
+        label,
+        heatmap.pooled(grid, heatmap.LARGE),
+        Ends.of(grid, signed=True).whole,
+        _side(cut.rows, scene),
+        _side(cut.columns, scene),
+        square=cut.alike,
+    )
+
+
+def _side(dimension: slice_picker.Dimension | None, scene: Scene) -> Side:
+    if dimension is None:
+        return Side()
+    words = () if dimension.axis.spatial else scene.words(dimension.axis.name)
+    return Side(dimension.html, dimension.words, words)

@@ -1,0 +1,78 @@
+"""Every pair: the sides of the equation, run for each pair of indexes that the table has."""
+
+from __future__ import annotations
+
+from itertools import islice, product
+
+import torch
+
+import ncd
+from ncd.export import markup
+from ncd.view.base import html_panel, knobs
+from ncd.view.base.cache import remember
+from ncd.view.session.scene import Scene
+
+TITLE = "Every pair"
+RUNS = True
+MOST = 144  # pairs that are tried at once
+
+
+def show(scene: Scene) -> None:
+    """The table, each number with whether all orders of its two indexes gave it."""
+    settings = scene.settings
+    first = scene.entry.build(**{**settings, "i": 0, "j": 0})  # the same for all pairs
+    agree = remember("pairs", first, *scene.numbers, make=lambda: scene.work(lambda: tried(scene)))
+    right, every = sum(agree.values()), settings["a"] * settings["b"]
+    told = f"{right} of {markup.counted(len(agree), 'pair')}"
+    more = f", the first of {every:,}" if len(agree) < every else ""
+    sign = "✓" if right == len(agree) else "✗"
+    html_panel.show(
+        f'<p role="status">{sign} All three sides give the same number for {told}{more}. '
+        f"A click on a number sets both indexes.</p>"
+        f'<div class="cells">{_table(scene, agree)}</div>',
+        "pairs",
+        on_pick=_pick,
+    )
+
+
+def tried(scene: Scene) -> dict[tuple[int, int], bool]:
+    """For each pair of indexes, whether all sides give the number that stands there."""
+    a, b = scene.settings["a"], scene.settings["b"]
+    (table,) = scene.inputs
+    found = {}
+    for i, j in islice(product(range(a), range(b)), MOST):
+        module = ncd.compile(scene.entry.build(a=a, b=b, i=i, j=j), scene.seed, scene.device)
+        with torch.no_grad():
+            found[i, j] = all(bool(x == table[i, j]) for x in module(table))
+    return found
+
+
+def _pick(picked: str) -> None:
+    said, _ = knobs.spelled(picked)
+    if said.keys() == {"i", "j"} and all(place.isdecimal() for place in said.values()):
+        knobs.put({name: int(place) for name, place in said.items()})
+
+
+def _table(scene: Scene, agree: dict[tuple[int, int], bool]) -> str:
+    (table,) = scene.inputs
+    at = scene.settings["i"], scene.settings["j"]
+    rows, columns = (sorted({pair[n] for pair in agree}) for n in (0, 1))
+    head = "".join(f"<th>{j}</th>" for j in columns)
+    body = "".join(
+        f"<tr><th>{i}</th>"
+        + "".join(_cell(float(table[i, j]), (i, j), at, agree.get((i, j))) for j in columns)
+        + "</tr>"
+        for i in rows
+    )
+    return f"<figure><table><tr><td></td>{head}</tr>{body}</table></figure>"
+
+
+def _cell(number: float, pair: tuple[int, int], at: tuple[int, int], agree: bool | None) -> str:
+    shared = sum(one == two for one, two in zip(pair, at, strict=True))
+    lit = ("", ' class="way"', ' class="touch"')[shared]
+    sign = "" if agree is None else " ✓" if agree else " ✗"
+    text = f"{number:.2f}".replace("-", "−")
+    return (
+        f'<td{lit}><button type="button" data-pick="i={pair[0]} j={pair[1]}" '
+        f'title="i = {pair[0]}, j = {pair[1]}">{text}{sign}</button></td>'
+    )

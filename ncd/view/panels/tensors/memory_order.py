@@ -1,0 +1,292 @@
+"""In memory: the numbers of an array where they lie, and the path of reading them otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+import streamlit as st
+import torch
+from torch import Tensor
+
+from ncd.export import markup
+from ncd.models.tensors.memory_layout import AXES, ORDERS
+from ncd.view.base import html_panel
+from ncd.view.base.cache import remember
+from ncd.view.session import url
+from ncd.view.session.scene import Scene
+
+TITLE = "In memory"
+RUNS = True
+READ = "read"  # which of the numbers that are read is looked at
+MOST = 256  # numbers that are drawn
+CELL, ROW, GAP, EDGE, TOP = 42, 32, 16, 46, 22  # pixels
+BEND = 0.18  # of an arc, as a share of its length
+HALO = (
+    'fill="currentColor" paint-order="stroke" stroke="var(--st-background-color)" stroke-width="5"'
+)
+HEAD = ("Array", "Axes", "Sizes", "Strides", "In memory")
+
+url.keep(READ, "0")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """An array on ``AXES`` with these sizes, permuted to ``order`` and read as a table.
+
+    ``places`` are where in memory the numbers lie, in the order in which they are read: empty where
+    there are too many to be shown. ``strides`` are those of the array, permuted, and of the table;
+    ``copied`` says whether the table needs a memory of its own.
+    """
+
+    sizes: tuple[int, ...]
+    order: tuple[str, ...]
+    places: tuple[int, ...]
+    strides: tuple[tuple[int, ...], ...]
+    copied: bool
+
+    @property
+    def table(self) -> tuple[int, int]:
+        """Rows and columns of the table that is read."""
+        first, second, third, fourth = (self.sizes[AXES.index(name)] for name in self.order)
+        return first * second, third * fourth
+
+    def index(self, place: int) -> dict[str, int]:
+        """Where in the array the number at this place in memory stands."""
+        found = {}
+        for name, size in reversed(tuple(zip(AXES, self.sizes, strict=True))):
+            place, found[name] = divmod(place, size)
+        return {name: found[name] for name in self.order}
+
+
+def show(scene: Scene) -> None:
+    """The array with the path through it, what is read, the line in memory, and the strides."""
+    found = of(scene)
+    if not found.places:
+        count = f"{prod(found.sizes):,}"
+        told = f"<p>{count} numbers: they are drawn up to {MOST}. The strides are as always.</p>"
+        html_panel.show(told + _strides(scene, found), "in memory")
+        return
+    at = url.place(READ, len(found.places))
+    slider = (
+        f'<label class="cut">read: number {at} <input type="range" min="0" '
+        f'max="{len(found.places) - 1}" value="{at}" data-set="{READ}"></label>'
+    )
+    both = (
+        '<div style="display:flex;flex-wrap:wrap;gap:0.6rem 2.4rem;align-items:center">'
+        f'<div class="cells">{_array(found, at)}</div>'
+        f'<div class="cells">{table(found, at)}</div></div>'
+    )
+    parts = (slider, both, _told(found, at), _line(found, at), _strides(scene, found))
+    html_panel.show("".join(parts), "in memory", on_pick=_pick)
+
+
+def _pick(picked: str) -> None:
+    name, _, value = picked.partition("=")
+    if name == READ:
+        st.session_state[READ] = value
+
+
+def of(scene: Scene) -> Reading:
+    """What the system reads of the numbers 0, 1, 2, … as they lie in memory."""
+    return remember(
+        "memory order", scene.term, scene.device, make=lambda: scene.work(lambda: _run(scene))
+    )
+
+
+def _run(scene: Scene) -> Reading:
+    sizes, order = tuple(scene.settings[name] for name in AXES), ORDERS[scene.settings["order"]]
+    places: tuple[int, ...] = ()
+    if prod(sizes) <= MOST:
+        numbers = torch.arange(prod(sizes), dtype=torch.float32, device=scene.device)
+        places = tuple(scene.module(numbers.view(sizes)).flatten().long().tolist())
+    strides, copied = strided(sizes, order)
+    return Reading(sizes, order, places, strides, copied)
+
+
+def strided(
+    sizes: Sequence[int], order: Sequence[str]
+) -> tuple[tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]], bool]:
+    """torch's strides of an array, of it permuted and of the table; whether that is a copy.
+
+    >>> strided((2, 2, 2, 2), "hbwc")
+    (((8, 4, 2, 1), (2, 8, 1, 4), (4, 1)), True)
+    """
+    array = torch.empty(tuple(sizes), device="meta")  # has strides, and no memory
+    turned = array.permute(*(AXES.index(name) for name in order))
+    rows = turned.shape[0] * turned.shape[1]
+    table = turned.reshape(rows, -1)
+    return (array.stride(), turned.stride(), table.stride()), not _views(turned, table)
+
+
+def _views(turned: Tensor, table: Tensor) -> bool:
+    try:
+        turned.view(table.shape)
+    except RuntimeError:
+        return False
+    return True
+
+
+# --- as pictures ----------------------------------------------------------------------------------
+
+
+def _centre(found: Reading, place: int) -> tuple[float, float]:
+    """Where a number stands in the picture: images below each other, channels side by side."""
+    b, c, h, w = (found.index(place)[name] for name in AXES)
+    high, wide = found.sizes[2:]
+    x = EDGE + c * (wide * CELL + GAP) + w * CELL + CELL / 2
+    return x, TOP + b * (high * ROW + GAP) + h * ROW + ROW / 2
+
+
+def _array(found: Reading, at: int) -> str:
+    """The array, number by number, with the path from what is read first to what is read last."""
+    (b, c, h, w), places = found.sizes, found.places
+    wide, tall = EDGE + c * (w * CELL + GAP), TOP + b * (h * ROW + GAP)
+    cells = "".join(_cell(found, n, n == places[at]) for n in range(len(places)))
+    size = f'viewBox="0 0 {wide} {tall}" width="{wide}" height="{tall}"'
+    words = "The array, and a line through its numbers in the order in which they are read"
+    return (
+        f'<svg {size} role="img" aria-label="{words}" style="max-width:100%;height:auto">'
+        f"{_names(found)}{cells}{_path(found, at)}{_numbers(found, at)}</svg>"
+    )
+
+
+def _path(found: Reading, at: int) -> str:
+    """From each number to the one that is read next, in arcs that pass beside those between."""
+    ends = [_centre(found, place) for place in found.places]
+    lit = '<g fill="none" stroke="var(--st-primary-color)" stroke-width="{}" opacity="{}">{}</g>'
+    (x, y), arcs = ends[0], list(map(_arc, ends, ends[1:]))
+    start = f'<circle cx="{x:.0f}" cy="{y:.0f}" r="9" stroke-width="2"/>'
+    last = arcs[at - 1] if at else ""
+    return lit.format(1.6, 0.6, start + "".join(arcs)) + lit.format(3.5, 1, last)
+
+
+def _arc(start: tuple[float, float], end: tuple[float, float]) -> str:
+    """A path that leaves to its left, so that there and back are two ways."""
+    (x0, y0), (x1, y1) = start, end
+    x, y = (x0 + x1) / 2 + BEND * (y1 - y0), (y0 + y1) / 2 - BEND * (x1 - x0)
+    return f'<path d="M{x0:.0f} {y0:.0f}Q{x:.0f} {y:.0f} {x1:.0f} {y1:.0f}"/>'
+
+
+def _names(found: Reading) -> str:
+    """Which image is where, and which channel."""
+    (b, c, h, w), text = found.sizes, 'fill="currentColor" font-size="13" font-style="italic"'
+    rows = (
+        f'<text x="0" y="{TOP + i * (h * ROW + GAP) + h * ROW / 2 + 4:.0f}" {text}>b = {i}</text>'
+        for i in range(b)
+    )
+    columns = (
+        f'<text x="{EDGE + i * (w * CELL + GAP) + w * CELL / 2:.0f}" y="14" text-anchor="middle" '
+        f"{text}>c = {i}</text>"
+        for i in range(c)
+    )
+    return "".join((*rows, *columns))
+
+
+def _cell(found: Reading, place: int, lit: bool) -> str:
+    x, y = _centre(found, place)
+    fill = "var(--touch)" if lit else "none"
+    return (
+        f'<rect x="{x - CELL / 2:.0f}" y="{y - ROW / 2:.0f}" width="{CELL}" height="{ROW}" '
+        f'stroke="currentColor" stroke-opacity="0.45" style="fill:{fill}"/>'
+    )
+
+
+def _numbers(found: Reading, at: int) -> str:
+    """The numbers, over the path and legible on it."""
+    texts = []
+    for place in range(len(found.places)):
+        x, y = _centre(found, place)
+        lit = place == found.places[at]
+        look = 'fill="#fff"' if lit else HALO
+        texts.append(
+            f'<text x="{x:.0f}" y="{y + 5:.0f}" text-anchor="middle" font-size="14" {look}>'
+            f"{place}</text>"
+        )
+    return "".join(texts)
+
+
+def table(found: Reading, at: int) -> str:
+    """What is read, row by row; a click on a number looks at it."""
+    rows, columns = found.table
+    body = "".join(
+        f"<tr><th>{p}</th>"
+        + "".join(_read(found, p * columns + q, p * columns + q == at) for q in range(columns))
+        + "</tr>"
+        for p in range(rows)
+    )
+    head = "".join(f"<th>{q}</th>" for q in range(columns))
+    return (
+        "<figure><figcaption>read as a table, <i>p q</i></figcaption>"
+        f"<table><tr><td></td>{head}</tr>{body}</table></figure>"
+    )
+
+
+def _read(found: Reading, n: int, lit: bool) -> str:
+    touched = ' class="touch"' if lit else ""
+    return (
+        f'<td{touched}><button type="button" data-pick="{READ}={n}" '
+        f'aria-pressed="{str(lit).lower()}">{found.places[n]}</button></td>'
+    )
+
+
+def _line(found: Reading, at: int) -> str:
+    """The line of numbers that the memory is."""
+    lit = "color:#fff;background:var(--touch);"
+    cells = "".join(
+        f'<span style="{lit if n == found.places[at] else ""}display:inline-block;'
+        "min-width:2em;text-align:center;border:1px solid var(--st-border-color);"
+        f'margin:0 2px 2px 0">{n}</span>'
+        for n in range(len(found.places))
+    )
+    return f'<div class="cells"><div>{cells}</div></div>'
+
+
+# --- in words -------------------------------------------------------------------------------------
+
+
+def _told(found: Reading, at: int) -> str:
+    """Where the number that is read lies, reckoned from the strides."""
+    place, (p, q) = found.places[at], divmod(at, found.table[1])
+    stride = dict(zip(found.order, found.strides[1], strict=True))
+    index = found.index(place)
+    where = ", ".join(f"<i>{name}</i> = {i}" for name, i in index.items())
+    sum_ = " + ".join(f"{i}·{stride[name]}" for name, i in index.items())
+    return (
+        f"<p>Number {at} that is read, at <i>p</i> = {p}, <i>q</i> = {q}, is the one at {where}. "
+        f"Each index times its stride: {sum_} = <b>{place}</b>, its place in memory:</p>"
+    )
+
+
+def _strides(scene: Scene, found: Reading) -> str:
+    """The three arrays as torch has them."""
+    sizes = dict(zip(AXES, found.sizes, strict=True))
+    at = ", ".join(str(AXES.index(name)) for name in found.order)
+    kept = "a copy in the new order: no two strides could say it"
+    rows = (
+        ("a", AXES, found.sizes, "as it was made: the last axis has stride 1"),
+        (
+            f"a.permute({at})",
+            found.order,
+            tuple(sizes[name] for name in found.order),
+            "the same memory: only the strides have changed places",
+        ),
+        (
+            f".reshape({', '.join(map(str, found.table))})",
+            "pq",
+            found.table,
+            kept if found.copied else "the same memory: two strides can say it",
+        ),
+    )
+    body = [
+        f"<tr><td><code>{code}</code></td><td><i>{' '.join(names)}</i></td>"
+        f"<td>{_spaced(shape)}</td><td>{_spaced(strides)}</td><td>{told}</td></tr>"
+        for (code, names, shape, told), strides in zip(rows, found.strides, strict=True)
+    ]
+    note = "The numbers in the array are their places in memory; all strides are torch’s own."
+    return f'{markup.table(HEAD, body)}<p class="muted">{note}</p>'
+
+
+def _spaced(numbers: Sequence[int]) -> str:
+    return " ".join(f"{number:,}" for number in numbers)

@@ -1,0 +1,149 @@
+"""Puzzle: which permutation makes a table, its axes chosen one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ncd.export import markup
+from ncd.models.tensors.memory_layout import AXES, ORDERS
+from ncd.view.base import html_panel, knobs
+from ncd.view.panels.tensors import memory_order
+from ncd.view.panels.tensors.memory_order import Reading
+from ncd.view.session.scene import Scene
+
+TITLE = "Puzzle"
+RUNS = True
+PLACE = "place"  # and its number: "place2=h" sets the third axis
+ANSWER = tuple("hbwc")
+
+Table = tuple[tuple[int, ...], ...]
+
+
+def show(scene: Scene) -> None:
+    """The line of code with its four choices, the table it gives, and the one that is asked for."""
+    found = memory_order.of(scene)
+    if not found.places:
+        html_panel.show(f"<p>The tables are drawn up to {memory_order.MOST} numbers.</p>", "puzzle")
+        return
+    goal, ours = wanted(found.sizes), rows(found.places, found.table[1])
+    html = (
+        "<p>The numbers are their places in memory. Which permutation makes the table "
+        f"<i>b</i>? The diagram follows.</p>{_code(found)}{_said(goal, ours)}"
+        '<div style="display:flex;flex-wrap:wrap;gap:0.4rem 2.4rem;align-items:start">'
+        f"{_grid('b, which is asked for', goal, ())}{_grid('what this gives', ours, goal)}</div>"
+        f"{_hints(found)}"
+    )
+    html_panel.show(html, "puzzle", on_pick=lambda picked: _pick(found.order, picked))
+
+
+def _pick(order: tuple[str, ...], picked: str) -> None:
+    """Puts an axis at a place, and what stood there where it was; a callback."""
+    place, _, name = picked.partition("=")
+    places = [f"{PLACE}{i}" for i in range(len(order))]
+    if place in places and name in order:
+        knobs.put({"order": ORDERS.index(exchanged(order, places.index(place), name))})
+
+
+def exchanged(order: tuple[str, ...], place: int, name: str) -> tuple[str, ...]:
+    """The order with this axis at this place.
+
+    >>> exchanged(("b", "c", "h", "w"), 0, "h")
+    ('h', 'c', 'b', 'w')
+    """
+    other = {name: order[place], order[place]: name}
+    return tuple(other.get(axis, axis) for axis in order)
+
+
+def rows(places: Sequence[int], columns: int) -> Table:
+    """Numbers as rows of so many."""
+    return tuple(tuple(places[i : i + columns]) for i in range(0, len(places), columns))
+
+
+def wanted(sizes: tuple[int, ...]) -> Table:
+    """The table of the notes: ``a.permute(2, 0, 3, 1)`` read as a table.
+
+    >>> wanted((2, 2, 2, 2))[0]
+    (0, 4, 1, 5)
+    """
+    b, c, h, w = sizes
+    steps = (
+        j * h * w + i * w + k + n * c * h * w
+        for i in range(h)
+        for n in range(b)
+        for k in range(w)
+        for j in range(c)
+    )
+    return rows(tuple(steps), w * c)
+
+
+def _code(found: Reading) -> str:
+    """The line of torch, a choice at each place."""
+    choices = ", ".join(_choice(found.order, i) for i in range(len(found.order)))
+    shape = ", ".join(map(str, found.table))
+    return f'<p class="code" style="white-space:normal">a.permute({choices}).reshape({shape})</p>'
+
+
+def _choice(order: tuple[str, ...], place: int) -> str:
+    options = "".join(
+        f'<option value="{name}"{" selected" if name == order[place] else ""}>{n} ({name})</option>'
+        for n, name in enumerate(AXES)
+    )
+    return (
+        f'<select data-set="{PLACE}{place}" aria-label="axis at place {place}" '
+        f'style="font:inherit">{options}</select>'
+    )
+
+
+def _said(goal: Table, ours: Table) -> str:
+    """How much of the table is right."""
+    count = sum(map(len, goal))
+    if goal == ours:
+        words = f"✓ Solved: all {count} numbers stand where they should."
+    elif list(map(len, goal)) != list(map(len, ours)):
+        words = f"✗ The table should have {len(goal)} rows of {len(goal[0])}."
+    else:
+        pairs = zip(sum(goal, ()), sum(ours, ()), strict=True)
+        right = sum(one == two for one, two in pairs)
+        words = f"✗ {right} of {count} numbers stand where they should."
+    return f'<p role="status">{words}</p>'
+
+
+def _grid(title: str, table: Table, goal: Table) -> str:
+    """A table; what stands as in the goal has a tick."""
+    same = list(map(len, table)) == list(map(len, goal))
+    body = "".join(
+        f"<tr>{''.join(_cell(n, same and n == goal[i][j]) for j, n in enumerate(row))}</tr>"
+        for i, row in enumerate(table)
+    )
+    return (
+        f'<div class="cells"><figure><figcaption>{markup.text(title)}</figcaption>'
+        f"<table>{body}</table></figure></div>"
+    )
+
+
+def _cell(number: int, right: bool) -> str:
+    return f'<td class="way">{number} ✓</td>' if right else f"<td>{number}</td>"
+
+
+def _hints(found: Reading) -> str:
+    """A question for each axis, from the one that is read first on."""
+    sizes = dict(zip(AXES, found.sizes, strict=True))
+    stride = dict(zip(AXES, found.strides[0], strict=True))
+    asked = [name for name in reversed(ANSWER) if sizes[name] > 1]
+    told = ("last", "last but one", "second", "first")
+    places = dict(zip(reversed(ANSWER), told, strict=True))
+    hints = "".join(
+        f"<li>{_step(name)} <i>b</i> goes on by {stride[name]}. Which axis of a has this "
+        f"stride? It stands {places[name]}.</li>"
+        for name in asked
+    )
+    return f"<details><summary>Hints</summary><ul>{hints}</ul></details>" if hints else ""
+
+
+def _step(name: str) -> str:
+    return {
+        "c": "From one number to the next in a row",
+        "w": "Where that axis has come to its end",
+        "b": "From one row to the next",
+        "h": "Where that axis of the rows has come to its end",
+    }[name]

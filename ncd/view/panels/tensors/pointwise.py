@@ -1,0 +1,121 @@
+"""Two ways: linear maps and 1 × 1 convolutions on the same weights, and the notebook's example."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.func import functional_call
+
+import ncd
+from ncd.export import markup
+from ncd.lang.terms.blocks import Equation
+from ncd.lang.terms.terms import Term
+from ncd.run import apart
+from ncd.view.arrays import captions
+from ncd.view.base import html_panel
+from ncd.view.base.cache import remember
+from ncd.view.diagram import component
+from ncd.view.session.scene import Scene
+
+TITLE = "Two ways"
+RUNS = True
+FEW = 8  # positions and features that are written out
+
+
+@dataclass(frozen=True)
+class Ways:
+    """How far the two ways are apart; inputs and outputs of ones with twos in channel 1."""
+
+    outputs: float
+    gradients: float
+    given: tuple[tuple[float, ...], ...]
+    sums: tuple[float, ...]
+    found: tuple[tuple[float, ...], ...]
+
+
+def show(scene: Scene) -> None:
+    """Both ways drawn, how far they are apart, and the example."""
+    key = scene.numbers
+    found = remember("two ways", scene.term, *key, make=lambda: scene.work(lambda: ways(scene)))
+    conv, linear = both(scene)
+    drawn = component.apart(Equation(linear, conv), scene)
+    html_panel.show(drawn + _told(scene, found) + _example(found, scene.settings["m"]), "two ways")
+
+
+def both(scene: Scene) -> tuple[Term, Term]:
+    """The system with convolutions, and with linear maps."""
+    conv, linear = (scene.entry.build(**{**scene.settings, "conv": n}) for n in (1, 0))
+    return conv, linear
+
+
+def ways(scene: Scene) -> Ways:
+    """Runs both on the same weights, forward and backward."""
+    conv, linear = (ncd.compile(term, scene.seed) for term in both(scene))
+    weights = {name: w.detach().requires_grad_() for name, w in linear.named_parameters()}
+    x = scene.inputs[0].detach().cpu().requires_grad_()
+    windows = {name.replace("linear", "conv"): _windowed(w) for name, w in weights.items()}
+    one, two = functional_call(linear, weights, (x,)), functional_call(conv, windows, (x,))
+    leaves = (x, *weights.values())
+    pairs = [torch.autograd.grad(y.square().sum(), leaves) for y in (one, two)]
+    gradients = max(apart(a, b) for a, b in zip(*pairs, strict=True))
+    given, found = x.detach(), twos(x.detach())
+    return Ways(apart(one, two), gradients, _few(given), tuple(given.sum(-1).tolist()), _few(found))
+
+
+def _windowed(weight: Tensor) -> Tensor:
+    """Weights with an axis for the window; a bias as it is."""
+    return weight.unsqueeze(-1) if weight.dim() > 1 else weight
+
+
+def twos(x: Tensor) -> Tensor:
+    """The notebook's convolution: all weights are 1, those of the second channel 2.
+
+    >>> twos(torch.tensor([[1.0, 2.0, 3.0]])).tolist()
+    [[6.0, 12.0, 6.0]]
+    """
+    m = x.shape[-1]
+    weights = torch.ones(m, m, 1)
+    weights[1:2] += 1
+    return torch.nn.functional.conv1d(x.T, weights).T
+
+
+def _few(x: Tensor) -> tuple[tuple[float, ...], ...]:
+    return tuple(tuple(row) for row in x[:FEW, :FEW].tolist())
+
+
+def _told(scene: Scene, found: Ways) -> str:
+    return (
+        "<p>A convolution's weights have one axis more, of size 1: the window. Without it they are "
+        "those of the linear map. On the same weights and inputs the outputs are "
+        f"<b>{markup.digits(found.outputs)}</b> apart, the gradients "
+        f"<b>{markup.digits(found.gradients)}</b>. "
+        f'<span class="muted">{captions.origin(scene)}</span></p>'
+    )
+
+
+def _example(found: Ways, m: int) -> str:
+    """Rows of the input, their sums, and rows of the output."""
+    n = len(found.given[0])
+    rows = [
+        f'<tr><td class="number">{i}</td>{_cells(x)}<td class="number"><b>{_figure(total)}</b></td>'
+        f"{_cells(y)}</tr>"
+        for i, (x, total, y) in enumerate(zip(found.given, found.sums, found.found, strict=False))
+    ]
+    head = ("t", *("x" if i == 0 else "" for i in range(n)), "sum", "out", *[""] * (n - 1))
+    table = markup.table(head, rows, numbers=range(2 * n + 2))
+    few = f" The first {n} features." if m > n else ""
+    return (
+        "<h2>Ones, with twos in the second channel</h2><p>With such weights, in one convolution "
+        "without a bias, every feature of the output is the sum of the row, and the second one "
+        f"twice that: no position has seen another.{few}</p>{table}"
+    )
+
+
+def _cells(numbers: tuple[float, ...]) -> str:
+    return "".join(f'<td class="number">{_figure(number)}</td>' for number in numbers)
+
+
+def _figure(number: float) -> str:
+    return f"{number:.2f}".replace("-", "−")

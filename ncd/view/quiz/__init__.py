@@ -1,0 +1,1 @@
+"""The quiz: which shape leaves here?"""

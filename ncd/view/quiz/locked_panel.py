@@ -1,0 +1,76 @@
+"""The panels while a quiz is on: the source and the shapes without sizes; the others are closed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from ncd.code import lines
+from ncd.export import markup, source_listing
+from ncd.lang.circuits.circuit import Cell, Value
+from ncd.view.base import hide_sizes, html_panel, selection
+from ncd.view.base.hide_sizes import Veil
+from ncd.view.quiz.questions import is_given
+from ncd.view.session.scene import Scene
+
+
+@dataclass
+class Covered:
+    """A panel while a quiz is on: the source and the shapes without sizes, else a word of why."""
+
+    TITLE: str
+    RUNS: bool = False
+
+    def show(self, scene: Scene) -> None:
+        """What it has to say without sizes."""
+        assert scene.veil is not None
+        html = {"Source": _source, "Shapes": _shapes}.get(self.TITLE, _closed)(scene)
+        html_panel.show(
+            html, "covered", on_pick=lambda _: st.session_state.update({selection.QUIZ: ""})
+        )
+
+
+def _closed(scene: Scene) -> str:
+    return (
+        "<p>This panel tells sizes, so it is closed while they are asked for.</p>"
+        '<p><button type="button" class="plain" data-pick="end">End the quiz</button></p>'
+    )
+
+
+def _source(scene: Scene) -> str:
+    """The lines of source; numbers, and the lines at what is asked for, are hidden."""
+    assert scene.veil is not None
+    around, circuit = scene.veil.around(scene.circuit), scene.circuit
+    found = [
+        (line, hide_sizes.code(line.text, html) if around.isdisjoint(line.nodes) else "…")
+        for line, html in source_listing.painted(lines(scene.term), circuit)
+    ]
+    return source_listing.excerpt(found, circuit, scene.dark, frozenset())
+
+
+def _shapes(scene: Scene) -> str:
+    """Every step, with the shapes that are known by now."""
+    assert scene.veil is not None
+    rows = (_row(cell, scene, scene.veil) for cell in scene.circuit.cells)
+    return markup.table(("Step", "Goes in", "Leaves"), rows)
+
+
+def _row(cell: Cell, scene: Scene, hiding: Veil) -> str:
+    ins, outs = (
+        markup.SEPARATOR.join(_known(value, scene, hiding) for value in values)
+        for values in (cell.inputs, cell.outputs)
+    )
+    return (
+        f'<tr data-node="{cell.id}" data-select="{cell.id}" tabindex="0">'
+        f"<td>{markup.role(cell.op.role, scene.dark)}{markup.text(cell.op.label)}</td>"
+        f"<td>{ins}</td><td>{outs}</td></tr>"
+    )
+
+
+def _known(value: Value, scene: Scene, hiding: Veil) -> str:
+    given = value.id != hiding.hidden and is_given(scene.circuit, value)
+    if not (given or value.id in hiding.known):
+        return hide_sizes.ASKED
+    sized = " · ".join(f"{markup.axis(a)} {markup.text(a.size_text)}" for a in value.array)
+    return sized or "a number"

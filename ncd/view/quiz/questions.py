@@ -1,0 +1,86 @@
+"""What a quiz can ask for: the arrays of a circuit that are drawn, and what of them is given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from ncd.drawing import draw
+from ncd.lang.circuits.circuit import Cell, Circuit, Loop, Value
+from ncd.lang.formulas.expr import Arg
+from ncd.lang.types.axes import Array, Axis
+from ncd.lang.types.pattern_binding import Binding
+from ncd.view.base import hide_sizes, selection
+from ncd.view.base.cache import remember
+from ncd.view.session.scene import Scene
+
+
+def askable(circuit: Circuit) -> tuple[str, ...]:
+    """The arrays whose shape is known, in the order in which they are made."""
+    sized = lambda value: all(axis.size is not None for axis in value.array)  # noqa: E731
+    return tuple(value.id for value in circuit.values.values() if sized(value))
+
+
+def array(circuit: Circuit, selected: str) -> str:
+    """The array that is meant by what is selected: what leaves an op or a block."""
+    if selected in circuit.values:
+        return selected
+    units: tuple[Cell | Loop, ...] = (*circuit.cells, *circuit.loops)
+    made = {unit.id: unit.outputs for unit in units}
+    made |= {fence.id: fence.states[-1] for fence in circuit.fences}
+    last = made.get(selected, ())
+    return last[0].id if last else ""
+
+
+def in_sight(scene: Scene) -> Mapping[str, tuple[str, ...]]:
+    """The arrays that are drawn, but those that go in, and those that are only passed on.
+
+    Each with its axes from the upper wire to the lower.
+    """
+    folded = selection.folded(scene.circuit)
+
+    def make() -> dict[str, tuple[str, ...]]:
+        drawing = draw(scene.term, **hide_sizes.look(scene.look), folded=folded)
+        given = {value.id for value in scene.circuit.inputs}
+        passed = {v.id for cell in scene.circuit.cells if _passes(cell) for v in cell.outputs}
+        wires = sorted((wire for wire in drawing.wires), key=lambda wire: wire.path[0].a.y)
+        shown = dict.fromkeys(wire.array for wire in wires if wire.array not in given | passed)
+        return {id: tuple(wire.axis for wire in wires if wire.array == id) for id in shown}
+
+    return remember("asked for", scene.term, scene.entry.name, folded, make=make)
+
+
+def is_given(circuit: Circuit, value: Value) -> bool:
+    """Whether an array goes in, or is the same passed on."""
+    maker = circuit.makers.get(value.id)
+    if maker is None:
+        return any(value.id == own.id for own in circuit.inputs)
+    return _passes(maker) and all(is_given(circuit, own) for own in maker.inputs)
+
+
+def _passes(cell: Cell) -> bool:
+    said = cell.torch
+    return all(isinstance(own, Arg) for own in (said if isinstance(said, tuple) else (said,)))
+
+
+def found_out(circuit: Circuit, given: Mapping[str, object]) -> frozenset[str]:
+    """The axes whose size follows from others, as behind a window: what they are called.
+
+    Those that go in, and those with a knob (``given``), are no question.
+    """
+    names = {axis.name for value in circuit.inputs for axis in value.array} | set(given)
+    axes = (axis for cell in circuit.cells for axis in _solved(cell))
+    return frozenset(a.called for a in hide_sizes.plain(Array(axes)) if a.name not in names)
+
+
+def _solved(cell: Cell) -> list[Axis]:
+    """The axes that an op makes, and whose size it solves for."""
+    binding, site = Binding(), cell.site
+    for axis in site.dom.axes:
+        binding.meet(axis, axis)
+    for axis in site.cod.axes:
+        binding.setdefault(axis.name, replace(axis, size=None))
+    cell.op.solve(binding)
+    before = {axis.name for axis in site.ins.axes}
+    new = (axis for axis in site.cod.axes if axis.name not in before)
+    return [axis for axis in new if binding.size(axis.name) is not None]

@@ -1,0 +1,218 @@
+"""A quiz on any page: what shape leaves here? Sizes are hidden until they are told or given up.
+
+The array that is asked for is the one that is selected: a click on a wire chooses it, and the link
+has it with ``quiz=1``. What goes in and what a layer chooses is given, as the knobs say it. An
+answer is judged on the server; what is asked for is not sent to the browser before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import streamlit as st
+
+from ncd.export import markup
+from ncd.export.shared_assets import DIAGRAM_CSS, LIGHT_JS, PANEL_CSS
+from ncd.lang.circuits.array_names import called
+from ncd.lang.circuits.circuit import Circuit, Value
+from ncd.lang.types.axes import Axis
+from ncd.view.base import hide_sizes, html_panel, selection
+from ncd.view.base.hide_sizes import Veil
+from ncd.view.base.static_files import static
+from ncd.view.quiz import grading
+from ncd.view.quiz.grading import Verdict
+from ncd.view.quiz.questions import array, askable, found_out, in_sight
+from ncd.view.session.scene import Scene
+
+KEY, ROUND = "question", "quiz round"
+RIGHT, LATER, SHOWN = "right", "later", "shown"  # at the first try, at another, or given up
+ACTS = ("answer", "show", "next", "again", "end")
+
+_quiz = st.components.v2.component(
+    "ncd_quiz",
+    html=static("quiz/quiz.html"),
+    css=PANEL_CSS + DIAGRAM_CSS + static("quiz/quiz.css"),
+    js=LIGHT_JS + static("quiz/quiz.js"),
+)
+
+
+@dataclass
+class Round:
+    """What was asked and answered on a page of a session.
+
+    ``done`` says how it went, by the array with its sizes: a size that changes makes it a new
+    question. ``wish`` is what the visitor asks for and no run has done yet.
+    """
+
+    page: str
+    asked: str = ""
+    done: dict[str, str] = field(default_factory=dict)
+    tried: set[str] = field(default_factory=set)
+    wish: tuple[str, str] = ("", "")
+    verdict: str = ""
+
+
+def on() -> bool:
+    """Whether the session is in a quiz."""
+    return bool(st.session_state.get(selection.QUIZ))
+
+
+def asking(scene: Scene) -> Scene:
+    """The scene as a quiz shows it: an array is asked for, and what is not known is hidden."""
+    if not on():
+        return scene
+    found, circuit = _round(scene.entry.name), scene.circuit
+    asked = array(circuit, scene.selected) or found.asked
+    if asked not in askable(circuit):
+        asked = _next(scene, found, "")
+    if asked != found.asked:
+        found.asked, found.verdict = asked, ""
+    if asked:
+        _heed(scene, found)
+    st.session_state[selection.KEY] = found.asked
+    values = circuit.values.values()
+    known = frozenset(value.id for value in values if _key(value) in found.done)
+    return replace(scene, selected=found.asked, veil=Veil(found.asked, known))
+
+
+def _round(page: str) -> Round:
+    found: Round | None = st.session_state.get(ROUND)
+    if found is None or found.page != page:
+        found = st.session_state[ROUND] = Round(page)
+    return found
+
+
+def _key(value: Value) -> str:
+    return f"{value.id} {value.array.spec}"
+
+
+def _next(scene: Scene, found: Round, after: str) -> str:
+    """The next array in sight that is not known yet; those after ``after`` first."""
+    circuit = scene.circuit
+    every = [id for id in askable(circuit) if id in in_sight(scene)] or list(askable(circuit))
+    at = every.index(after) + 1 if after in every else 0
+    turned = [*every[at:], *every[:at]]
+    left = (id for id in turned if _key(circuit.values[id]) not in found.done)
+    return next(left, after or next(iter(turned), ""))
+
+
+# --- what is answered -----------------------------------------------------------------------------
+
+
+def _heed(scene: Scene, found: Round) -> None:
+    """Does what the visitor asked for since the last run."""
+    (act, text), found.wish = found.wish, ("", "")
+    value = scene.circuit.values[found.asked]
+    key = _key(value)
+    if act == "answer" and key not in found.done:
+        verdict = _judged(scene, value, text)
+        found.verdict = verdict.words
+        if verdict.right:
+            found.done[key] = LATER if key in found.tried else RIGHT
+        elif verdict.whole:
+            found.tried.add(key)
+    elif act == "show":
+        found.done.setdefault(key, SHOWN)
+    elif act == "next":
+        found.asked, found.verdict = _next(scene, found, found.asked), ""
+    elif act == "again":
+        found.done.clear()
+        found.tried.clear()
+        found.asked, found.verdict = _next(scene, found, ""), ""
+
+
+def _judged(scene: Scene, value: Value, text: str) -> Verdict:
+    circuit = scene.circuit
+    maker = circuit.makers.get(value.id)
+    taken = {axis.called for v in maker.inputs for axis in v.array} if maker else set()
+    out = found_out(circuit, scene.settings)
+    known = [axis for v in circuit.values.values() for axis in hide_sizes.plain(v.array)]
+    drawn = in_sight(scene).get(value.id, ())
+    wanted = hide_sizes.plain(value.array)
+    return grading.judge(text, wanted, (*wanted, *known), out, taken, drawn)
+
+
+# --- what is shown --------------------------------------------------------------------------------
+
+
+def show(scene: Scene) -> None:
+    """The question below the diagram, if the session is in a quiz."""
+    if scene.veil is None:
+        return
+    found = _round(scene.entry.name)
+    value = scene.circuit.values.get(found.asked)
+    done = found.done.get(_key(value), "") if value else ""
+    _quiz(
+        key=KEY,
+        data={
+            "asked": found.asked,
+            "ask": _question(scene.circuit, value) if value else "No array here has its sizes.",
+            "said": _told(scene.circuit, value, done) if value and done else found.verdict,
+            "done": bool(done),
+            "axes": _chips(scene),
+            "score": _score(found),
+        },
+        on_act_change=_act,
+    )
+
+
+def _act() -> None:
+    """Notes what is asked for, until the run that does it; a callback."""
+    asked = html_panel.asked(KEY, "act")
+    if not (isinstance(asked, dict) and asked.get("do") in ACTS):
+        return
+    found: Round | None = st.session_state.get(ROUND)
+    if asked["do"] == "end":
+        st.session_state[selection.QUIZ] = ""
+    elif found is not None:
+        found.wish = asked["do"], str(asked.get("text", ""))[: grading.LONGEST]
+
+
+def _question(circuit: Circuit, value: Value) -> str:
+    maker = circuit.makers.get(value.id)
+    name = called(circuit).get(value.id, "")
+    is_input = any(value.id == given.id for given in circuit.inputs)
+    where = "goes in here" if is_input or not maker else f"leaves {markup.text(maker.op.label)}"
+    is_new = name and not (maker and name in maker.op.label.split())
+    more = f', called <i class="name">{markup.text(name)}</i>' if is_new else ""
+    return f"What shape {where}{more}?"
+
+
+def _told(circuit: Circuit, value: Value, done: str) -> str:
+    """The shape, and what the op does that it leaves."""
+    sized = " · ".join(f"{markup.axis(a)} {markup.text(a.size_text)}" for a in value.array)
+    maker = circuit.makers.get(value.id)
+    how = f'<span class="muted">{markup.text(maker.words)}</span>' if maker else ""
+    sign = "It is" if done == SHOWN else '<span class="tick">✓</span>'
+    return f"{sign} <b>{sized or 'a number, without axes'}</b> {how}"
+
+
+def _chips(scene: Scene) -> str:
+    """The axes in sight as buttons, each with its size if that is given."""
+    circuit, seen = scene.circuit, in_sight(scene)
+    out = found_out(circuit, scene.settings)
+    alike: dict[str, set[str]] = {}
+    axes: dict[str, Axis] = {}
+    for value in circuit.values.values():
+        if value.id in seen or value in circuit.inputs:
+            for axis in (a for a in hide_sizes.plain(value.array) if a.size is not None):
+                axes.setdefault(axis.called, axis)
+                alike.setdefault(axis.called, set()).add(axis.size_text)
+    return "".join(_chip(a, a.called in out or len(alike[name]) > 1) for name, a in axes.items())
+
+
+def _chip(axis: Axis, hidden: bool) -> str:
+    size = "" if hidden else f" {axis.size_text}"
+    says = markup.text(f"{axis.called}{size}")
+    return (
+        f'<button type="button" class="chip" data-axis="{markup.text(axis.name)}" '
+        f'data-say="{says}" aria-label="add {says}">{markup.axis(axis)}{markup.text(size)}</button>'
+    )
+
+
+def _score(found: Round) -> str:
+    ends = list(found.done.values())
+    if not ends:
+        return ""
+    shown = f", {ends.count(SHOWN)} shown" if SHOWN in ends else ""
+    return f"{ends.count(RIGHT)} of {len(ends)} at the first try{shown}"

@@ -1,0 +1,1 @@
+"""The runtime: threads, scheduling, memory, and everything private to Streamlit."""

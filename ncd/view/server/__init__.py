@@ -1,0 +1,1 @@
+"""The server: start, network rules, health and endpoints beside the pages."""

@@ -1,0 +1,182 @@
+"""What stands around the app on the network: who may ask, who may frame it, what a page is called.
+
+``NCD_HOSTS`` names the hosts under which the server may be asked for, ``*.example.org`` for all
+below one; without it, localhost and the address it is bound to. ``NCD_FRAMES`` names the sites
+that may show it in a frame; without it, none. ``*`` is anyone.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from urllib.parse import quote, unquote_to_bytes, urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from streamlit.file_util import get_static_dir
+
+from ncd.export import markup
+from ncd.models import CATALOGUE
+from ncd.view.page import head as page_style
+from ncd.view.presenter import presenter
+from ncd.view.runtime import metrics as records
+from ncd.view.server import health, live_endpoint, slides_endpoint
+
+HERE = ("localhost", "127.0.0.1", "::1")
+OWN = ("_stcore", "static", "media", "component", "app", "auth", "oauth2callback")  # Streamlit's
+METRICS = "metrics"
+REFUSED = "This server is not asked for under that name. NCD_HOSTS names those that it answers to."
+# Else the browser asks for the server at /page/ first, and finds nothing there twice.
+BASE = '<script>window.__streamlit = {BACKEND_BASE_URL: new URL(".", location.href).href}</script>'
+# In a low window, as a projector's, diagram and panel fit into one view without the callouts.
+LOW = """<script>
+if (innerHeight < 760 && !new URLSearchParams(location.search).has("callouts")) {
+  const query = `${location.search ? `${location.search}&` : "?"}callouts=off`;
+  history.replaceState(history.state, "", location.pathname + query + location.hash);
+}
+</script>"""
+
+
+class Site:
+    """Everything that comes from the network passes here first."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+        self.hosts, self.frames = named("NCD_HOSTS"), named("NCD_FRAMES")
+        self.index = Path(get_static_dir(), "index.html").read_text()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] not in ("http", "websocket"):
+            await self.app(scope, receive, send)
+            return
+        if scope["type"] == "websocket":
+            with records.VISITORS.track_inprogress(), health.visitor(send):
+                await (self.app if self.welcome(scope) else _close)(scope, receive, send)
+            return
+
+        async def framed(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(framing(self.frames))
+            await send(message)
+
+        await self.answer(scope)(scope, receive, framed)
+
+    def answer(self, scope: Scope) -> ASGIApp:
+        """What answers a request: a refusal, a page's HTML, or the app."""
+        if scope["path"] in health.PATHS:
+            return health.answer(scope["path"])
+        if not self.welcome(scope):
+            return PlainTextResponse(REFUSED, 403)
+        first, *_, last = scope["path"].strip("/").split("/", 1)[0], scope["path"].rsplit("/")[-1]
+        if file := page_style.FILES.get(last):
+            kept = {"Cache-Control": "public, max-age=31536000, immutable"}
+            return Response(file.text, media_type=file.kind, headers=kept)
+        if last == slides_endpoint.FILE:
+            return slides_endpoint.answer
+        if first == live_endpoint.PATH:
+            return live_endpoint.answer
+        if first == METRICS:
+            return records.metrics()
+        if scope["method"] not in ("GET", "HEAD") or first in OWN or "." in last:
+            return self.app
+        if not last:
+            return self.app if first else self.html("")
+        if scope["path"] != f"/{last.strip()}" or not sound(scope["raw_path"]):
+            return RedirectResponse(f"/{quote(last.strip())}")  # all pages lie at the top
+        return self.html(last)
+
+    def html(self, name: str) -> Response:
+        """The page of this name, as far as it is there before the app runs."""
+        title, words = page_style.HEADS.get(name, page_style.LOST)
+        head = (
+            f"<title>{markup.text(title)}</title>"
+            f'<meta name="description" content="{markup.text(words)}">{BASE}'
+        )
+        if name in CATALOGUE and CATALOGUE[name].notes:
+            head += LOW
+        if name in CATALOGUE:
+            head += presenter.EARLY
+        text = self.index.replace("<title>Streamlit</title>", head)
+        text = text.replace("</body>", f"{page_style.TAGS}</body>")
+        status = 200 if name in page_style.HEADS else 404
+        return HTMLResponse(text, status, {"Cache-Control": "no-cache"})
+
+    def welcome(self, scope: Scope) -> bool:
+        """Whether this server may be asked, under this name and from this site.
+
+        What has passed comes to Streamlit as its own: of any other origin it would ask the
+        internet for its own address, to compare.
+        """
+        headers = Headers(scope=scope)
+        host, origin = headers.get("host", ""), headers.get("origin")
+        bound = (scope.get("server") or ("",))[0]
+        if not allowed(host, (*(self.hosts or HERE), bound)):
+            return False
+        if origin is None:
+            return True
+        site = urlsplit(origin).netloc
+        if site != host and not allowed(site, self.hosts):
+            return False
+        changed = MutableHeaders(scope=scope)
+        if scope["type"] == "http":
+            del changed["origin"]
+        else:
+            changed["host"] = site
+        return True
+
+
+def sound(path: bytes) -> bool:
+    """Whether a browser can read the path of an address: it stops at one that is no UTF-8.
+
+    >>> sound(b"/caf%C3%A9"), sound(b"/%"), sound(b"/%FF")
+    (True, False, False)
+    """
+    try:
+        unquote_to_bytes(path).decode()
+    except UnicodeDecodeError:
+        return False
+    return not re.search(rb"%(?![0-9A-Fa-f]{2})", path)
+
+
+def named(setting: str) -> tuple[str, ...]:
+    """The names in a setting, apart by commas or spaces."""
+    return tuple(os.environ.get(setting, "").replace(",", " ").split())
+
+
+def allowed(host: str, names: tuple[str, ...]) -> bool:
+    """Whether a host, with a port or without, is one of these names.
+
+    >>> allowed("[::1]:8501", HERE), allowed("localhost.example.org", HERE)
+    (True, False)
+    >>> allowed("a.example.org", ("*.example.org",)), allowed("example.org:80", ("example.org",))
+    (True, True)
+    """
+    try:
+        name = (urlsplit(f"//{host}").hostname or "").rstrip(".")
+    except ValueError:
+        return False
+    known = [own.lower().rstrip(".") for own in names if own]
+    below = any(own.startswith("*.") and name.endswith(own[1:]) for own in known)
+    return bool(name) and (name in known or below or "*" in known)
+
+
+def framing(sites: tuple[str, ...]) -> dict[str, str]:
+    """The headers that say who may show a page in a frame.
+
+    >>> framing(())
+    {'Content-Security-Policy': "frame-ancestors 'none'", 'X-Frame-Options': 'DENY'}
+    >>> framing(("https://school.example",))
+    {'Content-Security-Policy': 'frame-ancestors https://school.example'}
+    """
+    if "*" in sites:
+        return {}
+    policy = f"frame-ancestors {' '.join(sites) or repr('none')}".replace(";", "")
+    none = {} if sites else {"X-Frame-Options": "DENY"}
+    return {"Content-Security-Policy": policy, **none}
+
+
+async def _close(scope: Scope, receive: Receive, send: Send) -> None:
+    await receive()
+    await send({"type": "websocket.close", "code": 1008, "reason": REFUSED})

@@ -1,0 +1,216 @@
+"""What cannot be built or run: where it fails, why, and the nearest settings that work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import islice
+from math import isqrt
+from time import monotonic
+
+import streamlit as st
+
+from ncd.export.markup import amount
+from ncd.lang.circuits.elaborate import elaborate
+from ncd.lang.errors import LimitError, NCDError
+from ncd.lang.terms.op import Op
+from ncd.lang.terms.rewrite import rewrite
+from ncd.lang.terms.terms import Term
+from ncd.lang.types.axes import Axis
+from ncd.models import Entry, Knob
+from ncd.run.limits.guard import fits
+from ncd.view.base.cache import SHELF, kept
+from ncd.view.base.knobs import label, put
+from ncd.view.runtime import scheduler
+
+REACH = 32  # how far to look, in steps of a knob, for a size that fits
+WAYS = 3
+NEAR = 1.03  # as near as that to the largest size that fits
+PATIENCE = 1.0  # seconds in which ways are looked for
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """An error at some settings, and the op at which it came."""
+
+    error: NCDError
+    node: str | None
+    entry: Entry
+    settings: Mapping[str, int]
+
+    @property
+    def large(self) -> bool:
+        """Whether it is only too large to run: shapes, cost and source can be told."""
+        return isinstance(self.error, LimitError)
+
+    @property
+    def ways(self) -> tuple[Mapping[str, int], ...]:
+        """Up to three settings that would work; looked for once, in about a second."""
+        key = ("ways", self.entry.name, tuple(self.settings.items()), str(self.error))
+        return kept(SHELF, key, self._found)
+
+    def _found(self) -> tuple[Mapping[str, int], ...]:
+        with scheduler.aside():
+            return tuple(islice(_ways(self), WAYS))
+
+
+def refuse(
+    error: NCDError, entry: Entry, settings: Mapping[str, int], drawn: Term | None
+) -> Refusal:
+    """The refusal for an error, with the op at which it came."""
+    return Refusal(error, failing(error, drawn), entry, settings)
+
+
+def _ways(refusal: Refusal) -> Iterator[dict[str, int]]:
+    """One knob at another value; if none would do, several: halved together, or all of them."""
+    entry, settings, large = refusal.entry, refusal.settings, refusal.large
+    end, found = monotonic() + PATIENCE, False
+    for knob in _most_likely_first(entry, refusal.error):
+        at, fits = settings[knob.name], partial(_works, entry, settings, knob, end)
+        if large:
+            value = largest(knob, at, fits)
+        else:
+            told = refusal.error.nearest if knob.name == refusal.error.axis else None
+            value = told if told is not None and fits(told) else _around(knob, at, fits)
+        if value is not None:
+            found = True
+            yield {knob.name: value}
+    if not found:
+        ways = (*(_together(entry, settings, end) if large else ()), *_all(entry, settings))
+        yield from ways[:1]
+
+
+def _all(entry: Entry, settings: Mapping[str, int]) -> Iterator[dict[str, int]]:
+    """Every size as near as its slider goes, as the page begins, or the least."""
+    knobs = [knob for knob in entry.knobs if knob.is_size]
+    for way in (
+        {knob.name: knob.nearest(settings[knob.name]) for knob in knobs},
+        {knob.name: knob.default for knob in knobs},
+        {knob.name: knob.min for knob in knobs},
+    ):
+        if works(entry, {**settings, **way}):
+            yield {name: value for name, value in way.items() if value != settings[name]}
+
+
+def _together(entry: Entry, settings: Mapping[str, int], end: float) -> Iterator[dict[str, int]]:
+    """The two largest sizes halved until it fits; if that is not enough the three largest; …
+
+    More than two are looked for until a time, as ``monotonic`` has it.
+    """
+    knobs = sorted((k for k in entry.knobs if k.is_size), key=lambda k: -settings[k.name])
+    for count in range(2, len(knobs) + 1):
+        if count > 2 and monotonic() > end:
+            return
+        for halvings in range(1, max(settings.values()).bit_length()):
+            ways = {
+                knob.name: max(knob.min, knob.legal(settings[knob.name] >> halvings))
+                for knob in knobs[:count]
+            }
+            if works(entry, {**settings, **ways}):
+                yield {name: ways[name] for name in settings if name in ways}
+                return
+
+
+def _works(entry: Entry, settings: Mapping[str, int], knob: Knob, end: float, value: int) -> bool:
+    """Whether a value of one knob works; after ``end`` none is tried any more."""
+    return monotonic() < end and works(entry, {**settings, knob.name: value})
+
+
+def works(entry: Entry, settings: Mapping[str, int]) -> bool:
+    """Whether the system can be built and run at these settings."""
+    try:
+        return fits(elaborate(entry.build(**settings)), watched=True)
+    except NCDError:
+        return False
+
+
+def largest(knob: Knob, above: int, fits: Callable[[int], bool]) -> int | None:
+    """About the largest size below one that is too large, in two digits; None if none fits.
+
+    What fits is taken to fit at every smaller size as well, as cost grows with each.
+
+    >>> largest(Knob("n", 1, 10, 1), 10**6, lambda n: n < 12_345)
+    12000
+    """
+    low, high = knob.min, above
+    if high <= low or not fits(low):
+        return None
+    while high - low > 1 and high > low * NEAR:
+        middle = max(low + 1, isqrt(low * high))
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    ten = 10 ** max(0, len(str(low)) - 2)
+    neat = low // ten * ten // knob.multiple * knob.multiple
+    return max(neat, knob.min)
+
+
+def failing(error: NCDError, drawn: Term | None) -> str | None:
+    """The id of the op at which an error came, in the circuit that is drawn."""
+    if drawn is None or not isinstance(error.op, Op):
+        return None
+    wanted = (error.op, bare(error.op))
+    for cell in elaborate(drawn).cells:
+        if cell.op in wanted or bare(cell.op) == wanted[1]:
+            return cell.id
+    return None
+
+
+def bare(term: Term) -> Term:
+    """The term without its sizes, by which an op of a sketch is known again."""
+
+    def unsized(axis: Axis) -> Axis:
+        return replace(axis, size=None, sequence=False)
+
+    bare: Term = rewrite(term, unsized)
+    return bare
+
+
+def show(refusal: Refusal) -> None:
+    """The reason in plain words, and buttons that set knobs to what works."""
+    with st.container(border=True, key="refusal"):
+        st.markdown("**Too large to run here.**" if refusal.large else "**This does not fit yet.**")
+        st.text(_reason(refusal.error))
+        if refusal.ways:
+            with st.container(horizontal=True, vertical_alignment="center"):
+                st.text("What would work:", width="content")
+                for way in refusal.ways:
+                    key = f"fit {' '.join(way)}"
+                    st.button(_said(way), key=key, on_click=partial(put, way))
+
+
+def _reason(error: NCDError) -> str:
+    """Why, in a sentence or two."""
+    if not isinstance(error, LimitError) or not error.need:
+        return str(error)
+    unit, name = ("B", "NCD_MAX_BYTES") if "bytes" in error.fact else ("FLOP", "NCD_MAX_FLOPS")
+    of = " of memory, forward and backward" if unit == "B" else ""
+    return (
+        f"A run takes {amount(error.need, unit)}{of}, most of it in {error.where}, and this server "
+        f"allows {amount(error.limit, unit)} ({name}). Shapes, cost and source need no run."
+    )
+
+
+def _said(way: Mapping[str, int]) -> str:
+    """What a button sets.
+
+    >>> _said({"y": 2048, "x": 2048}), _said({"y": 2, "x": 3})
+    ('y = x = 2,048', 'y = 2, x = 3')
+    """
+    if len(set(way.values())) == 1:
+        return f"{' = '.join(map(label, way))} = {next(iter(way.values())):,}"
+    return ", ".join(f"{label(name)} = {value:,}" for name, value in way.items())
+
+
+def _most_likely_first(entry: Entry, error: NCDError) -> list[Knob]:
+    knobs = [knob for knob in entry.knobs if knob.is_size]
+    return sorted(knobs, key=lambda knob: knob.name != error.axis)
+
+
+def _around(knob: Knob, at: int, fits: Callable[[int], bool]) -> int | None:
+    """The nearest value that fits, on either side; or around the nearest that its slider shows."""
+    for middle in dict.fromkeys((at, knob.nearest(at))):
+        for distance in range(REACH + 1):
+            for value in (middle - distance * knob.step, middle + distance * knob.step):
+                if value >= knob.min and value != at and fits(value):
+                    return value
+    return None

@@ -1,0 +1,195 @@
+"""What one run of a page shows: the term at its knobs, and everything derived from it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+import torch
+
+import ncd
+from ncd.costs import Cost, cost_of
+from ncd.drawing import Labels
+from ncd.lang.circuits.circuit import Circuit
+from ncd.lang.circuits.elaborate import elaborate
+from ncd.lang.errors import NCDError
+from ncd.lang.terms.terms import Term
+from ncd.models import Entry
+from ncd.run import CircuitModule, Trace, check
+from ncd.run.limits.measurement import medians
+from ncd.train import read_weights
+from ncd.view.base import hide_sizes
+from ncd.view.base.cache import SHELF, kept, known, remember
+from ncd.view.base.hide_sizes import Veil
+from ncd.view.inputs.feed import Feed
+from ncd.view.runtime import scheduler, torch_threads
+from ncd.view.session.refusal import Refusal, refuse
+from ncd.view.session.trained_weights import Learned
+
+T = TypeVar("T")
+QUICK = 50_000_000  # FLOPs: some milliseconds
+LONG = 2_000_000_000  # some tenths of a second
+LABELS: tuple[Labels, ...] = ("names", "sizes", "both")
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A system at its settings, with the figure's callouts if ``notes``.
+
+    ``refused`` says why it could not be built as it was asked for, ``learned`` holds weights that
+    were trained, if they were, and ``veil`` says what a quiz hides.
+    """
+
+    entry: Entry
+    settings: Mapping[str, int]
+    seed: int
+    device: str
+    feed: Feed
+    dark: bool
+    labels: Labels
+    selected: str
+    term: Term
+    notes: bool = True
+    refused: Refusal | None = None
+    learned: Learned | None = None
+    veil: Veil | None = None
+
+    def choosing(self, selected: str) -> Scene:
+        """The scene with something selected."""
+        return replace(self, selected=selected)
+
+    @property
+    def look(self) -> dict[str, Any]:
+        """How its diagram is drawn, as :func:`ncd.draw` takes it."""
+        usual = {
+            "labels": self.labels,
+            "dark": self.dark,
+            **self.entry.look(self.settings, self.notes),
+        }
+        return hide_sizes.look(usual) if self.veil else usual
+
+    @property
+    def refusal(self) -> Refusal | None:
+        """Why it cannot run, if it cannot."""
+        return self.refused or limited(self.entry, self.settings, self.term)
+
+    @property
+    def runs(self) -> bool:
+        """Whether it can be run."""
+        return self.refusal is None
+
+    @property
+    def sized(self) -> bool:
+        """Whether every axis has its size: then shapes and source can be told without a run."""
+        return all(a.size is not None for v in self.circuit.values.values() for a in v.array)
+
+    @property
+    def circuit(self) -> Circuit:
+        return elaborate(self.term)
+
+    @property
+    def cost(self) -> Cost:
+        return cost_of(self.circuit)
+
+    @property
+    def long(self) -> bool:
+        """Whether a run takes so long that nobody should wait for it who did not ask."""
+        return self.cost.flops > LONG or self.cost.parameters > LONG // 100
+
+    def work(self, make: Callable[[], T]) -> T:
+        """``make()``, where torch runs; the turn is kept only if another would hardly begin."""
+        if self.cost.flops < QUICK and self.cost.parameters < QUICK // 100:
+            return torch_threads.run(make)
+        with scheduler.aside():
+            return torch_threads.run(make, long=self.long)
+
+    @property
+    def weights(self) -> tuple[Hashable, ...]:
+        """All that the module depends on, apart from the term."""
+        return self.seed, self.device, self.learned.key if self.learned else ""
+
+    @property
+    def numbers(self) -> tuple[Hashable, ...]:
+        """All that the numbers of a run depend on, apart from the term."""
+        return *self.weights, self.feed.key
+
+    @property
+    def module(self) -> CircuitModule:
+        """The compiled module, shared by all who look at the same term, and only ever read."""
+        return remember("module", self.term, *self.weights, make=lambda: self.work(self._compiled))
+
+    def _compiled(self) -> CircuitModule:
+        module = ncd.compile(self.term, self.seed, self.device)
+        if self.learned:
+            read_weights(module, self.learned.weights)
+        return module
+
+    @property
+    def inputs(self) -> tuple[torch.Tensor, ...]:
+        """What goes in, shared as the module is."""
+        given = self.term, self.seed, self.device
+        return remember("inputs", *given, self.feed.key, make=lambda: self.feed.tensors(*given))
+
+    @property
+    def trace(self) -> Trace:
+        """The value of every array."""
+        return remember("trace", self.term, *self.numbers, make=lambda: self.work(self._run))
+
+    def _run(self) -> Trace:
+        with torch.no_grad():
+            return ncd.trace(self.module, *self.inputs)
+
+    @property
+    def seconds(self) -> float:
+        """The median time of a forward pass on the device."""
+        return remember("seconds", self.term, self.device, make=self._measured)
+
+    @property
+    def known_seconds(self) -> float | None:
+        """The same if it has been measured, else None."""
+        seconds: float | None = known("seconds", self.term, self.device)
+        return seconds
+
+    def _measured(self) -> float:
+        with scheduler.aside(late=False):  # a message is all that comes then
+            return self.work(self._time)
+
+    def _time(self) -> float:
+        module, inputs = self.module, self.inputs
+        with torch.no_grad():
+            calls = {"forward": lambda: module(*inputs)}  # the trace has warmed it, mostly
+            return medians(calls, device=self.device, rounds=3, warm=0)["forward"]
+
+    def words(self, axis: str) -> tuple[str, ...]:
+        """The words at the positions of an axis, if there are any."""
+        return self.feed.shown(axis)
+
+
+def built(entry: Entry, settings: Mapping[str, int]) -> tuple[Term | None, Refusal | None]:
+    """The term at these settings, or as much as can be drawn of it with the reason why not."""
+    key = ("built", entry.name, tuple(settings.items()))
+    return kept(SHELF, key, lambda: _build(entry, settings))
+
+
+def _build(entry: Entry, settings: Mapping[str, int]) -> tuple[Term | None, Refusal | None]:
+    try:
+        return entry.build(**settings), None
+    except NCDError as error:
+        return error.sketch, refuse(error, entry, settings, error.sketch)
+
+
+def limited(entry: Entry, settings: Mapping[str, int], term: Term) -> Refusal | None:
+    """Why a term is too much to run here, if it is."""
+    limits = (os.environ.get("NCD_MAX_BYTES"), os.environ.get("NCD_MAX_FLOPS"))
+    key = ("limited", entry.name, tuple(settings.items()), limits)
+    return kept(SHELF, key, lambda: _limit(entry, settings, term))
+
+
+def _limit(entry: Entry, settings: Mapping[str, int], term: Term) -> Refusal | None:
+    try:
+        check(elaborate(term), watched=True)  # the page shows every array
+    except NCDError as error:
+        return refuse(error, entry, settings, term)
+    return None

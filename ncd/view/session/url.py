@@ -1,0 +1,282 @@
+"""The link of a page. The session's state is the truth; the address says it, and is read once.
+
+The address is read when a page opens: by a link, a reload, or Back. From then on it follows the
+state, with every name that is kept and is not at its default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from urllib.parse import parse_qsl, quote, urlencode
+
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from ncd.graph import LEVELS
+from ncd.lang.terms.terms import Term
+from ncd.models import Entry
+from ncd.run import devices
+from ncd.view.base import knobs
+from ncd.view.base.static_files import static
+from ncd.view.inputs import feed, image_picker, sketch_pad
+from ncd.view.session import pin, trained_weights
+from ncd.view.session.scene import LABELS, built
+
+JS = static("session/url.js")
+STATE, GO = "link", "go"
+PRESENTED = ("present", "views", "with")  # what the browser alone reads: present.js
+MOST = 10_000  # letters of a sentence; how many are read is told beside it
+Value = str | int | bool
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A name that is kept: how it begins, what it may be, if that is a choice, and how long.
+
+    Settings of one ``meaning`` go along from page to page.
+    """
+
+    default: Value
+    among: tuple[str, ...] = ()
+    meaning: str = ""
+    longest: int = 100
+
+    def read(self, text: str) -> Value | None:
+        """What a text says; None where it says nothing that this can be.
+
+        >>> Kept(False).read("1"), Kept("op", ("op", "all")).read("no")
+        (True, None)
+        """
+        if isinstance(self.default, bool):
+            return {"true": True, "1": True, "false": False, "0": False}.get(text.lower())
+        if self.default == "0" and not (text.isdecimal() and len(text) < 10):
+            return None
+        if isinstance(self.default, int):
+            return text[: self.longest]  # the knobs read it
+        known = text in self.among if self.among else len(text) <= self.longest
+        return text if known else None
+
+
+EVERYWHERE: dict[str, Kept] = {}
+ON_SYSTEMS: dict[str, Kept] = {
+    "device": Kept(devices()[0], devices(), meaning="device"),
+    "labels": Kept(LABELS[0], LABELS, meaning="labels"),
+    "select": Kept(""),
+    "axes": Kept(""),
+    "folded": Kept("auto"),
+    "callouts": Kept("on", ("on", "off"), meaning="callouts"),
+    "quiz": Kept("", ("", "1")),
+    "positions": Kept(False),
+    "softmax": Kept(""),
+    "head": Kept("0"),
+    "picture": Kept(""),
+    "slices": Kept(""),
+    "colours": Kept(""),
+    "level": Kept("", LEVELS),
+    "call": Kept("", longest=300),
+    "frozen": Kept("", longest=MOST),
+    "back": Kept("0"),
+    pin.PIN: Kept("", longest=pin.LONGEST),
+    pin.VIEW: Kept(pin.VIEWS[0], pin.VIEWS),
+}
+
+
+def keep(
+    name: str,
+    default: Value,
+    among: tuple[str, ...] = (),
+    shared: bool = False,
+    longest: int = 100,
+) -> None:
+    """Keeps a key of the session in the link of every page; called where a module begins."""
+    EVERYWHERE[name] = Kept(default, among, name if shared else "", longest)
+
+
+def place(name: str, count: int) -> int:
+    """Which of ``count`` things a key of the session chooses: the last for a place beyond them,
+    the first where it says no place.
+    """
+    text = str(st.session_state.get(name, "0"))
+    known = text.isdecimal() and len(text) < 10  # Python reads no number of thousands of digits
+    return min(int(text), count - 1) if known else 0
+
+
+@dataclass
+class Link:
+    """What the page of a session keeps: the names, and their values as they were last.
+
+    Streamlit drops the value of a widget that is not shown; ``held`` has it still. ``shared`` is
+    what goes along to the next page, by its meaning, ``seen`` what is really there where the
+    state asks for what is not.
+    """
+
+    page: str
+    kept: Mapping[str, Kept]
+    shared: dict[str, Value] = field(default_factory=dict)
+    held: dict[str, Value] = field(default_factory=dict)
+    seen: dict[str, Value] = field(default_factory=dict)
+
+
+def take(page: Entry | str, titles: tuple[str, ...] = ()) -> None:
+    """Reads the address into the session's state, if a page has just opened.
+
+    ``page`` is a system, or the name of a page without knobs; ``titles`` are those of its panels.
+    """
+    name = page if isinstance(page, str) else page.name
+    left: Link | None = st.session_state.get(STATE)
+    asked = _asked() if left is None else st.query_params.to_dict()
+    went = asked.pop(GO, None)  # a link of ours was followed
+    for known in PRESENTED:
+        asked.pop(known, None)
+    back = not went and bool(getattr(get_script_run_ctx(), "is_history_navigation", False))
+    if left is not None and left.page == name and not (went or back):
+        return
+    shared = {} if left is None else _leave(left)
+    trained_weights.leave()
+    link = Link(name, EVERYWHERE if isinstance(page, str) else _names(page, titles), shared)
+    st.session_state[STATE] = link
+    for key, kept in link.kept.items():
+        value = kept.read(asked[key]) if key in asked else None
+        if value is None and kept.meaning in shared and not back:
+            value = shared[kept.meaning]
+        if value is not None:
+            st.session_state[key] = value
+    if isinstance(page, Entry):
+        knobs.take(page)
+        _tell_unread(link, asked)
+
+
+_where = st.components.v2.component(
+    "ncd_where",
+    js="""
+export default function ({ setStateValue }) {
+  setStateValue("search", location.search || "?");
+}
+""",
+)
+
+
+def _asked() -> dict[str, str]:
+    """The names in the address of a browser that is new to this process.
+
+    A page that has lost its server, and finds it or another one again, tells the address with which
+    it was opened: so it is asked for the one that it has now.
+    """
+    run = get_script_run_ctx()
+    if run is None or not run.cached_message_hashes:
+        return st.query_params.to_dict()
+    # The browser keeps what it said to another process, under the key that it had there.
+    found = _where(key=f"where {run.session_id}", on_search_change=lambda: None)
+    if not found.search:
+        st.stop()
+    return dict(parse_qsl(str(found.search)[1:]))
+
+
+def _names(entry: Entry, titles: tuple[str, ...]) -> dict[str, Kept]:
+    """All that the page of a system keeps, its knobs first."""
+    sizes = {knob.name: _knob(knob) for knob in entry.knobs}
+    sketch, _ = built(entry, entry.settings({}))
+    given = _given(sketch) if sketch else {}
+    panel = {"panel": Kept(titles[0], titles)} if titles else {"panel": Kept("")}
+    seed = {"seed": Kept(0, meaning="seed")}
+    walk = {walked(entry): Kept("")}
+    return {**sizes, **seed, **ON_SYSTEMS, **walk, **given, **panel, **EVERYWHERE}
+
+
+def walked(entry: Entry) -> str:
+    """The name of the place of a walk: ``step``, but not where a knob has that name."""
+    return "stop" if any(knob.name == "step" for knob in entry.knobs) else "step"
+
+
+def _given(sketch: Term) -> dict[str, Kept]:
+    """What goes in: the way, and the sentences or pictures."""
+    ways = feed.choices(sketch)
+    found = {feed.INPUT: Kept(ways[0], ways)}
+    if feed.WORDS in ways:
+        axes = feed.sequences(sketch)
+        found |= {f"text_{name}": Kept("", longest=MOST) for name in axes}
+        found[f"text_{axes[0]}"] = Kept(feed.SAMPLE, longest=MOST)
+    elif len(ways) > 1:
+        found |= {key: Kept(*choice) for key, choice in image_picker.kept(sketch).items()}
+        found[sketch_pad.DRAWING] = Kept("", longest=MOST)
+    return found
+
+
+def _knob(knob: knobs.Knob) -> Kept:
+    """A knob; knobs of one name and one help mean the same on all pages."""
+    default = bool(knob.default) if knob.switch else knob.default
+    return Kept(default, meaning=f"{knob.name}: {knob.help}")
+
+
+def _leave(link: Link) -> dict[str, Value]:
+    """Forgets a page; gives what goes along to the next."""
+    shared = dict(link.shared)
+    for key, kept in link.kept.items():
+        st.session_state.pop(key, None)
+        value = link.held.get(key, kept.default)
+        if kept.meaning and value != kept.default:
+            shared[kept.meaning] = value
+        else:
+            shared.pop(kept.meaning, None)
+    return shared
+
+
+def _tell_unread(link: Link, asked: Mapping[str, str]) -> None:
+    """Says which parts of an address this page does not know."""
+    unread = [
+        f"{key[:20]}={text[:20]}"
+        for key, text in asked.items()
+        if key not in link.kept or link.kept[key].read(text) is None
+    ]
+    if unread:
+        more = f" and {len(unread) - 3} more" if len(unread) > 3 else ""
+        knobs.note("", f"The link says {', '.join(unread[:3])}{more}, which this page lacks.")
+
+
+def hold() -> None:
+    """Remembers what is kept, and gives back what Streamlit dropped with its widget."""
+    state = st.session_state.to_dict()  # at once: each look at it takes some microseconds
+    link: Link = state[STATE]
+    for key in link.kept:
+        if key in state:
+            link.held[key] = state[key]
+        elif key in link.held:
+            st.session_state[key] = link.held[key]
+
+
+def text(**seen: str) -> str:
+    """The query of the address for the state as it is, from its "?" on; empty at the defaults.
+
+    Called before the widgets of a run are made.
+    """
+    hold()
+    link: Link = st.session_state[STATE]
+    link.seen |= seen
+    values = {key: link.seen.get(key, link.held.get(key)) for key in link.kept}
+    said = {
+        key: _said(value)
+        for key, value in values.items()
+        if value is not None and value != link.kept[key].default
+    }
+    return f"?{urlencode(said, quote_via=quote, safe=',=')}" if said else ""
+
+
+def _said(value: Value) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+_link = st.components.v2.component(
+    "ncd_link",
+    js=f"""{JS}
+export default function ({{ data }}) {{
+  follow(data.query, data.page);
+}}
+""",
+)
+
+
+def send() -> None:
+    """The link again, where there is no diagram to carry it or it has changed since."""
+    link: Link = st.session_state[STATE]
+    _link(key="address", data={"query": text(), "page": link.page})

@@ -1,0 +1,43 @@
+"""Multi-head attention: figure 21 of the notebook."""
+
+from ncd import catalogue
+from ncd.view.page.page import page
+from ncd.view.panels.attention import attention_maps
+from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
+from ncd.view.panels.common.paper_equation import Paper
+
+LEAD = """
+Every position of *y*, such as a word, looks at every position of *x* in *h* ways at once, and takes
+from each what it finds there.
+"""
+
+WHY = """
+Three learned maps turn the inputs into queries, keys and values. A query and a key are *k* numbers
+long, and their inner product says how well they match; the softmax turns the matches of one query
+into weights that sum to 1, and the weights mix the values. Dividing by √*k* keeps the matches from
+growing with *k*, so that the softmax does not harden before anything has been learned.
+One softmax can hold one kind of match only: averaging two kinds into it would blur both. So the
+heads run side by side, each with its own *k* features. The wires show it
+([how to read them](legend)): the axis *h* is never summed over until the last map, which mixes the
+heads into one vector of *m* features.
+
+Sources: the notebook's figure 21 (*Neural circuit diagrams*); Vaswani et al. 2017, *Attention Is
+All You Need*, section 3.2.
+"""
+
+EQUATION = Paper(
+    (
+        r"\text{MultiHead}(Q, K, V) = \text{Concat}(\text{head}_1, …, \text{head}_h)\,<O: W^O>",
+        r"\text{head}_i = <Scaled Dot-Product Attention: \text{Attention}>"
+        r"(Q\,<Q: W_i^Q>,\; K\,<K: W_i^K>,\; V\,<V: W_i^V>)",
+    ),
+    "Section 3.2.2 of the paper: Q is our input on y, and K and V are both our input on x. What it "
+    "concatenates is the axis h, which the diagram keeps beside k.",
+)
+
+page(
+    entry=catalogue["multi-head-attention"],
+    lead=LEAD,
+    why=WHY,
+    panels=(attention_maps, EQUATION, values, source, cost_table, autograd_graph, shapes),
+)

@@ -1,0 +1,44 @@
+"""A recogniser of handwritten digits: figure 19 of the notebook."""
+
+from ncd import catalogue
+from ncd.view.page.page import page
+from ncd.view.panels.common import autograd_graph, code_lines, cost_table, shapes, source, values
+from ncd.view.panels.learning import classification, training
+
+LEAD = """
+An image becomes a row of numbers, and three learned maps turn that into how likely each digit is.
+"""
+
+WHY = """
+The thick bar lays the rows of the image end to end: from here on nothing says which pixels were
+neighbours, and a learned map takes all of them into account at once. The relu between two maps
+keeps what is positive. Without it three maps would multiply out into a single one, however many
+features stand between them; with it, they can carve up the images along bent borders. The softmax
+turns ten numbers of any size into ten chances that sum to 1.
+
+Nothing of this is told what a seven looks like. **Training** compares the chances with what was
+written, works out for each weight which way would have made the right digit likelier (the Autograd
+panel shows that graph), and moves all weights a little that way, a few hundred times. What counts
+is how it does on digits that it has not learned from.
+
+Sources: the notebook's figure 19 (*Neural circuit diagrams*), section 3.1, after PyTorch's
+introductory tutorial. There `nn.Softmax(x)` builds a module that never runs, as its printed output
+shows; `nn.Softmax(-1)(x)` is meant. The digits are those of Alpaydin and Kaynak (1998), which
+scikit-learn ships, made larger.
+"""
+
+page(
+    entry=catalogue["image-recogniser"],
+    lead=LEAD,
+    why=WHY,
+    panels=(
+        training,
+        classification,
+        values,
+        code_lines,
+        source,
+        cost_table,
+        autograd_graph,
+        shapes,
+    ),
+)

@@ -1,0 +1,46 @@
+"""A U-Net: figure 27 of the notebook."""
+
+from ncd import catalogue
+from ncd.view.page.page import page
+from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
+from ncd.view.panels.learning import feature_maps, segmentation, training
+
+LEAD = """
+An image is made smaller level by level, and then larger again; each level on the way up also gets
+what the same level on the way down has seen.
+"""
+
+WHY = """
+Small and deep, the image says what is in it; large and shallow, it says where. To give every pixel
+a class, the network needs both. So each level on the way down keeps what it has seen, $C_λ$, and
+the way up puts that beside what comes from below. With **Skips** on, what is kept runs through the
+diagram as wires; without, it is noted where it is saved and loaded, as in the figure.
+
+Every level halves the image and doubles the channels, so an image has to be a multiple of
+$2^{depth}$. Train the network under Training; then Mask shows what it finds in pictures that it has
+not seen.
+
+The notebook's code for this figure never ran, and its pooling and its up-sampling pad by 1, which
+makes a level larger than half of the one before; here all is as the figure has it. There $C_1$ is
+saved but never loaded, while the published U-Net uses it, and $c_λ = 64 · 2^λ$ is twice as many
+channels as were published.
+
+Sources: the notebook's figure 27 (*Neural circuit diagrams*, section 3.4); Ronneberger et al. 2015,
+*U-Net: Convolutional Networks for Biomedical Image Segmentation*, figure 1.
+"""
+
+page(
+    entry=catalogue["unet"],
+    lead=LEAD,
+    why=WHY,
+    panels=(
+        training,
+        segmentation,
+        values,
+        feature_maps,
+        source,
+        cost_table,
+        autograd_graph,
+        shapes,
+    ),
+)

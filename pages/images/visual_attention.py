@@ -1,0 +1,35 @@
+"""Visual attention: figure 28 of the notebook."""
+
+from ncd import catalogue
+from ncd.view.page.page import page
+from ncd.view.panels.attention import attention_maps, image_patches
+from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
+
+LEAD = """
+Every patch of one picture looks at all patches of another, and takes from each what it finds there.
+"""
+
+WHY = """
+This is [multi-head attention](multi-head-attention) with a patch in the place of a word: a window
+of *w* × *w* pixels. The learned maps become convolutions, which take one patch after the other,
+each *s* pixels further (the stride), and make a query, a key or a value of it. In between nothing
+knows that there ever was a picture: a patch in one corner can look at the other corner as easily
+as at its neighbour, where a convolution alone sees only what is near. At the end a transposed
+convolution turns the answers into pixels again. With windows of 1 × 1 the patches are the pixels
+themselves, and the convolutions are plain linear maps.
+
+Where patches do not fill the picture, pixels are dropped at its right and at its foot. In the
+notebook's run, windows of 3 × 3 with a stride of 3, an image of 16 × 16 comes back as 15 × 15: not
+since the stride is above 1, as the comment there has it, but since 16 is no multiple of 3.
+The code there also adds biases, which the figure leaves out; this page follows the figure.
+
+Sources: the notebook's figure 28 (*Neural circuit diagrams*), section 3.5; Dosovitskiy et al. 2021,
+*An Image is Worth 16x16 Words*, for patches in the place of words.
+"""
+
+page(
+    entry=catalogue["visual-attention"],
+    lead=LEAD,
+    why=WHY,
+    panels=(image_patches, attention_maps, values, source, cost_table, autograd_graph, shapes),
+)

@@ -1,0 +1,47 @@
+"""Brackets: attention and feed-forwards that find the bracket which is still open."""
+
+from ncd import catalogue
+from ncd.view.page.page import page
+from ncd.view.panels.attention import attention_maps, sequence_reading
+from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
+from ncd.view.panels.learning import training
+
+LEAD = """
+Brackets of several kinds stand in each other. At every place the network says which closing one
+would fit.
+"""
+
+WHY = """
+The right answer closes the innermost bracket that is still open. Where that one stands depends on
+all that has been read: between it and the reader there may be pairs that are closed already, and
+these have to be skipped. So no fixed distance helps, and neither does the last bracket of any kind.
+
+What helps is to count how deep each place is: one more for a bracket that opens, one less for one
+that closes. The last place that opened to the reader's own depth is the one. The feed-forwards of
+each layer can turn such counts into features that a query and a key can compare.
+
+How this network does it you can only read off its maps, and try with its switches. The second layer
+looks at the open bracket, the first at nothing that has a name; most heads in large models are like
+that. With a head off many answers are still right: two of three follow directly on an opening
+bracket, whose own partner closes it, and that needs no attention.
+
+Sources: our own small model, trained by `python -m ncd train brackets --seed 0`; the language of
+well-nested brackets is that of Dyck, its use as a test of attention that of Hahn 2020, *Theoretical
+Limitations of Self-Attention in Neural Sequence Models*.
+"""
+
+page(
+    entry=catalogue["brackets"],
+    lead=LEAD,
+    why=WHY,
+    panels=(
+        sequence_reading,
+        training,
+        attention_maps,
+        values,
+        source,
+        cost_table,
+        autograd_graph,
+        shapes,
+    ),
+)

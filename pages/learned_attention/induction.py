@@ -1,0 +1,47 @@
+"""Induction: two layers of attention that go on with what has been said before."""
+
+from ncd import catalogue
+from ncd.view.page.page import page
+from ncd.view.panels.attention import attention_maps, sequence_reading
+from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
+from ncd.view.panels.learning import training
+
+LEAD = """
+A word of letters is said again and again, and its length is another one each time. The network
+says how it goes on.
+"""
+
+WHY = """
+At its second *c*, a reader looks for the first one and says what followed there. That takes two
+steps, and two layers of attention share them. A **previous-token head** in the first layer writes
+to every place which letter stands before it. An **induction head** in the second then looks for a
+place with “before me stands a *c*”, and says what is there. It works for words that were never
+seen: what is learned is not a word, but how to look.
+
+If all words had the same length, one layer could do it: look so many places back, whatever stands
+there. As the length differs, the place alone does not help. Set the layers *n* to 1: that model was
+trained alike, and it stalls at about a quarter of the answers. One layer cannot do in one step what
+takes two.
+
+Now switch off the head of the first layer, and see the line of the second fall apart.
+
+Sources: our own small model, trained by `python -m ncd train induction --seed 0`; Elhage et al.
+2021, *A Mathematical Framework for Transformer Circuits*; Olsson et al. 2022, *In-context Learning
+and Induction Heads*.
+"""
+
+page(
+    entry=catalogue["induction"],
+    lead=LEAD,
+    why=WHY,
+    panels=(
+        sequence_reading,
+        training,
+        attention_maps,
+        values,
+        source,
+        cost_table,
+        autograd_graph,
+        shapes,
+    ),
+)

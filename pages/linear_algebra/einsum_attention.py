@@ -1,0 +1,32 @@
+"""Attention's scores by einsum, in steps and at once: figure 17 of the notebook."""
+
+from ncd import catalogue
+from ncd.view.page.page import page
+from ncd.view.panels.common import autograd_graph, code_lines, cost_table, shapes, source, values
+from ncd.view.panels.tensors import equation_sides
+
+LEAD = """
+How well each query matches each key: worked out in four small steps, or in one line of code. Both
+give the same numbers.
+"""
+
+WHY = """
+The four steps are all there is to products of arrays. A **transpose** crosses two wires. An **outer
+product** multiplies every number with every other, and the diagonal of it keeps only the pairs that
+share a head: the wire of *h* bends onto the other one at a dot. An **inner product** sums over two
+wires of equal length, which meet in a cap. The last step scales what is left.
+Each of the first three only says which axes meet and which go on, and that is what the letters of
+an einsum say. So one einsum can do them all, and nothing changes in the numbers but the rounding.
+It saves more than code: the long way makes an array of *y · k · k · x · h* numbers in between, of
+which only those on the diagonal of *k* are used.
+
+Sources: the notebook's figure 17 (*Neural circuit diagrams*), section 2.4. There the first form
+writes the two *k* that are multiplied but not yet summed as `k1` and `k2`.
+"""
+
+page(
+    entry=catalogue["einsum-attention"],
+    lead=LEAD,
+    why=WHY,
+    panels=(code_lines, equation_sides, values, source, cost_table, autograd_graph, shapes),
+)

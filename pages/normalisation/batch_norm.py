@@ -1,0 +1,32 @@
+"""Batch norm beside layer norm: the notes on normalisation."""
+
+from ncd import catalogue
+from ncd.view.page.page import page
+from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
+from ncd.view.panels.learning import norm_statistics
+
+LEAD = """
+Two norms of one array: one asks how a channel is in all images, the other how one place is in all
+channels.
+"""
+
+WHY = """
+Batch norm averages over the batch and all places and leaves the channels apart; layer norm averages
+over the channels and leaves batch and places apart. In training, batch norm takes the mean and
+variance of the batch it sees, and keeps a running average of both; in use it takes these averages,
+so that an image's result no longer depends on what else is in its batch.
+
+γ and β seem to undo the norm. But now mean and spread of a channel are two numbers that are learned
+directly, where before they followed from all the layers below. A bias before batch norm is useless:
+it moves the mean, and the mean is subtracted.
+
+Sources: *Notes on MLPs, permutations and normalisation*; Ioffe and Szegedy 2015, *Batch
+Normalization*; Shen et al. 2020, *PowerNorm*, on batches with large variance.
+"""
+
+page(
+    entry=catalogue["batch-norm"],
+    lead=LEAD,
+    why=WHY,
+    panels=(norm_statistics, values, source, cost_table, autograd_graph, shapes),
+)

@@ -1,0 +1,31 @@
+"""Layer norm by hand: the notebook that unit-tests a transformer."""
+
+from ncd import catalogue
+from ncd.view.page.page import page
+from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
+from ncd.view.panels.learning import norm_by_hand
+from ncd.view.panels.tensors import equation_sides
+
+LEAD = """
+Each position is moved to mean 0 and stretched to variance 1, by its own *m* numbers alone.
+"""
+
+WHY = """
+The right side says it in steps: the mean over *m* is subtracted, the mean of the squares is the
+variance, and its root divides. Then every feature gets a scale, *gamma*, and a shift, *beta*, that
+are learned. The wire *t* passes over all of it: no position knows of another, and neither does a
+batch, so training and use are the same.
+
+The notebook prints `x.var()` before it computes the norm. By default that is the unbiased variance,
+the sum over *m* − 1; layer norm divides the sum by *m*. With few features the two are far apart.
+
+Sources: *Unit-testing all elements of a transformer*, LayerNorm; Ba et al. 2016, *Layer
+Normalization*.
+"""
+
+page(
+    entry=catalogue["layer-norm"],
+    lead=LEAD,
+    why=WHY,
+    panels=(norm_by_hand, equation_sides, values, source, cost_table, autograd_graph, shapes),
+)

@@ -1,0 +1,29 @@
+"""Broadcasting: figure 10 of the notebook."""
+
+from ncd import catalogue
+from ncd.view.page.page import page
+from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
+from ncd.view.panels.tensors import cells, equation_sides, three_ways
+
+LEAD = """
+An operation on a row is an operation on every row of a table, and the wire of the rows passes
+straight over it.
+"""
+
+WHY = """
+What it means to apply *G* to every row is said by an index: row *i* of the result is *G* of row *i*
+of the table. The index on the left comes after *G*, on the right before it, so it passes over *G*.
+The equation leaves nothing open, as an array is known once each of its rows is. A loop over the
+rows, `torch.vmap` and the rules that torch's own functions follow are three ways to get there: the
+numbers agree, the time does not.
+
+Source: the notebook's figure 10, section 2.3.2 (*Neural circuit diagrams*). Its code loops over
+`j` and then indexes with `jc`; it has to be one name.
+"""
+
+page(
+    entry=catalogue["broadcasting"],
+    lead=LEAD,
+    why=WHY,
+    panels=(three_ways, equation_sides, cells, values, source, cost_table, autograd_graph, shapes),
+)

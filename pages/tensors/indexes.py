@@ -1,0 +1,25 @@
+"""Indexes: figure 8 of the notebook."""
+
+from ncd import catalogue
+from ncd.view.page.page import page
+from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
+from ncd.view.panels.tensors import cells
+
+LEAD = """
+An index takes one place along an axis: the wire ends in it, and what is left is a smaller tensor.
+"""
+
+WHY = """
+A table has a wire for its rows and one for its columns. The pentagon ends the wire of the rows: it
+picks row *i*, `A[i, :]` in torch, so one wire goes on, the columns. Nothing is computed, and torch
+does not even copy the numbers: the row is a view into the table.
+
+Source: the notebook's figure 8, section 2.3.1 (*Neural circuit diagrams*).
+"""
+
+page(
+    entry=catalogue["indexes"],
+    lead=LEAD,
+    why=WHY,
+    panels=(cells, values, source, cost_table, autograd_graph, shapes),
+)

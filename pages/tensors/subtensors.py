@@ -1,0 +1,26 @@
+"""Subtensors: figure 9 of the notebook."""
+
+from ncd import catalogue
+from ncd.view.page.page import page
+from ncd.view.panels.common import autograd_graph, cost_table, shapes, source
+from ncd.view.panels.tensors import cells, equation_sides, index_pairs
+
+LEAD = """
+A number in a table has two indexes, and it is the same number whichever of them is taken first.
+"""
+
+WHY = """
+Two pentagons at once take one number. One after the other, the first leaves a row or a column, and
+the second takes the number from it. Each index ends its own wire and leaves the other as it is, so
+they can slide past each other: that is why the three diagrams are equal, for every pair of indexes.
+
+Source: the notebook's figure 9, section 2.3.1 (*Neural circuit diagrams*), which tries every pair
+in a (5 7) tensor, as the panel here does.
+"""
+
+page(
+    entry=catalogue["subtensors"],
+    lead=LEAD,
+    why=WHY,
+    panels=(cells, index_pairs, equation_sides, source, cost_table, autograd_graph, shapes),
+)

@@ -1,0 +1,44 @@
+"""The transformer's decoder: architecture 2 of the tutorial from autograd to transformers."""
+
+from ncd import catalogue
+from ncd.view.page.page import page
+from ncd.view.panels.attention import attention_maps, kv_cache, torch_layer
+from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
+
+LEAD = """
+The text that is being written looks back at itself, and then at the text that was read.
+"""
+
+WHY = """
+The first attention is masked: position *y* gets no weight on what comes after it, or in training it
+would just copy the word that it is to predict. The second takes its queries from what is written
+and its keys and values from what was read, the *s* positions of the encoder: cross-attention, the
+only place where the two meet. The same *s* positions go to every layer, so their wire passes the
+brackets instead of running through them.
+
+When it writes word by word, the keys and values of the words before stay as they are, and those of
+the *s* positions are the same at every step: both are kept. Switch the cache on, and the diagram is
+one such step.
+
+In the tutorial's picture the sums are called “Add & Norm”, but in its code the norm comes before,
+and the node only adds.
+
+Sources: *From autograd to transformers*, architecture 2; Vaswani et al. 2017, *Attention Is All You
+Need*, sections 3.1 and 3.2.3.
+"""
+
+page(
+    entry=catalogue["decoder-block"],
+    lead=LEAD,
+    why=WHY,
+    panels=(
+        attention_maps,
+        kv_cache,
+        torch_layer,
+        values,
+        source,
+        cost_table,
+        autograd_graph,
+        shapes,
+    ),
+)

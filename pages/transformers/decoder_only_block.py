@@ -1,0 +1,29 @@
+"""A decoder without an encoder, as in GPT: architecture 2 of the tutorial."""
+
+from ncd import catalogue
+from ncd.view.page.page import page
+from ncd.view.panels.attention import attention_maps, kv_cache
+from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
+
+LEAD = """
+A language model's layer: every position looks only back, so that all of them can learn at once to
+say what comes next.
+"""
+
+WHY = """
+It is the encoder's layer with one change, the mask. As no position sees what follows it, one pass
+over a text of *t* words is *t* exercises in guessing the next word. And when the model writes, what
+it has worked out for the earlier words stays as it is: only the new word has to go through the
+layers, and it needs the others' keys and values, nothing else. Those are kept: the KV cache. Switch
+it on, and the diagram is one such step: one position comes in, and for each layer what it has kept.
+
+Sources: *From autograd to transformers*, architecture 2; Radford et al. 2019, *Language Models are
+Unsupervised Multitask Learners*, section 2.3.
+"""
+
+page(
+    entry=catalogue["decoder-only-block"],
+    lead=LEAD,
+    why=WHY,
+    panels=(attention_maps, kv_cache, values, source, cost_table, autograd_graph, shapes),
+)

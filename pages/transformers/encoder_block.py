@@ -1,0 +1,33 @@
+"""The transformer's encoder: architecture 1 of the tutorial from autograd to transformers."""
+
+from ncd import catalogue
+from ncd.view.page.page import page
+from ncd.view.panels.attention import attention_maps, torch_layer
+from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
+
+LEAD = """
+Every position of a sequence looks at all the others, then thinks alone; each time, what it finds is
+added to what it was.
+"""
+
+WHY = """
+Attention is the only part in which positions meet: it mixes along *t*. The feed-forward takes each
+position for itself, and mixes its *m* features. Around both runs a residual wire, so that a layer
+only adds to what comes in, and the gradient has a straight way back. With the norm first, nothing
+at all stands in that way; with the norm behind the sum, as first published, every gradient passes
+through all norms, and deep stacks are hard to train without a warm-up.
+The brackets hold *n* layers of the same shape, each with weights of its own.
+
+In the tutorial's picture the sums are called “Add & Norm”, but in its code the norm comes before,
+and the node only adds. Its attention has no biases and no last map; here they are, as in torch.
+
+Sources: *From autograd to transformers*, architecture 1; Vaswani et al. 2017, *Attention Is All You
+Need*, section 3.1; Xiong et al. 2020, *On Layer Normalization in the Transformer Architecture*.
+"""
+
+page(
+    entry=catalogue["encoder-block"],
+    lead=LEAD,
+    why=WHY,
+    panels=(attention_maps, torch_layer, values, source, cost_table, autograd_graph, shapes),
+)

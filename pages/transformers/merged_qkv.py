@@ -1,0 +1,31 @@
+"""Queries, keys and values out of one map: the exercise in the notes on permutations."""
+
+from ncd import catalogue
+from ncd.view.page.page import page
+from ncd.view.panels.attention import attention_maps, merged_heads
+from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
+
+LEAD = """
+One large map makes queries, keys and values at once; how its output is cut decides which number
+belongs to which head.
+"""
+
+WHY = """
+A reshape moves no number: it only says how to read on. Of 3*hk* features the last axis is read
+first, so `(h, 3k)` gives each head its own query, key and value, side by side, and `(3k, h)` gives
+all queries first, the heads taking turns. Both are the same set of numbers in another order, and as
+the map is learned, either order can be learned.
+
+The notes call the choice irrelevant. That holds for what can be learned, not for weights that are
+there already: the columns of the map have to be permuted alike, or other numbers come out.
+
+Sources: *Notes on MLPs, permutations and normalisation*, transformer exercise; the UvA deep
+learning notebooks, tutorial 6.
+"""
+
+page(
+    entry=catalogue["merged-qkv"],
+    lead=LEAD,
+    why=WHY,
+    panels=(merged_heads, attention_maps, values, source, cost_table, autograd_graph, shapes),
+)

@@ -1,0 +1,31 @@
+"""Positions for attention: the notebook that unit-tests a transformer."""
+
+from ncd import catalogue
+from ncd.view.page.page import page
+from ncd.view.panels.attention import attention_maps, positions
+from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
+
+LEAD = """
+Attention sees a set, not a sequence: where a position stands has to be written into its numbers.
+"""
+
+WHY = """
+Permute the positions that go in, and the same outputs come out, permuted alike: every query meets
+every key, and nothing in a score says where either stands. So a text and its words in any other
+order are the same to it.
+
+There are three cures. A learned table has a row for each position, and none for longer texts. Sines
+and cosines of many wavelengths need no learning. Rotary positions leave the inputs as they are and
+turn pairs of features of each query and key by an angle that grows with the position; an inner
+product then depends on how far the two stand apart, and not on where.
+
+Sources: *Unit-testing all elements of a transformer*; Vaswani et al. 2017, section 3.5; Su et al.
+2021, *RoFormer: Enhanced Transformer with Rotary Position Embedding*.
+"""
+
+page(
+    entry=catalogue["positional-embedding"],
+    lead=LEAD,
+    why=WHY,
+    panels=(positions, attention_maps, values, source, cost_table, autograd_graph, shapes),
+)

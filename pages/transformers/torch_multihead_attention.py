@@ -1,0 +1,31 @@
+"""Multi-head attention as torch has it: the notebook that unit-tests a transformer."""
+
+from ncd import catalogue
+from ncd.view.page.page import page
+from ncd.view.panels.attention import attention_maps, torch_layer
+from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
+
+LEAD = """
+torch's `nn.MultiheadAttention` is this diagram: on the same weights, both give the same numbers.
+"""
+
+WHY = """
+torch keeps the weights of *q*, *k* and *v* in one matrix, `in_proj_weight`, one below the other. In
+the diagram they are three maps; nothing else differs. The heads are no layers of their own: *m*
+features leave each map as *h* heads of *k* features, so *m* = *h* · *k*, and the wire *h* runs
+through to the last map.
+
+A mask is a choice of what counts as a key. In torch's boolean masks True means “left out”: the
+score becomes −∞, so that its weight is 0 and the row still sums to 1. The causal mask says for each
+query which keys it may see, the padding mask which keys are none at all.
+
+Sources: *Unit-testing all elements of a transformer*; torch's documentation of
+`nn.MultiheadAttention`; Vaswani et al. 2017, section 3.2.2.
+"""
+
+page(
+    entry=catalogue["torch-multihead-attention"],
+    lead=LEAD,
+    why=WHY,
+    panels=(attention_maps, torch_layer, values, source, cost_table, autograd_graph, shapes),
+)

@@ -1,0 +1,219 @@
+"""The presenter's view as a lecturer uses it: collected, walked by keys, taken along, printed."""
+
+import re
+from pathlib import Path
+
+import axe_playwright_python
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.page.test_links import move, says, visit
+
+pytestmark = pytest.mark.browser
+MHA, RESIDUAL = "multi-head-attention", "residual-block"
+LIST = f"{MHA}?h=2#Two heads: how wide is one?;{MHA}?h=8&k=4;{RESIDUAL}?s=2"
+AXE = Path(axe_playwright_python.__file__).parent / "axe.min.js"
+
+
+def asked(text: str) -> str:
+    return re.sub("[?=&#; ]", lambda found: f"%{ord(found[0]):02X}", text)
+
+
+def present(page: Page, address: str, views: str = LIST) -> None:
+    page.goto(f"{address}/{MHA}?h=2&present=1&views={asked(views)}")
+    settled_in(page)
+
+
+def place(page: Page, text: str) -> None:
+    expect(page.locator("output.place")).to_have_text(text)
+
+
+def drawn(page: Page, axis: str, text: str) -> None:
+    expect(page.locator(f".chip[data-axis={axis}]")).to_have_text(re.compile(rf"{text}$"))
+
+
+def settled_in(page: Page) -> None:
+    """The page, whose prose is hidden now, once its last message is there."""
+    expect(page.locator(".drawing svg").first).to_be_visible()
+    expect(page.locator("[data-testid=stApp][data-test-script-state=notRunning]")).to_be_attached()
+
+
+def test_a_list_is_collected_and_walked_by_the_keyboard(page: Page, address: str) -> None:
+    visit(page, address, f"/{MHA}?h=2")
+    add = page.get_by_role("button", name="Add this view to the presentation")
+    add.focus()
+    page.keyboard.press("Enter")
+    move(page, "h")
+    drawn(page, "h", "3")
+    expect(page).to_have_url(re.compile("[?&]h=3"))  # of which the view is made
+    add.focus()
+    page.keyboard.press("Enter")
+    visit(page, address, f"/{RESIDUAL}?s=2")
+    add.focus()
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Present 3").focus()
+    page.keyboard.press("Enter")
+    for key, axis, size, counted in (
+        ("", "h", "2", "1 / 3"),
+        ("ArrowRight", "h", "3", "2 / 3"),
+        ("PageDown", "b", "3", "3 / 3"),
+        ("ArrowRight", "b", "3", "3 / 3"),
+        ("PageUp", "h", "3", "2 / 3"),
+        ("Home", "h", "2", "1 / 3"),
+    ):
+        if key:
+            page.keyboard.press(key)
+        drawn(page, axis, size)
+        settled_in(page)
+        place(page, counted)
+    for hidden in (".stSidebar", ".stAppHeader", ".st-key-panels", ".st-key-export"):
+        expect(page.locator(hidden)).to_be_hidden()
+    while page.evaluate("document.fullscreenElement !== null"):  # Escape leaves it first
+        page.keyboard.press("Escape")
+        page.wait_for_function("document.fullscreenElement === null")
+    page.keyboard.press("Escape")
+    expect(page.locator(".stSidebar")).to_be_visible()
+    expect(page).not_to_have_url(re.compile("present|views"))
+
+
+def test_a_link_has_the_list_and_the_lines(page: Page, address: str, browser: Browser) -> None:
+    present(page, address)
+    expect(page.get_by_text("Two heads: how wide is one?")).to_be_visible()
+    page.keyboard.press("ArrowRight")
+    drawn(page, "k", "4")
+    settled_in(page)
+    other = browser.new_page(viewport={"width": 1280, "height": 720})
+    other.goto(page.url)
+    settled_in(other)
+    place(other, "2 / 3")
+    says(other, "h", "h 8")
+    expect(other.locator(".drawing.whole svg")).to_be_in_viewport(ratio=1)
+    drawing = other.locator(".drawing.whole svg").bounding_box()
+    assert drawing is not None
+    assert drawing["x"] >= 0 and drawing["x"] + drawing["width"] <= 1280
+    assert drawing["height"] > 720 / 2 and drawing["y"] + drawing["height"] < 720
+    other.close()
+
+
+def test_keys_belong_to_what_has_the_focus(page: Page, address: str) -> None:
+    present(page, address)
+    page.get_by_role("button", name="Views", exact=True).click()
+    line = page.get_by_label("Line shown with").nth(1)
+    line.fill("Eight")
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("f")
+    expect(line).to_have_value("Eighft")
+    page.keyboard.press("Enter")
+    place(page, "1 / 3")
+    page.get_by_role("button", name=re.compile("^Remove: Residual")).click()
+    place(page, "1 / 2")
+    page.get_by_role("button", name=re.compile("^Earlier: ")).nth(1).click()
+    place(page, "2 / 2")
+    page.keyboard.press("Escape")
+    expect(line).to_be_hidden()
+    place(page, "2 / 2")
+    page.keyboard.press("Home")
+    drawn(page, "h", "8")
+    expect(page.get_by_text("Eighft")).to_be_visible()
+
+
+@pytest.mark.parametrize("width", [1280, 720, 400])
+def test_the_bar_is_one_row_and_covers_nothing(page: Page, address: str, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 720})
+    present(page, address, f"{MHA}?panel=Shapes&with=panel;{RESIDUAL}?panel=Shapes")
+    bar = page.get_by_role("region", name="Presenting")
+    expect(bar).to_be_visible()
+    place(page, "1 / 2")
+    tops = bar.get_by_role("button").evaluate_all("all => all.map((e) => e.offsetTop)")
+    assert max(tops) - min(tops) < 12
+    box, main = bar.bounding_box(), page.locator(".stMain").bounding_box()
+    assert box is not None and main is not None
+    assert box["x"] >= 0 and box["x"] + box["width"] <= width
+    assert main["y"] + main["height"] <= box["y"]
+    page.get_by_role("button", name="Views", exact=True).click()
+    rows = bar.locator(".rows li > button:first-child")
+    expect(rows).to_have_text(["Multi-head attention · Shapes", "Residual block"])
+
+
+@pytest.mark.parametrize("views", ["nothing;../x?h=1", "a" * 9000, ";;;%ff#%ff", "?h=3"])
+def test_a_list_that_names_no_page_is_none(page: Page, address: str, views: str) -> None:
+    present(page, address, views.replace("%", "%25"))
+    expect(page.get_by_role("region", name="Presenting")).to_be_visible()
+    expect(page.locator(".walk")).to_be_hidden()
+    expect(page.locator(".stException")).to_have_count(0)
+
+
+def test_the_panel_is_part_of_a_view(page: Page, address: str) -> None:
+    page.goto(f"{address}/{MHA}?panel=Source&present=1")
+    settled_in(page)
+    expect(page.locator(".st-key-panels")).to_be_hidden()
+    page.get_by_role("button", name="Panel", exact=True).click()
+    expect(page.locator(".code").first).to_be_visible()
+    page.get_by_role("button", name="Add this view", exact=True).click()
+    page.wait_for_function("location.search.includes('views=')")
+    views = page.evaluate("new URLSearchParams(location.search).get('views')")
+    assert "with=panel" in views and "panel=Source" in views
+
+
+def test_the_file_walks_the_same_views_offline(
+    page: Page, address: str, browser: Browser, tmp_path: Path
+) -> None:
+    present(page, address)
+    page.get_by_role("button", name="Views", exact=True).click()
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Download as one HTML file").click()
+    file = tmp_path / download.value.suggested_filename
+    download.value.save_as(file)
+    context = browser.new_context(offline=True, viewport={"width": 1280, "height": 720})
+    other, heard = context.new_page(), set()
+    other.on("console", lambda message: heard.add(message.text))
+    other.on("request", lambda request: heard.add(request.url))
+    other.goto(file.as_uri())
+    seen = other.locator(".slide:visible")
+    expect(seen).to_contain_text("Two heads: how wide is one?")
+    for key, title, size in (
+        ("ArrowRight", "Multi-head attention", "h 8"),
+        ("PageDown", "Residual block", "s"),
+        ("ArrowLeft", "Multi-head attention", "k 4"),
+    ):
+        other.keyboard.press(key)
+        expect(seen.locator("h1")).to_have_text(title)
+        expect(seen.locator(".legend")).to_contain_text(size)
+    other.keyboard.press("End")
+    expect(other.locator(".place")).to_have_text("3 / 3")
+    other.evaluate(AXE.read_text())
+    assert other.evaluate("axe.run().then((found) => found.violations.map((v) => v.help))") == []
+    assert heard == {file.as_uri()}
+    context.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_on_paper_the_page_is_whole_and_light(page: Page, address: str, scheme: str) -> None:
+    page.emulate_media(color_scheme=scheme)
+    visit(page, address, "/encoder-block?panel=Source")
+    expect(page.locator(".source")).not_to_be_empty()  # by the script that listens to the print
+    ink = "document.querySelector('.st-key-diagram [data-testid=stBidiComponentIsolated]')"
+    ink = f"{ink}.shadowRoot.querySelector('.drawing svg').getAttribute('color')"
+    before = page.evaluate(ink)
+    page.set_viewport_size({"width": 794, "height": 1123})
+    page.emulate_media(media="print", color_scheme=scheme)
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.evaluate(ink) == "#16181d"
+    for hidden in (".stSidebar", ".stAppHeader", ".st-key-export", ".labels", ".share"):
+        expect(page.locator(hidden)).to_be_hidden()
+    expect(page.locator(".stApp")).to_have_css("background-color", "rgb(255, 255, 255)")
+    expect(page.locator(".drawing.whole svg")).to_be_visible()
+    drawing = page.locator(".drawing.whole svg").bounding_box()
+    assert drawing is not None and drawing["x"] >= 0 and drawing["x"] + drawing["width"] <= 794
+    wide = "e => e.scrollWidth <= e.clientWidth + 1"
+    assert page.locator(".code").first.evaluate(wide)
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.evaluate(ink) == before
+
+
+def test_axe_finds_nothing(page: Page, address: str) -> None:
+    present(page, address)
+    page.get_by_role("button", name="Views", exact=True).click()
+    page.evaluate(AXE.read_text())
+    found = page.evaluate("axe.run().then((found) => found.violations.map((v) => v.help))")
+    assert found == []

@@ -1,0 +1,136 @@
+"""The gallery in a real browser: searched as one types, its pictures links."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+import ncd
+from ncd.view.page import gallery
+from tests.browser.waits import to_pass
+
+pytestmark = pytest.mark.browser
+
+
+def cards(page: Page) -> Locator:
+    return page.locator(".cards a:visible")
+
+
+def search(page: Page, words: str) -> None:
+    page.get_by_role("searchbox").fill(words)
+
+
+def test_every_system_has_a_card_with_its_picture(page: Page, address: str) -> None:
+    page.goto(address)
+    expect(cards(page)).to_have_count(len(ncd.catalogue))
+    for entry in ncd.catalogue.values():
+        card = cards(page).filter(has=page.get_by_text(entry.title, exact=True))
+        card.scroll_into_view_if_needed()
+        expect(card.locator("svg .wire").first).to_be_attached()
+
+
+def met(words: str) -> set[str]:
+    """The titles of the systems whose words begin with these, or that have an axis called so."""
+    return {
+        e.title for e in ncd.catalogue.values() if all(meets(e, word) for word in words.split())
+    }
+
+
+def meets(entry: ncd.Entry, word: str) -> bool:
+    card = gallery.card(entry, dark=False)
+    told = (card["title"], card["section"], card["source"], card["lead"], *card["ops"])
+    begins = re.compile(rf"(?<![^\W_]){re.escape(word)}", re.IGNORECASE)
+    return word in card["axes"] or any(map(begins.search, told))
+
+
+@pytest.mark.parametrize(
+    ("words", "among"),
+    [
+        ("residual", {"Residual block"}),
+        ("softmax", {"Scaled dot-product attention", "Multi-head attention"}),
+        ("h", {"Multi-head attention"}),  # as an axis
+        ("batch norm", {"Residual block"}),
+        ("attention figure 21", {"Multi-head attention"}),
+        ("(.*", set()),
+    ],
+)
+def test_it_is_searched_by_name_op_and_axis(
+    page: Page, address: str, words: str, among: set[str]
+) -> None:
+    page.goto(address)
+    search(page, words)
+    names = met(words)
+    assert among <= names < {entry.title for entry in ncd.catalogue.values()}
+    expect(cards(page)).to_have_count(len(names))
+    assert set(cards(page).locator("b").all_inner_texts()) == names
+    said = f"{len(names)} of {len(ncd.catalogue)}" if names else "Nothing is called so"
+    expect(page.get_by_role("status")).to_contain_text(said)
+
+
+def test_it_says_what_was_met_and_hides_empty_sections(page: Page, address: str) -> None:
+    page.goto(address)
+    search(page, "multi-head attention figure 21 k")
+    expect(cards(page).first.locator(".met")).to_have_text("axis k")
+    expect(page.locator(".cards h2:visible")).to_have_text(["Attention"])
+    search(page, "")
+    expect(page.locator(".cards h2:visible")).to_have_text([*ncd.catalogue.sections])
+
+
+def test_the_search_is_in_the_link(page: Page, address: str) -> None:
+    page.goto(address)
+    search(page, "batch norm")
+    expect(page).to_have_url(f"{address}/?q=batch%20norm")
+    page.reload()
+    expect(page.get_by_role("searchbox")).to_have_value("batch norm")
+    expect(cards(page)).to_have_count(len(met("batch norm")))
+
+
+def test_a_picture_opens_its_page_without_loading_the_app_again(page: Page, address: str) -> None:
+    page.goto(address)
+    search(page, "figure 21")
+    expect(page).to_have_url(re.compile("q=figure"))
+    expect(page.locator("body[data-links]")).to_be_attached()
+    assert page.evaluate("/native code/.test(window.open)")  # the page's own names stay its own
+    page.evaluate("window.mine = 1")
+    cards(page).locator(".picture").click()
+    expect(page.get_by_role("heading", name="Multi-head attention")).to_be_visible()
+    assert page.evaluate("window.mine") == 1
+    page.go_back()
+    expect(page.get_by_role("searchbox")).to_have_value("figure 21")
+    expect(cards(page)).to_have_count(1)
+
+
+def test_a_card_is_reached_and_opened_from_the_keyboard(page: Page, address: str) -> None:
+    page.goto(address)
+    expect(cards(page).first).to_be_visible()
+    page.get_by_role("searchbox").focus()
+    page.keyboard.press("Tab")
+    expect(cards(page).first).to_be_focused()
+    page.keyboard.press("Enter")
+    title = next(iter(ncd.catalogue.values())).title
+    expect(page.get_by_role("heading", name=title)).to_be_visible()
+
+
+def test_a_narrow_window_shows_whole_cards(page: Page, address: str) -> None:
+    page.set_viewport_size({"width": 400, "height": 800})
+    page.goto(address)
+    expect(cards(page)).to_have_count(len(ncd.catalogue))
+
+    def whole() -> None:
+        boxes = cards(page).evaluate_all(
+            "all => all.map((e) => e.getBoundingClientRect().toJSON())"
+        )
+        assert all(box["x"] >= 0 and box["x"] + box["width"] <= 400 for box in boxes)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 400
+
+    to_pass(whole)
+
+
+def test_the_lead_leads_to_the_legend(page: Page, address: str) -> None:
+    page.goto(address)
+    expect(page.locator("body[data-links]")).to_be_attached()
+    page.get_by_test_id("stMarkdown").get_by_role("link", name="Legend").click()
+    expect(page).to_have_url(re.compile("/legend$"))
+    expect(page.get_by_role("heading", name="Legend", exact=True)).to_be_visible()

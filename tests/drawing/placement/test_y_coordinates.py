@@ -1,0 +1,198 @@
+"""Rows: straight lanes, gaps that are kept, and the same answer however often it is asked for."""
+
+import random
+from itertools import pairwise
+
+import pytest
+
+import ncd
+from ncd import Add, Axes, Block, Copy, Einsum, Id, Linear, Then, Wire
+from ncd.drawing.base.plan_types import Plan, Rows
+from ncd.drawing.placement.group_boxes import titles
+from ncd.drawing.placement.layout import lay
+from ncd.drawing.placement.separation import Gaps
+from ncd.drawing.placement.y_coordinates import rows
+from ncd.drawing.placement.y_solver import GAP, Bend, levels
+from ncd.drawing.plan.build_plan import plan
+from ncd.models.transformers.encoder_decoder import decoder_layer, encoder_layer
+from tests.drawing.hard_terms import TERMS as NASTY
+from tests.drawing.hard_terms import cross_attention
+from tests.systems.transformer import sized
+
+ENTRIES = {entry.name: entry.build() for entry in ncd.catalogue.values()}
+TERMS = {**ENTRIES, **{name: make() for name, make in NASTY.items()}}
+
+
+def planned(term: ncd.Term) -> Plan:
+    return plan(ncd.elaborate(term))
+
+
+def placed(term: ncd.Term) -> list[Rows]:
+    made = planned(term)
+    return rows(made, Gaps(made, titles(made, None)))
+
+
+def height(term: ncd.Term) -> float:
+    return lay(planned(term), "names").box.height
+
+
+# --- the program ---------------------------------------------------------------------------------
+
+
+def problem(seed: int) -> tuple[int, list[Bend], list[Bend]]:
+    """Stacks of a few things, each tied to some of the stack before."""
+    dice = random.Random(seed)
+    stacks, count = [], 0
+    for _ in range(dice.randint(2, 6)):
+        stacks.append(list(range(count, count := count + dice.randint(1, 5))))
+    gaps = [(a, b, dice.choice([20, 36, 58]), *GAP) for s in stacks for a, b in pairwise(s)]
+    bends = [
+        (dice.choice(before), b, dice.choice([0, 0, 20]), cost * 0.99, cost)
+        for before, here in pairwise(stacks)
+        for b in here
+        for cost in dice.choices([0.5, 1, 4], k=2)
+    ]
+    bends += [(s[0], s[-1], 0, 0.02, 0.02) for s in stacks if len(s) > 1]
+    return count, bends, gaps
+
+
+def cost(found: tuple[float, ...], bends: list[Bend]) -> float:
+    off = [(found[b] - found[a] - apart, down, up) for a, b, apart, down, up in bends]
+    return sum(down * max(0, x) + up * max(0, -x) for x, down, up in off)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_shift_of_any_part_makes_fewer_bends(seed):
+    count, bends, gaps = problem(seed)
+    found = levels(count, (*bends, *gaps))
+    assert all(found[b] - found[a] >= least - 1e-6 for a, b, least, *_ in gaps)
+    best, dice = cost(found, bends), random.Random(seed)
+    for _ in range(200):
+        part = {n for n in range(count) if dice.random() < 0.5}
+        by = dice.choice([-40, -7, -1, 1, 7, 40])
+        moved = tuple(y + by * (n in part) for n, y in enumerate(found))
+        if all(moved[b] - moved[a] >= least - 1e-6 for a, b, least, *_ in gaps):
+            assert cost(moved, bends) >= best - 1e-6
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_to_solve_again_from_the_answer_changes_nothing(seed):
+    """With the wish to stay where it is, as in one more sweep, everything stays."""
+    count, bends, gaps = problem(seed)
+    found = levels(count, (*bends, *gaps))
+    stay = [(0, n, found[n], 0.001, 0.001) for n in range(1, count)]
+    assert levels(count, (*bends, *stay, *gaps)) == found
+
+
+def test_where_two_would_do_the_one_further_down_bends():
+    ways = (0, 2, 0, 0.99, 1), (1, 2, 0, 0.99, 1)
+    assert levels(3, (*ways, (0, 1, 36, *GAP), (1, 0, -36, *GAP))) == (0, 36, 36)
+
+
+# --- drawings ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", TERMS)
+def test_gaps_are_kept(name):
+    made = planned(TERMS[name])
+    gaps = Gaps(made, titles(made, None))
+    found = rows(made, gaps)
+    for here, stack in zip(found, map(gaps.items, range(len(found))), strict=True):
+        for item in stack:
+            ys = [here[wire] for wire in item.wires]
+            assert ys == pytest.approx([ys[0] + offset for offset in item.offsets])
+        for above, below in pairwise(stack):
+            assert here[below.wires[0]] - here[above.wires[-1]] >= below.above - 1e-6
+
+
+@pytest.mark.parametrize("name", TERMS)
+def test_the_rows_are_a_function_of_the_term(name):
+    one = placed(TERMS[name])
+    levels.cache_clear()
+    assert placed(TERMS[name]) == one
+
+
+def test_what_passes_beside_is_one_level_lane():
+    """A residual connection goes down once, and up once."""
+    body = Block(Then(*[Linear("m -> m:4", f"L{n}") for n in range(6)]), "Body")
+    found = placed(Id("x:2 m:4") >> Copy("x m") >> body @ Id("x m") >> Add())
+    (skip,) = {wire[0] for wire in found[-2]} & {wire[0] for wire in found[1]}
+    assert len({state[skip, 0] for state in found if (skip, 0) in state}) == 1
+
+
+def test_rows_are_moved_as_a_whole_by_what_is_before_them():
+    """A layer behind another has the same rows, but for one number."""
+    layer = sized(encoder_layer(False), 5, 3, 5, 7)
+    one, two = placed(layer), placed(layer >> layer)
+    shift = min(two[len(one) - 1].values()) - min(two[0].values())
+    for here, there in zip(one, two[len(one) - 1 :], strict=True):
+        assert sorted(there.values()) == pytest.approx([y + shift for y in sorted(here.values())])
+
+
+def test_layers_behind_each_other_are_no_higher_than_one():
+    layer = sized(encoder_layer(True), 5, 3, 5, 7)
+    assert height(Then(*[layer] * 6)) == pytest.approx(height(layer))
+
+
+@pytest.mark.parametrize("layers", [2, 12])
+def test_layers_that_see_the_same_memory_are_no_higher_than_one(layers):
+    assert height(cross_attention(layers)) == height(cross_attention(1))
+    made, found = planned(cross_attention(layers)), placed(cross_attention(layers))
+    starts = [f.first for f in made.frames if f.title == "Decoder Layer"]
+    assert len({tuple(sorted(found[s].values())) for s in starts}) == 1
+
+
+def test_a_copy_stays_near_what_it_is_copied_from():
+    """The last residual of a decoder layer passes under its feed-forward, not by the memory."""
+    whole = Block(decoder_layer(True), "Decoder Layer")
+    keep = Wire("t m, s m -> t m, s m, s m") >> whole @ Id("s m")
+    layer = sized(Id("t m, s m") >> keep, 5, 3, 5, 7, 7)
+    found, made = placed(layer), planned(layer)
+    inside = next(f for f in reversed(made.frames) if f.title == "Feed-Forward")
+    state = made.states[inside.first + 1]
+    skip = [found[inside.first + 1][port] for port in made.drawn(state[1])]
+    held = [found[inside.first + 1][port] for port in made.drawn(state[0])]
+    assert min(skip) - max(held) < 50
+
+
+def test_what_stands_between_single_wires_is_level():
+    """The lane bends where it is joined to another one, not at the letters in it."""
+    found, made = placed(NASTY["n31_beside_unequal"]()), planned(NASTY["n31_beside_unequal"]())
+    assert len({found[s][made.states[s][0].id, 0] for s in range(5)}) == 1
+
+
+def test_what_a_contraction_keeps_goes_straight_on():
+    found = placed(Axes(a=2, b=3, c=4)(Id("b, b c") >> Einsum("b, b c -> c")))
+    assert found[1]["v2", 0] == found[0]["v1", 1]
+
+
+def test_a_layer_with_cross_attention_is_as_high_as_it_must_be():
+    """Its memory begins late, and sinks no further than the attention that takes it."""
+    layer = sized(Id("t m, s m") >> decoder_layer(False), 5, 3, 5, 7, 7)
+    assert height(layer) < 360
+    assert height(NASTY["cross_attention"]()) < 450
+
+
+def test_multi_head_attention_has_its_published_shape():
+    found = placed(ENTRIES["multi-head-attention"])
+    assert height(ENTRIES["multi-head-attention"]) < 320
+    assert lay(planned(ENTRIES["multi-head-attention"]), "names").box.width < 640
+    tops = [min(state.values()) for state in found]
+    assert tops[:-2] == [tops[0]] * len(tops[:-2])  # y is level until behind the second product
+    assert tops[-1] == tops[-2] == min(y for (id, _), y in found[2].items() if id == "v6")
+
+
+# --- inputs that begin late ----------------------------------------------------------------------
+
+
+def test_an_input_that_waits_for_long_begins_late():
+    states = planned(sized(Id("t m, s m") >> decoder_layer(False), 5, 3, 5, 7, 7)).states
+    memory = [s for s, state in enumerate(states) if "v1" in {value.id for value in state}]
+    assert 0 not in memory
+    assert memory == list(range(memory[0], memory[-1] + 1))
+
+
+@pytest.mark.parametrize("name", ["multi-head-attention", "scaled-dot-product-attention"])
+def test_the_inputs_of_the_published_figures_begin_at_the_left(name):
+    made = planned(ENTRIES[name])
+    assert made.states[0] == made.circuit.inputs

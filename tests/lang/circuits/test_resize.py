@@ -1,0 +1,130 @@
+"""Other sizes for a sketch that has been placed before give what placing it anew gives."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+from ncd import (
+    Axes,
+    Conv,
+    Elementwise,
+    Group,
+    Id,
+    Linear,
+    MismatchError,
+    Rename,
+    Repeat,
+    seq,
+    space,
+)
+from ncd import catalogue as CATALOGUE
+from ncd.lang.circuits.elaborate import elaborate
+from ncd.lang.circuits.resize import forget
+from ncd.lang.errors import NCDError
+from ncd.lang.terms.terms import Term
+from ncd.models import Entry
+from tests.support.draws import Seeded
+from tests.support.size_pairs import outcome, resized_pair
+
+SEEDS = range(150)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_random_term_of_other_sizes_is_as_if_it_were_solved(seed: int) -> None:
+    sketch, first, second = resized_pair(Seeded(seed))
+    forget()
+    assert outcome(sketch, second) == outcome(sketch, second, solved=True)
+    outcome(sketch, first)
+    assert outcome(sketch, second) == outcome(sketch, second, solved=True)
+
+
+def fits(entry: Entry, knobs: dict[str, int]) -> bool:
+    """Whether it can be built: an image may be too small for the levels of a network."""
+    try:
+        entry.build(**knobs)
+    except NCDError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("entry", CATALOGUE.values(), ids=lambda entry: entry.name)
+def test_every_entry_is_the_same_whatever_was_built_before(entry: Entry) -> None:
+    begin = entry.settings({})
+    ends = [begin, *({**begin, knob.name: knob.bounds[0]} for knob in entry.knobs)]
+    ends = [knobs for knobs in map(entry.within, ends) if fits(entry, knobs)]
+    for other in ends:
+        forget()
+        alone = elaborate(entry.build(**other))
+        for one in ends:
+            forget()
+            entry.build(**one)
+            assert elaborate(entry.build(**other)) == alone
+
+
+def test_what_its_term_says_of_itself_has_the_new_sizes() -> None:
+    sketch = Id("y m") >> Linear("m -> k", "Q") >> Elementwise("relu")
+    Axes(y=seq(3), m=4, k=5)(sketch)
+    term = Axes(y=seq(30), m=40, k=50)(sketch)
+    assert (term.dom.spec, term.cod.spec) == ("~y:30 m:40", "~y:30 k:50")
+    assert repr(term) == "Id('~y:30 m:40') >> Linear('m:40 -> k:50', 'Q') >> Elementwise('relu')"
+    assert elaborate(term).term is term
+    assert pickle.loads(pickle.dumps(term)) == term
+
+
+def test_the_same_sizes_give_the_same_term() -> None:
+    sketch = Linear("m -> k")
+    assert Axes(m=4, k=5)(sketch) is Axes(m=4, k=5)(sketch)
+
+
+def test_sizes_that_do_not_fit_are_refused_in_the_same_words() -> None:
+    sketch = Group("a b -> c") >> Id("c")
+    assert Axes(a=2, b=3, c=6)(sketch).cod.spec == "c:6"
+    for sizes in ({"a": 2, "b": 3, "c": 7}, {"a": 2, "b": 3, "c": 0}, {"a": 2, "b": True, "c": 2}):
+        said = told(sketch, sizes)
+        forget()
+        assert told(sketch, sizes) == said
+
+
+def told(sketch: Term, sizes: dict[str, int]) -> str:
+    with pytest.raises(NCDError) as caught:
+        Axes(**sizes)(sketch)
+    return str(caught.value)
+
+
+def test_a_group_of_more_dimensions_is_another_kind_of_axis() -> None:
+    sketch = Conv("c x -> d x", "conv", 3)
+    Axes(c=2, d=2, x=8)(sketch)
+    assert Axes(c=2, d=2, x=space(8, 8))(sketch).dom.spec == "c:2 x:8x8"
+    assert Axes(c=2, d=2, x=8)(sketch).dom.spec == "c:2 x:8"
+
+
+def test_names_that_must_be_of_one_size_stay_so() -> None:
+    sketch = Id("y m") >> Rename("y -> x")
+    Axes(y=3, x=3, m=2)(sketch)
+    with pytest.raises(MismatchError, match="axis x is 4 on one side and 3 on the other"):
+        Axes(y=3, x=4, m=2)(sketch)
+
+
+def test_a_size_that_is_a_formula_follows_the_others() -> None:
+    sketch = Linear("m -> d") >> Linear("d -> e")
+    assert Axes(k=2, m=3, d="k*m", e="d+1")(sketch).cod.spec == "e:7"
+    assert Axes(k=4, m=3, d="k*m", e="d+1")(sketch).cod.spec == "e:13"
+    assert Axes(k=4, m=3, d="k+m", e="d+1")(sketch).cod.spec == "e:8"
+    with pytest.raises(NCDError, match="axis d is 5 on one side and 12 on the other"):
+        Axes(k=4, m=3, d="k*m", e="d+1")(Linear("m -> d:5") >> Linear("d -> e"))
+
+
+def test_bodies_of_a_repetition_are_resized_each() -> None:
+    sketch = Repeat((Linear("m -> k", "a") >> Linear("k -> m", "b"),) * 2)
+    Axes(m=2, k=3)(sketch)
+    cells = elaborate(Axes(m=4, k=5)(sketch)).cells
+    assert [cell.site.cod.spec for cell in cells] == ["k:5", "m:4", "k:5", "m:4"]
+
+
+def test_an_op_that_is_used_again_and_again_forgets_where_it_stood() -> None:
+    op = Elementwise("relu")
+    for n in range(1, 700):
+        Axes(m=n)(Id("m") >> op)
+    assert len(op.__dict__["_sites"]) <= 256

@@ -1,0 +1,90 @@
+"""Formulas: what is read, what is refused, and how they are written again."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ncd.lang.errors import ParseError
+from ncd.lang.formulas.formula import (
+    COMPARISONS,
+    FUNCTIONS,
+    Apply,
+    Formula,
+    Name,
+    Number,
+    Operand,
+    latex,
+    parse,
+)
+
+LEAVES = st.one_of(
+    st.integers(0, 99).map(lambda n: Number(str(n))),
+    st.sampled_from(["x", "n_x", "pi", "x_s"]).map(Name),
+    st.integers(1, 3).map(Operand),
+)
+
+
+def joined(inner: st.SearchStrategy[Formula]) -> st.SearchStrategy[Formula]:
+    signs = ("+", "-", "*", "/", "//", "%", "**", "and", "or")
+    pair = st.tuples(inner, inner)
+    calls = [
+        st.tuples(*[inner] * count).map(lambda parts, f=name: Apply(f, parts))
+        for name, count in FUNCTIONS.items()
+    ]
+    return st.one_of(
+        st.builds(Apply, st.sampled_from(signs), pair),
+        st.builds(Apply, st.sampled_from(COMPARISONS), pair),
+        st.builds(Apply, st.sampled_from(("-", "not")), st.tuples(inner)),
+        *calls,
+    )
+
+
+FORMULAS = st.recursive(LEAVES, joined, max_leaves=12)
+
+
+@given(FORMULAS)
+def test_a_formula_is_read_back_as_it_is_written(formula: Formula) -> None:
+    assert parse(str(formula)) == formula
+    assert latex(formula)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("2 + 3 * 4", 14),
+        ("2 - 3 - 4", -5),
+        ("2 ** 3 ** 2", 512),
+        ("-2 ** 2", -4),
+        ("7 // 2 % 2", 1),
+    ],
+)
+def test_operators_bind_as_in_python(text: str, value: int) -> None:
+    assert eval(str(parse(text))) == value == eval(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("1 +", "a number or a name is missing before 'the end' in the formula '1 +'"),
+        ("where($1)", "where takes 3 arguments, not 1 in the formula 'where($1)'"),
+        ("expp($1)", "there is no function 'expp'"),
+        ("$1 < $2 < $3", "two comparisons stand in a row in the formula '$1 < $2 < $3'"),
+        ("2x", "'2x' is not understood in the formula '2x'"),
+        ("__import__('os')", "there is no function '__import__'"),
+        ("$1.real", "'.real' is not understood in the formula '$1.real'"),
+        ("x[0]", "'[0]' is not understood in the formula 'x[0]'"),
+    ],
+)
+def test_what_is_no_formula_is_refused_with_the_place(text: str, message: str) -> None:
+    with pytest.raises(ParseError) as caught:
+        parse(text)
+    assert caught.value.fact == message
+
+
+def test_a_formula_has_a_longest_and_a_deepest() -> None:
+    with pytest.raises(ParseError, match="more than 1000 letters"):
+        parse("1 + " * 300 + "1")
+    with pytest.raises(ParseError, match="more than 40 deep"):
+        parse("(" * 41 + "1" + ")" * 41)

@@ -1,0 +1,179 @@
+"""The guard: what it says that a run takes is what one takes."""
+
+from __future__ import annotations
+
+import re
+from resource import RUSAGE_SELF, getrusage
+
+import pytest
+import torch
+from hypothesis import HealthCheck, given, settings
+from torch import Tensor
+
+import ncd
+from ncd import Axes, CausalMask, Einsum, Elementwise, Entry, Id, LimitError, Linear, Scan, Term
+from ncd.lang.circuits.elaborate import elaborate
+from ncd.run import Limits, check, compile, example_inputs, fits, nearest_fit, peak
+from ncd.run.limits.guard import _most
+from ncd.run.limits.run_memory import Storages, measured_peak
+from tests.support.strategies import terms
+
+ENTRIES = pytest.mark.parametrize("entry", ncd.catalogue.values(), ids=lambda entry: entry.name)
+
+
+def leaves(term: Term) -> tuple[Tensor, ...]:
+    return tuple(x.requires_grad_() if x.is_floating_point() else x for x in example_inputs(term))
+
+
+def assert_held(term: Term) -> None:
+    """Never under, and at most a tenth over; the arithmetic that goes first is never under."""
+    circuit = elaborate(term)
+    module, inputs = compile(term), leaves(term)
+    for watched in (False, True):
+        measured = measured_peak(module, inputs, watched=watched).backward
+        stated = peak(circuit, watched=watched)
+        assert measured <= stated <= 1.1 * measured
+        assert stated <= _most(circuit.term)
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@given(terms())
+def test_random_terms(term: Term) -> None:
+    assert_held(term)
+
+
+@ENTRIES
+@pytest.mark.parametrize("end", ["min", "default", "max"])
+def test_every_entry(entry: Entry, end: str) -> None:
+    settings = entry.settings({knob.name: getattr(knob, end) for knob in entry.knobs})
+    term = entry.build(**entry.within(settings))
+    if not fits(elaborate(term)):
+        pytest.skip("it is too large to run here")
+    assert_held(term)
+
+
+@pytest.mark.parametrize("op", ncd.ops.CATALOGUE, ids=lambda op: op.__name__)
+def test_every_op(op: type[ncd.Op]) -> None:
+    for sample in op.samples():
+        assert_held(ncd.Then(Id(sample.dom), sample.op))
+
+
+# --- what the first edition missed ---------------------------------------------------------------
+
+
+def test_what_an_einsum_makes_on_the_way_is_counted() -> None:
+    term = Axes(a=200, b=200, k=200)(Einsum("a k, b k, a b -> k"))
+    assert peak(elaborate(term)) > 4 * 200**3  # one product of three axes
+    assert_held(term)
+
+
+def test_attention_is_counted_as_it_runs() -> None:
+    def run(y: int) -> ncd.Circuit:
+        return elaborate(ncd.catalogue["multi-head-attention"].build(y=y, x=y, h=8, k=32))
+
+    scores = 4 * 8 * 1024 * 1024
+    assert peak(run(1024)) < scores  # never made
+    assert peak(run(1024), watched=True) > 3 * scores  # made, scaled, and as weights
+
+
+def test_gradients_are_counted() -> None:
+    term = Axes(y=100, m=100)(Id("y m") >> Elementwise("sin"))
+    assert peak(elaborate(term)) >= 4 * 100 * 100 * 3  # the input, its gradient, the output
+
+
+# --- refusals ------------------------------------------------------------------------------------
+
+
+def test_nothing_is_allocated_by_counting() -> None:
+    term = Axes(m=10**5, k=10**5, y=1)(Id("y m") >> Linear("m -> k", "huge"))
+    before = getrusage(RUSAGE_SELF).ru_maxrss  # kilobytes, the most so far
+    with pytest.raises(LimitError) as caught:
+        compile(term)
+    assert getrusage(RUSAGE_SELF).ru_maxrss - before < 500_000
+    assert str(caught.value) == (
+        "Linear huge: the run needs 80,001,200,008 bytes of memory, and the limit NCD_MAX_BYTES "
+        "is 2,000,000,000. Bound so far: y 1, m 100000, k 100000. Try m = 2499."
+    )
+    compile(Axes(m=2499, k=10**5, y=1)(Id("y m") >> Linear("m -> k", "huge")))
+
+
+def test_too_many_operations_are_refused() -> None:
+    term = Axes(y=100, m=100, k=100)(Id("y m") >> Linear("m -> k", "Q"))
+    with pytest.raises(LimitError) as caught:
+        compile(term, limits=Limits(flops=10**6))
+    assert str(caught.value) == (
+        "Linear Q: the run needs 2,000,000 floating-point operations, and the limit NCD_MAX_FLOPS "
+        "is 1,000,000. Bound so far: y 100, m 100, k 100. Try y = 50."
+    )
+
+
+@pytest.mark.parametrize("size", [10**7, 10**12])
+def test_more_than_torch_can_count_is_refused(size: int) -> None:
+    term = Axes(m=size, k=size, n=size)(Id("m k n"))
+    with pytest.raises(LimitError, match="the run needs"):
+        check(elaborate(term))
+
+
+def test_a_scan_of_many_steps_is_refused() -> None:
+    body = CausalMask("y x") >> ncd.Copy("y x")
+    term = Axes(t=10**6, y=2, x=2)(Scan(body, "t", states=0))
+    message = (
+        "Scan t: the run has 2,000,000 steps, at most 50,000 can be. "
+        "Bound so far: t 1000000, y 2, x 2. Try t = 25000."
+    )
+    with pytest.raises(LimitError, match=f"^{re.escape(message)}$"):
+        compile(term)
+
+
+def test_the_limit_is_the_one_that_is_given() -> None:
+    term = Axes(y=100, m=50)(Id("y m") >> Elementwise("sin"))
+    need = peak(elaborate(term))
+    check(elaborate(term), Limits(bytes=need))
+    with pytest.raises(LimitError, match=f"needs {need:,} bytes"):
+        check(elaborate(term), Limits(bytes=need - 1))
+    watched = peak(elaborate(term), watched=True)
+    with pytest.raises(LimitError, match=f"needs {watched:,} bytes"):
+        check(elaborate(term), Limits(bytes=watched - 1), watched=True)
+
+
+@pytest.mark.parametrize("step", [1, 3, 7])
+def test_the_nearest_fit_is_the_largest(step: int) -> None:
+    for most in range(2, 60):
+        found = nearest_fit(lambda n, most=most: n <= most, 50, least=2, step=step)
+        expected = [n for n in range(2, 50, step) if n <= most]
+        assert found == expected[-1]
+    assert nearest_fit(lambda n: True, 2, least=2) is None
+
+
+# --- the measurement -----------------------------------------------------------------------------
+
+
+def test_the_measurement_sees_what_lives_and_what_is_freed() -> None:
+    with Storages() as counted:
+        x = torch.ones(1000)
+        assert counted.now == 4000
+        y = x + 1
+        z = y.view(10, 100)  # a view is no new storage
+        del x
+        assert counted.now == 4000
+        del y, z
+    assert (counted.now, counted.peak) == (0, 8000)
+
+
+def test_weights_inputs_and_their_gradients_are_measured() -> None:
+    term = Id("y:5 m:3") >> Linear("m -> k:2", "Q")
+    found = measured_peak(compile(term), leaves(term))
+    assert found.forward >= 4 * (6 + 15 + 10)
+    assert found.backward >= 4 * 2 * (6 + 15)
+
+
+@pytest.mark.parametrize("limit", [10**3, 10**5, 10**6, 10**8])
+def test_what_fits_is_what_the_guard_lets_pass(limit: int) -> None:
+    for y in (1, 30, 300):
+        circuit = elaborate(ncd.catalogue["multi-head-attention"].build(y=y, x=y, m=16))
+        try:
+            check(circuit, Limits(bytes=limit))
+            passed = True
+        except LimitError:
+            passed = False
+        assert fits(circuit, Limits(bytes=limit)) == passed

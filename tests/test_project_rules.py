@@ -1,0 +1,158 @@
+"""Rules for names, files and dependencies, read from the source."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import re
+import sys
+import tomllib
+from collections import Counter
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+import pytest
+import torch
+
+import ncd
+from ncd.lang import reserved_names
+from tests.test_layering import BY_PATH, FILES, MODULES, PAGES, ROOT, imports, nodes, part
+
+SOURCES = {".py", ".css", ".html", ".js"}
+
+
+# --- names ---------------------------------------------------------------------------------------
+
+
+def test_one_name_means_one_thing() -> None:
+    """No module has the name of something public, which it would hide or be hidden by."""
+    for package, path in MODULES.items():
+        if path.name != "__init__.py":
+            continue
+        inside = {m.rpartition(".")[2] for m in MODULES if m.rpartition(".")[0] == package}
+        public = {
+            alias.asname or alias.name
+            for node in nodes(path, ast.ImportFrom)
+            for alias in node.names
+            if f"{node.module}.{alias.name}" not in MODULES
+        }
+        assert not inside & public, package
+
+
+def test_a_star_import_hides_no_builtin() -> None:
+    names: dict[str, object] = {}
+    exec("from ncd import *", names)
+    assert not set(names) & set(dir(builtins)) - {"__builtins__"}
+    assert {"Linear", "Axes", "draw", "source", "cost", "autograd", "prove"} <= set(names)
+
+
+def test_the_public_names_are_there() -> None:
+    functions = (
+        "autograd compile cost devices draw elaborate example_inputs from_json html prove source"
+    )
+    for name in f"{functions} to_json trace".split():
+        assert callable(getattr(ncd, name)), name
+    assert {op.__name__ for op in ncd.ops.CATALOGUE} <= set(dir(ncd))
+
+
+def test_the_reserved_names_are_those_of_a_module() -> None:
+    """All that torch has today; some of them are of other versions."""
+    public = {name for name in dir(torch.nn.Module()) if not name.startswith("_")}
+    assert public <= reserved_names.MODULE
+
+
+# --- the house rules -----------------------------------------------------------------------------
+
+
+@BY_PATH
+def test_nothing_is_evaluated_or_unpickled(path: Path) -> None:
+    called = {n.func.id for n in nodes(path, ast.Call) if isinstance(n.func, ast.Name)}
+    assert not called & {"eval", "exec", "__import__"}
+    assert not {name.split(".")[0] for name in imports(path)} & {"pickle", "marshal", "shelve"}
+    attributes = {
+        f"{n.value.id}.{n.attr}"
+        for n in nodes(path, ast.Attribute)
+        if isinstance(n.value, ast.Name)
+    }
+    assert not attributes & {"torch.load", "torch.save", "os.system"}
+
+
+@BY_PATH
+def test_no_global_randomness(path: Path) -> None:
+    """Weights and inputs come from a generator made from the seed."""
+    assert "torch.manual_seed" not in path.read_text()
+    assert "random" not in {name.split(".")[0] for name in imports(path)}
+
+
+@BY_PATH
+def test_nothing_waits_for_what_others_work_out_once(path: Path) -> None:
+    """On Python 3.11 a ``cached_property`` has one lock for all objects: ``once`` has none."""
+    found = (node for node in nodes(path, ast.ImportFrom) if node.module == "functools")
+    assert "cached_property" not in {alias.name for node in found for alias in node.names}
+
+
+def test_no_interpreter_asks_what_op_it_has() -> None:
+    """Only the ops and the systems know ops by name."""
+    ops = {op.__name__ for op in ncd.ops.CATALOGUE}
+    for module, path in MODULES.items():
+        if part(module) in {
+            "run",
+            "code",
+            "drawing",
+            "graph",
+            "costs",
+            "export",
+            "demands",
+            "view",
+        }:
+            asked = {
+                name.id
+                for call in nodes(path, ast.Call)
+                if isinstance(call.func, ast.Name) and call.func.id == "isinstance"
+                for name in ast.walk(call.args[1])
+                if isinstance(name, ast.Name)
+            }
+            assert not asked & ops, module
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_a_page_is_thin(path: Path) -> None:
+    assert len(path.read_text().splitlines()) <= 60
+
+
+def test_every_file_says_what_it_is() -> None:
+    for path in FILES:
+        assert ast.get_docstring(ast.parse(path.read_text())), path
+
+
+def test_no_folder_has_more_than_twenty_files() -> None:
+    tops = (ROOT / name for name in ("ncd", "pages", "tests", "tools"))
+    files = (path for top in tops for path in top.rglob("*") if path.suffix in SOURCES)
+    crowded = {str(folder): n for folder, n in Counter(p.parent for p in files).items() if n > 20}
+    assert not crowded
+
+
+def test_no_two_modules_have_one_name() -> None:
+    """A traceback or a search names one file then."""
+    names = Counter(path.name for path in FILES if not path.name.startswith("__"))
+    assert [name for name, n in names.items() if n > 1] == []
+
+
+def test_every_package_is_installed() -> None:
+    told = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]
+    packages = {module for module, path in MODULES.items() if path.name == "__init__.py"}
+    assert set(told) == {*packages, "ncd.bundle"}
+
+
+def required(name: str) -> set[str]:
+    """The packages that a file of requirements names."""
+    return {re.split(r"[<>=]", line)[0].lower() for line in (ROOT / name).read_text().splitlines()}
+
+
+def test_what_is_imported_is_required_and_what_is_required_is_imported() -> None:
+    """Fonts are packed with brotli, resvg paints in a process of its own, uvicorn takes uvloop."""
+    names = {name.split(".")[0] for path in FILES for name in imports(path)}
+    outside = names - set(sys.stdlib_module_names) - {"ncd"}
+    homes = packages_distributions()
+    packages = {home.lower().replace("_", "-") for name in outside for home in homes[name]}
+    assert packages == required("requirements.txt") - {"brotli", "resvg-py", "uvloop"}

@@ -1,0 +1,79 @@
+"""The key as HTML, and the gallery's cards, without a browser."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import ncd
+from ncd.bundled_files import bundled
+from ncd.drawing import Drawing
+from ncd.key import COLOURS, SIGNS, key
+from ncd.view.diagram import legend
+from ncd.view.page import gallery
+from tests.figures import vision
+
+DATA = re.compile(r'data-(node|array|axis|fence|part)="([^"]*)"')
+
+
+def drawings() -> Iterator[Drawing]:
+    yield from (ncd.draw(entry.build()) for entry in ncd.catalogue.values())
+    yield ncd.draw(ncd.catalogue["residual-block"].build(), dark=True, mark="n2")
+    yield vision.unet().draw()  # with memory, rows, notes and an equation
+
+
+@pytest.mark.parametrize("drawing", [*drawings()], ids=lambda drawing: drawing.title)
+def test_what_a_row_lights_is_in_the_drawing(drawing: Drawing) -> None:
+    svg, html = drawing.svg(fonts=False), legend.drawer(drawing, drawing.dark)
+    rows = re.findall(r'<li class="entry"([^>]*)>', html)
+    assert len(rows) == len(key(drawing))
+    for kind, ids in DATA.findall(html):
+        for id in ids.split():
+            assert (f'class="{id}"' if kind == "part" else f'data-{kind}="{id}"') in svg
+    assert all(DATA.search(row) for row in rows)
+
+
+@pytest.mark.parametrize("sign", SIGNS.values(), ids=lambda sign: sign.name)
+def test_a_picture_is_only_looked_at(sign) -> None:
+    svg = legend.picture(sign, False)
+    assert svg.startswith('<svg aria-hidden="true"')
+    assert not re.search(r"data-|tabindex|role=|<title|<style|<script", svg)
+
+
+def test_other_sizes_are_the_same_key() -> None:
+    entry = ncd.catalogue["multi-head-attention"]
+    one, two = (ncd.draw(entry.build(h=h)) for h in (4, 8))
+    assert legend.drawer(one, False) is legend.drawer(two, False)
+
+
+def test_what_is_written_in_a_term_cannot_become_html() -> None:
+    term = ncd.Block(ncd.Linear("m:3 -> k:2", "Q"), "<script>", "linear")
+    html = legend.drawer(ncd.draw(term), False)
+    assert "<script" not in html
+
+
+def test_the_legend_has_every_sign_and_colour() -> None:
+    html = legend.whole(False)
+    assert html.count('<li class="entry"') == len(SIGNS)
+    assert all(f'id="{name}"' in html for name in SIGNS)
+    assert html.count('class="role"') == len(COLOURS)
+    assert '<a href="residual-block">Residual block</a>' in html
+
+
+@pytest.mark.parametrize("page", ["home", "legend"])
+def test_the_pages_run(page: str) -> None:
+    app = AppTest.from_file(str(bundled("app.py")), default_timeout=120).run()
+    run = app.switch_page(f"pages/{page}.py").run()
+    assert not run.exception
+    assert run.title[0].value
+
+
+def test_a_card_is_found_by_name_op_and_axis() -> None:
+    card = gallery.card(ncd.catalogue["residual-block"], False)
+    assert {"Batch norm", "Convolution", "Sum of two arrays"} <= {*card["ops"]}
+    assert card["axes"] == ["b", "n_0", "x", "n_b", "n_1"]
+    assert card["lead"].startswith("An image goes two ways")
+    assert card["svg"].startswith('<svg aria-hidden="true"')

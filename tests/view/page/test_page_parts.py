@@ -1,0 +1,274 @@
+"""The parts of the pages that need no page."""
+
+import os
+import stat
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from cachetools import LRUCache
+from markupsafe import Markup
+
+import ncd
+from ncd.bundled_files import bundled
+from ncd.code import SourceLine, lines
+from ncd.export import markup, source_listing
+from ncd.lang.circuits.elaborate import elaborate
+from ncd.lang.terms.terms import Term
+from ncd.lang.types.axes import Type
+from ncd.view.arrays.mosaic import Mosaic
+from ncd.view.base.cache import kept, remember, weigh
+from ncd.view.base.heatmap import Pooled
+from ncd.view.inputs.feed import Feed, takes_words
+from ncd.view.inputs.sentences import embed, tokens
+from ncd.view.page import navigation
+from ncd.view.panels.attention.attention_maps import heads_named, weights
+from ncd.view.panels.common import autograd_graph
+from ncd.view.session.refusal import bare
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class First(Term):
+    name: str
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Second(Term):
+    name: str
+
+
+def test_terms_with_equal_fields_are_kept_apart() -> None:
+    """``st.cache_data`` mixed these up: it hashes the fields of a dataclass, not its type."""
+    made = [remember("test", term, make=lambda: object()) for term in (First("d"), Second("d"))]
+    assert made[0] is not made[1]
+    assert made[0] is remember("test", First("d"), make=lambda: object())
+
+
+def test_the_cache_is_bounded_by_its_weight() -> None:
+    shelf = LRUCache(100_000, getsizeof=weigh)
+    for i in range(50):
+        kept(shelf, (i,), lambda: torch.zeros(5_000))  # 20 kB
+    assert shelf.currsize <= shelf.maxsize
+    assert list(shelf) == [(46,), (47,), (48,), (49,)]
+    assert len(kept(shelf, ("whale",), lambda: torch.zeros(50_000))) == 50_000
+    assert ("whale",) not in shelf
+
+
+def test_what_holds_numbers_weighs_what_they_do() -> None:
+    """Maps of numbers, and pictures as data addresses, would else be kept without end."""
+    held = (
+        np.zeros(5_000),
+        Pooled(np.zeros((50, 100)), (50, 100)),
+        Mosaic("x" * 40_000, (1, 1), ""),
+    )
+    for value in (*held, held, {"all": held}):
+        assert weigh(value) > 40_000
+
+
+def test_the_cache_keeps_no_errors() -> None:
+    shelf = LRUCache(100_000, getsizeof=weigh)
+    with pytest.raises(ZeroDivisionError):
+        kept(shelf, ("a",), lambda: 1 / 0)
+    assert kept(shelf, ("a",), lambda: 1) == 1
+
+
+def test_the_same_word_has_the_same_vector_until_positions_are_added() -> None:
+    words = tokens("the cat and the dog")
+    plain, placed = (embed(words, 16, seed=3, positions=p) for p in (False, True))
+    assert torch.equal(plain[0], plain[3])
+    assert not torch.equal(placed[0], placed[3])
+    assert not torch.equal(plain, embed(words, 16, seed=4, positions=False))
+
+
+def test_odd_features_have_positions_too() -> None:
+    assert embed(["a", "b"], 5, seed=0, positions=True).shape == (2, 5)
+    assert embed(["a", "b"], 1, seed=0, positions=True).shape == (2, 1)
+
+
+def test_which_systems_take_sentences() -> None:
+    takes = {name: takes_words(entry.build()) for name, entry in ncd.catalogue.items()}
+    assert takes["multi-head-attention"]
+    assert takes["scaled-dot-product-attention"]
+    assert not takes["residual-block"]
+    assert takes_words(ncd.Id("~y:3#v:10")) and takes_words(ncd.Id("~y:3#v:10, ~x:2 m:4"))
+    assert not takes_words(ncd.Id("y:3#v:10")) and not takes_words(ncd.Id("~y:3 m:4#v:10"))
+
+
+def test_words_are_whole_numbers_where_the_array_holds_them() -> None:
+    feed = Feed({"y": ("the", "cat", "the"), "x": ("dog", "cat")})
+    y, x = feed.tensors(ncd.Id("~y:3#v:10, ~x:2#v:10"), seed=0, device="cpu")
+    assert y.tolist() == [0, 1, 0] and x.tolist() == [2, 1] and y.dtype == torch.int64
+    (few,) = Feed({"y": ("a", "b", "c")}).tensors(ncd.Id("~y:3#v:2"), seed=0, device="cpu")
+    assert few.tolist() == [0, 1, 0]
+
+
+def test_sentences_fill_every_input_at_its_shape() -> None:
+    feed = Feed({"y": ("a", "b"), "x": ("c", "a", "d")})
+    term = ncd.catalogue["multi-head-attention"].build(y=2, x=3)
+    y, x = feed.tensors(term, seed=0, device="cpu")
+    assert (y.shape, x.shape) == ((2, 128), (3, 128))
+    assert torch.equal(y[0], x[1])
+    assert Feed({"y": ("ab",)}).key != Feed({"y": ("a", "b")}).key
+
+
+def test_the_maps_of_the_heads_are_the_slices_of_the_array() -> None:
+    term = ncd.catalogue["multi-head-attention"].build(h=3, y=5, x=6)
+    trace = ncd.trace(ncd.compile(term), *ncd.example_inputs(term))
+    cell = next(c for c in elaborate(term).cells if c.op.role == "softmax")
+    value = trace.values[cell.outputs[0].id]
+    found = weights(cell, value)
+    assert found.maps.shape == (3, 5, 6)
+    assert [text_of(name) for name in heads_named(found.heads)] == ["h = 0", "h = 1", "h = 2"]
+    assert np.allclose(found.maps[2], value[:, :, 2].detach())
+    assert np.allclose(found.maps.sum(-1), 1, atol=1e-6)
+
+
+def test_a_softmax_alone_has_one_row() -> None:
+    term = ncd.Id("x:7") >> ncd.Softmax("x")
+    trace = ncd.trace(ncd.compile(term), *ncd.example_inputs(term))
+    found = weights(elaborate(term).cells[0], trace.outputs[0])
+    assert found.maps.shape == (1, 1, 7)
+    assert found.queries is None
+
+
+def test_every_text_is_escaped() -> None:
+    bad = "<script>\"&'"
+    assert "<script>" not in markup.text(bad)
+    circuit = elaborate(ncd.Id("m:3"))
+    for text in (f"x = 1  # {bad}", f'x = "{bad[:8]}"', f'x = "{bad[:8]}', f"x = {bad}"):
+        assert "<script>" not in source_listing.html([SourceLine(text)], circuit, False)
+
+
+def test_axes_light_in_patterns_and_sizes_but_not_in_variables() -> None:
+    circuit = elaborate(ncd.catalogue["multi-head-attention"].build())
+    text = 'k = rearrange(self.K(x), "... (k h) -> ... k h", h=self.h)'
+    html = source_listing.html([SourceLine(text, ("n2",))], circuit, dark=False)
+    assert html.count('data-axis="k"') == 2
+    assert html.count('data-axis="h"') == 4
+    assert 'data-axis="x"' not in html
+    assert 'data-node="n2"' in html
+
+
+def test_an_op_is_known_again_without_its_sizes() -> None:
+    sized = ncd.Linear("~m:128 -> k:16 h:4", "Q")
+    assert bare(sized) == ncd.Linear("m -> k h", "Q")
+
+
+def test_the_listing_says_what_the_file_says() -> None:
+    for entry in ncd.catalogue.values():
+        term = entry.build()
+        found = lines(term)
+        codes = source_listing.coloured([line.text for line in found], {})
+        assert [text_of(code) for code in codes] == [line.text for line in found]
+
+
+def text_of(html: str) -> str:
+    """What an element says, without its tags."""
+    words = html.replace(">", "<").split("<")[::2]
+    return str(Markup("".join(words)).unescape())
+
+
+def test_a_string_of_several_lines_is_one_string_on_each() -> None:
+    one, two, three = source_listing.coloured(['"""a', "", 'm b""" + 1'], {"m": "m"})
+    assert one == '<span class="string">&#34;&#34;&#34;a</span>' and two == ""
+    assert three.startswith('<span class="string"><span class="axis" data-axis="m">m</span> b')
+    assert three.endswith('</span> + <span class="number-literal">1</span>')
+
+
+def test_the_lines_of_one_op_stand_at_the_left() -> None:
+    term = ncd.catalogue["multi-head-attention"].build()
+    circuit = elaborate(term)
+    softmax = next(c.id for c in circuit.cells if c.op.role == "softmax")
+    html = source_listing.html(lines(term), circuit, False, frozenset({softmax}))
+    assert html.count('class="line"') == 1 and f'data-node="{softmax}"' in html
+    assert not text_of(html).startswith(" ") and "softmax" in text_of(html)
+    assert source_listing.html(lines(term), circuit, False, frozenset({"n999"})) == ""
+
+
+def test_an_array_of_whole_numbers_says_so() -> None:
+    (array,) = Type.parse("~y:3#v:5")
+    assert markup.array(array) == (
+        '<i class="axis bar" data-axis="y">y</i>#<i class="axis" data-axis="v">v</i>'
+    )
+
+
+# --- the menu -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("entry", ncd.catalogue.values(), ids=lambda entry: entry.name)
+def test_every_system_has_a_page(entry: ncd.Entry) -> None:
+    path = bundled(navigation.file(entry))
+    assert path.is_file(), f"the system {entry.name} has no page: write {navigation.file(entry)}"
+    assert entry.section, f"the system {entry.name} is in no section of the menu"
+
+
+def test_every_page_is_in_the_menu() -> None:
+    known = {
+        "home.py",
+        "legend.py",
+        *(Path(navigation.file(entry)).name for entry in ncd.catalogue.values()),
+    }
+    found = {path.name for path in bundled("pages").rglob("*.py")}
+    assert found <= known, f"no system of the catalogue has the page {min(found - known)}"
+
+
+# --- Graphviz -------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def dot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The place of a program ``dot`` that is found before any other."""
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setattr(autograd_graph, "PATIENCE", 0.5)
+    autograd_graph.FAILED.clear()
+    return tmp_path / "dot"
+
+
+def written(path: Path, script: str) -> None:
+    path.write_text(script)
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+
+
+BROKEN = {
+    "bytes that are no text": "#!/bin/sh\nprintf '\\377\\376'",
+    "half a picture": "#!/bin/sh\necho '<svg><g>'",
+    "an empty picture": "#!/bin/sh\necho '<svg></svg>'",
+    "nothing": "#!/bin/sh\nexit 0",
+    "an error": "#!/bin/sh\necho '<svg></svg>'\nexit 3",
+    "no program": "\x7fELF nothing",
+    "no end": "#!/bin/sh\nsleep 60",
+}
+
+
+@pytest.mark.parametrize("script", BROKEN.values(), ids=BROKEN)
+def test_a_broken_layout_program_is_told_at_once_and_not_kept(dot: Path, script: str) -> None:
+    written(dot, script)
+    start = time.monotonic()
+    for _ in range(3):  # the second and third time it is not even tried
+        with pytest.raises(autograd_graph.LayoutError):
+            autograd_graph.laid_out("digraph {}")
+    assert time.monotonic() - start < 5
+    written(dot, "#!/bin/sh\necho '<?xml?><svg><g>well</g></svg>'")
+    assert autograd_graph.laid_out("digraph { a }") == "<svg><g>well</g></svg>"
+    autograd_graph.FAILED.clear()  # as after a minute
+    assert autograd_graph.laid_out("digraph {}") == "<svg><g>well</g></svg>"
+
+
+def test_the_server_is_started_from_any_folder(tmp_path: Path) -> None:
+    code = """from ncd.view.server import serve
+serve.bootstrap.run_asgi_app = print
+serve.serve(port=8777)"""
+    run = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(bundled())},
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == 0, run.stderr
+    assert f"{bundled('app.py')} app:app [] " in run.stdout and "8777" in run.stdout

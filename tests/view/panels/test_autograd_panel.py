@@ -1,0 +1,70 @@
+"""The Autograd panel: a step of the backward pass, switches for what needs a gradient."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+import ncd
+from ncd.export import markup
+from ncd.graph import backward
+from ncd.lang.circuits.elaborate import elaborate
+from ncd.view.panels.common.backward_pass import first
+from tests.view.page.test_pages import page
+from tests.view.panels.test_figure_panels import sent
+
+NODES = re.compile(r'class="node ')
+
+
+def step(back: int, **query: str) -> str:
+    return str(sent(page("autograd", panel="Autograd", back=str(back), **query), "graph")["pass"])
+
+
+def test_a_step_shows_what_arrives_its_rule_and_what_goes_on() -> None:
+    term = ncd.catalogue["autograd"].build()
+    found = backward(ncd.compile(term), *ncd.example_inputs(term))
+    told = step(5)
+    assert "Step 5 of 8" in told and "∇a = G bᵀ and ∇b = aᵀ G" in told
+    for grad in (found.arrays["v0"], found.parameters["w"]):
+        for number in grad.flatten().tolist():
+            assert f">{markup.digits(number)}</td>" in told
+    assert "its own gradient is 1" in step(1) and "G / n" in step(2)
+    assert "✓" in told and "6 ×" not in step(0) and "8 steps" in step(0)
+
+
+def test_what_is_selected_is_the_step_where_it_has_one() -> None:
+    circuit = elaborate(ncd.catalogue["autograd"].build())
+    einsum = next(cell for cell in circuit.cells if cell.op.label.startswith("Einsum"))
+    assert "Step 5 of 8" in step(2, select=einsum.id)
+    assert "Step 2 of 8" in step(2, select=circuit.cells[0].id)  # a name is no step
+    assert "Step 8 of 8" in step(99999)
+
+
+def test_a_switch_takes_its_part_of_the_graph_away() -> None:
+    whole = sent(page("autograd", panel="Autograd"), "graph")
+    less = sent(page("autograd", panel="Autograd", frozen="v0,v1"), "graph")
+    assert len(NODES.findall(whole["svg"])) == len(NODES.findall(less["svg"])) + 2
+    assert 'aria-checked="false"' in less["head"] and 'aria-checked="false"' not in whole["head"]
+    assert "∇ x" not in step(5, frozen="v0,v1") and "Step 5 of 6" in step(5, frozen="v0,v1")
+
+
+def test_without_anything_to_learn_it_says_what_backward_would() -> None:
+    told = step(1, frozen="v0,v1,w,nonsense,<b>")
+    assert "does not require grad" in told and "<b>" not in told
+
+
+@pytest.mark.parametrize("name", ["encoder-block", "unet", "indexes", "recall"])
+def test_every_system_can_be_walked(name: str) -> None:
+    app = page(name, panel="Autograd", back="3")
+    assert "Step 3 of" in sent(app, "graph")["pass"]
+
+
+def test_what_a_later_layer_does_is_lit_in_the_one_that_is_drawn() -> None:
+    circuit = elaborate(ncd.catalogue["encoder-block"].build(n=3))
+    named = [cell for cell in circuit.cells if cell.name == "linear1"]
+    drawn = first(circuit)
+    assert [drawn.get(c.outputs[0].id, c.outputs[0].id) for c in named] == [
+        named[0].outputs[0].id
+    ] * 3
+    assert drawn.get(named[2].id) == named[0].id and named[0].id not in drawn

@@ -1,0 +1,149 @@
+"""A sequence that is typed, what is said to it, and heads that are switched off."""
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import ncd
+from ncd.train.symbol_sequences import SEQUENCES
+from ncd.view.inputs import feed as inputs
+from ncd.view.inputs import symbols as typed
+from ncd.view.learning import sequence_view
+from ncd.view.panels.attention import sequence_reading
+from ncd.view.session.scene import Scene
+from tests.view.page.test_pages import fine, page
+
+NAMES = list(SEQUENCES)
+
+
+def scene(name: str, text: str, seed: int = 0) -> tuple[Scene, typed.Read]:
+    """An untrained system, with a text as what goes in."""
+    entry = ncd.catalogue[name]
+    settings = entry.settings({})
+    read = typed.reading(name, settings["t"], settings["v"], seed, text=text)
+    feed = inputs.Feed({"t": read.words}, numbers=read.numbers)
+    term = entry.build()
+    return Scene(entry, settings, seed, "cpu", feed, False, "names", "", term), read
+
+
+def field(app: AppTest, text: str) -> AppTest:
+    """Types a sequence."""
+    return app.text_input(key=typed.SEQUENCE).set_value(text).run()
+
+
+# --- what is typed -------------------------------------------------------------------------------
+
+
+def test_what_is_typed_is_what_goes_in() -> None:
+    here, read = scene("reversal", "abc def, ghi jkl")
+    assert here.inputs[0].tolist() == list(range(12))
+    assert read.words == tuple("abcdefghijkl")
+    assert here.words("t") == tuple("abcdefghijkl")
+    assert here.feed.told == "the sequence a b c d e f g h i j k l"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_field_takes_any_example_and_gives_it_back(name: str) -> None:
+    knobs = ncd.catalogue[name].settings({})
+    for turn in ("", "1", "2"):
+        example = typed.reading(name, knobs["t"], knobs["v"], 0, turn)
+        again = typed.reading(name, knobs["t"], knobs["v"], 0, text=" ".join(example.words))
+        assert again == example
+
+
+def test_a_shorter_sequence_is_read_where_nothing_behind_it_counts() -> None:
+    read = typed.reading("induction", 24, 16, 0, text="abcab")
+    assert (read.length, len(read.numbers), read.wrong) == (5, 24, "")
+    assert read.words == (*"abcab", *[typed.FILLED] * 19)
+    longer, short = scene("induction", "abcabdddd"), scene("induction", "abcab")
+    one, two = (sequence_view.look(*each, frozenset()) for each in (longer, short))
+    assert two.answers == (-100, -100, -100, 1, 2)
+    assert len(two.scores) == 5 and next(iter(two.maps.values())).shape == (5, 5)
+    assert (one.scores[:5] - two.scores).abs().max() < 1e-6
+    assert "not" not in typed.reading("reversal", 12, 12, 0, text="abc").wrong
+    assert typed.reading("reversal", 12, 12, 0, text="abc").wrong.endswith("and these are 3.")
+
+
+@pytest.mark.parametrize("text", ["<script>", "abx", "ab" * 40, "é" * 12, "0", "a" * 500])
+@pytest.mark.parametrize("name", NAMES)
+def test_what_cannot_be_read_is_said_and_an_example_stands_there(name: str, text: str) -> None:
+    knobs = ncd.catalogue[name].settings({})
+    t, v = knobs["t"], knobs["v"]
+    read, example = typed.reading(name, t, v, 0, text=text), typed.reading(name, t, v, 0)
+    if set(text) <= set(read.symbols) and len(text) <= t:
+        assert not read.wrong and read.numbers[0] == read.symbols.index(text[0])
+    else:
+        assert read.wrong and read.numbers == example.numbers
+
+
+def test_the_page_says_what_is_wrong() -> None:
+    app = field(page("reversal"), "<b>")
+    fine(app)
+    (note,) = app.warning
+    assert note.value.startswith("“<” is none of the symbols here: a b c")
+    fine(field(app, "abcdefghijkl"))
+    assert not app.warning
+
+
+@pytest.mark.parametrize("wrong", ["-1", "<b>", "9" * 80, "1,2,x"])
+def test_any_link_opens(wrong: str) -> None:
+    fine(page("induction", sequence=wrong, off=wrong, row=wrong, guess=wrong, example=wrong))
+
+
+def test_too_many_places_are_not_read() -> None:
+    app = page("induction", t="300")
+    fine(app)
+    assert typed.SEQUENCE not in {widget.key for widget in app.text_input}
+    assert typed.SEQUENCE in {widget.key for widget in page("induction", t="256").text_input}
+
+
+def test_another_example_is_another_one() -> None:
+    app = page("recall")
+    seen = [app.text_input(key=typed.SEQUENCE).placeholder]
+    for _ in range(3):
+        fine(app.button(key="another").click().run())
+        seen.append(app.text_input(key=typed.SEQUENCE).placeholder)
+    assert len(set(seen)) == 4
+
+
+# --- heads ---------------------------------------------------------------------------------------
+
+
+def test_heads_that_are_off_change_the_answers_and_are_shown_as_off() -> None:
+    here, read = scene("brackets", "([{")
+    every = sequence_view.heads(here)
+    whole, less = (sequence_view.look(here, read, frozenset(off)) for off in ((), every[:1]))
+    assert not whole.scores.equal(less.scores)
+    assert whole.maps[every[0]].tolist() == less.maps[every[0]].tolist()  # it still looks
+    assert whole.maps[every[1]].tolist() != less.maps[every[1]].tolist()
+    able = sequence_view.able(here, less.off)
+    asked = sequence_reading.Asked(every[0], 1, shown=True, guess=None)
+    html = sequence_reading._heads(less, asked, able)
+    assert html.count('aria-checked="false"') == 1 and html.count('aria-checked="true"') == 1
+    assert f"{able.now:.1%}</b> with 1 head off" in sequence_reading._told(less, able)
+
+
+def test_the_maps_are_hidden_until_a_guess_is_made() -> None:
+    here, read = scene("reversal", "abcdefghijkl")
+    look, able = sequence_view.look(here, read, frozenset()), sequence_view.able(here, frozenset())
+    (head,) = look.heads
+    before, after = (
+        sequence_reading.Asked(head, 4, shown, guess) for shown, guess in ((0, None), (1, 7))
+    )
+    hidden, seen = (sequence_reading._map(look, asked).data for asked in (before, after))
+    assert "cells" not in hidden and "cells" in seen
+    assert "<img" not in sequence_reading._heads(look, before, able)
+    assert "Where will row 4 look?" in sequence_reading._question(look, before)
+    best = int(look.maps[head][4].argmax())
+    assert ["guess", 4, 7] in seen["marks"] and ["looks", 4, best] in seen["marks"]
+    right = sequence_reading._question(look, sequence_reading.Asked(head, 4, True, best))
+    assert "As you said" in right and "As you said" not in sequence_reading._question(look, after)
+
+
+def test_the_next_question_is_about_another_row_with_an_answer() -> None:
+    rows = (3, 4, 5, 9)
+    seen, row = set(), 3
+    for _ in range(8):
+        following = sequence_reading._next(rows, row)
+        assert following in rows and following != row
+        seen.add(row := following)
+    assert len(seen) > 1

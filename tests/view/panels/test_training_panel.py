@@ -1,0 +1,239 @@
+"""Training on a page: the numbers shown are then the trained ones, and only this visitor's."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import torch
+from streamlit.testing.v1 import AppTest
+
+from ncd.train import Data, Fit, Progress, read_weights, task, written
+from ncd.view.arrays import curves
+from ncd.view.learning import mistakes
+from ncd.view.panels.learning import training
+from ncd.view.session.trained_weights import STATE, Training
+from tests.view.page.test_pages import fine, page
+
+NAME, SMALL = "image-recogniser", {"x": 8, "n": 32}
+QUERY = {"x": "8", "n": "32", "panel": "Training", "steps": "100"}
+UNTRAINED = "Untrained weights"
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread() -> Iterator[None]:
+    """As runs have, so that the numbers are the same."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="module")
+def fit(one_thread: None) -> Fit:
+    """What a page's run has to come to."""
+    found = Fit(NAME, SMALL, seed=0, steps=100)
+    list(found)
+    return found
+
+
+def state(app: AppTest) -> Training:
+    found: Training = app.session_state[STATE]
+    return found
+
+
+def trained(app: AppTest) -> AppTest:
+    fine(app.button(key="train").click().run())
+    run = state(app).run
+    assert run is not None
+    end = time.monotonic() + 120
+    while not run.over and time.monotonic() < end:
+        run.look(1)
+    assert run.over and not run.failure
+    fine(app.run())
+    return app
+
+
+def told(app: AppTest) -> str:
+    """All that the page's own components are given to show."""
+    return " ".join(str(found.proto) for found in app.get("bidi_component"))
+
+
+def panel(app: AppTest, name: str) -> str:
+    """What a panel says, opened by its tab."""
+    app.session_state["panel"] = name
+    fine(app.run())
+    return told(app)
+
+
+def test_a_link_s_seed_leads_to_the_same_numbers(fit: Fit) -> None:
+    app = trained(page(NAME, **QUERY))
+    learned = state(app).learned
+    assert learned is not None and "trained for 100 steps" in panel(app, "Values")
+    twin = Fit(NAME, SMALL, seed=1).module
+    read_weights(twin, learned.weights)
+    for mine, its in zip(twin.parameters(), fit.module.parameters(), strict=True):
+        assert torch.equal(mine, its)
+    assert UNTRAINED not in told(app)
+    assert UNTRAINED in panel(page(NAME, **QUERY), "Values")  # another visitor's page
+
+
+def test_other_settings_are_untrained_and_these_stay_trained() -> None:
+    app = trained(page(NAME, **QUERY))
+    app.number_input(key="seed").set_value(1)
+    assert UNTRAINED in panel(app, "Values")
+    app.number_input(key="seed").set_value(0)
+    assert UNTRAINED not in panel(app, "Values")
+    app.slider(key="n").set_value(40)
+    assert UNTRAINED in panel(app, "Values")
+
+
+def test_a_run_ends_with_a_button_and_keeps_what_it_learned() -> None:
+    app = page(NAME, **{**QUERY, "steps": "3000"})
+    fine(app.button(key="train").click().run())
+    run = state(app).run
+    assert run is not None
+    while not run.progress:
+        run.look(1)
+    fine(app.button(key="stop").click().run())
+    while not run.over:
+        run.look(1)
+    fine(app.run())
+    learned = state(app).learned
+    assert learned is not None and learned.said == f"trained for {len(run.progress):,} steps"
+    assert len(run.progress) < 3000
+    assert run.progress[-1].score is not None
+
+
+def test_a_run_that_ends_while_the_page_is_made_is_shown_in_the_next(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What the page begins with holds to its end; then it is made anew."""
+    app = page(NAME, **QUERY)
+    shown = curves.html
+
+    def late(*given: Any) -> str:
+        run = state(app).run
+        while run is not None and not run.over:
+            run.look(1)
+        return shown(*given)
+
+    monkeypatch.setattr(curves, "html", late)
+    fine(app.button(key="train").click().run())
+    assert state(app).learned is not None
+    assert app.button(key="train") and not [b for b in app.button if b.key == "stop"]
+    assert "trained for 100 steps" in panel(app, "Values")
+
+
+def test_a_run_of_other_settings_ends_quietly() -> None:
+    app = page(NAME, **QUERY)
+    fine(app.button(key="train").click().run())
+    run = state(app).run
+    assert run is not None
+    app.slider(key="n").set_value(40).run()
+    while not run.over:
+        run.look(1)
+    fine(app.run())
+    assert UNTRAINED in panel(app, "Values")
+    app.slider(key="n").set_value(32)
+    assert UNTRAINED not in panel(app, "Values")
+
+
+def test_a_run_ends_when_its_page_is_left() -> None:
+    app = page(NAME, **{**QUERY, "steps": "3000"})
+    fine(app.button(key="train").click().run())
+    run = state(app).run
+    assert run is not None
+    app.query_params.clear()
+    fine(app.switch_page("pages/legend.py").run())
+    assert run.over and run.failure == "left"
+
+
+def test_what_cannot_be_trained_says_what_would() -> None:
+    app = page(NAME, **{**QUERY, "k": "3"})
+    fine(app)
+    assert any(text.value == "k is 3, but there are ten digits. Try k = 10." for text in app.text)
+    app.button(key="fit training").click().run()
+    fine(app)
+    assert app.slider(key="k").value == 10
+    assert app.button(key="train")
+
+
+def test_what_would_not_fit_in_memory_is_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NCD_MAX_BYTES", "10000000")
+    app = page(NAME, **{**QUERY, "x": "28"})
+    fine(app)
+    (said,) = [text.value for text in app.text if "NCD_MAX_BYTES" in text.value]
+    assert said.startswith("training takes ")
+
+
+def test_weights_go_out_and_come_in_again(fit: Fit) -> None:
+    app = page(NAME, **QUERY)
+    file = written(fit.module, {})
+    app.file_uploader(key=training.FILE).set_value(("<b>.safetensors", file, "")).run()
+    fine(app)
+    learned = state(app).learned
+    assert learned is not None and learned.weights == file
+    said = panel(app, "Values")
+    assert "from the file &lt;b&gt;.safetensors" in said and UNTRAINED not in said
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"\x80\x04.", "this is no safetensors file"),
+        (written(torch.nn.Linear(2, 3), {}), "Try weights that were trained at these knobs"),
+    ],
+)
+def test_a_wrong_file_is_told_and_changes_nothing(data: bytes, said: str) -> None:
+    app = page(NAME, **QUERY)
+    app.file_uploader(key=training.FILE).set_value(("w.safetensors", data, "")).run()
+    fine(app)
+    assert any(said in text.value for text in app.text)
+    assert STATE not in app.session_state
+
+
+# --- what it gets wrong --------------------------------------------------------------------------
+
+
+@torch.no_grad()
+def test_the_digits_read_wrong_are_shown_the_surest_first(fit: Fit) -> None:
+    chances = fit.module(fit.data.unseen)
+    wrong, pictures = mistakes._digits(fit.data, chances, fit.data.answers)
+    assert wrong == round((1 - fit.score()) * len(fit.data.answers)) > 0
+    sure, found = chances.max(1)
+    worst = int(torch.where(found == fit.data.answers, 0, sure).argmax())
+    first = pictures[0].said
+    assert first == f"{fit.data.answers[worst]} → {found[worst]}, {float(sure[worst]):.0%}"
+    assert len(pictures) == min(wrong, mistakes.MOST)
+
+
+def test_the_masks_with_the_most_wrong_pixels_come_first() -> None:
+    answers = torch.zeros(3, 4, 4, dtype=torch.long)
+    found = answers.clone()
+    found[1, :2], found[2, 0, 0] = 1, 2
+    pictures = torch.rand(3, 1, 4, 4)
+    own = Data(pictures, answers, pictures, answers, "")
+    scores = torch.nn.functional.one_hot(found, 3).movedim(-1, 1)
+    wrong, shown = mistakes._masks(own, scores, answers)
+    assert wrong == 2
+    assert [picture.said for picture in shown] == ["50.0%", "93.8%", "100.0%"]
+
+
+def test_curves_are_of_what_has_come() -> None:
+    own = task(NAME)
+    nothing = curves.html((), own, 300, "<b>")
+    assert "&lt;b&gt;" in nothing and nothing.count('points=""') == 2
+    some = tuple(Progress(i, 300, 2.0 / i, 0.1, 0.5 if i == 10 else None) for i in range(1, 11))
+    html = curves.html(some, own, 300, "")
+    assert "Loss of each batch: from 2 at step 1 to 0.2 at step 10" in html
+    assert "Accuracy on unseen examples: from 0.5 at step 10 to 0.5 at step 10" in html
+    assert '<progress max="300" value="10"' in html
+    for odd in (float("nan"), float("inf"), 0.0):
+        points = re.findall(
+            r' points="(.*?)"', curves.html((Progress(1, 2, odd, 0.1),), own, 2, "")
+        )
+        assert "nan" not in points[0] and points[0]

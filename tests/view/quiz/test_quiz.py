@@ -1,0 +1,258 @@
+"""The quiz: what an answer is worth, what is hidden, and how a round goes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from html import unescape
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import ncd
+from ncd.drawing import draw
+from ncd.lang.errors import NCDError
+from ncd.lang.types.axes import Array, Axis
+from ncd.models import Entry
+from ncd.ops import Einsum, Softmax
+from ncd.view.base import hide_sizes
+from ncd.view.base.hide_sizes import Veil
+from ncd.view.diagram import component
+from ncd.view.inputs.feed import Feed
+from ncd.view.quiz import locked_panel, questions, quiz
+from ncd.view.quiz.grading import judge
+from ncd.view.quiz.locked_panel import Covered
+from ncd.view.session.scene import Scene
+
+APP = Path(__file__).parents[3] / "app.py"
+Y, X, K, H = Axis("y", 20), Axis("x", 22), Axis("k", 16), Axis("h", 4)
+SCORES, ALL = Array((Y, X, H)), (Y, X, K, H)
+PICTURE = Array((Axis("d", 6), Axis("u", (28, 28))))
+LEVEL = Array((Axis("q_1", 16, label="c_λ"),))
+WINDOW = re.compile(r"(kernel|stride) \d+")  # of an op, whose sign has it
+TAG = re.compile(r"<[^>]*>")
+SEEN = re.compile(r'(?:aria-label|title|data-\w+)="([^"]*)"|<(?:text|title|desc)[^>]*>([^<]*)<')
+
+
+def words(html: str) -> str:
+    return unescape(TAG.sub("", html))
+
+
+# --- an answer ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["y 20 x 22 h 4", "20 22 4", "y x h", "yxh", "(20, 22, 4)", "y=20, x=22 h:4", "y20 x22 h4"],
+)
+def test_names_sizes_or_both_are_an_answer(text: str) -> None:
+    assert judge(text, SCORES, ALL).right
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("y 20 x 22", "You forgot h."),
+        ("h", "You forgot y and x."),
+        ("y x k h", "k goes in, but does not leave here."),
+        ("y x h y", "y stands there once."),
+        ("x y h", "These are the right axes, in another order."),
+        ("y 20 x 23 h 4", "The size of x is another one."),
+        ("20 22", "You forgot h."),
+        ("22 20 4", "These are the right sizes, in another order."),
+        ("20 22 5", "5 is no size of it."),
+        ("20 22 4 16", "That is 1 size too many. 16 is no size of it."),
+        ("20 23", "You forgot x and h. 23 is no size of it."),
+    ],
+)
+def test_a_wrong_answer_says_what_is_wrong(text: str, said: str) -> None:
+    verdict = judge(text, SCORES, ALL, taken={"y", "x", "k", "h"})
+    assert not verdict.right
+    assert verdict.whole
+    assert words(verdict.words) == said
+
+
+def test_what_is_no_answer_is_no_try() -> None:
+    assert judge("  ", SCORES, ALL) == (False, "Type a shape, or click it together.", False)
+    strange = judge("y <b> h", SCORES, ALL)
+    assert not strange.whole
+    assert strange.words.startswith("“&lt;b&gt;” is no axis here. There are ")
+
+
+def test_a_size_that_is_found_out_has_to_be_said() -> None:
+    half = judge("d u", PICTURE, PICTURE, found={"u"})
+    assert (half.right, half.whole) == (False, False)
+    assert words(half.words) == "The axes are right. What is the size of u?"
+    for text in ("d u 28x28", "d 6 u 28×28", "d u 28 28", "6 28 28"):
+        assert judge(text, PICTURE, PICTURE, found={"u"}).right, text
+    assert not judge("d 6 u 28x27", PICTURE, PICTURE, found={"u"}).right
+
+
+def test_the_order_of_the_wires_is_an_order() -> None:
+    assert not judge("u 28x28 d 6", PICTURE, PICTURE).right
+    assert judge("u 28x28 d 6", PICTURE, PICTURE, drawn=("u", "d")).right
+    assert judge("d 6 u 28x28", PICTURE, PICTURE, drawn=("u", "d")).right
+
+
+def test_an_axis_goes_by_its_label_too_and_a_number_has_none() -> None:
+    for text in ("c_λ 16", "cλ", "q_1 16", "q1"):
+        assert judge(text, LEVEL, LEVEL).right, text
+    for text in ("()", "1", "scalar"):
+        assert judge(text, Array(), ALL).right, text
+    assert words(judge("y", Array(), ALL).words) == "y does not leave here."
+
+
+# --- what is given --------------------------------------------------------------------------------
+
+
+def test_a_size_is_given_where_a_layer_or_a_knob_chooses_it() -> None:
+    lenet, attention = ncd.catalogue["lenet"], ncd.catalogue["multi-head-attention"]
+    found = questions.found_out(ncd.elaborate(lenet.build()), lenet.settings({}))
+    assert found == {"u", "u/2", "v", "v/2", "f"}
+    assert not questions.found_out(ncd.elaborate(attention.build()), attention.settings({}))
+
+
+# --- what is hidden -------------------------------------------------------------------------------
+
+
+def scene(entry: Entry, **knobs: int) -> Scene:
+    settings = entry.settings(knobs)
+    term = entry.build(**settings)
+    return Scene(entry, settings, 0, "cpu", Feed(), False, "names", "", term)
+
+
+def told(of: Scene) -> list[str]:
+    """All words that are sent of a drawing and beside it, but the numbers that ops have."""
+    found = component.drawn(of, None, "auto")
+    texts = [WINDOW.sub("", a or b) for a, b in SEEN.findall(found.svg)]
+    letters = [text for text in texts if not text.isdecimal()]
+    return [*letters, *found.told.values(), found.chips, found.keys]
+
+
+def others(entry: Entry) -> Iterator[Scene]:
+    """The system at other sizes, for each knob."""
+    for knob in entry.knobs:
+        if knob.is_size and not (knob.names or knob.switch or knob.below):
+            value = knob.nearest(knob.default + knob.step)
+            value = value if value != knob.default else knob.nearest(knob.default - knob.step)
+            try:
+                yield scene(entry, **{knob.name: value})
+            except NCDError:  # such as a picture that no longer halves
+                continue
+
+
+def names(of: Scene) -> list[object]:
+    blocks = [(fence.title, fence.id) for fence in of.circuit.fences]
+    return [*blocks, *(value.array.names for value in of.circuit.values.values())]
+
+
+@pytest.mark.parametrize("name", ncd.catalogue)
+def test_nothing_that_is_sent_depends_on_a_size(name: str) -> None:
+    first = scene(ncd.catalogue[name])
+    last = first.circuit.outputs[0].id
+    hidden = replace(first, veil=Veil(last))
+    before = told(hidden)
+    for other in others(first.entry):
+        if names(other) == names(first):
+            assert told(replace(other, veil=Veil(last))) == before
+    texts = hide_sizes.drawing(draw(first.term), first.circuit, Veil(last)).labels
+    assert all(re.search("[^\\W\\d]|[?]", text.label.typed.text) for text in texts)
+    assert not re.search(r'number-literal">[^?]', locked_panel._source(hidden))
+
+
+@pytest.mark.parametrize("name", ncd.catalogue)
+def test_every_page_has_a_question_and_its_answer_is_right(name: str) -> None:
+    one = scene(ncd.catalogue[name])
+    circuit, seen = one.circuit, questions.in_sight(one)
+    assert seen
+    for id, drawn in seen.items():
+        value = circuit.values[id]
+        text = " ".join(f"{axis.name} {axis.size_text}" for axis in value.array) or "()"
+        assert quiz._judged(one, value, text).right, (id, text, drawn)
+        if value.array:
+            less = " ".join(f"{axis.name} {axis.size_text}" for axis in value.array[1:])
+            assert not quiz._judged(one, value, less or "()").right
+
+
+def test_what_is_asked_for_is_in_no_word() -> None:
+    one = scene(ncd.catalogue["multi-head-attention"])
+    circuit = one.circuit
+    scores = next(cell for cell in circuit.cells if isinstance(cell.op, Einsum)).outputs[0].id
+    found = component.drawn(replace(one, veil=Veil(scores)), None, "auto")
+    wire = re.compile(rf'<g class="wire" ([^>]*data-array="{scores}"[^>]*)><title>([^<]*)')
+    wires = wire.findall(found.svg)
+    assert len(wires) == 3
+    assert all("data-axis" not in given for given, _ in wires)
+    assert {words for _, words in wires} == {"an axis of the array that is asked for"}
+    assert found.told[scores].split()[-1] == "?"
+    assert "y x h" not in words(found.told[scores])
+
+
+def test_what_is_known_stands_on_its_wires() -> None:
+    one = scene(ncd.catalogue["multi-head-attention"])
+    q = next(cell for cell in one.circuit.cells if cell.op.label == "Linear Q").outputs[0].id
+    hidden, shown = (
+        component.drawn(replace(one, veil=Veil(q, known)), None, "auto")
+        for known in (frozenset(), frozenset({q}))
+    )
+    assert "k 16" not in words(hidden.told[q])
+    assert words(shown.told[q]) == "q y 20 · k 16 · h 4"
+    assert "size 16, of array q" in shown.svg
+    assert "size 16" not in hidden.svg
+
+
+# --- a round --------------------------------------------------------------------------------------
+
+
+def at(**query: str) -> AppTest:
+    page = AppTest.from_file(APP, default_timeout=60).run()
+    page.query_params.update(query)
+    return page.switch_page("pages/attention/multi_head_attention.py").run()
+
+
+def ask(page: AppTest, act: str, text: str = "") -> quiz.Round:
+    page.session_state[quiz.ROUND].wish = act, text
+    page.run()
+    assert not page.exception
+    found: quiz.Round = page.session_state[quiz.ROUND]
+    return found
+
+
+def test_a_round_from_the_first_wire_to_the_score() -> None:
+    page = at(quiz="1")
+    found: quiz.Round = page.session_state[quiz.ROUND]
+    first = found.asked
+    assert page.session_state["select"] == first
+    assert ask(page, "answer", "y k").verdict
+    assert not found.done
+    ask(page, "answer", "20 16 4")
+    assert list(found.done.values()) == ["later"]
+    second = ask(page, "next").asked
+    assert second != first
+    ask(page, "answer", "x 22 k 16 h 4")
+    ask(page, "next")
+    ask(page, "show")
+    assert list(found.done.values()) == ["later", "right", "shown"]
+    assert quiz._score(found) == "1 of 3 at the first try, 1 shown"
+    page.slider(key="k").set_value(8).run()
+    other = scene(ncd.catalogue["multi-head-attention"], k=8).circuit.values[first]
+    assert quiz._key(other) not in found.done
+    assert ask(page, "again").asked == first
+
+
+def test_an_op_that_is_chosen_asks_for_what_leaves_it() -> None:
+    circuit = ncd.elaborate(ncd.catalogue["multi-head-attention"].build())
+    softmax = next(cell for cell in circuit.cells if isinstance(cell.op, Softmax))
+    page = at(quiz="1", select=softmax.id)
+    assert page.session_state[quiz.ROUND].asked == softmax.outputs[0].id
+
+
+def test_panels_that_tell_sizes_are_closed_meanwhile() -> None:
+    assert not Covered("Cost").RUNS
+    assert "closed" in locked_panel._closed(scene(ncd.catalogue["lenet"]))
+    one = scene(ncd.catalogue["lenet"])
+    hidden = replace(one, veil=Veil(one.circuit.outputs[0].id))
+    assert "400" not in words(locked_panel._source(hidden))
+    assert "?" in words(locked_panel._shapes(hidden))

@@ -1,0 +1,196 @@
+"""What a session drops when a fragment runs anew, which fragment runs, and what is never lost."""
+
+from threading import Event
+from types import SimpleNamespace
+
+import pytest
+from streamlit.proto.ClientState_pb2 import ClientState
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.runtime import app_session
+from streamlit.runtime.app_session import AppSession
+from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
+from streamlit.runtime.fragment import MemoryFragmentStorage
+from streamlit.runtime.scriptrunner import RerunData
+from streamlit.runtime.scriptrunner_utils import script_run_context
+from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequests
+from streamlit.runtime.state import SafeSessionState
+from streamlit.testing.v1 import AppTest
+
+from ncd.view.runtime import streamlit_patches, torch_threads
+
+
+def block(fragment: str, *path: int) -> ForwardMsg:
+    message = ForwardMsg()
+    message.delta.add_block.allow_empty = True
+    message.delta.fragment_id = fragment
+    message.metadata.delta_path[:] = path
+    return message
+
+
+def named(fragment: str, *path: int) -> ForwardMsg:
+    """What the browser has already, and is only named."""
+    message = block(fragment, *path)
+    message.hash = "what was sent"
+    return script_run_context.create_reference_msg(message)
+
+
+def mended(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("_clear_queue", "request_rerun"):
+        monkeypatch.setattr(AppSession, name, getattr(AppSession, name))
+    take_in = SafeSessionState.on_script_will_rerun
+    monkeypatch.setattr(SafeSessionState, "on_script_will_rerun", take_in)
+    for module, name in (
+        (script_run_context, "create_reference_msg"),
+        (app_session, "_populate_theme_msg"),
+    ):
+        monkeypatch.setattr(module, name, getattr(module, name))
+    streamlit_patches.mend()
+
+
+@pytest.mark.parametrize(
+    ("anew", "left"),
+    [
+        (["outer"], [(0, 0), (0, 0, 0), (0, 2)]),
+        (["inner"], [(0, 0), (0, 0, 0), (0, 1), (0, 1, 0), (0, 1, 0, 0), (0, 2)]),
+        (None, []),
+    ],
+)
+def test_what_is_inside_a_fragment_is_dropped_with_it(
+    monkeypatch: pytest.MonkeyPatch, anew: list[str] | None, left: list[tuple[int, ...]]
+) -> None:
+    mended(monkeypatch)
+    storage, queue = MemoryFragmentStorage(), ForwardMsgQueue()
+    for id, around in (("outer", None), ("inner", "outer"), ("other", None)):
+        storage.register(id, lambda: None, parent_fragment_id=around)
+    session = SimpleNamespace(_fragment_storage=storage, _browser_queue=queue)
+    for message in (
+        block("", 0, 0),
+        named("", 0, 0, 0),
+        block("outer", 0, 1),
+        block("outer", 0, 1, 0),
+        named("outer", 0, 1, 0, 0),
+        block("inner", 0, 1, 1),
+        named("inner", 0, 1, 1, 0),
+        block("other", 0, 2),
+    ):
+        queue.enqueue(message)
+    AppSession._clear_queue(session, anew)
+    assert [tuple(message.metadata.delta_path) for message in queue.flush()] == left
+
+
+def test_what_follows_the_sidebar_runs_where_that_has_asked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(
+        streamlit_patches, "_request", lambda session, state: asked.append(state.fragment_id)
+    )
+    mended(monkeypatch)
+    storage = MemoryFragmentStorage()
+    for id, key in (
+        ("one", streamlit_patches.SIDEBAR),
+        ("two", streamlit_patches.CHANGING),
+        ("three", None),
+    ):
+        storage.register(id, lambda: None, target_key=key)
+    session = SimpleNamespace(_fragment_storage=storage)
+    for id in ("one", "two", "three", "gone", ""):
+        AppSession.request_rerun(session, ClientState(fragment_id=id))
+    assert asked == ["two", "two", "three", "gone", ""]
+
+
+def pressed() -> None:
+    """A page with a button; something else is asked for as soon as it is pressed."""
+    import streamlit as st
+    from streamlit.runtime.scriptrunner import RerunData, get_script_run_ctx
+
+    def press() -> None:
+        run = get_script_run_ctx()
+        assert run is not None
+        run.yield_check.__self__.request_rerun(RerunData())  # type: ignore[attr-defined]
+        run.yield_check()  # such as when it waits for a thread
+        st.session_state.pressed = "to the end"
+
+    st.button("Press", on_click=press)
+    st.text(st.session_state.get("pressed", "not pressed"))
+
+
+def test_what_a_button_does_is_done_whatever_is_asked_for_meanwhile(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    mended(monkeypatch)
+    app = AppTest.from_function(pressed).run()
+    app.button[0].click().run()
+    assert app.text[0].value == "to the end"
+
+
+def waits() -> None:
+    """A page that waits for what never ends, the first time; something else is asked for then."""
+    import streamlit as st
+    from streamlit.runtime.scriptrunner import RerunData, get_script_run_ctx
+
+    from ncd.view.runtime import torch_threads
+
+    if "waits" not in st.session_state:
+        st.session_state.waits = True
+        run = get_script_run_ctx()
+        assert run is not None
+        run.yield_check.__self__.request_rerun(RerunData())  # type: ignore[attr-defined]
+        torch_threads.run(st.session_state.end.wait)
+    st.text("anew")
+
+
+def test_who_goes_on_does_not_wait_for_what_was_asked_before() -> None:
+    app, end = AppTest.from_function(waits), Event()
+    app.session_state.end = end
+    try:
+        assert app.run().text[0].value == "anew"
+    finally:
+        end.set()
+
+
+def queues() -> None:
+    """A page that waits for its turn behind others, the first time; something else is asked for."""
+    import streamlit as st
+    from streamlit.runtime.scriptrunner import RerunData, get_script_run_ctx
+
+    from ncd.view.runtime import torch_threads
+
+    if "queues" not in st.session_state:
+        st.session_state.queues = True
+        run, begun = get_script_run_ctx(), st.session_state.begun
+        assert run is not None
+        run.yield_check.__self__.request_rerun(RerunData())  # type: ignore[attr-defined]
+        torch_threads.run(lambda: begun.append("its turn"), long=True)
+
+
+def test_what_nobody_waits_for_any_more_never_begins() -> None:
+    app, end, begun = AppTest.from_function(queues), Event(), list[str]()
+    app.session_state.begun = begun
+    others = [torch_threads._long.submit(end.wait) for _ in range(torch_threads.HALF)]
+    try:
+        app.run()
+    finally:
+        end.set()
+    assert all(other.result() for other in others)
+    assert [torch_threads.run(lambda: "the next", long=True), *begun] == ["the next"]
+
+
+def test_a_button_pressed_while_the_page_is_made_is_taken_along_by_the_next_run() -> None:
+    requests, storage = ScriptRequests(), MemoryFragmentStorage()
+    storage.register("one", lambda: None)
+    requests.request_rerun(RerunData())
+    requests.on_scriptrunner_ready()  # the page is made
+    session = SimpleNamespace(
+        _scriptrunner=requests,
+        _fragment_storage=storage,
+        _state=None,
+        has_fragment=storage.contains,
+    )
+    press = ClientState(fragment_id="one")
+    press.widget_states.widgets.add(id="button", trigger_value=True)
+    AppSession.request_rerun(session, press)
+    AppSession.request_rerun(session, ClientState(page_script_hash="a tab"))
+    asked = requests.on_scriptrunner_ready().rerun_data
+    assert [each.id for each in asked.widget_states.widgets] == ["button"]
+    assert (asked.fragment_id_queue, asked.page_script_hash) == ([], "a tab")
