@@ -1,4 +1,4 @@
-"""A row of attention as HTML: key by key from the scores to the weights, and what they mix."""
+"""A row of attention as HTML: each key's path from score to weight, and the mixed values."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from ncd.view.arithmetic.sum_table import Line, figure, summed
 from ncd.view.arrays import captions, map_component
 from ncd.view.session.scene import Scene
 
-KEYS = 7  # of a row that are written out
+KEYS = 7  # keys shown in full
 LARGEST = "The largest of the scores: without it the powers could grow beyond all numbers."
 
 
 def told(scene: Scene, found: Row, across: str) -> str:
-    """From the product of the query with the key to the weight, and what all weights mix."""
+    """Returns the HTML from the product of query and key to the weights and the values they mix."""
     top = found.steps[0].cell if found.steps else None
     score = ""
     if found.score is not None and top is not None:
@@ -31,7 +31,7 @@ def told(scene: Scene, found: Row, across: str) -> str:
 
 
 def _weights(scene: Scene, found: Row, across: str) -> str:
-    """Key by key: score, factor, mask, power, weight, and the values that are mixed."""
+    """Returns the table with score, factor, mask, exponential, weight and value of each key."""
     share = found.share
     powers = share.powers
     weights = powers / powers.sum()
@@ -60,7 +60,7 @@ def _weights(scene: Scene, found: Row, across: str) -> str:
 
 
 def _step(step: Step) -> str:
-    """What a step does to the scores: its formula, or what it is called."""
+    """Returns a step's formula, or its name."""
     if isinstance(step.how, Each):
         return markup.text(rule(step.how))
     op = step.cell.op
@@ -68,7 +68,7 @@ def _step(step: Step) -> str:
 
 
 def _keys(scene: Scene, found: Row, shown: Sequence[int], across: str) -> list[str]:
-    """The keys as heads of columns; on a map, as buttons to their cells."""
+    """Returns the keys as column heads; on a map, as buttons to their cells."""
     spans = found.share.spans
     words = scene.words(spans[0].dim.name) if len(spans) == 1 else ()
     names = [
@@ -85,7 +85,7 @@ def _keys(scene: Scene, found: Row, shown: Sequence[int], across: str) -> list[s
 
 
 def _mixing(scene: Scene, mixed: Mixed, shown: Sequence[int]) -> list[Line]:
-    """The values of one feature, and what they give times the weights."""
+    """Returns the table lines for one feature: its values, and their products with the weights."""
     every = mixed.cell.site.every
     at = ", ".join(
         f"{sum_table.dimension(every, dim)} = {i}"

@@ -1,4 +1,4 @@
-"""The kinds of arithmetic as HTML: sums of products, norms, the largest of some, formulas."""
+"""Kinds of arithmetic as HTML: sums of products, norms, maxima, formulas."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def op(cell: Cell) -> str:
 
 
 def array(scene: Scene, id: str) -> str:
-    """An array by its name, or its axes; a click selects it."""
+    """Returns an array's name, or its axes, as a button that selects it."""
     name = called(scene.circuit).get(id) or given(scene.circuit).get(id, "")
     shown = markup.text(name) if name else markup.array(scene.circuit.values[id].array)
     return f'<span data-array="{id}" data-select="{id}" role="button" tabindex="0">{shown}</span>'
 
 
 def told(scene: Scene, found: Made, cell: Cell, how: How) -> str:
-    """How a number was made by an op; a window is shown over its picture."""
+    """Returns how an op made a number; a window is shown over its picture."""
     if isinstance(how, Products):
         pictures = convolution_window.shown(scene.trace.values, cell, found.index, how)
         return pictures + products(scene, cell, how, found.index)
@@ -56,7 +56,7 @@ def told(scene: Scene, found: Made, cell: Cell, how: How) -> str:
 
 
 def _operands(scene: Scene, cell: Cell, how: Each) -> str:
-    """The numbers of a formula by the arrays that they stand in, as links to their own."""
+    """Returns the numbers of a formula, each linked to its own arithmetic."""
     parts = [
         f"{array(scene, value.id)} "
         f'<button type="button" class="link" data-pick="{pick}">{figure(number)}</button>'
@@ -67,7 +67,7 @@ def _operands(scene: Scene, cell: Cell, how: Each) -> str:
 
 
 def products(scene: Scene, cell: Cell, how: Products, index: Place | None = None) -> str:
-    """A sum of products, factor by factor; with the ``index`` of the sum its factors are links."""
+    """Returns a sum of products, factor by factor; given ``index``, each factor is a link."""
     products = how.terms
     shown = sum_table.few(products)
     several = len(how.factors) > 1
@@ -101,7 +101,7 @@ def _sources(
     shown: Sequence[int],
     index: Place | None,
 ) -> dict[int, str]:
-    """The places that the numbers of a factor have in their array, for those that are shown."""
+    """Returns the link of each shown number of a factor, by its number in the sum."""
     if index is None or not isinstance(factor.source, int):
         return {}
     source = factor.source
@@ -114,7 +114,7 @@ def _sources(
 
 
 def _behind(cell: Cell, source: int, at: Mapping[tuple[str, int], int]) -> str:
-    """What is picked to see the number of an op's input at a place, if it has that place."""
+    """Returns the link to a number of an op's input, or an empty text if it has no such place."""
     dims = cell.site.ins[source].dims
     if not all(0 <= at.get(dim.key, -1) < dim.size for dim in dims):
         return ""
@@ -123,14 +123,14 @@ def _behind(cell: Cell, source: int, at: Mapping[tuple[str, int], int]) -> str:
 
 
 def sourced(scene: Scene, cell: Cell, factor: Numbers) -> str:
-    """What the numbers of a factor are called: an array, or a parameter of the layer."""
+    """Returns the name of a factor: an array, or a parameter of the layer."""
     if isinstance(factor.source, int):
         return array(scene, cell.inputs[factor.source].id)
     return f"{factor.source} {markup.text(cell.name)}"
 
 
 def _chosen(cell: Cell, how: Chosen) -> str:
-    """The largest of some, or their mean."""
+    """Returns a maximum or a mean, with the numbers it is of."""
     adds = how.how in ("sum", "mean")
     best = None if adds else int(getattr(how.numbers, f"arg{how.how}")())
     shown = sum_table.few(how.numbers, () if best is None else (best,))
@@ -150,7 +150,7 @@ def _chosen(cell: Cell, how: Chosen) -> str:
 
 
 def _normed(cell: Cell, how: Normed) -> str:
-    """The numbers, their mean and variance, and what becomes of the one."""
+    """Returns the numbers, their mean and variance, and the normalised number."""
     shown = sum_table.few(how.numbers, (how.at,))
     table = sum_table.table(
         sum_table.axes(cell.site, how.spans),

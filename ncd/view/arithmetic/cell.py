@@ -1,4 +1,4 @@
-"""One cell of a map: its arithmetic, with the numbers, as HTML below the map."""
+"""The arithmetic of one cell of a map, as HTML below the map."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from ncd.view.base.heatmap import Pooled
 from ncd.view.session import url
 from ncd.view.session.scene import Scene
 
-CELL, NUMBER = "cell", "number"  # of the attention map, and of the map of values
-MIXED = 2  # numbers that a row of attention mixes, of all
+CELL, NUMBER = "cell", "number"  # session keys: of the attention map, of the value map
+MIXED = 2  # features shown of the values that a row mixes
 
 for _name in (CELL, NUMBER):
     url.keep(_name, "")
 
 
 def chosen(key: str, rows: int, columns: int) -> tuple[int, int] | None:
-    """The cell that is asked for, if the map has it."""
+    """Returns the selected cell, if the map has it."""
     parts = str(st.session_state.get(key, "")).split(",")
     if len(parts) != 2 or not all(part.isdecimal() and len(part) < 10 for part in parts):
         return None
@@ -36,12 +36,12 @@ def chosen(key: str, rows: int, columns: int) -> tuple[int, int] | None:
 
 
 def pick(key: str, value: str) -> None:
-    """Takes the cell that was clicked, from a callback; a second time lets go."""
+    """Selects the clicked cell, or clears it if it was selected; a callback."""
     st.session_state[key] = "" if value == st.session_state.get(key) else value
 
 
 def follow(circuit: Circuit, value: str) -> None:
-    """Selects the array that a number stands in, at its place there, from a callback."""
+    """Selects the array and the place of a number; a callback."""
     id, *place = value.split(".")
     if id not in circuit.values or not all(part.isdecimal() for part in place):
         return
@@ -54,7 +54,7 @@ def follow(circuit: Circuit, value: str) -> None:
 def marks(
     at: tuple[int, int] | None, block: tuple[int, int], whole: bool
 ) -> tuple[map_component.Mark, ...]:
-    """The frames on the map: around the cell, and around its row if that counts as a whole."""
+    """Returns the frames on the map: around the cell, and around its row if ``whole``."""
     if at is None:
         return ()
     i, j = at[0] // block[0], at[1] // block[1]
@@ -63,7 +63,7 @@ def marks(
 
 
 def covered(numbers: Pooled, one: tuple[int, int]) -> str:
-    """Which numbers the cell of a map stands for that has no room for all, and which one is told.
+    """Returns a sentence about a pooled cell: the numbers it stands for, and the one explained.
 
     >>> import numpy as np
     >>> covered(Pooled(np.zeros((150, 20), np.float32), (300, 20), (2, 1)), (4, 0))
@@ -89,7 +89,7 @@ def _span(name: str, run: range) -> str:
 
 
 def of_number(scene: Scene, id: str, index: Sequence[int], covers: str = "") -> str:
-    """How a number of an array came about; ``covers`` is what its cell stands for."""
+    """Returns how a number of an array came about; ``covers`` is the sentence for a pooled cell."""
     module, values = scene.module, scene.trace.values
 
     def tell() -> str:
@@ -108,7 +108,7 @@ def of_number(scene: Scene, id: str, index: Sequence[int], covers: str = "") -> 
 def of_weight(
     scene: Scene, cell: Cell, index: Sequence[int], across: int, title: str, covers: str = ""
 ) -> str:
-    """The row of attention through one weight; ``across`` is the row of its cells on the map."""
+    """Returns the row of attention through one weight; ``across`` prefixes links to its cells."""
     module, values = scene.module, scene.trace.values
 
     def tell() -> str:
@@ -132,7 +132,7 @@ def _framed(title: str, told: str, covers: str) -> str:
 
 
 def _title(scene: Scene, id: str, index: Sequence[int], found: Made) -> str:
-    """The array by its name, the place in it, and its number."""
+    """Returns the array's name, the place in it, and its number."""
     array = scene.circuit.values[id].array
     every = {axis.name: axis for axis in array}
     at = ", ".join(

@@ -1,4 +1,4 @@
-"""The window of a convolution over the picture: what it sees in each channel, and the weights."""
+"""The window of a convolution over its picture: the pixels in each channel, and the weights."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ncd.view.arithmetic import sum_table
 from ncd.view.base import heatmap
 from ncd.view.base.heatmap import Ends
 
-MOST = 3  # channels that are shown as pictures
+MOST = 3  # channels shown as pictures
 
 
 def shown(
@@ -23,9 +23,9 @@ def shown(
     index: tuple[int, ...],
     how: Products | Chosen,
 ) -> str:
-    """For the channels that count most: the picture with its window, what it sees, the weights.
+    """Returns, for the channels that contribute most, the picture with its window and weights.
 
-    Nothing where the window does not slide over a picture of two sides.
+    The result is empty if the window does not slide over a two-dimensional picture.
     """
     channels, own = how.spans[:-2], how.spans[-2:]
     if how.window != 2 or not counted(own):
@@ -49,7 +49,7 @@ def shown(
 
 
 def _named(cell: Cell, channels: Spans, i: int) -> str:
-    """Which channel it is."""
+    """Returns the title of a channel."""
     every = cell.site.every
     at = zip(channels, place(channels, i), strict=True)
     return ", ".join(f"{sum_table.dimension(every, span.dim)} = {n}" for span, n in at)
@@ -63,7 +63,7 @@ def _picture(
     i: int,
     window: Spans,
 ) -> heatmap.Grid:
-    """The picture that the window slides over, of one channel."""
+    """Returns the picture below the window, of one channel."""
     (own,) = cell.site.ins
     at = {dim.key: n for dim, n in zip(cell.site.outs[0].dims, index, strict=True)}
     at |= {s.dim.key: n for s, n in zip(channels, place(channels, i), strict=True)}
@@ -73,7 +73,7 @@ def _picture(
 
 
 def _channel(picture: heatmap.Grid, window: Spans, seen: Tensor) -> str:
-    """A picture with a frame where the window is, and what is in the frame, larger."""
+    """Returns a picture with a frame around the window, and an enlarged view of the frame."""
     ends = Ends.of(picture, signed=bool((picture < 0).any()))
     stops = heatmap.SIGNED if ends.low < 0 else heatmap.POSITIVE
     down, across = ((s.first, s.step * (s.count - 1) + 1, s.dim.size) for s in window)
@@ -96,7 +96,7 @@ def _channel(picture: heatmap.Grid, window: Spans, seen: Tensor) -> str:
 
 
 def _weighed(weights: Tensor, every: Tensor, total: float) -> str:
-    """Times the weights of this channel, and what that gives together."""
+    """Returns the weights of a channel and their contribution to the sum."""
     ends = Ends.of(every.float().numpy(), signed=True)
     near = heatmap.picture(weights.float().numpy(), ends, heatmap.SIGNED)
     told = sum_table.figure(total)

@@ -1,4 +1,4 @@
-"""A formula with the numbers in the place of its arrays, as people write it."""
+"""Formulas with numbers in place of arrays, in usual notation."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SIGNS = {
 
 
 def spelled(how: Each) -> str:
-    """What is computed, in plain text.
+    """Returns the formula with numbers, as plain text.
 
     >>> spelled(Each(Infix("*", Arg(0), Const(2)), (-0.5,), {}, (), -1.0))
     '−0.5 × 2'
@@ -44,7 +44,7 @@ def spelled(how: Each) -> str:
 
 
 def rule(how: Each) -> str:
-    """The same for any place: dots for the first number, and positions by their axes alone.
+    """Returns the formula for any place: a dot for the first number, axis names for positions.
 
     >>> rule(Each(Infix("/", Arg(0), Const(4)), (-0.5,), {}, (), -0.125))
     '… ÷ 4'
@@ -77,7 +77,7 @@ def _text(expr: Expr, how: Each, top: bool = False) -> str:
 
 
 def _infix(sign: str, left: Expr, right: Expr, how: Each, top: bool) -> str:
-    if isinstance(_bare(right), Filled) and sign == "+":  # a way to fill, not to add
+    if isinstance(_bare(right), Filled) and sign == "+":  # adding zeros only broadcasts
         return _text(left, how, top)
     if isinstance(_bare(left), Filled) and sign == "+":
         return _text(right, how, top)

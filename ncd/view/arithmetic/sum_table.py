@@ -1,4 +1,4 @@
-"""A table of terms: what a number is the sum of, a column for each, the small ones together."""
+"""A table of the terms of a sum: a column for each large term, and one for the others."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from ncd.lang.terms.op import Site
 from ncd.lang.types.axes import Axis, Dim
 from ncd.run.explain.arithmetic_kinds import Spans, place
 
-MOST = 8  # terms that are written out
+MOST = 8  # terms shown in full
 SIDES = ("", "height", "width")
 
 
 @dataclass(frozen=True)
 class Line:
-    """A line of a table: its head (HTML), its numbers, what the rest of them and all together are.
+    """A row of the table: its head (HTML), its numbers, the rest and the total.
 
-    ``attributes`` are those of the line as an element: ``data-node="n3"``; ``links`` are what a
-    click on a number picks.
+    ``attributes`` are HTML attributes such as ``data-node="n3"``; ``links`` are what a click on
+    each number picks.
     """
 
     head: str
@@ -36,7 +36,7 @@ class Line:
 
 
 def summed(head: str, numbers: Tensor, few: Sequence[int], **more: object) -> Line:
-    """A line whose numbers add up; what is not shown of it is told together."""
+    """Returns a row whose numbers add up; those not shown are summed in ``rest``."""
     kept = torch.ones(len(numbers), dtype=torch.bool)
     kept[list(few)] = False
     rest = float(numbers[kept].sum()) if bool(kept.any()) else None
@@ -45,7 +45,7 @@ def summed(head: str, numbers: Tensor, few: Sequence[int], **more: object) -> Li
 
 
 def few(sizes: Tensor, also: Collection[int] = (), most: int = MOST) -> list[int]:
-    """Which of many numbers are shown: the largest in size, in their order, and some others.
+    """Returns which of many numbers to show: the largest, in order, and those in ``also``.
 
     >>> few(torch.tensor([0.1, -9.0, 3.0, 0.2]), also=[0], most=1), few(torch.zeros(4))
     ([0, 1], [0, 1, 2, 3])
@@ -65,9 +65,9 @@ def table(
     end: str = "sum",
     here: int | None = None,
 ) -> str:
-    """The table; ``columns`` are the heads (HTML) of those that are shown, ``more`` the others.
+    """Returns the table as HTML; ``columns`` are the heads (HTML), ``more`` counts hidden terms.
 
-    ``end`` is what stands above the totals, ``here`` the number of the term in focus.
+    ``end`` is the head of the totals, ``here`` the number of the term in focus.
     """
     heads = [
         f'<th scope="col"{_here(i, here)}>{name}</th>'
@@ -110,7 +110,7 @@ def _here(i: int, here: int | None) -> str:
 
 
 def figure(number: float) -> str:
-    """A number with three digits that count; infinity by its sign, and none as a dash.
+    """Returns a number with three significant digits; infinity as its sign, NaN as a dash.
 
     >>> figure(-math.inf), figure(0.12345), figure(math.nan)
     ('−∞', '0.123', '–')
@@ -119,16 +119,16 @@ def figure(number: float) -> str:
         return "–"
     if math.isinf(number):
         return "∞" if number > 0 else "−∞"
-    return markup.digits(number + 0.0)  # no minus before a zero
+    return markup.digits(number + 0.0)  # turns -0.0 into 0.0
 
 
 def axes(site: Site, spans: Spans) -> str:
-    """What the positions of the terms are along: the axes as on the wires."""
+    """Returns the axes that the terms run along, labelled as on the wires."""
     return ", ".join(dimension(site.every, span.dim) for span in spans)
 
 
 def dimension(every: Mapping[str, Axis], dim: Dim) -> str:
-    """A dimension as HTML: its axis, and which side of a group it is."""
+    """Returns a dimension as HTML: its axis, and its side for a spatial group."""
     axis = every.get(dim.name)
     name = markup.axis(axis) if axis is not None else markup.text(dim.name)
     side = SIDES[dim.side] if dim.side < len(SIDES) else str(dim.side)
@@ -136,5 +136,5 @@ def dimension(every: Mapping[str, Axis], dim: Dim) -> str:
 
 
 def places(spans: Spans, shown: Sequence[int], said: Callable[[int], str] = str) -> list[str]:
-    """The positions of the terms that are shown, as heads of columns."""
+    """Returns the positions of the shown terms as column heads."""
     return [", ".join(map(said, place(spans, i))) or "here" for i in shown]

@@ -1,8 +1,8 @@
-"""What was computed once for a term, kept for everyone in this process.
+"""A cache of everything computed for a term, shared by all visitors of this process.
 
-What is kept (tensors mostly) has to be bounded by its bytes, not by its number; ``st.cache_data``
-would also hash a term by its fields and not by its type, so that a relu could get the drawing of a
-softmax on the same axis.
+It is bounded by bytes, not by entries, as it holds tensors. ``st.cache_data`` would not do: it
+hashes a term by its fields and not by its type, so a relu could get the drawing of a softmax on
+the same axis.
 """
 
 from __future__ import annotations
@@ -23,14 +23,13 @@ from ncd.run import CircuitModule, Trace
 
 T = TypeVar("T")
 LIMIT = 300_000_000
-SMALL, LEAF, TERM = 1_000, 100, 50_000  # a place on the shelf, a value in it, a term
-# What holds many tensors weighs more than it does: one large run may be kept, or some hundred small
-# ones, of which nobody needs more.
+SMALL, LEAF, TERM = 1_000, 100, 50_000  # bytes of an entry, of a value in it, of a term
+# Runs count a megabyte extra, so that at most a few hundred small ones are cached.
 RUN = 1_000_000
 
 
 def weigh(value: object) -> int:
-    """About how many bytes a value holds, on its place."""
+    """Returns the approximate size of a value in the cache, in bytes."""
     return SMALL + _held(value)
 
 
@@ -59,7 +58,7 @@ _LOCK = Lock()
 
 
 def kept(shelf: Cache[Any, Any], key: tuple[Hashable, ...], make: Callable[[], T]) -> T:
-    """The value on the shelf, or made now; what ``make`` raises is not kept.
+    """Returns the cached value for a key, or computes and stores it; errors are not cached.
 
     >>> shelf = LRUCache(10_000, getsizeof=weigh)
     >>> kept(shelf, ("a",), lambda: "x" * 6_000)[:1], kept(shelf, ("b",), lambda: "y" * 6_000)[:1]
@@ -71,18 +70,18 @@ def kept(shelf: Cache[Any, Any], key: tuple[Hashable, ...], make: Callable[[], T
         if key in shelf:
             value: T = shelf[key]
             return value
-    value = make()  # others may look things up meanwhile
-    with _LOCK, suppress(ValueError):  # it may be larger than the shelf
+    value = make()  # without the lock, so that others can read the cache
+    with _LOCK, suppress(ValueError):  # the value may exceed the limit
         shelf[key] = value
     return value
 
 
 def known(what: str, term: Term, *rest: Hashable) -> Any:
-    """What is kept, or None."""
+    """Returns the cached value, or None."""
     with _LOCK:
         return SHELF.get((what, term, *rest))
 
 
 def remember(what: str, term: Term, *rest: Hashable, make: Callable[[], T]) -> T:
-    """``make()``, kept under what it is, the term, and whatever else it depends on."""
+    """Returns ``make()``, cached under a name, the term, and anything else that it depends on."""
     return kept(SHELF, (what, term, *rest), make)

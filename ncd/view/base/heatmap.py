@@ -1,4 +1,4 @@
-"""Numbers as pictures: pooled to what a screen can show, and coloured for every eye."""
+"""Arrays as heat maps: pooled to screen size, in colours that the colour-blind can tell apart."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from PIL import Image
 
 Grid = NDArray[np.float32]
-LARGE, SMALL = 256, 84  # cells a side, of the map in focus and of a small picture
-FEW, RARE = 3, 2000  # numbers that may lie beyond the colours, or one in so many
-MANY = 12  # of more than so many
-FAR = 5.0  # times as large as all others, and they would hide them
+LARGE, SMALL = 256, 84  # cells a side: the map in focus, a small picture
+FEW, RARE = 3, 2000  # outliers ignored: at least 3, or one in 2000
+MANY = 12  # outliers are ignored only in larger arrays
+FAR = 5.0  # an outlier is this many times as large as the others
 
-# Viridis, even to the eye, and red to blue by Brewer: both are told apart by the colour-blind.
+# Viridis, and red to blue by ColorBrewer: both suit colour-blind readers.
 POSITIVE = "440154 482878 3e4989 31688e 26828e 1f9e89 35b779 6ece58 b5de2b fde725"
 SIGNED = "053061 2166ac 4393c3 92c5de d1e5f0 f7f7f7 fddbc7 f4a582 d6604d b2182b 67001f"
 GREY = "000000 ffffff"
@@ -26,7 +26,7 @@ GREY = "000000 ffffff"
 
 @lru_cache
 def palette(stops: str) -> bytes:
-    """256 colours between the given ones, three bytes each.
+    """Returns 256 colours interpolated between the given hex stops, three bytes each.
 
     >>> palette(GREY)[:6], len(palette(POSITIVE))
     (b'\\x00\\x00\\x00\\x01\\x01\\x01', 768)
@@ -39,7 +39,7 @@ def palette(stops: str) -> bytes:
 
 @dataclass(frozen=True)
 class Pooled:
-    """Maps whose cells stand for blocks of numbers: for their mean, or the largest of them."""
+    """Maps whose cells stand for blocks of numbers, by their mean or their largest value."""
 
     maps: Grid  # (…, rows, columns)
     shape: tuple[int, int]
@@ -48,7 +48,7 @@ class Pooled:
 
     @property
     def told(self) -> str:
-        """What to say of it, or nothing."""
+        """A sentence that says how the maps were pooled; empty if they were not."""
         if self.block == (1, 1):
             return ""
         what = "the largest number" if self.largest else "means"
@@ -57,10 +57,10 @@ class Pooled:
 
 
 def pooled(maps: Grid, most: int) -> Pooled:
-    """Maps at most ``most`` cells a side; masked numbers (NaN) count only where all are.
+    """Pools maps to at most ``most`` cells a side; masked numbers (NaN) count only where all are.
 
-    A cell is the mean of its block. Where only a few numbers stand out the mean would hide them,
-    and it is the one furthest from zero.
+    A cell is the mean of its block. If a few numbers stand out so far that the mean would hide
+    them, every cell is the number of its block that is furthest from zero.
 
     >>> pooled(np.arange(6, dtype=np.float32).reshape(1, 6), 3).maps
     array([[0.5, 2.5, 4.5]], dtype=float32)
@@ -83,7 +83,7 @@ def pooled(maps: Grid, most: int) -> Pooled:
 
 
 def _blocks(maps: Grid, rows: int, columns: int) -> Grid:
-    """The maps cut into blocks: (…, cells down, rows, cells across, columns)."""
+    """Cuts maps into blocks: (…, cells down, rows, cells across, columns)."""
     high, wide = maps.shape[-2:]
     more = [(0, 0)] * (maps.ndim - 2) + [(0, -high % rows), (0, -wide % columns)]
     full = np.pad(maps, more, constant_values=np.nan)
@@ -92,7 +92,7 @@ def _blocks(maps: Grid, rows: int, columns: int) -> Grid:
 
 @dataclass(frozen=True)
 class Ends:
-    """What the first and the last colour stand for, and how many numbers lie far beyond."""
+    """The values of the first and the last colour, and how many numbers lie far beyond them."""
 
     low: float
     high: float
@@ -101,9 +101,9 @@ class Ends:
 
     @staticmethod
     def of(numbers: Grid, *, signed: bool) -> Ends:
-        """From zero to the largest, or as far below zero as above.
+        """Returns the range from zero to the largest number, or symmetric about zero if ``signed``.
 
-        If a few numbers are so large that all others would have one colour, the others set it.
+        A few numbers so large that all others would have one colour do not set the range.
 
         >>> Ends.of(np.float32([*range(16), 1000]), signed=False)
         Ends(low=0.0, high=15.0, beyond=1, largest=1000.0)
@@ -121,13 +121,13 @@ class Ends:
 
     @property
     def whole(self) -> Ends:
-        """The same, up to the largest number."""
+        """The same range, extended to the largest number."""
         high = self.largest or 1.0
         return Ends(-high if self.low < 0 else 0.0, high, self.beyond, self.largest)
 
 
 def picture(cells: Grid, ends: Ends, stops: str = POSITIVE) -> str:
-    """A small picture of a map, as a data address; what is masked is clear."""
+    """Returns a small picture of a map as a data URL; masked cells are transparent."""
     share = (cells - ends.low) / (ends.high - ends.low)
     known = np.isfinite(share)
     if not known.all():
@@ -137,7 +137,7 @@ def picture(cells: Grid, ends: Ends, stops: str = POSITIVE) -> str:
 
 
 def sheet(maps: Grid, ends: Ends, stops: str = POSITIVE) -> str:
-    """The same of several maps, (maps, rows, columns): one picture, with each below the other."""
+    """Returns one picture of several maps, (maps, rows, columns), one below the other."""
     return picture(maps.reshape(-1, maps.shape[-1]), ends, stops)
 
 
@@ -152,14 +152,14 @@ def _coloured(shades: NDArray[np.uint8], known: NDArray[np.bool_], colours: byte
 
 
 def photograph(channels: Grid) -> NDArray[np.uint8]:
-    """Three maps as the red, green and blue of one image, each number between the extremes."""
+    """Returns three maps as the red, green and blue of one image, scaled to their extremes."""
     numbers = np.nan_to_num(np.moveaxis(channels, 0, -1))
     low, high = float(numbers.min()), float(numbers.max())
     return np.round(255 * (numbers - low) / (high - low or 1)).astype(np.uint8)
 
 
 def address(pixels: NDArray[np.uint8]) -> str:
-    """An image in colours, as a data address."""
+    """Returns a colour image as a data URL."""
     return _address(Image.fromarray(pixels))
 
 
@@ -170,7 +170,7 @@ def _address(image: Image.Image) -> str:
 
 
 def shown(count: int, at: int, most: int) -> range:
-    """Of many pictures the run of ``most`` that holds number ``at``.
+    """Returns the page of ``most`` pictures, out of ``count``, that contains number ``at``.
 
     >>> shown(100, 70, 32), shown(100, 99, 32)
     (range(64, 96), range(96, 100))

@@ -1,4 +1,4 @@
-"""Sizes are hidden: a drawing that tells none, and of one array, which is asked for, no names."""
+"""Drawings, texts and source without sizes, for the quiz."""
 
 from __future__ import annotations
 
@@ -24,30 +24,30 @@ T = TypeVar("T", DrawnGlyph, Extra)
 
 @dataclass(frozen=True)
 class Veil:
-    """``asked`` is the id of the array that is asked for, ``known`` those that have been told."""
+    """The id of the array that the quiz asks for, and the ids of those already answered."""
 
     asked: str
     known: frozenset[str] = frozenset()
 
     @property
     def hidden(self) -> str:
-        """The id of the array whose names are hidden as well, if that is one."""
+        """The id of the array whose axis names are hidden too; empty once it is answered."""
         return "" if self.asked in self.known else self.asked
 
     def around(self, circuit: Circuit) -> frozenset[str]:
-        """The ids of the ops that make or take what is hidden."""
+        """Returns the ids of the ops and loops that make or take the hidden array."""
         units: tuple[Cell | Loop, ...] = (*circuit.cells, *circuit.loops)
         ends = {unit.id: {v.id for v in (*unit.inputs, *unit.outputs)} for unit in units}
         return frozenset(id for id, own in ends.items() if self.hidden in own)
 
 
 def look(usual: Mapping[str, Any]) -> dict[str, Any]:
-    """How it is drawn: with names, and without callouts and cells, which tell sizes."""
+    """Returns drawing options with names only; callouts and cell grids would reveal sizes."""
     return {**usual, "labels": "names", "notes": {}, "cells": False}
 
 
 def drawing(whole: Drawing, circuit: Circuit, veil: Veil) -> Drawing:
-    """The drawing without sizes, but what is said of the arrays that are known."""
+    """Returns the drawing without sizes, except those of answered arrays."""
     around, cells = veil.around(circuit), {cell.id: cell for cell in circuit.cells}
     return replace(
         whole,
@@ -68,7 +68,7 @@ def _wire(wire: DrawnWire, veil: Veil) -> DrawnWire:
 
 
 def _text(text: Text, veil: Veil) -> Text:
-    """A label without a size, where the one before it stood."""
+    """Returns a label without its size, centred where the full label stood."""
     hidden = bool(veil.hidden) and text.array == veil.hidden
     told = any(map(str.isalpha, text.label.typed.text)) or text.array in veil.known
     if not text.axis or (told and not hidden):
@@ -79,7 +79,7 @@ def _text(text: Text, veil: Veil) -> Text:
 
 
 def _named(text: Text) -> Label:
-    """The name of an axis on whose wire its size stands; of one that has no name, nothing."""
+    """Returns the name of an axis as a label, or a question mark if it has only a size."""
     typed = text.label.typed
     name = ASKED if text.axis.isdecimal() else text.axis
     return math(name, typed.size, bold=typed.bold, bar=typed.bar)
@@ -97,7 +97,7 @@ def _glyph(
 
 
 def _tells(cell: Cell) -> bool:
-    """Whether the words of an op have a number that is made from a size, as 0.25 of 16."""
+    """Returns whether an op's words contain a number computed from a size, such as 0.25 for 16."""
     return bool(DECIMAL.search(cell.words))
 
 
@@ -115,7 +115,7 @@ def _inside(part: T, veil: Veil) -> T:
 
 
 def words(circuit: Circuit, veil: Veil, told: Mapping[str, str]) -> dict[str, str]:
-    """What is told of arrays and blocks, without sizes; ``told`` is what is told with them."""
+    """Returns the hover texts of arrays and blocks without sizes; ``told`` are the full texts."""
     names = called(circuit)
     found = {id: told[id] for id in veil.known if id in told}
     for id, value in circuit.values.items():
@@ -126,7 +126,7 @@ def words(circuit: Circuit, veil: Veil, told: Mapping[str, str]) -> dict[str, st
 
 
 def plain(array: Array) -> Array:
-    """The array, with the names of axes whose labels are sizes.
+    """Returns the array with axis names in place of labels that are sizes.
 
     >>> [axis.called for axis in plain(Array.parse('c"c_λ":4 w"8^2":8x8'))]
     ['c_λ', 'w']
@@ -145,7 +145,7 @@ def _title(fence: Fence) -> str:
 
 
 def code(line: str, html: str) -> str:
-    """A line of source without its numbers; one of prose, which names arrays, is left out.
+    """Returns a line of source with its numbers hidden; a docstring line becomes empty.
 
     >>> code("x = 12", 'x = <span class="number-literal">12</span>')
     'x = <span class="number-literal">?</span>'

@@ -1,4 +1,4 @@
-"""A panel's HTML on the page, lit with everything else."""
+"""A component that shows a panel's HTML and takes part in the highlighting."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ _panel = st.components.v2.component(
 def show(html: str, key: str, on_pick: Callable[[str], None] | None = None) -> None:
     """Shows HTML (escaped by :mod:`ncd.export.markup`).
 
-    Elements with ``data-axis``, ``data-node`` or ``data-array`` are lit together with all that has
-    the same; a click on one with ``data-select`` selects it, on one with ``data-pick`` calls
-    ``on_pick`` with its value, and a change of an input with ``data-set="i"`` with ``"i=3"``.
+    Elements with ``data-axis``, ``data-node`` or ``data-array`` are highlighted together with all
+    that share the value. A click on ``data-select`` selects the element, one on ``data-pick``
+    calls ``on_pick`` with its value, and a change of an input with ``data-set="i"`` calls it with
+    ``"i=3"``.
     """
 
     def picked() -> None:
@@ -41,13 +42,13 @@ def show(html: str, key: str, on_pick: Callable[[str], None] | None = None) -> N
 
 
 def heed(key: str) -> None:
-    """Selects what a view's click asks for; a callback."""
+    """Applies the selection that a component has sent; a callback."""
     value = asked(key, "select")
     if isinstance(value, dict):
         selection.heed(value)
 
 
 def asked(key: str, name: str) -> Any:
-    """What a view has sent under this name."""
+    """Returns the value that a component has sent under a name, or None."""
     state = st.session_state.get(key)
     return None if state is None else getattr(state, name, None)

@@ -1,4 +1,4 @@
-"""The knobs' values. They live in the session, under the knobs' names; widgets only show them."""
+"""The values of the knobs, kept in the session under the knobs' names; widgets only show them."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from ncd.models.catalogue_entry import Preset
 from ncd.run import devices
 
 SEED = Knob("seed", 0, 2**31 - 1, 0, most=2**31 - 1)
-MOST = 10**9  # of any size here: a slider can show no number that the browser rounds
+MOST = 10**9  # larger numbers would be rounded by the slider in the browser
 NOTES, RANGES, TYPED = "notes", "ranges", "typed"
 PLAIN, SMALL = "0123456789", "₀₁₂₃₄₅₆₇₈₉"
 SAID = re.compile(r"([^\W\d]\w*)\s*[=:\s]\s*(-?\d{1,3}(?:,\d{3})+(?!\d)|[^\s,;=:]+)")
 
 
 def settings(entry: Entry) -> dict[str, int]:
-    """Every knob's value, as the session has it; before any widget is made.
+    """Returns every knob's value from the session, before any widget is made.
 
-    What is missing there becomes the default, what cannot be the nearest that can.
+    A missing value becomes the default, an illegal one the nearest legal one.
     """
     found = entry.within(asked := {knob.name: _value(knob) for knob in entry.knobs})
     put({name: n for name, n in found.items() if n != asked[name]})
@@ -30,12 +30,12 @@ def settings(entry: Entry) -> dict[str, int]:
 
 
 def seed() -> int:
-    """What weights and random arrays are drawn from."""
+    """Returns the seed of weights and random arrays."""
     return _value(SEED)
 
 
 def device() -> str:
-    """Where the system runs; the first of this machine's devices, if no other is chosen."""
+    """Returns the chosen device, or the first of this machine's devices."""
     known = devices()
     chosen = st.session_state.get("device", known[0])
     if chosen not in known:
@@ -60,7 +60,7 @@ def _value(knob: Knob) -> int:
 
 
 def take(entry: Entry) -> None:
-    """Reads what a link has put into the session as text, with notes; when a page opens."""
+    """Parses the values that a link has put into the session, and notes what was changed."""
     st.session_state[NOTES], st.session_state[RANGES] = {}, {}
     settings(entry)
     seed()
@@ -68,7 +68,7 @@ def take(entry: Entry) -> None:
 
 
 def read(knob: Knob, asked: str) -> tuple[int, str]:
-    """The nearest value to what a link asks for, and a note where that is another one.
+    """Returns the nearest legal value to a text of a link, and a note if it differs.
 
     >>> h, n1 = Knob("h", 1, 16, 4), Knob("n1", 4, 256, 64, multiple=4)
     >>> read(h, "96"), read(h, "0")
@@ -94,7 +94,7 @@ def read(knob: Knob, asked: str) -> tuple[int, str]:
 
 
 def _number(asked: str) -> float | None:
-    """The number that a text says; None for one that says none, such as ``inf``."""
+    """Returns the number in a text, or None if there is none (``inf`` counts as none)."""
     plain = asked.replace(",", "")
     try:
         number = float(plain)
@@ -114,7 +114,7 @@ def _read_switch(knob: Knob, asked: str) -> tuple[int, str]:
 
 
 def typed(entry: Entry) -> None:
-    """Sets the sizes that are typed as ``h=96 m=12288``; the callback of the field."""
+    """Sets the sizes typed as ``h=96 m=12288``; the callback of the field."""
     text = str(st.session_state.get(TYPED, ""))[:200]
     known = {knob.name: knob for knob in entry.knobs}
     st.session_state.get(NOTES, {}).pop(TYPED, None)
@@ -135,7 +135,7 @@ def typed(entry: Entry) -> None:
 
 
 def spelled(text: str) -> tuple[dict[str, str], list[str]]:
-    """What a text says of which name, and the words of it that say nothing.
+    """Parses sizes from a text; returns them by name, and the words that could not be read.
 
     >>> spelled("h=96, m = 12,288 n₀: 7 x")
     ({'h': '96', 'm': '12,288', 'n0': '7'}, ['x'])
@@ -154,7 +154,7 @@ def put(values: Mapping[str, int]) -> None:
 
 
 def scrubbed(entry: Entry, said: object) -> None:
-    """Sets the sizes that the diagram asks for, as :func:`typed` does; a callback."""
+    """Sets the sizes that were dragged in the diagram; a callback."""
     known = {knob.name: knob for knob in entry.knobs if knob.is_size}
     for name, asked in said.items() if isinstance(said, Mapping) else ():
         if name in known and isinstance(asked, int | float):
@@ -164,7 +164,7 @@ def scrubbed(entry: Entry, said: object) -> None:
 
 
 def reset(entry: Entry, given: Mapping[str, str]) -> None:
-    """Sets all that stands at the left to how the page begins, with what goes in; a callback."""
+    """Resets the whole sidebar, inputs included; a callback."""
     st.session_state[NOTES], st.session_state[RANGES] = {}, {}
     put({knob.name: knob.default for knob in (*entry.knobs, SEED)})
     for name, value in {"device": devices()[0], **given, "preset": None}.items():
@@ -172,13 +172,13 @@ def reset(entry: Entry, given: Mapping[str, str]) -> None:
 
 
 def choose(entry: Entry, name: str | None) -> None:
-    """Sets the knobs of a published model, the others to their defaults; a callback."""
+    """Sets the knobs of a preset, the others to their defaults; a callback."""
     published = entry.preset(name).knobs if name else {}
     put({knob.name: published.get(knob.name, knob.default) for knob in entry.knobs})
 
 
 def chosen(entry: Entry, values: Mapping[str, int]) -> Preset | None:
-    """The published model that has these sizes; of several the one that says the most of them.
+    """Returns the preset with these sizes; of several, the one that states the most.
 
     >>> import ncd
     >>> entry = ncd.catalogue["multi-head-attention"]
@@ -190,7 +190,7 @@ def chosen(entry: Entry, values: Mapping[str, int]) -> Preset | None:
 
 
 def span(knob: Knob, value: int) -> tuple[int, int]:
-    """What the slider shows: its range, or more of it once a larger size was asked for."""
+    """Returns the range of a slider, extended once a value outside it was asked for."""
     ranges: dict[str, tuple[int, int]] = st.session_state.setdefault(RANGES, {})
     low, high = ranges.get(knob.name, (knob.min, knob.max))
     if not low <= value <= high:
@@ -204,31 +204,31 @@ def span(knob: Knob, value: int) -> tuple[int, int]:
 
 
 def note(name: str, text: str) -> None:
-    """Says something beside a knob, until it moves."""
+    """Shows a note beside a knob until the knob moves."""
     if text:
         st.session_state.setdefault(NOTES, {})[name] = text
 
 
 def forget(name: str) -> None:
-    """Takes back what is said beside a knob; a callback."""
+    """Removes the note beside a knob; a callback."""
     st.session_state.get(NOTES, {}).pop(name, None)
 
 
 def told(name: str) -> str:
-    """What is to be said beside a knob, as Markdown that leaves the text as it is."""
+    """Returns the note beside a knob as escaped Markdown."""
     text = st.session_state.get(NOTES, {}).get(name, "")
     return "".join(f"\\{c}" if c in r"\`*_{}[]()<>#+-.!|$:~&" else c for c in text)
 
 
 def beside(names: Iterable[str]) -> dict[str, object]:
-    """What stands beside the knobs: what is said of these names, and how far the sliders go."""
+    """Returns the notes of these names and the extended slider ranges."""
     notes = st.session_state.get(NOTES, {})
     said = {name: notes[name] for name in names if name in notes} if notes else {}
     return {NOTES: said, RANGES: dict(st.session_state.get(RANGES, {}))}
 
 
 def label(name: str) -> str:
-    """A knob's name as the notation has it.
+    """Returns a knob's name with subscript digits.
 
     >>> label("n0")
     'n₀'

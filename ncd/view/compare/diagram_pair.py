@@ -1,4 +1,4 @@
-"""Two scenes of one system as HTML: their diagrams at one scale, their shapes, their cost."""
+"""Two scenes of one system as HTML: diagrams at one scale, shapes and costs."""
 
 from __future__ import annotations
 
@@ -15,16 +15,15 @@ from ncd.view.base.cache import remember
 from ncd.view.compare.matching import Match, Row, marked, same
 from ncd.view.session.scene import Scene
 
-MOST = 6  # ops and axes that are named
-# Of a drawing's size: so much may two beside each other shrink, and two high ones, which are never
-# seen at once below each other.
+MOST = 6  # ops and axes named in a sentence
+# Smallest scales: of two drawings side by side, and of two tall ones.
 LEAST, LEAST_HIGH = 0.55, 0.48
 SIDES = ("Pinned", "Now")
 NUMBERS = {"parameters": "Parameters", "flops": "FLOPs", "bytes": "Bytes made"}
 
 
 class Drawn(NamedTuple):
-    """A drawing, how wide and how high it is, and the titles of the blocks folded in it."""
+    """A drawing, its width and height, and the titles of its collapsed blocks."""
 
     svg: str
     size: tuple[float, float]
@@ -36,7 +35,7 @@ def amount(number: int) -> str:
 
 
 def change(before: int, after: int) -> str:
-    """How much more or less, and how many times as much; nothing where both are equal.
+    """Returns the difference and the ratio of two numbers; empty if they are equal.
 
     >>> change(2, 6)
     ' <span class="muted">+4 <span class="times">× 3</span></span>'
@@ -55,7 +54,7 @@ def change(before: int, after: int) -> str:
 
 
 def diagrams(one: Scene, two: Scene, found: Match) -> str:
-    """Both, at one scale: wires whose size differs, and ops that only one has, are marked."""
+    """Returns both diagrams at one scale; wires of changed sizes and unmatched ops are marked."""
     drawn = _folded_alike(one, two)
     lone = [{cell.id for cell in cells} for cells in found.alone]
     ids: tuple[Callable[[str], str | None], ...] = (found.ids.get, lambda id: id)
@@ -71,7 +70,7 @@ def diagrams(one: Scene, two: Scene, found: Match) -> str:
 
 
 def _folded_alike(one: Scene, two: Scene) -> list[Drawn]:
-    """Both drawings; what is folded in one because it is large is folded in the other too."""
+    """Returns both drawings with the same blocks collapsed."""
     drawn = [_drawn(scene, None) for scene in (one, two)]
     shut = drawn[0].shut | drawn[1].shut
     if drawn[0].shut == drawn[1].shut or "" in shut:
@@ -84,7 +83,7 @@ def _titles(scene: Scene) -> frozenset[str]:
 
 
 def _drawn(scene: Scene, shut: frozenset[str] | None) -> Drawn:
-    """A drawing with its sizes, with these blocks folded, or with what is too large to be read."""
+    """Returns a drawing with sizes and these blocks collapsed; by default, the large ones."""
 
     def make() -> Drawn:
         folded = "auto" if shut is None else shut
@@ -103,7 +102,7 @@ def _drawn(scene: Scene, shut: frozenset[str] | None) -> Drawn:
 
 
 def _alone(one: Scene, two: Scene, found: Match) -> str:
-    """In words what the colours and the dashed frames say."""
+    """Returns the meaning of the marks in words."""
     told = [
         f"Only {side.lower()}: {_named(cells)}."
         for side, cells in zip(SIDES, found.alone, strict=True)
@@ -131,7 +130,7 @@ def _some(names: Sequence[str]) -> str:
 
 
 def shapes(one: Scene, two: Scene, found: Match) -> str:
-    """Every op with the sizes that go in and come out of it, in both."""
+    """Returns every op with its input and output sizes in both scenes."""
     head = ("Step", *SIDES, "Numbers that leave")
     return markup.table(head, (_shape_row(row, two) for row in found.rows), numbers=(3,))
 
@@ -147,7 +146,7 @@ def _shape_row(row: Row, scene: Scene) -> str:
 
 
 def _of(row: Row) -> str:
-    """The attributes of a row: what it lights, or that it is of one side alone."""
+    """Returns the attributes of a row: its highlight, or that only one side has it."""
     own = row[1]
     alone = "" if all(row) else ' class="alone"'
     return f'{alone} data-node="{own.id}" data-select="{own.id}" tabindex="0"' if own else alone
@@ -177,7 +176,7 @@ def _arrays(own: tuple[Value, ...], theirs: tuple[Value, ...]) -> str:
 
 
 def _array(array: Array, other: Array | None) -> str:
-    """The names and sizes of an array's axes, underlined where the other's are not the same."""
+    """Returns an array's axes with sizes; those that differ from the other's are underlined."""
     alike = same(array, other) if other is not None else [True] * len(array)
     sizes = (
         f"{markup.axis(axis)} {size if equal else f'<mark>{size}</mark>'}"
@@ -188,7 +187,7 @@ def _array(array: Array, other: Array | None) -> str:
 
 
 def cost(one: Scene, two: Scene, found: Match) -> str:
-    """Parameters, operations and bytes of every op in both."""
+    """Returns parameters, FLOPs and bytes of every op in both scenes."""
     own, theirs = ({op.node: op for op in scene.cost.ops} for scene in (one, two))
     rows = "".join(_cost_row(row, two, own, theirs) for row in found.rows)
     titles = "".join(f'<th scope="colgroup" colspan="3">{name}</th>' for name in NUMBERS.values())
@@ -211,7 +210,7 @@ def _cost_row(
 
 
 def _numbers(one: Mapping[str, int], two: Mapping[str, int]) -> str:
-    """Three cells for each number: before, after, and the change."""
+    """Returns three table cells for each number: before, after, change."""
     cells = []
     for name in NUMBERS:
         before, after = one.get(name), two.get(name)

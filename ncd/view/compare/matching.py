@@ -1,7 +1,7 @@
-"""Two circuits of one system at two settings: what of the one is what of the other.
+"""Matches the ops of two circuits of one system at different settings.
 
-An op is known again by its place among the submodules, its name and the axes it works on, whatever
-their sizes. So the fourth layer of one is matched with none of another that has three.
+Ops match by submodule path, name and axis names, whatever their sizes. So the fourth layer of
+one circuit has no match in a circuit with three layers.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ Row = tuple[Cell | None, Cell | None]
 
 @dataclass(frozen=True)
 class Match:
-    """The ops of both in one order, and what ids of the first are called in the second.
+    """The matched ops in one order, and the second circuit's ids for ids of the first.
 
-    ``axes`` are the names whose sizes differ, or that one of them lacks.
+    ``axes`` are the names of axes whose sizes differ, or that one circuit lacks.
     """
 
     rows: tuple[Row, ...]
@@ -34,7 +34,7 @@ class Match:
 
     @property
     def alone(self) -> tuple[tuple[Cell, ...], tuple[Cell, ...]]:
-        """The ops that only the first has, and those that only the second has."""
+        """The ops that only the first circuit has, and those that only the second has."""
         return (
             tuple(one for one, two in self.rows if one and not two),
             tuple(two for one, two in self.rows if two and not one),
@@ -42,7 +42,7 @@ class Match:
 
 
 def match(one: Circuit, two: Circuit) -> Match:
-    """Matches the second with the first.
+    """Matches the second circuit with the first.
 
     >>> import ncd
     >>> two = ncd.catalogue["multi-head-attention"]
@@ -74,7 +74,7 @@ Key = Callable[[Cell], Hashable]
 
 
 def _rows(one: Cells, two: Cells, keys: tuple[Key, ...]) -> list[Row]:
-    """The ops that have the same key beside each other; of what is left, by the next key."""
+    """Pairs ops with equal keys, then the remaining ones by the next key."""
     key, *others = keys
     rows: list[Row] = []
     said = [key(cell) for cell in one], [key(cell) for cell in two]
@@ -91,20 +91,20 @@ def _rows(one: Cells, two: Cells, keys: tuple[Key, ...]) -> list[Row]:
 
 
 def _named(cell: Cell) -> Hashable:
-    """What an op keeps at any sizes; an axis without a name is called by its size."""
+    """Returns the properties of an op that no size changes; an unnamed axis counts by its size."""
     arrays = (*cell.site.dom, *cell.site.cod)
     names = tuple(tuple("" if n.isdecimal() else n for n in array.names) for array in arrays)
     return _placed(cell), names
 
 
 def _placed(cell: Cell) -> Hashable:
-    """What it keeps where its axes have other names, as where a stride makes a new axis."""
+    """Returns a looser key, for ops whose axes have other names, as after a stride."""
     many = tuple(len(array) for array in (*cell.site.dom, *cell.site.cod))
     return cell.path, type(cell.op).__name__, cell.op.label, many
 
 
 def _sizes(circuit: Circuit) -> dict[str, frozenset[str]]:
-    """All sizes of the axes of a name."""
+    """Returns all sizes of the axes with each name."""
     found: dict[str, set[str]] = {}
     for axis in circuit.axes:
         if not axis.name.isdecimal():
@@ -113,7 +113,7 @@ def _sizes(circuit: Circuit) -> dict[str, frozenset[str]]:
 
 
 def same(array: Array, other: Array | None) -> list[bool]:
-    """For each axis of an array whether the other has one of that size there.
+    """Returns, for each axis of an array, whether the other array has the same size there.
 
     >>> same(Array.parse("y:3 k:4"), Array.parse("y:3 k:5"))
     [True, False]
@@ -123,10 +123,9 @@ def same(array: Array, other: Array | None) -> list[bool]:
 
 
 def marked(svg: str, axes: Collection[str], alone: Collection[str], ids: Ids) -> str:
-    """A drawing whose wires in ``axes`` and ops in ``alone`` are marked, with other ids.
+    """Returns a drawing with marks on the wires in ``axes`` and the ops in ``alone``, and new ids.
 
-    A folded block is marked if one of its ops is. The drawing is to be looked at: the diagram of
-    the page is what answers to the keyboard.
+    A collapsed block is marked if one of its ops is. The result has no keyboard handling.
     """
 
     def mark(found: re.Match[str]) -> str:

@@ -1,6 +1,6 @@
-"""The numbers of two scenes as maps beside each other, in colours that mean the same in both.
+"""The values of two scenes as maps side by side, with one colour scale.
 
-They are of the array that is selected, else of a softmax; where there is none, of the output.
+They show the selected array, else a softmax, else the output.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from ncd.view.runtime import torch_threads
 from ncd.view.session import url
 from ncd.view.session.scene import Scene
 
-HEADS = 16  # small pictures of a side
+HEADS = 16  # small pictures on each side
 NONE = "It has no such array."
 STYLE = """<style>
 .ncd.maps { --high: clamp(260px, calc(100vh - 340px), 560px); }
@@ -42,7 +42,7 @@ BLANK = Side()
 
 @dataclass(frozen=True)
 class Shown:
-    """What one side shows: numbers along two axes, or words where there is no map."""
+    """One side: numbers along two axes, or a sentence if there is no map."""
 
     grid: Grid | None = None
     rows: Side = BLANK
@@ -55,7 +55,7 @@ class Shown:
 
 @dataclass(frozen=True)
 class Pair:
-    """Both sides, the ends of their colours, and what stands above them as HTML."""
+    """Both sides, their colour range, and the HTML above them."""
 
     sides: tuple[Shown, ...]
     ends: Ends
@@ -63,7 +63,7 @@ class Pair:
 
 
 def pair(one: Scene, two: Scene, found: Match) -> Pair | None:
-    """What is shown of both; None where one of them is too large to be run here."""
+    """Returns both sides, or None if one scene is too large to run."""
     if not (one.runs and two.runs):
         return None
     ids = {theirs: own for own, theirs in found.ids.items()}
@@ -79,14 +79,14 @@ def pair(one: Scene, two: Scene, found: Match) -> Pair | None:
 
 
 def told(both: Pair | None) -> str:
-    """What stands above the maps."""
+    """Returns the HTML above the maps."""
     if both is None:
         return "<p>One of both is too large to run here. Shapes, cost and source need no run.</p>"
     return both.html + _apart(both.sides)
 
 
 def show(both: Pair | None) -> None:
-    """The maps, each with its own zoom."""
+    """Shows the maps, each with its own zoom."""
     if both is None:
         return
     for column, title, side in zip(st.columns(2), SIDES, both.sides, strict=True):
@@ -105,7 +105,7 @@ def show(both: Pair | None) -> None:
 
 
 def pick(name: str, value: str) -> None:
-    """Takes what was chosen, from a callback."""
+    """Applies a choice made in the panel; a callback."""
     if name in (HEAD, SOFTMAX):
         st.session_state[name] = value
     elif name:
@@ -126,7 +126,7 @@ def _map(title: str, side: Shown, ends: Ends) -> Map:
 
 
 def _apart(sides: Sequence[Shown]) -> str:
-    """How far the two maps are apart, if they are as large."""
+    """Returns how much two maps of one shape differ, in words."""
     one, two = (side.grid for side in sides)
     if one is None or two is None:
         return ""
@@ -144,7 +144,7 @@ def _apart(sides: Sequence[Shown]) -> str:
 
 
 def _attends(cell: Cell) -> bool:
-    """Whether it is a softmax over places, not over classes."""
+    """Returns whether an op is a softmax over positions, not over classes."""
     return cell.op.role == "softmax" and any(a.sequence or a.spatial for a in cell.site.cod[0])
 
 
@@ -154,7 +154,7 @@ def _attends(cell: Cell) -> bool:
 def _attention(
     scenes: tuple[Scene, Scene], cells: tuple[Cell | None, Cell], every: list[Cell]
 ) -> Pair:
-    """A softmax: small pictures of all heads, and the chosen one."""
+    """Returns a softmax as a pair: small pictures of all heads, and the chosen head."""
     own = tuple(
         _weights(scene, cell) if cell else None for scene, cell in zip(scenes, cells, strict=True)
     )
@@ -198,7 +198,7 @@ def _side(scene: Scene, what: str, axis: Axis | None, after: str = "") -> Side:
 
 
 def _strip(found: Weights | None, head: int, ends: Ends) -> str:
-    """A small picture of each head, as a button."""
+    """Returns a small picture of each head, as a button."""
     if found is None or len(found.maps) == 1:
         return ""
     run, names = (
@@ -216,7 +216,7 @@ def _strip(found: Weights | None, head: int, ends: Ends) -> str:
 
 
 def _values(scenes: tuple[Scene, Scene], values: tuple[Value | None, Value]) -> Pair:
-    """An array: the part of it that the Values panel shows."""
+    """Returns an array as a pair, cut as in the Values panel."""
     cuts = [slice_picker.chosen(value.array) if value else None for value in values]
     sides = tuple(
         _part(scene, value, cut) if value and cut else Shown()
@@ -233,7 +233,7 @@ def _values(scenes: tuple[Scene, Scene], values: tuple[Value | None, Value]) -> 
 
 
 def _along(cut: Cut | None) -> str:
-    """A slider for the dimension that the Values panel has small pictures of."""
+    """Returns a slider for the dimension that the Values panel shows as small pictures."""
     if cut is None or cut.along is None:
         return ""
     dimension, at = cut.dimensions[cut.along], max(0, cut.at[cut.along])

@@ -1,7 +1,7 @@
-"""The diagram on the page: the drawing, and around it its axes, what stands on its wires, its key.
+"""The diagram on the page: the drawing with its axis chips, its label switch and its legend.
 
-One component shows all of it. What a knob changes is told to it by another one, which shows
-nothing: that message is small, and the large one stays as it was and is not sent again.
+One component shows all of it. A second, invisible component carries what a knob changes: that
+message is small, and the large one is not sent again.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ CHOICES = "".join(
     for name in LABELS
 )
 SCRUB_JS = static("diagram/polynomials.js", "diagram/live_numbers.js", "diagram/scrub.js")
-# The ids of a drawing, and what answers to the keyboard.
+# Ids and keyboard attributes, which inert drawings must not have.
 FOREIGN = re.compile(r' (?:data-(?:node|array|fence)|tabindex|role)="[^"]*"')
 
 _diagram = st.components.v2.component(
@@ -59,9 +59,10 @@ _told = st.components.v2.component("ncd_told", js=static("diagram/broadcast.js")
 
 
 class Drawn(NamedTuple):
-    """What is sent of a term.
+    """Everything that is sent to the browser for one term.
 
-    ``folds`` is what is folded once a block is folded or unfolded, ``boxes`` are the folded ones.
+    ``folds`` maps each block to the ids that are collapsed after a click on it, ``boxes`` are
+    the blocks collapsed now.
     """
 
     svg: str
@@ -73,10 +74,10 @@ class Drawn(NamedTuple):
 
 
 def show(scene: Scene, link: str) -> None:
-    """The diagram of the scene's term. A click on a wire, an op or a fence selects it.
+    """Shows the diagram of a scene. A click on a wire, an op or a block selects it.
 
-    ``link`` is the query that the address is given, from its "?" on. Nothing is asked of the scene
-    here that the drawing does not need: :func:`follow` comes when it is on its way.
+    ``link`` is the query of the address, from its "?" on. Only what the drawing needs is computed
+    here; :func:`follow` sends the rest once the drawing is on its way.
     """
     found = _now(scene, scene.refused)
     _tell("drawn", scene, found, link)
@@ -90,9 +91,9 @@ def show(scene: Scene, link: str) -> None:
 
 
 def follow(scene: Scene, link: str) -> None:
-    """What comes after the diagram: a mark on the op that is too much.
+    """Sends what comes after the drawing: a mark on the op that exceeds a limit.
 
-    In the browser either may come first: what has the same link belongs together.
+    The two messages may arrive in either order; the browser pairs them by ``link``.
     """
     if scene.refusal and not scene.refused:
         found = _now(scene, scene.refusal)
@@ -100,12 +101,12 @@ def follow(scene: Scene, link: str) -> None:
 
 
 def line(scene: Scene, link: str, line: str) -> None:
-    """The line under the diagram."""
+    """Sends the line under the diagram."""
     _line("line", "line", scene, link, line)
 
 
 def time(scene: Scene, link: str, line: str) -> None:
-    """The line with the time that has just been measured; once more, if that took long."""
+    """Sends the line with the newly measured time, and once more after a slow measurement."""
     _line("time", "time" if scene.long else "line", scene, link, line)
 
 
@@ -135,14 +136,14 @@ def _tell(what: str, scene: Scene, found: Drawn, link: str, keys: str = "") -> N
 
 
 def told(found: Drawn) -> dict[str, object]:
-    """What is sent of a drawing whenever a size changes."""
+    """Returns the part of a drawing that is sent whenever a size changes."""
     return {"svg": found.svg, "chips": found.chips, "told": found.told, "folds": found.folds}
 
 
 def ask(scene: Scene) -> str:
-    """The settings of a drawing as a query, by which the browser asks for it: :mod:`.live`."""
+    """Returns the query by which the browser requests a drawing from the live endpoint."""
     if scene.veil:
-        return ""  # a quiz is drawn by the page alone
+        return ""  # the live endpoint does not draw quizzes
     more = {
         "labels": scene.labels,
         "dark": int(scene.dark),
@@ -154,13 +155,13 @@ def ask(scene: Scene) -> str:
 
 
 def labels() -> Labels:
-    """What stands on the wires, as the session has it."""
+    """Returns the kind of labels on the wires, from the session."""
     chosen = st.session_state.get(selection.LABELS, LABELS[0])
     return chosen if chosen in LABELS else LABELS[0]
 
 
 def notes() -> bool:
-    """Whether the figure's callouts are shown, as the session has it."""
+    """Returns whether callouts are shown, from the session."""
     return bool(st.session_state.get(selection.CALLOUTS) != "off")
 
 
@@ -169,7 +170,7 @@ def _now(scene: Scene, refusal: Refusal | None) -> Drawn:
 
 
 def drawn(scene: Scene, refusal: Refusal | None, folding: str) -> Drawn:
-    """The drawing of a scene, with a mark where it was refused, and with these blocks folded."""
+    """Returns the drawing of a scene with collapsed blocks, and a mark where it was refused."""
     mark = (refusal.node if refusal else None) or ""
     folded = selection.folded(scene.circuit, folding)
     what = (scene.entry.name, scene.labels, scene.dark, scene.notes, mark, folded, scene.veil)
@@ -198,7 +199,7 @@ def _draw(scene: Scene, mark: str, folded: Folded) -> Drawn:
 
 
 def words(circuit: Circuit) -> dict[str, str]:
-    """What is told of an array, its name and its shape, and of a block, what it takes and gives."""
+    """Returns the hover text of every array (name and shape) and block (inputs and outputs)."""
     names = called(circuit)
     arrays = {
         value.id: f"{markup.text(names.get(value.id, ''))} {_shape(value.array)}"
@@ -223,7 +224,7 @@ def _sized(axis: Axis) -> str:
 
 
 def part(scene: Scene, id: str) -> str:
-    """What a block has inside, with the ids of the whole; nothing if that is no op at all."""
+    """Returns the inside of a block as SVG with the ids of the whole; empty if it has no ops."""
 
     def make() -> str:
         drawing = draw_part(scene.term, id, scene.labels, dark=scene.dark)
@@ -233,7 +234,7 @@ def part(scene: Scene, id: str) -> str:
 
 
 def apart(term: Term, scene: Scene) -> str:
-    """A term that is no part of the page's; only its axes are lit with those of the page."""
+    """Returns a term that is not the page's as SVG; only its axes take part in highlighting."""
 
     def make() -> str:
         return FOREIGN.sub("", _framed(draw(term, labels=scene.labels, dark=scene.dark)))
@@ -246,7 +247,7 @@ def _framed(drawing: Drawing) -> str:
 
 
 def fold_button(scene: Scene, id: str) -> str:
-    """The button that folds or unfolds a block in the diagram, if it can."""
+    """Returns the button that collapses or expands a block, or an empty text."""
     found = _now(scene, scene.refusal)
     if id not in found.folds:
         return ""
@@ -255,9 +256,9 @@ def fold_button(scene: Scene, id: str) -> str:
 
 
 def chips(circuit: Circuit) -> str:
-    """The axes as buttons that lock an axis alight, then the products that maps group.
+    """Returns the axes as buttons that lock their highlight, then the products of grouped axes.
 
-    Axes that are called alike, as the c_λ of every level, share the button of the first.
+    Axes with one label, such as c_λ on every level, share the button of the first.
     """
     found: dict[str, list[Axis]] = {}
     for axis in circuit.axes:
@@ -279,7 +280,7 @@ def _chip(alike: Sequence[Axis]) -> str:
 
 
 def products(circuit: Circuit) -> tuple[Array, ...]:
-    """The groups of axes that learned maps take or give as one: ``k h``."""
+    """Returns the groups of axes that learned maps take or give together, such as ``k h``."""
     groups: dict[str, Array] = {}
     for cell in circuit.cells:
         if cell.name:

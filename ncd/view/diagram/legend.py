@@ -1,4 +1,4 @@
-"""The key to the notation as HTML: the drawer below a diagram, and the page of all signs."""
+"""The legend as HTML: the drawer below a diagram, and the page of all signs."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from ncd.view.session import url
 CSS = static("diagram/legend.css")
 KINDS: tuple[Kind, ...] = ("node", "array", "axis", "fence", "part")
 FIRST = GROUPS["Axes and arrays"]
-SEEN = 3  # pages that are named with a sign
-SCALE = 0.9  # of a picture beside its words
-# What in a picture is for those who work with a diagram: a picture of a sign is only looked at.
+SEEN = 3  # pages named with each sign
+SCALE = 0.9  # scale of the pictures
+# Interactive parts of a drawing, which the pictures of signs must not have.
 _OF_DIAGRAMS = re.compile(
     r"<(title|desc)\b.*?</\1>| (?:data-\w+|tabindex|role)=\"[^\"]*\"", re.DOTALL
 )
@@ -31,18 +31,18 @@ _SIZE = re.compile(r'(?<= )(width|height)="([\d.]+)"')
 
 
 def drawer(drawing: Picture, dark: bool) -> str:
-    """The signs of a drawing, folded away; each lights with its places."""
+    """Returns the signs of a drawing in a closed drawer; each highlights its places."""
     blocks = tuple((fence.role, fence.id) for fence in drawing.fences if not fence.brackets)
     return _drawer(key(drawing), blocks, dark)
 
 
 @lru_cache(maxsize=256)
 def _drawer(found: tuple[Found, ...], blocks: tuple[tuple[str, str], ...], dark: bool) -> str:
-    """The same from what is in it: the sizes of a system change nothing here."""
+    """Returns the drawer for the signs and blocks found; cached, as sizes do not change it."""
     colours = _colours(blocks, dark)
     rows = "".join(
         row(each.sign, dark, places(each), colours if each.sign.name == "fence" else "")
-        for each in sorted(found, key=lambda each: each.sign in FIRST)  # which can be guessed
+        for each in sorted(found, key=lambda each: each.sign in FIRST)  # the familiar signs last
     )
     count = markup.counted(len(found), "sign")
     return (
@@ -54,7 +54,7 @@ def _drawer(found: tuple[Found, ...], blocks: tuple[tuple[str, str], ...], dark:
 
 
 def row(sign: Sign, dark: bool, attributes: Mapping[str, str], more: str = "") -> str:
-    """A sign: its picture, its name, a sentence, and its line of torch."""
+    """Returns the row of a sign: picture, name, sentence and line of torch."""
     given = "".join(f' {name}="{markup.text(value)}"' for name, value in attributes.items())
     code = f"<code>{markup.text(sign.code)}</code>" if sign.code else ""
     return (
@@ -65,7 +65,7 @@ def row(sign: Sign, dark: bool, attributes: Mapping[str, str], more: str = "") -
 
 
 def _colours(blocks: Iterable[tuple[str, str]], dark: bool) -> str:
-    """What the colours of a drawing's blocks say, each lit with its own."""
+    """Returns the colours of a drawing's blocks, each highlighted with its blocks."""
     ids: dict[str, list[str]] = {}
     for role, id in blocks:
         ids.setdefault(role, []).append(id)
@@ -77,14 +77,14 @@ def _colours(blocks: Iterable[tuple[str, str]], dark: bool) -> str:
 
 
 def colour(role: str, dark: bool) -> str:
-    """A colour and what it is of."""
+    """Returns the row of a role's colour."""
     return markup.role(role, dark) + markup.text(COLOURS[role])
 
 
 def places(found: Found) -> dict[str, str]:
-    """The attributes by which a row lights with the diagram.
+    """Returns the attributes by which a row is highlighted with the diagram.
 
-    An op lights by itself; else the arrays do, else the axes, and so on.
+    An op's row is highlighted by the op; otherwise by arrays, then axes, and so on.
     """
     of = {kind: found.ids(kind) for kind in KINDS}
     return {"tabindex": "0"} | {f"data-{kind}": " ".join(ids) for kind, ids in of.items() if ids}
@@ -92,7 +92,7 @@ def places(found: Found) -> dict[str, str]:
 
 @lru_cache(maxsize=256)
 def picture(sign: Sign, dark: bool) -> str:
-    """The sign at work, as SVG that only shows."""
+    """Returns the picture of a sign as inert SVG."""
 
     def scaled(found: re.Match[str]) -> str:
         return f'{found[1]}="{SCALE * float(found[2]):.0f}"'
@@ -102,7 +102,7 @@ def picture(sign: Sign, dark: bool) -> str:
 
 
 def still(svg: str) -> str:
-    """A drawing that is only looked at: without what it says, lights and does on a page.
+    """Returns a drawing without the ids, roles and titles that make it interactive.
 
     >>> still('<svg role="group"><title>m</title><path data-axis="m" d="M0 0"/></svg>')
     '<svg aria-hidden="true"><path d="M0 0"/></svg>'
@@ -112,7 +112,7 @@ def still(svg: str) -> str:
 
 
 def rules(signs: Iterable[Sign], dark: bool) -> str:
-    """The style sheet that the pictures of these signs need together."""
+    """Returns the style sheet for the pictures of these signs."""
     found: dict[str, None] = {}
     for sign in signs:
         for text in _STYLE.findall(_svg(sign, dark)):
@@ -136,7 +136,7 @@ of PyTorch or einops that does the same, and pages on which to see it.
 
 
 def show() -> None:
-    """The page of all signs, by groups."""
+    """Shows the page of all signs, by group."""
     url.take("legend")
     st.title(TITLE, anchor=False)
     st.markdown(LEAD)
@@ -145,7 +145,7 @@ def show() -> None:
 
 @lru_cache(maxsize=2)
 def whole(dark: bool) -> str:
-    """All signs, by groups, then the colours."""
+    """Returns all signs by group, then the colours."""
     used = _used()
     style = f"<style>{CSS}</style>{rules(SIGNS.values(), dark)}"
     groups = "".join(
@@ -159,7 +159,7 @@ def whole(dark: bool) -> str:
 
 
 def _used() -> dict[str, str]:
-    """The pages on which each sign is seen, as links."""
+    """Returns links to the pages on which each sign occurs."""
     pages: dict[str, list[str]] = {}
     for entry in catalogue.values():
         for found in key(draw(entry.build())):

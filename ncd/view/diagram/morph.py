@@ -1,8 +1,8 @@
-"""Two drawings of equal maps as lines that become each other: how one is pulled into the other.
+"""Morphs between two drawings of equal maps, line by line.
 
-The wires of a drawing that meet end to end, in a cap, a cup or over an op that they pass, are one
-strand. It is known by what it leads from and to: an end of the drawing, or a letter. Strands that
-lead from and to the same in both drawings are one wire that moves.
+Wires that meet end to end (in a cap, in a cup, or over an op that they pass) form one strand,
+identified by what it connects: an end of the drawing, or a letter. Strands with equal ends in
+both drawings are one wire that moves.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from typing import Any
 from ncd.drawing.backends.drawing import Drawing
 from ncd.drawing.base.primitives import DrawnGlyph, Point, Text
 
-POINTS = 80  # of a strand
+POINTS = 80  # points of a strand
 IN, OUT = "in", "out"
-Key = tuple[str, str, str]  # the name on it, and what it leads from and to
+Key = tuple[str, str, str]  # label, start and end
 
 
 @dataclass(frozen=True)
 class Strand:
-    """A line through some points, and what stands at its ends."""
+    """A polyline, and what is at its ends."""
 
     name: str
     start: str
     stop: str
     points: tuple[Point, ...]
-    label: float = 0.5  # where its name stands, as a part of its length
+    label: float = 0.5  # position of the label along the line
 
     @property
     def key(self) -> Key:
@@ -41,7 +41,7 @@ class Strand:
 
 
 def morph(one: Drawing, two: Drawing) -> dict[str, Any]:
-    """Both drawings as the browser moves between them.
+    """Returns both drawings as data for the browser's animation.
 
     >>> from ncd.drawing import draw
     >>> from ncd.ops import Function
@@ -75,7 +75,7 @@ def morph(one: Drawing, two: Drawing) -> dict[str, Any]:
 
 
 def strands(drawing: Drawing) -> list[Strand]:
-    """The wires of a drawing, joined where they meet end to end."""
+    """Returns the wires of a drawing, joined where they meet end to end."""
     letters = {g.node: text[0] for g in drawing.glyphs if (text := _text(g))}
     names = {(t.array, t.axis): (t.label.words, t.box) for t in drawing.labels}
     pieces: list[Strand] = []
@@ -94,7 +94,7 @@ def strands(drawing: Drawing) -> list[Strand]:
 
 
 def _joined(pieces: list[Strand]) -> tuple[list[Strand], bool]:
-    """The pieces, two that meet made one, and whether there were any."""
+    """Joins one pair of strands that meet; returns the strands and whether a pair was found."""
     ends: dict[tuple[int, int], list[Strand]] = defaultdict(list)
     for piece in pieces:
         for end in (piece.points[0], piece.points[-1]):
@@ -112,7 +112,7 @@ def _joined(pieces: list[Strand]) -> tuple[list[Strand], bool]:
 
 
 def _one(first: Strand, then: Strand) -> Strand:
-    """Two strands, the second of which begins where the first ends."""
+    """Joins two strands, the second beginning where the first ends."""
     a, b = _length(first.points), _length(then.points)
     named, offset, own = (first, 0.0, a) if first.name else (then, a, b)
     label = (offset + named.label * own) / ((a + b) or 1.0)
@@ -133,13 +133,13 @@ def _length(points: tuple[Point, ...]) -> float:
 
 
 def _part(points: list[Point], at: Point) -> float:
-    """The part of the way along some points at which another one is nearest."""
+    """Returns the position on a polyline nearest to a point, as a share of its length."""
     nearest = min(range(len(points)), key=lambda n: hypot(points[n].x - at.x, points[n].y - at.y))
     return _length(tuple(points[: nearest + 1])) / (_length(tuple(points)) or 1.0)
 
 
 def _reaching(strand: Strand, left: float, right: float) -> tuple[Point, ...]:
-    """Its points, from the left side and to the right one where it is open."""
+    """Returns a strand's points, extended to the drawing's sides where it is open."""
     points = strand.points
     if strand.start == IN:
         points = (Point(left, points[0].y), *points)
@@ -147,7 +147,7 @@ def _reaching(strand: Strand, left: float, right: float) -> tuple[Point, ...]:
 
 
 def _even(points: tuple[Point, ...]) -> list[list[float]]:
-    """So many points, as far from each other along the line."""
+    """Returns ``POINTS`` points at equal distances along a polyline."""
     whole = _length(points) or 1.0
     found, gone, n = [], 0.0, 0
     for k in range(POINTS):
@@ -163,7 +163,7 @@ def _even(points: tuple[Point, ...]) -> list[list[float]]:
 
 
 def _text(glyph: DrawnGlyph) -> tuple[str, str, list[float]] | None:
-    """The letter of an op, what is raised beside it, and where it stands."""
+    """Returns the letter of an op, its superscript and its position."""
     text = next((item for item in glyph.items if isinstance(item, Text)), None)
     if text is None:
         return None
@@ -177,5 +177,5 @@ def _letters(drawing: Drawing) -> dict[str, tuple[list[float], str]]:
 
 
 def _ends(path: Any) -> list[float]:
-    """From where to where a level line goes."""
+    """Returns the start and end of a horizontal line."""
     return [round(n, 1) for n in (*path[0].a, *path[-1].d)]

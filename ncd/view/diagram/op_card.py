@@ -1,4 +1,4 @@
-"""The card of an op or a block: where it stands, what it is, its cost, its inside, its source."""
+"""The card of an op or a block: its place, meaning, cost, inside and source."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ncd.view.session.scene import Scene
 
 
 def show(scene: Scene) -> bool:
-    """The card of what is selected; False if that is no op and no block."""
+    """Shows the card of the selection; returns False if it is neither an op nor a block."""
     id = scene.selected
     if id.startswith("n"):
         html = _op(scene, scene.circuit.cell(id))
@@ -30,7 +30,7 @@ def show(scene: Scene) -> bool:
 
 
 def _fence(circuit: Circuit, id: str) -> tuple[Circuit, Fence] | None:
-    """A block, and the circuit that has it, which for a stack of layers is the stacked one."""
+    """Returns a block and its circuit (for a stack of layers, the stacked circuit), or None."""
     if id.startswith("f"):
         return circuit, next(fence for fence in circuit.fences if fence.id == id)
     if not id.startswith("s"):
@@ -41,7 +41,7 @@ def _fence(circuit: Circuit, id: str) -> tuple[Circuit, Fence] | None:
 
 
 def _op(scene: Scene, cell: Cell) -> str:
-    """Name, formula, pattern, arrays, cost and lines of one op."""
+    """Returns name, formula, pattern, arrays, cost and source lines of one op."""
     pattern = str(cell.op.signature)
     told = {"Written on": _pattern(pattern, scene)} if pattern.strip("() ->") else {}
     told |= op_facts.of_cell(cell, scene.cost)
@@ -58,7 +58,7 @@ def _op(scene: Scene, cell: Cell) -> str:
 
 
 def _block(scene: Scene, circuit: Circuit, fence: Fence) -> str:
-    """Arrays, cost and lines of a block, and its inside as a diagram, whose ops open in turn."""
+    """Returns arrays, cost and source lines of a block, and its inside as a diagram."""
     chain = _chain(circuit, fence.parent)
     first = f", the first of {fence.repeats}" if fence.repeats else ""
     return (
@@ -72,7 +72,7 @@ def _block(scene: Scene, circuit: Circuit, fence: Fence) -> str:
 
 
 def _chain(circuit: Circuit, id: str) -> tuple[str, ...]:
-    """A fence and those around it, the outer first."""
+    """Returns the ids of a fence and of those around it, the outermost first."""
     parents = {fence.id: fence.parent for fence in circuit.fences}
     chain: list[str] = []
     while id in parents:
@@ -82,7 +82,7 @@ def _chain(circuit: Circuit, id: str) -> tuple[str, ...]:
 
 
 def _around(circuit: Circuit, chain: tuple[str, ...]) -> str:
-    """The way back: the blocks around it, the outer first."""
+    """Returns the breadcrumb of the blocks around a block, the outermost first."""
     known = {fence.id: fence for fence in circuit.fences}
     steps = " › ".join(_step(known[id]) for id in chain if id in known)
     return f'<nav class="around" aria-label="The blocks around it">{steps}</nav>' if steps else ""

@@ -1,4 +1,4 @@
-"""Drawings beside each other that are no term of the page: one becomes the other, or equals it."""
+"""Drawings of other terms side by side: one becomes the other, or equals it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ncd.view.base.cache import remember
 from ncd.view.diagram.component import FOREIGN
 from ncd.view.session.scene import Scene
 
-WIDTH = 1280.0  # pixels; what is wider goes on below
+WIDTH = 1280.0  # pixels; wider drawings continue below
 
 
 def beside(
@@ -25,9 +25,9 @@ def beside(
     cells: bool = False,
     paint: str = "ink",
 ) -> str:
-    """The terms with a sign between them; only their axes are lit with those of the page.
+    """Returns the terms with a sign between them; only their axes take part in highlighting.
 
-    A sign is ``=``, or one with words before it, ``×4 Broadcasting ↦``; with a ``paint`` they stand
+    A sign is ``=``, or has words before it, as in ``×4 Broadcasting ↦``. With ``paint`` it stands
     in an arrow of that colour.
     """
     note = note if scene.notes else ""

@@ -1,4 +1,4 @@
-"""What a line of einops makes of six pictures, by einops and by its diagram, forward and back."""
+"""An einops line applied to six pictures by einops and by its diagram, forward and backward."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ COLOURS = 3  # red, green and blue
 
 @dataclass(frozen=True)
 class Outcome:
-    """What goes in, what comes out (a number without a picture), and the gradient of its sum.
+    """Input, output (a number without a picture), and the gradient of the output's sum.
 
-    ``apart`` is how far the diagram's output and gradient are from einops'.
+    ``apart`` is the largest difference between the diagram's results and einops'.
     """
 
     given: Mosaic
@@ -39,13 +39,13 @@ class Outcome:
 
 
 def batch(b: int, h: int, w: int, c: int) -> Tensor:
-    """The pictures, (b, h, w, c) between 0 and 1; after the sixth they begin again."""
+    """Returns b pictures, (b, h, w, c) between 0 and 1; after the sixth they repeat."""
     few = [images.sample(name).seen(c, h, w, 0) for name in images.SIX[:b]]
     return torch.stack([few[i % len(few)] for i in range(b)]).permute(0, 2, 3, 1).contiguous()
 
 
 def given(name: str, sizes: dict[str, int]) -> Tensor:
-    """The array of this name: ``ims``, ``x`` with its channels first, or ``y``, its depth.
+    """Returns the array of a name: ``ims``, ``x`` (channels first) or ``y`` (its depth).
 
     >>> given("y", {"b": 2, "h": 4, "w": 6, "c": 3}).shape
     torch.Size([2, 12, 2, 3])
@@ -95,7 +95,7 @@ def _picture(tensor: Tensor, colours: int | None) -> Mosaic:
 
 
 def colour_axes(found: Tried) -> tuple[int | None, ...]:
-    """Before and after each call, the axis of red, green and blue, if it is still one by itself.
+    """Returns the position of the colour axis before and after each call, or None if it is merged.
 
     >>> from ncd.view.einops_lab.shape_check import tried
     >>> sizes = {"b": 2, "h": 4, "w": 6, "c": 3}
@@ -121,7 +121,7 @@ def colour_axes(found: Tried) -> tuple[int | None, ...]:
 
 
 def choices(text: str, found: Tried) -> tuple[Shape, ...]:
-    """The shape that comes out among three others, in an order that tells nothing.
+    """Returns the right shape among three wrong ones, in a fixed pseudo-random order.
 
     >>> from ncd.view.einops_lab.shape_check import tried
     >>> text = 'reduce(ims, "b h w c -> h w c", "mean")'
@@ -135,7 +135,7 @@ def choices(text: str, found: Tried) -> tuple[Shape, ...]:
 
 
 def _plausible(right: Shape, before: Shape) -> Iterator[Shape]:
-    """What somebody could take the shape for: as before, axes exchanged, one too many or few."""
+    """Yields likely wrong answers: unchanged, axes exchanged, one too many or too few."""
     if len(right) > 1:
         yield (right[1], right[0], *right[2:])
         yield (*right[:-2], right[-1], right[-2])

@@ -1,4 +1,4 @@
-"""einops' calls tried on shapes alone: what they give, or what is wrong, where, and why."""
+"""Checks einops calls on shapes alone: the resulting shape, or the error, its place and a cure."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from ncd.models.tensors.einops_calls import CallError, Span, Written, read
 from ncd.models.tensors.einops_patterns import shapes, term
 from ncd.models.tensors.pattern_terms import REDUCTIONS, Call
 
-MOST = 2_000_000  # numbers of an array
-AXES = 12  # words on one side of a pattern
-TAKEN = {"tensor", "pattern", "reduction"}  # the names of einops' own arguments
+MOST = 2_000_000  # largest array, in numbers
+AXES = 12  # most words on one side of a pattern
+TAKEN = {"tensor", "pattern", "reduction"}  # einops' own argument names
 WORD = re.compile(r"[^\s().,>-]+|\.\.\.")
 Shape = tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class Tried:
-    """A line that einops takes: what it says, and the shape before and after each call."""
+    """A valid line: its calls, and the shape before and after each."""
 
     written: Written
     shapes: tuple[Shape, ...]
 
 
 def tried(text: str, sizes: dict[str, int]) -> Tried:
-    """What a line would give; nothing is computed, and no memory is taken.
+    """Returns the shapes that a line gives, without computing or allocating anything.
 
     >>> tried('rearrange(ims, "b h w c -> h (b w) c")', {"b": 6, "h": 8, "w": 9, "c": 3}).shapes
     ((6, 8, 9, 3), (8, 54, 3))
@@ -52,13 +52,13 @@ def tried(text: str, sizes: dict[str, int]) -> Tried:
             raise CallError(fact, place, cure="smaller lengths")
     try:
         term(text, sizes)
-    except NCDError as error:  # a name that no diagram can have
+    except NCDError as error:  # an axis name that no term accepts
         raise CallError(error.fact, *written.patterns, cure=error.cure) from None
     return Tried(written, tuple(found))
 
 
 def made(call: Call, tensor: Tensor) -> Tensor:
-    """What einops gives; raises what einops raises."""
+    """Returns what einops gives; raises what einops raises."""
     lengths = dict(call.lengths)
     if call.how in REDUCTIONS:
         result: Tensor = einops.reduce(tensor, call.pattern, call.how, **lengths)
@@ -69,7 +69,7 @@ def made(call: Call, tensor: Tensor) -> Tensor:
 
 
 def _check(call: Call, inside: Span, text: str) -> None:
-    """What einops does not say, or says in no words of its own."""
+    """Raises errors for mistakes that einops reports unclearly or not at all."""
     at = call.pattern
     if at.count("->") != 1:
         fact = f"a pattern has one arrow, and this one has {at.count('->') or 'none'}"
@@ -91,7 +91,7 @@ def _check(call: Call, inside: Span, text: str) -> None:
 
 
 def _shape(call: Call, shape: Shape, inside: Span, text: str) -> Shape:
-    """The shape that a call gives, from a tensor that holds nothing."""
+    """Returns the shape that a call gives, using a tensor without data."""
     try:
         return tuple(made(call, torch.empty(shape, device="meta")).shape)
     except einops.EinopsError as error:
@@ -109,7 +109,7 @@ def _shape(call: Call, shape: Shape, inside: Span, text: str) -> Shape:
 
 
 def _marked(words: Sequence[str], call: Call, inside: Span, text: str) -> tuple[Span, ...]:
-    """Where words stand in the pattern, and as names of lengths behind it; else the pattern."""
+    """Returns the spans of words in the pattern and in the sizes after it, else the pattern."""
     start, end = inside
     found = [
         (start + word.start(), start + word.end())
@@ -125,11 +125,11 @@ def _marked(words: Sequence[str], call: Call, inside: Span, text: str) -> tuple[
 # --- in words -------------------------------------------------------------------------------------
 
 Places = tuple[Span, ...]  # in the pattern
-Told = tuple[str, list[str] | Places, str]  # what is wrong, where, and what would help
+Told = tuple[str, list[str] | Places, str]  # the fact, its places, the cure
 
 
 def explained(message: str, call: Call, shape: Shape) -> Told:
-    """What einops means: the fact in our words, the words or places it is about, and a cure."""
+    """Translates an einops error: the fact in our words, the words or places concerned, a cure."""
     for pattern, tell in RULES:
         found = re.search(pattern, message, re.S)
         if found:
@@ -138,7 +138,7 @@ def explained(message: str, call: Call, shape: Shape) -> Told:
 
 
 def _names(found: re.Match[str]) -> list[str]:
-    """The names in a set that einops shows: {'c', 2-axis}."""
+    """Returns the names in a set as einops prints it: {'c', 2-axis}."""
     return [a or b for a, b in re.findall(r"'([^']+)'|(\d+)-axis", found[1])]
 
 
@@ -231,7 +231,7 @@ def _numbers(found: re.Match[str], call: Call, shape: Shape) -> Told:
 
 
 def _length(found: re.Match[str], call: Call, shape: Shape) -> Told:
-    """An axis of another length than its parts have, or that they do not divide."""
+    """Explains an axis whose length differs from, or is not divisible by, that of its parts."""
     left, _ = call.sides(len(shape))
     lengths = dict(call.lengths)
     for i, (parts, size) in enumerate(zip(left, shape, strict=True)):
@@ -247,7 +247,7 @@ def _length(found: re.Match[str], call: Call, shape: Shape) -> Told:
 
 
 def _near(size: int, asked: int) -> int:
-    """The length that divides another, and is the nearest to one that does not.
+    """Returns the divisor of a length that is nearest to ``asked``.
 
     >>> _near(96, 5), _near(96, 200)
     (6, 96)

@@ -1,4 +1,4 @@
-"""What goes in: random arrays from the seed, sentences that the visitor types, or pictures."""
+"""The inputs of a run: random arrays from the seed, sentences of the visitor, or pictures."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ LONG = 20  # letters of a word that are shown
 
 @dataclass(frozen=True)
 class Feed:
-    """The words of each sequence axis, a picture for each input, or neither for random arrays.
+    """The words of each sequence axis, or a picture for each input, or neither for random arrays.
 
-    A word is a row of features or, where the array holds whole numbers, the number that it gets as
-    the first, second, third, … of the different words; unless ``numbers`` says which they are.
+    A word becomes a row of features or, where the array holds whole numbers, the index of the
+    word among the distinct words; ``numbers`` can state other indexes.
     """
 
     words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -40,7 +40,7 @@ class Feed:
 
     @property
     def key(self) -> str:
-        """All that the arrays depend on, apart from the term and the seed."""
+        """A text that identifies the inputs, apart from the term and the seed."""
         if self.pictures:
             return repr([picture.key for picture in self.pictures])
         own = (sorted(self.words.items()), self.positions, self.numbers)
@@ -48,17 +48,17 @@ class Feed:
 
     @property
     def pictured(self) -> bool:
-        """Whether pictures go in."""
+        """Whether the inputs are pictures."""
         return bool(self.pictures)
 
     @property
     def drawn(self) -> bool:
-        """Whether what goes in is drawn from the seed."""
+        """Whether the inputs are drawn at random from the seed."""
         return not self.pictures and not self.numbers
 
     @property
     def code(self) -> str:
-        """What a Feed is made from, as Python; nothing for random arrays.
+        """The arguments that make this Feed, as Python; empty for random arrays.
 
         >>> Feed({"y": ("a", "cat")}).code
         "{'y': ['a', 'cat']}, False"
@@ -71,7 +71,7 @@ class Feed:
 
     @property
     def told(self) -> str:
-        """What goes in, in words."""
+        """A description of the inputs."""
         if self.pictures:
             called = dict.fromkeys(picture.called for picture in self.pictures)
             return " and ".join(called)
@@ -85,7 +85,7 @@ class Feed:
         return {} if self.numbers else {name: len(words) for name, words in self.words.items()}
 
     def shown(self, axis: str) -> tuple[str, ...]:
-        """The words at the positions of an axis, long ones cut short.
+        """Returns the words along an axis, long ones shortened.
 
         >>> Feed({"y": ("a" * 400,)}).shown("y")
         ('aaaaaaaaaaaaaaaaaaa…',)
@@ -94,7 +94,7 @@ class Feed:
         return tuple(w if len(w) <= LONG else f"{w[: LONG - 1]}…" for w in words)
 
     def tensors(self, term: Term, seed: int, device: str) -> tuple[Tensor, ...]:
-        """A tensor for each array of ``term.dom``."""
+        """Returns a tensor for each array of ``term.dom``."""
         if self.pictures:
             seen = images.tensors(term, self.pictures, seed)
             return tuple(tensor.to(device) for tensor in seen)
@@ -114,7 +114,7 @@ class Feed:
 
 
 def takes_words(term: Term) -> bool:
-    """Whether every input is a sequence: of feature vectors, ``ȳ m``, or whole numbers, ``ȳ#v``."""
+    """Returns whether all inputs are sequences: of feature vectors ``ȳ m`` or whole numbers ``ȳ#v``."""
     return bool(term.dom) and all(_is_sequence(array) for array in term.dom)
 
 
@@ -127,7 +127,7 @@ def _is_sequence(array: Array) -> bool:
 
 
 def choices(sketch: Term) -> tuple[str, ...]:
-    """What can go in, first what a system begins with."""
+    """Returns the kinds of inputs that a system accepts, its default first."""
     if images.taken(sketch):
         shown = image_picker.CHOICES
         return (*shown, RANDOM) if image_picker.begins(sketch) else (RANDOM, *shown)
@@ -135,7 +135,7 @@ def choices(sketch: Term) -> tuple[str, ...]:
 
 
 def beginning(sketch: Term) -> dict[str, str]:
-    """The session's keys for what goes in, as a page begins."""
+    """Returns the default session values for the choice of inputs."""
     found = {INPUT: choices(sketch)[0]}
     if images.taken(sketch):
         found |= {key: default for key, (default, _) in image_picker.kept(sketch).items()}
@@ -144,7 +144,7 @@ def beginning(sketch: Term) -> dict[str, str]:
 
 
 def feed(entry: Entry, sketch: Term) -> Feed:
-    """What goes in as the session has it, before any widget is made."""
+    """Returns the inputs from the session, before any widget is made."""
     if entry.name in symbols.SEQUENCES:
         return _sequence(entry, sketch)
     every = choices(sketch)
@@ -157,7 +157,7 @@ def feed(entry: Entry, sketch: Term) -> Feed:
 
 
 def sentences(entry: Entry, sketch: Term, held: Mapping[Any, Any]) -> Feed:
-    """The words that go in, where ``held`` has the sentences as the session has them."""
+    """Returns the words of the sentences in ``held``, a copy of the session."""
     axes = sequences(sketch)
     found = {name: tokens(said(name, axes, held)) for name in axes}
     if not found[axes[0]]:
@@ -168,7 +168,7 @@ def sentences(entry: Entry, sketch: Term, held: Mapping[Any, Any]) -> Feed:
 
 
 def _sequence(entry: Entry, sketch: Term) -> Feed:
-    """The symbols that a system reads, if they are not too many to be typed."""
+    """Returns the symbols that a system reads, if they are few enough to be typed."""
     found = symbols.read(entry.name, knobs.settings(entry), knobs.seed())
     if found is None:
         return Feed()
@@ -176,18 +176,18 @@ def _sequence(entry: Entry, sketch: Term) -> Feed:
 
 
 def sequences(sketch: Term) -> list[str]:
-    """The sequence axes of the inputs: each takes a sentence, the later ones the first again."""
+    """Returns the sequence axes of the inputs; each takes a sentence, by default the first."""
     return list(dict.fromkeys(array[0].name for array in sketch.dom))
 
 
 def said(name: str, axes: list[str], held: Mapping[Any, Any]) -> str:
-    """The sentence of an axis, as much of it as is read."""
+    """Returns the sentence of an axis, cut at the longest length."""
     text = held.get(f"text_{name}", SAMPLE if name == axes[0] else "")
     return str(text or "")[:LONGEST]
 
 
 def _most(entry: Entry, name: str) -> int:
-    """So many words are taken: as many positions as the slider shows."""
+    """Returns how many words are read: the upper end of the size's slider."""
     return next((knob.max for knob in entry.knobs if knob.name == name), LONGEST)
 
 
@@ -195,7 +195,7 @@ def _most(entry: Entry, name: str) -> int:
 
 
 def choose(entry: Entry, sketch: Term) -> None:
-    """The choice of inputs, where the system has one."""
+    """Shows the choice of inputs, if the system has one."""
     every = choices(sketch)
     if len(every) == 1 or entry.name in symbols.SEQUENCES:
         return
@@ -226,7 +226,7 @@ def choose(entry: Entry, sketch: Term) -> None:
 
 
 def state(entry: Entry, sketch: Term) -> dict[str, object]:
-    """What these widgets show, by the session's keys; but what a switch shows is its own."""
+    """Returns what these widgets show, by session key; switches keep their own value."""
     every = choices(sketch)
     if len(every) == 1 or entry.name in symbols.SEQUENCES:
         return {}
@@ -238,7 +238,7 @@ def state(entry: Entry, sketch: Term) -> dict[str, object]:
 
 
 def _sentence(entry: Entry, name: str, axes: list[str]) -> None:
-    """A field for a sentence, and how much of it goes in."""
+    """Shows a field for a sentence, and how much of it is read."""
     key, first = f"text_{name}", axes[0]
     if key not in st.session_state:
         st.session_state[key] = said(name, axes, st.session_state)
@@ -252,7 +252,7 @@ def _sentence(entry: Entry, name: str, axes: list[str]) -> None:
 
 
 def _taken(name: str, first: str, text: str, most: int) -> str:
-    """How much of a sentence goes in.
+    """Returns a sentence that says how much of the text is read.
 
     >>> _taken("y", "y", "one two", 256), _taken("y", "y", "one two three", 2)
     ('2 words: y = 2.', 'Only the first 2 of 3 words go in: y = 2.')

@@ -1,4 +1,4 @@
-"""Which pictures go in: the session's choice, and the widgets for it."""
+"""The choice of pictures: its session state and its widgets."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from ncd.view.inputs.images import Picture, UnreadableError
 
 SAMPLE, UPLOAD, DRAWING = "a sample", "upload", "drawing"
 CHOICES = (SAMPLE, UPLOAD, DRAWING)
-SHORT = {SAMPLE: "sample", UPLOAD: "upload", DRAWING: "draw"}  # four have to stand in one row
+SHORT = {SAMPLE: "sample", UPLOAD: "upload", DRAWING: "draw"}  # short, so that four fit in one row
 FILE, TAKEN, WRONG = "file", "uploaded picture", "unreadable picture"
 SAME = "same"
 THUMB = 36  # pixels a side
 
 
 def begins(sketch: Term) -> bool:
-    """Whether a system begins with a sample: its input is grey or has three colours."""
+    """Returns whether a system opens with a sample: its input is grey or has three colours."""
     return images.taken(sketch) and images.channels(sketch) in (0, 1, 3)
 
 
 def kept(sketch: Term) -> dict[str, tuple[str, tuple[str, ...]]]:
-    """The keys of the choice that a link holds, with where they begin and what they may be.
+    """Returns the session keys that a link keeps, with their defaults and allowed values.
 
-    The later inputs have a sample of their own, or the first one's picture.
+    Each later input has a sample of its own, or the first one's picture.
     """
     _, *later = images.names(sketch)
     every = images.samples(sketch)
@@ -39,7 +39,7 @@ def kept(sketch: Term) -> dict[str, tuple[str, tuple[str, ...]]]:
 
 
 def chosen(sketch: Term, way: str) -> tuple[Picture, ...]:
-    """A picture for each input."""
+    """Returns a picture for each input."""
     _, *later = kept(sketch)
     one = _first(sketch, way)
     return (one, *(_sample(sketch, name) or one for name in later))
@@ -62,7 +62,7 @@ def _sample(sketch: Term, key: str) -> Picture | None:
 
 
 def choose(sketch: Term, way: str) -> None:
-    """What there is to choose from."""
+    """Shows the choice of pictures."""
     first, *later = images.names(sketch)
     if way == SAMPLE:
         _gallery(sketch, "sample", "")
@@ -75,7 +75,7 @@ def choose(sketch: Term, way: str) -> None:
 
 
 def _gallery(sketch: Term, key: str, first: str) -> None:
-    """The samples as small pictures, for a later input after the picture of the ``first``."""
+    """Shows the samples as small pictures; a later input may also use the first one's picture."""
     default, every = kept(sketch)[key]
     now = st.session_state.get(key, default)
     buttons = [_button(name, name == now, _thumb(name, images.read(sketch))) for name in every]
@@ -131,7 +131,7 @@ def _upload() -> None:
 
 
 def _take() -> None:
-    """Reads what was uploaded; a callback."""
+    """Reads an uploaded picture; a callback."""
     file: Any = st.session_state.get(FILE)
     st.session_state[WRONG] = ""
     if file is None:

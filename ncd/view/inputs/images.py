@@ -1,4 +1,4 @@
-"""Pictures that go into a system: a sample of ours, one that is uploaded, one that is drawn."""
+"""Pictures as inputs: our samples, uploads, and drawings."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ DIGITS = tuple(f"digit {i}" for i in range(10))
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP")
 MEGABYTES, MEGAPIXELS = 10, 30  # of a file
 KEPT = 512  # pixels a side, of an uploaded picture
-_DECODING = Lock()  # one at a time, as each may take a hundred megabytes
+_DECODING = Lock()  # one at a time: each may need 100 MB
 
 
 class UnreadableError(ValueError):
-    """Why a file is no picture that can be read, as it is told to the visitor."""
+    """A file that cannot be read as a picture; the message is for the visitor."""
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture: what it is ``called``, the ``kind`` of it, and what that kind is made from.
+    """A picture: its title ``called``, its ``kind``, and the data that it is made from.
 
-    ``made`` is the name of a sample, the strokes of a drawing, or the PNG of an uploaded picture.
+    ``made`` is the name of a sample, the strokes of a drawing, or the PNG bytes of an upload.
     """
 
     called: str
@@ -50,13 +50,13 @@ class Picture:
 
     @property
     def key(self) -> str:
-        """What tells it from every other picture."""
+        """A text that identifies the picture."""
         data = self.made if isinstance(self.made, bytes) else self.made.encode()
         return f"{self.kind} {sha256(data).hexdigest()}"
 
     @property
     def code(self) -> str:
-        """The picture as Python; of an uploaded one, that of its file.
+        """The picture as Python; an upload is read from its file.
 
         >>> sample("boat").code
         "ncd.view.inputs.images.sample('boat')"
@@ -66,10 +66,10 @@ class Picture:
         return f"ncd.view.inputs.images.{self.kind}({self.made!r})"
 
     def seen(self, channels: int, height: int, width: int, seed: int, fit: bool = False) -> Tensor:
-        """Its pixels, (channels, height, width) between 0 and 1: grey, or red, green and blue.
+        """Returns the pixels, (channels, height, width) from 0 to 1: grey, or red, green and blue.
 
-        More channels are red, green and blue again. With ``fit`` a drawing fills the picture, and
-        what is uploaded dark on light, such as ink on paper, is turned into light on dark.
+        More channels repeat red, green and blue. With ``fit`` a drawing fills the picture, and a
+        picture dark on light, such as ink on paper, is inverted.
         """
         if self.made == MADE_UP:
             side = max(height, width)
@@ -94,7 +94,7 @@ class Picture:
 
 
 def _sized(image: Image.Image, height: int, width: int) -> Image.Image:
-    """The middle of an image, at a size."""
+    """Returns the centre of an image, scaled to a size."""
     return ImageOps.fit(image.convert("RGB"), (width, height), Image.Resampling.BICUBIC)
 
 
@@ -110,19 +110,19 @@ def _digits() -> tuple[str, ...]:
 
 
 def sample(name: str) -> Picture:
-    """One of ``SCENES`` or ``DIGITS``, or the made-up shapes."""
+    """Returns one of ``SCENES`` or ``DIGITS``, or the generated shapes."""
     return Picture(CALLED.get(name, name), "sample", name)
 
 
 def drawing(text: str) -> Picture:
-    """What a visitor has drawn, in the letters of :mod:`ncd.view.inputs.strokes`."""
+    """Returns a visitor's drawing from its text (:mod:`ncd.view.inputs.strokes`)."""
     return Picture("a drawing", "drawing", strokes.sound(text))
 
 
 def uploaded(data: bytes) -> Picture:
-    """The picture of a file, turned upright and no larger than is of use.
+    """Returns the picture in a file, upright and scaled down to ``KEPT`` pixels.
 
-    Raises UnreadableError for what is no picture, or too much of one.
+    Raises UnreadableError if it is no picture, or too large.
     """
     if len(data) > MEGABYTES * 10**6:
         raise UnreadableError(f"The file has more than {MEGABYTES} MB.")
@@ -144,8 +144,8 @@ def uploaded(data: bytes) -> Picture:
 
 
 def _on_white(image: Image.Image) -> Image.Image:
-    """In colours; what is transparent is white."""
-    if image.mode.startswith("I"):  # 16 bits, which would be cut off at 8
+    """Returns the image in colours; transparent parts become white."""
+    if image.mode.startswith("I"):  # 16 bits: convert() would clip them to 8
         image = image.point(lambda value: value / 256).convert("L")
     full = image.convert("RGBA")
     white = Image.new("RGBA", full.size, "white")
@@ -156,18 +156,18 @@ def _on_white(image: Image.Image) -> Image.Image:
 
 
 def taken(term: Term) -> bool:
-    """Whether every input is a picture, or a batch of them."""
+    """Returns whether every input is a picture or a batch of pictures."""
     return bool(term.dom) and (plain(term) or all(_places(array) for array in term.dom))
 
 
 def plain(term: Term) -> bool:
-    """Whether the input is one grey picture without an axis for channels, ``x̄ ȳ``."""
+    """Returns whether the input is one grey picture without a channel axis, ``x̄ ȳ``."""
     (*more, array) = term.dom or (Array(),)
     return not more and len(array) == 2 and all(a.sequence and not a.spatial for a in array)
 
 
 def read(term: Term) -> bool:
-    """Whether it tells the class of one picture, such as which digit it is."""
+    """Returns whether the system classifies one picture."""
     if plain(term):
         return True
     (*more, array) = term.dom or (Array(),)
@@ -188,7 +188,7 @@ def _places(array: Array) -> bool:
 
 
 def channels(term: Term) -> int:
-    """How many channels the first input has; 0 for none."""
+    """Returns how many channels the first input has; 0 for none."""
     array = term.dom[0]
     if plain(term):
         return 0
@@ -196,19 +196,19 @@ def channels(term: Term) -> int:
 
 
 def names(term: Term) -> list[str]:
-    """What the inputs are called: by their places."""
+    """Returns the inputs' titles, by their places."""
     return [array[0 if plain(term) else -1].name for array in term.dom]
 
 
 def samples(term: Term) -> tuple[str, ...]:
-    """The samples for a system, the one that it begins with first."""
+    """Returns the names of samples for a system, its default first."""
     if read(term):
         return (*DIGITS[7:], *DIGITS[:7])
     return (MADE_UP, *SCENES) if channels(term) == 1 else (*SCENES, MADE_UP)
 
 
 def tensors(term: Term, pictures: Sequence[Picture], seed: int) -> tuple[Tensor, ...]:
-    """A tensor for each input; the later images of a batch are the samples that follow."""
+    """Returns a tensor for each input; the later images of a batch are the samples that follow."""
     every, fit = samples(term), read(term)
     return tuple(
         _batch(array, own, every, seed, fit) for array, own in zip(term.dom, pictures, strict=True)

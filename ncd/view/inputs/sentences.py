@@ -23,7 +23,7 @@ def tokens(text: str) -> list[str]:
     (['The', "cat's", 'mat', ',', 'naïve', '!'], ['हिन्दी', 'भाषा'], ['猫', 'が', '好', 'き'])
     """
     found: list[str] = []
-    before, inside = " ", ""  # the letter before, and the kind of the token it stands in
+    before, inside = " ", ""  # the previous letter, and the kind of its token
     for char in unicodedata.normalize("NFC", text):
         kind = _kind(char)
         if inside and _continues(inside, before, char, kind):
@@ -38,7 +38,7 @@ def tokens(text: str) -> list[str]:
 
 
 def _continues(inside: str, before: str, char: str, kind: str) -> bool:
-    """Whether a letter belongs to the token that stands directly before it."""
+    """Returns whether a letter belongs to the token directly before it."""
     if kind == "mark" or (before == JOINER and kind != "space"):
         return True
     return inside == "letter" and (kind == "letter" or char in APOSTROPHES)
@@ -57,7 +57,7 @@ def _kind(char: str) -> str:
 
 
 def embed(words: Sequence[str], features: int, seed: int, positions: bool) -> Tensor:
-    """A row of standard normal numbers for each word, the same for the same word.
+    """Returns a row of standard normal numbers for each word, equal for equal words.
 
     ``positions`` adds the sines and cosines of "Attention Is All You Need", section 3.5.
 
@@ -74,7 +74,7 @@ def embed(words: Sequence[str], features: int, seed: int, positions: bool) -> Te
 
 
 def sinusoids(length: int, features: int) -> Tensor:
-    """Position p in feature 2i is sin(p / 10000^(2i / features)), in feature 2i + 1 its cosine."""
+    """Returns the position encoding: sin(p / 10000^(2i / features)) in feature 2i, cos in 2i + 1."""
     place = torch.arange(length, dtype=torch.float32).unsqueeze(1)
     even = torch.arange(0, features, 2, dtype=torch.float32)
     angle = place * torch.exp(even * (-torch.log(torch.tensor(10000.0)) / features))

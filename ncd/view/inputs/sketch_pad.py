@@ -1,4 +1,4 @@
-"""A canvas to draw on, with the mouse, a finger or a pen."""
+"""A canvas to draw on with the mouse, a finger or a pen."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _canvas = st.components.v2.component(
 
 
 def show(label: str) -> None:
-    """The canvas with the session's drawing; each stroke becomes part of it at once."""
+    """Shows the canvas with the session's drawing, to which each stroke is added at once."""
     data = {
         "strokes": drawn(),
         "label": label,
@@ -32,7 +32,7 @@ def show(label: str) -> None:
 
 
 def drawn() -> str:
-    """The session's drawing."""
+    """Returns the session's drawing."""
     return strokes.sound(st.session_state.get(DRAWING, ""))
 
 

@@ -1,7 +1,7 @@
-"""Drawings: strokes of a pen as a short text that a link can hold, and the picture they make.
+"""Drawings as text short enough for a link, and as pictures.
 
-A point is four hexadecimal digits, its place across and down from 00 to ff; strokes are parted by
-dots: ``4020c020.80208ff0``.
+A point is four hexadecimal digits: x from 00 to ff, then y. Dots separate strokes:
+``4020c020.80208ff0``.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from itertools import takewhile
 
 from PIL import Image, ImageDraw
 
-SIDE = 256  # places across and down
+SIDE = 256  # grid points across and down
 MOST = 4000  # letters of a drawing
 PEN = 0.13  # thickness of a line, of the picture's side
 MARGIN = 0.04  # around a drawing that fills the picture
-FINE = 8  # so many times finer it is drawn than it is shown
+FINE = 8  # oversampling factor
 STROKE = re.compile(r"(?:[0-9a-f]{4})+")
 
 Points = list[tuple[float, float]]
 
 
 def sound(text: object) -> str:
-    """As much of a text as is a drawing.
+    """Returns the longest valid beginning of a text.
 
     >>> sound("4020c020.80208ff0"), sound("4020<script>"), sound(None), len(sound("4020" * 9000))
     ('4020c020.80208ff0', '', '', 4000)
@@ -33,7 +33,7 @@ def sound(text: object) -> str:
 
 
 def read(text: str) -> list[Points]:
-    """The strokes of a drawing, each point from 0 to 1 across and down.
+    """Returns the strokes of a drawing, with coordinates from 0 to 1.
 
     >>> read("00ff.3300")
     [[(0.0, 1.0)], [(0.2, 0.0)]]
@@ -49,7 +49,7 @@ def read(text: str) -> list[Points]:
 
 
 def written(strokes: list[Points]) -> str:
-    """The text of strokes.
+    """Returns strokes as text.
 
     >>> written(read("4020c020.80208ff0"))
     '4020c020.80208ff0'
@@ -62,7 +62,7 @@ def written(strokes: list[Points]) -> str:
 
 
 def fitted(strokes: list[Points]) -> list[Points]:
-    """The strokes in the middle, as large as the picture lets them be."""
+    """Returns the strokes centred and scaled to fill the picture."""
     points = [point for stroke in strokes for point in stroke]
     if not points:
         return []
@@ -77,7 +77,7 @@ def fitted(strokes: list[Points]) -> list[Points]:
 
 
 def drawn(strokes: list[Points], height: int, width: int) -> Image.Image:
-    """The strokes, white on black."""
+    """Returns the strokes as a picture, white on black."""
     wide, high = FINE * width, FINE * height
     image = Image.new("L", (wide, high))
     pen, paint = PEN * min(wide, high), ImageDraw.Draw(image)

@@ -1,4 +1,4 @@
-"""Sequences of symbols as inputs: what a visitor types, or an example of the task from the seed."""
+"""Symbol sequences as inputs: typed, or an example of the task from the seed."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ import streamlit as st
 from ncd.run import generator
 from ncd.train.symbol_sequences import SEQUENCES
 
-SEQUENCE, TURN = "sequence", "example"  # what is typed, and which of the seed's examples is read
+SEQUENCE, TURN = "sequence", "example"  # session keys: the typed text, the number of the example
 MOST = 256  # symbols of a sequence
-FILLED = "·"  # what is shown in a place that nothing was typed for
+FILLED = "·"  # shown for places without a typed symbol
 
 
 @dataclass(frozen=True)
 class Read:
-    """A sequence of a task: the numbers of all symbols, and how many of them were asked for.
+    """A sequence of a task: the numbers of all symbols, and how many of them were typed.
 
-    ``wrong`` says why what was typed is not read; it is then an example.
+    ``wrong`` says why a typed text is not a sequence; the numbers are then an example.
     """
 
     symbols: tuple[str, ...]
@@ -36,7 +36,7 @@ class Read:
 
 
 def symbol(symbols: tuple[str, ...], number: int) -> str:
-    """How a number is written: by its symbol, or as it is where the symbols have run out.
+    """Returns the symbol of a number, or the number itself if there is none.
 
     >>> symbol(("a", "b"), 1), symbol(("a", "b"), 2)
     ('b', '2')
@@ -45,7 +45,7 @@ def symbol(symbols: tuple[str, ...], number: int) -> str:
 
 
 def read(name: str, settings: Mapping[str, int], seed: int) -> Read | None:
-    """What goes into a system that reads symbols; None for another, or one too long to be read."""
+    """Returns the input of a system that reads symbols, or None if it does not or is too long."""
     if name not in SEQUENCES or max(settings["t"], settings["v"]) > MOST:
         return None
     text = str(st.session_state.get(SEQUENCE) or "")
@@ -55,9 +55,9 @@ def read(name: str, settings: Mapping[str, int], seed: int) -> Read | None:
 
 @lru_cache(256)
 def reading(name: str, t: int, v: int, seed: int, turn: str = "", text: str = "") -> Read:
-    """A text as a sequence of t of the v symbols; an example for an empty one or one that is wrong.
+    """Parses t of the v symbols from a text; an empty or wrong text becomes an example.
 
-    Spaces and commas count for nothing.
+    Spaces and commas are ignored.
 
     >>> reading("reversal", 3, 4, 0, text="a b, d").numbers
     (0, 1, 3)
@@ -81,7 +81,7 @@ def reading(name: str, t: int, v: int, seed: int, turn: str = "", text: str = ""
 
 
 def _wrong(typed: list[str], symbols: tuple[str, ...], t: int, causal: bool) -> str:
-    """Why these are no sequence, in words."""
+    """Returns a sentence that says why these symbols are no sequence."""
     for letter in typed:
         if letter not in symbols:
             return f"“{letter}” is none of the symbols here: {' '.join(symbols)}."

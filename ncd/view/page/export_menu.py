@@ -1,4 +1,4 @@
-"""What can be taken along: the drawing, the source, the term, the link."""
+"""The export menu: the drawing, the source, the term and the link as files."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from ncd.view.session.refusal import Refusal
 from ncd.view.session.scene import Scene
 
 SVG, JSON, PYTHON = "image/svg+xml", "application/json", "text/plain"
-File = tuple[str, Callable[[], str | bytes], str, str]  # its label, its data, its name, its kind
+File = tuple[str, Callable[[], str | bytes], str, str]  # label, data, file name, MIME type
 
 
 @st.fragment
 def show(now: Callable[[], Scene | Refusal]) -> None:
-    """The menu of files. A fragment of its own: ``now`` is asked only when the menu is open."""
+    """Shows the menu; a fragment, so ``now`` is called only while the menu is open."""
     with st.popover("Export", on_change="rerun", key="export") as menu:
         if not (menu.open and isinstance(scene := now(), Scene)):
             return
@@ -47,7 +47,7 @@ def _files(scene: Scene) -> None:
 
 
 def _sources(scene: Scene, file: str, facts: dict[str, Any]) -> list[File]:
-    """The source, and where it needs einops, also without."""
+    """Returns the source file, and a second one without einops if it uses einops."""
     if not scene.sized:
         return []
 

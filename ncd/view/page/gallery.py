@@ -1,4 +1,4 @@
-"""The first page: every system of the catalogue, drawn, to be searched by name, op and axis."""
+"""The first page: a gallery of all systems that can be searched by name, op and axis."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _gallery = st.components.v2.component(
 
 
 class Card(TypedDict):
-    """A system in the gallery; ``ops`` and ``axes`` are what it is found by besides its name."""
+    """A system in the gallery; it is found by its name, its ``ops`` and its ``axes``."""
 
     name: str
     title: str
@@ -49,7 +49,7 @@ class Card(TypedDict):
 
 
 def show() -> None:
-    """A title, a sentence, and the gallery."""
+    """Shows a title, a sentence and the gallery."""
     url.take("home")
     st.title(navigation.TITLE, anchor=False)
     st.markdown(LEAD)
@@ -58,7 +58,7 @@ def show() -> None:
 
 
 def card(entry: Entry, dark: bool) -> Card:
-    """A system at its defaults."""
+    """Returns the card of a system at its defaults."""
     term = entry.build()
     return remember("card", term, entry.name, dark, make=lambda: _card(entry, term, dark))
 

@@ -1,7 +1,6 @@
-"""What every page needs: fonts and a few rules, a description, links that stay in the app.
+"""Fonts, style rules and descriptions that every page needs, in files that the browser caches.
 
-All of it is in files that the browser keeps, which a page's HTML names
-(:mod:`ncd.view.server.http`): no run has to send them.
+The page's HTML links to them (:mod:`ncd.view.server.http`), so no run has to send them.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ LOST = navigation.heading(not_found.TITLE), not_found.WORDS
 
 
 class File(NamedTuple):
-    """A file as it is sent; its name changes with what is in it."""
+    """A file as it is sent; its name contains a hash of its content."""
 
     name: str
     kind: str
@@ -32,7 +31,7 @@ class File(NamedTuple):
 
 
 def heads() -> dict[str, tuple[str, str]]:
-    """The title and the description of every page, by its address."""
+    """Returns the title and the description of every page, by its address."""
     first = {
         "": (navigation.TITLE, gallery.LEAD),
         "legend": (navigation.heading("Legend"), legend.LEAD),

@@ -1,4 +1,4 @@
-"""What is too large for a page: a run forward in the pool, how far it is, and what came of it."""
+"""Runs that are too large for a page: they are offered to the pool, and their result is shown."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ STATE = "forward"
 
 @dataclass(frozen=True)
 class Heavy:
-    """What the session has asked of the pool: a system at its settings, and its ticket."""
+    """A run that the session has asked the pool for: a system at its settings, and its ticket."""
 
     page: str
     settings: Mapping[str, int]
@@ -40,13 +40,13 @@ class Heavy:
     ticket: Ticket
 
     def of(self, scene: Scene) -> bool:
-        """Whether it is of what is shown."""
+        """Returns whether the run belongs to the scene on screen."""
         own = (self.page, dict(self.settings), self.seed, self.device)
         return own == (scene.entry.name, dict(scene.settings), scene.seed, scene.device)
 
 
 def show(scene: Scene) -> None:
-    """The offer, how far the run is, or what came of it; nothing if the pool takes no such run."""
+    """Shows the offer, the progress or the result of a large run, if the pool accepts its size."""
     if scene.refused or not scene.sized:
         return
     found: Heavy | None = st.session_state.get(STATE)
@@ -74,7 +74,7 @@ def _offer(scene: Scene, failure: str) -> None:
 
 
 def _need(scene: Scene) -> int | None:
-    """The bytes that it takes there; None if that is too much."""
+    """Returns the bytes that the run needs in the pool, or None if that is over the limit."""
 
     def make() -> int | None:
         return stated_forward(scene.term) if fits(scene.term) else None
@@ -84,7 +84,7 @@ def _need(scene: Scene) -> int | None:
 
 
 def _begin(scene: Scene) -> None:
-    """Asks the pool; a callback."""
+    """Submits the run to the pool; a callback."""
     settings = dict(scene.settings)
     asked = {
         "name": scene.entry.name,
@@ -97,7 +97,7 @@ def _begin(scene: Scene) -> None:
 
 
 def _waiting(now: Ticket) -> None:
-    """Where it stands, as long as it does; then the page is shown anew."""
+    """Shows the place in the queue until the run ends, then runs the page again."""
     now.look()
     if now.over:
         st.rerun()
@@ -122,7 +122,7 @@ def _said(now: Ticket) -> str:
 
 
 def _result(scene: Scene, result: bytes) -> None:
-    """The selected array, else the output: its numbers, and its first map."""
+    """Returns the statistics and the first map of the selected array, or of the output."""
     found = forward_job.read(result)
     chosen = scene.selected if scene.selected in found.arrays else scene.circuit.outputs[0].id
     value, seen = scene.circuit.values[chosen], found.arrays[chosen]

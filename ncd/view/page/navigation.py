@@ -1,4 +1,4 @@
-"""The menu: a page for each system of the catalogue, under its section."""
+"""The navigation: a page for each system of the catalogue, under its section."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ TITLE = "Neural circuits"
 
 
 def file(entry: Entry) -> str:
-    """The file of a system's page, in the folder of the app."""
+    """Returns the file of a system's page, relative to the app's folder."""
     folder = entry.section.lower().replace(" ", "_")
     return f"pages/{folder}/{entry.identifier}.py"
 
 
 def pages() -> Mapping[str, Sequence[st.Page]]:
-    """All pages by their sections, a run's own; the first ones stand above them."""
+    """Returns copies of all pages by section; home and legend have the empty section."""
     return {section: list(map(copy, own)) for section, own in _pages().items()}
 
 
 @cache
 def _pages() -> Mapping[str, Sequence[st.Page]]:
-    """The same, made once: for each of them Streamlit looks at the disk."""
+    """Returns all pages by section, made once: for each of them Streamlit reads the disk."""
     first = [
         st.Page("pages/home.py", title=TITLE, default=True),
         st.Page("pages/legend.py", title="Legend", url_path="legend"),
@@ -42,7 +42,7 @@ def _page(entry: Entry) -> st.Page:
 
 
 def heading(title: str) -> str:
-    """The title of a page as the browser shows it.
+    """Returns the title of a page in the browser's tab.
 
     >>> heading("Residual block")
     'Residual block · Neural circuits'
@@ -51,7 +51,7 @@ def heading(title: str) -> str:
 
 
 def lead(entry: Entry) -> str:
-    """What a system's page says first, ``LEAD`` in its file."""
+    """Returns the first sentence of a system's page, ``LEAD`` in its file."""
     tree = ast.parse(bundled(file(entry)).read_text())
     assigned = (node for node in tree.body if isinstance(node, ast.Assign))
     named = {ast.unparse(node.targets[0]): node.value for node in assigned}
@@ -59,7 +59,7 @@ def lead(entry: Entry) -> str:
 
 
 def plain(text: str) -> str:
-    """Markdown as a line of plain text.
+    """Returns Markdown as one line of plain text.
 
     >>> plain("Every position of *y*, and [more](legend).")
     'Every position of y, and more.'

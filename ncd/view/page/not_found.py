@@ -1,4 +1,4 @@
-"""The page for an address that is none of ours: it names the nearest."""
+"""The page for an unknown address; it links to the nearest known ones."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ WAYS, ALIKE = 3, 0.7
 
 
 def found(pages: Mapping[str, Sequence[st.Page]]) -> dict[str, Sequence[st.Page]]:
-    """The pages, and one more where the address names none of them.
+    """Returns the pages, and a not-found page if the address is unknown.
 
-    Once asked for, it stays one of this session's: so Back leads to it again.
+    The extra page stays in the session, so that the browser's Back finds it.
     """
     known = {page.url_path: page for own in pages.values() for page in own}
     asked = unquote(urlsplit(st.context.url or "").path).rpartition("/")[2].strip()
@@ -35,7 +35,7 @@ def found(pages: Mapping[str, Sequence[st.Page]]) -> dict[str, Sequence[st.Page]
 
 
 def show(asked: str, known: Mapping[str, st.Page]) -> None:
-    """What was asked for, and links to what may have been meant."""
+    """Shows the unknown address and links to similar ones."""
     url.take("lost")
     st.title(TITLE, anchor=False)
     st.text(f"There is no page “{asked[:60]}” here.")
@@ -48,7 +48,7 @@ def show(asked: str, known: Mapping[str, st.Page]) -> None:
 
 
 def nearest(asked: str, known: Iterable[str]) -> list[str]:
-    """The names that are like what was asked for, as a whole or in a word; most alike ones first.
+    """Returns the known names that resemble the given one, as a whole or by a word, best first.
 
     >>> nearest("Residuel_blok", ("residual-block", "multi-head-attention"))
     ['residual-block']
@@ -71,5 +71,5 @@ def _likeness(one: str, other: str) -> float:
 
 
 def parts(name: str) -> tuple[str, ...]:
-    """A name and its words."""
+    """Returns a name and its words."""
     return name, *name.split("-")

@@ -1,4 +1,4 @@
-"""The frame of every page: knobs, the diagram before all that follows from them, panels, prose."""
+"""The frame of every page: the diagram first, then the sidebar, the open panel and the prose."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ HEAD_START = 0.03  # seconds in which the diagram leaves and is shown, before an
 
 
 class Panel(Protocol):
-    """A panel: its ``TITLE`` on the tab, whether it ``RUNS`` the system, and ``show``."""
+    """A panel: its ``TITLE`` on the tab, whether it ``RUNS`` the system, its ``show`` function."""
 
     TITLE: str
     RUNS: bool
@@ -40,10 +40,10 @@ class Panel(Protocol):
 
 
 def page(entry: Entry, lead: str, why: str, panels: Sequence[Panel]) -> None:
-    """Shows a page: ``lead`` is one sentence above the diagram, ``why`` stands at the end.
+    """Shows a page, with ``lead`` above the diagram and ``why`` at the end.
 
-    What stays as it is whatever a knob says is sent here, once. The sidebar is a fragment, and all
-    that follows from it another. The diagram is the first to be filled, the sidebar the next.
+    Parts that no knob changes are sent once, here. The sidebar is a fragment, and everything that
+    depends on it is another. The diagram is filled first, then the sidebar, then the panel.
     """
     panels = (*panels, *EVERYWHERE)
     url.take(entry, tuple(panel.TITLE for panel in panels))
@@ -68,7 +68,7 @@ def page(entry: Entry, lead: str, why: str, panels: Sequence[Panel]) -> None:
 
 @st.fragment(key=streamlit_patches.CHANGING)
 def _changing(entry: Entry, side: DeltaGenerator, tab: DeltaGenerator, opened: Panel) -> None:
-    """All that a knob changes: what the session's state asks for, the diagram before all else."""
+    """Shows everything that depends on a knob, the diagram first."""
     url.hold()
     sidebar.follow(entry)
     with metrics.run(entry), scheduler.turn():
@@ -126,7 +126,7 @@ def _scene(entry: Entry) -> Scene | Refusal:
 
 
 def _panel(scene: Scene | Refusal, opened: Panel, said: str, untimed: bool) -> None:
-    """The panel; behind it the line under the diagram, where its time was yet to be measured."""
+    """Shows the open panel, then updates the line under the diagram with a newly measured time."""
     if isinstance(scene, Refusal):
         refusal.show(scene)
         return
@@ -152,7 +152,7 @@ def _panel(scene: Scene | Refusal, opened: Panel, said: str, untimed: bool) -> N
 
 
 def cost_line(scene: Scene, seconds: float | None) -> str:
-    """Parameters, operations and, once it is measured, time in one line."""
+    """Returns parameters, FLOPs and, once measured, time in one line."""
     if not scene.sized or scene.veil:
         return ""
     parts = [

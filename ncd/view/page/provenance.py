@@ -1,4 +1,4 @@
-"""What an exported file says of itself: the system, its settings and seed, and how to come back."""
+"""The provenance of an exported file: system, settings, seed, and the link that restores them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ncd.view.session.scene import Scene
 
 
 def about(scene: Scene, link: str) -> dict[str, Any]:
-    """All of it as data; ``link`` is the query of the page's address."""
+    """Returns the provenance as data; ``link`` is the query of the page's address."""
     return {
         "system": scene.entry.name,
         "title": scene.entry.title,
@@ -33,7 +33,7 @@ def _given(scene: Scene) -> dict[str, list[str]] | str:
 
 
 def svg(text: str, facts: dict[str, Any]) -> str:
-    """The drawing with the facts in its metadata, as JSON.
+    """Returns the SVG with the provenance in its metadata, as JSON.
 
     >>> svg("<svg><g/></svg>", {"seed": 7})
     '<svg><g/><metadata>{&#34;seed&#34;: 7}</metadata></svg>'
@@ -44,7 +44,7 @@ def svg(text: str, facts: dict[str, Any]) -> str:
 
 
 def python(scene: Scene, facts: dict[str, Any], einops: bool) -> str:
-    """The source, under what it is, what it needs, and a line that gives the page's numbers."""
+    """Returns the source with a header: the provenance, the requirements, the page's numbers."""
     text = ncd.source(scene.term, name=scene.entry.identifier, einops=einops)
     sizes = ", ".join(f"{name}={value}" for name, value in facts["settings"].items())
     needs = "torch and einops" if "einops" in text else "torch alone"
@@ -61,7 +61,7 @@ def python(scene: Scene, facts: dict[str, Any], einops: bool) -> str:
 
 
 def line(scene: Scene) -> str:
-    """A line of Python that computes every array as the page has it, under ``numbers``."""
+    """Returns a line of Python that computes every array as on the page, as ``numbers``."""
     turned = ", ".join(f"{name}={value}" for name, value in scene.settings.items())
     where = "" if scene.device == "cpu" else f', "{scene.device}"'
     names, inputs = "import ncd", f"ncd.example_inputs(term, {scene.seed}{where})"
@@ -84,6 +84,6 @@ def line(scene: Scene) -> str:
 
 
 def _kept(scene: Scene) -> str:
-    """The file in which a visitor keeps what was learned here, if it does not ship."""
+    """Returns the name of the weights file that a visitor would save; empty if the weights ship."""
     learned = scene.learned is not None and not scene.learned.ships
     return f"{scene.entry.name}.safetensors" if learned else ""

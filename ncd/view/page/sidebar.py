@@ -1,7 +1,7 @@
-"""The sidebar: a slider, a switch or a field for everything that can be set.
+"""The sidebar: a slider, a switch or a field for every setting.
 
-It is a fragment of its own, which runs again only if it is to show anything else: a widget that was
-moved shows already where it is.
+It is a fragment that runs again only if it has to show something new: a widget that was moved
+already shows its value.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SHOWN = "sidebar shows"
 
 @st.fragment(key=streamlit_patches.SIDEBAR)
 def show(entry: Entry) -> None:
-    """All widgets, at the values that the session has."""
+    """Shows all widgets at the values in the session."""
     sketch, _ = built(entry, entry.settings({}))
     with st.container(horizontal=True, vertical_alignment="center", key="sizes"):
         st.subheader("Sizes", anchor=False)
@@ -57,7 +57,7 @@ def show(entry: Entry) -> None:
 
 
 def follow(entry: Entry) -> None:
-    """Runs the sidebar too, in a run of what it changes, if it shows anything but what is due."""
+    """Runs the sidebar again, within a run of the page, if it shows outdated values."""
     if streamlit_patches.without(streamlit_patches.SIDEBAR) and st.session_state.get(SHOWN) != _due(
         entry
     ):
@@ -65,7 +65,7 @@ def follow(entry: Entry) -> None:
 
 
 def _due(entry: Entry) -> dict[str, Any]:
-    """All that the sidebar is to show, by the widgets' keys."""
+    """Returns everything the sidebar has to show, by widget key."""
     sketch, _ = built(entry, entry.settings({}))
     settings = knobs.settings(entry)
     published = knobs.chosen(entry, settings)
@@ -81,14 +81,14 @@ def _due(entry: Entry) -> dict[str, Any]:
 
 
 def _moved(name: str) -> None:
-    """A callback of a widget that shows its own value; what is said beside it is taken back."""
+    """Removes the note of a widget that was moved; a callback."""
     if SHOWN in st.session_state:
         st.session_state[SHOWN][name] = st.session_state.get(name)
     knobs.forget(name)
 
 
 def _anew(act: Callable[[], None]) -> Callable[[], None]:
-    """A callback of a widget that may show what it is not to show."""
+    """Returns a callback that runs ``act`` and then redraws the sidebar."""
 
     def call() -> None:
         st.session_state.pop(SHOWN, None)
@@ -109,7 +109,7 @@ def _sizes(entry: Entry, lengths: Mapping[str, int]) -> None:
 
 
 def _published(entry: Entry, settings: Mapping[str, int]) -> Preset | None:
-    """The choice of published models; which one it is follows from the sizes."""
+    """Shows the choice of presets; returns the one that the sizes match."""
     now = knobs.chosen(entry, settings)
     name = now.name if now else None
     if st.session_state.get(PRESET) != name:
@@ -132,7 +132,7 @@ def _published(entry: Entry, settings: Mapping[str, int]) -> Preset | None:
 
 
 def _ending(knob: Knob, settings: Mapping[str, int]) -> Knob:
-    """The knob; of an index to the last place that its axis has now."""
+    """Returns the knob; an index knob ends at the last place of its axis."""
     if not knob.below:
         return knob
     last = settings[knob.below] - 1
@@ -141,7 +141,7 @@ def _ending(knob: Knob, settings: Mapping[str, int]) -> Knob:
 
 def _size(knob: Knob, value: int, fixed: bool) -> None:
     least, most = knobs.span(knob, value)
-    alone = least == most  # where there is nothing to choose, as a slider has two ends
+    alone = least == most  # one legal value: a slider needs two
     if fixed:
         st.session_state[f"{knob.name} words"] = value
     st.slider(
@@ -159,7 +159,7 @@ def _size(knob: Knob, value: int, fixed: bool) -> None:
 
 
 def _typed(entry: Entry) -> None:
-    """One field for any size that is legal, beyond the sliders too."""
+    """Shows a text field for sizes beyond the sliders."""
     sizes = [knob for knob in entry.knobs if knob.is_size]
     first, last = sizes[0], sizes[-1]
     st.text_input(
@@ -222,7 +222,7 @@ def _device() -> None:
 
 
 def label(knob: Knob) -> str:
-    """The knob's name and what it means.
+    """Returns the knob's name and meaning.
 
     >>> label(Knob("n0", 1, 64, 16, help="channels that go in"))
     'n₀ · channels that go in'
@@ -232,7 +232,7 @@ def label(knob: Knob) -> str:
 
 
 def hint(knob: Knob) -> str:
-    """What the knob is, and why its bounds are what they are."""
+    """Returns the knob's meaning and the reason of its bounds."""
     if knob.switch:
         return _sentence(knob.reason or knob.help)
     steps = f" in steps of {knob.step}" if knob.step > 1 else ""

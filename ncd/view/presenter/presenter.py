@@ -1,7 +1,7 @@
-"""The presenter's view, and the buttons that lead to it: one component in the head of a page.
+"""The presenter view and its buttons: one component at the head of a page.
 
-The browser alone walks the views: each is the address of a page, and a page is opened by its
-address. So no run of a page has anything to do with it.
+The browser alone walks through the views. Each view is the address of a page, so the page itself
+needs no code for it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ncd.drawing.base import style
 from ncd.models import CATALOGUE, Entry
 from ncd.view.base.static_files import static
 
-# Before anything is shown: else the menu would be seen for a moment.
+# Hides the menu before the first paint.
 EARLY = """<script>
 const presented = new URLSearchParams(location.search);
 if (presented.has("present"))
@@ -32,13 +32,13 @@ _present = st.components.v2.component(
 
 
 def show(entry: Entry) -> None:
-    """The source of the figure, and the buttons: copy the link, present, add what is seen."""
+    """Shows the figure's source and the buttons: copy link, present, add this view."""
     _present(key="present", data={"source": entry.source, **_known()}, width="content")
 
 
 @cache
 def _known() -> dict[str, dict[str, str]]:
-    """The titles of all pages, and what a colour of a dark drawing is in print."""
+    """Returns the titles of all pages, and the print colour for each colour of a dark drawing."""
     names = (*style.COLOURS, *style.ROLES)
     return {
         "pages": {entry.name: entry.title for entry in CATALOGUE.values()},

@@ -1,4 +1,4 @@
-"""An answer to "what shape leaves here?": read as it is typed, and judged axis by axis."""
+"""Grades answers to "what shape leaves here?", axis by axis."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import NamedTuple
 from ncd.export import markup
 from ncd.lang.types.axes import Array, Axis
 
-LONGEST = 200  # letters of an answer
+LONGEST = 200  # characters of an answer
 SMALL = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789", "_{}")
 SIZE = re.compile(r"\d{1,12}(?:[x×*]\d{1,12})*")
 GLUED = re.compile(r"(?P<name>.*\D)(?P<size>\d{1,12}(?:[x×*]\d{1,12})*)")
-NOTHING = {"()", "1", "[]", "scalar", "number", "a number"}  # ways to say that no axis is there
+NOTHING = {"()", "1", "[]", "scalar", "number", "a number"}  # answers that mean no axis
 
 
 class Verdict(NamedTuple):
-    """What is said of an answer, as HTML; one that is not ``whole`` is no try yet."""
+    """The reply to an answer, as HTML; an answer that is not ``whole`` does not count as a try."""
 
     right: bool
     words: str
@@ -26,7 +26,7 @@ class Verdict(NamedTuple):
 
 
 class Item(NamedTuple):
-    """A part of an answer: what an axis is called, or nothing, and what it says of its size."""
+    """A part of an answer: an axis name, a size, or both."""
 
     called: str
     sizes: tuple[int, ...]
@@ -40,12 +40,11 @@ def judge(
     taken: Collection[str] = (),
     drawn: Sequence[str] = (),
 ) -> Verdict:
-    """Whether a text says this array, and if not, what is wrong with it.
+    """Grades a text as the shape of an array, and says what is wrong with it.
 
-    Names, sizes, or both are an answer, in the order of the array or in that of its wires, which
-    is ``drawn``. ``known`` are the axes that can be named; the size of an axis among ``found`` has
-    to be said, since it is found out and not given; ``taken`` are those that go in where the array
-    leaves.
+    Names, sizes or both are accepted, in the array's order or in that of its wires (``drawn``).
+    ``known`` are the axes that may be named. The size of an axis in ``found`` must be stated, as
+    it is computed and not given. ``taken`` are the input axes of the op that the array leaves.
 
     >>> y, x, h = (Axis(name, n) for name, n in (("y", 20), ("x", 22), ("h", 4)))
     >>> judge("y 20 h=4", Array((y, x, h)), (y, x, h)).words
@@ -74,7 +73,7 @@ def judge(
 
 
 def _follows(items: Sequence[Item], wanted: Array, drawn: Sequence[str]) -> bool:
-    """Whether an answer goes from the upper wire to the lower."""
+    """Returns whether an answer lists the axes from the upper wire to the lower."""
     axes = {axis.name: axis for axis in wanted}
     if any(item.called for item in items):
         return [item.called for item in items] == [axes[name].called for name in drawn]
@@ -86,7 +85,7 @@ def _flat(items: Sequence[Item]) -> list[int]:
 
 
 def read(text: str, known: Iterable[Axis]) -> tuple[list[Item], list[str]]:
-    """The parts of an answer, and the words that are none.
+    """Returns the parts of an answer, and the words that could not be read.
 
     >>> read("(y 20, k:16)", (Axis("y", 20), Axis("k", 16)))
     ([Item(called='y', sizes=(20,)), Item(called='k', sizes=(16,))], [])
@@ -109,7 +108,7 @@ def read(text: str, known: Iterable[Axis]) -> tuple[list[Item], list[str]]:
 
 
 def _names(known: Iterable[Axis]) -> dict[str, Axis]:
-    """Every way to write the name of an axis."""
+    """Returns every way to write the name of an axis."""
     found: dict[str, Axis] = {}
     for axis in known:
         for name in (axis.called, axis.name, axis.identifier):
@@ -123,7 +122,7 @@ def _plain(name: str) -> str:
 
 
 def _parts(word: str, names: Mapping[str, Axis]) -> list[Item] | None:
-    """What one word says; None if that is nothing."""
+    """Returns the parts that one word states, or None."""
     if not word:
         return []
     if _plain(word) in names:
@@ -143,7 +142,7 @@ def _sizes(text: str) -> tuple[int, ...]:
 
 
 def _takes(item: Item, names: Mapping[str, Axis]) -> bool:
-    """Whether a size that follows is of this axis: a group has one for each side."""
+    """Returns whether a size that follows belongs to this axis; a group takes one for each side."""
     axis = names.get(_plain(item.called))
     sides = 1 if axis is None or axis.size is None else len(axis.shape)
     return bool(item.called) and len(item.sizes) < sides
@@ -171,7 +170,7 @@ def _by_names(
 
 
 def _taken(called: str, left: list[Item]) -> Item | None:
-    """The first item that names an axis so called, which is then no longer left."""
+    """Removes and returns the first item that names an axis, or returns None."""
     found = next((item for item in left if item.called == called), None)
     if found is not None:
         left.remove(found)
@@ -204,7 +203,7 @@ def _by_sizes(said: list[int], wanted: Array) -> Verdict:
 
 
 def _covered(axis: Axis, left: Counter[int]) -> bool:
-    """Whether the sizes of an axis are among those that are left, from which they are taken."""
+    """Removes an axis' sizes from those left; returns whether all were there."""
     own = Counter(axis.shape)
     if own <= left:
         left.subtract(own)

@@ -1,4 +1,4 @@
-"""The panels while a quiz is on: the source and the shapes without sizes; the others are closed."""
+"""Panels during a quiz: source and shapes without sizes; the others are locked."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from ncd.view.session.scene import Scene
 
 @dataclass
 class Covered:
-    """A panel while a quiz is on: the source and the shapes without sizes, else a word of why."""
+    """A panel during a quiz: source or shapes without sizes, else a sentence that says why not."""
 
     TITLE: str
     RUNS: bool = False
 
     def show(self, scene: Scene) -> None:
-        """What it has to say without sizes."""
+        """Shows the panel without sizes."""
         assert scene.veil is not None
         html = {"Source": _source, "Shapes": _shapes}.get(self.TITLE, _closed)(scene)
         html_panel.show(
@@ -39,7 +39,7 @@ def _closed(scene: Scene) -> str:
 
 
 def _source(scene: Scene) -> str:
-    """The lines of source; numbers, and the lines at what is asked for, are hidden."""
+    """Returns the source with numbers hidden, and without the lines of the array asked for."""
     assert scene.veil is not None
     around, circuit = scene.veil.around(scene.circuit), scene.circuit
     found = [
@@ -50,7 +50,7 @@ def _source(scene: Scene) -> str:
 
 
 def _shapes(scene: Scene) -> str:
-    """Every step, with the shapes that are known by now."""
+    """Returns every step with the shapes known so far."""
     assert scene.veil is not None
     rows = (_row(cell, scene, scene.veil) for cell in scene.circuit.cells)
     return markup.table(("Step", "Goes in", "Leaves"), rows)

@@ -1,4 +1,4 @@
-"""What a quiz can ask for: the arrays of a circuit that are drawn, and what of them is given."""
+"""The questions of a quiz: which arrays it can ask for, and which sizes are given."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from ncd.view.session.scene import Scene
 
 
 def askable(circuit: Circuit) -> tuple[str, ...]:
-    """The arrays whose shape is known, in the order in which they are made."""
+    """Returns the ids of arrays with known sizes, in the order in which they are made."""
     sized = lambda value: all(axis.size is not None for axis in value.array)  # noqa: E731
     return tuple(value.id for value in circuit.values.values() if sized(value))
 
 
 def array(circuit: Circuit, selected: str) -> str:
-    """The array that is meant by what is selected: what leaves an op or a block."""
+    """Returns the array that a selection means: the output of a selected op or block."""
     if selected in circuit.values:
         return selected
     units: tuple[Cell | Loop, ...] = (*circuit.cells, *circuit.loops)
@@ -33,9 +33,9 @@ def array(circuit: Circuit, selected: str) -> str:
 
 
 def in_sight(scene: Scene) -> Mapping[str, tuple[str, ...]]:
-    """The arrays that are drawn, but those that go in, and those that are only passed on.
+    """Returns the drawn arrays except inputs and arrays passed on unchanged.
 
-    Each with its axes from the upper wire to the lower.
+    Each comes with the names of its axes from the upper wire to the lower.
     """
     folded = selection.folded(scene.circuit)
 
@@ -51,7 +51,7 @@ def in_sight(scene: Scene) -> Mapping[str, tuple[str, ...]]:
 
 
 def is_given(circuit: Circuit, value: Value) -> bool:
-    """Whether an array goes in, or is the same passed on."""
+    """Returns whether an array is an input, or an input passed on unchanged."""
     maker = circuit.makers.get(value.id)
     if maker is None:
         return any(value.id == own.id for own in circuit.inputs)
@@ -64,9 +64,9 @@ def _passes(cell: Cell) -> bool:
 
 
 def found_out(circuit: Circuit, given: Mapping[str, object]) -> frozenset[str]:
-    """The axes whose size follows from others, as behind a window: what they are called.
+    """Returns the labels of axes whose size is computed, as behind a sliding window.
 
-    Those that go in, and those with a knob (``given``), are no question.
+    Axes of inputs and axes with a knob (``given``) are left out.
     """
     names = {axis.name for value in circuit.inputs for axis in value.array} | set(given)
     axes = (axis for cell in circuit.cells for axis in _solved(cell))
@@ -74,7 +74,7 @@ def found_out(circuit: Circuit, given: Mapping[str, object]) -> frozenset[str]:
 
 
 def _solved(cell: Cell) -> list[Axis]:
-    """The axes that an op makes, and whose size it solves for."""
+    """Returns the axes that an op makes and whose size it computes."""
     binding, site = Binding(), cell.site
     for axis in site.dom.axes:
         binding.meet(axis, axis)

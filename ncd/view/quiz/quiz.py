@@ -1,8 +1,8 @@
-"""A quiz on any page: what shape leaves here? Sizes are hidden until they are told or given up.
+"""The quiz of every page: what shape leaves here?
 
-The array that is asked for is the one that is selected: a click on a wire chooses it, and the link
-has it with ``quiz=1``. What goes in and what a layer chooses is given, as the knobs say it. An
-answer is judged on the server; what is asked for is not sent to the browser before.
+The selected array is the question: a click on a wire chooses it, and the link contains it with
+``quiz=1``. Sizes of inputs and layers are given, by the knobs. Answers are graded on the server,
+and the solution is not sent to the browser before.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ncd.view.quiz.questions import array, askable, found_out, in_sight
 from ncd.view.session.scene import Scene
 
 KEY, ROUND = "question", "quiz round"
-RIGHT, LATER, SHOWN = "right", "later", "shown"  # at the first try, at another, or given up
+RIGHT, LATER, SHOWN = "right", "later", "shown"  # solved at once, solved later, or given up
 ACTS = ("answer", "show", "next", "again", "end")
 
 _quiz = st.components.v2.component(
@@ -38,10 +38,10 @@ _quiz = st.components.v2.component(
 
 @dataclass
 class Round:
-    """What was asked and answered on a page of a session.
+    """The questions and answers of a session on one page.
 
-    ``done`` says how it went, by the array with its sizes: a size that changes makes it a new
-    question. ``wish`` is what the visitor asks for and no run has done yet.
+    ``done`` is the outcome for each array with its sizes, so that another size is another
+    question. ``wish`` is an action of the visitor that no run has handled yet.
     """
 
     page: str
@@ -53,12 +53,12 @@ class Round:
 
 
 def on() -> bool:
-    """Whether the session is in a quiz."""
+    """Returns whether the session is in a quiz."""
     return bool(st.session_state.get(selection.QUIZ))
 
 
 def asking(scene: Scene) -> Scene:
-    """The scene as a quiz shows it: an array is asked for, and what is not known is hidden."""
+    """Returns the scene with a question, and with everything hidden that is not answered."""
     if not on():
         return scene
     found, circuit = _round(scene.entry.name), scene.circuit
@@ -87,7 +87,7 @@ def _key(value: Value) -> str:
 
 
 def _next(scene: Scene, found: Round, after: str) -> str:
-    """The next array in sight that is not known yet; those after ``after`` first."""
+    """Returns the next unanswered array in sight, beginning after ``after``."""
     circuit = scene.circuit
     every = [id for id in askable(circuit) if id in in_sight(scene)] or list(askable(circuit))
     at = every.index(after) + 1 if after in every else 0
@@ -100,7 +100,7 @@ def _next(scene: Scene, found: Round, after: str) -> str:
 
 
 def _heed(scene: Scene, found: Round) -> None:
-    """Does what the visitor asked for since the last run."""
+    """Handles the visitor's action since the last run."""
     (act, text), found.wish = found.wish, ("", "")
     value = scene.circuit.values[found.asked]
     key = _key(value)
@@ -136,7 +136,7 @@ def _judged(scene: Scene, value: Value, text: str) -> Verdict:
 
 
 def show(scene: Scene) -> None:
-    """The question below the diagram, if the session is in a quiz."""
+    """Shows the question below the diagram, if the session is in a quiz."""
     if scene.veil is None:
         return
     found = _round(scene.entry.name)
@@ -157,7 +157,7 @@ def show(scene: Scene) -> None:
 
 
 def _act() -> None:
-    """Notes what is asked for, until the run that does it; a callback."""
+    """Stores the visitor's action for the next run; a callback."""
     asked = html_panel.asked(KEY, "act")
     if not (isinstance(asked, dict) and asked.get("do") in ACTS):
         return
@@ -179,7 +179,7 @@ def _question(circuit: Circuit, value: Value) -> str:
 
 
 def _told(circuit: Circuit, value: Value, done: str) -> str:
-    """The shape, and what the op does that it leaves."""
+    """Returns the shape, and what the op before it does."""
     sized = " · ".join(f"{markup.axis(a)} {markup.text(a.size_text)}" for a in value.array)
     maker = circuit.makers.get(value.id)
     how = f'<span class="muted">{markup.text(maker.words)}</span>' if maker else ""
@@ -188,7 +188,7 @@ def _told(circuit: Circuit, value: Value, done: str) -> str:
 
 
 def _chips(scene: Scene) -> str:
-    """The axes in sight as buttons, each with its size if that is given."""
+    """Returns the axes in sight as buttons, each with its size if that is given."""
     circuit, seen = scene.circuit, in_sight(scene)
     out = found_out(circuit, scene.settings)
     alike: dict[str, set[str]] = {}
