@@ -114,7 +114,7 @@ class Feed:
 
 
 def takes_words(term: Term) -> bool:
-    """Returns whether all inputs are sequences: of feature vectors ``ȳ m`` or whole numbers ``ȳ#v``."""
+    """Returns whether every input is a sequence of features ``ȳ m`` or whole numbers ``ȳ#v``."""
     return bool(term.dom) and all(_is_sequence(array) for array in term.dom)
 
 

@@ -74,7 +74,7 @@ def embed(words: Sequence[str], features: int, seed: int, positions: bool) -> Te
 
 
 def sinusoids(length: int, features: int) -> Tensor:
-    """Returns the position encoding: sin(p / 10000^(2i / features)) in feature 2i, cos in 2i + 1."""
+    """Returns position encodings: sin(p / 10000^(2i / features)) in feature 2i, cos in 2i + 1."""
     place = torch.arange(length, dtype=torch.float32).unsqueeze(1)
     even = torch.arange(0, features, 2, dtype=torch.float32)
     angle = place * torch.exp(even * (-torch.log(torch.tensor(10000.0)) / features))
