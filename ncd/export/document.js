@@ -1,4 +1,4 @@
-// The page of one diagram: what is selected, its card, which blocks are folded, light and dark.
+// The page of one diagram: the selection and its card, collapsed blocks, light and dark theme.
 
 const host = connect({ parentElement: document, setTriggerValue: select });
 host.opens = true;
@@ -11,19 +11,19 @@ let from = null; // where the focus was when a card opened
 fit(drawing.querySelector("svg"));
 mark();
 
-// A little larger than it is drawn, where there is room, and what can be pointed at is wider.
+// Slightly enlarged where there is room; wires get a wider invisible stroke to point at.
 function fit(svg) {
   svg.style.width = `min(100%, ${1.3 * svg.viewBox.baseVal.width}px)`;
   widen(svg);
   sign(svg, rows().map((row) => row.dataset.fold));
 }
 
-// A row for each block that folds.
+// A row for each block that can be collapsed.
 function rows() {
   return [...document.querySelectorAll(".row[data-fold]")];
 }
 
-// What the light asks for; a second time lets go. Axes are lit already.
+// Applies a click; clicking the same part again clears the selection. Axes are already locked.
 function select(kind, { id }) {
   if (kind !== "select" || id === undefined) return;
   selected = id === selected ? "" : id;
@@ -44,7 +44,7 @@ function close() {
 
 light.fold = fold;
 
-// Folding: the drawings of all states are in the page, packed.
+// The page contains, packed, the drawing of every state of its collapsed blocks.
 const drawings = unpack();
 
 async function unpack() {
@@ -66,7 +66,7 @@ async function fold(id) {
   show(found[state], id);
 }
 
-// Of a large diagram not all states are in the page: the one most like what is asked for.
+// A large diagram has only some states in the page: picks the one most like the wish.
 function nearest(names, wanted, id) {
   let best = state;
   let least = Infinity;
@@ -79,7 +79,7 @@ function nearest(names, wanted, id) {
   return best;
 }
 
-// The blocks drawn within another one: no box of their own is left of them.
+// The blocks hidden inside a collapsed one.
 function inside(id) {
   const depth = (row) => parseFloat(row.style.marginLeft);
   const at = rows().findIndex((row) => row.dataset.fold === id);
@@ -99,8 +99,8 @@ function show(text, id) {
   mark();
 }
 
-// What the legend and the buttons of blocks say: the axes that are drawn; a block within a folded
-// one can't be folded by itself.
+// Updates the legend and the block buttons: axes that are not drawn are hidden, and a block inside
+// a collapsed one cannot be collapsed itself.
 function mark() {
   for (const row of document.querySelectorAll(".row[data-axis]"))
     row.hidden = !drawing.querySelector(`.wire[data-axis="${CSS.escape(row.dataset.axis)}"]`);

@@ -1,6 +1,6 @@
-// One light for the whole page. What the pointer or the focus rests on, what is selected (an array,
-// an op or a block) and up to four axes are told to every view by an event on the document, without
-// asking the server.
+// One highlight for the whole page. An event on the document tells every view what the pointer or
+// the focus is on, what is selected (an array, an op or a block) and up to four locked axes,
+// without asking the server.
 
 const EVENT = "ncd-light";
 const KINDS = ["axis", "node", "array", "fence", "part"]; // a part has no id, but a class
@@ -13,11 +13,11 @@ const COLOURS = [
   "light-dark(#8a2a9e, #e39bf2)",
   "light-dark(#00703f, #4fd68f)",
 ];
-// While data walks through the diagram, `walk` has the ids that are here and those of the past, and
-// `goes` takes a click to where an id is made.
+// During a walk through the diagram, `walk` has the current ids and those passed, and `goes`
+// handles a click by jumping to the step that makes the id.
 const light = (document.ncdLight ??= { hover: null, target: null, axes: [] });
 
-// The view's state, kept on its root: the same root is given at every run of the page.
+// The view's state, kept on its root element, which stays the same between runs of the page.
 function connect({ parentElement: root, setTriggerValue }) {
   const host = (root.ncd ??= open(root));
   host.send = setTriggerValue;
@@ -47,7 +47,7 @@ function shine(change) {
   document.dispatchEvent(new Event(EVENT));
 }
 
-// What an element stands for: the innermost axis, else op, else array, else block around it.
+// Returns what an element stands for: the innermost axis, else the op, array or block around it.
 function aim(element) {
   const data = element.closest?.(LIT)?.dataset;
   const kind = data && KINDS.find((name) => data[name]);
@@ -66,7 +66,7 @@ function matches(element, wanted) {
   return Boolean(have && wanted[kind].split(" ").some((name) => have.includes(name)));
 }
 
-// The place of an axis among those that are lit, or the one that it would get.
+// Returns the index of an axis among the locked ones, or the one it would get.
 function place(axis) {
   const own = light.axes.indexOf(axis);
   const free = light.axes.indexOf("");
@@ -74,7 +74,7 @@ function place(axis) {
   return own >= 0 ? own : free >= 0 ? free : next;
 }
 
-// An axis that is let go leaves its place empty, so that no other one changes its colour.
+// An unlocked axis leaves its index empty, so that the other axes keep their colours.
 function toggled(axis) {
   const axes = [...light.axes];
   const own = light.axes.includes(axis);
@@ -114,7 +114,7 @@ function tread(host, walk) {
   if (moved) show_here(host.box.querySelector(".whole"));
 }
 
-// A drawing that is larger than its frame is moved so far that what is lit can be seen.
+// Scrolls a drawing larger than its frame so that the highlighted part is visible.
 function show_here(frame) {
   const lit = [...(frame?.querySelectorAll(".here") ?? [])].map((each) => each.getBoundingClientRect());
   if (!lit.length) return;
@@ -125,7 +125,7 @@ function show_here(frame) {
   if (across || down) frame.scrollBy({ left: across, top: down, behavior: "smooth" });
 }
 
-// What a click asks for. A wire stands for its array, the name on it for its axis.
+// Returns what a click asks for. A wire stands for its array, its label for the axis.
 function wish(element) {
   const own = element.closest?.(ACTS);
   if (!own) return null;
@@ -176,8 +176,8 @@ function press(host, event) {
     light.fold?.(block.dataset.fence);
 }
 
-// As large as there is room for in the window, but never too small or too large to be read with
-// the rest of the page. Where it is shown in another way, the style of the page says how large.
+// Scales the drawing to the room in the window, within limits at which it can be read beside the
+// rest of the page. In other layouts the style sheet sets the scale.
 function scale(svg, least, most, height = 100) {
   const { width, height: high } = svg.viewBox.baseVal;
   svg.removeAttribute("width");
@@ -187,13 +187,13 @@ function scale(svg, least, most, height = 100) {
   svg.style.width = `clamp(${low} * ${width}px, ${room}, ${top} * ${width}px)`;
 }
 
-// A table that is wider than its place is moved by the keyboard as well.
+// Lets the keyboard scroll a table that is wider than its place.
 function reach(content) {
   for (const part of content.querySelectorAll(".scroll"))
     if (part.scrollWidth > part.clientWidth) part.tabIndex = 0;
 }
 
-// A wire is thin: what can be pointed at is wider.
+// Adds a wide invisible stroke to each wire, as a thin one is hard to hit.
 function widen(svg) {
   for (const ink of svg.querySelectorAll(".wire > path:not(.gap)")) {
     const hit = ink.cloneNode();
@@ -203,10 +203,10 @@ function widen(svg) {
   }
 }
 
-// Of a rectangle it is known without a layout.
+// The box of a rectangle is known without a layout.
 const corner = ({ x, y }) => ({ x: x.baseVal.value, y: y.baseVal.value });
 
-// A small sign at the corner of each block that can be folded or unfolded.
+// Adds a small sign to the corner of each block that can be collapsed or expanded.
 function sign(svg, ids) {
   for (const block of svg.querySelectorAll("[data-fence]")) {
     const { fence, node } = block.dataset;

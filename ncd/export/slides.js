@@ -1,4 +1,4 @@
-// A file of views: one is seen at a time, and the arrow keys walk them.
+// A file of views, one visible at a time; the arrow keys go from one to the next.
 
 const host = connect({ parentElement: document, setTriggerValue: select });
 host.opens = true;
@@ -41,7 +41,7 @@ function show(to) {
   shine({ axes: axes.split(","), target: target(id), hover: null });
 }
 
-// What the light asks for; a second time lets go. Axes are lit already.
+// Applies a click; clicking the same part again clears the selection. Axes are already locked.
 function select(kind, { id }) {
   if (kind !== "select" || id === undefined) return;
   selected = id === selected ? "" : id;

@@ -1,5 +1,5 @@
-// A panel with a map: what the server wrote around it, and its cells as a picture in a frame, with
-// names and numbers along its sides. The view stays as long as the axes do.
+// A panel with a map: HTML from the server around a zoomable picture of cells, with axis labels.
+// The zoom is kept while the axes stay the same.
 
 const GAP = 6;
 const WIDEST = 130; // of the names beside the rows, and above the columns
@@ -32,7 +32,7 @@ export default function (component) {
   };
 }
 
-// Replaces a part only if it is another one, and gives the focus back to where it was.
+// Replaces a part of the page if its HTML changed, and restores the focus.
 function write(host, part, html) {
   host.texts ??= {};
   if (host.texts[part] === html) return;
@@ -48,7 +48,7 @@ function write(host, part, html) {
 
 const closer = (host) => host.box.querySelector(".foot [data-close]");
 
-// What a click has opened below the map is brought into view.
+// Scrolls to what a click has opened below the map.
 function reveal(host) {
   if (!host.opening || !closer(host)) return;
   host.opening = false;
@@ -99,7 +99,7 @@ function fill(map, data) {
   else map.zoom.fit();
 }
 
-// Frames around cells and rows, above the picture and below the pointer.
+// Draws frames around cells and rows, above the picture and below the pointer.
 function mark(map) {
   const { rows, columns, marks } = map.data;
   for (const old of map.inner.querySelectorAll(".mark")) old.remove();
@@ -111,7 +111,7 @@ function mark(map) {
   }
 }
 
-// The place of a cell, or of a whole row, in the picture.
+// Returns the rectangle of a cell, or of a whole row, in the picture.
 function spanned(rows, columns, row, column) {
   const [h, w] = [100 / rows.cells, 100 / columns.cells];
   const whole = column === null;
@@ -121,7 +121,7 @@ function spanned(rows, columns, row, column) {
 
 const bytes = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
 
-// A pixel for each cell, in one of 256 colours; a masked cell has none.
+// Paints one pixel for each cell in one of 256 colours; masked cells are transparent.
 function colour(canvas, data, values) {
   [canvas.width, canvas.height] = [data.columns.cells, data.rows.cells];
   const image = new ImageData(canvas.width, canvas.height);
@@ -146,7 +146,7 @@ function ramp(canvas, palette) {
 
 // --- places -------------------------------------------------------------------------------------
 
-// Square cells where the axes are alike; else the frame takes all the room that there is.
+// Cells are square if both axes are alike; otherwise the map fills the frame.
 function arrange(map) {
   const { box, frame, data } = map;
   const { rows, columns } = data;
@@ -180,13 +180,13 @@ function widest(box, side) {
     : 0;
 }
 
-// Words stand upright above columns that are narrower than they.
+// Labels stand upright above columns narrower than they are.
 function turned(map, width) {
   const { names, count } = map.data.columns;
   return names.length > 0 && widest(map.box, map.data.columns) + GAP > (width * map.zoom.view.k) / count;
 }
 
-// The room above the columns; it is the same at every zoom, so that nothing jumps.
+// Returns the height above the columns; the same at every zoom, so that nothing jumps.
 function slot(map, width) {
   const { names, count } = map.data.columns;
   const longest = Math.min(WIDEST, widest(map.box, map.data.columns));
@@ -194,7 +194,7 @@ function slot(map, width) {
   return (upright ? longest : longest && SIGNS + 2) + SIGNS + 3 * GAP;
 }
 
-// As many names as have room, and never two on each other.
+// Draws as many labels as fit without overlap.
 function ticks(box, side, { length, from, k, start, left, upright }) {
   const each = (length * k) / side.count;
   const across = box.classList.contains("columns") && !upright;
@@ -214,7 +214,7 @@ function ticks(box, side, { length, from, k, start, left, upright }) {
   box.replaceChildren(...(side.count > 1 || side.names.length ? found : []));
 }
 
-// The least round number of positions from one name to the next.
+// Returns the smallest round number of positions between labels.
 function stride(least, side) {
   if (side.names.length) return Math.max(1, Math.ceil(least));
   for (let ten = 1; ; ten *= 10)
@@ -248,13 +248,13 @@ function walk(map, event) {
   rest(map, [row, column]);
 }
 
-// The cell at a place; beyond the edge it is the nearest.
+// Returns the cell at a point; beyond the edge, the nearest one.
 function within(map, place) {
   const { rows, columns } = map.data;
   return [rows, columns].map(({ cells }, n) => Math.max(0, Math.min(cells - 1, place[n])));
 }
 
-// What stands in a cell is said beside it, and aloud.
+// Shows the content of a cell beside it, and announces it to screen readers.
 function rest(map, place) {
   const { rows, columns } = map.data;
   const at = place && within(map, place);
@@ -273,7 +273,7 @@ function rest(map, place) {
   tip.style.top = px(Math.max(0, Math.min(y, all.height - tip.offsetHeight)));
 }
 
-// "query y 3, cat", or the positions that a cell stands for.
+// Returns "query y 3, cat", or the range of positions of a pooled cell.
 function told(side, cell) {
   if (!side.said) return "";
   const [first, last] = [cell * side.block, Math.min(side.count, (cell + 1) * side.block) - 1];

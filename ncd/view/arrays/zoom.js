@@ -1,6 +1,6 @@
-// A picture in a frame that can be made larger and moved: by dragging, with Ctrl and the wheel, with
-// the buttons, with + − 0. A vertical swipe scrolls the page. The view is how many times larger the
-// picture is, and which part of it, in fractions of the whole, stands at the upper left.
+// A picture in a frame that can be zoomed and moved by dragging, with Ctrl and the wheel, with
+// buttons, or with + − 0. A vertical swipe scrolls the page. The view is the zoom factor and the
+// upper left corner of the visible part, in fractions of the picture.
 
 const LARGEST = 40;
 
@@ -19,7 +19,7 @@ function zoomable(frame, inner, changed = () => {}) {
     changed(view);
   }
 
-  // The place under the pointer stays where it is.
+  // The point under the pointer stays in place.
   function scale(factor, [x, y] = [0.5, 0.5]) {
     const k = within(view.k * factor, 1, LARGEST);
     view.x += x / view.k - x / k;
@@ -28,7 +28,7 @@ function zoomable(frame, inner, changed = () => {}) {
     show();
   }
 
-  // Brings a part of the picture, in fractions of the whole, into the frame.
+  // Moves a part of the picture, in fractions of the whole, into the frame.
   function reveal(x0, y0, x1, y1) {
     const side = 1 / view.k;
     if (x0 < view.x || x1 > view.x + side) view.x = (x0 + x1 - side) / 2;
@@ -81,13 +81,13 @@ function zoomable(frame, inner, changed = () => {}) {
   return { view, act, fit, reveal, show };
 }
 
-// Where a pointer is in an element, in fractions of it.
+// Returns the pointer's position in an element, in fractions of it.
 function spot(element, event) {
   const { left, top, width, height } = element.getBoundingClientRect();
   return [(event.clientX - left) / width, (event.clientY - top) / height];
 }
 
-// The click at the end of a drag selects nothing.
+// Swallows the click at the end of a drag.
 function swallow(frame) {
   const stop = (event) => event.stopPropagation();
   frame.addEventListener("click", stop, { capture: true, once: true });

@@ -1,4 +1,4 @@
-// A panel: what the server wrote, every axis, op and array in it lit with the rest of the page.
+// A panel: HTML from the server, whose axes, ops and arrays take part in the highlighting.
 
 export default function (component) {
   const { data } = component;

@@ -1,4 +1,4 @@
-// Tells the other views of the page what has come, and keeps it for those that are made later.
+// Passes a message on to the other views, and keeps it for views created later.
 
 export default function ({ data }) {
   (document.ncdTold ??= {})[data.event] = data;

@@ -1,4 +1,4 @@
-// The diagram: the drawing as the server made it, and what stands around it.
+// The diagram: the drawing from the server, and everything around it.
 
 const PATIENCE = 10000; // milliseconds for a run to come; after that whatever comes is shown
 
@@ -16,14 +16,14 @@ export default function (component) {
   return host.leave;
 }
 
-// What was told last under these names: the second, which adds to the first, if it belongs to it.
+// The last messages under these names; the second completes the first if their links are equal.
 function latest(host, first, second) {
   const { [first]: one, [second]: other } = document.ncdTold ?? {};
   const data = other?.page === one?.page && other?.link === one?.link ? other : one;
   return data?.page === host.page ? data : null;
 }
 
-// The drawing, with a mark on what is too much if there is that.
+// Shows the drawing, with a mark on the op that exceeds a limit, if there is one.
 function show(host) {
   const data = latest(host, "ncd-drawn", "ncd-marked");
   if (!data || data === host.heard || !due(host, data)) return;
@@ -44,7 +44,7 @@ function show(host) {
   paint(host);
 }
 
-// What changes with a size; says whether it did.
+// Updates what a size changes; returns whether anything changed.
 function renew(host, data) {
   light.fold = (id) => id in data.folds && host.send("select", { folded: data.folds[id] });
   const changed = draw(host, data);
@@ -59,21 +59,21 @@ function relight({ selected, lit }) {
   shine({ target: target(selected), axes: lit.split(",") });
 }
 
-// Whether an answer is to an earlier choice than the last: what was chosen since stays.
+// Returns whether an answer belongs to an earlier choice than the current one, which then stays.
 function late(axes) {
   const before = light.asked?.slice(0, -1).includes(axes) && light.asked.at(-1) !== axes;
   if (!before) light.asked = null;
   return Boolean(before);
 }
 
-// Whether it is time for what has come: not if it is of a setting that a slider has left meanwhile.
+// Returns whether to show a message: not if a slider has moved on from its setting.
 function due(host, data) {
   if (data.ask === host.want || !host.past?.has(data.ask) || performance.now() > host.until)
     host.want = host.past = null;
   return !host.want;
 }
 
-// While a slider moves, its diagram is asked for at once; the run of the page comes after it.
+// While a slider moves, requests its diagram from the live endpoint; the page's run follows.
 function moved(host, thumb) {
   const slider = thumb.closest("[class*=st-key-]");
   const name = /st-key-(\w+)/.exec(slider?.className)?.[1];
@@ -104,13 +104,13 @@ async function want(host, name, value) {
   host.asking = false;
 }
 
-// The line under the diagram, with the time that was measured once it had been sent.
+// The line under the diagram, with the measured time once that has arrived.
 function line(host) {
   const data = latest(host, "ncd-line", "ncd-time");
   if (data) fill(host, "cost", data.cost);
 }
 
-// What is done once, when the page opens.
+// Runs once, when the page opens.
 function prepare(host) {
   const { box } = host;
   host.ready = true;
@@ -159,7 +159,7 @@ function prepare(host) {
   };
 }
 
-// Escape lets go wherever the focus is, but not where it closes something else, such as the key.
+// Escape clears the selection wherever the focus is, unless it closes something else.
 function escape(host, event) {
   if (event.key !== "Escape" || event.defaultPrevented) return;
   if (host.drag?.on) return drop(host, true);
@@ -172,7 +172,7 @@ function escape(host, event) {
   key.querySelector("summary").focus();
 }
 
-// HTML that the server wrote; what is open in it stays open, and what has the focus keeps it.
+// Replaces HTML from the server; open parts stay open, and the focus stays.
 function fill(host, slot, html) {
   const place = host.box.querySelector(`.${slot}`);
   if (host[slot] === html) return;
@@ -184,7 +184,7 @@ function fill(host, slot, html) {
   if (focused) chip(host, focused)?.focus();
 }
 
-// Replaces the drawing only if it is another one, and gives the focus back to where it was.
+// Replaces the drawing only if it changed, and restores the focus.
 function draw(host, { svg: text, folds }) {
   if (host.text === text) return false;
   host.text = text;
@@ -207,7 +207,7 @@ function name(element) {
   return element?.closest?.("svg") ? fence || `${node}/${array}/${axis}` : "";
 }
 
-// A title would be shown by the browser as well; as a label it is only read aloud.
+// The browser would show a title as a second tooltip; an aria-label is only read aloud.
 function call(svg) {
   for (const title of svg.querySelectorAll("title")) {
     const named = title.parentNode;
@@ -217,7 +217,7 @@ function call(svg) {
   }
 }
 
-// What the pointer or the focus is on, in words; of a wire all axes of its array with their sizes.
+// Shows what the pointer or the focus is on, in words; for a wire, its array with all sizes.
 function tell(host, element, x = 0, y = 0) {
   const tip = host.box.querySelector(".words");
   const held = host.drag?.on && host.told; // what is dragged, wherever the pointer is

@@ -1,5 +1,5 @@
-// Every number on the page follows from the knobs while one of them moves: in the drawing, under it,
-// in what is told of it, and in the panel, if it is one of those that the server has told of.
+// Updates every number on the page while a knob moves: in the drawing, below it, in hover texts,
+// and in the panel if the server has sent its formulas.
 
 const NUMBER = "[\\d,.]+(?: [kMGT]?[A-Za-z]+)?";
 const PANELS = ["shapes", "source", "cost"];
@@ -13,7 +13,7 @@ function panelNow() {
   return { name, content: (inner ? inner.shadowRoot : frame)?.querySelector(".content") };
 }
 
-// Asks how the numbers follow, unless it is known for these sizes and this panel.
+// Requests the formulas, unless they are known for these sizes and this panel.
 async function learn(host) {
   const sizes = wanted(host);
   const { name } = panelNow();
@@ -32,7 +32,7 @@ async function learn(host) {
   retell(host, host.pointed);
 }
 
-// Writes every number that follows as it is at the sizes that are wanted now.
+// Writes every number for the sizes wanted now.
 function adapt(host) {
   const { open } = host;
   host.filled = null;
@@ -53,8 +53,8 @@ function adapt(host) {
   retell(host);
 }
 
-// The texts of a part of the page that follow, found once for what stands there now: those that are
-// as they can be. A run may have drawn it anew meanwhile, with lines that break in other places.
+// Returns the text nodes of a part that depend on sizes. They are found once for each content; a
+// run may have replaced it with lines that break elsewhere.
 function write(host, slot, root, now, find) {
   const bound = (host.bound ??= {});
   if (bound[slot]?.content !== root.firstElementChild) {
@@ -69,7 +69,7 @@ function write(host, slot, root, now, find) {
   }
 }
 
-// Whatever the numbers in a text are.
+// Compares texts without their numbers.
 function like(text) {
   const plain = text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
   return new RegExp(`^${plain.replace(LETTERS, NUMBER)}$`);
@@ -82,7 +82,7 @@ function inOrder(root, every) {
   return every.map(([i, text]) => [nodes[i], text]);
 }
 
-// Of a wire the last text is its size, where sizes are shown.
+// The last text of a wire is its size, if sizes are shown.
 function onWires(host, root) {
   if (host.data.labels === "names") return [];
   return [...root.querySelectorAll(".wire[data-array] > text:last-of-type")].map((text) => {
@@ -92,7 +92,7 @@ function onWires(host, root) {
   });
 }
 
-// A run writes the panel anew, at its own sizes.
+// A run has replaced the panel, at its own sizes.
 function watch(host, content) {
   if (host.watched === content) return;
   host.watcher?.disconnect();
@@ -101,7 +101,7 @@ function watch(host, content) {
   host.watcher.observe(content, { childList: true });
 }
 
-// What the pointer or the focus is on, at the sizes that are wanted now.
+// Updates the words for what the pointer or the focus is on.
 function words(host, told) {
   if (told.matches(".chip")) return "";
   const id = told.dataset.array ?? told.dataset.fence;

@@ -1,12 +1,11 @@
-// How numbers follow from sizes: sums of products, in which the floor of a quotient and a remainder
-// stand as they are (scrub.py tells them). A text has a letter of its own for each number.
+// Numbers as functions of sizes: sums of products, which may contain floors of quotients and
+// remainders (see server/size_formulas.py). A text has one letter for each number.
 
 const FIRST = 0xe000; // the letters that stand for numbers
 const LETTERS = /[\ue000-\uf8fe]/g;
 const PREFIXES = [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]];
 
-// Writes a text as it is at these sizes; null where what was told does not hold for them. What was
-// told of the panel holds as well if it is whole.
+// Writes a text at these sizes; returns null if its formula does not hold there.
 function texts(open, sizes) {
   const atoms = [];
   const sums = [];
@@ -37,7 +36,7 @@ function written(number, how) {
   return how === "," ? number.toLocaleString("en-US") : `${number}`;
 }
 
-// A number with three digits that count and a prefix for its size, as the server writes it.
+// Returns a number with three significant digits and a prefix, formatted as on the server.
 function amount(number, unit) {
   const [factor, prefix] = PREFIXES.find(([least]) => number >= least) ?? [1, ""];
   return `${digits(number / factor)} ${prefix}${unit}`.trim();

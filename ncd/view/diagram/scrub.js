@@ -1,6 +1,6 @@
-// Sizes are scrubbed where they stand: a chip or the name on a wire is dragged, moved with the arrow
-// keys, or typed over. The server has told once how every number follows from the knobs, so that
-// all of them follow here within a frame; one run at a time is asked for, the last value in the end.
+// Sizes can be changed in place: a chip or a wire's label is dragged, moved by the arrow keys, or
+// typed over. The server has sent formulas for all numbers, so they follow within a frame; the page
+// runs once at a time, with the last value in the end.
 
 const NEAR = 4; // pixels that a press may move and still be a click
 const WIDE = 320; // pixels over which a knob goes through its whole range
@@ -11,7 +11,7 @@ const SETTLES = 200; // milliseconds; a short run may have ended before it is se
 const app = () => document.querySelector("[data-test-script-state]");
 const busy = () => !["notRunning", "initial"].includes(app()?.dataset.testScriptState ?? "notRunning");
 
-// One run at a time: what is wanted by then is asked for when it has ended.
+// Runs one after another: asks for the newest value when the current run has ended.
 function push(host, name, value) {
   host.next = { ...host.next, [name]: value };
   if (!host.out) flush(host);
@@ -28,7 +28,7 @@ async function flush(host) {
   host.out = false;
 }
 
-// Resolves when the run that was just asked for has begun and ended.
+// Resolves when the run just requested has started and ended.
 function ended(sizes) {
   return new Promise((resolve) => {
     let began = false;
@@ -56,7 +56,7 @@ function ended(sizes) {
 
 // --- hands ---------------------------------------------------------------------------------------
 
-// What can be scrubbed at an element: the axis, and the knob that its size follows from.
+// Returns the axis of an element and the knob that its size depends on.
 function grip(host, element) {
   const own = host.data?.ask && element?.closest?.(".chip, .wire > text, .wire > rect, .wire");
   const axis = own && (own.dataset.axis ?? own.parentNode.dataset.axis);
@@ -75,7 +75,7 @@ function hint({ name, names }) {
 
 const called = (name) => name.replace(/\d/g, (digit) => "₀₁₂₃₄₅₆₇₈₉"[digit]);
 
-// The nearest that a knob can be.
+// Returns the nearest legal value of a knob.
 function legal({ least, most, multiple }, value) {
   const first = Math.ceil(least / multiple);
   const closest = Math.floor((2 * value + multiple) / (2 * multiple));
@@ -88,7 +88,7 @@ function set(host, name, value) {
   push(host, name, value);
 }
 
-// A knob goes on by so many steps, as far as its slider does.
+// Moves a knob by some steps, within its slider.
 function move(host, { name, knob }, from, steps) {
   const [low, high] = [Math.min(knob.min, from), Math.max(knob.max, from)];
   const value = Math.min(high, Math.max(low, from + steps * knob.step));
@@ -146,7 +146,7 @@ function key(host, event) {
   } else type(host, own, event.key);
 }
 
-// A field over the size, for a number: Enter takes it, Escape leaves.
+// Opens a number field over the size: Enter applies it, Escape cancels.
 function type(host, own, first = "") {
   const field = document.createElement("input");
   const frame = host.box.getBoundingClientRect();
@@ -174,7 +174,7 @@ function type(host, own, first = "") {
   field.focus();
 }
 
-// The knob's value for a size that was typed: the size itself, or what it follows from.
+// Returns the knob's value for a typed size: the size itself, or the value it follows from.
 function take(host, { axis, name, knob }, size) {
   const sizes = wanted(host);
   const said = Object.entries(host.open.wires).find(([place]) => place.endsWith(`/${axis}`))?.[1];
@@ -189,7 +189,7 @@ function take(host, { axis, name, knob }, size) {
   set(host, name, legal(knob, best));
 }
 
-// The focus where it was, in what stands there by now.
+// Restores the focus in the new content.
 function again(host, { own, axis }) {
   (own.isConnected ? own.closest(".chip, .wire") : chip(host, axis))?.focus();
 }

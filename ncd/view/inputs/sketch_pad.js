@@ -1,4 +1,4 @@
-// A canvas: strokes of a pen, told to the server as a text when the pen is lifted.
+// A canvas for pen strokes, sent to the server as text when the pen is lifted.
 
 const SIDE = 512; // pixels drawn, whatever it measures on the screen
 const STEP = 0.012; // of the side, from one point of a stroke to the next
@@ -26,7 +26,7 @@ function prepare(root) {
   return host;
 }
 
-// Two digits in base 16 for each place across and down, dots between strokes.
+// Two hexadecimal digits for each coordinate; dots separate strokes.
 const read = (text) =>
   text.split(".").filter(Boolean).map((stroke) =>
     stroke.match(/..../g).map((point) => [0, 2].map((i) => parseInt(point.slice(i, i + 2), 16) / 255)));

@@ -1,4 +1,4 @@
-// Puts the link to the page, as it stands, on the clipboard.
+// Copies the link to the page to the clipboard.
 
 async function copy(button) {
   const before = "Copy link";

@@ -1,4 +1,4 @@
-// The gallery. What is searched is found here, letter by letter, and said in the address.
+// The gallery. It is searched here at every keystroke, and the query is kept in the address.
 
 export default function ({ data, parentElement: root }) {
   const text = JSON.stringify(data);
@@ -28,7 +28,7 @@ export default function ({ data, parentElement: root }) {
   if (input.value) say(); // it may have been typed before this script was there
 }
 
-// The cards by their sections, in order.
+// Shows the cards by section, in order.
 function fill(root, data) {
   const near = new IntersectionObserver(draw, { rootMargin: "600px" });
   const groups = new Map();
@@ -71,7 +71,7 @@ function made(told) {
   return { link, meet };
 }
 
-// What of a system a word meets: an axis by its whole name, all else by the beginning of a word.
+// Returns whether a word matches a system: an axis by its whole name, others by a prefix.
 function met(word, names, { axes, ops }) {
   const axis = axes.find((name) => name.toLowerCase() === word);
   if (axis) return `axis ${axis}`;
@@ -85,7 +85,7 @@ function escaped(word) {
   return word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 }
 
-// A picture is put in when its card comes near.
+// Loads a picture when its card comes near the window.
 function draw(entries, observer) {
   for (const { isIntersecting, target } of entries) {
     if (!isIntersecting) continue;

@@ -1,7 +1,7 @@
-// What the page is about, and its links: a link to another page opens it as the menu does, where the
-// browser would load the whole app again. `go` tells it from a way back, which brings nothing along.
+// Sets the page's description, and makes links between pages work like the menu: otherwise the
+// browser would load the whole app again. `go` remembers a way back, which keeps no query.
 
-// By its title: of a page that the menu opens, the address comes later.
+// Recognises a page by its title, as the address changes later.
 function named() {
   const [, words] = Object.values(PAGES).find(([title]) => title === document.title) ?? [];
   document.querySelector("meta[name=description]").content = words ?? LOST;
@@ -23,9 +23,8 @@ function open(event) {
   dispatchEvent(new PopStateEvent("popstate"));
 }
 
-// Where runs follow each other closely, Streamlit may clear away what the next one has begun to fill,
-// or let go a message that the next one names, and then shows nothing any more. The address says all
-// that the page has: it is loaded again.
+// When runs follow closely, Streamlit may drop elements or messages that the next run refers to,
+// and then shows nothing. As the address contains the whole state, the page is reloaded.
 const ENDS = /delta path|setIn/;
 const GONE = "[data-test-connection-state=DISCONNECTED_FOREVER]";
 const SOON = 10_000; // milliseconds in which once is enough
@@ -44,6 +43,6 @@ new MutationObserver(() => document.querySelector(GONE) && again()).observe(docu
   attributeFilter: ["data-test-connection-state"],
 });
 document.addEventListener("click", open);
-// A page has another title, and says it once the server has read its address.
+// The title changes when the server has read the new address.
 new MutationObserver(named).observe(document.querySelector("title"), { childList: true });
 document.body.dataset.links = "here";

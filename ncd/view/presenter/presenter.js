@@ -1,6 +1,6 @@
-// The presenter's view: the page alone on the screen, and a list of views that is walked by keys.
-// The address has all of it: `present` is the place in the list, `views` the list, and `with=panel`
-// stands where the panel is shown too. The list is kept while nothing is presented.
+// The presenter view: only the page on the screen, and a list of views walked by keys. The address
+// has all of it: `present` is the index in the list, `views` the list, and `with=panel` shows the
+// panel too. The list is kept while nothing is presented.
 
 const OWN = ["present", "views", "with"];
 const KEPT = "ncd-views";
@@ -54,12 +54,12 @@ function prepare(root, { pages, light }) {
 
 const asked = () => new URLSearchParams(location.search);
 
-// What of the address is the presenter's.
+// Returns the presenter's part of the address.
 function own() {
   return new URLSearchParams([...asked()].filter(([name]) => OWN.includes(name)));
 }
 
-// The page as it stands, as a view.
+// Returns the current page as a view.
 function here() {
   const query = asked();
   for (const name of [...query.keys()])
@@ -69,7 +69,7 @@ function here() {
   return { name: location.pathname.split("/").pop(), query: `${query}`, caption: "" };
 }
 
-// `name?query#caption`, with a semicolon between; none of them has one as it is.
+// `name?query#caption`, separated by semicolons, which are escaped inside.
 function spell(views) {
   return views
     .map(({ name, query, caption }) =>
@@ -95,7 +95,7 @@ function plain(text) {
   }
 }
 
-// A view has its own `with`; the list and the place in it go along.
+// A view has its own `with`; the list and the index are added.
 function write(host, change) {
   const query = asked();
   for (const [name, value] of Object.entries(change))
@@ -136,7 +136,7 @@ function store(host, mine) {
     sessionStorage.setItem(KEPT, spell(host.views));
     if (mine) localStorage.setItem(KEPT, spell(host.views));
   } catch {
-    // the list is in the address while it is presented
+    // the list is in the address only while presenting
   }
 }
 
@@ -151,7 +151,7 @@ function add(host) {
 
 const count = (n) => (n === 1 ? "1 view" : `${n} views`);
 
-// What is shown keeps its place among the others.
+// The current view keeps its index among the others.
 function change(host, views, at = views.indexOf(host.views[host.at - 1]) + 1 || host.at) {
   host.views = views;
   store(host, true);
@@ -231,7 +231,7 @@ function unfold(host, open) {
 
 // --- the keyboard -------------------------------------------------------------------------------
 
-// Escape first closes the list, or lets go of what is selected.
+// Escape first closes the list, or clears the selection.
 function arm(host) {
   const light = document.ncdLight;
   host.free = !light?.target && !light?.axes.some(Boolean);

@@ -1,8 +1,9 @@
-// On paper the page is light. The styles see to the rest, but a dark drawing has its colours in it.
+// Pages print in the light theme. The style sheets do most of it, but a dark drawing contains its
+// colours.
 
 const PAINTED = ["fill", "stroke", "color", "style"];
 
-// `light` has the light colour for each dark one; gives what to listen to.
+// `light` maps each dark colour to its light one; returns the listeners for printing.
 function printing(light) {
   let before = [];
   return [

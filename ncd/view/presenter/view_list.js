@@ -1,4 +1,4 @@
-// The list of what is presented, as it is edited: a view opens, has a line, goes up, or is removed.
+// The editable list of views: each can be opened, captioned, moved up or removed.
 
 function rows(host) {
   const list = host.find("rows");
@@ -45,7 +45,7 @@ function button(words, label, act) {
   return made;
 }
 
-// A view in words: the title of its page, and what is set there.
+// Returns a view in words: the title of its page and its settings.
 function title(host, { name, query }) {
   const asked = new URLSearchParams(query);
   const set = [...asked].filter(([key]) => !UNTOLD.test(key));

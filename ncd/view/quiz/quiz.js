@@ -1,4 +1,4 @@
-// The question below the diagram. What is typed stays while the server judges it.
+// The question below the diagram. The typed text stays while the server grades it.
 
 export default function (component) {
   const { data } = component;
@@ -33,7 +33,7 @@ function prepare(host, form, input) {
   };
 }
 
-// An axis of a chip goes to the end of what is typed.
+// A click on a chip appends its axis to the answer.
 function add(input, said) {
   input.value = `${input.value.trimEnd()} ${said} `.trimStart();
   input.focus();

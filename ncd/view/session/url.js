@@ -1,5 +1,5 @@
-// The address says what is seen. It is replaced, so that a page stays one entry of the history.
-// A message that comes after its page was left says nothing of the next one.
+// Writes the state to the address. It replaces the entry, so that a page is one entry of the
+// history. A message that arrives after its page was left is ignored.
 function follow(query, page) {
   if (!location.pathname.endsWith(`/${page}`)) return;
   const wanted = new URLSearchParams(query);

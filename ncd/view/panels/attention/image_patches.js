@@ -1,4 +1,4 @@
-// Two pictures: in one a patch is chosen, over the other its weights are laid.
+// Two pictures: a patch is chosen in one, and its attention is shown over the other.
 
 const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 
@@ -25,7 +25,7 @@ export default function (component) {
   return host.end;
 }
 
-// Replaces a part only if it is another one, and gives the focus back to where it was.
+// Replaces a part of the page if its HTML changed, and restores the focus.
 function write(element, html, host) {
   if (element.written === html) return;
   const pick = host?.root.activeElement?.dataset?.pick;
@@ -52,7 +52,7 @@ function listen(host, asks, answers) {
   answers.onpointerleave = () => (host.box.querySelector(".tip").hidden = true);
 }
 
-// The patch whose middle is nearest to the pointer.
+// Returns the patch whose centre is nearest to the pointer.
 function patch(box, { shape, count, step, kernel }, event) {
   const { left, top, width, height } = box.getBoundingClientRect();
   const at = [(event.clientY - top) / height, (event.clientX - left) / width];
@@ -72,7 +72,7 @@ function put(element, { shape, step, kernel }, at) {
   });
 }
 
-// The chosen patch is shown at once; its weights come with the answer.
+// Marks the chosen patch at once; its weights arrive with the answer.
 function choose(host, at) {
   if (String(at) === String(host.data.at)) return;
   host.data.at = at;

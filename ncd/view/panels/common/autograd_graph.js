@@ -1,5 +1,4 @@
-// The autograd graph: fitted into its frame, to be made larger and moved; one Tab stop, in which the
-// arrow keys go from node to node.
+// The autograd graph in a zoomable frame. It is one Tab stop; the arrow keys go from node to node.
 
 const XLINK = "http://www.w3.org/1999/xlink";
 
@@ -22,7 +21,7 @@ export default function (component) {
   return host.end;
 }
 
-// Replaces a part only if it is another one; what was open and what had the focus is so again.
+// Replaces a part of the page if its HTML changed; keeps what was open, and the focus.
 function write(host, part, html) {
   host.texts ??= {};
   if (host.texts[part] === html) return;
@@ -37,7 +36,7 @@ function write(host, part, html) {
   (content.querySelector(same) ?? content.querySelector("[data-pick]:not(:disabled)"))?.focus();
 }
 
-// The arrow keys turn to the step before and the step after, from anywhere in the pass.
+// The arrow keys go to the previous and the next step, from anywhere in the pass.
 function turn(host, event) {
   const button = host.box.querySelector(`.pass [data-turn="${event.key}"]:not(:disabled)`);
   if (!button || event.target.matches("input, select")) return;
@@ -55,7 +54,8 @@ function begin(host, frame) {
   return zoomable(frame, frame.querySelector(".inner"));
 }
 
-// Another graph is seen whole; the same one at other sizes or in other colours as it was seen.
+// A new graph is fitted to the frame; the same graph at other sizes or in other colours keeps its
+// view.
 function draw(host, frame, { svg: text, level }) {
   host.svg = text;
   const read = new DOMParser().parseFromString(text, "image/svg+xml").documentElement;
@@ -80,7 +80,7 @@ function draw(host, frame, { svg: text, level }) {
 
 const left = (node) => node.getBoundingClientRect().left;
 
-// A group is called what its tooltip says, not by its id.
+// A group's accessible name is its tooltip, not its id.
 function name(group) {
   const words = group.querySelector(":scope > g > a")?.getAttributeNS(XLINK, "title") ?? "";
   const title = group.querySelector(":scope > title");
@@ -92,7 +92,7 @@ function name(group) {
   group.setAttribute("aria-label", words.replaceAll("‖∇‖", "gradient norm").replaceAll("×", " by "));
 }
 
-// What has the focus is seen, and is where Tab comes back to.
+// Moves the focused node into view and makes it the Tab stop.
 function meet(host, node) {
   if (!node) return;
   for (const other of host.nodes) other.setAttribute("tabindex", other === node ? 0 : -1);

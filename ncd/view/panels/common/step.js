@@ -1,5 +1,5 @@
-// A walk through the diagram. The stops are here; to go from one to the next asks nothing of the
-// server, and the address says which it is: it is the browser's, as long as the page is open.
+// A walk through the diagram. All steps are here, so moving between them needs no server; the
+// browser keeps the current step in the address.
 
 export default function (component) {
   const { data } = component;
@@ -37,7 +37,7 @@ function prepare(host) {
   };
 }
 
-// Arrow keys walk wherever the focus is in here, but where they have a meaning of their own.
+// The arrow keys walk wherever the focus is in here, except where they have another meaning.
 function arrow(host, event) {
   const { key, target, ctrlKey, metaKey, altKey } = event;
   const last = host.data.stops.length;
@@ -49,13 +49,13 @@ function arrow(host, event) {
   stride(host, to);
 }
 
-// A step that a person takes; the next one that is played comes a whole pace later.
+// Takes a step by hand; automatic play then waits for a whole interval.
 function stride(host, to) {
   if (host.playing) play(host, true);
   go(host, to);
 }
 
-// Shows a stop, or asks for it if it is not here.
+// Shows a step, or requests it if it is missing.
 function go(host, to) {
   const { data } = host;
   const at = Math.max(1, Math.min(data.stops.length, to));
@@ -81,7 +81,7 @@ function go(host, to) {
   host.saying = setTimeout(follow, 200, location.search, data.page);
 }
 
-// Goes to where an array or an op is made: to the next such stop, of layers that are drawn once.
+// Jumps to the step that makes an array or an op; in stacked layers, to the next such step.
 function meet(host, id) {
   const { stops } = host.data;
   const { at } = host.own;
@@ -107,7 +107,7 @@ function onward(host) {
   else play(host, false);
 }
 
-// HTML that the server wrote, if it is new; the focus stays on what picks the same.
+// Replaces HTML from the server if it changed; the focus stays on the same choice.
 function fill(host, slot, html) {
   host.texts ??= {};
   if (host.texts[slot] === html) return;

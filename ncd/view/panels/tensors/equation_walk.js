@@ -1,5 +1,5 @@
-// A walk in steps. The wires of a step's two sides are the same ones, moved: each point of a line has
-// a place before and a place after, and the letters are carried along.
+// A walk through an equation. The wires of both sides of a step are the same lines, moved: each
+// point has a position before and after, and letters move along.
 
 const SECONDS = 1.6;
 const ROOM = [300, 110]; // of the stage, at least
@@ -28,7 +28,7 @@ export default function (component) {
   };
 }
 
-// Replaces a part only if it is another one, and gives the focus back to where it was.
+// Replaces a part of the page if its HTML changed, and restores the focus.
 function write(host, part, html) {
   host.texts ??= {};
   if (host.texts[part] === html) return;
@@ -96,7 +96,7 @@ function move(host, t) {
   }
 }
 
-// From where it is to the other end, or from the start again; at once for those who want no motion.
+// Animates to the other side, or from the start again; at once for visitors who prefer no motion.
 function play(host) {
   cancelAnimationFrame(host.frame);
   if (matchMedia("(prefers-reduced-motion: reduce)").matches) {
