@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 
 from ncd import Array, Axis, Beside, Id, Linear, Map, NCDError, Op, Param, Term, Type
-from ncd.lang.formulas.formula import Apply, Name, Number, Operand, replaced
+from ncd.lang.formulas.formula import Apply, Formula, Name, Number, Operand
 from ncd.lang.terms.rewrite import rewrite
 from ncd.ops import CATALOGUE
 from tests.support.draws import Draws
@@ -39,26 +39,26 @@ def called(value: Type, names: Mapping[str, str]) -> Type:
     return rewrite(value, lambda axis: replace(axis, name=names.get(axis.name, axis.name)))
 
 
+def renamed_leaves(formula: Formula, names: Mapping[str, str]) -> Formula:
+    """The formula with other names for its axes and their sizes."""
+    if isinstance(formula, Apply):
+        parts = tuple(renamed_leaves(part, names) for part in formula.parts)
+        return Apply(formula.operation, parts)
+    if not isinstance(formula, Name):
+        return formula
+    bare = formula.text.removeprefix("n_")
+    start = formula.text.removesuffix(bare)
+    return Name(names.get(formula.text, start + names.get(bare, bare)))
+
+
 def renamed(op: Op, names: Mapping[str, str]) -> Op:
     """The op with other names for its axes, in its formulas and places too."""
     identifiers = {Axis(old).identifier: Axis(new).identifier for old, new in names.items()}
-
-    def leaf(part: object) -> object:
-        if not isinstance(part, Name):
-            return part
-        bare = part.text.removeprefix("n_")
-        start = part.text.removesuffix(bare)
-        return (
-            Name(start + identifiers.get(bare, bare))
-            if part.text not in identifiers
-            else Name(identifiers[part.text])
-        )
-
     values = {}
     for f in fields(op):  # type: ignore[arg-type]
         value = getattr(op, f.name)
         if isinstance(value, Name | Apply | Number | Operand):
-            values[f.name] = replaced(value, leaf)
+            values[f.name] = renamed_leaves(value, identifiers)
         elif f.name == "at":
             values[f.name] = tuple((names.get(name, name), place) for name, place in value)
         else:

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from ncd.lang.errors import ParseError, SizeError, UnknownNameError
 from ncd.lang.formulas.expr import Align, Arg, Expr, Position, Size
-from ncd.lang.formulas.formula import CONSTANTS, Formula, Name, Operand, latex, leaves
+from ncd.lang.formulas.formula import CONSTANTS, Formula, Name, Operand, leaves
+from ncd.lang.formulas.formula_latex import latex
 from ncd.lang.once import once
 from ncd.lang.terms.op import Op, Site
 from ncd.lang.types.axes import Array, Axis, Type

@@ -15,9 +15,9 @@ from ncd.lang.formulas.formula import (
     Name,
     Number,
     Operand,
-    latex,
     parse,
 )
+from ncd.lang.formulas.formula_latex import latex
 
 LEAVES = st.one_of(
     st.integers(0, 99).map(lambda n: Number(str(n))),
@@ -68,11 +68,20 @@ def test_operators_bind_as_in_python(text: str, value: int) -> None:
     ("text", "message"),
     [
         ("1 +", "a number or a name is missing before 'the end' in the formula '1 +'"),
+        ("(1, 2)", ") is missing before ',' in the formula '(1, 2)'"),
+        ("max(1, (2)", ") is missing before 'the end' in the formula 'max(1, (2)'"),
+        ("max(1,)", "a number or a name is missing before ')' in the formula 'max(1,)'"),
+        ("max(*x)", "a number or a name is missing before '*' in the formula 'max(*x)'"),
+        ("(x)(2)", "'(' stands where nothing can follow in the formula '(x)(2)'"),
+        ("x y", "'y' stands where nothing can follow in the formula 'x y'"),
+        ("", "a number or a name is missing before 'the end' in the formula ''"),
+        ("1 + not x", "'not' stands without brackets after an operator in the formula '1 + not x'"),
         ("where($1)", "where takes 3 arguments, not 1 in the formula 'where($1)'"),
         ("expp($1)", "there is no function 'expp'"),
         ("$1 < $2 < $3", "two comparisons stand in a row in the formula '$1 < $2 < $3'"),
         ("2x", "'2x' is not understood in the formula '2x'"),
-        ("__import__('os')", "there is no function '__import__'"),
+        ("__import__(os)", "there is no function '__import__'"),
+        ("f('os')", """"'os')" is not understood in the formula "f('os')\""""),
         ("$1.real", "'.real' is not understood in the formula '$1.real'"),
         ("x[0]", "'[0]' is not understood in the formula 'x[0]'"),
     ],
@@ -88,3 +97,6 @@ def test_a_formula_has_a_longest_and_a_deepest() -> None:
         parse("1 + " * 300 + "1")
     with pytest.raises(ParseError, match="more than 40 deep"):
         parse("(" * 41 + "1" + ")" * 41)
+    for text in ("-" * 900 + "1", "1" + " + 1" * 100, "1" + " and 1" * 100):
+        with pytest.raises(ParseError, match="more than 64 operations in a row"):
+            parse(text)
