@@ -1,4 +1,4 @@
-"""The ground floor: axes, terms, circuits, and the plain data with which an op answers.
+"""The language: axes, terms, circuits, and the plain data with which an op describes itself.
 
-Nothing here, nor in ``ncd.ops``, imports torch: what runs is said as expressions.
+Nothing here or in ``ncd.ops`` imports torch: ops describe their torch code as expressions.
 """

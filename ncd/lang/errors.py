@@ -1,4 +1,4 @@
-"""One family of errors: what went wrong, where, what is bound so far, and what would work."""
+"""Errors that say what went wrong, where, which sizes are known, and what would work."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 
 class Sized(Protocol):
-    """What an error tells of an axis."""
+    """An axis as an error message shows it."""
 
     @property
     def size(self) -> Any: ...
@@ -30,10 +30,20 @@ def shown(value: object) -> str:
 
 
 class NCDError(ValueError):
-    """A clear refusal.
+    """The base of all errors for bad input, with a message of one line.
 
-    Inner code states the fact and the cure; whoever knows the op and the axes adds them with
-    :meth:`at`. The message is always one line, so that a page and a terminal can both show it.
+    Inner code states the fact and the cure; callers that know the op and the axes add them with
+    :meth:`at`.
+
+    Args:
+        fact: The fault, without a full stop.
+        cure: An input that would work, shown after "Try".
+        where: The op or field at fault, shown first.
+        bound: The axes whose sizes are known.
+        axis: The name of the axis (or the field) at fault.
+        nearest: The nearest value that would work.
+
+    Source: the errors of einops, which add the pattern and the shapes at the entry point.
 
     >>> print(NCDError("axis h has size 0", cure="h = 1").at(where="Linear Q"))
     Linear Q: axis h has size 0. Try h = 1.
@@ -59,7 +69,16 @@ class NCDError(ValueError):
         self.sketch: Any = None  # the whole term, which can still be drawn
 
     def at(self, *, where: str = "", bound: Iterable[Sized] = (), op: Any = None) -> NCDError:
-        """Adds what the caller knows; what is there already stays, being closer to the fault."""
+        """Adds what the caller knows, unless code closer to the fault has set it.
+
+        Args:
+            where: The op or field at fault.
+            bound: The axes whose sizes are known.
+            op: The term at fault.
+
+        Returns:
+            The error itself.
+        """
         self.where = self.where or where
         self.bound = self.bound or tuple(bound)
         self.op = self.op or op
@@ -74,22 +93,51 @@ class NCDError(ValueError):
 
 
 class ParseError(NCDError):
-    """Text that is not a type, a signature or a term."""
+    """Text that cannot be read as a type, signature, formula, field or term.
+
+    >>> from ncd.lang.types.axis import Axis
+    >>> Axis.parse("y m")
+    Traceback (most recent call last):
+    ncd.lang.errors.ParseError: 'y m' is not an axis. Try a name such as m, m:128, ~y:20 or x:16x16.
+    """
 
 
 class MismatchError(NCDError):
-    """Two types that do not meet."""
+    """Two types that do not fit together.
+
+    >>> from ncd.lang.terms.blocks import Equation
+    >>> from ncd.lang.terms.terms import Id
+    >>> Equation(Id("a"), Id("b"))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ncd.lang.errors.MismatchError: Equation: it takes (b), but its type says (a). Try ...
+    """
 
 
 class SizeError(NCDError):
-    """A size that is missing, not a positive whole number, or does not divide or fit."""
+    """A size that is missing, is not a positive whole number, or does not divide or fit.
+
+    >>> from ncd.lang.types.axis import Axis
+    >>> Axis("h").shape
+    Traceback (most recent call last):
+    ncd.lang.errors.SizeError: axis h has no size. Try Axes(h=…) around the term.
+    """
 
 
 class UnknownNameError(NCDError):
-    """A name that is in no catalogue, with the names that are."""
+    """A name that is in no catalogue; the message gives the nearest one that is.
+
+    >>> from ncd.lang.roles import check_role
+    >>> check_role("linaer", "Block")
+    Traceback (most recent call last):
+    ncd.lang.errors.UnknownNameError: Block: there is no role 'linaer'. Try linear.
+    """
 
 
 class LimitError(NCDError):
-    """A run over the limit; it names the limit, the need, and the nearest setting that fits."""
+    """A run, term or text over a limit; the message names the limit, the need and what would fit.
 
-    need = limit = 0  # in numbers, where they were counted
+    >>> str(LimitError("the term has more than 50,000 ops", cure="fewer"))
+    'the term has more than 50,000 ops. Try fewer.'
+    """
+
+    need = limit = 0  # as numbers, where they were counted

@@ -1,4 +1,4 @@
-"""How an op answers the drawing: which of its wires go on, and the marks that stand in them."""
+"""Glyphs: how an op is drawn, as wires that run through and marks on them."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ Ports = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Mark:
-    """A shape over some of the wires: ``ins`` and ``outs`` are the ports that it spans.
+    """A shape over some wires of an op.
 
-    ``shape`` is a name of the drawing's catalogue of marks (``ncd/drawing/marks``); ``text`` is in
-    the little mathematics of ``ncd.drawing.base.label.math``. ``note`` is a name in small letters
-    beside it, of any length, and ``over`` are input wires that it hangs on, and that run on.
+    ``shape`` is a name of the catalogue of marks (``ncd/drawing/marks``); ``text`` is in the label
+    mathematics of ``ncd.drawing.base.label.math``. ``ins`` and ``outs`` are the ports that it
+    spans, ``over`` input wires that it is attached to and that run on. ``note`` is a longer name
+    beside it, in small letters.
     """
 
     shape: str
@@ -28,12 +29,12 @@ class Mark:
 
 @dataclass(frozen=True)
 class Glyph:
-    """How an op's wires run. Ports count the axes of all arrays, input and output, from the top.
+    """The wires and marks of an op. Ports number the axes of all inputs, or outputs, from the top.
 
-    ``through`` pairs wires that go on, ``joins`` wires that bend onto an output wire at a dot,
-    ``splits`` output wires that leave an input wire at a dot, ``caps`` wires that meet in a
-    contraction, with ``arrows`` that lead on from them. Any other port ends or starts at a mark, or
-    in the open at the edge.
+    ``through`` pairs input with output wires that continue them, ``joins`` input wires with the
+    output wire that they bend onto at a dot, ``splits`` input wires with the output wire that
+    leaves them at a dot, ``caps`` input wires that meet in a contraction; with ``arrows`` an arrow
+    leaves each cap. Any other port ends or starts at a mark, or at the edge of the op.
     """
 
     through: tuple[tuple[int, int], ...] = ()
@@ -48,5 +49,5 @@ class Glyph:
         return hash((self.through, self.joins, self.splits, self.caps, self.marks, self.arrows))
 
     def __hash__(self) -> int:
-        """Asked for again and again, as what follows from a glyph is kept."""
+        """Returns the hash, which is computed once: drawings are cached by their glyphs."""
         return self._hash

@@ -1,4 +1,4 @@
-"""Once: what is worked out a single time: a property, and the hash of a key."""
+"""Values that are computed once: properties, and the hashes of cache keys."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ T = TypeVar("T")
 
 
 class once(Generic[T]):
-    """A property that is worked out once, as :func:`functools.cached_property` since Python 3.12.
+    """A property that is computed once, as :func:`functools.cached_property` since Python 3.12.
 
-    Before, that holds a lock which all objects of a class share, so that whoever asks one of them
-    waits for whoever has asked another. Two threads that ask for the same may both work it out.
+    In Python 3.11 that one holds a lock which all objects of a class share, so that threads wait
+    for one another. Here two threads that read one property at once may both compute it.
 
     >>> class Square:
     ...     side = 3
@@ -24,8 +24,8 @@ class once(Generic[T]):
     (9, {'area': 9})
     """
 
-    def __init__(self, work: Callable[[Any], T]) -> None:
-        self.work, self.name, self.__doc__ = work, work.__name__, work.__doc__
+    def __init__(self, compute: Callable[[Any], T]) -> None:
+        self.compute, self.name, self.__doc__ = compute, compute.__name__, compute.__doc__
 
     @overload
     def __get__(self, of: None, kind: type) -> once[T]: ...
@@ -36,12 +36,12 @@ class once(Generic[T]):
     def __get__(self, of: object | None, kind: type) -> once[T] | T:
         if of is None:
             return self
-        found = of.__dict__[self.name] = self.work(of)
-        return found
+        value = of.__dict__[self.name] = self.compute(of)
+        return value
 
 
 class Key:
-    """What something large is kept by; it is hashed once, however often it is looked up.
+    """A cache key whose hash is computed once, for keys that are large.
 
     >>> Key("a", (1, 2)) == Key("a", (1, 2)), Key("a") == Key("b")
     (True, False)

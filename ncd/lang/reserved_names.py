@@ -1,4 +1,4 @@
-"""Names that a module has already, so that a layer of this name becomes ``forward_2``."""
+"""Attribute names of torch modules: a layer called ``forward`` becomes ``forward_2``."""
 
 _NAMES = """
     T_destination add_module apply bfloat16 buffers call_super_init children compile cpu cuda

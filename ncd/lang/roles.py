@@ -1,4 +1,4 @@
-"""Roles: what a part of a system is for. A role has the same colour in every view."""
+"""Roles of the parts of a system; a role has the same colour in every view."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ ROLES = (
 
 
 def check_role(role: str, where: str) -> None:
-    """Raises UnknownNameError for a role that is not one of ``ROLES``, with the one meant."""
+    """Raises UnknownNameError, with the nearest name, for a role that is not in ``ROLES``."""
     if role not in ROLES:
         close = get_close_matches(str(role), ROLES, n=1)
         cure = close[0] if close else f"one of {', '.join(ROLES)}"

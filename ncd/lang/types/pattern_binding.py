@@ -1,4 +1,4 @@
-"""Binding: which axes the names of a pattern stand for in the arrays that it meets."""
+"""Matching patterns of axes against arrays, and binding their names to axes."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from ncd.lang.types.axes import NO_AXES, Array, Axis
 
 
 class Binding(dict[str, Axis]):
-    """Names bound to axes while a type is inferred; two sizes for one name do not meet."""
+    """The axis that each name is bound to while a type is inferred."""
 
     def meet(self, pattern: Axis, given: Axis) -> None:
-        """Notes that ``pattern`` stands for ``given``."""
+        """Binds the name of ``pattern`` to ``given``; raises MismatchError for two sizes."""
         known = self.get(pattern.name)
         if known is given and (pattern is given or pattern.size is None):
             return
@@ -32,45 +32,45 @@ class Binding(dict[str, Axis]):
                     cure=f"{pattern.name} = {given.size_text} on both",
                     axis=pattern.name,
                 )
-        every = [axis for axis in (given, pattern, known) if axis]
-        found = next((axis for axis in every if axis.size is not None), given)
-        marked = any(axis.sequence for axis in every)
-        label = next((axis.label for axis in every if axis.label), "")
-        if (found.sequence, found.label, found.name) != (marked, label, pattern.name):
-            found = replace(found, name=pattern.name, sequence=marked, label=label)
-        self[pattern.name] = found
+        candidates = [axis for axis in (given, pattern, known) if axis]
+        best = next((axis for axis in candidates if axis.size is not None), given)
+        sequence = any(axis.sequence for axis in candidates)
+        label = next((axis.label for axis in candidates if axis.label), "")
+        if (best.sequence, best.label, best.name) != (sequence, label, pattern.name):
+            best = replace(best, name=pattern.name, sequence=sequence, label=label)
+        self[pattern.name] = best
 
     def size(self, name: str) -> int | None:
-        """How many positions the axis of this name has, if that is known."""
+        """Returns the number of positions of the axis of this name; None if it is unknown."""
         axis = self.get(name)
         return None if axis is None or axis.size is None else axis.numel
 
     def learn(self, name: str, size: int | tuple[int, ...]) -> None:
-        """Binds the size of an axis that follows from others; raises if it has another."""
+        """Binds a size that follows from others; raises MismatchError if it has another."""
         known = self.get(name) or Axis(name)
         self.meet(known, replace(known, size=size))
 
     def resolve(self, array: Array) -> Array:
-        """The array with the sizes that are known by now."""
+        """Returns the array with the sizes that are known so far."""
         below = array.below and self.axis(array.below)
         axes = list(map(self.axis, array))
         same = below is array.below and all(map(is_, axes, array))
         return array if same else Array(axes, below)
 
     def own(self, pattern: Array, given: Array) -> Array:
-        """The array with the sizes of the axes that its pattern names; others stay as they are."""
+        """Returns ``given`` with known sizes for those axes that ``pattern`` names."""
         below = self.axis(given.below) if pattern.below and given.below else given.below
         named = (self.axis(axis) if axis.name in pattern.names else axis for axis in given)
         return Array(named, below)
 
     def axis(self, axis: Axis) -> Axis:
-        """The axis with its size, where that is known by now."""
+        """Returns the axis with its size, if that is known so far."""
         known = self.get(axis.name)
         return axis if known is None or known.size is None else known
 
 
 def _says_no_more(pattern: Axis, given: Axis) -> bool:
-    """Whether the pattern adds nothing to what is known of the axis that it stands for."""
+    """Returns whether the axis already has the size, the label and the kind of the pattern."""
     return (
         pattern.name == given.name
         and (pattern.size is None or pattern.size == given.size)
@@ -80,9 +80,10 @@ def _says_no_more(pattern: Axis, given: Axis) -> bool:
 
 
 def take(pattern: Array, given: Array, binding: Binding) -> tuple[Array, Array] | None:
-    """Finds ``pattern`` in ``given``, in order; returns the axes left over before and after it.
+    """Binds the axes of ``pattern``, which stand in ``given`` in this order.
 
-    The left-over axes are the ones that an op is broadcast over. None if the pattern is not there.
+    Returns the other axes, before and after the first of them: those that an op is broadcast over.
+    Returns None if ``given`` does not contain the pattern.
     """
     if not pattern:
         return NO_AXES, Array(given)
@@ -105,12 +106,12 @@ def take(pattern: Array, given: Array, binding: Binding) -> tuple[Array, Array] 
 def match(
     pattern: Array, given: Array, binding: Binding, *, any_kind: bool = False
 ) -> tuple[Array, Array]:
-    """The axes left over before and after ``pattern`` in ``given``; raises MismatchError.
+    """Binds as :func:`take` does, and raises MismatchError if ``given`` lacks the pattern.
 
-    With ``any_kind`` a pattern that says nothing of whole numbers takes them as well.
+    With ``any_kind`` a pattern of real numbers accepts whole numbers as well.
     """
-    found = take(pattern, given, binding)
-    if found is None:
+    others = take(pattern, given, binding)
+    if others is None:
         missing = [axis.name for axis in pattern if axis.name not in given.names]
         fact = f"it takes ({pattern}), but the array that meets it is ({given})"
         if missing:
@@ -121,28 +122,30 @@ def match(
     if pattern.below and given.below:
         binding.meet(pattern.below, given.below)
     elif (pattern.below or given.below) and not (any_kind and pattern.below is None):
-        want = "#" if pattern.below else ""
         raise MismatchError(
             f"it takes {pattern.kind}, but the array that meets it, ({given}), holds {given.kind}",
-            cure="Index to look the numbers up, or Map to make real ones of them"
-            if not want
-            else f"an array of {pattern.kind}, such as ({pattern})",
+            cure=f"an array of {pattern.kind}, such as ({pattern})"
+            if pattern.below
+            else "Index to look the numbers up, or Map to make real ones of them",
         )
-    return found
+    return others
 
 
 def union(arrays: Iterable[Array]) -> Array:
-    """The axes of all arrays, each name once, in the order they first appear."""
-    found: dict[str, Axis] = {}
+    """Returns the axes of all arrays, each name once, in order of their first appearance.
+
+    Raises MismatchError for a name with two sizes.
+    """
+    axes: dict[str, Axis] = {}
     for array in arrays:
         for axis in array:
-            kept = found.setdefault(axis.name, axis)
+            kept = axes.setdefault(axis.name, axis)
             if kept.size is None and axis.size is not None:
-                found[axis.name] = axis
+                axes[axis.name] = axis
             elif kept.size is not None and axis.size not in (None, kept.size):
                 raise MismatchError(
                     f"axis {axis.name} is {kept.size_text} in one array "
                     f"and {axis.size_text} in another",
                     cure=f"{axis.name} = {kept.size_text} in both",
                 )
-    return Array(found.values())
+    return Array(axes.values())
