@@ -5,10 +5,10 @@ Styles, fonts and drawings are in the file, and its security policy lets it load
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-
-from latex2mathml.converter import convert
+from hashlib import sha256
 
 from ncd.code import lines
 from ncd.costs import Cost, cost_of
@@ -19,6 +19,7 @@ from ncd.drawing.collapse.collapsed_blocks import Block
 from ncd.drawing.collapse.collapsed_blocks import blocks as blocks_of
 from ncd.export import markup, op_facts
 from ncd.export.collapse_states import folded, name, packed, states, svg, wholes
+from ncd.export.mathml import mathml
 from ncd.export.shared_assets import DIAGRAM_CSS, FOLDER, LIGHT_JS, PANEL_CSS
 from ncd.export.source_listing import Painted, excerpt, painted
 from ncd.lang.circuits.circuit import Cell, Circuit, Fence
@@ -26,9 +27,19 @@ from ncd.lang.circuits.elaborate import elaborate
 from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Axis
 
-POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; font-src data:"
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{}'; font-src data:"
 LINES = 60  # of source on a card
 PAGE = (FOLDER / "document.html").read_text()
+JS = LIGHT_JS + (FOLDER / "document.js").read_text()
+
+
+def policy(js: str) -> str:
+    """Returns the content policy of a file: it runs this script alone and loads nothing.
+
+    >>> policy("go()").split("; ")[2][:34]
+    "script-src 'sha256-5KYv+PUboo5h+0+"
+    """
+    return POLICY.format(b64encode(sha256(js.encode()).digest()).decode())
 
 
 def html(term: Term, labels: Labels = "names", title: str = "") -> str:
@@ -47,7 +58,7 @@ def html(term: Term, labels: Labels = "names", title: str = "") -> str:
     every = tuple(drawings.values())
     first, told = every[0], _Told.of(circuit, every, blocks)
     return PAGE.format(
-        policy=POLICY,
+        policy=policy(JS),
         title=markup.text(title or first.title),
         css=css(every),
         summary=_summary(circuit, told.cost),
@@ -58,7 +69,7 @@ def html(term: Term, labels: Labels = "names", title: str = "") -> str:
         words=markup.text(first.description),
         state=name(folded(first)),
         states=packed(drawings),
-        js=LIGHT_JS + (FOLDER / "document.js").read_text(),
+        js=JS,
     )
 
 
@@ -162,7 +173,7 @@ class _Told:
         yield from (self.op(cell) for cell in self.circuit.cells if cell.id in self.drawn)
 
     def op(self, cell: Cell) -> str:
-        formula = convert(cell.op.formula(cell.site), display="block")
+        formula = mathml(cell.op.formula(cell.site), block=True)
         words = f"<p>{markup.text(cell.op.words(cell.site))}</p>{formula}"
         told = op_facts.listed(op_facts.of_cell(cell, self.cost))
         inside = f"{words}{told}{self.lines({cell.id})}"

@@ -12,10 +12,11 @@ from ncd.drawing import Drawing
 from ncd.drawing.backends.svg import shadow
 from ncd.export import markup
 from ncd.export.collapse_states import svg
-from ncd.export.document import POLICY, css
+from ncd.export.document import css, policy
 from ncd.export.shared_assets import FOLDER, LIGHT_JS
 
 PAGE = (FOLDER / "slides.html").read_text()
+JS = LIGHT_JS + (FOLDER / "slides.js").read_text()
 
 
 @dataclass(frozen=True)
@@ -46,13 +47,13 @@ def html(slides: Sequence[Slide], title: str = "") -> str:
     """
     style = f"{css([slide.drawing for slide in slides])}\n{(FOLDER / 'slides.css').read_text()}"
     return PAGE.format(
-        policy=POLICY,
+        policy=policy(JS),
         title=markup.text(title or slides[0].title),
         css=style,
         shadow=shadow(dark=False),
         slides="".join(_slide(slide, n) for n, slide in enumerate(slides)),
         count=len(slides),
-        js=LIGHT_JS + (FOLDER / "slides.js").read_text(),
+        js=JS,
     )
 
 

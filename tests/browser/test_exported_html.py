@@ -161,3 +161,17 @@ def test_axe_finds_nothing(page: Page, scheme: str) -> None:
         page.evaluate((Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text())
         found = page.evaluate("axe.run().then((found) => found.violations.map((v) => v.help))")
         assert found == []
+
+
+def test_no_text_of_a_term_runs_as_a_script(browser: Browser, tmp_path: Path) -> None:
+    """Neither its markup is taken for ours, nor would the file's policy let it run."""
+    text = r"\text{<script>document.title='x'</script><svg/onload=document.title='y'>}"
+    path = tmp_path / "hostile.html"
+    html = ncd.html(ncd.Axes(a=2, b=3)(ncd.Id("a b") >> ncd.Named("a b", text)), title="safe")
+    path.write_text(html.replace("<main>", "<script>document.title='z'</script><main>"))
+    page = browser.new_page()
+    page.goto(path.as_uri())
+    page.locator(".op").first.click()
+    expect(page.locator(".card:not([hidden]) math")).to_be_visible()
+    assert page.title() == "safe"
+    page.close()

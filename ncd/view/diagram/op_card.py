@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from latex2mathml.converter import convert
-
 from ncd.code import lines
 from ncd.drawing.collapse.repeated_layers import stacked
 from ncd.drawing.equation import sides
 from ncd.export import markup, op_facts, source_listing
+from ncd.export.mathml import mathml
 from ncd.lang.circuits.circuit import Cell, Circuit, Fence
 from ncd.lang.terms.blocks import Equation
 from ncd.view.base import html_panel
@@ -50,7 +49,7 @@ def _op(scene: Scene, cell: Cell) -> str:
         _around(scene.circuit, cell.fences)
         + _head(cell.op.label, cell.op.role, scene.dark)
         + f"<p>{markup.text(cell.op.words(cell.site))}</p>"
-        + convert(cell.op.formula(cell.site), display="block")
+        + mathml(cell.op.formula(cell.site), block=True)
         + op_facts.listed(told)
         + _inside("Written out", "" if term is None else component.apart(term, scene))
         + _source(scene, frozenset({cell.id}))

@@ -6,9 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from latex2mathml.converter import convert
-
 from ncd.export import markup, op_facts
+from ncd.export.mathml import mathml
 from ncd.lang.circuits.circuit import Cell, Circuit, Fence
 from ncd.view.base import html_panel
 from ncd.view.session.scene import Scene
@@ -66,7 +65,7 @@ def _line(latex: str, scene: Scene, parts: list[Part]) -> str:
         parts.append(Part(found[2], _part(scene.circuit, found[1])))
         return rf"\text{{@{len(parts) - 1}}}"
 
-    whole = convert(PART.sub(keep, latex), display="block")
+    whole = mathml(PART.sub(keep, latex), block=True)
     return PLACE.sub(lambda found: _coloured(parts[int(found[1])], scene), whole)
 
 
@@ -87,7 +86,7 @@ def _coloured(part: Part, scene: Scene) -> str:
     It answers to the pointer; its row in the table to the keyboard as well, as no button can stand
     in a formula.
     """
-    inner = convert(part.latex).partition(">")[2].rpartition("</math>")[0]
+    inner = mathml(part.latex).partition(">")[2].rpartition("</math>")[0]
     colour = markup.colour(_role(part.of, scene.circuit), scene.dark)
     return (
         f'<mrow data-{_kind(part)}="{part.of.id}" data-select="{part.of.id}" '
@@ -114,7 +113,7 @@ def _role(part: Cell | Fence, circuit: Circuit) -> str:
 def _row(part: Part, scene: Scene) -> str:
     cell = part.of
     if isinstance(cell, Cell):
-        formula, words = convert(cell.op.formula(cell.site)), cell.op.words(cell.site)
+        formula, words = mathml(cell.op.formula(cell.site)), cell.op.words(cell.site)
     else:
         formula, words = "", op_facts.title(cell)
     return (
