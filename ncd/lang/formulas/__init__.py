@@ -1,1 +1,1 @@
-"""Expressions, formulas and size polynomials."""
+"""Expressions, formulas and polynomials of sizes."""

@@ -1,12 +1,12 @@
-"""Expressions: an op's torch, said once as data.
+"""Expressions: the torch code of an op as data.
 
-``ncd.run`` calls them and ``ncd.code`` writes them; neither asks what op it has. An expression
-is on the op's inputs (:class:`Arg`); dimensions are counted from the end, so that batch axes may
-stand in front of every array. Axes are meant by their :class:`~ncd.lang.types.axes.Dim`, never by
-text, so that no two can be taken for one.
+``ncd.run`` evaluates them and ``ncd.code`` writes them as source, without knowing the op. An
+expression works on the op's inputs (:class:`Arg`). Dimensions are counted from the end, so that
+every array may have batch axes in front. Axes are identified by their
+:class:`~ncd.lang.types.axes.Dim`, not by text, so that two of them are never confused.
 
-An op answers with one expression for each of its outputs, or with a single one that gives them all
-at once, as a tuple (``topk``).
+An op has one expression for each of its outputs, or a single one that gives all outputs as a tuple
+(``topk``).
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from ncd.lang.types.axes import Array, Axis, Dim
 
 
 class Expr:
-    """One node; its parts are expressions, or plain values."""
+    """A node of an expression; its fields are expressions or plain values."""
 
     def parts(self) -> Iterator[Expr]:
-        """The expressions that this one is made of."""
+        """Yields the expressions directly within this one."""
         for name in _names(type(self)):  # type: ignore[arg-type]
             yield from _expressions(getattr(self, name))
 
     def walk(self) -> Iterator[Expr]:
-        """This expression and all within it."""
+        """Yields this expression and all expressions within it."""
         yield self
         for part in self.parts():
             yield from part.walk()
@@ -36,7 +36,7 @@ class Expr:
 
 @lru_cache
 def _names(kind: type[Expr]) -> tuple[str, ...]:
-    """The fields of a kind of node that hold expressions, by their types as they are written."""
+    """Returns the fields of a class of nodes whose type annotations mention expressions."""
     return tuple(f.name for f in fields(kind) if "Expr" in str(f.type))  # type: ignore[arg-type]
 
 
@@ -50,43 +50,40 @@ def _expressions(value: object) -> Iterator[Expr]:
 
 @dataclass(frozen=True)
 class Arg(Expr):
-    """The op's input tensor of this number, from 0."""
+    """The op's input tensor with this index, from 0."""
 
     index: int
 
 
 @dataclass(frozen=True)
 class Const(Expr):
-    """A number, a truth value, a text or None."""
+    """A number, a boolean, a text or None."""
 
     value: int | float | bool | str | None
 
 
 @dataclass(frozen=True)
 class Size(Expr):
-    """How many positions some axes have together, a whole number; 1 for none.
-
-    In source it is written with the names of the axes: ``k * h``.
-    """
+    """The product of the sizes of some axes; 1 for none. Source writes their names: ``k * h``."""
 
     axes: tuple[Axis, ...]
 
 
 @dataclass(frozen=True)
 class Layer(Expr):
-    """The op's layer, called."""
+    """A call of the op's layer."""
 
     args: tuple[Expr, ...]
 
 
 @dataclass(frozen=True)
 class Weight(Expr):
-    """The op's own parameter: a learned array that no layer holds."""
+    """The op's own parameter: a learned array outside of any layer."""
 
 
 @dataclass(frozen=True)
 class Call(Expr):
-    """A function by its dotted name: ``torch.cat``, ``F.relu``, ``nn.Linear``, ``math.sqrt``.
+    """A call of a function by its dotted name: ``torch.cat``, ``F.relu``, ``nn.Linear``.
 
     The first word is one of ``torch``, ``F`` (``torch.nn.functional``), ``nn`` and ``math``.
     """
@@ -98,7 +95,7 @@ class Call(Expr):
 
 @dataclass(frozen=True)
 class Method(Expr):
-    """A method of a tensor: ``x.softmax(-1)``."""
+    """A call of a tensor's method: ``x.softmax(-1)``."""
 
     on: Expr
     name: str
@@ -108,7 +105,7 @@ class Method(Expr):
 
 @dataclass(frozen=True)
 class Infix(Expr):
-    """Two values and Python's operator between them: ``+ - * / // % ** < <= > >= == != & |``."""
+    """A binary operator of Python: ``+ - * / // % ** < <= > >= == != & |``."""
 
     sign: str
     left: Expr
@@ -117,7 +114,7 @@ class Infix(Expr):
 
 @dataclass(frozen=True)
 class Prefix(Expr):
-    """Python's operator before a value: ``-`` or ``~``."""
+    """A unary operator of Python: ``-`` or ``~``."""
 
     sign: Literal["-", "~"]
     on: Expr
@@ -125,14 +122,14 @@ class Prefix(Expr):
 
 @dataclass(frozen=True)
 class Tuple(Expr):
-    """Several values as a tuple: ``(a, b)``."""
+    """A tuple of values: ``(a, b)``."""
 
     items: tuple[Expr, ...]
 
 
 @dataclass(frozen=True)
 class Item(Expr):
-    """One of the values of a tuple."""
+    """The value of a tuple at an index."""
 
     on: Expr
     index: int
@@ -140,7 +137,7 @@ class Item(Expr):
 
 @dataclass(frozen=True)
 class Select(Expr):
-    """The position ``index`` along a dimension counted from the end, which then is gone."""
+    """The slice at position ``index`` along a dimension, which is dropped (``torch.select``)."""
 
     on: Expr
     dim: int
@@ -149,12 +146,12 @@ class Select(Expr):
 
 @dataclass(frozen=True)
 class Lookup(Expr):
-    """The places of a table at some indices: ``out[s, a, r] = table[s, index[s, a], r]``.
+    """The entries of a table at some indices: ``out[s, a, r] = table[s, index[s, a], r]``.
 
-    ``index`` has dimensions s, then ``own`` more (a); ``table`` has s, then the one that is looked
-    up, then ``rest`` more (r). s are the dimensions that both share, one by one; there may be none.
-    Batch axes stand in front of either, of both, or of none: a batch of both is one of s. Without
-    s and batch, with one dimension after the one that is looked up, it is ``F.embedding``.
+    ``index`` has the dimensions s, then ``own`` more (a); ``table`` has s, then the one that is
+    looked up, then ``rest`` more (r). s are the dimensions that both share; there may be none.
+    Either may have batch axes in front; a batch that both have is part of s. Without s and batch,
+    and with one dimension after the one that is looked up, it is ``F.embedding``.
     """
 
     index: Expr
@@ -163,15 +160,15 @@ class Lookup(Expr):
     rest: int
 
 
-Group = tuple[Dim, ...]  # the dimensions that one torch dimension stands for, the last fastest
+Group = tuple[Dim, ...]  # dimensions merged into one torch dimension, the last fastest
 
 
 @dataclass(frozen=True)
 class Rearrange(Expr):
-    """Dimensions in another order, taken apart or put together, as einops' ``rearrange``.
+    """Dimensions reordered, split or merged, as ``einops.rearrange`` does.
 
-    ``before`` and ``after`` hold the same dimensions; a group of none has size 1. Batch axes stay
-    in front.
+    ``before`` and ``after`` hold the same dimensions; an empty group has size 1. Batch axes stay in
+    front.
     """
 
     on: Expr
@@ -181,19 +178,19 @@ class Rearrange(Expr):
 
 @dataclass(frozen=True)
 class Contract(Expr):
-    """The product of arrays, summed over the dimensions that ``after`` lacks (``einsum``)."""
+    """The product of arrays, summed over the dimensions that are not in ``after`` (``einsum``)."""
 
     args: tuple[Expr, ...]
-    before: tuple[Group, ...]  # for each argument its dimensions
+    before: tuple[Group, ...]  # the dimensions of each argument
     after: Group
 
 
 @dataclass(frozen=True)
 class Align(Expr):
-    """A tensor of dimensions ``before`` made ready to be broadcast with one of ``after``.
+    """A tensor of dimensions ``before``, reshaped to broadcast with one of dimensions ``after``.
 
-    ``before`` are some of ``after``, in any order; the others get size 1, and the ones in front of
-    all of ``before`` are left away.
+    ``before`` is a subset of ``after``, in any order; the others get size 1, and leading ones are
+    omitted.
     """
 
     on: Expr
@@ -203,9 +200,9 @@ class Align(Expr):
 
 @dataclass(frozen=True)
 class Position(Expr):
-    """0, 1, 2, … along a dimension, ready to be broadcast with one of the dimensions ``after``.
+    """The positions 0, 1, 2, … along a dimension, shaped to broadcast with dimensions ``after``.
 
-    Whole numbers, on the device of what the op is given.
+    They are whole numbers, on the device of the op's inputs.
     """
 
     dim: Dim
@@ -214,31 +211,31 @@ class Position(Expr):
 
 @dataclass(frozen=True)
 class Filled(Expr):
-    """Zeros of these sizes, real numbers on the device of what the op is given."""
+    """Zeros of these dimensions: real numbers on the device of the op's inputs."""
 
     dims: Group
 
 
 @dataclass(frozen=True)
 class Cast(Expr):
-    """A tensor of real numbers (of the type of what the op is given), or of whole ones (int64)."""
+    """A tensor converted to real numbers (of the dtype of the inputs) or whole ones (int64)."""
 
     on: Expr
     to: Literal["real", "whole"]
 
 
-# --- what ops say often --------------------------------------------------------------------------
+# --- shorthands of ops ---------------------------------------------------------------------------
 
 
 def groups(array: Array) -> tuple[Group, ...]:
-    """Every dimension of an array by itself."""
+    """Returns every dimension of an array as a group of its own."""
     return tuple((dim,) for dim in array.dims)
 
 
 def arranged(on: Expr, before: tuple[Group, ...], after: tuple[Group, ...]) -> Expr:
-    """The dimensions ``before`` as ``after``, in one step with one before it that fits.
+    """Rearranges ``before`` to ``after``, merged with a rearrangement just before it.
 
-    The expression itself if nothing changes.
+    Returns the expression itself if nothing changes.
     """
     if isinstance(on, Rearrange) and on.after == before:
         return arranged(on.on, on.before, after)
@@ -246,22 +243,22 @@ def arranged(on: Expr, before: tuple[Group, ...], after: tuple[Group, ...]) -> E
 
 
 def reordered(on: Expr, before: Array, after: Array) -> Expr:
-    """The axes of ``before`` in the order of ``after``."""
+    """Permutes the axes of ``before`` into the order of ``after``."""
     return arranged(on, groups(before), groups(after))
 
 
 def merged(on: Expr, rest: Array, own: Array) -> Expr:
-    """The last axes ``own`` as one dimension, after those of ``rest``."""
+    """Merges the last axes ``own``, after those of ``rest``, into one dimension."""
     return arranged(on, (*groups(rest), *groups(own)), (*groups(rest), own.dims))
 
 
 def parted(on: Expr, rest: Array, own: Array) -> Expr:
-    """The last dimension as the axes ``own``, after those of ``rest``."""
+    """Splits the last dimension, after the axes ``rest``, into the axes ``own``."""
     return arranged(on, (*groups(rest), own.dims), (*groups(rest), *groups(own)))
 
 
 def call(function: str, *args: Expr | int | float | bool | str | None, **kwargs: object) -> Call:
-    """A call whose plain arguments are constants.
+    """Returns a call; arguments that are plain values become constants.
 
     >>> call("torch.cat", Arg(0), dim=-1).kwargs
     (('dim', Const(value=-1)),)
@@ -271,7 +268,7 @@ def call(function: str, *args: Expr | int | float | bool | str | None, **kwargs:
 
 
 def method(on: Expr, name: str, *args: Expr | int | float | bool | str | None) -> Method:
-    """A method whose plain arguments are constants."""
+    """Returns a method call; arguments that are plain values become constants."""
     return Method(on, name, tuple(map(_expr, args)))
 
 

@@ -1,4 +1,4 @@
-"""The operators of formulas and expressions, as Python has them."""
+"""The binary operators of formulas and expressions as Python functions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Formulas as signs show them: short, in the little mathematics of labels."""
+"""Formulas as marks show them: short, in the mathematics of labels."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import re
 
 from ncd.lang.formulas.formula import Formula
 
-LONGEST = 24  # letters of a formula in a sign; the words have all of it
+LONGEST = 24  # letters of a formula in a mark; the description has all of it
 _SIGNS = {"<=": "≤", ">=": "≥", "!=": "≠", "==": "=", "inf": "∞", "pi": "π", "sqrt(": "√("}
 _WORD = re.compile(r"<=|>=|!=|==|\binf\b|\bpi\b|\bsqrt\(")
 
 
 def short(formula: Formula) -> str:
-    """The formula as a text for a sign; operands are a, b, c.
+    """Returns the formula as the text of a mark; operands are a, b, c.
 
     >>> from ncd.lang.formulas.formula import parse
     >>> short(parse("$1 / n_k ** 0.5")), short(parse("where($2 > 0, -inf, $1)"))
@@ -26,7 +26,7 @@ def short(formula: Formula) -> str:
 
 
 def cut(text: str) -> str:
-    """The beginning of a text that is too long for a sign.
+    """Returns the text, shortened with an ellipsis if it is too long for a mark.
 
     >>> cut("positions")
     'positions'

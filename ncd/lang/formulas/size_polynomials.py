@@ -1,4 +1,4 @@
-"""Sums of products of sizes: how a whole number follows from others, in one way of writing it."""
+"""Polynomials of sizes with whole coefficients, in a canonical form."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 Atom = str | tuple[Any, ...]  # a size's name, or ("//", numerator, denominator), or with "%"
 Product = tuple[Atom, ...]
 Counted = dict[Product, int]
-Sum = tuple[tuple[Product, int], ...]  # each product with how often it stands, in order
+Sum = tuple[tuple[Product, int], ...]  # each product with its coefficient, sorted
 
 
 def ordered(total: Mapping[Product, int]) -> Sum:
-    """A sum as it is written, without what stands no times in it.
+    """Returns the sorted terms of a sum, without those whose coefficient is 0.
 
     >>> ordered({("k",): 2, (): 0, ("h", "k"): 1})
     ((('h', 'k'), 1), (('k',), 2))
@@ -22,33 +22,33 @@ def ordered(total: Mapping[Product, int]) -> Sum:
 
 
 def added(a: Mapping[Product, int], b: Mapping[Product, int]) -> Counted:
-    """Both together.
+    """Returns the sum of two polynomials.
 
     >>> added({("h",): 1}, {("h",): 2, (): 5})
     {('h',): 3, (): 5}
     """
-    found = dict(a)
+    total = dict(a)
     for product, n in b.items():
-        found[product] = found.get(product, 0) + n
-    return found
+        total[product] = total.get(product, 0) + n
+    return total
 
 
 def multiplied(a: Mapping[Product, int], b: Mapping[Product, int]) -> Counted:
-    """Each product of the one with each of the other.
+    """Returns the product of two polynomials.
 
     >>> multiplied({("k",): 1, (): 1}, {("h",): 2})
     {('h', 'k'): 2, ('h',): 2}
     """
-    found: Counted = {}
+    total: Counted = {}
     for one, n in a.items():
         for other, m in b.items():
-            both = _product((*one, *other))
-            found[both] = found.get(both, 0) + n * m
-    return found
+            product = _product((*one, *other))
+            total[product] = total.get(product, 0) + n * m
+    return total
 
 
 def divided(a: Mapping[Product, int], b: Mapping[Product, int]) -> tuple[Counted, Counted]:
-    """How often ``b``, if it is one product, goes into ``a``, and what is left of it.
+    """Returns the quotient and the remainder of ``a`` by ``b``, if ``b`` is one product.
 
     >>> divided({("h", "k"): 4, ("k",): 3}, {("k",): 2})
     ({('h',): 2}, {('k',): 3})

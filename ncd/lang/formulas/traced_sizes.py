@@ -1,10 +1,9 @@
-"""Traced: a whole number that remembers how it follows from others.
+"""Traced sizes: whole numbers that record how they were computed from the sizes of a term.
 
-A term that is built at traced sizes tells of every number in it how it follows from the sizes: as a
-polynomial, in which the floor of a quotient and a remainder stand as they are. Wherever the way
-goes by what a number is (it is compared, it counts something, it is asked for as a plain one), the
-:class:`Trace` notes that. So what was found holds for all sizes for which the same is true, and
-nothing is guessed.
+Every number of a term that is built at traced sizes is a polynomial of these sizes, in which floors
+of quotients and remainders are atoms. Wherever the code depends on the value of a number (it is
+compared, counted with or converted to a plain number), the :class:`Trace` records that fact. The
+result holds for all sizes for which the recorded facts are the same.
 """
 
 from __future__ import annotations
@@ -25,15 +24,15 @@ from ncd.lang.formulas.size_polynomials import (
 )
 
 Fact = tuple[Sum, str, bool]
-FIRST, LAST = 0xE000, 0xF8FE  # letters that are nobody's: what a text has for a traced number
+FIRST, LAST = 0xE000, 0xF8FE  # private letters of Unicode that stand for traced numbers in a text
 FILL = "\uf8ff"
 
 
 class Trace:
-    """What is found out on one way through.
+    """The record of one run with traced sizes.
 
-    ``holds`` are the facts that it went by: a sum is less than 0, at most 0 or 0, or it is not.
-    ``written`` are the numbers that were written in a text, with how.
+    ``holds`` are the facts that the run depended on: a sum is or is not less than 0, at most 0, or
+    0. ``written`` are the numbers that were written in a text, with their formats.
 
     >>> trace = Trace()
     >>> h, k = trace.size("h", 4), trace.size("k", 16)
@@ -48,33 +47,31 @@ class Trace:
         self.sizes: dict[str, int] = {}
         self.holds: dict[Fact, None] = {}
         self.written: dict[tuple[Traced, str], str] = {}
-        self.apart: dict[
-            Any, Any
-        ] = {}  # the difference of two, as the same ones are often compared
+        self.differences: dict[Any, Any] = {}  # by the two numbers, which are often compared
         self.silent = False
 
     def size(self, name: str, value: int) -> Any:
-        """A size of this name, which is this now; it stands in for an int."""
+        """Returns a traced number for the size of this name, which has this value now."""
         self.sizes[name] = value
         return Traced(self, (((name,), 1),), value)
 
     def number(self, total: Mapping[Product, int]) -> Any:
-        """A number that follows so; a plain one if it does not depend on any size."""
-        found = ordered(total)
-        plain = all(not product for product, _ in found)
-        return self.now(found) if plain else Traced(self, found, self.now(found))
+        """Returns the number of a polynomial; a plain int if it depends on no size."""
+        terms = ordered(total)
+        plain = all(not product for product, _ in terms)
+        return self.now(terms) if plain else Traced(self, terms, self.now(terms))
 
     def now(self, total: Sum) -> int:
-        """What a sum is at the sizes as they are now."""
+        """Returns the value of a sum at the current sizes."""
         return sum(n * math.prod(map(self._atom, product)) for product, n in total)
 
     @property
     def open(self) -> dict[str, Any]:
-        """The sizes by name, traced."""
+        """The traced sizes by their names."""
         return {name: Traced(self, (((name,), 1),), value) for name, value in self.sizes.items()}
 
     def read(self, total: Sum) -> Iterator[str]:
-        """The names of the sizes that a sum follows from, as often as they stand in it."""
+        """Yields the names of the sizes in a sum, each as often as it occurs."""
         for atom in (atom for product, _ in total for atom in product):
             if isinstance(atom, str):
                 yield atom
@@ -88,14 +85,14 @@ class Trace:
         return self.now(a) // self.now(b) if sign == "//" else self.now(a) % self.now(b)
 
     def fact(self, total: Sum, sign: str, true: bool) -> bool:
-        """Notes that the way went by this."""
+        """Records that the run depended on a fact; returns whether it is true."""
         if not self.silent:
             self.holds[total, sign, true] = None
         return true
 
     @contextmanager
     def asking(self) -> Iterator[None]:
-        """What is asked meanwhile changes no number, and is not noted."""
+        """Records no facts inside the ``with`` block."""
         self.silent, before = True, self.silent
         try:
             yield
@@ -103,7 +100,7 @@ class Trace:
             self.silent = before
 
     def letter(self, number: Traced, how: str, length: int) -> str:
-        """What a text has for a number: as long as the number now is, so that lines break alike."""
+        """Returns the letters that stand for a number in a text, as many as its text now has."""
         key = number, how
         if key not in self.written:
             if FIRST + len(self.written) > LAST:
@@ -113,9 +110,9 @@ class Trace:
 
 
 class Traced:
-    """A whole number that follows from sizes; it says that it is an int, and counts as one.
+    """A whole number computed from sizes; it passes for an int.
 
-    It is none: whoever would take it for its bits asks for its index, which the trace notes.
+    Code that needs a real int calls ``__index__``, which the trace records.
     """
 
     __slots__ = ("_hash", "total", "trace", "value")
@@ -208,19 +205,19 @@ class Traced:
 
     def _compared(self, other: Any, sign: str, test: Callable[[int], bool]) -> Any:
         if isinstance(other, float):
-            return self._beside(other, sign, test)
+            return self._compared_real(other, sign, test)
         if not isinstance(other, int):
             return NotImplemented
         key = self.total, other.total if traced(other) else int(other)
-        apart = self.trace.apart.get(key)
-        if apart is None:
-            apart = self.trace.apart[key] = self - other
-        if type(apart) is not Traced:
-            return test(apart)
-        return self.trace.fact(apart.total, sign, test(apart.value))
+        difference = self.trace.differences.get(key)
+        if difference is None:
+            difference = self.trace.differences[key] = self - other
+        if type(difference) is not Traced:
+            return test(difference)
+        return self.trace.fact(difference.total, sign, test(difference.value))
 
-    def _beside(self, other: float, sign: str, test: Callable[[int], bool]) -> bool:
-        """Compared with a real number: with the whole one on the right side of it."""
+    def _compared_real(self, other: float, sign: str, test: Callable[[int], bool]) -> bool:
+        """Compares with a real number by way of the whole number next to it."""
         if math.isinf(other):
             return sign != "=" and other > 0
         if sign == "=" and not other.is_integer():
@@ -241,7 +238,7 @@ class Traced:
     __int__ = __index__
 
     def __float__(self) -> float:
-        return float(self.value)  # a real number is not followed: where one is shown, it waits
+        return float(self.value)  # real numbers are not traced
 
     @property
     def numerator(self) -> Any:
@@ -262,12 +259,12 @@ class Traced:
     __repr__ = __str__
 
     def said(self, how: str, now: str) -> str:
-        """What a text has for it where it is written in another way, in which it is this now."""
+        """Returns the letters that stand for it in a text where its format gives ``now``."""
         return self.trace.letter(self, how, len(now))
 
 
 def traced(number: object) -> TypeGuard[Traced]:
-    """Whether a number is traced."""
+    """Returns whether a number is traced."""
     return type(number) is Traced
 
 
@@ -276,7 +273,7 @@ def _total(number: Any) -> Mapping[Product, int]:
 
 
 def _part(what: str, a: Any, b: Any) -> Any:
-    """A floor of a quotient, or a remainder: of what does not divide without rest."""
+    """Returns the floor of a quotient, or a remainder; what divides exactly is simplified."""
     if b == 0:
         raise ZeroDivisionError("division by zero")
     trace: Trace = (a if type(a) is Traced else b).trace
