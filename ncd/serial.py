@@ -15,8 +15,9 @@ from typing import Any
 from ncd.lang.errors import LimitError, NCDError, ParseError, shown
 from ncd.lang.terms.blocks import Block, Equation
 from ncd.lang.terms.field_spelling import spelling
+from ncd.lang.terms.field_values import TERM, TERMS
 from ncd.lang.terms.loops import Repeat, Scan
-from ncd.lang.terms.terms import DEPTH, TERM, TERMS, Beside, Id, Term, Then
+from ncd.lang.terms.terms import DEPTH, Beside, Id, Term, Then
 from ncd.ops import CATALOGUE
 
 STRUCTURES: tuple[type[Term], ...] = (Id, Then, Beside, Block, Repeat, Scan, Equation)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import ncd
 from ncd import Beside, Block, Equation, Id, Linear, Repeat, Scan, Term, Then
 from ncd.lang.terms.field_spelling import spelling
-from ncd.lang.terms.terms import TERM, TERMS
+from ncd.lang.terms.field_values import TERM, TERMS
 from ncd.ops import CATALOGUE
 from ncd.serial import KINDS, LONGEST, from_json, to_json
 

@@ -10,7 +10,8 @@ from ncd.lang.once import once
 from ncd.lang.roles import check_role
 from ncd.lang.terms.chain_typing import Origins
 from ncd.lang.terms.field_spelling import FLAG, SCOPE, STATED, TEXT, choice, read_fields, spelled
-from ncd.lang.terms.terms import TERM, TERMS, Id, Term, Then, check_some
+from ncd.lang.terms.field_values import TERM, TERMS
+from ncd.lang.terms.terms import Id, Term, Then, check_some
 from ncd.lang.terms.wire import Wire
 from ncd.lang.types.axes import Array, Axis, Signature, Type
 from ncd.lang.types.pattern_binding import Binding

@@ -9,7 +9,8 @@ from ncd.lang.errors import MismatchError, NCDError, SizeError
 from ncd.lang.once import once
 from ncd.lang.terms.chain_typing import Origins
 from ncd.lang.terms.field_spelling import AXIS, FLAG, NAME, SCOPE, read_fields, spelled, whole
-from ncd.lang.terms.terms import TERM, TERMS, Term, Then
+from ncd.lang.terms.field_values import TERM, TERMS
+from ncd.lang.terms.terms import Term, Then
 from ncd.lang.types.axes import Array, Axis, Type
 from ncd.lang.types.pattern_binding import Binding
 

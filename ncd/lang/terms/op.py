@@ -1,4 +1,4 @@
-"""Ops: the generators of the language, and the sites at which they stand."""
+"""Ops: the generators of the language, and how they are broadcast over arrays."""
 
 from __future__ import annotations
 
@@ -9,71 +9,32 @@ from typing import ClassVar
 
 from ncd.lang.errors import MismatchError, NCDError, ParseError
 from ncd.lang.formulas.expr import Call, Expr
-from ncd.lang.formulas.formula import Formula
 from ncd.lang.glyph import Glyph
-from ncd.lang.once import once
 from ncd.lang.terms.chain_typing import Origins
 from ncd.lang.terms.field_spelling import field_names, read_fields
-from ncd.lang.terms.terms import Term, keep
-from ncd.lang.types.axes import NO_AXES, Array, Axis, Signature, Type
+from ncd.lang.terms.site import Initial as Initial
+from ncd.lang.terms.site import Site as Site
+from ncd.lang.terms.terms import Term, kept
+from ncd.lang.types.axes import NO_AXES, Array, Signature, Type
 from ncd.lang.types.pattern_binding import Binding, match, union
 
 
 @dataclass(frozen=True)
-class Site:
-    """Where an op stands: its own axes with their sizes, and the whole arrays around them.
-
-    ``dom`` and ``cod`` are the op's own arrays, ``ins`` and ``outs`` those with every axis over
-    which it is broadcast; ``reads`` are the axes that it only knows the size of.
-    """
-
-    dom: Type
-    cod: Type
-    ins: Type
-    outs: Type
-    reads: Array = NO_AXES
-
-    @once
-    def axes(self) -> tuple[Axis, ...]:
-        """Every axis of the arrays, each name once."""
-        return tuple({axis.name: axis for axis in (*self.ins.axes, *self.outs.axes)}.values())
-
-    @once
-    def every(self) -> Mapping[str, Axis]:
-        """Every axis that it knows of, by name; those that it only reads as well."""
-        return {axis.name: axis for axis in (*self.axes, *self.reads)}
-
-    def size(self, name: str) -> int:
-        """How many positions the axis of this name has."""
-        return self.every[name].numel
-
-    @property
-    def rest(self) -> Array:
-        """The axes of the first array that it is broadcast over."""
-        return Array(axis for axis in self.ins[0] if axis.name not in self.dom[0].names)
-
-
-@dataclass(frozen=True)
-class Initial:
-    """How a parameter (or a buffer, if not ``learned``) begins.
-
-    ``array`` names the axes of its numbers, in the order in which they lie in memory; ``formula``
-    gives each of them, from its position along these axes (``n_x`` is the size of x), from
-    ``normal`` (standard normal) and ``uniform`` (from -1 to 1), drawn from the seed.
-    """
-
-    array: Array
-    formula: Formula
-    learned: bool = True
-
-
-@dataclass(frozen=True)
 class Sample:
-    """An op on arrays of its own axes, and what plain torch says it gives, for the tests.
+    """An op on arrays of its own axes, with its value in plain torch, for the tests.
 
-    ``torch`` is an expression of ``torch``, ``F``, ``math``, the inputs ``a``, ``b``, ``c``, … and
-    the parameters ``w[0]``, ``w[1]``, …, in order; several outputs are a tuple. ``alone`` is for an
-    op that looks along the axes that it is broadcast over: it is not tried with more.
+    Args:
+        op: The op.
+        dom: The arrays that it is given.
+        torch: Its outputs as an expression of ``torch``, ``F``, ``math``, the inputs ``a``, ``b``,
+            … and the parameters ``w[0]``, ``w[1]``, … in order; several outputs are a tuple.
+        alone: Whether it must not be broadcast, because it works on all axes of its array.
+
+    Source: the documents' own unit tests, which compare each module with plain torch.
+
+    >>> from ncd.ops import Softmax
+    >>> Softmax.samples()[0]
+    Sample(op=Softmax('x'), dom='x:4', torch='a.softmax(0)', alone=False)
     """
 
     op: Op
@@ -83,17 +44,29 @@ class Sample:
 
 
 class Op(Term):
-    """A generator: a frozen dataclass that answers the same few questions in one place.
+    """The base of all generators: frozen dataclasses that describe themselves by plain data.
 
-    ``role`` is its colour, ``label`` its name in words. A learned op also has a ``name`` (the
-    attribute of the compiled module). Everything it answers is plain data.
+    ``role`` gives its colour, ``label`` its name in words. A learned op also has a ``name``: the
+    attribute of the compiled module. Subclasses override the methods below.
+
+    Raises:
+        ParseError: For a field that cannot be read, or a pattern of another form.
+        MismatchError: When it is put on arrays that it does not fit.
+        SizeError: When sizes do not fit.
+
+    Source: CONTRIBUTING, "An op: one file, one line"; Notebook, sections 2.3 and 2.4.
+
+    >>> from ncd.ops import Softmax
+    >>> op: Op = Softmax("x")
+    >>> op.role, op.label, str(op.lift(Type.parse("y x h")))
+    ('softmax', 'Softmax', 'y x h')
     """
 
     role: ClassVar[str] = "neutral"
-    form: ClassVar[str] = ""  # how its first field is written; m* is any number of axes, m+ some
-    any_kind: ClassVar[bool] = False  # whether it takes whole numbers where it does not say so
-    apart: ClassVar[bool] = False  # whether it is broadcast over each array's axes by themselves
-    in_place: ClassVar[bool] = False  # whether what it gives has the axes it took, in their order
+    form: ClassVar[str] = ""  # of its first field; m* is any number of axes, m+ one or more
+    any_kind: ClassVar[bool] = False  # accepts whole numbers where its pattern has real ones
+    apart: ClassVar[bool] = False  # is broadcast over the axes of each array separately
+    in_place: ClassVar[bool] = False  # its output has the axes of its input, in their order
     count = 1
 
     def __post_init__(self) -> None:
@@ -116,7 +89,7 @@ class Op(Term):
 
     @property
     def signature(self) -> Signature:
-        """What it takes and gives, on its own axes."""
+        """The arrays that it takes and gives, with its own axes only."""
         raise NotImplementedError
 
     @property
@@ -125,12 +98,13 @@ class Op(Term):
 
     @property
     def label(self) -> str:
+        """The name of its class and its own name, such as ``Linear Q``."""
         name = getattr(self, "name", "")
         return f"{type(self).__name__} {name}" if name else type(self).__name__
 
     @property
     def reads(self) -> Array:
-        """Axes whose size it needs, though they need not be wires of its own."""
+        """Axes whose size it needs, but which need not be axes of its arrays."""
         return NO_AXES
 
     @property
@@ -142,13 +116,16 @@ class Op(Term):
         return self.site(inputs).outs
 
     def site(self, inputs: Type) -> Site:
-        """The op on these arrays: matches its own axes, solves for new ones, keeps the others."""
-        known: dict[Type, Site] = self.__dict__.setdefault("_sites", {})
-        found = known.get(inputs)  # a size or a kind that differs is another type
-        if found is None:
-            found = self._site(inputs)
-            keep(known, inputs, found)
-        return found
+        """Returns the op on these arrays: matches its axes, solves for new ones, keeps others.
+
+        Args:
+            inputs: The whole arrays that it takes, with axes that it is broadcast over.
+
+        Raises:
+            MismatchError: For arrays that lack its axes.
+            SizeError: For sizes that do not fit.
+        """
+        return kept(self, "_sites", inputs, self._site)
 
     def _site(self, inputs: Type) -> Site:
         binding, signature = Binding(), self.signature
@@ -180,14 +157,14 @@ class Op(Term):
 
     @staticmethod
     def _meet_bound(array: Array, binding: Binding) -> None:
-        """The name that bounds whole numbers has one size, as a bound and as an axis."""
+        """Binds the axis that bounds whole numbers to one size, as a bound and as an axis."""
         bound = array.below
         if bound is not None:
             for axis in (bound, *(axis for axis in array if axis.name == bound.name)):
                 binding.meet(bound, axis)
 
     def _spread(self, inputs: Type, rests: list[tuple[Array, Array]], binding: Binding) -> Type:
-        """The arrays that come out, with every axis over which the op is broadcast."""
+        """Returns the outputs with every axis that the op is broadcast over."""
         own = {name for array in self.signature.dom for name in array.names}
         for (before, after), array, pattern in zip(rests, inputs, self.signature.dom, strict=True):
             stray = [name for name in (*before.names, *after.names) if name in own]
@@ -199,7 +176,7 @@ class Op(Term):
                 )
         if self.in_place:
             return Type(map(binding.resolve, inputs))
-        if len(rests) == 1 and not self.signature.dom[0]:  # what it makes of a number stands last
+        if len(rests) == 1 and not self.signature.dom[0]:  # new axes stand last
             rests = [(inputs[0], NO_AXES)]
         first = union(rest[0] for rest in rests)
         last = union(
@@ -231,80 +208,80 @@ class Op(Term):
             )
         return binding.resolve(out)
 
-    # What an op answers -------------------------------------------------------------------------
+    # --- the description of an op -----------------------------------------------------------------
 
     def solve(self, binding: Binding) -> None:
-        """Binds the axes whose size follows from the ones bound so far, in whichever direction.
+        """Binds axes whose size follows from those bound so far, from inputs or from outputs.
 
-        It is asked again when more is known. Raises SizeError for sizes that do not fit.
+        It is called again when more is known. Raises SizeError for sizes that do not fit.
         """
 
     def check(self, binding: Binding) -> None:
-        """Raises NCDError for axes that it cannot work on, such as a group of the wrong size."""
+        """Raises NCDError for own axes that it cannot work on, such as a spatial group."""
 
     def admit(self, site: Site) -> None:
-        """Raises NCDError for arrays that it cannot work on, whatever its own axes are."""
+        """Raises NCDError for whole arrays that it cannot work on."""
 
     def layer(self, site: Site) -> Call | None:
-        """The torch layer with this op's parameters, as the call that makes it, if it has one."""
+        """Returns the call that makes its torch layer; None if it has no layer."""
         return None
 
     def initial(self, site: Site) -> Mapping[str, Initial]:
-        """How its parameters and buffers begin, by name.
+        """Returns the initial values of its parameters and buffers, by name.
 
-        An op that learns without a layer has one parameter, named by the op itself.
+        An op with a parameter but no layer names the parameter after itself.
         """
         return {}
 
     def torch(self, site: Site) -> tuple[Expr, ...] | Expr:
-        """An expression for each output, or one that gives all of them as a tuple."""
+        """Returns an expression for each output, or one that gives all of them as a tuple."""
         raise NotImplementedError
 
     def out(self, site: Site) -> str:
-        """What a person would call the variable that holds the result; empty if nothing special."""
+        """Returns a variable name for its result, such as ``scores``; empty if it has none."""
         return ""
 
     def glyph(self, site: Site) -> Glyph:
-        """How it is drawn, as marks on the wires of the site."""
+        """Returns its drawing, as marks on the wires of the site."""
         raise NotImplementedError
 
     def flops(self, site: Site) -> int:
-        """Floating-point operations of one forward pass: a multiply-add is two.
+        """Returns the floating-point operations of a forward pass; a multiply-add is two.
 
-        As torch's FlopCounterMode counts them wherever no size is 1.
+        They are counted as by torch's FlopCounterMode where no size is 1.
         """
         return 0
 
     def formula(self, site: Site) -> str:
-        """What it computes, in LaTeX."""
+        """Returns its definition in LaTeX."""
         raise NotImplementedError
 
     def words(self, site: Site) -> str:
-        """What it does, in words that read well aloud."""
+        """Returns a description in words that read well aloud."""
         return self.label
 
     def expansion(self, site: Site) -> Term | None:
-        """The op spelled out in simpler ops, where that shows how it works."""
+        """Returns the same map made of simpler ops; None where that explains nothing."""
         return None
 
     @classmethod
     def samples(cls) -> tuple[Sample, ...]:
-        """The op at work, for the tests: every view of every op is tried on these."""
+        """Returns examples of the op, on which the tests try every view."""
         raise NotImplementedError
 
 
 def _apart(array: Array, others: Array) -> Array:
-    """The axes of an array without axes of its own that do not stand before those of another."""
-    union((others, array))  # one size for one name
+    """Returns the axes of ``array`` that are not in ``others``; raises MismatchError."""
+    union((others, array))
     return Array(axis for axis in array if axis.name not in others.names)
 
 
-_Counts = tuple[tuple[int, int], ...]  # the least and the most axes of each array
+_Counts = tuple[tuple[int, int], ...]  # the minimum and maximum of axes of each array
 
 
 @lru_cache
 def _form(text: str) -> tuple[_Counts, ...]:
-    """How many axes each array has, on each side of a form."""
+    """Returns the permitted numbers of axes of each array, on each side of a form."""
     sides = [[array.split() for array in side.split(",")] for side in text.split("->")]
     return tuple(
         tuple((len(w) - ("*" in w[0]), 99 if w[0][-1] in "*+" else len(w)) for w in side)
@@ -313,7 +290,7 @@ def _form(text: str) -> tuple[_Counts, ...]:
 
 
 def _fits(arrays: Type, counts: _Counts) -> bool:
-    """Whether there are as many arrays as in the form, with as many axes."""
+    """Returns whether the arrays have the numbers of axes that the form permits."""
     return len(arrays) == len(counts) and all(
         least <= len(a) <= most for a, (least, most) in zip(arrays, counts, strict=True)
     )

@@ -1,16 +1,15 @@
-"""Terms: a system written once. Ops (generators), and the structure that joins them.
+"""Terms: ops joined by ``f >> g`` ("then") and ``f @ g`` ("beside").
 
-``f >> g`` is "then", ``f @ g`` is "beside". A term's arrays form a stack, the first on top: each
-step takes the arrays it wants from the top, and what it does not want passes on below. What a step
-wants and the steps before do not produce is taken in from the left. So a skip array waits until the
-step that takes it. An op is written on the axes that it is about; it is broadcast over every other
-axis of its array.
+The arrays of a term form a stack, the first on top. Each step takes its arrays from the top; the
+others pass on below it, such as a skip connection that waits for its step. If the stack is too
+short, the missing arrays become inputs of the whole term. An op is written on its own axes and is
+broadcast over all other axes of its arrays.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from ncd.lang.errors import LimitError, NCDError, ParseError
@@ -18,68 +17,75 @@ from ncd.lang.once import once
 from ncd.lang.terms.chain_typing import Flow, Origins, chained
 from ncd.lang.terms.field_spelling import (
     TYPE,
-    Spelling,
-    field_names,
     read_fields,
     spelled,
-    spelling,
 )
+from ncd.lang.terms.field_values import TERMS, FieldValue, kept
 from ncd.lang.types.axes import Array, Type
 from ncd.lang.types.pattern_binding import Binding, match
 
-DEPTH = 200  # terms in terms; Python itself can walk about five times as many
+DEPTH = 200  # nested terms; Python itself can walk about five times as many
 COUNT = 50_000  # ops of one term
-CACHED = {"_lifted", "_sites", "_circuit", "_hash"}  # a text's hash differs between processes
-KEPT = 256  # types on which a term remembers what it gives
 
 
-class Term:
-    """What every term answers: its type, and its type on given arrays.
+class Term(FieldValue):
+    """The base of all terms: immutable, hashable, equal by value, with a type.
 
-    ``dom`` and ``cod`` are the least general types that the term is written for; ``lift`` gives the
-    codomain on arrays with more axes. ``origins`` names, for each output, the inputs that have
-    every axis over which it is broadcast; none where an axis could come from one or the other, as
-    in an einsum. ``depth`` and ``count`` say how large the term is.
+    ``dom`` and ``cod`` are the types that the term is written for; :meth:`lift` gives the codomain
+    on arrays with more axes. ``origins`` has, for each output, the indices of the inputs that have
+    every axis that the output is broadcast over; none if that depends on the axis, as in an einsum.
+    ``depth`` and ``count`` are the nesting and the number of ops.
+
+    Raises:
+        MismatchError: Terms that are joined, but whose types do not fit.
+        LimitError: A term that is nested too deep or has too many ops.
+
+    Source: Notebook, section 2.3: diagrams are decomposed vertically and horizontally.
+
+    >>> from ncd.ops import Linear
+    >>> term = Linear("m -> k", "Q") @ Linear("m -> k", "K")
+    >>> str(term.dom), str(term.cod), term.count
+    ('m, m', 'k, k', 2)
     """
 
-    variadic: ClassVar[str] = ""  # the field that is given as positional arguments
     depth: int = 1
     count: int = 0
 
     @property
     def dom(self) -> Type:
+        """The arrays that it takes."""
         raise NotImplementedError
 
     @once
     def cod(self) -> Type:
+        """The arrays that it gives."""
         return self.lift(self.dom)
 
     @property
     def origins(self) -> Origins:
+        """For each output the indices of the inputs that have all axes it is broadcast over."""
         raise NotImplementedError
 
     def lift(self, inputs: Type) -> Type:
-        """The arrays that come out when ``inputs`` go in; raises MismatchError."""
-        known: dict[Type, Type] = self.__dict__.setdefault("_lifted", {})
-        found = known.get(inputs)
-        if found is None:  # every term around this one asks again
-            found = self._lift(inputs)
-            keep(known, inputs, found)
-        return found
+        """Returns the outputs on these inputs, which may have more axes; raises MismatchError."""
+        return kept(self, "_lifted", inputs, self._lift)  # every term around this one asks again
 
     def _lift(self, inputs: Type) -> Type:
         raise NotImplementedError
 
     @property
     def children(self) -> tuple[Term, ...]:
-        """The terms that this one is made of."""
+        """The terms directly within this one."""
         return ()
 
     def _measure(self) -> None:
-        """Counts what the term holds; raises LimitError for one that nothing could walk."""
+        """Sets ``depth`` and ``count``; raises LimitError for a term that is too large to walk."""
         depth = 1 + max([part.depth for part in self.children], default=0)
         count = sum([part.count for part in self.children])
-        _check_limits(depth, count)
+        if depth > DEPTH:
+            raise LimitError(f"the term is nested more than {DEPTH} deep", cure="a flatter term")
+        if count > COUNT:
+            raise LimitError(f"the term has more than {COUNT:,} ops", cure="fewer")
         self.__dict__.update(depth=depth, count=count)
 
     def __rshift__(self, other: Term) -> Then:
@@ -92,73 +98,19 @@ class Term:
             return NotImplemented
         return Beside(*_parts(self), *_parts(other))
 
-    def __eq__(self, other: object) -> bool:
-        if self is other:
-            return True
-        if type(self) is not type(other):
-            return False
-        names = field_names(type(self))
-        return hash(self) == hash(other) and all(
-            getattr(self, name) == getattr(other, name) for name in names
-        )
-
-    def __hash__(self) -> int:
-        if "_hash" not in self.__dict__:
-            values = tuple([getattr(self, name) for name in field_names(type(self))])
-            self.__dict__["_hash"] = hash((type(self).__name__, values))
-        known: int = self.__dict__["_hash"]
-        return known
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name not in CACHED}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-
-    def __repr__(self) -> str:
-        given = [f for f in fields(self) if f.name != self.variadic]  # type: ignore[arg-type]
-        words = [repr(part) for part in getattr(self, self.variadic, ())]
-        while given and getattr(self, given[-1].name) == given[-1].default:
-            given.pop()
-        for f in given:
-            text = spelling(f).literal(getattr(self, f.name))
-            words.append(f"{f.name}={text}" if self.variadic else text)
-        return f"{type(self).__name__}({', '.join(words)})"
-
-
-def keep(known: dict[Any, Any], key: Any, value: Any) -> None:
-    """Keeps what was found, among the last ones; an op that is used again and again forgets."""
-    if len(known) >= KEPT:
-        known.clear()
-    known[key] = value
-
-
-def _check_limits(depth: int, count: int) -> None:
-    if depth > DEPTH:
-        raise LimitError(f"the term is nested more than {DEPTH} deep", cure="a flatter term")
-    if count > COUNT:
-        raise LimitError(f"the term has more than {COUNT:,} ops", cure="fewer")
-
-
-def _read_term(value: Any, name: str) -> Term:
-    if not isinstance(value, Term):
-        raise ParseError(f"{name} is no term", cure='a term such as Id("m")')
-    return value
-
-
-def _read_terms(value: Any, name: str) -> tuple[Term, ...]:
-    if not isinstance(value, Sequence) or isinstance(value, str):
-        raise ParseError(f"{name} is no list of terms", cure='terms such as (Id("m"),)')
-    return tuple(_read_term(item, name) for item in value)
-
-
-TERM = Spelling("a term", _read_term)
-TERMS = Spelling("a list of terms", _read_terms)
-
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Id(Term):
-    """Arrays that pass on unchanged.
+    """The identity: arrays that pass on unchanged.
+
+    Args:
+        type: The arrays, as text such as ``"y m, x m"``.
+
+    Raises:
+        ParseError: For text that is no type.
+        MismatchError: When it is put on arrays that lack its axes.
+
+    Source: Notebook, section 2.3: wires without an operation.
 
     >>> str(Id("y m, x m").cod)
     'y m, x m'
@@ -192,7 +144,22 @@ class Id(Term):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Then(Term):
-    """Steps one after the other; ``f >> g`` makes one, and joins steps so that grouping is free."""
+    """Steps one after the other, written ``f >> g``; ``>>`` is associative.
+
+    Args:
+        steps: The terms, in the order in which they run; nested steps are flattened.
+
+    Raises:
+        ParseError: For no step, or a step that is no term.
+        MismatchError: For steps whose types do not fit.
+        LimitError: For steps that take too long to type.
+
+    Source: Notebook, section 2.3: horizontal composition.
+
+    >>> from ncd.ops import Linear, Softmax
+    >>> Linear("m -> k", "L") >> Softmax("k")
+    Linear('m -> k', 'L') >> Softmax('k')
+    """
 
     steps: tuple[Term, ...] = spelled(TERMS)
     variadic: ClassVar[str] = "steps"
@@ -204,7 +171,7 @@ class Then(Term):
 
     @staticmethod
     def joined(left: Term, right: Term) -> Then:
-        """``left >> right``; only the steps of ``right`` are typed anew."""
+        """Returns ``left >> right``; only the steps of ``right`` are typed again."""
         term = Then.__new__(Then)
         before, more = _steps(left), _steps(right)
         term._set((*before, *more))
@@ -222,7 +189,7 @@ class Then(Term):
 
     @once
     def flow(self) -> Flow:
-        """Its type, and where each output comes from."""
+        """Its type and its origins."""
         return chained(Flow(Type(), Type(), ()), (), self.steps)
 
     @property
@@ -251,7 +218,20 @@ class Then(Term):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Beside(Term):
-    """Parts one above the other, each on its own arrays; ``f @ g`` makes one."""
+    """Parts one above the other, each on its own arrays, written ``f @ g``.
+
+    Args:
+        parts: The terms, from the top; nested parts are flattened.
+
+    Raises:
+        ParseError: For no part, or a part that is no term.
+
+    Source: Notebook, section 2.3: vertical composition.
+
+    >>> from ncd.ops import Softmax
+    >>> str((Id("y m") @ Softmax("x")).dom)
+    'y m, x'
+    """
 
     parts: tuple[Term, ...] = spelled(TERMS)
     variadic: ClassVar[str] = "parts"
@@ -271,15 +251,15 @@ class Beside(Term):
 
     @once
     def origins(self) -> Origins:
-        found: list[tuple[int, ...]] = []
+        origins: list[tuple[int, ...]] = []
         start = 0
         for part in self.parts:
-            found += [tuple([start + source for source in sources]) for sources in part.origins]
+            origins += [tuple([start + source for source in sources]) for sources in part.origins]
             start += len(part.dom)
-        return tuple(found)
+        return tuple(origins)
 
     def split(self, inputs: tuple[Any, ...]) -> Iterator[tuple[Term, tuple[Any, ...]]]:
-        """Each part with its share of the inputs."""
+        """Yields each part with the inputs that it takes."""
         start = 0
         for part in self.parts:
             end = start + len(part.dom)
@@ -295,7 +275,7 @@ class Beside(Term):
 
 
 def _marked(array: Array, *own: Array) -> Array:
-    """The array with the marks of its own axes, whatever those of the arrays beside it are."""
+    """Returns the array in which those axes are sequences that ``own`` marks so."""
     marks = {axis.name for other in own for axis in other if axis.sequence}
     return array.with_axes(
         axis
@@ -306,6 +286,7 @@ def _marked(array: Array, *own: Array) -> Array:
 
 
 def check_some(terms: tuple[Term, ...], where: str) -> None:
+    """Raises ParseError unless there is at least one term, and nothing else."""
     if not terms or not all(isinstance(term, Term) for term in terms):
         raise ParseError("it takes one term or more", where=where, cure=f'{where}(Id("m"))')
 
