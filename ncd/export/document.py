@@ -6,7 +6,7 @@ Styles, fonts and drawings are in the file, and its security policy lets it load
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 
@@ -28,7 +28,8 @@ from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Axis
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{}'; font-src data:"
-LINES = 60  # of source on a card
+LINES = 60  # lines of source on a card
+DEEPEST = 12  # levels of nested blocks that collapse in a file: each state is one more drawing
 PAGE = (FOLDER / "document.html").read_text()
 JS = LIGHT_JS + (FOLDER / "document.js").read_text()
 
@@ -53,7 +54,8 @@ def html(term: Term, labels: Labels = "names", title: str = "") -> str:
     """
     circuit = elaborate(term)
     parts = wholes(circuit)
-    blocks = [block for part in parts for block in blocks_of(part)]
+    depths = _depths(block for part in parts for block in blocks_of(part))
+    blocks = [block for block, depth in depths.items() if depth < DEEPEST]
     drawings = states(term, {block.id: block.parent for block in blocks}, labels)
     every = tuple(drawings.values())
     first, told = every[0], _Told.of(circuit, every, blocks)
@@ -64,7 +66,7 @@ def html(term: Term, labels: Labels = "names", title: str = "") -> str:
         summary=_summary(circuit, told.cost),
         svg=svg(first),
         axes="".join(map(_axis, _drawn_axes(circuit, every))) or "None.",
-        blocks="".join(_rows(blocks, parts)) or "None.",
+        blocks="".join(_rows(depths, blocks, parts)) or "None.",
         cards="".join(told.cards(parts, every)),
         words=markup.text(first.description),
         state=name(folded(first)),
@@ -121,19 +123,27 @@ def _axis(axis: Axis) -> str:
     )
 
 
-def _rows(blocks: Sequence[Block], parts: Iterable[Circuit]) -> Iterator[str]:
-    """A row for each block, which folds it, further in the deeper it lies, in reading order."""
+def _depths(blocks: Iterable[Block]) -> dict[Block, int]:
+    """Returns how many blocks are around each block; outer blocks come before inner ones."""
     depths = {"": -1}
+    found: dict[Block, int] = {}
     for block in blocks:
-        depths[block.id] = depths[block.parent] + 1
+        depths[block.id] = found[block] = depths[block.parent] + 1
+    return found
+
+
+def _rows(
+    depths: Mapping[Block, int], blocks: Sequence[Block], parts: Iterable[Circuit]
+) -> Iterator[str]:
+    """Returns a button for each block that collapses it, indented by depth, in reading order."""
     roles = {fence.id: fence.role for part in parts for fence in part.fences}
     begin: dict[str, int] = {}
     for cell in (cell for part in parts for cell in part.cells):
         begin = dict.fromkeys(cell.fences, len(begin)) | begin
-    for block in sorted(blocks, key=lambda block: (begin[block.id], depths[block.id])):
+    for block in sorted(blocks, key=lambda block: (begin[block.id], depths[block])):
         yield (
             f'<button class="row" type="button" data-fold="{block.id}" data-fence="{block.id}" '
-            f'style="margin-left:{depths[block.id]}em">{markup.role(roles[block.id], None)}'
+            f'style="margin-left:{depths[block]}em">{markup.role(roles[block.id], None)}'
             f"{markup.text(' '.join(block.name.split()))}</button>"
         )
 

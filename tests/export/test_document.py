@@ -12,6 +12,7 @@ import ncd
 from ncd.drawing.base import style
 from ncd.export import markup
 from ncd.export.collapse_states import STATES, folded, name, states
+from ncd.export.document import DEEPEST
 from tests.drawing.large_systems import resnet_50
 
 MHA = "multi-head-attention"
@@ -143,3 +144,13 @@ def test_an_equation_and_a_repetition_are_written():
     assert "Repeated 6 times" in ncd.html(ncd.Repeat((layer,) * 6))
     same = ncd.Equation(ncd.Id("m:2") >> ncd.Softmax("m"), ncd.Softmax("m:2"))
     assert "<svg" in ncd.html(same)
+
+
+def test_deeply_nested_blocks_make_few_drawings() -> None:
+    """Only the outer levels collapse; with all fifty a file took eight seconds."""
+    term: ncd.Term = ncd.Linear("m -> m", "L")
+    for level in range(50):
+        term = ncd.Block(term >> ncd.Elementwise("relu"), f"level {level}")
+    text = ncd.html(ncd.Axes(m=4)(term))
+    assert len(packed(text)) <= DEEPEST + 2  # with the first one, where more is collapsed
+    assert len(re.findall(r'class="row"[^>]*data-fold', text)) == DEEPEST

@@ -29,6 +29,8 @@ CALLED = {"boat": "a boat", "cat": "a cat"}
 DIGITS = tuple(f"digit {i}" for i in range(10))
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP")
 MEGABYTES, MEGAPIXELS = 10, 30  # of a file
+DECODED = 12  # megapixels in memory; a JPEG is scaled down while it is decoded
+DISTINCT = 64  # images of a batch, which repeat after that
 KEPT = 512  # pixels a side, of an uploaded picture
 _DECODING = Lock()  # one at a time: each may need 100 MB
 
@@ -119,6 +121,13 @@ def drawing(text: str) -> Picture:
     return Picture("a drawing", "drawing", strokes.sound(text))
 
 
+def _reduced(image: Image.Image) -> Image.Image:
+    """Returns the image at a whole fraction of its size, before copies in other modes are made."""
+    factor = min(image.size) // (2 * KEPT)
+    plain = image.mode in ("L", "LA", "RGB", "RGBA")
+    return image.reduce(factor) if plain and factor > 1 else image
+
+
 def uploaded(data: bytes) -> Picture:
     """Returns the picture in a file, upright and scaled down to ``KEPT`` pixels.
 
@@ -131,7 +140,12 @@ def uploaded(data: bytes) -> Picture:
             if image.width * image.height > MEGAPIXELS * 10**6:
                 raise UnreadableError(f"The picture has more than {MEGAPIXELS} million pixels.")
             image.draft("RGB", (2 * KEPT, 2 * KEPT))
-            upright = _on_white(ImageOps.exif_transpose(image))
+            if image.width * image.height > DECODED * 10**6:
+                raise UnreadableError(
+                    f"The picture has more than {DECODED} million pixels; a JPEG may have "
+                    f"{MEGAPIXELS} million."
+                )
+            upright = _on_white(ImageOps.exif_transpose(_reduced(image)))
             upright.thumbnail((KEPT, KEPT))
     except UnreadableError:
         raise
@@ -208,7 +222,11 @@ def samples(term: Term) -> tuple[str, ...]:
 
 
 def tensors(term: Term, pictures: Sequence[Picture], seed: int) -> tuple[Tensor, ...]:
-    """Returns a tensor for each input; the later images of a batch are the samples that follow."""
+    """Returns a tensor for each input; the later images of a batch are the samples that follow.
+
+    After ``DISTINCT`` images a batch repeats, since each image is drawn by Python: a batch of
+    64,000 would otherwise take half a minute that no limit counts.
+    """
     every, fit = samples(term), read(term)
     return tuple(
         _batch(array, own, every, seed, fit) for array, own in zip(term.dom, pictures, strict=True)
@@ -220,6 +238,8 @@ def _batch(array: Array, own: Picture, every: tuple[str, ...], seed: int, fit: b
     count = array[0].numel if len(array) == 3 else 1
     depth = array[-2].numel if array[-1].spatial and len(array) > 1 else 1
     first = every.index(own.made) if own.made in every else -1
-    others = [sample(every[(first + i) % len(every)]) for i in range(1, count)]
+    distinct = min(count, DISTINCT)
+    others = [sample(every[(first + i) % len(every)]) for i in range(1, distinct)]
     seen = [each.seen(depth, height, width, seed + i, fit) for i, each in enumerate((own, *others))]
-    return torch.stack(seen).reshape(array.shape)
+    places = torch.arange(count) % distinct
+    return torch.stack(seen)[places].reshape(array.shape)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import struct
 import zlib
 
@@ -19,7 +20,7 @@ from ncd.train import Fit
 from ncd.view.inputs import feed as inputs
 from ncd.view.inputs import image_picker, images, strokes
 from ncd.view.inputs.feed import RANDOM, Feed
-from ncd.view.inputs.images import UnreadableError
+from ncd.view.inputs.images import DISTINCT, UnreadableError
 from ncd.view.panels.attention.image_patches import Windows
 from tests.view.page.test_pages import fine, page
 
@@ -84,6 +85,21 @@ def test_the_images_of_a_batch_are_different_and_the_first_is_the_one_chosen() -
     assert len({image.numpy().tobytes() for image in x}) == 4
 
 
+def test_a_large_jpeg_and_a_large_png_are_read() -> None:
+    for form, size in (("jpeg", (5400, 5400)), ("png", (3400, 3400))):
+        found = pixels(file(Image.new("RGB", size, (200, 30, 30)), form))
+        assert found.shape == (512, 512, 3) and np.abs(found[0, 0] - (200.0, 30, 30)).max() < 4
+
+
+def test_a_batch_repeats_after_some_images() -> None:
+    """A batch of thousands costs no more than the images that differ."""
+    term = ncd.catalogue["batch-norm"].build(b=2 * DISTINCT + 1)
+    (x,) = images.tensors(term, (images.sample("boat"),), 0)
+    assert len(x) == 2 * DISTINCT + 1
+    assert torch.equal(x[:DISTINCT], x[DISTINCT : 2 * DISTINCT]) and torch.equal(x[0], x[-1])
+    assert not torch.equal(x[0], x[1])
+
+
 def test_an_image_is_cut_to_its_middle_and_never_squeezed() -> None:
     wide = Image.new("RGB", (300, 100), "black")
     wide.paste("white", (100, 0, 200, 100))
@@ -138,6 +154,9 @@ def bomb(width: int, height: int) -> bytes:
 def test_too_much_of_a_picture_is_refused_before_it_is_unpacked() -> None:
     with pytest.raises(UnreadableError, match=r"^The picture has more than 30 million pixels\.$"):
         images.uploaded(bomb(6000, 6000))
+    told = "The picture has more than 12 million pixels; a JPEG may have 30 million."
+    with pytest.raises(UnreadableError, match=f"^{re.escape(told)}$"):
+        images.uploaded(bomb(4000, 4000))
     with pytest.raises(UnreadableError, match="is no picture that can be read here"):
         images.uploaded(bomb(60_000, 60_000))
     with pytest.raises(UnreadableError, match=r"^The file has more than 10 MB\.$"):
