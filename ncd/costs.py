@@ -1,4 +1,4 @@
-"""What a term costs: parameters, floating-point operations, bytes; per op and in total."""
+"""The cost of a term: parameters, floating-point operations and bytes, per op and in total."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ WHOLE = 8  # an int64
 
 @dataclass(frozen=True)
 class OpCost:
-    """One op: ``parameters``, ``flops`` of a forward pass, ``bytes`` of what it makes.
+    """The cost of one op: learned numbers, operations of a forward pass, bytes of new arrays.
 
-    An op in a scan counts as often as it runs; its parameters count once.
+    An op in a scan counts as often as it runs, its parameters once.
     """
 
     node: str
@@ -32,13 +32,23 @@ class OpCost:
 
 @dataclass(frozen=True)
 class Cost:
-    """The cost of a term.
+    """The cost of a term, in total and for each op.
 
-    ``parameters``: learned numbers; a layer that several ops share counts for the first of them.
-    ``flops``: floating-point operations of one forward pass (a multiply-add is two), as
-    ``torch.utils.flop_counter`` counts them where no size is 1. ``bytes``: memory of all arrays
-    that the ops make, 4 for a real number and 8 for a whole one. What a run holds at once is
-    another question: :func:`ncd.run.peak`.
+    The memory that a run needs at one time is given by :func:`ncd.run.peak`.
+
+    Args:
+        parameters: The number of learned numbers; a layer that several ops share counts for the
+            first of them.
+        flops: The floating-point operations of one forward pass; a multiply-add is two.
+        bytes: The memory of all arrays that the ops make, 4 bytes for a real number and 8 for a
+            whole one.
+        ops: The cost of each op, in the order of the cells.
+
+    Source: ``torch.utils.flop_counter``, whose counts it matches where no size is 1.
+
+    >>> from ncd.ops import Softmax
+    >>> cost(Softmax("x:3")).ops
+    (OpCost(node='n0', label='Softmax', parameters=0, flops=0, bytes=12),)
     """
 
     parameters: int
@@ -48,20 +58,26 @@ class Cost:
 
 
 def cost(term: Term) -> Cost:
-    """Counts without running or allocating.
+    """Returns the cost of a term, without running it or allocating memory.
+
+    Args:
+        term: The term, with sizes.
+
+    Raises:
+        SizeError: For an axis without a size.
+
+    Source: ``torch.utils.flop_counter``.
 
     >>> from ncd.lang.terms.terms import Id
     >>> from ncd.ops import Linear
     >>> cost(Id("y:5 m:3") >> Linear("m -> k:2", "Q")).parameters
     6
-
-    Raises SizeError for an axis without a size.
     """
     return cost_of(elaborate(term))
 
 
 def cost_of(circuit: Circuit) -> Cost:
-    """The cost of a circuit."""
+    """Returns the cost of a circuit."""
     return _cost(circuit.term)
 
 
@@ -87,7 +103,7 @@ def _op_cost(cell: Cell, seen: set[str]) -> OpCost:
 
 
 def learned(cell: Cell, seen: set[str]) -> tuple[Initial, ...]:
-    """The parameters and buffers of a cell's layer, unless a cell before it has the same layer."""
+    """Returns the parameters and buffers of a cell's layer, unless it is in ``seen``."""
     initial = cell.initial
     if not initial or cell.path in seen:
         return ()
@@ -96,10 +112,10 @@ def learned(cell: Cell, seen: set[str]) -> tuple[Initial, ...]:
 
 
 def made(cell: Cell) -> int:
-    """The bytes of the new arrays that a cell gives; one that is only passed on is none."""
-    said = cell.torch
+    """Returns the bytes of the new arrays of a cell, without those that it only passes on."""
+    code = cell.torch
     arrays = [value.array for value in cell.outputs]
-    if isinstance(said, tuple):
-        pairs = zip(arrays, said, strict=True)
+    if isinstance(code, tuple):
+        pairs = zip(arrays, code, strict=True)
         arrays = [array for array, expr in pairs if not isinstance(expr, Arg)]
     return sum(prod(array.shape) * (BYTES if array.below is None else WHOLE) for array in arrays)

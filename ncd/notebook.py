@@ -1,4 +1,4 @@
-"""In a notebook a term shows itself: its diagram, and the text that makes it."""
+"""The display of a term in a notebook: its diagram, and its text."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ncd.lang.terms.terms import Term
 def bundle(
     term: Term, include: Collection[str] | None = None, exclude: Collection[str] | None = None
 ) -> dict[str, str]:
-    """What a notebook may choose from, by media type; one that cannot be drawn is text alone.
+    """Returns the diagram and the text of a term by media type; the text alone if it has errors.
 
     >>> from ncd.lang.terms.terms import Id
     >>> sorted(bundle(Id("y:2 m:3"))), bundle(Id("y:2 m:3"))["text/plain"]

@@ -1,6 +1,6 @@
 """Terms as JSON: ``{"term": "Softmax", "axis": "~x:22"}``, nested.
 
-Nothing is evaluated: a name is looked up in the catalogue of ops, and every field is read by its
+Nothing is evaluated: the class is looked up in the catalogue of ops, and every field is read by its
 spelling, as in Python.
 """
 
@@ -28,7 +28,17 @@ EXPORTED = "the text of an exported term"
 
 
 def to_json(term: Term, *, indent: int | None = 2, about: Mapping[str, Any] | None = None) -> str:
-    """The term as JSON text; ``about`` is what else it says of itself, and is not read.
+    """Returns the term as JSON text.
+
+    Args:
+        term: The term.
+        indent: The number of spaces of each level; None for one line.
+        about: Further information, which is written but not read back.
+
+    Raises:
+        ParseError: For something that is no term.
+
+    Source: this project's own format, described at the top of the module.
 
     >>> to_json(Id("y:20 m"), indent=None)
     '{"term": "Id", "type": "y:20 m"}'
@@ -40,13 +50,20 @@ def to_json(term: Term, *, indent: int | None = 2, about: Mapping[str, Any] | No
 
 
 def from_json(text: str) -> Term:
-    """The term of a JSON text.
+    """Returns the term of a JSON text; extra information under ``about`` is ignored.
+
+    Args:
+        text: The text, as written by :func:`to_json`.
+
+    Raises:
+        ParseError: For text that is not JSON, or an unknown term or field.
+        LimitError: For text that is too long or nested too deep.
+        NCDError: For a term that cannot be built, as in Python.
+
+    Source: this project's own format, described at the top of the module.
 
     >>> str(from_json('{"term": "Id", "type": "y:20 m"}').dom)
     'y m'
-
-    Raises ParseError for text that is no JSON, an unknown kind of term or field; LimitError for
-    one that is too long or nested too deep; and whatever the term itself raises.
     """
     if not isinstance(text, str):
         raise ParseError(f"{shown(text)} is no text", cure=EXPORTED)
@@ -122,7 +139,7 @@ def _check_names(kind: type[Term], known: dict[str, Field[Any]], values: dict[st
 
 
 def _value(kind: type[Term], field: Field[Any], value: Any, depth: int) -> Any:
-    """A field as the constructor takes it: terms are made, all else is read there."""
+    """Returns a field for the constructor, which reads all fields except terms itself."""
     by = spelling(field)
     fits = {TERM: isinstance(value, dict), TERMS: isinstance(value, list) and len(value) > 0}
     if not fits.get(by, True):

@@ -1,1 +1,1 @@
-"""The circuit of a term: placement on arrays, sizes, names."""
+"""The circuit of a term: its columns of arrays and ops, sizes and names."""

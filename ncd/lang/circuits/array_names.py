@@ -1,4 +1,4 @@
-"""What the arrays of a circuit are called, so that two of the same axes can be told apart."""
+"""Names for the arrays of a circuit, to distinguish arrays of the same axes."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from ncd.lang.circuits.circuit import Cell, Circuit
 from ncd.lang.formulas.expr import Arg
 
-CHANGED = {"scale": "scaled", "mask": "masked"}  # by the role of the op that does it
+CHANGED = {"scale": "scaled", "mask": "masked"}  # by the role of the op
 
 
 def called(circuit: Circuit) -> Mapping[str, str]:
-    """The names of arrays by their ids, as the ops that make them say: "scores", "weights", "q".
+    """Returns names of arrays by their ids, as given by the ops that make them: "scores", "q".
 
-    A copy has the name of what it is of. What only changes an array leaves it its name, with a word
-    for what was done; what else has no name is called as its layer.
+    A copy has the name of the original. An op that changes one array adds a word to its name. Other
+    arrays have the name of the layer that makes them.
 
     >>> from ncd.lang.circuits.elaborate import elaborate
     >>> from ncd.ops import Elementwise, Linear, Scale, Softmax
@@ -34,7 +34,7 @@ def called(circuit: Circuit) -> Mapping[str, str]:
 
 
 def _kept(cell: Cell, output: int, names: Mapping[str, str]) -> str:
-    """The name of the one array that it takes, if it gives one of the same axes."""
+    """Returns a name made of that of the cell's only input, if the output has the same axes."""
     if len(cell.inputs) != 1 or cell.inputs[0].array.names != cell.outputs[output].array.names:
         return ""
     name = names.get(cell.inputs[0].id, "")
@@ -46,7 +46,7 @@ def _kept(cell: Cell, output: int, names: Mapping[str, str]) -> str:
 
 
 def given(circuit: Circuit) -> Mapping[str, str]:
-    """The names of inputs by their ids, where a name is written at them and nothing else is done.
+    """Returns the names of inputs by their ids, for inputs that a ``Named`` takes.
 
     >>> from ncd.lang.circuits.elaborate import elaborate
     >>> from ncd.ops import Named, Softmax

@@ -1,4 +1,4 @@
-"""Building: a term is placed on arrays, column by column; structure is resolved here, once."""
+"""Placing a term on arrays, column by column, which builds its circuit."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from ncd.lang.types.axes import NO_AXES, Axis, Signature, Type
 
 @dataclass
 class Strip:
-    """A part of the circuit while it is put together: n steps between n + 1 states."""
+    """A part of a circuit under construction: n steps between n + 1 states."""
 
     states: list[State]
     steps: list[list[Cell | Loop]] = field(default_factory=list)
 
     def widened(self, length: int) -> Strip:
-        """The strip with empty steps at its end, so that it stands beside a longer one."""
+        """Returns the strip with empty steps at its end, as long as one beside it."""
         more = length - len(self.steps)
         return Strip(self.states + [self.states[-1]] * more, self.steps + [[]] * more)
 
@@ -36,7 +36,7 @@ class Strip:
 
 @dataclass(frozen=True)
 class Around:
-    """What a cell stands in: its fences, its submodules, how often it runs."""
+    """The surroundings of a cell: its fences, its submodules, how often it runs."""
 
     fences: tuple[str, ...] = ()
     scope: tuple[str, ...] = ()
@@ -44,15 +44,15 @@ class Around:
 
 
 class Builder:
-    """Places a term on arrays; one method a kind of structure."""
+    """Places a term on arrays, with one method for each kind of structure."""
 
     def __init__(self, solving: bool = True) -> None:
-        self.solving = solving  # whether the places are wanted, to solve for sizes
+        self.solving = solving  # whether places are recorded, to solve for sizes
         self.count: Counter[str] = Counter()
         self.names: Counter[tuple[tuple[str, ...], str]] = Counter()
-        self.fences: list[Fence] = []  # of the circuit that is being built
+        self.fences: list[Fence] = []  # of the circuit under construction
         self.places: list[Place] = []
-        self.local: Mapping[str, str] = {}  # names of a block's own, and the block's id
+        self.local: Mapping[str, str] = {}  # for each name of a local block the block's id
         self.open = False  # whether some axis has no size
 
     def new(self, prefix: str) -> str:
@@ -63,7 +63,7 @@ class Builder:
         return tuple([Value(self.new("v"), array) for array in arrays])
 
     def unique(self, name: str, scope: tuple[str, ...]) -> str:
-        """The name, or with the first number that makes it free among its neighbours."""
+        """Returns the name with the first number that makes it unique within its scope."""
         if not name:
             return ""
         self.names[scope, name] += 1
@@ -73,10 +73,10 @@ class Builder:
     def noted(
         self, state: State, own: Type, op: Op | None = None, groups: Sequence[int] = ()
     ) -> None:
-        """Keeps which slots the names of a place stand for.
+        """Records the slots of each name of a place.
 
-        ``own`` are the patterns of the arrays. With ``groups`` an axis that its pattern does not
-        name is the same in the arrays of one group only.
+        ``own`` are the patterns of the arrays. With ``groups``, axes that are not in the pattern
+        are shared by the arrays of one group only.
         """
         slots: dict[str, list[Slot]] = {}
         reads = op.reads if op else NO_AXES
@@ -177,12 +177,12 @@ class Builder:
         return id, Around((*around.fences, id), scope, around.times)
 
     def reserve(self) -> int:
-        """A place in the list of fences, so that the outer stand before the inner."""
+        """Returns a reserved index in the list of fences, so that outer ones precede inner ones."""
         self.fences.append(Fence("", "", "", 0, ()))
         return len(self.fences) - 1
 
     def body(self, term: Term, inputs: State, around: Around) -> Circuit:
-        """A circuit of its own for the body of a loop."""
+        """Returns a separate circuit for the body of a loop."""
         outer, self.fences = self.fences, []
         strip = self.place(term, inputs, 0, around)
         circuit = strip.circuit(term, self.fences)
@@ -206,7 +206,7 @@ class Builder:
                 used = used | self.names
             bodies.append(circuit)
             state = (*circuit.outputs, *state[own:])
-        self.names = used  # a name in one body is taken, whatever the last one holds
+        self.names = used  # the names of all bodies are taken
         loop = Loop(
             id, "repeat", term, inputs, state, tuple(bodies), name, around.fences, around.scope,
             shared=term.shared, memory=term.memory,
@@ -240,7 +240,7 @@ class Builder:
         return self.looped(loop, at, column, 0)
 
     def linked(self, outer: Value, inner: Value, along: str) -> None:
-        """The array of a loop and that of its body have the same axes but for one."""
+        """Records that two arrays have the same axes except ``along``."""
         slots: dict[str, list[Slot]] = {}
         for value in (outer, inner):
             for i, axis in enumerate(value.array):

@@ -1,8 +1,7 @@
-"""The circuit of a term: its wires, its cells and its fences, laid out in columns.
+"""The circuit of a term: its arrays, cells and fences, in columns.
 
-Structure (then, beside, blocks, repetitions) is resolved once, in
-:mod:`ncd.lang.circuits.elaborate`. Every interpreter - drawing, run, source, cost, autograd - walks
-the cells, so that all of them speak of the same wires and ops by the same ids: ``v3`` is an array,
+The structure of a term is resolved once, in :mod:`ncd.lang.circuits.elaborate`. Drawing, run,
+source, cost and autograd walk the cells of the circuit and share their ids: ``v3`` is an array,
 ``n2`` an op, ``f1`` a fence.
 """
 
@@ -23,10 +22,20 @@ from ncd.lang.types.axes import Array, Axis, Type
 
 @dataclass(frozen=True)
 class Value:
-    """An array on its way from the op that makes it to the op that takes it.
+    """An array in a circuit, from the op that makes it to the ops that take it.
 
-    Inside a block whose names are local the same array has other names for its axes: the id is what
-    counts.
+    Inside a block with local names the same array has other names for its axes, but the same id.
+
+    Args:
+        id: Its id, such as ``v3``.
+        array: Its axes.
+
+    Source: Notebook, section 2.3: columns of data.
+
+    >>> from ncd.lang.circuits.elaborate import elaborate
+    >>> from ncd.ops import Softmax
+    >>> elaborate(Softmax("x:3")).inputs
+    (Value(id='v0', array=Array.parse('x:3')),)
     """
 
     id: str
@@ -38,10 +47,26 @@ State = tuple[Value, ...]
 
 @dataclass(frozen=True)
 class Cell:
-    """An op at its place: the arrays it takes and gives, the fences around it, its module name.
+    """An op in a circuit, with the arrays that it takes and gives.
 
-    ``scope`` are the submodules around its layer, ``("encoder", "0", "self_attn")``. ``times`` says
-    how often it runs in one forward pass.
+    Args:
+        id: Its id, such as ``n2``.
+        op: The op.
+        site: The op's own axes and whole arrays, with sizes.
+        inputs: The arrays that it takes.
+        outputs: The arrays that it gives.
+        name: The name of its layer in its submodule; empty if it has none.
+        fences: The ids of the fences around it, from the outermost.
+        scope: The submodules around its layer, such as ``("encoder", "0", "self_attn")``.
+        times: How often it runs in one forward pass.
+
+    Source: Notebook, section 2.3: columns of operations.
+
+    >>> from ncd.lang.circuits.elaborate import elaborate
+    >>> from ncd.ops import Linear
+    >>> cell = elaborate(Linear("m:3 -> k:2", "Q")).cells[0]
+    >>> cell.id, cell.path, cell.words
+    ('n0', 'Q', 'learned linear map Q, m to k')
     """
 
     id: str
@@ -61,38 +86,61 @@ class Cell:
 
     @once
     def glyph(self) -> Glyph:
-        """How it is drawn."""
+        """The drawing of the op, as marks on its wires."""
         return self.op.glyph(self.site)
 
     @once
     def words(self) -> str:
-        """What it does, in words that read well aloud."""
+        """The description of the op, in words that read well aloud."""
         return self.op.words(self.site)
 
     @once
     def torch(self) -> Expr | tuple[Expr, ...]:
-        """What it does in torch: one expression, or one for each array that it gives."""
+        """Its torch code: one expression, or one for each output."""
         return self.op.torch(self.site)
 
     @once
     def layer(self) -> Call | None:
-        """How its layer is made, if it has one."""
+        """The call that makes its layer; None if it has none."""
         return self.op.layer(self.site)
 
     @once
     def initial(self) -> Mapping[str, Initial]:
-        """How each of its parameters and buffers begins."""
+        """The initial value of each of its parameters and buffers."""
         return self.op.initial(self.site)
 
 
 @dataclass(frozen=True)
 class Loop:
-    """A repetition or a scan, folded: one cell of the circuit, with a circuit for each body.
+    """A repetition or a scan in a circuit, with a circuit for each body.
 
-    The arrays of a repetition are those of its bodies: the first body takes the loop's inputs, each
-    next one what the one before gives and what waits; the last ``memory`` inputs go to all. A scan
-    has one body and runs it at each position of ``axis``, with ``states`` states; the arrays of its
-    body are those of one position. ``id`` is that of its fence.
+    In a repetition the first body takes the inputs of the loop, and each later one the outputs of
+    the one before and arrays that are left; the last ``memory`` inputs go to all. A scan has one
+    body, whose arrays are those of one position.
+
+    Args:
+        id: The id of its fence, such as ``f1``.
+        kind: ``"repeat"`` or ``"scan"``.
+        term: The ``Repeat`` or ``Scan``.
+        inputs: The arrays that it takes.
+        outputs: The arrays that it gives.
+        bodies: The circuit of each body.
+        name: The name of its submodule; empty if it has none.
+        fences: The ids of the fences around it, from the outermost.
+        scope: The submodules around it.
+        shared: Whether all bodies have the same weights.
+        memory: How many of the last inputs go to every body.
+        axis: The name of the axis that a scan runs along.
+        states: How many states a scan has.
+
+    Source: Notebook, figures 26 and 27, for repetitions.
+
+    >>> from ncd.lang.circuits.elaborate import elaborate
+    >>> from ncd.lang.terms.loops import Repeat
+    >>> from ncd.ops import Linear
+    >>> (loop,) = elaborate(Repeat((Linear("m:2 -> m", "L"),) * 3)).loops
+    >>> loop.kind, [cell.path for body in loop.bodies for cell in body.cells]
+    ('repeat', ['layers.0.L', 'layers.1.L', 'layers.2.L'])
     """
 
     id: str
@@ -112,10 +160,27 @@ class Loop:
 
 @dataclass(frozen=True)
 class Fence:
-    """A block at its place, with the arrays inside it at each of its states.
+    """A block or a loop in a circuit, with the arrays inside it at each of its states.
 
-    ``first`` is the state of its own circuit at which it begins; ``repeats`` the number of bodies
-    if it is a repetition, else 0; ``scope`` the path of its submodule if the block has a name.
+    Args:
+        id: Its id, such as ``f1``.
+        title: The title.
+        role: The role that chooses its colour.
+        first: The index of its first state in its circuit.
+        states: The arrays inside it at each state.
+        parent: The id of the fence around it; empty for none.
+        repeats: The number of bodies of a repetition; 0 for others.
+        term: The block or loop.
+        scope: The path of its submodule; empty for none.
+
+    Source: Notebook, figure 20 and later: fenced regions with titles.
+
+    >>> from ncd.lang.circuits.elaborate import elaborate
+    >>> from ncd.lang.terms.blocks import Block
+    >>> from ncd.ops import Softmax
+    >>> (fence,) = elaborate(Block(Softmax("x:3"), "Weights")).fences
+    >>> fence.id, fence.title, fence.first, fence.last
+    ('f0', 'Weights', 0, 1)
     """
 
     id: str
@@ -130,15 +195,30 @@ class Fence:
 
     @property
     def last(self) -> int:
-        """The state at which it ends; ``first`` is the one at which it begins."""
+        """The index of its last state in its circuit."""
         return self.first + len(self.states) - 1
 
 
 @dataclass(frozen=True)
 class Circuit:
-    """Columns of states (arrays, top to bottom) and steps (the cells between two states).
+    """Columns of states (arrays from the top) and of steps (cells between two states).
 
-    ``own_fences`` are those of this circuit, ``fences`` those of the loops in it as well.
+    Args:
+        term: The term, with all sizes that are known.
+        states: The arrays of each state, one state more than steps.
+        steps: The cells and loops of each step.
+        own_fences: The fences of this circuit, without those inside loops.
+
+    Raises:
+        UnknownNameError: From :meth:`cell`, for an id that does not exist.
+
+    Source: Notebook, section 2.3: columns of data alternate with columns of operations.
+
+    >>> from ncd.lang.circuits.elaborate import elaborate
+    >>> from ncd.ops import Linear, Softmax
+    >>> circuit = elaborate(Linear("m:3 -> k:2", "Q") >> Softmax("k"))
+    >>> [cell.op.label for cell in circuit.cells], list(circuit.values)
+    (['Linear Q', 'Softmax'], ['v0', 'v1', 'v2'])
     """
 
     term: Term
@@ -148,50 +228,52 @@ class Circuit:
 
     @property
     def inputs(self) -> State:
+        """The arrays that it takes."""
         return self.states[0]
 
     @property
     def outputs(self) -> State:
+        """The arrays that it gives."""
         return self.states[-1]
 
     @once
     def units(self) -> tuple[Cell | Loop, ...]:
-        """The cells and loops of this circuit, each after the ones it needs."""
+        """The cells and loops of this circuit, each after those it depends on."""
         return tuple([unit for step in self.steps for unit in step])
 
     @once
     def cells(self) -> tuple[Cell, ...]:
-        """All cells, also those in loops, each after the ones it needs."""
+        """All cells, also inside loops, each after those it depends on."""
         return tuple(_cells(self))
 
     @once
     def loops(self) -> tuple[Loop, ...]:
-        """All loops, the outer before the inner."""
+        """All loops, outer ones before inner ones."""
         return tuple(_loops(self))
 
     @once
     def fences(self) -> tuple[Fence, ...]:
-        """All fences, the outer before the inner."""
+        """All fences, also inside loops, outer ones before inner ones."""
         inner = (f for loop in self.loops for body in loop.bodies for f in body.own_fences)
         every = (*self.own_fences, *inner)
         return tuple(sorted(every, key=lambda fence: int(fence.id[1:])))
 
     @once
     def values(self) -> dict[str, Value]:
-        """All arrays by their ids, by the names that they have where they are made."""
-        found = {value.id: value for value in self.inputs}
+        """All arrays by their ids, with the names of axes where they are made."""
+        values = {value.id: value for value in self.inputs}
         for unit in self.units:
             if isinstance(unit, Loop):
                 for body in unit.bodies:
                     for id, value in body.values.items():
-                        found.setdefault(id, value)
+                        values.setdefault(id, value)
             for value in unit.outputs:
-                found.setdefault(value.id, value)
-        return found
+                values.setdefault(value.id, value)
+        return values
 
     @once
     def axes(self) -> tuple[Axis, ...]:
-        """The axes of all arrays, as often as an array has them, and those that bound numbers."""
+        """The axes of all arrays, with repetitions, and those that bound whole numbers."""
         return Type(value.array for value in self.values.values()).axes
 
     @once
@@ -199,11 +281,10 @@ class Circuit:
         return {cell.id: cell for cell in self.cells}
 
     def cell(self, id: str) -> Cell:
-        """The cell of this id; raises UnknownNameError if there is none."""
-        found = self._by_id.get(id)
-        if found is None:
+        """Returns the cell of this id; raises UnknownNameError if there is none."""
+        if id not in self._by_id:
             raise UnknownNameError(f"there is no op {id!r}", cure="an id such as n0")
-        return found
+        return self._by_id[id]
 
     @once
     def takers(self) -> dict[str, Cell]:

@@ -1,4 +1,4 @@
-"""Elaboration: a term becomes its circuit, with the size of every axis that follows from others."""
+"""Elaboration: the circuit of a term, with all sizes that follow from others."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from ncd.lang.types.axes import Array, Axis, Type
 from ncd.lang.types.axis_kinds import Marked, plain, sized
 
 
-class _Writing:
-    """Writes sizes into a term, in the order in which its places were placed.
+class _SizeWriter:
+    """Writes solved sizes into a term, in the order of the places of its circuit.
 
-    A part that stands at several places stays one wherever it has the same sizes.
+    A part that occurs at several places stays one object wherever it has the same sizes.
     """
 
     def __init__(self, sizes: Iterable[Sizes]) -> None:
@@ -36,14 +36,14 @@ class _Writing:
         self.done: dict[tuple[object, ...], Any] = {}
 
     def written(self, term: Term) -> Any:
-        """The term with the sizes of its places."""
+        """Returns the term with the sizes of its places."""
         match term:
             case Id() | Op():
                 known = next(self.sizes)
                 key = (id(term), *((name, axis.size) for name, axis in known.items()))
                 return self.once(key, lambda: rewrite(term, lambda axis: _filled(axis, known)))
             case Equation():
-                next(self.sizes)  # of the copy
+                next(self.sizes)  # of the op that copies the inputs
             case Scan():
                 return self.scan(term)
         new = {name: self.part(getattr(term, name)) for name in field_names(type(term))}
@@ -87,11 +87,11 @@ def _placed(term: Term, solving: bool = True) -> tuple[Builder, Circuit]:
     return builder, strip.circuit(term, builder.fences)
 
 
-Rules = Mapping[str, Axis | Rule | None]  # what Axes says of names that formulas speak of
+Rules = Mapping[str, Axis | Rule | None]  # by names in formulas; None for an unknown size
 
 
 def _solved(term: Term, rules: Rules = MappingProxyType({})) -> Circuit:
-    """The circuit, every axis with its size as far as it follows."""
+    """Returns the circuit with all sizes that can be solved for."""
     builder, circuit = _placed(term)
     if not builder.open:
         check_shared(circuit)
@@ -106,7 +106,7 @@ def _solved(term: Term, rules: Rules = MappingProxyType({})) -> Circuit:
             slots: dict[str, tuple[Slot, ...]] = {n: (("", n),) for n in (name, *rule.names)}
             places.append(Place(slots, (), rule, f"Axes({name}={str(rule.formula)!r})"))
     sizes = solve(places, known)[:count]
-    written: Term = _Writing(sizes).written(term)
+    written: Term = _SizeWriter(sizes).written(term)
     if written == term:
         return circuit
     builder, circuit = _placed(written, solving=False)
@@ -116,7 +116,7 @@ def _solved(term: Term, rules: Rules = MappingProxyType({})) -> Circuit:
 
 
 def _global(place: Place, rules: Rules) -> Place:
-    """The place with the names that a formula speaks of bound to one slot for the whole term."""
+    """Returns the place with one slot of the whole term for each name in a formula."""
     names = [name for name in place.slots if name in rules and name not in place.local]
     if not names:
         return place
@@ -125,9 +125,19 @@ def _global(place: Place, rules: Rules) -> Place:
 
 
 def elaborate(term: Term) -> Circuit:
-    """The circuit of a term; the same term gives the same circuit, with the same ids.
+    """Returns the circuit of a term; equal terms give the same circuit, with the same ids.
 
-    ``elaborate(term).term`` is the term with the sizes that follow from others written out.
+    Args:
+        term: The term; its axes need not have sizes.
+
+    Returns:
+        The circuit, whose ``term`` has all sizes that follow from others.
+
+    Raises:
+        SizeError: For sizes that do not fit.
+        MismatchError: For layers of one name that differ.
+
+    Source: the design of pyncd and DisCoPy: structure is resolved once, for all views.
 
     >>> from ncd.lang.terms.terms import Id
     >>> [value.id for value in elaborate(Id("y m, x m")).outputs]
@@ -142,19 +152,25 @@ _elaborated = lru_cache(maxsize=256)(_solved)
 
 
 class Axes:
-    """Sizes for the names of a sketch: ``Axes(y=seq(20), m=128)(term)`` gives the typed term.
+    """Sizes for the axes of a term: ``Axes(y=seq(20), m=128)(term)`` returns the sized term.
 
-    A size may be a formula of others, ``Axes(k=16, h=4, d="k*h")``. What is not given is solved
-    for, both ways through the whole term.
+    Sizes that are not given are solved for, forwards and backwards through the whole term.
+
+    Args:
+        sizes: For each name a number, a formula such as ``"k*h"``, or what :func:`ncd.seq`,
+            :func:`ncd.space` or :func:`ncd.plain` return.
+
+    Raises:
+        SizeError: When it is called, for an axis without a size or sizes that do not fit. The error
+            holds the unsized term, which can still be drawn, and the op that failed.
+
+    Source: Notebook, section 3.2: sizes by the letters of the paper.
 
     >>> from ncd.lang.types.axis_kinds import seq
     >>> str(Axes(y=seq(20), m=128)(Id("y m")).dom.spec)
     '~y:20 m:128'
     >>> str(Axes(m=128, d="4*m")(Id("m d")).dom.spec)
     'm:128 d:512'
-
-    Raises SizeError for an axis without a size, or with one that cannot be; the error carries the
-    sketch, so that it can still be drawn, and the op at which it failed.
     """
 
     def __init__(self, **sizes: int | str | Marked) -> None:
@@ -175,7 +191,7 @@ class Axes:
         return circuit
 
     def _rules(self) -> Rules:
-        """The formulas, and the names that they speak of."""
+        """Returns the formulas, and what is known of the names in them."""
         marks = {n: v if isinstance(v, Marked) else plain(v) for n, v in self.sizes.items()}
         formulas = {
             name: Rule(name, parse_formula(mark.size))
@@ -190,7 +206,7 @@ class Axes:
 
 
 def _given(value: Any, sizes: Mapping[str, int | str | Marked]) -> Any:
-    """A term with these sizes; names that stand for others around a block have those of these."""
+    """Returns a term with these sizes; local names of a block keep theirs."""
     if isinstance(value, Block) and value.local:
         own = {axis.name for axis in value.dom.axes}
         sizes = {name: size for name, size in sizes.items() if name not in own}
@@ -202,7 +218,7 @@ def _given(value: Any, sizes: Mapping[str, int | str | Marked]) -> Any:
 
 
 def require_sizes(circuit: Circuit, known: Iterable[str] = ()) -> None:
-    """Raises SizeError, naming the op, if some axis has no size; ``known`` are names that have."""
+    """Raises SizeError, with the op, for an axis without a size; ``known`` are names with one."""
     for cell in circuit.cells:
         axes = (*cell.site.axes, *cell.site.reads)
         _require(axes, cell.op.label, known, cell.op)

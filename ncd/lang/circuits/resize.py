@@ -1,8 +1,8 @@
-"""Resized: the circuit of a sketch with its sizes, from its circuit without them.
+"""Resizing: the circuit of a term at other sizes, from its circuit without sizes.
 
-Where every axis is given a size, structure does not depend on it. So a sketch is placed once, as it
-stands; for sizes its axes are exchanged, and each op is asked again at its place, as only ops look
-at sizes. What is not so simple is solved anew, and so is what does not fit, to say it in full.
+If every axis is given a size, the structure does not depend on the sizes. So a term is placed once;
+for other sizes its axes are replaced and every op checks its site again. Terms that are not so
+simple are solved from the start, and so are sizes that do not fit, for a complete error message.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ _LOCK = Lock()
 
 
 def forget() -> None:
-    """Empties the caches, so that the next circuit is placed anew."""
+    """Empties the caches, so that the next circuit is placed from the start."""
     with _LOCK:
         _CIRCUITS.clear()
         _PLACED.clear()
 
 
 def circuit_of(sketch: Term, given: Given, solve: Callable[[], Circuit]) -> Circuit:
-    """The circuit of a sketch with these sizes; ``solve`` makes it where sizes must be solved."""
+    """Returns the circuit of a term at these sizes, from ``solve`` where resizing cannot do it."""
     found = _read(given)
     if found is None:
         return solve()
@@ -69,7 +69,7 @@ def circuit_of(sketch: Term, given: Given, solve: Callable[[], Circuit]) -> Circ
 
 
 def _placed(sketch: Term) -> Circuit | None:
-    """The circuit of a sketch as it stands; None if other sizes may make it another one."""
+    """Returns the circuit of an unsized term; None if its structure may depend on sizes."""
     with _LOCK:
         if sketch in _PLACED:
             return _PLACED[sketch]
@@ -85,13 +85,13 @@ def _placed(sketch: Term) -> Circuit | None:
 
 
 def _read(given: Given) -> tuple[dict[str, Marked], dict[str, str]] | None:
-    """The sizes as numbers, and those that are formulas as text; None if some do not follow."""
+    """Returns all sizes as numbers, and the formulas; None if a size cannot be computed."""
     marks = {n: v if isinstance(v, Marked) else Marked(v) for n, v in given.items()}
     formulas = {name: mark.size for name, mark in marks.items() if isinstance(mark.size, str)}
     plain = (mark.size for name, mark in marks.items() if name not in formulas)
     sides = (s for size in plain for s in (size if isinstance(size, tuple) else (size,)))
     if not all(isinstance(side, int) and not isinstance(side, bool) for side in sides):
-        return None  # what is no number is refused
+        return None  # the solver reports it
     try:
         sizes = Binding(
             {n: Axis(n, m.size) for n, m in marks.items() if not isinstance(m.size, str)}
@@ -110,31 +110,33 @@ def _known(axis: Axis) -> Size:
 
 
 def _regular(circuit: Circuit) -> bool:
-    """Whether a name means one axis everywhere, and how often an op runs is no size."""
+    """Returns whether each name means one axis everywhere, and no loop runs along an axis."""
     local = (isinstance(f.term, Block) and f.term.local for f in circuit.fences)
     return not any(local) and not any(loop.kind == "scan" for loop in circuit.loops)
 
 
 def _resized(circuit: Circuit, sizes: Sizes, formulas: Collection[str]) -> Circuit | None:
-    """The circuit with these sizes; None if they are not all, or do not fit."""
+    """Returns the circuit at these sizes; None if sizes are missing or do not fit."""
     try:
         found = _Resizer(sizes, formulas).circuit(circuit)
         check_shared(found)
     except NCDError:
         return None
     found.term.__dict__["_circuit"] = ref(found)
-    found.term.__dict__["cod"] = _arrays(found.outputs)  # or it would all be asked once more
+    found.term.__dict__["cod"] = _arrays(found.outputs)  # saves lifting all ops again
     return found
 
 
 class _Resizer:
-    """Exchanges axes; what is one thing in the circuit before is one thing in the new one."""
+    """Replaces axes by sized ones; an object that occurs several times is replaced once."""
 
     def __init__(self, sizes: Sizes, formulas: Collection[str]) -> None:
         self.sizes, self.formulas = sizes, formulas
         self.axes: dict[Axis, Axis] = {}
         self.arrays: dict[Array, Array] = {}
-        self.made: dict[int, Any] = {}  # by the id of what it was, which the circuit before keeps
+        self.made: dict[
+            int, Any
+        ] = {}  # by the id of the old object, which the old circuit keeps alive
 
     def axis(self, axis: Axis) -> Axis:
         found = self.axes.get(axis)
@@ -168,8 +170,8 @@ class _Resizer:
         new = {name: self.field(kept[name]) for name in field_names(type(term))}
         if all(map(is_, new.values(), map(kept.get, new))):
             return term
-        found = object.__new__(type(term))  # what its fields may be does not depend on sizes
-        if not term.children:  # an op, or arrays that pass on
+        found = object.__new__(type(term))  # skips the checks, which do not depend on sizes
+        if not term.children:  # an op or an Id
             found.__dict__.update(new)
             return found
         for name in ("dom", "cod"):
@@ -184,8 +186,8 @@ class _Resizer:
     def field(self, value: Any) -> Any:
         if isinstance(value, Term):
             return self.term(value)
-        way = _WAYS.get(type(value))  # numbers and text have no axes
-        return value if way is None else way(self, value)
+        resize = _RESIZERS.get(type(value))  # numbers and text have no axes
+        return value if resize is None else resize(self, value)
 
     def parts(self, value: Any) -> Any:
         new = tuple(map(self.field, value))
@@ -217,7 +219,7 @@ class _Resizer:
     def cell(self, cell: Cell) -> Cell:
         op: Op = self.term(cell.op)
         inputs, outputs = self.state(cell.inputs), self.state(cell.outputs)
-        if type(op).solve is Op.solve:  # it makes no new sizes, so they are exchanged
+        if type(op).solve is Op.solve:  # it makes no new sizes
             site = self.site(cell.site)
             if type(op).check is not Op.check:
                 own = (*site.dom.axes, *site.cod.axes, *site.reads)
@@ -252,7 +254,7 @@ class _Resizer:
         )  # fmt: skip
 
 
-_WAYS: Mapping[type, Callable[[_Resizer, Any], Any]] = {
+_RESIZERS: Mapping[type, Callable[[_Resizer, Any], Any]] = {
     Array: _Resizer.array,
     Type: _Resizer.parts,
     tuple: _Resizer.parts,

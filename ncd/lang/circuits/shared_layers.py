@@ -1,4 +1,4 @@
-"""Layers that several cells share: a shared repetition, the sides of an equation."""
+"""Layers that several cells share, in a shared repetition or the sides of an equation."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ncd.lang.formulas.expr import Expr, Size
 
 
 def check_shared(circuit: Circuit) -> None:
-    """Raises MismatchError if cells of one path are different layers, or of different sizes."""
+    """Raises MismatchError if cells of one path have different layers or sizes."""
     known: dict[str, Cell] = {}
     for cell in circuit.cells:
         if not cell.name:
@@ -26,14 +26,14 @@ def check_shared(circuit: Circuit) -> None:
 
 
 def _layer(cell: Cell) -> object:
-    """What makes a layer, with its sizes as numbers."""
+    """Returns everything that determines a layer, with its sizes as numbers."""
     initial = cell.initial
     shapes = {name: (value.array.shape, value.learned) for name, value in initial.items()}
     return type(cell.op), shapes, _plain(cell.layer)
 
 
 def _words(cell: Cell) -> str:
-    """What it is, with the sizes of its weights."""
+    """Returns the class of the op and the sizes of its weights, in words."""
     arrays = [value.array for value in cell.initial.values() if value.learned]
     sizes = ", ".join("×".join(axis.size_text for axis in array) for array in arrays)
     return f"{type(cell.op).__name__} {sizes}".strip()

@@ -1,9 +1,8 @@
-"""Sizes: what is known of some axes, followed through the whole term until nothing more follows.
+"""Solving for the sizes of axes, by propagating known sizes through a term to a fixed point.
 
 Every array of a circuit has a slot for each of its axes. A place (an op, or arrays that pass on)
-binds its names to slots; what it learns there its neighbours learn from the slots, in both
-directions, to a fixed point. A name whose size nothing tells takes the one that it has everywhere
-else in the term.
+binds its names to slots and passes sizes on through them, in both directions. A name whose size
+stays unknown takes the size that it has everywhere else in the term.
 """
 
 from __future__ import annotations
@@ -26,10 +25,11 @@ Sizes = Mapping[str, Axis]
 
 @dataclass(frozen=True)
 class Place:
-    """An op, or arrays that pass on: for each name the slots of its axes, and what it says itself.
+    """An op, or arrays that pass on, with the slots of each of its names.
 
-    ``where`` and ``op`` are for its errors. The names in ``local`` are those of a block of its own,
-    whose id it has: what the same name is elsewhere tells nothing of them.
+    ``own`` are axes of its own pattern, which may have sizes. ``where`` and ``op`` are for errors.
+    ``local`` maps the names of local blocks to the id of the block: they are unrelated to the same
+    names elsewhere.
     """
 
     slots: Mapping[str, tuple[Slot, ...]]
@@ -39,13 +39,13 @@ class Place:
     local: Mapping[str, str] = field(default_factory=dict)
 
     def meant(self, name: str) -> tuple[str, str]:
-        """The name, and the block whose own it is, if it is."""
+        """Returns the name with the id of the local block that it belongs to, or an empty id."""
         return self.local.get(name, ""), name
 
 
 @dataclass(frozen=True)
 class Rule:
-    """``name`` has the size that ``formula`` gives: ``Axes(d="k*h")``."""
+    """The rule that axis ``name`` has the size of ``formula``, as in ``Axes(d="k*h")``."""
 
     name: str
     formula: Formula
@@ -56,7 +56,7 @@ class Rule:
         return tuple(dict.fromkeys(found))
 
     def solve(self, binding: Binding) -> None:
-        """Binds the name, or the one name in the formula that is not known yet."""
+        """Binds the name, or the only name in the formula whose size is unknown."""
         unknown = [name for name in self.names if binding.size(name) is None]
         if not unknown:
             value = evaluated(self.formula, binding)
@@ -69,13 +69,13 @@ class Rule:
                 )
             binding.learn(self.name, value.numerator)
         elif len(unknown) == 1 and (size := binding.size(self.name)) is not None:
-            found = inverted(self.formula, unknown[0], size, binding)
-            if found is not None and found.denominator == 1 and found >= 1:
-                binding.learn(unknown[0], found.numerator)
+            solution = inverted(self.formula, unknown[0], size, binding)
+            if solution is not None and solution.denominator == 1 and solution >= 1:
+                binding.learn(unknown[0], solution.numerator)
 
 
 def evaluated(formula: Formula, binding: Binding) -> int | Fraction:
-    """The value of a size formula; raises ParseError for what no size is made of."""
+    """Returns the value of a size formula; raises ParseError for operations without a size."""
     if isinstance(formula, Number):
         number = Fraction(formula.text)
         return number.numerator if number.denominator == 1 else number
@@ -115,7 +115,7 @@ def _quotient(a: int | Fraction, b: int | Fraction) -> int | Fraction:
 def inverted(
     formula: Formula, name: str, value: int | Fraction, binding: Binding
 ) -> int | Fraction | None:
-    """What ``name`` must be for the formula to have this value; None if that does not follow."""
+    """Returns the size of ``name`` at which the formula has this value; None if not unique."""
     if formula == Name(name):
         return value
     if not isinstance(formula, Apply) or len(formula.parts) != 2:
@@ -141,7 +141,7 @@ def inverted(
 
 
 def solve(places: list[Place], known: dict[Slot, Axis]) -> list[Sizes]:
-    """The sizes of each place's names, as far as they follow; ``known`` is filled as well.
+    """Returns the sizes of each place's names that can be solved for, and fills ``known``.
 
     Raises SizeError or MismatchError, naming the op, where two sizes do not fit.
     """
@@ -165,7 +165,7 @@ def _settle(
     start: Iterable[int],
     found: list[Sizes],
 ) -> None:
-    """Follows what is known from these places on; a place is asked again when more is known."""
+    """Propagates sizes from these places; a place is solved again when more is known."""
     queue, waiting = deque(start), set(start)
     while queue:
         i = queue.popleft()
@@ -182,7 +182,7 @@ def _settle(
 
 
 def _bound(place: Place, known: Mapping[Slot, Axis]) -> Binding:
-    """What a place knows of its names by now."""
+    """Returns what is known so far of the names of a place."""
     binding = Binding()
     try:
         for axis in place.own:
@@ -210,7 +210,7 @@ def _called(axis: Axis, name: str) -> Axis:
 
 
 def _by_name(places: list[Place], known: Mapping[Slot, Axis]) -> dict[Slot, Axis]:
-    """For names without a size the one that they have everywhere else."""
+    """Returns for slots without a size the one that their name has everywhere else."""
     sizes: dict[tuple[str, str], set[object]] = defaultdict(set)
     axes: dict[tuple[str, str], Axis] = {}
     unknown: list[tuple[Slot, str, tuple[str, str]]] = []

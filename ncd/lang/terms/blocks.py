@@ -1,4 +1,4 @@
-"""Blocks, which fence a part of a term, and equations, which hold terms beside each other."""
+"""Blocks, which fence a part of a term, and equations between terms."""
 
 from __future__ import annotations
 
@@ -19,17 +19,26 @@ from ncd.lang.types.pattern_binding import Binding
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Block(Term):
-    """A fence with a title and a colour by role; what it holds folds to a named box.
+    """A fenced part of a term, with a title and a colour; it collapses to a named box.
 
-    With a ``name`` it is a submodule, ``self_attn`` in ``encoder.0.self_attn.Q``. ``type`` states
-    what it takes and gives, and is checked. If ``local``, its names for axes are its own: they
-    stand for the last axes of what it is given, by place, and the names outside do not matter.
+    Args:
+        body: The part.
+        title: The title of the fence.
+        role: The role that chooses its colour, one of ``ncd.lang.roles.ROLES``.
+        name: The name of its submodule, such as ``self_attn`` in ``encoder.0.self_attn.Q``; empty
+            for none.
+        type: The type that it must have, such as ``"a b -> a b"``.
+        local: Whether its names for axes are its own: they stand for the last axes of its inputs,
+            by position, whatever those are called outside.
+
+    Raises:
+        UnknownNameError: For a role that does not exist.
+        MismatchError: If it has another type than the one stated.
+
+    Source: Notebook, figures 20 and 26: fenced regions, each a module of its own.
 
     >>> Block(Id("a b"), "Part", type="a b -> a b").cod
     Type.parse('a b')
-
-    Raises UnknownNameError for a role that is not one of ``ncd.lang.roles.ROLES``, and
-    MismatchError if the type is another than the one stated.
     """
 
     body: Term = spelled(TERM)
@@ -74,7 +83,10 @@ class Block(Term):
         return self.outside(self.body.lift(inner), names)
 
     def inside(self, inputs: Type) -> tuple[Type, dict[str, Axis]]:
-        """What the body sees of these arrays, if its names are its own; and what they stand for."""
+        """Returns the inputs with the names of the body, and the outer axis of each name.
+
+        Raises MismatchError for a name that would stand for two axes.
+        """
         names: dict[str, Axis] = {}
         arrays = []
         for pattern, given in zip(self.dom, inputs, strict=True):
@@ -95,18 +107,18 @@ class Block(Term):
         return Type(arrays), names
 
     def outside(self, outputs: Type, names: dict[str, Axis]) -> Type:
-        """The arrays that the body gives, by the names that they have around the block."""
-        found = Type(
+        """Returns the outputs of the body with the names that are used around the block."""
+        arrays = Type(
             array.with_axes(
                 replace(axis, name=names[axis.name].name) if axis.name in names else axis
                 for axis in array
             )
             for array in outputs
         )
-        for array in found:
+        for array in arrays:
             if len(set(array.names)) < len(array):
-                raise self._wrong(f"an axis would stand twice in ({array})", found)
-        return found
+                raise self._wrong(f"an axis would stand twice in ({array})", arrays)
+        return arrays
 
     def _wrong(self, fact: str, arrays: Type) -> MismatchError:
         cure = "another name inside"
@@ -114,10 +126,10 @@ class Block(Term):
 
 
 def check_stated(term: Term, stated: Signature, where: str) -> Type:
-    """The arrays that a term takes by the type that is stated for it, with the sizes it knows.
+    """Returns the inputs of the stated type, with the sizes that the term knows.
 
-    A term may be stated to work on more axes than it is written for. Raises MismatchError if it
-    takes or gives other arrays than the type says.
+    The type may have more axes than the term is written for. Raises MismatchError if the term
+    takes or gives other arrays.
     """
     binding = Binding()
     try:
@@ -146,16 +158,22 @@ def check_stated(term: Term, stated: Signature, where: str) -> Type:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Equation(Term):
-    """Terms of one type that give the same; as a term it runs all sides on the same inputs.
+    """Terms that are claimed to be equal, which run on the same inputs.
 
-    ``sign`` is ``=``, or ``≝`` for a definition. Layers of one name are one layer on all sides.
-    :func:`ncd.prove` says how far the sides are apart. What it gives are the outputs of every
-    side, one after the other.
+    Its outputs are those of every side, in order. Layers of one name are one layer on all sides.
+    :func:`ncd.prove` measures how far the sides differ.
+
+    Args:
+        sides: The terms, of one type.
+        sign: ``=``, or ``≝`` for a definition.
+
+    Raises:
+        MismatchError: If two sides have different types.
+
+    Source: Notebook, figures 9 to 11 and 18.
 
     >>> str(Equation(Id("m"), Id("m")).cod)
     'm, m'
-
-    Raises MismatchError if two sides are of different types.
     """
 
     sides: tuple[Term, ...] = spelled(TERMS)
@@ -187,7 +205,7 @@ class Equation(Term):
 
     def _lift(self, inputs: Type) -> Type:
         try:
-            shared = Wire(Signature(self.dom, self.dom)).lift(inputs)  # what all sides take
+            shared = Wire(Signature(self.dom, self.dom)).lift(inputs)  # the inputs of all sides
         except NCDError as error:
             error.where = "Equation"
             raise
@@ -195,13 +213,19 @@ class Equation(Term):
 
 
 def abreast(*maps: Term) -> Then:
-    """Maps side by side on one array, each on axes of its own: figure 18's outer product of maps.
+    """Returns the outer product of maps: all on one array, each on axes of its own.
+
+    Args:
+        maps: Terms from one array to one array.
+
+    Raises:
+        MismatchError: If a map takes or gives several arrays, or two share an axis.
+
+    Source: Notebook, figure 18.
 
     >>> from ncd.ops import Linear
     >>> str(abreast(Linear("a -> c", "F"), Linear("b -> d", "G")).dom)
     'a b'
-
-    Raises MismatchError if a map takes or gives several arrays, or two share an axis.
     """
     check_some(maps, "abreast")
     axes: list[Axis] = []

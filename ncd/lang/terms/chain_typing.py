@@ -1,4 +1,4 @@
-"""Flow: how the type of a chain of steps follows from its steps, one after the other."""
+"""The type of a chain of steps, computed step by step."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import NamedTuple, Protocol
 from ncd.lang.errors import LimitError
 from ncd.lang.types.axes import Array, Type
 
-ANEW = 200_000  # axes of steps that are typed again, as later ones want more; about half a second
+RETYPED = 200_000  # axes of steps that are typed again because later steps need more; about 0.5 s
 
 Origins = tuple[tuple[int, ...], ...]
 
 
 class Typed(Protocol):
-    """What a step answers; see :class:`ncd.lang.terms.terms.Term`."""
+    """A step as its chain sees it; see :class:`ncd.lang.terms.terms.Term`."""
 
     @property
     def dom(self) -> Type: ...
@@ -25,50 +25,48 @@ class Typed(Protocol):
 
 
 class Flow(NamedTuple):
-    """A chain of steps so far: what it takes, what it gives, and where that comes from."""
+    """The type of a chain of steps so far: inputs, outputs, and the origins of the outputs."""
 
     dom: Type
     cod: Type
     origins: Origins
 
     def through(self, step: Typed) -> Flow | Type:
-        """The flow with one step more; or, if the step misses axes, the wider inputs it needs."""
+        """Returns the flow with one step more, or the wider inputs if the step needs more axes."""
         dom, state, origins = self
         missing = len(step.dom) - len(state)
-        if missing > 0:  # what the steps before do not give comes from further left
+        if missing > 0:  # the other arrays become inputs of the chain
             left = step.dom[-missing:]
             origins += tuple([(len(dom) + i,) for i in range(missing)])
             dom, state = Type((*dom, *left)), Type((*state, *left))
         wider: dict[int, Array] = {}
-        for have, want, sources in zip(state, step.dom, origins, strict=False):
-            more = widened(have, want) if wider.keys().isdisjoint(sources) else None
-            if more:
-                wider |= {i: dom[i].with_axes((*more[0], *dom[i], *more[1])) for i in sources}
+        for array, pattern, sources in zip(state, step.dom, origins, strict=False):
+            lacks = missing_axes(array, pattern) if wider.keys().isdisjoint(sources) else None
+            if lacks:
+                wider |= {i: dom[i].with_axes((*lacks[0], *dom[i], *lacks[1])) for i in sources}
         if wider:
             return Type(wider.get(i, array) for i, array in enumerate(dom))
         n = len(step.dom)
         out = step.lift(Type(state[:n]))
-        carried = tuple(
-            [
-                tuple(dict.fromkeys(i for source in sources for i in origins[source]))
-                for sources in step.origins
-            ]
-        )
-        return Flow(dom, Type((*out, *state[n:])), (*carried, *origins[n:]))
+        through = [
+            tuple(dict.fromkeys(i for source in sources for i in origins[source]))
+            for sources in step.origins
+        ]
+        return Flow(dom, Type((*out, *state[n:])), (*through, *origins[n:]))
 
 
 def chained(start: Flow, before: tuple[Typed, ...], steps: tuple[Typed, ...]) -> Flow:
-    """The flow through ``steps``; ``before`` are the steps that ``start`` has been through."""
-    done, flow, anew = list(before), start, 0
+    """Returns the flow through ``steps`` from ``start``, which has gone through ``before``."""
+    done, flow, retyped = list(before), start, 0
     waiting = list(reversed(steps))
     while waiting:
         after = flow.through(waiting[-1])
         if isinstance(after, Flow):
             flow = after
             done.append(waiting.pop())
-        else:  # the inputs are wider than they seemed, so every step is typed again
-            anew += len(done) * (len(flow.cod) + sum(map(len, flow.cod)))
-            if anew > ANEW:
+        else:  # the inputs must be wider, so every step is typed again
+            retyped += len(done) * (len(flow.cod) + sum(map(len, flow.cod)))
+            if retyped > RETYPED:
                 raise LimitError(
                     "its steps want more axes again and again, so that typing them takes too long",
                     where="Then",
@@ -80,21 +78,21 @@ def chained(start: Flow, before: tuple[Typed, ...], steps: tuple[Typed, ...]) ->
     return flow
 
 
-def widened(have: Array, want: Array) -> tuple[Array, Array] | None:
-    """The axes that ``have`` lacks, before and after, to contain ``want``; None if it lacks none.
+def missing_axes(array: Array, pattern: Array) -> tuple[Array, Array] | None:
+    """Returns the axes of ``pattern`` that must be added before and after those of ``array``.
 
-    Also None where that cannot be mended: axes are missing in the middle, or ``have`` has others in
-    their place, and then the types do not meet.
+    Returns None if none is missing, and if adding them does not help: axes are missing in the
+    middle, or the array has others in their place.
     """
-    common = [axis.name for axis in want if axis.name in have.names]
-    if len(common) == len(want):
+    common = [axis.name for axis in pattern if axis.name in array.names]
+    if len(common) == len(pattern):
         return None
     if not common:
-        return None if have else (Array(want), Array())
-    first, last = want.names.index(common[0]), want.names.index(common[-1])
-    before, after = want[:first], want[last + 1 :]
-    others_before = have.names.index(common[0]) > 0
-    others_after = have.names.index(common[-1]) < len(have) - 1
+        return None if array else (Array(pattern), Array())
+    first, last = pattern.names.index(common[0]), pattern.names.index(common[-1])
+    before, after = pattern[:first], pattern[last + 1 :]
+    others_before = array.names.index(common[0]) > 0
+    others_after = array.names.index(common[-1]) < len(array) - 1
     inside = last - first + 1 > len(common)
     if inside or (before and others_before) or (after and others_after):
         return None

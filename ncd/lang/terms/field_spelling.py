@@ -1,7 +1,7 @@
-"""Spellings: how the fields of a term are read from text or JSON, and written again.
+"""Spellings: readers and writers of the fields of terms, for Python and JSON alike.
 
-A field of a term is declared with :func:`spelled`; what it reads is then checked in one place, for
-Python and JSON alike.
+A field of a term is declared with :func:`spelled`; its spelling checks every value that it is
+given.
 """
 
 from __future__ import annotations
@@ -20,32 +20,32 @@ from ncd.lang.types.axes import Array, Signature, Type, check_once
 
 @dataclass(frozen=True)
 class Spelling:
-    """How a field is read (``read`` raises NCDError), and what it wants, in words."""
+    """A reader and the writers of a field; ``words`` describes the values that it takes."""
 
     words: str
-    read: Callable[[Any, str], Any]  # the value, and the name of the field
-    plain: Callable[[Any], Any] = lambda value: value  # to what JSON knows
-    literal: Callable[[Any], str] = repr  # to Python
+    read: Callable[[Any, str], Any]  # of a value and the name of the field; raises NCDError
+    plain: Callable[[Any], Any] = lambda value: value  # for JSON
+    literal: Callable[[Any], str] = repr  # for Python
 
 
 def spelled(by: Spelling, default: Any = MISSING) -> Any:
-    """A field of a term that is read by a spelling."""
+    """Returns a field of a term that is read by a spelling."""
     return field(default=default, metadata={"by": by})
 
 
 def spelling(of: Field[Any]) -> Spelling:
-    """The spelling of a field."""
-    found: Spelling = of.metadata["by"]
-    return found
+    """Returns the spelling of a field."""
+    by: Spelling = of.metadata["by"]
+    return by
 
 
 def read_fields(term: Any) -> None:
     """Reads every field of a frozen dataclass by its spelling, in ``__post_init__``."""
     for name, read in _readers(type(term)):
-        value = getattr(term, name)
-        found = read(value, name)
-        if found is not value:
-            object.__setattr__(term, name, found)
+        given = getattr(term, name)
+        value = read(given, name)
+        if value is not given:
+            object.__setattr__(term, name, value)
 
 
 def _readers(kind: type) -> tuple[tuple[str, Callable[[Any, str], Any]], ...]:
@@ -55,7 +55,7 @@ def _readers(kind: type) -> tuple[tuple[str, Callable[[Any, str], Any]], ...]:
 
 
 def field_names(kind: type) -> tuple[str, ...]:
-    """The names of a dataclass's fields, in order."""
+    """Returns the names of a dataclass's fields, in order."""
     if kind not in _NAMES:
         _NAMES[kind] = tuple(f.name for f in fields(kind))
     return _NAMES[kind]
@@ -66,7 +66,7 @@ _NAMES: dict[type, tuple[str, ...]] = {}
 
 
 def kind_of(what: type, parse: Callable[[Any], Any], example: str) -> Spelling:
-    """The spelling of an array, a type or a signature: text, or the thing itself."""
+    """Returns the spelling of an array, a type or a signature: text, or the object itself."""
 
     def read(value: Any, name: str) -> Any:
         if isinstance(value, what):
@@ -110,28 +110,18 @@ def _formula(value: Any, name: str) -> Any:
 FORMULA = Spelling("text", _formula, str, lambda v: repr(str(v)))
 
 
-def _maybe_formula(value: Any, name: str) -> Any:
-    return None if value is None or value == "" else _formula(value, name)
+def maybe(by: Spelling, *none: object) -> Spelling:
+    """Returns the spelling of the same values, or of None, for which ``none`` may be written."""
+    return Spelling(
+        f"{by.words} or null",
+        lambda value, name: None if value in (None, *none) else by.read(value, name),
+        lambda value: None if value is None else by.plain(value),
+        lambda value: "None" if value is None else by.literal(value),
+    )
 
 
-INITIAL = Spelling(
-    "text or null",
-    _maybe_formula,
-    lambda v: None if v is None else str(v),
-    lambda v: repr(None if v is None else str(v)),
-)
-
-
-def _type_if(value: Any, name: str) -> Any:
-    return None if value is None or value == "" else SIGNATURE.read(value, name)
-
-
-STATED = Spelling(  # a type that is stated, or left open
-    "text or null",
-    _type_if,
-    lambda v: None if v is None else v.spec,
-    lambda v: repr(None if v is None else v.spec),
-)
+INITIAL = maybe(FORMULA, "")
+STATED = maybe(SIGNATURE, "")
 
 
 def _text(value: Any, name: str) -> str:
@@ -161,7 +151,7 @@ SCOPE = Spelling("text", lambda value, name: value if value == "" else _layer_na
 
 
 def whole(least: int = 0, most: int = 10**6) -> Spelling:
-    """A whole number between two."""
+    """Returns the spelling of a whole number from ``least`` to ``most``."""
 
     def read(value: Any, name: str) -> int:
         if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
@@ -179,13 +169,6 @@ def whole(least: int = 0, most: int = 10**6) -> Spelling:
     return Spelling("a whole number", read)
 
 
-def maybe(by: Spelling) -> Spelling:
-    """The same, or None."""
-    return Spelling(
-        f"{by.words} or null", lambda value, name: None if value is None else by.read(value, name)
-    )
-
-
 def _flag(value: Any, name: str) -> bool:
     if not isinstance(value, bool):
         raise ParseError(f"{name} is {shown(value)}, but it is True or False", cure=f"{name}=True")
@@ -195,33 +178,27 @@ def _flag(value: Any, name: str) -> bool:
 FLAG = Spelling("true or false", _flag)
 
 
-def _probability(value: Any, name: str) -> float:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not number or not 0 <= value < 1:
-        raise ParseError(
-            f"{name} is {shown(value)}, but it is a number from 0 up to, not including, 1",
-            cure=f"{name}=0.1",
-        )
-    return float(value)
+def _fraction(words: str, limits: str, *, zero: bool, example: str) -> Spelling:
+    """Returns the spelling of a number below 1 that is above 0, or also 0."""
+
+    def read(value: Any, name: str) -> float:
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not number or not 0 <= value < 1 or not (zero or value):
+            raise ParseError(
+                f"{name} is {shown(value)}, but it is {limits}", cure=f"{name}={example}"
+            )
+        return float(value)
+
+    return Spelling(words, read)
 
 
-PROBABILITY = Spelling("a number from 0 to 1", _probability)
-
-
-def _positive(value: Any, name: str) -> float:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not number or not 0 < value < 1:
-        raise ParseError(
-            f"{name} is {shown(value)}, but it is a small number over 0", cure=f"{name}=1e-5"
-        )
-    return float(value)
-
-
-SMALL = Spelling("a small number", _positive)
+_LIMITS = "a number from 0 up to, not including, 1"
+PROBABILITY = _fraction("a number from 0 to 1", _LIMITS, zero=True, example="0.1")
+SMALL = _fraction("a small number", "a small number over 0", zero=False, example="1e-5")
 
 
 def choice(*names: str) -> Spelling:
-    """One of some names."""
+    """Returns the spelling of one of some names."""
 
     def read(value: Any, name: str) -> str:
         if not isinstance(value, str) or value not in names:

@@ -1,4 +1,4 @@
-"""Loops: a body repeated with new weights, and one that is run along an axis."""
+"""Loops: bodies repeated with new weights, and a body that runs along an axis."""
 
 from __future__ import annotations
 
@@ -17,12 +17,23 @@ from ncd.lang.types.pattern_binding import Binding
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Repeat(Term):
-    """Bodies fed one into the next, each with its own weights; drawn once between brackets.
+    """Bodies in sequence, each with weights of its own; drawn once between round brackets.
 
-    The sizes of the bodies may differ from one to the next, and a body may leave an array behind
-    or take one that waits: what it gives stands on top of what waits. ``name`` is the attribute
-    under which the compiled module keeps them. ``shared`` bodies have the same weights. The last
-    ``memory`` arrays that a body takes are given to every body, such as a decoder's memory.
+    The sizes of the bodies may differ, and a body may leave arrays on the stack for later ones or
+    take arrays that earlier ones left.
+
+    Args:
+        bodies: The bodies, in the order in which they run.
+        name: The attribute of the compiled module that holds them.
+        shared: Whether all bodies have the same weights.
+        memory: How many of the last inputs are passed to every body, such as the output of the
+            encoder to the layers of a decoder.
+
+    Raises:
+        SizeError: For no body.
+        MismatchError: For bodies whose types do not fit.
+
+    Source: Notebook, figures 26 and 27: brackets with λ = 1 … N.
 
     >>> from ncd.lang.terms.terms import Id
     >>> str(Repeat((Id("y m, x m") >> Id("y m, x m"),) * 2).cod)
@@ -62,7 +73,7 @@ class Repeat(Term):
 
     @once
     def chain(self) -> Then:
-        """The bodies as steps; each hands the memory on."""
+        """The bodies as steps that also give the memory to the next one."""
         return Then(*(_Keeping(body, self.memory) for body in self.bodies))
 
     @property
@@ -84,7 +95,7 @@ class Repeat(Term):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class _Keeping(Term):
-    """A body that hands on the memory that it takes."""
+    """A body that also gives the memory that it takes."""
 
     body: Term = spelled(TERM)
     memory: int = spelled(whole())
@@ -108,12 +119,22 @@ def _without(values: tuple[Any, ...], places: range) -> tuple[Any, ...]:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Scan(Term):
-    """A body run along an axis, one position after the other, with a state that it hands on.
+    """A body that runs at every position of an axis, with states passed from each to the next.
 
-    The body takes ``states`` arrays of state and then inputs, and gives the new states and then
-    outputs. The scan takes the first states and the inputs with the axis in front of their own
-    axes, and gives the last states and the outputs with the axis. The weights are the same at every
-    position. ``nn.RNN`` and ``nn.LSTM`` are scans.
+    The body takes states, then inputs; it gives the new states, then outputs. The scan takes the
+    first states and the inputs with the axis in front, and gives the last states and the outputs
+    with the axis. The weights are the same at every position.
+
+    Args:
+        body: The term that runs at every position.
+        axis: The axis, as text such as ``"t"``.
+        name: The name of its submodule; empty for none.
+        states: How many of the body's first inputs and outputs are states.
+
+    Raises:
+        MismatchError: For a body whose states do not fit, or that has the axis itself.
+
+    Source: ``torch.nn.RNN`` and ``torch.nn.LSTM``, which are scans.
 
     >>> from ncd.lang.terms.terms import Id
     >>> step = Id("n, n") >> Id("n, n")
@@ -169,7 +190,7 @@ class Scan(Term):
         return self.body.origins
 
     def inside(self, inputs: Type) -> tuple[Type, int]:
-        """What the body sees of these arrays at one position, and where the axis stands in them."""
+        """Returns the inputs of the body at one position, and the place of the axis in them."""
         name, n = self.axis[0].name, self.states
         sequences = inputs[n:]
         for array in sequences:
@@ -185,7 +206,7 @@ class Scan(Term):
         return Type((*inputs[:n], *bare)), place
 
     def along(self, inputs: Type) -> Axis:
-        """The axis with the size that it has in the inputs."""
+        """Returns the axis with the size that it has in the inputs."""
         binding = Binding()
         for array in inputs[self.states :]:
             binding.meet(self.axis[0], array[array.names.index(self.axis[0].name)])

@@ -1,4 +1,4 @@
-"""Rewriting: a term with every axis, or every part, changed."""
+"""Terms rebuilt with changed axes or fields."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ncd.lang.types.axes import Array, Axis, Signature, Type
 
 
 def rewrite(value: Any, change: Callable[[Axis], Axis]) -> Any:
-    """A term, type or array with every axis changed."""
+    """Returns a term, type or array in which every axis is changed."""
     if isinstance(value, Axis):
         return change(value)
     if isinstance(value, Array):
@@ -29,12 +29,12 @@ def rewrite(value: Any, change: Callable[[Axis], Axis]) -> Any:
 
 
 def rebuilt(term: Term, change: Callable[[Any], Any]) -> Any:
-    """The term with every field changed; the term itself if none is."""
+    """Returns the term with every field changed; the term itself if all stay the same."""
     return remade(term, {name: change(getattr(term, name)) for name in field_names(type(term))})
 
 
 def remade(term: Term, new: dict[str, Any]) -> Any:
-    """The term with these fields; the term itself if they are its own."""
+    """Returns the term with these fields; the term itself if they are its own."""
     if all(_same(value, getattr(term, name)) for name, value in new.items()):
         return term
     given = new.get(term.variadic, ())

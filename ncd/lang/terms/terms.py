@@ -157,8 +157,8 @@ class Then(Term):
     Source: Notebook, section 2.3: horizontal composition.
 
     >>> from ncd.ops import Linear, Softmax
-    >>> Linear("m -> k", "L") >> Softmax("k")
-    Linear('m -> k', 'L') >> Softmax('k')
+    >>> Linear("m -> k", "Q") >> Softmax("k")
+    Linear('m -> k', 'Q') >> Softmax('k')
     """
 
     steps: tuple[Term, ...] = spelled(TERMS)

@@ -1,4 +1,4 @@
-"""Wire: arrays copied, dropped and put in another order, by pattern."""
+"""Wires: arrays that are copied, dropped and reordered by a pattern."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ncd.lang.types.pattern_binding import Binding, match
 
 
 class Wiring(Op):
-    """An op that only hands arrays on: which of those it takes stands where in what it gives."""
+    """The base of ops that only pass arrays on, perhaps several times or in another order."""
 
     role: ClassVar[str] = "copy"
     any_kind: ClassVar[bool] = True
@@ -25,7 +25,7 @@ class Wiring(Op):
 
     @property
     def order(self) -> tuple[int, ...]:
-        """For each array on the right the place of the one on the left that it is."""
+        """For each output the index of the input that it is."""
         raise NotImplementedError
 
     @property
@@ -74,15 +74,19 @@ class Wiring(Op):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Wire(Wiring):
-    """Arrays copied, dropped and put in another order: ``Wire("q, z -> q, z, z, q")``.
+    """Copies, drops and reorders arrays: ``Wire("q, z -> q, z, z, q")``.
 
-    The right side names arrays of the left. Where several of the left have the same axes, the
-    right side takes them in turn. Nothing on the right drops all.
+    Args:
+        pattern: Its inputs and outputs; each output has the axes of an input. If several inputs
+            have these axes, outputs take them in turn. Nothing on the right drops all arrays.
+
+    Raises:
+        MismatchError: For an output that is not among the inputs.
+
+    Source: Notebook, section 2.3, for any number of arrays; einops' patterns.
 
     >>> str(Wire("y m, x m -> y m, x m, x m, y m").cod)
     'y m, x m, x m, y m'
-
-    Raises MismatchError for an array on the right that is not on the left.
     """
 
     pattern: Signature = spelled(SIGNATURE)
@@ -100,21 +104,21 @@ class Wire(Wiring):
 
     @once
     def order(self) -> tuple[int, ...]:
-        places: dict[str, list[int]] = {}  # by axes and kind of number
+        places: dict[str, list[int]] = {}  # inputs by their axes and kind of number
         for i, array in enumerate(self.signature.dom):
             places.setdefault(str(array), []).append(i)
-        found: list[int] = []
+        order: list[int] = []
         for array in self.signature.cod:
-            turn = places.get(str(array))
-            if not turn:
+            same = places.get(str(array))
+            if not same:
                 raise MismatchError(
                     f"({array}) stands on the right but not on the left",
                     where=f"{type(self).__name__} ({self.signature})",
                     cure=f"one of {', '.join(f'({a})' for a in self.signature.dom)}",
                 )
-            found.append(turn[0])
-            places[str(array)] = [*turn[1:], turn[0]]
-        return tuple(found)
+            order.append(same[0])
+            places[str(array)] = [*same[1:], same[0]]
+        return tuple(order)
 
     @classmethod
     def samples(cls) -> tuple[Sample, ...]:
