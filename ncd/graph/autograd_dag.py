@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
+
+from graphviz import Digraph, escape, nohtml
 
 from ncd.drawing.base.style import fill, theme
 from ncd.lang.circuits.circuit import Circuit, Fence
@@ -18,12 +20,11 @@ SHAPES = {"input": "box", "output": "box", "parameter": "ellipse", "op": "box", 
 
 
 class Node(NamedTuple):
-    """A function of the graph, a leaf, or at a coarser level an op or a block.
+    """A torch function or a leaf; at a coarser level an op or a block.
 
-    ``cell`` is the id of its op in the circuit (``n3``), or the ids of a block's ops with spaces
-    between; ``fences`` are the blocks around it.
-    ``gradient`` is the L2 norm of the gradient that flows into its output, None if none does;
-    ``storages`` are the memory that it keeps for the backward pass, each with its bytes.
+    ``cell`` is the id of its op in the circuit (``n3``), or the ids of a block's ops, separated by
+    spaces; ``fences`` are the blocks around it. ``gradient`` is the L2 norm of the gradient at its
+    output, or None. ``storages`` are the memory blocks saved for the backward pass, with bytes.
     """
 
     id: str
@@ -38,12 +39,12 @@ class Node(NamedTuple):
 
     @property
     def saved(self) -> int:
-        """Bytes kept for the backward pass; memory that is kept twice counts once."""
+        """Bytes saved for the backward pass; memory saved twice counts once."""
         return sum(dict(self.storages).values())
 
     @property
     def facts(self) -> tuple[str, ...]:
-        """What is known of it, in words: its shape, its gradient, what it keeps."""
+        """Its shape, gradient norm and saved bytes, in words."""
         gradient = "" if self.gradient is None else f"‖∇‖ {self.gradient:.3g}"
         return tuple(
             filter(None, (self.shape, gradient, f"keeps {_size(self.saved)}" if self.saved else ""))
@@ -51,7 +52,7 @@ class Node(NamedTuple):
 
 
 class Edge(NamedTuple):
-    """``target`` was computed from ``source``; the gradient flows the other way."""
+    """An edge from ``source`` to ``target``, which was computed from it; gradients flow back."""
 
     source: str
     target: str
@@ -59,21 +60,35 @@ class Edge(NamedTuple):
 
 @dataclass(frozen=True)
 class Dag:
-    """The graph, every function a node; :meth:`at` gives a coarser one."""
+    """The autograd graph with a node for every function; :meth:`at` returns a coarser one.
+
+    Source: PyTorch's autograd mechanics (``grad_fn``); "Autograd to transformers", part 1.
+
+    >>> import ncd
+    >>> term = ncd.Axes(m=4, k=3)(ncd.Linear("m -> k", "Q"))
+    >>> module, inputs = ncd.compile(term), ncd.example_inputs(term)
+    >>> graph = ncd.autograd(module, *inputs)
+    >>> [node.kind for node in graph.at("op").nodes]
+    ['input', 'parameter', 'op', 'output']
+    """
 
     circuit: Circuit
     nodes: tuple[Node, ...]
     edges: tuple[Edge, ...]
 
     def at(self, level: str) -> Dag:
-        """The graph with one node an op, or one a block.
+        """Returns the graph with one node for each op, or one for each block.
 
-        A block is one node if it has a title and holds no other block that has one; an op that is
-        in no such block is a node of its own. At ``block`` the weights are part of their ops. An
-        op that only hands its array on (a copy, a name, a swap) is no function, and has no node;
-        one that runs at every position of a scan has one.
+        A block is one node if it has a title and contains no other titled block; an op outside such
+        blocks is a node of its own. At ``block`` the weights belong to their ops. An op that only
+        passes its array on (a copy, a name, a swap) has no function and no node; an op that runs at
+        every position of a scan has one.
 
-        Raises UnknownNameError for a level that is none of ``LEVELS``.
+        Args:
+            level: One of ``LEVELS``: "block", "op" or "every function".
+
+        Raises:
+            UnknownNameError: For another level.
         """
         if level not in LEVELS:
             raise UnknownNameError(f"there is no level {shown(level)}", cure=" or ".join(LEVELS))
@@ -90,7 +105,7 @@ class Dag:
         return Dag(self.circuit, tuple(nodes), edges)
 
     def hidden(self, level: str) -> int:
-        """How many nodes of the whole graph the level does not show."""
+        """Returns how many nodes of the whole graph a level leaves out."""
         return len(self.nodes) - len(self.at(level).nodes)
 
     @once
@@ -99,13 +114,13 @@ class Dag:
 
     @once
     def _blocks(self) -> frozenset[str]:
-        """The fences that have a title and hold no other that has one."""
+        """The titled fences that contain no other titled fence."""
         titled = {fence.id for fence in self.circuit.fences if fence.title.strip()}
         outer = {parent for id in titled for parent in self._around(id)}
         return frozenset(titled - outer)
 
     def _around(self, id: str) -> tuple[str, ...]:
-        """All fences that one stands in, from the outside in."""
+        """Returns the ids of all fences around one, the outermost first."""
         found: list[str] = []
         while parent := self._fences[id].parent:
             found.append(parent)
@@ -113,7 +128,7 @@ class Dag:
         return tuple(reversed(found))
 
     def _home(self, node: Node, level: str) -> str:
-        """The id of the node that stands for this one."""
+        """Returns the id of the coarser node that a node belongs to."""
         if not node.cell or (level == "op" and node.kind != "function"):
             return node.id
         blocks = self._blocks if level == "block" else ()
@@ -140,93 +155,88 @@ class Dag:
         )
 
     def dot(self, level: str = "op", dark: bool = False, selected: str | None = None) -> str:
-        """The graph as Graphviz source, left to right, in the blocks and colours of the diagram.
+        """Returns the graph as Graphviz source, in the blocks and colours of the diagram.
 
-        ``selected`` is the id of an op, whose nodes get a thick outline. In the SVG that Graphviz
-        makes of it an element has its node's id, and its op's id as a class.
+        In the SVG that Graphviz makes, the id of an element is that of its node, and its class
+        contains the id of its op.
 
-        Raises UnknownNameError for a level that is none of ``LEVELS``.
+        Args:
+            level: One of ``LEVELS``.
+            dark: Whether the colours are for a dark page.
+            selected: The id of an op; its nodes get a thick outline.
+
+        Raises:
+            UnknownNameError: For another level.
         """
-        graph, ink = self.at(level), theme(dark).ink
-        font = {"fontname": "Helvetica,Arial,sans-serif", "fontsize": "12", "fontcolor": ink}
-        room = {
-            "id": "graph0",
-            "rankdir": "LR",
-            "bgcolor": "transparent",
-            "nodesep": "0.2",
-            "ranksep": "0.4",
-        }
-        lines = [
-            f"graph {_listed({**room, **font})}",
-            f"node {_listed({'style': 'filled', 'color': ink, 'margin': '0.12,0.06', **font})}",
-            f"edge {_listed({'color': ink, 'penwidth': '0.75', 'arrowsize': '0.7'})}",
-            *_Clusters(graph, dark, selected).lines(""),
-            *(f'"{edge.source}" -> "{edge.target}"' for edge in graph.edges),
-        ]
-        return "\n".join(("digraph autograd {", *(f"\t{line}" for line in lines), "}\n"))
+        return digraph(self.at(level), dark, selected).source
 
 
-class _Clusters:
-    """The nodes in the fences that they stand in."""
+def digraph(graph: Dag, dark: bool, selected: str | None) -> Digraph:
+    """Returns a graph as a Graphviz object, left to right, its nodes inside their blocks."""
+    ink = theme(dark).ink
+    font = {"fontname": "Helvetica,Arial,sans-serif", "fontsize": "12", "fontcolor": ink}
+    room = {"id": "graph0", "rankdir": "LR", "nodesep": "0.2", "ranksep": "0.4"}
+    dot = Digraph(
+        "autograd",
+        graph_attr={**room, "bgcolor": "transparent", **font},
+        node_attr={"style": "filled", "color": ink, "margin": "0.12,0.06", **font},
+        edge_attr={"color": ink, "penwidth": "0.75", "arrowsize": "0.7"},
+    )
+    nodes: dict[str, list[Node]] = {}
+    for node in graph.nodes:
+        nodes.setdefault((node.fences or ("",))[-1], []).append(node)
+    used = {id for node in graph.nodes for id in node.fences}
+    fences: dict[str, list[Fence]] = {}
+    for fence in graph.circuit.fences:
+        if fence.id in used:
+            fences.setdefault(fence.parent, []).append(fence)
 
-    def __init__(self, graph: Dag, dark: bool, selected: str | None) -> None:
-        self.dark, self.selected, self.ink = dark, selected, theme(dark).ink
-        self.nodes: dict[str, list[Node]] = {}
-        for node in graph.nodes:
-            self.nodes.setdefault((node.fences or ("",))[-1], []).append(node)
-        used = {id for node in graph.nodes for id in node.fences}
-        self.fences: dict[str, list[Fence]] = {}
-        for fence in graph.circuit.fences:
-            if fence.id in used:
-                self.fences.setdefault(fence.parent, []).append(fence)
+    def fill_in(dot: Digraph, around: str) -> None:
+        for node in nodes.get(around, ()):
+            lit = bool(selected) and selected in (node.id, *node.cell.split())
+            dot.node(node.id, **_node_look(node, dark), penwidth="3" if lit else "0.75")
+        for fence in fences.get(around, ()):
+            with dot.subgraph(name=f"cluster_{fence.id}", graph_attr=_look(fence, dark)) as inner:
+                fill_in(inner, fence.id)
 
-    def lines(self, around: str) -> Iterator[str]:
-        """What stands in a fence, and the fences in it."""
-        yield from map(self._node, self.nodes.get(around, ()))
-        for fence in self.fences.get(around, ()):
-            title = fence.title.replace("$", "")
-            look = {
-                "id": fence.id,
-                "label": _escaped(title),
-                "tooltip": _escaped(title or fence.role),
-                "style": "filled,rounded",
-                "fillcolor": fill(fence.role, self.dark),
-                "color": self.ink,
-                "penwidth": "0.5",
-            }
-            yield f'subgraph "cluster_{fence.id}" {{ graph {_listed(look)}'
-            yield from self.lines(fence.id)
-            yield "}"
-
-    def _node(self, node: Node) -> str:
-        lit = bool(self.selected) and self.selected in (node.id, *node.cell.split())
-        told = tuple(map(_escaped, (node.label, *node.facts)))
-        look = {
-            "label": "\\n".join(told),
-            "id": node.id,
-            "tooltip": "; ".join(told),
-            "shape": SHAPES[node.kind],
-            "fillcolor": fill(node.role, self.dark),
-            "penwidth": "3" if lit else "0.75",
-            "class": " ".join(filter(None, (node.kind, node.cell))),
-        }
-        return f'"{node.id}" {_listed(look)}'
+    fill_in(dot, "")
+    dot.edges(graph.edges)
+    return dot
 
 
-def _listed(look: Mapping[str, str]) -> str:
-    """Attributes; what comes from elsewhere in their values is escaped."""
-    said = " ".join(f'{name}="{value}"' for name, value in look.items())
-    return f"[{said}]"
+def _look(fence: Fence, dark: bool) -> dict[str, str]:
+    title = fence.title.replace("$", "")
+    return {
+        "id": fence.id,
+        "label": _line(title),
+        "tooltip": _line(title or fence.role),
+        "style": "filled,rounded",
+        "fillcolor": fill(fence.role, dark),
+        "color": theme(dark).ink,
+        "penwidth": "0.5",
+    }
 
 
-def _escaped(text: str) -> str:
-    """Text of any kind as a Graphviz label on one line."""
+def _node_look(node: Node, dark: bool) -> dict[str, str]:
+    told = tuple(map(_line, (node.label, *node.facts)))
+    return {
+        "label": nohtml("\\n".join(told)),
+        "id": node.id,
+        "tooltip": nohtml("; ".join(told)),
+        "shape": SHAPES[node.kind],
+        "fillcolor": fill(node.role, dark),
+        "class": " ".join(filter(None, (node.kind, node.cell))),
+    }
+
+
+def _line(text: str) -> str:
+    """Returns text of any kind as one line of a Graphviz label, without commands or markup."""
     plain = text if text.isprintable() else "".join(c if c.isprintable() else " " for c in text)
-    return " ".join(plain.split()).replace("\\", "\\\\").replace('"', '\\"')
+    return escape(" ".join(plain.split()))
 
 
 def _size(count: int) -> str:
-    """Bytes as people read them.
+    """Returns a number of bytes with a unit.
 
     >>> _size(512), _size(1760), _size(2_500_000)
     ('512 B', '1.76 kB', '2.5 MB')

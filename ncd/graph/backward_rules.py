@@ -1,6 +1,6 @@
-"""What each function of torch's graph does with the gradient G that arrives, in a line.
+"""The backward rule of each torch function, in one line.
 
-``a`` and ``b`` are what the function was given, ``z`` is what it made.
+G is the gradient that arrives, ``a`` and ``b`` are the function's inputs, ``z`` is its output.
 """
 
 from __future__ import annotations
@@ -90,12 +90,12 @@ _NUMBERED = re.compile(r"Backward\d+$")
 
 
 def plain(label: str) -> str:
-    """The name of a function without the number of its variant: ``MeanBackward1`` is ``Mean``."""
+    """Returns a function's name without its variant: ``MeanBackward1`` becomes ``Mean``."""
     return _NUMBERED.sub("", label)
 
 
 def rule(label: str) -> str:
-    """What a function does, by its name in the graph; for one that is not known, the chain rule.
+    """Returns a function's backward rule; for an unknown function, the chain rule.
 
     >>> rule("Mm")
     'z = a b, a product of matrices: ∇a = G bᵀ and ∇b = aᵀ G.'

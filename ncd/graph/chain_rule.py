@@ -1,4 +1,4 @@
-"""The backward pass by the chain rule, one op after the other: the gradient of every array."""
+"""The backward pass op by op: the gradient of every array, by the chain rule."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ from ncd.run.execution.module import CircuitModule
 
 
 def cotangents(outputs: Sequence[Tensor], seed: int) -> list[Tensor]:
-    """The gradients with which a backward pass begins: 1 at a number, else drawn from the seed."""
+    """Returns the gradients that a backward pass starts from: 1 for a number, else random."""
     random = generator(seed, "cotangent")
     drawn = [torch.randn(y.shape, generator=random).to(y) for y in outputs]
     return [g if y.ndim else torch.ones_like(y) for y, g in zip(outputs, drawn, strict=True)]
 
 
 class Gradients(NamedTuple):
-    """Gradients by the ids of the arrays, and by the names of the parameters."""
+    """Gradients by array id and by parameter name."""
 
     arrays: Mapping[str, Tensor]
     parameters: Mapping[str, Tensor]
 
 
 def scanless(circuit: Circuit) -> bool:
-    """Whether each array is made once, so that it has one gradient."""
+    """Returns whether every array is made once, so that it has one gradient."""
     return all(loop.kind != "scan" for loop in circuit.loops)
 
 
 def backward(
     module: CircuitModule, *inputs: Tensor, seed: int = 0, frozen: Collection[str] = ()
 ) -> Gradients:
-    """The gradient of every array and parameter, by the chain rule at one op after the other.
+    """Returns the gradient of every array and parameter, computed op by op.
 
-    It begins as that of :func:`ncd.autograd`, and as there ``frozen`` names the parameters, and
-    the input arrays by their ids, that need no gradient. An array that no gradient reaches is not
-    there. The module and the inputs stay as they are.
+    It starts like :func:`ncd.autograd`. ``frozen`` names parameters, and input arrays by id, that
+    need no gradient. Arrays that no gradient reaches are left out. The module and the inputs are
+    not changed.
 
     >>> import ncd
     >>> term = ncd.catalogue["autograd"].build()
@@ -63,13 +63,13 @@ def backward(
 
 
 def _apart(x: Tensor, wanted: bool = True) -> Tensor:
-    """The same numbers, cut from what they were made of."""
+    """Returns a detached copy that may require a gradient."""
     real = x.is_floating_point() or x.is_complex()
     return x.detach().requires_grad_(wanted and real)
 
 
 class _Tape:
-    """What each op was given and made; what it made is cut from it before the next op takes it."""
+    """Records the inputs and outputs of each op; outputs are detached before the next op."""
 
     def __init__(self, module: CircuitModule) -> None:
         self.module = module
@@ -108,7 +108,7 @@ def _add(sums: dict[str, Tensor], names: Iterable[str], grads: Sequence[Tensor |
 
 
 def _own(module: CircuitModule, cell: Cell) -> Iterator[tuple[str, Tensor]]:
-    """The parameters of an op that need a gradient, by their names."""
+    """Yields the parameters of an op that need a gradient, with their names."""
     if not cell.name:
         return
     home = module.get_submodule(".".join(cell.scope))

@@ -1,4 +1,4 @@
-"""Gradients against finite differences: what they say, and what happens where numbers move."""
+"""A check of gradients by finite differences."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NUDGE = 1e-6
 
 
 class Slope(NamedTuple):
-    """How fast the output changes along a random direction: as the gradient says, and tried."""
+    """The directional derivative of the output: by the gradient, and by finite differences."""
 
     names: tuple[str, ...]
     gradient: float
@@ -26,11 +26,11 @@ class Slope(NamedTuple):
 
     @property
     def apart(self) -> float:
-        """How far the two are from each other."""
+        """The difference between the two."""
         return abs(self.gradient - self.tried)
 
     def __bool__(self) -> bool:
-        """Whether they agree, but for what is left out by a step that is not infinitely small."""
+        """Whether they agree within the error of a finite step."""
         return self.apart <= 1e-5 * max(1.0, abs(self.gradient))
 
 
@@ -41,11 +41,11 @@ def slopes(
     frozen: Collection[str] = (),
     together: bool = False,
 ) -> tuple[Slope, ...]:
-    """Gradients against finite differences, in 64 bits on the CPU: (f(a + hd) − f(a − hd)) / 2h.
+    """Compares gradients with finite differences, (f(a + hd) − f(a − hd)) / 2h, in 64 bits.
 
-    For each parameter and input a, a random direction d of length 1 and h = 10⁻⁶; f is the sum of
-    the outputs, each number times the gradient that the backward pass begins with there. With
-    ``together`` all move at once, along one direction, which takes two runs in all.
+    For each parameter and input a, d is a random direction of length 1 and h = 10⁻⁶. f is the sum
+    of the outputs weighted by the gradients that the backward pass starts from. With ``together``
+    all parameters and inputs move at once, which takes two runs in all.
 
     >>> import ncd
     >>> term = ncd.catalogue["autograd"].build()
@@ -62,7 +62,7 @@ def slopes(
 
 
 class _Trial:
-    """A copy in 64 bits, whose numbers may be moved."""
+    """A copy of the module in 64 bits, whose numbers may be moved."""
 
     def __init__(
         self,
@@ -88,7 +88,7 @@ class _Trial:
             self.gradients = self._gradients(outputs)
 
     def run(self) -> tuple[Tensor, ...]:
-        """The outputs where the numbers are now; nothing is left behind in the module."""
+        """Returns the outputs at the current numbers, and leaves the module unchanged."""
         return twin(self.module).execute(self.inputs)
 
     def _gradients(self, outputs: tuple[Tensor, ...]) -> dict[str, Tensor | None]:
@@ -113,7 +113,7 @@ class _Trial:
         return Slope(names, said, (ahead - behind) / (2 * NUDGE))
 
     def _moved(self, names: tuple[str, ...], ways: list[Tensor], far: float) -> float:
-        """The value of f at a place beside."""
+        """Returns f after a step along some directions."""
         kept = [self.leaves[name].clone() for name in names]
         for name, way in zip(names, ways, strict=True):
             self.leaves[name].add_(far * way)

@@ -1,7 +1,7 @@
-"""The graph that a backward pass walks, each function of it with the op of the circuit it is of.
+"""The graph of a backward pass, with the circuit's op for each of its functions.
 
-Torch leaves a graph of functions behind a forward pass (``grad_fn``). Here it is plain data, with
-the gradients that flow through it and the bytes that it keeps for them.
+After a forward pass torch keeps a graph of functions (``grad_fn``). It is returned here as plain
+data, with the gradients that flow through it and the bytes saved for them.
 """
 
 from __future__ import annotations
@@ -29,12 +29,19 @@ from ncd.run.execution.module import CircuitModule
 def autograd(
     module: CircuitModule, *inputs: Tensor, seed: int = 0, frozen: Collection[str] = ()
 ) -> Dag:
-    """Runs a module forward and backward, and gives the graph between.
+    """Runs a module forward and backward, and returns the graph of the backward pass.
 
-    Backward starts from 1 on an output that is one number, and on the others from a random
-    gradient, drawn from ``seed``. The module, its ``.grad`` fields, its running statistics and the
-    inputs stay as they are. Whole numbers have no gradient. ``frozen`` names the parameters, and
-    the input arrays by their ids, that need none: torch's graph goes no further towards them.
+    The module, its ``.grad`` fields, its running statistics and the inputs are not changed. Whole
+    numbers have no gradient.
+
+    Args:
+        module: A compiled module.
+        inputs: A tensor for each array of its term.
+        seed: The backward pass starts from 1 at an output that is one number, and from a random
+            gradient, drawn from this seed, at the others.
+        frozen: The names of parameters, and the ids of input arrays, that need no gradient.
+
+    Source: PyTorch's autograd mechanics (``grad_fn``); "Autograd to transformers", part 1.
 
     >>> import ncd
     >>> term = ncd.catalogue["multi-head-attention"].build()
@@ -65,7 +72,7 @@ Point = tuple[Any, int]  # a function, and which of its outputs
 
 
 class _Function(NamedTuple):
-    """A function of torch's graph, what it was computed from, and the memory that it keeps."""
+    """A torch function, the functions it was computed from, and the memory that it saves."""
 
     function: Any
     id: str
@@ -76,7 +83,7 @@ class _Function(NamedTuple):
 
 
 class _Run:
-    """What a forward pass leaves behind, cell by cell."""
+    """The functions that a forward pass leaves behind, by cell."""
 
     def __init__(
         self, module: CircuitModule, inputs: tuple[Tensor, ...], frozen: Collection[str] = ()
@@ -99,14 +106,14 @@ class _Run:
                 self.variables.append(x)
 
     def watch(self, cell: Cell, given: tuple[Tensor, ...], made: tuple[Tensor, ...]) -> None:
-        """Gives a cell the functions behind what it made that no earlier cell has."""
+        """Assigns to a cell the functions behind its outputs that no earlier cell has."""
         for x in made:
             if id(x) in self.names and x.requires_grad:  # a parameter that is an array of its own
                 self._leaf(x, cell)
         self._take(cell, made)
 
     def finish(self, outputs: tuple[Tensor, ...]) -> None:
-        """Gives what a scan does at its end, to put its positions together, to the last cell."""
+        """Assigns to the last cell the functions with which a scan stacks its positions."""
         makers: dict[str, Cell | None] = dict(self.circuit.makers)
         for loop in reversed(self.circuit.loops):  # the inner first
             for outer, inner in zip(loop.outputs, loop.bodies[-1].outputs, strict=False):
@@ -140,7 +147,7 @@ class _Run:
             self.functions.append(_Function(function, id, label, cell, earlier, storages))
 
     def _leaf(self, variable: Tensor, cell: Cell | None) -> str:
-        """The id of a leaf, which is noted if it is new."""
+        """Returns the id of a leaf, which is added if it is new."""
         known = self.leaves.get(id(variable))
         if known is None:
             name = self.names.get(id(variable), "constant")
@@ -161,7 +168,7 @@ class _Run:
         return tuple(found.items())
 
     def backward(self, outputs: tuple[Tensor, ...], seed: int) -> dict[str, Flow]:
-        """Runs it, and gives the gradients that came, by the ids of the nodes."""
+        """Runs the backward pass; returns the gradients that arrived, by node id."""
         starts = cotangents([y.detach() for y in outputs], seed)
         ends = {f"out{i}": y for i, y in enumerate(outputs) if y.requires_grad}
         given = [start for y, start in zip(outputs, starts, strict=True) if y.requires_grad]
@@ -175,7 +182,7 @@ class _Run:
         return _flows(came)
 
     def dag(self, outputs: tuple[Tensor, ...], came: dict[str, Flow]) -> Dag:
-        """The nodes and edges of what was found."""
+        """Returns the nodes and edges found."""
         nodes = [
             leaf._replace(gradient=came.get(leaf.id, NOTHING)[1]) for leaf in self.leaves.values()
         ]
@@ -201,7 +208,7 @@ class _Run:
 
 
 def _flows(came: list[tuple[str, Tensor]]) -> dict[str, Flow]:
-    """The gradients of each node; all norms are fetched from the device at once."""
+    """Returns the gradients of each node; all norms are fetched from the device at once."""
     found: dict[str, Flow] = {}
     norms = torch.stack([vector_norm(x) for _, x in came]).tolist() if came else []
     for (id, x), norm in zip(came, norms, strict=True):
@@ -215,12 +222,12 @@ def _flows(came: list[tuple[str, Tensor]]) -> dict[str, Flow]:
 
 
 def _home(cell: Cell | None) -> tuple[str, tuple[str, ...], str]:
-    """The id of a cell, the blocks around it, its role; a scan of nothing has no cell."""
+    """Returns a cell's id, the blocks around it and its role; an empty scan has no cell."""
     return (cell.id, cell.fences, cell.op.role) if cell else ("", (), "neutral")
 
 
 class _Kind(NamedTuple):
-    """A type of function: whether it stands for a leaf, and the attributes that keep tensors."""
+    """A type of function: whether it is a leaf, and its attributes that hold tensors."""
 
     leaf: bool
     saved: tuple[str, ...]
@@ -228,7 +235,7 @@ class _Kind(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def _kind(kind: type) -> _Kind:
-    """What all functions of a type have in common; a look at every attribute takes long."""
+    """Returns the properties of a type of function, cached, as reading every attribute is slow."""
     names = dir(kind)
     saved = (name.removeprefix("_raw") for name in names if name.startswith("_raw_saved_"))
     return _Kind("variable" in names, tuple(saved))
@@ -236,7 +243,7 @@ def _kind(kind: type) -> _Kind:
 
 @lru_cache(maxsize=1024)
 def _label(name: str) -> str:
-    """The name of a function without what all names have: ``MmBackward0`` is ``Mm``."""
+    """Returns a function's name without its suffix: ``MmBackward0`` becomes ``Mm``."""
     return name.rpartition("::")[2].removesuffix("0").removesuffix("Backward")
 
 

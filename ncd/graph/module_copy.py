@@ -1,4 +1,4 @@
-"""A second module with the weights of the first, whose run leaves nothing behind in the first."""
+"""A second module with the same weights, whose run does not change the first."""
 
 from __future__ import annotations
 
@@ -12,12 +12,11 @@ M = TypeVar("M", bound=nn.Module)
 
 
 def twin(module: M, frozen: Collection[str] = ()) -> M:
-    """The module with the same parameters, but buffers and random generators of its own.
+    """Returns a module with the same parameters but buffers and random generators of its own.
 
-    The parameters named in ``frozen`` need no gradient there; they have the same numbers.
-
-    A forward pass writes them: a batch norm its running statistics, a dropout where its generator
-    stands. The weights are shared, nothing of them is copied. A module without any is its own twin.
+    A forward pass changes the running statistics of a batch norm and the state of a dropout's
+    generator; these are copied, and weights are shared. Parameters named in ``frozen`` need no
+    gradient in the copy. A module without buffers and generators is returned itself.
 
     >>> norm = nn.BatchNorm1d(3)
     >>> _ = twin(norm)(norm.weight.expand(4, 3))
