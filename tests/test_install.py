@@ -89,7 +89,8 @@ def test_it_has_the_command_and_its_requirements(installed: Path) -> None:
 
 
 def test_the_command_works(installed: Path) -> None:
-    assert all(name in ran(installed, "list") for name in ncd.catalogue)
+    listed = ran(installed, "list")
+    assert all(name in listed for name in ncd.catalogue)
     picture = installed / "x.svg"
     ran(installed, "render", "multi-head-attention", "-o", str(picture))
     assert ElementTree.parse(picture).getroot().tag.endswith("svg")

@@ -121,7 +121,7 @@ def imports(path: Path) -> frozenset[str]:
     ``from ncd.x import y`` is of ``ncd.x.y`` if that is a module, else of ``ncd.x``.
     """
     found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in nodes(path, ast.Import, ast.ImportFrom):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         if isinstance(node, ast.ImportFrom):
@@ -137,23 +137,26 @@ def own(path: Path) -> set[str]:
     return {name for name in imports(path) if name in MODULES}
 
 
+@cache
+def every_node(path: Path) -> tuple[ast.AST, ...]:
+    """Returns all nodes of a file's syntax tree."""
+    return tuple(ast.walk(ast.parse(path.read_text())))
+
+
 def nodes(path: Path, *kinds: type[ast.AST]) -> Iterator[ast.AST]:
-    return (node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, kinds))
-
-
-BY_PATH = pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+    return (node for node in every_node(path) if isinstance(node, kinds))
 
 
 # --- which way imports run -----------------------------------------------------------------------
 
 
-@BY_PATH
-def test_imports_run_one_way(path: Path) -> None:
-    name = part(dotted(path))
-    if name in TOP:
-        return
-    assert name in PARTS, f"{name} is no part yet: say in this test what it may import"
-    assert {part(module) for module in own(path)} <= {*PARTS[name], name}
+def test_imports_run_one_way() -> None:
+    for module, path in MODULES.items():
+        name = part(module)
+        if name in TOP:
+            continue
+        assert name in PARTS, f"{name} is no part yet: say in this test what it may import"
+        assert {part(other) for other in own(path)} <= {*PARTS[name], name}, path
 
 
 def folder(module: str) -> str:
@@ -170,15 +173,14 @@ def test_the_folders_of_a_part_are_listed(name: str) -> None:
     assert {folder(m) for m in inside} == set(FOLDERS[name])
 
 
-@BY_PATH
-def test_folders_import_only_lower_folders(path: Path) -> None:
-    module = dotted(path)
-    if part(module) not in FOLDERS or module in DOORS:
-        return
-    order = FOLDERS[part(module)]
-    for name in own(path) - DOORS:
-        if part(name) == part(module):
-            assert order.index(folder(name)) <= order.index(folder(module)), f"it imports {name}"
+def test_folders_import_only_lower_folders() -> None:
+    for module, path in MODULES.items():
+        if part(module) not in FOLDERS or module in DOORS:
+            continue
+        order = FOLDERS[part(module)]
+        same = (name for name in own(path) - DOORS if part(name) == part(module))
+        above = [name for name in same if order.index(folder(name)) > order.index(folder(module))]
+        assert above == [], f"{path} imports from a higher folder"
 
 
 def test_no_import_stands_in_a_circle() -> None:
@@ -205,9 +207,8 @@ def test_the_floors_never_import_the_whole() -> None:
     assert [m for m, path in MODULES.items() if part(m) not in TOP and "ncd" in own(path)] == []
 
 
-@BY_PATH
-def test_nothing_is_imported_for_types_only(path: Path) -> None:
-    assert "TYPE_CHECKING" not in path.read_text()
+def test_nothing_is_imported_for_types_only() -> None:
+    assert [path for path in FILES if "TYPE_CHECKING" in path.read_text()] == []
 
 
 def test_only_the_view_imports_streamlit() -> None:

@@ -16,7 +16,7 @@ import torch
 
 import ncd
 from ncd.lang import reserved_names
-from tests.test_layering import BY_PATH, FILES, MODULES, PAGES, ROOT, imports, nodes, part
+from tests.test_layering import FILES, MODULES, PAGES, ROOT, imports, nodes, part
 
 SOURCES = {".py", ".css", ".html", ".js"}
 
@@ -64,31 +64,41 @@ def test_the_reserved_names_are_those_of_a_module() -> None:
 # --- the house rules -----------------------------------------------------------------------------
 
 
-@BY_PATH
-def test_nothing_is_evaluated_or_unpickled(path: Path) -> None:
-    called = {n.func.id for n in nodes(path, ast.Call) if isinstance(n.func, ast.Name)}
-    assert not called & {"eval", "exec", "__import__"}
-    assert not {name.split(".")[0] for name in imports(path)} & {"pickle", "marshal", "shelve"}
-    attributes = {
-        f"{n.value.id}.{n.attr}"
-        for n in nodes(path, ast.Attribute)
-        if isinstance(n.value, ast.Name)
-    }
-    assert not attributes & {"torch.load", "torch.save", "os.system"}
+def called(path: Path) -> set[str]:
+    """Returns the functions that a file calls by a plain name."""
+    return {n.func.id for n in nodes(path, ast.Call) if isinstance(n.func, ast.Name)}
 
 
-@BY_PATH
-def test_no_global_randomness(path: Path) -> None:
+def attributes(path: Path) -> set[str]:
+    """Returns what a file reads as ``name.attribute``."""
+    found = (n for n in nodes(path, ast.Attribute) if isinstance(n.value, ast.Name))
+    return {f"{node.value.id}.{node.attr}" for node in found}
+
+
+def libraries(path: Path) -> set[str]:
+    """Returns the top-level packages that a file imports."""
+    return {name.split(".")[0] for name in imports(path)}
+
+
+def test_nothing_is_evaluated_or_unpickled() -> None:
+    for path in FILES:
+        assert not called(path) & {"eval", "exec", "__import__"}, path
+        assert not libraries(path) & {"pickle", "marshal", "shelve"}, path
+        assert not attributes(path) & {"torch.load", "torch.save", "os.system"}, path
+
+
+def test_no_global_randomness() -> None:
     """Weights and inputs come from a generator made from the seed."""
-    assert "torch.manual_seed" not in path.read_text()
-    assert "random" not in {name.split(".")[0] for name in imports(path)}
+    assert [path for path in FILES if "torch.manual_seed" in path.read_text()] == []
+    assert [path for path in FILES if "random" in libraries(path)] == []
 
 
-@BY_PATH
-def test_nothing_waits_for_what_others_work_out_once(path: Path) -> None:
+def test_nothing_waits_for_what_others_work_out_once() -> None:
     """On Python 3.11 a ``cached_property`` has one lock for all objects: ``once`` has none."""
-    found = (node for node in nodes(path, ast.ImportFrom) if node.module == "functools")
-    assert "cached_property" not in {alias.name for node in found for alias in node.names}
+    for path in FILES:
+        found = (node for node in nodes(path, ast.ImportFrom) if node.module == "functools")
+        names = {alias.name for node in found for alias in node.names}
+        assert "cached_property" not in names, path
 
 
 def test_no_interpreter_asks_what_op_it_has() -> None:
@@ -122,7 +132,7 @@ def test_a_page_is_thin(path: Path) -> None:
 
 def test_every_file_says_what_it_is() -> None:
     for path in FILES:
-        assert ast.get_docstring(ast.parse(path.read_text())), path
+        assert ast.get_docstring(next(nodes(path, ast.Module))), path
 
 
 def test_no_folder_has_more_than_twenty_files() -> None:

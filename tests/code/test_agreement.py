@@ -23,7 +23,6 @@ from ncd import (
     Param,
     Rename,
     Repeat,
-    Sample,
     Scan,
     Softmax,
     Top,
@@ -31,37 +30,36 @@ from ncd import (
 )
 from ncd.ops import CATALOGUE
 from tests.code.agreement import OWN_BATCH, agree
+from tests.support.sampling import sample
 from tests.support.strategies import terms
 from tests.support.written_source import written
 
-SAMPLES = [
-    pytest.param(sample, id=f"{op.__name__}-{i}")
-    for op in CATALOGUE
-    for i, sample in enumerate(op.samples())
-]
+OPS = pytest.mark.parametrize("op", CATALOGUE, ids=lambda op: op.__name__)
 
 
-def term_of(sample: Sample) -> ncd.Term:
-    return Id(sample.dom) >> sample.op if sample.dom.strip() else sample.op
+def terms_of(op: type[ncd.Op]) -> list[ncd.Term]:
+    """Returns the op as each of its samples has it."""
+    samples = op.samples()
+    return [Id(each.dom) >> each.op if each.dom.strip() else each.op for each in samples]
 
 
-@pytest.mark.parametrize("sample", SAMPLES)
-def test_every_op(sample: Sample) -> None:
-    agree(term_of(sample))
+@OPS
+def test_every_op(op: type[ncd.Op]) -> None:
+    for term in terms_of(op):
+        agree(term)
 
 
-@pytest.mark.parametrize("sample", SAMPLES)
-def test_every_op_with_batch_axes_in_front(sample: Sample) -> None:
-    term = term_of(sample)
-    if type(sample.op).__name__ not in OWN_BATCH and term.dom:
-        agree(term, (2,))
-        agree(term, (2, 3))
+@OPS
+def test_every_op_with_batch_axes_in_front(op: type[ncd.Op]) -> None:
+    for term in terms_of(op):
+        if op.__name__ not in OWN_BATCH and term.dom:
+            agree(term, (2,))
+            agree(term, (2, 3))
 
 
-@pytest.mark.parametrize("sample", SAMPLES)
-def test_new_tensors_are_where_the_inputs_are(sample: Sample) -> None:
-    term = term_of(sample)
-    if term.dom:
+@OPS
+def test_new_tensors_are_where_the_inputs_are(op: type[ncd.Op]) -> None:
+    for term in filter(lambda term: term.dom, terms_of(op)):
         made = written(term).to("meta")
         outputs = made(*(x.to("meta") for x in ncd.example_inputs(term)))
         found = outputs if isinstance(outputs, tuple) else (outputs,)
@@ -77,16 +75,14 @@ def settings_of(entry: ncd.Entry) -> list[dict[str, int]]:
     return found
 
 
-CASES = [(name, knobs) for name, entry in ncd.catalogue.items() for knobs in settings_of(entry)]
-
-
-@pytest.mark.parametrize(("name", "knobs"), CASES, ids=str)
-def test_catalogue(name: str, knobs: dict[str, int]) -> None:
-    try:
-        term = ncd.catalogue[name].build(**knobs)
-    except ncd.NCDError:
-        pytest.skip("the system cannot have this setting")
-    agree(term)
+@pytest.mark.parametrize("entry", ncd.catalogue.values(), ids=lambda entry: entry.name)
+def test_catalogue(entry: ncd.Entry) -> None:
+    for knobs in sample(settings_of(entry), 2, entry.name):
+        try:
+            term = entry.build(**knobs)
+        except ncd.NCDError:  # the system cannot have this setting
+            continue
+        agree(term)
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 
 import pytest
 
 import ncd
-from ncd import Id, Repeat, Scan, draw
+from ncd import Entry, Id, Op, Repeat, Scan, Term, draw
 from ncd.drawing.base.primitives import Picture
 from ncd.drawing.base.style import ROLES
 from ncd.drawing.marks import MARKS
@@ -16,45 +17,57 @@ from ncd.key.sign_lookup import SHAPES, of_unit
 from ncd.lang.glyph import Mark
 from ncd.ops import CATALOGUE
 from tests.drawing.large_systems import LARGE
+from tests.figures.figure import Figure
 from tests.figures.test_figures import FIGURES
 
 
-def drawings() -> Iterator[tuple[str, Picture]]:
-    for entry in ncd.catalogue.values():
-        yield entry.name, draw(entry.build())
-    for op in CATALOGUE:
-        for sample in op.samples():
-            yield op.__name__, draw(Id(sample.dom) >> sample.op if sample.dom else sample.op)
-    for name, parts in FIGURES.items():
-        for make in parts:
-            yield name, make().draw()
-    for name, make_large in LARGE.items():
-        yield name, draw(make_large())
+def of_entry(entry: Entry) -> Iterator[Picture]:
+    yield draw(entry.build())
 
 
-EVERY = [pytest.param(drawing, id=name) for name, drawing in drawings()]
+def of_op(op: type[Op]) -> Iterator[Picture]:
+    for sample in op.samples():
+        yield draw(Id(sample.dom) >> sample.op if sample.dom else sample.op)
 
 
-@pytest.mark.parametrize("drawing", EVERY)
-def test_no_glyph_is_without_an_entry(drawing: Picture) -> None:
-    places = {place for found in key(drawing) for place in found.places}
+def of_figure(parts: Iterable[Callable[[], Figure]]) -> Iterator[Picture]:
+    for make in parts:
+        yield make().draw()
+
+
+def of_term(make: Callable[[], Term]) -> Iterator[Picture]:
+    yield draw(make())
+
+
+# Functions, so that nothing is drawn when the tests are collected.
+DRAWINGS: dict[str, Callable[[], Iterable[Picture]]] = {
+    **{entry.name: partial(of_entry, entry) for entry in ncd.catalogue.values()},
+    **{op.__name__: partial(of_op, op) for op in CATALOGUE},
+    **{name: partial(of_figure, parts) for name, parts in FIGURES.items()},
+    **{name: partial(of_term, make) for name, make in LARGE.items()},
+}
+
+
+def signs_of_glyphs(drawing: Picture) -> None:
+    """Asserts that the key explains every glyph, fence, wire and mark of a drawing."""
+    found = {each.sign.name: each.places for each in key(drawing)}
+    places = {place for each in found.values() for place in each}
     ids = {place.id for place in places if place.kind in ("node", "fence")}
     for glyph in drawing.glyphs:
         assert glyph.unit
         assert glyph.node in ids, glyph.words
-    assert {fence.id for fence in drawing.fences} <= ids
-    assert {wire.axis for wire in drawing.wires} <= {p.id for p in places if p.kind == "axis"}
-
-
-@pytest.mark.parametrize("drawing", EVERY)
-def test_every_mark_and_strand_is_one_of_the_signs(drawing: Picture) -> None:
-    found = {each.sign.name: each.places for each in key(drawing)}
-    for glyph in drawing.glyphs:
-        assert glyph.unit
         of = {place.id for name in of_unit(glyph.unit) for place in found[name]}
         assert glyph.node in of or not of_unit(glyph.unit)
         for mark in glyph.unit.glyph.marks:
             assert of_mark(mark, glyph.role) in found
+    assert {fence.id for fence in drawing.fences} <= ids
+    assert {wire.axis for wire in drawing.wires} <= {p.id for p in places if p.kind == "axis"}
+
+
+@pytest.mark.parametrize("name", DRAWINGS)
+def test_every_part_of_a_drawing_is_in_its_key(name: str) -> None:
+    for drawing in DRAWINGS[name]():
+        signs_of_glyphs(drawing)
 
 
 @pytest.mark.parametrize("sign", SIGNS.values(), ids=lambda sign: sign.name)

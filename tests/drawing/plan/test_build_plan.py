@@ -30,6 +30,7 @@ from ncd.drawing.collapse.collapsed_blocks import blocks
 from ncd.drawing.collapse.repeated_layers import stacked
 from ncd.drawing.lint import lint
 from ncd.ops import CATALOGUE
+from tests.support.sampling import count
 
 SIZES = Axes(a=2, b=3, n=3, m=4, t=5, x=7, c0=2, c1=3, c2=4, c3=5)
 
@@ -201,10 +202,11 @@ def test_a_layer_of_any_name_shows_it_whole(name):
 
 def test_terms_of_any_depth_are_drawn():
     term = Linear("b:3 -> b")
-    for i in range(150):
+    depth = count(60, 150)
+    for i in range(depth):
         term = Block(term, f"F{i}")
     drawing = ncd.draw(term)
-    assert len(drawing.fences) == 150
+    assert len(drawing.fences) == depth
     assert lint(drawing) == []
     assert drawing.png(0.1)[:4] == b"\x89PNG"
 

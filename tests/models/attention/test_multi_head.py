@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 import ncd
+from tests.support.sampling import count
 
 SIZES = {
     "h": st.integers(1, 6),
@@ -53,7 +54,7 @@ def by_torch(module: nn.Module, sizes: dict[str, int], target: Tensor, source: T
     return module.O(rearrange(x, "... h y k -> ... y (k h)"))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=count(12, 40), deadline=None)
 @given(st.fixed_dictionaries(SIZES), BATCH, st.integers(0, 99))
 def test_it_equals_scaled_dot_product_attention(
     sizes: dict[str, int], batch: tuple[int, ...], seed: int
@@ -83,7 +84,7 @@ def torch_twin(module: nn.Module, k: int, h: int) -> nn.MultiheadAttention:
     return twin
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=count(12, 40), deadline=None)
 @given(st.fixed_dictionaries(SIZES), st.sampled_from(((), (3,))), st.integers(0, 99))
 def test_it_equals_torch_multihead_attention(
     sizes: dict[str, int], batch: tuple[int, ...], seed: int
