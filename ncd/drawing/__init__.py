@@ -1,4 +1,4 @@
-"""The drawing: a term becomes a neural circuit diagram, as data, then as SVG or PNG."""
+"""Drawing: a term becomes a neural circuit diagram, as data, then as SVG, PNG, PDF or TikZ."""
 
 from ncd.drawing.backends.drawing import Drawing
 from ncd.drawing.pipeline import draw, drawn_cells

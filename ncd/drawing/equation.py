@@ -1,4 +1,4 @@
-"""Equations: the sides beside each other, = or ≝ between them, on as many lines as it takes."""
+"""Equations: drawings side by side with = or ≝ between them, on as many lines as needed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ncd.lang.terms.terms import Term
 
 
 def sides(circuit: Circuit) -> tuple[Circuit, ...]:
-    """The circuit of each side of an equation, with the ids of the whole.
+    """Returns the circuit of each side of an equation, with the ids of the whole circuit.
 
     >>> from ncd.ops import Einsum
     >>> there, back = Einsum("i:2 j:3 -> j i"), Einsum("j i -> i j")
@@ -38,7 +38,7 @@ def sides(circuit: Circuit) -> tuple[Circuit, ...]:
 
 @dataclass(frozen=True)
 class _Part:
-    """One side in the circuit of an equation: its cells and its fences, by number."""
+    """The indexes of the cells and fences of one side in the circuit of an equation."""
 
     whole: Circuit
     cells: range
@@ -69,12 +69,11 @@ def _only(state: State, known: set[str]) -> State:
 def equated(
     drawings: Sequence[Drawing], sign: str, width: float | None, paint: str = "ink"
 ) -> Drawing:
-    """The sides of an equation as one drawing: on one line if they fit, else on several.
+    """Returns the sides of an equation as one drawing, on one line if they fit, else on several.
 
-    A sign is "=", "≝" or one with words before it that stand over it, "Associated Transpose ↦";
-    with a ``paint`` the words stand in an arrow of that colour.
-    A line after the first begins with the sign; a folded box that stands alone keeps it beside it,
-    with its expansion below.
+    A sign is "=" or "≝", or has words before it that stand over it: "Associated Transpose ↦". With
+    ``paint`` the words stand in an arrow of that colour. Later lines begin with the sign. A
+    collapsed box that stands alone stays on one line with its sign, its expansion below.
     """
     placed: list[Drawing] = []
     top = 0.0
@@ -93,7 +92,7 @@ def equated(
 def _lines(
     drawings: Sequence[Drawing], between: Drawing, width: float | None
 ) -> list[list[Drawing]]:
-    """The sides and the signs between them, each at its x, on the lines in which they fit."""
+    """Distributes the sides and signs over lines, each with its x coordinate."""
     limit = float("inf") if width is None else width
     lines: list[list[Drawing]] = [[]]
     x = 0.0
@@ -123,7 +122,7 @@ def _at(drawing: Drawing, x: float) -> Drawing:
 
 
 def _level(drawing: Drawing) -> Drawing:
-    """The drawing with the middle of the arrays that it takes at 0."""
+    """Returns the drawing moved so that the middle of its input arrays is at y = 0."""
     rows = list(_first_rows(drawing)) or [drawing.box.y0, drawing.box.y1]
     return moved(drawing, 0.0, -(min(rows) + max(rows)) / 2)
 
@@ -137,12 +136,12 @@ def _first_rows(drawing: Drawing) -> Iterator[float]:
 
 
 def _is_folded(drawing: Drawing) -> bool:
-    """Whether it is the box of one block."""
+    """Returns whether a drawing is the box of one block."""
     return len(drawing.glyphs) == 1 and drawing.glyphs[0].node.startswith("f")
 
 
 def _sign(like: Drawing, sign: str) -> Drawing:
-    """The sign as a drawing of its own, its middle at 0, with the words before it over it."""
+    """Returns the sign with the words over it as a drawing, its middle at y = 0."""
     said, words = sign[:-1].strip(), {"=": "equals", "≝": "is defined as"}.get(sign, "")
     over = wrap(said, style.SAID_WIDE, style.SAID) if said else ()
     label = math(sign[-1], style.EQUALS)
@@ -160,7 +159,7 @@ def _sign(like: Drawing, sign: str) -> Drawing:
 
 
 def _arrow(like: Drawing, sign: str, paint: str) -> Drawing:
-    """The words of a sign in a broad arrow to the right, its middle at 0."""
+    """Returns the words of a sign in a broad arrow to the right, its middle at y = 0."""
     said = sign[:-1].strip()
     label, room = wrap(said, float("inf"), style.SAID)[0], style.EQUALS_ROOM
     half, head = style.SAID * 0.85, style.SAID * 1.3
@@ -176,7 +175,7 @@ def _arrow(like: Drawing, sign: str, paint: str) -> Drawing:
 
 
 def _alone(like: Drawing, extra: Extra, box: Box) -> Drawing:
-    """A sign as a drawing of its own, of the same theme as another."""
+    """Returns a sign as a drawing of the same theme as another."""
     return replace(
         like, box=box, fences=(), dashes=(), wires=(), glyphs=(), labels=(), extras=(extra,)
     )

@@ -1,8 +1,7 @@
-"""Seen: drawings whose like has been drawn before, of which only the words are made anew.
+"""A cache of layouts: drawings of known structure get new words instead of a new layout.
 
-Where things stand in a drawing depends on the structure of its circuit, on names, and on what is
-written in the picture; sizes stand in the words alone, for those who hear them. So a drawing is
-kept under all that its layout reads.
+The layout depends on the structure of the circuit, on names, and on visible texts. Sizes occur only
+in the hover texts, unless they are shown. So a drawing is cached under everything its layout reads.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ P = TypeVar("P", bound=Picture)
 
 
 class _First:
-    """A structure's first drawing, until it is asked for again."""
+    """The first drawing of a structure, before it is requested again."""
 
     def __init__(self, drawing: Picture, circuit: Circuit, walk: _Walk) -> None:
         self.known = drawing, circuit, walk
@@ -61,15 +60,16 @@ _LOCK = Lock()
 
 
 def forget() -> None:
-    """Empties the cache, so that the next drawing is laid out anew."""
+    """Empties the cache."""
     with _LOCK:
         _SEEN.clear()
 
 
 def seen(circuit: Circuit, options: Hashable, sized: bool, draw: Callable[[], P]) -> P:
-    """The drawing of a circuit: ``draw()``, or one of the same structure with words of its own.
+    """Returns ``draw()``, or the cached drawing of the same structure with this circuit's words.
 
-    ``options`` are whatever else the drawing depends on; with ``sized`` sizes stand in it.
+    ``options`` are all other things that the drawing depends on; ``sized`` says whether sizes are
+    visible in it.
     """
     walk = _Walk(circuit, sized)
     key = Key(options, *walk.key)
@@ -97,7 +97,7 @@ def _keep(key: Hashable, what: _First | Pattern | None) -> None:
 
 
 class _Walk:
-    """All of a circuit that can be seen, in order: its key, its arrays and its cells."""
+    """Everything visible of a circuit, in order: its cache key, its arrays and its cells."""
 
     def __init__(self, circuit: Circuit, sized: bool) -> None:
         self.key: list[Hashable] = []
@@ -163,7 +163,7 @@ class _Walk:
         self.key += (type(term).__name__, getattr(term, "sign", ""), len(term.children))
 
     def op(self, op: Op) -> None:
-        """What an op is, but for the sizes of its axes."""
+        """Adds an op to the key, without the sizes of its axes."""
         found = self.ops.get(id(op))
         if found is None:
             values = [getattr(op, name) for name in field_names(type(op))]
@@ -176,7 +176,7 @@ class _Walk:
 
 
 def _pattern(drawing: Picture, circuit: Circuit, walk: _Walk) -> Pattern | None:
-    """Where the words of a drawing come from; None if they are not those of its circuit."""
+    """Returns where the words of a drawing come from, or None if not from its circuit."""
     shut = frozenset(glyph.node for glyph in drawing.glyphs if glyph.cells)
     words = (drawing.title, drawing.description)
     way = next((way for way in WAYS if _described(circuit, shut, way) == words), None)
@@ -196,7 +196,7 @@ def _pattern(drawing: Picture, circuit: Circuit, walk: _Walk) -> Pattern | None:
 def _spots(
     wires: Iterable[DrawnWire], walk: _Walk, names: Iterable[Mapping[str, str]]
 ) -> Iterator[Spot | None]:
-    """Where the words of each wire come from."""
+    """Returns where the words of each wire come from."""
     places: dict[tuple[str, str], list[Place]] = defaultdict(list)
     for n, value in enumerate(walk.values):
         for i, name in enumerate(value.array.names):
@@ -214,20 +214,20 @@ def _said(walk: _Walk, spot: Spot) -> str:
 
 
 def _described(circuit: Circuit, shut: frozenset[str], way: Way) -> tuple[str, str]:
-    """The title and the description of what is shown of a circuit."""
+    """Returns the title and the description of the visible part of a circuit."""
     titles, said = zip(*map(describe, _parts(circuit, shut, way)), strict=True)
     sign = f" {getattr(circuit.term, 'sign', '')} "
     return sign.join(dict.fromkeys(titles)), sign.join(said)
 
 
 def _parts(circuit: Circuit, shut: frozenset[str], way: Way) -> Iterator[Circuit]:
-    """What is shown: the circuit, or the sides of an equation."""
+    """Yields the visible parts: the circuit, or the sides of an equation."""
     parts = sides(circuit) if isinstance(circuit.term, Equation) else (circuit,)
     return (way(part, shut) for part in parts)
 
 
 def _anew(pattern: Pattern, circuit: Circuit, walk: _Walk) -> Any:
-    """The drawing with the words of this circuit."""
+    """Returns the cached drawing with the words of this circuit."""
 
     def wire(before: DrawnWire, spot: Spot) -> DrawnWire:
         return with_words(before, _said(walk, spot))

@@ -1,4 +1,4 @@
-"""Drawing: a term becomes a neural circuit diagram."""
+"""The way from a term to its drawing: collapse, plan, row breaks, placement, overlays."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ SMALL = 12  # so many ops mostly fit as they are
 
 @dataclass(frozen=True)
 class Options:
-    """What is asked of a drawing; see :func:`draw`."""
+    """The options of a drawing; see :func:`draw`."""
 
     labels: Labels
     folded: Shut
@@ -62,15 +62,30 @@ def draw(
     dark: bool = False,
     mark: str = "",
 ) -> Drawing:
-    """The neural circuit diagram of a term.
+    """Draws the neural circuit diagram of a term.
 
-    ``labels``: what stands on the wires. ``folded``: the ids or titles of the blocks that are drawn
-    as one box; by "auto" those of the role "folded", and all but what can be read at ``width``
-    pixels. A diagram too long for that is broken into rows, and layers that are alike are drawn
-    once; without a width it is one row of all there is. ``notes`` are callouts by what they point
-    at: an op's name, a block's title, or an id. ``bands``: columns of data in pink and of
-    operations in blue; ``cells``: arrays as grids of cells beside their wires. ``mark``: the id of
-    an op to be marked as the one that fails. Axes without a size are drawn with their names.
+    Args:
+        term: The system. Axes without a size are drawn with their names.
+        labels: The texts on the wires: "names", "sizes" or "both".
+        folded: Ids or titles of blocks to collapse to one box. "auto" collapses blocks of the role
+            "folded", and others until the text is readable at ``width``.
+        width: Pixels at which the drawing will be shown. Longer diagrams break into rows, and equal
+            layers are drawn once. None draws one row of everything.
+        notes: Callouts by what they point at: an op's name, a block's title, or an id.
+        bands: Whether columns of data are pink and columns of operations blue.
+        cells: Whether arrays are also drawn as grids of cells beside their wires.
+        dark: Whether the colours are for a dark page.
+        mark: The id of an op to mark as failing.
+
+    Returns:
+        A :class:`Drawing`, in drawing units of one pixel, y downwards.
+
+    Raises:
+        SizeError: If ``width`` is not positive.
+        UnknownNameError: If ``folded`` or ``notes`` names a part that the term does not have.
+
+    Source: V. Abbott, *Neural Circuit Diagrams* (2024); placement after Gansner et al. 1993,
+    *A Technique for Drawing Directed Graphs*.
 
     >>> from ncd.lang.terms.terms import Id
     >>> draw(Id("y:2 m:3")).svg(fonts=False)[:4]
@@ -86,9 +101,9 @@ def draw(
 
 
 def drawn_cells(circuit: Circuit) -> tuple[Cell, ...]:
-    """The cells that a drawing shows, whether in the open or in a folded block.
+    """Returns the cells that a drawing shows, visible or inside a collapsed block.
 
-    All but those of the later bodies of a repetition, or of a stack of layers that are alike.
+    Later bodies of a repetition, and all but the first of a stack of equal layers, are left out.
 
     >>> from ncd.lang.terms.loops import Repeat
     >>> from ncd.lang.terms.wire import Wire
@@ -112,7 +127,7 @@ def _whole(circuit: Circuit, options: Options) -> Drawing:
 
 
 def drawn(circuit: Circuit, options: Options) -> Drawing:
-    """The drawing of a circuit, folded and broken into rows."""
+    """Draws a circuit, collapsed and broken into rows."""
     width, auto = options.width, options.folded == "auto"
     if width is None:
         shut = frozenset() if options.folded == "auto" else wanted(circuit, options.folded)

@@ -1,4 +1,4 @@
-"""Part: the drawing of one block, with the ids that its arrays and ops have in the whole."""
+"""Drawings of one block, with the ids that its arrays and ops have in the whole term."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ncd.lang.terms.terms import Term
 def draw_part(
     term: Term, id: str, labels: Labels = "names", *, width: float = 1280.0, dark: bool = False
 ) -> Drawing:
-    """The diagram of what one block of a term has inside.
+    """Draws the inside of one block of a term.
 
     >>> from ncd.lang.terms.blocks import Block
     >>> from ncd.ops import Linear, Softmax
@@ -34,9 +34,9 @@ def draw_part(
 
 
 def part(circuit: Circuit, id: str) -> Circuit:
-    """What a block has inside; of a repetition, or of a stack of layers, the first body.
+    """Returns the inside of a block as a circuit; of a repetition or a stack, the first body.
 
-    Raises UnknownNameError if neither the circuit nor a drawing of it has such a block.
+    Raises UnknownNameError if neither the circuit nor its drawing has such a block.
 
     >>> from ncd.lang.terms.blocks import Block
     >>> from ncd.ops import Linear, Softmax
@@ -64,7 +64,7 @@ def _in(circuit: Circuit, id: str) -> Circuit | None:
 
 
 def _cut(circuit: Circuit, fence: Fence) -> Circuit:
-    """The columns of a circuit that lie inside a fence of it."""
+    """Returns the columns of a circuit that lie inside one of its fences."""
     steps = tuple(
         tuple(_within(unit, fence.id) for unit in step if fence.id in unit.fences)
         for step in circuit.steps[fence.first : fence.last]
@@ -80,5 +80,5 @@ def _cut(circuit: Circuit, fence: Fence) -> Circuit:
 
 
 def _within(unit: Cell | Loop, id: str) -> Cell | Loop:
-    """A unit without the fences around the part."""
+    """Returns a unit without the fences around the part."""
     return replace(unit, fences=unit.fences[unit.fences.index(id) + 1 :])

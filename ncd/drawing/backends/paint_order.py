@@ -1,4 +1,4 @@
-"""What a drawing paints, from back to front, for a backend that does not ask whose it is."""
+"""The primitives of a drawing in painting order, from back to front."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Ends = frozenset[tuple[int, int]]
 
 @dataclass(frozen=True)
 class Stroke:
-    """A path with its fill and its line; ``soft`` has the shadow of a fence."""
+    """A path with its fill and line; ``soft`` adds the shadow of a fence."""
 
     path: Path
     fill: str = "none"
@@ -44,7 +44,7 @@ class Stroke:
 
 
 def layers(drawing: Picture) -> Iterator[Stroke | Dot | Text]:
-    """Every primitive in the order in which it is painted."""
+    """Yields every primitive in painting order."""
     behind = [extra for extra in drawing.extras if extra.behind]
     items = [item for glyph in drawing.glyphs for item in glyph.items]
     for fence in drawing.fences:
@@ -68,7 +68,7 @@ def layers(drawing: Picture) -> Iterator[Stroke | Dot | Text]:
 
 
 def reading_order(drawing: Picture) -> list[DrawnWire | DrawnGlyph]:
-    """Wires and ops from left to right, then from top to bottom: the order of Tab."""
+    """Returns wires and ops from left to right, then from top to bottom: the order of Tab."""
 
     def key(item: DrawnWire | DrawnGlyph) -> tuple[int, int]:
         if isinstance(item, DrawnWire):
@@ -81,24 +81,24 @@ def reading_order(drawing: Picture) -> list[DrawnWire | DrawnGlyph]:
 
 
 def wire_ends(drawing: Picture) -> Ends:
-    """Where wires end, if some are double, which may go on from there."""
+    """Returns the ends of wires, if the drawing has double wires, which may continue there."""
     if not any(wire.double for wire in drawing.wires):
         return frozenset()
     return frozenset([_near(wire.path[-1].d) for wire in drawing.wires if wire.path])
 
 
 def _near(point: Point) -> tuple[int, int]:
-    """The same for points that differ by no more than sums of decimals do.
+    """Returns a key that is equal for points that differ by rounding errors only.
 
-    Halves of its steps are no decimals of three places, so none lies between two of them.
+    The key counts half steps of a grid, and no coordinate of three decimals lies between two.
     """
     return round(64 * point.x), round(64 * point.y)
 
 
 def both(wire: DrawnWire, ends: Ends) -> tuple[Path, Path]:
-    """The path of a double wire's ink, and that of the gap in it.
+    """Returns the path of a double wire's ink, and the path of the gap in it.
 
-    Where the wire goes on from another they start a little earlier, or the seam would show.
+    Where the wire continues another, both start slightly earlier so that no seam is visible.
     """
     first = wire.path[0]
     if _near(first.a) not in ends:
@@ -114,17 +114,17 @@ def both(wire: DrawnWire, ends: Ends) -> tuple[Path, Path]:
 
 
 def is_under(item: Item) -> bool:
-    """Whether it is the body of a mark, over which wires may pass."""
+    """Returns whether an item is the body of a mark, over which wires may pass."""
     return isinstance(item, Outline) and item.paint not in ("ink", "none")
 
 
 def is_over(item: Item) -> bool:
-    """Whether it is a dot in which wires meet."""
+    """Returns whether an item is a dot where wires join."""
     return isinstance(item, Dot) and item.paint == "ink"
 
 
 def is_soft(item: Item) -> bool:
-    """Whether it has a shadow where it stands beside the circuit: what is coloured has."""
+    """Returns whether an item beside the circuit has a shadow, as coloured ones do."""
     return isinstance(item, Outline) and item.closed and item.paint in ROLES
 
 

@@ -1,4 +1,4 @@
-"""Paths and numbers as SVG writes them, in as few letters as it allows."""
+"""Paths and numbers in SVG syntax, as short as possible."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _AFTER = ["", *(f".{rest:02d}".rstrip("0") for rest in range(1, PLACES))]  # aft
 
 
 def number(value: float) -> str:
-    """A coordinate with at most two digits after the point.
+    """Returns a coordinate with at most two decimals.
 
     >>> number(1.0), number(2.346), number(-0.25), number(-0.001)
     ('1', '2.35', '-.25', '0')
@@ -28,12 +28,12 @@ def _short(hundredths: int) -> str:
 
 @lru_cache(maxsize=1 << 15)
 def _next(hundredths: int) -> str:
-    """A number behind another one; a minus keeps them apart as well as a space does."""
+    """Returns a number that follows another; a minus sign needs no space before it."""
     return _short(hundredths) if hundredths < 0 else f" {_short(hundredths)}"
 
 
 def commands(path: Path, closed: bool = False) -> str:
-    """A path as SVG writes it, each step from where the last one led; level steps are one.
+    """Returns a path in SVG syntax with relative steps; consecutive horizontal steps are joined.
 
     >>> from ncd.drawing.base.primitives import Point, ease, line
     >>> a, b, c = Point(0, 5), Point(10, 5), Point(20, 15)
@@ -73,7 +73,7 @@ def commands(path: Path, closed: bool = False) -> str:
 
 
 def rectangle(box: Box) -> str:
-    """The outline of a box.
+    """Returns the outline of a box.
 
     >>> rectangle(Box(1, 2, 4, 6.5))
     'M1 2h3v4.5h-3z'
@@ -87,7 +87,7 @@ def _hundredths(point: tuple[float, float]) -> tuple[int, int]:
 
 
 def is_flat(curve: Curve) -> bool:
-    """Whether the curve is a straight line."""
+    """Returns whether a curve is a straight line."""
     (ax, ay), b, c, (dx, dy) = curve
     if ay == b[1] == c[1] == dy:
         return True

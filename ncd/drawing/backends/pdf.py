@@ -1,4 +1,4 @@
-"""A drawing as PDF: vectors, with the letters that it uses of its own fonts."""
+"""Writes a drawing as PDF: vectors, with the used characters of our fonts embedded."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ STYLES = {("normal", 400): "", ("normal", 700): "B", ("italic", 400): "I"}
 
 
 def pdf(drawing: Picture) -> bytes:
-    """The PDF of a drawing, one page as large as it."""
+    """Returns the PDF of a drawing, on one page of its size."""
     import fpdf
 
     logging.getLogger("fontTools.subset").setLevel(logging.WARNING)
@@ -41,7 +41,7 @@ def _style(face: Face) -> Any:
 
 
 class _Page:
-    """Paints on one page; lengths are turned into points."""
+    """Paints on one page, converting drawing units to points."""
 
     def __init__(self, page: Any, drawing: Picture, shapes: Any) -> None:
         self.page, self.drawing, self.shapes = page, drawing, shapes

@@ -1,4 +1,4 @@
-"""A drawing as PNG, as large as is asked for within a limit."""
+"""Writes a drawing as PNG, within a limit of pixels."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ sys.stdout.buffer.write(bytes(resvg_py.svg_to_bytes(**json.load(sys.stdin))))
 
 
 def png(drawing: Picture, scale: float) -> bytes:
-    """The PNG of a drawing on its theme's page, ``scale`` pixels a unit.
+    """Returns the PNG of a drawing on its theme's page, with ``scale`` pixels for each unit.
 
     Where soft shadows would take long, fences have thin borders instead.
     """
@@ -38,7 +38,7 @@ def png(drawing: Picture, scale: float) -> bytes:
 
 
 def _rendered(**asked: object) -> bytes:
-    """What resvg makes of it, in a process of its own: here it would hold up every other thread."""
+    """Runs resvg in a process of its own; in this one it would block all other threads."""
     command, given = [sys.executable, "-c", RENDER], json.dumps(asked).encode()
     return subprocess.run(command, input=given, stdout=subprocess.PIPE, check=True).stdout
 

@@ -1,9 +1,9 @@
-"""A drawing as SVG. This file knows only primitives; what they are of, it copies from them.
+"""Writes a drawing as SVG, from primitives only; ids are copied from them.
 
-Every element carries ``data-node``, ``data-axis``, ``data-array`` or ``data-fence`` and a
-``<title>`` in words, which is also its name for those who hear it. Blocks, then wires and ops from
-left to right, can be reached with Tab. A wire holds its names. The rules of the style sheet begin
-with ``.circuit`` and say the same in every drawing, so that many can stand on one page.
+Every element has ``data-node``, ``data-axis``, ``data-array`` or ``data-fence`` and a ``<title>``,
+which is also its accessible name. Blocks, then wires and ops from left to right, can be reached
+with Tab. A wire contains its labels. All style rules begin with ``.circuit`` and are equal in every
+drawing, so that many drawings can share a page.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ Paint = Callable[[str], str]
 
 
 def write(drawing: Picture, fonts: bool, shadows: bool = True, paint: Paint | None = None) -> str:
-    """The SVG text of a drawing; without ``shadows`` fences have thin borders instead.
+    """Returns the SVG text of a drawing; without ``shadows`` fences have thin borders instead.
 
-    ``paint`` gives the colour of a role, of "ink", of "page" and so on; by default the theme's.
+    ``paint`` returns the colour of a role, of "ink", "page" and so on; by default the theme's.
     """
     return "".join(_Writer(drawing, shadows, paint).document(fonts))
 
@@ -104,13 +104,13 @@ class _Writer:
         )
 
     def rules(self, texts: list[Text]) -> str:
-        """What is the same in all drawings, as far as this one needs it."""
+        """Returns the style rules that this drawing needs."""
         double = any(wire.double for wire in self.drawing.wires)
         used = frozenset([span.face for each in texts for span in each.label.spans])
         return _rules(double, used) + self.soft()
 
     def soft(self) -> str:
-        """The shadow of a theme; it is right where light and dark drawings stand on one page."""
+        """Returns the shadow of a theme, with an id that differs between light and dark."""
         theme = style.theme(self.drawing.dark)
         soft = f"filter:url(#{SHADOW[self.drawing.dark]})"
         if not self.shadows:
@@ -162,20 +162,20 @@ class _Writer:
         )
 
     def still(self, which: Callable[[Item], bool]) -> str:
-        """Parts of the ops under all wires, or over them; a click falls through to the op."""
+        """Returns parts of ops below or above all wires; clicks on them fall through to the op."""
         items = (self.item(i) for glyph in self.drawing.glyphs for i in glyph.items if which(i))
         inside = "".join(items)
         return f'<g class="still">{inside}</g>' if inside else ""
 
     def label(self, label: Text) -> str:
-        """The name of a wire, in a group that lights with it."""
+        """Returns the label of a wire, in a group that is highlighted with it."""
         return (
             f'<g class="label" {_of(label.axis, label.array)}>'
             f"<title>{text(label.label.words)}</title>{self.text(label)}</g>"
         )
 
     def extra(self, extra: Extra) -> str:
-        """Something beside the circuit; what is coloured in it has the shadow of a fence."""
+        """Returns something beside the circuit; coloured items have the shadow of a fence."""
         of = f' data-of="{text(extra.of)}"' if extra.of else ""
         title = f"<title>{text(extra.words)}</title>" if extra.words else ""
         role = ' role="img"' if extra.words else ""  # a group may not have a name
@@ -212,11 +212,11 @@ class _Writer:
         return f'<circle{look}{self.fill(dot.paint)} cx="{x}" cy="{y}" r="{r}"/>'
 
     def fill(self, paint: str) -> str:
-        """Ink is what all is filled with that says nothing, and a line has no fill."""
+        """Returns the fill attribute; ink is the default fill of shapes, and lines have none."""
         return "" if paint in ("ink", "none") else f' fill="{self.paint(paint)}"'
 
     def text(self, label: Text) -> str:
-        """Runs and bars, each at its place."""
+        """Returns the runs and bars of a label at their positions."""
         (x, y), fill = label.at, self.fill(label.paint)
         parts = []
         for span in label.label.spans:
@@ -257,7 +257,7 @@ def _rules(double: bool, used: frozenset[Face]) -> str:
 
 
 def shadow(dark: bool) -> str:
-    """The soft shadow of what is coloured."""
+    """Returns the filter for the soft shadow of coloured shapes."""
     deviation, opacity = number(style.SHADOW), number(style.theme(dark).shadow)
     return (
         f'<filter id="{SHADOW[dark]}" x="-20%" y="-20%" width="140%" height="140%">'
@@ -267,18 +267,18 @@ def shadow(dark: bool) -> str:
 
 
 def text(plain: str) -> str:
-    """The text escaped, without the control characters that XML cannot hold."""
+    """Returns escaped text without control characters, which XML cannot contain."""
     return _brief(plain) if len(plain) <= BRIEF else escape(printable(plain))
 
 
 @lru_cache(maxsize=4096)
 def _brief(plain: str) -> str:
-    """Names and ids come again and again."""
+    """Returns escaped text, cached, as names and ids recur."""
     return escape(printable(plain))
 
 
 def printable(text: str) -> str:
-    """The text without the control characters that XML cannot hold."""
+    """Returns the text without control characters, which XML cannot contain."""
     if text.isprintable():
         return text
     return "".join(char for char in text if char.isprintable() or char in "\n\t")
@@ -300,7 +300,7 @@ def _unless(name: str, value: float, usual: float) -> str:
 
 
 def _op(glyph: DrawnGlyph) -> str:
-    """Whose glyph it is; a folded block stands for its fence and all ops in it."""
+    """Returns the attributes of a glyph's op; a collapsed block has its fence and all its ops."""
     if not glyph.cells:
         return f'data-node="{text(glyph.node)}"'
     return f'data-fence="{text(glyph.node)}" data-node="{text(" ".join(glyph.cells))}"'

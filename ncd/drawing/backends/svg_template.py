@@ -1,4 +1,4 @@
-"""Patterns: a drawing and its SVG with gaps for the words, which may be those of other sizes."""
+"""Templates: a drawing and its SVG with gaps for words, which may state other sizes."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ Way = Callable[[Circuit, frozenset[str]], Circuit]
 
 @dataclass
 class Pattern:
-    """A drawing, where its words come from, and its SVG with gaps for them.
+    """A drawing, the sources of its words, and its SVG with gaps for them.
 
-    ``wires`` and ``ops`` have a place for each that is drawn, None for a folded block, whose words
-    have no sizes. ``shut`` are the blocks that are folded, ``way`` leads to what is shown.
+    ``wires`` and ``ops`` have a source for each drawn element, None for a collapsed block, whose
+    words contain no sizes. ``shut`` are the collapsed blocks, ``way`` selects the visible part.
     """
 
     drawing: Any
@@ -42,12 +42,12 @@ W = TypeVar("W", DrawnWire, DrawnGlyph)
 
 
 def with_words(part: W, words: str) -> W:
-    """The same with other words."""
+    """Returns a copy with other words."""
     return part if words == part.words else changed(part, words=words)
 
 
 def svg(drawing: Picture, fonts: bool) -> str:
-    """The SVG of a drawing; where its like has been written, only the words are put in."""
+    """Returns the SVG of a drawing; a cached template only gets its words filled in."""
     pattern: Pattern | None = getattr(drawing, "_pattern", None)
     if pattern is None:
         return write(drawing, fonts)
@@ -70,7 +70,7 @@ def _words(drawing: Picture) -> Iterator[str]:
 
 
 def _pieces(drawing: Picture, fonts: bool) -> list[str]:
-    """What stands between the words, and their numbers; nothing if a name looks like a gap."""
+    """Returns the SVG split at the words, or nothing if a name looks like a gap."""
     count = len(drawing.wires) + 2
     wires = tuple(with_words(w, f"⦃{n}⦄") for n, w in enumerate(drawing.wires, 2))
     glyphs = tuple(with_words(g, f"⦃{n}⦄") for n, g in enumerate(drawing.glyphs, count))

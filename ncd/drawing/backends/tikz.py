@@ -1,7 +1,7 @@
-r"""A drawing as TikZ: lines, fills and shapes at their places, and names as text of LaTeX.
+r"""Writes a drawing as TikZ: lines, fills and shapes with coordinates, and labels as LaTeX text.
 
-The names are set in the document's own font, each where its middle stands in the drawing, so that a
-figure looks as if it had been drawn for the paper. It needs the packages tikz, amsmath and amssymb.
+Labels use the document's own font, each centred where it is in the drawing, so that a figure
+matches its paper. It needs the packages tikz, amsmath and amssymb.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SHADOW = ((6, 0.05), (4, 0.05), (2, 0.06))  # widths in drawing units, and how d
 
 
 def tex(drawing: Picture, alone: bool, unit: float = UNIT) -> str:
-    """A LaTeX document with the drawing, or without ``alone`` its tikzpicture, to be put in."""
+    """Returns a LaTeX document with the drawing, or only its tikzpicture without ``alone``."""
     picture = "\n".join(_picture(drawing, unit))
     if not alone:
         return f"{picture}\n"
@@ -116,7 +116,7 @@ def _dot(dot: Dot, unit: float) -> str:
 
 
 def _text(text: Text, unit: float) -> str:
-    """Names at their middle; words, whose widths are nearly ours, from where they begin."""
+    """Returns a label at its centre; plain words, as wide as ours, from their start."""
     label, (x, y) = text.label, text.at
     named = label.typed.mode != "sans"
     place = _point(x + label.width / 2 if named else x, y)

@@ -1,4 +1,4 @@
-"""The words of a drawing, for those who cannot see it: its structure, in order."""
+"""Text descriptions of drawings for screen readers: the structure, in order."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ Unit = Cell | Loop
 
 
 def describe(circuit: Circuit, names: Mapping[str, str] | None = None) -> tuple[str, str]:
-    """A title and a description that read well aloud.
+    """Returns a title and a description that read well aloud.
 
     The title is that of the outermost block, or names the first and the last of several. ``names``
-    are what its arrays are called, if that is known.
+    are the names of the circuit's arrays, if known.
 
     >>> from ncd.lang.terms.blocks import Block
     >>> from ncd.lang.circuits.elaborate import elaborate
@@ -41,14 +41,14 @@ def _title(circuit: Circuit) -> str:
 
 
 class _Words:
-    """Says units in order; a block is a section, which is said where it begins."""
+    """Describes units in order; each block is a section with a heading."""
 
     def __init__(self, circuit: Circuit, names: Mapping[str, str]) -> None:
         self.fences = {fence.id: fence for fence in circuit.fences}
         self.names = names
 
     def of(self, units: Iterable[Unit], depth: int) -> str:
-        """Sentences of what stands ``depth`` fences deep, ops that follow each other in one."""
+        """Describes everything ``depth`` fences deep in sentences; consecutive ops share one."""
         parts: dict[str, list[Unit]] = {}
         for n, unit in enumerate(units):
             key = unit.fences[depth] if len(unit.fences) > depth else f"{n}"
@@ -65,7 +65,7 @@ class _Words:
         return " ".join([*said, *[self.sentence(run)] * bool(run)])
 
     def section(self, key: str, inside: list[Unit], depth: int) -> str:
-        """A block or a loop, with its title at both ends if blocks stand in it."""
+        """Describes a block or a loop; its title also closes it if it contains blocks."""
         if isinstance(inside[0], Loop) and key not in self.fences:
             return self.loop(inside[0])
         text = self.of(inside, depth + 1)

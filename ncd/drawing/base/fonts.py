@@ -1,6 +1,6 @@
-"""The fonts of `assets/fonts`: their metrics, read once for each face, and their CSS.
+"""Metrics and CSS of the fonts in `assets/fonts`, read once for each face.
 
-Metrics are in em, with y upwards as fonts have it.
+Metrics are in em, with y upwards.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ROMAN, MATH, SANS = "NCD Roman", "NCD Math", "NCD Sans"
 
 
 class Face(NamedTuple):
-    """One font: a family in one style and weight, named as in CSS."""
+    """A font: a family in one style and weight, named as in CSS."""
 
     family: str
     style: str = "normal"
@@ -71,12 +71,12 @@ def _glyph(face: Face, char: str) -> _Glyph:
 
 
 def knows(face: Face, char: str) -> bool:
-    """Whether a face has a letter."""
+    """Returns whether a face contains a character."""
     return char in _metrics(face).glyphs
 
 
 def _guess(char: str) -> _Glyph:
-    """A plausible size for a letter that a fallback font of the viewer will draw."""
+    """Returns a plausible size for a character that a fallback font will draw."""
     if unicodedata.category(char)[0] in "MC":
         return _Glyph("", 0.0, None)
     wide = unicodedata.east_asian_width(char) in "WF" or ord(char) >= 0x1F000
@@ -85,7 +85,7 @@ def _guess(char: str) -> _Glyph:
 
 
 class Ink(NamedTuple):
-    """Where a run ends, and the box of its ink, if it has any; y downwards."""
+    """The end of a run, and the box of its ink, if it has any; y downwards."""
 
     advance: float
     box: tuple[float, float, float, float] | None
@@ -122,7 +122,7 @@ class Run(Protocol):
 
 
 def font_faces(spans: Iterable[Run]) -> str:
-    """The CSS that embeds, in each face that the runs use, just the letters that they use.
+    """Returns CSS that embeds the used characters of each face.
 
     >>> from ncd.drawing.base.label import math
     >>> font_faces(math("k").spans)[:57]
@@ -136,7 +136,7 @@ def font_faces(spans: Iterable[Run]) -> str:
 
 @lru_cache
 def all_faces_css() -> str:
-    """The CSS that embeds every face whole, for a page that shows many drawings.
+    """Returns CSS that embeds every face completely, for pages with many drawings.
 
     >>> all_faces_css().count("@font-face")
     6
@@ -145,7 +145,7 @@ def all_faces_css() -> str:
 
 
 def font_files() -> tuple[Path, ...]:
-    """The font files, for a renderer that takes no embedded fonts, such as resvg.
+    """Returns the font files, for renderers without embedded fonts, such as resvg.
 
     >>> font_files()[0].name
     'ncd-roman.ttf'

@@ -1,8 +1,8 @@
-"""Labels: text set in the fonts of `assets/fonts`, with its true size.
+"""Labels: text with its exact size in the fonts of `assets/fonts`.
 
-A label is data: runs of text and overbars at given places. All lengths are in drawing units; x
-grows to the right and y downwards, as in SVG. Sizes come from the advance widths, kerning pairs and
-outlines of the very fonts that an exported drawing embeds.
+A label is data: runs of text and overbars with positions. Lengths are in drawing units, x to the
+right and y downwards, as in SVG. Sizes come from the advance widths, kerning pairs and outlines of
+the fonts that an exported drawing embeds.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ BAR_GAP, BAR_THICKNESS = 0.13, 0.06
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """One run of text in one face; (dx, dy) is the start of its baseline, seen from the label's."""
+    """A run of text in one face; (dx, dy) is the start of its baseline, relative to the label's."""
 
     text: str
     face: Face
@@ -51,7 +51,7 @@ class Bar:
 
 
 class Typed(NamedTuple):
-    """What a label was made of: `mode` is "math", "sans" or "roman", as the functions below."""
+    """The source of a label: `mode` is "math", "sans" or "roman", as in the functions below."""
 
     text: str
     mode: str = "math"
@@ -64,7 +64,7 @@ class Typed(NamedTuple):
 class Label:
     """Placed runs and bars, and their ink box: x from 0 to width, y from -ascent to descent.
 
-    `words` is the label as one would say it, `typed` what another typesetter needs to set it.
+    `words` is the label as spoken; `typed` lets another typesetter set it again.
     """
 
     spans: tuple[Span, ...]
@@ -77,7 +77,7 @@ class Label:
 
     @once
     def size(self) -> float:
-        """That of its largest run; infinite if it has none."""
+        """The size of its largest run; infinite if it has none."""
         return max((span.size for span in self.spans), default=inf)
 
 
@@ -184,10 +184,11 @@ def _label(pieces: tuple[_Piece, ...], end: float, words: str, typed: Typed) -> 
 
 @lru_cache(maxsize=4096)
 def math(text: str, size: float = 16, *, bold: bool = False, bar: bool = False) -> Label:
-    """A name or formula: letters in italics, `_` and `^` for scripts, `-` a minus, `*` an asterisk.
+    """Sets a name or formula, with letters in italics and `_` and `^` for scripts.
 
-    A script is the next name, number or sign, or a group in braces. `bold` and `bar` mark the first
-    name alone; a letter typed as x̄ or 𝐱 is marked wherever it stands. Nothing that is typed raises.
+    A `-` becomes a minus and `*` an asterisk. A script is the next name, number or sign, or a group
+    in braces. `bold` and `bar` apply to the first name; a letter typed as x̄ or 𝐱 is barred or bold
+    anywhere. No text raises an error.
 
     >>> math("k^{-1/2}").words
     'k to the minus one half'
@@ -203,7 +204,7 @@ def math(text: str, size: float = 16, *, bold: bool = False, bar: bool = False) 
 
 @lru_cache(maxsize=4096)
 def sans(text: str, size: float = 14, weight: int = 400) -> Label:
-    """A line of plain text, as in titles and notes; what stands between two $ is set as by `math`.
+    """Sets a line of plain text, as in titles and callouts; text between two $ is set by `math`.
 
     >>> sans("Multi-Head Attention").spans[0].face.family
     'NCD Sans'
@@ -216,7 +217,7 @@ def sans(text: str, size: float = 14, weight: int = 400) -> Label:
 
 @lru_cache(maxsize=4096)
 def roman(text: str, size: float = 16, weight: int = 400) -> Label:
-    """A line of upright text in the face of the formulas, for names of functions such as Max.
+    """Sets a line of upright text in the formulas' face, for function names such as Max.
 
     >>> roman("Max").spans[0].face.style
     'normal'
@@ -227,7 +228,7 @@ def roman(text: str, size: float = 16, weight: int = 400) -> Label:
 
 @lru_cache(maxsize=1024)
 def wrap(text: str, width: float, size: float = 14, weight: int = 400) -> tuple[Label, ...]:
-    """Lines of `sans` no wider than `width`, where a single word allows it.
+    """Breaks text into lines of `sans` no wider than `width`, except for longer single words.
 
     >>> [line.words for line in wrap("We copy the injected data", 90)]
     ['We copy the', 'injected data']

@@ -1,4 +1,4 @@
-"""The little mathematics of labels: what is typed becomes atoms, and can be said."""
+"""The mathematics of labels: parses typed text into atoms, and reads atoms aloud."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def parse(text: str) -> tuple[Atom, ...]:
 
 
 def _decompose(char: str) -> str:
-    """ȳ as y and a bar; others as they are."""
+    """Returns ȳ as y and a combining bar; other characters unchanged."""
     parts = unicodedata.normalize("NFD", char)
     return parts if parts[1:] == "\u0304" else char
 
@@ -79,7 +79,7 @@ def _atom(text: str, kind: str) -> Atom:
 
 
 def lead(atoms: tuple[Atom, ...], bold: bool, bar: bool) -> tuple[Atom, ...]:
-    """The atoms, with the first name set bold or given a bar."""
+    """Returns the atoms with the first name bold or barred."""
     first = next((i for i, atom in enumerate(atoms) if atom.kind == "name"), len(atoms))
     marked = (replace(a, bold=a.bold or bold, bar=a.bar or bar) for a in atoms[first : first + 1])
     return (*atoms[:first], *marked, *atoms[first + 1 :])

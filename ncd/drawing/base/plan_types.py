@@ -1,7 +1,7 @@
-"""What is to be drawn, before it has a place: states of arrays, and the units between them.
+"""Plans: a circuit as alternating states (arrays) and steps (units), without coordinates.
 
-Where a system has a spatial axis its arrays are drawn from the last axis up, as the published
-figures draw them (height × width on top, then channels, then the batch), whatever torch's order is.
+In systems with spatial axes arrays are drawn from the last axis up, as in the published figures:
+height × width on top, then channels, then the batch, whatever the order in torch.
 """
 
 from __future__ import annotations
@@ -21,34 +21,34 @@ SCALAR = -1  # the place of an array without axes, which has no wire
 
 
 def ports(value: Value, upward: bool) -> tuple[Port, ...]:
-    """The wires of an array from top to bottom."""
+    """Returns the wires of an array from top to bottom."""
     return _ports(value.id, len(value.array), upward)
 
 
 @lru_cache(maxsize=1 << 14)
 def _ports(id: str, count: int, upward: bool) -> tuple[Port, ...]:
-    """Ids are the same in most circuits, and each is asked for in every state and step."""
+    """Returns the ports for an id; cached, as every state and step asks for them."""
     order = range(count)
     return tuple([(id, i) for i in (reversed(order) if upward else order)])
 
 
 def places(value: Value, upward: bool) -> tuple[Port, ...]:
-    """The wires of an array, or the place in which an array without axes stands."""
+    """Returns the wires of an array, or the place of an array without axes."""
     return ports(value, upward) or ((value.id, SCALAR),)
 
 
 def _starts(state: State) -> Iterator[int]:
-    """The number of each array's first port."""
+    """Yields the index of each array's first port."""
     return accumulate((len(value.array) for value in state), initial=0)
 
 
 @dataclass(eq=False)
 class Unit:
-    """What stands in one step: a cell, an array that passes on, or one that a loop joins.
+    """An element of a step: a cell, an array that passes through, or one that a loop joins.
 
-    ``node`` is the id of the cell or the loop, empty for an array that passes on. ``ins`` and
-    ``outs`` are the wire at each port; ``in_places`` and ``out_places`` are what it takes and gives
-    from top to bottom, arrays without axes as well.
+    ``node`` is the id of the cell or loop; empty for an array that passes through. ``ins`` and
+    ``outs`` are the wires at its ports. ``in_places`` and ``out_places`` also contain arrays
+    without axes, from top to bottom.
     """
 
     inputs: State
@@ -71,12 +71,12 @@ class Unit:
 
     @property
     def passes(self) -> bool:
-        """Whether it is an array that goes on as it is."""
+        """Whether it is an array that passes through unchanged."""
         return not self.node
 
     @once
     def arrays(self) -> tuple[tuple[Ports, ...], tuple[Ports, ...]]:
-        """The numbers of the ports from top to bottom, an array each: taken, and given."""
+        """The port indexes of each input array and of each output array, from top to bottom."""
         taken, given = (
             tuple(
                 [
@@ -91,16 +91,16 @@ class Unit:
 
     @once
     def before(self) -> Mapping[int, int]:
-        """The input port that each output wire goes on from."""
+        """The input port that each output wire continues."""
         return {o: i for i, o in self.glyph.through}
 
 
 @dataclass(frozen=True)
 class Frame:
-    """A fence, or the brackets of a loop, over the states from ``first`` to ``last``.
+    """A fence or the brackets of a loop, over the states from ``first`` to ``last``.
 
-    ``holds`` are the arrays inside at each of them, ``ends`` what brackets count, at the foot and
-    at the head. ``goes_on`` says whether it began in an earlier row, and ends in a later one.
+    ``holds`` are the arrays inside it in each state, ``ends`` the counts written at the brackets'
+    foot and head. ``goes_on`` says whether it began in an earlier row and ends in a later one.
     """
 
     id: str
@@ -117,7 +117,7 @@ class Frame:
 
 @dataclass(frozen=True)
 class Plan:
-    """States and, between two of them, units from top to bottom."""
+    """States, and between each two of them units from top to bottom."""
 
     circuit: Circuit
     states: tuple[State, ...]
@@ -130,11 +130,11 @@ class Plan:
         return {v.id: ports(v, self.upward) for state in self.states for v in state}
 
     def drawn(self, value: Value) -> tuple[Port, ...]:
-        """The wires of an array from top to bottom."""
+        """Returns the wires of an array from top to bottom."""
         return self._drawn[value.id]
 
     def places(self, value: Value) -> tuple[Port, ...]:
-        """The same, or the place of an array without axes."""
+        """Returns the wires of an array, or the place of an array without axes."""
         return self._drawn[value.id] or ((value.id, SCALAR),)
 
     @once
@@ -144,12 +144,12 @@ class Plan:
 
     @once
     def makers(self) -> tuple[Mapping[str, Unit], ...]:
-        """For each step, the unit that gives each array of the state behind it."""
+        """For each step, the unit that makes each array of the state after it."""
         return tuple({v.id: unit for unit in step for v in unit.outputs} for step in self.steps)
 
     @once
     def around(self) -> tuple[Mapping[str, tuple[Frame, ...]], ...]:
-        """For each state, the frames around each array, the outer first."""
+        """For each state, the frames around each array, the outermost first."""
         found: list[dict[str, tuple[Frame, ...]]] = [{} for _ in self.states]
         for frame in self.frames:
             for n, ids in enumerate(frame.holds):
@@ -160,12 +160,12 @@ class Plan:
 
     @once
     def opening(self) -> Mapping[str, int]:
-        """How many borders open at the state of a frame, from this one inwards."""
+        """For each frame, how many borders open at its first state, from this one inwards."""
         return self._depths("first")
 
     @once
     def closing(self) -> Mapping[str, int]:
-        """How many borders close at the state of a frame, from this one inwards."""
+        """For each frame, how many borders close at its last state, from this one inwards."""
         return self._depths("last")
 
     def _depths(self, side: str) -> Mapping[str, int]:

@@ -1,4 +1,4 @@
-"""What a drawing holds, as data: primitives at their coordinates, each knowing what it is of."""
+"""The primitives of a drawing as data: shapes with coordinates and the ids of their parts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _new = tuple.__new__  # what is made most is made of a tuple: by name takes twic
 
 
 class Point(NamedTuple):
-    """A place in drawing units; y grows downwards."""
+    """A point in drawing units; y grows downwards."""
 
     x: float
     y: float
@@ -48,7 +48,7 @@ class Box(NamedTuple):
         return _new(Box, (x0 - by, y0 - by, x1 + by, y1 + by))
 
     def meets(self, other: Box, slack: float = 0.0) -> bool:
-        """Whether the two share more than ``slack`` in both directions."""
+        """Returns whether two boxes overlap by more than ``slack`` in both directions."""
         shared, (x0, y0, x1, y1) = sectRect(self, other)
         return bool(shared) and min(x1 - x0, y1 - y0) > slack
 
@@ -59,7 +59,7 @@ class Box(NamedTuple):
 
     @staticmethod
     def of(points: Iterable[Point]) -> Box:
-        """The least box with all of the points."""
+        """Returns the bounding box of points."""
         xs, ys = zip(*points, strict=True)
         return _new(Box, (min(xs), min(ys), max(xs), max(ys)))
 
@@ -70,7 +70,7 @@ class Box(NamedTuple):
 
 
 class Curve(NamedTuple):
-    """A cubic Bézier; a straight piece has its control points on the line."""
+    """A cubic Bézier curve; a straight piece has its control points on the line."""
 
     a: Point
     b: Point
@@ -82,12 +82,12 @@ class Curve(NamedTuple):
 
     @property
     def straight(self) -> bool:
-        """Whether it is level."""
+        """Whether it is horizontal."""
         return self.a.y == self.b.y == self.c.y == self.d.y
 
     @property
     def back(self) -> Curve:
-        """The same from its end to its start."""
+        """The curve in the opposite direction."""
         return Curve(self.d, self.c, self.b, self.a)
 
 
@@ -97,14 +97,14 @@ QUARTER = 0.5523  # how far along its tangents a quarter of an ellipse has its c
 
 
 def line(a: Point, b: Point) -> Curve:
-    """A straight piece."""
+    """Returns a straight piece."""
     (x0, y0), (x1, y1) = a, b
     x, y = (x1 - x0) / 3, (y1 - y0) / 3
     return _new(Curve, (a, _new(Point, (x0 + x, y0 + y)), _new(Point, (x1 - x, y1 - y)), b))
 
 
 def ease(a: Point, b: Point) -> Curve:
-    """A piece that leaves and enters level."""
+    """Returns a curve that leaves and arrives horizontally."""
     if a.y == b.y:
         return line(a, b)
     middle = (a.x + b.x) / 2
@@ -112,7 +112,7 @@ def ease(a: Point, b: Point) -> Curve:
 
 
 def straightened(pieces: Iterable[Curve]) -> Path:
-    """The pieces of a path without empty ones, and those that go on level as one.
+    """Returns a path without empty pieces, consecutive horizontal pieces joined.
 
     >>> a, b, c = Point(0, 1), Point(2, 1), Point(6, 1)
     >>> straightened([line(a, b), line(b, b), line(b, c)]) == (line(a, c),)
@@ -137,27 +137,26 @@ def _joined(level: list[Curve]) -> Curve:
 
 
 def extent(path: Path) -> Box:
-    """The least box with all points of the path's curves."""
+    """Returns the bounding box of all points of a path's curves."""
     return Box.of([point for curve in path for point in curve])
 
 
 def polygon(points: list[Point]) -> Path:
-    """The outline through the points."""
+    """Returns the outline through points."""
     return tuple([line(a, b) for a, b in zip(points, [*points[1:], points[0]], strict=True)])
 
 
 def corners(x: float, half: float, top: float, bottom: float) -> list[Point]:
-    """The corners of an upright box around x."""
+    """Returns the corners of an upright box around x."""
     left, right = x - half, x + half
     return [Point(left, top), Point(right, top), Point(right, bottom), Point(left, bottom)]
 
 
 @dataclass(frozen=True)
 class DrawnWire:
-    """An axis of an array, from the op that makes it to the op that takes it.
+    """An axis of an array, drawn from the op that makes it to the op that takes it.
 
-    ``open`` says at which of its ends no mark stands, as the op's glyph wants it: "begins",
-    "ends", both or neither.
+    ``open`` says which of its ends have no mark: "begins", "ends", both or neither.
     """
 
     array: str
@@ -172,14 +171,14 @@ class DrawnWire:
 
 @dataclass(frozen=True)
 class Dash:
-    """The dashed line between two arrays."""
+    """The dashed separator between two arrays."""
 
     path: Path
 
 
 @dataclass(frozen=True)
 class Outline:
-    """A shape, its fill ("none", a role or a colour of the theme) and the width of its stroke."""
+    """A shape, its fill ("none", a role, or a colour of the theme) and its stroke width."""
 
     path: Path
     paint: str = "none"
@@ -189,7 +188,7 @@ class Outline:
 
 @dataclass(frozen=True)
 class Dot:
-    """A filled circle, where a wire splits or wires join; ``paint`` "page" makes it a ring."""
+    """A filled circle where a wire splits or wires join; with ``paint`` "page" it is a ring."""
 
     center: Point
     radius: float
@@ -199,9 +198,9 @@ class Dot:
 
 @dataclass(frozen=True)
 class Text:
-    """A label, its baseline starting at ``at``; ``axis`` and ``array`` if it names a wire.
+    """A label whose baseline starts at ``at``; ``axis`` and ``array`` if it names a wire.
 
-    ``paint`` is "light" on what is "touch".
+    ``paint`` is "light" on the colour "touch".
     """
 
     label: Label
@@ -218,10 +217,10 @@ class Text:
 
 @dataclass(frozen=True)
 class DrawnGlyph:
-    """What is drawn of one op. ``hit`` is where it can be clicked, ``ink`` what it covers.
+    """The drawing of one op. ``hit`` is its clickable box, ``ink`` the box of its ink.
 
-    The box of a folded block has the id of its fence as ``node``; ``cells`` are those of the ops
-    that it hides. ``unit`` is what it is drawn from.
+    The box of a collapsed block has its fence's id as ``node``; ``cells`` are the ids of the ops
+    inside. ``unit`` is the unit of the plan.
     """
 
     node: str
@@ -236,7 +235,7 @@ class DrawnGlyph:
 
 @dataclass(frozen=True)
 class DrawnFence:
-    """A coloured region with its title, behind what it holds; or the brackets of a repetition."""
+    """The coloured region of a block with its title, or the brackets of a repetition."""
 
     id: str
     role: str
@@ -248,10 +247,10 @@ class DrawnFence:
 
 @dataclass(frozen=True)
 class Extra:
-    """What is no wire, op or fence: an arrow to the next row, the = of an equation, a note, cells.
+    """Anything that is not a wire, op or fence: a row arrow, an =, a callout, a grid of cells.
 
-    ``kind`` is "arrow", "band", "cells", "note" or "sign"; ``of`` the id of the array, op or fence
-    that it is about, ``behind`` whether it lies under the wires.
+    ``kind`` is "arrow", "band", "cells", "note" or "sign"; ``of`` is the id of the array, op or
+    fence that it belongs to; ``behind`` says whether it lies under the wires.
     """
 
     kind: str
@@ -262,7 +261,7 @@ class Extra:
 
     @property
     def box(self) -> Box:
-        """The least box with all of its items."""
+        """The bounding box of its items."""
         return Box.around(map(_box, self.items))
 
 
@@ -281,7 +280,7 @@ def _box(item: Outline | Dot | Text) -> Box:
 
 @dataclass(frozen=True)
 class Picture:
-    """A diagram: what :mod:`ncd.drawing.backends.svg` writes and :mod:`ncd.drawing.lint` checks."""
+    """A diagram as primitives: input of :mod:`ncd.drawing.backends` and :mod:`ncd.drawing.lint`."""
 
     title: str
     description: str
@@ -297,7 +296,7 @@ class Picture:
 
     @property
     def texts(self) -> list[Text]:
-        """Every text: names on wires, titles, and what stands in marks."""
+        """Every text: labels of wires, titles, and texts in marks."""
         titles = [text for fence in self.fences for text in fence.title]
         parts: list[DrawnGlyph | Extra] = [*self.glyphs, *self.extras]
         marks = [item for part in parts for item in part.items if isinstance(item, Text)]

@@ -1,7 +1,7 @@
 """The one table of colours and sizes; a role has the same colour in every view.
 
-Fills are the published figures' (read off in their units); the dark ones are partners of the same
-hue on which light ink has a contrast of at least 4.5 : 1. Colour is never the only sign.
+Fills are those of the published figures (read off in their units). The dark ones have the same hue
+and a contrast of at least 4.5 : 1 with light ink. Colour is never the only sign.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ ROLES: dict[str, tuple[str, str]] = {
 
 
 def fill(role: str, dark: bool = False) -> str:
-    """The colour of a role.
+    """Returns the colour of a role.
 
     >>> fill("softmax"), fill("softmax", dark=True)
     ('#cce7cf', '#2c4f33')
@@ -54,10 +54,10 @@ def fill(role: str, dark: bool = False) -> str:
 
 @dataclass(frozen=True)
 class Theme:
-    """What is not a role: ink, page, the error mark, the shadow of fences, and the strong blue.
+    """The colours that are not roles: ink, page, error mark, shadow, and the blue of touched cells.
 
-    The blue is that of an index and of the cells it touches; ``light`` is what is written on it.
-    ``lift`` is of axes over which it is broadcast, ``inner`` of those that not all inputs have.
+    ``light`` is the ink on that blue. ``lift`` marks axes over which everything is broadcast,
+    ``inner`` those that only some inputs have.
     """
 
     ink: str
@@ -78,12 +78,12 @@ DARK = Theme("#eceef2", "#0e1117", "#ff6b81", 0.8, touch="#3f66ff", lift="#9554f
 
 
 def theme(dark: bool) -> Theme:
-    """The theme of light or dark pages."""
+    """Returns the theme of light or dark pages."""
     return DARK if dark else LIGHT
 
 
 def paint(name: str, dark: bool = False) -> str:
-    """The colour of a role, or of what is none: "none", or a colour of the theme such as "ink".
+    """Returns the colour of a role, of a name of the theme such as "ink", or "none".
 
     >>> paint("ink"), paint("softmax")
     ('#16181d', '#cce7cf')

@@ -1,4 +1,4 @@
-"""Moving what is drawn, and putting it together, without drawing it again."""
+"""Moves and combines finished drawings."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ Item = Outline | Dot | Text
 
 
 def changed(part: T, **new: object) -> T:
-    """The same with other fields; as ``replace`` does, but in a third of the time."""
+    """Returns a copy with other fields, as ``replace`` does, in a third of the time."""
     found = object.__new__(type(part))
     found.__dict__.update(part.__dict__, **new)
     return found
 
 
 def together(drawings: Sequence[P]) -> P:
-    """All that is in some drawings in one, which else is the first."""
+    """Returns the parts of several drawings in one; other fields are the first drawing's."""
     return replace(
         drawings[0],
         box=Box.around(drawing.box for drawing in drawings),
@@ -49,7 +49,7 @@ def together(drawings: Sequence[P]) -> P:
 
 
 def moved(drawing: P, dx: float, dy: float) -> P:
-    """The same drawing further right and further down.
+    """Returns the drawing moved by dx and dy.
 
     >>> from ncd.drawing.pipeline import draw
     >>> from ncd.lang.terms.terms import Id
@@ -71,7 +71,7 @@ def moved(drawing: P, dx: float, dy: float) -> P:
 
 
 class Move:
-    """Moves primitives by one way."""
+    """A translation of primitives."""
 
     def __init__(self, dx: float, dy: float) -> None:
         self.dx, self.dy = dx, dy
@@ -107,7 +107,7 @@ class Move:
         return changed(wire, path=self.path(wire.path))
 
     def glyph(self, glyph: DrawnGlyph, **new: object) -> DrawnGlyph:
-        """The glyph moved, with other fields as well."""
+        """Returns the glyph moved, with other fields changed as well."""
         return changed(
             glyph,
             items=tuple([self.item(item) for item in glyph.items]),

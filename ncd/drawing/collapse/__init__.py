@@ -1,1 +1,1 @@
-"""Collapse: blocks, repeated layers and saved arrays that a drawing shows in short."""
+"""Collapse: blocks, repeated layers and saved arrays that a drawing abbreviates."""

@@ -1,4 +1,4 @@
-"""Folded blocks: a circuit with a box in the place of each block that is not shown.
+"""Collapsed blocks: a circuit with a box in place of each block that is not shown.
 
 A box is a cell whose id is that of the block's fence, so that everything else treats it as an op.
 """
@@ -21,14 +21,14 @@ LEAST = 3  # ops in a block that is worth a box
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Box(Op):
-    """A block that is folded; ``hidden`` are the ids of the ops in it."""
+    """The box of a collapsed block; ``hidden`` are the ids of the ops in it."""
 
     title: str
     hidden: tuple[str, ...] = ()
     role: ClassVar[str] = "folded"
 
     def __post_init__(self) -> None:
-        """It is written nowhere, so nothing is to be read."""
+        """Skips the parsing of fields, as a box is never written by a user."""
 
     def glyph(self, site: Site) -> Glyph:
         ins, outs = (range(sum(map(len, arrays))) for arrays in (site.ins, site.outs))
@@ -41,14 +41,14 @@ class Box(Op):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Model(Box):
-    """A block around all there is, folded."""
+    """The box of a collapsed block that is the whole term."""
 
     role: ClassVar[str] = "model"
 
 
 @dataclass(frozen=True)
 class Block:
-    """A block that can be folded; ``parent`` is the next one around it, ``name`` its box's text."""
+    """A block that can be collapsed: the block around it, ``parent``, and its box's text, ``name``."""
 
     id: str
     title: str
@@ -57,9 +57,9 @@ class Block:
 
 
 def blocks(circuit: Circuit, least: int = LEAST) -> list[Block]:
-    """The blocks and repetitions that can be folded and hold so many ops, the outer ones first.
+    """Returns the blocks and repetitions with at least ``least`` ops, the outermost first.
 
-    Where ``least`` is not 0 a block that is all of a repetition's body is folded with it.
+    Unless ``least`` is 0, a block that is all of a repetition's body collapses with it.
     """
     found: list[Block] = []
     _collect(circuit, least, {"": ""}, found)
@@ -69,7 +69,7 @@ def blocks(circuit: Circuit, least: int = LEAST) -> list[Block]:
 def _collect(
     circuit: Circuit, least: int, parents: dict[str, str], found: list[Block], body: bool = False
 ) -> None:
-    """Adds the blocks of a circuit; ``parents`` is for each fence the next block around it."""
+    """Adds the blocks of a circuit; ``parents`` maps each fence to the next block around it."""
     loops = {unit.id: unit for unit in circuit.units if isinstance(unit, Loop)}
     inside = _contents(circuit)
     for fence in circuit.own_fences:
@@ -86,7 +86,7 @@ def _collect(
 
 
 def folded(circuit: Circuit, ids: Collection[str]) -> Circuit:
-    """The circuit with a box in the place of each of these blocks that is in no other of them."""
+    """Returns the circuit with a box in place of each outermost of these blocks."""
     loops = {unit.id: unit for unit in circuit.units if isinstance(unit, Loop)}
     inside = _contents(circuit)
     whole = circuit
@@ -103,19 +103,19 @@ def folded(circuit: Circuit, ids: Collection[str]) -> Circuit:
 
 
 def _within(unit: Cell | Loop, ids: Collection[str]) -> Cell | Loop:
-    """A loop with blocks of its first body folded; the others are not drawn."""
+    """Returns a loop with blocks of its first body collapsed; other bodies are not drawn."""
     if isinstance(unit, Cell):
         return unit
     return replace(unit, bodies=(folded(unit.bodies[0], ids), *unit.bodies[1:]))
 
 
 def _closed(fence: Fence) -> bool:
-    """Whether one op could stand in its place."""
+    """Returns whether one op could take the place of a block."""
     return len(fence.states) > 1 and all(fence.states[1:-1]) and any(_ends(fence))
 
 
 def _ends(fence: Fence) -> tuple[State, State]:
-    """The arrays that a block takes and gives; what only passes through passes beside its box."""
+    """Returns the arrays that a block takes and makes; arrays that pass through go around it."""
     before, after = fence.states[0], fence.states[-1]
     passing = {v.id for v in before} & {v.id for v in after}
     kept = [tuple(v for v in state if v.id not in passing) for state in (before, after)]
@@ -123,7 +123,7 @@ def _ends(fence: Fence) -> tuple[State, State]:
 
 
 def _contents(circuit: Circuit) -> dict[str, tuple[tuple[str, ...], list[str]]]:
-    """For each fence the fences around it, the outer first, and the ids of the ops in it."""
+    """Returns for each fence the fences around it, the outermost first, and the ids of its ops."""
     found: dict[str, tuple[tuple[str, ...], list[str]]] = {}
     for unit in circuit.units:
         chain, cells = unit.fences, [unit.id]
@@ -145,7 +145,7 @@ def _box(
 
 
 def title(fence: Fence, loop: Loop | None = None) -> str:
-    """What stands on its box: its title, and below it how often it is repeated."""
+    """Returns the text of a block's box: its title, and below it its number of repetitions."""
     if loop is None:
         return _broken(fence.title.strip()) or fence.role.capitalize()
     if loop.kind == "scan":
@@ -157,6 +157,6 @@ def title(fence: Fence, loop: Loop | None = None) -> str:
 
 
 def _broken(title: str) -> str:
-    """Settings, which stand in brackets at the end, are on a line of their own."""
+    """Puts settings in brackets at the end of a title on a line of their own."""
     before, bracket, after = title.partition(" (")
     return f"{before}\n({after}" if bracket and after.endswith(")") else title

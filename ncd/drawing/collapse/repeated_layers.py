@@ -1,7 +1,7 @@
-"""Stacks: layers that are alike, one after the other, become a repetition.
+"""Stacks: consecutive equal layers are drawn once, as a repetition.
 
-Two layers are alike if their ops, the names of their axes and their wiring are; ids, weights and
-sizes do not count. What enters each copy is what leaves the one before it.
+Layers are equal if their ops, axis names and wiring are; ids, weights and sizes do not count. Each
+copy takes what the one before it makes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _Looks = dict[int, tuple[Unit, Hashable]]  # what units are like, by where they 
 
 
 def stacked(circuit: Circuit) -> Circuit:
-    """The circuit with its stacks as loops, also those in loops."""
+    """Returns the circuit with its stacks as loops, also inside loops."""
     tried: set[str] = set()
     looks: _Looks = {}
     while (found := _next(circuit, tried, looks)) is not None:
@@ -32,7 +32,7 @@ def stacked(circuit: Circuit) -> Circuit:
 
 
 def _next(circuit: Circuit, tried: set[str], looks: _Looks) -> Circuit | None:
-    """The circuit with one more stack as a loop, if there is one where none was ``tried``."""
+    """Returns the circuit with one more stack as a loop, or None; ``tried`` blocks are skipped."""
     again = len(circuit.cells) - len({type(cell.op) for cell in circuit.cells})
     for strip in _strips(circuit) if again >= AGAIN else ():
         if strip.id not in tried:
@@ -52,7 +52,7 @@ def _within(unit: Unit) -> Unit:
 
 @dataclass(frozen=True)
 class _Strip:
-    """A circuit, or a block in it: its states, and what stands in each of its steps."""
+    """A circuit or a block: its states, and the units in each of its steps."""
 
     id: str
     first: int
@@ -62,13 +62,13 @@ class _Strip:
     fences: tuple[Fence, ...]
 
     def whole(self, s: int) -> bool:
-        """Whether no fence of it is open at a state."""
+        """Returns whether no inner fence is open at a state."""
         at = self.first + s
         return not any(fence.first < at < fence.last for fence in self.fences)
 
 
 def _strips(circuit: Circuit) -> Iterator[_Strip]:
-    """The circuit, then its blocks, the outer first."""
+    """Yields the circuit, then its blocks, the outermost first."""
     loops = {unit.id for unit in circuit.units if isinstance(unit, Loop)}
     children: dict[str, list[Fence]] = {}
     for fence in circuit.own_fences:
@@ -93,12 +93,12 @@ def _strips(circuit: Circuit) -> Iterator[_Strip]:
 
 
 def _before(chain: tuple[str, ...], known: set[str]) -> tuple[str, ...]:
-    """The fences around a circuit, of the ones around a unit in it."""
+    """Returns the fences around a circuit, given those around a unit in it."""
     return tuple(id for id in chain if id not in known)
 
 
 def _stacks(circuit: Circuit, strip: _Strip, looks: _Looks) -> Iterator[Circuit]:
-    """The circuit with the first stack of a strip as a loop, if there is one."""
+    """Yields the circuit with the first stack of a strip as a loop, if there is one."""
     if sum(map(len, strip.steps)) < FEWEST:
         return
     kinds: dict[Hashable, int] = {}
@@ -112,7 +112,7 @@ def _stacks(circuit: Circuit, strip: _Strip, looks: _Looks) -> Iterator[Circuit]
 
 
 def _look(step: Sequence[Unit], looks: _Looks) -> Hashable:
-    """What a step is like, whatever it is joined to."""
+    """Returns a key of a step that ignores its wiring."""
     for unit in step:
         if id(unit) not in looks:
             looks[id(unit)] = unit, _kind(unit)
@@ -128,13 +128,13 @@ def _kind(unit: Unit) -> Hashable:
 
 
 def _op(op: Op) -> Hashable:
-    """An op without its name; sizes do not count."""
+    """Returns a key of an op without its name and sizes."""
     own = (getattr(op, f.name) for f in fields(op) if f.name != "name")  # type: ignore[arg-type]
     return type(op), tuple(map(str, own))
 
 
 def _runs(marks: Sequence[int]) -> Iterator[tuple[int, int, int]]:
-    """Where a sequence repeats itself: start, period and end; the longest runs first."""
+    """Yields repeated runs of a sequence as start, period and end, the longest first."""
     found = []
     n = len(marks)
     for period in range(1, min(n // 2, LONGEST) + 1):
@@ -155,13 +155,13 @@ def _runs(marks: Sequence[int]) -> Iterator[tuple[int, int, int]]:
 
 
 def _starts(strip: _Strip, a: int, period: int) -> list[int]:
-    """Where the first copy may begin: between blocks, the fewest arrays on the way."""
+    """Returns possible starts of the first copy: between blocks, where the fewest arrays pass."""
     whole = [s for s in range(a, a + period) if strip.whole(s)]
     return sorted(whole, key=lambda s: (len(strip.states[s]), s))
 
 
 def _alike(strip: _Strip, start: int, period: int, most: int) -> int:
-    """How many copies from here are alike in their wiring and their blocks as well."""
+    """Returns how many copies from here also agree in wiring and blocks."""
     count, first = 0, None
     while count < most:
         here = _wiring(strip, start + count * period, period)
@@ -173,7 +173,7 @@ def _alike(strip: _Strip, start: int, period: int, most: int) -> int:
 
 
 def _wiring(strip: _Strip, a: int, period: int) -> Hashable:
-    """The steps of a copy with its arrays counted in the order in which they come."""
+    """Returns the steps of a copy with its arrays numbered in order of occurrence."""
     number: dict[str, int] = {}
 
     def count(state: State) -> tuple[int, ...]:
@@ -195,7 +195,7 @@ def _worth(strip: _Strip, start: int, period: int, copies: int) -> bool:
 
 
 def _looped(circuit: Circuit, strip: _Strip, start: int, period: int, copies: int) -> Circuit:
-    """The circuit with a loop in the place of the copies."""
+    """Returns the circuit with a loop in place of the copies."""
     end = start + period * copies
     low, high = _touched(strip, start, end)
     states = [state[low : len(state) - high] for state in strip.states[start : end + 1]]
@@ -217,13 +217,13 @@ def _looped(circuit: Circuit, strip: _Strip, start: int, period: int, copies: in
 
 
 def _placed(fences: tuple[Fence, ...], fence: Fence) -> tuple[Fence, ...]:
-    """A fence right behind the one around it."""
+    """Inserts a fence right after the one around it."""
     at = next((n + 1 for n, f in enumerate(fences) if f.id == fence.parent), 0)
     return (*fences[:at], fence, *fences[at:])
 
 
 def _touched(strip: _Strip, start: int, end: int) -> tuple[int, int]:
-    """How many arrays over and under a stack only pass it."""
+    """Returns how many arrays above and below a stack only pass it."""
     units = [u for step in strip.steps[start:end] for u in step]
     used = {v.id for u in units for v in (*u.inputs, *u.outputs)}
     states = strip.states[start : end + 1]
@@ -237,7 +237,7 @@ def _touched(strip: _Strip, start: int, end: int) -> tuple[int, int]:
 
 
 def _body(circuit: Circuit, strip: _Strip, start: int, states: Sequence[State], id: str) -> Circuit:
-    """One copy as a circuit of its own."""
+    """Returns one copy as a circuit."""
     low = strip.first + start
     high = low + len(states) - 1
     steps = tuple(
@@ -255,6 +255,6 @@ def _body(circuit: Circuit, strip: _Strip, start: int, states: Sequence[State], 
 
 
 def _inside(unit: Unit, chain: tuple[str, ...], id: str) -> Unit:
-    """A unit with the stack among the fences around it."""
+    """Returns a unit with the stack among its fences."""
     n = len(chain)
     return replace(unit, fences=(*unit.fences[:n], id, *unit.fences[n:]))

@@ -1,7 +1,7 @@
-"""Memory: what a repetition leaves behind for another one is saved and loaded, not led past.
+"""Memory notes: arrays that one repetition leaves for another are saved and loaded, not routed.
 
-An array that each body leaves ends at a note, ``→ C_λ``; where a body takes one it begins at
-``C_{5-λ} →``. What is taken by no repetition is loaded shortly before it is wanted.
+An array that each body leaves ends at a note ``→ C_λ``; a body that takes one starts it at a note
+``C_{5-λ} →``. An array that no repetition takes is loaded shortly before it is needed.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ AGAIN = "~"
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Note(Op):
-    """Where an array is saved to memory or loaded from it, by the name of its place there.
+    """A note where an array is saved to memory or loaded from it, under a name.
 
-    ``hidden`` are the ids of the ops that only rename it there, or that drop it.
+    ``hidden`` are the ids of the ops that only rename or drop the array there.
     """
 
     kind: Literal["save", "load"]
@@ -33,7 +33,7 @@ class Note(Op):
     role: ClassVar[str] = "note"
 
     def __post_init__(self) -> None:
-        """It is written nowhere, so nothing is to be read."""
+        """Skips the parsing of fields, as a note is never written by a user."""
 
     def glyph(self, site: Site) -> Glyph:
         array = (*site.ins, *site.outs)[0]
@@ -48,7 +48,7 @@ class Note(Op):
 
 
 def remembered(circuit: Circuit) -> Circuit:
-    """The circuit with notes where one repetition saves arrays and another one loads them."""
+    """Returns the circuit with notes where repetitions save arrays for other ones."""
     places = Places(circuit)
     for loop in places.savers:
         changed = _saving(loop, places)
@@ -68,12 +68,12 @@ def remembered(circuit: Circuit) -> Circuit:
 
 
 def original(id: str) -> str:
-    """The id of an array that is drawn twice, where it is saved and where it is loaded."""
+    """Returns the id of an array that is drawn twice, where it is saved and where it is loaded."""
     return id.removesuffix(AGAIN)
 
 
 def _again(circuit: Circuit, id: str) -> Circuit:
-    """With another id for an array that also stands in a loop, as each is one wire."""
+    """Renames an array that also occurs in a loop, as each occurrence is a wire."""
 
     def state(values: State) -> State:
         return tuple(replace(v, id=id + AGAIN) if v.id == id else v for v in values)
@@ -91,7 +91,7 @@ def _again(circuit: Circuit, id: str) -> Circuit:
 
 
 def _around(circuit: Circuit) -> tuple[str, ...]:
-    """The fences around all of a circuit."""
+    """Returns the fences around a whole circuit."""
     own = {fence.id for fence in circuit.own_fences}
     return next((tuple(f for f in u.fences if f not in own) for u in circuit.units), ())
 
@@ -104,7 +104,7 @@ def _with(circuit: Circuit, loop: Loop) -> Circuit:
 
 
 def _saving(loop: Loop, places: Places) -> Loop:
-    """The loop with a note in its first body for each array that it leaves."""
+    """Returns the loop with a save note in its first body for each array that it leaves."""
     body = loop.bodies[0]
     for value in body.outputs:
         if value.id in places.saved:
@@ -117,7 +117,7 @@ def _saving(loop: Loop, places: Places) -> Loop:
 
 
 def _loading(loop: Loop, places: Places) -> Loop:
-    """The loop with a note in its first body for each array that it takes."""
+    """Returns the loop with a load note in its first body for each array that it takes."""
     body = loop.bodies[0]
     for value in body.inputs:
         if value.id in places.saved:
@@ -133,7 +133,7 @@ def _loading(loop: Loop, places: Places) -> Loop:
 def _save(
     circuit: Circuit, id: str, place: str, around: tuple[str, ...], hidden: tuple[str, ...]
 ) -> Circuit:
-    """An array ends at a note where it begins."""
+    """Ends an array at a save note where it begins."""
     s = next(s for s, state in enumerate(circuit.states) if _find(state, id))
     if s == len(circuit.steps):
         circuit = _column(circuit, s, id)
@@ -144,9 +144,9 @@ def _save(
 
 
 def _load(circuit: Circuit, id: str, place: str, around: tuple[str, ...], least: int) -> Circuit:
-    """An array begins at a note one step before it is taken, in step ``least`` or later.
+    """Starts an array at a load note one step before it is taken, in step ``least`` or later.
 
-    If it is only renamed there it begins by its new name.
+    If an op only renames it there, it starts with its new name.
     """
     hidden: list[str] = []
     while (cell := _renamer(circuit, id)) is not None:
@@ -166,7 +166,7 @@ def _load(circuit: Circuit, id: str, place: str, around: tuple[str, ...], least:
 
 
 def _renamer(circuit: Circuit, id: str) -> Cell | None:
-    """The op that takes an array, if all it does is to give it other names."""
+    """Returns the op that takes an array if it does nothing but rename it, else None."""
     unit = next((u for u in circuit.units if _find(u.inputs, id)), None)
     if not isinstance(unit, Cell) or len(unit.inputs) != 1 or len(unit.outputs) != 1:
         return None
@@ -175,7 +175,7 @@ def _renamer(circuit: Circuit, id: str) -> Cell | None:
 
 
 def _renamed(circuit: Circuit, id: str, cell: Cell) -> Circuit:
-    """Without a cell that renames an array, which is called so from the start."""
+    """Removes a cell that renames an array, which then has its new name from the start."""
     (new,) = cell.outputs
 
     def state(values: State) -> State:
@@ -187,7 +187,7 @@ def _renamed(circuit: Circuit, id: str, cell: Cell) -> Circuit:
 
 
 def _removed(circuit: Circuit, id: str) -> Circuit:
-    """Without a cell, and without its column if nothing else stands there."""
+    """Removes a cell, and its column if that is then empty."""
     if not any(unit.id == id for unit in circuit.units):
         return circuit
     steps = [[unit for unit in step if unit.id != id] for step in circuit.steps]
@@ -199,7 +199,7 @@ def _find(state: State, id: str) -> Value | None:
 
 
 def _holding(circuit: Circuit, s: int, id: str) -> Iterator[str]:
-    """The fences of a circuit that an array is in, before a step and behind it."""
+    """Yields the fences that contain an array before and after a step."""
     for fence in circuit.own_fences:
         if fence.first <= s < fence.last:
             before, after = fence.states[s - fence.first : s - fence.first + 2]
@@ -214,7 +214,7 @@ def _put(circuit: Circuit, s: int, cell: Cell) -> Circuit:
 
 
 def _dropped(circuit: Circuit, id: str, start: int, stop: int) -> Circuit:
-    """Without an array in these states."""
+    """Removes an array from a range of states."""
 
     def kept(s: int, state: State) -> State:
         return tuple(v for v in state if v.id != id) if start <= s < stop else state
@@ -228,7 +228,7 @@ def _dropped(circuit: Circuit, id: str, start: int, stop: int) -> Circuit:
 
 
 def _column(circuit: Circuit, s: int, id: str) -> Circuit:
-    """With one more step behind a state, in the fences that an array is in."""
+    """Inserts a step after a state, inside the fences that contain an array."""
     states = (*circuit.states[: s + 1], *circuit.states[s:])
     steps = (*circuit.steps[:s], (), *circuit.steps[s:])
     fences = tuple(_stretched(fence, s, id) for fence in circuit.own_fences)

@@ -1,4 +1,4 @@
-"""Saved: which arrays a repetition leaves for another one, and what they are called in memory."""
+"""The arrays that a repetition saves for another one, and their names in memory."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _Saved = Mapping[str, tuple[str, int, int]]  # for each array its letter, its nu
 
 
 class Places:
-    """Which arrays are saved and loaded by the loops of a circuit, and what they are called."""
+    """The arrays that the loops of a circuit save and load, with their names."""
 
     def __init__(self, circuit: Circuit) -> None:
         self.saved: _Saved
@@ -43,7 +43,7 @@ class Places:
         self.after = {id: number[loop.id] + 1 for loop in self.savers for id in left[loop.id]}
 
     def calls_of(self, loop: Loop) -> Mapping[str, str]:
-        """What the arrays are called that the first body loads, if all bodies load alike."""
+        """Returns the names of the arrays that the first body loads, if all bodies load alike."""
         found: list[list[tuple[str, int, int]]] = []
         for body in loop.bodies:
             found.append([self.saved[v.id] for v in body.inputs if v.id in self.saved])
@@ -55,7 +55,7 @@ class Places:
 
 
 def _left(loop: Loop, letters: Iterator[str]) -> Iterator[tuple[str, tuple[str, int, int]]]:
-    """The arrays that every body leaves behind, with their letters and numbers."""
+    """Yields the arrays that every body leaves behind, with their letters and indexes."""
     more = {len(body.outputs) - len(body.inputs) for body in loop.bodies}
     if len(loop.bodies) < 2 or len(more) > 1 or min(more) < 1 or loop.memory:
         return
@@ -69,7 +69,7 @@ def _left(loop: Loop, letters: Iterator[str]) -> Iterator[tuple[str, tuple[str, 
 
 
 def _called(loaded: Sequence[tuple[str, int, int]]) -> str:
-    """The place that body λ loads: C_λ, or counted from the other end."""
+    """Returns the name that body λ loads: C_λ, or an index from the other end."""
     letters, numbers = {letter for letter, _, _ in loaded}, [number for _, number, _ in loaded]
     if len(letters) > 1:
         return ""

@@ -1,4 +1,4 @@
-"""Gathering: a circuit with a part of it in one unit, and the columns that this empties gone."""
+"""Replaces a part of a circuit by one unit, and removes the columns that become empty."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ Unit = Cell | Loop
 
 @dataclass(frozen=True)
 class Part:
-    """What is between two states of a circuit: ``states`` are the arrays in it from ``first`` on.
+    """A part of a circuit between two states; ``states`` are its arrays, from state ``first`` on.
 
-    They are neighbours in each of them. ``fence`` is the innermost fence around it.
+    The arrays are adjacent in each state. ``fence`` is the innermost fence around the part.
     """
 
     first: int
@@ -26,7 +26,7 @@ class Part:
         return self.first + len(self.states) - 1
 
     def holds(self, s: int, unit: Unit) -> bool:
-        """Whether a unit of step s takes or gives arrays of it."""
+        """Returns whether a unit of step s takes or makes arrays of the part."""
         if not self.first <= s < self.last:
             return False
         before, after = (self.ids(n) for n in (s, s + 1))
@@ -37,9 +37,9 @@ class Part:
 
 
 def gathered(circuit: Circuit, part: Part, unit: Unit) -> Circuit:
-    """The circuit with one unit in the place of a part.
+    """Returns the circuit with one unit in place of a part.
 
-    The unit stands where the part began, and what it gives waits where the part ended.
+    The unit is placed where the part began; its outputs wait until where the part ended.
     """
     steps = [
         [other for other in step if not part.holds(s, other)]
@@ -62,7 +62,7 @@ def gathered(circuit: Circuit, part: Part, unit: Unit) -> Circuit:
 
 
 def _inside(circuit: Circuit, part: Part) -> set[str]:
-    """The fences that lie in the part."""
+    """Returns the ids of the fences inside the part."""
     found: set[str] = set()
     for fence in circuit.own_fences:  # the outer before the inner
         if fence.parent in found:
@@ -76,7 +76,7 @@ def _inside(circuit: Circuit, part: Part) -> set[str]:
 
 
 def _replaced(part: Part, s: int, state: State) -> State:
-    """A state with what the part ends with in the place of its arrays, if it has them."""
+    """Returns a state with the part's outputs in place of its arrays."""
     if not part.first < s <= part.last:
         return state
     own = part.ids(s)
@@ -92,7 +92,7 @@ def closed_up(
     steps: Sequence[Sequence[Unit]],
     fences: Sequence[Fence],
 ) -> Circuit:
-    """Without the steps in which nothing stands any more."""
+    """Returns the circuit without empty steps."""
     keep = [s for s, step in enumerate(steps) if step]
     new = [0]
     for step in steps:

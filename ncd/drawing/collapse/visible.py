@@ -1,4 +1,4 @@
-"""Shown: the circuit that a drawing is of, which is not all of the circuit of its term."""
+"""The visible circuit of a drawing: with collapsed blocks and memory notes."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ from ncd.lang.circuits.circuit import Circuit
 
 
 def shown(circuit: Circuit, shut: Collection[str]) -> Circuit:
-    """The circuit with these blocks folded, and notes for what repetitions save and load."""
+    """Returns the circuit with these blocks collapsed, and notes for saved and loaded arrays."""
     return remembered(folded(circuit, shut))

@@ -1,7 +1,7 @@
-"""Which blocks are open: as many as can be read at a width, the outer ones first.
+"""Chooses which blocks are expanded: as many as are readable at a width, the outermost first.
 
-What fits is told from estimates of whole plans. A level of blocks is opened as far as it fits, in
-order, by halving; so the number of estimates grows with the levels, not with the blocks.
+Sizes are estimated for whole plans. The blocks of one level are expanded in order as far as they
+fit, by bisection, so the number of estimates grows with the levels, not with the blocks.
 """
 
 from __future__ import annotations
@@ -24,28 +24,28 @@ from ncd.lang.circuits.circuit import Circuit
 
 @dataclass(frozen=True)
 class Room:
-    """A picture ``width`` pixels wide; estimates may fill these parts of its width and height."""
+    """A picture ``width`` pixels wide; estimates may fill these shares of its width and height."""
 
     width: float
     along: float = 1.0
     down: float = 1.0
 
     def widest(self, least: float) -> float:
-        """The longest row in drawing units in which text of this size is large enough."""
+        """Returns the longest row, in drawing units, at which text of this size is readable."""
         return self.along * self.width * max(1.0, least / style.READABLE)
 
     def high(self, wide: float) -> float:
-        """How high a picture may be in drawing units that is so wide."""
+        """Returns the largest height, in drawing units, of a picture of a given width."""
         return self.down * style.TALLEST * max(1.0, wide / self.width)
 
     def filled(self, drawing: Picture) -> tuple[float, float]:
-        """How much of the width and of the height a drawing takes."""
+        """Returns the shares of the width and the height that a drawing takes."""
         least = min([text.label.size for text in drawing.texts], default=style.NAME)
         wide, high = drawing.box.width, drawing.box.height
         return wide / self.widest(least), high / self.high(wide)
 
     def tighter(self, along: float, down: float) -> Room:
-        """The room for a next try, after one that filled so much of it."""
+        """Returns the room for the next try, after one that filled these shares."""
         least = style.TIGHTER
         return replace(
             self,
@@ -56,7 +56,7 @@ class Room:
 
 @dataclass(frozen=True)
 class Sized:
-    """A plan with the estimate of it, and where its rows begin and end."""
+    """A plan with its estimate and its row breaks."""
 
     plan: Plan
     sizes: Estimate
@@ -71,7 +71,7 @@ class Sized:
         return Sized(planned, sizes, widest, breaks(planned, sizes, widest))
 
     def fits(self, room: Room) -> bool:
-        """Whether the rows are short enough, and all of them not too high."""
+        """Returns whether the rows are short enough and together not too high."""
         rows = list(pairwise(self.at))
         wide = max(self.sizes.wide(a, b) for a, b in rows)
         high = sum(self.sizes.high(a, b) + style.ROW_GAP for a, b in rows)
@@ -79,12 +79,12 @@ class Sized:
 
     @property
     def torn(self) -> set[str]:
-        """The blocks that are broken, though they could nearly be in one row."""
+        """Returns the blocks that are broken though they nearly fit in one row."""
         return torn(self.plan, self.sizes, self.at, self.widest)
 
 
 def _least(planned: Plan) -> float:
-    """The size of the smallest text that stands in a plan."""
+    """Returns the size of the smallest text of a plan."""
     if any(mark.note for step in planned.steps for unit in step for mark in unit.glyph.marks):
         return style.NOTE
     boxes = any(cell.op.role in ("folded", "model") for cell in planned.circuit.cells)
@@ -93,7 +93,7 @@ def _least(planned: Plan) -> float:
 
 @dataclass
 class Opener:
-    """Opens the blocks of one circuit in a room."""
+    """Expands the blocks of one circuit within a room."""
 
     circuit: Circuit
     labels: Labels
@@ -101,7 +101,7 @@ class Opener:
     tried: dict[frozenset[str], Sized] = field(default_factory=dict)
 
     def best(self) -> Sized:
-        """The plan with as much open as fits, but for what its role says is folded."""
+        """Returns the plan with as many blocks expanded as fit, except those collapsed by role."""
         levels = _levels(blocks(self.circuit))
         every = [block for level in levels for block in level]
         parents = {block.parent for block in every}
@@ -117,7 +117,7 @@ class Opener:
         return self.sized(shut)
 
     def open(self, shut: frozenset[str], ids: Sequence[str], may: set[str]) -> frozenset[str]:
-        """Opens these as far as it fits; one that does not fit is left out."""
+        """Expands these blocks as far as they fit; one that does not fit is skipped."""
         left = list(ids)
         for _ in range(style.REFUSALS):
             low, high = 0, len(left)
@@ -131,7 +131,7 @@ class Opener:
         return shut
 
     def fits(self, shut: frozenset[str], may: set[str]) -> bool:
-        """Whether the picture can be read with these blocks folded; those of ``may`` may break."""
+        """Returns whether the picture is readable with these blocks collapsed; ``may`` can break."""
         sized = self.sized(shut)
         return sized.fits(self.room) and sized.torn <= may
 
@@ -142,7 +142,7 @@ class Opener:
 
 
 def _levels(every: Iterable[Block]) -> list[list[Block]]:
-    """Blocks by how many others are around them."""
+    """Groups blocks by how many others are around them."""
     depth: dict[str, int] = {"": -1}
     levels: list[list[Block]] = []
     for block in every:  # the outer before the inner
@@ -153,7 +153,7 @@ def _levels(every: Iterable[Block]) -> list[list[Block]]:
 
 
 def wanted(circuit: Circuit, names: Collection[str]) -> frozenset[str]:
-    """The ids of the blocks of these ids or titles."""
+    """Returns the ids of the blocks with these ids or titles."""
     known: Mapping[str, Block] = {block.id: block for block in blocks(circuit, least=0)}
     return frozenset(
         block.id

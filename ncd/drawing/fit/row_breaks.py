@@ -1,7 +1,7 @@
-"""Lines: where a long diagram breaks into rows, each a plan of its own.
+"""Row breaks: where a long diagram is split into rows, each a plan of its own.
 
-A break stands where few wires run and few fences are open, and the rows are about as long as each
-other: the least sum of what the breaks and the lengths cost, by dynamic programming.
+Breaks are cheap where few wires and fences cross them, and rows of similar length are preferred:
+dynamic programming finds the breaks with the least total cost.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MORE = 2  # rows more than there must be, to find better breaks
 
 
 def breaks(plan: Plan, sizes: Estimate, width: float) -> list[int]:
-    """The states at which rows begin and end, for rows no wider than ``width`` if there are any."""
+    """Returns the states where rows begin and end, no wider than ``width`` if possible."""
     last = len(plan.states) - 1
     total = sizes.wide(0, last)
     if total <= width or last < 2:
@@ -38,7 +38,7 @@ def breaks(plan: Plan, sizes: Estimate, width: float) -> list[int]:
 def _cheapest(
     sizes: Estimate, costs: Sequence[float], width: float, fewest: int
 ) -> list[int] | None:
-    """The cheapest breaks into so many rows or a few more, if there are any."""
+    """Returns the cheapest breaks into ``fewest`` rows or a few more, or None."""
     last = len(costs) - 1
     share = sizes.wide(0, last) / fewest
     places = [s for s, cost in enumerate(costs) if cost < inf]
@@ -64,7 +64,7 @@ def _cheapest(
 
 
 def _greedy(sizes: Estimate, costs: Sequence[float], width: float) -> list[int]:
-    """Rows as long as may be, where one step alone is wider than a row."""
+    """Returns rows as long as possible, for plans with a step wider than a row."""
     way, last = [0], len(costs) - 1
     allowed = [b for b in range(1, last + 1) if costs[b] < inf or b == last]
     for b, after in zip(allowed, [*allowed[1:], last], strict=True):
@@ -74,7 +74,7 @@ def _greedy(sizes: Estimate, costs: Sequence[float], width: float) -> list[int]:
 
 
 def _costs(plan: Plan, sizes: Estimate, width: float) -> list[float]:
-    """What a break at each state costs; the ends cost nothing."""
+    """Returns the cost of a break at each state; the ends cost nothing."""
     costs = [
         sum(ARRAY_COST + WIRE_COST * len(value.array) for value in state) for state in plan.states
     ]
@@ -92,13 +92,13 @@ def _costs(plan: Plan, sizes: Estimate, width: float) -> list[float]:
 
 
 def _renames(unit: Unit) -> bool:
-    """Whether it is an op that gives an array other names and does nothing else."""
+    """Returns whether a unit only renames an array."""
     wires = tuple((n, n) for n in range(len(unit.outs)))
     return unit.cell is not None and unit.glyph == Glyph(through=wires)
 
 
 def torn(plan: Plan, sizes: Estimate, at: Sequence[int], width: float) -> set[str]:
-    """The fences with a break in them that are hardly longer than a row."""
+    """Returns the fences that contain a break though they are hardly longer than a row."""
     inner = at[1:-1]
     return {
         frame.id
@@ -109,7 +109,7 @@ def torn(plan: Plan, sizes: Estimate, at: Sequence[int], width: float) -> set[st
 
 
 def rows_of(plan: Plan, at: Sequence[int]) -> list[Plan]:
-    """The rows between breaks."""
+    """Returns the rows between breaks."""
     return [_row(plan, a, b) for a, b in pairwise(at)]
 
 

@@ -1,4 +1,4 @@
-"""How wide and how high a plan will be, roughly and without placing it."""
+"""Estimates the width and height of a plan without placing it."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from ncd.lang.types.axes import Axis
 
 @dataclass(frozen=True)
 class Estimate:
-    """``starts`` is where each state begins, ``widths`` how wide it is, ``heights`` how high."""
+    """The x at which each state starts, its width, and its height."""
 
     starts: tuple[float, ...]
     widths: tuple[float, ...]
     heights: tuple[float, ...]
 
     def wide(self, a: int, b: int) -> float:
-        """The width from state a to state b."""
+        """Returns the width from state a to state b."""
         inside = self.starts[b] + self.widths[b] - self.starts[a]
         return style.ROUGH * inside + 2 * style.MARGIN
 
     def high(self, a: int, b: int) -> float:
-        """The height from state a to state b."""
+        """Returns the height from state a to state b."""
         return max(self.heights[a : b + 1]) + 2 * style.MARGIN
 
 
 def estimate(plan: Plan, labels: Labels) -> Estimate:
-    """The estimate of a plan."""
+    """Returns the estimate of a plan."""
     depths = _depths(plan)
     steps = [max([style.STEP, *(_wide(unit, depths) for unit in step)]) for step in plan.steps]
     states = _states(plan, labels)
@@ -43,7 +43,7 @@ def estimate(plan: Plan, labels: Labels) -> Estimate:
 
 
 def _depths(plan: Plan) -> Mapping[str, float]:
-    """How far down each array goes under those over it, where most stand over it."""
+    """Returns how far down each array lies in the state with the most arrays above it."""
     found: dict[str, float] = {}
     for s, state in enumerate(plan.states):
         y = 0.0
@@ -66,7 +66,7 @@ def _wide(unit: Unit, depths: Mapping[str, float]) -> float:
 
 
 def _states(plan: Plan, labels: Labels) -> list[float]:
-    """The names of new arrays, and the borders of fences."""
+    """Returns the widths of states: the names of new arrays, and the borders of fences."""
     closing, opening = [0] * len(plan.states), [0] * len(plan.states)
     for frame in plan.frames:
         closing[frame.last] = max(closing[frame.last], plan.closing[frame.id])
@@ -78,7 +78,7 @@ def _states(plan: Plan, labels: Labels) -> list[float]:
 
 
 def _new(unit: Unit) -> Iterator[Axis]:
-    """The axes that begin at a unit."""
+    """Yields the axes that begin at a unit."""
     axes = (axis for value in unit.outputs for axis in value.array)
     return (axis for o, axis in enumerate(axes) if o not in unit.before)
 
@@ -89,7 +89,7 @@ def _named(axes: Iterable[Axis], labels: Labels) -> float:
 
 
 def _heights(plan: Plan) -> Sequence[float]:
-    """Wires, the gaps between arrays, what stands over them, and the titles around them."""
+    """Returns the heights of states: wires, gaps, marks above them, and titles."""
     over = [0.0] * len(plan.states)
     for s, step in enumerate(plan.steps):
         room = max((headroom(unit.glyph) for unit in step), default=0.0)

@@ -1,8 +1,8 @@
-"""Notes: yellow callouts that point at their parts, where there is room for them.
+"""Callouts: yellow notes that point at their parts, placed where there is room.
 
-A place is tried beside each other one around the part. Over a mark, a name, a title or another note
-there is none; the best of the rest is near its part, points over few wires, and makes the drawing
-little larger.
+Candidate places surround the part. Places over a mark, a label, a title or another callout are
+excluded; the best of the others is near its part, its pointer crosses few wires, and it enlarges
+the drawing little.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ PLACE = re.compile(r"[A-Z]_\S+")  # in memory
 
 
 def noted(drawing: Drawing, circuit: Circuit, notes: Mapping[str, str]) -> Drawing:
-    """The drawing with a callout for each part: the name of an op, the title of a block, or an id.
+    """Returns the drawing with a callout for each part: an op's name, a block's title, or an id.
 
-    A note for no part, ``""``, stands over the diagram. One for a place in memory, ``C_λ``, is left
-    out where that is not drawn; one for a part that is folded points at its box.
+    The part ``""`` puts a text over the diagram. A memory name such as ``C_λ`` is skipped if it is
+    not drawn; a part inside a collapsed block is pointed at by its box.
 
     >>> from ncd.drawing.pipeline import draw
     >>> from ncd.lang.circuits.elaborate import elaborate
@@ -61,7 +61,7 @@ def _with(drawing: Drawing, note: Extra) -> Drawing:
 
 
 def _part(drawing: Drawing, circuit: Circuit, part: str) -> tuple[str, Box, bool] | None:
-    """The id of a part, where it stands, and whether it is a fence."""
+    """Returns the id of a part, its box, and whether it is a fence."""
     fences = {fence.id: fence.box for fence in drawing.fences}
     glyphs = {glyph.node: glyph.ink or (glyph.hit,) for glyph in drawing.glyphs}
     for id in _ids(drawing, circuit, part):
@@ -80,7 +80,7 @@ def _part(drawing: Drawing, circuit: Circuit, part: str) -> tuple[str, Box, bool
 
 
 def _names(drawing: Drawing, array: str) -> Box | None:
-    """Where the names of an array stand first on its wires."""
+    """Returns the box of an array's first labels on its wires."""
     boxes = [text.box for text in drawing.labels if text.array == array]
     left = min((box.x0 for box in boxes), default=0.0)
     near = [box for box in boxes if box.x0 < left + style.AXIS_GAP]
@@ -88,7 +88,7 @@ def _names(drawing: Drawing, array: str) -> Box | None:
 
 
 def _ids(drawing: Drawing, circuit: Circuit, part: str) -> Iterator[str]:
-    """What a part may stand as in the drawing, then the boxes around it, the inner ones first."""
+    """Yields the ids under which a part may be drawn: its own, then boxes around it."""
     hidden = {cell: glyph.node for glyph in drawing.glyphs for cell in glyph.cells}
     parents = {fence.id: fence.parent for fence in circuit.fences}
     named = list(_named(circuit, part))
@@ -112,7 +112,7 @@ def _named(circuit: Circuit, part: str) -> Iterator[str]:
 
 
 def _legend(drawing: Drawing, text: str) -> Extra:
-    """A text over the diagram, at its left."""
+    """Returns a text above the diagram, at its left."""
     least, most = style.LEGEND_WIDE
     width = min(max(drawing.box.width - 2 * style.MARGIN, least), most)
     lines = wrap(text, width - 2 * style.CALLOUT_PAD, style.CALLOUT)
@@ -149,7 +149,7 @@ def _callout(drawing: Drawing, id: str, part: Box, fence: bool, text: str) -> Ex
 
 @dataclass
 class _Around:
-    """What stands around a part that a note is to point at."""
+    """The surroundings of a part that a callout points at."""
 
     drawing: Drawing
     id: str
@@ -172,7 +172,7 @@ class _Around:
         )
 
     def best(self, wide: float, tall: float) -> Box:
-        """The place that costs least of those that are free."""
+        """Returns the cheapest free place."""
         places = sorted((self.least(box), box) for box in self.places(wide, tall))
         found, lowest = places[0][1], float("inf")
         for least, box in places:
@@ -184,7 +184,7 @@ class _Around:
         return found
 
     def places(self, wide: float, tall: float) -> list[Box]:
-        """Where the note would cover nothing, in the drawing and beside it."""
+        """Returns the places where a callout covers nothing, inside and beside the drawing."""
         page, gap = self.drawing.box.grown(-style.MARGIN), style.CALLOUT_GAP
         step = max(style.CALLOUT_STEP, (page.width + page.height) / TRIED)
         xs = _steps(page.x0 - gap - wide, page.x1 + gap, step)
@@ -198,7 +198,7 @@ class _Around:
         return found
 
     def tip(self, box: Box) -> Point:
-        """Where the pointer of a note at this place ends: at the side of its part."""
+        """Returns the end of the pointer for a place: a point on the side of the part."""
         part = self.part.grown(-style.CALLOUT_TIP if self.fence else style.CALLOUT_TIP)
         x, y = (box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2
         middle = (part.x0 + part.x1) / 2
@@ -209,7 +209,7 @@ class _Around:
         return Point(part.x0 if x < middle else part.x1, min(max(y, part.y0), part.y1))
 
     def least(self, box: Box) -> float:
-        """What a place costs by its distance, and by making the drawing larger."""
+        """Returns the cost of a place by its distance and by the growth of the drawing."""
         tip, page = self.tip(box), self.drawing.box
         x, y = _base(box, tip)
         bigger = Box.around([page, box.grown(style.MARGIN)])
@@ -217,7 +217,7 @@ class _Around:
         return hypot(tip.x - x, tip.y - y) + GROWTH * sqrt(max(grown, 0.0))
 
     def crossed(self, box: Box) -> float:
-        """What a place costs by what its pointer runs over."""
+        """Returns the cost of everything that the pointer of a place crosses."""
         tip = self.tip(box)
         x, y = _base(box, tip)
         t = np.linspace(0.0, 1.0, max(3, int(hypot(tip.x - x, tip.y - y) / 4)))[:, None]
@@ -232,7 +232,7 @@ class _Around:
 
 
 def _strip(path: Path) -> Iterator[Box]:
-    """Small boxes along a wire."""
+    """Yields small boxes along a wire."""
     for curve in path:
         points = [curve.a, curve.d] if curve.straight else [curve.at(n / 8) for n in range(9)]
         yield from (Box.of(pair).grown(1.0) for pair in pairwise(points))
@@ -246,7 +246,7 @@ def _steps(start: float, stop: float, step: float) -> NDArray[np.float64]:
 
 
 def _base(box: Box, tip: Point) -> Point:
-    """The middle of the side at which the pointer begins."""
+    """Returns the middle of the side at which the pointer begins."""
     base = style.CALLOUT_BASE
     x = min(max(tip.x, box.x0 + 1.5 * base), box.x1 - 1.5 * base)
     y = min(max(tip.y, box.y0 + base), box.y1 - base)
@@ -258,7 +258,7 @@ def _base(box: Box, tip: Point) -> Point:
 
 
 def _pointing(box: Box, tip: Point) -> Path:
-    """A box one side of which runs out to the tip."""
+    """Returns a box with a pointer from one side to the tip."""
     x, y = _base(box, tip)
     base = style.CALLOUT_BASE
     x0, y0, x1, y1 = box

@@ -1,6 +1,7 @@
-"""Grids of cells: the arrays that a diagram takes to its left, those that it gives to its right.
+"""Grids of cells: input arrays at the left of a diagram, output arrays at its right.
 
-What one slice of the output depends on is blue, as in the published figures 8, 10 and 11.
+The cells that one slice of the output depends on are blue, as in the published figures 8, 10 and
+11.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ Side = Literal["left", "right"]
 
 
 def celled(drawing: Drawing, circuit: Circuit) -> Drawing:
-    """The drawing with the grids of its arrays beside it, as far as their sizes are known.
+    """Returns the drawing with the grids of its arrays beside it, where their sizes are known.
 
     >>> from ncd.drawing.pipeline import draw
     >>> from ncd.lang.circuits.elaborate import elaborate
@@ -56,7 +57,7 @@ def _is_small(value: Value) -> bool:
 
 
 def _letter(circuit: Circuit) -> str:
-    """The letter of the only op, if it has one."""
+    """Returns the letter of the only op, if it has one."""
     texts = [mark.text for cell in circuit.cells for mark in cell.op.glyph(cell.site).marks]
     return texts[0] if len(texts) == 1 and texts[0].isalpha() else ""
 
@@ -71,7 +72,7 @@ def _stacked(
     needs: Mapping[str, Slice],
     paints: Mapping[str, str],
 ) -> list[_Grid]:
-    """The grids of some arrays, each at its wires, pushed apart."""
+    """Returns the grids of some arrays, each near its wires, without overlap."""
     grids, below = [], float("-inf")
     for value in values:
         rows = _rows(drawing.wires, value.id, side)
@@ -116,7 +117,7 @@ class _Grid:
 
     @property
     def shift(self) -> float:
-        """By how much slabs stand behind the first."""
+        """The offset of the last slab from the first."""
         return style.SLAB[0] * (len(self.slabs) - 1)
 
     @property
@@ -129,12 +130,12 @@ class _Grid:
 
     @property
     def over(self) -> float:
-        """The room for its ruler and what is behind it."""
+        """The height of its ruler and of the slabs behind."""
         return self.shift + style.RULER_TICK + style.NAME
 
     @property
     def beside(self) -> float:
-        """The room for the ruler at its left."""
+        """The width of the ruler at its left."""
         labels = [self.label(axis).width for axis in self.axes[:-1]]
         return max(labels, default=0.0) + 2 * style.RULER_TEXT + style.RULER
 
@@ -160,7 +161,7 @@ class _Grid:
                     self.dots(box, "light" if blue else "ink")
 
     def has(self, row: int | None, column: int | None) -> bool:
-        """Whether the slice has this cell."""
+        """Returns whether a cell belongs to the slice."""
         wanted = (None, None, *self.at)[-2:]
         return all(at is None or at == slot for at, slot in zip(wanted, (row, column), strict=True))
 
@@ -170,7 +171,7 @@ class _Grid:
         self.items.append(Text(label, Point(x, y + label.ascent / 2), paint=paint))
 
     def rulers(self) -> None:
-        """Thick rulers with the lengths, each with a tick at its end."""
+        """Draws thick rulers with the lengths, each with a tick at its end."""
         axes, half, tick = list(self.axes), style.RULER / 2, style.RULER_TICK / 2
         x0, y0 = self.x, self.y
         if not axes:
@@ -207,7 +208,7 @@ class _Grid:
 
     @property
     def slice(self) -> Box:
-        """What of it is blue."""
+        """Returns the cells that the slice touches; they are drawn in blue."""
         row, column = (None, None, *self.at)[-2:]
         r, c = _range(self.rows, row), _range(self.columns, column)
         side = style.CELL
@@ -217,7 +218,7 @@ class _Grid:
 
 
 def _slots(size: int, at: int | None) -> list[int | None]:
-    """The positions that are drawn; None stands for those left out."""
+    """Returns the positions that are drawn; None stands for those left out."""
     most = style.CELLS_MOST
     if size <= most:
         return list(range(size))
@@ -236,7 +237,7 @@ def _range(slots: list[int | None], at: int | None) -> tuple[int, int]:
 
 
 def _arrow(drawing: Drawing, start: _Grid, end: _Grid, bottom: float, letter: str) -> Extra:
-    """From the cells that are needed to those that they give, under the diagram."""
+    """Returns an arrow below the diagram, from the needed cells to those computed from them."""
     a = Point(start.x + start.wide + style.RULER, start.slice.y1 - style.TOUCH_WAY)
     b = Point(end.x - style.RULER_TICK, end.slice.y1)
     items: list[Outline | Text] = [Outline(path, "touch") for path in sweep(drawing, a, b, bottom)]

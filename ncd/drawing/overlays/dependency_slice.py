@@ -1,4 +1,4 @@
-"""Which cells of the arrays a slice of the output depends on: for the grids beside a diagram."""
+"""The cells of the inputs that a slice of the output depends on."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ Slice = tuple[int | None, ...]  # a position along each axis, or all of them
 
 
 def touched(circuit: Circuit) -> Mapping[str, Slice]:
-    """A slice of each output, at one position of the axes that merely pass over; what it needs.
+    """Returns a slice of each output, at one position of the broadcast axes, and what it needs.
 
-    Where ops take a position themselves the slice is the whole output.
+    If ops take a position themselves, the slice is the whole output.
 
     >>> from ncd.lang.circuits.elaborate import elaborate
     >>> from ncd.lang.terms.terms import Id
@@ -43,7 +43,7 @@ def _all(circuit: Circuit) -> tuple[Value, ...]:
 
 
 def lifted(circuit: Circuit) -> Mapping[str, str]:
-    """The axes over which all of it is broadcast: "lift", or "inner" where not all inputs have it.
+    """Returns the axes over which everything is broadcast: "lift", or "inner" if only some inputs.
 
     >>> from ncd.lang.circuits.elaborate import elaborate
     >>> from ncd.lang.terms.terms import Id
@@ -63,7 +63,7 @@ def lifted(circuit: Circuit) -> Mapping[str, str]:
 
 
 def _passing(circuit: Circuit) -> Mapping[tuple[str, int], bool]:
-    """The wires that pass over every op from the inputs on; none where ops take a position."""
+    """Returns the wires that pass over every op from the inputs on; none if ops take a position."""
     if any(_indexes(cell) for cell in circuit.cells):
         return {}
     found = {(v.id, i): True for v in circuit.inputs for i in range(len(v.array))}
@@ -76,7 +76,7 @@ def _passing(circuit: Circuit) -> Mapping[tuple[str, int], bool]:
 
 
 def _needed(cell: Cell, found: Mapping[str, Slice]) -> list[Slice]:
-    """The slice of each input that the slices of the outputs depend on."""
+    """Returns the slice of each input that the slices of the outputs depend on."""
     outs = [at for value in cell.outputs for at in found[value.id]]
     at: dict[int, int | None] = {}
     for i, o in _going_on(cell):
@@ -87,7 +87,7 @@ def _needed(cell: Cell, found: Mapping[str, Slice]) -> list[Slice]:
 
 
 def _indexes(cell: Cell) -> dict[int, int]:
-    """The positions that an op takes, by port: those of its index signs."""
+    """Returns the positions that an op takes, by port: those of its index marks."""
     return {
         port: int(text)
         for mark in cell.op.glyph(cell.site).marks
@@ -97,7 +97,7 @@ def _indexes(cell: Cell) -> dict[int, int]:
 
 
 def _going_on(cell: Cell) -> list[tuple[int, int]]:
-    """The wires that an op hands on as they are: it names them not, or has no sign on them."""
+    """Returns the wires that an op passes on unchanged."""
     glyph, names = cell.op.glyph(cell.site), {axis.name for axis in cell.site.dom.axes}
     marked = {port for mark in glyph.marks for port in mark.ins}
     axes = [axis.name for array in cell.site.ins for axis in array]

@@ -1,4 +1,4 @@
-"""The arrow under a diagram, from the cells of an array to those of another."""
+"""The arrow below a diagram, from the cells of one array to those of another."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ncd.drawing.base.primitives import Box, Curve, Path, Picture, Point, line, 
 
 
 def sweep(drawing: Picture, a: Point, b: Point, bottom: float) -> tuple[Path, Path]:
-    """The outlines of its shaft and its head; it runs under the bottom, and over nothing."""
+    """Returns the outlines of its shaft and head; it runs below ``bottom``, over nothing."""
     path = _swung(a, b, bottom + style.TOUCH_DROP)
     if any(box.meets(other) for box in _boxes(path) for other in _solid(drawing)):
         path = _sunk(a, b, bottom + style.TOUCH_DROP / 2)
@@ -20,13 +20,13 @@ def sweep(drawing: Picture, a: Point, b: Point, bottom: float) -> tuple[Path, Pa
 
 
 def _swung(a: Point, b: Point, bottom: float) -> Path:
-    """In one sweep that touches the bottom."""
+    """Returns one smooth curve that touches the bottom."""
     low, reach = (bottom - (a.y + b.y) / 8) / 0.75, (b.x - a.x) / 5
     return (Curve(a, Point(a.x + reach, low), Point(b.x - reach, low), b),)
 
 
 def _sunk(a: Point, b: Point, bottom: float) -> Path:
-    """Down beside the wires, along the bottom, and up again."""
+    """Returns a path down beside the wires, along the bottom, and up again."""
     turn = style.CELLS_ROOM / 6, style.CELLS_ROOM
     left, right = a.x + turn[0], b.x - turn[0]
     one, two = Point(a.x + turn[1], bottom), Point(b.x - turn[1], bottom)
@@ -48,7 +48,7 @@ def _solid(drawing: Picture) -> list[Box]:
 
 
 def _beside(curve: Curve, way: float) -> Curve:
-    """The curve at its left, so far off."""
+    """Returns the parallel curve at a distance to the left."""
     points = []
     for n, p in enumerate(curve):
         before, after = curve[max(n - 1, 0)], curve[min(n + 1, 3)]
@@ -59,7 +59,7 @@ def _beside(curve: Curve, way: float) -> Curve:
 
 
 def _head(curve: Curve) -> Iterator[Point]:
-    """A head at the end of the curve, in its direction."""
+    """Yields the points of a head at the end of the curve."""
     size, (end, before) = style.TOUCH_HEAD, (curve.d, curve.at(0.9))
     x, y = end.x - before.x, end.y - before.y
     length = hypot(x, y) or 1.0
