@@ -29,10 +29,10 @@ CALLED = {"boat": "a boat", "cat": "a cat"}
 DIGITS = tuple(f"digit {i}" for i in range(10))
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP")
 MEGABYTES, MEGAPIXELS = 10, 30  # of a file
-DECODED = 12  # megapixels in memory; a JPEG is scaled down while it is decoded
+BAND = 64  # rows of the small picture that are converted at a time
 DISTINCT = 64  # images of a batch, which repeat after that
 KEPT = 512  # pixels a side, of an uploaded picture
-_DECODING = Lock()  # one at a time: each may need 100 MB
+_DECODING = Lock()  # one at a time: each may need 150 MB
 
 
 class UnreadableError(ValueError):
@@ -121,13 +121,6 @@ def drawing(text: str) -> Picture:
     return Picture("a drawing", "drawing", strokes.sound(text))
 
 
-def _reduced(image: Image.Image) -> Image.Image:
-    """Returns the image at a whole fraction of its size, before copies in other modes are made."""
-    factor = min(image.size) // (2 * KEPT)
-    plain = image.mode in ("L", "LA", "RGB", "RGBA")
-    return image.reduce(factor) if plain and factor > 1 else image
-
-
 def uploaded(data: bytes) -> Picture:
     """Returns the picture in a file, upright and scaled down to ``KEPT`` pixels.
 
@@ -140,12 +133,7 @@ def uploaded(data: bytes) -> Picture:
             if image.width * image.height > MEGAPIXELS * 10**6:
                 raise UnreadableError(f"The picture has more than {MEGAPIXELS} million pixels.")
             image.draft("RGB", (2 * KEPT, 2 * KEPT))
-            if image.width * image.height > DECODED * 10**6:
-                raise UnreadableError(
-                    f"The picture has more than {DECODED} million pixels; a JPEG may have "
-                    f"{MEGAPIXELS} million."
-                )
-            upright = _on_white(ImageOps.exif_transpose(_reduced(image)))
+            upright = ImageOps.exif_transpose(_reduced(image))
             upright.thumbnail((KEPT, KEPT))
     except UnreadableError:
         raise
@@ -155,6 +143,21 @@ def uploaded(data: bytes) -> Picture:
     file = BytesIO()
     upright.save(file, "png")
     return Picture("an uploaded picture", "upload", file.getvalue())
+
+
+def _reduced(image: Image.Image) -> Image.Image:
+    """Returns the image in colours at a whole fraction of its size.
+
+    It is made in bands of rows, since conversions take up to 20 bytes for each pixel.
+    """
+    factor = max(1, min(image.size) // (2 * KEPT))
+    step = BAND * factor
+    found = Image.new("RGB", (-(-image.width // factor), -(-image.height // factor)))
+    found.info = image.info  # says which side is up
+    for top in range(0, image.height, step):
+        band = image.crop((0, top, image.width, min(top + step, image.height)))
+        found.paste(_on_white(band).reduce(factor), (0, top // factor))
+    return found
 
 
 def _on_white(image: Image.Image) -> Image.Image:

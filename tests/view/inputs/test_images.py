@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import re
 import struct
 import zlib
 
@@ -86,9 +85,27 @@ def test_the_images_of_a_batch_are_different_and_the_first_is_the_one_chosen() -
 
 
 def test_a_large_jpeg_and_a_large_png_are_read() -> None:
-    for form, size in (("jpeg", (5400, 5400)), ("png", (3400, 3400))):
-        found = pixels(file(Image.new("RGB", size, (200, 30, 30)), form))
-        assert found.shape == (512, 512, 3) and np.abs(found[0, 0] - (200.0, 30, 30)).max() < 4
+    for form in ("jpeg", "png"):
+        found = pixels(file(Image.new("RGB", (5400, 5400), (200, 30, 30)), form))
+        assert found.shape == (512, 512, 3) and np.abs(found - (200.0, 30, 30)).max() < 4
+
+
+@pytest.mark.parametrize("mode", ["L", "LA", "P", "RGB", "RGBA", "I;16"])
+def test_a_picture_made_in_bands_is_the_whole_picture(
+    mode: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever its mode, and where the last band is not whole."""
+    ramp = np.add.outer(np.arange(1300), np.arange(1100)) / 2400 * 255
+    if mode == "I;16":
+        image = Image.fromarray((ramp * 257).astype(np.uint16))
+    else:
+        image = Image.fromarray(ramp.astype(np.uint8)).convert(mode)
+    assert image.mode == mode
+    data = file(image, "png")
+    made = pixels(data)
+    monkeypatch.setattr(images, "BAND", 10_000)
+    assert np.array_equal(made, pixels(data))
+    assert np.abs(np.diff(made[..., 0], axis=0)).max() <= 2
 
 
 def test_a_batch_repeats_after_some_images() -> None:
@@ -154,9 +171,6 @@ def bomb(width: int, height: int) -> bytes:
 def test_too_much_of_a_picture_is_refused_before_it_is_unpacked() -> None:
     with pytest.raises(UnreadableError, match=r"^The picture has more than 30 million pixels\.$"):
         images.uploaded(bomb(6000, 6000))
-    told = "The picture has more than 12 million pixels; a JPEG may have 30 million."
-    with pytest.raises(UnreadableError, match=f"^{re.escape(told)}$"):
-        images.uploaded(bomb(4000, 4000))
     with pytest.raises(UnreadableError, match="is no picture that can be read here"):
         images.uploaded(bomb(60_000, 60_000))
     with pytest.raises(UnreadableError, match=r"^The file has more than 10 MB\.$"):
