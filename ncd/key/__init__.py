@@ -1,4 +1,4 @@
-"""The key to a drawing: the signs that it has, each with its places, in the order of the legend."""
+"""The legend of a drawing: its signs with their places, in the order of the legend page."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ EXTRAS = {"arrow": "row", "band": "columns", "cells": "cells", "note": "note", "
 
 
 class Place(NamedTuple):
-    """Where a sign stands: the id of an array, an op or a block, an axis, or a part of the SVG.
+    """The place of a sign: the id of an array, op or block, an axis, or a class of SVG elements.
 
-    A part is a class of the SVG's elements, for what has no id: "dash".
+    A class such as "dash" is for elements without ids.
     """
 
     kind: Kind
@@ -48,12 +48,12 @@ class Found:
     places: tuple[Place, ...]
 
     def ids(self, kind: Kind) -> tuple[str, ...]:
-        """The places of one kind."""
+        """Returns the places of one kind."""
         return tuple(place.id for place in self.places if place.kind == kind)
 
 
 def key(drawing: Picture) -> tuple[Found, ...]:
-    """The signs of a drawing.
+    """Returns the signs of a drawing.
 
     >>> from ncd.drawing import draw
     >>> from ncd.lang.terms.terms import Id
@@ -87,7 +87,7 @@ def _places(drawing: Picture) -> Iterator[tuple[str, Place]]:
 
 
 def _wires(drawn: tuple[DrawnWire, ...]) -> Iterator[tuple[str, Place]]:
-    """An axis by its kind; arrays with several axes."""
+    """Yields the signs of wires: axes by their kind, and arrays with several axes."""
     axes: dict[str, set[str]] = defaultdict(set)
     for wire in drawn:
         yield wire_sign(wire), Place("axis", wire.axis)
@@ -98,7 +98,7 @@ def _wires(drawn: tuple[DrawnWire, ...]) -> Iterator[tuple[str, Place]]:
 
 
 def wire_sign(wire: DrawnWire) -> str:
-    """The sign of a wire: that of its kind of axis."""
+    """Returns the sign of a wire, by its kind of axis."""
     if wire.double:
         return "spatial"
     return "sequence" if wire.words.startswith("sequence") else "axis"

@@ -1,4 +1,4 @@
-"""Signs of maps: those that are learned, and those that are not."""
+"""Signs of learned and fixed maps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A sign of the notation: what it is called, what it says, and how it looks."""
+"""A sign of the notation: its name, its explanation and its picture."""
 
 from __future__ import annotations
 
@@ -17,11 +17,10 @@ NEAR = 34.0  # how much of its wires is shown beside a mark
 
 @dataclass(frozen=True)
 class Sign:
-    """An entry of the key: ``words`` is a sentence for a newcomer, ``code`` a line of torch, where
-    there is one.
+    """An entry of the legend: ``words`` is a sentence for a newcomer, ``code`` a line of torch.
 
-    ``term`` makes the small term that shows it, drawn with ``options``; of the drawing only what is
-    near the first ``mark`` of this shape is shown, if one is named.
+    ``term`` makes a small term that shows it, drawn with ``options``. If ``mark`` is given, the
+    picture is cut to the surroundings of the first mark of this shape.
     """
 
     name: str
@@ -33,7 +32,7 @@ class Sign:
     mark: str = field(default="", compare=False)
 
     def picture(self, dark: bool = False) -> Drawing:
-        """The sign at work."""
+        """Returns the picture of the sign."""
         drawing = draw(self.term(), dark=dark, **self.options)
         if not self.mark:
             return drawing
@@ -46,7 +45,7 @@ def _shapes(unit: Unit) -> list[str]:
 
 
 def _around(glyph: DrawnGlyph) -> Box:
-    """An op, and a little of the wires that it takes and gives."""
+    """Returns the box of an op and short pieces of its wires."""
     (x0, y0, x1, y1), unit = glyph.hit, glyph.unit
     left, right = (NEAR * bool(unit and ports) for ports in (unit and unit.ins, unit and unit.outs))
     return Box(x0 - left, y0, x1 + right, y1)

@@ -1,4 +1,4 @@
-"""Which sign each part of a drawing is, by name."""
+"""Finds the sign of each part of a drawing, by name."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ WORDS = {"Max": "extreme", "Min": "extreme", "Σ": "sum", "𝔼": "mean"}
 
 
 def of_mark(mark: Mark, role: str = "") -> str:
-    """The sign of a mark in an op of this role.
+    """Returns the sign of a mark in an op of this role.
 
     >>> of_mark(Mark("letter", "L_+^{O}")), of_mark(Mark("trapezoid", "3^2|2|Max"))
     ('affine', 'pool')
@@ -67,7 +67,7 @@ def _window(kernel: str, stride: str, end: str) -> str:
 
 
 def of_unit(unit: Unit) -> set[str]:
-    """The signs of an op: its marks, and how its wires run."""
+    """Returns the signs of an op: its marks, and how its wires run."""
     glyph, role = unit.glyph, unit.cell.op.role if unit.cell else ""
     found = {of_mark(mark, role) for mark in glyph.marks}
     if _past(unit) and not found & TOGETHER:
@@ -82,13 +82,13 @@ def of_unit(unit: Unit) -> set[str]:
 
 
 def _past(unit: Unit) -> bool:
-    """Whether wires run past marks that stand in other wires."""
+    """Returns whether wires run past marks on other wires."""
     ins, outs = in_marks(unit.glyph)
     return bool(ins or outs) and any(i not in ins for i, _ in unit.glyph.through)
 
 
 def _plain(unit: Unit) -> Iterator[str]:
-    """What an op is in which no mark stands, and no wires meet."""
+    """Yields the signs of an op without marks, in which no wires meet."""
     given = dict(unit.glyph.through)
     if len(given) < len(unit.ins):
         yield "drop"
@@ -111,7 +111,7 @@ def _renamed(unit: Unit) -> bool:
 
 
 def _crossed(unit: Unit) -> list[tuple[Port, Port]]:
-    """The inputs, in pairs, whose wires change places."""
+    """Returns the pairs of inputs whose wires change places."""
     ways = sorted(unit.glyph.through)
     return [
         (unit.ins[i], unit.ins[j])

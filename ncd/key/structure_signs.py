@@ -1,4 +1,4 @@
-"""Signs around the circuit: blocks, repetitions, memory, rows, and what stands beside it."""
+"""Signs of structure: blocks, repetitions, memory, rows, equations, callouts and grids."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def _layer() -> Term:
 
 
 def _saves() -> Term:
-    """A way down that leaves arrays behind, and a way up that takes them."""
+    """Returns a repetition that leaves arrays behind, and one that takes them."""
     down = Copy("m") >> Elementwise("relu") @ Id("m")
     up = Id("m, m") >> Add()
     return SIZES(Repeat((down,) * 2, "down") >> Repeat((up,) * 2, "up"))

@@ -1,4 +1,4 @@
-"""Signs of axes and arrays, and of the ways that arrays go."""
+"""Signs of axes and arrays, and of how arrays are copied, dropped and reordered."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ class Model(Box):
 
 @dataclass(frozen=True)
 class Block:
-    """A block that can be collapsed: the block around it, ``parent``, and its box's text, ``name``."""
+    """A block that can be collapsed; ``parent`` is the one around it, ``name`` its box's text."""
 
     id: str
     title: str

@@ -131,7 +131,7 @@ class Opener:
         return shut
 
     def fits(self, shut: frozenset[str], may: set[str]) -> bool:
-        """Returns whether the picture is readable with these blocks collapsed; ``may`` can break."""
+        """Returns whether a picture with these blocks collapsed is readable; ``may`` can break."""
         sized = self.sized(shut)
         return sized.fits(self.room) and sized.torn <= may
 

@@ -1,9 +1,8 @@
-"""The lint: a drawing is checked, not only looked at.
+"""The lint: checks of a finished drawing.
 
-Labels, marks, callouts and grids lie on nothing that is not theirs; every wire is continuous from
-its source to its end, runs apart from the others, ends on none but at a dot, and crosses others no
-more often than the term needs; dashed lines run through nothing; nothing is cut off, stretched, or
-too small to be read.
+Labels, marks, callouts and grids lie only on their own parts. Every wire is continuous from source
+to end, keeps its distance from others, ends on another only at a dot, and crosses no more often
+than the term requires. Separators run through nothing. Nothing is cut off, stretched, or too small.
 """
 
 from __future__ import annotations
@@ -36,9 +35,11 @@ RULES: tuple[Callable[[Flat], Iterator[str]], ...] = (
 
 
 def lint(drawing: Picture, width: float | None = None) -> list[str]:
-    """What is wrong with a drawing, a sentence each; an empty list for a sound one.
+    """Returns the faults of a drawing, one sentence each; an empty list if there are none.
 
-    ``width``: the pixels that it will be shown at, for its text to be read.
+    Args:
+        drawing: A finished drawing.
+        width: The pixels at which it will be shown; text must be readable there.
 
     >>> import ncd
     >>> lint(ncd.draw(ncd.catalogue["multi-head-attention"].build()), width=1280)

@@ -1,4 +1,4 @@
-"""Rules for crossings: none between wires of different ops, and no more than an op needs."""
+"""Lint rules for crossings: none between wires of different ops, and no more than an op needs."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def crossings(flat: Flat) -> Iterator[str]:
 
 
 def _counted(flat: Flat, drawn: list[tuple[list[str], float]]) -> Iterator[str]:
-    """Each op has its crossings; one that may be of two is of the one that has some left."""
+    """Assigns crossings to ops; one that could belong to two ops goes to the one that needs it."""
     near = [sorted(shared, key=lambda node: abs(_place(flat, node, x) - x)) for shared, x in drawn]
     nodes = sorted({node for shared in near for node in shared})
     needs = {node: _need(flat.glyphs.get(node, []), len(drawn)) for node in nodes}
@@ -60,7 +60,7 @@ def _held(
     held: dict[str, list[int]],
     asked: set[str],
 ) -> bool:
-    """Whether an op holds the crossing, though another one that it held goes to another op."""
+    """Returns whether an op can claim a crossing, possibly passing another one to another op."""
     for node in near[n]:
         if node in asked:
             continue
@@ -76,13 +76,13 @@ def _held(
 
 
 def _need(glyphs: list[DrawnGlyph], most: int) -> int:
-    """The least crossings of an op, or as many as there are where nothing is known of it."""
+    """Returns the least crossings that an op needs, or ``most`` if its unit is unknown."""
     units = [glyph.unit for glyph in glyphs if glyph.unit]
     return sum(map(least, units)) if units else most
 
 
 def _knots(flat: Flat, crossings: list[_Crossing]) -> Iterator[str]:
-    """No three wires cross in one point, where none can be followed."""
+    """Finds points where three wires cross, as none can be followed there."""
     at = np.array([point for *_, point in crossings]).reshape(-1, 2)
     boxes = np.concatenate([at - KNOT / 2, at + KNOT / 2], 1)
     i, j = meeting(boxes, boxes)
@@ -96,7 +96,7 @@ def _knots(flat: Flat, crossings: list[_Crossing]) -> Iterator[str]:
 
 
 def _place(flat: Flat, node: str, x: float) -> float:
-    """About where an op stands; where it does twice, the nearer place."""
+    """Returns the approximate x of an op; the nearer one if it is drawn twice."""
     boxes = [glyph.hit for glyph in flat.glyphs.get(node, [])]
     if boxes:
         return min(((box.x0 + box.x1) / 2 for box in boxes), key=lambda at: abs(at - x))
@@ -106,7 +106,7 @@ def _place(flat: Flat, node: str, x: float) -> float:
 
 
 def _crossings(flat: Flat) -> list[_Crossing]:
-    """The wires that cross, and where they do."""
+    """Returns the pairs of wires that cross, and where."""
     pieces, (i, j) = flat.wires, flat.beside
     met, at = crossed(pieces.a[i], pieces.b[i], pieces.a[j], pieces.b[j])
     a, b, at = pieces.of[i][met], pieces.of[j][met], at[met]
@@ -127,7 +127,7 @@ def _crossings(flat: Flat) -> list[_Crossing]:
 
 
 def crossed(a: Numbers, b: Numbers, c: Numbers, d: Numbers) -> tuple[Indices, Numbers]:
-    """Which pieces from a to b meet pieces from c to d, and where."""
+    """Returns which segments from a to b cross segments from c to d, and where."""
     one, two, off = b - a, d - c, c - a
     turn = one[:, 0] * two[:, 1] - one[:, 1] * two[:, 0]
     scale = np.abs(one).sum(1) * np.abs(two).sum(1)

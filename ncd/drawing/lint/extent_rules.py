@@ -1,4 +1,4 @@
-"""Rules for the size of a drawing, against the sum of what stands in it."""
+"""Lint rules for the size of a drawing, compared with the sum of its contents."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ EMPTY = 60.0  # how long level wires may run with nothing beside them
 
 
 def high(flat: Flat) -> Iterator[str]:
-    """The height is about what the wires, arrays and fences of the fullest column need."""
+    """Checks that the height is about what the fullest column needs."""
     need, have = needed_height(flat), flat.drawing.box.height
     if have > TALLER * need + SPARE:
         yield f"the drawing is {have:.0f} high, where {need:.0f} would do"
 
 
 def needed_height(flat: Flat) -> float:
-    """What stands one over the other, where that is most."""
+    """Returns the total height of the contents of the fullest column."""
     drawing = flat.drawing
     arrays: dict[str, tuple[float, float]] = {}
     spans = []
@@ -46,7 +46,7 @@ def needed_height(flat: Flat) -> float:
 
 
 def _numbers(flat: Flat) -> list[tuple[float, float]]:
-    """From where to where there are arrays without axes, which no wire shows."""
+    """Returns the ranges of x with arrays that have no axes, and so no wire."""
     page = flat.drawing.box
     found: dict[str, tuple[float, float]] = {}
     for glyph in flat.drawing.glyphs:
@@ -59,7 +59,7 @@ def _numbers(flat: Flat) -> list[tuple[float, float]]:
 
 
 def _frame(fence: DrawnFence) -> float:
-    """What a fence adds over and under what it holds."""
+    """Returns the height that a fence adds to its contents."""
     if fence.brackets:
         return 2 * style.BRACKET_ROOM
     title = style.LEADING * len(fence.title) + style.TITLE_ROOM[1]
@@ -67,21 +67,21 @@ def _frame(fence: DrawnFence) -> float:
 
 
 def _spread(flat: Flat, n: int) -> tuple[float, float, float]:
-    """From where to where an extra goes, and its height."""
+    """Returns the range of x and the height of an extra."""
     boxes, of = flat.extras
     (x0, y0), (x1, y1) = boxes[of == n, :2].min(0), boxes[of == n, 2:].max(0)
     return float(x0), float(x1), float(y1 - y0)
 
 
 def wide(flat: Flat) -> Iterator[str]:
-    """There is no stretch in which wires run on level, and nothing else is to be seen."""
+    """Checks that no stretch contains nothing but horizontal wires."""
     for a, b in empty(flat):
         if b - a > EMPTY:
             yield f"nothing stands between {a:.0f} and {b:.0f}"
 
 
 def empty(flat: Flat) -> list[tuple[float, float]]:
-    """The stretches of x in which there is no name, no mark, no bend and no border."""
+    """Returns the ranges of x without a label, mark, bend or border."""
     pieces, page = flat.wires, flat.drawing.box
     bent = pieces.boxes[pieces.a[:, 1] != pieces.b[:, 1]]
     fences = [fence.box for fence in flat.drawing.fences]

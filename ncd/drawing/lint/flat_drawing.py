@@ -1,4 +1,4 @@
-"""A drawing as arrays of numbers: its wires and dashes in short straight pieces, its boxes."""
+"""A drawing as arrays of numbers: wires and separators as short segments, and boxes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _BERNSTEIN = np.stack([(1 - _T) ** 3, 3 * _T * (1 - _T) ** 2, 3 * _T**2 * (1 - _
 
 
 class Pieces:
-    """Paths in straight pieces: ``a`` and ``b`` are their ends, ``of`` the path each is of."""
+    """Paths as segments: ``a`` and ``b`` are their ends, ``of`` the index of each one's path."""
 
     def __init__(self, paths: Sequence[Path]) -> None:
         curves = [curve for path in paths for curve in path]
@@ -44,7 +44,7 @@ class Pieces:
 
 
 def _cut(a: Numbers, b: Numbers, of: Indices) -> tuple[Numbers, Indices]:
-    """Level pieces, none longer than LONGEST."""
+    """Splits horizontal segments so that none is longer than LONGEST."""
     parts = np.maximum(1, np.ceil(np.abs(b[:, 0] - a[:, 0]) / LONGEST)).astype(int)
     whole = np.repeat(np.arange(len(a)), parts)
     nth = np.arange(len(whole)) - np.repeat(np.cumsum(parts) - parts, parts)
@@ -54,7 +54,7 @@ def _cut(a: Numbers, b: Numbers, of: Indices) -> tuple[Numbers, Indices]:
 
 
 class Flat:
-    """What the rules look at, each worked out once."""
+    """The numbers that the rules read, each computed once."""
 
     def __init__(self, drawing: Picture) -> None:
         self.drawing = drawing
@@ -76,14 +76,14 @@ class Flat:
 
     @once
     def ends(self) -> Numbers:
-        """Where each wire begins and ends."""
+        """The start and the end of each wire."""
         none = ((np.nan, np.nan),) * 2
         ends = [(w.path[0].a, w.path[-1].d) if w.path else none for w in self.drawing.wires]
         return np.array(ends, dtype=float).reshape(-1, 2, 2)
 
     @once
     def line(self) -> Indices:
-        """For each wire the first of those that go on as one through the ops that they meet."""
+        """For each wire, the first of the wires that form one line through the ops between them."""
         wires, found = self.drawing.wires, np.arange(len(self.drawing.wires))
         last: dict[tuple[str, tuple[float, ...]], int] = {}
         for n in sorted(range(len(wires)), key=lambda n: float(np.nan_to_num(self.ends[n, 0, 0]))):
@@ -94,18 +94,18 @@ class Flat:
 
     @once
     def loose(self) -> NDArray[np.bool_]:
-        """Whether each wire begins, and ends, without one that goes on there."""
+        """Whether each wire begins, and ends, without a wire that continues it there."""
         return self._counted[1] == 0
 
     @once
     def joined(self) -> NDArray[np.bool_]:
-        """The same, or where wires meet or part: where as many go on as end they may cross."""
+        """The same, or where wires join or split: as many as end there may cross."""
         own, others = self._counted
         return own != others
 
     @once
     def _counted(self) -> tuple[Indices, Indices]:
-        """How many wires begin, and end, where each does; and how many go on there."""
+        """How many wires begin and end where each wire does."""
         wires, ends = self.drawing.wires, self.ends.round(1).tolist()
         begin = [(w.made_by, *at[0]) for w, at in zip(wires, ends, strict=True)]
         end = [(w.taken_by, *at[1]) for w, at in zip(wires, ends, strict=True)]
@@ -116,7 +116,7 @@ class Flat:
 
     @once
     def beside(self) -> Pairs:
-        """Pieces of two lines that come near each other."""
+        """Segments of two lines that come near each other."""
         room = self.half[self.wires.of] + 0.5
         boxes = self.wires.boxes + np.stack([-room, -room, room, room], 1)
         i, j = meeting(boxes, boxes)
@@ -140,14 +140,14 @@ class Flat:
 
     @once
     def ink(self) -> tuple[Numbers, Indices]:
-        """The ink of all glyphs, and which one each box is of."""
+        """The ink boxes of all glyphs, and the index of each box's glyph."""
         glyphs = self.drawing.glyphs
         of = np.repeat(np.arange(len(glyphs)), [len(glyph.ink) for glyph in glyphs])
         return as_boxes(box for glyph in glyphs for box in glyph.ink), of
 
     @once
     def extras(self) -> tuple[Numbers, Indices]:
-        """What extras cover that stand before the wires, and which one each box is of."""
+        """The boxes of extras in front of the wires, and the index of each box's extra."""
         found: list[Box] = []
         of: list[int] = []
         for n, extra in enumerate(self.drawing.extras):
@@ -172,7 +172,7 @@ def _all(extra: Extra) -> list[Box]:
 
 
 def _callout(extra: Extra) -> list[Box]:
-    """Its words and its outline: it is no box, as its tail goes out to what it points at."""
+    """Returns the text box and the segments of the outline of a callout, whose pointer sticks out."""
     words = [item.box for item in extra.items if isinstance(item, Text)]
     found = [Box.around(words).grown(CALLOUT)] if words else []
     return found + _drawn([item.path for item in extra.items if isinstance(item, Outline)])
@@ -187,9 +187,9 @@ def as_boxes(boxes: Iterable[Box]) -> Numbers:
 
 
 def meeting(a: Numbers, b: Numbers, slack: float = 0.0) -> Pairs:
-    """The pairs of boxes, one of each kind, that share more than ``slack`` in both directions.
+    """Returns the pairs of boxes, one of each list, that overlap by more than ``slack``.
 
-    A sweep along x: of ``b`` only those are asked that begin near enough.
+    A sweep along x compares only boxes that begin near each other.
     """
     order = np.argsort(b[:, 0], kind="stable")
     starts = b[order, 0]
@@ -205,7 +205,7 @@ def meeting(a: Numbers, b: Numbers, slack: float = 0.0) -> Pairs:
 
 
 def piercing(pieces: Pieces, boxes: Numbers, slack: float = SLACK) -> Pairs:
-    """The pieces that run inside boxes by more than ``slack``, each with its box."""
+    """Returns the segments that run inside boxes by more than ``slack``, each with its box."""
     inner = boxes + np.array([slack, slack, -slack, -slack])
     i, j = meeting(pieces.boxes, inner, -1e-9)
     if not len(i):
@@ -226,5 +226,5 @@ def piercing(pieces: Pieces, boxes: Numbers, slack: float = SLACK) -> Pairs:
 
 
 def distinct(*columns: Indices) -> list[tuple[int, ...]]:
-    """The different rows of these columns."""
+    """Returns the distinct rows of these columns."""
     return list(dict.fromkeys(zip(*(column.tolist() for column in columns), strict=True)))

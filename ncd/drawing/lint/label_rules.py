@@ -1,4 +1,4 @@
-"""Rules for what is written and for the ink of marks: nothing on another, nothing cut off."""
+"""Lint rules for labels and for the ink of marks: no overlaps, nothing cut off."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def glyphs(flat: Flat) -> Iterator[str]:
 
 
 def borders(flat: Flat) -> Iterator[str]:
-    """Of two fences one is in the other, or they are apart; their borders run through nothing."""
+    """Checks that fences are nested or apart, and that their borders run through nothing."""
     drawing = flat.drawing
     names = [fence.words or fence.id for fence in drawing.fences]
     fences = as_boxes(fence.box for fence in drawing.fences)
@@ -78,7 +78,7 @@ def borders(flat: Flat) -> Iterator[str]:
 
 
 def _cut(a: Numbers, b: Numbers) -> Pairs:
-    """Boxes of which each has a part inside and a part outside the other."""
+    """Returns the pairs of boxes that overlap without one containing the other."""
     i, j = meeting(a, b, EDGE)
     out = [(p[:, :2] < q[:, :2] - EDGE).any(1) | (p[:, 2:] > q[:, 2:] + EDGE).any(1)
            for p, q in ((a[i], b[j]), (b[j], a[i]))]  # fmt: skip
@@ -87,7 +87,7 @@ def _cut(a: Numbers, b: Numbers) -> Pairs:
 
 
 def extras(flat: Flat) -> Iterator[str]:
-    """Arrows, signs, notes and cells lie on nothing; what they are about they may touch."""
+    """Checks that arrows, signs, callouts and cells lie on nothing but their own part."""
     drawing, (boxes, of) = flat.drawing, flat.extras
     if not len(boxes):
         return
@@ -129,7 +129,7 @@ def cut_off(flat: Flat) -> Iterator[str]:
 
 
 def _out(pieces: Pieces, page: Box) -> list[int]:
-    """The paths that leave the page."""
+    """Returns the indexes of the paths that leave the page."""
     beyond = (pieces.boxes[:, :2] < page[:2]).any(1) | (pieces.boxes[:, 2:] > page[2:]).any(1)
     found: list[int] = np.unique(pieces.of[beyond]).tolist()
     return found
@@ -140,7 +140,7 @@ def _beyond(box: Box, page: Box) -> bool:
 
 
 def too_small(drawing: Picture, width: float | None) -> Iterator[str]:
-    """Text is read at the width given: a wide drawing is drawn smaller."""
+    """Checks that text is readable at the given width, to which a wide drawing shrinks."""
     if width is None:
         return
     scale = min(1.0, width / drawing.box.width)

@@ -1,8 +1,8 @@
-"""The least crossings that an op needs: how its wires must run from their order to the next one.
+"""The least crossings that an op needs to route its wires.
 
-An op's stretch is a disc with its wires' ends around it: those that it takes on the left, those
-that it gives on the right. Wires that meet, at a dot, in a cap or at a mark, are a star in it.
-Two stars cross as often as they must, wherever their middles lie.
+An op's stretch is a disc with the ends of its wires around it: inputs at the left, outputs at the
+right. Wires that meet at a dot, in a cap or at a mark form a star. Two stars cross as often as the
+order of their ends requires, wherever their centres are.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _Star = list[tuple[int, str]]
 
 
 def least(unit: Unit) -> int:
-    """How often wires of this op cross, drawn as well as can be.
+    """Returns how often wires of an op must cross in the best drawing.
 
     >>> from ncd.drawing.plan.build_plan import plan
     >>> from ncd import Axes, Einsum, elaborate
@@ -31,7 +31,7 @@ def least(unit: Unit) -> int:
 
 
 def _around(unit: Unit) -> dict[_End, int]:
-    """The place of each wire's end, once around the op."""
+    """Returns the index of each wire's end on the circle around the op."""
     ins = {port: n for n, port in enumerate(unit.ins)}
     outs = {port: n for n, port in enumerate(unit.outs)}
     left = [("in", ins[port]) for port in unit.in_places if port in ins]
@@ -40,7 +40,7 @@ def _around(unit: Unit) -> dict[_End, int]:
 
 
 def _stars(unit: Unit) -> list[list[_End]]:
-    """The ends of wires that belong together."""
+    """Returns the groups of wire ends that meet."""
     glyph = unit.glyph
     star: dict[_End, set[_End]] = {}
     pairs = [(("in", i), ("out", o)) for i, o in (*glyph.through, *glyph.joins, *glyph.splits)]
@@ -57,13 +57,13 @@ def _stars(unit: Unit) -> list[list[_End]]:
 
 
 def _between(one: _Star, two: _Star) -> int:
-    """How often two stars cross: each leg of one passes legs of the other on its best way."""
+    """Returns how often two stars must cross."""
     sectors = [sum(place < leg for place, _ in two) % len(two) for leg, _ in one]
     return min(sum(_passed(two, middle, s) for s in sectors) for middle in range(len(two)))
 
 
 def _passed(star: _Star, a: int, b: int) -> int:
-    """How many legs are passed between two sectors; none goes round by a wire that comes in."""
+    """Returns how many legs lie between two sectors of a star, on the allowed way round."""
     low, high = sorted((a, b))
     ways = (star[low:high], star[high:] + star[:low])
     plain = [way for way in ways if len({side for _, side in way}) < 2]

@@ -1,4 +1,4 @@
-"""Rules for dashed lines: through nothing, and across no wire."""
+"""Lint rules for separators: they run through nothing and cross no wire."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def dashes(flat: Flat) -> Iterator[str]:
 
 
 def _on_borders(flat: Flat) -> Iterator[str]:
-    """Along the upper or the lower border of a fence, a dashed line is taken for a part of it."""
+    """Finds separators along a fence's upper or lower border, where they look like a part of it."""
     fences = [fence for fence in flat.drawing.fences if not fence.brackets]
     edges = as_boxes(
         Box(x0, y - BORDER, x1, y + BORDER)
@@ -48,7 +48,7 @@ def _on_borders(flat: Flat) -> Iterator[str]:
 
 
 def _on_wires(flat: Flat) -> Iterator[str]:
-    """Where a dashed line begins or ends it may spring from a wire; nowhere else it meets one."""
+    """Finds separators that touch a wire other than at their own ends."""
     lines, wires = flat.dashes, flat.wires
     i, j = meeting(_grown(lines.boxes, 0.5), _grown(wires.boxes, 0.5))
     met, at = crossed(lines.a[i], lines.b[i], wires.a[j], wires.b[j])

@@ -1,4 +1,4 @@
-"""Rules for wires: whole, on nothing that is not theirs, and each apart from the others."""
+"""Lint rules for wires: continuous, on nothing foreign, and apart from each other."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ STEM = 20.0  # behind a cap, where no other wire of its op goes on
 
 
 def whole(flat: Flat) -> Iterator[str]:
-    """Every wire is continuous, from the op that makes it to the op that takes it."""
+    """Checks that every wire is continuous, from the op that makes it to the op that takes it."""
     meet = _Meet(flat)
     for wire in flat.drawing.wires:
         name = f"wire {wire.axis} of {wire.array}"
@@ -36,7 +36,7 @@ def whole(flat: Flat) -> Iterator[str]:
 
 
 class _Meet:
-    """Where wires begin and end at each op."""
+    """The points where wires begin and end at each op."""
 
     def __init__(self, flat: Flat) -> None:
         self.glyphs = flat.glyphs
@@ -48,9 +48,9 @@ class _Meet:
                 self.ends[wire.taken_by].append(wire.path[-1].d)
 
     def loose(self, wire: DrawnWire) -> Iterator[str]:
-        """An end is sound at the op that the wire comes from or goes to, or where it goes on.
+        """Yields ends of a wire that are not at its op, nor where another wire continues it.
 
-        Where the op's glyph says nothing of a wire it ends in the open, as it should.
+        An end that the op's glyph declares open is allowed.
         """
         for node, at, what, others in (
             (wire.made_by, wire.path[0].a, "begins", self.ends),
@@ -66,7 +66,7 @@ class _Meet:
 
 
 def sharp(flat: Flat) -> Iterator[str]:
-    """A wire that goes up or down, level at both ends, takes its time: it makes no hook."""
+    """Checks that no wire changes its height within too little x, as in a hook."""
     for wire in flat.drawing.wires:
         for a, b, c, d in wire.path:
             level, way = a.y == b.y and c.y == d.y, d.x - a.x
@@ -75,7 +75,7 @@ def sharp(flat: Flat) -> Iterator[str]:
 
 
 def on_glyphs(flat: Flat) -> Iterator[str]:
-    """No wire lies on the mark of an op that neither takes nor makes it."""
+    """Checks that no wire lies on a mark of an op that neither takes nor makes it."""
     ink, of = flat.ink
     i, j = piercing(flat.wires, ink)
     for w, g in distinct(flat.wires.of[i], of[j]):
@@ -88,7 +88,7 @@ def on_glyphs(flat: Flat) -> Iterator[str]:
 
 
 def as_one(flat: Flat) -> Iterator[str]:
-    """No two wires run along each other, but for a little before a dot."""
+    """Checks that no two wires run along each other, except just before a dot."""
     pieces, (i, j) = flat.wires, flat.beside
     far = flat.half[pieces.of[i]] + flat.half[pieces.of[j]] + 0.5
     length = _shared(pieces.a[i], pieces.b[i], pieces.a[j], pieces.b[j], far)
@@ -110,7 +110,7 @@ def as_one(flat: Flat) -> Iterator[str]:
 
 
 def _meet_near(flat: Flat, one: DrawnWire, two: DrawnWire, at: Point) -> bool:
-    """Whether two wires of an op meet in a dot, or end as one, near a point."""
+    """Returns whether two wires of an op meet near a point, at a dot or as one end."""
     if any(_distance(p, q) < 1.0 and _distance(p, at) < ONTO
            for p in (one.path[0].a, one.path[-1].d)
            for q in (two.path[0].a, two.path[-1].d)):  # fmt: skip
@@ -120,7 +120,7 @@ def _meet_near(flat: Flat, one: DrawnWire, two: DrawnWire, at: Point) -> bool:
 
 
 def _shared(a: Numbers, b: Numbers, c: Numbers, d: Numbers, far: Numbers) -> Numbers:
-    """How far pieces from c to d run along pieces from a to b, no further off than ``far``."""
+    """Returns how far segments from c to d run along those from a to b within a distance."""
     way = b - a
     long = np.maximum(np.hypot(way[:, 0], way[:, 1]), 1e-9)
     unit = way / long[:, None]
@@ -134,13 +134,13 @@ def _shared(a: Numbers, b: Numbers, c: Numbers, d: Numbers, far: Numbers) -> Num
 
 
 def _seen(points: Numbers, unit: Numbers) -> tuple[Numbers, Numbers]:
-    """How far points lie along a direction, and how far off it."""
+    """Returns the positions of points along a direction, and their distance from it."""
     along = points[:, 0] * unit[:, 0] + points[:, 1] * unit[:, 1]
     return along, points[:, 1] * unit[:, 0] - points[:, 0] * unit[:, 1]
 
 
 def ends_on(flat: Flat) -> Iterator[str]:
-    """A wire ends on another of its op at a dot or a mark alone, and on no wire of another op."""
+    """Checks that a wire ends on another wire of its op only at a dot or mark, and on no other's."""
     wires = flat.drawing.wires
     for w, v, at, node, what in _touches(flat):
         one, two = wires[w], wires[v]
@@ -154,7 +154,7 @@ def ends_on(flat: Flat) -> Iterator[str]:
 
 
 def _touches(flat: Flat) -> Iterator[tuple[int, int, Point, str, str]]:
-    """The ends of wires, where none goes on, that lie on other wires."""
+    """Yields open ends of wires that lie on other wires."""
     n, side = np.nonzero(flat.loose & ~np.isnan(flat.ends[:, :, 0]))
     points = flat.ends[n, side]
     for e, v in distinct(*_on(flat, points, n)):
@@ -164,7 +164,7 @@ def _touches(flat: Flat) -> Iterator[tuple[int, int, Point, str, str]]:
 
 
 def _on(flat: Flat, points: Numbers, of: Indices) -> tuple[Indices, Indices]:
-    """Points that lie on a wire of which they are no end."""
+    """Returns points that lie on a wire that does not end there."""
     boxes = np.concatenate([points, points], 1)
     grown = boxes + np.array([-3.0, -3.0, 3.0, 3.0])
     i, j = piercing(flat.wires, grown, 0.0)
@@ -179,7 +179,7 @@ def _on(flat: Flat, points: Numbers, of: Indices) -> tuple[Indices, Indices]:
 
 
 def _marked(flat: Flat, node: str, at: Point) -> bool:
-    """Whether a dot or another mark of the op stands there."""
+    """Returns whether the op has a dot or another mark at a point."""
     return _dotted(flat, node, at) or _inked(flat.glyphs.get(node, []), at, 3.0)
 
 
@@ -193,13 +193,13 @@ def _inked(glyphs: list[DrawnGlyph], at: Point, near: float) -> bool:
 
 
 def _inner(flat: Flat, node: str) -> bool:
-    """Whether a cap takes two wires of one array; an einsum's takes one of each."""
+    """Returns whether a cap takes two wires of one array, as no einsum does."""
     units = [glyph.unit for glyph in flat.glyphs[node] if glyph.unit]
     return any({*cap} <= {*own} for u in units for cap in u.glyph.caps for own in u.arrays[0])
 
 
 def caps(flat: Flat) -> Iterator[str]:
-    """No other wire of an op lies on the tip of its cap, or goes on where the cap ends."""
+    """Checks that no other wire of an op lies on the tip of its cap or continues behind it."""
     ends: dict[tuple[str, Point], list[int]] = defaultdict(list)
     for n, wire in enumerate(flat.drawing.wires):
         if wire.path and wire.taken_by in flat.glyphs:
@@ -232,7 +232,7 @@ def caps(flat: Flat) -> Iterator[str]:
 
 
 def _goes_on(flat: Flat, w: int, at: Point) -> bool:
-    """Whether a wire passes through a point, or runs on level behind it."""
+    """Returns whether a wire passes through a point, or continues horizontally behind it."""
     own = flat.wires.of == w
     a, b = flat.wires.a[own], flat.wires.b[own]
     near = np.maximum(np.abs(a[:, 1] - at.y), np.abs(b[:, 1] - at.y)) < 2.0

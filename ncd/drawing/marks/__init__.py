@@ -1,7 +1,7 @@
-"""Marks: the shapes that stand in the wires. ``MARKS`` is the hand-written list of all of them.
+"""Marks: the shapes on the wires. ``MARKS`` is the hand-written list of all of them.
 
-A new one is a class in a file here, and one line in the list. What an op's glyph needs as a whole
-is worked out below from what its marks answer.
+A new mark is a class in a file here, and one line in the list. The functions below combine the
+answers of an op's marks.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ MARKS: Mapping[str, MarkKind] = {
 
 
 def kind(mark: Mark) -> MarkKind:
-    """The kind of a mark; raises UnknownNameError for a shape that is not in the list."""
+    """Returns the kind of a mark; raises UnknownNameError for an unknown shape."""
     found = MARKS.get(mark.shape)
     if found is None:
         close = get_close_matches(str(mark.shape), MARKS, n=1)
@@ -72,48 +72,48 @@ def kind(mark: Mark) -> MarkKind:
 
 
 def wants_neighbours(mark: Mark) -> bool:
-    """Whether its wires are to be brought beside each other."""
+    """Returns whether a mark needs its wires to be adjacent."""
     return not (kind(mark).over or kind(mark).spans)
 
 
 @lru_cache(maxsize=4096)
 def mark_width(glyph: Glyph) -> float:
-    """How much x the widest mark wants."""
+    """Returns the width of the widest mark."""
     return max((kind(mark).width(mark) for mark in glyph.marks), default=0.0)
 
 
 def mark_bend(glyph: Glyph, ins: Sequence[float], outs: Sequence[float]) -> float:
-    """How far the wires of its marks go up or down."""
+    """Returns how far the wires of the marks move up or down."""
     return max([kind(mark).bend(mark, ins, outs) for mark in glyph.marks], default=0.0)
 
 
 @lru_cache(maxsize=4096)
 def headroom(glyph: Glyph) -> float:
-    """How much more than a gap the marks need over the array that they stand on."""
+    """Returns the height beyond the usual gap that marks need above the array they stand on."""
     return max((kind(mark).headroom(mark) for mark in glyph.marks), default=0.0)
 
 
 @lru_cache(maxsize=4096)
 def footroom(glyph: Glyph) -> float:
-    """The same under that array."""
+    """Returns the height beyond the usual gap that marks need below that array."""
     return max((kind(mark).footroom(mark) for mark in glyph.marks), default=0.0)
 
 
 @lru_cache(maxsize=4096)
 def names_its_array(glyph: Glyph) -> bool:
-    """Whether the wires of an array begin at its name here."""
+    """Returns whether the wires of an array begin at its name here."""
     return any(kind(mark).names_array for mark in glyph.marks)
 
 
 def takes_cap(glyph: Glyph, alone: bool = False) -> bool:
-    """Whether the arrow of a cap before it leads into it; ``alone`` if the array has no wires."""
+    """Returns whether the arrow of a cap ends at this glyph; ``alone`` if the array has no wires."""
     kinds = [kind(mark) for mark in glyph.marks]
     return any(how.takes_cap or (alone and how.takes_scalar) for how in kinds)
 
 
 @lru_cache(maxsize=4096)
 def in_marks(glyph: Glyph) -> tuple[frozenset[int], frozenset[int]]:
-    """The input ports that end at a mark, and the output ports that begin at one."""
+    """Returns the input ports that end at a mark, and the output ports that begin at one."""
     standing = [mark for mark in glyph.marks if not kind(mark).over]
     ins = frozenset(i for mark in standing for i in mark.ins)
     return ins, frozenset(o for mark in standing for o in mark.outs)
@@ -121,13 +121,13 @@ def in_marks(glyph: Glyph) -> tuple[frozenset[int], frozenset[int]]:
 
 @lru_cache(maxsize=4096)
 def side(glyph: Glyph) -> Side:
-    """Where wires that pass over bend: clear of marks that take more wires than they give."""
+    """Returns where passing wires bend: away from marks that take more wires than they give."""
     ins, outs = in_marks(glyph)
     return "behind" if len(ins) > len(outs) else "before" if len(ins) < len(outs) else ""
 
 
 def foreign(glyph: Glyph, ins: Sequence[float], outs: Sequence[float]) -> list[float]:
-    """The rows in which wires pass over the marks."""
+    """Returns the rows in which wires pass over the marks."""
     own, bends = in_marks(glyph)[0], side(glyph)
     over = [(ins[i], outs[o]) for i, o in glyph.through if i not in own]
     if not bends:

@@ -1,4 +1,4 @@
-"""The box of a folded block."""
+"""The box of a collapsed block."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from ncd.lang.glyph import Mark
 
 
 class Folded(MarkKind):
-    """A box in three dimensions with a title; what stands behind a line break is on its own line.
+    """A box in three dimensions with a title, which may have several lines.
 
-    Its wires enter its left side and leave its right side.
+    Its wires enter at its left side and leave at its right side.
     """
 
     def width(self, mark: Mark) -> float:
@@ -31,7 +31,7 @@ class Folded(MarkKind):
         )
 
     def tall(self, mark: Mark) -> float:
-        """The height that its text needs."""
+        """Returns the height that its text needs."""
         return style.LEADING * len(self.lines(mark)) + style.BLOCK_INSET
 
     def headroom(self, mark: Mark) -> float:

@@ -1,4 +1,4 @@
-"""What a mark answers: how wide and high it is, how wires bend around it, and how it is painted."""
+"""The interface of a mark: its size, how wires bend around it, and how it is painted."""
 
 from __future__ import annotations
 
@@ -15,12 +15,11 @@ from ncd.lang.glyph import Mark
 class MarkKind:
     """A shape of the catalogue.
 
-    ``over`` is for marks that stand over their wires, which run on; others end the wires that they
-    take and begin those that they give. ``takes_cap`` is for an arrow that leaves the cap before
-    it, ``takes_scalar`` for a sign to which it leads if it is all that there is, ``names_array``
-    for a name at which the wires of an array begin. ``spans`` is for shapes that wires of others
-    may pass over; all others want their own wires beside each other. ``leads`` is for those whose
-    first wire goes on as their first output.
+    ``over``: it stands over its wires, which run on; other marks end their input wires and begin
+    their output wires. ``takes_cap``: it is the arrow that leaves the cap before it.
+    ``takes_scalar``: that arrow leads to it if there is nothing else. ``names_array``: it is the
+    name at which an array's wires begin. ``spans``: foreign wires may pass over it; other marks
+    need their own wires to be adjacent. ``leads``: its first wire continues as its first output.
     """
 
     over: ClassVar[bool] = False
@@ -31,28 +30,28 @@ class MarkKind:
     leads: ClassVar[bool] = False
 
     def width(self, mark: Mark) -> float:
-        """How much x it wants."""
+        """Returns its width."""
         raise NotImplementedError
 
     def headroom(self, mark: Mark) -> float:
-        """How much more than a gap it needs over the array that it stands on."""
+        """Returns the height beyond the usual gap that it needs above its array."""
         return 0.0
 
     def footroom(self, mark: Mark) -> float:
-        """The same under that array."""
+        """Returns the height beyond the usual gap that it needs below its array."""
         return 0.0
 
     def bend(self, mark: Mark, ins: Sequence[float], outs: Sequence[float]) -> float:
-        """How far its own wires go up or down to reach it."""
+        """Returns how far its own wires move up or down to reach it."""
         return 0.0
 
     def paint(self, canvas: Canvas, mark: Mark) -> None:
-        """Draws it, and ends and begins its wires."""
+        """Draws it, and the ends and beginnings of its wires."""
         raise NotImplementedError
 
 
 def clear_row(canvas: Canvas, mark: Mark, need: float) -> float:
-    """A row for a mark in the middle of its own wires, and clear of the wires that pass over it."""
+    """Returns a row in the middle of a mark's own wires, away from passing wires."""
     both = canvas.rows(mark.ins, mark.outs)
     near, half = both, style.AXIS_GAP / 2
     if mark.ins and mark.outs:  # of the side on which they are fewer
@@ -68,7 +67,7 @@ def clear_row(canvas: Canvas, mark: Mark, need: float) -> float:
 
 
 def free_row(canvas: Canvas, top: float, bottom: float) -> float:
-    """A row for the text in a box, away from the wires that pass over the box."""
+    """Returns a row for the text in a box, away from passing wires."""
     inside = sorted(y for y in canvas.foreign if top < y < bottom)
     edges = [top, *inside, bottom]
     a, b = max(pairwise(edges), key=lambda pair: pair[1] - pair[0])
@@ -76,7 +75,7 @@ def free_row(canvas: Canvas, top: float, bottom: float) -> float:
 
 
 def ends(canvas: Canvas, mark: Mark, left: float, right: float) -> None:
-    """Brings a mark's own wires level to its two sides."""
+    """Routes a mark's own wires horizontally to its two sides."""
     for i in mark.ins:
         canvas.tail(i, left)
     for o in mark.outs:
@@ -84,10 +83,10 @@ def ends(canvas: Canvas, mark: Mark, left: float, right: float) -> None:
 
 
 def reach(canvas: Canvas, mark: Mark, text: Box, y: float, more: float = 0.0) -> bool:
-    """Brings a mark's own wires to the two sides of its text, no further than they may stand off.
+    """Routes a mark's own wires to the sides of its text.
 
-    ``y`` is its middle. Wires that would have to bend end level at a bar beside the text, ``more``
-    further on behind it; gives whether there is one behind it.
+    ``y`` is its middle. Wires that would have to bend end at an upright bar beside the text,
+    ``more`` further away behind it. Returns whether there is a bar behind it.
     """
     top, bottom = (
         max(y - style.REACH, text.y0 - style.FOOT),
@@ -108,7 +107,7 @@ def reach(canvas: Canvas, mark: Mark, text: Box, y: float, more: float = 0.0) ->
 
 
 def _far(rows: list[float], y: float) -> bool:
-    """Whether several wires would have to bend to a letter in the row y."""
+    """Returns whether several wires would have to bend to a letter in row y."""
     return len(rows) > 1 and max([abs(row - y) for row in rows]) > style.REACH + style.GAP
 
 
@@ -119,5 +118,5 @@ def within(y: float, top: float, bottom: float) -> float:
 def around(
     rows: list[float], over: float = style.SIDE, under: float = style.SIDE
 ) -> tuple[float, float]:
-    """The top and the bottom of a shape around these rows."""
+    """Returns the top and the bottom of a shape around these rows."""
     return min(rows) - over, max(rows) + under

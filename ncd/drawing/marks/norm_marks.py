@@ -1,4 +1,4 @@
-"""Norms: rings and pills on the wires that are normalised."""
+"""Marks of norms: rings and pills on the normalised wires."""
 
 from __future__ import annotations
 
@@ -57,13 +57,13 @@ class Barred(MarkKind):
         ends(canvas, mark, box.x0, box.x1)
 
     def inside(self, canvas: Canvas, box: Box) -> None:
-        """What tells it from other norms."""
+        """Draws what distinguishes it from other norms."""
         x = (box.x0 + box.x1) / 2
         canvas.stroke(Point(x, box.y0), Point(x, box.y1))
 
 
 class RootMeanSquare(Barred):
-    """The same with the letters rms in it."""
+    """A ring around all of its wires, with the letters rms in it."""
 
     def half(self) -> float:
         return style.PILL[0]
@@ -75,7 +75,7 @@ class RootMeanSquare(Barred):
 
 
 def _rounded(box: Box, radius: float) -> Path:
-    """A box with round corners."""
+    """Returns a box with round corners."""
     (x0, y0, x1, y1), r, k = box, radius, (1 - QUARTER) * radius
     corners = (
         (Point(x1 - r, y0), Point(x1 - k, y0), Point(x1, y0 + k), Point(x1, y0 + r)),

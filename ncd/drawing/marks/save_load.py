@@ -1,4 +1,4 @@
-"""Notes at which arrays are saved to memory, or loaded from it."""
+"""Memory notes, where arrays are saved or loaded."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ncd.lang.glyph import Mark
 
 
 class Save(MarkKind):
-    """A yellow note, ``→ C_λ``, at which the wires of an array end."""
+    """A yellow note ``→ C_λ`` at which the wires of an array end."""
 
     def width(self, mark: Mark) -> float:
         return self.label(mark).width + 2 * style.MEMORY_INSET + style.STUB
@@ -20,7 +20,7 @@ class Save(MarkKind):
         return math(f"→ {mark.text}", style.BIG)
 
     def room(self, mark: Mark) -> float:
-        """How much higher than its wires it is, on either side."""
+        """Returns how far it extends above and below its wires."""
         wires = max(len(mark.ins), len(mark.outs), 1) - 1
         return max(style.SIDE, (style.MEMORY - wires * style.AXIS_GAP) / 2)
 
@@ -41,7 +41,7 @@ class Save(MarkKind):
 
 
 class Load(Save):
-    """The same for an array that is loaded: ``C_λ →``, at which its wires begin."""
+    """A yellow note ``C_λ →`` at which the wires of an array begin."""
 
     def label(self, mark: Mark) -> Label:
         return math(f"{mark.text} →", style.BIG)

@@ -1,4 +1,4 @@
-"""Shapes: marks with an outline in the wires."""
+"""Marks with an outline on the wires."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ncd.lang.glyph import Mark
 
 
 class Triangle(MarkKind):
-    """A triangle that points left, in each of its wires."""
+    """A triangle that points left, on each of its wires."""
 
     def width(self, mark: Mark) -> float:
         return style.PLUS_ROOM
@@ -38,7 +38,7 @@ class Triangle(MarkKind):
 
 
 class Boxed(MarkKind):
-    """A box around its wires with a text; a ★ in front is a convolution's."""
+    """A box around its wires with a text; a ★ in front marks a convolution."""
 
     spans: ClassVar[bool] = True
 
@@ -66,7 +66,7 @@ class Boxed(MarkKind):
         ends(canvas, mark, canvas.middle - half, canvas.middle + half)
 
     def tall(self, mark: Mark) -> float:
-        """The height that its text needs."""
+        """Returns the height that its text needs."""
         label = self.label(mark)
         return label.ascent + max(0.0, label.descent) + style.INSET
 
@@ -81,12 +81,12 @@ class Boxed(MarkKind):
 
 
 def _alone(mark: Mark) -> bool:
-    """Whether a box is no higher than for one wire."""
+    """Returns whether a box is as high as for one wire."""
     return max(len(mark.ins), len(mark.outs)) < 2
 
 
 class FunctionBox(Boxed):
-    """A thin box with a large letter: a function of which only the type is said."""
+    """A thin box with a large letter: a function of which only the type is known."""
 
     def half(self, mark: Mark) -> float:
         return max(style.FUNCTION_HALF, self.label(mark).width / 2 + style.INSET)
@@ -99,7 +99,7 @@ class FunctionBox(Boxed):
 
 
 class Mask(MarkKind):
-    """A half-filled square over its wires: what lies under the diagonal stays."""
+    """A half-filled square over its wires: the part below the diagonal is kept."""
 
     spans: ClassVar[bool] = True
 
@@ -122,7 +122,7 @@ _Slot = Callable[[int, float, int], float]  # the row of the n-th wire at y, of 
 
 
 class Bar(MarkKind):
-    """A thick bar that brings wires together, or takes them apart."""
+    """A thick bar that groups wires, or splits them."""
 
     def width(self, mark: Mark) -> float:
         return style.BAR_ROOM + style.BAR_MORE * max(0, len(mark.ins) - 2, len(mark.outs) - 2)
@@ -173,7 +173,7 @@ class Bar(MarkKind):
 
 
 def _beside(canvas: Canvas, pairs: Sequence[tuple[int, int]], side: int) -> dict[int, float]:
-    """How far from the edge the wires of each further array bend, if its others have dots apart."""
+    """Returns the distance from the edge at which the wires of each further array bend."""
     at, to = (canvas.outs, canvas.ins) if side else (canvas.ins, canvas.outs)
     far = sorted({*dots(pairs, side, at, to).values()}, reverse=True)
     return dict(enumerate(far, start=1)) if len(far) > 1 else {}
@@ -185,7 +185,7 @@ def _far(many: list[float], slots: list[float]) -> bool:
 
 
 def _slots(canvas: Canvas, many: list[float], few: list[float]) -> list[float]:
-    """Where several wires touch a bar: straight if they are neighbours, else near the one."""
+    """Returns where several wires touch a bar: straight if they are adjacent, else near the one."""
     ordered = sorted(many)
     near = all(b - a < style.NEAR for a, b in pairwise(ordered))
     if near or not few:
@@ -201,7 +201,7 @@ def _slots(canvas: Canvas, many: list[float], few: list[float]) -> list[float]:
 class Pentagon(MarkKind):
     """An index: a blue pentagon that points right, at the end of its wires.
 
-    A thin line leads to it from the wires of the places that it looks up, with a triangle on them.
+    For a lookup a thin line leads to it from the wires of the places, with a triangle on them.
     """
 
     def width(self, mark: Mark) -> float:
@@ -225,7 +225,7 @@ class Pentagon(MarkKind):
 
 
 def _link(canvas: Canvas, mark: Mark, x: float, top: float) -> None:
-    """From the places down to the pentagon; places that are one number have no wire."""
+    """Draws the line from the wires of the places to the pentagon; a single place has no wire."""
     half, length = style.LINK
     rows = [canvas.ins[i] for i in mark.over]
     start = min(rows, default=min(canvas.ins, default=top) - style.ARRAY_GAP)
@@ -238,7 +238,7 @@ def _link(canvas: Canvas, mark: Mark, x: float, top: float) -> None:
 
 
 class Cup(MarkKind):
-    """A unit: its two wires begin in one curve that turns round at the left."""
+    """A unit: its two wires begin in one curve that turns around at the left."""
 
     def width(self, mark: Mark) -> float:
         return style.CUP_ROOM

@@ -1,4 +1,4 @@
-"""Signs: marks of text, in the wires or over them."""
+"""Marks of text, on the wires or above them."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from ncd.lang.glyph import Mark, Ports
 
 
 class Letter(MarkKind):
-    """A bold letter with its name, ``L^{Q}``; only the letter is large and bold.
+    """A bold letter with its name, such as ``L^{Q}``; only the letter is large and bold.
 
-    A long name stands behind it in small letters, over the wire that leaves.
+    A long name follows in small letters, above the wire that leaves.
     """
 
     drop: ClassVar[float] = 0.345 * style.LETTER  # half of a capital is under its middle
@@ -30,7 +30,7 @@ class Letter(MarkKind):
         return 0.0 if mark.ins or mark.outs else style.HEADROOM_LETTER + self.below(mark)
 
     def below(self, mark: Mark) -> float:
-        """How far a subscript reaches under the base line."""
+        """Returns how far a subscript reaches below the baseline."""
         return max(0.0, self.label(mark).descent)
 
     def label(self, mark: Mark) -> Label:
@@ -59,14 +59,14 @@ class Letter(MarkKind):
 
 
 class Italic(Letter):
-    """A letter in the wire: a map that is not learned, such as G, or its transpose F^T."""
+    """A letter on the wire: a map that is not learned, such as G, or its transpose F^T."""
 
     def label(self, mark: Mark) -> Label:
         return written(mark.text, style.MAP)
 
 
 class Learned(Letter):
-    """The name of a learned array, in bold, at which its wires begin."""
+    """The bold name of a learned array, at which its wires begin."""
 
     drop: ClassVar[float] = 0.25 * style.ARRAY  # half of a small letter
 
@@ -76,21 +76,21 @@ class Learned(Letter):
 
 @lru_cache(maxsize=1024)
 def lettered(text: str) -> Label:
-    """A bold letter with what stands over and under it."""
+    """Returns a bold letter with its superscript and subscript."""
     spaced = re.sub(r"_(?=[^\W\d]{2})", " ", text)  # self_attn is no self with an index
     return math(spaced, style.LETTER, bold=True)
 
 
 @lru_cache(maxsize=1024)
 def written(text: str, size: float) -> Label:
-    """A formula, or a word upright; what stands between two $ in a word is a formula."""
+    """Returns a formula, or an upright word; text between two $ in a word is a formula."""
     if "$" in text or re.fullmatch(r"[^\W\d_]{2,}(?: [^\W\d_]+)*", text):
         return roman(text, size)
     return math(text, size)
 
 
 def noted(mark: Mark) -> Label:
-    """The long name of a mark in small letters, its middle left out where it is very long."""
+    """Returns the long name of a mark in small letters, shortened in the middle if needed."""
     name, most = mark.note, style.NOTE_LONGEST
     if len(name) > most:
         name = f"{name[: most // 2]}…{name[-(most - most // 2 - 1) :]}"
@@ -98,7 +98,7 @@ def noted(mark: Mark) -> Label:
 
 
 def beside(canvas: Canvas, mark: Mark, outs: Ports, box: Box, y: float) -> float:
-    """The long name behind a letter; wires at its height begin behind it. Gives where it ends."""
+    """Draws the long name after a letter and returns its end; wires at its height begin there."""
     text = canvas.text(noted(mark), box.x1 + style.GAP, y - style.NOTE_LIFT, center=False)
     for o in outs:
         at = within(canvas.outs[o], y - style.REACH, y + style.REACH)
@@ -108,7 +108,7 @@ def beside(canvas: Canvas, mark: Mark, outs: Ports, box: Box, y: float) -> float
 
 
 class Arrow(MarkKind):
-    """A factor over an arrow that leaves a contraction, or runs over the array."""
+    """A factor above an arrow that leaves a contraction, or that runs above the array."""
 
     over: ClassVar[bool] = True
     takes_cap: ClassVar[bool] = True
@@ -130,7 +130,7 @@ class Arrow(MarkKind):
 
 
 class Elementwise(MarkKind):
-    """The letter of a function between two arrowheads, over the wires."""
+    """The letter of a function between two arrowheads, above the wires."""
 
     over: ClassVar[bool] = True
     takes_scalar: ClassVar[bool] = True
@@ -158,7 +158,7 @@ class Elementwise(MarkKind):
 
 
 class Plus(MarkKind):
-    """A + over wires that join, or another sign at the end of a wire."""
+    """A + above wires that join, or another sign at the end of a wire."""
 
     def width(self, mark: Mark) -> float:
         return max(style.PLUS_ROOM, math(mark.text, style.BOXED).width + 2 * style.STUB)
@@ -180,7 +180,7 @@ class Plus(MarkKind):
 
 
 class Word(MarkKind):
-    """A word in the wire, such as Max; the wire ends there with an arrow, or goes on behind."""
+    """A word on the wire, such as Max; the wire ends there with an arrow, or continues."""
 
     def width(self, mark: Mark) -> float:
         arrow = 0.0 if mark.outs else style.ARROW_WAY
@@ -198,12 +198,12 @@ class Word(MarkKind):
 
 
 def word(text: str) -> Label:
-    """The word of a mean, a sum or a maximum; a single sign is larger."""
+    """Returns the label of a mean, a sum or a maximum; a single sign is larger."""
     return math(text, style.EXPECT) if len(text) == 1 else roman(text, style.WORD)
 
 
 def arrowed(canvas: Canvas, text: str, x: float, y: float) -> float:
-    """The arrow behind a word that ends a wire; gives where it ends."""
+    """Draws the arrow after a word that ends a wire; returns its end."""
     tip = Point(x + style.NUDGE + style.ARROW, y)
     if len(text) == 1:
         tip = Point(x + style.ARROW_WAY, y)

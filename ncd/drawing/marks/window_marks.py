@@ -1,4 +1,4 @@
-"""Windows that slide: the trapezoid, the window axis that leaves it, and what that axis ends in."""
+"""Marks of sliding windows: the trapezoid, the window axis that leaves it, and the axis' end."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from ncd.lang.glyph import Mark
 
 
 class Trapezoid(MarkKind):
-    """A window that slides over the first of its wires; its window axis leaves on their other side.
+    """A window that slides along the first of its wires; the window axis leaves on the other side.
 
-    Its text is ``kernel|stride|end``: a T behind the stride is a transposed one; the axis of the
-    window, ``3^2``, ends in **L** together with the other wires, in a word such as Max, or in
-    nothing, where it is the second wire that leaves.
+    Its text is ``kernel|stride|end``. A T after the stride marks a transposed one. The window axis,
+    such as ``3^2``, ends in **L** together with the other wires, or in a word such as Max, or it is
+    the second wire that leaves.
     """
 
     leads: ClassVar[bool] = True
@@ -52,7 +52,7 @@ class Trapezoid(MarkKind):
 
 
 class _Parts(NamedTuple):
-    """What a mark's text says."""
+    """The parts of a mark's text."""
 
     kernel: Label
     stride: Label | None
@@ -74,7 +74,7 @@ class _Parts(NamedTuple):
 
     @property
     def ends(self) -> float:
-        """The width of what the window axis ends in."""
+        """The width of the sign that the window axis ends in."""
         if not self.end:
             return 0.0
         if self.learned:
@@ -96,7 +96,7 @@ def _parts(mark: Mark) -> _Parts:
 
 
 class _At(NamedTuple):
-    """Where a trapezoid stands: its left, its row, and the side on which the window leaves."""
+    """The position of a trapezoid: its left, its row, and the side of its window axis."""
 
     left: float
     row: float
@@ -104,7 +104,7 @@ class _At(NamedTuple):
     parts: _Parts
 
     def y(self, away: float) -> float:
-        """A row on the side of the window."""
+        """Returns a row on the side of the window axis."""
         return self.row + self.down * away
 
     @property
@@ -113,7 +113,7 @@ class _At(NamedTuple):
 
 
 def _down(canvas: Canvas, mark: Mark) -> int:
-    """On which side the window leaves: that of the other wires."""
+    """Returns the side on which the window axis leaves: that of the other wires."""
     away = [canvas.ins[i] - canvas.ins[mark.ins[0]] for i in mark.ins[1:]]
     away += [canvas.outs[o] - canvas.outs[mark.outs[0]] for o in mark.outs[1:]]
     return -1 if sum(away) < 0 else 1
@@ -138,7 +138,7 @@ def _shape(canvas: Canvas, at: _At) -> None:
 
 
 def star(canvas: Canvas, at: Point) -> None:
-    """The sign of a convolution."""
+    """Draws the sign of a convolution."""
     points = []
     for n in range(10):
         r = style.STAR if n % 2 == 0 else style.STAR * 0.42
@@ -148,7 +148,7 @@ def star(canvas: Canvas, at: Point) -> None:
 
 
 def _open(canvas: Canvas, mark: Mark, at: _At) -> float:
-    """The window axis is an output; any other wire ends at the trapezoid."""
+    """Draws a window axis that is an output; any other wire ends at the trapezoid."""
     low, high = sorted((at.y(-style.WINDOW_OUT), at.y(style.TRAPEZOID[1] - style.GAP)))
     for i in mark.ins[1:]:
         canvas.tail(i, at.left, within(canvas.ins[i], low, high))
@@ -159,7 +159,7 @@ def _open(canvas: Canvas, mark: Mark, at: _At) -> float:
 
 
 def _ended(canvas: Canvas, mark: Mark, at: _At) -> float:
-    """The window axis ends in a sign; gives where that ends."""
+    """Draws a window axis that ends in a sign; returns the end of the sign."""
     parts, row = at.parts, at.y(style.WINDOW_ROW)
     start = at.right + (style.WINDOW_FLIP if parts.flip else 0.0)
     stop = at.right + parts.way
@@ -185,7 +185,7 @@ def _ended(canvas: Canvas, mark: Mark, at: _At) -> float:
 
 
 def _letter_row(canvas: Canvas, mark: Mark, at: _At) -> float:
-    """In the middle of the channels, and no nearer than the window wire can enter level."""
+    """Returns the middle row of the channels, moved so that the window axis can enter level."""
     rows = canvas.rows(mark.ins[1:], mark.outs[1:])
     if not (mark.ins[1:] or mark.outs[1:]):
         return at.y(style.WINDOW_ROW + style.WINDOW_ENTER)
@@ -195,7 +195,7 @@ def _letter_row(canvas: Canvas, mark: Mark, at: _At) -> float:
 
 
 def _channels(canvas: Canvas, mark: Mark, at: _At, box: Box, enters: float) -> float:
-    """The channels enter and leave the letter, on the far side of the window axis."""
+    """Routes the channels into and out of the letter, on the far side of the window axis."""
     middle = enters + at.down * style.WINDOW_ENTER
     first = enters + at.down * 2 * style.WINDOW_ENTER
     last = middle + at.down * style.REACH
@@ -211,7 +211,7 @@ def _channels(canvas: Canvas, mark: Mark, at: _At, box: Box, enters: float) -> f
 
 
 def _axis(canvas: Canvas, kernel: Label, a: Point, b: Point) -> None:
-    """The window axis: two lines for a window of several dimensions."""
+    """Draws the window axis, with two lines for a window of several dimensions."""
     sides = (-style.DOUBLE / 2, style.DOUBLE / 2) if len(kernel.spans) > 1 else (0.0,)
     for side in sides:
         one, two = a._replace(y=a.y + side), b._replace(y=b.y + side)
@@ -219,7 +219,7 @@ def _axis(canvas: Canvas, kernel: Label, a: Point, b: Point) -> None:
 
 
 def _duck(canvas: Canvas, mark: Mark, at: _At, stop: float) -> None:
-    """Wires that pass over would run through the foot of the sign: they go round it."""
+    """Routes passing wires around the foot of the sign."""
     near, far = sorted((at.y(style.GAP), at.y(style.DUCK)))
     end = max(stop - style.STUB, at.right)
     for i, o in canvas.glyph.through:

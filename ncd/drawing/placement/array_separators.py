@@ -1,4 +1,4 @@
-"""The dashed lines between arrays."""
+"""The dashed separators between arrays."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _Level = tuple[float, float]  # the highest and the lowest row
 def dashes(
     plan: Plan, rows: Sequence[Rows], at: Columns, gaps: Gaps, twins: Sequence[Twin]
 ) -> list[tuple[int, Path]]:
-    """A line between every two neighbouring arrays, continuous through the steps that keep them.
+    """Returns a separator between every two adjacent arrays, continuous through several steps.
 
-    Each with the state at which it ends; those in twins are left out.
+    Each comes with the state at which it ends; those in repeated parts are left out.
     """
     hidden, again = unseen(plan), {s for twin in twins for s in twin.inner}
     open_lines: dict[_Pair, _Line] = {}
@@ -51,13 +51,13 @@ def dashes(
 
 @dataclass
 class _Line:
-    """A dashed line: the state at which it begins, and between which rows it may lie at each."""
+    """A separator: its first state, and the range of rows in which it may lie at each state."""
 
     first: int
     levels: list[_Level] = field(default_factory=list)
 
     def rows(self) -> list[float]:
-        """Its row at each state: level as long as it can be."""
+        """Returns its row at each state, level as far as possible."""
         found: list[float] = []
         while len(found) < len(self.levels):
             top, bottom = self.levels[len(found)]
@@ -83,7 +83,7 @@ def _path(plan: Plan, at: Columns, drawn: _Line, last: int, pair: _Pair) -> Path
 
 
 def _after(plan: Plan, s: int, pair: _Pair) -> _Pair | None:
-    """The neighbours between which the line goes on, if it does."""
+    """Returns the pair of arrays between which a separator continues, or None."""
     if s == len(plan.steps):
         return None
     above, below = (plan.takers[s][id] for id in pair)
@@ -100,7 +100,7 @@ def _begin(at: Columns, s: int, y: float) -> list[Curve]:
 
 
 def _end(plan: Plan, at: Columns, s: int, pair: _Pair, start: Point) -> list[Curve]:
-    """How far a line goes into the op that takes both arrays, or ends one."""
+    """Returns the end of a separator inside the op that takes both arrays, or ends one."""
     if s == len(plan.steps) or plan.takers[s][pair[0]].cell is None:
         return []
     reach = min(style.DASH_REACH, 0.5 * (at.left[s + 1] - at.right[s]))
@@ -108,7 +108,7 @@ def _end(plan: Plan, at: Columns, s: int, pair: _Pair, start: Point) -> list[Cur
 
 
 def _between(plan: Plan, rows: Sequence[Rows], gaps: Gaps, s: int, n: int) -> _Level:
-    """The rows between which a line may lie under the nth array."""
+    """Returns the range of rows for a separator below the nth array."""
     (above, below), room = plan.states[s][n : n + 2], gaps.above(s, n + 1)
     ends, starts = _around(plan, rows, s, above), _around(plan, rows, s, below)
     clear = (style.DASH_TITLE if room else style.DASH_ABOVE) + room
@@ -122,7 +122,7 @@ def _between(plan: Plan, rows: Sequence[Rows], gaps: Gaps, s: int, n: int) -> _L
 
 
 def _around(plan: Plan, rows: Sequence[Rows], s: int, value: Value) -> list[float]:
-    """The rows of an array's wires, and of what the op before or behind makes of them."""
+    """Returns the rows of an array's wires, and of the wires that the adjacent op makes of them."""
     found = [rows[s][port] for port in plan.places(value)]
     for units, other in ((plan.takers[s : s + 1], s + 1), (plan.makers[s - 1 : s], s - 1)):
         unit: Unit | None = units[0].get(value.id) if units else None

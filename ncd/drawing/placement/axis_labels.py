@@ -1,4 +1,4 @@
-"""Names: what stands on the wires, and where it is written."""
+"""The labels of wires, and where they stand."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ AGAIN = 3  # where wires meet their names are written again if they stood so man
 
 
 def axis_label(axis: Axis, labels: Labels, size: float = style.NAME) -> Label:
-    """What stands on a wire: the axis' label or its name as mathematics, the size, or both.
+    """Returns the label of a wire: the axis' name as mathematics, its size, or both.
 
     >>> axis_label(Axis("c", 64, label="c_{5-λ}"), "both").words
     'c sub 5 minus lambda equals 64'
@@ -34,10 +34,10 @@ def axis_label(axis: Axis, labels: Labels, size: float = style.NAME) -> Label:
 
 
 def names(plan: Plan, labels: Labels, every: bool = False) -> list[Names]:
-    """The names that stand at each state: where a reader needs them next, once along a wire.
+    """Returns the labels of each state: where a reader needs them, once along a wire.
 
-    That is at both ends, where a wire begins, behind a crossing, and before an op that ends it or
-    joins it with others if its name is far off. With ``every`` each is named at each state.
+    A wire is labelled at both ends of the diagram, where it begins, behind a crossing, and before
+    an op that ends or joins it if its last label is far away. ``every`` labels each state.
     """
     hidden = unseen(plan)
     found: list[Names] = []
@@ -66,7 +66,7 @@ def names(plan: Plan, labels: Labels, every: bool = False) -> list[Names]:
 
 
 def _met(plan: Plan, s: int) -> set[Port]:
-    """The wires of a state that an op ends or joins, where it takes more than one of them."""
+    """Returns the wires of a state that an op ends or joins, if it takes several of them."""
     found: set[Port] = set()
     for unit in plan.steps[s] if s < len(plan.steps) else ():
         if unit.cell is not None:
@@ -78,7 +78,7 @@ def _met(plan: Plan, s: int) -> set[Port]:
 
 
 def _known(plan: Plan, s: int, before: _Known) -> _Known:
-    """What the wires of a state are called that go on and need no new name."""
+    """Returns the labels of continuing wires that need no new one."""
     found = {}
     for unit in plan.steps[s - 1]:
         if unit.cell is None or not names_its_array(unit.glyph):
@@ -91,7 +91,7 @@ def _known(plan: Plan, s: int, before: _Known) -> _Known:
 
 
 def _crossed(unit: Unit) -> set[int]:
-    """The outputs whose wires change places."""
+    """Returns the outputs whose wires change their order."""
     if unit.passes or len(unit.glyph.through) < 2:
         return set()
     place = {port: n for n, port in enumerate((*unit.in_places, *unit.out_places))}
@@ -101,7 +101,7 @@ def _crossed(unit: Unit) -> set[int]:
 
 
 def unseen(plan: Plan) -> set[Port]:
-    """Input wires that begin at the name of their array, and so are not drawn before it."""
+    """Returns input wires that begin at their array's name, and so are not drawn before it."""
     if not plan.steps:
         return set()
     named = [unit for unit in plan.steps[0] if names_its_array(unit.glyph)]

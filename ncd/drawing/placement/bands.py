@@ -17,7 +17,7 @@ def bands(
     labels: Sequence[Text],
     glyphs: Sequence[DrawnGlyph],
 ) -> tuple[Extra, ...]:
-    """A band behind each state and each step, as high as what stands there."""
+    """Returns a band behind each state and each step, as high as its contents."""
     return (*_data(plan, rows, at, labels), *_operations(plan, rows, at, glyphs))
 
 
@@ -62,6 +62,6 @@ def _band(role: str, box: Box, words: str) -> Extra:
 
 
 def rectangle(box: Box) -> Path:
-    """The outline of a box."""
+    """Returns the outline of a box."""
     x0, y0, x1, y1 = box
     return polygon([Point(x0, y0), Point(x1, y0), Point(x1, y1), Point(x0, y1)])

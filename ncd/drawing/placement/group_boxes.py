@@ -1,4 +1,4 @@
-"""Fences behind their parts, with their titles; and the brackets of loops."""
+"""Fences behind their blocks, with titles, and the brackets of loops."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ncd.drawing.placement.x_coordinates import Columns
 
 
 def titles(plan: Plan, at: Columns | None) -> Mapping[str, float]:
-    """The height of every fence's title, broken into lines once the widths are known."""
+    """Returns the height of every fence's title, broken into lines once the widths are known."""
     return {
         frame.id: style.LEADING * len(_lines(plan, frame, at)) + style.TITLE_ROOM[1]
         for frame in plan.frames
@@ -37,7 +37,7 @@ def fences(
     glyphs: Sequence[DrawnGlyph],
     labels: Sequence[Text],
 ) -> tuple[DrawnFence, ...]:
-    """The fences, outer ones first."""
+    """Returns the fences, outer ones first."""
     ink = _ink(plan, glyphs)
     named = {(text.array, text.axis, text.at.x): text for text in labels}
     texts: dict[str, list[Text]] = {}
@@ -64,7 +64,7 @@ def fences(
 
 
 def _ink(plan: Plan, glyphs: Sequence[DrawnGlyph]) -> Mapping[str, list[Box]]:
-    """What is drawn in each fence, but for what is in fences inside it."""
+    """Returns the ink in each fence, without the contents of inner fences."""
     boxes = {glyph.node: glyph.ink for glyph in glyphs}
     found: dict[str, list[Box]] = {}
     for step in plan.steps:
@@ -75,7 +75,7 @@ def _ink(plan: Plan, glyphs: Sequence[DrawnGlyph]) -> Mapping[str, list[Box]]:
 
 
 def _wires(plan: Plan, rows: Sequence[Rows], frame: Frame, x0: float, x1: float) -> Box:
-    """The stretch of a frame over its wires."""
+    """Returns the stretch of a frame around its wires."""
     ys = [
         rows[s][port]
         for s, ids in enumerate(frame.holds, start=frame.first)
@@ -98,7 +98,7 @@ def _region(frame: Frame, lines: Sequence[Label], box: Box) -> DrawnFence:
 
 
 def _brackets(frame: Frame, box: Box, ends: tuple[str, str]) -> DrawnFence:
-    """Large round brackets: the count starts at the foot and stops at the head."""
+    """Returns large round brackets; the count starts at the foot and stops at the head."""
     inset = style.PAD + style.FENCE_EDGE
     top, bottom = box.y0, box.y1
     paths = (

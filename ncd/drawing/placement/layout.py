@@ -1,4 +1,4 @@
-"""Layout: a plan becomes a drawing. Rows, then columns, then wires, marks, dashes and fences."""
+"""Lays out a plan: y coordinates, then x coordinates, then wires, marks, separators and fences."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def lay(
     dark: bool = False,
     mark: str = "",
 ) -> Drawing:
-    """The drawing of a plan, in one row."""
+    """Returns the drawing of a plan, in one row."""
     named = names(planned, labels, bands)
     heights: Mapping[str, float] = titles(planned, None)
     for _ in range(TRIES):  # a title that is broken into lines needs more room above it
@@ -71,7 +71,7 @@ def lay(
 
 @dataclass
 class _Layout:
-    """Puts the parts of one drawing together."""
+    """Builds the parts of one drawing."""
 
     plan: Plan
     rows: Sequence[Rows]
@@ -145,7 +145,7 @@ class _Layout:
         return tuple(found.values())
 
     def copy(self, twin: Twin, value: Value, port: Port, model: DrawnWire) -> DrawnWire:
-        """A wire of a twin."""
+        """Returns a wire of a repeated part, moved from its model."""
         name, same = self.called.get(value.id, ""), self.called.get(model.array, "")
         return changed(
             model,
@@ -195,7 +195,7 @@ class _Layout:
         return straightened(pieces)
 
     def stub(self, port: Port, s: int, state: int) -> Path:
-        """A little of a wire in a step that says nothing of it."""
+        """Returns a short piece of wire in a step without a path for it."""
         if not 0 <= s < len(self.plan.steps):
             return ()
         if s < state and port[0] not in self.plan.makers[s]:  # an input that begins late
@@ -227,9 +227,9 @@ class _Layout:
 
 
 def _around(wires: Sequence[DrawnWire]) -> list[Box]:
-    """The box of all wires with their own width; none if there are none.
+    """Returns the bounding box of all wires with their widths, if there are any.
 
-    No wire leaves the box around the two ends of a curve of it.
+    A curve of a wire never leaves the box around its two ends.
     """
     points = [end for wire in wires for a, _, _, d in wire.path for end in (a, d)]
     if not points:
@@ -239,7 +239,7 @@ def _around(wires: Sequence[DrawnWire]) -> list[Box]:
 
 
 def wire_words(array: Array, axis: Axis, name: str = "") -> str:
-    """What a wire is: an axis of an array, which may have a name."""
+    """Returns the description of a wire: the axis, and the array by name or type."""
     kind = "sequence axis" if axis.sequence else "spatial axis" if axis.spatial else "axis"
     size = "" if axis.size is None else f", size {axis.size_text}"
     whole = f"{name} ({array})" if name else f"({array})"

@@ -1,4 +1,4 @@
-"""Steps: every op on its canvas, and where wires end and begin at it."""
+"""Draws every op on its canvas, and records where wires begin and end at it."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from ncd.lang.circuits.circuit import Cell
 
 
 class Steps:
-    """All steps of a plan, drawn.
+    """The drawn steps of a plan.
 
-    ``glyphs`` are by the ids of their ops. ``tails`` and ``heads`` are how each wire ends at an op
-    and begins at one, ``passes`` what it does in a step in which it goes on and bends.
+    ``glyphs`` are by op id. ``tails`` and ``heads`` are the paths with which wires end and begin at
+    ops, ``passes`` the paths of continuing wires that bend in a step.
     """
 
     def __init__(
@@ -57,13 +57,13 @@ class Steps:
     # Twins ---------------------------------------------------------------------------------------
 
     def move(self, twin: Twin) -> Move:
-        """The way from its model."""
+        """Returns the translation from a repeated part's model."""
         here, there = self.rows[twin.first], self.rows[twin.model]
         right = self.at.right[twin.first] - self.at.right[twin.model]
         return Move(right, min(here.values()) - min(there.values()))
 
     def copy(self, twin: Twin, s: int, unit: Unit) -> None:
-        """A unit of a twin, and in it the wires that the twin shares with what is beside it."""
+        """Copies a unit of a repeated part, including the wires at its edges."""
         move, ids = self.moves[twin.first], twin.ids
         shared = self.shared[twin.first]
         for port in unit.ins:
@@ -85,7 +85,7 @@ class Steps:
     # One step ------------------------------------------------------------------------------------
 
     def go_on(self, s: int, unit: Unit) -> None:
-        """Draws an array that passes on beside the ops, or that a loop joins."""
+        """Draws an array that passes beside the ops, or that a loop joins."""
         before, behind = self.rows[s], self.rows[s + 1]
         for i, o in unit.glyph.through:
             one, other = unit.ins[i], unit.outs[o]
@@ -101,7 +101,7 @@ class Steps:
                 self.tails[one], self.heads[other] = path, ()
 
     def bend(self, s: int, x0: float, x1: float) -> tuple[float, float]:
-        """Where arrays beside the ops may bend: behind contractions, and clear of loose marks."""
+        """Returns where passing arrays may bend: behind contractions, and clear of loose marks."""
         starts, stops = [x0], [x1]
         for unit in self.plan.steps[s]:
             if unit.glyph.caps:
@@ -121,7 +121,7 @@ class Steps:
         return self.at.stretches[unit.node].canvas(cell.op.role, x, row, apex)
 
     def keep(self, s: int, unit: Unit, canvas: Canvas) -> None:
-        """Notes where the unit's wires end and begin; a cap's arrow is the next op's, or short."""
+        """Records where a unit's wires begin and end; a cap's arrow may belong to the next op."""
         starts = [start for start, _ in canvas.stems]
         if canvas.apex and not unit.outs:  # a number alone goes on from sign to sign
             starts = [Point(max(box.x1 for box in canvas.ink), canvas.apex.y)]

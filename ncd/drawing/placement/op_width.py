@@ -1,7 +1,7 @@
-"""The stretch of an op: how much x it wants, and its canvas.
+"""The width of an op, and its canvas.
 
-From left to right: wires change places so that those of a mark or a cap are neighbours, the marks
-and caps stand, and wires change back.
+From left to right: wires change their order so that those of a mark or cap are adjacent, then come
+the marks and caps, then the wires change back.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ncd.lang.once import once
 
 
 class Stretch:
-    """What the wires of an op do in its stretch, in the rows in which they come in and go out."""
+    """The routing of an op's wires between their rows before and after it."""
 
     def __init__(self, unit: Unit, ins: Sequence[float], outs: Sequence[float]) -> None:
         unit = _levelled(unit, ins, outs)
@@ -39,13 +39,13 @@ class Stretch:
 
     @once
     def width(self) -> float:
-        """How much x it wants."""
+        """Its width."""
         wide = self._knotted(self.knot) if self.knot else self._plain
         return self.before + wide + self.behind
 
     @property
     def free(self) -> float:
-        """How far from the left of a contraction arrays beside it may bend."""
+        """The distance from the left of a contraction at which passing arrays may bend."""
         assert self.knot is not None
         return self.before + self.wide + self.knot.end + style.CAP_CLEAR
 
@@ -75,7 +75,7 @@ class Stretch:
 
     @once
     def later(self) -> float:
-        """The room for the copies that leave last."""
+        """The width for the copies that leave last."""
         if not self.late:
             return 0.0
         last = [split for split in self.glyph.splits if split[0] in self.late]
@@ -84,7 +84,7 @@ class Stretch:
         return room(last, 0, at, self.to)
 
     def canvas(self, role: str, x: tuple[float, float], row: float, apex: Point | None) -> Canvas:
-        """The canvas of the op between two x."""
+        """Returns the canvas of the op between two x."""
         glyph, unit = self.glyph, self.unit
         begin = x[0] + self.wide if self.knot else x[0]  # marks stand before caps
         start, x1 = begin + self.before, x[1] - self.behind
@@ -115,7 +115,7 @@ class Stretch:
         )
 
     def _lead(self, x0: float, begin: float, start: float) -> list[Path]:
-        """How its wires come to its marks: level beside those of a contraction, then they weave."""
+        """Returns the paths to the marks: level beside a contraction, then reordered."""
         woven = iter(weave(self.come, begin, start) if start > begin else [])
         found: list[Path] = []
         for i, y in enumerate(self.ins):
@@ -127,7 +127,7 @@ class Stretch:
 
 
 def _levelled(unit: Unit, ins: Sequence[float], outs: Sequence[float]) -> Unit:
-    """With the copy that is level going on, where the one that does would bend."""
+    """Returns the unit with its level copy as the continuing one, if the current one would bend."""
     glyph = unit.glyph
     if not glyph.splits or glyph.marks:
         return unit
@@ -141,7 +141,7 @@ def _levelled(unit: Unit, ins: Sequence[float], outs: Sequence[float]) -> Unit:
 
 
 def late(unit: Unit) -> frozenset[int]:
-    """The wires whose copies leave them last, as fewer cross then: those of others cross first."""
+    """Returns the wires whose copies leave last, because that gives fewer crossings."""
     glyph = unit.glyph
     if not glyph.splits or glyph.marks:
         return frozenset()

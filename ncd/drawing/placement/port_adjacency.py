@@ -1,7 +1,7 @@
-"""Gathering: the wires of one op are brought beside each other, by crossings, before it stands.
+"""Makes the wires of a mark adjacent, by crossings before and after it.
 
-A letter, a bar or a cap takes neighbours. Where the term has another wire between them the wires
-change places first, in the rows that they have; behind the op they change back.
+A letter, a bar or a cap needs adjacent wires. If other wires lie between, the wires change rows
+before the mark and change back after it.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ MOST = 4  # so many wires between the arrays of a cap are tried over it and unde
 
 
 def gathered(unit: Unit) -> tuple[Mapping[Port, Port], Mapping[Port, Port]]:
-    """In whose row each input wire is when it reaches the marks, each output wire when it leaves.
+    """Returns whose row each input wire takes at the marks, and each output wire when it leaves.
 
-    Those that stay in their own are left out.
+    Wires that stay in their own row are left out.
     """
     reached, left = _orders(unit.glyph, *unit.arrays)
     return (
@@ -35,7 +35,7 @@ def gathered(unit: Unit) -> tuple[Mapping[Port, Port], Mapping[Port, Port]]:
 def at_marks(
     unit: Unit, ins: Sequence[float], outs: Sequence[float]
 ) -> tuple[list[float], list[float]]:
-    """The rows of the input wires where they reach the marks, of the others where they leave."""
+    """Returns the rows of the input wires at the marks, and of the output wires where they leave."""
     reached, left = _orders(unit.glyph, *unit.arrays)
     return _moved(ins, reached), _moved(outs, left)
 
@@ -49,7 +49,7 @@ def _moved(rows: Sequence[float], slots: Sequence[tuple[int, int]]) -> list[floa
 
 @lru_cache(maxsize=4096)
 def _orders(glyph: Glyph, ins: tuple[Ports, ...], outs: tuple[Ports, ...]) -> tuple[_Slots, _Slots]:
-    """The ports that change places, and whose place each takes: of the inputs, of the outputs."""
+    """Returns the ports that change places, and whose place each takes: inputs, then outputs."""
     above, below = tuple(chain(*ins)), tuple(chain(*outs))
     within = [(_sorted(cap, ins), ()) for cap in glyph.caps if _in_one(cap, ins)]
     if glyph.caps and not within:
@@ -72,7 +72,7 @@ def _orders(glyph: Glyph, ins: tuple[Ports, ...], outs: tuple[Ports, ...]) -> tu
 
 
 def _slots(before: Ports, after: Sequence[int]) -> _Slots:
-    """Whose place each port takes, of those that are in the order behind."""
+    """Returns whose place each port takes in the new order."""
     places = [port for port in before if port in after]
     return tuple((port, slot) for port, slot in zip(after, places, strict=True) if port != slot)
 
@@ -81,7 +81,7 @@ def _slots(before: Ports, after: Sequence[int]) -> _Slots:
 
 
 def _blocks(glyph: Glyph, ins: tuple[Ports, ...], outs: tuple[Ports, ...]) -> list[_Block]:
-    """The wires of each mark that wants neighbours, which are those of one array."""
+    """Returns the wires of each mark that needs adjacent ones, all of one array."""
     found = []
     for mark in glyph.marks:
         own, new = _sorted(mark.ins, ins), _sorted(mark.outs, outs)
@@ -95,7 +95,7 @@ def _in_one(own: Ports, arrays: tuple[Ports, ...]) -> bool:
 
 
 def _sorted(own: Ports, arrays: tuple[Ports, ...]) -> Ports:
-    """From top to bottom."""
+    """Returns ports from top to bottom."""
     return tuple(port for port in chain(*arrays) if port in own)
 
 
@@ -104,7 +104,7 @@ def _neighbours(own: Ports, order: Ports) -> bool:
 
 
 def _crossings(blocks: Sequence[_Block], above: Ports, below: Ports) -> int:
-    """How many wires cross before and behind the marks."""
+    """Returns how many wires cross before and after the marks."""
     ins = [above.index(port) for i, _ in blocks for port in i]
     outs = [below.index(port) for _, o in blocks for port in o]
     return sum(a > b for order in (ins, outs) for a, b in combinations(order, 2))
@@ -114,9 +114,9 @@ def _crossings(blocks: Sequence[_Block], above: Ports, below: Ports) -> int:
 
 
 def _nested(glyph: Glyph, ins: tuple[Ports, ...]) -> list[int]:
-    """An order in which caps lie in each other or apart, and what goes on lies outside of them.
+    """Returns an order in which caps are nested or apart and continuing wires lie outside them.
 
-    A wire between the arrays of a cap goes over or under it, whichever crosses fewer.
+    A wire between the arrays of a cap goes above or below it, whichever gives fewer crossings.
     """
     above = tuple(chain(*ins))
     caught = _stacked(glyph, ins, frozenset())[1][:MOST]
@@ -131,10 +131,10 @@ def _nested(glyph: Glyph, ins: tuple[Ports, ...]) -> list[int]:
 def _stacked(
     glyph: Glyph, ins: tuple[Ports, ...], up: frozenset[int]
 ) -> tuple[list[int], list[int]]:
-    """The order, and which wires are caught between the arrays of a cap; ``up`` go over it.
+    """Returns the order, and the wires caught between the arrays of a cap; ``up`` go above it.
 
-    Array by array: first what closes, the innermost cap first, then what goes on, then what opens.
-    A wire that joins one further down may stay inside: it leaves at a right angle.
+    For each array: first closing wires, innermost cap first, then continuing ones, then opening
+    ones. A wire that joins one further down may stay inside, as it leaves at a right angle.
     """
     ended = {port for mark in glyph.marks for port in mark.ins}
     strung = chains(glyph)
@@ -171,7 +171,7 @@ def _stacked(
 
 
 def _tangle(glyph: Glyph, above: Ports, order: Sequence[int]) -> int:
-    """How many wires cross on the way to this order, as they join in it, and behind it."""
+    """Returns the number of crossings on the way to an order, inside, and after it."""
     at = {port: n for n, port in enumerate(order)}
     target = {o: at[i] for i, o in glyph.through}
     spans = [(at[ports[0]], at[ports[-1]]) for ports in chains(glyph)]

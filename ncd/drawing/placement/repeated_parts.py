@@ -1,7 +1,7 @@
-"""Twins: parts of a plan that are alike, of which only the first is laid out.
+"""Repeated parts of a plan: only the first of equal parts is laid out.
 
-A plan is cut where a single array goes on. What is between two cuts, and is the same as what is
-between two others but for its ids, stands like it, further right and up or down.
+The plan is cut where a single array passes. Parts between cuts that are equal except for their ids
+get the same layout, moved.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ _Ids = dict[str, str]
 
 @dataclass(frozen=True)
 class Twin:
-    """The states from ``first`` to ``last``, which are like those from ``model`` on.
+    """The states from ``first`` to ``last``, which equal those from ``model`` on.
 
-    ``ids`` are the ids in the model by those here. The two ends belong to what is beside as well.
+    ``ids`` maps ids here to ids in the model. The two end states also belong to the neighbours.
     """
 
     first: int
@@ -35,7 +35,7 @@ class Twin:
 
     @property
     def inner(self) -> range:
-        """The states that are its own."""
+        """The states that belong to it alone."""
         return range(self.first + 1, self.last)
 
     @property
@@ -45,12 +45,12 @@ class Twin:
 
     @once
     def own(self) -> Mapping[str, str]:
-        """The ids here by those in the model."""
+        """The ids here, by those in the model."""
         return {theirs: ours for ours, theirs in self.ids.items()}
 
 
 def twins(plan: Plan, names: Sequence[Names], cuts: Sequence[int]) -> list[Twin]:
-    """The parts between these states that are like one before them."""
+    """Returns the parts between these cuts that equal an earlier one."""
     found: list[Twin] = []
     models: dict[tuple[int, ...], list[int]] = {}
     for first, last in pairwise(cuts):
@@ -67,7 +67,7 @@ def twins(plan: Plan, names: Sequence[Names], cuts: Sequence[int]) -> list[Twin]
 
 
 class _Comparison:
-    """Whether a part is like another one; the ids of one by those of the other are found on it."""
+    """Compares two parts and maps the ids of one to those of the other."""
 
     def __init__(
         self, plan: Plan, names: Sequence[Names], first: int, last: int, model: int
@@ -77,7 +77,7 @@ class _Comparison:
         self.known: _Ids = {}
 
     def ids(self) -> _Ids | None:
-        """The ids; None if the two differ in more."""
+        """Returns the map of ids, or None if the parts differ otherwise."""
         same = all(map(self.state, range(self.first, self.last + 1)))
         same = same and all(map(self.step, range(self.first, self.last)))
         same = same and all(map(self.named, range(self.first + 1, self.last)))
@@ -103,7 +103,7 @@ class _Comparison:
         return roles[0] == roles[1] and self.arrays(a, b)
 
     def arrays(self, a: Unit, b: Unit) -> bool:
-        """Whether they take and give the same."""
+        """Returns whether two units take and make corresponding arrays."""
         given = zip((a.inputs, a.outputs), (b.inputs, b.outputs), strict=True)
         return all([self.known[v.id] for v in x] == [v.id for v in y] for x, y in given)
 
@@ -114,7 +114,7 @@ class _Comparison:
         )
 
     def framed(self) -> bool:
-        """Whether the same frames stand in it; those around all of it do not count."""
+        """Returns whether both contain the same frames; frames around the whole part do not count."""
         start, stop = self.first - self.back, self.last - self.back
         ours, theirs = list(self.over(self.first, self.last)), list(self.over(start, stop))
         return len(ours) == len(theirs) and all(map(self.frame, ours, theirs))

@@ -1,4 +1,4 @@
-"""Rows below each other, joined by arrows."""
+"""Stacks the rows of a diagram and connects them by arrows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ncd.drawing.plan.frames import ids_of
 
 
 def joined(rows: Sequence[Plan], drawings: Sequence[Drawing]) -> Drawing:
-    """The drawings of rows as one."""
+    """Returns the drawings of rows as one drawing."""
     if len(rows) == 1:
         return drawings[0]
     parts, y = [], 0.0
@@ -38,7 +38,7 @@ def joined(rows: Sequence[Plan], drawings: Sequence[Drawing]) -> Drawing:
 
 
 def _cut(row: Plan, drawing: Drawing) -> Drawing:
-    """Without the bracket of a repetition where it only goes on."""
+    """Returns the drawing without the bracket of a repetition that only continues."""
     over = {frame.id: frame.goes_on for frame in row.frames}
     fences = tuple(_open(fence, *over[fence.id]) for fence in drawing.fences)
     return replace(drawing, fences=fences)
@@ -52,7 +52,7 @@ def _open(fence: DrawnFence, before: bool, behind: bool) -> DrawnFence:
 
 
 def _with_arrows(drawing: Drawing, before: Set[str], behind: Set[str]) -> Drawing:
-    """With arrows where arrays come from the row before, and go on in the next one."""
+    """Adds arrows where arrays come from the row before or continue in the next one."""
     wires = [wire for wire in drawing.wires if wire.path]
     right = max((wire.path[-1].d.x for wire in wires), default=0.0)
     left = min((wire.path[0].a.x for wire in wires), default=0.0)
@@ -77,7 +77,7 @@ def _with_arrows(drawing: Drawing, before: Set[str], behind: Set[str]) -> Drawin
 
 
 def _leaving(wire: DrawnWire) -> Extra:
-    """From the end of a wire, down and on."""
+    """Returns an arrow from the end of a wire, downwards and on."""
     (x, y), (long, high) = wire.path[-1].d, style.BENT
     tip = Point(x + long, y + high)
     bend = Curve(Point(x, y), Point(x + 0.5 * long, y), Point(x + 0.8 * long, y + 0.4 * high), tip)
@@ -85,7 +85,7 @@ def _leaving(wire: DrawnWire) -> Extra:
 
 
 def _coming(wire: DrawnWire) -> Extra:
-    """From above, to where a wire begins."""
+    """Returns an arrow from above to the beginning of a wire."""
     (x, y), (long, high) = wire.path[0].a, style.BENT
     start = Point(x - long, y - high)
     near = Point(x - 0.8 * long, y - 0.4 * high)

@@ -1,4 +1,4 @@
-"""Gaps: how near the wires of a state may come, with what stands between them."""
+"""The minimum distances between the wires of a state, given what stands between them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _Edge = tuple[Sequence[Frame], Sequence[Frame]]
 
 
 class Item(NamedTuple):
-    """Wires that move as one: a whole array, or one wire of an array that may be spread."""
+    """Wires that move together: a whole array, or one wire of an array that may be spread."""
 
     wires: tuple[Port, ...]
     offsets: tuple[float, ...]
@@ -27,7 +27,7 @@ class Item(NamedTuple):
 
 
 class Gaps:
-    """What stands between the arrays of a plan; ``titles`` is the room that each title needs."""
+    """The contents between the arrays of a plan; ``titles`` are the heights of titles."""
 
     def __init__(self, plan: Plan, titles: Mapping[str, float]) -> None:
         self.plan, self.titles = plan, titles
@@ -40,7 +40,7 @@ class Gaps:
                     self._stand(s, unit)
 
     def _stand(self, s: int, unit: Unit) -> None:
-        """Marks need room over the first array, and under the last, on either side of them."""
+        """Reserves room for marks above the first array and below the last, on both sides."""
         high, low = headroom(unit.glyph), footroom(unit.glyph)
         for at, state in ((s, unit.inputs), (s + 1, unit.outputs)):
             if state:
@@ -51,17 +51,17 @@ class Gaps:
 
     @once
     def spread(self) -> list[set[str]]:
-        """For each state the arrays that may stand apart."""
+        """For each state, the arrays whose wires may stand apart."""
         return spreads(self.plan)
 
     def count(self, s: int) -> int:
-        """How many items there are in a state."""
+        """Returns the number of items in a state."""
         spread = self.spread[s]
         state = self.plan.states[s]
         return sum([len(self.plan.places(v)) if v.id in spread else 1 for v in state])
 
     def items(self, s: int) -> list[Item]:
-        """The items of a state from top to bottom."""
+        """Returns the items of a state from top to bottom."""
         found: list[Item] = []
         spread = self.spread[s]
         for n, value in enumerate(self.plan.states[s]):
@@ -76,37 +76,37 @@ class Gaps:
         return found
 
     def _between(self, s: int, n: int) -> float:
-        """The room that the borders of fences need over the nth array."""
+        """Returns the height of the fence borders above the nth array."""
         opens, closes = self.edges[s][n]
         need = style.PAD * max(0, len(opens) - 1) + style.PAD * max(0, len(closes) - 1)
         need += style.BETWEEN if opens and closes else 0.0
         return need + self.below(s, n - 1)
 
     def below(self, s: int, n: int) -> float:
-        """What stands right under the nth array: marks, and what brackets that end there count."""
+        """Returns the height right below the nth array: marks, and the counts of closing brackets."""
         room = self.under[s].get(self.plan.states[s][n].id, 0.0)
         return room + sum([style.BRACKET_ROOM for frame in self.closes(s, n) if frame.ends])
 
     def above(self, s: int, n: int) -> float:
-        """What stands right over the nth array: titles of fences that begin there, and marks."""
+        """Returns the height right above the nth array: titles of opening fences, and marks."""
         room = self.over[s].get(self.plan.states[s][n].id, 0.0)
         return room + sum([self._head(frame) for frame in self.edges[s][n][0]])
 
     def closes(self, s: int, n: int) -> Sequence[Frame]:
-        """The frames that end under the nth array."""
+        """Returns the frames that end below the nth array."""
         return self.edges[s][n + 1][1]
 
     def _head(self, frame: Frame) -> float:
-        """What stands over the wires in a frame."""
+        """Returns the height above the wires in a frame."""
         return self.titles.get(frame.id, 0.0) + style.BRACKET_ROOM * bool(frame.ends)
 
     # Fences are rectangles -----------------------------------------------------------------------
 
     @once
     def rooms(self) -> list[list[Room]]:
-        """For each state, how far what is over and under a frame must be from it.
+        """Returns for each state the distances that must be kept from frames.
 
-        A fence is as high as its highest state, while the array over it may come down in another.
+        A fence is as high as in its highest state, even where the array above it comes down.
         """
         found = [list(self._borders(s)) for s in range(len(self.plan.states))]
         met = {b for state in found for _, b, _ in state if b[1] == "top"}
@@ -117,7 +117,7 @@ class Gaps:
 
     @once
     def cuts(self) -> list[int]:
-        """The states at which what is before and what is behind may be moved against each other."""
+        """Returns the states at which the parts before and after may be moved independently."""
         first: dict[str, int] = {}
         last: dict[str, int] = {}
         for s, state in enumerate(self.rooms):
@@ -144,7 +144,7 @@ class Gaps:
     def _under(
         self, s: int, value: Value, opens: Sequence[Frame], closes: Sequence[Frame]
     ) -> Iterator[Room]:
-        """An array in frames that end under it, the inner ones over the outer, or over a frame."""
+        """Yields the distances below an array in frames that end there."""
         last, room = self.plan.places(value)[-1], 0.0
         for frame in reversed(closes):
             yield last, (frame.id, "bottom"), room
@@ -154,7 +154,7 @@ class Gaps:
             yield last, (frame.id, "top"), clear + self._head(frame)
 
     def _over(self, wire: Port, opens: Sequence[Frame], closes: Sequence[Frame]) -> Iterator[Room]:
-        """A wire in frames that begin over it, the inner ones under the outer, or under a frame."""
+        """Yields the distances above a wire in frames that begin there."""
         room = 0.0
         for frame in reversed(opens):
             yield (frame.id, "top"), wire, room
@@ -164,7 +164,7 @@ class Gaps:
 
 
 def _edges(plan: Plan, s: int) -> list[_Edge]:
-    """The frames that begin, and those that end, over each array of a state and under the last."""
+    """Returns the frames that begin and end above each array of a state and below the last."""
     around = plan.around[s]
     inside = [(), *(around.get(value.id, ()) for value in plan.states[s]), ()]
     return [_edge(above, below) for above, below in pairwise(inside)]
@@ -178,12 +178,12 @@ def _edge(above: Sequence[Frame], below: Sequence[Frame]) -> _Edge:
 
 
 def _foot(frame: Frame) -> float:
-    """What stands under the wires in a frame."""
+    """Returns the height below the wires in a frame."""
     return style.GROUND + style.BRACKET_ROOM * bool(frame.ends)
 
 
 def _offsets(value: Value, wires: Sequence[Port]) -> list[float]:
-    """The rows of an array's wires below its first."""
+    """Returns the rows of an array's wires relative to its first."""
     array, found = value.array, [0.0]
     for (_, i), (_, j) in pairwise(wires):
         wide = array[i].spatial or array[j].spatial
@@ -195,7 +195,7 @@ def _offsets(value: Value, wires: Sequence[Port]) -> list[float]:
 
 
 def spreads(plan: Plan) -> list[set[str]]:
-    """For each state the arrays that may stand apart: those straight until a contraction."""
+    """Returns for each state the arrays whose wires may stand apart: straight until a contraction."""
     found: list[set[str]] = [set()]
     for step in reversed(plan.steps):
         found.append({v.id for unit in step for v in unit.inputs if _spread(unit, found[-1])})

@@ -1,4 +1,4 @@
-"""Columns: the x of every state and step, wide enough for its names, marks, bends and fences."""
+"""The x coordinates of states and steps, wide enough for labels, marks, bends and fences."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _Zone = tuple[float, float, float]
 
 @dataclass(frozen=True)
 class Columns:
-    """Where each state lies (``left`` to ``right``), the middle of its names; ops by their ids."""
+    """The left and right of each state, the middle of its labels, and the stretches of ops by id."""
 
     left: tuple[float, ...]
     right: tuple[float, ...]
@@ -26,13 +26,13 @@ class Columns:
     stretches: Mapping[str, Stretch] = field(default_factory=dict)
 
     def same(self, twin: Twin) -> bool:
-        """Whether a twin is as wide as its model."""
+        """Returns whether a repeated part is as wide as its model."""
         wide = self.left[twin.last] - self.right[twin.first]
         model = self.left[twin.last - twin.back] - self.right[twin.model]
         return abs(wide - model) < 1e-6
 
     def sides(self, plan: Plan, frame: Frame) -> tuple[float, float]:
-        """Where a frame begins and ends."""
+        """Returns the left and right of a frame."""
         return (
             self.right[frame.first] - style.PAD * plan.opening[frame.id] + style.FENCE_EDGE,
             self.left[frame.last] + style.PAD * plan.closing[frame.id] - style.FENCE_EDGE,
@@ -46,9 +46,9 @@ def columns(
     bands: bool = False,
     twins: Sequence[Twin] = (),
 ) -> Columns:
-    """The x of every state; the step after state s goes from ``right[s]`` to ``left[s + 1]``.
+    """Returns the x of every state; step s goes from ``right[s]`` to ``left[s + 1]``.
 
-    With ``bands`` there is room for them around the names, and wires reach out at both ends.
+    ``bands`` adds room for bands around the labels, and longer wires at both ends.
     """
     back = {s: twin.back for twin in twins for s in twin.steps}
     steps: list[float] = []
@@ -71,7 +71,7 @@ def columns(
 
 
 def _step_width(plan: Plan, s: int, rows: Sequence[Rows], stretches: dict[str, Stretch]) -> float:
-    """The width of a step; the stretches of its ops are kept."""
+    """Returns the width of a step, and stores the stretches of its ops."""
     wide, bends, apart, start = style.STEP, [0.0], False, 0.0
     for unit in plan.steps[s]:
         ins, outs = [rows[s][p] for p in unit.ins], [rows[s + 1][p] for p in unit.outs]
@@ -87,7 +87,7 @@ def _step_width(plan: Plan, s: int, rows: Sequence[Rows], stretches: dict[str, S
 
 
 def _zones(plan: Plan, names: Sequence[Names], gap: float) -> list[_Zone]:
-    """The room of each state for fences that close, for names, and for fences that open."""
+    """Returns the widths in each state for closing fences, labels, and opening fences."""
     closing, opening = [0] * len(plan.states), [0] * len(plan.states)
     for frame in plan.frames:
         closing[frame.last] = max(closing[frame.last], plan.closing[frame.id])
@@ -102,7 +102,7 @@ def _zones(plan: Plan, names: Sequence[Names], gap: float) -> list[_Zone]:
 
 
 def _widen_for_title(plan: Plan, frame: Frame, steps: list[float], zones: list[_Zone]) -> None:
-    """Makes room for the longest word of a title, and for what brackets count."""
+    """Makes room for the longest word of a title, and for the counts of brackets."""
     words = wrap(frame.title, 1.0, style.TITLE)
     need = max([line.width for line in words], default=-style.TITLE_WORD) + style.TITLE_WORD
     if frame.ends:

@@ -1,8 +1,8 @@
-"""Rows: the y of every wire in every state.
+"""The y coordinate of every wire in every state.
 
-Wires want to be straight, and no two may come closer than the minimum gaps. All of it is one
-objective, solved once (:mod:`ncd.drawing.placement.y_solver`). Where a state holds a single array,
-what is before it and what is behind it are apart: each part is solved alone, and equal parts once.
+Wires should be straight, and no two closer than the minimum gaps. Both form one linear program
+(:mod:`ncd.drawing.placement.y_solver`). A state with a single array separates independent parts;
+each part is solved alone, and equal parts once.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _Want = tuple[Port, Port, float, float]  # wires before and behind, how far apar
 
 
 def rows(plan: Plan, gaps: Gaps, twins: Sequence[Twin] = ()) -> list[Rows]:
-    """The y of every wire, a dictionary for each state; ``twins`` have those of their models."""
+    """Returns the y of every wire, by state; ``twins`` are repeated parts, copied from their model."""
     spread, rooms = gaps.spread, gaps.rooms
     wholes, alike = {*gaps.cuts}, {twin.first: twin for twin in twins}
     found: list[Rows] = [{}]
@@ -60,7 +60,7 @@ def rows(plan: Plan, gaps: Gaps, twins: Sequence[Twin] = ()) -> list[Rows]:
 
 
 def _like(plan: Plan, twin: Twin, found: Sequence[Rows]) -> Iterator[Rows]:
-    """The rows of a twin, all but those of its first state, which are known."""
+    """Yields the rows of a repeated part, except those of its first state, which are known."""
     down = min(found[twin.first].values()) - min(found[twin.model].values())
     for s in range(twin.first + 1, twin.last + 1):
         model = found[s - twin.back]
@@ -69,7 +69,7 @@ def _like(plan: Plan, twin: Twin, found: Sequence[Rows]) -> Iterator[Rows]:
 
 
 def _again(plan: Plan) -> Mapping[int, int]:
-    """The states before and behind a layer that is like the one before it, and where that began."""
+    """Returns the states around a layer that equals the one before, and where that one began."""
     found: dict[int, int] = {}
     last: dict[tuple[str, str], Frame] = {}
     for frame in sorted(plan.frames, key=lambda frame: frame.first):
@@ -82,7 +82,7 @@ def _again(plan: Plan) -> Mapping[int, int]:
 
 
 class _Part:
-    """States that are solved together: all that has a level gets a number."""
+    """States that are solved together; everything with a level has an index."""
 
     def __init__(self, first: int) -> None:
         self.first = first
@@ -119,16 +119,16 @@ class _Part:
             gaps.append((above, below, least + down - up, *GAP))
 
     def number(self, end: Port | Border) -> tuple[int, float]:
-        """The number of what a wire here, or a border, moves with, and how far under it."""
+        """Returns the index of the item that a wire or a border belongs to, and its offset."""
         if end not in self.known:
             self.known[end] = (self.count, 0.0)
             self.count += 1
         return self.known[end]
 
     def level(self, plan: Plan, a: int, b: int, cost: float = 0.0) -> None:
-        """The arrays of two states want to be level if they have the same axes.
+        """Asks for two states with equal axes to be level.
 
-        It costs more than that all their wires bend, or so much for each array.
+        It weighs more than all their bends, or as much for each array.
         """
         ends = plan.states[a], plan.states[b]
         if [v.array.names for v in ends[0]] != [v.array.names for v in ends[1]]:
@@ -141,7 +141,7 @@ class _Part:
             self.bends[key] = (lower + more, higher + more)
 
     def step(self, unit: Unit, spread: Collection[str]) -> None:
-        """The unit is between the last two states."""
+        """Adds the wishes of a unit between the last two states."""
         before, after = self.wires[-2:]
         for old, new, apart, cost in wants(unit, spread):
             (a, down), (b, up) = before[old], after[new]
@@ -150,7 +150,7 @@ class _Part:
             self.bends[key] = (lower + cost * DOWN, higher + cost)
 
     def rows(self, start: float) -> Iterator[Rows]:
-        """The rows of its states, the first wire of the first one at ``start``."""
+        """Yields the rows of its states, the first wire of the first one at ``start``."""
         bends = [(*key, *cost) for key, cost in self.bends.items()]
         found = self.straight() or levels(self.count, (*bends, *self.gaps))
         start -= found[2] if len(found) > 2 else 0.0
@@ -158,7 +158,7 @@ class _Part:
             yield {wire: start + found[n] + y for wire, (n, y) in wires.items()}
 
     def straight(self) -> tuple[float, ...]:
-        """The levels of single arrays if none needs to bend, nor the whole to be higher for it."""
+        """Returns the levels of single arrays if none has to bend, and the total height stays."""
         if not self.alone:
             return ()
         found = [0.0, max(self.depths), 0.0]
@@ -177,7 +177,7 @@ class _Part:
 
 
 def wants(unit: Unit, spread: Collection[str]) -> Iterator[_Want]:
-    """How far apart the wires of a unit want to be before and behind it, and how much."""
+    """Yields the distances that the wires of a unit want between before and after, with weights."""
     glyph, ins, outs = unit.glyph, unit.ins, unit.outs
     if unit.cell is None:
         cost = THROUGH if unit.node else PASSES
@@ -202,7 +202,7 @@ def wants(unit: Unit, spread: Collection[str]) -> Iterator[_Want]:
 
 
 def _marked(unit: Unit) -> Iterator[_Want]:
-    """What begins at a mark wants to be near what ends at it; as in the figures, first to first."""
+    """Yields wishes for outputs of a mark to be near its inputs, first to first, as in the figures."""
     glyph = unit.glyph
     came, went = {i for i, _ in glyph.through}, {o for _, o in glyph.through}
     for mark in glyph.marks:

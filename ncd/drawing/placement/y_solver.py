@@ -1,9 +1,9 @@
-"""Lanes: the levels at which wires bend least, found once for all of them.
+"""Solves for the levels at which wires bend least, as a linear program.
 
-This is the last step of layered drawing as a linear program: the least weighted sum of all bends
-while no gap is smaller than it must be (Gansner, Koutsofios, North and Vo, A technique for drawing
-directed graphs, 1993, section 4.2). What is solved is its dual, a flow of least cost: an equation
-for each thing that has a level, an unknown for each bend and each gap.
+This is the coordinate assignment of layered drawing: the least weighted sum of all bends while all
+gaps are kept (Gansner, Koutsofios, North and Vo, A technique for drawing directed graphs, 1993,
+section 4.2). The dual is solved, a minimum-cost flow: one equation for each item, one unknown for
+each bend and each gap.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ GAP = 0.0, inf
 
 @lru_cache(maxsize=2048)
 def levels(count: int, bends: tuple[Bend, ...]) -> tuple[float, ...]:
-    """The level of each of ``count`` things, that of the first being 0; levels grow downwards.
+    """Returns the level of each of ``count`` items, the first being 0; levels grow downwards.
 
     Raises ValueError if the gaps contradict each other.
 
@@ -42,7 +42,7 @@ def levels(count: int, bends: tuple[Bend, ...]) -> tuple[float, ...]:
 
 
 def _solved(count: int, bends: tuple[Bend, ...]) -> list[float]:
-    """The levels, growing upwards: what a unit more at each would be worth to the flow."""
+    """Returns the levels, growing upwards: the dual values of the flow's equations."""
     arcs = np.fromiter(chain.from_iterable(bends), float).reshape(-1, 5)
     apart, lower, higher = arcs.T[2:]
     starts, signs, real, none = _frame(count, len(bends))
@@ -63,7 +63,7 @@ def _solved(count: int, bends: tuple[Bend, ...]) -> list[float]:
 
 @lru_cache(maxsize=256)
 def _frame(count: int, arcs: int) -> tuple[np.ndarray, ...]:
-    """What is the same for all flows of so many arcs: what each takes from one thing, one gets."""
+    """Returns the parts of a flow's matrix that depend only on its number of arcs."""
     starts = np.arange(0, 2 * arcs + 1, 2, dtype=np.int32)
     return starts, np.tile([-1.0, 1.0], arcs), np.zeros(arcs, np.int32), np.zeros(count)
 

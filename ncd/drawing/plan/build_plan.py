@@ -1,8 +1,8 @@
-"""Folding: the columns of a circuit, with the first body of each loop in the loop's place.
+"""Builds the plan of a circuit: its columns, with the first body of each loop in place of the loop.
 
-No array is renamed. Where a loop begins and ends, joining units lead its arrays to those of the
-body and back, by place. What only later bodies take ends at the left bracket, and what only later
-bodies give begins at the right one.
+Arrays keep their ids. Where a loop begins and ends, joining units connect its arrays with those of
+the body. Arrays that only later bodies take end at the left bracket, and arrays that only later
+bodies make begin at the right one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ncd.lang.glyph import Glyph
 
 
 def plan(circuit: Circuit) -> Plan:
-    """What is to be drawn of a circuit."""
+    """Returns the plan of a circuit."""
     cells = tuple(first_bodies(circuit))
     values = (*circuit.inputs, *(v for cell in cells for v in (*cell.inputs, *cell.outputs)))
     upward = any(axis.spatial for value in values for axis in value.array)
@@ -30,7 +30,7 @@ def plan(circuit: Circuit) -> Plan:
 
 
 def _outer_first(frames: Sequence[Frame]) -> Sequence[Frame]:
-    """The frames in the order of their ids, each behind the one around it."""
+    """Returns the frames in the order of their ids, each after the one around it."""
     by_id = {frame.id: frame for frame in frames}
     depth: dict[str, int] = {}
 
@@ -43,7 +43,7 @@ def _outer_first(frames: Sequence[Frame]) -> Sequence[Frame]:
 
 
 def first_bodies(circuit: Circuit) -> Iterator[Cell]:
-    """The cells of a circuit but for those of the later bodies of its loops."""
+    """Yields the cells of a circuit, without those of later bodies of its loops."""
     for unit in circuit.units:
         if isinstance(unit, Loop):
             yield from first_bodies(unit.bodies[0])
@@ -52,7 +52,7 @@ def first_bodies(circuit: Circuit) -> Iterator[Cell]:
 
 
 class _Folder:
-    """Folds circuits whose arrays are drawn one way."""
+    """Builds strips for circuits whose arrays are drawn in one direction."""
 
     def __init__(self, upward: bool) -> None:
         self.upward = upward
@@ -76,10 +76,10 @@ class _Folder:
     # One step ------------------------------------------------------------------------------------
 
     def parts(self, before: State, step: Sequence[Cell | Loop], after: State) -> list[Strip]:
-        """The strips of one step from top to bottom, of one length.
+        """Returns the strips of one step from top to bottom, of equal length.
 
-        What has no inputs stands in a column before the rest, and what has no outputs in one
-        behind it, so that wires do not bend where they stand.
+        Units without inputs get a column before the others, and units without outputs one after
+        them, so that wires do not bend beside them.
         """
         ordered = _ordered(before, step, after)
         own = [unit for unit in ordered if not isinstance(unit, Value)]
@@ -120,19 +120,19 @@ class _Folder:
         return [self.known.get(id(value)) or self.passes(value) for value in state]
 
     def passes(self, value: Value) -> Unit:
-        """An array that passes on: one unit for all the steps through which it does."""
+        """Returns the unit of an array that passes on, the same for all steps it passes through."""
         found = self.known[id(value)] = self.join(value, value, "")
         return found
 
     def lead(self, strip: Strip, count: int) -> None:
-        """Puts columns in front in which its arrays pass."""
+        """Inserts columns at the front of a strip through which its arrays pass."""
         state = strip.states[0]
         strip.states[:0] = [state] * count
         strip.steps[:0] = [self.passing(state) for _ in range(count)]
         strip.frames[:] = [_moved(frame, count) for frame in strip.frames]
 
     def trail(self, strip: Strip, length: int) -> None:
-        """Puts columns behind in which its arrays pass."""
+        """Appends columns to a strip through which its arrays pass."""
         state = strip.states[-1]
         while len(strip.steps) < length:
             strip.states.append(state)
@@ -141,7 +141,7 @@ class _Folder:
     # Loops ---------------------------------------------------------------------------------------
 
     def loop(self, loop: Loop) -> Strip:
-        """The first body between its brackets."""
+        """Returns the first body of a loop between its brackets."""
         body = loop.bodies[0]
         taken, given = ids_of(body.inputs), ids_of(loop.outputs)
         waiting = tuple(v for v in loop.inputs if v.id not in taken and v.id in given)
@@ -186,7 +186,7 @@ class _Folder:
         return [self.join(a, b, node) for a, b in pairs]
 
     def join(self, before: Value | None, after: Value | None, node: str) -> Unit:
-        """An array that goes on as it is, or as another one, or that ends or begins here."""
+        """Maps each array to the one that continues it in the next column, or begins or ends it."""
         if before is None or after is None:
             ends = [(v,) if v else () for v in (before, after)]
             return Unit(ends[0], ends[1], Glyph(), self.upward, None, node)
@@ -199,10 +199,9 @@ _Pair = tuple[Value | None, Value | None]
 
 
 def _paired(inside: State, outside: State) -> Iterator[_Pair]:
-    """The arrays of a body with those of its loop.
+    """Yields the arrays of a body with those of its loop.
 
-    An array that is one of the loop's goes on as itself; between two such, the first with the
-    first, and so on, as they stand on the stack.
+    An array of the loop continues as itself; between two such, arrays are paired in order.
     """
     given = ids_of(outside)
     kept = [v.id for v in inside if v.id in given]
@@ -220,14 +219,14 @@ def _paired(inside: State, outside: State) -> Iterator[_Pair]:
 
 
 def _until(values: list[Value], id: str | None) -> list[Value]:
-    """Takes off the values before the one of this id."""
+    """Removes and returns the values before the one with this id."""
     end = next((i for i, v in enumerate(values) if v.id == id), len(values))
     found, values[:] = values[:end], values[end:]
     return found
 
 
 def _continued(before: Value, after: Value) -> tuple[tuple[int, int], ...]:
-    """The wires that go on: all by place if there are as many, else those of one name."""
+    """Returns the wires that continue: by place if there are equally many, else by name."""
     a, b = before.array, after.array
     if len(a) == len(b):
         return tuple((i, i) for i in range(len(a)))
@@ -239,7 +238,7 @@ def _moved(frame: Frame, by: int) -> Frame:
 
 
 def _append(whole: Strip, parts: list[Strip]) -> None:
-    """Puts parts of one length, one above the other, behind what is there."""
+    """Appends parts of equal length, stacked from top to bottom, to a strip."""
     start = len(whole.steps)
     length = max([len(part.steps) for part in parts], default=0)
     for n in range(length):
@@ -249,7 +248,7 @@ def _append(whole: Strip, parts: list[Strip]) -> None:
 
 
 def _ordered(before: State, step: Sequence[Cell | Loop], after: State) -> list[Cell | Loop | Value]:
-    """What stands in a step, from top to bottom: in the order of what it takes and gives."""
+    """Returns the contents of a step from top to bottom, in the order of their arrays."""
     taker = {v.id: unit for unit in step for v in unit.inputs}
     maker = {v.id: unit for unit in step for v in unit.outputs}
     taking = _once(taker.get(v.id, v) for v in before)
@@ -275,7 +274,7 @@ def _once(units: Iterable[Cell | Loop | Value]) -> list[Cell | Loop | Value]:
 
 
 def _counted(loop: Loop) -> tuple[tuple[str, str], str]:
-    """What a loop's brackets count, from the foot of the left to the head of the right one."""
+    """Returns the texts at a loop's brackets: foot and head of the left one, head of the right."""
     if loop.kind == "scan":
         arrays = (value.array for value in loop.inputs[loop.states :])
         axis = next(axis for array in arrays for axis in array if axis.name == loop.axis)

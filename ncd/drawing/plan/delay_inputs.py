@@ -1,6 +1,6 @@
-"""Late: an input that nothing takes for long begins shortly before it is wanted.
+"""Delays inputs: one that is not taken for long begins shortly before it is needed.
 
-It would run under everything before, as the memory of a decoder does under its self-attention.
+Otherwise it would run below everything before, as a decoder's memory below its self-attention.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ WAITS = 4  # a wire that only waits begins late if it would wait for more steps
 
 
 def late(plan: Plan) -> Plan:
-    """The plan with inputs only where they are wanted.
+    """Returns the plan with each input beginning where it is needed.
 
     >>> from ncd.drawing.plan.build_plan import plan
     >>> from ncd.lang.circuits.elaborate import elaborate
@@ -41,7 +41,7 @@ def late(plan: Plan) -> Plan:
 
 
 def _start(plan: Plan, id: str) -> int:
-    """The state before the step that takes an input."""
+    """Returns the state before the step that takes an input."""
     for s, takers in enumerate(plan.takers):
         if not takers[id].passes:
             return s

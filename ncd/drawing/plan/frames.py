@@ -1,4 +1,4 @@
-"""Frames: the fences of a circuit, in the columns of its plan."""
+"""The fences of a circuit, in the columns of its plan."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ncd.lang.circuits.circuit import Circuit, Fence, Loop, State
 
 @dataclass
 class Strip:
-    """A part of the plan while it is put together: n steps between n + 1 states."""
+    """A part of a plan under construction: n steps between n + 1 states."""
 
     states: list[State]
     steps: list[list[Unit]] = field(default_factory=list)
@@ -21,12 +21,12 @@ class Strip:
 
 
 def ids_of(state: State) -> frozenset[str]:
-    """The ids of the arrays of a state."""
+    """Returns the ids of the arrays of a state."""
     return frozenset([value.id for value in state])
 
 
 class Fences:
-    """The fences of one circuit, those of loops aside, while its columns are counted."""
+    """The fences of one circuit, except loops, while its columns are counted."""
 
     def __init__(self, circuit: Circuit) -> None:
         self.circuit = circuit
@@ -47,7 +47,7 @@ class Fences:
                 self.closes.setdefault(fence.last, []).append(id)
 
     def reached(self, s: int) -> int:
-        """A state begins: fences end. How many columns it needs for blocks around no step."""
+        """Starts a state, at which fences end; returns the columns for blocks around no step."""
         column = len(self.states)
         for id in self.closes.get(s, ()):
             self.last.setdefault(id, column)
@@ -59,7 +59,7 @@ class Fences:
         return len(bare)
 
     def stretch(self, inner: str, s: int) -> None:
-        """What is around a block around no step, and begins or ends with it, holds its column."""
+        """Extends the fences around an empty block that begin or end with it over its column."""
         outer = self.fences.get(self.fences[inner].parent)
         while outer is not None:
             if outer.first == s:
@@ -69,7 +69,7 @@ class Fences:
             outer = self.fences.get(outer.parent)
 
     def crossed(self, s: int, parts: list[Strip]) -> None:
-        """Notes, for the columns of a step, what is inside each fence, and where fences end."""
+        """Records, for the columns of a step, the contents of each fence, and where fences end."""
         column = len(self.states) - 1
         for part in parts:
             around = self.holding(s, part) if part.fences is None else part.fences
@@ -83,7 +83,7 @@ class Fences:
         self.states += [-1] * (max([len(part.steps) for part in parts]) - 1 if parts else 0)
 
     def holding(self, s: int, part: Strip) -> frozenset[str]:
-        """The fences around an array that passes through a step of several columns."""
+        """Returns the fences around an array that passes through a step of several columns."""
         if len(part.steps) < 2:
             return frozenset()
         ids = ids_of(part.states[0])

@@ -1,4 +1,4 @@
-"""Joins: which of the wires that meet at dots goes on; the others bend onto it."""
+"""Chooses which of the wires that join at a dot continues; the others bend onto it."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from ncd.lang.glyph import Glyph
 
 @lru_cache(maxsize=2048)
 def settled(glyph: Glyph, ins: tuple[int, ...], outs: tuple[int, ...], upward: bool) -> Glyph:
-    """The glyph with that wire of each join going on that crosses the fewest others.
+    """Returns the glyph in which, at each join, the wire with the fewest crossings continues.
 
-    ``ins`` and ``outs`` are the numbers of wires of its arrays, which are drawn from the last axis
-    up if ``upward``. A sum's glyph stays as it is, and so does one that gains nothing.
+    ``ins`` and ``outs`` are the numbers of wires of its arrays, drawn from the last axis up if
+    ``upward``. The glyph of a sum is not changed.
     """
     if not glyph.joins or any(mark.outs for mark in glyph.marks):
         return glyph
@@ -42,7 +42,7 @@ def settled(glyph: Glyph, ins: tuple[int, ...], outs: tuple[int, ...], upward: b
 
 
 def _places(arrays: Sequence[int], upward: bool) -> list[int]:
-    """Where each wire is from the top."""
+    """Returns the index of each wire from the top."""
     found: list[int] = []
     for count in arrays:
         start = len(found)

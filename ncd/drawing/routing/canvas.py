@@ -1,7 +1,7 @@
-"""The canvas: one op while it is drawn.
+"""The canvas on which one op is drawn.
 
-An op gets a stretch of x. Its glyph says where each input wire ends and each output wire begins;
-what it says nothing of runs on, level at both ends.
+An op gets a range of x. Its glyph says where each input wire ends and each output wire begins;
+other wires run through, level at both ends.
 """
 
 from __future__ import annotations
@@ -31,16 +31,15 @@ Side = Literal["", "before", "behind"]
 
 @dataclass
 class Canvas:
-    """A glyph while it is drawn: its stretch, the rows of its wires, and what has been drawn.
+    """A glyph under construction: its range of x, the rows of its wires, and the drawn items.
 
-    ``ins`` and ``outs`` are the rows of its wires at its marks, ``lead`` and ``trail`` what each
-    wire does before it gets there and behind it. ``row`` is where it stands if it has no wires,
-    ``foreign`` the rows of wires that pass over its marks. ``wide`` is the width of its widest
-    mark; wires that pass over bend on ``side`` of it. ``apex`` is the cap whose arrow leads into
-    it, ``stems`` are the arrows that leave its own caps, ``knot`` is where the wires of a
-    contraction meet, and ``start`` the x from which they are in their rows. The copies of ``late``
-    wires leave them behind the crossings of the others, in the last ``later`` of its stretch; wires
-    join those that go on from ``level`` on.
+    ``ins`` and ``outs`` are the rows of its wires at its marks; ``lead`` and ``trail`` are the
+    paths of wires before and after the marks. ``row`` is its row if it has no wires, ``foreign``
+    the rows of wires that pass over its marks. ``wide`` is the width of its widest mark; passing
+    wires bend on ``side`` of it. ``apex`` is the cap whose arrow ends here, ``stems`` are the
+    arrows that leave its own caps, ``knot`` is where the wires of a contraction meet, and ``start``
+    the x from which they are in their rows. Copies of ``late`` wires leave in the last ``later`` of
+    its width; wires join others from ``level`` on.
     """
 
     role: str
@@ -70,7 +69,7 @@ class Canvas:
 
     @property
     def middle(self) -> float:
-        """Where marks stand: in the middle, or beside the bends of the wires that pass over."""
+        """The x of its marks: in the middle, or beside the bends of passing wires."""
         match self.side:
             case "behind":
                 return self.x0 + self.wide / 2
@@ -84,17 +83,17 @@ class Canvas:
         return min([*self.ins, *self.outs], default=self.row)
 
     def tail(self, port: int, x: float, y: float | None = None) -> None:
-        """An input wire ends at (x, y)."""
+        """Ends an input wire at (x, y)."""
         y0 = self.ins[port]
         self.tails[port] = (ease(Point(self.x0, y0), Point(x, y0 if y is None else y)),)
 
     def head(self, port: int, x: float, y: float | None = None) -> None:
-        """An output wire begins at (x, y)."""
+        """Begins an output wire at (x, y)."""
         y1 = self.outs[port]
         self.heads[port] = (ease(Point(x, y1 if y is None else y), Point(self.x1, y1)),)
 
     def ends(self) -> tuple[dict[int, Path], dict[int, Path]]:
-        """How each input wire ends and each output wire begins, from edge to edge of the op."""
+        """Returns the paths of input and output wires, from edge to edge of the op."""
         tails, heads = self.tails, self.heads
         if self.lead:
             tails = {i: (*self.lead[i], *path) for i, path in tails.items()}
@@ -105,7 +104,7 @@ class Canvas:
     def text(
         self, label: Label, x: float, y: float, *, center: bool = True, paint: str = "ink"
     ) -> Box:
-        """A label with its middle at x and its baseline at y."""
+        """Draws a label with its middle at x and its baseline at y."""
         text = Text(label, Point(x - label.width / 2 if center else x, y), paint=paint)
         box = text.box
         self.items.append(text)
@@ -113,7 +112,7 @@ class Canvas:
         return box
 
     def shape(self, points: list[Point], paint: str, stroke: float = style.OUTLINE) -> None:
-        """A polygon."""
+        """Draws a polygon."""
         self.items.append(Outline(polygon(points), paint, stroke))
         self.ink.append(Box.of(points))
 
@@ -128,9 +127,9 @@ class Canvas:
         self.shape([tip, *wings], "ink", 0.0)
 
     def stroke(self, a: Point, b: Point) -> None:
-        """A line as thin as a wire, which is none."""
+        """Draws a line as thin as a wire that is not a wire."""
         self.items.append(Outline((line(a, b),), "none", style.WIRE, False))
 
     def rows(self, ins: Sequence[int], outs: Sequence[int]) -> list[float]:
-        """The rows of these ports; that of the op if there are none."""
+        """Returns the rows of these ports, or that of the op if there are none."""
         return [self.ins[i] for i in ins] + [self.outs[o] for o in outs] or [self.row]

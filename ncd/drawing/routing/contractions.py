@@ -1,8 +1,8 @@
-"""Knots: where the wires of a contraction meet.
+"""Where the wires of a contraction meet.
 
-A contraction is a cap: two wires that meet, a spine if there are more. Caps of one op lie in each
-other or apart. What joins a wire that goes on falls, or rises, to a dot on it: before the others
-change their rows, or behind that where it crosses fewer.
+A contraction is a cap: two wires that meet, or more that meet in a spine. Caps of one op are nested
+or apart. A wire that joins a continuing one goes to a dot on it, before the others change rows or
+after that, whichever gives fewer crossings.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from ncd.lang.glyph import Glyph, Ports
 
 
 def fall_width(bend: float) -> float:
-    """The room that a wire wants for its way down behind a contraction."""
+    """Returns the width that a wire needs to go down behind a contraction."""
     return min(style.FALLS, style.FALL + style.STEEP * bend)
 
 
 @lru_cache(maxsize=4096)
 def chains(glyph: Glyph) -> tuple[Ports, ...]:
-    """The ports that each contraction brings together: two, or one in each of more arrays."""
+    """Returns the ports of each contraction: two of one array, or one of each of several arrays."""
     found: dict[int, Ports] = {}
     for i, j in sorted(glyph.caps):
         found[j] = (*found.pop(i, (i,)), j)
@@ -31,7 +31,7 @@ def chains(glyph: Glyph) -> tuple[Ports, ...]:
 
 @dataclass(frozen=True)
 class Cap:
-    """Wires that meet: their ports from top to bottom, their first and last row, x of the apex."""
+    """A cap: its ports from top to bottom, its first and last row, and the x of its apex."""
 
     ports: tuple[int, ...]
     upper: float
@@ -48,10 +48,10 @@ class Cap:
 
 @dataclass(frozen=True)
 class Knot:
-    """What meets in an op: caps, the inner first, and at which x each joining wire falls.
+    """The meetings inside an op: caps, the innermost first, and the x at which each wire joins.
 
-    ``end`` is the x of the last apex, ``free`` that from which wires that go on may bend. Every x
-    is from where the wires reach it. ``last`` are those that join behind it.
+    ``end`` is the x of the last apex, ``free`` the x from which continuing wires may bend; both
+    from where the wires arrive. ``last`` are the wires that join after it.
     """
 
     caps: tuple[Cap, ...]
@@ -62,19 +62,19 @@ class Knot:
 
     @property
     def behind(self) -> float:
-        """The room for the wires that join last."""
+        """The width for the wires that join last."""
         if not self.last:
             return 0.0
         return style.JOIN_RADIUS + style.JOIN_STEP * (len(self.last) - 1) + style.DOT_INSET
 
 
 def knotted(glyph: Glyph) -> bool:
-    """Whether wires of an op meet before its others bend: in caps, or at dots, but for a sum's."""
+    """Returns whether wires of an op meet before others bend: in caps, or at dots of no sum."""
     return bool(glyph.caps or (glyph.joins and not any(mark.outs for mark in glyph.marks)))
 
 
 def knot(glyph: Glyph, rows: Sequence[float], outs: Sequence[float]) -> Knot:
-    """Where the wires meet that come in these rows, and go on in those of ``outs``."""
+    """Returns where wires meet that arrive in ``rows`` and continue in ``outs``."""
     last = _joins_last(glyph, rows, outs) if glyph.joins else ()
     strung = sorted(chains(glyph), key=lambda ports: _span(rows, ports))
     joining = [i for i in _joining(glyph, rows) if i not in last]
@@ -100,14 +100,14 @@ def knot(glyph: Glyph, rows: Sequence[float], outs: Sequence[float]) -> Knot:
 
 
 def _joining(glyph: Glyph, rows: Sequence[float]) -> list[int]:
-    """The wires that join others: of those that fall the lowest first, then the highest rises."""
+    """Returns the wires that join others: falling ones from the lowest up, then rising ones."""
     source = {o: i for i, o in glyph.through}
     falls = {i: rows[i] < rows[source[o]] for i, o in glyph.joins}
     return sorted(falls, key=lambda i: (not falls[i], -rows[i] if falls[i] else rows[i]))
 
 
 def _joins_last(glyph: Glyph, ins: Sequence[float], outs: Sequence[float]) -> list[int]:
-    """The wires that cross fewer if they join once the others are in their rows."""
+    """Returns the wires that cross fewer others if they join after these are in their rows."""
     strung, found = chains(glyph), []
     ways = [(ins[i], outs[o]) for i, o in glyph.through]
     came = {o: ins[i] for i, o in glyph.through}

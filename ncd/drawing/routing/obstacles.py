@@ -1,4 +1,4 @@
-"""Clear: what is left of a line where nothing stands in its way."""
+"""Cuts lines where something stands in their way."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _Thing = tuple[_Sides, Curve | None]  # a box, or the box around a wire that ben
 
 
 def _parts(thing: _Thing) -> Iterator[_Sides]:
-    """The boxes around its parts."""
+    """Yields the boxes around the parts of an obstacle."""
     sides, bends = thing
     if bends is None:
         yield sides
@@ -36,7 +36,7 @@ def _parts(thing: _Thing) -> Iterator[_Sides]:
 
 
 class Ground:
-    """What stands on the page: boxes, and wires, but for what lies in some ``spans`` of x.
+    """The obstacles of a page: boxes and wires, except those within some ``spans`` of x.
 
     >>> from ncd.drawing.base.primitives import line
     >>> ground = Ground([Box(40, 0, 60, 20)], [])
@@ -71,7 +71,7 @@ class Ground:
             self.cells[n].append(thing)
 
     def near(self, curve: Curve) -> Iterator[_Sides]:
-        """What may stand in the way of a curve."""
+        """Yields the obstacles that may touch a curve."""
         left, right = curve.a.x, curve.d.x
         top, bottom = min(curve.a.y, curve.d.y), max(curve.a.y, curve.d.y)
         for n in range(int(left // CELL), int(right // CELL) + 1):
@@ -81,7 +81,7 @@ class Ground:
                     yield from _parts(thing)
 
     def clear(self, path: Path) -> Iterator[Path]:
-        """The pieces of a line on which nothing stands, without those that are too short."""
+        """Yields the pieces of a line without obstacles, except those that are too short."""
         piece: list[Curve] = []
         for curve in path:
             for start, stop in _stretches(curve, [*self.near(curve)]):
@@ -96,7 +96,7 @@ class Ground:
 def _inside(
     x0: float, x1: float, lefts: Sequence[float], spans: Sequence[tuple[float, float]]
 ) -> bool:
-    """Whether all of it lies in one of the spans, which begin at ``lefts``."""
+    """Returns whether a range lies in one of the spans, which begin at ``lefts``."""
     n = bisect_right(lefts, x0) - 1
     return n >= 0 and x1 <= spans[n][1]
 
@@ -107,7 +107,7 @@ def _grown(x0: float, y0: float, x1: float, y1: float) -> _Sides:
 
 
 def _stretches(curve: Curve, near: list[_Sides]) -> Iterator[tuple[float, float]]:
-    """From where to where a curve is free, in parts of it."""
+    """Yields the free ranges of a curve, as shares of its length."""
     if not near:
         yield 0.0, 1.0
     elif curve.straight:

@@ -1,6 +1,6 @@
-"""Strands: how wires meet, split and bend inside an op.
+"""Draws how wires meet, split and bend inside an op.
 
-Where wires meet in caps an arrow leaves each nest of them through all of its caps.
+An arrow leaves each nest of caps, through all of them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ncd.drawing.routing.wire_crossings import drop, weave, weave_width
 
 
 def bend_width(bend: float) -> float:
-    """The room that a wire wants to go up or down so far."""
+    """Returns the width that a wire needs to move up or down by ``bend``."""
     return (
         0.0 if abs(bend) < style.STILL else min(style.BENDS, style.BEND + style.SLOPE * abs(bend))
     )
@@ -26,7 +26,7 @@ def bend_width(bend: float) -> float:
 
 
 def strands(canvas: Canvas) -> None:
-    """Draws the wires that go on, meet or split."""
+    """Draws the wires that continue, meet or split."""
     if canvas.knot:
         _contract(canvas, canvas.knot)
     else:
@@ -38,7 +38,7 @@ def strands(canvas: Canvas) -> None:
 
 
 def stems(canvas: Canvas, taken: bool) -> None:
-    """An arrow leaves each nest of caps; the first one is left out if a factor ``taken`` has it."""
+    """Draws an arrow from each nest of caps; a factor may have taken the first one."""
     for start, tip in canvas.stems[taken:]:
         canvas.stroke(start, Point(tip.x - style.ARROW, tip.y))
         canvas.arrow_head(tip)
@@ -67,7 +67,7 @@ def _contract(canvas: Canvas, met: Knot) -> None:
 
 
 def _cap(canvas: Canvas, cap: Cap) -> None:
-    """Two arms that meet in the middle of the apex; what lies between them runs up to it."""
+    """Draws two arms that meet at the apex; wires between them run up to it."""
     radius, apex = min(style.CAP_RADIUS[1], (cap.lower - cap.upper) / 2), canvas.start + cap.apex
     meet = Point(apex, cap.middle)
     for i in cap.ports:
@@ -86,7 +86,7 @@ def _cap(canvas: Canvas, cap: Cap) -> None:
 
 
 def _stems(x: float, caps: Sequence[Cap]) -> list[tuple[Point, Point]]:
-    """From which apex each arrow starts, and where it ends."""
+    """Returns the apex at which each arrow starts, and its end."""
     found: list[tuple[Point, Point]] = []
     served: list[Cap] = []
     for cap in caps:
@@ -99,7 +99,7 @@ def _stems(x: float, caps: Sequence[Cap]) -> list[tuple[Point, Point]]:
 
 
 def _quarter(center: Point, rx: float, ry: float) -> Curve:
-    """A quarter of an ellipse, from over (or under) its centre to its right."""
+    """Returns a quarter of an ellipse, from above or below its centre to its right."""
     start, stop = Point(center.x, center.y + ry), Point(center.x + rx, center.y)
     b, c = Point(start.x + QUARTER * rx, start.y), Point(stop.x, stop.y + QUARTER * ry)
     return Curve(start, b, c, stop)
@@ -113,10 +113,9 @@ Pair = tuple[int, int]
 def dots(
     pairs: Sequence[Pair], side: int, at: Sequence[float], to: Sequence[float]
 ) -> dict[Pair, float]:
-    """How far from the edge of the op the dot of each pair is, on the wire at its ``side``.
+    """Returns the distance from the op's edge of each pair's dot, on the wire at its ``side``.
 
-    Several dots on one wire are for wires that go further the nearer they are to the edge: each is
-    clear of the one before.
+    Of several dots on one wire, those of wires that go further are nearer to the edge.
     """
     if not pairs:
         return {}
@@ -142,7 +141,7 @@ def dots(
 
 
 def _reached(bend: float, part: float) -> float:
-    """How far along a wire that bends has gone so far up or down."""
+    """Returns how far along a bending wire a share of the bend is done."""
     low, high = 0.0, 1.0
     for _ in range(12):
         t = (low + high) / 2
@@ -151,18 +150,18 @@ def _reached(bend: float, part: float) -> float:
 
 
 def room(pairs: Sequence[Pair], side: int, at: Sequence[float], to: Sequence[float]) -> float:
-    """How much x these wires want from the edge on which their dots are."""
+    """Returns the width that these wires need from the edge where their dots are."""
     far = dots(pairs, side, at, to)
     return max([x + bend_width(to[p[1 - side]] - at[p[side]]) for p, x in far.items()], default=0.0)
 
 
 def inset(far: Mapping[Pair, float]) -> float:
-    """Where wires may bend that have dots so far from the edge."""
+    """Returns where wires with dots at these distances may bend."""
     return max(far.values(), default=0.0)
 
 
 def _go_on(canvas: Canvas) -> None:
-    """The wires that pass over the marks: level at their dots, and where they pass the marks."""
+    """Draws the passing wires: level at their dots, and where they pass the marks."""
     glyph, ins, outs = canvas.glyph, canvas.ins, canvas.outs
     wires = [(ins[i], outs[o]) for i, o in glyph.through]
     if all(a == b for a, b in wires):
@@ -189,7 +188,7 @@ def _go_on(canvas: Canvas) -> None:
 
 
 def _split(canvas: Canvas) -> None:
-    """From a wire, at a dot of its own; the wire may go on or not."""
+    """Draws copies that leave a wire at dots; the wire itself may continue or not."""
     glyph, goes = canvas.glyph, dict(canvas.glyph.through)
     last = [split for split in glyph.splits if split[0] in canvas.late]
     early = [split for split in glyph.splits if split[0] not in canvas.late]
@@ -212,7 +211,7 @@ def _split(canvas: Canvas) -> None:
 
 
 def _join(canvas: Canvas) -> None:
-    """Onto a wire, at a dot of its own."""
+    """Draws wires that join others at dots."""
     far = dots(canvas.glyph.joins, 1, canvas.outs, canvas.ins)
     for i, o in canvas.glyph.joins:
         dot, y = Point(canvas.x1 - far[i, o], canvas.outs[o]), canvas.ins[i]
@@ -226,7 +225,7 @@ def _join(canvas: Canvas) -> None:
 
 
 def away(dot: Point, end: Point) -> Curve:
-    """From a dot, clear of the wire on which it lies as soon as may be."""
+    """Returns a curve from a dot that leaves its wire as soon as possible."""
     way = end.x - dot.x
     b, c = Point(dot.x + style.LEAVE * way, dot.y), Point(dot.x + way / 2, end.y)
     return line(dot, end) if dot.y == end.y else Curve(dot, b, c, end)

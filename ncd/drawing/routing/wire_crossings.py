@@ -1,8 +1,7 @@
-"""Weaving: wires that change places cross two by two, never three in one point.
+"""Routes wires that change their order so that they cross in pairs, never three in one point.
 
-Two orders of wires that only fall and rise cross in one sweep. Where three wires all cross each
-other neighbours change places in rounds (an odd-even transposition sort): every pair that must
-crosses once, in an X, and no other does.
+Orders without a triple of wires that all cross each other need one sweep. Otherwise neighbours
+change places in rounds (odd-even transposition sort): each pair that must cross does so once.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ Wires = tuple[tuple[float, float], ...]  # the row at which each begins, and tha
 
 
 def weave_width(wires: Sequence[tuple[float, float]]) -> float:
-    """The room that wires want to change their rows."""
+    """Returns the width that wires need to change their rows."""
     bend = max([abs(b - a) for a, b in wires], default=0.0)
     if bend < style.STILL:
         return 0.0
@@ -29,7 +28,7 @@ def weave_width(wires: Sequence[tuple[float, float]]) -> float:
 
 
 def weave(wires: Sequence[tuple[float, float]], x0: float, x1: float) -> list[Path]:
-    """A path for each wire from x0 to x1, level at both ends."""
+    """Returns a path for each wire from x0 to x1, level at both ends."""
     widths = _widths(tuple(wires))
     if not widths:
         return [(ease(Point(x0, a), Point(x1, b)),) for a, b in wires]
@@ -42,7 +41,7 @@ def weave(wires: Sequence[tuple[float, float]], x0: float, x1: float) -> list[Pa
 
 @lru_cache(maxsize=1024)
 def _widths(wires: Wires) -> tuple[float, ...]:
-    """The room of each round: for an X of its own, an angle that the eye can follow."""
+    """Returns the width of each round, so that every crossing has a visible angle."""
     states, (least, most) = _states(wires), style.WEAVE
     rows = _levels(wires, len(states)) if states else []
     found = []
@@ -54,7 +53,7 @@ def _widths(wires: Wires) -> tuple[float, ...]:
 
 @lru_cache(maxsize=1024)
 def _rounds(wires: Wires) -> tuple[tuple[tuple[int, float], ...], ...]:
-    """Between which rounds each wire turns, and in which row."""
+    """Returns between which rounds each wire turns, and in which row."""
     states = _states(wires)
     rows, last = _levels(wires, len(states)), len(states) - 1
     found: list[tuple[tuple[int, float], ...]] = []
@@ -66,7 +65,7 @@ def _rounds(wires: Wires) -> tuple[tuple[tuple[int, float], ...], ...]:
 
 
 def _levels(wires: Wires, count: int) -> list[list[float]]:
-    """The rows between the rounds: those of the side on which wires are closer."""
+    """Returns the rows between the rounds: those of the side on which wires are closer."""
     starts, stops = sorted(a for a, _ in wires), sorted(b for _, b in wires)
     closer = min(starts, stops, key=lambda rows: rows[-1] - rows[0])
     return [starts, *[closer] * (count - 2), stops]
@@ -74,7 +73,7 @@ def _levels(wires: Wires, count: int) -> list[list[float]]:
 
 @lru_cache(maxsize=1024)
 def _states(wires: Wires) -> tuple[tuple[int, ...], ...]:
-    """The orders of the wires between the rounds; nothing if one sweep will do."""
+    """Returns the orders of the wires between the rounds; nothing if one sweep is enough."""
     order = sorted(range(len(wires)), key=lambda n: wires[n])
     goal = sorted(order, key=lambda n: wires[n][1])
     if not _tangled([goal.index(n) for n in order]):
@@ -83,7 +82,7 @@ def _states(wires: Wires) -> tuple[tuple[int, ...], ...]:
 
 
 def _tangled(places: Sequence[int]) -> bool:
-    """Whether three wires all cross each other."""
+    """Returns whether three wires all cross each other."""
     longest: list[int] = []
     for n, place in enumerate(places):
         longest.append(1 + max((longest[m] for m in range(n) if places[m] > place), default=0))
@@ -91,7 +90,7 @@ def _tangled(places: Sequence[int]) -> bool:
 
 
 def _sorted(order: Sequence[int], goal: Sequence[int], odd: int) -> tuple[tuple[int, ...], ...]:
-    """The orders between the rounds in which every other pair of neighbours changes places."""
+    """Returns the orders between rounds in which alternate pairs of neighbours change places."""
     states = [tuple(order)]
     while states[-1] != tuple(goal):
         now = list(states[-1])
@@ -104,7 +103,7 @@ def _sorted(order: Sequence[int], goal: Sequence[int], odd: int) -> tuple[tuple[
 
 
 def _smooth(points: Sequence[Point]) -> Path:
-    """A curve through the points that never leaves the rows between two of them."""
+    """Returns a curve through points that stays between the rows of consecutive points."""
     slopes = [(b.y - a.y) / (b.x - a.x) for a, b in pairwise(points)]
     turns = [0.0, *(_slope(m, n) for m, n in pairwise(slopes)), 0.0]
     path = []
@@ -122,12 +121,12 @@ def _smooth(points: Sequence[Point]) -> Path:
 
 
 def _slope(before: float, after: float) -> float:
-    """Where a wire goes on up or down it does so at the gentler slope; it turns level."""
+    """Returns the gentler of two slopes of one direction; 0 where a wire turns."""
     return min(before, after, key=abs) if before * after > 0 else 0.0
 
 
 def drop(a: Point, b: Point, radius: float) -> Path:
-    """Level, then round a corner and onto a wire from above or below."""
+    """Returns a level path that turns a corner onto a wire from above or below."""
     way = b.y - a.y
     if not way:
         return (line(a, b),)
