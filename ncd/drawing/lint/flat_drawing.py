@@ -172,7 +172,7 @@ def _all(extra: Extra) -> list[Box]:
 
 
 def _callout(extra: Extra) -> list[Box]:
-    """Returns the text box and the segments of the outline of a callout, whose pointer sticks out."""
+    """Returns the boxes of a callout's text and of its outline, whose pointer sticks out."""
     words = [item.box for item in extra.items if isinstance(item, Text)]
     found = [Box.around(words).grown(CALLOUT)] if words else []
     return found + _drawn([item.path for item in extra.items if isinstance(item, Outline)])

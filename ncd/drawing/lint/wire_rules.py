@@ -140,7 +140,7 @@ def _seen(points: Numbers, unit: Numbers) -> tuple[Numbers, Numbers]:
 
 
 def ends_on(flat: Flat) -> Iterator[str]:
-    """Checks that a wire ends on another wire of its op only at a dot or mark, and on no other's."""
+    """Checks that a wire ends on another wire only of its op, and only at a dot or mark."""
     wires = flat.drawing.wires
     for w, v, at, node, what in _touches(flat):
         one, two = wires[w], wires[v]

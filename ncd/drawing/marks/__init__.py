@@ -106,7 +106,7 @@ def names_its_array(glyph: Glyph) -> bool:
 
 
 def takes_cap(glyph: Glyph, alone: bool = False) -> bool:
-    """Returns whether the arrow of a cap ends at this glyph; ``alone`` if the array has no wires."""
+    """Returns whether a cap's arrow ends at this glyph; ``alone`` if the array has no wires."""
     kinds = [kind(mark) for mark in glyph.marks]
     return any(how.takes_cap or (alone and how.takes_scalar) for how in kinds)
 

@@ -35,7 +35,7 @@ def gathered(unit: Unit) -> tuple[Mapping[Port, Port], Mapping[Port, Port]]:
 def at_marks(
     unit: Unit, ins: Sequence[float], outs: Sequence[float]
 ) -> tuple[list[float], list[float]]:
-    """Returns the rows of the input wires at the marks, and of the output wires where they leave."""
+    """Returns the rows of the inputs at the marks, and of the outputs where they leave."""
     reached, left = _orders(unit.glyph, *unit.arrays)
     return _moved(ins, reached), _moved(outs, left)
 

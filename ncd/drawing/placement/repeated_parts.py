@@ -114,7 +114,7 @@ class _Comparison:
         )
 
     def framed(self) -> bool:
-        """Returns whether both contain the same frames; frames around the whole part do not count."""
+        """Returns whether both contain the same frames, except those around the whole part."""
         start, stop = self.first - self.back, self.last - self.back
         ours, theirs = list(self.over(self.first, self.last)), list(self.over(start, stop))
         return len(ours) == len(theirs) and all(map(self.frame, ours, theirs))

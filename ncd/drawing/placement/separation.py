@@ -83,7 +83,7 @@ class Gaps:
         return need + self.below(s, n - 1)
 
     def below(self, s: int, n: int) -> float:
-        """Returns the height right below the nth array: marks, and the counts of closing brackets."""
+        """Returns the height right below the nth array: marks, and counts of closing brackets."""
         room = self.under[s].get(self.plan.states[s][n].id, 0.0)
         return room + sum([style.BRACKET_ROOM for frame in self.closes(s, n) if frame.ends])
 
@@ -195,7 +195,7 @@ def _offsets(value: Value, wires: Sequence[Port]) -> list[float]:
 
 
 def spreads(plan: Plan) -> list[set[str]]:
-    """Returns for each state the arrays whose wires may stand apart: straight until a contraction."""
+    """Returns for each state the arrays that may be spread: straight until a contraction."""
     found: list[set[str]] = [set()]
     for step in reversed(plan.steps):
         found.append({v.id for unit in step for v in unit.inputs if _spread(unit, found[-1])})

@@ -18,7 +18,7 @@ _Zone = tuple[float, float, float]
 
 @dataclass(frozen=True)
 class Columns:
-    """The left and right of each state, the middle of its labels, and the stretches of ops by id."""
+    """The left and right of each state, the middle of its labels, and op widths by id."""
 
     left: tuple[float, ...]
     right: tuple[float, ...]

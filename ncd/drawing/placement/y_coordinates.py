@@ -34,7 +34,7 @@ _Want = tuple[Port, Port, float, float]  # wires before and behind, how far apar
 
 
 def rows(plan: Plan, gaps: Gaps, twins: Sequence[Twin] = ()) -> list[Rows]:
-    """Returns the y of every wire, by state; ``twins`` are repeated parts, copied from their model."""
+    """Returns the y of every wire, by state; repeated parts (``twins``) copy their model."""
     spread, rooms = gaps.spread, gaps.rooms
     wholes, alike = {*gaps.cuts}, {twin.first: twin for twin in twins}
     found: list[Rows] = [{}]
@@ -202,7 +202,7 @@ def wants(unit: Unit, spread: Collection[str]) -> Iterator[_Want]:
 
 
 def _marked(unit: Unit) -> Iterator[_Want]:
-    """Yields wishes for outputs of a mark to be near its inputs, first to first, as in the figures."""
+    """Yields wishes for outputs of a mark to be near its inputs, as in the figures."""
     glyph = unit.glyph
     came, went = {i for i, _ in glyph.through}, {o for _, o in glyph.through}
     for mark in glyph.marks:
