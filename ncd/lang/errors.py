@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Protocol
 
+MOST = 20  # sizes in one message
+
 
 class Sized(Protocol):
     """An axis as an error message shows it."""
@@ -86,8 +88,9 @@ class NCDError(ValueError):
 
     def __str__(self) -> str:
         where = f"{self.where}: " if self.where else ""
-        sizes = dict.fromkeys(axis.sized_words for axis in self.bound if axis.size is not None)
-        bound = f" Bound so far: {', '.join(sizes)}." if sizes else ""
+        sizes = list(dict.fromkeys(a.sized_words for a in self.bound if a.size is not None))
+        known = [*sizes[:MOST], "…"] if len(sizes) > MOST else sizes
+        bound = f" Bound so far: {', '.join(known)}." if known else ""
         cure = f" Try {self.cure}." if self.cure else ""
         return f"{where}{self.fact}.{bound}{cure}"
 

@@ -1,4 +1,4 @@
-"""The generators, one family a file. ``CATALOGUE`` is all that stands here, one line an op."""
+"""The catalogue of ops, one line for each; their families are in the folders beside it."""
 
 from ncd.lang.terms.op import Op as _Op
 from ncd.lang.terms.wire import Wire as Wire
@@ -11,10 +11,10 @@ from ncd.ops.along_axis.top import Top as Top
 from ncd.ops.elementwise.add import Add as Add
 from ncd.ops.elementwise.dropout import Dropout as Dropout
 from ncd.ops.elementwise.function import Function as Function
-from ncd.ops.elementwise.map import CausalMask as CausalMask
-from ncd.ops.elementwise.map import Elementwise as Elementwise
 from ncd.ops.elementwise.map import Map as Map
-from ncd.ops.elementwise.map import Scale as Scale
+from ncd.ops.elementwise.pointwise import CausalMask as CausalMask
+from ncd.ops.elementwise.pointwise import Elementwise as Elementwise
+from ncd.ops.elementwise.pointwise import Scale as Scale
 from ncd.ops.linear_maps.einsum import Einsum as Einsum
 from ncd.ops.linear_maps.linear import Linear as Linear
 from ncd.ops.linear_maps.param import Param as Param

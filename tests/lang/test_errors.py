@@ -140,7 +140,7 @@ MEETINGS: list[tuple[Call, str]] = [
     ),
     (
         lambda: Id("c:3 x:2, c:3 y:2") >> Concat("c, c -> d"),
-        "Concat (c, c -> d): the arrays (c x) and (c y) differ. Bound so far: c 3, x 2, y 2. "
+        "Concat (c, c -> d): the arrays (c x) and (c y) differ. Bound so far: c 3, x 2, y 2, d 6. "
         "Try arrays that share all other axes, in this order.",
     ),
     (
@@ -228,7 +228,7 @@ DIVISIONS: list[tuple[Call, str]] = [
     ),
     (
         lambda: Id("b:1 c:3") >> BatchNorm("b c"),
-        "BatchNorm norm: it normalises over all but c, and that is one number. "
+        "BatchNorm norm (b c -> b c): it normalises over all but c, and that is one number. "
         "Bound so far: b 1, c 3. Try b = 2.",
     ),
     (

@@ -86,13 +86,12 @@ REFUSED = [
     ),
     (
         lambda: Id("x:2x2, x:2x2") >> Concat("x, x -> n"),
-        "Concat (x, x -> n): axis x is a group of 2 dimensions, which cannot be put one after the "
-        'other. Bound so far: x 2×2, n 8. Try Group("x -> n") before it, which makes one dimension '
-        "of them.",
+        "Concat (x, x -> n): axis x is a group of 2 dimensions, which cannot be concatenated. "
+        'Bound so far: x 2×2, n 8. Try Group("x -> …") before it.',
     ),
     (
         lambda: Id("a:2#v:8, a:2") >> Concat("a, a -> d"),
-        "Concat (a, a -> d): the arrays (a#v) and (a) differ. Bound so far: a 2, v 8. "
+        "Concat (a, a -> d): the arrays (a#v) and (a) differ. Bound so far: a 2, v 8, d 4. "
         "Try arrays that share all other axes, in this order.",
     ),
     (
@@ -116,16 +115,18 @@ REFUSED = [
     ),
     (
         lambda: Linear("y#v -> k"),
-        "Linear L: (y#v) holds whole numbers below v, which is not what it works on. "
+        "Linear L (y#v -> k): (y#v) holds whole numbers below v, which is not what it works on. "
         'Try "y", or Map to make real ones.',
     ),
     (
         lambda: Split("d -> h k#v"),
-        'Split: (h k#v) holds whole numbers below v, but nothing that it takes does. Try "h k".',
+        "Split (d -> h k#v): (h k#v) holds whole numbers below v, but nothing that it takes does. "
+        'Try "h k".',
     ),
     (
         lambda: Id(" ".join(f"a{i}:1" for i in range(60))) >> Einsum("a0 -> a0"),
         "Einsum (a0 -> a0): an einsum has at most 52 dimensions, but these arrays have 60. "
+        f"Bound so far: {', '.join(f'a{i} 1' for i in range(20))}, …. "
         "Try Group before it, to make one of several axes.",
     ),
     (
@@ -154,7 +155,7 @@ REFUSED = [
     ),
     (
         lambda: Id("b:1 c:3") >> BatchNorm("b c"),
-        "BatchNorm norm: it normalises over all but c, and that is one number. "
+        "BatchNorm norm (b c -> b c): it normalises over all but c, and that is one number. "
         "Bound so far: b 1, c 3. Try b = 2.",
     ),
     (

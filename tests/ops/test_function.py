@@ -124,16 +124,17 @@ REFUSED = [
     ),
     (
         lambda: Reduce("y x -> x y"),
-        "Reduce (y x -> x y): the right side is not some of the axes (y x), in their order. "
+        "Reduce sum (y x -> x y): the right side is not some of the axes (y x), in their order. "
         'Try "y x -> x".',
     ),
     (
         lambda: Reduce("x -> x"),
-        'Reduce (x -> x): the right side is not some of the axes (x), in their order. Try "x ->".',
+        "Reduce sum (x -> x): the right side is not some of the axes (x), in their order. "
+        'Try "x ->".',
     ),
     (
         lambda: Reduce("x#v ->"),
-        "Reduce (x#v -> ()): it is of whole numbers, but only real ones are reduced. "
+        "Reduce sum (x#v -> ()): it is of whole numbers, but only real ones are reduced. "
         'Try Map("x#v -> x", "$1") before it.',
     ),
     (

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import ClassVar
 
-from ncd.lang.errors import MismatchError, NCDError, ParseError
+from ncd.lang.errors import MismatchError, NCDError
 from ncd.lang.formulas.expr import Call, Expr
 from ncd.lang.glyph import Glyph
 from ncd.lang.terms.chain_typing import Origins
 from ncd.lang.terms.field_spelling import field_names, read_fields
+from ncd.lang.terms.pattern_checks import check_form, check_kinds
 from ncd.lang.terms.site import Initial as Initial
 from ncd.lang.terms.site import Site as Site
 from ncd.lang.terms.terms import Term, kept
@@ -67,6 +67,7 @@ class Op(Term):
     any_kind: ClassVar[bool] = False  # accepts whole numbers where its pattern has real ones
     apart: ClassVar[bool] = False  # is broadcast over the axes of each array separately
     in_place: ClassVar[bool] = False  # its output has the axes of its input, in their order
+    pattern: Signature  # the first field of most ops
     count = 1
 
     def __post_init__(self) -> None:
@@ -74,23 +75,22 @@ class Op(Term):
             read_fields(self)
         except NCDError as error:
             raise error.at(where=type(self).__name__) from None
-        self._check_form()
+        if self.form:
+            first = getattr(self, field_names(type(self))[0])
+            check_form(type(self).__name__, first, self.form)
+        try:
+            self.check_pattern()
+        except NCDError as error:
+            raise error.at(where=f"{self.label} ({self.signature})") from None
 
-    def _check_form(self) -> None:
-        if not self.form:
-            return
-        own = getattr(self, field_names(type(self))[0])
-        sides = (Type((own,)),) if isinstance(own, Array) else (own.dom, own.cod)
-        if not all(_fits(*side) for side in zip(sides, _form(self.form), strict=True)):
-            form = self.form.replace("*", "").replace("+", "")
-            kind = type(self).__name__
-            cure = f'something like {kind}("{form}")'
-            raise ParseError(f'"{own}" is not of the form "{form}"', where=kind, cure=cure)
+    def check_pattern(self) -> None:
+        """Raises NCDError for fields that do not fit together."""
+        check_kinds(self.signature, self.any_kind)
 
     @property
     def signature(self) -> Signature:
-        """The arrays that it takes and gives, with its own axes only."""
-        raise NotImplementedError
+        """The arrays that it takes and gives, with its own axes only; its pattern by default."""
+        return self.pattern
 
     @property
     def dom(self) -> Type:
@@ -140,19 +140,18 @@ class Op(Term):
                 binding.meet(axis, axis)
             self.solve(binding)
             self.check(binding)
-            outs = self._spread(inputs, rests, binding)
+            site = Site(
+                dom=Type(map(binding.resolve, signature.dom)),
+                cod=Type(map(binding.resolve, signature.cod)),
+                ins=Type(map(binding.resolve, inputs)),
+                outs=self._spread(inputs, rests, binding),
+                reads=binding.resolve(self.reads),
+            )
+            self.admit(site)
         except NCDError as error:
             where = f"{self.label} ({signature})"
             bound = [*inputs.axes, *binding.values()]
             raise error.at(where=where, bound=bound, op=self) from None
-        site = Site(
-            dom=Type(map(binding.resolve, signature.dom)),
-            cod=Type(map(binding.resolve, signature.cod)),
-            ins=Type(map(binding.resolve, inputs)),
-            outs=outs,
-            reads=binding.resolve(self.reads),
-        )
-        self.admit(site)
         return site
 
     @staticmethod
@@ -274,23 +273,3 @@ def _apart(array: Array, others: Array) -> Array:
     """Returns the axes of ``array`` that are not in ``others``; raises MismatchError."""
     union((others, array))
     return Array(axis for axis in array if axis.name not in others.names)
-
-
-_Counts = tuple[tuple[int, int], ...]  # the minimum and maximum of axes of each array
-
-
-@lru_cache
-def _form(text: str) -> tuple[_Counts, ...]:
-    """Returns the permitted numbers of axes of each array, on each side of a form."""
-    sides = [[array.split() for array in side.split(",")] for side in text.split("->")]
-    return tuple(
-        tuple((len(w) - ("*" in w[0]), 99 if w[0][-1] in "*+" else len(w)) for w in side)
-        for side in sides
-    )
-
-
-def _fits(arrays: Type, counts: _Counts) -> bool:
-    """Returns whether the arrays have the numbers of axes that the form permits."""
-    return len(arrays) == len(counts) and all(
-        least <= len(a) <= most for a, (least, most) in zip(arrays, counts, strict=True)
-    )

@@ -98,10 +98,6 @@ class Wire(Wiring):
         super().__post_init__()
         self.order  # noqa: B018
 
-    @property
-    def signature(self) -> Signature:
-        return self.pattern
-
     @once
     def order(self) -> tuple[int, ...]:
         places: dict[str, list[int]] = {}  # inputs by their axes and kind of number

@@ -188,4 +188,4 @@ class Dim:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and isfinite(value)
+    return isinstance(value, int) or (isinstance(value, float) and isfinite(value))

@@ -1,4 +1,4 @@
-"""Normalisation: batch norm, layer norm and root-mean-square norm."""
+"""Batch norm, layer norm and root-mean-square norm."""
 
 from __future__ import annotations
 
@@ -25,21 +25,17 @@ from ncd.lang.terms.field_spelling import ARRAY, FLAG, NAME, SMALL, spelled
 from ncd.lang.terms.op import Initial, Op, Sample, Site
 from ncd.lang.types.axes import Array, Signature, Type
 from ncd.ops.linear_maps.weight_init import filled
-from ncd.ops.structure.axis_places import at_end, check_kinds, over, own_ports
+from ncd.ops.structure.axis_places import at_end, over, own_ports
 
 
 class _Norm(Op):
-    """What the norms share: they keep all axes where they are."""
+    """The base of the norms, which keep all axes in place."""
 
     role: ClassVar[str] = "activate"
     in_place: ClassVar[bool] = True
     mark: ClassVar[str] = "barred"
     axes: Array
     eps: float
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_kinds(self)
 
     @property
     def signature(self) -> Signature:
@@ -55,15 +51,22 @@ class _Norm(Op):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class BatchNorm(_Norm):
-    """Normalises each channel over the batch and the places (a circle that the batch touches).
+    """Normalises each channel over all other axes; drawn as a circle that the batch touches.
 
-    Notebook, figure 26: ``BatchNorm("b n")``, the batch and the channel. The compiled layer is in
-    training mode and normalises with the statistics of the batch it is given.
+    The compiled layer is in training mode and normalises with the statistics of its batch.
+
+    Args:
+        axes: The batch and the channel, such as ``"b n"``.
+        name: The name of the layer.
+        eps: The number that is added to the variance.
+
+    Raises:
+        SizeError: If a channel has one number only.
+
+    Source: Notebook, figure 26; ``torch.nn.BatchNorm2d``.
 
     >>> str(BatchNorm("b n").lift(Type.parse("b:2 n:3 x:4x4")))
     'b n x'
-
-    Raises SizeError when a channel has one number only: there is nothing to normalise over.
     """
 
     axes: Array = spelled(ARRAY)
@@ -79,25 +82,23 @@ class BatchNorm(_Norm):
         if site.ins[0].numel == channel.numel:
             raise SizeError(
                 f"it normalises over all but {channel.name}, and that is one number",
-                where=self.label,
-                bound=site.axes,
                 cure=f"{batch.name} = 2",
                 axis=batch.name,
                 nearest=2,
-            ).at(op=self)
+            )
 
     def _order(self, site: Site) -> tuple[Group, ...]:
-        """The dimensions as torch wants them: the batch as one, the channel as one, the places.
+        """Returns the dimensions for torch: the merged batch, the merged channel, the others.
 
-        More than three places are one for it. So are places of which one has size 1, or those of
-        a batch of 1: with these, torch takes one memory layout for another on the CPU, and the
-        gradient is wrong where it arrives permuted.
+        The others are merged if there are more than three. They also are if one of them or the
+        batch has size 1: there torch confuses two memory layouts on the CPU, and the gradient is
+        wrong where it arrives permuted.
         """
         batch, channel = site.dom[0]
-        places = site.rest.dims
-        alike = batch.numel == 1 or any(dim.size == 1 for dim in places)
-        if len(places) > 3 or (len(places) > 1 and alike):
-            return (batch.dims, channel.dims, places)
+        others = site.rest.dims
+        ambiguous = batch.numel == 1 or any(dim.size == 1 for dim in others)
+        if len(others) > 3 or (len(others) > 1 and ambiguous):
+            return (batch.dims, channel.dims, others)
         return (batch.dims, channel.dims, *groups(site.rest))
 
     def layer(self, site: Site) -> Call:
@@ -147,7 +148,18 @@ class BatchNorm(_Norm):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class LayerNorm(_Norm):
-    """Normalises over an array's own axes, with the biased variance. Unit-testing notebook.
+    """Normalises over its own axes, with the biased variance.
+
+    Args:
+        axes: The axes that it normalises over, such as ``"m"``.
+        name: The name of the layer.
+        eps: The number that is added to the variance.
+        bias: Whether a learned bias is added.
+
+    Raises:
+        ParseError: For no axis.
+
+    Source: Unit-testing notebook; ``torch.nn.LayerNorm``.
 
     >>> str(LayerNorm("m").lift(Type.parse("y:2 m:3")))
     'y m'
@@ -185,9 +197,17 @@ class LayerNorm(_Norm):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class RMSNorm(_Norm):
-    """Divides by the root of the mean square over an array's own axes; nothing is subtracted.
+    """Divides by the root of the mean square over its own axes.
 
-    "Root Mean Square Layer Normalization", Zhang and Sennrich 2019, section 3.
+    Args:
+        axes: The axes that it normalises over, such as ``"m"``.
+        name: The name of the layer.
+        eps: The number that is added to the mean square.
+
+    Raises:
+        ParseError: For no axis.
+
+    Source: Zhang and Sennrich 2019, "Root Mean Square Layer Normalization", section 3.
 
     >>> str(RMSNorm("m").lift(Type.parse("y:2 m:3")))
     'y m'
@@ -223,7 +243,7 @@ class RMSNorm(_Norm):
 
 
 def _shape(array: Array) -> Expr:
-    """The sizes of the dimensions, as torch's norms want them."""
+    """Returns the sizes of the dimensions, as torch's norms take them."""
     sizes = [
         Const(size) if axis.spatial else Size((axis,)) for axis in array for size in axis.shape
     ]

@@ -1,4 +1,4 @@
-"""Reduce: one number of many, along some axes of an array."""
+"""Reductions along some axes of an array."""
 
 from __future__ import annotations
 
@@ -21,14 +21,21 @@ _SIGNS = {"max": r"\max", "min": r"\min", "sum": r"\sum"}
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Reduce(Op):
-    """The largest, the least, the mean or the sum along the axes that the right side leaves out.
+    """Reduces the axes that are not on the right to their maximum, minimum, mean or sum.
 
-    Where several numbers are the largest, each has an equal share of the gradient.
+    If several numbers are the maximum, they share the gradient equally.
+
+    Args:
+        pattern: The axes and those that stay, such as ``"x c -> c"``.
+        how: ``"max"``, ``"mean"``, ``"min"`` or ``"sum"``.
+
+    Raises:
+        MismatchError: For a pattern that reduces nothing, or changes the order of axes.
+
+    Source: Notebook, figure 26 (the mean, 𝔼) and figure 27 (Max).
 
     >>> str(Reduce("x ->", "mean").lift(Type.parse("y x h"))), str(Reduce("y x -> y", "max").cod)
     ('y h', 'y')
-
-    Raises MismatchError for a pattern that reduces nothing, or puts axes in another order.
     """
 
     pattern: Signature = spelled(SIGNATURE)
@@ -36,28 +43,20 @@ class Reduce(Op):
     role: ClassVar[str] = "einsum"
     form: ClassVar[str] = "x+ -> y*"
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check_pattern(self) -> None:
         before, after = self.dom[0], self.signature.cod[0]
         names = [name for name in before.names if name in after.names]
-        where = f"Reduce ({self.pattern})"
         if before.below is not None or after.below is not None:
             raise MismatchError(
                 "it is of whole numbers, but only real ones are reduced",
-                where=where,
                 cure=f'Map("{before} -> {Array(before)}", "$1") before it',
             )
         if tuple(names) != after.names or len(after) == len(before):
             kept = " ".join(names if len(names) < len(before) else names[1:])
             raise MismatchError(
                 f"the right side is not some of the axes ({before}), in their order",
-                where=where,
                 cure=f'"{before} -> {kept}"'.replace('> "', '>"'),
             )
-
-    @property
-    def signature(self) -> Signature:
-        return self.pattern
 
     @property
     def label(self) -> str:
@@ -65,7 +64,7 @@ class Reduce(Op):
 
     @property
     def reduced(self) -> tuple[str, ...]:
-        """The axes that are left out."""
+        """The axes that are reduced."""
         kept = self.signature.cod[0].names
         return tuple(name for name in self.dom[0].names if name not in kept)
 

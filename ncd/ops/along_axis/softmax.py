@@ -1,4 +1,4 @@
-"""Softmax: scores become weights."""
+"""The softmax, which turns scores into weights."""
 
 from __future__ import annotations
 
@@ -16,9 +16,16 @@ from ncd.ops.structure.axis_places import over, own_ports
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Softmax(Op):
-    """Positive weights that sum to 1 along one axis (a triangle in the wire). Notebook, figure 20.
+    """Returns positive weights that sum to 1 along one axis; drawn as a triangle in its wire.
 
-    ``result`` is what the source calls them.
+    Args:
+        axis: The axis, such as ``"x"``; a spatial group is normalised as one.
+        result: The name of the result in generated source.
+
+    Raises:
+        ParseError: For anything but one axis.
+
+    Source: Notebook, figure 20; ``torch.softmax``.
 
     >>> str(Softmax("x").cod)
     'x'
@@ -35,7 +42,7 @@ class Softmax(Op):
 
     def torch(self, site: Site) -> tuple[Expr, ...]:
         (array,), (own,) = site.ins, site.dom[0]
-        whole = tuple(  # a group of dimensions is one for the softmax
+        whole = tuple(  # a spatial group is merged
             group
             for axis in array
             for group in ((axis.dims,) if axis.name == own.name else groups(Array((axis,))))

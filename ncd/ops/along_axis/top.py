@@ -1,4 +1,4 @@
-"""Top: the largest numbers along an axis, and their places."""
+"""The largest numbers along an axis, and their positions."""
 
 from __future__ import annotations
 
@@ -12,21 +12,26 @@ from ncd.lang.terms.field_spelling import SIGNATURE, spelled
 from ncd.lang.terms.op import Op, Sample, Site
 from ncd.lang.types.axes import Array, Signature, Type
 from ncd.lang.types.pattern_binding import Binding
-from ncd.ops.structure.axis_places import over, own_ports
+from ncd.ops.structure.axis_places import check_plain, over, own_ports
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Top(Op):
-    """The k largest numbers along an axis, the largest first, and their places: two arrays.
+    """Returns the k largest numbers along an axis, in order, and their positions (two arrays).
 
-    ``Top("e -> k:2")`` gives the numbers along the new axis k, and under them whole numbers below
-    e, which :class:`~ncd.ops.structure.index.Index` and :class:`~ncd.ops.elementwise.map.Map` take.
-    A mixture of experts finds the two best of e experts so.
+    The positions are whole numbers below the size of the axis, for
+    :class:`~ncd.ops.structure.index.Index`. A mixture of experts selects its experts so.
+
+    Args:
+        pattern: The axis and the new one, such as ``"e -> k:2"``.
+
+    Raises:
+        SizeError: If the new axis is longer than the old one.
+
+    Source: ``torch.topk``; Shazeer et al. 2017, "Outrageously Large Neural Networks", section 2.1.
 
     >>> str(Top("e:8 -> k:2").lift(Top("e:8 -> k:2").dom))
     'k, k#e'
-
-    Raises SizeError if k is more than e.
     """
 
     pattern: Signature = spelled(SIGNATURE)
@@ -38,16 +43,13 @@ class Top(Op):
         (old,), (new,) = self.pattern.dom, self.pattern.cod
         return Signature(Type((Array(old),)), Type((Array(new), Array(new, old[0]))))
 
+    def check_pattern(self) -> None:
+        """Permits the whole numbers that it gives."""
+
     def check(self, binding: Binding) -> None:
         old, new = (binding[t[0][0].name] for t in (self.pattern.dom, self.pattern.cod))
         for axis in (old, new):
-            if axis.spatial:
-                raise SizeError(
-                    f"axis {axis.name} is a group of {len(axis.shape)} dimensions, "
-                    "which has no single order",
-                    cure=f'Group("{axis.name} -> …") before it',
-                    axis=axis.name,
-                )
+            check_plain(axis, "has no single order")
         if old.size is not None and new.size is not None and new.numel > old.numel:
             raise SizeError(
                 f"axis {new.name} has size {new.numel}, but there are only {old.numel} along "

@@ -15,32 +15,28 @@ from ncd.lang.types.axes import Signature
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Add(Op):
-    """The sum of two arrays of one shape, as where a residual connection ends.
+    """Adds two arrays of the same axes, at the end of a residual connection; drawn as a +.
 
-    Notebook, figure 26: copies that meet again at dots under a +.
+    Raises:
+        MismatchError: For arrays whose axes differ.
+
+    Source: Notebook, figure 26: copies that meet again at dots under a +.
 
     >>> from ncd.lang.types.axes import Type
     >>> str(Add().lift(Type.parse("b:2 n:3, b:2 n:3")))
     'b n'
-
-    Raises MismatchError for arrays whose axes differ.
     """
 
     role: ClassVar[str] = "residual"
-
-    @property
-    def signature(self) -> Signature:
-        return Signature.parse("(), () -> ()")
+    signature: ClassVar[Signature] = Signature.parse("(), () -> ()")
 
     def admit(self, site: Site) -> None:
         one, other = site.ins
         if one.names != other.names:
             raise MismatchError(
                 f"the arrays ({one}) and ({other}) differ",
-                where=f"{self.label} ({self.signature})",
-                bound=site.ins.axes,
                 cure="two arrays that share these axes in this order",
-            ).at(op=self)
+            )
 
     @property
     def origins(self) -> Origins:

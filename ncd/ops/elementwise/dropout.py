@@ -1,4 +1,4 @@
-"""Dropout: numbers left out at random while training."""
+"""Dropout, which sets random numbers to 0 in training."""
 
 from __future__ import annotations
 
@@ -17,8 +17,16 @@ from ncd.ops.structure.axis_places import over, ports
 class Dropout(Op):
     """Sets each number to 0 with probability p in training, and divides the others by 1 - p.
 
-    In evaluation it does nothing. What it leaves out follows from the seed of the module.
-    Srivastava et al. 2014, "Dropout".
+    The choice follows from the seed of the module. In evaluation nothing changes.
+
+    Args:
+        p: The probability, from 0 to less than 1.
+        name: The name of the layer.
+
+    Raises:
+        ParseError: For another probability.
+
+    Source: Srivastava et al. 2014, "Dropout"; ``torch.nn.Dropout``.
 
     >>> from ncd.lang.types.axes import Type
     >>> str(Dropout(0.1).lift(Type.parse("y m")))
@@ -28,10 +36,7 @@ class Dropout(Op):
     p: float = spelled(PROBABILITY, 0.1)
     name: str = spelled(NAME, "dropout")
     role: ClassVar[str] = "activate"
-
-    @property
-    def signature(self) -> Signature:
-        return Signature.parse("() -> ()")
+    signature: ClassVar[Signature] = Signature.parse("() -> ()")
 
     def layer(self, site: Site) -> Call:
         return Call("nn.Dropout", (Const(self.p),))

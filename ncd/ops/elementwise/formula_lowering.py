@@ -1,8 +1,8 @@
-"""How a formula becomes expressions: every part of it with its kind, so that casts are right.
+"""Translating formulas to expressions, with the casts that the kinds of numbers need.
 
-A part is a truth value, whole or real, and either a tensor or a plain number that is known from the
-sizes. Truth values count as 0 and 1 in arithmetic. Real parts get the type of the module's numbers:
-torch would take 32 bits for ``positions * 0.5`` in a module of 64.
+Every part of a formula is a truth value, whole or real, and either a tensor or a plain number that
+follows from the sizes. Truth values count as 0 and 1 in arithmetic. Real parts get the dtype of the
+module: torch would use 32 bits for ``positions * 0.5`` in a module of 64.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from ncd.lang.formulas.operators import SIGNS
 from ncd.lang.types.axes import Axis
 
 Kind = Literal["truth", "whole", "real"]
-WHOLE = 2**53  # up to here they are exact as real ones too
+WHOLE = 2**53  # whole numbers up to this are exact as real ones too
 
 
 @dataclass(frozen=True)
 class Part:
-    """What a formula's part has become; ``value`` is None for a tensor of these dimensions."""
+    """A translated part of a formula: a plain number, or a tensor if ``value`` is None."""
 
     expr: Expr
     kind: Kind
@@ -44,16 +44,16 @@ class Part:
 
 
 def constant(value: int | float | bool, expr: Expr | None = None) -> Part:
-    """A plain number, said as an expression of sizes or as it is."""
+    """Returns the part of a plain number, written as an expression of sizes if one is given."""
     whole: Kind = "whole" if isinstance(value, int) else "real"
     kind: Kind = "truth" if isinstance(value, bool) else whole
     return Part(Const(value) if expr is None else expr, kind, value=value)
 
 
 def lowered(formula: Formula, args: Sequence[Part], names: Mapping[str, Part]) -> Part:
-    """The formula on these operands; ``names`` are its axes, sizes and constants.
+    """Returns the formula of these operands; ``names`` are its axes, sizes and constants.
 
-    Raises SizeError where plain numbers give none, such as ``1 / (n_x - 3)`` for x = 3.
+    Raises SizeError where a plain number is undefined, such as ``1 / (n_x - 3)`` for x = 3.
     """
     if isinstance(formula, Number):
         return _checked(constant(formula.value), formula)
@@ -67,9 +67,9 @@ def lowered(formula: Formula, args: Sequence[Part], names: Mapping[str, Part]) -
 
 
 def filled(part: Part, dims: Group, below: Axis | None) -> Expr:
-    """The part as a tensor of ``dims``: of whole numbers if ``below`` some axis, else of reals.
+    """Returns the part as a tensor of ``dims``, of whole numbers if ``below`` an axis.
 
-    Raises SizeError for a plain number that is not below.
+    Raises SizeError for a plain number that is not below it.
     """
     zeros: Expr = Filled(dims) if below is None else Cast(Filled(dims), "whole")
     if part.value is not None:
@@ -128,7 +128,7 @@ def _applied(operation: str, parts: list[Part], formula: Formula) -> Part:
 
 
 def _number(part: Part) -> Part:
-    """A truth value as 0 or 1; others as they are."""
+    """Converts a truth value to 0 or 1."""
     if part.kind != "truth":
         return part
     if part.value is not None:
@@ -137,14 +137,14 @@ def _number(part: Part) -> Part:
 
 
 def _real(part: Part) -> Part:
-    """A tensor of real numbers; plain numbers as they are, since torch fits them to the tensor."""
+    """Converts a tensor to real numbers; torch converts plain numbers itself."""
     if part.value is not None or part.kind == "real":
         return _number(part)
     return replace(part, expr=Cast(part.expr, "real"), kind="real")
 
 
 def _truth(part: Part) -> Part:
-    """Whether it is other than 0."""
+    """Converts a number to the truth value of ``!= 0``."""
     if part.kind == "truth":
         return part
     if part.value is not None:
@@ -153,7 +153,7 @@ def _truth(part: Part) -> Part:
 
 
 def _alike(a: Part, b: Part) -> tuple[Part, Part, Kind]:
-    """Both as real numbers if one is, else as they are."""
+    """Converts both to real numbers if one of them is real."""
     if "real" in (a.kind, b.kind):
         return _real(a), _real(b), "real"
     return a, b, "whole"
@@ -178,11 +178,11 @@ def _arithmetic(sign: str, a: Part, b: Part, formula: Formula) -> Part:
 
 
 def _plain(sign: str, a: Part, b: Part, formula: Formula) -> Part:
-    """Arithmetic on plain numbers, kept as it was written, such as ``k ** -0.5``."""
+    """Computes plain numbers, but keeps the expression as it was written: ``k ** -0.5``."""
     assert a.value is not None and b.value is not None
     exact = isinstance(a.value, int) and isinstance(b.value, int)
     if sign == "**" and exact and abs(a.value) > 1 and b.value > 64:
-        raise _uncomputable(formula)  # Python would try to write out all its digits
+        raise _uncomputable(formula)  # Python would compute all its digits
     try:
         value = SIGNS[sign](a.value, b.value)
     except (ArithmeticError, ValueError):
@@ -257,7 +257,7 @@ def _where(condition: Part, yes: Part, no: Part) -> Part:
     if (yes.kind, no.kind) != ("truth", "truth") or yes.value is not None or no.value is not None:
         yes, no, kind = _alike(_number(yes), _number(no))
     if kind == "real" and yes.value is not None and no.value is not None:
-        yes = replace(yes, expr=Infix("+", Filled(()), yes.expr))  # torch would take 32 bits
+        yes = replace(yes, expr=Infix("+", Filled(()), yes.expr))  # torch would use 32 bits
     dims = condition.dims | yes.dims | no.dims
     return Part(call("torch.where", condition.expr, yes.expr, no.expr), kind, dims)
 

@@ -1,4 +1,4 @@
-"""Shared base of the ops that are a formula: :class:`~ncd.ops.elementwise.map.Map` and others."""
+"""The base of the ops that are defined by a formula, such as ``Map`` and ``Scale``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from typing import NamedTuple
 
-from ncd.lang.errors import ParseError, SizeError, UnknownNameError
+from ncd.lang.errors import ParseError, UnknownNameError
 from ncd.lang.formulas.expr import Align, Arg, Expr, Position, Size
 from ncd.lang.formulas.formula import CONSTANTS, Formula, Name, Operand, leaves
 from ncd.lang.formulas.formula_latex import latex
@@ -16,31 +16,32 @@ from ncd.lang.terms.op import Op, Site
 from ncd.lang.types.axes import Array, Axis, Type
 from ncd.lang.types.pattern_binding import Binding
 from ncd.ops.elementwise.formula_lowering import Part, constant, filled, lowered
+from ncd.ops.structure.axis_places import check_plain
 
 _VALUES = {"e": math.e, "inf": math.inf, "pi": math.pi}
 
 
 class Meaning(NamedTuple):
-    """What a name in a formula stands for."""
+    """The meaning of a name in a formula."""
 
-    what: str  # "position" along the axis, its "size", or a "constant"
+    what: str  # "position", "size" or "constant"
     axis: str
 
 
 class Mapped(Op):
-    """An op that is a formula; what it is written like is its own affair.
+    """The base of ops that are defined by a formula.
 
-    The axes of the result stand as in the first array if that one is written with all of them.
+    The axes of the result have the order of the first array, if that has all of them.
     """
 
     @property
     def rule(self) -> Formula:
-        """The formula, of operands ``$1``, … and the axes of the signature."""
+        """The formula of the operands ``$1``, … and the axes of the signature."""
         raise NotImplementedError
 
     @once
     def meanings(self) -> Mapping[str, Meaning]:
-        """What each name of the formula stands for; raises where that is not clear."""
+        """The meaning of each name in the formula; raises NCDError for one without a meaning."""
         names = [leaf.text for leaf in leaves(self.rule) if isinstance(leaf, Name)]
         return {name: self._meaning(name) for name in dict.fromkeys(names)}
 
@@ -89,13 +90,8 @@ class Mapped(Op):
     def check(self, binding: Binding) -> None:
         for meaning in self.meanings.values():
             axis = binding.get(meaning.axis)
-            if meaning.what == "position" and axis is not None and axis.spatial:
-                raise SizeError(
-                    f"axis {axis.name} is a group of {len(axis.shape)} dimensions, "
-                    "which has no single position",
-                    cure=f'Group("{axis.name} -> …") before it',
-                    axis=axis.name,
-                )
+            if meaning.what == "position" and axis is not None:
+                check_plain(axis, "has no single position")
         axes = [*self.signature.dom.axes, *self.signature.cod.axes, *self.reads]
         if all(binding.size(axis.name) is not None for axis in axes):
             every = {axis.name: binding[axis.name] for axis in axes}
@@ -125,7 +121,7 @@ class Mapped(Op):
 
 
 def _called(name: str, axes: Iterable[Axis]) -> list[str]:
-    """The axes of this name, or whose name is this in Python."""
+    """Returns the names of the axes with this name or identifier."""
     return [axis.name for axis in axes if name in (axis.name, axis.identifier)]
 
 
@@ -138,7 +134,7 @@ def _operand(index: int, array: Array, out: Array) -> Part:
 
 
 def check_operands(formula: Formula, arrays: Type) -> None:
-    """Raises ParseError unless the formula uses each of the arrays, and no others."""
+    """Raises ParseError unless the formula uses each of the arrays and no others."""
     used = {leaf.number for leaf in leaves(formula) if isinstance(leaf, Operand)}
     count = len(arrays)
     for number in sorted(used):

@@ -1,4 +1,4 @@
-"""Function: the boxes f, g, G, H of the figures, for maps of which only the type is said."""
+"""Abstract functions: the boxes f, g, G and H of the figures, of which only the type is known."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _TORCH = {
     "tanh": "torch.tanh",
 }
 _TURNS = 97  # a prime, so that the numbers of small matrices all differ
-_STEP = 31  # about a third of a turn, so that neighbours are far apart
+_STEP = 31  # about a third of a turn, so that neighbouring numbers are far apart
 
 
 def _read_letter(value: Any, name: str) -> str:
@@ -56,18 +56,26 @@ LETTER = Spelling("text", _read_letter)
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Function(Op):
-    """A fixed smooth map of some arrays to some arrays, for figures that speak of any f.
+    """An arbitrary but fixed smooth map between arrays, for figures about any function f.
 
-    Each output is ``fn`` of a sum of matrix products, one an input. The matrices follow from the
-    name and the sizes, so that two boxes f of one type are one function. With ``of`` it is the
-    associated transpose Fᵀ of a linear map F of that type, some of whose axes it takes on the other
-    side: ``Function("F", "b a -> c", of="a -> b c")``. Notebook, figures 3 to 18.
+    Each output is ``fn`` of a sum of matrix products, one for each input. The matrices follow from
+    the letter and the sizes, so that two boxes of one letter and type are one function.
+
+    Args:
+        letter: The letter in the box.
+        pattern: The arrays that it takes and gives, such as ``"3, 4 2, 6 -> 1 2"``.
+        fn: ``"linear"``, ``"gelu"``, ``"sigmoid"``, ``"sin"``, ``"softplus"`` or ``"tanh"``.
+        of: For the associated transpose Fᵀ the type of the linear map F, of which some axes change
+            sides: ``Function("F", "b a -> c", of="a -> b c")``.
+
+    Raises:
+        MismatchError: For a transpose of a map that is not linear, is not from one array to one, or
+            has other axes; and for whole numbers.
+
+    Source: Notebook, figures 3 to 18.
 
     >>> Function("f", "3, 4 2, 6 -> 1 2", fn="tanh").cod
     Type.parse('1 2')
-
-    Raises MismatchError for a transposed map that is not linear, not of one array to one, or has
-    other axes than the map itself.
     """
 
     letter: str = spelled(LETTER)
@@ -76,37 +84,28 @@ class Function(Op):
     of: Signature | None = spelled(STATED, None)
     role: ClassVar[str] = "linear"
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        where = f"{self.label} ({self.pattern})"
+    def check_pattern(self) -> None:
         if self.of is not None:
-            self._check_turned(self.of, where)
+            self._check_transposed(self.of)
         if any(array.below is not None for array in (*self.dom, *self.pattern.cod)):
             raise MismatchError(
                 "it is of whole numbers, but a smooth map is of real ones",
-                where=where,
                 cure="Map or Index, which take whole numbers",
             )
 
-    def _check_turned(self, of: Signature, where: str) -> None:
+    def _check_transposed(self, of: Signature) -> None:
         sides = (self.pattern.dom, self.pattern.cod, of.dom, of.cod)
         if self.fn != "linear" or any(len(side) != 1 for side in sides):
             raise MismatchError(
                 "only a linear map of one array to one has a transposed one",
-                where=where,
                 cure='fn="linear", and one array on each side',
             )
         own, whole = ({*a[0].names, *b[0].names} for a, b in (sides[:2], sides[2:]))
         if own != whole:
             raise MismatchError(
                 f"the transpose of a map ({of}) has its axes, on other sides",
-                where=where,
                 cure=f'"{of.cod} -> {of.dom}"',
             )
-
-    @property
-    def signature(self) -> Signature:
-        return self.pattern
 
     @property
     def label(self) -> str:
@@ -114,7 +113,7 @@ class Function(Op):
 
     def torch(self, site: Site) -> tuple[Expr, ...]:
         if self.of is not None:
-            return (self._turned(self.of, site),)
+            return (self._transposed(self.of, site),)
         return tuple(self._output(site, j) for j in range(len(site.cod)))
 
     def _output(self, site: Site, j: int) -> Expr:
@@ -139,13 +138,13 @@ class Function(Op):
         return reordered(parted(total, rest, own), Array((*rest, *own)), out)
 
     def _matrix(self, i: int, j: int, end: Dim, size: int) -> Expr:
-        """The matrix of output j and input i, its rows for the output."""
+        """Returns the matrix of input i and output j, with a row for each output position."""
         start = Dim("in", 0, size)
         both = (end, start)
         return self._wave(_product(Position(end, both), Position(start, both)), i, j)
 
-    def _turned(self, of: Signature, site: Site) -> Expr:
-        """The numbers of the map itself, which is ``of`` this type, summed over what this takes."""
+    def _transposed(self, of: Signature, site: Site) -> Expr:
+        """Returns the product of the input with the matrix of the map itself, of type ``of``."""
         both = (*site.cod[0].dims, *site.dom[0].dims)
         takes = Array(site.every[name] for name in of.dom[0].names)
         gives = Array(site.every[name] for name in of.cod[0].names)
@@ -154,7 +153,7 @@ class Function(Op):
         return Infix("/", total, call("math.sqrt", Size(tuple(takes))))
 
     def _wave(self, places: Expr, i: int, j: int) -> Expr:
-        """A cosine at whole places, exact for large ones as well."""
+        """Returns a cosine at whole positions, exact for large ones too."""
         shift = (crc32(self.letter.encode()) + 7 * i + 11 * j) % _TURNS
         spread = Infix("*", places, Const(_STEP))
         turn = Infix("%", Infix("+", spread, Const(shift)), Const(_TURNS))
@@ -206,13 +205,13 @@ class Function(Op):
 
 
 def _product(out: Expr, start: Expr) -> Expr:
-    """What the number of a map at these places is a cosine of."""
+    """Returns the phase of the matrix entry at these positions."""
     two = Infix("+", Infix("*", Const(2), start), Const(3))
     return Infix("*", Infix("+", out, Const(1)), two)
 
 
 def _place(array: Array, among: tuple[Dim, ...]) -> Expr:
-    """The place in an array, counted through, ready to be broadcast with these dimensions."""
+    """Returns the flat position in an array, shaped to broadcast with the dimensions ``among``."""
     place: Expr | None = None
     for dim in array.dims:
         own = Position(dim, among)
@@ -225,7 +224,7 @@ def _rest(array: Array, own: Array) -> Array:
 
 
 def _count(arrays: Type) -> Expr:
-    """How many numbers some arrays hold."""
+    """Returns the number of numbers of some arrays."""
     total: Expr = Size(tuple(arrays[0]))
     for array in arrays[1:]:
         total = Infix("+", total, Size(tuple(array)))

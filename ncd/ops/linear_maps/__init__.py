@@ -1,1 +1,1 @@
-"""Linear ops: learned maps, products, units and parameters."""
+"""Linear ops: learned maps, einsums, units and parameters."""

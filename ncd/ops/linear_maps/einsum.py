@@ -1,4 +1,4 @@
-"""Einsum: inner and outer products, transposition, diagonalisation, all in one pattern."""
+"""Einsums: inner and outer products, transposes and diagonals by one pattern."""
 
 from __future__ import annotations
 
@@ -15,49 +15,48 @@ from ncd.lang.terms.op import Op, Sample, Site
 from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Array, Signature, Type
 from ncd.lang.types.pattern_binding import union
-from ncd.ops.structure.axis_places import check_kinds, ports
+from ncd.ops.structure.axis_places import ports, subscript
 
-LETTERS = 52  # torch writes an einsum in the letters a to z and A to Z
+LETTERS = 52  # for the dimensions of an einsum in torch, a to z and A to Z
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Einsum(Op):
-    """A product of arrays, summed over the axes that the right side leaves out.
+    """Multiplies arrays and sums over the axes that are not on the right (``torch.einsum``).
 
-    An axis that the right side keeps and several arrays have is diagonalised. Notebook, figure 17.
-    ``result`` is what the source calls the product: ``scores``.
+    An axis of several arrays that stays is diagonalised: its wires join at a dot.
+
+    Args:
+        pattern: The axes of the arrays and of the result, such as ``"y k h, x k h -> y x h"``.
+        result: The name of the result in generated source, such as ``scores``.
+
+    Raises:
+        MismatchError: For an axis on the right that is not on the left, or more than 52 dimensions.
+
+    Source: Notebook, figure 17.
 
     >>> str(Einsum("y k h, x k h -> y x h").cod)
     'y x h'
-
-    Raises MismatchError for an axis on the right that is not on the left.
     """
 
     pattern: Signature = spelled(SIGNATURE)
     result: str = spelled(SCOPE, "")
     role: ClassVar[str] = "einsum"
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_kinds(self)
-        where = f"Einsum ({self.pattern})"
+    def check_pattern(self) -> None:
+        super().check_pattern()
         if not self.dom:
-            raise MismatchError("an einsum takes one array or more", where=where, cure='"i -> i"')
+            raise MismatchError("an einsum takes one array or more", cure='"i -> i"')
         if len(self.signature.cod) != 1:
             cure = f'"{self.pattern.dom} -> {self.pattern.cod[0]}"'
-            raise MismatchError("an einsum gives one array", where=where, cure=cure)
+            raise MismatchError("an einsum gives one array", cure=cure)
         known = {axis.name for axis in self.dom.axes}
         for axis in self.signature.cod.axes:
             if axis.name not in known:
                 raise MismatchError(
                     f"axis {axis.name} stands on the right but not on the left",
-                    where=where,
                     cure=f"a pattern whose right side has only {', '.join(sorted(known)) or '()'}",
                 )
-
-    @property
-    def signature(self) -> Signature:
-        return self.pattern
 
     @property
     def label(self) -> str:
@@ -69,12 +68,11 @@ class Einsum(Op):
         if count > LETTERS:
             raise MismatchError(
                 f"an einsum has at most {LETTERS} dimensions, but these arrays have {count}",
-                where=f"{self.label} ({self.signature})",
                 cure="Group before it, to make one of several axes",
-            ).at(op=self)
+            )
 
     def contracted(self, site: Site) -> tuple[str, ...]:
-        """The axes that are summed over."""
+        """Returns the names of the axes that are summed over."""
         kept = site.outs[0].names
         return tuple(dict.fromkeys(a.name for a in site.ins.axes if a.name not in kept))
 
@@ -92,7 +90,7 @@ class Einsum(Op):
         through, joins, caps, alone = [], [], [], []
         for name in dict.fromkeys(name for _, _, name in ins):
             found = [port for port, _, other in ins if other == name]
-            if name in outs:  # the lowest occurrence goes on, the others bend onto it
+            if name in outs:  # the others bend onto the lowest one
                 through.append((found[-1], outs[name]))
                 joins += [(port, outs[name]) for port in found[:-1]]
             elif len(found) == 1:
@@ -112,14 +110,13 @@ class Einsum(Op):
         return count
 
     def formula(self, site: Site) -> str:
-        def index(array: Array) -> str:
-            return r"\,".join(a.identifier.replace("_", "") for a in array) or r"\,"
-
-        letters = "abcdefgh"
-        factors = r"\,".join(f"{letters[i % 8]}_{{{index(a)}}}" for i, a in enumerate(site.ins))
-        summed = r"\,".join(site.every[name].identifier for name in self.contracted(site))
-        sign = rf"\sum_{{{summed.replace('_', '')}}} " if summed else ""
-        return rf"z_{{{index(site.outs[0])}}} = {sign}{factors}"
+        letters, space = "abcdefgh", r"\,"
+        factors = r"\,".join(
+            f"{letters[i % 8]}_{{{subscript(a) or space}}}" for i, a in enumerate(site.ins)
+        )
+        summed = subscript(Array(site.every[name] for name in self.contracted(site)))
+        sign = rf"\sum_{{{summed}}} " if summed else ""
+        return rf"z_{{{subscript(site.outs[0]) or space}}} = {sign}{factors}"
 
     def words(self, site: Site) -> str:
         summed = " and ".join(self.contracted(site))
@@ -127,7 +124,7 @@ class Einsum(Op):
         return f"{kind}: {site.ins} to {site.outs}"
 
     def expansion(self, site: Site) -> Term | None:
-        """A product and then a sum: every pair of numbers that meet, and their sum (figure 17)."""
+        """Returns the outer product and then the sum, as in figure 17."""
         summed = self.contracted(site)
         if len(site.ins) < 2 or not summed:
             return None
@@ -153,9 +150,9 @@ class Einsum(Op):
 
 
 def _pair_flops(left: Array, right: Array, out: Array) -> int:
-    """Twice the multiply-adds of a batched matrix product; a plain product is none.
+    """Returns the operations of a batched matrix product; an elementwise product counts none.
 
-    What one of the two alone is summed over is summed before the product.
+    Axes of one factor that are summed over are summed before the product.
     """
     both = set(left.names) & set(right.names)
     if both <= set(out.names):

@@ -14,17 +14,28 @@ from ncd.lang.terms.op import Initial, Op, Sample, Site
 from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Array, Axis, Signature, Type
 from ncd.ops.linear_maps.weight_init import apart, check_initial, uniform
-from ncd.ops.structure.axis_places import at_end, check_kinds, learned, over, own_ports
+from ncd.ops.structure.axis_places import at_end, learned, over, own_ports, subscript
 from ncd.ops.structure.reshape import Group, Split
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Linear(Op):
-    """A learned linear map over all axes on the left at once, to all axes on the right.
+    """A learned linear or affine map (``torch.nn.Linear``); drawn as a bold L, or L₊ with a bias.
 
-    With ``bias`` it is affine (drawn L₊). Notebook, figures 19 and 21. ``init`` is how the weights
-    begin, a formula of their axes: those on the right, then those on the left (``m_in`` for an m
-    that stands on both sides). Weights and bias are uniform on ±1/√(size of the left) unless given.
+    Weights and bias are uniform on ±1/√(size of the left side) unless ``init`` is given.
+
+    Args:
+        pattern: The axes that it maps together and the new ones, such as ``"m -> k h"``.
+        name: The name of the layer, drawn as a superscript.
+        bias: Whether a learned bias is added.
+        init: The initial weights, a formula of their axes: those on the right, then those on the
+            left (``m_in`` for an m on both sides), such as ``"0.02 * normal"``.
+
+    Raises:
+        ParseError: For a pattern of another form, or an initial value with other axes.
+        MismatchError: For whole numbers.
+
+    Source: Notebook, figures 19 and 21.
 
     >>> str((Linear("m:8 -> k:4 h:2", "Q")).lift(Type.parse("y:5 m:8")))
     'y k h'
@@ -39,15 +50,10 @@ class Linear(Op):
     role: ClassVar[str] = "linear"
     form: ClassVar[str] = "m* -> k*"
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_kinds(self)
+    def check_pattern(self) -> None:
+        super().check_pattern()
         if self.init is not None:
             check_initial(self.init, _weight(self.dom[0], self.signature.cod[0]), self.label)
-
-    @property
-    def signature(self) -> Signature:
-        return self.pattern
 
     def layer(self, site: Site) -> Call:
         named = {} if self.bias else {"bias": False}
@@ -76,8 +82,7 @@ class Linear(Op):
 
     def formula(self, site: Site) -> str:
         bias = " + b" if self.bias else ""
-        axes = r"\,".join(a.identifier.replace("_", "") for a in site.dom[0])
-        new = r"\,".join(a.identifier.replace("_", "") for a in site.cod[0])
+        axes, new = subscript(site.dom[0]), subscript(site.cod[0])
         sign = rf"\sum_{{{axes}}} " if axes else ""
         return rf"z_{{{new}}} = {sign}W_{{{new},\,{axes}}}\, x_{{{axes}}}{bias}"
 
@@ -86,7 +91,7 @@ class Linear(Op):
         return f"learned {kind} map {self.name}, {site.dom} to {site.cod}"
 
     def expansion(self, site: Site) -> Term | None:
-        """A map of several axes: they are read as one, mapped, and read as several again."""
+        """Returns the map of one merged axis, with a ``Group`` before and a ``Split`` behind."""
         (own,), (new,) = site.dom, site.cod
         if not (own and new) or len(own) == len(new) == 1:
             return None
@@ -110,12 +115,12 @@ class Linear(Op):
 
 
 def _weight(own: Array, new: Array) -> Array:
-    """The axes of the weights as they lie in memory: outputs, then inputs."""
+    """Returns the axes of the weights in their order in memory: outputs, then inputs."""
     return Array((*new, *apart(own, new.names)))
 
 
 def _joined(array: Array, site: Site) -> Array:
-    """The axis that several are read as: ``k h`` as ``kh``."""
+    """Returns the axes merged into one: ``k h`` as ``kh``."""
     if len(array) == 1:
         return array
     name = "".join(axis.identifier for axis in array)

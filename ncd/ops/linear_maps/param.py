@@ -1,4 +1,4 @@
-"""A learned array as a wire of its own."""
+"""Learned arrays without an input."""
 
 from __future__ import annotations
 
@@ -16,21 +16,29 @@ from ncd.lang.types.axes import Array, Signature, Type
 from ncd.ops.linear_maps.weight_init import check_initial
 from ncd.ops.structure.axis_places import own_ports
 
-LONG = 8  # letters of a name that is its own sign
-SMALL = parse("0.02 * normal")  # as GPT-2 begins, "Language Models are Unsupervised …", 2.3
+LONG = 8  # letters of a name that is drawn as the mark
+SMALL = parse("0.02 * normal")  # GPT-2, "Language Models are Unsupervised …", section 2.3
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Param(Op):
-    """A learned array, such as an embedding: ``Param("v m", "wte")``; nothing goes in.
+    """A learned array, such as a table of embeddings; it has no input.
 
-    A weight that is used twice is ``Param(…) >> Copy(…)``. ``init`` is how it begins, a formula of
-    its axes; else it is normal with a deviation of 0.02.
+    A weight that is used twice is ``Param(…) >> Copy(…)``.
+
+    Args:
+        array: Its axes, such as ``"v m"``.
+        name: The name of the parameter.
+        init: The initial value, a formula of its axes; normal with a deviation of 0.02 by default.
+
+    Raises:
+        MismatchError: For an array of whole numbers, which cannot be learned.
+        ParseError: For an initial value with other axes.
+
+    Source: ``torch.nn.Parameter``; Radford et al. 2019, section 2.3, for the initial value.
 
     >>> Param("v:50 m:8", "wte").cod.spec
     'v:50 m:8'
-
-    Raises MismatchError for an array of whole numbers, which nothing can learn.
     """
 
     array: Array = spelled(ARRAY)
@@ -38,8 +46,7 @@ class Param(Op):
     init: Formula | None = spelled(INITIAL, None)
     role: ClassVar[str] = "linear"
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check_pattern(self) -> None:
         if self.array.below:
             raise MismatchError(
                 f"the array ({self.array}) holds {self.array.kind}, which cannot be learned",

@@ -1,7 +1,4 @@
-"""The unit, two wires that come out of nothing and are one, and the inner product that ends two.
-
-A cup and a cap. Notebook, section 2.4 and figure 18.
-"""
+"""The unit (a cup), which creates two wires, and the inner product (a cap), which joins two."""
 
 from __future__ import annotations
 
@@ -19,11 +16,18 @@ from ncd.ops.structure.axis_places import over, own_ports
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Unit(Op):
-    """The identity as an array: 1 where both positions are the same, else 0 (a cup).
+    """The identity matrix: 1 where both positions are equal, else 0; drawn as a cup.
 
-    Both axes are of one size, whichever is known. With an inner product it is a wire:
-    ``Unit("a b") >> Einsum("a b, a -> b")`` gives what it takes. If ``outer``, every number of an
-    array is multiplied with it, so that the array has these two axes more.
+    With an inner product it is a wire: ``Unit("a b") >> Einsum("a b, a -> b")`` is the identity.
+
+    Args:
+        axes: Two axes of one size, of which one may be left open, such as ``"a b"``.
+        outer: Whether an array is multiplied with it, which adds these two axes to the array.
+
+    Raises:
+        MismatchError: For axes of different sizes.
+
+    Source: Notebook, section 2.4 and figure 18.
 
     >>> Unit("a:3 b").cod
     Type.parse('a:3 b:3')
@@ -51,7 +55,7 @@ class Unit(Op):
             for a, b in zip(one, two, strict=True)
         ]
         every = same[0]
-        for more in same[1:]:  # a group has a position along each of its sides
+        for more in same[1:]:  # a group has a position along each side
             every = Infix("&", every, more)
         unit = Cast(every, "real")
         if not self.outer:
@@ -85,15 +89,20 @@ class Unit(Op):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Inner(Op):
-    """The inner product of two axes of one array: the sum of what has one place on both (a cap).
+    """The trace over two axes of one array, the mirror of :class:`Unit`; drawn as a cap.
 
-    The mirror of :class:`Unit`: ``Unit("q r", outer=True) >> Inner("b q")`` is a wire from b to r.
-    Notebook, figure 17: ``y k k x h -> y x h``.
+    ``Unit("q r", outer=True) >> Inner("b q")`` is a wire from b to r.
+
+    Args:
+        axes: Two axes of one size, such as ``"k q"``.
+
+    Raises:
+        MismatchError: For axes of different sizes.
+
+    Source: Notebook, figures 17 (``y k k x h -> y x h``) and 18.
 
     >>> str(Inner("k q").lift(Type.parse("y k:4 q:4 x")))
     'y x'
-
-    Raises MismatchError for axes of different sizes.
     """
 
     axes: Array = spelled(ARRAY)
@@ -134,7 +143,7 @@ class Inner(Op):
 
 
 def _alike(axes: Array, binding: Binding) -> None:
-    """Both axes are of one size, whichever is known."""
+    """Binds both axes to one size, whichever is known."""
     one, two = axes.names
     for known, other in ((one, two), (two, one)):
         axis = binding.get(known)

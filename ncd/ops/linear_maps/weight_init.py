@@ -1,4 +1,4 @@
-"""How weights begin, as torch has it unless an op is told otherwise."""
+"""Initial values of weights, which are those of torch by default."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ncd.lang.types.axes import Array, Axis, Size
 
 
 def uniform(fan_in: int) -> Formula:
-    """Uniform from -1/√n to 1/√n for n inputs, as ``reset_parameters`` of torch's layers.
+    """Returns the formula of torch's layers: uniform from -1/√n to 1/√n for n inputs.
 
     >>> str(uniform(16))
     'uniform / sqrt(16)'
@@ -30,28 +30,28 @@ def uniform(fan_in: int) -> Formula:
 
 
 def filled(array: Array, value: int, *, learned: bool = True) -> Initial:
-    """One number everywhere."""
+    """Returns an initial value with the same number everywhere."""
     return Initial(array, Number(str(value)), learned)
 
 
 def apart(array: Array, taken: tuple[str, ...]) -> Array:
-    """The axes with ``_in`` after a name that is taken, so that a formula can tell them apart."""
-    found: list[Axis] = []
+    """Returns the axes with ``_in`` added to names that are taken, so that all names differ."""
+    axes: list[Axis] = []
     for axis in array:
         name = axis.name
-        while name in taken or name in (other.name for other in found):
+        while name in taken or name in (other.name for other in axes):
             name += "_in"
-        found.append(axis if name == axis.name else replace(axis, name=name, label=""))
-    return Array(found)
+        axes.append(axis if name == axis.name else replace(axis, name=name, label=""))
+    return Array(axes)
 
 
 def beside(taken: tuple[str, ...], name: str, size: Size) -> Array:
-    """One axis more, beside those whose names are taken."""
+    """Returns an array of one axis with a name that is not taken."""
     return apart(Array((Axis(name, size),)), taken)
 
 
 def check_initial(formula: Formula | None, array: Array, where: str) -> None:
-    """Raises ParseError for a formula that speaks of other axes than those of the weight."""
+    """Raises ParseError for a formula with other axes than those of the weight."""
     names = Counter(axis.identifier for axis in array)
     known = {*names, *(f"n_{name}" for name in names), *CONSTANTS, *RANDOM}
     words = ", ".join((*names, *RANDOM))

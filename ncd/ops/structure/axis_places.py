@@ -1,23 +1,23 @@
-"""Where an op's own axes lie in the arrays around it; shared by the families of ops."""
+"""Helpers of ops: where their own axes are in the whole arrays, and glyphs around them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from ncd.lang.errors import MismatchError
+from ncd.lang.errors import SizeError
 from ncd.lang.formulas.expr import Arg, Expr, reordered
 from ncd.lang.glyph import Glyph, Mark
-from ncd.lang.terms.op import Op, Site
-from ncd.lang.types.axes import Array
+from ncd.lang.terms.op import Site
+from ncd.lang.types.axes import Array, Axis
 
-SHORT = 6  # letters of a name that stands over the letter of a map
+SHORT = 6  # letters of a name that is drawn as a superscript
 
 
 def at_end(site: Site, make: Callable[[Expr, Array], Expr]) -> tuple[Expr]:
-    """What ``make`` does with the last axes of a tensor, wherever the site has them.
+    """Applies ``make`` to the op's only input with the op's own axes moved to the end.
 
-    ``make`` is given the op's only input with its own axes last, and the axes before them; what
-    it gives has the axes of the op's own output last. For an op that takes one array.
+    ``make`` is given the tensor and the axes before the own ones; its result has the axes of the
+    op's own output at the end, which are then moved to their places.
     """
     (array,), (own,), (out,), (new,) = site.ins, site.dom, site.outs, site.cod
     rest = site.rest
@@ -26,15 +26,15 @@ def at_end(site: Site, make: Callable[[Expr, Array], Expr]) -> tuple[Expr]:
 
 
 def ports(arrays: tuple[Array, ...]) -> list[tuple[int, int, str]]:
-    """Every wire of some arrays: its port, the number of its array, the name of its axis."""
+    """Returns every wire of some arrays: its port, the index of its array, the name of its axis."""
     wires = [(k, axis.name) for k, array in enumerate(arrays) for axis in array]
     return [(port, k, name) for port, (k, name) in enumerate(wires)]
 
 
 def over(site: Site, *marks: Mark, keep: tuple[str, ...] = ()) -> Glyph:
-    """A glyph whose broadcast wires go straight on; so do the op's own axes named in ``keep``.
+    """Returns a glyph in which broadcast wires, and own axes named in ``keep``, run through.
 
-    An axis that several arrays have meets at a dot before the op, and parts at one behind it.
+    The wires of an axis that several arrays have meet at a dot before the op and part behind it.
     """
     ins, outs = ports(site.ins), ports(site.outs)
     own_in = {name for array in site.dom for name in array.names} - set(keep)
@@ -51,14 +51,14 @@ def over(site: Site, *marks: Mark, keep: tuple[str, ...] = ()) -> Glyph:
 
 
 def own_ports(arrays: tuple[Array, ...], own: tuple[Array, ...]) -> tuple[int, ...]:
-    """The ports of an op's own axes."""
+    """Returns the ports of an op's own axes."""
     return tuple([port for port, k, name in ports(arrays) if name in own[k].names])
 
 
 def learned(letter: str, name: str, usual: str) -> tuple[str, str]:
-    """The letter of a learned map with its name: over it if that is short, else beside it.
+    """Returns the letter of a learned map, with a short name as superscript, and a longer name.
 
-    A usual name, also with a number, is not shown.
+    The usual name, also with a number, is not shown.
 
     >>> learned("L", "Q", "L"), learned("L", "self_attn_in", "L"), learned("L", "up_1", "up")
     (('L^{Q}', ''), ('L', 'self_attn_in'), ('L', ''))
@@ -68,19 +68,16 @@ def learned(letter: str, name: str, usual: str) -> tuple[str, str]:
     return (f"{letter}^{{{name}}}", "") if len(name) <= SHORT else (letter, name)
 
 
-def check_kinds(op: Op) -> None:
-    """Raises MismatchError for a pattern of whole numbers, if the op cannot give them so.
+def check_plain(axis: Axis, why: str) -> None:
+    """Raises SizeError for a spatial group; ``why`` says what it lacks, such as "order"."""
+    if axis.spatial:
+        raise SizeError(
+            f"axis {axis.name} is a group of {len(axis.shape)} dimensions, which {why}",
+            cure=f'Group("{axis.name} -> …") before it',
+            axis=axis.name,
+        )
 
-    An op for any kind of numbers may say which they are, but only as it is given them.
-    """
-    dom, cod = op.signature.dom, op.signature.cod
-    given = {array.below.name for array in dom if array.below} if op.any_kind else set()
-    for array in cod if op.any_kind else (*dom, *cod):
-        if array.below and array.below.name not in given:
-            raise MismatchError(
-                f"({array}) holds {array.kind}, which is not what it works on"
-                if not op.any_kind
-                else f"({array}) holds {array.kind}, but nothing that it takes does",
-                where=op.label,
-                cure=f'"{Array(array)}"' + ("" if op.any_kind else ", or Map to make real ones"),
-            )
+
+def subscript(array: Array) -> str:
+    """Returns the names of the axes as a subscript in LaTeX."""
+    return r"\,".join(axis.identifier.replace("_", "") for axis in array)

@@ -1,4 +1,4 @@
-"""Arrays one after the other along an axis, and an axis cut into several arrays."""
+"""Concatenation of arrays along an axis, and its inverse."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ncd.lang.errors import MismatchError, ParseError, SizeError
+from ncd.lang.errors import MismatchError, SizeError
 from ncd.lang.formulas.expr import Arg, Const, Expr, Method, Size, Tuple, call
 from ncd.lang.glyph import Glyph, Mark
 from ncd.lang.terms.chain_typing import Origins
@@ -14,18 +14,13 @@ from ncd.lang.terms.field_spelling import SIGNATURE, spelled
 from ncd.lang.terms.op import Op, Sample, Site
 from ncd.lang.types.axes import Axis, Signature
 from ncd.lang.types.pattern_binding import Binding
-from ncd.ops.structure.axis_places import check_kinds, ports
+from ncd.ops.structure.axis_places import check_plain, ports
 
 
 class _Pieces(Op):
-    """What both share: an axis that is several others, one after the other."""
+    """The base of ops on an axis that is the concatenation of several pieces."""
 
     any_kind: ClassVar[bool] = True
-    pattern: Signature
-
-    @property
-    def signature(self) -> Signature:
-        return self.pattern
 
     @property
     def pieces(self) -> tuple[Axis, ...]:
@@ -34,19 +29,8 @@ class _Pieces(Op):
 
     @property
     def whole(self) -> Axis:
-        """The axis of them all."""
+        """The axis of all pieces together."""
         raise NotImplementedError
-
-    def _check_pattern(self, form: str) -> None:
-        check_kinds(self)
-        arrays = (*self.signature.dom, *self.signature.cod)
-        if not self.signature.dom or any(len(array) != 1 for array in arrays):
-            kind = type(self).__name__
-            raise ParseError(
-                f'"{self.signature}" is not of the form "{form}"',
-                where=kind,
-                cure=f'something like {kind}("{form}")',
-            )
 
     def solve(self, binding: Binding) -> None:
         names = [axis.name for axis in self.pieces]
@@ -60,7 +44,7 @@ class _Pieces(Op):
             self._learn(binding, unknown[0], whole, known)
 
     def _learn(self, binding: Binding, name: str, whole: int, known: int) -> None:
-        """The size of the piece that is missing, once or several times."""
+        """Binds the size of the only unknown piece, which may occur several times."""
         times = Counter(axis.name for axis in self.pieces)[name]
         left, rest = divmod(whole - known, times)
         if rest or left < 1:
@@ -77,43 +61,31 @@ class _Pieces(Op):
 
     def check(self, binding: Binding) -> None:
         for axis in (*self.pieces, self.whole):
-            bound = binding[axis.name]
-            if bound.spatial:
-                raise MismatchError(
-                    f"axis {axis.name} is a group of {len(bound.shape)} dimensions, "
-                    "which cannot be put one after the other",
-                    cure=f'Group("{axis.name} -> n") before it, which makes one dimension of them',
-                )
+            check_plain(binding[axis.name], "cannot be concatenated")
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Concat(_Pieces):
-    """Arrays one after the other along an axis (``torch.cat``). Notebook, figure 27.
+    """Concatenates arrays along an axis (``torch.cat``); drawn as a thick bar.
 
-    ``Concat("c, d -> e")`` gives e the size of c and d together; every other axis must agree. Any
-    number of arrays can be joined.
+    Args:
+        pattern: The axis of each array and the new one, such as ``"c, d -> e"``. All other axes of
+            the arrays must agree.
+
+    Raises:
+        MismatchError: For arrays whose other axes differ.
+        SizeError: For sizes that do not add up, and for a spatial axis.
+
+    Source: Notebook, figure 27.
 
     >>> from ncd.lang.types.axes import Type
     >>> str(Concat("c, c -> 2c").lift(Type.parse("c:3 x:4x4, c:3 x:4x4")).axes[0].spec)
     '2c:6'
-
-    Raises MismatchError for arrays whose other axes differ, and for a spatial axis.
     """
 
     pattern: Signature = spelled(SIGNATURE)
     role: ClassVar[str] = "concat"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._check_pattern("c, d -> e")
-
-    def _check_form(self) -> None:
-        if len(self.pattern.cod) != 1:
-            raise ParseError(
-                f'"{self.pattern}" is not of the form "c, d -> e"',
-                where="Concat",
-                cure='something like Concat("c, d -> e")',
-            )
+    form: ClassVar[str] = "c, d… -> e"
 
     @property
     def pieces(self) -> tuple[Axis, ...]:
@@ -134,10 +106,8 @@ class Concat(_Pieces):
         if odd:
             raise MismatchError(
                 f"the arrays ({inputs[0]}) and ({inputs[int(odd)]}) differ",
-                where=f"{self.label} ({self.signature})",
-                bound=inputs.axes,
                 cure="arrays that share all other axes, in this order",
-            ).at(op=self)
+            )
 
     @property
     def origins(self) -> Origins:
@@ -176,32 +146,25 @@ class Concat(_Pieces):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Cut(_Pieces):
-    """An axis cut into pieces, an array each (``torch.split``): ``Cut("d -> q, k, v")``.
+    """Cuts an axis into pieces, one array each (``torch.split``); the inverse of :class:`Concat`.
 
-    The size of one piece may be left open; pieces of one name have one size. The inverse of
-    :class:`Concat`.
+    Args:
+        pattern: The axis and its pieces, such as ``"d -> q, k, v"``. Pieces of one name have one
+            size; one size may be left open.
+
+    Raises:
+        SizeError: If the pieces do not add up to the axis, and for a spatial axis.
+
+    Source: ``torch.split``; drawn as the mirror of figure 27 in the notebook.
 
     >>> from ncd.lang.types.axes import Type
     >>> Cut("d -> q:2, k").lift(Type.parse("y:3 d:6")).spec
     'y:3 q:2, y:3 k:4'
-
-    Raises SizeError if the pieces do not make up the axis.
     """
 
     pattern: Signature = spelled(SIGNATURE)
     role: ClassVar[str] = "concat"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._check_pattern("d -> a, b")
-
-    def _check_form(self) -> None:
-        if len(self.pattern.dom) != 1:
-            raise ParseError(
-                f'"{self.pattern}" is not of the form "d -> a, b"',
-                where="Cut",
-                cure='something like Cut("d -> a, b")',
-            )
+    form: ClassVar[str] = "d -> a, b…"
 
     @property
     def pieces(self) -> tuple[Axis, ...]:

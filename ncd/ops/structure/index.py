@@ -1,4 +1,4 @@
-"""Index: numbers of an array by their place."""
+"""Indexing: numbers of an array by their positions."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from ncd.lang.terms.field_spelling import SIGNATURE, Spelling, read_fields, spel
 from ncd.lang.terms.op import Op, Sample, Site
 from ncd.lang.types.axes import Array, Axis, Signature, Type
 from ncd.lang.types.pattern_binding import Binding
-from ncd.ops.structure.axis_places import over, ports
+from ncd.ops.structure.axis_places import check_plain, over, ports
 
-Places = tuple[tuple[str, int], ...]  # of some axes, one place each
-_TAKEN = ("at", "pattern", "self")  # names that Index takes itself
+Places = tuple[tuple[str, int], ...]  # names of axes with a position
+_TAKEN = ("at", "pattern", "self")  # the parameters of Index
 
 
 def _read_places(value: Any, name: str) -> Places:
@@ -39,19 +39,27 @@ PLACES = Spelling("places by axis", _read_places, dict, lambda value: repr(dict(
 
 @dataclass(frozen=True, repr=False, eq=False, init=False)
 class Index(Op):
-    """Numbers of an array by their place along some axes.
+    """Selects numbers of an array by position; a fixed position is drawn as a blue pentagon.
 
-    ``Index("y#v, v m -> y m")`` looks up: the first array says which place along v of the second
-    it takes, such as token ids in a table of embeddings. Axes that both have are gone through
-    together: ``Index("y#v, y v -> y")`` picks one number a row. ``Index("y m", y=2)`` takes one
-    place and so drops the axis, from the front (0, 1, …) or from the end (-1). An axis whose name
-    is no Python name is given as ``at={"x/s": 2}``. Notebook, figures 8 to 12.
+    ``Index("y#v, v m -> y m")`` is a lookup: the first array holds positions along v of the second,
+    such as token ids in a table of embeddings. Axes that both have are matched:
+    ``Index("y#v, y v -> y")`` picks one number of each row. ``Index("y m", y=2)`` selects one
+    position and drops the axis.
+
+    Args:
+        pattern: The positions, the table and the result; with fixed positions the array.
+        at: Fixed positions by axis, for names that are not Python identifiers: ``{"x/s": 2}``.
+        places: Fixed positions by axis, from the front (0, 1, …) or from the end (-1, …).
+
+    Raises:
+        SizeError: For a position outside of the axis.
+        MismatchError: For a pattern that is no lookup.
+        ParseError: For a position that is no whole number.
+
+    Source: Notebook, figures 8 to 12; ``torch.nn.functional.embedding``.
 
     >>> str(Index("y#v, v m -> y m").cod), str(Index("y m", y=2).cod)
     ('y m', 'm')
-
-    Raises SizeError for a place that the axis has not, and MismatchError for a pattern that says no
-    lookup.
     """
 
     pattern: Signature = spelled(SIGNATURE)
@@ -130,10 +138,6 @@ class Index(Op):
                 cure=f'"{self.dom} -> {right}"',
             )
 
-    @property
-    def signature(self) -> Signature:
-        return self.pattern
-
     def _spread(self, inputs: Type, rests: list[tuple[Array, Array]], binding: Binding) -> Type:
         outs = super()._spread(inputs, rests, binding)
         if not self.at:
@@ -144,13 +148,7 @@ class Index(Op):
         names = dict(self.at) if self.at else {_bound(self.dom[0]): 0}
         for name, place in names.items():
             axis = binding[name]
-            if axis.spatial:
-                raise SizeError(
-                    f"axis {name} is a group of {len(axis.shape)} dimensions, "
-                    "which has no single position",
-                    cure=f'Group("{name} -> …") before it',
-                    axis=name,
-                )
+            check_plain(axis, "has no single position")
             if axis.size is not None and not -axis.numel <= place < axis.numel:
                 raise SizeError(
                     f"axis {name} has size {axis.numel}, so there is no place {place}",
@@ -163,7 +161,7 @@ class Index(Op):
             return (self._lookup(site),)
         (array,), places = site.ins, dict(self.at)
         expr: Expr = Arg(0)
-        for name in array.names:  # from the front, so that those behind stay where they are
+        for name in array.names:  # from the front, since positions are counted from the end
             if name in places:
                 (dim,) = array.position(name)
                 expr = Select(expr, dim, places[name])
@@ -193,7 +191,7 @@ class Index(Op):
         return self._looked_up(site)
 
     def _looked_up(self, site: Site) -> Glyph:
-        """The axis along which it looks up ends in an index; all others go on, or meet at dots."""
+        """Returns the glyph of a lookup: its axis ends in an index, others run on or meet."""
         along, outs = _bound(self.dom[0]), {name: port for port, _, name in ports(site.outs)}
         first = [port for port, k, _ in ports(site.ins) if k == 0]
         last = {name: port for port, _, name in ports(site.ins)}
@@ -239,10 +237,10 @@ class Index(Op):
 
 
 def _bound(array: Array) -> str:
-    """The name of the axis that bounds whole numbers; empty for real ones."""
+    """Returns the name of the axis that bounds whole numbers; empty for real ones."""
     return array.below.name if array.below is not None else ""
 
 
 def _left(array: Array, names: Mapping[str, int]) -> Array:
-    """What is left of an array without these axes."""
+    """Returns the array without these axes."""
     return array.with_axes(axis for axis in array if axis.name not in names)

@@ -1,4 +1,4 @@
-"""Several axes as one, one as several (a thick bar), and an axis by another name."""
+"""Axes merged into one, split into several, and renamed."""
 
 from __future__ import annotations
 
@@ -13,40 +13,30 @@ from ncd.lang.terms.field_spelling import SIGNATURE, spelled
 from ncd.lang.terms.op import Op, Sample, Site
 from ncd.lang.types.axes import Array, Signature, Type
 from ncd.lang.types.pattern_binding import Binding
-from ncd.ops.structure.axis_places import at_end, check_kinds, over, own_ports
+from ncd.ops.structure.axis_places import at_end, over, own_ports, subscript
 
 
 class _Product(Op):
-    """What both share: an axis that is the product of several."""
+    """The base of ops on an axis that is the product of several factors."""
 
     role: ClassVar[str] = "reshape"
     any_kind: ClassVar[bool] = True
-    pattern: Signature
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_kinds(self)
-
-    @property
-    def signature(self) -> Signature:
-        return self.pattern
 
     @property
     def factors(self) -> Array:
-        """The several axes."""
+        """The axes that are multiplied."""
         raise NotImplementedError
 
     @property
     def product(self) -> str:
-        """The name of the one."""
+        """The name of the axis that is their product."""
         raise NotImplementedError
 
-    def _check_form(self) -> None:
-        super()._check_form()
+    def check_pattern(self) -> None:
+        super().check_pattern()
         if self.product in self.factors.names:
             raise ParseError(
                 f"axis {self.product} stands on both sides",
-                where=f"{type(self).__name__} ({self.pattern})",
                 cure=f"another name than {self.product} for one of them",
             )
 
@@ -82,12 +72,18 @@ class _Product(Op):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Group(_Product):
-    """Axes read as one, the last fastest (flatten). Notebook, figure 19.
+    """Merges axes into one, the last fastest (``torch.flatten``); drawn as a thick bar.
+
+    Args:
+        pattern: The axes and the new one, such as ``"h k -> d"``.
+
+    Raises:
+        SizeError: If the product of their sizes is not the size of the new axis.
+
+    Source: Notebook, figure 19.
 
     >>> Group("x y -> d").lift(Type.parse("x:4 y:3")).spec
     'd:12'
-
-    Raises SizeError if the axes do not make up the one.
     """
 
     pattern: Signature = spelled(SIGNATURE)
@@ -113,7 +109,7 @@ class Group(_Product):
         return (Rearrange(Arg(0), groups(array), tuple(after)),)
 
     def formula(self, site: Site) -> str:
-        names = r"\,".join(_index(site.dom[0]))
+        names = subscript(site.dom[0])
         return rf"z_{{({names})}} = a_{{{names}}}"
 
     def words(self, site: Site) -> str:
@@ -130,12 +126,18 @@ class Group(_Product):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Split(_Product):
-    """One axis read as several, the last fastest; at most one of the new sizes may be left open.
+    """Splits an axis into several, the last fastest (``Tensor.unflatten``).
+
+    Args:
+        pattern: The axis and the new ones, such as ``"d -> h:4 k"``; one size may be left open.
+
+    Raises:
+        SizeError: If the known sizes do not divide the axis.
+
+    Source: einops' ``rearrange``; drawn as the mirror of figure 19 in the notebook.
 
     >>> Split("d -> h:4 k").lift(Type.parse("y:2 d:12")).spec
     'y:2 h:4 k:3'
-
-    Raises SizeError if the sizes that are known do not divide the axis.
     """
 
     pattern: Signature = spelled(SIGNATURE)
@@ -160,7 +162,7 @@ class Split(_Product):
         return at_end(site, split)
 
     def formula(self, site: Site) -> str:
-        names = r"\,".join(_index(site.cod[0]))
+        names = subscript(site.cod[0])
         return rf"z_{{{names}}} = a_{{({names})}}"
 
     def words(self, site: Site) -> str:
@@ -177,10 +179,16 @@ class Split(_Product):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Rename(Op):
-    """Axes by other names: free when run, a change of label in the picture.
+    """Renames axes, at no cost in a run; in self-attention it makes keys from queries.
 
-    ``Rename("y -> x")`` makes the keys of self-attention from its queries. Several axes can be
-    renamed at once, ``Rename("y m -> x k")``.
+    Args:
+        pattern: The old and the new names, such as ``"y -> x"`` or ``"y m -> x k"``.
+
+    Raises:
+        ParseError: For sides of different lengths.
+        MismatchError: If an axis of the array already has the new name.
+
+    Source: Notebook, figure 20: the names of queries and keys differ.
 
     >>> Rename("y -> x").lift(Type.parse("~y:20 m:128")).spec
     '~x:20 m:128'
@@ -191,12 +199,8 @@ class Rename(Op):
     any_kind: ClassVar[bool] = True
     form: ClassVar[str] = "y+ -> x+"
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_kinds(self)
-
-    def _check_form(self) -> None:
-        super()._check_form()
+    def check_pattern(self) -> None:
+        super().check_pattern()
         if len(self.pattern.dom[0]) != len(self.pattern.cod[0]):
             raise ParseError(
                 f'"{self.pattern}" has not as many axes on the right as on the left',
@@ -205,16 +209,12 @@ class Rename(Op):
             )
 
     @property
-    def signature(self) -> Signature:
-        return self.pattern
-
-    @property
     def pairs(self) -> tuple[tuple[str, str], ...]:
-        """Each axis' old name and new name."""
+        """The old name and the new name of each axis."""
         return tuple(zip(self.dom[0].names, self.signature.cod[0].names, strict=True))
 
     def solve(self, binding: Binding) -> None:
-        """The new axis is a sequence, or spatial, where the old one is; and the other way."""
+        """Gives the new axis the size and the kind of the old one, or the other way."""
         pairs = zip(self.dom[0], self.signature.cod[0], strict=True)
         for old, new in ((binding[a.name], binding[b.name]) for a, b in pairs):
             if old.size is not None:
@@ -223,7 +223,7 @@ class Rename(Op):
                 binding.meet(old, replace(old, size=new.size, sequence=new.sequence))
 
     def _spread(self, inputs: Type, rests: list[tuple[Array, Array]], binding: Binding) -> Type:
-        """The array with every axis at its place."""
+        """Returns the array with the new names, in the order of the old ones."""
         (array,), names = inputs, dict(self.pairs)
         new = {axis.name: axis for axis in self.signature.cod[0]}
         out = array.with_axes(new[names[a.name]] if a.name in names else a for a in array)
@@ -242,8 +242,7 @@ class Rename(Op):
         return Glyph(through=tuple((i, i) for i in range(len(site.ins[0]))))
 
     def formula(self, site: Site) -> str:
-        old, new = (r"\,".join(_index(array)) for array in (site.dom[0], site.cod[0]))
-        return rf"z_{{{new}}} = a_{{{old}}}"
+        return rf"z_{{{subscript(site.cod[0])}}} = a_{{{subscript(site.dom[0])}}}"
 
     def words(self, site: Site) -> str:
         return f"calls {site.dom[0]} by the name {site.cod[0]}"
@@ -255,7 +254,3 @@ class Rename(Op):
             Sample(cls("y m -> x k"), "y:2 m:3", "a"),
             Sample(cls("x -> u"), "x:2x3", "a"),
         )
-
-
-def _index(array: Array) -> list[str]:
-    return [axis.identifier.replace("_", "") for axis in array]

@@ -1,4 +1,4 @@
-"""Ops that only hand arrays on: copy, swap, and giving an array its name."""
+"""Ops that only pass arrays on: copies, swaps, and names of arrays."""
 
 from __future__ import annotations
 
@@ -15,21 +15,26 @@ from ncd.lang.types.axes import Array, Signature, Type
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Copy(Wiring):
-    """Uses an array twice (notation, "copy": dots on the wires, each splits in two).
+    """Copies an array; drawn as a dot on each wire, where it splits in two.
+
+    Args:
+        array: Its axes, such as ``"x m"``.
+
+    Raises:
+        ParseError: For text that is no array.
+
+    Source: Notebook, figure 21.
 
     >>> str(Copy("x m").cod)
     'x m, x m'
     """
 
     array: Array = spelled(ARRAY)
+    order: ClassVar[tuple[int, ...]] = (0, 0)
 
     @once
     def signature(self) -> Signature:
         return Signature(Type((self.array,)), Type((self.array, self.array)))
-
-    @property
-    def order(self) -> tuple[int, ...]:
-        return (0, 0)
 
     def formula(self, site: Site) -> str:
         return r"x \mapsto (x, x)"
@@ -46,6 +51,15 @@ class Copy(Wiring):
 class Swap(Wiring):
     """Exchanges two arrays; their wires cross.
 
+    Args:
+        first: The axes of the upper array.
+        second: The axes of the lower array.
+
+    Raises:
+        ParseError: For text that is no array.
+
+    Source: Notebook, section 2.4: a transpose crosses wires.
+
     >>> str((Swap("a", "b")).cod)
     'b, a'
     """
@@ -53,14 +67,11 @@ class Swap(Wiring):
     first: Array = spelled(ARRAY)
     second: Array = spelled(ARRAY)
     role: ClassVar[str] = "neutral"
+    order: ClassVar[tuple[int, ...]] = (1, 0)
 
     @property
     def signature(self) -> Signature:
         return Signature(Type((self.first, self.second)), Type((self.second, self.first)))
-
-    @property
-    def order(self) -> tuple[int, ...]:
-        return (1, 0)
 
     def formula(self, site: Site) -> str:
         return r"(x, y) \mapsto (y, x)"
@@ -78,7 +89,16 @@ class Swap(Wiring):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Named(Wiring):
-    """Writes an array's name at its left, as Q, K and V in figure 20; changes nothing.
+    """Names an array in the diagram, as Q, K and V in figure 20; it changes nothing.
+
+    Args:
+        array: Its axes, such as ``"y k"``.
+        text: The name, in the mathematics of labels.
+
+    Raises:
+        ParseError: For text that is no array, or a name that cannot be printed.
+
+    Source: Notebook, figure 20.
 
     >>> str(Named("y k", "Q").cod)
     'y k'
@@ -87,14 +107,11 @@ class Named(Wiring):
     array: Array = spelled(ARRAY)
     text: str = spelled(TEXT)
     role: ClassVar[str] = "neutral"
+    order: ClassVar[tuple[int, ...]] = (0,)
 
     @property
     def signature(self) -> Signature:
         return Signature(Type((self.array,)), Type((self.array,)))
-
-    @property
-    def order(self) -> tuple[int, ...]:
-        return (0,)
 
     @property
     def label(self) -> str:

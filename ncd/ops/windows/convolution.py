@@ -1,4 +1,4 @@
-"""Learned windows that slide: convolution and transposed convolution."""
+"""Convolution and transposed convolution."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from ncd.ops.structure.axis_places import learned, over, own_ports
 from ncd.ops.windows.sliding_window import Window
 from ncd.ops.windows.window_shapes import Sliding
 
-DEFAULTS = {"stride": 1, "padding": 0, "dilation": 1, "groups": 1}  # torch's own
+DEFAULTS = {"stride": 1, "padding": 0, "dilation": 1, "groups": 1}  # of torch
 
 
 class _Learned(Sliding):
-    """What both convolutions share: channels before places, weights and a bias."""
+    """The base of both convolutions: channels before positions, weights and a bias."""
 
     name: str
     bias: bool
@@ -41,11 +41,11 @@ class _Learned(Sliding):
             )
 
     def sign(self, usual: str) -> tuple[str, str]:
-        """The letter in which the axis of the window ends, and a long name beside it."""
+        """Returns the letter at the end of the window axis, and a long name beside it."""
         return learned("L_+" if self.bias else "L", self.name, usual)
 
     def channels(self, site: Site) -> tuple[Array, Array]:
-        """The channels before and after."""
+        """Returns the channels of the input and of the output."""
         return Array(site.dom[0][:-1]), Array(site.cod[0][:-1])
 
     def _layer(self, site: Site, kind: str, named: Mapping[str, int]) -> Call:
@@ -56,15 +56,15 @@ class _Learned(Sliding):
         return call(name, Size(tuple(c)), Size(tuple(d)), self.kernel, **given, **bias)
 
     def _weights(self, site: Site, one: Array, two: Array) -> Mapping[str, Initial]:
-        """The weights of two sorts of channels, outer ones first, and a window."""
+        """Returns the weights of two groups of channels and a window, and the bias."""
         window = (self.kernel,) * self.flat(site)
         size = window if len(window) > 1 else self.kernel
         two = apart(two, one.names)
         array = Array((*one, *two, *beside((*one.names, *two.names), "kernel", size)))
         start = uniform(two.numel * prod(window))
-        found = {"weight": Initial(array, start)}
+        weight = {"weight": Initial(array, start)}
         bias = Initial(self.channels(site)[1], start)
-        return {**found, "bias": bias} if self.bias else found
+        return {**weight, "bias": bias} if self.bias else weight
 
     def torch(self, site: Site) -> tuple[Expr, ...]:
         return self.windowed(site, lambda x: Layer((x,)), leads=1)
@@ -72,18 +72,30 @@ class _Learned(Sliding):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Conv(_Learned):
-    """Convolution: ``Conv("c x -> d x", "conv", kernel=3)``; padding kernel // 2 unless given.
+    """A convolution over one to three dimensions (``torch.nn.Conv2d``).
 
-    The channels may be several axes on either side, ``"c x -> k h x"``. Drawn as a box ★ k where
-    the places keep their number, else as a trapezoid with the stride. Notebook, figures 26 to 28.
+    It is drawn as a box ★ k if the positions keep their axis, else as a trapezoid with the stride.
+
+    Args:
+        pattern: Channels and positions, such as ``"c x -> d x"``; channels may be several axes.
+        name: The name of the layer.
+        kernel: The length of the window along each dimension.
+        stride: The step of the window.
+        padding: The number of zeros at each end; half the window by default.
+        bias: Whether a learned bias is added.
+        dilation: The distance between positions of the window.
+        groups: The number of groups of channels that are convolved separately.
+
+    Raises:
+        SizeError: For a window longer than the padded axis, or groups that do not divide channels.
+        MismatchError: For a spatial axis among the channels.
+
+    Source: Notebook, figures 26 to 28.
 
     >>> Conv("c x -> d:8 x/s", stride=2).lift(Type.parse("c:3 x:16x16")).spec
     'd:8 x/s:8x8'
     >>> Conv("k h x -> c:6 x", groups=2).lift(Type.parse("k:2 h:2 x:9")).spec
     'c:6 x:9'
-
-    Raises SizeError for a window that is larger than the padded image, and for groups that do not
-    divide the channels.
     """
 
     pattern: Signature = spelled(SIGNATURE)
@@ -99,10 +111,6 @@ class Conv(_Learned):
     @property
     def pad(self) -> int:
         return self.dilation * (self.kernel // 2) if self.padding is None else self.padding
-
-    @property
-    def span(self) -> int:
-        return self.dilation * (self.kernel - 1) + 1
 
     def check(self, binding: Binding) -> None:
         super().check(binding)
@@ -150,7 +158,7 @@ class Conv(_Learned):
         return f"convolution {self.name}, {self.setting}: {site.dom} to {site.cod}"
 
     def expansion(self, site: Site) -> Term | None:
-        """Windows that slide, and one linear map for all of them; none for several groups."""
+        """Returns a ``Window`` and a ``Linear``; None for several groups."""
         if self.groups > 1:
             return None
         (old,), (new,) = site.dom, site.cod
@@ -163,7 +171,7 @@ class Conv(_Learned):
         setting = (self.kernel, self.stride, self.pad, self.dilation)
         linear = Linear(pattern, self.name, self.bias)
         term = Id(site.ins) >> Window(slid, *setting) >> linear
-        astray = term.cod[0].names != site.outs[0].names  # an axis stands between the two
+        astray = term.cod[0].names != site.outs[0].names  # another axis is between the two
         return term >> Einsum(Signature(term.cod, site.outs)) if astray else term
 
     @classmethod
@@ -193,13 +201,24 @@ class Conv(_Learned):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class ConvTranspose(_Learned):
-    """Transposed convolution (the trapezoid marked T). Notebook, figures 27 and 28.
+    """A transposed convolution (``torch.nn.ConvTranspose2d``); drawn as a trapezoid marked T.
+
+    Args:
+        pattern: Channels and positions, such as ``"c x -> d y"``.
+        name: The name of the layer.
+        kernel: The length of the window along each dimension.
+        stride: The step of the window in the output.
+        padding: The number of positions that are cut off at each end.
+        bias: Whether a learned bias is added.
+
+    Raises:
+        SizeError: If the padding leaves no position, or no input has the size of the output.
+
+    Source: Notebook, figures 27 and 28.
 
     >>> up = ConvTranspose("c x -> d:8 y", kernel=2, stride=2)
     >>> up.lift(Type.parse("c:3 x:16x16")).spec
     'd:8 y:32x32'
-
-    Raises SizeError where nothing is left behind the padding, or the places do not fit.
     """
 
     pattern: Signature = spelled(SIGNATURE)
@@ -209,10 +228,6 @@ class ConvTranspose(_Learned):
     padding: int = spelled(whole(), 0)
     bias: bool = spelled(FLAG, True)
     form: ClassVar[str] = "c+ x -> d+ y"
-
-    @property
-    def pad(self) -> int:
-        return self.padding
 
     @property
     def least(self) -> int:

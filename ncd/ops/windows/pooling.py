@@ -1,4 +1,4 @@
-"""Pooling: the largest number of each window that slides."""
+"""Max pooling."""
 
 from __future__ import annotations
 
@@ -20,12 +20,21 @@ from ncd.ops.windows.window_shapes import Sliding
 
 @dataclass(frozen=True, repr=False, eq=False)
 class MaxPool(Sliding):
-    """The largest number in each window (the window axis ends in Max➤). Notebook, figure 27.
+    """Returns the largest number in each window; the window axis ends in Max➤.
+
+    Args:
+        pattern: The positions before and after, such as ``"x -> y"``.
+        kernel: The length of the window along each dimension.
+        stride: The step of the window.
+        padding: The number of positions that are added at each end.
+
+    Raises:
+        SizeError: For a padding of more than half a window, or a window longer than the axis.
+
+    Source: Notebook, figure 27; ``torch.nn.MaxPool2d``.
 
     >>> MaxPool("x -> y").lift(Type.parse("c:3 x:8x8")).spec
     'c:3 y:4x4'
-
-    Raises SizeError for a padding of more than half a window, which torch does not take.
     """
 
     pattern: Signature = spelled(SIGNATURE)
@@ -34,8 +43,8 @@ class MaxPool(Sliding):
     padding: int = spelled(whole(), 0)
     form: ClassVar[str] = "x -> y"
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check_pattern(self) -> None:
+        super().check_pattern()
         if 2 * self.padding > self.kernel:
             raise SizeError(
                 f"the padding is {self.padding}, more than half of a window of {self.kernel}",
@@ -44,10 +53,6 @@ class MaxPool(Sliding):
                 axis="padding",
                 nearest=self.kernel // 2,
             )
-
-    @property
-    def pad(self) -> int:
-        return self.padding
 
     def torch(self, site: Site) -> tuple[Expr, ...]:
         n = self.flat(site)
@@ -68,7 +73,7 @@ class MaxPool(Sliding):
         return f"max pooling, {self.setting}: {site.dom} to {site.cod}"
 
     def expansion(self, site: Site) -> Term | None:
-        """Windows that slide, and the largest of each; none where the edges are padded."""
+        """Returns a ``Window`` and a ``Reduce``; None with padding."""
         if self.padding:
             return None
         (old,), (new,) = site.dom, site.cod

@@ -1,4 +1,4 @@
-"""Sliding windows as an axis of their own."""
+"""Sliding windows as a separate axis."""
 
 from __future__ import annotations
 
@@ -17,16 +17,26 @@ from ncd.ops.windows.window_shapes import Sliding
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Window(Sliding):
-    """Windows of an axis as an axis of their own (unfold): ``Window("x -> y w", kernel=3)``.
+    """Turns the windows of an axis into a separate axis (``Tensor.unfold``).
 
-    Window y has the places s y + d w - p of x. What lies beyond the edges is 0. A convolution is a
-    ``Window`` and a ``Linear`` behind it, max pooling a ``Window`` and a ``Reduce``.
+    Window y holds the positions s y + d w - p of x, and 0 beyond the ends. A convolution is a
+    ``Window`` and a ``Linear``, max pooling a ``Window`` and a ``Reduce``.
+
+    Args:
+        pattern: The axis, and the axes of windows and of positions in them, ``"x -> y w"``.
+        kernel: The length of the window along each dimension.
+        stride: The step of the window.
+        padding: The number of zeros at each end.
+        dilation: The distance between positions of the window.
+
+    Raises:
+        SizeError: For a window longer than the padded axis.
+
+    Source: Notebook, figure 26: a convolution with stride has a window axis.
 
     >>> from ncd.lang.types.axes import Type
     >>> Window("x -> y w", 3, stride=2, padding=1).lift(Type.parse("c:2 x:8x8")).spec
     'c:2 y:4x4 w:3x3'
-
-    Raises SizeError for a window that is larger than the padded axis.
     """
 
     pattern: Signature = spelled(SIGNATURE)
@@ -42,14 +52,6 @@ class Window(Sliding):
     def places(self) -> tuple[Axis, Axis]:
         return self.dom[0][0], self.signature.cod[0][0]
 
-    @property
-    def pad(self) -> int:
-        return self.padding
-
-    @property
-    def span(self) -> int:
-        return self.dilation * (self.kernel - 1) + 1
-
     def solve(self, binding: Binding) -> None:
         super().solve(binding)
         place = next((a for p in self.places if (a := binding[p.name]).size is not None), None)
@@ -64,14 +66,14 @@ class Window(Sliding):
         def slid(x: Expr, rest: Array) -> Expr:
             if self.padding:
                 x = call("F.pad", x, (self.padding,) * (2 * n))
-            for _ in range(n):  # each dimension in turn becomes the first of the places
+            for _ in range(n):  # each dimension in turn is the first of the positions
                 x = method(x, "unfold", -n, self.span, self.stride)
             return self._thinned(x, site) if self.dilation > 1 else x
 
         return at_end(site, slid)
 
     def _thinned(self, x: Expr, site: Site) -> Expr:
-        """Every so many places of each window."""
+        """Selects every ``dilation``-th position of each window."""
         dims = site.cod[0][1].dims
         for i, dim in enumerate(dims):
             index = Infix("*", Position(dim, (dim,)), Const(self.dilation))

@@ -1,4 +1,4 @@
-"""What windows that slide share: how many places come out, and how torch wants the axes."""
+"""The base of ops with sliding windows: their sizes, and the dimensions that torch takes."""
 
 from __future__ import annotations
 
@@ -10,57 +10,50 @@ from ncd.lang.errors import MismatchError, SizeError
 from ncd.lang.formulas.expr import Arg, Expr, Group, arranged, groups
 from ncd.lang.glyph import Glyph, Mark, Ports
 from ncd.lang.terms.op import Op, Site
-from ncd.lang.types.axes import Array, Axis, Signature, Type
+from ncd.lang.types.axes import Array, Axis, Type
 from ncd.lang.types.pattern_binding import Binding
-from ncd.ops.structure.axis_places import check_kinds, over, own_ports, ports
+from ncd.ops.structure.axis_places import over, own_ports, ports
 
 
 class Sliding(Op):
-    """A window that slides over the last axis on the left, whose places become another axis.
+    """The base of ops whose window slides over the last axis on the left.
 
-    An axis is known from the other where that is unique: a convolution's places before from those
-    after only if the stride is 1.
+    The size of the output follows from that of the input, and the other way where it is unique: for
+    a convolution only if the stride is 1.
     """
 
     role: ClassVar[str] = "convolution"
-    pattern: Signature
     kernel: int
     stride: int
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_kinds(self)
-
-    @property
-    def signature(self) -> Signature:
-        return self.pattern
+    padding: int | None
+    dilation: int = 1
 
     @property
     def places(self) -> tuple[Axis, Axis]:
-        """The places before and after."""
+        """The axes of positions before and after."""
         return self.dom[0][-1], self.signature.cod[0][-1]
 
     @property
     def pad(self) -> int:
-        """How many places are added on each side."""
-        return 0
+        """The number of positions that are added at each end."""
+        return self.padding or 0
 
     @property
     def span(self) -> int:
-        """How many places a window reaches over."""
-        return self.kernel
+        """The number of positions from the first to the last of a window."""
+        return self.dilation * (self.kernel - 1) + 1
 
     @property
     def least(self) -> int:
-        """The fewest places from which one comes out."""
+        """The smallest size that gives at least one position."""
         return max(1, self.span - 2 * self.pad)
 
     def result(self, size: int) -> int:
-        """How many places come out of ``size`` places, along one dimension."""
+        """Returns the output size of an input size, along one dimension."""
         return (size + 2 * self.pad - self.span) // self.stride + 1
 
     def source(self, size: int) -> int | None:
-        """How many places give ``size`` places, if no other number does."""
+        """Returns the input size of an output size; None if it is not unique."""
         return size - 1 + self.span - 2 * self.pad if self.stride == 1 else None
 
     def solve(self, binding: Binding) -> None:
@@ -105,7 +98,7 @@ class Sliding(Op):
             )
 
     def check(self, binding: Binding) -> None:
-        """A window slides over one axis of up to three dimensions."""
+        """Raises MismatchError for positions of more than three dimensions."""
         place = binding[self.places[0].name]
         if place.size is not None and len(place.shape) > 3:
             raise MismatchError(
@@ -114,21 +107,21 @@ class Sliding(Op):
             )
 
     def flat(self, site: Site) -> int:
-        """How many torch dimensions the places have."""
+        """Returns the number of torch dimensions of the positions."""
         return len(site.dom[0][-1].shape)
 
     def windowed(self, site: Site, call: Callable[[Expr], Expr], leads: int) -> tuple[Expr]:
-        """A call on a tensor of at most ``leads`` dimensions, the channels as one, and the places.
+        """Returns a call on leading dimensions, the merged channels, and the positions.
 
-        All that the op is broadcast over is one dimension if there are more than ``leads``; a
-        window without channels has one dimension in front at least.
+        The dimensions that the op is broadcast over lead; they are merged if there are more than
+        ``leads``. A window without channels has at least one leading dimension.
         """
         (array,), (out,), (own,), (new,) = site.ins, site.outs, site.dom, site.cod
         rest = site.rest.dims
         lead: tuple[Group, ...] = (rest,) if len(rest) > leads else groups(site.rest)
-        if not rest and len(own) == 1:  # torch wants a channel
+        if not rest and len(own) == 1:  # torch needs a channel
             lead = ((),)
-        if len(lead) < leads and self.flat(site) == 3:  # without a batch it refuses some strides
+        if len(lead) < leads and self.flat(site) == 3:  # without a batch torch refuses some strides
             lead = ((), *lead)
         before, after = (*lead, *_layered(own)), (*lead, *_layered(new))
         x = arranged(Arg(0), groups(array), before)
@@ -136,12 +129,13 @@ class Sliding(Op):
 
     @property
     def setting(self) -> str:
+        """The kernel and the stride in words."""
         return f"kernel {self.kernel}" + (f", stride {self.stride}" if self.stride != 1 else "")
 
     def trapezoid(self, site: Site, end: str = "", note: str = "", turned: str = "") -> Glyph:
-        """The sign of windows whose places are fewer or more in the end.
+        """Returns the glyph of windows that change the number of positions.
 
-        ``end`` is what the axis of the window ends in: nothing if it is an output.
+        ``end`` is the text at the end of the window axis; empty if that axis is an output.
         """
         n = self.flat(site) if site.dom[0][-1].size is not None else 1
         kernel = f"{self.kernel}^{n}" if n > 1 else str(self.kernel)
@@ -153,13 +147,13 @@ class Sliding(Op):
 
 
 def _first(place: Axis, arrays: Type, own: Ports) -> Ports:
-    """The ports, that of the places before the others."""
+    """Returns the ports, with that of the positions first."""
     (at,) = (port for port, _, name in ports(arrays) if name == place.name)
     return (at, *(port for port in own if port != at))
 
 
 def _layered(own: Array) -> tuple[Group, ...]:
-    """The dimensions of an op's own axes for torch: the channels as one, and the places."""
+    """Returns the dimensions of the own axes for torch: merged channels, then positions."""
     channels = Array(own[:-1]).dims
     return (*((channels,) if len(own) > 1 else ()), *groups(Array(own[-1:])))
 
