@@ -10,6 +10,7 @@ from ncd.lang.circuits.elaborate import elaborate
 from ncd.models import Entry
 from ncd.run import check
 from ncd.view.base import knobs
+from tests.support.sampling import sample
 from tests.view.page.test_pages import attention, fine, page
 
 PUBLISHED = [(entry, preset) for entry in ncd.catalogue.values() for preset in entry.presets]
@@ -125,7 +126,9 @@ def test_a_typed_size_that_cannot_be_is_put_right_at_its_knob() -> None:
 
 
 @pytest.mark.parametrize(
-    ("entry", "preset"), PUBLISHED, ids=lambda part: part.name if hasattr(part, "name") else ""
+    ("entry", "preset"),
+    sample(PUBLISHED, 8),
+    ids=lambda part: part.name if hasattr(part, "name") else "",
 )
 def test_published_sizes_are_chosen_with_their_source(entry: Entry, preset: ncd.Preset) -> None:
     assert preset.title and preset.source
@@ -197,7 +200,7 @@ def test_what_is_too_large_to_run_still_tells_what_needs_no_run(panel: str, show
     assert not fits(app) and sizes(app)["x"] == 1024
 
 
-@pytest.mark.parametrize("entry", ncd.catalogue.values(), ids=lambda entry: entry.name)
+@pytest.mark.parametrize("entry", sample(ncd.catalogue.values(), 8), ids=lambda entry: entry.name)
 def test_sizes_without_measure_are_refused_at_once_and_a_way_is_shown(
     entry: Entry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
