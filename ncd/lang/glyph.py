@@ -1,4 +1,4 @@
-"""Glyphs: how an op is drawn, as wires that run through and marks on them."""
+"""Glyphs: drawings of ops, as wires that run through and marks on them."""
 
 from __future__ import annotations
 

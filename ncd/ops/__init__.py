@@ -12,9 +12,9 @@ from ncd.ops.elementwise.add import Add as Add
 from ncd.ops.elementwise.dropout import Dropout as Dropout
 from ncd.ops.elementwise.function import Function as Function
 from ncd.ops.elementwise.map import Map as Map
-from ncd.ops.elementwise.pointwise import CausalMask as CausalMask
-from ncd.ops.elementwise.pointwise import Elementwise as Elementwise
-from ncd.ops.elementwise.pointwise import Scale as Scale
+from ncd.ops.elementwise.unary_maps import CausalMask as CausalMask
+from ncd.ops.elementwise.unary_maps import Elementwise as Elementwise
+from ncd.ops.elementwise.unary_maps import Scale as Scale
 from ncd.ops.linear_maps.einsum import Einsum as Einsum
 from ncd.ops.linear_maps.linear import Linear as Linear
 from ncd.ops.linear_maps.param import Param as Param

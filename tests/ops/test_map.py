@@ -17,7 +17,7 @@ from ncd.lang.formulas.formula import parse
 from ncd.lang.terms.terms import Id
 from ncd.lang.types.axes import Type
 from ncd.ops.elementwise.map import Map
-from ncd.ops.elementwise.pointwise import CausalMask, Elementwise, Scale
+from ncd.ops.elementwise.unary_maps import CausalMask, Elementwise, Scale
 from ncd.ops.linear_maps.unit import Unit
 from tests.ops.values import values
 

@@ -75,7 +75,7 @@ class Apply:
 
     @property
     def precedence(self) -> int:
-        """How tightly the operator binds; functions bind tightest."""
+        """The precedence of the operator; functions have the highest."""
         negative = self.operation == "-" and len(self.parts) == 1
         return _NEGATIVE if negative else _PRECEDENCE.get(self.operation, _FUNCTION)
 
