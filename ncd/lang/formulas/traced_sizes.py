@@ -189,19 +189,16 @@ class Traced:
         return self._compared(other, "<=", lambda d: d <= 0)
 
     def __gt__(self, other: Any) -> Any:
-        found = self._compared(other, "<=", lambda d: d <= 0)
-        return found if found is NotImplemented else not found
+        return _opposite(self.__le__(other))
 
     def __ge__(self, other: Any) -> Any:
-        found = self._compared(other, "<", lambda d: d < 0)
-        return found if found is NotImplemented else not found
+        return _opposite(self.__lt__(other))
 
     def __eq__(self, other: object) -> Any:
         return self._compared(other, "=", lambda d: d == 0)
 
     def __ne__(self, other: object) -> Any:
-        found = self == other
-        return found if found is NotImplemented else not found
+        return _opposite(self.__eq__(other))
 
     def _compared(self, other: Any, sign: str, test: Callable[[int], bool]) -> Any:
         if isinstance(other, float):
@@ -266,6 +263,10 @@ class Traced:
 def traced(number: object) -> TypeGuard[Traced]:
     """Returns whether a number is traced."""
     return type(number) is Traced
+
+
+def _opposite(answer: Any) -> Any:
+    return answer if answer is NotImplemented else not answer
 
 
 def _total(number: Any) -> Mapping[Product, int]:

@@ -9,6 +9,7 @@ from typing import ClassVar
 from ncd.lang.errors import MismatchError, NCDError
 from ncd.lang.formulas.expr import Call, Expr
 from ncd.lang.glyph import Glyph
+from ncd.lang.once import once
 from ncd.lang.terms.chain_typing import Origins
 from ncd.lang.terms.field_spelling import field_names, read_fields
 from ncd.lang.terms.pattern_checks import check_form, check_kinds
@@ -67,7 +68,6 @@ class Op(Term):
     any_kind: ClassVar[bool] = False  # accepts whole numbers where its pattern has real ones
     apart: ClassVar[bool] = False  # is broadcast over the axes of each array separately
     in_place: ClassVar[bool] = False  # its output has the axes of its input, in their order
-    pattern: Signature  # the first field of most ops
     count = 1
 
     def __post_init__(self) -> None:
@@ -87,10 +87,17 @@ class Op(Term):
         """Raises NCDError for fields that do not fit together."""
         check_kinds(self.signature, self.any_kind)
 
-    @property
+    @once
     def signature(self) -> Signature:
-        """The arrays that it takes and gives, with its own axes only; its pattern by default."""
-        return self.pattern
+        """The arrays that it takes and gives, with its own axes only.
+
+        By default it is the first field, which for a single array is what it takes and gives.
+        """
+        first = getattr(self, field_names(type(self))[0])
+        if isinstance(first, Array):
+            return Signature(Type((first,)), Type((first,)))
+        pattern: Signature = first
+        return pattern
 
     @property
     def dom(self) -> Type:

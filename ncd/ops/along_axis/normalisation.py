@@ -23,7 +23,7 @@ from ncd.lang.formulas.expr import (
 from ncd.lang.glyph import Glyph, Mark
 from ncd.lang.terms.field_spelling import ARRAY, FLAG, NAME, SMALL, spelled
 from ncd.lang.terms.op import Initial, Op, Sample, Site
-from ncd.lang.types.axes import Array, Signature, Type
+from ncd.lang.types.axes import Array
 from ncd.ops.linear_maps.weight_init import filled
 from ncd.ops.structure.axis_places import at_end, over, own_ports
 
@@ -36,10 +36,6 @@ class _Norm(Op):
     mark: ClassVar[str] = "barred"
     axes: Array
     eps: float
-
-    @property
-    def signature(self) -> Signature:
-        return Signature(Type((self.axes,)), Type((self.axes,)))
 
     def glyph(self, site: Site) -> Glyph:
         own = own_ports(site.ins, site.dom)
@@ -65,6 +61,7 @@ class BatchNorm(_Norm):
 
     Source: Notebook, figure 26; ``torch.nn.BatchNorm2d``.
 
+    >>> from ncd.lang.types.axes import Type
     >>> str(BatchNorm("b n").lift(Type.parse("b:2 n:3 x:4x4")))
     'b n x'
     """
@@ -161,6 +158,7 @@ class LayerNorm(_Norm):
 
     Source: Unit-testing notebook; ``torch.nn.LayerNorm``.
 
+    >>> from ncd.lang.types.axes import Type
     >>> str(LayerNorm("m").lift(Type.parse("y:2 m:3")))
     'y m'
     """
@@ -209,6 +207,7 @@ class RMSNorm(_Norm):
 
     Source: Zhang and Sennrich 2019, "Root Mean Square Layer Normalization", section 3.
 
+    >>> from ncd.lang.types.axes import Type
     >>> str(RMSNorm("m").lift(Type.parse("y:2 m:3")))
     'y m'
     """

@@ -7,10 +7,9 @@ from typing import ClassVar
 
 from ncd.lang.formulas.expr import Arg, Expr, arranged, groups, method
 from ncd.lang.glyph import Glyph, Mark
-from ncd.lang.once import once
 from ncd.lang.terms.field_spelling import AXIS, SCOPE, spelled
 from ncd.lang.terms.op import Op, Sample, Site
-from ncd.lang.types.axes import Array, Signature, Type
+from ncd.lang.types.axes import Array
 from ncd.ops.structure.axis_places import over, own_ports
 
 
@@ -35,10 +34,6 @@ class Softmax(Op):
     result: str = spelled(SCOPE, "weights")
     role: ClassVar[str] = "softmax"
     in_place: ClassVar[bool] = True
-
-    @once
-    def signature(self) -> Signature:
-        return Signature(Type((self.axis,)), Type((self.axis,)))
 
     def torch(self, site: Site) -> tuple[Expr, ...]:
         (array,), (own,) = site.ins, site.dom[0]

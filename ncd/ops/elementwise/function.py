@@ -108,6 +108,10 @@ class Function(Op):
             )
 
     @property
+    def signature(self) -> Signature:
+        return self.pattern
+
+    @property
     def label(self) -> str:
         return f"Function {self.letter}{'' if self.of is None else 'ᵀ'}"
 

@@ -15,7 +15,7 @@ from ncd.lang.formulas.formula import parse as parse_formula
 from ncd.lang.glyph import Glyph, Mark
 from ncd.lang.terms.field_spelling import ARRAY, AXIS, TEXT, spelled
 from ncd.lang.terms.op import Sample, Site
-from ncd.lang.types.axes import Array, Signature, Type
+from ncd.lang.types.axes import Array, Signature
 from ncd.ops.elementwise.formula_op import Mapped, Meaning
 from ncd.ops.structure.axis_places import over, own_ports, ports
 
@@ -37,6 +37,7 @@ class Elementwise(Mapped):
 
     Source: Notebook, figure 12.
 
+    >>> from ncd.lang.types.axes import Type
     >>> str(Elementwise("relu").lift(Type.parse("y m")))
     'y m'
     """
@@ -170,6 +171,7 @@ class CausalMask(Mapped):
     Source: Unit-testing notebook, "Make a masked attention"; ``is_causal`` of
     ``torch.nn.functional.scaled_dot_product_attention``.
 
+    >>> from ncd.lang.types.axes import Type
     >>> str(CausalMask("y x").lift(Type.parse("y h x")))
     'y h x'
     """
@@ -186,10 +188,6 @@ class CausalMask(Mapped):
 
     def _meaning(self, name: str) -> Meaning:
         return Meaning("position", name)
-
-    @property
-    def signature(self) -> Signature:
-        return Signature(Type((self.axes,)), Type((self.axes,)))
 
     def glyph(self, site: Site) -> Glyph:
         ins, outs = own_ports(site.ins, site.dom), own_ports(site.outs, site.cod)

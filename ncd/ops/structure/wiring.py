@@ -110,10 +110,6 @@ class Named(Wiring):
     order: ClassVar[tuple[int, ...]] = (0,)
 
     @property
-    def signature(self) -> Signature:
-        return Signature(Type((self.array,)), Type((self.array,)))
-
-    @property
     def label(self) -> str:
         return f"Named {self.text}"
 
