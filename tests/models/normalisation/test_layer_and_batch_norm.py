@@ -66,3 +66,10 @@ def test_what_a_batch_a_bias_gamma_and_beta_do() -> None:
     assert found.use == 0
     last = torch.tensor(found.running[-1])
     torch.testing.assert_close(last, torch.tensor(found.means), rtol=0, atol=0.1)
+
+
+def test_a_batch_of_any_size_costs_no_more_than_one_of_the_sliders() -> None:
+    images = torch.randn(70, 3, 4, 4, generator=torch.Generator().manual_seed(1))
+    many = images.repeat(1000, 1, 1, 1)
+    first = norm_statistics.statistics(images[: norm_statistics.LARGEST[0]], 0, 1.0, 0.0)
+    assert norm_statistics.statistics(many, 0, 1.0, 0.0) == first

@@ -96,6 +96,20 @@ def test_nobody_waits_for_a_loop_over_many_rows() -> None:
     assert found.apart[three_ways.VMAP] is not None
 
 
+@pytest.mark.parametrize("sizes", [{"a": 7, "b": 3}, {"a": 3, "b": 7}, {"a": 40_000, "b": 2}])
+@pytest.mark.parametrize("name", ["broadcasting", "inner-broadcasting"])
+def test_what_is_made_beside_the_diagram_is_bounded(name: str, sizes: dict[str, int]) -> None:
+    """No matrix with a row and a column for each number of a long input."""
+    found = three_ways.tried(scene(name, **sizes), three_ways.LIFTS[name])
+    assert all(apart is not None and apart < 1e-4 for apart in found.apart.values())
+
+
+def test_many_rows_are_tried_only_where_they_fit() -> None:
+    for b, rows in ((50, {4, three_ways.MANY}), (50_000, {4})):
+        found = three_ways.tried(scene("broadcasting", b=b), three_ways.LIFTS["broadcasting"])
+        assert set(found.seconds) == rows
+
+
 def test_every_pair_of_indexes_is_tried() -> None:
     found = index_pairs.tried(scene("subtensors", a=3, b=4, i=0, j=0))
     assert found == {(i, j): True for i in range(3) for j in range(4)}

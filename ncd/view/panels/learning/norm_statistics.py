@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import le
 
 import streamlit as st
 import torch
@@ -22,6 +23,7 @@ RUNS = True
 STEPS = 40  # batches that the running mean follows
 MOMENTUM = 0.1  # torch's own
 MOST = 8  # channels that are written out
+LARGEST = (64, 32, 32, 32)  # images, channels, rows, columns: as far as the sliders go
 GAMMA, BETA = "gamma", "beta"
 RANGE = {GAMMA: (0, 30, "10"), BETA: (-20, 20, "0")}  # in tenths
 WIDE, TALL = 360, 130
@@ -81,8 +83,12 @@ def _tenths(name: str) -> float:
 
 
 def statistics(x: Tensor, seed: int, gamma: float, beta: float) -> Statistics:
-    """Runs torch's norms on images ``b c h w``, with this γ and β in every channel."""
-    x, channels = x.detach().cpu(), x.shape[1]
+    """Runs torch's norms on images ``b c h w``, with this γ and β in every channel.
+
+    As it draws ``STEPS`` more batches of the kind, it takes no more of the images than ``LARGEST``.
+    """
+    x = x[tuple(map(slice, LARGEST))].detach().cpu()
+    channels = x.shape[1]
     offsets = 2 * torch.randn(channels, generator=generator(seed, "offsets"))
     layer = nn.BatchNorm2d(channels, momentum=MOMENTUM)
     nn.init.constant_(layer.weight, gamma)
@@ -182,9 +188,16 @@ def _experiments(scene: Scene, found: Statistics) -> str:
         "<h2>A bias before it</h2><p>A bias of its own added to every channel changes the output "
         f"by at most <b>{markup.digits(found.bias)}</b>: rounding. The mean takes it away.</p>"
         '<p class="muted">Each channel of the images is shifted by a number of its own, '
-        f"from seed {scene.seed}, so that there is something to see. "
+        f"from seed {scene.seed}, so that there is something to see. {_cut(scene)}"
         f"{captions.origin(scene)}</p>"
     )
+
+
+def _cut(scene: Scene) -> str:
+    """Returns how much of the images is taken, where that is not all."""
+    if all(map(le, scene.inputs[0].shape, LARGEST)):
+        return ""
+    return f"Of the images at most {' × '.join(map(str, LARGEST))} numbers are taken. "
 
 
 def chart(found: Statistics) -> str:

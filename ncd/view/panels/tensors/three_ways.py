@@ -106,7 +106,8 @@ def tried(scene: Scene, lift: Lift) -> Tried:
         right = module(*inputs)
         short = {name: way for name, way in ways.items() if _steps(name, scene, settings["c"])}
         apart = {name: ncd.run.apart(way(*inputs), right) for name, way in short.items()}
-        many = MANY if MANY * inputs[0][0].numel() <= LARGEST else settings["c"]
+        row = inputs[0][0].numel() + right[0].numel()
+        many = MANY if MANY * row <= LARGEST else settings["c"]
         for rows in dict.fromkeys((settings["c"], many)):
             given = (_rows(inputs[0], rows), *inputs[1:])
             calls = {
@@ -155,22 +156,29 @@ def made(scene: Scene, lift: Lift) -> dict[str, Map]:
 
 
 def _weights(scene: Scene, lift: Lift) -> list[Tensor]:
-    """The matrix of each input of the operation, (in, out); of a single number, a number.
+    """Returns the matrix of each input of the operation, (in, out); of a number, a number.
 
-    It is what the operation without its tanh makes of each unit vector, the other inputs being 0.
+    It is what the operation without its tanh makes of each unit vector, the other inputs being 0,
+    or what its gradient makes of unit vectors where its outputs are fewer.
     """
     term = lift.one(**{name: scene.settings[name] for name in lift.takes}, fn="linear")
     linear = ncd.compile(term, device=scene.device)
     if not lift.cells:
         return [linear(torch.ones(1, device=scene.device)).squeeze()]
-    sizes = [array[0].numel for array in term.dom]
-    zeros = [torch.zeros(size, device=scene.device) for size in sizes]
-    found = []
-    for n, size in enumerate(sizes):
-        units = torch.eye(size, device=scene.device)
-        given = (*zeros[:n], units, *zeros[n + 1 :])
-        along = tuple(0 if m == n else None for m in range(len(sizes)))
-        found.append(torch.vmap(linear, along)(*given))
+    (gives,), found = term.cod, []
+    zeros = [torch.zeros(array[0].numel, device=scene.device) for array in term.dom]
+    for n, zero in enumerate(zeros):
+
+        def alone(x: Tensor, n: int = n) -> Tensor:
+            made: Tensor = linear(*zeros[:n], x, *zeros[n + 1 :])
+            return made
+
+        if len(zero) <= gives.numel:
+            found.append(torch.vmap(alone)(torch.eye(len(zero), device=scene.device)))
+        else:
+            back = torch.func.vjp(alone, zero)[1]
+            units = torch.eye(gives.numel, device=scene.device)
+            found.append(torch.vmap(back)(units)[0].T)
     return found
 
 
