@@ -19,11 +19,13 @@ from ncd.run.base.limits import Limits, weight
 from ncd.run.execution.evaluate import NEW
 from ncd.run.execution.program import expressions
 from ncd.run.execution.tensor_ops import multiplied
-from ncd.run.limits.run_memory import stated_peak
+from ncd.run.limits import kernel_scratch
+from ncd.run.limits.run_memory import NUMBER, stated_peak
 
 STEPS = 50_000  # of one run: a scan takes its body's once for each position
 SEARCHED = 200  # cells of a term for which a size that fits is looked for
 TRIED = 4  # axes that are tried then
+SAVED = 16 * NUMBER  # bytes of the numbers that a node of an expression keeps on its way
 
 
 def peak(circuit: Circuit, *, watched: bool = False) -> int:
@@ -139,12 +141,13 @@ def _most(term: Term) -> int:
     """More than any run takes: as if nothing on the way through an op were ever freed.
 
     Each node of an expression is taken to leave four tensors behind: itself, its gradient, and a
-    copy of either in another order.
+    copy of either in another order. One kernel at a time has memory of its own beside them.
     """
     circuit = elaborate(term)
     made = sum(cell.times * _left(cell) for cell in circuit.cells)
     ends = sum(weight(value.array) for value in (*circuit.inputs, *circuit.outputs))
-    return made + 3 * _weights(circuit) + 4 * ends
+    beside = max(map(kernel_scratch.most, circuit.cells), default=kernel_scratch.SCALARS)
+    return made + 3 * _weights(circuit) + 4 * ends + beside
 
 
 def _left(cell: Cell) -> int:
@@ -157,7 +160,7 @@ def _left(cell: Cell) -> int:
             largest = max(largest, prod(dim.size for dim in dims))
     nodes = 1 + sum(not isinstance(node, Arg | Const | Size | Tuple) for node in said)
     whole = any(array.below for array in arrays) or any(isinstance(n, NEW) for n in said)
-    return 4 * nodes * largest * (WHOLE if whole else BYTES)
+    return nodes * (4 * largest * (WHOLE if whole else BYTES) + SAVED)
 
 
 # --- what would fit ------------------------------------------------------------------------------

@@ -20,8 +20,10 @@ from ncd.lang.circuits.elaborate import elaborate
 from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Array
 from ncd.run.execution.module import CircuitModule
+from ncd.run.limits.kernel_scratch import arithmetic, scratch
 
 MOST = 5_000  # ops at their sizes that torch remembers, at 2 kB each
+NUMBER = 8  # bytes of a number that an op saves for its backward pass
 PLAIN = (
     torch.ops.aten.native_batch_norm.default,
     torch.ops.aten.native_batch_norm_backward.default,
@@ -33,17 +35,17 @@ PLAIN = (
 class Storages(TorchDispatchMode):
     """Counts the bytes of every storage that torch makes, from its making to its freeing.
 
-    Scratch memory inside a kernel is not seen.
+    What a CPU kernel takes for itself while it runs is added by :func:`scratch`.
 
     >>> with Storages() as counted:
     ...     _ = torch.ones(250) + 1
-    >>> counted.peak
-    2000
+    >>> counted.peak  # the two tensors, and what the number 1 may take
+    2072
     """
 
     def __init__(self, known: Iterable[Tensor] = ()) -> None:
         super().__init__()
-        self.now = self.peak = 0
+        self.now = self.saved = self.peak = 0
         self.alive: dict[int, weakref.ref[Any]] = {}
         for tensor in known:
             self._add(tensor)
@@ -69,7 +71,13 @@ class Storages(TorchDispatchMode):
         for tensor in tree_leaves(made):
             if isinstance(tensor, Tensor):
                 self._add(tensor)
+        self._beside(func, args, made)
         return made
+
+    def _beside(self, func: Any, args: Any, made: Any) -> None:
+        """What a kernel took for itself, and the number that it may have saved for later."""
+        self.saved += NUMBER * arithmetic(func)
+        self.peak = max(self.peak, self.now + self.saved + scratch(func, args, made))
 
 
 def _as_it_lies(func: Any, args: Any, made: Any) -> Any:
@@ -86,7 +94,11 @@ def _as_it_lies(func: Any, args: Any, made: Any) -> Any:
 
 @dataclass(frozen=True)
 class Peak:
-    """The most bytes held at once: in the forward pass, and with the backward pass after it."""
+    """The most bytes held at once: in the forward pass, and with the backward pass after it.
+
+    On a CPU they include what kernels take for themselves, which is not measured but follows from
+    their arguments.
+    """
 
     forward: int
     backward: int
@@ -108,7 +120,11 @@ def measured_peak(
     with Storages([*tensors, *module.buffers()]) as counted:
         forward = _forward_backward(module, inputs, watched, lambda: counted.peak)
     _forget(tensors)
-    return Peak(forward, counted.peak, "every storage that torch made, on the cpu")
+    return Peak(
+        forward,
+        counted.peak,
+        "every storage that torch made, and its kernels' scratch, on the cpu",
+    )
 
 
 def _forget(tensors: Iterable[Tensor]) -> None:
@@ -145,13 +161,18 @@ def summed(outputs: Tensor | tuple[Tensor, ...]) -> Tensor:
 # --- what a run would take -----------------------------------------------------------------------
 
 
-@lru_cache(maxsize=256)
 def stated_peak(term: Term, watched: bool = False) -> Peak:
     """What :func:`measured_peak` would say of a run, with gradients to all weights and inputs.
 
     The very module runs forward and backward on tensors that have no numbers. Raises RuntimeError
     or OverflowError where there are more numbers than torch can count.
     """
+    return _stated_peak(term, watched, torch.get_num_threads())
+
+
+@lru_cache(maxsize=256)
+def _stated_peak(term: Term, watched: bool, threads: int) -> Peak:
+    """The same for a number of threads, each of which takes memory of its own in some kernels."""
     circuit = elaborate(term)
     module = CircuitModule(circuit, seed=None)
     with _blank_run():
