@@ -1,14 +1,16 @@
-"""What an array's numbers are like: mean, spread, extremes, and how often each size comes."""
+"""Statistics of an array: mean, spread, extremes and histogram."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
+import streamlit as st
 import torch
 
 from ncd.export import markup
 from ncd.lang.types.axes import Array
+from ncd.view.arrays import charts
 from ncd.view.arrays.captions import explained
 
 BINS = 40
@@ -18,9 +20,9 @@ SPREAD = "standard deviation: how far from the mean the numbers lie, as a root o
 
 @dataclass(frozen=True)
 class Statistics:
-    """Of the finite numbers of an array, and how many are masked (−∞) or undefined.
+    """Statistics of the finite numbers, and how many are masked (−∞) or undefined.
 
-    How many of them differ is counted of whole numbers only.
+    ``different`` counts distinct values, of whole numbers only.
     """
 
     mean: float
@@ -34,7 +36,7 @@ class Statistics:
 
 
 def statistics(tensor: torch.Tensor) -> Statistics:
-    """Mean, deviation (of all, not of a sample), extremes and histogram of the finite numbers."""
+    """Computes mean, deviation (biased), extremes and histogram of the finite numbers."""
     numbers = tensor.detach().float().flatten()
     finite = numbers[numbers.isfinite()]
     masked = int((numbers == -torch.inf).sum())
@@ -56,7 +58,7 @@ def statistics(tensor: torch.Tensor) -> Statistics:
 
 
 def told(array: Array, found: Statistics) -> str:
-    """The statistics of an array as a list, with their histogram."""
+    """Returns the statistics of an array as an HTML list."""
     facts = {
         "Shape": " × ".join(map(str, array.shape)) or "a number",
         "Numbers": f"{array.numel:,}",
@@ -67,7 +69,7 @@ def told(array: Array, found: Statistics) -> str:
     if found.undefined:
         facts["Infinite or no number"] = f"{found.undefined:,}"
     listed = "".join(f"<div><dt>{k}</dt><dd>{markup.text(v)}</dd></div>" for k, v in facts.items())
-    return f'<div class="told"><dl class="stats">{listed}</dl>{_histogram(found)}</div>'
+    return f'<div class="told"><dl class="stats">{listed}</dl></div>'
 
 
 def _whole(array: Array, found: Statistics) -> dict[str, str]:
@@ -89,20 +91,16 @@ def _real(found: Statistics) -> dict[str, str]:
     }
 
 
-def _histogram(found: Statistics) -> str:
-    """How many numbers lie in each of equal steps from the smallest to the largest."""
-    if len(found.bins) < 2:
-        return ""
-    top = max(found.bins) or 1
-    bars = "".join(
-        f'<rect x="{4 * i}" y="{36 - 36 * n / top:.1f}" width="3.2" height="{36 * n / top:.1f}"/>'
-        for i, n in enumerate(found.bins)
-    )
+def show_histogram(found: Statistics, key: str) -> None:
+    """Shows a switch, and with it on a histogram of equal steps from the smallest to the largest.
+
+    It is off at first, as Plotly's script would slow down the page of whoever does not want it.
+    """
+    if len(found.bins) < 2 or not st.toggle("Histogram", key=key):
+        return
     low, high = markup.digits(found.smallest), markup.digits(found.largest)
-    words = f"How many numbers are how large: {BINS} equal steps from {low} to {high}"
-    return (
-        f'<figure class="histogram" title="{words}"><svg width="{4 * BINS}" height="37" role="img" '
-        f'aria-label="{words}" fill="currentColor">{bars}</svg>'
-        f"<figcaption><span>{low}</span><span>how many</span><span>{high}</span></figcaption>"
-        "</figure>"
+    said = f"How many numbers are how large: {BINS} equal steps from {low} to {high}"
+    figure = charts.histogram(
+        "How large the numbers are", found.bins, found.smallest, found.largest
     )
+    charts.show(figure, f"{key} chart", said)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import json
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -11,8 +11,8 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from ncd.train import Data, Fit, Progress, read_weights, task, written
-from ncd.view.arrays import curves
+from ncd.train import Data, Fit, read_weights, written
+from ncd.view.arrays import charts
 from ncd.view.learning import mistakes
 from ncd.view.panels.learning import training
 from ncd.view.session.trained_weights import STATE, Training
@@ -113,7 +113,7 @@ def test_a_run_that_ends_while_the_page_is_made_is_shown_in_the_next(
 ) -> None:
     """What the page begins with holds to its end; then it is made anew."""
     app = page(NAME, **QUERY)
-    shown = curves.html
+    shown = training.bar
 
     def late(*given: Any) -> str:
         run = state(app).run
@@ -121,7 +121,7 @@ def test_a_run_that_ends_while_the_page_is_made_is_shown_in_the_next(
             run.look(1)
         return shown(*given)
 
-    monkeypatch.setattr(curves, "html", late)
+    monkeypatch.setattr(training, "bar", late)
     fine(app.button(key="train").click().run())
     assert state(app).learned is not None
     assert app.button(key="train") and not [b for b in app.button if b.key == "stop"]
@@ -223,17 +223,48 @@ def test_the_masks_with_the_most_wrong_pixels_come_first() -> None:
     assert [picture.said for picture in shown] == ["50.0%", "93.8%", "100.0%"]
 
 
+def test_the_bar_says_how_far_a_run_is() -> None:
+    html = training.bar("<b>", 10, 300)
+    assert "&lt;b&gt;" in html and '<progress max="300" value="10"' in html
+
+
 def test_curves_are_of_what_has_come() -> None:
-    own = task(NAME)
-    nothing = curves.html((), own, 300, "<b>")
-    assert "&lt;b&gt;" in nothing and nothing.count('points=""') == 2
-    some = tuple(Progress(i, 300, 2.0 / i, 0.1, 0.5 if i == 10 else None) for i in range(1, 11))
-    html = curves.html(some, own, 300, "")
-    assert "Loss of each batch: from 2 at step 1 to 0.2 at step 10" in html
-    assert "Accuracy on unseen examples: from 0.5 at step 10 to 0.5 at step 10" in html
-    assert '<progress max="300" value="10"' in html
-    for odd in (float("nan"), float("inf"), 0.0):
-        points = re.findall(
-            r' points="(.*?)"', curves.html((Progress(1, 2, odd, 0.1),), own, 2, "")
-        )
-        assert "nan" not in points[0] and points[0]
+    figure = charts.curves("Loss", {"this run": [(i, 2.0 / i) for i in range(1, 11)]}, 300)
+    (line,) = figure.data
+    assert line.x == tuple(range(1, 11)) and line.y[:2] == (2.0, 1.0)
+    assert figure.layout.xaxis.range == (0, 300) and figure.layout.yaxis.range == (0, 2.1)
+    assert not figure.layout.showlegend
+    empty = charts.curves("Loss", {"this run": []}, 300)
+    assert empty.data[0].x == () and empty.layout.yaxis.range == (0, 1.05)
+
+
+@pytest.mark.parametrize("odd", [float("nan"), float("inf")])
+def test_a_loss_that_is_no_number_leaves_a_gap(odd: float) -> None:
+    (line,) = charts.curves("Loss", {"": [(1, 1.0), (2, odd), (3, 2.0)]}, 3).data
+    assert line.y == (1.0, None, 2.0)
+
+
+def test_a_long_curve_is_thinned_but_keeps_its_ends() -> None:
+    (line,) = charts.curves("Loss", {"": [(i, 1.0) for i in range(1, 3001)]}, 3000).data
+    assert len(line.x) <= charts.MOST + 1 and (line.x[0], line.x[-1]) == (1, 3000)
+
+
+def test_runs_lie_over_each_other_in_colours_and_dashes_of_their_own() -> None:
+    figure = charts.curves("Loss", {"this run": [(1, 1.0)], "before": [(1, 2.0)]}, 1)
+    assert figure.layout.showlegend
+    assert len({line.line.color for line in figure.data}) == 2
+    assert len({line.line.dash for line in figure.data}) == 2
+
+
+def test_a_second_run_is_drawn_over_the_first() -> None:
+    app = page(NAME, **QUERY)
+    for _ in range(2):
+        fine(app.button(key="train").click().run())
+        run = state(app).run
+        assert run is not None
+        while not run.over:
+            run.look(1)
+        fine(app.run())
+    loss = json.loads(app.get("plotly_chart")[0].proto.spec)
+    assert [line["name"] for line in loss["data"]] == ["this run", "100 steps before"]
+    assert loss["data"][0]["y"] == loss["data"][1]["y"]  # the seed decides all of it

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import plotly.graph_objects as go
 import torch
 
 import ncd
 from ncd.costs import OpCost
-from ncd.drawing.base.style import fill
 from ncd.export import markup
 from ncd.lang.circuits.circuit import Cell
 from ncd.run.limits.measurement import op_seconds
 from ncd.run.limits.run_memory import Peak, measured_peak, stated_peak
+from ncd.view.arrays import charts
 from ncd.view.base import html_panel
 from ncd.view.base.cache import remember
 from ncd.view.session.scene import Scene
 
 TITLE = "Cost"
 RUNS = False
-HEAD = ("Op", "Parameters", "FLOPs", "", "Bytes made", "Time", "")
-NUMBERS = (1, 2, 4, 5)
+HEAD = ("Op", "Parameters", "FLOPs", "Bytes made", "Time")
+NUMBERS = (1, 2, 3, 4)
+MOST = 24  # ops in the chart: those that cost most
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,18 @@ def show(scene: Scene) -> None:
         key = "measured", scene.term, scene.device
         found = remember(*key, make=lambda: scene.work(lambda: measure(scene)))
     html_panel.show(html(scene, found), "cost")
+    charts.show(chart(scene, found), "cost chart", "Each op's share of the FLOPs and of the time")
+
+
+def chart(scene: Scene, found: Measured | None) -> go.Figure:
+    """Returns each op's share of the FLOPs and, once measured, of the time."""
+    ops = sorted(scene.cost.ops, key=lambda op: -op.flops)[:MOST]
+    flops = {"FLOPs": [op.flops / (scene.cost.flops or 1) for op in ops]}
+    whole = sum(found.seconds.values()) if found else 0
+    times = (
+        {"Time": [found.seconds.get(op.node, 0) / whole for op in ops]} if found and whole else {}
+    )
+    return charts.bars("Share of each op", [op.label for op in ops], flops | times)
 
 
 def measure(scene: Scene) -> Measured:
@@ -58,31 +72,25 @@ def _asking(x: torch.Tensor) -> torch.Tensor:
 def html(scene: Scene, found: Measured | None) -> str:
     """The table, and below it how it was found."""
     cost, cells = scene.cost, {cell.id: cell for cell in scene.circuit.cells}
-    most = max((op.flops for op in cost.ops), default=0) or 1
     seconds = found.seconds if found else {}
-    longest = max(seconds.values(), default=0) or 1
-    rows = [_row(op, cells[op.node], scene.dark, seconds, most, longest) for op in cost.ops]
+    rows = [_row(op, cells[op.node], scene.dark, seconds) for op in cost.ops]
     foot = (
         f'<tr><td>Total</td><td class="number">{cost.parameters:,}</td>'
-        f'<td class="number">{cost.flops:,}</td><td></td>'
+        f'<td class="number">{cost.flops:,}</td>'
         f'<td class="number">{markup.amount(cost.bytes, "B")}</td>'
-        f'<td class="number">{_time(sum(seconds.values()) if found else None)}</td><td></td></tr>'
+        f'<td class="number">{_time(sum(seconds.values()) if found else None)}</td></tr>'
     )
     return markup.table(HEAD, rows, foot, NUMBERS) + _notes(scene, found)
 
 
-def _row(
-    op: OpCost, cell: Cell, dark: bool, every: dict[str, float], most: int, longest: float
-) -> str:
+def _row(op: OpCost, cell: Cell, dark: bool, every: dict[str, float]) -> str:
     seconds, role = every.get(op.node), cell.op.role
     return (
         f'<tr data-node="{op.node}" data-select="{op.node}" tabindex="0">'
         f"<td>{markup.role(role, dark)}{markup.text(op.label)}</td>"
         f'<td class="number">{op.parameters:,}</td><td class="number">{op.flops:,}</td>'
-        f"<td>{markup.meter(op.flops / most, fill(role, dark))}</td>"
         f'<td class="number">{markup.amount(op.bytes, "B")}</td>'
-        f'<td class="number">{_time(seconds)}</td>'
-        f"<td>{markup.meter((seconds or 0) / longest, fill(role, dark))}</td></tr>"
+        f'<td class="number">{_time(seconds)}</td></tr>'
     )
 
 

@@ -60,6 +60,7 @@ def _array(scene: Scene, id: str) -> None:
         foot=(f'<p class="muted">{" ".join(filter(None, told))}</p>' if any(told) else "")
         + _arithmetic(scene, value, cut, focus),
     )
+    array_statistics.show_histogram(found, "histogram")
 
 
 def _pick(circuit: Circuit, name: str, value: str) -> None:

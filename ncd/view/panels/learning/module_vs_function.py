@@ -17,8 +17,8 @@ from ncd.train import Progress
 from ncd.train.house_prices import houses
 from ncd.train.module_or_functional import network
 from ncd.train.train_steps import RATE
-from ncd.view.arrays import curves
-from ncd.view.arrays.curves import Field, Points
+from ncd.view.arrays import charts
+from ncd.view.arrays.charts import COLOURS
 from ncd.view.base import html_panel, knobs
 from ncd.view.base.cache import remember
 from ncd.view.runtime import torch_threads
@@ -31,6 +31,7 @@ RUNS = True
 COMPARED, EPOCHS = "compared", "epochs"
 CHOICES, BEGIN = ("20", "100", "300", "1000", "3000"), "300"
 MODULE = {"way": "module", "optimiser": "Adam", "start": "torch"}
+SLOW = 2.0  # seconds between new curves: Streamlit mounts a Plotly chart again for new data
 FUNCTION = {  # in each case; the first is the notebook's own
     "as in the notebook": {"way": "function", "optimiser": "SGD", "start": "He"},
     "one start": {"way": "function", "optimiser": "SGD", "start": "torch"},
@@ -40,10 +41,11 @@ FUNCTION = {  # in each case; the first is the notebook's own
 CASES = tuple(FUNCTION)
 NAMES = {"module": "nn.Module", "function": "torch.func"}
 STARTS = {"torch": "begun as torch does", "He": "begun as the notebook’s init_params"}
-STYLE = """<style>
-.run svg { vertical-align: middle; margin-right: 0.4em; }
-.run path { stroke: var(--st-primary-color); stroke-width: 2.5; }
-.run .second { stroke: light-dark(#b4561a, #f0a35e); stroke-dasharray: 6 4; }
+STYLE = f"""<style>
+.run svg {{ vertical-align: middle; margin-right: 0.4em; }}
+.run path {{ stroke: {COLOURS[0]}; stroke-width: 2.5; }}
+.run .second {{ stroke: {COLOURS[1]}; stroke-dasharray: 6 4; }}
+progress {{ width: 100%; height: 0.6rem; accent-color: var(--st-primary-color); }}
 </style>"""
 Way = Mapping[str, str]
 Told = Sequence[Progress]
@@ -79,8 +81,10 @@ def show(scene: Scene) -> None:
     now = trained_weights.training(scene.entry, settings, scene.seed)
     going = now is not None and now.going
     _controls(scene, now)
-    with st.container():  # where a fragment shows itself anew
+    with st.container():  # a fragment needs a container to draw itself again
         st.fragment(_shown, run_every=EVERY if going else None)(now, given)
+    with st.container():
+        st.fragment(_curves, run_every=SLOW if going else None)(now)
 
 
 def plain(settings: Mapping[str, int]) -> dict[str, int]:
@@ -148,21 +152,24 @@ def _epochs() -> int:
 # --- what the runs tell --------------------------------------------------------------------------
 
 
-def _shown(now: Training | None, given: Examples) -> None:
-    """How far both are, and their curves: one message."""
+def _reported(now: Training | None) -> tuple[tuple[Run, ...], Sequence[Told], int]:
+    """Returns the runs, what each has reported, and their number of epochs."""
     runs = now.runs if now else ()
     steps = (runs[0].steps if runs else None) or _epochs()
+    return runs, tuple(tuple(run.progress) for run in runs) or ((), ()), steps
+
+
+def _shown(now: Training | None, given: Examples) -> None:
+    """Shows how far both runs are, and how their losses compare."""
+    runs, told, steps = _reported(now)
     ways = tuple(run.given for run in runs) or chosen()
-    told = tuple(tuple(run.progress) for run in runs) or ((), ())
     without = tuple(trained_weights.without(*each) for each in zip(runs, told, strict=False))
     bars = "".join(
         _bar(way, own, steps, why or _where(own))
         for way, own, why in zip(ways, told, without or ("not trained yet",) * 2, strict=True)
     )
     over = now is not None and now.ended
-    html_panel.show(
-        f"{STYLE}{bars}{html(told, steps)}{_compared(told, over)}{_data(given)}", "curves"
-    )
+    html_panel.show(f"{STYLE}{bars}{_compared(told, over)}{_data(given)}", "runs")
 
 
 def _bar(way: Way, told: Told, steps: int, where: str) -> str:
@@ -185,28 +192,21 @@ def _where(told: Told) -> str:
     return f"{epoch} · loss {last.loss:.3f}{unseen} · {last.seconds:.1f} s"
 
 
-def html(told: Sequence[Told], steps: int) -> str:
-    """The losses of both, and their errors on what they have not seen."""
-    losses = {
-        name: [(now.step, now.loss) for now in own]
-        for name, own in zip(NAMES.values(), told, strict=True)
-    }
+def _curves(now: Training | None) -> None:
+    """Shows the losses of both runs, and their errors on unseen examples."""
+    _, told, steps = _reported(now)
+    named = dict(zip(NAMES.values(), told, strict=True))
+    losses = {name: [(now.step, now.loss) for now in own] for name, own in named.items()}
     scores = {
         name: [(now.step, now.score) for now in own if now.score is not None]
-        for name, own in zip(NAMES.values(), told, strict=True)
+        for name, own in named.items()
     }
-    return (
-        f'{curves.STYLE}<div class="curves">'
-        + _figure("Loss on what is learned from", losses, steps)
-        + _figure("Mean squared error on what is not", scores, steps)
-        + "</div>"
-    )
-
-
-def _figure(title: str, lines: Mapping[str, Points], steps: int) -> str:
-    values = [value for points in lines.values() for _, value in points]
-    top = max((value for value in values if 0 < value < float("inf")), default=1.0)
-    return curves.figure(title, lines, Field(steps, top))
+    titles = {"Loss on what is learned from": losses, "Mean squared error on what is not": scores}
+    for column, (title, lines) in zip(st.columns(2), titles.items(), strict=True):
+        said = "; ".join(charts.spoken(name, points) for name, points in lines.items())
+        with column:
+            figure = charts.curves(title, lines, steps, across="epoch")
+            charts.show(figure, title, f"{title}: {said}")
 
 
 def _compared(told: Sequence[Told], over: bool) -> str:

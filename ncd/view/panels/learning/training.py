@@ -7,10 +7,11 @@ from functools import partial
 import streamlit as st
 
 import ncd
+from ncd.export import markup
 from ncd.jobs.training_runs import Run, prepare
 from ncd.lang.errors import NCDError
 from ncd.train import Progress, Task, read_weights, task
-from ncd.view.arrays import curves
+from ncd.view.arrays import charts
 from ncd.view.base import html_panel, knobs
 from ncd.view.base.cache import remember
 from ncd.view.learning import mistakes
@@ -24,6 +25,13 @@ RUNS = True
 STEPS, FILE, WRONG = "steps", "weights", "wrong weights"
 CHOICES = ("100", "300", "1000", "3000")
 MEGABYTES = 64  # of a file of weights
+SLOW = 2.0  # seconds between new curves: Streamlit mounts a Plotly chart again for new data
+NAMES = {"accuracy": "accuracy", "answers": "right answers", "iou": "intersection over union"}
+SHARES = ("accuracy", "answers")  # measures that are shown in per cent
+EARLIER, KEPT = "earlier runs", 3  # runs of this page whose curves stay for comparison
+STYLE = """<style>
+progress { width: 100%; height: 0.6rem; accent-color: var(--st-primary-color); }
+</style>"""
 
 url.keep(STEPS, CHOICES[1], CHOICES)
 
@@ -45,8 +53,10 @@ def show(scene: Scene) -> None:
     now = trained_weights.training(scene.entry, scene.settings, scene.seed)
     going = now is not None and now.going
     _controls(scene, now)
-    with st.container():  # where a fragment shows itself anew
+    with st.container():  # a fragment needs a container to draw itself again
         st.fragment(_shown, run_every=EVERY if going else None)(now, own, _beginning(scene))
+    with st.container():
+        st.fragment(_curves, run_every=SLOW if going else None)(now, own)
     html_panel.show(mistakes.html(found, own), "mistakes")
     _file(scene)
 
@@ -78,7 +88,12 @@ def _controls(scene: Scene, now: Training | None) -> None:
 
 
 def _train(scene: Scene) -> None:
-    """Begins a run; a callback."""
+    """Starts a run, and keeps the curves of the one before; a callback."""
+    before = trained_weights.training(scene.entry, scene.settings, scene.seed)
+    if before is not None and before.run is not None and before.run.progress:
+        kept = (f"{len(before.run.progress):,} steps before", tuple(before.run.progress))
+        earlier = (kept, *_earlier(scene.entry.name))[:KEPT]
+        st.session_state[EARLIER] = (scene.entry.name, earlier)
     steps = int(st.session_state[STEPS])
     run = Run(scene.entry.name, scene.settings, scene.seed, steps, scene.device)
     trained_weights.begin(Training(scene.entry.name, scene.settings, scene.seed, run))
@@ -97,13 +112,53 @@ def _beginning(scene: Scene) -> str:
     return "Not trained yet. The seed decides the weights, the examples and their order."
 
 
-def _shown(now: Training | None, own: Task, beginning: str) -> None:
-    """How far it is, and the curves: one message, which draws nothing anew but these."""
+def _earlier(name: str) -> tuple[tuple[str, tuple[Progress, ...]], ...]:
+    """Returns the earlier runs of this page, with their names in the legend."""
+    page, runs = st.session_state.get(EARLIER, ("", ()))
+    return runs if page == name else ()
+
+
+def _progress(now: Training | None) -> tuple[tuple[Progress, ...], int]:
+    """Returns what a run has reported, and its number of steps."""
     run = now.run if now else None
-    progress = tuple(run.progress) if run else ()
     steps = (run.steps if run else None) or int(st.session_state.get(STEPS, CHOICES[1]))
+    return tuple(run.progress) if run else (), steps
+
+
+def _shown(now: Training | None, own: Task, beginning: str) -> None:
+    """Shows how far the run is, in words and as a bar."""
+    progress, steps = _progress(now)
     line = _line(now, progress, own) if now else beginning
-    html_panel.show(curves.html(progress, own, steps, line), "curves")
+    html_panel.show(bar(line, len(progress), steps), "progress")
+
+
+def bar(said: str, done: int, steps: int) -> str:
+    """Returns a line of text and a progress bar, as HTML."""
+    return (
+        f'{STYLE}<p role="status">{markup.text(said)}</p>'
+        f'<progress max="{steps}" value="{done}" aria-label="steps"></progress>'
+    )
+
+
+def _curves(now: Training | None, own: Task) -> None:
+    """Shows the loss and the score of the run, over those of earlier runs."""
+    progress, steps = _progress(now)
+    earlier = {} if now is None else dict(_earlier(now.page))
+    runs = {"this run": progress, **earlier}
+    losses = {name: [(p.step, p.loss) for p in run] for name, run in runs.items()}
+    scores = {
+        name: [(p.step, p.score) for p in run if p.score is not None] for name, run in runs.items()
+    }
+    most = max([steps, *(p[-1].steps for p in earlier.values())])
+    title, share = f"{NAMES[own.measure].capitalize()} on unseen examples", own.measure in SHARES
+    one, two = st.columns(2)
+    with one:
+        said = f"Loss of each batch: {charts.spoken('', losses['this run'])}"
+        charts.show(charts.curves("Loss of each batch", losses, most), "loss", said)
+    with two:
+        said = f"{title}: {charts.spoken('', scores['this run'])}"
+        figure = charts.curves(title, scores, most, percent=share, dots=True)
+        charts.show(figure, "score", said)
 
 
 def _line(now: Training, progress: tuple[Progress, ...], own: Task) -> str:
@@ -116,8 +171,8 @@ def _line(now: Training, progress: tuple[Progress, ...], own: Task) -> str:
     scores = [each.score for each in progress if each.score is not None]
     parts = [f"Step {last.step:,} of {last.steps:,}", f"loss {last.loss:.3f}"]
     if scores:
-        score = f"{scores[-1]:.1%}" if own.measure in curves.SHARES else f"{scores[-1]:.2f}"
-        parts.append(f"{curves.NAMES[own.measure]} {score}")
+        score = f"{scores[-1]:.1%}" if own.measure in SHARES else f"{scores[-1]:.2f}"
+        parts.append(f"{NAMES[own.measure]} {score}")
     again = ("begun again, as its worker was lost",) if now.run.again else ()
     return " · ".join((*parts, f"{last.seconds:.1f} s", *again))
 
