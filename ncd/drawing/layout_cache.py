@@ -33,7 +33,7 @@ from ncd.lang.types.axes import Array
 
 Plain = str | int | float
 PARTS = 6_000  # wires and ops of the drawings that are kept, at 5 kB each
-WAYS: tuple[Way, ...] = (  # what may be shown of a circuit
+WAYS: tuple[Way, ...] = (  # the possible visible parts of a circuit
     lambda circuit, shut: circuit,
     lambda circuit, shut: shown(circuit, shut),
     lambda circuit, shut: shown(stacked(circuit), shut),
@@ -103,7 +103,7 @@ class _Walk:
         self.key: list[Hashable] = []
         self.values: list[Value] = []
         self.cells: list[Cell] = []
-        self.arrays: dict[int, Hashable] = {}  # by the arrays' ids in memory, as are the ops
+        self.arrays: dict[int, Hashable] = {}  # by id() of the array; ops likewise
         self.ops: dict[int, Hashable] = {}
         self.sized = sized
         self.term(circuit.term)
@@ -184,7 +184,7 @@ def _pattern(drawing: Picture, circuit: Circuit, walk: _Walk) -> Pattern | None:
         return None
     wires = tuple(_spots(drawing.wires, walk, [*map(called, _parts(circuit, shut, way))]))
     nodes = {cell.id: n for n, cell in enumerate(walk.cells)}
-    ops = tuple(nodes.get(glyph.node) for glyph in drawing.glyphs)  # a folded block is no cell
+    ops = tuple(nodes.get(glyph.node) for glyph in drawing.glyphs)  # None for a collapsed block
     said = (walk.cells[n].words for n in ops if n is not None)
     own = (glyph.words for glyph, n in zip(drawing.glyphs, ops, strict=True) if n is not None)
     known = tuple(spot for spot in wires if spot is not None)

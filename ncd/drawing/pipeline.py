@@ -31,9 +31,9 @@ from ncd.lang.terms.terms import Term
 
 Folded = Literal["auto"] | Collection[str]
 Shut = Literal["auto"] | frozenset[str]
-Hiding = Box | Note  # ops that stand for others
-TRIES = 3  # as estimates are rough
-SMALL = 12  # so many ops mostly fit as they are
+Hiding = Box | Note  # ops that replace others
+TRIES = 3  # layouts at most, as sizes are first only estimated
+SMALL = 12  # ops that mostly fit without collapsing
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ def drawn(circuit: Circuit, options: Options) -> Drawing:
         shut = frozenset() if options.folded == "auto" else wanted(circuit, options.folded)
         return _laid([plan(shown(circuit, shut))], options)
     circuit, room = stacked(circuit), Room(width)
-    if auto and len(circuit.cells) <= SMALL:  # it is found out sooner than it is estimated
+    if auto and len(circuit.cells) <= SMALL:  # laying it out is faster than estimating it
         drawing = _laid([plan(shown(circuit, ()))], options)
         if max(room.filled(drawing)) <= 1:
             return drawing

@@ -8,7 +8,7 @@ from ncd.drawing.base.plan_types import Port, Unit
 from ncd.drawing.marks import in_marks
 from ncd.lang.glyph import Mark
 
-# What the shapes of marks are called here; those that are several signs are told apart below.
+# Signs by the shape of their mark; `of_mark` decides where a shape has several signs.
 SHAPES = {
     "array": "parameter",
     "arrow": "scale",
@@ -27,7 +27,7 @@ SHAPES = {
     "save": "save",
     "triangle": "softmax",
 }
-TOGETHER = {"batchnorm", "lookup", "concat", "cut"}  # what runs past is not each for itself
+TOGETHER = {"batchnorm", "lookup", "concat", "cut"}  # ops that passing wires take part in
 WORDS = {"Max": "extreme", "Min": "extreme", "Σ": "sum", "𝔼": "mean"}
 
 

@@ -1,4 +1,4 @@
-"""A drawing: a picture that can be written out."""
+"""The public result of ``ncd.draw``: a picture with methods to write it."""
 
 from __future__ import annotations
 
@@ -14,34 +14,81 @@ from ncd.drawing.base.primitives import Picture
 
 @dataclass(frozen=True)
 class Drawing(Picture):
-    """A neural circuit diagram as data; ``svg``, ``png``, ``pdf`` and ``tex`` write it."""
+    """A neural circuit diagram as data, in drawing units of one pixel, with y downwards.
+
+    Args:
+        title: The name of the system, such as "Multi-head attention".
+        description: The structure in words, for screen readers.
+        box: The page, as x0, y0, x1, y1.
+        fences: The coloured regions of blocks and the brackets of repetitions, outermost first.
+        dashes: The separators between arrays.
+        wires: The axes of arrays, each with its path, its array's id and the ids of its two ops.
+        glyphs: The ops and collapsed blocks, each with its id.
+        labels: The texts on wires, each placed at its baseline.
+        extras: Everything else: row arrows, bands, callouts, cell grids, and signs of equations.
+        marked: The id of the op that is marked as failing, if any.
+        dark: Whether the colours are for a dark page.
+
+    Source: V. Abbott, *Neural Circuit Diagrams* (2024).
+
+    >>> import ncd
+    >>> drawing = ncd.draw(ncd.Linear("m:3 -> k:2", "Q"))
+    >>> [wire.axis for wire in drawing.wires], [glyph.words for glyph in drawing.glyphs]
+    (['m', 'k'], ['learned linear map Q, m to k'])
+    """
 
     def svg(self, fonts: bool = True) -> str:
-        """The drawing as SVG text; with ``fonts`` it looks the same when it is opened alone."""
+        """Returns the drawing as SVG text.
+
+        Args:
+            fonts: Whether to embed the used characters of its fonts, which a file needs on its own.
+
+        >>> import ncd
+        >>> ncd.draw(ncd.Id("m:3")).svg(fonts=False)[:40]
+        '<svg xmlns="http://www.w3.org/2000/svg" '
+        """
         return svg(self, fonts)
 
     def png(self, scale: float = 2.0) -> bytes:
-        """The drawing as PNG bytes, ``scale`` pixels a drawing unit.
+        """Returns the drawing as PNG bytes on a page of its theme's colour.
 
-        Raises SizeError for a scale that is no positive number, and LimitError for a picture of
-        more than 100 megapixels.
+        Args:
+            scale: Pixels for each drawing unit.
+
+        Raises:
+            SizeError: If ``scale`` is not a positive number.
+            LimitError: If the picture would have more than 100 megapixels.
+
+        >>> import ncd
+        >>> ncd.draw(ncd.Id("m:3")).png()[1:4]
+        b'PNG'
         """
         return png(self, scale)
 
     def pdf(self) -> bytes:
-        """The drawing as PDF, with its fonts; a point is a pixel and a third."""
+        """Returns the drawing as PDF bytes with embedded fonts; a drawing unit is 0.75 points.
+
+        >>> import ncd
+        >>> ncd.draw(ncd.Id("m:3")).pdf()[:4]
+        b'%PDF'
+        """
         return pdf(self)
 
     def tex(self, alone: bool = True) -> str:
-        """The drawing as TikZ, its names in the document's font.
+        r"""Returns the drawing as TikZ, with labels in the font of the LaTeX document.
 
-        ``alone``: a whole LaTeX document, else the tikzpicture, for a document with the packages
-        tikz, amsmath and amssymb.
+        Args:
+            alone: Whether to return a whole document. Otherwise it is a tikzpicture for a document
+                with the packages tikz, amsmath and amssymb; a drawing unit is 0.5 points.
+
+        >>> import ncd
+        >>> ncd.draw(ncd.Id("m:3")).tex()[:23]
+        '\\documentclass{article}'
         """
         return tex(self, alone)
 
     def _repr_mimebundle_(
         self, include: Collection[str] | None = None, exclude: Collection[str] | None = None
     ) -> dict[str, str]:
-        """How a notebook shows it: the picture, or what it says where there are no pictures."""
+        """Returns the SVG for notebooks, and the description for consoles without pictures."""
         return {"image/svg+xml": self.svg(), "text/plain": f"{self.title}. {self.description}"}

@@ -117,7 +117,7 @@ def _atom(atom: Atom) -> str:
 def _base(atom: Atom) -> str:
     text = atom.text
     if atom.kind == "space":
-        return r"\,"  # ours is as thin
+        return r"\,"  # as thin as in SVG
     if atom.kind == "sign":
         if text.isascii() and text not in SIGNS:
             return f"\\{text}" if text in ESCAPED else text

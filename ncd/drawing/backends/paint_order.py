@@ -40,7 +40,7 @@ class Stroke:
     closed: bool = False
     dashed: bool = False
     soft: bool = False
-    round: bool = False  # at its ends
+    round: bool = False  # whether its ends are round
 
 
 def layers(drawing: Picture) -> Iterator[Stroke | Dot | Text]:

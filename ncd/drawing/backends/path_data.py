@@ -6,8 +6,8 @@ from functools import lru_cache
 
 from ncd.drawing.base.primitives import Box, Curve, Path, Point
 
-PLACES = 100  # what is written is whole hundredths, so that steps add up to where they lead
-_AFTER = ["", *(f".{rest:02d}".rstrip("0") for rest in range(1, PLACES))]  # after the point
+PLACES = 100  # coordinates are whole hundredths, so that relative steps add up exactly
+_AFTER = ["", *(f".{rest:02d}".rstrip("0") for rest in range(1, PLACES))]  # the decimals
 
 
 def number(value: float) -> str:
@@ -43,7 +43,7 @@ def commands(path: Path, closed: bool = False) -> str:
     found: list[str] = []
     start = pen = (0, 0)
     end: Point | None = None
-    letter, way = "", 0  # of the last step, if it is level or upright: it may go on
+    letter, way = "", 0  # of the last step if it is horizontal or vertical, so may be extended
     for curve in path:
         a, b, c, d = curve
         if a != end and (not found or _hundredths(a) != pen):
@@ -58,7 +58,7 @@ def commands(path: Path, closed: bool = False) -> str:
             found.append(f"c{controls}{_next(dx)}{_next(dy)}")
             letter = ""
         elif closed and pen == start and curve is path[-1]:
-            break  # what z draws
+            break  # z draws this piece
         elif dx and dy:
             found.append(f"l{_short(dx)}{_next(dy)}")
             letter = ""

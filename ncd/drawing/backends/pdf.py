@@ -12,8 +12,8 @@ from ncd.drawing.base import style
 from ncd.drawing.base.fonts import FACES, FOLDER, Face
 from ncd.drawing.base.primitives import Dot, Picture, Text
 
-POINTS = 0.75  # in a drawing unit, as a pixel has
-SHADOW = ((6, 0.05), (4, 0.05), (2, 0.06))  # widths in drawing units, and how dark
+POINTS = 0.75  # PDF points in a drawing unit, which is a CSS pixel
+SHADOW = ((6, 0.05), (4, 0.05), (2, 0.06))  # strokes: width in drawing units, opacity
 STYLES = {("normal", 400): "", ("normal", 700): "B", ("italic", 400): "I"}
 
 
@@ -24,7 +24,7 @@ def pdf(drawing: Picture) -> bytes:
     logging.getLogger("fontTools.subset").setLevel(logging.WARNING)
     box = drawing.box
     page = fpdf.FPDF(unit="pt", format=(box.width * POINTS, box.height * POINTS))
-    page.set_creation_date(datetime(2000, 1, 1, tzinfo=UTC))  # the same drawing, the same bytes
+    page.set_creation_date(datetime(2000, 1, 1, tzinfo=UTC))  # equal drawings give equal bytes
     page.set_title(drawing.title)
     page.set_subject(drawing.description)
     page.set_auto_page_break(False)

@@ -37,7 +37,7 @@ from ncd.drawing.base.primitives import (
     Text,
 )
 
-PLAIN = Face(ROMAN, "italic")  # most names are set in it
+PLAIN = Face(ROMAN, "italic")  # the default face, as most names are in italics
 FACES = {
     Face(ROMAN): "r",
     Face(ROMAN, weight=700): "b",
@@ -47,7 +47,7 @@ FACES = {
 }
 BUTTON = 'tabindex="0" role="button"'
 SHADOW = ("ncd-shadow", "ncd-shadow-dark")
-BRIEF = 60  # letters
+BRIEF = 60  # the longest text that is cached, in letters
 Paint = Callable[[str], str]
 
 
@@ -85,7 +85,7 @@ class _Writer:
         for item in reading_order(drawing):
             yield self.wire(item) if isinstance(item, DrawnWire) else self.glyph(item)
         yield self.still(is_over)
-        for labels in self.named.values():  # of wires that are not drawn
+        for labels in self.named.values():  # labels of wires that are not drawn
             yield from map(self.label, labels)
         yield from (self.extra(extra) for extra in drawing.extras if not extra.behind)
         yield "</svg>"
@@ -117,7 +117,7 @@ class _Writer:
             soft = f"stroke:currentColor;stroke-opacity:{number(theme.shadow)}"
         return f".circuit{'.dark' * self.drawing.dark} .soft{{{soft}}}"
 
-    # What there is ------------------------------------------------------------------------------
+    # Parts of a drawing --------------------------------------------------------------------------
 
     def fence(self, fence: DrawnFence) -> str:
         if fence.brackets:

@@ -14,8 +14,8 @@ from ncd.drawing.backends.path_data import is_flat, number
 from ncd.drawing.base import style
 from ncd.drawing.base.primitives import Box, Dot, Path, Picture, Text
 
-UNIT = 0.5  # points for a drawing unit: names are then 8 points high
-EM = 10.0  # points, of the text that a node scales
+UNIT = 0.5  # points for a drawing unit, so that names are 8 points high
+EM = 10.0  # points of the text that a node scales
 SHADOW = ((6, 0.05), (4, 0.05), (2, 0.06))  # widths in drawing units, and how dark
 
 

@@ -16,7 +16,7 @@ from ncd.lang.terms.op import Op, Site
 from ncd.lang.types.axes import Type
 
 TIMES = "×"
-LEAST = 3  # ops in a block that is worth a box
+LEAST = 3  # the fewest ops of a block that may collapse
 
 
 @dataclass(frozen=True, repr=False, eq=False)

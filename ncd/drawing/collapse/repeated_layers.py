@@ -13,12 +13,12 @@ from ncd.drawing.collapse.subcircuit import Part, Unit, gathered
 from ncd.lang.circuits.circuit import Cell, Circuit, Fence, Loop, State
 from ncd.lang.terms.op import Op
 
-WORTH = ((2, 8), (3, 3), (6, 2))  # so many copies of so many ops are a stack
+WORTH = ((2, 8), (3, 3), (6, 2))  # the least copies, and ops in each, of a stack
 FEWEST = min([copies * ops for copies, ops in WORTH])
-AGAIN = min([(copies - 1) * ops for copies, ops in WORTH])  # ops of a stack that stood there before
-LONGEST = 200  # steps of a copy
+AGAIN = min([(copies - 1) * ops for copies, ops in WORTH])  # repeated ops of the smallest stack
+LONGEST = 200  # the most steps of a copy
 NAME = "layers"
-_Looks = dict[int, tuple[Unit, Hashable]]  # what units are like, by where they are in memory
+_Looks = dict[int, tuple[Unit, Hashable]]  # keys of units, by id() of the unit
 
 
 def stacked(circuit: Circuit) -> Circuit:
@@ -150,7 +150,7 @@ def _runs(marks: Sequence[int]) -> Iterator[tuple[int, int, int]]:
     for length, period, a in sorted(found, key=lambda run: (-run[0], run[1])):
         run = (a, period, a + length)
         if not any(period % p == 0 and x <= a and run[2] <= y for x, p, y in kept):
-            kept.append(run)  # no two copies of one that is itself two copies
+            kept.append(run)  # but no run whose copies are themselves runs
     yield from kept
 
 

@@ -122,7 +122,7 @@ def _loading(loop: Loop, places: Places) -> Loop:
     for value in body.inputs:
         if value.id in places.saved:
             body = _load(body, value.id, places.calls[value.id], (*loop.fences, loop.id), 0)
-            if places.saved[value.id][1] == 1:  # it is drawn where it is saved, too
+            if places.saved[value.id][1] == 1:  # it is also drawn where it is saved
                 body = _again(body, value.id)
     return replace(loop, bodies=(body, *loop.bodies[1:]))
 

@@ -17,12 +17,13 @@ from ncd.drawing.fit.size_estimate import Estimate
 from ncd.drawing.marks import names_its_array, takes_cap
 from ncd.lang.glyph import Glyph
 
-WIRE_COST, ARRAY_COST = 0.02, 0.06  # of a break, beside the square of a length
-RENAMED_COST = 0.05  # of a break right before other names
-FENCE_COST, TORN_COST = 0.15, 1.0  # of a fence much too long for a row, and of another
-SHORT = 1.3  # rows: what is no longer than that should be in one
-ROW_COST = 0.25
-MORE = 2  # rows more than there must be, to find better breaks
+# Costs of a break; the squared relative deviation of a row's length is added.
+WIRE_COST, ARRAY_COST = 0.02, 0.06  # for each wire and each array that it cuts
+RENAMED_COST = 0.05  # right before axes are renamed
+FENCE_COST, TORN_COST = 0.15, 1.0  # for each fence that it cuts: a long one, and another
+SHORT = 1.3  # the length of a fence, in rows, up to which it should not be cut
+ROW_COST = 0.25  # for each row
+MORE = 2  # rows beyond the fewest possible that are tried
 
 
 def breaks(plan: Plan, sizes: Estimate, width: float) -> list[int]:

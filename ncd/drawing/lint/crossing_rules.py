@@ -11,9 +11,9 @@ from ncd.drawing.base.primitives import DrawnGlyph
 from ncd.drawing.lint.flat_drawing import Flat, Indices, Numbers, meeting
 from ncd.drawing.lint.least_crossings import least
 
-END = 0.4  # crossings nearer to an end than this are wires that meet
-KNOT = 1.5  # crossings nearer to each other than this cannot be told apart
-SAME = 1.0  # crossings of two wires nearer to each other than this are one
+END = 0.4  # units from a wire's end within which wires meet instead of crossing
+KNOT = 1.5  # units within which two crossings look like one
+SAME = 1.0  # units within which two crossings of the same wires count once
 
 
 _Crossing = tuple[int, int, tuple[float, float]]
@@ -112,7 +112,7 @@ def _crossings(flat: Flat) -> list[_Crossing]:
     a, b, at = pieces.of[i][met], pieces.of[j][met], at[met]
     inner = np.ones(len(a), dtype=bool)
     for of in (a, b):
-        for side in (0, 1):  # where wires of one op meet they do not cross
+        for side in (0, 1):  # wires that meet in an op do not cross
             inner &= (np.hypot(*(flat.ends[of, side] - at).T) > END) | ~flat.joined[of, side]
     found: list[_Crossing] = []
     seen: dict[tuple[int, ...], list[tuple[float, float]]] = {}

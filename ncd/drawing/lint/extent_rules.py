@@ -10,10 +10,9 @@ from ncd.drawing.base import style
 from ncd.drawing.base.primitives import DrawnFence
 from ncd.drawing.lint.flat_drawing import Flat, Numbers
 
-COLUMNS = 256  # at which the height is asked for
-TALLER = 1.6  # than what stands at the fullest column a drawing may be
-SPARE = 60.0  # of height
-EMPTY = 60.0  # how long level wires may run with nothing beside them
+COLUMNS = 256  # x at which the needed height is computed
+TALLER, SPARE = 1.6, 60.0  # a height may be so many times the needed one, plus so much
+EMPTY = 60.0  # the greatest length of a stretch with nothing but horizontal wires
 
 
 def high(flat: Flat) -> Iterator[str]:

@@ -16,10 +16,10 @@ Numbers = NDArray[np.float64]
 Indices = NDArray[np.intp]
 Pairs = tuple[Indices, Indices]
 
-SLACK = 0.75  # what may overlap by rounding, in drawing units
-LONGEST = 48.0  # of a level piece
-CALLOUT = 4.0  # of the edge of a callout from its words
-PIECES = 12  # of a curve that bends
+SLACK = 0.75  # units by which boxes may overlap
+LONGEST = 48.0  # the greatest length of a horizontal segment
+CALLOUT = 4.0  # between the text and the edge of a callout
+PIECES = 12  # segments of a bending curve
 _T = np.linspace(0.0, 1.0, PIECES + 1)
 _BERNSTEIN = np.stack([(1 - _T) ** 3, 3 * _T * (1 - _T) ** 2, 3 * _T**2 * (1 - _T), _T**3], 1)
 

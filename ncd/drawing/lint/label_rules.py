@@ -20,7 +20,7 @@ from ncd.drawing.lint.flat_drawing import (
 )
 
 LEAST_TEXT = 11.0  # pixels
-EDGE = 1.0  # of a fence, on which a mark may stand
+EDGE = 1.0  # units by which marks may overlap a border
 
 
 def texts(flat: Flat) -> Iterator[str]:

@@ -10,8 +10,8 @@ from ncd.drawing.base.primitives import Box
 from ncd.drawing.lint.crossing_rules import crossed
 from ncd.drawing.lint.flat_drawing import Flat, Numbers, as_boxes, distinct, meeting, piercing
 
-BORDER = 2.0  # off a border
-SPRING = 16.0  # from an end of a dashed line
+BORDER = 2.0  # units from a border within which a separator looks like a part of it
+SPRING = 16.0  # units from a separator's end within which it may touch a wire
 
 
 def dashes(flat: Flat) -> Iterator[str]:

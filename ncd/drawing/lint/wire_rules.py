@@ -11,12 +11,11 @@ import numpy as np
 from ncd.drawing.base.primitives import Dot, DrawnGlyph, DrawnWire, Point
 from ncd.drawing.lint.flat_drawing import Flat, Indices, Numbers, distinct, piercing
 
-NEAR_MARK = 9.0  # of an end from the mark that it belongs to
-ALONG = 6.0  # how far wires may run as one
-ONTO = 40.0  # the same for wires that meet at a dot
-STEEP = 2.5  # how much more down than along
+NEAR_MARK = 9.0  # units between the end of a wire and its mark
+ALONG, ONTO = 6.0, 40.0  # units that wires may run along each other; near a dot
+STEEP = 2.5  # the slope from which a bend is a hook
 SHORT, LONG = 8.0, 40.0  # bends that are lower, or longer, are no hooks
-STEM = 20.0  # behind a cap, where no other wire of its op goes on
+STEM = 20.0  # units behind a cap in which no other wire of its op continues
 
 
 def whole(flat: Flat) -> Iterator[str]:
@@ -223,7 +222,7 @@ def caps(flat: Flat) -> Iterator[str]:
     for w, t in distinct(flat.wires.of[i], j):
         node, at, own = tips[t]
         wire = flat.drawing.wires[w]
-        starts = not apart(wire.path[0].a, at)  # wires that join go on as one
+        starts = not apart(wire.path[0].a, at)  # wires that join there continue as one
         if w not in own and not starts and _goes_on(flat, w, at):
             yield (
                 f"wire {wire.axis} of {wire.array} goes on where the cap of {node} ends,"

@@ -59,5 +59,5 @@ class Folded(MarkKind):
         for n, line in enumerate(lines):
             canvas.text(line, x, first + style.LEADING * n)
         ends(canvas, mark, left, right + depth / 2)
-        for o in mark.outs:  # they leave the slanted side where it is
+        for o in mark.outs:  # from the slanted side, which ends above the bottom
             canvas.head(o, right + depth if canvas.outs[o] < bottom - depth else right)

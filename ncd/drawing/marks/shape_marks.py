@@ -113,12 +113,12 @@ class Mask(MarkKind):
         top, bottom = around(rows, side, side)
         square = corners(x, half, top, bottom)
         canvas.shape(square, "page")
-        over = any(top < y < bottom for y in canvas.foreign)  # such a wire would not be seen on ink
+        over = any(top < y < bottom for y in canvas.foreign)  # wires are invisible on ink
         canvas.shape([square[0], square[2], square[3]], "mask" if over else "ink")
         ends(canvas, mark, x - half, x + half)
 
 
-_Slot = Callable[[int, float, int], float]  # the row of the n-th wire at y, of so many
+_Slot = Callable[[int, float, int], float]  # (n, y, count) -> the row of the nth wire at a bar
 
 
 class Bar(MarkKind):
@@ -140,7 +140,7 @@ class Bar(MarkKind):
         slots = _slots(canvas, many, few) or [canvas.row]
         half, side, inset = style.BAR
         x, before, behind = canvas.middle, canvas.x0, canvas.x1
-        if _far(many, slots):  # the wires from afar bend beside those that join the others
+        if _far(many, slots):  # distant wires bend beside the dots of the others
             x = canvas.x1 - inset if many is ins else canvas.x0 + inset
             before += canvas.wide if canvas.glyph.joins else 0.0
             behind -= canvas.wide if canvas.glyph.splits else 0.0
@@ -193,7 +193,7 @@ def _slots(canvas: Canvas, many: list[float], few: list[float]) -> list[float]:
     below = [y for y in canvas.foreign if y > few[0] + style.STILL]
     room = min(below, default=few[0] + 1e3) - few[0] - 2 * style.BAR[1]
     dotted = len(many) > 2 and (canvas.glyph.joins or canvas.glyph.splits)
-    most = style.BAR_TIGHT if dotted else style.BAR_SLOT  # else they would not run beside others
+    most = style.BAR_TIGHT if dotted else style.BAR_SLOT
     slot = min(most, room / max(1, len(many) - 1))
     return [few[0] + slot * n for n in range(len(many))]
 

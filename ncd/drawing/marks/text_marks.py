@@ -20,7 +20,7 @@ class Letter(MarkKind):
     A long name follows in small letters, above the wire that leaves.
     """
 
-    drop: ClassVar[float] = 0.345 * style.LETTER  # half of a capital is under its middle
+    drop: ClassVar[float] = 0.345 * style.LETTER  # half the height of a capital
 
     def width(self, mark: Mark) -> float:
         wide = self.label(mark).width + 2 * style.STUB + style.LETTER_ROOM
@@ -68,7 +68,7 @@ class Italic(Letter):
 class Learned(Letter):
     """The bold name of a learned array, at which its wires begin."""
 
-    drop: ClassVar[float] = 0.25 * style.ARRAY  # half of a small letter
+    drop: ClassVar[float] = 0.25 * style.ARRAY  # half the height of a small letter
 
     def label(self, mark: Mark) -> Label:
         return roman(mark.text, style.ARRAY, 700)
@@ -77,7 +77,7 @@ class Learned(Letter):
 @lru_cache(maxsize=1024)
 def lettered(text: str) -> Label:
     """Returns a bold letter with its superscript and subscript."""
-    spaced = re.sub(r"_(?=[^\W\d]{2})", " ", text)  # self_attn is no self with an index
+    spaced = re.sub(r"_(?=[^\W\d]{2})", " ", text)  # self_attn has no subscript
     return math(spaced, style.LETTER, bold=True)
 
 
@@ -145,7 +145,7 @@ class Elementwise(MarkKind):
         label, x = written(mark.text, style.SIGN), canvas.middle
         wires = canvas.ins or canvas.outs
         y = canvas.top - style.SIGN_LIFT
-        if not wires:  # a number alone runs through its letter
+        if not wires:  # the line of an array without axes runs through the letter
             y = (canvas.apex.y if canvas.apex else canvas.row) + label.ascent / 2
         box = canvas.text(label, x, y)
         left, right = box.x0 - style.NUDGE, box.x1 + style.NUDGE + style.ARROW

@@ -26,9 +26,9 @@ from ncd.lang.circuits.array_names import called
 from ncd.lang.circuits.circuit import Circuit
 from ncd.lang.errors import UnknownNameError, shown
 
-WIRE, COVER, GROWTH = 18.0, 1000.0, 0.35  # the cost of a wire crossed, a sign, a larger drawing
-TRIED = 80  # places along both sides of a large drawing
-PLACE = re.compile(r"[A-Z]_\S+")  # in memory
+WIRE, COVER, GROWTH = 18.0, 1000.0, 0.35  # costs: a wire crossed, a sign covered, a larger page
+TRIED = 80  # places that are tried along both sides of a large drawing
+PLACE = re.compile(r"[A-Z]_\S+")  # a name in memory, such as C_λ
 
 
 def noted(drawing: Drawing, circuit: Circuit, notes: Mapping[str, str]) -> Drawing:
@@ -143,7 +143,7 @@ def _callout(drawing: Drawing, id: str, part: Box, fence: bool, text: str) -> Ex
     around = _Around(drawing, id, part, fence)
     box = around.best(*_size(lines))
     outline = Outline(_pointing(box, around.tip(box)), "note")
-    under = around.crossed(box) > 0  # wires stay whole over a pointer
+    under = around.crossed(box) > 0  # a pointer lies below the wires that it crosses
     return Extra("note", (outline, *_texts(lines, box)), text, id, under)
 
 

@@ -16,7 +16,7 @@ from ncd.drawing.placement.x_coordinates import Columns
 from ncd.lang.circuits.circuit import Value
 
 _Pair = tuple[str, str]
-_Level = tuple[float, float]  # the highest and the lowest row
+_Level = tuple[float, float]  # the least and the greatest y
 
 
 def dashes(
@@ -114,7 +114,7 @@ def _between(plan: Plan, rows: Sequence[Rows], gaps: Gaps, s: int, n: int) -> _L
     clear = (style.DASH_TITLE if room else style.DASH_ABOVE) + room
     under = style.DASH_BELOW + gaps.below(s, n) + style.DASH_BORDER * bool(gaps.closes(s, n))
     top, bottom = max(ends) + under, min(starts) - clear
-    if top > bottom:  # no room beside the marks: then between the wires of this state
+    if top > bottom:  # no room beside the marks, so only the wires of this state count
         top = max(rows[s][port] for port in plan.places(above)) + under
         bottom = min(rows[s][port] for port in plan.places(below)) - clear
     middle = (top + bottom) / 2

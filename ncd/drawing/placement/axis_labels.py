@@ -14,8 +14,8 @@ from ncd.lang.types.axes import Axis
 
 Labels = Literal["names", "sizes", "both"]
 Names = Mapping[Port, Label]
-_Known = dict[Port, tuple[Label, int]]  # what a wire is called, and how many steps ago
-AGAIN = 3  # where wires meet their names are written again if they stood so many steps ago
+_Known = dict[Port, tuple[Label, int]]  # a wire's last label, and how many steps ago it was
+AGAIN = 3  # steps after which a label is repeated where wires meet
 
 
 def axis_label(axis: Axis, labels: Labels, size: float = style.NAME) -> Label:
@@ -42,7 +42,7 @@ def names(plan: Plan, labels: Labels, every: bool = False) -> list[Names]:
     hidden = unseen(plan)
     found: list[Names] = []
     known: _Known = {}
-    called: dict[int, list[Label]] = {}  # by the arrays' ids in memory: most stand again and again
+    called: dict[int, list[Label]] = {}  # by id() of the array, as most arrays recur
     for s, state in enumerate(plan.states):
         ends = every or s in (0, len(plan.states) - 1)
         known = _known(plan, s, known) if s else {}

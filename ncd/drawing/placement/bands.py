@@ -1,4 +1,4 @@
-"""Bands: pink columns behind data and blue ones behind operations, as in section 2.3's figures."""
+"""Bands: pink columns behind arrays and blue ones behind ops, as in section 2.3 of the paper."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _data(plan: Plan, rows: Sequence[Rows], at: Columns, labels: Sequence[Text])
         here = [text.box for text in labels if abs(_middle(text) - middle) < 0.5]
         ys = [rows[s][port] for value in state for port in plan.drawn(value)]
         if not ys:
-            continue  # numbers alone have no wires
+            continue  # arrays without axes have no wires
         half = max((box.width for box in here), default=0.0) / 2 + style.BAND_SIDE
         top = min([*(box.y0 - style.INK for box in here), min(ys) - style.BAND_TOP])
         box = Box(middle - half, top, middle + half, max(ys) + style.BAND_FOOT)
@@ -45,7 +45,7 @@ def _operations(
         ys += [rows[s + 1][port] for unit in step for port in unit.out_places]
         boxes = [box for unit in step for box in ink.get(unit.node, ())]
         x0, x1 = at.right[s] + style.BAND_GAP / 2, at.left[s + 1] - style.BAND_GAP / 2
-        fenced = any(f.first <= s < f.last for f in plan.frames)  # there is no room for more
+        fenced = any(f.first <= s < f.last for f in plan.frames)
         over, under = style.BAND_FENCED if fenced else style.BAND_HIGH
         body = Box(x0, min(ys) - over, x1, max(ys) + under)
         more = 0.0 if fenced else style.INK

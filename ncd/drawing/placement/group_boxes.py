@@ -45,7 +45,7 @@ def fences(
         texts.setdefault(text.array, []).append(text)
     inner: dict[str, list[Box]] = {}
     found = []
-    for frame in reversed(plan.frames):  # inner fences first: outer ones go around them
+    for frame in reversed(plan.frames):  # the inner ones first, as outer ones enclose them
         x0, x1 = at.sides(plan, frame)
         inside = {id for ids in frame.holds for id in ids}
         held = [t.box for id in inside for t in texts.get(id, ()) if x0 < t.at.x < x1]

@@ -37,7 +37,7 @@ from ncd.lang.once import once
 from ncd.lang.types.axes import Array, Axis
 
 TRIES = 4
-OPEN = {  # by whether the wire begins, and ends, where no mark stands
+OPEN = {  # by whether a wire begins, and ends, without a mark
     (False, False): frozenset[str](),
     (True, False): frozenset({"begins"}),
     (False, True): frozenset({"ends"}),
@@ -56,7 +56,7 @@ def lay(
     """Returns the drawing of a plan, in one row."""
     named = names(planned, labels, bands)
     heights: Mapping[str, float] = titles(planned, None)
-    for _ in range(TRIES):  # a title that is broken into lines needs more room above it
+    for _ in range(TRIES):  # widths decide how titles break, and titles decide heights
         gaps = Gaps(planned, heights)
         alike = [] if bands else twins(planned, named, gaps.cuts)
         placed = rows(planned, gaps, alike)
@@ -198,7 +198,7 @@ class _Layout:
         """Returns a short piece of wire in a step without a path for it."""
         if not 0 <= s < len(self.plan.steps):
             return ()
-        if s < state and port[0] not in self.plan.makers[s]:  # an input that begins late
+        if s < state and port[0] not in self.plan.makers[s]:  # a delayed input
             return ()
         x0, x1, y = self.at.right[s], self.at.left[s + 1], self.rows[state][port]
         reach = min(style.STUB, (x1 - x0) / 2)

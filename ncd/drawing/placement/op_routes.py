@@ -54,7 +54,7 @@ class Steps:
         self.keep(s, unit, canvas)
         self.glyphs[unit.node] = _glyph(unit, unit.cell, canvas)
 
-    # Twins ---------------------------------------------------------------------------------------
+    # Repeated parts ------------------------------------------------------------------------------
 
     def move(self, twin: Twin) -> Move:
         """Returns the translation from a repeated part's model."""
@@ -123,7 +123,9 @@ class Steps:
     def keep(self, s: int, unit: Unit, canvas: Canvas) -> None:
         """Records where a unit's wires begin and end; a cap's arrow may belong to the next op."""
         starts = [start for start, _ in canvas.stems]
-        if canvas.apex and not unit.outs:  # a number alone goes on from sign to sign
+        if (
+            canvas.apex and not unit.outs
+        ):  # the line of an array without axes runs from mark to mark
             starts = [Point(max(box.x1 for box in canvas.ink), canvas.apex.y)]
         for value in unit.outputs[:1] if starts and s + 1 < len(self.plan.steps) else ():
             if takes_cap(self.plan.takers[s + 1][value.id].glyph, alone=not value.array):
@@ -136,7 +138,7 @@ class Steps:
 
 
 def _glyph(unit: Unit, cell: Cell, canvas: Canvas) -> DrawnGlyph:
-    boxes = [*canvas.ink, *canvas.hits]  # wires beside the mark stay free
+    boxes = [*canvas.ink, *canvas.hits]  # not the wires, which are clickable themselves
     if not boxes:
         ys = [*canvas.ins, *canvas.outs] or [canvas.row]
         boxes = [Box(canvas.x0, min(ys) - style.SIDE, canvas.x1, max(ys) + style.SIDE)]

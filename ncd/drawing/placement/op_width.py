@@ -86,13 +86,13 @@ class Stretch:
     def canvas(self, role: str, x: tuple[float, float], row: float, apex: Point | None) -> Canvas:
         """Returns the canvas of the op between two x."""
         glyph, unit = self.glyph, self.unit
-        begin = x[0] + self.wide if self.knot else x[0]  # marks stand before caps
+        begin = x[0] + self.wide if self.knot else x[0]  # marks come before caps
         start, x1 = begin + self.before, x[1] - self.behind
         lead: list[Path] = []
         if self.knot or start > begin:
             lead = self._lead(x[0], begin, start)
         bends: Side = side(glyph)
-        if not (unit.inputs and unit.outputs):  # wires beside it bend on this side of it
+        if not (unit.inputs and unit.outputs):  # the side of it on which passing wires bend
             bends = "behind" if unit.inputs else "before"
         return Canvas(
             role=role,

@@ -15,9 +15,9 @@ from ncd.drawing.marks import wants_neighbours
 from ncd.drawing.routing.contractions import chains
 from ncd.lang.glyph import Glyph, Ports
 
-_Block = tuple[Ports, Ports]  # inputs that stay together, and the outputs that they become
+_Block = tuple[Ports, Ports]  # inputs that stay adjacent, and the outputs that they become
 _Slots = tuple[tuple[int, int], ...]
-MOST = 4  # so many wires between the arrays of a cap are tried over it and under it
+MOST = 4  # wires between the arrays of a cap that are tried both above and below it
 
 
 def gathered(unit: Unit) -> tuple[Mapping[Port, Port], Mapping[Port, Port]]:
@@ -144,9 +144,9 @@ def _stacked(
     middle = {port for ports in strung for port in ports[1:-1]}
     joining = {port for port, _ in glyph.joins}
     order: list[int] = []
-    stack: list[int] = []  # the caps that are open, the outermost first
+    stack: list[int] = []  # open caps, the outermost first
     caught: list[int] = []
-    below: list[int] = []  # what waits till they are closed
+    below: list[int] = []  # wires that are placed once they are closed
     for own in ins:
         wires = [port for port in own if port not in ended]
         order += sorted((p for p in wires if p in closes), key=lambda p: -stack.index(closes[p]))
@@ -160,7 +160,7 @@ def _stacked(
             order[at:at] = [port for port in kept if port in up]
             below += [port for port in kept if port not in up]
             inner = []
-        else:  # what joins may stay inside if it is under all that opens
+        else:  # a joining wire may stay inside if it is below all opening ones
             last = max(map(own.index, starting), default=len(own))
             inner = [p for p in kept if p in joining and own.index(p) > last]
             order += [*below, *(port for port in kept if port not in inner)]

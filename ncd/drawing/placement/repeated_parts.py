@@ -40,7 +40,7 @@ class Twin:
 
     @property
     def back(self) -> int:
-        """How many states before this one its model is."""
+        """The distance to its model, in states."""
         return self.first - self.model
 
     @once

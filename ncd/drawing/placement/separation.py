@@ -14,7 +14,9 @@ from ncd.lang.once import once
 
 SIDES = ("top", "bottom")
 Border = tuple[str, str]  # a frame's id, and "top" or "bottom": its first or last wire
-Room = tuple[Port | Border, Port | Border, float]  # how far the second is under the first
+Room = tuple[
+    Port | Border, Port | Border, float
+]  # the least distance of the second below the first
 _Edge = tuple[Sequence[Frame], Sequence[Frame]]
 
 
@@ -23,7 +25,7 @@ class Item(NamedTuple):
 
     wires: tuple[Port, ...]
     offsets: tuple[float, ...]
-    above: float  # the least distance from the last wire of the item before
+    above: float  # the least distance from the last wire of the item above
 
 
 class Gaps:

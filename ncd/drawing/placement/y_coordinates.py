@@ -17,20 +17,20 @@ from ncd.drawing.placement.repeated_parts import Twin
 from ncd.drawing.placement.separation import Border, Gaps, Item, Room
 from ncd.drawing.placement.y_solver import GAP, Bend, levels
 
-# What it costs that a wire bends by one.
-PASSES = 4.0  # beside the ops
-THROUGH = 3.0  # through an op
-LOWERED = 1.0  # behind a contraction
+# Costs of a bend by one drawing unit.
+PASSES = 4.0  # of a wire beside the ops
+THROUGH = 3.0  # of a wire through an op
+LOWERED = 1.0  # of a wire after a contraction
 MARK = 2.0  # between the wires that a mark takes and those that it makes
-ALIKE = 3.5  # the same where they are as many
-COPY = 0.03  # between a wire and its copies, or those that join it
-STATE = 0.06  # that a state is higher by one
-HEIGHT = 1.5  # that all are
-STAIR = 4.0  # that the last array is further up or down than the first
-AGAIN = 5.0  # that a layer is further up or down than the same one before it, for each wire
-DOWN = 0.99  # a bend down costs less than one up, as the figures bend
+ALIKE = 3.5  # the same where the mark takes as many as it makes
+COPY = 0.03  # between a wire and its copies, or the wires that join it
+STATE = 0.06  # of each unit of a state's height
+HEIGHT = 1.5  # of each unit of the drawing's height
+STAIR = 4.0  # between the first and the last array of a part
+AGAIN = 5.0  # between a layer and the equal layer before it, for each wire
+DOWN = 0.99  # bends down cost less than bends up, as in the published figures
 
-_Want = tuple[Port, Port, float, float]  # wires before and behind, how far apart, how much
+_Want = tuple[Port, Port, float, float]  # wires before and after, their ideal distance, its cost
 
 
 def rows(plan: Plan, gaps: Gaps, twins: Sequence[Twin] = ()) -> list[Rows]:
@@ -86,12 +86,14 @@ class _Part:
 
     def __init__(self, first: int) -> None:
         self.first = first
-        self.begin = 0  # how many things stand in its first state
-        self.depths: list[float] = []  # of its states, while nothing but single arrays stand there
+        self.begin = 0  # the number of items in its first state
+        self.depths: list[float] = []  # the heights of its states
         self.alone = True
-        self.count = 2  # the first two are the top and the bottom of all
+        self.count = 2  # variables 0 and 1 are the top and the bottom of the part
         self.wires: list[dict[Port, tuple[int, float]]] = []
-        self.known: dict[Port | Border, tuple[int, float]] = {}  # of the last state, and borders
+        self.known: dict[
+            Port | Border, tuple[int, float]
+        ] = {}  # of the latest state, and of borders
         self.bends = {(0, 1, 0.0): (HEIGHT, HEIGHT)}
         self.gaps: list[Bend] = []
 
@@ -173,7 +175,7 @@ class _Part:
         return tuple(found) if fits else ()
 
 
-# --- what the wires of a unit want ---------------------------------------------------------------
+# --- bends in a unit -----------------------------------------------------------------------------
 
 
 def wants(unit: Unit, spread: Collection[str]) -> Iterator[_Want]:

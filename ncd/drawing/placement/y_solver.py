@@ -16,14 +16,14 @@ from math import inf
 import numpy as np
 from highspy import Highs, MatrixFormat, ObjSense
 
-DIGITS = 6  # to which levels are exact
+DIGITS = 6  # decimals of the results
 COLUMNS, LEAST = int(MatrixFormat.kColwise), int(ObjSense.kMinimize)
-PRIMAL = 4  # simplex_strategy, as HiGHS numbers them
+PRIMAL = 4  # HiGHS' number for the primal simplex, which needs fewer steps here than the dual
 _IDLE: deque[Highs] = deque(maxlen=4)  # solvers take longer to make than to run
 
 
-# ``a``, ``b``, how far ``b`` wants to be under ``a``, and what each unit costs that it is lower, or
-# higher. A gap is a bend that may be lower for nothing, and never higher.
+# Variables ``a`` and ``b``, the ideal distance of ``b`` below ``a``, and the cost of each unit that
+# ``b`` is lower or higher. A gap is a bend that costs nothing lower, and is forbidden higher.
 Bend = tuple[int, int, float, float, float]
 GAP = 0.0, inf
 
@@ -50,7 +50,7 @@ def _solved(count: int, bends: tuple[Bend, ...]) -> list[float]:
         solver = _IDLE.pop()
     except IndexError:
         solver = _solver()
-    solver.passModel(  # of the one before nothing is left
+    solver.passModel(  # replaces the model before
         len(bends), count, 2 * len(bends), COLUMNS, LEAST, 0.0,
         -apart, -lower, higher, none, none, starts,
         arcs[:, :2].astype(np.int32).ravel(), signs, real,
@@ -72,6 +72,6 @@ def _solver() -> Highs:
     solver = Highs()
     solver.setOptionValue("output_flag", False)
     solver.setOptionValue("presolve", "off")
-    solver.setOptionValue("simplex_strategy", PRIMAL)  # in fewer steps than the dual one
+    solver.setOptionValue("simplex_strategy", PRIMAL)
     solver.setOptionValue("threads", 1)
     return solver

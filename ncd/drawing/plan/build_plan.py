@@ -56,13 +56,13 @@ class _Folder:
 
     def __init__(self, upward: bool) -> None:
         self.upward = upward
-        self.known: dict[int, Unit] = {}  # arrays that pass on, by where they are in memory
+        self.known: dict[int, Unit] = {}  # the units of passing arrays, by id() of the value
 
     def circuit(self, circuit: Circuit) -> Strip:
         whole = Strip([circuit.states[0]])
         fences = Fences(circuit)
         for s, state in enumerate(circuit.states):
-            for _ in range(fences.reached(s)):  # blocks around no step need one to be seen
+            for _ in range(fences.reached(s)):  # empty blocks need a column to be visible
                 whole.steps.append(self.passing(state))
                 whole.states.append(state)
             if s < len(circuit.steps):

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from ncd.drawing.base.plan_types import Frame, Plan
 
-WAITS = 4  # a wire that only waits begins late if it would wait for more steps
+WAITS = 4  # steps that an input may pass before it is delayed
 
 
 def late(plan: Plan) -> Plan:

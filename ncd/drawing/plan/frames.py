@@ -16,8 +16,8 @@ class Strip:
     states: list[State]
     steps: list[list[Unit]] = field(default_factory=list)
     frames: list[Frame] = field(default_factory=list)
-    fences: frozenset[str] | None = None  # those around it, if it is no array that passes
-    length: int = 0  # how many of its steps are its own
+    fences: frozenset[str] | None = None  # the fences around it; None for a passing array
+    length: int = 0  # its number of steps before columns were appended
 
 
 def ids_of(state: State) -> frozenset[str]:
@@ -35,8 +35,8 @@ class Fences:
         self.first: dict[str, int] = {}
         self.last: dict[str, int] = {}
         self.inside: dict[str, dict[int, frozenset[str]]] = {id: {} for id in self.fences}
-        self.states: list[int] = []  # the state of the circuit at each column; -1 in a loop
-        self.bare: dict[int, list[str]] = {}  # the innermost blocks around no step, by state
+        self.states: list[int] = []  # the circuit's state at each column; -1 inside a loop
+        self.bare: dict[int, list[str]] = {}  # the innermost empty blocks, by state
         self.closes: dict[int, list[str]] = {}
         empty = {id: fence for id, fence in self.fences.items() if fence.first == fence.last}
         outer = {fence.parent for fence in empty.values()}
@@ -98,7 +98,7 @@ class Fences:
     def frames(self) -> Iterator[Frame]:
         begins: dict[int, int] = {}
         for column, s in enumerate(self.states):
-            begins[s] = column  # the last of its columns
+            begins[s] = column  # the last column of a state wins
         for id, fence in self.fences.items():
             first = self.first.get(id, begins[fence.first])
             last = self.last[id]

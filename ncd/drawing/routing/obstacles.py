@@ -13,10 +13,9 @@ from fontTools.misc.bezierTools import splitCubicAtT
 from ncd.drawing.base import style
 from ncd.drawing.base.primitives import Box, Curve, Path, Point
 
-CELL = 128.0  # of the columns in which things are looked up
-STEP = 4.0  # from one point of a line that bends to the next that is looked at
-PARTS = 8  # of a wire that bends
-FREE = style.DASH_FREE
+CELL = 128.0  # the width of the columns that index obstacles
+STEP = 4.0  # the distance of the points at which a bending line is checked
+PARTS = 8  # boxes that cover a bending wire
 
 _Sides = tuple[float, float, float, float]
 

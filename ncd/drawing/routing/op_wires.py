@@ -178,7 +178,7 @@ def _go_on(canvas: Canvas) -> None:
             x0 = max(x0, min(canvas.x0 + canvas.wide, canvas.x1))
         case "before":
             x1 = min(x1, max(canvas.x1 - canvas.wide, canvas.x0))
-    if glyph.joins:  # what joins them crosses them when they are level
+    if glyph.joins:  # joining wires cross these only where they are level
         x1 = min(x1, x0 + weave_width(wires)) if weave_width(wires) else x1
         canvas.level = x1 if weave_width(wires) else canvas.x0
     for (i, o), path in zip(glyph.through, weave(wires, x0, x1), strict=True):
@@ -201,7 +201,7 @@ def _split(canvas: Canvas) -> None:
         for i, o in pairs:
             dot, to = Point(x0 + far[i, o], at[i]), canvas.outs[o]
             turn = max(end, dot.x)
-            if len(set(far.values())) > 1:  # it is to be out of the way of the next
+            if len(set(far.values())) > 1:  # it makes way for the next one
                 turn = min(turn, dot.x + bend_width(to - dot.y))
             level = line(Point(turn, to), Point(canvas.x1, to))
             canvas.heads[o] = (away(dot, Point(turn, to)), level)

@@ -13,7 +13,7 @@ from itertools import pairwise
 from ncd.drawing.base import style
 from ncd.drawing.base.primitives import QUARTER, Curve, Path, Point, ease, line
 
-Wires = tuple[tuple[float, float], ...]  # the row at which each begins, and that at which it ends
+Wires = tuple[tuple[float, float], ...]  # the y at which each begins and ends
 
 
 def weave_width(wires: Sequence[tuple[float, float]]) -> float:
