@@ -21,14 +21,14 @@ Options = Callable[["Parser"], None]
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose complaints are one line."""
+    """A parser that reports errors in one line."""
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{' '.join(f'{self.prog}: {message}'.split())}. Try {self.prog} --help.\n")
 
 
 def parser() -> Parser:
-    """The commands and their options."""
+    """Returns the parser of all commands and their options."""
     name = "ncd" if Path(sys.argv[0]).stem == "ncd" else "python -m ncd"
     main = Parser(prog=name, description="Neural circuits: one term, every view.")
     commands = main.add_subparsers(title="commands", metavar="COMMAND", required=True)
@@ -138,7 +138,7 @@ def _learning(command: Parser) -> None:
 
 
 def _count(text: str) -> int:
-    """A whole number from 1."""
+    """Parses a whole number from 1."""
     if not text.isdecimal() or not 0 < int(text) < 10**6:
         raise argparse.ArgumentTypeError(f"{text!r} is no number of steps from 1 to 999999")
     return int(text)
@@ -158,7 +158,7 @@ def _processes(command: Parser) -> None:
 
 
 def _several(text: str) -> int:
-    """A whole number from 1 to 64."""
+    """Parses a whole number from 1 to 64."""
     if not text.isdecimal() or len(text) > 2 or not 0 < int(text) <= 64:
         raise argparse.ArgumentTypeError(f"{text!r} is no number of processes from 1 to 64")
     return int(text)
@@ -176,7 +176,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def entry_point() -> int:
-    """What a shell calls: a reader that goes away, or Ctrl-C, ends the command without a word."""
+    """Runs the command of a shell; Ctrl-C or a closed pipe ends it silently."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # see ncd/quiet_interrupt.py
         signal.signal(signal.SIGINT, signal.default_int_handler)
     forgive()

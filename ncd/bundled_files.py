@@ -1,6 +1,6 @@
-"""Where the files beside the package are: the app, its pages, the fonts, the pictures.
+"""Paths of files beside the package: the app, its pages, the fonts, the pictures.
 
-In a checkout they lie around the package; where it is installed, in its folder ``bundle``, as
+In a checkout they are around the package; in an installation they are in its folder ``bundle``, as
 ``pyproject.toml`` says.
 """
 
@@ -14,7 +14,7 @@ ROOT = _BUNDLE if _BUNDLE.is_dir() else _PACKAGE.parent
 
 
 def bundled(*parts: str) -> Path:
-    """The path of a file or folder that goes with the package.
+    """Returns the path of a file or folder that belongs to the package.
 
     >>> bundled("assets", "fonts").is_dir(), bundled("app.py").is_file()
     (True, True)

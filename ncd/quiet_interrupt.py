@@ -1,7 +1,7 @@
-"""The first import of all: a command that is stopped early ends without a word.
+"""Makes Ctrl-C end the command ``ncd`` silently while torch is being imported.
 
-Torch takes a second to import. Ctrl-C in that second would show where Python was; so a process that
-is the command ``ncd`` dies of it quietly, until the command itself takes over.
+That import takes a second, in which Ctrl-C would print a traceback. This module is imported first
+and restores the usual behaviour once the command itself handles it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 
 
 def is_command(called: str, argv: list[str]) -> bool:
-    """Whether a process is ``ncd …`` or ``python -m ncd …``, by what was called and typed.
+    """Returns whether a process is ``ncd …`` or ``python -m ncd …``.
 
     >>> is_command("/usr/bin/ncd", ["python", "/usr/bin/ncd", "list"])
     True

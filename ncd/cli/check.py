@@ -15,7 +15,7 @@ from ncd.run import check as guard
 
 
 def settings(entry: Entry) -> Iterator[dict[str, int]]:
-    """The defaults, each knob alone at its ends, all knobs at their ends, and the presets."""
+    """Yields the defaults, each knob alone at its ends, all at their ends, and the presets."""
     default = entry.settings({})
     last = {knob.name: knob.nearest(knob.max) for knob in entry.knobs}
     every = [default]
@@ -29,7 +29,7 @@ def settings(entry: Entry) -> Iterator[dict[str, int]]:
 
 @dataclass
 class Report:
-    """What was checked: how many settings and views, what was refused, and what fails."""
+    """The result of a check: numbers of settings and views, refusals and failures."""
 
     entries: int = 0
     settings: int = 0
@@ -91,7 +91,7 @@ def _one(entry: Entry, knobs: dict[str, int], seed: int, device: str, report: Re
 
 
 def _refused(case: Case) -> str:
-    """Why the guard would not run it; empty if it would."""
+    """Returns why the guard refuses to run a case; empty if it does not."""
     try:
         guard(case.circuit)
     except LimitError as error:

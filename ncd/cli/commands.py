@@ -1,4 +1,4 @@
-"""What each command does; it prints, and returns the exit code."""
+"""The commands; each prints its result and returns the exit code."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def _drawing(term: Term, args: argparse.Namespace) -> Drawing:
 
 
 def _folded(term: Term, args: argparse.Namespace) -> Sequence[str] | Literal["auto"]:
-    """The titles of the blocks that are to be folded."""
+    """Returns the titles of the blocks to collapse."""
     titles = dict.fromkeys(fence.title for fence in ncd.elaborate(term).fences if fence.title)
     for name in args.folded:
         if name not in titles:
@@ -223,7 +223,7 @@ def _chosen(args: argparse.Namespace) -> tuple[Entry, dict[str, int], Term]:
 
 
 def _worded(value: object) -> str:
-    """A value for a table.
+    """Returns a value as the text of a table cell.
 
     >>> _worded({"h": 8, "k": 64}), _worded(0.123456)
     ('h 8, k 64', '0.1235')
@@ -234,7 +234,7 @@ def _worded(value: object) -> str:
 
 
 def _settings(entry: Entry, args: argparse.Namespace) -> dict[str, int]:
-    """All knobs of an entry: the preset's, and those that ``--set`` turns (``h=8``)."""
+    """Returns all knobs of an entry, set by a preset and by ``--set`` (``h=8``)."""
     turned: dict[str, Any] = dict(entry.preset(args.preset).knobs) if args.preset else {}
     for pair in args.set:
         name, equals, text = pair.partition("=")
@@ -256,7 +256,7 @@ def _entry_data(entry: Entry) -> dict[str, Any]:
 
 
 def _circuit_data(circuit: Circuit) -> dict[str, Any]:
-    """The states of a circuit, and of the first body of each loop in it."""
+    """Returns the states of a circuit, and of the first body of each of its loops."""
     loops = [
         {"id": loop.id, "kind": loop.kind, "states": _states_data(loop.bodies[0].states)}
         for loop in circuit.loops

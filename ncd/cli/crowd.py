@@ -1,10 +1,9 @@
-"""Many visitors: several processes of the app behind one address.
+"""Serves the app from several processes behind one address.
 
-A visitor stays with the process that met them first, which has their session; a cookie says which.
-A process that has ended is started again within a second, since all are forked from this one, which
-has imported and drawn what each of them needs; its visitors come back, and are found in their
-links. Where it stays away they come to another, and are shared again
-(``ncd/view/server/health.py``). Caddy stands before them all.
+A cookie keeps each visitor on the process that has their session. A process that ends is started
+again within a second, as all are forked from this one, which has imported everything; its visitors
+come back with the settings in their links. While it is away they go to another process, and are
+distributed again later (``ncd/view/server/health.py``). Caddy is the proxy in front.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ CONTEXT: Any = get_context("fork" if FORK else "spawn")
 
 
 class CrowdError(NCDError):
-    """The processes, or the proxy before them, do not run."""
+    """The processes, or the proxy in front of them, do not run."""
 
 
 @dataclass
@@ -62,7 +61,7 @@ class Process:
     running: BaseProcess = field(init=False)
 
     def start(self) -> None:
-        """Starts it; raises CrowdError where it has ended at once too often."""
+        """Starts it; raises CrowdError if it has ended at once too often."""
         if self.began and time.monotonic() < self.began + SHORT:
             self.short += 1
         else:
@@ -77,12 +76,12 @@ class Process:
 
     @property
     def ready(self) -> bool:
-        """Whether visitors may come."""
+        """Returns whether it accepts visitors."""
         return self.counts[self.number] != AWAY
 
 
 def _serve(port: int, around: Mapping[str, str], counts: MutableSequence[int], number: int) -> None:
-    """The whole life of one process."""
+    """Runs one process until it ends."""
     signal.signal(signal.SIGTERM, signal.SIG_DFL)  # those of the crowd are not its own
     signal.signal(signal.SIGINT, signal.default_int_handler)
     os.environ.update(around)
@@ -94,9 +93,9 @@ def _serve(port: int, around: Mapping[str, str], counts: MutableSequence[int], n
 
 
 def crowd(host: str, port: int, count: int) -> None:
-    """Serves the app from ``count`` processes at one address, until it is stopped.
+    """Serves the app from ``count`` processes at one address until it is stopped.
 
-    Raises CrowdError where Caddy is not installed, the port is taken, or a process does not stay.
+    Raises CrowdError if Caddy is not installed, the port is taken, or a process does not stay.
     """
     if shutil.which(CADDY) is None:
         raise CrowdError("Caddy is not installed", cure="apt-get install caddy, or brew")
@@ -124,13 +123,13 @@ def crowd(host: str, port: int, count: int) -> None:
 
 
 def settings(count: int) -> dict[str, str]:
-    """The environment of each of ``count`` processes: they share the cores for heavy runs."""
+    """Returns the environment of each of ``count`` processes, which share the cores for jobs."""
     workers = max(1, (os.cpu_count() or 1) // count)
     return {"NCD_DRAIN": DRAIN, "NCD_WORKERS": str(workers), **os.environ}
 
 
 def _prepare() -> None:
-    """Makes here what every process needs, for them to share."""
+    """Imports and computes what every process needs, for them to share."""
     os.environ.setdefault(*LOOKED_AT)
     from ncd.view.server import serve
 
@@ -184,7 +183,7 @@ def _free(host: str, port: int) -> None:
 
 
 def _ports(count: int) -> list[int]:
-    """Ports that nobody listens at."""
+    """Returns unused ports."""
     sockets = [socket.socket() for _ in range(count)]
     try:
         for own in sockets:
@@ -210,7 +209,7 @@ def _end(processes: list[Process]) -> None:
 
 @contextmanager
 def _ending() -> Iterator[None]:
-    """To be told to end is an exception here, so that no process stays behind."""
+    """Turns SIGTERM into an exception, so that no process is left behind."""
 
     def told(number: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt

@@ -1,4 +1,4 @@
-"""What the commands print with: tables, JSON, a progress bar."""
+"""Output of the commands: tables, JSON, a progress bar."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def print_json(data: object) -> int:
 
 
 def print_table(rows: Sequence[Sequence[object]], right: Collection[int] = ()) -> None:
-    """Rows with their columns aligned, numbers to the right."""
+    """Prints rows with aligned columns; ``right`` are the columns of numbers."""
     cells = [[str(cell) for cell in row] for row in rows]
     columns = max(map(len, cells))
     widths = [max(len(row[i]) for row in cells if i < len(row)) for i in range(columns)]
@@ -37,12 +37,12 @@ def progress(done: int, total: int, what: str) -> None:
 
 
 def forgive() -> None:
-    """A terminal that has no × or → shows a ? in its place."""
+    """Prints ? for characters that the terminal cannot show."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
 
 
 def hush() -> None:
-    """What is left to print goes nowhere, so that nobody complains of it at the end."""
+    """Discards all further output, so that no error appears at the end."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

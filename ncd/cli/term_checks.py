@@ -35,7 +35,7 @@ LABELS: tuple[Labels, ...] = get_args(Labels)
 
 @dataclass
 class Case:
-    """A term with what it is run with; made when a view first asks, and shared by the next."""
+    """A term with its module, inputs and trace, each made when a check first needs it."""
 
     term: Term
     seed: int = 0
@@ -64,7 +64,7 @@ class Case:
 
 
 def types(case: Case) -> str | None:
-    """The codomain is what the last state holds, and every axis has a size."""
+    """Checks that the outputs match the codomain and every axis has a size."""
     out = tuple(value.array for value in case.circuit.outputs)
     if out != tuple(case.term.cod):
         return f"the circuit gives ({out}), the term ({case.term.cod})"
@@ -73,20 +73,20 @@ def types(case: Case) -> str | None:
 
 
 def text(case: Case) -> str | None:
-    """The repr is an expression; the tests evaluate it."""
+    """Checks that the repr is a Python expression; the tests evaluate it."""
     ast.parse(repr(case.term), mode="eval")
     return None
 
 
 def json(case: Case) -> str | None:
-    """JSON gives the same term back."""
+    """Checks that JSON gives the same term back."""
     again = from_json(to_json(case.term))
     same = again == case.term and hash(again) == hash(case.term)
     return None if same else "the term that comes back differs"
 
 
 def circuit(case: Case) -> str | None:
-    """Each cell takes values that were made before it, and every id is used once."""
+    """Checks that each cell takes values made before it, and that ids are unique."""
     known = {value.id for value in case.circuit.inputs}
     if found := next(_disorder(case.circuit, known), None):
         return found
@@ -95,7 +95,7 @@ def circuit(case: Case) -> str | None:
 
 
 def _disorder(circuit: Circuit, known: set[str]) -> Iterator[str]:
-    """What is taken before it is made, or made again."""
+    """Yields values that are taken before they are made, or made twice."""
     for unit in circuit.units:
         if lost := _ids(unit.inputs) - known:
             yield f"{unit.id} takes {', '.join(sorted(lost))} before they are made"
@@ -113,7 +113,7 @@ def _ids(state: State) -> set[str]:
 
 
 def drawing(case: Case) -> str | None:
-    """The lint finds nothing, and the SVG is well-formed, with every op that is drawn in it."""
+    """Checks that the lint finds nothing, and that the SVG contains every drawn op."""
     for labels in LABELS:
         drawn = draw(case.term, labels=labels, **case.look)
         if found := lint(drawn):
@@ -128,7 +128,7 @@ def drawing(case: Case) -> str | None:
 
 
 def source(case: Case) -> str | None:
-    """The source is Python, with einops and without; the tests run it."""
+    """Checks that the source is Python, with and without einops; the tests run it."""
     for einops in (True, False):
         text = write(case.term, einops=einops)
         ast.parse(text)
@@ -138,9 +138,9 @@ def source(case: Case) -> str | None:
 
 
 def cost(case: Case) -> str | None:
-    """Parameters, and FLOPs where no size is 1, are exactly what torch counts.
+    """Checks that parameters, and FLOPs where no size is 1, are exactly what torch counts.
 
-    Torch counts nothing for a sum over one position, though it is a sum like any other.
+    Torch counts nothing for a sum over one position.
     """
     stated = count(case.term)
     has = sum(p.numel() for p in case.module.parameters())
@@ -155,7 +155,7 @@ def cost(case: Case) -> str | None:
 
 
 def forward(case: Case) -> str | None:
-    """Every value of the trace has its array's shape, and is finite where it should be."""
+    """Checks that every value has its array's shape, and is finite where it should be."""
     cells = case.circuit.cells
     masked = {v.id for c in cells if c.op.role == "mask" for v in c.outputs}
     masked |= {v.id for c in cells if c.op.role == "softmax" for v in c.inputs}
@@ -172,7 +172,7 @@ def forward(case: Case) -> str | None:
 
 
 def backward(case: Case) -> str | None:
-    """Every input of real numbers and every weight gets a finite gradient."""
+    """Checks that every real input and every weight gets a finite gradient."""
     reached = [x.square().mean() for x in case.trace.outputs if x.requires_grad]
     named = {f"input {i}": x for i, x in enumerate(case.inputs) if x.requires_grad}
     named |= dict(case.module.named_parameters())
@@ -191,7 +191,7 @@ def backward(case: Case) -> str | None:
 
 
 def attention(case: Case) -> str | None:
-    """Weights that come out of a softmax sum to 1."""
+    """Checks that the weights of every softmax sum to 1."""
     for cell in case.circuit.cells:
         if cell.op.role == "softmax" and not _sums_to_one(cell, case.trace):
             return f"{cell.id}: the weights sum to something else than 1"
@@ -205,7 +205,7 @@ def _sums_to_one(cell: Cell, run: Trace) -> bool:
 
 
 def equation(case: Case) -> str | None:
-    """The sides of an equation give the same."""
+    """Checks that the sides of an equation give equal results."""
     if not isinstance(case.term, Equation):
         return None
     found = prove(case.term, case.seed)
@@ -213,7 +213,7 @@ def equation(case: Case) -> str | None:
 
 
 def autograd(case: Case) -> str | None:
-    """The graph has nodes and edges at every level, and each edge joins two of its nodes."""
+    """Checks that the graph has nodes and edges at every level, and that edges join its nodes."""
     if not any(x.requires_grad for x in case.trace.outputs):
         return None
     dag = graph(case.module, *case.inputs)

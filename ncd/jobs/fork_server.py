@@ -1,7 +1,7 @@
-"""The process that workers are forked from: torch is there already, and nothing of any visitor.
+"""The process that workers are forked from; it has imported torch and knows no visitor.
 
-``python -m ncd.jobs.fork_server`` gets the sockets of jobs over its standard input, a Unix socket.
-It ends when the process that began it does.
+``python -m ncd.jobs.fork_server`` receives the sockets of jobs over its standard input, a Unix
+socket. It ends when the process that started it does.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LOOK = 0.1  # seconds between two looks for workers that have ended
 
 
 class SocketLine(Line):
-    """A line over a socket: a line of JSON for each message, and a result's bytes after its own."""
+    """A channel over a socket: a line of JSON for each message, followed by a result's bytes."""
 
     def __init__(self, own: socket.socket) -> None:
         super().__init__()
@@ -34,7 +34,7 @@ class SocketLine(Line):
         self.socket.sendall(json.dumps(message).encode() + b"\n" + (result or b""))
 
     def heed(self) -> None:
-        """Hears what is asked for; with nobody there any more the process ends."""
+        """Reads requests; the process ends when the other end has gone."""
         while told := self.socket.recv(100):
             if WANT in told:
                 self.want()
@@ -42,7 +42,7 @@ class SocketLine(Line):
 
 
 def serve(control: socket.socket) -> None:
-    """Forks a process for each socket that comes, until no more can come."""
+    """Forks a process for each socket received, until the input ends."""
     running: set[int] = set()
     while True:
         ready, _, _ = select.select([control], [], [], LOOK if running else None)
@@ -55,7 +55,7 @@ def serve(control: socket.socket) -> None:
 
 
 def _fork(own: socket.socket, control: socket.socket) -> int:
-    """A process for one job, with nothing of the others; its id."""
+    """Forks a process for one job, without access to other jobs; returns its id."""
     pid = os.fork()
     if pid:
         own.close()
@@ -72,7 +72,7 @@ def _fork(own: socket.socket, control: socket.socket) -> int:
 
 
 def _first(own: socket.socket) -> str:
-    """All up to the end of the first line, and no more."""
+    """Reads up to the end of the first line, and no further."""
     read = b""
     while not read.endswith(b"\n"):
         byte = own.recv(1)

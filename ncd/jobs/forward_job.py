@@ -1,6 +1,6 @@
-"""The job that runs a system once, larger than a page may: each array is looked at and let go.
+"""The job that runs a large system forward once, freeing each array after looking at it.
 
-It holds less than a page's run, which goes backward too and keeps every array to be shown.
+It needs less memory than a page's run, which also goes backward and keeps every array.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ Cells = tuple[tuple[float | None, ...], ...]
 
 @dataclass(frozen=True)
 class Seen:
-    """What is told of an array: its finite numbers, and its first map as the means of blocks.
+    """The summary of an array: statistics of its finite numbers, and its pooled first map.
 
-    ``cells`` are the rows of the map; what has no finite number is None. ``block`` is how many
-    numbers one cell stands for, down and across.
+    ``cells`` are the rows of the map; None has no finite number. ``block`` is the number of values
+    per cell, down and across.
     """
 
     mean: float
@@ -54,7 +54,7 @@ class Seen:
 
 @dataclass(frozen=True)
 class Forward:
-    """A run that has ended: the seconds it took, the bytes it held, and its arrays by their ids."""
+    """A finished run: its seconds, the bytes it held, and its arrays by id."""
 
     seconds: float
     bytes: int
@@ -62,9 +62,9 @@ class Forward:
 
 
 def forward(line: Line, name: str, knobs: Mapping[str, int], seed: int, device: str) -> None:
-    """Runs a system at its knobs on inputs from the seed, and gives a :class:`Forward`.
+    """Runs a system on inputs from the seed, and gives a :class:`Forward`.
 
-    Raises LimitError if the machine has less memory left than the run takes.
+    Raises LimitError if the machine has less free memory than the run needs.
     """
     entry = CATALOGUE[name]
     term = entry.build(**entry.settings(knobs))
@@ -97,7 +97,7 @@ def forward(line: Line, name: str, knobs: Mapping[str, int], seed: int, device: 
 
 
 def read(result: bytes) -> Forward:
-    """What :func:`forward` gave."""
+    """Parses the result of :func:`forward`."""
     found: dict[str, Any] = json.loads(result)
     arrays = {id: _read(each) for id, each in found.pop("arrays").items()}
     return Forward(**found, arrays=arrays)
@@ -109,7 +109,7 @@ def _read(each: dict[str, Any]) -> Seen:
 
 
 def told(circuit: Circuit) -> frozenset[str]:
-    """The arrays that are told of: those made outside of scans, as many as may be."""
+    """Returns the ids of the arrays that are summarised: those outside scans, up to a limit."""
     inside = {
         id
         for loop in circuit.loops
@@ -123,7 +123,7 @@ def told(circuit: Circuit) -> frozenset[str]:
 
 
 def check_free(held: int, device: str) -> None:
-    """Raises LimitError if the machine has not so many bytes left; for the CPU, on Linux."""
+    """Raises LimitError if the machine lacks so many bytes; for the CPU, on Linux."""
     state = Path("/proc/meminfo")
     if device != "cpu" or not state.exists():
         return
@@ -140,7 +140,7 @@ def check_free(held: int, device: str) -> None:
 
 
 def seen(array: Array, tensor: Tensor) -> Seen:
-    """What is told of an array, without a copy of all of it.
+    """Returns the summary of an array, without copying it whole.
 
     >>> from ncd.lang.terms.terms import Id
     >>> numbers = torch.tensor([[1.0, 3.0], [-torch.inf, 2.0]])
@@ -167,7 +167,7 @@ def seen(array: Array, tensor: Tensor) -> Seen:
 
 
 def parts(tensor: Tensor) -> Iterator[Tensor]:
-    """The numbers of a tensor in rows, not too many at once: a row may be a copy."""
+    """Yields the numbers of a tensor in rows of bounded size, each possibly a copy."""
     if tensor.numel() <= CHUNK:
         yield tensor.reshape(-1)
     elif (each := tensor.numel() // len(tensor)) > CHUNK:
@@ -179,7 +179,7 @@ def parts(tensor: Tensor) -> Iterator[Tensor]:
 
 
 def shown(array: Array) -> tuple[int, int]:
-    """The two dimensions of an array that are its map: a spatial axis, else its first two."""
+    """Returns the two dimensions of an array's map: a spatial axis, else its first two."""
     at = 0
     for axis in array:
         if axis.spatial and len(axis.shape) == 2:
@@ -189,7 +189,7 @@ def shown(array: Array) -> tuple[int, int]:
 
 
 def first(array: Array, tensor: Tensor) -> Tensor:
-    """The first map of an array, at 0 of all dimensions that are not shown; it has two."""
+    """Returns the first map of an array, at index 0 of all other dimensions."""
     for dim in reversed(range(tensor.ndim)):
         if dim not in shown(array):
             tensor = tensor.select(dim, 0)
@@ -197,7 +197,7 @@ def first(array: Array, tensor: Tensor) -> Tensor:
 
 
 def pooled(grid: Tensor) -> tuple[Cells, tuple[int, int]]:
-    """The means of blocks of a map, and how large a block is."""
+    """Returns the means of blocks of a map, and the size of a block."""
     high, wide = (-(-size // MOST) for size in grid.shape)
     rows = max(1, CHUNK // max(1, grid.shape[1] * high)) * high
     cells: list[tuple[float | None, ...]] = []

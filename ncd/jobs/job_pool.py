@@ -1,7 +1,7 @@
-"""The pool: what was asked waits in a queue for a worker, and the same question is one job.
+"""The pool of workers with its queue; equal questions share one job.
 
-Who asks has a :class:`Ticket`. A job goes on as long as somebody waits for it; one whose worker is
-lost begins again, once. What has come out is kept for who asks the same.
+Each visitor who waits has a :class:`Ticket`. A job runs as long as somebody waits for it. A job
+whose worker is lost starts again once. Results are cached.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ LATE = "it took too long"
 
 
 class Worker(Protocol):
-    """One worker at one job."""
+    """A worker at one job."""
 
     def news(self) -> Iterator[Message]: ...
     def want(self) -> None: ...
@@ -43,7 +43,7 @@ class Worker(Protocol):
 
 
 class Backend(Protocol):
-    """Where workers come from."""
+    """A source of workers."""
 
     slots: int  # how many there may be at once
 
@@ -53,7 +53,7 @@ class Backend(Protocol):
 
 @dataclass(eq=False)
 class Job:
-    """A question, who waits for the answer, and how far it is."""
+    """A question, the tickets that wait for its answer, and its progress."""
 
     key: str
     text: str
@@ -67,17 +67,17 @@ class Job:
 
 
 class Kept(NamedTuple):
-    """What came of a job that went to its end."""
+    """The cached outcome of a finished job."""
 
     told: list[Message]
     result: bytes
 
 
 class Ticket:
-    """One who waits for a job; who calls :meth:`look` less than once a minute waits no more.
+    """A visitor's wait for a job; it expires if :meth:`look` is not called for over a minute.
 
-    ``told`` are the steps so far, ``result`` and ``whole`` what came of them, ``failure`` why
-    nothing did.
+    ``told`` are the steps so far, ``result`` and ``whole`` the outcome, ``failure`` the reason why
+    there is none.
     """
 
     def __init__(self, pool: Pool, job: Job) -> None:
@@ -90,16 +90,16 @@ class Ticket:
 
     @property
     def over(self) -> bool:
-        """Whether it has ended, well or not."""
+        """Whether the job has ended, successfully or not."""
         return bool(self.result or self.failure)
 
     @property
     def place(self) -> int:
-        """Its place in the queue, the first is 1; 0 once a worker has it."""
+        """The place in the queue, from 1; 0 once a worker has the job."""
         return 0 if self.over else self._pool.place(self._job)
 
     def look(self, wait: float = 0.0) -> bool:
-        """Whether there is anything new since the last look, after at most ``wait`` seconds."""
+        """Waits up to ``wait`` seconds; returns whether anything is new since the last look."""
         self.seen = time.monotonic()
         return self._pool.wait(self._new, wait)
 
@@ -109,22 +109,22 @@ class Ticket:
         return new
 
     def stop(self) -> None:
-        """Ends it after the step that it is at; what has come of it by then is the result."""
+        """Ends the job after its current step; the result so far is kept."""
         self._pool.stop(self, self._job)
 
     def leave(self) -> None:
-        """Waits no more."""
+        """Stops waiting."""
         self._pool.leave(self, self._job)
 
     def end(self, result: bytes = b"", whole: bool = False, failure: str = "") -> None:
-        """Takes what came of it; for the pool."""
+        """Stores the outcome; called by the pool."""
         if not self.over:
             self.told = self.told if whole else [*self.told]
             self.result, self.whole, self.failure = result, whole, failure
 
 
 class Pool:
-    """Workers, and a queue of jobs before them."""
+    """Workers with a queue of jobs."""
 
     def __init__(self, backend: Backend) -> None:
         self.backend = backend
@@ -136,7 +136,7 @@ class Pool:
         self._watched = False
 
     def ask(self, kind: str, given: Mapping[str, Any]) -> Ticket:
-        """A ticket for a job of ``ncd.jobs.worker.KINDS``: a new one, or what is the same."""
+        """Returns a ticket for a job of a kind in ``ncd.jobs.worker.KINDS``; equal jobs share."""
         text = asked(kind, given)
         key = sha256(text.encode()).hexdigest()
         with self._news:
@@ -159,17 +159,17 @@ class Pool:
             return ticket
 
     def place(self, job: Job) -> int:
-        """The place of a job in the queue, 0 if it is not there."""
+        """Returns the place of a job in the queue, or 0 if it is not there."""
         with self._news:
             return self._queue.index(job) + 1 if job in self._queue else 0
 
     def wait(self, new: Any, seconds: float) -> bool:
-        """Waits until ``new()``, at most so long; whether it is."""
+        """Waits until ``new()`` is true, up to ``seconds``; returns its value."""
         with self._news:
             return bool(self._news.wait_for(new, seconds))
 
     def stop(self, ticket: Ticket, job: Job) -> None:
-        """A ticket's wish for what there is by now."""
+        """Requests the result so far for a ticket."""
         with self._news:
             waits = job in self._queue
             ticket.stopping = not waits
@@ -180,7 +180,7 @@ class Pool:
             worker.want()
 
     def leave(self, ticket: Ticket, job: Job, why: str = LEFT) -> None:
-        """Takes a ticket off a job; a job that nobody waits for ends."""
+        """Removes a ticket from a job; a job without tickets ends."""
         with self._news:
             ticket.end(failure=why)
             if ticket in job.tickets and not job.over:
@@ -193,7 +193,7 @@ class Pool:
     # --- jobs and their workers; all that follows but _serve and _watch is within the lock -------
 
     def _close(self, job: Job) -> Worker | None:
-        """A job is over; gives its worker, to be ended where it has not ended by itself."""
+        """Closes a job; returns its worker if that still has to be ended."""
         if job.over:
             return None
         job.over = True
@@ -203,7 +203,7 @@ class Pool:
         return job.worker
 
     def _fill(self) -> None:
-        """Begins as many jobs as there are workers for."""
+        """Starts queued jobs while there are free workers."""
         if not self._watched:
             self._watched = True
             Thread(target=self._watch, name="jobs", daemon=True).start()
@@ -218,7 +218,7 @@ class Pool:
             Thread(target=self._serve, args=(job,), name="job", daemon=True).start()
 
     def _serve(self, job: Job) -> None:
-        """A worker's whole life at a job."""
+        """Follows one worker through a job."""
         try:
             worker = self.backend.start(job.text)
             with self._news:
@@ -258,7 +258,7 @@ class Pool:
             done.end()
 
     def _end(self, job: Job, result: bytes = b"", whole: bool = False, failure: str = "") -> None:
-        """The last word of a job, to all who wait."""
+        """Gives the outcome of a job to all its tickets."""
         for ticket in job.tickets:
             ticket.end(result, whole, failure)
         self._close(job)
@@ -267,14 +267,14 @@ class Pool:
             self._kept[job.key] = kept
 
     def _part(self, job: Job, result: bytes) -> Worker | None:
-        """What has come so far, to those who wanted it; with nobody else there the job is over."""
+        """Gives the result so far to the tickets that asked; ends the job if no other waits."""
         for ticket in [ticket for ticket in job.tickets if ticket.stopping]:
             ticket.end(result)
             job.tickets.remove(ticket)
         return None if job.tickets else self._close(job)
 
     def _again(self, job: Job) -> None:
-        """The worker of a job is lost: it begins anew, before all others, or fails."""
+        """Handles a lost worker: the job starts again, first in the queue, or fails."""
         if job.tries >= TRIES:
             self._end(job, failure=LOST)
             return
@@ -284,7 +284,7 @@ class Pool:
         self._queue.insert(0, job)
 
     def _watch(self) -> None:
-        """Takes those off who show no sign any more, and ends what does not end by itself."""
+        """Removes expired tickets, and ends workers that do not end by themselves."""
         while True:
             time.sleep(1.0)
             now = time.monotonic()
@@ -301,13 +301,13 @@ class Pool:
 
 
 def _weight(kept: Kept) -> int:
-    """About how many bytes are held."""
+    """Returns the approximate number of bytes of a cached outcome."""
     return len(kept.result) + STEP * len(kept.told) + 1000
 
 
 @cache
 def pool() -> Pool:
-    """The pool of this process, on Ray where ``NCD_RAY`` says so."""
+    """Returns the pool of this process, on Ray if ``NCD_RAY`` is set."""
     address = os.environ.get(ADDRESS, "")
     if not address:
         return Pool(Local())

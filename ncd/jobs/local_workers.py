@@ -1,4 +1,4 @@
-"""Workers as processes of this machine, forked from one helper that has torch already."""
+"""Workers as processes of this machine, forked from one process that has imported torch."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ SLOTS = "NCD_WORKERS"  # the environment's name for how many work at once
 
 @dataclass
 class Child:
-    """One worker, at the other end of a socket."""
+    """A worker at the other end of a socket."""
 
     line: socket.socket
 
     def news(self) -> Iterator[Message]:
-        """What it tells, until it is gone."""
+        """Yields its messages until it is gone."""
         with self.line, self.line.makefile("rb") as lines, suppress(OSError):
             while told := lines.readline():
                 message = json.loads(told)
@@ -39,18 +39,18 @@ class Child:
                 yield message
 
     def want(self) -> None:
-        """Asks for the result as far as it has come."""
+        """Requests the result so far."""
         with suppress(OSError):  # it is gone: that is heard on the line
             self.line.sendall(WANT)
 
     def end(self) -> None:
-        """Ends it at once."""
+        """Kills it."""
         with suppress(OSError):
             self.line.shutdown(socket.SHUT_RDWR)
 
 
 class Helper:
-    """The process of ``ncd.jobs.fork_server``, and the line to it."""
+    """The process of ``ncd.jobs.fork_server``, and the connection to it."""
 
     def __init__(self) -> None:
         self.line, other = socket.socketpair()
@@ -68,7 +68,7 @@ class Helper:
 
 
 class Local:
-    """A worker for each core of this machine, or as many as ``NCD_WORKERS`` says."""
+    """Workers of this machine, one for each core or ``NCD_WORKERS``."""
 
     def __init__(self) -> None:
         self.slots = slots(os.cpu_count() or 1)
@@ -76,12 +76,12 @@ class Local:
         self._lock = Lock()
 
     def prepare(self) -> None:
-        """Begins the process that workers are forked from, which takes seconds to be ready."""
+        """Starts the process that workers are forked from; it needs seconds to be ready."""
         with self._lock:
             self._ready()
 
     def start(self, text: str) -> Child:
-        """A worker for a question."""
+        """Starts a worker for a question."""
         own, other = socket.socketpair()
         with other, self._lock:
             socket.send_fds(self._ready().line, [b"."], [other.fileno()])
@@ -97,6 +97,6 @@ class Local:
 
 
 def slots(every: int) -> int:
-    """How many may work at once: ``NCD_WORKERS``, or as many as there are."""
+    """Returns the number of concurrent workers: ``NCD_WORKERS``, or ``every``."""
     told = os.environ.get(SLOTS, "")
     return max(1, int(told)) if told.isdecimal() else max(1, every)

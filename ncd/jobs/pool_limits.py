@@ -1,4 +1,4 @@
-"""How much a job that runs a system forward may take: more than a page's run."""
+"""The limits of a job that runs a system forward, which are above those of a page."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ LONGER = 10  # times as many operations, where the environment sets nothing
 
 
 def limits() -> Limits:
-    """The limits of the pool: ``NCD_POOL_BYTES`` and ``NCD_POOL_FLOPS``.
+    """Returns the limits of the pool: ``NCD_POOL_BYTES`` and ``NCD_POOL_FLOPS``.
 
-    Raises LimitError for one that is no number.
+    Raises LimitError if one is not a number.
     """
     own = Limits.from_environment()
     return Limits(number(BYTES, MORE * own.bytes), number(FLOPS, LONGER * own.flops))
 
 
 def fits(term: Term) -> bool:
-    """Whether the pool takes a run of this term forward."""
+    """Returns whether the pool accepts a forward run of this term."""
     circuit, most = elaborate(term), limits()
     if cost_of(circuit).flops > most.flops or sum(cell.times for cell in circuit.cells) > STEPS:
         return False

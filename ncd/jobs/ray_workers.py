@@ -24,7 +24,7 @@ IDLE = 10.0  # seconds that an actor waits for another job
 
 
 class Mailbox(Line):
-    """A line whose messages are fetched."""
+    """A channel whose messages are fetched."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -35,23 +35,23 @@ class Mailbox(Line):
 
 
 class Hand:
-    """What works in a process of Ray's, at one job after the other; called from elsewhere."""
+    """A Ray actor that does one job after another; called from other processes."""
 
     def __init__(self) -> None:
         ready()
         humble()
 
     def process(self) -> int:
-        """The process that it is, on whatever machine."""
+        """Returns its process id, on whatever machine."""
         return os.getpid()
 
     def begin(self, text: str) -> None:
-        """Begins a job."""
+        """Starts a job."""
         self.line = Mailbox()
         Thread(target=work, args=(text, self.line), daemon=True).start()
 
     def listen(self) -> list[Message]:
-        """What has been told meanwhile; waits for it, but not for long."""
+        """Returns the messages since the last call, waiting briefly for some."""
         told: list[Message] = []
         try:
             told.append(self.line.messages.get(timeout=LISTEN))
@@ -61,12 +61,12 @@ class Hand:
             return told
 
     def want(self) -> None:
-        """Asks for the result as far as it has come."""
+        """Requests the result so far."""
         self.line.want()
 
 
 class Actor:
-    """A hand of the cluster at one job."""
+    """A Ray actor at one job."""
 
     def __init__(self, cluster: Cluster, text: str) -> None:
         self.cluster, self.text = cluster, text
@@ -75,7 +75,7 @@ class Actor:
         self._lock = Lock()
 
     def news(self) -> Iterator[Message]:
-        """What it tells, until it is gone."""
+        """Yields its messages until it is gone."""
         ray = self.cluster.ray
         try:
             ray.get(self.hand.begin.remote(self.text))
@@ -94,23 +94,22 @@ class Actor:
             return
 
     def want(self) -> None:
-        """Asks for the result as far as it has come."""
+        """Requests the result so far."""
         with self._lock:
             self._wanted = True
             if self._begun:
                 self.hand.want.remote()
 
     def end(self) -> None:
-        """Ends it at once."""
+        """Kills it."""
         self.cluster.let_go(self.hand)
 
 
 class Cluster:
-    """A worker for each core of a cluster of Ray, or as many as ``NCD_WORKERS`` says.
+    """Workers of a Ray cluster, one for each core or ``NCD_WORKERS``.
 
-    What other processes leave of the cluster is not known: a worker that Ray has no core for waits
-    there once more. One that is done takes the next job, as torch takes seconds to import; where
-    none comes soon it leaves its core to others.
+    Other users of the cluster are unknown, so a worker may wait for a core there. A finished worker
+    takes the next job, as importing torch takes seconds; if none comes soon it frees its core.
     """
 
     def __init__(self, address: str) -> None:
@@ -121,21 +120,21 @@ class Cluster:
         self._lock = Lock()
 
     def prepare(self) -> None:
-        """Nothing: the cluster is there, and it is met with the first job."""
+        """Does nothing: the cluster is contacted with the first job."""
 
     def start(self, text: str) -> Actor:
-        """A worker for a question; raises ConnectionError where no cluster answers."""
+        """Starts a worker for a question; raises ConnectionError if no cluster answers."""
         return Actor(self, text)
 
     def take(self) -> Any:
-        """A hand that is idle, or a new one."""
+        """Returns an idle actor, or a new one."""
         with self._lock:
             if self.ray is None or not self.ray.is_initialized():
                 self._meet()
             return self._idle.pop() if self._idle else self._made.remote()
 
     def give_back(self, hand: Any) -> None:
-        """A hand has done its job."""
+        """Takes back an actor that has finished its job."""
         with self._lock:
             self._idle.append(hand)
         timer = Timer(IDLE, self._release, (hand,))
@@ -151,7 +150,7 @@ class Cluster:
             self.let_go(hand)
 
     def let_go(self, hand: Any) -> None:
-        """Ends a hand, and what it does."""
+        """Kills an actor."""
         self.ray.kill(hand)
 
     def _meet(self) -> None:
@@ -171,7 +170,7 @@ class Cluster:
 
 
 def answers(address: str) -> None:
-    """Raises ConnectionError where nobody listens, as Ray itself asks for minutes."""
+    """Raises ConnectionError if nobody listens at an address; Ray itself would try for minutes."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if not port.isdecimal():  # such as "auto"
         return

@@ -1,4 +1,4 @@
-"""The job that trains: its steps are :class:`ncd.train.Progress`, its result is weights."""
+"""The job that trains: it reports :class:`ncd.train.Progress` and gives weights."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ LOOPS: Mapping[str, Callable[..., Fit | Plane | Way]] = {"fit": Fit, "plane": Pl
 
 
 def train(line: Line, loop: str, given: Mapping[str, str], **asked: Any) -> None:
-    """One run of a loop; asked for the weights on the way, or too late, it scores and gives them.
+    """Trains; when asked for the weights, or after too long, it scores them and gives them.
 
-    The weights of a run that was not asked are the same: scoring draws nothing.
+    Scoring draws no random numbers, so it does not change the weights that follow.
     """
     fit = LOOPS[loop](**asked, **given)
     for progress in fit:

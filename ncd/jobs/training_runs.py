@@ -1,4 +1,4 @@
-"""Runs: training as a job of the pool, which holds no page and can be stopped at any step."""
+"""Training runs as jobs of the pool, which can be stopped at any step."""
 
 from __future__ import annotations
 
@@ -11,12 +11,10 @@ from ncd.train import Progress
 
 @dataclass
 class Run:
-    """One visitor's training, asked for when it is made.
+    """A visitor's training run, requested when it is created.
 
-    ``progress`` grows by itself; ``weights`` are there when it has ended, and ``failure`` says why
-    it has not gone well. Who waits for it calls :meth:`look` once a minute at least, else it stops.
-    ``loop`` is one of ``ncd.jobs.training_job.LOOPS``, and ``given`` what it takes beside the
-    knobs. ``place`` is where it stands in the queue, 0 once it runs.
+    :meth:`look` must be called at least once a minute, else the run stops. ``loop`` is one of
+    ``ncd.jobs.training_job.LOOPS``, and ``given`` its arguments beside the knobs.
 
     >>> run = Run("image-recogniser", {"x": 8, "n": 8}, steps=2)
     >>> while not run.over:
@@ -45,7 +43,7 @@ class Run:
 
     @property
     def progress(self) -> list[Progress]:
-        """Every step so far; it begins anew where a worker was lost."""
+        """Every step so far; it starts again if a worker was lost."""
         told = self.ticket.told
         if told is not self._of:
             self._of, self._progress = told, []
@@ -54,42 +52,42 @@ class Run:
 
     @property
     def weights(self) -> bytes:
-        """What was learned, once it has ended."""
+        """The trained weights, once it has ended."""
         return self.ticket.result
 
     @property
     def failure(self) -> str:
-        """Why nothing was learned."""
+        """The reason why there are no weights; empty if there are."""
         return self.ticket.failure
 
     @property
     def over(self) -> bool:
-        """Whether it has ended, well or not."""
+        """Whether it has ended, successfully or not."""
         return self.ticket.over
 
     @property
     def place(self) -> int:
-        """Its place in the queue, the first is 1; 0 once it runs."""
+        """Its place in the queue, from 1; 0 once it runs."""
         return self.ticket.place
 
     @property
     def again(self) -> bool:
-        """Whether it has begun once more, its worker having been lost."""
+        """Whether it has started again after its worker was lost."""
         return self.ticket.again
 
     def look(self, wait: float = 0.0) -> bool:
-        """Whether there is anything new since the last look, after at most ``wait`` seconds."""
+        """Waits up to ``wait`` seconds; returns whether anything is new since the last look."""
         return self.ticket.look(wait)
 
     def stop(self) -> None:
-        """Ends it after the step that it is at; what it has learned by then is kept."""
+        """Ends it after its current step; what it has learned is kept."""
         self.ticket.stop()
 
     def leave(self) -> None:
-        """Ends it at once, since nobody waits for it any more."""
+        """Ends it at once, as nobody waits for it."""
         self.ticket.leave()
 
 
 def prepare() -> None:
-    """Makes the pool ready, which takes seconds, before anything is asked of it."""
+    """Starts the pool's first process, which takes seconds, before anything is requested."""
     pool().backend.prepare()

@@ -1,4 +1,4 @@
-"""What a worker does: one job, and what it tells on the way."""
+"""The work of a worker: one job, and its reports."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ KINDS: Mapping[str, Callable[..., None]] = {"forward": forward, "train": train}
 
 
 def ready() -> None:
-    """Imports what takes long before a job begins: the data, and what any optimiser needs."""
+    """Imports slow modules before a job begins: data sets and optimisers."""
     for name in ("sklearn.datasets", "torch._dynamo"):
         importlib.import_module(name)
 
 
 def humble() -> None:
-    """Lets this process give way to all others, and be the first to go where memory runs out."""
+    """Gives this process the lowest priority, also when the system runs out of memory."""
     os.nice(max(0, AFTER - os.nice(0)))
     score = Path("/proc/self/oom_score_adj")
     if score.exists():
@@ -34,9 +34,9 @@ def humble() -> None:
 
 
 def work(text: str, line: Line) -> None:
-    """Does what is asked for; what fails is told in one line.
+    """Does a job; an error is reported in one line.
 
-    One thread computes, so that the numbers are the same wherever it is done.
+    It uses one thread, so that the numbers are the same on all machines of one kind.
     """
     question = json.loads(text)
     torch.set_num_threads(1)

@@ -1,4 +1,4 @@
-"""The line between a worker and who waits for it, as the worker has it."""
+"""The channel between a worker and the pool, as the worker sees it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ OFTEN = 0.1  # seconds between two messages, each of which wakes up who waits
 
 
 def asked(kind: str, given: Mapping[str, Any]) -> str:
-    """A question as text, the same for the same question.
+    """Returns a question as text, equal for equal questions.
 
     >>> asked("train", {"seed": 1, "name": "unet"}) == asked("train", {"name": "unet", "seed": 1})
     True
@@ -24,10 +24,10 @@ def asked(kind: str, given: Mapping[str, Any]) -> str:
 
 
 class Line(ABC):
-    """What a worker tells of its job, and what it is asked meanwhile.
+    """The reports of a worker about its job, and the requests it receives.
 
-    A message has ``news``, the steps since the last one; or a ``result``, which is ``whole`` or as
-    far as it has come, and is the ``last`` message or not; or the ``failure``, which is the last.
+    A message has ``news`` (steps since the last message), or a ``result`` with the flags ``whole``
+    and ``last``, or a ``failure``, which is the last message.
     """
 
     def __init__(self) -> None:
@@ -37,7 +37,7 @@ class Line(ABC):
 
     @abstractmethod
     def send(self, message: Message) -> None:
-        """Takes a message to who waits."""
+        """Sends a message to the pool."""
 
     @property
     def late(self) -> bool:
@@ -45,28 +45,28 @@ class Line(ABC):
         return monotonic() - self._begun > LONGEST
 
     def want(self) -> None:
-        """Asks for the result as far as it has come."""
+        """Requests the result so far."""
         self._wanted.set()
 
     def wanted(self) -> bool:
-        """Whether the result was asked for, since this was last looked at."""
+        """Returns whether the result was requested since the last call."""
         wanted = self._wanted.is_set()
         self._wanted.clear()
         return wanted
 
     def tell(self, step: Message) -> None:
-        """Tells of a step; many that come soon after each other go in one message."""
+        """Reports a step; steps in quick succession share a message."""
         self._news.append(step)
         if monotonic() - self._sent > OFTEN:
             self._flush()
 
     def give(self, result: bytes, *, whole: bool = True) -> None:
-        """Gives the result: the whole one is the last that is told, and so is one that is late."""
+        """Gives the result; a whole result is the last message, and so is a late one."""
         self._flush()
         self.send({"result": result, "whole": whole, "last": whole or self.late})
 
     def fail(self, why: str) -> None:
-        """Tells why there is no result."""
+        """Reports why there is no result."""
         self._flush()
         self.send({"failure": why})
 

@@ -1,4 +1,4 @@
-"""The systems, one file each; ``CATALOGUE`` holds them in the order in which they are shown."""
+"""The catalogue of systems; ``CATALOGUE`` holds them in the order in which they are shown."""
 
 from ncd.models.catalogue_entry import Catalogue as Catalogue
 from ncd.models.catalogue_entry import Entry as Entry

@@ -1,4 +1,4 @@
-"""A catalogue entry: a system's name, its knobs, and the function from knobs to its term."""
+"""Catalogue entries: a system's name, its knobs, and the function from knobs to its term."""
 
 from __future__ import annotations
 
@@ -15,12 +15,27 @@ from ncd.lang.types.axes import Signature
 
 @dataclass(frozen=True)
 class Knob:
-    """One thing to turn: a whole number, or a switch (0 or 1, ``switch``).
+    """A setting of a system: a whole number, a choice, or a switch (0 or 1).
 
-    ``min``, ``max`` and ``step`` are what its slider shows, and ``reason`` says why. What it can be
-    is set by the mathematics alone: from ``least`` (``min`` if left out) to ``most`` (no end if
-    left out), in multiples of ``multiple``. An index is less than the knob named in ``below``. A
-    choice has ``names`` for 0, 1, 2, ….
+    Args:
+        name: Its name, as in links and formulas.
+        min: The least value of its slider.
+        max: The largest value of its slider.
+        default: Its default.
+        step: The step of its slider.
+        help: Its meaning.
+        reason: The reason for the range of its slider.
+        multiple: A number that values must be a multiple of.
+        least: The least legal value; ``min`` if left out.
+        most: The largest legal value; unlimited if left out.
+        below: The name of a knob that it must stay below, for an index.
+        switch: Whether it is a switch.
+        names: The names of the choices 0, 1, 2, ….
+
+    Source: CONTRIBUTING, "A system".
+
+    >>> Knob("n1", 4, 256, 64, multiple=4).legal(71)
+    72
 
     >>> knob = Knob("h", 1, 16, 4, help="heads")
     >>> knob.check(96), knob.nearest(96)
@@ -42,7 +57,11 @@ class Knob:
     names: tuple[str, ...] = ()
 
     def check(self, value: Any) -> int:
-        """The value as a whole number that it can be; raises SizeError with the nearest."""
+        """Returns the value as a legal whole number.
+
+        Raises:
+            SizeError: For another value; it names the nearest legal one.
+        """
         if isinstance(value, bool) and self.switch:
             return int(value)
         if isinstance(value, bool) or not isinstance(value, int):
@@ -70,7 +89,7 @@ class Knob:
 
     @property
     def bounds(self) -> tuple[int, int | None]:
-        """The least and the most that it can be; None for no end."""
+        """The least and the largest legal value; None for no limit."""
         least = self.min if self.least is None else self.least
         if self.names:
             return 0, len(self.names) - 1
@@ -78,7 +97,7 @@ class Knob:
 
     @property
     def limits(self) -> str:
-        """What it can be, in words.
+        """Its legal values, in words.
 
         >>> Knob("n", 4, 256, 64, multiple=4).limits
         'a multiple of 4, 4 or more'
@@ -90,21 +109,21 @@ class Knob:
         return ends
 
     def legal(self, value: int) -> int:
-        """The value that it can be which is closest."""
+        """Returns the nearest legal value."""
         least, most = self.bounds
         step = self.multiple
         first, closest = -(-least // step), (2 * value + step) // (2 * step)
         return step * max(first, closest if most is None else min(closest, most // step))
 
     def nearest(self, value: int) -> int:
-        """The value on its slider that is closest."""
+        """Returns the nearest value of its slider."""
         steps = round((min(max(value, self.min), self.max) - self.min) / self.step)
         return min(self.min + steps * self.step, self.max - (self.max - self.min) % self.step)
 
 
 @dataclass(frozen=True)
 class Preset:
-    """The sizes of a published model, and where they are published; ``title`` as it is called."""
+    """The sizes of a published model, with its title and source."""
 
     name: str
     knobs: Mapping[str, int] = field(hash=False)
@@ -146,16 +165,16 @@ class Entry:
 
     @property
     def identifier(self) -> str:
-        """The name as Python and its files have it: ``residual_block``."""
+        """Its name as a Python identifier: ``residual_block``."""
         return self.name.replace("-", "_")
 
     def callouts(self, knobs: Mapping[str, int]) -> Mapping[str, str]:
-        """The notes of its figure at these knobs, the others at their defaults."""
+        """Returns the callouts of its figure at these knobs, the others at their defaults."""
         every = {knob.name: knobs.get(knob.name, knob.default) for knob in self.knobs}
         return self.notes(**every) if callable(self.notes) else self.notes
 
     def look(self, knobs: Mapping[str, int], notes: bool = True) -> dict[str, Any]:
-        """How its figure is drawn, as :func:`ncd.draw` takes it; with callouts if ``notes``."""
+        """Returns drawing options for :func:`ncd.draw`; with callouts if ``notes``."""
         shown = self.callouts(knobs) if notes else {}
         own = {"bands": self.bands, "cells": self.cells, "width": self.width}
         return {"notes": shown, **own}
@@ -181,7 +200,7 @@ class Entry:
         return term
 
     def settings(self, knobs: Mapping[str, Any]) -> dict[str, int]:
-        """All knobs with their values, checked."""
+        """Returns all knobs with checked values."""
         known = {knob.name: knob for knob in self.knobs}
         for name in knobs:
             if name not in known:
@@ -192,12 +211,16 @@ class Entry:
         }
 
     def within(self, settings: Mapping[str, int]) -> dict[str, int]:
-        """The settings with every index at a place that its axis has."""
+        """Returns the settings with every index inside its axis."""
         last = {k.name: settings[k.below] - 1 for k in self.knobs if k.below}
         return {name: min(n, last.get(name, n)) for name, n in settings.items()}
 
     def preset(self, name: str) -> Preset:
-        """The preset of this name; raises UnknownNameError."""
+        """Returns the preset of a name.
+
+        Raises:
+            UnknownNameError: If there is none.
+        """
         known = {preset.name: preset for preset in self.presets}
         if name not in known:
             raise unknown("preset", name, known, where=self.name)
@@ -234,7 +257,7 @@ class Catalogue(Mapping[str, Entry]):
 
     @property
     def sections(self) -> dict[str, tuple[Entry, ...]]:
-        """The menu: the entries of each section, in the order in which they stand."""
+        """The entries of each section of the menu, in order."""
         found: dict[str, tuple[Entry, ...]] = {}
         for entry in self._entries.values():
             found[entry.section] = (*found.get(entry.section, ()), entry)
@@ -242,7 +265,7 @@ class Catalogue(Mapping[str, Entry]):
 
 
 def unknown(what: str, name: str, known: Mapping[str, object], where: str = "") -> UnknownNameError:
-    """The error for a name that is in no catalogue, with the one that was meant."""
+    """Returns the error for an unknown name, with the most similar known one."""
     close = get_close_matches(str(name), known, n=1)
     names = f"one of {', '.join(known)}" if known else f"no {what}, as there is none"
     return UnknownNameError(

@@ -1,4 +1,4 @@
-"""Parts that several systems share; each is a term on axes of its own."""
+"""Terms that several systems share, each on axes of its own."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ncd.ops import (
 
 
 def scaled_dot_product(*masks: Term) -> Term:
-    """Softmax(q kᵀ / √k) v for every head; ``masks`` are steps on the scores, ``y x h``."""
+    """Returns softmax(q kᵀ / √k) v for every head; ``masks`` are steps on the scores ``y x h``."""
     return Block(
         Then(
             Einsum("y h k, x h k -> y x h", "scores"),
@@ -37,13 +37,13 @@ def scaled_dot_product(*masks: Term) -> Term:
 def attention(
     name: str, *masks: Term, title: str = "Multi-Head Attention", role: str = "module"
 ) -> Term:
-    """Multi-head attention with biases: queries of y, keys and values of x."""
+    """Returns multi-head attention with biases: queries of y, keys and values of x."""
     copied = Wire("y m, x m -> y m, x m, x m")
     return Block(copied >> _heads(*masks), title, role, name, local=True)
 
 
 def self_attention(name: str, causal: bool = False, role: str = "module") -> Term:
-    """Attention of a sequence to itself; with ``causal``, to what stands before it."""
+    """Returns attention of a sequence to itself; with ``causal``, to earlier positions only."""
     masks = (CausalMask("y x"),) if causal else ()
     title = "Masked Self-Attention" if causal else "Self-Attention"
     heads = Id("y m, x m, x m") >> _heads(*masks)
@@ -66,7 +66,7 @@ def feed_forward(
     second: str = "linear2",
     role: str = "linear",
 ) -> Term:
-    """Two affine maps over d features, with an activation between."""
+    """Returns two affine maps over d features with an activation between."""
     return Block(
         Linear("m -> d", first, True) >> Elementwise(activation) >> Linear("d -> m", second, True),
         "Feed-Forward",
@@ -77,9 +77,9 @@ def feed_forward(
 def residual(
     part: Term, norm: str, pre: bool = True, memory: str = "", dropout: float = 0, at: str = "t"
 ) -> Term:
-    """x + part(norm x), or with the norm behind, norm(x + part(x)).
+    """Returns x + part(norm x) or, without ``pre``, norm(x + part(x)).
 
-    ``memory`` are more arrays, for the part alone; ``at`` is the axis of the positions.
+    ``memory`` are further arrays for the part alone; ``at`` is the axis of positions.
     """
     inner, x = part >> Dropout(dropout) if dropout else part, f"{at} m"
     split = Wire(f"{x}{memory} -> {x}{memory}, {x}")

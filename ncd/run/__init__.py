@@ -1,4 +1,4 @@
-"""The run: a term as a ``torch.nn.Module``, seeded, with every array's value on request."""
+"""Runs: a term as a seeded ``torch.nn.Module``, with the value of every array on request."""
 
 from ncd.run.base.device import devices, synchronise
 from ncd.run.base.limits import Limits

@@ -1,6 +1,6 @@
-"""Cells of an attention map by what stands there, and how much of a map's weight lies on them.
+"""Kinds of cells of an attention map, and the share of a map's weight on them.
 
-Each function takes tokens (…, t) and gives cells (…, t, t): a row looks, a column is looked at.
+Each function takes tokens (…, t) and returns a mask (…, t, t): rows are queries, columns keys.
 """
 
 from __future__ import annotations
@@ -12,24 +12,24 @@ from torch import Tensor
 
 
 def itself(tokens: Tensor) -> Tensor:
-    """The place that looks."""
+    """Returns the cells of the query's own position."""
     return _spread(torch.eye(tokens.shape[-1], dtype=torch.bool), tokens)
 
 
 def first(tokens: Tensor) -> Tensor:
-    """The first place of all."""
+    """Returns the cells of the first position."""
     t = tokens.shape[-1]
     return _spread(torch.arange(t).expand(t, t) == 0, tokens)
 
 
 def previous(tokens: Tensor) -> Tensor:
-    """The place before."""
+    """Returns the cells of the position before."""
     t = tokens.shape[-1]
     return _spread(torch.eye(t, dtype=torch.bool).roll(1, 0).tril(), tokens)
 
 
 def mirrored(tokens: Tensor) -> Tensor:
-    """The place as far from the end as this one is from the beginning.
+    """Returns the cells of the mirrored position, as far from the end as the query from the start.
 
     >>> mirrored(torch.tensor([5, 5, 5])).int().tolist()
     [[0, 0, 1], [0, 1, 0], [1, 0, 0]]
@@ -38,14 +38,14 @@ def mirrored(tokens: Tensor) -> Tensor:
 
 
 def same(tokens: Tensor) -> Tensor:
-    """Earlier places with the same symbol."""
+    """Returns the cells of earlier positions with the same symbol."""
     return (tokens[..., :, None] == tokens[..., None, :]).tril(-1)
 
 
 def following(tokens: Tensor) -> Tensor:
-    """The places just behind an earlier one with the same symbol, where an induction head looks.
+    """Returns the cells after an earlier equal symbol, where an induction head looks.
 
-    Olsson et al. 2022, "In-context Learning and Induction Heads".
+    Source: Olsson et al. 2022, "In-context Learning and Induction Heads".
 
     >>> following(torch.tensor([7, 8, 7])).int().tolist()
     [[0, 0, 0], [0, 0, 0], [0, 1, 0]]
@@ -54,9 +54,9 @@ def following(tokens: Tensor) -> Tensor:
 
 
 def opened(tokens: Tensor) -> Tensor:
-    """The innermost bracket that is open; an even symbol opens, the odd one above it closes.
+    """Returns the cells of the innermost open bracket; even symbols open, odd ones close.
 
-    What closes nothing counts for nothing.
+    A bracket that closes nothing is ignored.
 
     >>> opened(torch.tensor([0, 2, 3, 1])).int().tolist()
     [[1, 0, 0, 0], [0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0]]
@@ -71,17 +71,17 @@ def opened(tokens: Tensor) -> Tensor:
 
 
 def last(cells: Tensor) -> Tensor:
-    """The last column of each row that is among the cells; any of a row without."""
+    """Returns the last selected column of each row; rows without one get any column."""
     return cells.shape[-1] - 1 - cells.flip(-1).byte().argmax(-1)
 
 
 def _reached(t: int) -> Tensor:
-    """Up to the place that looks."""
+    """Returns the cells up to the query's position."""
     return torch.ones(t, t, dtype=torch.bool).tril()
 
 
 def _spread(cells: Tensor, tokens: Tensor) -> Tensor:
-    """The same cells for every sequence."""
+    """Returns the same cells for every sequence."""
     return cells.to(tokens.device).expand(*tokens.shape[:-1], *cells.shape)
 
 
@@ -97,9 +97,9 @@ CELLS: Mapping[str, Callable[[Tensor], Tensor]] = {
 
 
 def share(weights: Tensor, cells: Tensor) -> float:
-    """How much of a map's weight (…, t, t) lies on cells, the mean over all rows that have any.
+    """Returns the share of a map's weight (…, t, t) on the cells, averaged over rows with any.
 
-    The cells may lack axes in front, such as that of the heads.
+    The cells may lack leading axes, such as that of the heads.
 
     >>> share(torch.tensor([[1.0, 0.0], [0.25, 0.75]]), previous(torch.tensor([3, 3])))
     0.25

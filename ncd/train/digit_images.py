@@ -19,10 +19,10 @@ FILES = ("train-images-idx3-ubyte", "train-labels-idx1-ubyte")
 
 
 def digits(x: int) -> tuple[Tensor, Tensor, str]:
-    """Images (n, x, x) between 0 and 1, the digit on each (n), and where they come from.
+    """Returns images (n, x, x) from 0 to 1, the digit on each (n), and their source in words.
 
-    The first of MNIST (LeCun et al. 1998) where ``NCD_MNIST`` names a folder with its files, else
-    the 1,797 of 8 × 8 that scikit-learn ships (Alpaydin and Kaynak 1998), made larger.
+    The first images of MNIST (LeCun et al. 1998) if ``NCD_MNIST`` names a folder with its files,
+    else the 1,797 images of 8 × 8 that scikit-learn ships (Alpaydin and Kaynak 1998), enlarged.
     """
     folder = os.environ.get(FOLDER)
     if folder:
@@ -39,21 +39,21 @@ def digits(x: int) -> tuple[Tensor, Tensor, str]:
 
 
 def available() -> int:
-    """How many there are at most."""
+    """Returns the largest number of images."""
     return MOST if os.environ.get(FOLDER) else SMALL
 
 
 def resized(images: Tensor, x: int) -> Tensor:
-    """Images (n, h, w) at x × x, smoothly."""
+    """Returns images (n, h, w) smoothly scaled to x × x."""
     if images.shape[1:] == (x, x):
         return images
     return F.interpolate(images[:, None], (x, x), mode="bilinear", antialias=True)[:, 0]
 
 
 def mnist(folder: Path) -> tuple[Tensor, Tensor]:
-    """The first images (n, 28, 28), between 0 and 1, and labels (n) of MNIST's training files.
+    """Returns the first images (n, 28, 28), from 0 to 1, and labels (n) of MNIST's training files.
 
-    Raises ParseError where the folder has not both, as they are or gzipped, or for other data.
+    Raises ParseError if the folder lacks a file (plain or gzipped), or for other data.
     """
     images, labels = (_idx(folder, name) for name in FILES)
     if images.ndim != 3 or labels.shape != images.shape[:1]:
@@ -66,7 +66,7 @@ def mnist(folder: Path) -> tuple[Tensor, Tensor]:
 
 
 def _idx(folder: Path, name: str) -> Tensor:
-    """An array of bytes in MNIST's format: zeros, the type, the rank, the sizes, the numbers."""
+    """Returns an array of bytes from a file in MNIST's format: type, rank, sizes, numbers."""
     for path, opened in ((folder / name, open), (folder / f"{name}.gz", gzip.open)):
         if path.is_file():
             with opened(path, "rb") as file:

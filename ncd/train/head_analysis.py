@@ -1,4 +1,4 @@
-"""What the heads of a system that reads symbols look at, and what each of them is good for."""
+"""Analyses the heads of a system that reads symbols: where they look, and what they contribute."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ANSWER = "the answer"  # what is looked at where the task's own cells have no ot
 
 
 def kinds(own: Sequences) -> Mapping[str, Cells]:
-    """The cells that a head may look at in sequences of a task, by what stands there.
+    """Returns the kinds of cells that a head may look at in sequences of a task.
 
     >>> list(kinds(SEQUENCES["reversal"]))
     ['itself', 'first token', 'previous token', 'mirror', 'same token', 'after the same token']
@@ -33,9 +33,9 @@ def kinds(own: Sequences) -> Mapping[str, Cells]:
 
 
 def shares(maps: Tensor, tokens: Tensor, every: Mapping[str, Cells] = CELLS) -> Shares:
-    """How much of the weight of some maps (…, t, t) lies on the cells of each kind.
+    """Returns the share of weight of maps (…, t, t) on the cells of each kind.
 
-    Kinds that no row of these sequences (…, t) has are left out.
+    Kinds that occur in no row of these sequences (…, t) are left out.
 
     >>> maps = torch.eye(3).roll(1, 0)  # each place looks at the one before, the first at the last
     >>> shares(maps, torch.tensor([7, 8, 9]))["previous token"]
@@ -51,7 +51,7 @@ def run(
     off: Collection[Head] = (),
     maps: dict[Head, Tensor] | None = None,
 ) -> Tensor:
-    """The scores for sequences (…, t) with some heads off; fills ``maps`` (…, t, t) by head."""
+    """Returns the scores for sequences (…, t) with some heads off; fills ``maps`` by head."""
     every = {found.softmax.id: found for found in attending(module.circuit)}
     silent = switched_off(module.circuit, off)
 
@@ -70,10 +70,10 @@ def run(
 
 @dataclass(frozen=True)
 class Skill:
-    """What heads do, on sequences that nobody learned from.
+    """The behaviour of heads on unseen sequences.
 
-    ``looks`` is what each looks at, ``even`` what one would that looks everywhere alike. ``right``
-    is the score with all heads, ``now`` with those off that are, ``without`` with each one off.
+    ``looks`` are each head's shares, ``even`` those of uniform attention. ``right`` is the score
+    with all heads, ``now`` with the current ones, ``without`` with each one switched off.
     """
 
     tried: int
@@ -84,7 +84,7 @@ class Skill:
     without: Mapping[Head, float]
 
     def does(self, head: Head) -> tuple[str, float]:
-        """What a head looks at most, beyond what one does that looks everywhere alike."""
+        """Returns the kind of cell that a head prefers most, compared with uniform attention."""
         found = self.looks[head]
         name = max(found, key=lambda name: found[name] - self.even[name])
         return name, found[name]
@@ -93,7 +93,7 @@ class Skill:
 def skill(
     module: CircuitModule, task: Task, tokens: Tensor, answers: Tensor, each: bool = True
 ) -> Skill:
-    """Tries a module on sequences (n, t) of its task, with all its heads and without ``each``."""
+    """Tests a module on sequences (n, t) of its task; ``each`` also without each single head."""
     looks, even = looked(module, task, tokens)
     right = scored(module, task, tokens, answers)
     alone = looks if each else ()
@@ -109,7 +109,7 @@ def silenced(
     answers: Tensor,
     off: Collection[Head],
 ) -> Skill:
-    """The skill of a module while some of its heads are off."""
+    """Returns the skill of a module while some heads are off."""
     looks, even = looked(module, task, tokens, off)
     now = scored(module, task, tokens, answers, off)
     return replace(own, looks=looks, even=even, now=now)
@@ -118,7 +118,7 @@ def silenced(
 def looked(
     module: CircuitModule, task: Task, tokens: Tensor, off: Collection[Head] = ()
 ) -> tuple[Mapping[Head, Shares], Shares]:
-    """What each head looks at, and what one would that looks at all it can see alike."""
+    """Returns each head's shares, and those of uniform attention."""
     few, maps = tokens[:BATCH], dict[Head, Tensor]()
     run(module, few, off, maps)
     every, few = kinds(SEQUENCES[task.name]), few.cpu()
@@ -134,6 +134,6 @@ def scored(
     answers: Tensor,
     off: Collection[Head] = (),
 ) -> float:
-    """The task's score of a module with some heads off."""
+    """Returns the task's score of a module with some heads off."""
     parts = [run(module, part, off) for part in tokens.split(BATCH)]
     return task.score(torch.cat(parts), answers)

@@ -1,4 +1,4 @@
-"""Tables to learn from: houses in California where this machine has them, else diabetes."""
+"""Tables for regression: California housing if it is on this machine, else diabetes."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ WHERE = {HOUSES: "scikit-learn’s copy on this machine", DIABETES: "shipped wit
 
 
 def houses(i: int, seed: int) -> Data:
-    """Rows (n, i) of the first i features and the number (n, 1) that each should lead to.
+    """Returns rows (n, i) of the first i features, and the number (n, 1) to predict for each.
 
-    California housing where scikit-learn has its copy on this machine (nothing is fetched), in
-    units of 100,000 dollars; else the diabetes data, whose answers get a mean of 0 and a deviation
-    of 1. Features have a mean of 0 and a deviation of 1 over what is learned from.
+    California housing if scikit-learn has its copy on this machine (nothing is downloaded), in
+    units of 100,000 dollars; else the diabetes data with standardised answers. Features are
+    standardised over the training rows.
 
     >>> data = houses(8, seed=0)
     >>> data.inputs.shape[1], tuple(data.targets.shape[1:]), len(data.inputs) > len(data.unseen)
@@ -51,7 +51,7 @@ def houses(i: int, seed: int) -> Data:
 
 
 def _read() -> tuple[Tensor, Tensor, str]:
-    """All rows, their answers (n, 1) and where they come from."""
+    """Returns all rows, their answers (n, 1) and their source in words."""
     from sklearn.datasets import fetch_california_housing, load_diabetes
 
     kept = Path(os.environ.get("SCIKIT_LEARN_DATA", "~/scikit_learn_data")).expanduser()
@@ -66,6 +66,6 @@ def _read() -> tuple[Tensor, Tensor, str]:
 
 
 def _scaled(table: Tensor, seen: Tensor) -> Tensor:
-    """Each column with a mean of 0 and a deviation of 1 over the rows that are seen."""
+    """Standardises each column over the training rows."""
     known = table[seen]
     return (table - known.mean(0)) / known.std(0, correction=0)

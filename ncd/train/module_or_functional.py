@@ -1,4 +1,4 @@
-"""Training of one network in one of two ways: by a module and its optimiser, or by functions."""
+"""Trains one network in one of two ways: by a module and its optimiser, or by functions."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ OPTIMISERS = {"Adam": (torch.optim.Adam, adam), "SGD": (torch.optim.SGD, sgd)}
 
 @dataclass
 class Way:
-    """``module-or-function`` at its knobs, about to be trained on all examples at every step.
+    """``module-or-function`` at its knobs, to be trained on all examples at every step.
 
-    ``way`` is "module" or "function", ``optimiser`` "Adam" or "SGD", ``start`` the weights that it
-    begins with: "torch" as a module does, "He" as the notebook's function does. A score is the mean
-    squared error on the unseen examples. With one optimiser and one start both ways give the same
-    losses, to the bit on one machine's CPU.
+    ``way`` is "module" or "function", ``optimiser`` "Adam" or "SGD", and ``start`` the initial
+    weights: "torch" as in a module, "He" as in the notebook's function. A score is the mean squared
+    error on unseen examples. With equal optimiser and start both ways give the same losses, to the
+    bit on one machine's CPU.
 
     >>> def losses(way):
     ...     return [now.loss for now in Way("module-or-function", {"h": 8}, steps=5, way=way)]
@@ -90,26 +90,26 @@ class Way:
         return self._there(self.data.inputs), self._there(self.data.targets)
 
     def _there(self, rows: Tensor) -> Tensor:
-        """Rows (n, f) as n batches of one each, (n, 1, f)."""
+        """Returns rows (n, f) as n batches of one, (n, 1, f)."""
         return rows[:, None].to(self.device)
 
     @torch.no_grad()
     def score(self) -> float:
-        """The mean squared error on the unseen examples, as the module is now."""
+        """Returns the mean squared error on the unseen examples."""
         found = self.module(self._there(self.data.unseen))
         return float(F.mse_loss(found, self._there(self.data.answers)))
 
 
 def network(knobs: Mapping[str, int], b: int) -> Term:
-    """The network that holds its weights, on b examples."""
+    """Returns the network that holds its weights, on b examples."""
     return MODULE_OR_FUNCTION.build(**{**knobs, "b": b, "function": 0})
 
 
 @torch.no_grad()
 def begin_as_he(module: CircuitModule, seed: int) -> None:
-    """Weights as the notebook's function begins: normal, times √(2 / inputs), and biases of 0.
+    """Initialises weights as the notebook's function does: normal, times √(2 / inputs); biases 0.
 
-    He et al. 2015, "Delving Deep into Rectifiers", equation 10.
+    Source: He et al. 2015, "Delving Deep into Rectifiers", equation 10.
     """
     for name, weights in module.named_parameters():
         if weights.ndim > 1:

@@ -1,4 +1,4 @@
-"""Points of the plane in classes: made ones, and those that somebody has set."""
+"""Classes of points in the plane: generated sets, and points set by a visitor."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Points = tuple[Tensor, Tensor]  # places (b, 2), classes (b)
 
 
 def points(text: str, n: int, seed: int) -> Points:
-    """The points that a text names, of n classes: a set such as ``XOR``, or points as set.
+    """Returns the points that a text names, of n classes: a set such as ``XOR``, or single points.
 
     >>> places, classes = points("XOR", 2, seed=0)
     >>> places.shape, [int((classes == k).sum()) for k in range(2)]
@@ -32,7 +32,7 @@ def points(text: str, n: int, seed: int) -> Points:
 
 
 def sound(text: object) -> str:
-    """As much of a text as sets points: two places from 00 to ff, and a class.
+    """Returns the valid part of a text of points: two coordinates from 00 to ff, and a class.
 
     >>> sound("00ff1804020"), sound("00ff1<b>"), sound(None), len(sound("00ff1" * 1000))
     ('00ff180402', '00ff1', '', 500)
@@ -42,7 +42,7 @@ def sound(text: object) -> str:
 
 
 def read(text: str, n: int) -> Points:
-    """The points that are set, but for those of a class beyond n; upwards is positive.
+    """Returns the points of a text, without classes beyond n; y grows upwards.
 
     >>> read("00ff1ff003", 2)
     (tensor([[-1.5000, -1.5000]]), tensor([1]))
@@ -57,7 +57,7 @@ def read(text: str, n: int) -> Points:
 
 
 def made(name: str, n: int, seed: int) -> Points:
-    """A set of this name from the seed, its classes in turn."""
+    """Returns a named set from the seed, with classes in turn."""
     random = generator(seed, f"points: {name}")
     classes = torch.arange(COUNT) % n
     along = (torch.arange(COUNT) // n + 0.5) / (COUNT / n)  # from 0 to 1 within a class
@@ -66,24 +66,24 @@ def made(name: str, n: int, seed: int) -> Points:
 
 
 def _xor(classes: Tensor, along: Tensor, noise: Tensor, n: int) -> Tensor:
-    """Four corners, the classes in turn around them."""
+    """Returns four corners, the classes in turn around them."""
     turn = (classes + n * (4 * along * (4 / n)).floor()) % 4  # every corner of a class as often
     corners = torch.tensor([[1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0], [1.0, -1.0]])
     return 0.85 * corners[turn.long()] + 0.3 * noise
 
 
 def _circles(classes: Tensor, along: Tensor, noise: Tensor, n: int) -> Tensor:
-    """Rings, one around the other."""
+    """Returns concentric rings."""
     return _polar(0.15 + 1.05 * classes / (n - 1), 2 * math.pi * along) + 0.07 * noise
 
 
 def _spirals(classes: Tensor, along: Tensor, noise: Tensor, n: int) -> Tensor:
-    """Arms that turn once around the middle."""
+    """Returns arms that turn once around the middle."""
     return _polar(0.15 + 1.1 * along, 2 * math.pi * (along + classes / n)) + 0.04 * noise
 
 
 def _moons(classes: Tensor, along: Tensor, noise: Tensor, n: int) -> Tensor:
-    """Half rings that reach into each other, up and down in turn."""
+    """Returns interleaved half rings, up and down in turn."""
     side = 1 - 2 * (classes % 2)
     across = classes + torch.cos(math.pi * along) - (n - 1) / 2
     down = side * (torch.sin(math.pi * along) - 0.25)

@@ -1,4 +1,4 @@
-"""Training of a perceptron on points of the plane, all of them at every step."""
+"""Trains a perceptron on points of the plane, with all points at every step."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ WIDEST = 256  # hidden units
 
 @dataclass
 class Plane:
-    """``mlp-geometry`` at its knobs, about to be trained on what ``points`` names.
+    """``mlp-geometry`` at its knobs, to be trained on the points that a text names.
 
-    Iterating takes the steps; the first progress is of step 0, before any. The same knobs, seed,
-    points and number of steps give the same numbers to the bit on one machine's CPU.
+    Iterating takes the steps; the first progress is step 0, before training. Equal knobs, seed,
+    points and steps give equal numbers, to the bit on one machine's CPU.
 
     >>> *_, last = Plane("mlp-geometry", {"p1": 2}, seed=0, steps=600, points="XOR")
     >>> last.step, last.score
@@ -74,19 +74,19 @@ class Plane:
 
     @torch.no_grad()
     def score(self) -> float:
-        """The share of the points that are on the right side, as the module is now."""
+        """Returns the share of points on the right side."""
         return right(self.module(self.places), self.classes)
 
 
 def loss(scores: Tensor, classes: Tensor) -> Tensor:
-    """The mean of -log of the chance of the right class, of scores (b, 1) for two or (b, n)."""
+    """Returns the cross-entropy of scores (b, 1) for two classes, or (b, n)."""
     if scores.shape[1] == 1:
         return F.binary_cross_entropy_with_logits(scores[:, 0], classes.to(scores))
     return F.cross_entropy(scores, classes)
 
 
 def right(scores: Tensor, classes: Tensor) -> float:
-    """The share of points whose class is the one that the scores say.
+    """Returns the share of points whose class has the highest score.
 
     >>> right(torch.tensor([[-2.0], [3.0], [1.0]]), torch.tensor([0, 1, 0])) == 2 / 3
     True
@@ -96,6 +96,6 @@ def right(scores: Tensor, classes: Tensor) -> float:
 
 
 def flat(module: CircuitModule) -> tuple[float, ...]:
-    """W₁, b₁, W₂ and b₂ as one row of numbers, each read row by row; to five places."""
+    """Returns W₁, b₁, W₂ and b₂ as one row of numbers, row by row, to five decimals."""
     numbers = torch.cat([weights.detach().flatten() for weights in module.parameters()])
     return tuple(round(number, 5) for number in numbers.tolist())

@@ -1,4 +1,4 @@
-"""Made-up pictures of shapes, with the class of every pixel."""
+"""Generated pictures of shapes, with the class of every pixel."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ KINDS = ("background", "disc", "square", "triangle")
 
 
 def shapes(n: int, x: int, classes: int, random: torch.Generator) -> tuple[Tensor, Tensor]:
-    """Noisy pictures (n, 1, x, x) of bright shapes, and the class of each pixel (n, x, x).
+    """Returns noisy pictures (n, 1, x, x) of bright shapes, and the class of each pixel (n, x, x).
 
-    Each has up to three shapes; a later one lies on those before. Class 0 is the background, then
-    come discs, squares and triangles, as many kinds as there are classes.
+    Each has up to three shapes, later ones on top. Class 0 is the background; then come discs,
+    squares and triangles, up to the number of classes.
 
     >>> pictures, classes = shapes(2, 16, 3, torch.Generator().manual_seed(0))
     >>> tuple(pictures.shape), tuple(classes.shape), int(classes.max()) <= 2
@@ -38,7 +38,7 @@ def _between(low: float, high: float, n: int, random: torch.Generator) -> Tensor
 
 
 def _inside(kind: Tensor, down: Tensor, right: Tensor) -> Tensor:
-    """Whether a pixel is in its shape; it lies so far from the middle, in radii of the shape."""
+    """Returns whether a pixel lies in its shape, given its distance in radii of the shape."""
     disc = down**2 + right**2 < 1
     square = torch.maximum(down.abs(), right.abs()) < 0.85
     triangle = (down < 0.7) & (2 * right.abs() < down + 1.1)

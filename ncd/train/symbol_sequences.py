@@ -1,4 +1,4 @@
-"""Sequences of symbols made from a seed, and what is to be answered at each of their places."""
+"""Sequences of symbols from a seed, with the answer at each position."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ Made = Callable[[int, int, int, torch.Generator], Tensor]
 
 @dataclass(frozen=True)
 class Sequences:
-    """What is read, and what is to be answered.
+    """A task on sequences.
 
-    ``symbols`` are one character each, of which the first v are used; ``make`` gives so many
-    sequences of t symbols out of v. ``looks`` are the cells where a row finds its answer: the
-    symbol in the last of them or, with ``closes``, the one that closes it. Where it is ``causal``,
-    what comes later changes no answer.
+    ``symbols`` are one character each, of which the first v are used; ``make`` generates sequences
+    of t symbols out of v. ``looks`` are the cells where a row finds its answer: the symbol of the
+    last of them or, with ``closes``, the one that closes it. If it is ``causal``, later symbols
+    change no answer.
     """
 
     symbols: Callable[[int], str]
@@ -37,7 +37,7 @@ class Sequences:
     closes: bool = False
 
     def answers(self, tokens: Tensor) -> Tensor:
-        """The answer at each place of sequences (n, t); ``NOT_ASKED`` where none is due.
+        """Returns the answer at each position of sequences (n, t), or ``NOT_ASKED``.
 
         >>> SEQUENCES["brackets"].answers(torch.tensor([[0, 2, 3, 1]])).tolist()
         [[1, 3, 1, -100]]
@@ -51,12 +51,12 @@ class Sequences:
 
 
 def anything(n: int, t: int, v: int, random: torch.Generator) -> Tensor:
-    """Any symbols."""
+    """Generates any symbols."""
     return torch.randint(0, v, (n, t), generator=random)
 
 
 def pairs(n: int, t: int, v: int, random: torch.Generator) -> Tensor:
-    """Key, value, key, value, …: half of the symbols are keys, and each has one value throughout.
+    """Generates key, value, key, value, …: half of the symbols are keys, each with one value.
 
     >>> read = pairs(1, 9, 4, torch.Generator().manual_seed(0))
     >>> "".join(keys_and_values(4)[i] for i in read[0])
@@ -69,9 +69,9 @@ def pairs(n: int, t: int, v: int, random: torch.Generator) -> Tensor:
 
 
 def words(n: int, t: int, v: int, random: torch.Generator) -> Tensor:
-    """Some symbols, then one word again and again; up to its second time no symbol comes twice.
+    """Generates some symbols, then one word repeated; before its second time no symbol repeats.
 
-    The word has from 4 to t / 2 symbols, and begins anywhere that leaves room to say it twice.
+    The word has 4 to t / 2 symbols, and starts where it fits at least twice.
 
     >>> read = words(1, 12, 26, torch.Generator().manual_seed(1))
     >>> "".join(letters(26)[i] for i in read[0])
@@ -87,7 +87,7 @@ def words(n: int, t: int, v: int, random: torch.Generator) -> Tensor:
 
 
 def nested(n: int, t: int, v: int, random: torch.Generator) -> Tensor:
-    """Brackets of v / 2 kinds, each closed by its own kind, up to 4 in each other.
+    """Generates brackets of v / 2 kinds, correctly closed, nested up to 4 deep.
 
     >>> read = nested(1, 12, 6, torch.Generator().manual_seed(0))
     >>> "".join(BRACKETS[i] for i in read[0])
@@ -108,22 +108,22 @@ def nested(n: int, t: int, v: int, random: torch.Generator) -> Tensor:
 
 
 def letters(v: int) -> str:
-    """The first v letters."""
+    """Returns the first v letters."""
     return ascii_lowercase[:v]
 
 
 def keys_and_values(v: int) -> str:
-    """Letters are keys, digits are values: half of each."""
+    """Returns letters as keys and digits as values, half of each."""
     return ascii_lowercase[: v // 2] + digits[: v // 2]
 
 
 def brackets(v: int) -> str:
-    """Each that opens, then the one that closes it."""
+    """Returns pairs of brackets, each opening one before its closing one."""
     return BRACKETS[:v]
 
 
 def keys_again(tokens: Tensor) -> Tensor:
-    """Where a key that stood before finds its value; keys stand at every other place."""
+    """Returns where a key that occurred before finds its value, at every other position."""
     rows = torch.arange(tokens.shape[-1], device=tokens.device) % 2 == 0
     return attention_cells.following(tokens) & rows[:, None]
 

@@ -1,4 +1,4 @@
-"""What a system can be trained to do: data from the seed, a loss, and a score on unseen data."""
+"""The training task of each system: data from the seed, a loss, and a score on unseen data."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LEAST = 1e-12  # below every probability that counts
 
 @dataclass(frozen=True)
 class Data:
-    """Examples to learn from and others to be tried on: what goes in, what should come out."""
+    """Training examples and unseen examples: inputs and expected outputs."""
 
     inputs: Tensor
     targets: Tensor
@@ -35,11 +35,11 @@ class Data:
 
 @dataclass(frozen=True)
 class Task:
-    """How a system is trained.
+    """The training of a system.
 
-    ``data`` is made at the knobs from a generator, at most ``examples`` of them; ``score`` of
-    outputs and answers is called ``measure`` and is better the higher. ``steps`` of ``batch``
-    examples each, by Adam at ``rate``. ``deep`` systems that have no norm begin with larger
+    ``data`` is generated from the knobs and a seed, at most ``examples`` of them. ``score`` of
+    outputs and answers is called ``measure``; higher is better. Training takes ``steps`` of
+    ``batch`` examples with Adam at ``rate``. ``deep`` systems without norms start with larger
     weights: :func:`ncd.train.training_loop.enlarge`.
     """
 
@@ -70,7 +70,7 @@ def _digits(knobs: Mapping[str, int], random: torch.Generator) -> Data:
 
 
 def _grey_digits(knobs: Mapping[str, int], random: torch.Generator) -> Data:
-    """The same with c channels, which are alike."""
+    """Returns digits with c equal channels."""
     own = _digits(knobs, random)
     inputs, unseen = (x[:, None].expand(-1, knobs["c"], -1, -1) for x in (own.inputs, own.unseen))
     return Data(inputs, own.targets, unseen, own.answers, own.source)
@@ -107,13 +107,13 @@ def _read() -> int:
 
 
 def surprise(scores: Tensor, answers: Tensor) -> Tensor:
-    """The cross-entropy of scores (n, t, v), the mean over the answers (n, t) that are due."""
+    """Returns the cross-entropy of scores (n, t, v), averaged over the answers (n, t) asked for."""
     total = F.cross_entropy(scores.transpose(1, 2), answers, reduction="sum")
     return total / (answers != NOT_ASKED).sum().clamp_min(1)
 
 
 def answered(scores: Tensor, answers: Tensor) -> float:
-    """The share of right answers (n, t) among those that are due.
+    """Returns the share of right answers (n, t) among those asked for.
 
     >>> answered(F.one_hot(torch.tensor([[0, 1, 1]]), 2), torch.tensor([[NOT_ASKED, 1, 0]]))
     0.5
@@ -123,17 +123,17 @@ def answered(scores: Tensor, answers: Tensor) -> float:
 
 
 def likelihood(chances: Tensor, labels: Tensor) -> Tensor:
-    """The mean of -log of the chance (n, k) that was given to the right class (n)."""
+    """Returns the mean of -log of the probability (n, k) of the right class (n)."""
     return F.nll_loss(chances.clamp_min(LEAST).log(), labels)
 
 
 def accuracy(chances: Tensor, labels: Tensor) -> float:
-    """The share of examples whose likeliest class is the right one."""
+    """Returns the share of examples whose most likely class is right."""
     return float((chances.argmax(1) == labels).float().mean())
 
 
 def iou(scores: Tensor, classes: Tensor) -> float:
-    """Intersection over union of pixels (n, y, h, w), the mean over all classes but background.
+    """Returns intersection over union of pixels (n, y, h, w), averaged over classes but background.
 
     >>> right = torch.tensor([[[0, 1], [1, 1]]])
     >>> iou(F.one_hot(right, 2).movedim(-1, 1), right)
@@ -165,12 +165,12 @@ TASKS: Mapping[str, Task] = {
 
 
 def task(name: str) -> Task:
-    """The task of a system; raises UnknownNameError for a system that has none."""
+    """Returns the task of a system; raises UnknownNameError for a system without one."""
     if name not in TASKS:
         raise unknown("task", name, TASKS)
     return TASKS[name]
 
 
 def data(task: Task, knobs: Mapping[str, int], seed: int) -> Data:
-    """The data of a task: the same for the same knobs and seed."""
+    """Returns the data of a task, equal for equal knobs and seed."""
     return task.data(knobs, generator(seed, f"data of {task.name}"))

@@ -1,4 +1,4 @@
-"""One step of learning, written twice: a module that holds its weights, and pure functions."""
+"""One training step, written twice: for a module that holds its weights, and as pure functions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RATE = 0.001
 
 
 def module_step(model: nn.Module, optimiser: torch.optim.Optimizer, x: Tensor, y: Tensor) -> Tensor:
-    """The loss; what changes is in ``model`` and ``optimiser``."""
+    """Updates ``model`` by ``optimiser`` and returns the loss."""
     loss = F.mse_loss(model(x), y)
     optimiser.zero_grad()
     loss.backward()
@@ -25,7 +25,7 @@ def module_step(model: nn.Module, optimiser: torch.optim.Optimizer, x: Tensor, y
 
 
 def loss_of(weights: Weights, model: nn.Module, x: Tensor, y: Tensor) -> Tensor:
-    """The loss with these weights in the place of the model's own."""
+    """Returns the loss with these weights in place of the model's own."""
     found = functional_call(model, weights, (x,))
     return F.mse_loss(found, y)
 
@@ -33,7 +33,7 @@ def loss_of(weights: Weights, model: nn.Module, x: Tensor, y: Tensor) -> Tensor:
 def function_step(
     weights: Weights, state: State, update: Update, model: nn.Module, x: Tensor, y: Tensor
 ) -> tuple[Weights, State, Tensor]:
-    """New weights, a new state and the loss; nothing that was given changes."""
+    """Returns new weights, a new state and the loss, and changes none of its arguments."""
     derive = grad_and_value(loss_of)
     gradients, loss = derive(weights, model, x, y)
     weights, state = update(weights, gradients, state)
@@ -41,13 +41,13 @@ def function_step(
 
 
 def sgd(weights: Weights, gradients: Weights, state: State) -> tuple[Weights, State]:
-    """Each weight a little against its gradient, as in the notebook's loop."""
+    """Moves each weight against its gradient, as in the notebook's loop."""
     new = {n: w.add(gradients[n], alpha=-RATE) for n, w in weights.items()}
     return new, state
 
 
 def adam(weights: Weights, gradients: Weights, state: State) -> tuple[Weights, State]:
-    """Kingma and Ba 2015, algorithm 1, in the order in which torch computes it."""
+    """Applies Adam (Kingma and Ba 2015, algorithm 1), in the order in which torch computes it."""
     step, g = state[0] + 1, gradients
     m = {n: mean.lerp(g[n], 1 - 0.9) for n, mean in state[1].items()}
     v = {n: (0.999 * mean).addcmul(g[n], g[n], value=1 - 0.999) for n, mean in state[2].items()}
@@ -57,6 +57,6 @@ def adam(weights: Weights, gradients: Weights, state: State) -> tuple[Weights, S
 
 
 def begin(weights: Weights) -> State:
-    """The state before the first step."""
+    """Returns the state before the first step."""
     first, second = ({n: torch.zeros_like(w) for n, w in weights.items()} for _ in range(2))
     return 0, first, second

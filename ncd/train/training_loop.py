@@ -1,4 +1,4 @@
-"""The one loop that trains: step by step, from a seed alone."""
+"""The training loop, which depends on a seed alone."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ SCORES = 20  # that are taken on the way
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a run is: the loss of this step's batch, and now and then the score on unseen data.
+    """The progress of a run: the loss of this step's batch, and sometimes the score on unseen data.
 
-    ``numbers`` are its weights, of a run that is watched more closely.
+    ``numbers`` are its weights, for runs that are watched closely.
     """
 
     step: int
@@ -40,10 +40,10 @@ class Progress:
 
 @dataclass
 class Fit:
-    """A system at its knobs, about to be trained.
+    """A system at its knobs, to be trained.
 
-    Iterating takes the steps. The same knobs, seed and number of steps give the same numbers to
-    the bit on one machine's CPU, where one thread computes: batches and weights come from the seed.
+    Iterating takes the steps. Equal knobs, seed and steps give equal numbers, to the bit on one
+    machine's CPU with one thread: batches and weights come from the seed.
 
     >>> last = [*Fit("image-recogniser", {"x": 8, "n": 8}, seed=0, steps=2)][-1]
     >>> last.step, last.steps, last.score is not None
@@ -83,7 +83,7 @@ class Fit:
             yield Progress(step, steps, float(loss.detach()), monotonic() - start, score)
 
     def _batches(self, steps: int) -> Iterator[torch.Tensor]:
-        """The rows of each step: every example once, in a new order each time round."""
+        """Yields the rows of each step: every example once, in a new order each epoch."""
         random, count = generator(self.seed, "batches"), len(self.data.inputs)
         rows = torch.empty(0, dtype=torch.long)
         for _ in range(steps):
@@ -94,7 +94,7 @@ class Fit:
 
     @torch.no_grad()
     def score(self) -> float:
-        """The score on the unseen data, as the module is now."""
+        """Returns the score on the unseen data."""
         self.module.eval()
         outputs = [self.module(part.to(self.device)).cpu() for part in self.data.unseen.split(64)]
         self.module.train()
@@ -102,10 +102,10 @@ class Fit:
 
 
 def check_room(task: Task, circuit: Circuit) -> None:
-    """Raises LimitError if training holds more at once than one run may.
+    """Raises LimitError if training needs more memory than one run may take.
 
-    That is a batch on its way forward and back, the weights with their gradients and Adam's two
-    means of these, and the examples twice, as they are made and as they are divided.
+    That is a batch forward and backward, the weights with gradients and Adam's two means, and the
+    examples twice, as generated and as split.
     """
     weights = 4 * cost_of(circuit).parameters
     examples = task.examples() * sum(weight(value.array) for value in circuit.inputs)
@@ -120,10 +120,10 @@ def check_room(task: Task, circuit: Circuit) -> None:
 
 @torch.no_grad()
 def enlarge(module: nn.Module) -> None:
-    """Weights whose products keep their spread through a relu, and biases of 0.
+    """Initialises weights so that their products keep their variance through a relu; biases are 0.
 
-    Torch's own first weights are √6 times smaller: behind ten of them without a norm little is left
-    of what went in. He et al. 2015, "Delving Deep into Rectifiers", equation 10.
+    Torch's default weights are √6 times smaller: after ten layers without a norm little of the
+    input is left. Source: He et al. 2015, "Delving Deep into Rectifiers", equation 10.
 
     >>> layer = nn.Linear(100, 100)
     >>> enlarge(layer)

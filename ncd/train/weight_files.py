@@ -1,4 +1,4 @@
-"""Weights as safetensors: what a run has learned, to be kept and to be loaded again."""
+"""Weights as safetensors files, to be saved and loaded again."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ M = TypeVar("M", bound=nn.Module)
 
 
 def written(module: nn.Module, note: Mapping[str, str]) -> bytes:
-    """The module's numbers as the bytes of a ``.safetensors`` file; ``note`` goes with them.
+    """Returns the module's numbers as a ``.safetensors`` file with a ``note``.
 
-    The same numbers and note give the same bytes.
+    Equal numbers and notes give equal bytes.
     """
     tensors = {name: x.detach().cpu().contiguous() for name, x in module.state_dict().items()}
     head, numbers = _parts(save(tensors))
@@ -35,13 +35,13 @@ def written(module: nn.Module, note: Mapping[str, str]) -> bytes:
 
 
 def _parts(data: bytes) -> tuple[dict[str, dict[str, str]], bytes]:
-    """The head of a file, and its numbers."""
+    """Returns the header of a file, and its numbers."""
     end = LENGTH + int.from_bytes(data[:LENGTH], "little")
     return json.loads(data[LENGTH:end]), data[end:]
 
 
 def noted(data: bytes) -> Mapping[str, str]:
-    """The note of a file.
+    """Returns the note of a file.
 
     >>> noted(written(nn.Linear(2, 3), {"seed": "0"}))
     {'seed': '0'}
@@ -51,9 +51,9 @@ def noted(data: bytes) -> Mapping[str, str]:
 
 
 def shipped(entry: Entry, settings: Mapping[str, int]) -> bytes | None:
-    """The file of ``assets/weights`` for a system at these settings, if there is one.
+    """Returns the file in ``assets/weights`` for a system at these settings, or None.
 
-    It is called after the system and what is turned away from its default: ``induction-n1``.
+    Its name is the system's, with the knobs that differ from their defaults: ``induction-n1``.
 
     >>> import ncd
     >>> entry = ncd.catalogue["reversal"]

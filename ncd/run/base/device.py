@@ -35,7 +35,7 @@ def device(name: str | torch.device) -> torch.device:
 
 
 def synchronise(name: str | torch.device) -> None:
-    """Waits until the device has done all it was given, so that a clock reads true."""
+    """Waits until a device has finished its work, so that times are right."""
     kind = torch.device(name).type
     if kind == "cuda":
         torch.cuda.synchronize(name)
@@ -44,9 +44,9 @@ def synchronise(name: str | torch.device) -> None:
 
 
 def exact() -> None:
-    """Lets GPUs count in all 32 bits; by default they round what goes into a convolution (TF32).
+    """Switches off TF32, so that GPUs compute convolutions with all 32 bits.
 
-    For the whole process: a library leaves that to its user, the app and the tests want it.
+    It applies to the whole process, so only the app and the tests call it, not the library.
     """
     torch.backends.cudnn.allow_tf32 = False
     torch.backends.cuda.matmul.allow_tf32 = False

@@ -1,4 +1,4 @@
-"""How much one run may take."""
+"""The memory and FLOPs that one run may take."""
 
 from __future__ import annotations
 
@@ -26,12 +26,16 @@ class Limits:
 
     @staticmethod
     def from_environment() -> Limits:
-        """The limits that the environment sets; raises LimitError for one that is no number."""
+        """Returns the limits that the environment sets.
+
+        Raises:
+            LimitError: For a value that is not a number.
+        """
         return Limits(number("NCD_MAX_BYTES", Limits.bytes), number("NCD_MAX_FLOPS", Limits.flops))
 
 
 def number(name: str, default: int) -> int:
-    """The number that the environment sets; raises LimitError for what is none."""
+    """Returns a number from the environment; raises LimitError if it is not one."""
     text = os.environ.get(name, "")
     try:
         found = int(float(text)) if text else default
@@ -45,12 +49,12 @@ def number(name: str, default: int) -> int:
 
 
 def weight(array: Array) -> int:
-    """The bytes of an array."""
+    """Returns the bytes of an array."""
     return array.numel * (BYTES if array.below is None else WHOLE)
 
 
 def check_inputs(term: Term, limits: Limits | None = None) -> None:
-    """Raises LimitError, naming the limit and the need, if the inputs alone are over the limit."""
+    """Raises LimitError, naming limit and need, if the inputs alone exceed the limit."""
     circuit = elaborate(term)
     require_sizes(circuit)
     most = (limits or Limits.from_environment()).bytes

@@ -1,4 +1,4 @@
-"""Weights and inputs from a seed, never from torch's global state: threads share a process."""
+"""Weights and inputs from a seed, never from torch's global state, which threads share."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from ncd.run.base.limits import Limits, check_inputs
 
 
 def generator(seed: int, purpose: str) -> torch.Generator:
-    """A generator of its own for each purpose, so that one part's draws never shift another's.
+    """Returns a generator of its own for each purpose, so that draws are independent.
 
-    The draw is made on the CPU, so that every device gets the same numbers.
+    Numbers are drawn on the CPU, so that every device gets the same.
 
     >>> torch.rand(1, generator=generator(0, "Q")) == torch.rand(1, generator=generator(0, "Q"))
     tensor([True])
@@ -63,9 +63,9 @@ def _drawn(array: Array, random: torch.Generator) -> Tensor:
 
 
 class SeededDropout(nn.Dropout):
-    """Dropout with a generator of its own; draws what ``nn.Dropout`` draws from the same state.
+    """Dropout with a generator of its own that draws what ``nn.Dropout`` draws from the same state.
 
-    The draw is made on the CPU, so that every device drops the same. Under ``torch.compile`` and
+    Numbers are drawn on the CPU, so that every device drops the same. Under ``torch.compile`` and
     ``torch.export``, which cannot hold a generator, it is torch's own dropout.
     """
 
@@ -93,14 +93,14 @@ class SeededDropout(nn.Dropout):
 
 
 def begin(tensor: Tensor, initial: Initial, random: torch.Generator) -> None:
-    """Fills a parameter or a buffer as its formula says."""
+    """Fills a parameter or a buffer by its formula."""
     value = _Drawn(initial.array, random).value(initial.formula)
     with torch.no_grad():
         tensor.copy_(value.expand(initial.array.shape).reshape(tensor.shape))
 
 
 class _Drawn:
-    """What a formula of initial values gives, at every position of an array at once."""
+    """The values of a formula of initial values, at every position at once."""
 
     def __init__(self, array: Array, random: torch.Generator) -> None:
         self.array, self.random = array, random
