@@ -15,6 +15,7 @@ from functools import lru_cache
 
 from ncd.lang.errors import NCDError, ParseError, SizeError
 from ncd.lang.formulas.formula import Apply, Formula, Name, Number, leaves
+from ncd.lang.formulas.operators import SIGNS
 from ncd.lang.terms.op import Op
 from ncd.lang.types.axes import Axis
 from ncd.lang.types.pattern_binding import Binding
@@ -85,26 +86,17 @@ def evaluated(formula: Formula, binding: Binding) -> int | Fraction:
         raise ParseError(f"{formula} stands in a size", cure='"k*h", of names and numbers')
     values = [evaluated(part, binding) for part in formula.parts]
     match formula.operation, values:
-        case ["+", [a, b]]:
-            return a + b
-        case ["-", [a, b]]:
-            return a - b
         case ["-", [a]]:
             return -a
-        case ["*", [a, b]]:
-            return a * b
         case ["/", [a, b]] if b:
             return _quotient(a, b)
-        case ["//", [a, b]] if b:
-            return a // b
-        case ["%", [a, b]] if b:
-            return a % b
         case ["**", [a, b]] if b.denominator == 1 and 0 <= b < 64:
             return a ** int(b)
-        case ["min", [a, b]]:
-            return min(a, b)
-        case ["max", [a, b]]:
-            return max(a, b)
+        case ["min" | "max" as name, [a, b]]:
+            return min(a, b) if name == "min" else max(a, b)
+        case ["+" | "-" | "*" | "//" | "%" as sign, [a, b]] if b or sign not in ("//", "%"):
+            value: int | Fraction = SIGNS[sign](a, b)
+            return value
     raise ParseError(f"{formula} is no size", cure="+ - * / // of names and numbers")
 
 

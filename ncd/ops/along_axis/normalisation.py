@@ -20,12 +20,12 @@ from ncd.lang.formulas.expr import (
     call,
     groups,
 )
-from ncd.lang.glyph import Glyph, Mark
+from ncd.lang.glyph import Glyph
 from ncd.lang.terms.field_spelling import ARRAY, FLAG, NAME, SMALL, spelled
 from ncd.lang.terms.op import Initial, Op, Sample, Site
 from ncd.lang.types.axes import Array
 from ncd.ops.linear_maps.weight_init import filled
-from ncd.ops.structure.axis_places import at_end, over, own_ports
+from ncd.ops.structure.axis_places import at_end, on_own
 
 
 class _Norm(Op):
@@ -38,8 +38,7 @@ class _Norm(Op):
     eps: float
 
     def glyph(self, site: Site) -> Glyph:
-        own = own_ports(site.ins, site.dom)
-        return over(site, Mark(self.mark, ins=own, outs=own), keep=self.axes.names)
+        return on_own(site, self.mark, keep=self.axes.names)
 
     def formula(self, site: Site) -> str:
         return r"z = \gamma\,\frac{a - \mu}{\sqrt{\sigma^2 + \epsilon}} + \beta"

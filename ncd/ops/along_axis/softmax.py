@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ncd.lang.formulas.expr import Arg, Expr, arranged, groups, method
-from ncd.lang.glyph import Glyph, Mark
+from ncd.lang.glyph import Glyph
 from ncd.lang.terms.field_spelling import AXIS, SCOPE, spelled
 from ncd.lang.terms.op import Op, Sample, Site
 from ncd.lang.types.axes import Array
-from ncd.ops.structure.axis_places import over, own_ports
+from ncd.ops.structure.axis_places import on_own
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -50,8 +50,7 @@ class Softmax(Op):
         return self.result
 
     def glyph(self, site: Site) -> Glyph:
-        own = own_ports(site.ins, site.dom)
-        return over(site, Mark("triangle", ins=own, outs=own), keep=self.axis.names)
+        return on_own(site, "triangle", keep=self.axis.names)
 
     def formula(self, site: Site) -> str:
         x = self.axis[0].identifier

@@ -7,12 +7,12 @@ from typing import ClassVar
 
 from ncd.lang.errors import SizeError
 from ncd.lang.formulas.expr import Arg, Expr, Size, call
-from ncd.lang.glyph import Glyph, Mark
+from ncd.lang.glyph import Glyph
 from ncd.lang.terms.field_spelling import SIGNATURE, spelled
 from ncd.lang.terms.op import Op, Sample, Site
 from ncd.lang.types.axes import Array, Signature, Type
 from ncd.lang.types.pattern_binding import Binding
-from ncd.ops.structure.axis_places import check_plain, over, own_ports
+from ncd.ops.structure.axis_places import check_plain, on_own
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -67,8 +67,7 @@ class Top(Op):
         return "top"
 
     def glyph(self, site: Site) -> Glyph:
-        own = own_ports(site.ins, site.dom), own_ports(site.outs, site.cod)
-        return over(site, Mark("box", f"Top ${self.pattern.cod[0][0].name}$", *own))
+        return on_own(site, "box", f"Top ${self.pattern.cod[0][0].name}$")
 
     def formula(self, site: Site) -> str:
         e, k = self.dom[0][0].identifier, self.signature.cod[0][0].identifier

@@ -17,7 +17,7 @@ from ncd.lang.terms.field_spelling import ARRAY, AXIS, TEXT, spelled
 from ncd.lang.terms.op import Sample, Site
 from ncd.lang.types.axes import Array, Signature
 from ncd.ops.elementwise.formula_op import Mapped, Meaning
-from ncd.ops.structure.axis_places import over, own_ports, ports
+from ncd.ops.structure.axis_places import on_own, over, ports
 
 SCALAR = Signature.parse("() -> ()")
 _POWER = re.compile(r"-?\d(/[1-9])?")
@@ -190,8 +190,7 @@ class CausalMask(Mapped):
         return Meaning("position", name)
 
     def glyph(self, site: Site) -> Glyph:
-        ins, outs = own_ports(site.ins, site.dom), own_ports(site.outs, site.cod)
-        return over(site, Mark("mask", ins=ins, outs=outs), keep=self.axes.names)
+        return on_own(site, "mask", keep=self.axes.names)
 
     def formula(self, site: Site) -> str:
         y, x = (axis.identifier for axis in self.axes)

@@ -8,13 +8,13 @@ from typing import ClassVar
 
 from ncd.lang.formulas.expr import Call, Expr, Layer, Size, call, merged, parted
 from ncd.lang.formulas.formula import Formula
-from ncd.lang.glyph import Glyph, Mark
+from ncd.lang.glyph import Glyph
 from ncd.lang.terms.field_spelling import FLAG, INITIAL, NAME, SIGNATURE, spelled
 from ncd.lang.terms.op import Initial, Op, Sample, Site
 from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Array, Axis, Signature, Type
 from ncd.ops.linear_maps.weight_init import apart, check_initial, uniform
-from ncd.ops.structure.axis_places import at_end, learned, over, own_ports, subscript
+from ncd.ops.structure.axis_places import at_end, learned, on_own, subscript
 from ncd.ops.structure.reshape import Group, Split
 
 
@@ -74,8 +74,7 @@ class Linear(Op):
 
     def glyph(self, site: Site) -> Glyph:
         text, note = learned("L_+" if self.bias else "L", self.name, "L")
-        ins, outs = own_ports(site.ins, site.dom), own_ports(site.outs, site.cod)
-        return over(site, Mark("letter", text, ins, outs, note))
+        return on_own(site, "letter", text, note)
 
     def flops(self, site: Site) -> int:
         return 2 * site.rest.numel * site.dom[0].numel * site.cod[0].numel

@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from ncd.lang.formulas.expr import Arg, Cast, Contract, Expr, Infix, Position
-from ncd.lang.glyph import Glyph, Mark
+from ncd.lang.glyph import Glyph
 from ncd.lang.terms.field_spelling import ARRAY, FLAG, spelled
 from ncd.lang.terms.op import Op, Sample, Site
 from ncd.lang.types.axes import Array, Signature, Type
 from ncd.lang.types.pattern_binding import Binding
-from ncd.ops.structure.axis_places import over, own_ports
+from ncd.ops.structure.axis_places import on_own, over, own_ports
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -66,7 +66,7 @@ class Unit(Op):
         return "unit"
 
     def glyph(self, site: Site) -> Glyph:
-        return over(site, Mark("cup", outs=own_ports(site.outs, site.cod)))
+        return on_own(site, "cup")
 
     def formula(self, site: Site) -> str:
         a, b = (axis.identifier for axis in self.axes)

@@ -50,6 +50,14 @@ def over(site: Site, *marks: Mark, keep: tuple[str, ...] = ()) -> Glyph:
     )
 
 
+def on_own(
+    site: Site, shape: str, text: str = "", note: str = "", keep: tuple[str, ...] = ()
+) -> Glyph:
+    """Returns a glyph with one mark on the op's own axes; those in ``keep`` run through it."""
+    ins, outs = own_ports(site.ins, site.dom), own_ports(site.outs, site.cod)
+    return over(site, Mark(shape, text, ins, outs, note), keep=keep)
+
+
 def own_ports(arrays: tuple[Array, ...], own: tuple[Array, ...]) -> tuple[int, ...]:
     """Returns the ports of an op's own axes."""
     return tuple([port for port, k, name in ports(arrays) if name in own[k].names])

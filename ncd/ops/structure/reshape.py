@@ -8,12 +8,12 @@ from typing import ClassVar
 
 from ncd.lang.errors import MismatchError, ParseError, SizeError
 from ncd.lang.formulas.expr import Arg, Expr, Rearrange, groups, merged
-from ncd.lang.glyph import Glyph, Mark
+from ncd.lang.glyph import Glyph
 from ncd.lang.terms.field_spelling import SIGNATURE, spelled
 from ncd.lang.terms.op import Op, Sample, Site
 from ncd.lang.types.axes import Array, Signature, Type
 from ncd.lang.types.pattern_binding import Binding
-from ncd.ops.structure.axis_places import at_end, over, own_ports, subscript
+from ncd.ops.structure.axis_places import at_end, on_own, subscript
 
 
 class _Product(Op):
@@ -66,8 +66,7 @@ class _Product(Op):
         )
 
     def glyph(self, site: Site) -> Glyph:
-        bar = Mark("bar", ins=own_ports(site.ins, site.dom), outs=own_ports(site.outs, site.cod))
-        return over(site, bar)
+        return on_own(site, "bar")
 
 
 @dataclass(frozen=True, repr=False, eq=False)

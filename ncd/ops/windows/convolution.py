@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from ncd.lang.errors import MismatchError, SizeError
 from ncd.lang.formulas.expr import Call, Expr, Layer, Size, call
-from ncd.lang.glyph import Glyph, Mark
+from ncd.lang.glyph import Glyph
 from ncd.lang.terms.field_spelling import FLAG, NAME, SIGNATURE, maybe, spelled, whole
 from ncd.lang.terms.op import Initial, Sample, Site
 from ncd.lang.terms.terms import Id, Term
@@ -18,7 +18,7 @@ from ncd.lang.types.pattern_binding import Binding
 from ncd.ops.linear_maps.einsum import Einsum
 from ncd.ops.linear_maps.linear import Linear
 from ncd.ops.linear_maps.weight_init import apart, beside, uniform
-from ncd.ops.structure.axis_places import learned, over, own_ports
+from ncd.ops.structure.axis_places import learned, on_own
 from ncd.ops.windows.sliding_window import Window
 from ncd.ops.windows.window_shapes import Sliding
 
@@ -140,8 +140,7 @@ class Conv(_Learned):
 
     def glyph(self, site: Site) -> Glyph:
         if self.places[0].name == self.places[1].name:
-            ins, outs = own_ports(site.ins, site.dom), own_ports(site.outs, site.cod)
-            return over(site, Mark("box", f"★{self.kernel}", ins, outs))
+            return on_own(site, "box", f"★{self.kernel}")
         return self.trapezoid(site, *self.sign("conv"))
 
     def flops(self, site: Site) -> int:
