@@ -13,14 +13,9 @@ import pytest
 import ncd
 from tests.test_layering import FILES, ROOT
 
-# Folders and modules that have not been rewritten yet; none in the end.
-EXEMPT = tuple(
-    f"ncd/{part}"
-    for part in (
-        *("__main__", "bundled_files", "quiet_interrupt", "cli/", "code/", "drawing/", "export/"),
-        *("graph/", "jobs/", "models/", "run/", "train/", "view/"),
-    )
-)
+# Folders that have not been rewritten yet; none in the end.
+UNFINISHED = ["cli", "code", "drawing", "export", "graph", "jobs", "models", "run", "view"]
+EXEMPT = tuple(f"ncd/{part}/" for part in UNFINISHED)
 RIDDLES = "All that|As|How|Of|Such|That|Those|What|Where|Whether|Which|Who|Whose"
 RIDDLE = re.compile(rf"(\w+: )?({RIDDLES}|{RIDDLES.lower()})\b")
 NAMES = sorted({*ncd.__all__, "compile"})

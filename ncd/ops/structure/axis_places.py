@@ -77,7 +77,7 @@ def learned(letter: str, name: str, usual: str) -> tuple[str, str]:
 
 
 def check_plain(axis: Axis, why: str) -> None:
-    """Raises SizeError for a spatial group; ``why`` says what it lacks, such as "order"."""
+    """Raises SizeError for a spatial group; ``why`` is the reason: "has no single order"."""
     if axis.spatial:
         raise SizeError(
             f"axis {axis.name} is a group of {len(axis.shape)} dimensions, which {why}",
