@@ -9,6 +9,7 @@ from math import prod
 from ncd.lang.circuits.circuit import Cell, Circuit
 from ncd.lang.circuits.elaborate import elaborate, require_sizes
 from ncd.lang.formulas.expr import Arg
+from ncd.lang.terms.arguments import check_term
 from ncd.lang.terms.op import Initial
 from ncd.lang.terms.terms import Term
 
@@ -73,6 +74,7 @@ def cost(term: Term) -> Cost:
     >>> cost(Id("y:5 m:3") >> Linear("m -> k:2", "Q")).parameters
     6
     """
+    check_term(term, "cost")
     return cost_of(elaborate(term))
 
 

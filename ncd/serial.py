@@ -13,6 +13,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from ncd.lang.errors import LimitError, NCDError, ParseError, shown
+from ncd.lang.terms.arguments import check_term
 from ncd.lang.terms.blocks import Block, Equation
 from ncd.lang.terms.field_spelling import spelling
 from ncd.lang.terms.field_values import TERM, TERMS
@@ -45,6 +46,7 @@ def to_json(term: Term, *, indent: int | None = 2, about: Mapping[str, Any] | No
     >>> from_json(to_json(Id("y:20 m"), about={"seed": 7}))
     Id('y:20 m')
     """
+    check_term(term, "to_json")
     said = {"about": dict(about)} if about else {}
     return json.dumps({**said, **_plain(term)}, indent=indent, ensure_ascii=False)
 

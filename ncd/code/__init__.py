@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from ncd.code.source_file import File, SourceLine
 from ncd.lang.circuits.elaborate import elaborate, require_sizes
+from ncd.lang.terms.arguments import check_term, check_text
 from ncd.lang.terms.terms import Term
 
 __all__ = ["SourceLine", "lines", "source"]
@@ -44,6 +45,9 @@ def source(term: Term, name: str | None = None, einops: bool = True) -> str:
 
 def lines(term: Term, name: str | None = None, einops: bool = True) -> tuple[SourceLine, ...]:
     """The lines of :func:`source`, each with the ids of the ops (``n3``) whose code it is."""
+    check_term(term, "source")
+    if name is not None:
+        check_text(name, "name", "source")
     circuit = elaborate(term)
     require_sizes(circuit)
     return tuple(File(circuit, einops).write(name))

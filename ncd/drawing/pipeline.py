@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, get_args
 
 from ncd.drawing.backends.drawing import Drawing
 from ncd.drawing.base.plan_types import Plan
@@ -26,6 +26,14 @@ from ncd.drawing.plan.build_plan import first_bodies, plan
 from ncd.lang.circuits.circuit import Cell, Circuit
 from ncd.lang.circuits.elaborate import elaborate
 from ncd.lang.errors import SizeError
+from ncd.lang.errors import shown as quoted
+from ncd.lang.terms.arguments import (
+    check_choice,
+    check_names,
+    check_term,
+    check_texts,
+    positive,
+)
 from ncd.lang.terms.blocks import Equation
 from ncd.lang.terms.terms import Term
 
@@ -91,8 +99,13 @@ def draw(
     >>> draw(Id("y:2 m:3")).svg(fonts=False)[:4]
     '<svg'
     """
-    if width is not None and not width > 0:
-        raise SizeError(f"nothing is {width:g} pixels wide", cure="width 1280", where="draw")
+    check_term(term, "draw")
+    check_choice(labels, "labels", "draw", get_args(Labels))
+    check_texts(notes, "notes", "draw")
+    if width is not None and not positive(width):
+        raise SizeError(f"nothing is {quoted(width)} pixels wide", cure="width 1280", where="draw")
+    if folded != "auto":
+        check_names(folded, "folded", "draw")
     circuit = elaborate(term)
     shut: Shut = "auto" if folded == "auto" else frozenset(folded)
     more = tuple(notes.items())

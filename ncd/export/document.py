@@ -24,6 +24,7 @@ from ncd.export.shared_assets import DIAGRAM_CSS, FOLDER, LIGHT_JS, PANEL_CSS
 from ncd.export.source_listing import Painted, excerpt, painted
 from ncd.lang.circuits.circuit import Cell, Circuit, Fence
 from ncd.lang.circuits.elaborate import elaborate
+from ncd.lang.terms.arguments import check_term, check_text
 from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Axis
 
@@ -52,6 +53,8 @@ def html(term: Term, labels: Labels = "names", title: str = "") -> str:
     >>> html(Id("y:2 m:3"))[:15]
     '<!doctype html>'
     """
+    check_term(term, "html")
+    check_text(title, "title", "html")
     circuit = elaborate(term)
     parts = wholes(circuit)
     depths = _depths(block for part in parts for block in blocks_of(part))

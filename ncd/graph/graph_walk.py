@@ -23,7 +23,7 @@ from ncd.graph.chain_rule import cotangents
 from ncd.graph.module_copy import twin
 from ncd.lang.circuits.array_names import given
 from ncd.lang.circuits.circuit import Cell
-from ncd.run.execution.module import CircuitModule
+from ncd.run.execution.module import CircuitModule, check_module
 
 
 def autograd(
@@ -51,6 +51,7 @@ def autograd(
 
     Raises MismatchError for inputs that do not fit the module.
     """
+    check_module(module, "autograd")
     ids = [value.id for value in module.circuit.inputs]
     wanted = [id not in frozen for id in ids] + [True] * len(inputs)  # more than there are: refused
     leaves = tuple(map(_leaf, inputs, wanted))

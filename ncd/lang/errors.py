@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any, Protocol
 
+WORD, CUT = 60, 39  # letters of the longest word in a message, and how many a longer one keeps
 MOST = 20  # sizes in one message
 
 
@@ -28,11 +30,48 @@ def shown(value: object) -> str:
         text = repr(value)
     except ValueError:  # Python refuses to write such a number out
         return "a number of thousands of digits"
-    return text if len(text) <= 60 else f"{text[:39]}…"
+    return text if len(text) <= WORD else f"{text[:CUT]}…"
+
+
+def readable(text: str, most: int) -> str:
+    r"""Returns the text as one line that can be printed, of at most ``most`` letters.
+
+    What cannot be printed (a line break, a terminal's escape, a mark that turns the direction of
+    writing, half a letter) is written as Python's repr writes it; long words are cut.
+
+    >>> print(readable("a\nb \u202ec " + "m" * 99, 100))
+    a\nb \u202ec mmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmm…
+    """
+    if not text.isprintable():
+        text = "".join(c if c.isprintable() else _escaped(c) for c in text[: 2 * most])
+    if len(text) > WORD:
+        text = re.sub(rf"\S{{{WORD + 1},}}", lambda word: f"{word[0][:CUT]}…", text)
+    return text if len(text) <= most else f"{text[: most - 2].rpartition(' ')[0]} …"
+
+
+def _escaped(letter: str) -> str:
+    return letter.encode("unicode_escape").decode("ascii")
+
+
+class _Part:
+    """A part of a message, which is kept as a readable line of bounded length."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = f"_{name}"
+
+    def __get__(self, error: NCDError, owner: type) -> str:
+        text: str = getattr(error, self.name)
+        return text
+
+    def __set__(self, error: NCDError, text: str) -> None:
+        setattr(error, self.name, readable(text, self.most))
 
 
 class NCDError(ValueError):
-    """The base of all errors for bad input, with a message of one line.
+    """The base of all errors for bad input, with a message of one line of bounded length.
 
     Inner code states the fact and the cure; callers that know the op and the axes add them with
     :meth:`at`.
@@ -50,6 +89,8 @@ class NCDError(ValueError):
     >>> print(NCDError("axis h has size 0", cure="h = 1").at(where="Linear Q"))
     Linear Q: axis h has size 0. Try h = 1.
     """
+
+    fact, cure, where, sizes = _Part(400), _Part(900), _Part(120), _Part(400)
 
     def __init__(
         self,
@@ -89,8 +130,8 @@ class NCDError(ValueError):
     def __str__(self) -> str:
         where = f"{self.where}: " if self.where else ""
         sizes = list(dict.fromkeys(a.sized_words for a in self.bound if a.size is not None))
-        known = [*sizes[:MOST], "…"] if len(sizes) > MOST else sizes
-        bound = f" Bound so far: {', '.join(known)}." if known else ""
+        self.sizes = ", ".join([*sizes[:MOST], "…"] if len(sizes) > MOST else sizes)
+        bound = f" Bound so far: {self.sizes}." if sizes else ""
         cure = f" Try {self.cure}." if self.cure else ""
         return f"{where}{self.fact}.{bound}{cure}"
 

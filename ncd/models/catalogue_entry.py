@@ -179,7 +179,7 @@ class Entry:
         own = {"bands": self.bands, "cells": self.cells, "width": self.width}
         return {"notes": shown, **own}
 
-    def build(self, **knobs: int) -> Term:
+    def build(self, /, **knobs: int) -> Term:
         """The term at these knobs, the others at their defaults.
 
         Raises UnknownNameError for a knob that the system lacks, SizeError for a value that it

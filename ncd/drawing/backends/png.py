@@ -11,7 +11,8 @@ from ncd.drawing.backends.svg import write
 from ncd.drawing.base import style
 from ncd.drawing.base.fonts import font_files
 from ncd.drawing.base.primitives import Picture
-from ncd.lang.errors import LimitError, SizeError
+from ncd.lang.errors import LimitError, SizeError, shown
+from ncd.lang.terms.arguments import positive
 
 LARGEST = 100e6  # pixels, four bytes each
 SHADED = 25e6  # pixels times fences; a soft shadow costs a third of a second for each million
@@ -44,8 +45,9 @@ def _rendered(**asked: object) -> bytes:
 
 
 def _pixels(drawing: Picture, scale: float) -> float:
-    if not 0 < scale < inf:
-        raise SizeError(f"a picture cannot have {scale} pixels a unit", cure="scale 2", where="png")
+    if not positive(scale) or scale == inf:
+        fact = f"a picture cannot have {shown(scale)} pixels a unit"
+        raise SizeError(fact, cure="scale 2", where="png")
     units = drawing.box.width * drawing.box.height
     pixels = units * scale * scale
     if pixels > LARGEST:

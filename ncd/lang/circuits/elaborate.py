@@ -15,6 +15,7 @@ from ncd.lang.circuits.shared_layers import check_shared
 from ncd.lang.circuits.size_solver import Place, Rule, Sizes, Slot, solve
 from ncd.lang.errors import NCDError, SizeError
 from ncd.lang.formulas.formula import parse as parse_formula
+from ncd.lang.terms.arguments import check_term
 from ncd.lang.terms.blocks import Block, Equation
 from ncd.lang.terms.field_spelling import field_names
 from ncd.lang.terms.loops import Scan
@@ -143,6 +144,7 @@ def elaborate(term: Term) -> Circuit:
     >>> [value.id for value in elaborate(Id("y m, x m")).outputs]
     ['v0', 'v1']
     """
+    check_term(term, "elaborate")
     known = term.__dict__.get("_circuit")
     made: Circuit | None = known and known()
     return _elaborated(term) if made is None else made
@@ -173,10 +175,11 @@ class Axes:
     'm:128 d:512'
     """
 
-    def __init__(self, **sizes: int | str | Marked) -> None:
+    def __init__(self, /, **sizes: int | str | Marked) -> None:
         self.sizes: Mapping[str, int | str | Marked] = sizes
 
     def __call__(self, sketch: Term) -> Term:
+        check_term(sketch, "Axes")
         try:
             return circuit_of(sketch, self.sizes, lambda: self._solved(sketch)).term
         except NCDError as error:

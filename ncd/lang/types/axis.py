@@ -56,10 +56,15 @@ class Axis:
     def __post_init__(self) -> None:
         if self.size is None and self.name.isdecimal():
             object.__setattr__(self, "size", int(self.name[:40]))
-        if self.label and not _LABEL.match(self.label):
-            raise ParseError(f"{shown(self.label)} is no label", cure='a short text such as "3 3"')
+        if self.label:
+            self._check_label()
         if self.size is not None:
             self._check_size()
+
+    def _check_label(self) -> None:
+        text = isinstance(self.label, str) and self.label.isprintable()
+        if not (text and _LABEL.match(self.label)):
+            raise ParseError(f"{shown(self.label)} is no label", cure='a short text such as "3 3"')
 
     def _check_size(self) -> None:
         n = len(self.shape)

@@ -11,8 +11,10 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from ncd.lang.circuits.elaborate import elaborate
+from ncd.lang.errors import ParseError, shown
 from ncd.lang.formulas.formula import Formula, Name, Number, Operand
 from ncd.lang.formulas.operators import SIGNS
+from ncd.lang.terms.arguments import check_term
 from ncd.lang.terms.op import Initial
 from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Array
@@ -28,7 +30,10 @@ def generator(seed: int, purpose: str) -> torch.Generator:
     >>> torch.rand(1, generator=generator(0, "Q")) == torch.rand(1, generator=generator(0, "Q"))
     tensor([True])
     """
-    digest = hashlib.sha256(f"{seed}/{purpose}".encode()).digest()
+    if not isinstance(seed, int):
+        cure = "seed=0"
+        raise ParseError(f"the seed is {shown(seed)}, but it is a whole number", cure=cure)
+    digest = hashlib.sha256(f"{seed}/{purpose}".encode(errors="backslashreplace")).digest()
     return torch.Generator("cpu").manual_seed(int.from_bytes(digest[:8], "big") >> 1)
 
 
@@ -48,6 +53,7 @@ def example_inputs(
 
     Raises LimitError, before anything is allocated, if they are over the limits.
     """
+    check_term(term, "example_inputs")
     target = find_device(device)
     check_inputs(term, limits)
     return tuple(

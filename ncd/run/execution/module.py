@@ -14,7 +14,7 @@ from torch.autograd import forward_ad
 
 from ncd.lang.circuits.circuit import Cell, Circuit
 from ncd.lang.circuits.elaborate import elaborate
-from ncd.lang.errors import MismatchError
+from ncd.lang.errors import MismatchError, ParseError, shown
 from ncd.lang.formulas.expr import Call, Expr
 from ncd.lang.types.axes import Array
 from ncd.run.base.seeding import SeededDropout, begin, generator
@@ -260,6 +260,13 @@ def _whole(array: Array, x: Tensor) -> Tensor:
     return x
 
 
+def check_module(value: object, where: str) -> None:
+    """Raises ParseError for what :func:`compile` did not make."""
+    if not isinstance(value, CircuitModule):
+        fact = f"{shown(value)} is not a compiled module"
+        raise ParseError(fact, where=where, cure="ncd.compile(term)")
+
+
 # --- traces ---------------------------------------------------------------------------------------
 
 
@@ -283,6 +290,7 @@ def trace(module: CircuitModule, *inputs: Tensor) -> Trace:
     >>> tuple(run.values["v0"].shape), tuple(run.outputs[0].shape)
     ((20, 128), (20, 128))
     """
+    check_module(module, "trace")
     values: dict[str, Tensor] = {}
     outputs = module.execute(inputs, keep=values)
     return Trace(outputs, values)

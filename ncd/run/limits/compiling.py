@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 from ncd.lang.circuits.elaborate import elaborate
+from ncd.lang.terms.arguments import check_term
 from ncd.lang.terms.terms import Term
 from ncd.run.base.device import device as find_device
 from ncd.run.base.limits import Limits
@@ -30,6 +31,7 @@ def compile(
     Raises LimitError before anything is allocated if the run is over the limits, and
     UnknownNameError for a device that this machine lacks.
     """
+    check_term(term, "compile")
     target = find_device(device)
     circuit = elaborate(term)
     check(circuit, limits, suggest=True)

@@ -1,0 +1,60 @@
+"""Checks of the arguments that users give to public functions, beside those that terms hold."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from ncd.lang.errors import ParseError, UnknownNameError, shown
+from ncd.lang.terms.terms import Term
+
+
+def check_term(value: object, where: str) -> None:
+    """Raises ParseError for what is no term; ``where`` is the function that was given it."""
+    if not isinstance(value, Term):
+        cure = 'a term, such as Id("m:3") >> Softmax("m")'
+        raise ParseError(f"{shown(value)} is not a term", where=where, cure=cure)
+
+
+def check_text(value: object, name: str, where: str) -> None:
+    """Raises ParseError for what is no text, or holds half a letter, which no file can hold."""
+    if not isinstance(value, str):
+        raise ParseError(f"{name} is {shown(value)}, but it is text", where=where, cure="text")
+    if not value.isascii() and any("\ud800" <= letter <= "\udfff" for letter in value):
+        fact = f"{name} is {shown(value)}, which holds half a letter (a surrogate)"
+        raise ParseError(fact, where=where, cure="whole letters")
+
+
+def check_texts(value: object, name: str, where: str) -> None:
+    """Raises ParseError for what is no mapping from texts to texts."""
+    if not isinstance(value, Mapping):
+        fact = f"{name} is {shown(value)}, but it is a mapping from text to text"
+        raise ParseError(fact, where=where, cure=f'{name}={{"Q": "…"}}')
+    for key, text in value.items():
+        check_text(key, f"a key of {name}", where)
+        check_text(text, f"{name}[{shown(key)}]", where)
+
+
+def check_names(value: object, name: str, where: str) -> None:
+    """Raises ParseError for what is no collection of texts; a text alone is none."""
+    if isinstance(value, str) or not isinstance(value, Collection):
+        fact = f'{name} is {shown(value)}, but it is "auto" or several ids and titles'
+        known = value if isinstance(value, str) else "f1"
+        raise ParseError(fact, where=where, cure=f"{name}=[{shown(known)}]")
+    for item in value:
+        check_text(item, f"an item of {name}", where)
+
+
+def positive(value: object) -> bool:
+    """Returns whether a value is a number over 0.
+
+    >>> positive(1.5), positive(float("nan")), positive(True), positive("2")
+    (True, False, False, False)
+    """
+    return isinstance(value, int | float) and not isinstance(value, bool) and value > 0
+
+
+def check_choice(value: object, name: str, where: str, among: Collection[str]) -> None:
+    """Raises UnknownNameError for what is none of some texts."""
+    if not isinstance(value, str) or value not in among:
+        fact = f"{name} is {shown(value)}, but it is one of {', '.join(among)}"
+        raise UnknownNameError(fact, where=where, cure=f'{name}="{next(iter(among))}"')
