@@ -1,7 +1,7 @@
-"""What is demanded of a term: every view of it, and that they agree.
+"""The checks of a term: each view of it, and their agreement.
 
-``STATIC`` and ``RUNNING`` are the hand-written lists; the latter run the term. A view returns
-nothing when all is well, and says in words what is not; whatever it raises is a failure too.
+``STATIC`` and ``RUNNING`` are the hand-written lists; the latter run the term. A check returns
+nothing if all is well, and otherwise a sentence; anything it raises is a failure too.
 """
 
 from __future__ import annotations

@@ -16,11 +16,23 @@ __all__ = ["SourceLine", "lines", "source"]
 
 
 def source(term: Term, name: str | None = None, einops: bool = True) -> str:
-    """A file with the term as a class; it needs torch and einops only, or torch alone.
+    """Writes a term as a Python file with a class that needs only torch and einops.
 
-    The class is called ``name``, or else after the block that holds the whole term. Batch axes may
-    stand in front of the arrays, as for the compiled module; only a layer that has its batch axis
-    in the term already (a batch norm, a convolution of ``b c x``) takes no further one.
+    Batch axes may stand in front of the arrays, as for the compiled module; only a layer whose
+    batch axis is in the term (a batch norm, a convolution of ``b c x``) takes no further one.
+
+    Args:
+        term: The system; all its axes need sizes.
+        name: The name of the class; by default that of the block around the whole term.
+        einops: Whether the file may use einops; else it needs torch alone.
+
+    Returns:
+        The text of the file.
+
+    Raises:
+        SizeError: If an axis has no size.
+
+    Source: after the code of the notebook's figures.
 
     >>> from ncd.ops import Linear
     >>> print(source(Linear("m:8 -> n:4", "L"), "Map"))
@@ -37,8 +49,6 @@ def source(term: Term, name: str | None = None, einops: bool = True) -> str:
         def forward(self, x: Tensor) -> Tensor:
             return self.L(x)
     <BLANKLINE>
-
-    Raises SizeError for a term in which some axis has no size.
     """
     return "".join(f"{line.text}\n" for line in lines(term, name, einops))
 

@@ -1,4 +1,4 @@
-"""What the arrays of a method are called, by names that a person would choose."""
+"""Readable names for the arrays of a method."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ GENERIC = ("", "x")
 
 
 class Known(Protocol):
-    """What is known of cells and axes."""
+    """Facts about cells and axes that names are chosen by."""
 
     dims: Allotted
 
@@ -116,7 +116,7 @@ class Naming:
         self.real[name] = value.array.below is None
 
     def wanted(self, cell: Cell, place: int) -> list[str]:
-        """What the result could be called, the best first."""
+        """Yields possible names for a result, the best first."""
         value, op = cell.outputs[place], cell.op
         given = self.given.get(self.root(value))
         if given:

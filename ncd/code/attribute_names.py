@@ -1,4 +1,4 @@
-"""What the attributes and methods of a submodule's class are called."""
+"""The names of attributes and methods of a submodule's class."""
 
 from __future__ import annotations
 

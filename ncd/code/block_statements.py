@@ -21,7 +21,7 @@ class Parts:
         self.owner, self.naming = owner, naming
 
     def statements(self, part: Part, time: int) -> list[Statement]:
-        """What a part does."""
+        """Writes the statements of parts."""
         self.found: list[Statement] = []
         {"block": self._block, "repeat": self._repeat, "scan": self._scan}[part.kind](part, time)
         return self.found
@@ -53,7 +53,7 @@ class Parts:
         self._say(", ".join(outs), _call(self._called(body), ins), _ids(body))
 
     def _called(self, body: Body, on: str = "") -> str:
-        """What is called to run a body: a submodule, or a method of one."""
+        """Returns the code that is called to run a body: a submodule, or a method of one."""
         name = self.owner.method_of(body)
         on = on or access(self.owner.outline, self.owner.scope, body.scope)
         return on if name == "forward" and on != "self" else f"{on}.{name}"
@@ -68,7 +68,7 @@ class Parts:
             self._single(body, body.inputs, body.outputs, time + i, "skip")
 
     def _even(self, part: Part) -> bool:
-        """Whether every body takes all the arrays that there are, and one loop runs them all."""
+        """Returns whether one loop can run all bodies, as each takes all arrays."""
         assert part.loop is not None
         count = len(part.inputs) - part.loop.memory
         ends = {(len(body.inputs), len(body.outputs)) for body in part.bodies}
@@ -169,7 +169,7 @@ class Parts:
 
 
 def access(outline: Outline, here: Scope, scope: Scope, up: int = 0) -> str:
-    """How a submodule is read from here; with ``up``, the one that many levels around it."""
+    """Returns code that reads a submodule from here, or the one ``up`` levels around it."""
     path = scope.path[: len(scope.path) - up]
     on, home = "self", here
     for name in path[len(here.path) :]:

@@ -1,4 +1,4 @@
-"""Classes of the file, and the calls that make instances of them."""
+"""Classes of the file, and the calls that create instances of them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ncd.lang.types.axes import Axis
 
 @dataclass(frozen=True)
 class Instance:
-    """A class as one submodule uses it: the axes whose sizes it is given, its methods' names."""
+    """A class as one submodule uses it: the axes whose sizes it gets, and its methods' names."""
 
     name: str
     sizes: tuple[Axis, ...]

@@ -1,4 +1,4 @@
-"""The writer of one class: its layers and submodules in ``__init__``, and its methods."""
+"""Writes one class: its layers and submodules in ``__init__``, and its methods."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Line = tuple[str, tuple[str, ...]]  # its text, and the ids of the ops whose cod
 
 
 class File(Protocol):
-    """What the class knows of the file that it stands in."""
+    """The parts of the file that a class refers to."""
 
     outline: Outline
     einops: bool
@@ -45,7 +45,7 @@ class _Made:
     each: tuple[tuple[str, ...], ...] = ()  # the nodes of each item, if it is a list
 
     def lines(self) -> list[Line]:
-        """Its lines; where each item of a list has one, each knows its own ops."""
+        """Returns its lines; in a list with a line for each item, each line has its own ops."""
         texts = laid_out(self.code, 8)
         if len(texts) != len(self.each) + 4:  # two before the items, two behind
             return [(text, self.nodes) for text in texts]
@@ -54,9 +54,9 @@ class _Made:
 
 
 class ClassWriter:
-    """Writes the class of a scope. An anonymous one has no names that come from axes.
+    """Writes the class of a scope; an anonymous one has no names derived from axes.
 
-    Two scopes whose anonymous classes are the same text have the same class.
+    Two scopes whose anonymous classes have equal text share a class.
     """
 
     def __init__(self, file: File, scope: Scope, anonymous: bool = False) -> None:
@@ -80,7 +80,7 @@ class ClassWriter:
     # what methods ask -----------------------------------------------------------------------------
 
     def size(self, axis: Axis, fences: Sequence[str], *, stored: bool) -> Code:
-        """How many positions an axis has: a parameter of ``__init__``; a number for a group."""
+        """Returns an axis' size as code: a parameter of ``__init__``, or a number for a group."""
         axis = self.outline.outer(axis, fences)
         if axis.spatial or axis.name.isdecimal():
             return Code(str(axis.numel))
@@ -106,7 +106,7 @@ class ClassWriter:
         return self.file.instances[body.scope.path].methods[id(body)]
 
     def weight(self) -> str:
-        """A parameter of this class, after which new tensors can be made; empty if it has none."""
+        """Returns a parameter of this class that new tensors can imitate; empty if it has none."""
         for body in self.scope.bodies:
             for cell in body.units:
                 if isinstance(cell, Cell) and self.attributes.layers[cell.id]:
@@ -118,7 +118,7 @@ class ClassWriter:
         return ""
 
     def like(self) -> str:
-        """An empty buffer that new tensors are like, where the class has no numbers of its own."""
+        """Returns an empty buffer that new tensors imitate, for a class without parameters."""
         if "" not in self.made:
             name = unique("like", self.attributes.taken | MODULE)
             self.attributes.taken.add(name)
@@ -163,7 +163,7 @@ class ClassWriter:
             self.made[name] = _Made(value.before(before).after(after), nodes, each)
 
     def _make(self, part: Part, body: Body) -> None:
-        """The submodule, or the list of them, that a part runs."""
+        """Writes the submodule, or the list of submodules, that a part runs."""
         loop, scope = part.loop, part.bodies[0].scope
         if scope is self.scope:
             return
@@ -189,7 +189,7 @@ class ClassWriter:
     # the text -------------------------------------------------------------------------------------
 
     def written(self, name: str, *, defaults: bool = False) -> list[Line]:
-        """The lines of the class, under this name."""
+        """Returns the lines of the class under a name."""
         found: list[Line] = [(f"class {name}(nn.Module):", ())]
         found += self._docstring(self.attributes.bodies[0])
         if self.sizes.names or self.made:

@@ -1,4 +1,4 @@
-"""An op's expressions as Python; one writer a kind of expression."""
+"""Writes an op's expressions as Python; one method for each kind."""
 
 from __future__ import annotations
 
@@ -47,11 +47,10 @@ IMPORTS = {
 
 @dataclass
 class Writer:
-    """Writes expressions where they stand: by the names that tensors, layers and sizes have there.
+    """Writes expressions with the names of tensors, layers and sizes at their place.
 
-    ``batched`` says which tensors may have batch axes in front, ``like`` is a tensor of real
-    numbers (or None) and ``near`` any tensor, after which new ones are made. ``bound`` are parts
-    that have a variable already.
+    ``batched`` says which tensors may have batch axes in front. ``like`` is a real tensor (or None)
+    and ``near`` any tensor, which new ones imitate. ``bound`` are parts that have a variable.
     """
 
     size: Callable[[Axis], Code]
@@ -67,17 +66,17 @@ class Writer:
     bound: dict[Expr, str] = field(default_factory=dict)
 
     def write(self, expr: Expr) -> Code:
-        """The expression as code."""
+        """Returns the expression as code."""
         if self.bound and expr in self.bound:
             return Code(self.bound[expr])
         return _WRITERS[type(expr)](self, expr)
 
     def has_batch(self, expr: Expr) -> bool:
-        """Whether the tensor may have batch axes in front."""
+        """Returns whether a tensor may have batch axes in front."""
         return any(isinstance(part, Arg) and self.batched[part.index] for part in expr.walk())
 
     def rank(self, expr: Expr) -> int:
-        """How many dimensions a tensor has without a batch, as far as its parts tell."""
+        """Returns the number of dimensions of a tensor without a batch, as far as known."""
         if isinstance(expr, Arg):
             return self.ranks[expr.index]
         if isinstance(expr, Rearrange | Contract | Align):
@@ -85,11 +84,11 @@ class Writer:
         return max((self.rank(part) for part in expr.parts()), default=0)
 
     def dim_size(self, dim: Dim) -> Code:
-        """How many positions a dimension has; a number for a side of a group."""
+        """Returns the size of a dimension as code; a number for a side of a group."""
         return Code(str(dim.size)) if dim.side else self.size(Axis(dim.name, dim.size))
 
     def function(self, name: str) -> str:
-        """A dotted name, imported."""
+        """Returns a dotted name, and imports it."""
         self.imports.add(IMPORTS[name.partition(".")[0]])
         return name
 
@@ -124,7 +123,7 @@ def _call(writer: Writer, expr: Call) -> Code:
 
 
 def _widened(writer: Writer, given: Tuple) -> Code:
-    """Tensors for ``torch.cat``, those without the batch axes of the others spread over them."""
+    """Returns tensors for ``torch.cat``, expanded to the batch axes of the others."""
     parts = [writer.write(part) for part in given.items]
     batched = [writer.has_batch(part) for part in given.items]
     if all(batched) or not any(batched):
@@ -149,7 +148,7 @@ def _infix(writer: Writer, expr: Infix) -> Code:
 
 
 def _plain(expr: Expr) -> bool:
-    """Whether it is a plain number, not a tensor."""
+    """Returns whether an expression is a number, not a tensor."""
     ends = (part for part in expr.walk() if not isinstance(part, Infix | Prefix))
     return all(
         isinstance(part, Const | Size) or (isinstance(part, Call) and part.function[:4] == "math")
@@ -230,7 +229,7 @@ def _filled(writer: Writer, expr: Filled) -> Code:
 
 
 def _new(writer: Writer, filled: Filled, value: Expr | None) -> Code:
-    """A new tensor of zeros, or of one number."""
+    """Returns a new tensor of zeros, or of one number."""
     sizes = [writer.dim_size(dim) for dim in filled.dims]
     shape = tuple_of(sizes) if sizes else Code("()")
     parts = sizes if sizes and value is None else [shape]
@@ -245,7 +244,7 @@ def _new(writer: Writer, filled: Filled, value: Expr | None) -> Code:
 
 
 def _real(writer: Writer, value: Expr) -> Code:
-    """A plain number that torch takes for a real one."""
+    """Returns a number in a form that torch takes for a real one."""
     if isinstance(value, Const) and isinstance(value.value, int | float):
         return _const(writer, Const(float(value.value)))
     return called("float(", (writer.write(value),))

@@ -1,4 +1,4 @@
-"""Names that Python and einops accept, that hide nothing, and that no two things share."""
+"""Identifiers that Python and einops accept, hide nothing, and are unique."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SIDES = {1: "h", 2: "w", 3: "d"}
 
 
 def plain(text: str) -> str:
-    """The text as an ASCII identifier, or empty; several texts may share one.
+    """Returns the text as an ASCII identifier, or empty; several texts may give the same.
 
     >>> plain("W^O"), plain("2c"), plain("λ"), plain("ﬁ"), plain("a_"), plain("½")
     ('W_O', 'n2c', 'lamda', 'fi', 'a', 'n1_2')
@@ -42,7 +42,7 @@ def _latin(letter: str) -> str:
 
 
 def variable(text: str) -> str:
-    """The text as the name of a variable that hides nothing.
+    """Returns the text as a variable name that hides nothing.
 
     >>> variable("scores"), variable("2c"), variable("class")
     ('scores', 'n2c', 'class_')
@@ -52,7 +52,7 @@ def variable(text: str) -> str:
 
 
 def class_name(title: str) -> str:
-    """The title as the name of a class, or empty.
+    """Returns the title as a class name, or empty.
 
     >>> class_name("Scaled Dot-Product Attention"), class_name("self_attn"), class_name("2 heads")
     ('ScaledDotProductAttention', 'SelfAttn', 'Net2Heads')
@@ -63,7 +63,7 @@ def class_name(title: str) -> str:
 
 
 def unique(name: str, taken: Container[str], join: str = "_") -> str:
-    """The name, or with the first number that makes it free: ``x_2``."""
+    """Returns the name, with a number if it is taken: ``x_2``."""
     if name not in taken and not iskeyword(name):
         return name
     base = re.sub(r"_?\d+$", "", name).rstrip("_") or name
@@ -74,7 +74,7 @@ def unique(name: str, taken: Container[str], join: str = "_") -> str:
 
 
 class Allotted:
-    """Names given to sizes or dimensions, each its own; anonymous ones say nothing of them."""
+    """Unique names for sizes or dimensions; anonymous ones are numbered."""
 
     def __init__(self, taken: Container[str] = (), anonymous: bool = False) -> None:
         self.taken, self.anonymous = taken, anonymous
@@ -83,7 +83,7 @@ class Allotted:
         self._count: dict[str, int] = {}
 
     def of(self, key: Key, wanted: str) -> str:
-        """The name for this; if it is new, the one wanted or one like it."""
+        """Returns the name for a key; a new key gets the wanted name or one like it."""
         if key not in self.names:
             name = f"a{len(self.names)}" if self.anonymous else plain(wanted) or "x"
             if name in self.taken or name in TAKEN:
@@ -96,18 +96,18 @@ class Allotted:
         return self.names[key]
 
     def dim(self, dim: Dim) -> str:
-        """The name of a dimension: that of its axis, ``x_h`` and ``x_w`` for a group's sides."""
+        """Returns the name of a dimension: its axis', or ``x_h`` and ``x_w`` for a group."""
         side = f"_{_SIDES.get(dim.side, dim.side)}" if dim.side else ""
         return self.of(dim.key, f"{plain(dim.name) or 'x'}{side}")
 
 
 def attribute(on: str, name: str) -> str:
-    """How an attribute is read; also one whose name Python would change, or not accept."""
+    """Returns code that reads an attribute, even if Python would mangle or reject its name."""
     return f"{on}.{name}" if _safe(name) else f"getattr({on}, {quoted(name)})"
 
 
 def assigned(name: str, kind: str = "module") -> tuple[str, str]:
-    """What stands before and after the value of an attribute: a module, parameter or buffer."""
+    """Returns the code before and after the value that an attribute is set to."""
     if kind != "buffer" and _safe(name):
         return f"self.{name} = ", ""
     head = {"module": "add_module", "parameter": "register_parameter"}.get(kind, "register_buffer")
@@ -119,11 +119,11 @@ def _safe(name: str) -> bool:
 
 
 def quoted(text: str) -> str:
-    """The text between double quotes, in ASCII."""
+    """Returns the text in double quotes, in ASCII."""
     inner = text.encode("unicode_escape").decode("ascii").replace('"', '\\"')
     return f'"{inner}"'
 
 
 def comment(title: str) -> str:
-    """A title on one line, whatever it holds."""
+    """Returns a title as a comment of one line, whatever it contains."""
     return shorten("".join(c if c.isprintable() else " " for c in title), WIDTH - 12)

@@ -1,4 +1,4 @@
-"""Code as text that knows how tightly it binds, and where it may be opened onto more lines."""
+"""Code with its operator precedence, and the bracket at which it may be broken into lines."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LEVELS = {
 
 
 class Bracket(NamedTuple):
-    """The last bracket of some code: what stands before it, in it and after it."""
+    """The last bracket of some code: the text before, inside and after it."""
 
     head: str
     parts: tuple[Code, ...]
@@ -30,7 +30,7 @@ class Bracket(NamedTuple):
 
 @dataclass(frozen=True)
 class Code:
-    """A piece of Python on one line; ``bracket`` is where it is opened if that is too long."""
+    """A piece of Python on one line; ``bracket`` is where it breaks if it is too long."""
 
     text: str
     level: int = ATOM
@@ -38,23 +38,23 @@ class Code:
     chain: tuple[str, ...] = ()  # methods called one on the other: ``x.a()``, ``.b()``
 
     def before(self, text: str, level: int = LOOSE) -> Code:
-        """The same with some text in front."""
+        """Returns the code with text before it."""
         inner = self.bracket and self.bracket._replace(head=text + self.bracket.head)
         chain = (text, *self.chain) if self.chain and text.endswith(("= ", "return ")) else ()
         return Code(text + self.text, level, inner, chain)
 
     def after(self, text: str, level: int = ATOM) -> Code:
-        """The same with some text behind."""
+        """Returns the code with text after it."""
         inner = self.bracket and self.bracket._replace(tail=self.bracket.tail + text)
         return Code(self.text + text, level, inner)
 
     def bound(self, level: int) -> Code:
-        """The same in brackets, if it binds less tightly than ``level``."""
+        """Returns the code, in brackets if it binds less tightly than ``level``."""
         return self if self.level >= level else Code(f"({self.text})")
 
 
 def called(head: str, parts: Iterable[Code], tail: str = ")") -> Code:
-    """``head`` with parts in its bracket, such as ``f(`` with ``a`` and ``b``.
+    """Returns ``head``, parts separated by commas, and the closing bracket.
 
     >>> called("f(", (Code("a"), Code("b"))).text
     'f(a, b)'
@@ -65,12 +65,12 @@ def called(head: str, parts: Iterable[Code], tail: str = ")") -> Code:
 
 
 def tuple_of(parts: Sequence[Code]) -> Code:
-    """A tuple as Python writes it: ``(1,)``, ``(1, 2)``."""
+    """Returns a tuple as Python writes it: ``(1,)``, ``(1, 2)``."""
     return Code(f"({parts[0].text},)") if len(parts) == 1 else called("(", parts)
 
 
 def infix(sign: str, left: Code, right: Code) -> Code:
-    """Two values and the operator between them, with brackets only where they are needed.
+    """Returns two operands with an operator, in brackets only where needed.
 
     >>> infix("*", infix("+", Code("a"), Code("b")), infix("**", Code("c"), Code("2"))).text
     '(a + b) * c**2'
@@ -86,17 +86,17 @@ def infix(sign: str, left: Code, right: Code) -> Code:
 
 
 def _simple(text: str) -> bool:
-    """Whether it is a name, an attribute or a number: a power of these has no spaces."""
+    """Returns whether the code is a name, an attribute or a number: its power has no spaces."""
     return text.replace(".", "").replace("_", "").isalnum()
 
 
 def signed(sign: str, on: Code) -> Code:
-    """A value with ``-`` or ``~`` before it."""
+    """Returns a value with ``-`` or ``~`` before it."""
     return on.bound(SIGN).before(sign, SIGN)
 
 
 def method(on: Code, name: str, parts: Iterable[Code]) -> Code:
-    """A method called: ``x.softmax(-1)``."""
+    """Returns a method call: ``x.softmax(-1)``."""
     given = tuple(parts)
     start = receiver(on)
     link = called(f".{name}(", given).text
@@ -106,12 +106,12 @@ def method(on: Code, name: str, parts: Iterable[Code]) -> Code:
 
 
 def receiver(on: Code) -> Code:
-    """Something that a method or an index can follow."""
+    """Returns code that a method call or an index can follow."""
     return Code(f"({on.text})") if on.text[:1].isdigit() else on.bound(ATOM)
 
 
 def laid_out(code: Code, indent: int, after: str = "") -> list[str]:
-    """Code on as many lines as it needs: its last bracket is opened where it is too long.
+    """Returns code on as many lines as needed, broken at its last bracket.
 
     >>> laid_out(called("x = f(", (Code("a"), Code("b"))), 4)
     ['    x = f(a, b)']

@@ -1,4 +1,4 @@
-"""The statements of single ops."""
+"""Writes the statements of single ops."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Cells:
         self.owner, self.naming, self.skip = owner, naming, skip
 
     def statements(self, cell: Cell, time: int) -> list[Statement]:
-        """What a cell does; nothing for one that gives only what is there already."""
+        """Returns a cell's statements; none if all its outputs exist already."""
         self.found: list[Statement] = []
         steps, names = self.owner.steps(cell), self.naming.names
         if steps.stated:
@@ -62,7 +62,7 @@ class Cells:
         )
 
     def _together(self, cell: Cell, expr: Expr, writer: Writer, time: int) -> None:
-        """All outputs at once, as a tuple."""
+        """Writes all outputs at once, as a tuple."""
         names: list[str] = []
         code = self._short(expr, writer, cell, time, [])
         for place, value in enumerate(cell.outputs):
@@ -87,7 +87,7 @@ class Cells:
             self.found.append(Statement(name, code, (cell.id,)))
 
     def _needed(self, writer: Writer, later: Sequence[Expr], steps: Steps) -> set[str]:
-        """The names that later expressions, and outputs that are an input again, still need."""
+        """Returns the names that later expressions and outputs still need."""
         names = {writer.args[e.index] for e in steps.exprs if isinstance(e, Arg)}
         bound = writer.bound
         for expr in later:
@@ -122,7 +122,7 @@ class Cells:
     def _short(
         self, expr: Expr, writer: Writer, cell: Cell, time: int, later: Sequence[Expr]
     ) -> Code:
-        """The code; where it is too long, parts of it are given lines of their own."""
+        """Returns the code; if it is too long, parts of it get lines of their own."""
         while True:
             code = writer.write(expr)
             target = 12 if expr not in writer.bound else 0
@@ -135,7 +135,7 @@ class Cells:
 
 
 def _longest(expr: Expr, writer: Writer) -> Expr | None:
-    """The part of a long expression that is best given a line of its own."""
+    """Returns the part of a long expression that should get a line of its own."""
     for parts in heavy_parts(expr):
         sizes = {p: len(writer.write(p).text) for p in parts if p not in writer.bound}
         if sizes and max(sizes.values()) > 15:

@@ -1,4 +1,4 @@
-"""How a parameter begins, as torch."""
+"""Writes the initial values of parameters, in torch."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ncd.ops.elementwise.formula_lowering import Part, constant, filled, lowered
 
 
 def beginning(initial: Initial) -> Expr:
-    """A tensor of the parameter's shape, as its formula says.
+    """Returns a tensor of the parameter's shape, by its formula.
 
     >>> from ncd.lang.formulas.formula import parse
     >>> beginning(Initial(Array.parse("v:3"), parse("normal"))).function
@@ -34,7 +34,7 @@ def beginning(initial: Initial) -> Expr:
 
 
 def _sizes(array: Array) -> tuple[Expr, ...]:
-    """The sizes of a tensor's dimensions, as torch takes them."""
+    """Returns the sizes of a tensor's dimensions as code."""
     sizes: list[Expr] = []
     for axis in array:
         sides = map(Const, axis.shape)
@@ -43,7 +43,7 @@ def _sizes(array: Array) -> tuple[Expr, ...]:
 
 
 def _position(axis: Axis, array: Array) -> Part:
-    """The position along an axis; in a group they are counted line by line."""
+    """Returns the position along an axis; in a group positions are counted row by row."""
     found: Expr | None = None
     for dim in axis.dims:
         place = Position(dim, array.dims)

@@ -1,4 +1,4 @@
-"""Dimensions rearranged, aligned and contracted: as einops' patterns, and on torch alone."""
+"""Writes rearranged, aligned and contracted dimensions, with einops or with torch alone."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SizeOf = Callable[[Dim], Code]
 
 
 def pattern(before: Groups, after: Groups, name: DimName, batched: bool) -> tuple[str, list[Dim]]:
-    """einops' pattern, and the dimensions whose size it must be told: all but one of a group."""
+    """Returns einops' pattern, and the dimensions whose sizes it needs: all but one of a group."""
     same = next((i for i, (a, b) in enumerate(zip(before, after, strict=False)) if a != b), 0)
     while same and any(len(group) != 1 for group in before[:same]):
         same -= 1
@@ -34,7 +34,7 @@ def _grouped(group: Group, name: DimName) -> str:
 def product(
     before: Sequence[Group], after: Group, name: DimName, batched: Sequence[bool], join: str
 ) -> str:
-    """The pattern of an einsum; ``join`` stands between two dimensions."""
+    """Returns the pattern of an einsum; ``join`` separates dimensions."""
     sides = [
         join.join([*(["..."] if has else []), *map(name, group)])
         for group, has in zip((*before, after), (*batched, any(batched)), strict=True)
@@ -44,7 +44,7 @@ def product(
 
 
 def letters(before: Sequence[Group]) -> DimName:
-    """A letter for each dimension: the first of its name if that is free."""
+    """Returns a letter for each dimension: the first of its name if that is free."""
     found: dict[tuple[str, int], str] = {}
     free = dict.fromkeys(string.ascii_lowercase + string.ascii_uppercase)
     for dim in (dim for group in before for dim in group):
@@ -56,9 +56,9 @@ def letters(before: Sequence[Group]) -> DimName:
 
 
 def spread(kept: Sequence[bool], batched: bool) -> str:
-    """The index that gives a tensor size 1 where it lacks a dimension: ``[..., None, :]``.
+    """Returns an index that adds size 1 for missing dimensions: ``[..., None, :]``.
 
-    Dimensions that it lacks in front of all it has count only behind batch axes.
+    Missing dimensions before all others matter only with batch axes.
     """
     words = [":" if has else "None" for has in kept]
     if not batched and ":" in words:
@@ -74,7 +74,7 @@ def spread(kept: Sequence[bool], batched: bool) -> str:
 
 
 def by_methods(on: Code, before: Groups, after: Groups, size: SizeOf) -> Code:
-    """The same with ``unflatten``, ``transpose`` or ``movedim``, and ``flatten``."""
+    """Returns the rearrangement with ``unflatten``, ``transpose``, ``movedim``, ``flatten``."""
     on = _parted(on, before, size)
     start = [dim for group in before for dim in group]
     end = [dim for group in after for dim in group]
@@ -106,7 +106,7 @@ def _merged(on: Code, after: Groups) -> Code:
 
 
 def _moved(on: Code, order: list[int]) -> Code:
-    """The last dimensions in another order, ``order`` saying where each comes from."""
+    """Returns the last dimensions permuted; ``order`` says where each comes from."""
     n = len(order)
     moved = [to - n for to in range(n) if order[to] != to]
     if not moved:

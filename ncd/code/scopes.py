@@ -1,9 +1,8 @@
-"""The parts of a circuit that become classes: named blocks, repetitions and scans.
+"""Scopes and bodies: the parts of a circuit that become classes and methods.
 
-A *scope* is a submodule, and becomes a class (or, with numbered children only, a list of modules).
-A *body* is something that a scope computes, and becomes a method of its class: mostly there is one,
-``forward``; there are several where an equation or a repetition enters one submodule twice in
-different ways, or a scan without a name has a step.
+A *scope* is a submodule and becomes a class or, with only numbered children, a list of modules. A
+*body* is a computation of a scope and becomes a method, usually ``forward``. A scope has several
+bodies if an equation or a repetition uses it in different ways, or if an unnamed scan has a step.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from ncd.lang.types.axes import Axis, Type
 
 @dataclass(eq=False)
 class Scope:
-    """A submodule: its path, its parent, and what it computes."""
+    """A submodule: its path, its parent, and its bodies."""
 
     path: tuple[str, ...]
     bodies: list[Body] = field(default_factory=list)
@@ -38,7 +37,7 @@ class Scope:
 
     @once
     def cells(self) -> tuple[Cell, ...]:
-        """The cells of all bodies, also those within parts."""
+        """The cells of all bodies, including those within parts."""
         return tuple(cell for body in self.bodies for cell in body.cells)
 
     @property
@@ -49,7 +48,7 @@ class Scope:
 
 @dataclass(eq=False)
 class Body:
-    """What one method computes; ``skip`` counts the fences around it, ``title`` names it."""
+    """The computation of one method; ``skip`` counts the fences around it, ``title`` names it."""
 
     scope: Scope
     term: Term
@@ -73,7 +72,7 @@ class Body:
 
 @dataclass(eq=False)
 class Part:
-    """A call of other bodies: of a block's one, a repetition's many, a scan's step."""
+    """A call of other bodies: one of a block, several of a repetition, or the step of a scan."""
 
     kind: Literal["block", "repeat", "scan"]
     id: str  # of its fence
@@ -85,7 +84,7 @@ class Part:
 
 
 def cells(units: Iterable[Cell | Part]) -> Iterator[Cell]:
-    """All cells, also those within parts."""
+    """Yields all cells, including those within parts."""
     waiting = list(units)[::-1]
     while waiting:
         unit = waiting.pop()
@@ -96,7 +95,7 @@ def cells(units: Iterable[Cell | Part]) -> Iterator[Cell]:
 
 
 class Outline:
-    """The scopes of a circuit, the outer before the inner."""
+    """The scopes of a circuit, the outermost first."""
 
     def __init__(self, circuit: Circuit) -> None:
         self.fences = {fence.id: fence for fence in circuit.fences}
@@ -110,7 +109,7 @@ class Outline:
         self.local = {id: names for id, f in self.fences.items() if (names := _names(f))}
 
     def after_children(self) -> Iterator[Scope]:
-        """Every scope, each after the ones within it."""
+        """Yields every scope after the scopes within it."""
         waiting = [(self.root, False)]
         while waiting:
             scope, ready = waiting.pop()
@@ -121,7 +120,7 @@ class Outline:
                 waiting += [(child, False) for child in reversed(scope.children.values())]
 
     def outer(self, axis: Axis, fences: Sequence[str]) -> Axis:
-        """The axis by the name that it has outside of these fences."""
+        """Returns an axis with its name outside these fences."""
         for id in reversed(fences) if self.local else ():
             found = self.local.get(id, {}).get(axis.name, axis)
             axis = found if found.size == axis.size else axis
@@ -149,7 +148,7 @@ class Outline:
         return body
 
     def _grouped(self, units: Sequence[Cell | Loop], body: Body) -> list[Cell | Part]:
-        """The units as they were written, those of a named block together."""
+        """Returns the units in written order, those of a named block together."""
         groups: dict[str, list[Cell | Loop]] = {}
         for unit in units:
             inner = (id for id in unit.fences[body.skip :] if self._named(id))
@@ -202,9 +201,9 @@ class Outline:
 
 
 class _Order:
-    """The order in which units were written: that of their first cells.
+    """The order in which units were written, by their first cells.
 
-    A loop without cells comes after what it needs.
+    A loop without cells comes after its inputs.
     """
 
     def __init__(self, units: Sequence[Cell | Loop]) -> None:
@@ -231,7 +230,7 @@ def _within(loop: Loop) -> tuple[Cell, ...]:
 
 
 def _inside(term: Block, inputs: State, given: State) -> State:
-    """The inputs by the names that the block has for their axes."""
+    """Returns the inputs with the block's local axis names."""
     if not term.local:
         return inputs
     arrays = term.inside(Type(value.array for value in given))[0]
@@ -240,13 +239,13 @@ def _inside(term: Block, inputs: State, given: State) -> State:
 
 
 def _made(units: Sequence[Cell | Loop], outputs: State) -> State:
-    """The outputs by the names that they have where they are made."""
+    """Returns the outputs with the names they have where they are made."""
     known = {value.id: value for unit in units for value in unit.outputs}
     return tuple(known.get(value.id, value) for value in outputs)
 
 
 def _names(fence: Fence) -> dict[str, Axis]:
-    """What the axes of a block with names of its own stand for outside."""
+    """Returns what the local axis names of a block stand for outside."""
     term = fence.term
     if not (isinstance(term, Block) and term.local):
         return {}
@@ -254,7 +253,7 @@ def _names(fence: Fence) -> dict[str, Axis]:
 
 
 def common(paths: Iterable[Sequence[str]]) -> tuple[str, ...]:
-    """The fences that all of these stand in, from the outer to the inner."""
+    """Returns the fences that contain all of these paths, the outermost first."""
     found: Sequence[str] | None = None
     for path in paths:
         if found is None:

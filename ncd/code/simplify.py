@@ -1,4 +1,4 @@
-"""An op's expressions looked at before they are written: what is new, shared, or there already."""
+"""Analyses an op's expressions before they are written: new, shared or existing parts."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ HEAVY = (Call, Contract, Layer, Method, Rearrange)
 
 @dataclass(frozen=True)
 class Steps:
-    """What a cell computes: an expression an output, or one for all of them ``together``."""
+    """The computation of a cell: an expression for each output, or one for all (``together``)."""
 
     exprs: tuple[Expr, ...] = ()
     together: Expr | None = None
 
     @staticmethod
     def of(cell: Cell) -> Steps:
-        """The op's expressions; those that take one tuple apart are that tuple."""
+        """Returns the op's expressions; those that unpack one tuple become that tuple."""
         found = cell.torch
         if isinstance(found, Expr):
             count = len(cell.outputs)
@@ -54,27 +54,27 @@ class Steps:
 
     @once
     def coded(self) -> bool:
-        """Whether there is anything to write; a copy is the array itself."""
+        """Whether it needs code; a copy does not."""
         return any(not isinstance(expr, Arg) for expr in self.every)
 
     @once
     def stated(self) -> bool:
-        """Whether there is a statement to write; a parameter is read where it is used."""
+        """Whether it needs a statement; a parameter is read where it is used."""
         return any(not isinstance(expr, Arg | Weight) for expr in self.every)
 
     @property
     def reshapes(self) -> bool:
-        """Whether it only takes the dimensions apart, together, or in another order."""
+        """Whether it only splits, merges or permutes dimensions."""
         return all(isinstance(e, Rearrange) and isinstance(e.on, Arg) for e in self.every)
 
     @once
     def new(self) -> bool:
-        """Whether a tensor is made that has to be where another is."""
+        """Whether it creates a tensor that must be on the device of another."""
         return self.real or any(isinstance(part, Position) for part in self._parts())
 
     @once
     def real(self) -> bool:
-        """Whether numbers are made that have to be of the same type as others."""
+        """Whether it creates numbers that must have the dtype of others."""
         parts = (p for p in self._parts() if isinstance(p, Filled | Cast))
         return any(isinstance(part, Filled) or part.to == "real" for part in parts)
 
@@ -83,7 +83,7 @@ class Steps:
 
     @once
     def repeated(self) -> tuple[Expr, ...]:
-        """Parts that stand more than once, the inner before the outer."""
+        """Parts that occur more than once, inner ones first."""
         seen: set[Expr] = set()
         found: dict[Expr, None] = {}
         waiting = list(reversed(self.exprs))
@@ -99,21 +99,21 @@ class Steps:
         return tuple(sorted(found, key=lambda part: sum(1 for _ in part.walk())))
 
     def aliases(self, cell: Cell) -> Iterator[tuple[Value, Value]]:
-        """The outputs that are an input again, each with that input."""
+        """Yields outputs that equal an input, each with that input."""
         for value, expr in zip(cell.outputs, self.exprs, strict=False):
             if isinstance(expr, Arg):
                 yield value, cell.inputs[expr.index]
 
 
 def _cheap(expr: Expr) -> bool:
-    """Whether it is no work, being a plain number."""
+    """Returns whether an expression is a plain number."""
     return not any(isinstance(p, Arg | Layer | Position | Filled) for p in expr.walk())
 
 
 def heavy_parts(expr: Expr) -> Iterator[list[Expr]]:
-    """The parts of an expression that could have a line of their own, the best first.
+    """Yields the parts of an expression that could get a line of their own, the best first.
 
-    Positions, then the outermost calls, then operations on tensors.
+    Positions come first, then the outermost calls, then operations on tensors.
     """
     for kinds in ((Position,), HEAVY, (Infix, Cast)):
         yield list(_outermost(expr, kinds))
@@ -128,7 +128,7 @@ def _outermost(expr: Expr, kinds: tuple[type[Expr], ...]) -> Iterator[Expr]:
 
 
 def used(expr: Expr, bound: Container[Expr]) -> tuple[list[int], list[Expr]]:
-    """The arguments that an expression reads, and the parts of it that have a variable."""
+    """Returns the arguments that an expression reads, and its parts that have a variable."""
     args, parts = list[int](), list[Expr]()
     waiting = [expr]
     while waiting:

@@ -1,4 +1,4 @@
-"""A term as the lines of a file: its classes, each after the ones that it needs."""
+"""A term as the lines of a file: its classes, each after those that it needs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ncd.lang.types.axes import Axis
 
 @dataclass(frozen=True)
 class SourceLine:
-    """A line of source, and the ids of the ops whose code it is."""
+    """A line of source, with the ids of the ops whose code it is."""
 
     text: str
     nodes: tuple[str, ...] = ()
@@ -27,7 +27,7 @@ class SourceLine:
 
 @dataclass
 class _Class:
-    """A class of the file, and for each scope that is an instance of it the ids of its ops."""
+    """A class of the file, and the op ids of each scope that is an instance of it."""
 
     name: str
     sizes: tuple[Axis, ...]
@@ -50,7 +50,7 @@ class _Class:
 
 
 class File:
-    """What the file has so far: classes, and what they import."""
+    """The file under construction: its classes and imports."""
 
     def __init__(self, circuit: Circuit, einops: bool) -> None:
         self.circuit, self.einops = circuit, einops
@@ -65,14 +65,14 @@ class File:
         self._by_text: dict[tuple[str, ...], _Class] = {}
 
     def steps(self, cell: Cell) -> Steps:
-        """What a cell computes; asked of the op once for all cells that are alike."""
+        """Returns the computation of a cell, shared by equal cells."""
         key = (id(cell.op), id(cell.site))
         if key not in self._steps:
             self._steps[key] = Steps.of(cell)
         return self._steps[key]
 
     def batched(self, value: Value) -> bool:
-        """Whether an array may have batch axes in front: if it comes from an input."""
+        """Returns whether an array may have batch axes in front: if it depends on an input."""
         return value.id in self._batched
 
     def _follow(self, circuit: Circuit, found: set[str]) -> None:
@@ -97,7 +97,7 @@ class File:
     # classes --------------------------------------------------------------------------------------
 
     def write(self, name: str | None) -> list[SourceLine]:
-        """All lines of the file; the last class is that of the whole term."""
+        """Returns all lines of the file; the last class is that of the whole term."""
         root = self.outline.root
         wanted = class_name(name or "") or self._title(root.bodies[0])
         title = unique(wanted, TAKEN, "")
@@ -121,7 +121,7 @@ class File:
         return self.steps(self.circuit.cell(id)).coded
 
     def _class(self, scope: Scope, alone: bool) -> None:
-        """The class of a submodule, one that is there already if it serves."""
+        """Adds the class of a submodule, or reuses an equal one."""
         attributes = Attributes(scope, self.batched)
         key = (*attributes.keys.items(), *_numbered(scope))
         if key not in self._by_term:
@@ -131,7 +131,7 @@ class File:
         self.instances[scope.path] = Instance(known.name, sizes, attributes.methods)
 
     def _served(self, scope: Scope, alone: bool) -> tuple[_Class, tuple[Axis, ...]]:
-        """The class for a scope, and the axes whose sizes it is given."""
+        """Returns the class for a scope, and the axes whose sizes it gets."""
         if alone or _numbered(scope):
             made = self._new(scope)
             return made, made.sizes
@@ -152,7 +152,7 @@ class File:
         return made
 
     def _titles(self, scope: Scope) -> Iterator[str]:
-        """Names for the class of a submodule, the best first: its title, its own name, both."""
+        """Yields names for a submodule's class, the best first: its title, its own name, both."""
         title = class_name(scope.bodies[0].title)
         yield title
         yield class_name(scope.name) if not scope.name.isdecimal() else ""
@@ -162,7 +162,7 @@ class File:
         yield class_name(around.bodies[0].title) + title
 
     def _title(self, body: Body) -> str:
-        """A name for the whole: that of the first block that holds all of it, or of its only op."""
+        """Returns a name for the whole: its outermost block's, or its only op's."""
         coded = [cell for cell in body.cells if self.steps(cell).coded]
         blocks = (self.outline.fences[id] for id in common([cell.fences for cell in coded]))
         titles = (class_name(fence.title) for fence in blocks if not fence.scope)
@@ -171,22 +171,22 @@ class File:
 
 
 def _likeness(scope: Scope) -> object:
-    """Scopes that differ in this have no class in common."""
+    """Returns a key; scopes with different keys share no class."""
     return tuple(tuple(type(cell.op) for cell in body.cells) for body in scope.bodies)
 
 
 def _numbered(scope: Scope) -> tuple[tuple[str, ...], ...]:
-    """The paths of modules in a list that is itself a module, which is rare and shares nothing."""
+    """Returns the paths of modules in a list that is itself a module; these share no class."""
     return tuple(child.path for child in scope.children.values() if child.name.isdecimal())
 
 
 def _sizes(writer: ClassWriter) -> tuple[Axis, ...]:
-    """The axes whose sizes a class is given."""
+    """Returns the axes whose sizes a class gets."""
     return tuple(Axis(name, size) for name, size in writer.sizes.names)
 
 
 def _entering(loop: Loop, body: Circuit, batched: set[str]) -> set[str]:
-    """The arrays of a scan's body that have batch axes; those of a repetition are known by id."""
+    """Returns the arrays of a loop's body that have batch axes."""
     if loop.kind == "repeat":
         return set()
     has = [value.id in batched for value in loop.inputs]
@@ -196,7 +196,7 @@ def _entering(loop: Loop, body: Circuit, batched: set[str]) -> set[str]:
 
 
 def import_lines(needed: Iterable[str]) -> list[str]:
-    """Import lines in order: the standard library, a blank line, the rest.
+    """Returns import lines in order: the standard library, a blank line, the rest.
 
     >>> import_lines(["from torch import nn", "import math", "from torch import Tensor"])
     ['import math', '', 'from torch import Tensor, nn']

@@ -1,4 +1,4 @@
-"""Statements of a method, and what they ask of the class."""
+"""Statements of a method, and what they require of its class."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Statement:
 
 
 class Owner(Protocol):
-    """The class that a method belongs to."""
+    """The interface of the class that a method belongs to."""
 
     outline: Outline
     scope: Scope

@@ -1,4 +1,4 @@
-"""Places of a table looked up, as Python."""
+"""Writes lookups in a table."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from ncd.lang.formulas.expr import Lookup
 def looked_up(
     expr: Lookup, index: Code, table: Code, ranks: tuple[int, int], batched: tuple[bool, bool]
 ) -> Code:
-    """The lookup in the shortest way that torch has; ``ranks`` and ``batched`` are of both.
+    """Returns the shortest form of a lookup in torch.
 
-    An embedding where nothing is shared, an index where the table alone has a batch, and else
-    ``take_along_dim``, which wants as many dimensions on both sides.
+    That is an embedding if nothing is shared, an index if only the table has a batch, and otherwise
+    ``take_along_dim``, which needs equally many dimensions on both sides.
     """
     rank, rest = ranks[1], expr.rest
     if rank == 1 + rest and not batched[1]:
@@ -38,7 +38,7 @@ def looked_up(
 
 
 def _places(expr: Lookup, index: Code) -> Code:
-    """The index with one dimension of its own, and one of size 1 for each of the rest."""
+    """Returns the index with one dimension of its own, and size 1 for the others."""
     if expr.own > 1:
         index = method(index, "flatten", (Code(str(-expr.own)),))
     ones = expr.rest + (expr.own == 0)
@@ -46,6 +46,6 @@ def _places(expr: Lookup, index: Code) -> Code:
 
 
 def _spread(on: Code, rank: int, like: Code, like_rank: int) -> Code:
-    """A tensor with the batch axes of another in front."""
+    """Returns a tensor with the batch axes of another in front."""
     lead = Code(f"*{receiver(like).text}.shape[:{-like_rank or ''}]")
     return method(on, "expand", (lead, *[Code("-1")] * rank))

@@ -1,8 +1,4 @@
-"""Export: a term as one file that opens anywhere, and what the app's pages have in common with it.
-
-The HTML of arrays, source and cards is written here; the styles and the light that joins all views
-stand beside it.
-"""
+"""Export: a term as one HTML file, and the HTML that the app's pages share with it."""
 
 from ncd.export.document import html
 

@@ -1,4 +1,4 @@
-"""The drawings of a term with this or that block folded, as far as a file has room for them."""
+"""The drawings of a term with different blocks collapsed, as many as a file has room for."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ LETTERS = 3_000_000  # in all of them, before they are packed
 
 
 def wholes(circuit: Circuit) -> tuple[Circuit, ...]:
-    """The circuits that are drawn: each side of an equation, and layers that are alike once."""
+    """Returns the circuits that are drawn: each side of an equation, equal layers stacked."""
     parts = sides(circuit) if isinstance(circuit.term, Equation) else (circuit,)
     return tuple(map(stacked, parts))
 
 
 def states(term: Term, blocks: Mapping[str, str], labels: Labels) -> dict[Shut, Drawing]:
-    """The drawings that folding and unfolding lead to, the one to begin with first.
+    """Returns the drawings that can be reached by collapsing and expanding, the initial one first.
 
-    ``blocks`` are those that fold, each with the one around it. From each drawing the nearest come
-    first: with one block folded or unfolded, then two, and so on.
+    ``blocks`` maps each collapsible block to the one around it. States one step away come first,
+    then two, and so on.
     """
     first = draw(term, labels)
     found = {folded(first): first}
@@ -49,19 +49,19 @@ def states(term: Term, blocks: Mapping[str, str], labels: Labels) -> dict[Shut, 
 
 
 def folded(drawing: Drawing) -> Shut:
-    """The blocks that a drawing shows as one box."""
+    """Returns the blocks that a drawing shows as one box."""
     return frozenset(glyph.node for glyph in drawing.glyphs if glyph.cells)
 
 
 def svg(drawing: Drawing) -> str:
-    """The SVG of a drawing in the colours of the page that it stands on."""
+    """Returns the SVG of a drawing in the colours of its page."""
     return write(drawing, fonts=False, paint=lambda name: f"var(--{name})")
 
 
 def packed(drawings: Mapping[Shut, Drawing]) -> str:
-    """All of them as gzipped JSON in letters; those of one term have nearly everything in common.
+    """Returns all drawings as gzipped JSON in base64, as they have nearly everything in common.
 
-    The names are the ids of the folded blocks, in order, with spaces between them.
+    The keys are the ids of the collapsed blocks, sorted and separated by spaces.
     """
     texts = {name(shut): svg(drawing) for shut, drawing in drawings.items()}
     return b64encode(gzip.compress(json.dumps(texts).encode(), mtime=0)).decode()
@@ -72,7 +72,7 @@ def name(shut: Shut) -> str:
 
 
 def _beside(blocks: Mapping[str, str], drawing: Drawing, shut: Shut) -> Iterator[Shut]:
-    """The states with one block more that is folded, or one less."""
+    """Yields the states with one more or one fewer collapsed block."""
     for id in sorted(shut):
         yield shut - {id}
     for fence in drawing.fences:

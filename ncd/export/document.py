@@ -1,6 +1,6 @@
-"""A term as one HTML file: the diagram with hover, legend, folding and cards; no server.
+"""Exports a term as one HTML file: the diagram with hover, legend, collapse and cards; no server.
 
-Styles, fonts and drawings are in the file, and its security policy lets it load nothing else.
+Styles, fonts and drawings are in the file, and its content policy lets it load nothing else.
 """
 
 from __future__ import annotations
@@ -45,9 +45,20 @@ def policy(js: str) -> str:
 
 
 def html(term: Term, labels: Labels = "names", title: str = "") -> str:
-    """One HTML file with the diagram of a term and a card for each op and block of it.
+    """Exports a term as one HTML file, with a card for each op and block.
 
-    Without a ``title`` it is that of the outermost block.
+    Args:
+        term: The system; axes without sizes are shown by name.
+        labels: The texts on the wires: "names", "sizes" or "both".
+        title: The title of the page; by default that of the outermost block.
+
+    Returns:
+        The text of the file. It needs no server and loads nothing.
+
+    Raises:
+        SizeError: If sizes contradict each other.
+
+    Source: after the HTML views of Treescope and the legend of pyncd.
 
     >>> from ncd.lang.terms.terms import Id
     >>> html(Id("y:2 m:3"))[:15]
@@ -79,7 +90,7 @@ def html(term: Term, labels: Labels = "names", title: str = "") -> str:
 
 
 def css(drawings: Iterable[Drawing]) -> str:
-    """The style of a file with these drawings, and the fonts that their labels need."""
+    """Returns the style sheet of a file with these drawings, and the fonts for their labels."""
     spans = (span for d in drawings for text in d.texts for span in text.label.spans)
     names = (*style.COLOURS, *style.ROLES)
     colours = ";".join(
@@ -94,7 +105,7 @@ def _sized(circuit: Circuit) -> bool:
 
 
 def _axes(circuit: Circuit) -> tuple[Axis, ...]:
-    """Every axis, each name once."""
+    """Returns every axis, each name once."""
     axes = (axis for value in circuit.values.values() for axis in value.array)
     found: dict[str, Axis] = {}
     for axis in axes:
@@ -116,7 +127,7 @@ def _summary(circuit: Circuit, cost: Cost | None) -> str:
 
 
 def _axis(axis: Axis) -> str:
-    """A row of the legend, which locks its axis alight."""
+    """Returns a row of the legend, which locks the highlight of its axis."""
     kind = "sequence" if axis.sequence else "spatial" if axis.spatial else ""
     size = "" if axis.size is None else markup.text(axis.size_text)
     own = markup.text(axis.name)
@@ -156,7 +167,7 @@ def _rows(
 
 @dataclass(frozen=True)
 class _Told:
-    """What the cards tell of; ``cost`` and ``source`` only where all sizes are known."""
+    """The content of the cards; ``cost`` and ``source`` only if all sizes are known."""
 
     circuit: Circuit
     drawn: frozenset[str]  # the ops that one of the drawings shows
@@ -177,7 +188,7 @@ class _Told:
         return _Told(circuit, drawn, fold, cost_of(circuit), painted(own, circuit))
 
     def cards(self, parts: Iterable[Circuit], drawings: Iterable[Drawing]) -> Iterator[str]:
-        """A card for each op and block that one of the drawings shows."""
+        """Yields a card for each op and block in one of the drawings."""
         ids = {fence.id for drawing in drawings for fence in drawing.fences}.union(
             *map(folded, drawings)
         )

@@ -1,4 +1,4 @@
-"""HTML of the panels. All text that could come from elsewhere is escaped here."""
+"""HTML of the panels. Text from outside is escaped here."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SEPARATOR = '<span class="muted">,</span> '
 
 
 def text(value: object) -> str:
-    """Any text, escaped, also for an attribute.
+    """Returns any value as escaped text, also valid in an attribute.
 
     >>> text('<b title="x">')
     '&lt;b title=&#34;x&#34;&gt;'
@@ -28,7 +28,7 @@ def text(value: object) -> str:
 
 @lru_cache(maxsize=4096)
 def axis(axis: Axis) -> str:
-    """The name or the label of an axis, which lights with its wires.
+    """Returns the label of an axis, highlighted with its wires.
 
     >>> axis(Axis("n_0", 3)), axis(Axis("c", 3, label="c_{5-λ}"))
     ('<i class="axis" data-axis="n_0">n<sub>0</sub></i>',
@@ -51,23 +51,23 @@ def axis(axis: Axis) -> str:
 
 
 def array(array: Array) -> str:
-    """The names of an array's axes, or 1 for a number; of whole numbers also their bound: y#v."""
+    """Returns the labels of an array's axes, or 1 for a number; whole numbers as ``y#v``."""
     names = " ".join(map(axis, array)) or "1"
     return names if array.below is None else f"{names}#{axis(array.below)}"
 
 
 def arrays(arrays: Type | Iterable[Array]) -> str:
-    """The arrays of a type."""
+    """Returns the arrays of a type."""
     return SEPARATOR.join(map(array, arrays))
 
 
 def shape(array: Array) -> str:
-    """The sizes of an array: ``20 128``."""
+    """Returns the sizes of an array: ``20 128``."""
     return " ".join(text(axis.size_text) for axis in array) or "1"
 
 
 def dimensions(axis: Axis) -> tuple[str, ...]:
-    """What source calls the dimensions of an axis: a group has one for each side.
+    """Returns the names of an axis' dimensions in the source: two for a group.
 
     >>> dimensions(Axis("x", (16, 16))), dimensions(Axis("y", 20))
     (('x_h', 'x_w'), ('y',))
@@ -76,12 +76,12 @@ def dimensions(axis: Axis) -> tuple[str, ...]:
 
 
 def shapes(arrays: Iterable[Array]) -> str:
-    """The sizes of some arrays."""
+    """Returns the sizes of some arrays."""
     return SEPARATOR.join(map(shape, arrays))
 
 
 def colour(role: str, dark: bool | None) -> str:
-    """The colour of a role; where ``dark`` is None, that of the page's own theme.
+    """Returns the colour of a role; with ``dark`` None, a variable of the page's theme.
 
     >>> colour("softmax", dark=False), colour("softmax", None)
     ('#cce7cf', 'var(--softmax)')
@@ -90,14 +90,14 @@ def colour(role: str, dark: bool | None) -> str:
 
 
 def role(role: str, dark: bool | None) -> str:
-    """A small field in the colour of a role."""
+    """Returns a small box in the colour of a role."""
     return f'<span class="role" style="background:{colour(role, dark)}"></span>'
 
 
 def table(
     head: Sequence[str], rows: Iterable[str], foot: str = "", numbers: Sequence[int] = ()
 ) -> str:
-    """A table; ``rows`` are whole ``<tr>``, ``numbers`` the columns set to the right."""
+    """Returns a table; ``rows`` are whole ``<tr>``, ``numbers`` the right-aligned columns."""
     cells = "".join(
         f'<th scope="col"{NUMBER if i in numbers else ""}>{text(name)}</th>'
         if name
@@ -114,7 +114,7 @@ NUMBER = ' class="number"'
 
 
 def meter(share: float, colour: str, longest: float = METER) -> str:
-    """A bar as long as a share of the ``longest`` (em); none where the share is nothing.
+    """Returns a bar for a share of ``longest`` (em); empty if the share is 0.
 
     >>> meter(0.5, "teal")
     '<span class="meter" style="width:3.00em;background:teal"></span>'
@@ -125,7 +125,7 @@ def meter(share: float, colour: str, longest: float = METER) -> str:
 
 
 def amount(number: float, unit: str = "") -> str:
-    """A number with three digits that count and a prefix for its size.
+    """Returns a number with three significant digits and a prefix.
 
     >>> amount(1490000, "FLOP"), amount(32, "B"), amount(0.00042, "s"), amount(0, "s")
     ('1.49 MFLOP', '32 B', '420 µs', '0 s')
@@ -143,7 +143,7 @@ def amount(number: float, unit: str = "") -> str:
 
 
 def digits(number: float) -> str:
-    """A number with three digits that count, and never fewer than stand before its point.
+    """Returns a number with three significant digits, or all digits before the point.
 
     >>> digits(-0.25), digits(12345.6), digits(1.19e-7)
     ('−0.25', '12346', '1.19 × 10⁻⁷')
@@ -156,7 +156,7 @@ def digits(number: float) -> str:
 
 
 def counted(number: int, one: str, many: str = "") -> str:
-    """A whole number and its noun.
+    """Returns a whole number with its noun.
 
     >>> counted(1, "word"), counted(32768, "parameter")
     ('1 word', '32,768 parameters')

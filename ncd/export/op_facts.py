@@ -1,4 +1,4 @@
-"""What a card says of an op or a block, as HTML: arrays in and out, parameters, FLOPs, bytes."""
+"""The facts of an op or a block as HTML: arrays, parameters, FLOPs, bytes."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ Facts = dict[str, str]
 
 
 def of_cell(cell: Cell, cost: Cost | None) -> Facts:
-    """The facts of one op; without a cost, as where sizes are missing, its arrays alone."""
+    """Returns the facts of one op; without a cost, only its arrays."""
     ins = [value.array for value in cell.inputs]
     outs = [value.array for value in cell.outputs]
     return _arrays(ins, outs, cost) | _costs(cost, {cell.id})
 
 
 def of_block(circuit: Circuit, fence: Fence, cost: Cost | None) -> Facts:
-    """The facts of a block: those of all ops in it together."""
+    """Returns the facts of a block: those of all its ops together."""
     ins = [value.array for value in fence.states[0]]
     outs = [value.array for value in fence.states[-1]]
     return _arrays(ins, outs, cost) | _costs(cost, inside(circuit, fence))
 
 
 def inside(circuit: Circuit, fence: Fence) -> frozenset[str]:
-    """The ops in a block, also those in blocks and loops in it."""
+    """Returns the ids of the ops in a block, including nested ones."""
     return frozenset(cell.id for cell in circuit.cells if fence.id in cell.fences)
 
 
 def title(fence: Fence) -> str:
-    """What a block is called: by its title, its only op, or else its role."""
+    """Returns the name of a block: its title, its only op's name, or its role."""
     if fence.title.strip() or fence.repeats:
         return fence.title.strip().replace("$", "") or f"Repeated {fence.repeats} times"
     body = fence.term.body if isinstance(fence.term, Block) else None
@@ -42,7 +42,7 @@ def title(fence: Fence) -> str:
 
 
 def listed(facts: Mapping[str, str]) -> str:
-    """Facts as a list of descriptions."""
+    """Returns facts as an HTML description list."""
     rows = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in facts.items())
     return f'<dl class="stats">{rows}</dl>'
 

@@ -1,6 +1,6 @@
-"""Views of systems as one HTML file, walked with the arrow keys; no server.
+"""Exports several views as one HTML file, walked with the arrow keys; no server.
 
-It is made as the file of one diagram is (:mod:`ncd.export.document`), and loads nothing either.
+It is made like the file of one diagram (:mod:`ncd.export.document`).
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ JS = LIGHT_JS + (FOLDER / "slides.js").read_text()
 
 @dataclass(frozen=True)
 class Slide:
-    """A view: its title, a line beside it, the drawing, and HTML of what stands below.
+    """A view: its title, a caption, the drawing, and HTML below it.
 
-    ``covered`` hides what is said of sizes until it is asked for; ``axes`` are lit, as ``k,h``, and
-    ``select`` is the id of what is selected.
+    ``covered`` hides the sizes until a click; ``axes`` are highlighted, as ``k,h``, and ``select``
+    is the id of the selection.
     """
 
     title: str
@@ -38,7 +38,7 @@ class Slide:
 
 
 def html(slides: Sequence[Slide], title: str = "") -> str:
-    """One HTML file with a view at a time; without a ``title`` it is that of the first.
+    """Returns an HTML file that shows one view at a time, by default titled like the first.
 
     >>> import ncd
     >>> slide = Slide("One map", ncd.draw(ncd.Linear("m:4 -> k:3", "Q")))

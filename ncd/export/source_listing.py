@@ -1,4 +1,4 @@
-"""PyTorch source as HTML: coloured, its lines lit with their ops, its axes with their wires."""
+"""PyTorch source as coloured HTML; lines are highlighted with their ops, names with their axes."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ def html(
     dark: bool | None,
     only: frozenset[str] = frozenset(),
 ) -> str:
-    """The lines; each has the colour of its op's role at its left.
+    """Returns the lines as HTML, each with the colour of its op's role at its left.
 
-    With ``only`` the lines of these ops alone, moved to the left; nothing if there are none.
+    ``only`` restricts them to the lines of these ops, moved to the left.
     """
     return excerpt(painted(lines, circuit), circuit, dark, only)
 
 
 def painted(lines: Sequence[SourceLine], circuit: Circuit) -> list[Painted]:
-    """Each line with its HTML."""
+    """Returns each line with its HTML."""
     codes = coloured([line.text for line in lines], identifiers(circuit))
     return list(zip(lines, codes, strict=True))
 
@@ -44,7 +44,7 @@ def excerpt(
     only: frozenset[str],
     most: int = 0,
 ) -> str:
-    """The lines of some ops, all if none are named, and ``most`` of them if that is given."""
+    """Returns the lines of some ops (all if none are named), at most ``most``."""
     roles = {cell.id: cell.op.role for cell in circuit.cells}
     pairs = list(_own(lines, only)) if only else list(lines)
     indents = [len(line.text) - len(line.text.lstrip()) for line, _ in pairs if line.text]
@@ -56,7 +56,7 @@ def excerpt(
 
 
 def _own(lines: Sequence[Painted], only: frozenset[str]) -> Iterator[Painted]:
-    """The lines of some ops in the class of their own, not those that call it with other ops."""
+    """Yields the lines of some ops in their own class, without calls that include other ops."""
     place, first = 0, None
     for line, code in lines:
         place += line.text.startswith("class ")
@@ -68,7 +68,7 @@ def _own(lines: Sequence[Painted], only: frozenset[str]) -> Iterator[Painted]:
 
 
 def identifiers(circuit: Circuit) -> Names:
-    """The axis that each name in the source stands for."""
+    """Returns the axis that each name in the source stands for."""
     axes = circuit.axes
     found = {axis.identifier: axis.name for axis in axes}
     for axis in axes:
@@ -78,7 +78,7 @@ def identifiers(circuit: Circuit) -> Names:
 
 
 def pattern(text: str, circuit: Circuit) -> str:
-    """An einops pattern whose axes light."""
+    """Returns an einops pattern with highlighted axes."""
     axes = circuit.axes
     return _quoted(text, {**identifiers(circuit), **{axis.name: axis.name for axis in axes}})
 
@@ -95,7 +95,7 @@ def _row(line: SourceLine, code: str, roles: Mapping[str, str], dark: bool | Non
 
 
 def coloured(texts: Sequence[str], axes: Names) -> list[str]:
-    """The HTML of each line of a file.
+    """Returns the HTML of each line of a file.
 
     >>> coloured(["x = 1"], {})
     ['x = <span class="number-literal">1</span>']
@@ -111,7 +111,7 @@ Place = tuple[int, int]  # a line and a column, from 0
 
 
 def _tokens(texts: Sequence[str], axes: Names) -> Iterator[tuple[Place, Place, str]]:
-    """What is to be coloured: where it begins and ends, on one line, and its HTML."""
+    """Yields the coloured tokens: start and end, on one line, and HTML."""
     before, building = ["", ""], False
     for token in _read(texts):
         if before[-1] == "def":
@@ -139,7 +139,7 @@ def _read(texts: Sequence[str]) -> Iterator[tokenize.TokenInfo]:
 def _string(
     token: tokenize.TokenInfo, texts: Sequence[str], axes: Names
 ) -> Iterator[tuple[Place, Place, str]]:
-    """A string, which may run over several lines; every axis in it lights."""
+    """Yields a string of one or more lines, with highlighted axes."""
     (first, start), (last, end) = token.start, token.end
     for line in range(first, last + 1):
         text, row = texts[line - 1], line - 1
@@ -160,7 +160,7 @@ def _name(token: str, axes: Names, is_size: bool) -> str:
 
 
 def _quoted(text: str, axes: Names) -> str:
-    """A string such as an einops pattern, whose every axis lights."""
+    """Returns a string such as an einops pattern, with highlighted axes."""
     parts, end = [], 0
     for found in NAME.finditer(text):
         parts.append(markup.text(text[end : found.start()]))

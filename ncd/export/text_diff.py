@@ -1,4 +1,4 @@
-"""Two texts as the lines in which they differ, with some of those around them."""
+"""The differences of two texts, with some lines of context, as HTML."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ALIKE = 0.5  # so much of two lines is the same where one is the other, changed
 
 
 def html(one: Sequence[str], two: Sequence[str]) -> str:
-    """What goes and what comes, line by line, escaped; nothing where both are the same.
+    """Returns removed and added lines, escaped; empty if the texts are equal.
 
     >>> print(html(["a = 1", "b"], ["a = 2", "b"]))
     <div class="code scroll"><div class="line gone"><del>a = <b>1</b></del></div><div
@@ -46,7 +46,7 @@ def _same(line: str) -> str:
 
 
 def _changed(gone: Sequence[str], new: Sequence[str]) -> Iterator[str]:
-    """The lines that go and those that come, each beside what it becomes."""
+    """Yields removed and added lines, each next to its counterpart."""
     olds, news = [], []
     for old, own in zip_longest(gone, new):
         left, right = _pair(old or "", own or "")
@@ -60,7 +60,7 @@ def _row(kind: str, tag: str, code: str) -> str:
 
 
 def _pair(old: str, new: str) -> tuple[str, str]:
-    """Two lines, the words that differ in bold where the rest is the same."""
+    """Returns two lines with their differing words in bold."""
     words = WORD.findall(old), WORD.findall(new)
     found = SequenceMatcher(None, *words, autojunk=False)
     if found.ratio() < ALIKE:

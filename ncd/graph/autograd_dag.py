@@ -62,6 +62,11 @@ class Edge(NamedTuple):
 class Dag:
     """The autograd graph with a node for every function; :meth:`at` returns a coarser one.
 
+    Args:
+        circuit: The circuit of the module that ran.
+        nodes: A node for every function and leaf.
+        edges: From each node to those computed from it.
+
     Source: PyTorch's autograd mechanics (``grad_fn``); "Autograd to transformers", part 1.
 
     >>> import ncd

@@ -41,6 +41,9 @@ def autograd(
             gradient, drawn from this seed, at the others.
         frozen: The names of parameters, and the ids of input arrays, that need no gradient.
 
+    Raises:
+        MismatchError: For inputs that do not fit the module.
+
     Source: PyTorch's autograd mechanics (``grad_fn``); "Autograd to transformers", part 1.
 
     >>> import ncd
@@ -48,8 +51,6 @@ def autograd(
     >>> dag = autograd(ncd.compile(term), *ncd.example_inputs(term))
     >>> [node.label for node in dag.at("op").nodes if node.role == "softmax"]
     ['Softmax']
-
-    Raises MismatchError for inputs that do not fit the module.
     """
     check_module(module, "autograd")
     ids = [value.id for value in module.circuit.inputs]

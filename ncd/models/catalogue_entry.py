@@ -135,10 +135,30 @@ class Preset:
 class Entry:
     """A system of the catalogue.
 
-    ``section`` is its place in the menu, ``type`` what it takes and gives at any knobs, if it says
-    so; ``presets`` are knobs of published models. ``notes``, ``bands``, ``cells`` and ``width`` are
-    how its figure is drawn, as :func:`ncd.draw` takes them; notes that differ with the knobs are a
-    function of them.
+    Args:
+        name: Its name, as in addresses and commands.
+        title: Its title.
+        source: The paper, figure or document it comes from.
+        knobs: Its settings.
+        system: The function from knobs to its term.
+        section: Its section of the menu.
+        type: The type of its term at any knobs, if it states one.
+        presets: Settings of published models.
+        notes: Callouts of its figure, or a function from knobs to them.
+        bands: Whether its figure has column bands.
+        cells: Whether its figure has grids of cells.
+        width: The width at which its figure is drawn, in pixels.
+
+    Raises:
+        UnknownNameError: By :meth:`build` and :meth:`preset`, for an unknown knob or preset.
+        SizeError: By :meth:`build`, for a value that a knob cannot have.
+
+    Source: each entry's ``source``.
+
+    >>> import ncd
+    >>> entry: Entry = ncd.catalogue["multi-head-attention"]
+    >>> entry.title, [knob.name for knob in entry.knobs][:2]
+    ('Multi-head attention', ['h', 'k'])
 
     >>> import ncd
     >>> entry = ncd.catalogue["multi-head-attention"]
@@ -180,10 +200,12 @@ class Entry:
         return {"notes": shown, **own}
 
     def build(self, /, **knobs: int) -> Term:
-        """The term at these knobs, the others at their defaults.
+        """Returns the term at these knobs, the others at their defaults.
 
-        Raises UnknownNameError for a knob that the system lacks, SizeError for a value that it
-        cannot have, and MismatchError for a term of another type than the entry states.
+        Raises:
+            UnknownNameError: For a knob that the system lacks.
+            SizeError: For a value that a knob cannot have.
+            MismatchError: If the term's type is not the one that the entry states.
         """
         settings = self.settings(knobs)
         for name, most in self.within(settings).items():
@@ -230,11 +252,17 @@ class Entry:
 class Catalogue(Mapping[str, Entry]):
     """Entries by name, in the order in which they are shown.
 
+    Args:
+        entries: The entries.
+
+    Raises:
+        UnknownNameError: For an unknown name, with the most similar known one.
+
+    Source: the documents in each entry's ``source``.
+
     >>> import ncd
     >>> "multi-head-attention" in ncd.catalogue
     True
-
-    Raises UnknownNameError for a name that it lacks.
     """
 
     def __init__(self, entries: Iterable[Entry]) -> None:

@@ -71,7 +71,7 @@ def _read(path: Path) -> bytes | None:
 
 
 def read_weights(module: M, data: bytes) -> M:
-    """Puts numbers that :func:`written` gave into a module of the same shapes.
+    """Loads numbers that :func:`written` gave into a module of the same shapes.
 
     >>> one, two = nn.Linear(2, 3), nn.Linear(2, 3)
     >>> two = read_weights(two, written(one, {}))

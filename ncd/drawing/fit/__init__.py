@@ -1,1 +1,1 @@
-"""Fit: which blocks are expanded and where rows break, for a given width."""
+"""Fit: the choice of expanded blocks and row breaks for a given width."""

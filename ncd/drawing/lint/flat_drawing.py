@@ -105,7 +105,7 @@ class Flat:
 
     @once
     def _counted(self) -> tuple[Indices, Indices]:
-        """How many wires begin and end where each wire does."""
+        """The numbers of wires that begin and end where each wire does."""
         wires, ends = self.drawing.wires, self.ends.round(1).tolist()
         begin = [(w.made_by, *at[0]) for w, at in zip(wires, ends, strict=True)]
         end = [(w.taken_by, *at[1]) for w, at in zip(wires, ends, strict=True)]

@@ -1,1 +1,1 @@
-"""Routing: how wires run between ops and inside them."""
+"""Routing: the paths of wires between ops and inside them."""

@@ -1,4 +1,4 @@
-"""Where the wires of a contraction meet.
+"""The points where the wires of a contraction meet.
 
 A contraction is a cap: two wires that meet, or more that meet in a spine. Caps of one op are nested
 or apart. A wire that joins a continuing one goes to a dot on it, before the others change rows or

@@ -25,7 +25,7 @@ def identity_resnet(
     s: int = 2,
     y: int = 10,
 ) -> Term:
-    """How likely each of y classes is, for b images of x × x in three colours.
+    """Returns the probability of each of y classes, for b images of x × x in three colours.
 
     A convolution, then three blocks of N residual components each. Block μ gives n_{μ+1} channels,
     and all but the first make the image s times smaller. The notebook's code repeats one component

@@ -70,7 +70,7 @@ PRESETS = (
 
 
 def _notes(w: int, **knobs: int) -> dict[str, str]:
-    """As published for windows of 1 × 1; of others it says how they differ from those."""
+    """Returns the published callout, or for windows other than 1 × 1 how they differ."""
     said = "$1 × 1$ convolution tensors are the identity, so can be freely added."
     if w > 1:
         window = f"${w} × {w}$"

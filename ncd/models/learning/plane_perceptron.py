@@ -14,7 +14,7 @@ ACTIVATIONS = ("none", "tanh", "relu", "sigmoid")
 
 
 def mlp_geometry(p1: int = 2, g: int = 1, n: int = 2) -> Term:
-    """Which of n classes a point of the plane is: y = sign(W₂ g(W₁ x + b₁) + b₂) for two.
+    """Classifies a point of the plane: y = sign(W₂ g(W₁ x + b₁) + b₂) for two classes.
 
     There are p₁ hidden units; g is one of ``ACTIVATIONS``. Of more than two classes each has a
     hyperplane of its own, and a softmax says how likely it is. Notes on MLPs.
@@ -23,7 +23,7 @@ def mlp_geometry(p1: int = 2, g: int = 1, n: int = 2) -> Term:
 
 
 def outputs(n: int) -> int:
-    """How many hyperplanes part n classes: one parts two, else each class has one."""
+    """Returns the number of hyperplanes for n classes: one for two, else one each."""
     return n if n > 2 else 1
 
 

@@ -39,7 +39,7 @@ def linear_algebra(step: int = 1, a: int = 3, b: int = 4, c: int = 5, d: int = 3
 
 
 def pair(step: int, a: int = 3, b: int = 4, c: int = 5, d: int = 3) -> Equation:
-    """What a step of the walk says: two sides that give the same."""
+    """A step of the walk: two sides that are equal."""
     sizes = Axes(a=a, b=b, c=c, d=d, p=b, q=b, r=b)
     whole = _line(line(step))
     assert isinstance(whole, Equation)

@@ -19,7 +19,7 @@ Span = tuple[int, int]
 
 
 class CallError(ParseError):
-    """What is wrong with a call; ``spans`` are the places in its text, from and to.
+    """An error in a call; ``spans`` are its places in the text, from and to.
 
     ``message`` is what einops says of it, if it does.
     """
@@ -44,7 +44,7 @@ class Written:
 
 
 def read(text: str, inputs: Collection[str]) -> Written:
-    """What a line says, such as ``y = reduce(ims, "b h w c -> h w c", "mean")``.
+    """Parses a line such as ``y = reduce(ims, "b h w c -> h w c", "mean")``.
 
     >>> found = read('rearrange(ims[0], "h w c -> w h c").shape', ["ims"])
     >>> found.given, found.first, found.calls[0].pattern
@@ -107,7 +107,7 @@ class _Reader:
         return 0, len(self.text)
 
     def _span(self, node: ast.expr) -> Span:
-        """Where a part stands; Python counts bytes."""
+        """Returns the position of a part in characters; Python counts bytes."""
         data = self.text.encode()
         start, end = (len(data[:n].decode()) for n in (node.col_offset, node.end_col_offset or 0))
         return start, end
@@ -128,7 +128,7 @@ class _Reader:
         return name.id, first
 
     def _call(self, node: ast.Call) -> tuple[Call, Span]:
-        """What a call says, and where its pattern stands."""
+        """Parses a call; returns it with the position of its pattern."""
         name = node.func.id if isinstance(node.func, ast.Name) else ""
         if name not in FUNCTIONS:
             close = get_close_matches(name, FUNCTIONS, n=1) or [f"one of {', '.join(FUNCTIONS)}"]
@@ -166,7 +166,7 @@ class _Reader:
         return keyword.arg, size
 
     def _inside(self, node: ast.expr, value: str) -> Span:
-        """Where the pattern stands between its quotes."""
+        """Returns the position of the pattern between its quotes."""
         start, end = self._span(node)
         at = self.text[start:end].find(value)
         return (start + at, start + at + len(value)) if at > 0 else (start, end)

@@ -60,7 +60,7 @@ class Call:
         return tuple(at.span() for at in found for _ in range(rest if at[0] == REST else 1))
 
     def sizes(self, shape: Sequence[int]) -> dict[Part, int]:
-        """How long every part is, for an array of this shape that fits.
+        """Returns the length of every part, for an array of this shape.
 
         >>> call = Call("max", "(h h1) c -> h c", (("h1", 2),))
         >>> {part.text: size for part, size in call.sizes((6, 3)).items()}

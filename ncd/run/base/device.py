@@ -11,7 +11,9 @@ from ncd.lang.errors import UnknownNameError
 
 @lru_cache
 def devices() -> tuple[str, ...]:
-    """What a run can be sent to: the CPU always, a GPU where there is one.
+    """Returns the devices that a run can use: always "cpu", and "cuda" or "mps" if present.
+
+    Source: ``torch.cuda`` and ``torch.backends.mps``.
 
     >>> devices()[0]
     'cpu'
@@ -26,7 +28,7 @@ def devices() -> tuple[str, ...]:
 
 
 def device(name: str | torch.device) -> torch.device:
-    """The device of this name; raises UnknownNameError for one that this machine lacks."""
+    """Returns the device of a name; raises UnknownNameError if this machine lacks it."""
     wanted = str(name)
     has = devices()
     if wanted not in has and not (wanted == "cuda:0" and "cuda" in has):

@@ -16,9 +16,19 @@ GIGA = 10**9
 
 @dataclass(frozen=True)
 class Limits:
-    """How much one run may take: bytes of memory and floating-point operations.
+    """The memory and the operations that one run may take.
 
-    ``NCD_MAX_BYTES`` and ``NCD_MAX_FLOPS`` set them; the defaults suit a small shared machine.
+    Args:
+        bytes: Bytes of memory, forward and backward; ``NCD_MAX_BYTES`` sets the default.
+        flops: Floating-point operations; ``NCD_MAX_FLOPS`` sets the default.
+
+    Raises:
+        LimitError: If an environment variable is not a number.
+
+    Source: README, "Settings"; the defaults suit a small shared machine.
+
+    >>> Limits(bytes=1_000_000).flops == Limits().flops
+    True
     """
 
     bytes: int = 2 * GIGA

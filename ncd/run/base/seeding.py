@@ -43,15 +43,28 @@ def example_inputs(
     device: str | torch.device = "cpu",
     limits: Limits | None = None,
 ) -> tuple[Tensor, ...]:
-    """A tensor for each array of ``term.dom``: standard normal, or whole numbers below a bound.
+    """Returns a random tensor for each array of a term's domain.
+
+    Args:
+        term: The system; all axes of its inputs need sizes.
+        seed: The seed of the numbers; torch's global state is not used.
+        device: The device of the tensors.
+        limits: The memory allowed; by default that of the environment.
+
+    Returns:
+        Standard normal numbers, or whole numbers below an array's bound (``y#v``).
+
+    Raises:
+        LimitError: If the inputs alone exceed the limits.
+        SizeError: If an axis has no size.
+
+    Source: the notebook's examples, which use ``torch.rand``.
 
     >>> from ncd.lang.terms.terms import Id
     >>> [tuple(x.shape) for x in example_inputs(Id("y:2 m:3, x:4 m:3"))]
     [(2, 3), (4, 3)]
     >>> [int(x.max()) < 5 for x in example_inputs(Id("y:100#v:5"))]
     [True]
-
-    Raises LimitError, before anything is allocated, if they are over the limits.
     """
     check_term(term, "example_inputs")
     target = find_device(device)

@@ -1,9 +1,8 @@
-"""An op's expressions as one call: read once, run often.
+"""Compiles an op's expressions into one call: read once, run often.
 
-Everything that follows from the axes - permutations, sizes, einsum's letters - is worked out when
-an expression is read. What is read takes the op's tensors, its own layer (or parameter), and what a
-new tensor should be like; dimensions are counted from the end, so that batch axes may stand in
-front, and no size of a batch is ever looked at.
+Everything that depends on axes (permutations, sizes, einsum letters) is computed when an expression
+is read. The result takes the op's tensors, its layer or parameter, and a model for new tensors.
+Dimensions are counted from the end, so that batch axes may stand in front.
 """
 
 from __future__ import annotations
@@ -56,7 +55,7 @@ from ncd.run.execution.tensor_ops import (
 
 
 class Like(NamedTuple):
-    """Where a new tensor is, and of what type its real numbers are."""
+    """The device and the real dtype of new tensors."""
 
     device: torch.device
     dtype: torch.dtype
@@ -73,16 +72,16 @@ _SIGNS: Mapping[str, Callable[[Any, Any], Any]] = {
 
 @dataclass(frozen=True)
 class Known:
-    """A value that no tensor is needed for."""
+    """A value that needs no tensor."""
 
     value: Any
 
 
 def code(expr: Expr, ranks: Sequence[int] = (), layer: str = "") -> Code:
-    """What an expression does, ready to run.
+    """Returns an expression as a function that is ready to run.
 
-    ``ranks`` says how many dimensions each tensor has without a batch, ``layer`` which layer is
-    called (``nn.Conv2d``).
+    ``ranks`` is the number of dimensions of each tensor without a batch, ``layer`` the layer that
+    is called (``nn.Conv2d``).
 
     >>> twice = code(Infix("*", Arg(0), Const(2)))
     >>> twice([torch.ones(2)], None, Like(torch.device("cpu"), torch.float32))
@@ -92,7 +91,7 @@ def code(expr: Expr, ranks: Sequence[int] = (), layer: str = "") -> Code:
 
 
 def known(expr: Expr) -> Known | None:
-    """What an expression is, if no tensor is needed for that."""
+    """Returns the value of an expression if it needs no tensor, else None."""
     part = _Reader((), "").read(expr) if not any(map(_needs, expr.walk())) else None
     return part if isinstance(part, Known) else None
 
@@ -102,7 +101,7 @@ def _needs(expr: Expr) -> bool:
 
 
 def function(name: str) -> Any:
-    """The function, or the class of layers, that a dotted name means: ``F.relu``."""
+    """Returns the function or layer class of a dotted name such as ``F.relu``."""
     first, *rest = name.split(".")
     found = MODULES[first]
     for word in rest:
@@ -118,13 +117,13 @@ def _running(part: Code | Known) -> Code:
 
 
 class _Reader:
-    """Reads expressions; one method a kind."""
+    """Compiles expressions; one method for each kind."""
 
     def __init__(self, ranks: Sequence[int], layer: str) -> None:
         self.ranks, self.called = ranks, layer
 
     def read(self, expr: Expr) -> Code | Known:
-        """What an expression does, or what it is if that is known without any tensor."""
+        """Compiles an expression, or returns its value if it needs no tensor."""
         reader: Callable[[Any], Code | Known] = getattr(self, type(expr).__name__.lower())
         return reader(expr)
 
@@ -137,7 +136,7 @@ class _Reader:
         parts: Sequence[Expr],
         named: Iterable[tuple[str, Expr]] = (),
     ) -> Code:
-        """A function of parts; those that are known are handed over as they are."""
+        """Compiles a function call; known arguments are passed as values."""
         given, extra = [self.read(part) for part in parts], {k: self.read(v) for k, v in named}
         known = {name: part.value for name, part in extra.items() if isinstance(part, Known)}
         more = {n: part for n, part in extra.items() if not isinstance(part, Known)}
@@ -155,14 +154,14 @@ class _Reader:
         return lambda args, own, like: function(*[run(args, own, like) for run in runs])
 
     def folded(self, function: Callable[..., Any], *parts: Expr) -> Code | Known:
-        """The same for plain arithmetic, which is done at once where all parts are known."""
+        """Compiles plain arithmetic, which is computed at once if all parts are known."""
         known = [part.value for part in map(self.read, parts) if isinstance(part, Known)]
         if len(known) == len(parts):
             return Known(function(*known))
         return self.applied(function, parts)
 
     def rank(self, expr: Expr) -> int:
-        """How many dimensions an expression has without a batch, as far as its parts tell."""
+        """Returns the number of dimensions of an expression without a batch, as far as known."""
         if isinstance(expr, Arg):
             return self.ranks[expr.index]
         if isinstance(expr, Rearrange | Contract):

@@ -1,4 +1,4 @@
-"""Scores, factor, masks, softmax and values as one ``F.scaled_dot_product_attention``."""
+"""Attention as one call of ``F.scaled_dot_product_attention``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Sorted = tuple[Group, Group, Group]  # the dimensions of heads, queries and keys
 
 
 class Mask(NamedTuple):
-    """What hides scores, or is added to them; ``args`` are its own among the step's inputs."""
+    """A mask that hides scores or is added to them; ``args`` are its inputs of the step."""
 
     code: Code
     hides: bool
@@ -29,10 +29,10 @@ class Mask(NamedTuple):
 
 @dataclass(frozen=True)
 class Attention:
-    """Attention of a query, a key and a value, whatever the order of their dimensions.
+    """Attention of a query, a key and a value in any order of dimensions.
 
-    Each is brought to (heads, positions, features), the features side by side in memory, with one
-    batch axis in front: torch is fast on nothing else.
+    Each is brought to (batch, heads, positions, features) with contiguous features, for which torch
+    is fast.
     """
 
     moves: tuple[Move, Move, Move]
@@ -63,7 +63,7 @@ class Attention:
         return self.back(out)
 
     def _mask(self, args: Sequence[Tensor], like: Like, lead: tuple[int, ...]) -> Tensor | None:
-        """All masks in one: true where a score counts, or what is added to it."""
+        """Combines all masks: true where a score counts, or the numbers that are added to it."""
         hidden: Tensor | None = None
         added: Tensor | None = None
         for mask in self.masks:
@@ -83,10 +83,10 @@ class Attention:
         return _batch(both)
 
     def _blinded(self, out: Tensor, mask: Tensor, value: Tensor) -> Tensor:
-        """Not a number for each query that sees no key, as a softmax of nothing gives.
+        """Returns NaN for each query that sees no key, as a softmax of nothing does.
 
-        Torch gives 0 there. The gradients are those of the steps one by one as well: behind what
-        hides a score there is none, behind what is added to it there is.
+        Torch returns 0 there. Gradients also match the separate steps: none through a hidden
+        score, and some through an added mask.
         """
         hidden = ~mask if mask.dtype == torch.bool else mask == -math.inf
         blind = hidden.all(-1, keepdim=True)
@@ -107,11 +107,11 @@ def attending(
     causal: bool,
     masks: tuple[Mask, ...],
 ) -> Attention:
-    """The step of an attention.
+    """Returns the step of an attention.
 
-    ``arrays`` are the dimensions of query, key and value; ``scores`` and ``weights`` those of the
-    scores, by the names of the first and of the second product; ``order`` is where these stand in
-    the scores. ``features`` are those of the query and of the value.
+    ``arrays`` are the dimensions of query, key and value. ``scores`` and ``weights`` are those of
+    the scores, by the names of the first and of the second product; ``order`` is where these are
+    in the scores. ``features`` are those of the query and of the value.
     """
     heads, queries, keys = scores
     moves = (
@@ -129,7 +129,7 @@ def _move(before: Group, after: tuple[Group, ...]) -> Move:
 
 
 def _shaped(scores: Sorted, order: tuple[int, ...]) -> Move:
-    """A mask that broadcasts with the scores, as (…, heads, queries, keys), each full or 1."""
+    """Returns how to reshape a mask to (…, heads, queries, keys), each full or 1."""
     n, several = len(order), any(len(group) != 1 for group in scores)
     move = permuted([place - n for place in order])
     sizes = tuple(dim.size for group in scores for dim in group)
@@ -148,7 +148,7 @@ def _shaped(scores: Sorted, order: tuple[int, ...]) -> Move:
 
 
 def _batch(x: Tensor) -> Tensor:
-    """With exactly one batch axis in front of the last three."""
+    """Returns the tensor with exactly one batch axis before the last three."""
     if x.dim() == 4:
         return x
     return x.unsqueeze(0) if x.dim() == 3 else x.reshape((-1, *x.shape[-3:]))

@@ -1,8 +1,8 @@
-"""Attention as one function of torch, where nobody looks at the scores and the weights.
+"""Replaces attention by one function of torch where nobody looks at the scores and weights.
 
-What is looked for are expressions: a contraction of two arrays, then factors and masks, a softmax,
-and a contraction of its weights with a third array; each value on the way is used once. Nothing is
-fused where the result could be another one.
+The pattern is a contraction of two arrays, then factors and masks, a softmax, and a contraction of
+its weights with a third array, each intermediate value used once. Nothing is fused where the result
+could differ.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from ncd.run.execution.program import Part, Parts, ends
 
 
 def fused(parts: Parts, circuit: Circuit) -> Parts:
-    """The steps with every attention among them as one step, where its last one was."""
+    """Returns the steps with every attention as one step, in place of its last one."""
     uses = Counter(id for part in parts for id in ends(part)[0])
     uses.update(value.id for value in circuit.outputs)
     takers = {id: i for i, part in enumerate(parts) for id in ends(part)[0]}
@@ -48,7 +48,7 @@ def fused(parts: Parts, circuit: Circuit) -> Parts:
 
 
 class _Masked(NamedTuple):
-    """A mask on the way: an expression on the inputs of its cell, or a causal one's places."""
+    """A mask in the chain: an expression on its cell's inputs, or a causal mask's dimensions."""
 
     expr: Expr
     hides: bool
@@ -69,7 +69,7 @@ class _Chain:
     masks: list[_Masked] = field(default_factory=list)
 
     def follow(self, start: int) -> bool:
-        """Whether an attention begins at this step; keeps all that it is made of."""
+        """Returns whether an attention begins at this step, and records its parts."""
         scores = self._said(start)
         if not _product(scores):
             return False
@@ -83,14 +83,14 @@ class _Chain:
         return part
 
     def _said(self, at: int) -> Expr | None:
-        """What a step says, if it is one expression."""
+        """Returns the expression of a step, if it has only one."""
         part = self.parts[at]
         if isinstance(part, Loop) or part.cell is None or not part.alone:
             return None
         return part.said[0]
 
     def _next(self) -> tuple[Expr, Arg] | None:
-        """What the only step that takes the last value says, and which of its inputs that is."""
+        """Returns the expression of the only taker of the last value, and which input it takes."""
         (value,) = self._part(self.used[-1]).outputs
         if self.uses[value] != 1:
             return None
@@ -103,7 +103,7 @@ class _Chain:
         return said, arg
 
     def _softmax(self) -> tuple[int, ...]:
-        """Follows factors, masks and names to the softmax; gives the dimensions it is along."""
+        """Follows factors, masks and names to the softmax; returns its dimensions."""
         while following := self._next():
             said, arg = following
             along = _along(said, arg, len(self.scores.after))
@@ -114,7 +114,7 @@ class _Chain:
         return ()
 
     def _scaled(self, said: Expr, arg: Arg) -> bool:
-        """A plain factor; after a mask that is added it would be another one for that."""
+        """Accepts a plain factor; after an added mask it would change the result."""
         if not isinstance(said, Infix) or said.sign not in "*/" or self.masks:
             return False
         left, right = said.left, said.right
@@ -147,7 +147,7 @@ class _Chain:
         return False
 
     def _fits(self) -> bool:
-        """Sorts the dimensions of both products; false where they are of no attention."""
+        """Sorts the dimensions of both products; returns False if they form no attention."""
         scores, last = self.scores, self.last
         names = last.before[self.weights]  # of the scores' dimensions, in the second product
         values, out = last.before[1 - self.weights], last.after
@@ -175,7 +175,7 @@ class _Chain:
         )
 
     def step(self) -> Part:
-        """The whole chain as one step."""
+        """Returns the whole chain as one step."""
         scores, last = self.scores, self.last
         end = self._part(self.used[-1])
         ids = [
@@ -227,7 +227,7 @@ def _code(masked: _Masked) -> Any:
 
 
 def _product(said: Expr | None) -> TypeGuard[Contract]:
-    """Whether it is a contraction of two of its inputs."""
+    """Returns whether an expression contracts two of its inputs."""
     return (
         isinstance(said, Contract)
         and len(said.args) == 2
@@ -237,9 +237,9 @@ def _product(said: Expr | None) -> TypeGuard[Contract]:
 
 
 def _along(said: Expr, arg: Arg, rank: int) -> tuple[int, ...]:
-    """The dimensions of the array that a softmax is along, from the front; none if it is not one.
+    """Returns the dimensions of a softmax, counted from the front; none if it is not one.
 
-    Several dimensions are made one before, and several again after.
+    Several dimensions are merged before and split after.
     """
     inner, on = said, said.on if isinstance(said, Method) else None
     groups: tuple[tuple[int, ...], ...] = tuple((i,) for i in range(rank))
@@ -263,7 +263,7 @@ _MINUS = Known(-math.inf)
 
 
 def _mask(said: Expr, arg: Arg) -> tuple[Expr, bool] | None:
-    """What hides scores (True), or is added to them (False); None if it is no mask."""
+    """Returns a mask's expression and whether it hides scores (or is added), or None."""
     match said:
         case Call("torch.where", (test, no, yes)) if yes == arg and known(no) == _MINUS:
             return test, True
@@ -277,7 +277,7 @@ def _mask(said: Expr, arg: Arg) -> tuple[Expr, bool] | None:
 
 
 def _causal(test: Expr, hides: bool) -> tuple[int, int] | None:
-    """The dimensions of the query and the key where the key may not come after the query."""
+    """Returns the dimensions of query and key, if the key may not come after the query."""
     match test if hides else None:
         case Infix(">", Position(key, after), Position(query, _)):
             return after.index(query), after.index(key)

@@ -1,4 +1,4 @@
-"""The heads of the attentions in a circuit, and runs with some of them switched off."""
+"""The attention heads of a circuit, and runs with some of them switched off."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ncd.run.execution.program import Watch
 
 
 class Head(NamedTuple):
-    """A head: the id of its softmax, and its number there."""
+    """A head: the id of its softmax, and its index there."""
 
     softmax: str
     number: int
@@ -24,31 +24,31 @@ class Head(NamedTuple):
 
 @dataclass(frozen=True)
 class Attending:
-    """A softmax, and the product of the weights that it gives with the values."""
+    """A softmax, and the product of its weights with the values."""
 
     softmax: Cell
     product: Cell
 
     @property
     def weights(self) -> Array:
-        """The weights, by the names that the product has for their axes."""
+        """The weights, with the product's names for their axes."""
         ids = [value.id for value in self.product.inputs]
         return self.product.site.ins[ids.index(self.softmax.outputs[0].id)]
 
     @property
     def axes(self) -> tuple[Axis, ...]:
-        """The axes of the heads: those of the weights that the values and the product have too."""
+        """The axes of the heads: those that weights, values and product share."""
         sides = (*self.product.site.ins, *self.product.site.outs)
         return tuple(a for a in self.weights if all(a.name in side.names for side in sides))
 
     @property
     def heads(self) -> tuple[Head, ...]:
-        """A head for each place on these axes; a single one where there are none."""
+        """A head for each index of these axes; a single one if there are none."""
         count = math.prod(axis.numel for axis in self.axes)
         return tuple(Head(self.softmax.id, number) for number in range(count))
 
     def maps(self, found: Tensor) -> Tensor:
-        """What the softmax gave as (…, heads, queries, keys): the product sums over the keys."""
+        """Returns the softmax as (…, heads, queries, keys); the product sums over the keys."""
         (out,), inner = self.product.site.outs, {axis.name for axis in self.axes}
         parts = [0 if a.name in inner else 1 if a.name in out.names else 2 for a in self.weights]
         dims = [(part, n) for part, a in zip(parts, self.weights, strict=True) for n in a.shape]
@@ -59,7 +59,7 @@ class Attending:
         return moved.reshape(*found.shape[:lead], *sizes)
 
     def without(self, off: Collection[int], made: Tensor) -> Tensor:
-        """What the product made, with zeros where some of the heads were.
+        """Returns the product with zeros for some heads.
 
         ``made`` may have batch axes in front.
         """
@@ -74,7 +74,7 @@ class Attending:
 
 
 def attending(circuit: Circuit) -> Iterator[Attending]:
-    """Every softmax whose weights go straight into a product with values.
+    """Yields every softmax whose weights go directly into a product with values.
 
     >>> import ncd
     >>> term = ncd.catalogue["multi-head-attention"].build(h=3)
@@ -88,7 +88,7 @@ def attending(circuit: Circuit) -> Iterator[Attending]:
 
 
 def switched_off(circuit: Circuit, heads: Collection[Head]) -> Watch:
-    """For :meth:`CircuitModule.execute` to watch: these heads give zeros, all else is as it was.
+    """Returns a watch for :meth:`CircuitModule.execute` that sets these heads to zero.
 
     >>> import ncd
     >>> term = ncd.catalogue["scaled-dot-product-attention"].build()

@@ -1,4 +1,4 @@
-"""A term as a module whose learned parts are submodules named as in the diagram."""
+"""The torch module of a term, with submodules named as in the diagram."""
 
 from __future__ import annotations
 
@@ -24,11 +24,15 @@ from ncd.run.execution.program import Part, Program, Run, Watch, execute, plan
 
 
 class CircuitModule(nn.Module):
-    """What :func:`compile` gives: runs the cells of a circuit in order.
+    """The module of a term; it runs the cells of a circuit in order.
 
-    ``module.term`` and ``module.circuit`` say what it is; layers are submodules by their paths
-    (``module.Q``, ``module.encoder[0].self_attn.Q``), looked up anew at each run. Without a
-    ``seed`` they have shapes but no numbers (torch's device ``meta``).
+    ``module.term`` and ``module.circuit`` describe it. Layers are submodules by their paths
+    (``module.Q``, ``module.encoder[0].self_attn.Q``), looked up at each run, so they may be
+    replaced.
+
+    Args:
+        circuit: The circuit of a term.
+        seed: The seed of the weights; None leaves them on torch's device ``meta``, without data.
     """
 
     def __init__(self, circuit: Circuit, seed: int | None = 0) -> None:
@@ -42,14 +46,14 @@ class CircuitModule(nn.Module):
             self.register_buffer("_like", torch.empty(0), persistent=False)  # for new tensors
 
     def _read(self, circuit: Circuit) -> None:
-        """All that follows from the circuit and need not be kept."""
+        """Computes everything that follows from the circuit and need not be saved."""
         self.circuit, self.term = circuit, circuit.term
         known: dict[str, Part] = {}
         self._plain, self._fused = plan(circuit, None, known), plan(circuit, fused, known)
         self._shapes = [(array.shape, array.below is None) for array in self.term.dom]
 
     def _attach(self, cell: Cell, seed: int | None) -> bool:
-        """Gives a cell its layer or its parameter, if it has one."""
+        """Gives a cell its layer or parameter; returns whether it has one."""
         call, initial = cell.layer, cell.initial
         if call is None and not initial:
             return False
@@ -74,10 +78,13 @@ class CircuitModule(nn.Module):
         return True
 
     def forward(self, *inputs: Tensor) -> Tensor | tuple[Tensor, ...]:
-        """The output tensor, or a tuple where the codomain has another number of arrays than one.
+        """Returns the output tensor, or a tuple if the codomain does not have exactly one array.
 
-        Each input has the shape of its array in ``term.dom``; the same batch axes may stand in
-        front of all of them.
+        Args:
+            inputs: A tensor for each array of ``term.dom``, all with the same batch axes in front.
+
+        Raises:
+            MismatchError: For a wrong number, shape or kind of tensors.
         """
         outputs = self.execute(inputs)
         return outputs[0] if len(outputs) == 1 else outputs
@@ -89,10 +96,10 @@ class CircuitModule(nn.Module):
         keep: dict[str, Tensor] | None = None,
         watch: Watch | None = None,
     ) -> tuple[Tensor, ...]:
-        """Runs every cell; fills ``keep`` with every array, and shows ``watch`` every step.
+        """Runs every cell; stores every array in ``keep``, and shows every step to ``watch``.
 
-        What ``watch`` gives stands in the place of what the step made, unless it gives None. Where
-        nobody looks on, attention runs as one function.
+        A value returned by ``watch`` replaces the step's output; None keeps it. Without both,
+        attention runs as one function.
         """
         inputs = self._checked(inputs)
         plain = keep is not None or watch is not None or _transformed()
@@ -101,7 +108,7 @@ class CircuitModule(nn.Module):
         return execute(program, inputs, Run(self, like, keep, watch))
 
     def _alike(self, inputs: Sequence[Tensor]) -> Like:
-        """Where new tensors belong: by the first real input, else by the weights."""
+        """Returns device and dtype of new tensors: the first real input's, else the weights'."""
         for x in inputs:
             if x.is_floating_point():
                 return Like(x.device, x.dtype)
@@ -111,7 +118,7 @@ class CircuitModule(nn.Module):
         return _ANY
 
     def _checked(self, inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        """The inputs, whole numbers as int64; raises MismatchError for what does not fit."""
+        """Returns the inputs, whole numbers as int64; raises MismatchError for a wrong one."""
         seen = [(getattr(x, "shape", None), _real(x)) for x in inputs]
         # with no batch in front, as mostly, all is well; a graph for all batches must not ask that
         if torch.compiler.is_compiling() or seen != self._shapes:
@@ -141,7 +148,7 @@ _ANY = Like(torch.device("cpu"), torch.float32)
 
 
 def _transformed() -> bool:
-    """Whether torch is at forward-mode differentiation, vmap and the like: it has no attention."""
+    """Returns whether torch is in forward-mode differentiation, vmap or similar."""
     if torch.compiler.is_compiling():
         return False
     inside = torch._C._functorch.peek_interpreter_stack() is not None
@@ -149,7 +156,7 @@ def _transformed() -> bool:
 
 
 def _home(module: nn.Module, scope: tuple[str, ...]) -> nn.Module:
-    """The module that holds the layers of a scope; numbered ones stand in a ``ModuleList``."""
+    """Returns the module that holds a scope's layers; numbered ones are in a ``ModuleList``."""
     for name, following in zip(scope, (*scope[1:], ""), strict=False):
         if isinstance(module, nn.ModuleList):
             while len(module) <= int(name):
@@ -161,7 +168,7 @@ def _home(module: nn.Module, scope: tuple[str, ...]) -> nn.Module:
 
 
 def made_layer(call: Call, path: str, seed: int | None) -> nn.Module:
-    """The layer of a call, its numbers not yet set; nothing is drawn from torch's global state."""
+    """Returns the layer of a call without initial numbers; torch's global state is not used."""
     kind = function(call.function)
     args = [_value(arg) for arg in call.args]
     named = {name: _value(value) for name, value in call.kwargs}
@@ -174,7 +181,7 @@ def made_layer(call: Call, path: str, seed: int | None) -> nn.Module:
 
 
 def _value(expr: Expr) -> Any:
-    """What an argument of a layer is; it needs no tensor."""
+    """Returns the value of a layer's argument."""
     found = known(expr)
     assert found is not None, expr
     return found.value
@@ -182,7 +189,7 @@ def _value(expr: Expr) -> Any:
 
 @lru_cache
 def _undrawn(kind: type[nn.Module]) -> type[nn.Module]:
-    """A class of layers that leaves its numbers as they lie in memory: they are set later."""
+    """Returns a subclass of a layer class that does not initialise its numbers."""
     return type(kind.__name__, (kind,), {"reset_parameters": lambda layer: None})
 
 
@@ -238,9 +245,9 @@ def _broadcast(shapes: Iterable[tuple[int, ...]]) -> bool:
 
 
 def _whole(array: Array, x: Tensor) -> Tensor:
-    """Whole numbers as torch indexes with; raises MismatchError for one that is out of range.
+    """Returns whole numbers as int64; raises MismatchError for one out of range.
 
-    The range is looked at on the CPU only: elsewhere it would have to be waited for.
+    The range is checked on the CPU only, as a GPU would have to be waited for.
     """
     x = x if x.dtype == torch.int64 else x.to(torch.int64)
     assert array.below is not None
@@ -272,9 +279,21 @@ def check_module(value: object, where: str) -> None:
 
 @dataclass(frozen=True)
 class Trace:
-    """A run with all it computed: ``values`` holds a tensor for every array, keyed by its id.
+    """The results of a run, as returned by :func:`trace`.
 
-    In a scan the arrays of its body are those of the last position.
+    Inside a scan the arrays are those of the last position.
+
+    Args:
+        outputs: The module's outputs.
+        values: A tensor for every array, by the ids that the SVG carries.
+
+    Source: the notebook's appendix, whose Tracker prints sizes; here the values are kept.
+
+    >>> import ncd
+    >>> module = ncd.compile(ncd.Softmax("x:3"))
+    >>> found: Trace = ncd.trace(module, *ncd.example_inputs(module.term))
+    >>> [tuple(value.shape) for value in found.values.values()]
+    [(3,), (3,)]
     """
 
     outputs: tuple[Tensor, ...]
@@ -282,7 +301,19 @@ class Trace:
 
 
 def trace(module: CircuitModule, *inputs: Tensor) -> Trace:
-    """Runs a module and keeps the value of every array, by the ids that the SVG carries.
+    """Runs a module and keeps the value of every array.
+
+    Args:
+        module: A compiled module.
+        inputs: A tensor for each array of its term.
+
+    Returns:
+        A :class:`Trace`: the values by the ids that the SVG carries, and the outputs.
+
+    Raises:
+        MismatchError: For a wrong number, shape or kind of tensors.
+
+    Source: the notebook's appendix, whose Tracker prints sizes; here the values are kept.
 
     >>> import ncd
     >>> term = ncd.catalogue["multi-head-attention"].build()

@@ -1,4 +1,4 @@
-"""A circuit made ready to run: its cells in order, each value in a slot that is freed in time."""
+"""Programs: circuits ready to run, with cells in order and values in slots freed in time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Watch = Callable[[Cell, tuple[Tensor, ...], tuple[Tensor, ...]], tuple[Tensor, .
 
 @dataclass(frozen=True)
 class Step:
-    """A cell ready to run: where its tensors come from and go, and which are then done with.
+    """A cell ready to run: the slots of its inputs and outputs, and those to free afterwards.
 
     ``path`` are the modules on the way to its layer; ``weight`` is the name of its own parameter.
     """
@@ -37,7 +37,7 @@ class Step:
 
 @dataclass(frozen=True)
 class ScanStep:
-    """A scan ready to run: its body's program, and the dimensions, from the end, it runs along."""
+    """A scan ready to run: its body's program, and its dimension in each input, from the end."""
 
     body: Program
     states: int
@@ -51,7 +51,7 @@ class ScanStep:
 
 @dataclass(frozen=True)
 class Program:
-    """Steps in order; ``ids`` names the value of each slot. ``new``: some step makes a tensor."""
+    """Steps in order; ``ids`` names the value of each slot, ``new`` says if any makes a tensor."""
 
     ids: tuple[str, ...]
     inputs: tuple[int, ...]
@@ -61,7 +61,7 @@ class Program:
 
 
 class Run(NamedTuple):
-    """What all steps of a run share; ``keep`` and ``watch`` are for those who look on."""
+    """Settings shared by all steps of a run; ``keep`` and ``watch`` as in the module."""
 
     module: nn.Module
     like: Like
@@ -70,7 +70,7 @@ class Run(NamedTuple):
 
 
 class Part(NamedTuple):
-    """A step to be: of values by their ids, before it is known which slots they have."""
+    """A step whose values have ids but no slots yet."""
 
     run: Code
     inputs: tuple[str, ...]
@@ -85,7 +85,7 @@ class Part(NamedTuple):
 
 
 def units(circuit: Circuit) -> Iterator[Cell | Loop]:
-    """The cells and scans of a circuit, those of its repetitions as well."""
+    """Yields the cells and scans of a circuit, including those in repetitions."""
     for unit in circuit.units:
         if isinstance(unit, Loop) and unit.kind == "repeat":
             for body in unit.bodies:
@@ -95,13 +95,13 @@ def units(circuit: Circuit) -> Iterator[Cell | Loop]:
 
 
 def expressions(cell: Cell) -> tuple[Expr, ...]:
-    """What a cell's op says in torch."""
+    """Returns the expressions of a cell's op."""
     said = cell.torch
     return said if isinstance(said, tuple) else (said,)
 
 
 def part(cell: Cell) -> Part:
-    """A cell as a step to be."""
+    """Returns a cell as a step without slots."""
     ranks = tuple(len(array.shape) for array in cell.site.ins)
     said, layer = cell.torch, cell.layer
     every = said if isinstance(said, tuple) else (said,)
@@ -129,9 +129,9 @@ Change = Callable[[Parts, Circuit], Parts]
 def plan(
     circuit: Circuit, change: Change | None = None, known: dict[str, Part] | None = None
 ) -> Program:
-    """The program of a circuit; ``change`` may put other steps in the place of some.
+    """Returns the program of a circuit; ``change`` may replace steps.
 
-    ``known`` keeps the steps of the cells for another plan of the same circuit.
+    ``known`` caches the steps of cells for another plan of the same circuit.
     """
     known = {} if known is None else known
     parts: Parts = []
@@ -163,7 +163,7 @@ def plan(
 
 
 def ends(item: Part | Loop) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The values that a step takes, and those that it gives."""
+    """Returns the ids of the values that a step takes and gives."""
     if isinstance(item, Part):
         return item.inputs, item.outputs
     return tuple(v.id for v in item.inputs), tuple(v.id for v in item.outputs)
@@ -232,14 +232,14 @@ def execute(program: Program, inputs: Iterable[Tensor], run: Run) -> tuple[Tenso
 
 
 def _own(step: Step, module: Any) -> Any:
-    """The layer or the parameter of a step, as it is now: it may have been replaced."""
+    """Returns the current layer or parameter of a step, which may have been replaced."""
     for name in step.path:
         module = module._modules[name]
     return getattr(module, step.weight) if step.weight else module
 
 
 def scan(step: ScanStep, given: Sequence[Tensor], run: Run) -> list[Tensor]:
-    """The body at each position, one after the other; what it gives beside states is stacked."""
+    """Runs a body at each position in order, and stacks its outputs except the states."""
     n = step.states
     states = list(given[:n])
     rows = [

@@ -1,7 +1,6 @@
-"""What expressions do to tensors, worked out from their axes once.
+"""Tensor operations of expressions, prepared once from their axes.
 
-Dimensions are counted from the end, so that batch axes may stand in front of every tensor, and no
-size of a batch is ever looked at.
+Dimensions are counted from the end, so that batch axes may stand in front of every tensor.
 """
 
 from __future__ import annotations
@@ -23,12 +22,12 @@ from ncd.lang.formulas.expr import Contract, Group
 
 
 def narrow(name: str) -> bool:
-    """Whether a function or a layer takes only so many dimensions, such as ``F.max_pool2d``."""
+    """Returns whether a function or layer takes a fixed number of dimensions (max pooling)."""
     return bool(re.search(r"[123]d$", name)) or name in ("F.fold", "F.unfold", "F.batch_norm")
 
 
 def batched(called: Callable[..., Tensor], name: str, rank: int) -> Callable[..., Tensor]:
-    """The function with every batch axis in front joined to the batch that it knows."""
+    """Returns the function with all batch axes merged into the one that it accepts."""
     places = int(name[-2]) if name.endswith("d") and name[-2].isdigit() else rank
     own = int(rank > places + 1 or "orm" in name)  # whether it has a batch among its dimensions
 
@@ -44,7 +43,7 @@ def batched(called: Callable[..., Tensor], name: str, rank: int) -> Callable[...
 
 
 def cat(tensors: Sequence[Tensor], dim: int) -> Tensor:
-    """``torch.cat`` where some tensors lack the batch axes of the others: a class token."""
+    """Concatenates tensors, some of which may lack the batch axes of the others (a class token)."""
     n = max(x.dim() for x in tensors)
     if all(x.dim() == n for x in tensors):
         return torch.cat(list(tensors), dim)
@@ -55,16 +54,16 @@ def cat(tensors: Sequence[Tensor], dim: int) -> Tensor:
 
 
 def softmax(x: Tensor, dim: int) -> Tensor:
-    """Along another dimension than the last, with that one moved to where torch is fast."""
+    """Applies softmax along a dimension, which is moved to the end, where torch is fast."""
     if dim in (-1, x.dim() - 1):
         return x.softmax(-1)
     return x.transpose(dim, -1).softmax(-1).transpose(dim, -1)
 
 
 def looked_up(index: Tensor, table: Tensor, own: int, rest: int) -> Tensor:
-    """The places of a table at some indices; the dimensions in front are those of both.
+    """Returns the rows of a table at some indices; leading dimensions are shared.
 
-    Raises MismatchError for an index that is no place; on a GPU torch stops by itself.
+    Raises MismatchError for an index out of range; on a GPU torch stops by itself.
     """
     try:
         return _looked_up(index, table, own, rest)
@@ -98,7 +97,7 @@ def _looked_up(index: Tensor, table: Tensor, own: int, rest: int) -> Tensor:
 
 
 def rearranged(before: tuple[Group, ...], after: tuple[Group, ...]) -> Callable[[Tensor], Tensor]:
-    """Taken apart, permuted and put together, each only if there is anything to do."""
+    """Returns a function that splits, permutes and merges dimensions, as far as needed."""
     old = [dim for group in before for dim in group]
     new = [dim for group in after for dim in group]
     steps: list[Callable[[Tensor], Tensor]] = []
@@ -121,13 +120,13 @@ def rearranged(before: tuple[Group, ...], after: tuple[Group, ...]) -> Callable[
 
 
 def _reshaped(n: int, sizes: Sequence[int]) -> Callable[[Tensor], Tensor]:
-    """The last ``n`` dimensions as others of these sizes."""
+    """Returns a function that reshapes the last ``n`` dimensions to these sizes."""
     end = tuple(sizes)
     return lambda x: x.reshape(x.shape[: x.dim() - n] + end)
 
 
 def permuted(order: Sequence[int]) -> Callable[[Tensor], Tensor]:
-    """The last dimensions in another order, given from the end."""
+    """Returns a function that permutes the last dimensions."""
     moved = [i - len(order) for i in range(len(order)) if order[i] != i - len(order)]
     if len(moved) == 2:
         one, two = moved
@@ -137,9 +136,9 @@ def permuted(order: Sequence[int]) -> Callable[[Tensor], Tensor]:
 
 
 def equation(expr: Contract) -> str:
-    """The einsum of a contraction, a letter for each dimension.
+    """Returns the einsum equation of a contraction, with a letter for each dimension.
 
-    Raises MismatchError where there are not letters enough.
+    Raises MismatchError if there are more dimensions than letters.
     """
     keys = dict.fromkeys(dim.key for group in expr.before for dim in group)
     if len(keys) > len(string.ascii_letters):
@@ -153,9 +152,9 @@ def equation(expr: Contract) -> str:
 
 
 def multiplied(expr: Contract) -> Callable[[Tensor, Tensor], Tensor] | None:
-    """A product of two arrays as one of matrices, which torch begins sooner than an einsum.
+    """Returns a contraction as a matrix product, which torch starts faster than an einsum.
 
-    None where it is not one: nothing is summed over, or something within one array alone.
+    Returns None if it is not one: nothing is summed, or something within one array.
     """
     if len(expr.before) != 2:
         return None
@@ -184,7 +183,7 @@ def multiplied(expr: Contract) -> Callable[[Tensor, Tensor], Tensor] | None:
 
 
 def _dense(x: Tensor) -> Tensor:
-    """A stack of matrices as torch multiplies them at once; else it copies them one by one."""
+    """Returns a stack of matrices in a layout that torch multiplies at once."""
     return x if x.stride(-1) == 1 or x.stride(-2) == 1 else x.contiguous()
 
 
@@ -193,7 +192,7 @@ def _singles(dims: Group) -> tuple[Group, ...]:
 
 
 def aligned(before: Group, after: Group) -> Callable[[Tensor], Tensor]:
-    """Dimensions in the order of ``after``, with size 1 for those that are missing."""
+    """Returns a function that permutes dimensions to ``after``, adding size 1 for missing ones."""
     order = [dim for dim in after if dim in before]
     move = None
     if order != list(before):

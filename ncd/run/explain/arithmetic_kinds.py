@@ -1,4 +1,4 @@
-"""How one number comes about: the kinds of arithmetic, and the places of what it is made of."""
+"""Kinds of arithmetic behind one number, and the places of its operands."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ MOST = 4_000_000  # numbers that are looked at for one
 
 @dataclass(frozen=True)
 class Span:
-    """Positions along a dimension: ``count`` of them from ``first`` on, ``step`` apart.
+    """Positions along a dimension: ``count`` of them from ``first``, ``step`` apart.
 
-    A window may reach beyond the edges, to positions that the dimension has not.
+    A window may reach beyond the edges.
     """
 
     dim: Dim
@@ -40,7 +40,7 @@ Spans = tuple[Span, ...]
 
 @dataclass(frozen=True)
 class Numbers:
-    """Numbers of the op's input ``source``, or of the parameter so named: (terms,), 64 bits."""
+    """Numbers of the op's input ``source``, or of a parameter: (terms,), 64 bits."""
 
     source: int | str
     values: Tensor
@@ -48,9 +48,9 @@ class Numbers:
 
 @dataclass(frozen=True)
 class Products:
-    """A sum of products, a term for each place of the spans (the last fastest), and a bias.
+    """A sum of products, with a term for each place of the spans (the last fastest), and a bias.
 
-    ``window`` says how many of the spans, the last ones, are a window that slides.
+    ``window`` is how many of the last spans form a sliding window.
     """
 
     spans: Spans
@@ -60,7 +60,7 @@ class Products:
 
     @property
     def numbers(self) -> Tensor:
-        """Those of the first factor: (terms,)."""
+        """The numbers of the first factor: (terms,)."""
         return self.factors[0].values
 
     @property
@@ -75,7 +75,7 @@ class Products:
 
 @dataclass(frozen=True)
 class Share:
-    """What a softmax gives the score at number ``at``, of all scores along its axis."""
+    """The softmax of the score at index ``at`` among all scores along its axis."""
 
     spans: Spans
     scores: Tensor
@@ -83,7 +83,7 @@ class Share:
 
     @property
     def powers(self) -> Tensor:
-        """e to each score, less the largest."""
+        """The exponential of each score minus the largest."""
         return (self.scores - self.scores.max()).exp()
 
     @property
@@ -94,10 +94,10 @@ class Share:
 
 @dataclass(frozen=True)
 class Normed:
-    """A number less the mean, over the root of the variance and ε, then times γ, and β more.
+    """A normalised number: minus the mean, over the root of variance plus ε, times γ, plus β.
 
-    Without a ``mean`` nothing is taken away, and the variance is the mean square. ``kept`` says
-    that both were kept from training, and are not those of ``numbers``.
+    Without a ``mean`` nothing is subtracted and the variance is the mean square. ``kept`` says that
+    both are running statistics, not those of ``numbers``.
     """
 
     spans: Spans
@@ -125,7 +125,7 @@ class Normed:
 
 @dataclass(frozen=True)
 class Chosen:
-    """One number of many: the largest, the least, the sum or the mean (``how``)."""
+    """A reduction of numbers: the largest, the least, the sum or the mean (``how``)."""
 
     spans: Spans
     numbers: Tensor
@@ -141,10 +141,9 @@ class Chosen:
 
 @dataclass(frozen=True)
 class Each:
-    """A formula of the numbers that stand at this place in the op's inputs.
+    """A formula of the numbers at one place of the op's inputs.
 
-    ``places`` are the positions along the dimensions of the result, ``indices`` those in the
-    inputs.
+    ``places`` are the positions along the result's dimensions, ``indices`` those in the inputs.
     """
 
     expr: Expr
@@ -156,7 +155,7 @@ class Each:
 
 @dataclass(frozen=True)
 class Same:
-    """The number of the op's input ``source`` at ``index``, as it is."""
+    """The unchanged number of the op's input ``source`` at ``index``."""
 
     source: int
     index: Index
@@ -167,9 +166,9 @@ How = Products | Share | Normed | Chosen | Each
 
 @dataclass(frozen=True)
 class Made:
-    """A number of the array ``id`` at ``index``; the op that made it, and how, if any is told.
+    """A number of the array ``id`` at ``index``, with the op that made it, and how, if known.
 
-    ``through`` are the ops that only hand it on, the last one first.
+    ``through`` are the ops that passed it on, the last one first.
     """
 
     id: str
@@ -184,17 +183,17 @@ class Made:
 
 
 def whole(dims: Group) -> Spans:
-    """All positions of some dimensions."""
+    """Returns all positions of some dimensions."""
     return tuple(Span(dim, dim.size) for dim in dims)
 
 
 def counted(spans: Spans) -> int:
-    """How many places some spans have together."""
+    """Returns the number of places of some spans."""
     return math.prod(span.count for span in spans)
 
 
 def place(spans: Spans, number: int) -> tuple[int, ...]:
-    """The positions of a place, by its number; the last span is the fastest.
+    """Returns the positions of a place, by its number; the last span varies fastest.
 
     >>> place((Span(Dim("c", 0, 2), 2), Span(Dim("x", 0, 9), 3, first=-1, step=2)), 4)
     (1, 1)
@@ -207,7 +206,7 @@ def place(spans: Spans, number: int) -> tuple[int, ...]:
 
 
 def grid(spans: Spans) -> tuple[Tensor, ...]:
-    """For each span the positions of all places: (places,)."""
+    """Returns for each span the positions of all places: (places,)."""
     if not spans:
         return ()
     lines = [torch.tensor(span.positions) for span in spans]
@@ -215,7 +214,7 @@ def grid(spans: Spans) -> tuple[Tensor, ...]:
 
 
 def moved(index: Index, before: tuple[Group, ...], after: tuple[Group, ...]) -> Index:
-    """A place in a tensor of the dimensions ``before`` as one in the same numbers by ``after``.
+    """Converts an index from dimensions ``before`` to dimensions ``after``.
 
     >>> k, h = Dim("k", 0, 3), Dim("h", 0, 2)
     >>> moved((5,), ((k, h),), ((h,), (k,)))
@@ -236,7 +235,7 @@ def _together(at: Mapping[tuple[str, int], Any], group: Group) -> Any:
 
 
 def ravelled(index: Sequence[int], shape: Sequence[int]) -> int:
-    """The number of a place in a tensor of this shape."""
+    """Returns the flat number of an index in a tensor of this shape."""
     number = 0
     for at, size in zip(index, shape, strict=True):
         number = number * size + int(at)
@@ -247,17 +246,17 @@ def ravelled(index: Sequence[int], shape: Sequence[int]) -> int:
 
 
 def exact(x: Tensor) -> Tensor:
-    """Numbers as they are, in 64 bits and on the CPU."""
+    """Returns numbers in 64 bits on the CPU."""
     return x.detach().to("cpu", torch.float64)
 
 
 def taken(x: Tensor, index: Sequence[int | Tensor], spans: Spans) -> Tensor:
-    """The numbers at some places of a tensor, one for each place of the spans."""
+    """Returns the numbers of a tensor at each place of the spans."""
     return exact(x[tuple(index)]).expand(counted(spans))
 
 
 def windowed(x: Tensor, window: Spans, beyond: float) -> Tensor:
-    """The numbers of a window over the last dimensions, flat, and ``beyond`` past the edges.
+    """Returns the numbers of a window over the last dimensions, flat; ``beyond`` past the edges.
 
     >>> windowed(torch.arange(4.0), (Span(Dim("x", 0, 4), 3, first=-1),), 0.0).tolist()
     [0.0, 0.0, 1.0]

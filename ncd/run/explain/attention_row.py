@@ -1,4 +1,4 @@
-"""A row of attention: all that leads one query to its weights, key by key, and what they mix."""
+"""A row of attention: each key's path from query to weight, and the values that are mixed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from ncd.run.explain.cell_arithmetic import Reader, arithmetic
 
 @dataclass(frozen=True)
 class Step:
-    """What an op gave for each key, (keys,), and how it made that of the key in focus."""
+    """An op's output for each key, (keys,), and its arithmetic for the key in focus."""
 
     cell: Cell
     how: How | None
@@ -37,9 +37,9 @@ class Step:
 
 @dataclass(frozen=True)
 class Mixed:
-    """A number that the weights mix of the values: its place along ``dims``, and its terms.
+    """A number mixed from the values: its place along ``dims``, and its terms.
 
-    ``weights`` is the number of the input that holds the weights.
+    ``weights`` is the index of the input that holds the weights.
     """
 
     cell: Cell
@@ -51,10 +51,10 @@ class Mixed:
 
 @dataclass(frozen=True)
 class Row:
-    """The way to the weights of one query, in order, and what they mix.
+    """The steps to the weights of one query, in order, and the mixed values.
 
-    ``steps`` begin with the scores, of which ``score`` is that of the key in focus; ``share`` is
-    the softmax of what the last step gave. ``mixed`` are the first few numbers that come out.
+    ``steps`` begin with the scores; ``score`` is that of the key in focus. ``share`` is the softmax
+    of the last step. ``mixed`` are the first few numbers of the output.
     """
 
     cell: Cell
@@ -71,7 +71,7 @@ def row(
     index: tuple[int, ...],
     most: int = 3,
 ) -> Row:
-    """The row of a softmax through its output at ``index``, and at most ``most`` that it mixes.
+    """Returns the row of a softmax through ``index``, with at most ``most`` mixed numbers.
 
     >>> import ncd
     >>> term = ncd.catalogue["scaled-dot-product-attention"].build(causal=1)
@@ -88,7 +88,7 @@ def row(
 
 
 def _along(cell: Cell, spans: Spans, index: Index) -> Index:
-    """The place of a number, at every position of the softmax at once."""
+    """Returns the place of a number at every position of the softmax."""
     every = {span.dim.key: at for span, at in zip(spans, grid(spans), strict=True)}
     dims = cell.site.ins[0].dims
     return tuple(every.get(dim.key, at) for dim, at in zip(dims, index, strict=True))
@@ -97,7 +97,7 @@ def _along(cell: Cell, spans: Spans, index: Index) -> Index:
 def _back(
     module: CircuitModule, values: Mapping[str, Tensor], cell: Cell, every: Index, one: Index
 ) -> tuple[Products | None, tuple[Step, ...]]:
-    """Back from a softmax through masks and factors to the product of a query and the keys."""
+    """Goes back from a softmax through masks and factors to the product of query and keys."""
     steps: list[Step] = []
     id = cell.inputs[0].id
     while (maker := module.circuit.makers.get(id)) is not None:
@@ -118,7 +118,7 @@ def _back(
 
 
 def _on(found: Each | Same, maker: Cell, output: int) -> tuple[int, Index]:
-    """The input that an op changes or hands on, and the place in it."""
+    """Returns the input that an op changes or passes on, and the place in it."""
     if isinstance(found, Same):
         return found.source, found.index
     size = maker.site.outs[output].numel
@@ -130,7 +130,7 @@ def _on(found: Each | Same, maker: Cell, output: int) -> tuple[int, Index]:
 def _mixed(
     module: CircuitModule, values: Mapping[str, Tensor], cell: Cell, index: Index, most: int
 ) -> tuple[Mixed, ...]:
-    """The first few numbers of the product that takes the weights."""
+    """Returns the first few numbers of the product that takes the weights."""
     id = cell.outputs[0].id
     taker = module.circuit.takers.get(id)
     if taker is None or len(taker.inputs) != 2:

@@ -1,7 +1,7 @@
-"""The arithmetic of one number: from which others an op made it, and how.
+"""The arithmetic of one number: the numbers that an op made it from, and the formula.
 
-Nothing is computed that a run has not computed: the numbers are read from its trace, in 64 bits.
-How they belong together follows from what the op says in torch (:mod:`ncd.lang.formulas.expr`).
+Numbers are read from the trace of a run, in 64 bits; nothing is computed again. The formula follows
+from the op's torch code (:mod:`ncd.lang.formulas.expr`).
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ SEVERAL = {"clamp", "maximum", "minimum", "where"}  # functions of more than one
 def made(
     module: CircuitModule, values: Mapping[str, Tensor], id: str, index: Sequence[int]
 ) -> Made:
-    """How a number of an array came about: by the last op that did more than hand it on.
+    """Returns how a number of an array came about: by the last op that did not just pass it on.
 
     >>> import ncd
     >>> term = ncd.catalogue["multi-head-attention"].build()
@@ -95,7 +95,7 @@ def made(
 def arithmetic(
     module: CircuitModule, values: Mapping[str, Tensor], cell: Cell, output: int, index: Index
 ) -> How | Same | None:
-    """How an op made one number of an output; None where that is not told, as for a parameter."""
+    """Returns how an op made one number of an output; None if unknown, as for a parameter."""
     said = expressions(cell)
     if len(said) < len(cell.outputs):
         return _piece(cell, output, index, said[0])
@@ -103,7 +103,7 @@ def arithmetic(
 
 
 def _piece(cell: Cell, output: int, index: Index, said: Expr) -> Same | None:
-    """The place in an array that was cut into pieces."""
+    """Returns the place in an array that was cut into pieces."""
     if not isinstance(said, Method) or said.name != "split":
         return None
     sizes, dim = (known(part) for part in said.args)
@@ -114,7 +114,7 @@ def _piece(cell: Cell, output: int, index: Index, said: Expr) -> Same | None:
 
 
 class Reader:
-    """Reads one number of an expression; a method for each kind that is more than a formula."""
+    """Reads one number of an expression; one method for each kind that is not a plain formula."""
 
     def __init__(
         self, module: CircuitModule, values: Mapping[str, Tensor], cell: Cell, index: Index
@@ -127,20 +127,20 @@ class Reader:
         self.own: Any = module.get_submodule(cell.path) if layer is not None else None
 
     def read(self, expr: Expr, index: Index) -> How | Same | None:
-        """How the number at ``index`` of an expression came about."""
+        """Returns how the number at ``index`` of an expression came about."""
         reader: Callable[[Any, Index], How | Same | None] | None
         reader = getattr(self, type(expr).__name__.lower(), None)
         found = reader(expr, index) if reader is not None else None
         return self._each(expr) if found is None else found
 
     def tensor(self, expr: Expr) -> Tensor:
-        """All numbers of an expression."""
+        """Returns all numbers of an expression."""
         ranks = tuple(len(array.shape) for array in self.cell.site.ins)
         x: Tensor = code(expr, ranks)(self.given, None, Like(self.made.device, self.made.dtype))
         return x
 
     def groups(self, expr: Expr) -> tuple[Group, ...]:
-        """The dimensions that each torch dimension of an expression stands for."""
+        """Returns the dimensions that each torch dimension of an expression stands for."""
         if isinstance(expr, Rearrange):
             return expr.after
         assert isinstance(expr, Arg), expr
@@ -248,7 +248,7 @@ class Reader:
         return Chosen(spans, windowed(x[lead], spans, -math.inf), "max", n)
 
     def _each(self, expr: Expr) -> Each | None:
-        """A formula, if all that is in it is one, of numbers that stand at the same place."""
+        """Returns a formula of the numbers at one place, if the expression is one."""
         pointwise = all(isinstance(part, POINTWISE) and _plain(part) for part in expr.walk())
         if not pointwise:
             return None
@@ -263,11 +263,11 @@ class Reader:
 
 
 def _source(expr: Expr) -> int | str:
-    """Which of the op's inputs an expression is of; else what it is called."""
+    """Returns the index of the op's input that an expression reads, or "unit"."""
     return next((part.index for part in expr.walk() if isinstance(part, Arg)), "unit")
 
 
 def _plain(part: Expr) -> bool:
-    """Whether a call is a function of numbers, each by itself."""
+    """Returns whether a call works number by number."""
     name = part.function.rpartition(".")[2] if isinstance(part, Call) else "abs"
     return name in FUNCTIONS or name in SEVERAL

@@ -1,4 +1,4 @@
-"""Equations, tried: all sides on the same inputs."""
+"""Tests equations: all sides run on the same inputs."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from ncd.run.limits.compiling import compile
 
 @dataclass(frozen=True)
 class Proof:
-    """What the sides of an equation gave on one input.
+    """The outputs of the sides of an equation on one input, and how much they differ.
 
-    ``difference`` is the largest between two sides, in any number of any output; ``relative`` is
-    that over the largest number there is. ``sides`` holds the outputs of each side.
+    ``difference`` is the largest difference between two sides, in any number of any output;
+    ``relative`` is that divided by the largest number. ``sides`` holds the outputs of each side.
     """
 
     difference: float
@@ -29,7 +29,7 @@ class Proof:
     sides: tuple[tuple[Tensor, ...], ...]
 
     def __bool__(self) -> bool:
-        """Whether the sides are equal, but for rounding: to 1e-4 of the largest number."""
+        """Returns whether the sides are equal up to rounding: 1e-4 of the largest number."""
         return self.relative < 1e-4
 
 
@@ -42,14 +42,25 @@ def prove(
 ) -> Proof:
     """Runs all sides of an equation on the same inputs, with the same weights.
 
-    In 64 bits if ``double``, so that what is left is hardly rounding.
+    Args:
+        equation: Terms of one type.
+        seed: The seed of inputs and weights.
+        double: Whether to compute in 64 bits, so that rounding hardly matters.
+        limits: The memory and FLOPs allowed; by default those of the environment.
+
+    Returns:
+        A :class:`Proof`, which is true if the sides are equal up to rounding.
+
+    Raises:
+        LimitError: If a run would exceed the limits.
+        SizeError: If an axis has no size.
+
+    Source: Notebook, section 2.4, where such equations are checked with ``allclose``.
 
     >>> from ncd.ops import Einsum
     >>> swap = Equation(Einsum("i:2 j:3 -> j i") >> Einsum("j i -> i j"), Einsum("i:2 j:3 -> i j"))
     >>> prove(swap).difference
     0.0
-
-    Raises ParseError for a term that is no equation, and LimitError if it is over the limits.
     """
     if not isinstance(equation, Equation):
         raise ParseError("it is no equation", where="prove", cure="Equation(left, right)")
@@ -69,7 +80,7 @@ def prove(
 
 
 def apart(a: Tensor, b: Tensor) -> float:
-    """The largest difference; numbers that are the same infinity, or both none, are equal.
+    """Returns the largest difference; equal infinities, or two NaN, count as equal.
 
     >>> apart(torch.tensor([1.0, math.inf]), torch.tensor([3.0, math.inf]))
     2.0

@@ -1,4 +1,4 @@
-"""How a layer of torch makes one number of what it is given."""
+"""The arithmetic with which torch's layers make one number."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _conv(layer: Any, x: Tensor, groups: tuple[Group, ...], index: Place) -> Pro
 
 
 def _channels(dims: Group, parts: int, part: int) -> Spans:
-    """The channels of one of several groups, by their own dimensions where those can say it."""
+    """Returns the channels of one group, by their own dimensions if possible."""
     if parts == 1:
         return whole(dims)
     if dims[0].size % parts:
@@ -61,7 +61,7 @@ def _channels(dims: Group, parts: int, part: int) -> Spans:
 
 
 def _turned(layer: Any, x: Tensor, groups: tuple[Group, ...], index: Place) -> Products:
-    """A transposed convolution: the numbers whose windows reach this place."""
+    """Returns a transposed convolution: the numbers whose windows reach this place."""
     n = len(layer.kernel_size)
     lead, out, at = index[: -n - 1], index[-n - 1], index[-n:]
     window, taps = [], []
@@ -80,7 +80,7 @@ def _turned(layer: Any, x: Tensor, groups: tuple[Group, ...], index: Place) -> P
 
 
 def _layer_norm(layer: Any, x: Tensor, groups: tuple[Group, ...], index: Place) -> Normed:
-    """Layer norm, and root-mean-square norm, which has no mean."""
+    """Returns layer norm, or root-mean-square norm, which has no mean."""
     n = len(layer.normalized_shape)
     lead, own = index[: len(index) - n], index[len(index) - n :]
     spans = tuple(span for group in groups[-n:] for span in whole(group))
@@ -110,7 +110,7 @@ def _batch_norm(layer: Any, x: Tensor, groups: tuple[Group, ...], index: Place) 
 
 
 def _one(x: Tensor | None, index: int | Place) -> float | None:
-    """A number of a parameter, if there is that parameter."""
+    """Returns a number of a parameter, or None if the layer lacks it."""
     return None if x is None else float(x.detach()[index])
 
 

@@ -1,6 +1,6 @@
-"""Tracking: the size of what goes into and comes out of every module of a model, as it runs.
+"""Records the sizes of what every module of a model takes and gives, as it runs.
 
-After the ``Tracker`` of the notebook's appendix, for any ``nn.Module`` and without changing it.
+After the ``Tracker`` of the notebook's appendix, for any ``nn.Module``, which is not changed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Shape = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Call:
-    """One call of a module: its path in the model, its class, the shapes it took and gave."""
+    """A call of a module: its path in the model, its class, and the shapes it took and gave."""
 
     name: str
     kind: str
@@ -28,14 +28,14 @@ class Call:
     gave: tuple[Shape, ...]
 
     def __str__(self) -> str:
-        """The line that the notebook's Tracker prints."""
+        """Returns the line that the notebook's Tracker prints."""
         return f"{self.name or self.kind}: \t {_said(self.took)} -> {_said(self.gave)}"
 
 
 class Tracker(ContextDecorator):
-    """What :func:`track` gives: ``calls`` in the order in which they were done.
+    """The calls of a model's modules, in the order in which they ended.
 
-    As text (``str``) it is the lines, as JSON (:meth:`json`) the same as data.
+    ``str`` gives the lines that the notebook's Tracker prints, :meth:`json` the same as data.
     """
 
     def __init__(
@@ -80,12 +80,12 @@ class Tracker(ContextDecorator):
         return "\n".join(map(str, self.calls))
 
     def json(self) -> str:
-        """The calls as JSON."""
+        """Returns the calls as JSON."""
         return as_json(self.calls)
 
 
 def as_json(calls: Iterable[Call]) -> str:
-    """Calls as a JSON text, one a line.
+    """Returns calls as JSON, one in each line.
 
     >>> print(as_json([Call("0", "ReLU", ((5, 2),), ((5, 2),))]))
     [
@@ -98,11 +98,20 @@ def as_json(calls: Iterable[Call]) -> str:
 def track(
     module: nn.Module, echo: Callable[[str], object] | None = None, whole: bool = False
 ) -> Tracker:
-    """Notes every call of the modules of a model, inside ``with`` or in a decorated function.
+    """Records every call of a model's modules, inside ``with`` or in a decorated function.
 
-    Of the modules those that hold no others, or all with ``whole``; ``echo`` (``print``) is given
-    each line as it comes. What is used without being called, as the last map of
-    ``nn.MultiheadAttention`` is, leaves no line.
+    Parts that are used without being called, such as the last map of ``nn.MultiheadAttention``,
+    leave no line.
+
+    Args:
+        module: Any module; it is not changed.
+        echo: A function that gets each line at once, such as ``print``.
+        whole: Whether modules that contain others are recorded too.
+
+    Returns:
+        A :class:`Tracker` with the calls.
+
+    Source: the notebook's appendix, ``Tracker``.
 
     >>> import torch
     >>> model = nn.Sequential(nn.Linear(2, 3), nn.ReLU())

@@ -1,1 +1,1 @@
-"""Limits: what a run would take, and what it took."""
+"""Limits: the needs of a run, stated before it and measured after it."""

@@ -1,4 +1,4 @@
-"""From a term to a module that runs, once the guard has let it pass."""
+"""Compiles a term to a module, once the guard has accepted it."""
 
 from __future__ import annotations
 
@@ -19,17 +19,31 @@ def compile(
     device: str | torch.device = "cpu",
     limits: Limits | None = None,
 ) -> CircuitModule:
-    """The term as a ``torch.nn.Module``, its weights drawn from ``seed``.
+    """Compiles a term to a ``torch.nn.Module`` with weights drawn from a seed.
 
     Learned parts are submodules named as in the diagram; a repetition is a ``ModuleList``.
+
+    Args:
+        term: The system; all its axes need sizes.
+        seed: The seed of the weights; torch's global state is not used.
+        device: The device of the weights: "cpu", "cuda" or "mps".
+        limits: The memory and FLOPs allowed; by default those of the environment.
+
+    Returns:
+        A :class:`CircuitModule`. It takes a tensor for each array of ``term.dom``, all with the
+        same batch axes in front.
+
+    Raises:
+        LimitError: If a run would exceed the limits; it names the nearest size that fits.
+        SizeError: If an axis has no size.
+        UnknownNameError: If the machine lacks the device.
+
+    Source: the modules of the notebook, such as figure 21's multi-head attention.
 
     >>> from ncd.lang.terms.terms import Id
     >>> from ncd.ops import Linear
     >>> compile(Id("y:5 m:3") >> Linear("m -> k:2", "Q")).Q
     Linear(in_features=3, out_features=2, bias=False)
-
-    Raises LimitError before anything is allocated if the run is over the limits, and
-    UnknownNameError for a device that this machine lacks.
     """
     check_term(term, "compile")
     target = find_device(device)

@@ -1,4 +1,4 @@
-"""The guard: nothing is allocated before it has been counted."""
+"""The guard: counts the memory and FLOPs of a run before anything is allocated."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ SAVED = 16 * NUMBER  # bytes of the numbers that a node of an expression keeps o
 
 
 def peak(circuit: Circuit, *, watched: bool = False) -> int:
-    """The most bytes that a run holds at once, forward and backward, counted without one.
+    """Returns the most bytes that a run forward and backward holds at once, without running it.
 
-    Weights, inputs, the gradients of both, and every array that torch makes on the way;
-    ``watched``: every array is kept to be looked at, as :func:`ncd.run.trace` does.
+    Weights, inputs, their gradients and all intermediate arrays count. ``watched``: every array is
+    kept to be looked at, as :func:`ncd.run.trace` does.
 
     >>> from ncd.lang.terms.terms import Id
     >>> peak(elaborate(Id("y:250"))) >= 2 * 1000  # the input and its gradient
@@ -51,9 +51,9 @@ def check(
     suggest: bool = False,
     watched: bool = False,
 ) -> Cost:
-    """The cost of a circuit; raises LimitError, naming the limit and the need, if it is too much.
+    """Returns the cost of a circuit; raises LimitError, naming limit and need, if it is too high.
 
-    With ``suggest`` the error also names the nearest size that fits; that is searched for.
+    With ``suggest`` the error also names the nearest size that fits, which takes a search.
     """
     limits = limits or Limits.from_environment()
     cost = cost_of(circuit)
@@ -68,7 +68,7 @@ def check(
 
 
 def fits(circuit: Circuit, limits: Limits | None = None, *, watched: bool = False) -> bool:
-    """Whether :func:`check` lets a circuit pass; a plain case is told from arithmetic alone."""
+    """Returns whether :func:`check` accepts a circuit; clear cases need arithmetic alone."""
     limits = limits or Limits.from_environment()
     if _steps(circuit) > STEPS or cost_of(circuit).flops > limits.flops:
         return False
@@ -126,7 +126,7 @@ def _check_steps(circuit: Circuit) -> None:
 
 
 def _least(circuit: Circuit) -> int:
-    """What a run holds in any case: weights and inputs, and the gradients of both."""
+    """Returns a lower bound: weights and inputs, and their gradients."""
     given = sum(weight(value.array) for value in circuit.inputs)
     return 2 * (_weights(circuit) + given)
 
@@ -169,9 +169,9 @@ def _left(cell: Cell) -> int:
 def nearest_fit(
     fits: Callable[[int], bool], above: int, least: int = 1, step: int = 1
 ) -> int | None:
-    """The largest value below ``above`` that fits, in steps from ``least``; None if none does.
+    """Returns the largest value below ``above`` that fits, in steps from ``least``, or None.
 
-    What fits is taken to fit at every smaller value as well, so that it can be bisected.
+    A smaller value than one that fits is assumed to fit as well, so bisection finds it.
 
     >>> nearest_fit(lambda n: n * n < 50, 100), nearest_fit(lambda n: n < 0, 100)
     (7, None)
@@ -186,7 +186,7 @@ def nearest_fit(
 
 
 def _nearest(circuit: Circuit, limits: Limits, watched: bool) -> str:
-    """The largest size of one axis, the longest that does, with which the run is in the limits."""
+    """Returns the largest size of one axis, the longest possible, with which the run fits."""
     axes = {axis.name: axis for axis in circuit.term.dom.axes}
     for cell in circuit.cells:
         axes |= cell.site.every

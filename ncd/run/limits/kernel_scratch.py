@@ -40,7 +40,7 @@ def scratch(func: Any, args: Sequence[Any], made: Any) -> int:
 
 
 def arithmetic(func: Any) -> bool:
-    """Whether a kernel works number by number, or sums numbers up, and so may wrap some itself."""
+    """Returns whether a kernel works number by number, or sums, and so may wrap numbers itself."""
     return torch.Tag.pointwise in func.tags or func in SUMS
 
 
@@ -104,7 +104,7 @@ def _batch_norm_backward(args: Sequence[Any], made: Any) -> int:
 
 
 def _attention_tile(query: Tensor, key: Tensor) -> tuple[int, int]:
-    """How many queries and keys a thread looks at together (FlashAttentionKernel.cpp)."""
+    """Returns how many queries and keys a thread processes together (FlashAttentionKernel.cpp)."""
     queries, keys = query.shape[-2], key.shape[-2]
     rows = next(rows for least, rows in SPLITS if queries >= least)
     return min(rows, queries), min(KEYS, keys)

@@ -1,4 +1,4 @@
-"""Time and memory of a run, measured."""
+"""Measures time and memory of a run."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FEWEST = 3  # rounds, however long they take
 
 
 def _repeat(turn: Call, rounds: int, budget: float) -> int:
-    """Takes turns until they are enough, or have taken long enough; gives how many there were."""
+    """Takes turns until enough rounds or time have passed; returns the number of rounds."""
     start, done = time.perf_counter(), 0
     while done < rounds and (done < FEWEST or time.perf_counter() - start < budget):
         turn()
@@ -42,11 +42,11 @@ def medians(
     budget: float = float("inf"),
     before: Call = lambda: None,
 ) -> dict[str, float]:
-    """Seconds that each call takes: the median of some rounds, in each of which all take a turn.
+    """Returns the median seconds of each call over rounds in which every call takes a turn.
 
-    Each round has an order of its own, as a call is slower behind one that fills the processor's
-    caches with other things. After ``budget`` seconds no more rounds begin, but there are three at
-    least. ``before`` comes before each call, and its time does not count.
+    The order changes from round to round, as a call is slower after one that fills the processor's
+    caches. After ``budget`` seconds no further round begins, but there are at least three.
+    ``before`` runs before each call, untimed.
 
     >>> sorted(medians({"a": lambda: 1, "b": lambda: 2}, rounds=3))
     ['a', 'b']
@@ -79,9 +79,9 @@ def op_seconds(
     rounds: int = 15,
     budget: float = 0.15,
 ) -> tuple[dict[str, float], int]:
-    """Seconds of a forward pass in each op, by the cells' ids, and the number of rounds.
+    """Returns the median seconds of each op, by cell id, and the number of rounds.
 
-    The median of some rounds after one to warm up; in a scan, of all its positions together.
+    Ops inside a scan count all positions together.
     """
     taken: dict[str, list[float]] = {cell.id: [] for cell in module.circuit.cells}
     clock = 0.0
@@ -108,7 +108,7 @@ def op_seconds(
 
 
 def one_run(term: Term, seed: int, device: str) -> dict[str, Any]:
-    """A run forward and backward: what came out, whether all is finite, time and memory."""
+    """Runs forward and backward; returns outputs, whether all is finite, times and memory."""
     module = compile(term, seed=seed, device=device)
     inputs = _leaves(example_inputs(term, seed, device))
     measured = measured_peak(module, inputs)
@@ -143,17 +143,17 @@ def _leaves(inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
 
 
 def wanted_by(module: nn.Module, inputs: tuple[Tensor, ...]) -> list[Tensor]:
-    """What a backward pass goes to: every real input and every weight."""
+    """Returns the tensors that get gradients: every real input and every weight."""
     return [x for x in (*inputs, *module.parameters()) if x.requires_grad]
 
 
 def forward_call(module: nn.Module, inputs: tuple[Tensor, ...]) -> Call:
-    """What to time for a forward pass."""
+    """Returns a forward pass as a call to time."""
     return lambda: module(*inputs)
 
 
 def backward_call(module: nn.Module, inputs: tuple[Tensor, ...]) -> Call:
-    """What to time for a forward and a backward pass, to every real input and every weight."""
+    """Returns a forward and a backward pass, to all real inputs and weights, as a call to time."""
     wanted = wanted_by(module, inputs)
 
     def call() -> object:

@@ -1,4 +1,4 @@
-"""Memory of a run: as it is while one runs, and as it would be, without taking any."""
+"""The memory of a run: measured while it runs, or stated without running it."""
 
 from __future__ import annotations
 
@@ -75,16 +75,16 @@ class Storages(TorchDispatchMode):
         return made
 
     def _beside(self, func: Any, args: Any, made: Any) -> None:
-        """What a kernel took for itself, and the number that it may have saved for later."""
+        """Counts the memory that a kernel took for itself, and a number that it may have saved."""
         self.saved += NUMBER * arithmetic(func)
         self.peak = max(self.peak, self.now + self.saved + scratch(func, args, made))
 
 
 def _as_it_lies(func: Any, args: Any, made: Any) -> Any:
-    """What an op made, in the order in memory of the true kernel.
+    """Returns an op's output in the memory order of the true kernel.
 
-    A norm of a permuted tensor gives one in plain order; the fake one keeps the permutation, so
-    that copies which the next op needs would not be counted.
+    A norm of a permuted tensor returns one in plain order; the fake kernel keeps the permutation,
+    so that copies needed by the next op would not be counted.
     """
     if func not in PLAIN or not isinstance(made[0], FakeTensor):
         return made
@@ -162,10 +162,10 @@ def summed(outputs: Tensor | tuple[Tensor, ...]) -> Tensor:
 
 
 def stated_peak(term: Term, watched: bool = False) -> Peak:
-    """What :func:`measured_peak` would say of a run, with gradients to all weights and inputs.
+    """Returns the memory that :func:`measured_peak` would measure, without numbers.
 
-    The very module runs forward and backward on tensors that have no numbers. Raises RuntimeError
-    or OverflowError where there are more numbers than torch can count.
+    The module runs forward and backward on tensors without data. Raises RuntimeError or
+    OverflowError if there are more numbers than torch can count.
     """
     return _stated_peak(term, watched, torch.get_num_threads())
 
@@ -181,7 +181,7 @@ def _stated_peak(term: Term, watched: bool, threads: int) -> Peak:
 
 @lru_cache(maxsize=256)
 def stated_forward(term: Term) -> int:
-    """The most bytes that a run forward alone holds, when each array is looked at and let go.
+    """Returns the most bytes of a forward run that frees each array after it was looked at.
 
     Raises as :func:`stated_peak` does.
     """
