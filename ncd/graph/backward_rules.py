@@ -6,6 +6,7 @@ G is the gradient that arrives, ``a`` and ``b`` are the function's inputs, ``z``
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 _ORDER = "The same numbers with their axes in another order: G, its axes put back."
 _SHAPE = "The same numbers read in another shape: G, read in the shape from before."
@@ -94,13 +95,19 @@ def plain(label: str) -> str:
     return _NUMBERED.sub("", label)
 
 
-def rule(label: str) -> str:
-    """Returns a function's backward rule; for an unknown function, the chain rule.
+def rule(label: str, own: Mapping[str, str] = RULES) -> str:
+    """Returns the rule of a function in torch's graph; the chain rule for an unknown one.
+
+    Args:
+        label: The name of the function, such as ``SqueezeBackward1``.
+        own: The rules of the op that it belongs to, by name, which come before the common ones.
 
     >>> rule("Mm")
     'z = a b, a product of matrices: ∇a = G bᵀ and ∇b = aᵀ G.'
     >>> rule("SqueezeBackward1") == rule("Squeeze"), rule("Fft")
     (True, 'The chain rule: G times the slope of this function.')
+    >>> rule("FftBackward0", {"Fft": "The inverse transform of G."})
+    'The inverse transform of G.'
     """
-    known = RULES.get(plain(label))
-    return known or "The chain rule: G times the slope of this function."
+    name = plain(label)
+    return own.get(name) or RULES.get(name) or "The chain rule: G times the slope of this function."

@@ -178,23 +178,31 @@ def _flag(value: Any, name: str) -> bool:
 FLAG = Spelling("true or false", _flag)
 
 
-def _fraction(words: str, limits: str, *, zero: bool, example: str) -> Spelling:
-    """Returns the spelling of a number below 1 that is above 0, or also 0."""
+def number(
+    limits: str = "a number",
+    allowed: Callable[[float], bool] = lambda value: abs(value) < 1e300,
+    example: str = "0.5",
+) -> Spelling:
+    """Returns the spelling of a real number that is ``allowed``; ``limits`` says so in words.
+
+    >>> number("a number over 1", lambda value: value > 1, "1.5").read(2, "scale")
+    2.0
+    """
 
     def read(value: Any, name: str) -> float:
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not number or not 0 <= value < 1 or not (zero or value):
+        plain = isinstance(value, int | float) and not isinstance(value, bool)
+        if not plain or not allowed(value):
             raise ParseError(
                 f"{name} is {shown(value)}, but it is {limits}", cure=f"{name}={example}"
             )
         return float(value)
 
-    return Spelling(words, read)
+    return Spelling(limits, read)
 
 
-_LIMITS = "a number from 0 up to, not including, 1"
-PROBABILITY = _fraction("a number from 0 to 1", _LIMITS, zero=True, example="0.1")
-SMALL = _fraction("a small number", "a small number over 0", zero=False, example="1e-5")
+NUMBER = number()
+PROBABILITY = number("a number from 0 up to, not including, 1", lambda value: 0 <= value < 1, "0.1")
+SMALL = number("a small number over 0", lambda value: 0 < value < 1, "1e-5")
 
 
 def choice(*names: str) -> Spelling:

@@ -68,6 +68,7 @@ class Op(Term):
     any_kind: ClassVar[bool] = False  # accepts whole numbers where its pattern has real ones
     apart: ClassVar[bool] = False  # is broadcast over the axes of each array separately
     in_place: ClassVar[bool] = False  # its output has the axes of its input, in their order
+    backward: ClassVar[Mapping[str, str]] = {}  # rules of torch's functions that only it uses
     count = 1
 
     def __post_init__(self) -> None:

@@ -61,7 +61,7 @@ from ncd.run.explain.arithmetic_kinds import (
 from ncd.run.explain.layer_arithmetic import LAYERS
 
 REDUCTIONS = {"torch.amax": "max", "torch.amin": "min", "torch.mean": "mean", "torch.sum": "sum"}
-POINTWISE = (Arg, Align, Call, Cast, Const, Filled, Infix, Position, Prefix, Size)
+POINTWISE = (Arg, Align, Call, Cast, Const, Filled, Infix, Method, Position, Prefix, Size)
 SEVERAL = {"clamp", "maximum", "minimum", "where"}  # functions of more than one number
 
 
@@ -249,10 +249,10 @@ class Reader:
 
     def _each(self, expr: Expr) -> Each | None:
         """Returns a formula of the numbers at one place, if the expression is one."""
-        pointwise = all(isinstance(part, POINTWISE) and _plain(part) for part in expr.walk())
-        if not pointwise:
-            return None
         site = self.cell.site
+        alone = not any((*site.dom, *site.cod))  # an op without own axes is broadcast over all
+        if not all(isinstance(p, POINTWISE) and (alone or _plain(p)) for p in expr.walk()):
+            return None
         at = {dim.key: i for dim, i in zip(site.outs[0].dims, self.index, strict=True)}
         indices = tuple(tuple(at[dim.key] for dim in array.dims) for array in site.ins)
         if any(isinstance(i, Tensor) for i in self.index):
@@ -268,6 +268,6 @@ def _source(expr: Expr) -> int | str:
 
 
 def _plain(part: Expr) -> bool:
-    """Returns whether a call works number by number."""
+    """Returns whether a call is known to work number by number."""
     name = part.function.rpartition(".")[2] if isinstance(part, Call) else "abs"
-    return name in FUNCTIONS or name in SEVERAL
+    return (name in FUNCTIONS or name in SEVERAL) and not isinstance(part, Method)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from ncd.lang.formulas.expr import (
@@ -13,6 +14,7 @@ from ncd.lang.formulas.expr import (
     Expr,
     Filled,
     Infix,
+    Method,
     Position,
     Prefix,
     Size,
@@ -71,8 +73,10 @@ def _text(expr: Expr, how: Each, top: bool = False) -> str:
             return f"{'not ' if sign == '~' else '−'}{_text(on, how)}"
         case Infix(sign, left, right):
             return _infix(sign, left, right, how, top)
-        case Call():
-            return _call(expr, how)
+        case Call(function):
+            return _call(function.rpartition(".")[2], expr.args, expr.kwargs, how)
+        case Method(on, name):
+            return _call(name, (on, *expr.args), expr.kwargs, how)
     return "…"
 
 
@@ -92,16 +96,15 @@ def _bare(expr: Expr) -> Expr:
     return _bare(expr.on) if isinstance(expr, Align | Cast) else expr
 
 
-def _call(expr: Call, how: Each) -> str:
-    name = expr.function.rpartition(".")[2]
-    given = [_text(part, how, top=True) for part in expr.args]
+def _call(name: str, args: Sequence[Expr], kwargs: Sequence[tuple[str, Expr]], how: Each) -> str:
+    given = [_text(part, how, top=True) for part in args]
     if name == "where":
         return f"{given[1]} if {given[0]}, else {given[2]}"
     if name == "sqrt":
-        return f"√{_text(expr.args[0], how)}"
-    if name == "clamp":
-        ((side, limit),) = expr.kwargs
-        name = "min" if side == "max" else "max"
-        given.append(_text(limit, how, top=True))
+        return f"√{_text(args[0], how)}"
+    options = {key: _text(part, how, top=True) for key, part in kwargs}
+    if name == "clamp" and len(options) == 1:
+        ((side, limit),) = options.items()
+        return f"{'min' if side == 'max' else 'max'}({given[0]}, {limit})"
     name = {"maximum": "max", "minimum": "min"}.get(name, name)
-    return f"{name}({', '.join(given)})"
+    return f"{name}({', '.join([*given, *(f'{key} = {text}' for key, text in options.items())])})"

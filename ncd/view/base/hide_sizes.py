@@ -13,10 +13,12 @@ from ncd.drawing.base.primitives import Dot, DrawnGlyph, DrawnWire, Extra, Outli
 from ncd.export import markup, op_facts
 from ncd.lang.circuits.array_names import called
 from ncd.lang.circuits.circuit import Cell, Circuit, Fence, Loop
+from ncd.lang.errors import NCDError
+from ncd.lang.terms.op import Op
+from ncd.lang.terms.rewrite import rewrite
 from ncd.lang.types.axes import Array, Axis
 
 ASKED = "?"
-DECIMAL = re.compile(r"\d\.\d")
 SIZE = re.compile(r", size [^,]+")
 LITERAL = re.compile(r'(<span class="number-literal">)[^<]*(</span>)')
 T = TypeVar("T", DrawnGlyph, Extra)
@@ -91,14 +93,23 @@ def _glyph(
     words = glyph.words
     if glyph.cells or glyph.node not in cells:
         words = words.partition(":")[0].partition("(")[0].strip() or "folded"
-    elif glyph.node in around or _tells(cells[glyph.node]):
-        words = cells[glyph.node].op.label
+    else:
+        cell = cells[glyph.node]
+        words = cell.op.label if glyph.node in around else _unsized(cell)
     return replace(_inside(glyph, veil), words=words)
 
 
-def _tells(cell: Cell) -> bool:
-    """Returns whether an op's words contain a number computed from a size, such as 0.25 for 16."""
-    return bool(DECIMAL.search(cell.words))
+def _unsized(cell: Cell) -> str:
+    """Returns the words of an op on axes without sizes, or its label if it cannot do without."""
+    try:
+        op: Op = rewrite(cell.op, _bare)
+        return op.words(op.site(rewrite(cell.site.ins, _bare)))
+    except NCDError:
+        return cell.op.label
+
+
+def _bare(axis: Axis) -> Axis:
+    return replace(axis, size=None)
 
 
 def _extra(extra: Extra, veil: Veil) -> Extra:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -10,11 +11,12 @@ import torch
 from torch import Tensor
 
 import ncd
-from ncd.lang.terms.op import Sample
+from ncd.lang.formulas.expr import Arg, Const, Expr, Method, call
+from ncd.lang.terms.op import Sample, Site
 from ncd.lang.terms.terms import Id, Then
 from ncd.lang.types.axes import Type
 from ncd.models import Entry
-from ncd.ops import CATALOGUE, BatchNorm, Conv, Einsum, Group
+from ncd.ops import CATALOGUE, BatchNorm, Conv, Einsum, Elementwise, Group
 from ncd.run import CircuitModule, Trace
 from ncd.run.explain.arithmetic_kinds import (
     Chosen,
@@ -98,6 +100,23 @@ def test_every_op_says_what_torch_does(sample: Sample) -> None:
                 assert agrees(found)
             else:
                 assert found.how is None or agrees(found)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Squashed(Elementwise):
+    """An op that calls a function of torch that nothing else here calls."""
+
+    def torch(self, site: Site) -> tuple[Expr, ...]:
+        return (call("F.softsign", Method(Arg(0), "clamp_min", (Const(-0.5),))),)
+
+
+def test_a_function_that_is_not_known_is_told_where_an_op_has_no_axes_of_its_own() -> None:
+    module, run = traced(Then(Id(Type.parse("y:3 x:4")), Squashed("abs")))
+    (given,), (out,) = module.circuit.inputs, module.circuit.outputs
+    for index in some(run.values[out.id]):
+        found = made(module, run.values, out.id, index).how
+        assert isinstance(found, Each) and found.numbers == (run.values[given.id][index].item(),)
+        assert found.value == run.values[out.id][index].item()
 
 
 def test_the_terms_of_a_convolution_are_where_its_window_is() -> None:

@@ -11,7 +11,7 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 import ncd
-from ncd.lang.formulas.expr import Arg, Const, Infix, Position, call
+from ncd.lang.formulas.expr import Arg, Const, Expr, Infix, Method, Position, call
 from ncd.lang.types.axes import Dim
 from ncd.models import Entry
 from ncd.run.explain.arithmetic_kinds import Each
@@ -108,6 +108,14 @@ def test_few_numbers_are_all_shown_and_masked_ones_come_last() -> None:
     [
         (Infix("+", Arg(0), Arg(1)), (1.0, -2.0), "1 + (−2)", "… + …"),
         (call("torch.clamp", Arg(0), min=0), (-3.0,), "max(−3, 0)", "max(…, 0)"),
+        (
+            call("torch.clamp", Arg(0), min=-1, max=1),
+            (-3.0,),
+            "clamp(−3, min = −1, max = 1)",
+            "clamp(…, min = −1, max = 1)",
+        ),
+        (call("F.hardtanh", Arg(0), -1, 1), (-3.0,), "hardtanh(−3, −1, 1)", "hardtanh(…, −1, 1)"),
+        (Method(Arg(0), "clamp_min", (Const(2),)), (0.5,), "clamp_min(0.5, 2)", "clamp_min(…, 2)"),
         (Infix("/", Arg(0), call("math.sqrt", 16)), (2.0,), "2 ÷ √16", "… ÷ √16"),
         (
             call(
@@ -120,7 +128,7 @@ def test_few_numbers_are_all_shown_and_masked_ones_come_last() -> None:
     ],
 )
 def test_a_formula_is_written_with_its_numbers(
-    expr: Infix, numbers: tuple[float, ...], said: str, ruled: str
+    expr: Expr, numbers: tuple[float, ...], said: str, ruled: str
 ) -> None:
     how = Each(expr, numbers, {("x", 0): 4}, (), 0.0)
     assert (spelled(how), rule(how)) == (said, ruled)

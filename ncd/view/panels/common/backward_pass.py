@@ -216,7 +216,8 @@ class Told:
         labels = dict.fromkeys(reversed(self.functions.get(cell.id, [])))
         if labels:
             rows = (
-                f"<div><dt><code>{markup.text(plain(label))}</code></dt><dd>{rule(label)}</dd></div>"
+                f"<div><dt><code>{markup.text(plain(label))}</code></dt>"
+                f"<dd>{markup.text(rule(label, cell.op.backward))}</dd></div>"
                 for label in labels
             )
             return f"<dl>{''.join(rows)}</dl>"
