@@ -18,7 +18,7 @@ system = if command -v apt-get >/dev/null; then \
 
 LATEX := texlive-latex-base texlive-latex-recommended texlive-pictures
 
-.PHONY: run crowd test check shots clean
+.PHONY: run crowd test test-all check shots clean
 
 run: .venv/run.stamp
 	$(BIN)/python -m ncd serve --host $(HOST) --port $(PORT)
@@ -28,15 +28,20 @@ crowd: .venv/run.stamp
 	@command -v caddy >/dev/null || { $(call system,caddy); }
 	$(BIN)/python -m ncd crowd --host $(HOST) --port $(PORT) --processes $(PROCESSES)
 
-# Every check there is.
+# What must pass before a change lands: large products of cases are sampled by a seed.
+# Each of the two workers in a browser has a server of its own.
 test: .venv/system.stamp
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	$(BIN)/pytest -n auto -m "not browser"
-	$(BIN)/pytest -m browser
+	$(BIN)/pytest -n auto -m "not browser" $(CASES)
+	$(BIN)/pytest -n 2 --dist loadfile -m browser $(CASES)
 
-# The fast ones.
+# The same with every case.
+test-all: CASES := --all
+test-all: test
+
+# The fast ones, for every commit.
 check: .venv/dev.stamp
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
