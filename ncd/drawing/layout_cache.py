@@ -18,8 +18,8 @@ from cachetools import LRUCache
 from ncd.drawing.backends.svg_template import Pattern, Place, Spot, Way, with_words
 from ncd.drawing.base.alt_text import describe
 from ncd.drawing.base.primitives import DrawnGlyph, DrawnWire, Picture
+from ncd.drawing.collapse import shown
 from ncd.drawing.collapse.repeated_layers import stacked
-from ncd.drawing.collapse.visible import shown
 from ncd.drawing.equation import sides
 from ncd.drawing.placement.layout import wire_words
 from ncd.lang.circuits.array_names import called

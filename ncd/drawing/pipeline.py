@@ -9,10 +9,10 @@ from typing import Literal, get_args
 
 from ncd.drawing.backends.drawing import Drawing
 from ncd.drawing.base.plan_types import Plan
+from ncd.drawing.collapse import shown
 from ncd.drawing.collapse.collapsed_blocks import Box
 from ncd.drawing.collapse.repeated_layers import stacked
 from ncd.drawing.collapse.saved_arrays import Note, original
-from ncd.drawing.collapse.visible import shown
 from ncd.drawing.equation import equated, sides
 from ncd.drawing.fit.auto_expand import Opener, Room, Sized, wanted
 from ncd.drawing.fit.row_breaks import rows_of

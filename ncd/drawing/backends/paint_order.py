@@ -8,7 +8,6 @@ from math import hypot
 
 from ncd.drawing.base import style
 from ncd.drawing.base.primitives import (
-    Dash,
     Dot,
     DrawnFence,
     DrawnGlyph,
@@ -52,7 +51,7 @@ def layers(drawing: Picture) -> Iterator[Stroke | Dot | Text]:
     for extra in behind:
         yield from _extra(extra)
     for dash in drawing.dashes:
-        yield _dash(dash)
+        yield Stroke(dash.path, width=style.DASH_WIDTH, dashed=True)
     yield from (_item(item) for item in items if is_under(item))
     ends = wire_ends(drawing)
     for each in reading_order(drawing):
@@ -136,10 +135,6 @@ def _fence(fence: DrawnFence) -> Iterator[Stroke | Text]:
         frame = polygon(corners((x0 + x1) / 2, (x1 - x0) / 2, y0, y1))
         yield Stroke(frame, fence.role, closed=True, soft=True)
     yield from fence.title
-
-
-def _dash(dash: Dash) -> Stroke:
-    return Stroke(dash.path, width=style.DASH_WIDTH, dashed=True)
 
 
 def _wire(wire: DrawnWire, ends: Ends) -> Iterator[Stroke]:

@@ -117,8 +117,6 @@ class _Writer:
             soft = f"stroke:currentColor;stroke-opacity:{number(theme.shadow)}"
         return f".circuit{'.dark' * self.drawing.dark} .soft{{{soft}}}"
 
-    # Parts of a drawing --------------------------------------------------------------------------
-
     def fence(self, fence: DrawnFence) -> str:
         if fence.brackets:
             paths = "".join(commands(path) for path in fence.brackets)
@@ -164,33 +162,25 @@ class _Writer:
     def still(self, which: Callable[[Item], bool]) -> str:
         """Returns parts of ops below or above all wires; clicks on them fall through to the op."""
         items = (self.item(i) for glyph in self.drawing.glyphs for i in glyph.items if which(i))
-        inside = "".join(items)
-        return f'<g class="still">{inside}</g>' if inside else ""
+        return f'<g class="still">{inside}</g>' if (inside := "".join(items)) else ""
 
     def label(self, label: Text) -> str:
         """Returns the label of a wire, in a group that is highlighted with it."""
-        return (
-            f'<g class="label" {_of(label.axis, label.array)}>'
-            f"<title>{text(label.label.words)}</title>{self.text(label)}</g>"
-        )
+        title = f"<title>{text(label.label.words)}</title>"
+        return f'<g class="label" {_of(label.axis, label.array)}>{title}{self.text(label)}</g>'
 
     def extra(self, extra: Extra) -> str:
         """Returns something beside the circuit; coloured items have the shadow of a fence."""
         of = f' data-of="{text(extra.of)}"' if extra.of else ""
         title = f"<title>{text(extra.words)}</title>" if extra.words else ""
         role = ' role="img"' if extra.words else ""  # a group may not have a name
-        items = (
-            self.shape(item, soft=is_soft(item)) if isinstance(item, Outline) else self.item(item)
-            for item in extra.items
-        )
+        items = (self.item(item, is_soft(item)) for item in extra.items)
         return f'<g class="{text(extra.kind)}"{of}{role}>{title}{"".join(items)}</g>'
 
-    # Primitives ---------------------------------------------------------------------------------
-
-    def item(self, item: Item) -> str:
+    def item(self, item: Item, soft: bool = False) -> str:
         match item:
             case Outline():
-                return self.shape(item)
+                return self.shape(item, soft)
             case Dot():
                 return self.dot(item)
         return self.label(item) if item.axis else self.text(item)
@@ -267,14 +257,15 @@ def shadow(dark: bool) -> str:
 
 
 def text(plain: str) -> str:
-    """Returns escaped text without control characters, which XML cannot contain."""
-    return _brief(plain) if len(plain) <= BRIEF else escape(printable(plain))
+    """Returns escaped text without control characters; short texts are cached, as they recur."""
+    return _brief(plain) if len(plain) <= BRIEF else _escaped(plain)
 
 
-@lru_cache(maxsize=4096)
-def _brief(plain: str) -> str:
-    """Returns escaped text, cached, as names and ids recur."""
+def _escaped(plain: str) -> str:
     return escape(printable(plain))
+
+
+_brief = lru_cache(maxsize=4096)(_escaped)
 
 
 def printable(text: str) -> str:

@@ -44,19 +44,7 @@ def tex(drawing: Picture, alone: bool, unit: float = UNIT) -> str:
 
 def _picture(drawing: Picture, unit: float) -> Iterator[str]:
     parts = list(layers(drawing))
-    dash = " ".join(
-        f"{'on' if i % 2 == 0 else 'off'} {number(part * unit)}pt"
-        for i, part in enumerate(style.DASH)
-    )
-    shadow = ",".join(
-        f"preaction={{draw=black,opacity={dark},line width={number(width * unit)}pt}}"
-        for width, dark in SHADOW
-    )
-    yield (
-        rf"\begin{{tikzpicture}}[x={number(unit)}pt,y=-{number(unit)}pt,line join=round,"
-        rf"inner sep=0pt,outer sep=0pt,ncd/soft/.style={{{shadow}}},"
-        rf"ncd/dash/.style={{dash pattern={dash}}}]"
-    )
+    yield rf"\begin{{tikzpicture}}[{_options(unit)}]"
     yield r"\medmuskip=3mu \thickmuskip=4mu"  # as near to our own spaces as is round
     for name in dict.fromkeys(_colours(parts)):
         value = style.paint(name, drawing.dark)[1:].upper()
@@ -73,6 +61,23 @@ def _picture(drawing: Picture, unit: float) -> Iterator[str]:
             case Text():
                 yield _text(part, unit)
     yield r"\end{tikzpicture}"
+
+
+def _options(unit: float) -> str:
+    """Returns the options of the tikzpicture: its scale, its joins and its two styles."""
+    dash = " ".join(
+        f"{'on' if i % 2 == 0 else 'off'} {number(part * unit)}pt"
+        for i, part in enumerate(style.DASH)
+    )
+    shadow = ",".join(
+        f"preaction={{draw=black,opacity={dark},line width={number(width * unit)}pt}}"
+        for width, dark in SHADOW
+    )
+    return (
+        rf"x={number(unit)}pt,y=-{number(unit)}pt,line join=round,"
+        rf"inner sep=0pt,outer sep=0pt,ncd/soft/.style={{{shadow}}},"
+        rf"ncd/dash/.style={{dash pattern={dash}}}"
+    )
 
 
 def _colours(parts: list[Stroke | Dot | Text]) -> Iterator[str]:

@@ -168,6 +168,17 @@ class Plan:
         """For each frame, how many borders close at its last state, from this one inwards."""
         return self._depths("last")
 
+    @once
+    def borders(self) -> list[tuple[int, int]]:
+        """For each state, the most nested borders that close and that open there."""
+        found = [(0, 0) for _ in self.states]
+        for frame in self.frames:
+            closing, opening = found[frame.last]
+            found[frame.last] = max(closing, self.closing[frame.id]), opening
+            closing, opening = found[frame.first]
+            found[frame.first] = closing, max(opening, self.opening[frame.id])
+        return found
+
     def _depths(self, side: str) -> Mapping[str, int]:
         by_id = {frame.id: frame for frame in self.frames}
         found: dict[str, int] = {}

@@ -65,8 +65,7 @@ class Box(NamedTuple):
 
     @staticmethod
     def at(center: Point, radius: float) -> Box:
-        x, y = center
-        return Box(x - radius, y - radius, x + radius, y + radius)
+        return Box(*center, *center).grown(radius)
 
 
 class Curve(NamedTuple):
@@ -265,14 +264,11 @@ class Extra:
         return Box.around(map(_box, self.items))
 
 
-def _bounds(curve: Curve) -> Box:
-    return Box(*calcCubicBounds(*curve))
-
-
 def _box(item: Outline | Dot | Text) -> Box:
     match item:
         case Outline():
-            return Box.around(map(_bounds, item.path)).grown(item.stroke / 2)
+            bounds = (Box(*calcCubicBounds(*curve)) for curve in item.path)
+            return Box.around(bounds).grown(item.stroke / 2)
         case Dot():
             return Box.at(item.center, item.radius + item.stroke / 2)
     return item.box

@@ -6,8 +6,9 @@ An array that each body leaves ends at a note ``→ C_λ``; a body that takes on
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import ClassVar, Literal
 
 from ncd.drawing.collapse.saved_names import Places
@@ -81,13 +82,17 @@ def _again(circuit: Circuit, id: str) -> Circuit:
     def unit(old: Cell | Loop) -> Cell | Loop:
         return replace(old, inputs=state(old.inputs), outputs=state(old.outputs))
 
-    fences = (replace(f, states=tuple(map(state, f.states))) for f in circuit.own_fences)
-    return replace(
-        circuit,
-        states=tuple(map(state, circuit.states)),
-        steps=tuple(tuple(map(unit, step)) for step in circuit.steps),
-        own_fences=tuple(fences),
+    steps = tuple(tuple(map(unit, step)) for step in circuit.steps)
+    return replace(_mapped(circuit, lambda _, values: state(values)), steps=steps)
+
+
+def _mapped(circuit: Circuit, change: Callable[[int, State], State]) -> Circuit:
+    """Returns the circuit with ``change(s, state)`` in place of each state s."""
+    fences = tuple(
+        replace(f, states=tuple(map(change, count(f.first), f.states))) for f in circuit.own_fences
     )
+    states = tuple(map(change, count(), circuit.states))
+    return replace(circuit, states=states, own_fences=fences)
 
 
 def _around(circuit: Circuit) -> tuple[str, ...]:
@@ -178,12 +183,10 @@ def _renamed(circuit: Circuit, id: str, cell: Cell) -> Circuit:
     """Removes a cell that renames an array, which then has its new name from the start."""
     (new,) = cell.outputs
 
-    def state(values: State) -> State:
+    def state(_: int, values: State) -> State:
         return tuple(new if value.id == id else value for value in values)
 
-    fences = tuple(replace(f, states=tuple(map(state, f.states))) for f in circuit.own_fences)
-    states = tuple(map(state, circuit.states))
-    return _removed(replace(circuit, states=states, own_fences=fences), cell.id)
+    return _removed(_mapped(circuit, state), cell.id)
 
 
 def _removed(circuit: Circuit, id: str) -> Circuit:
@@ -219,12 +222,7 @@ def _dropped(circuit: Circuit, id: str, start: int, stop: int) -> Circuit:
     def kept(s: int, state: State) -> State:
         return tuple(v for v in state if v.id != id) if start <= s < stop else state
 
-    states = tuple(kept(s, state) for s, state in enumerate(circuit.states))
-    fences = tuple(
-        replace(f, states=tuple(kept(s, state) for s, state in enumerate(f.states, f.first)))
-        for f in circuit.own_fences
-    )
-    return replace(circuit, states=states, own_fences=fences)
+    return _mapped(circuit, kept)
 
 
 def _column(circuit: Circuit, s: int, id: str) -> Circuit:

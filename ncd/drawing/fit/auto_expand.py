@@ -13,8 +13,8 @@ from itertools import pairwise
 from ncd.drawing.base import style
 from ncd.drawing.base.plan_types import Plan
 from ncd.drawing.base.primitives import Picture
+from ncd.drawing.collapse import shown
 from ncd.drawing.collapse.collapsed_blocks import Block, blocks
-from ncd.drawing.collapse.visible import shown
 from ncd.drawing.fit.row_breaks import breaks, torn
 from ncd.drawing.fit.size_estimate import Estimate, estimate
 from ncd.drawing.placement.axis_labels import Labels

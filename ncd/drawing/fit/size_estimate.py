@@ -67,11 +67,7 @@ def _wide(unit: Unit, depths: Mapping[str, float]) -> float:
 
 def _states(plan: Plan, labels: Labels) -> list[float]:
     """Returns the widths of states: the names of new arrays, and the borders of fences."""
-    closing, opening = [0] * len(plan.states), [0] * len(plan.states)
-    for frame in plan.frames:
-        closing[frame.last] = max(closing[frame.last], plan.closing[frame.id])
-        opening[frame.first] = max(opening[frame.first], plan.opening[frame.id])
-    borders = [style.PAD * (a + b) for a, b in zip(closing, opening, strict=True)]
+    borders = [style.PAD * (closing + opening) for closing, opening in plan.borders]
     named = [_named((axis for v in plan.states[0] for axis in v.array), labels)]
     named += [_named((a for unit in step for a in _new(unit)), labels) for step in plan.steps]
     return [a + b for a, b in zip(borders, named, strict=True)]

@@ -199,16 +199,7 @@ def _inner(flat: Flat, node: str) -> bool:
 
 def caps(flat: Flat) -> Iterator[str]:
     """Checks that no other wire of an op lies on the tip of its cap or continues behind it."""
-    ends: dict[tuple[str, Point], list[int]] = defaultdict(list)
-    for n, wire in enumerate(flat.drawing.wires):
-        if wire.path and wire.taken_by in flat.glyphs:
-            at = wire.path[-1].d
-            ends[wire.taken_by, Point(round(at.x, 1), round(at.y, 1))].append(n)
-    tips = [
-        (node, at, own)
-        for (node, at), own in ends.items()
-        if len(own) > 1 and not _dotted(flat, node, at)
-    ]
+    tips = _tips(flat)
     for node, at, own in tips:
         wires = [flat.drawing.wires[n] for n in own if flat.loose[n, 1]]
         if len({wire.array for wire in wires}) < len(wires) and not _inner(flat, node):
@@ -228,6 +219,20 @@ def caps(flat: Flat) -> Iterator[str]:
                 f"wire {wire.axis} of {wire.array} goes on where the cap of {node} ends,"
                 f" at {at.x:.0f}, {at.y:.0f}"
             )
+
+
+def _tips(flat: Flat) -> list[tuple[str, Point, list[int]]]:
+    """Returns the tips of caps: the op, the point, and the indexes of the wires that end there."""
+    ends: dict[tuple[str, Point], list[int]] = defaultdict(list)
+    for n, wire in enumerate(flat.drawing.wires):
+        if wire.path and wire.taken_by in flat.glyphs:
+            at = wire.path[-1].d
+            ends[wire.taken_by, Point(round(at.x, 1), round(at.y, 1))].append(n)
+    return [
+        (node, at, own)
+        for (node, at), own in ends.items()
+        if len(own) > 1 and not _dotted(flat, node, at)
+    ]
 
 
 def _goes_on(flat: Flat, w: int, at: Point) -> bool:

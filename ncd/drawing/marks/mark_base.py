@@ -20,6 +20,7 @@ class MarkKind:
     ``takes_scalar``: that arrow leads to it if there is nothing else. ``names_array``: it is the
     name at which an array's wires begin. ``spans``: foreign wires may pass over it; other marks
     need their own wires to be adjacent. ``leads``: its first wire continues as its first output.
+    ``usual_width``, ``usual_headroom`` and ``usual_footroom`` are for marks of one size.
     """
 
     over: ClassVar[bool] = False
@@ -28,18 +29,21 @@ class MarkKind:
     names_array: ClassVar[bool] = False
     spans: ClassVar[bool] = False
     leads: ClassVar[bool] = False
+    usual_width: ClassVar[float] = 0.0
+    usual_headroom: ClassVar[float] = 0.0
+    usual_footroom: ClassVar[float] = 0.0
 
     def width(self, mark: Mark) -> float:
         """Returns its width."""
-        raise NotImplementedError
+        return self.usual_width
 
     def headroom(self, mark: Mark) -> float:
         """Returns the height beyond the usual gap that it needs above its array."""
-        return 0.0
+        return self.usual_headroom
 
     def footroom(self, mark: Mark) -> float:
         """Returns the height beyond the usual gap that it needs below its array."""
-        return 0.0
+        return self.usual_footroom
 
     def bend(self, mark: Mark, ins: Sequence[float], outs: Sequence[float]) -> float:
         """Returns how far its own wires move up or down to reach it."""

@@ -13,8 +13,7 @@ from ncd.lang.glyph import Mark
 class Circle(MarkKind):
     """A ring: the last of its wires runs through it, the others touch it."""
 
-    def width(self, mark: Mark) -> float:
-        return style.PLUS_ROOM
+    usual_width = style.PLUS_ROOM
 
     def paint(self, canvas: Canvas, mark: Mark) -> None:
         radius, x = style.CIRCLE, canvas.middle

@@ -20,8 +20,7 @@ from ncd.lang.glyph import Mark
 class Triangle(MarkKind):
     """A triangle that points left, on each of its wires."""
 
-    def width(self, mark: Mark) -> float:
-        return style.PLUS_ROOM
+    usual_width = style.PLUS_ROOM
 
     def paint(self, canvas: Canvas, mark: Mark) -> None:
         x, (half, tall) = canvas.middle, style.TRIANGLE
@@ -240,8 +239,7 @@ def _link(canvas: Canvas, mark: Mark, x: float, top: float) -> None:
 class Cup(MarkKind):
     """A unit: its two wires begin in one curve that turns around at the left."""
 
-    def width(self, mark: Mark) -> float:
-        return style.CUP_ROOM
+    usual_width = style.CUP_ROOM
 
     def paint(self, canvas: Canvas, mark: Mark) -> None:
         rows = canvas.rows((), mark.outs)

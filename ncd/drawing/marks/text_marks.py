@@ -116,8 +116,7 @@ class Arrow(MarkKind):
     def width(self, mark: Mark) -> float:
         return math(mark.text, style.NAME).width + style.ARROW_ROOM
 
-    def headroom(self, mark: Mark) -> float:
-        return style.HEADROOM_ARROW
+    usual_headroom = style.HEADROOM_ARROW
 
     def paint(self, canvas: Canvas, mark: Mark) -> None:
         label, x, apex = math(mark.text, style.NAME), canvas.middle, canvas.apex
@@ -138,8 +137,7 @@ class Elementwise(MarkKind):
     def width(self, mark: Mark) -> float:
         return written(mark.text, style.SIGN).width + style.SIGN_ROOM
 
-    def headroom(self, mark: Mark) -> float:
-        return style.HEADROOM_SIGN
+    usual_headroom = style.HEADROOM_SIGN
 
     def paint(self, canvas: Canvas, mark: Mark) -> None:
         label, x = written(mark.text, style.SIGN), canvas.middle
@@ -163,8 +161,7 @@ class Plus(MarkKind):
     def width(self, mark: Mark) -> float:
         return max(style.PLUS_ROOM, math(mark.text, style.BOXED).width + 2 * style.STUB)
 
-    def headroom(self, mark: Mark) -> float:
-        return style.HEADROOM_PLUS
+    usual_headroom = style.HEADROOM_PLUS
 
     def paint(self, canvas: Canvas, mark: Mark) -> None:
         if mark.outs or not mark.ins:

@@ -30,11 +30,8 @@ class Trapezoid(MarkKind):
         note = noted(mark).width + style.GAP if mark.note else 0.0
         return 2 * style.STUB + parts.wide + parts.way + parts.ends + note
 
-    def headroom(self, mark: Mark) -> float:
-        return style.HEADROOM_WINDOW
-
-    def footroom(self, mark: Mark) -> float:
-        return style.FOOTROOM_WINDOW
+    usual_headroom = style.HEADROOM_WINDOW
+    usual_footroom = style.FOOTROOM_WINDOW
 
     def paint(self, canvas: Canvas, mark: Mark) -> None:
         parts, own = _parts(mark), canvas.rows(mark.ins, mark.outs)

@@ -8,7 +8,7 @@ the drawing little.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from itertools import pairwise
@@ -262,24 +262,10 @@ def _pointing(box: Box, tip: Point) -> Path:
     x, y = _base(box, tip)
     base = style.CALLOUT_BASE
     x0, y0, x1, y1 = box
-    corners = {
-        "top": [Point(x0, y0)],
-        "right": [Point(x1, y0)],
-        "bottom": [Point(x1, y1)],
-        "left": [Point(x0, y1)],
-    }
+    corners = [Point(x0, y0), Point(x1, y0), Point(x1, y1), Point(x0, y1)]
     level = y in (y0, y1)
-    if level:
-        side, before, after = "top", Point(x - base, y), Point(x + base, y)
-        if y == y1:
-            side, before, after = "bottom", after, before
-    else:
-        side, before, after = "right", Point(x, y - base), Point(x, y + base)
-        if x == x0:
-            side, before, after = "left", after, before
-    corners[side] += [before, tip, after]
-    return polygon(_joined(corners.values()))
-
-
-def _joined(parts: Iterable[list[Point]]) -> list[Point]:
-    return [point for part in parts for point in part]
+    side = 2 * (y == y1) if level else 1 + 2 * (x == x0)  # clockwise from the top
+    along = base if side < 2 else -base
+    dx, dy = (along, 0.0) if level else (0.0, along)
+    corners[side + 1 : side + 1] = [Point(x - dx, y - dy), tip, Point(x + dx, y + dy)]
+    return polygon(corners)

@@ -55,8 +55,7 @@ def fences(
         lines = _lines(plan, frame, at)
         over = style.LEADING * len(lines) + style.TITLE_ROOM[0] if lines else 0.0
         box = Box(x0, body.y0 - over, x1, body.y1)
-        fence = _brackets(frame, box, frame.ends) if frame.ends else _region(frame, lines, box)
-        found.append(fence)
+        found.append(_brackets(frame, box) if frame.ends else _region(frame, lines, box))
         room = style.BRACKET_ROOM if frame.ends else 0.0
         around = Box(box.x0, box.y0 - room, box.x1, box.y1 + room)
         inner.setdefault(frame.parent, []).append(around.grown(style.INNER))
@@ -97,7 +96,7 @@ def _region(frame: Frame, lines: Sequence[Label], box: Box) -> DrawnFence:
     return DrawnFence(frame.id, frame.role, box, texts, frame.words)
 
 
-def _brackets(frame: Frame, box: Box, ends: tuple[str, str]) -> DrawnFence:
+def _brackets(frame: Frame, box: Box) -> DrawnFence:
     """Returns large round brackets; the count starts at the foot and stops at the head."""
     inset = style.PAD + style.FENCE_EDGE
     top, bottom = box.y0, box.y1
@@ -105,7 +104,7 @@ def _brackets(frame: Frame, box: Box, ends: tuple[str, str]) -> DrawnFence:
         (_bracket(box.x0 + inset, box.x0 + style.BULGE, top, bottom),),
         (_bracket(box.x1 - inset, box.x1 - style.BULGE, top, bottom),),
     )
-    start, stop = (math(text, style.NAME) for text in ends)
+    start, stop = (math(text, style.NAME) for text in frame.ends or ())
     texts = (
         Text(start, Point(box.x0, bottom + style.BRACKET_FOOT)),
         Text(stop, Point(box.x1 - stop.width, top - style.BRACKET_HEAD)),

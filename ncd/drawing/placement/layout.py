@@ -88,12 +88,7 @@ class _Layout:
         edges = [edge for fence in own if not fence.brackets for edge in fence.box.edges]
         spans = [(self.at.right[t.first], self.at.left[t.last]) for t in self.twins]
         ground = Ground((*solid, *edges), (wire.path for wire in wires), spans)
-        drawn = dashes(self.plan, self.rows, self.at, gaps, self.twins)
-        pieces = [(s, piece) for s, path in drawn for piece in ground.clear(path)]
-        for twin in self.twins:
-            move, inner = self.steps.moves[twin.first], range(twin.model + 1, twin.last - twin.back)
-            pieces += [(-1, move.path(piece)) for s, piece in pieces if s in inner]
-        lines = tuple([Dash(piece) for _, piece in pieces])
+        lines = self.separators(gaps, ground)
         extras = behind(self.plan, self.rows, self.at, labels, glyphs) if self.bands else ()
         boxes = [*solid, *(f.box for f in own)]
         boxes += _around(wires)
@@ -114,6 +109,15 @@ class _Layout:
             marked=mark,
             dark=dark,
         )
+
+    def separators(self, gaps: Gaps, ground: Ground) -> tuple[Dash, ...]:
+        """Returns the visible pieces of all separators, those of repeated parts as moved copies."""
+        drawn = dashes(self.plan, self.rows, self.at, gaps, self.twins)
+        pieces = [(s, piece) for s, path in drawn for piece in ground.clear(path)]
+        for twin in self.twins:
+            move, inner = self.steps.moves[twin.first], range(twin.model + 1, twin.last - twin.back)
+            pieces += [(-1, move.path(piece)) for s, piece in pieces if s in inner]
+        return tuple([Dash(piece) for _, piece in pieces])
 
     @once
     def steps(self) -> Steps:

@@ -88,16 +88,12 @@ def _step_width(plan: Plan, s: int, rows: Sequence[Rows], stretches: dict[str, S
 
 def _zones(plan: Plan, names: Sequence[Names], gap: float) -> list[_Zone]:
     """Returns the widths in each state for closing fences, labels, and opening fences."""
-    closing, opening = [0] * len(plan.states), [0] * len(plan.states)
-    for frame in plan.frames:
-        closing[frame.last] = max(closing[frame.last], plan.closing[frame.id])
-        opening[frame.first] = max(opening[frame.first], plan.opening[frame.id])
     zones = []
-    for s, here in enumerate(names):
-        around = min(gap, style.LABEL_TIGHT) if closing[s] and opening[s] else gap
+    for s, (here, (closing, opening)) in enumerate(zip(names, plan.borders, strict=True)):
+        around = min(gap, style.LABEL_TIGHT) if closing and opening else gap
         wide = max([label.width + around for label in here.values()], default=0.0)
         least = style.END if s in (0, len(names) - 1) else 0.0
-        zones.append((closing[s] * style.PAD, max(wide, least), opening[s] * style.PAD))
+        zones.append((closing * style.PAD, max(wide, least), opening * style.PAD))
     return zones
 
 
