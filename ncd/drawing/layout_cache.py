@@ -53,7 +53,7 @@ class _First:
         return _pattern(*self.known)
 
 
-_SEEN: LRUCache[Hashable, _First | Pattern | None] = LRUCache(
+_CACHE: LRUCache[Hashable, _First | Pattern | None] = LRUCache(
     PARTS, lambda kept: kept.parts if kept else 1
 )
 _LOCK = Lock()
@@ -62,10 +62,10 @@ _LOCK = Lock()
 def forget() -> None:
     """Empties the cache."""
     with _LOCK:
-        _SEEN.clear()
+        _CACHE.clear()
 
 
-def seen(circuit: Circuit, options: Hashable, sized: bool, draw: Callable[[], P]) -> P:
+def cached(circuit: Circuit, options: Hashable, sized: bool, draw: Callable[[], P]) -> P:
     """Returns ``draw()``, or the cached drawing of the same structure with this circuit's words.
 
     ``options`` are all other things that the drawing depends on; ``sized`` says whether sizes are
@@ -74,13 +74,13 @@ def seen(circuit: Circuit, options: Hashable, sized: bool, draw: Callable[[], P]
     walk = _Walk(circuit, sized)
     key = Key(options, *walk.key)
     with _LOCK:
-        new = key not in _SEEN
-        found = _SEEN.get(key)
+        new = key not in _CACHE
+        found = _CACHE.get(key)
     if isinstance(found, _First):
         found = found.pattern()
         _keep(key, found)
     if found is not None:
-        return _anew(found, circuit, walk)
+        return _with_new_words(found, circuit, walk)
     drawing = draw()
     if new:
         _keep(key, _First(drawing, circuit, walk))
@@ -90,7 +90,7 @@ def seen(circuit: Circuit, options: Hashable, sized: bool, draw: Callable[[], P]
 def _keep(key: Hashable, what: _First | Pattern | None) -> None:
     if what is None or what.parts <= PARTS:
         with _LOCK:
-            _SEEN[key] = what
+            _CACHE[key] = what
 
 
 # --- what a layout reads --------------------------------------------------------------------------
@@ -226,7 +226,7 @@ def _parts(circuit: Circuit, shut: frozenset[str], way: Way) -> Iterator[Circuit
     return (way(part, shut) for part in parts)
 
 
-def _anew(pattern: Pattern, circuit: Circuit, walk: _Walk) -> Any:
+def _with_new_words(pattern: Pattern, circuit: Circuit, walk: _Walk) -> Any:
     """Returns the cached drawing with the words of this circuit."""
 
     def wire(before: DrawnWire, spot: Spot) -> DrawnWire:

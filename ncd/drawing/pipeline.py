@@ -16,7 +16,7 @@ from ncd.drawing.collapse.saved_arrays import Note, original
 from ncd.drawing.equation import equated, sides
 from ncd.drawing.fit.auto_expand import Opener, Room, Sized, wanted
 from ncd.drawing.fit.row_breaks import rows_of
-from ncd.drawing.layout_cache import seen
+from ncd.drawing.layout_cache import cached
 from ncd.drawing.overlays.callouts import noted
 from ncd.drawing.overlays.cell_grids import celled
 from ncd.drawing.placement.axis_labels import Labels
@@ -110,7 +110,7 @@ def draw(
     shut: Shut = "auto" if folded == "auto" else frozenset(folded)
     more = tuple(notes.items())
     options = Options(labels, shut, width, more, bands, cells, dark, mark)
-    return seen(circuit, options, labels != "names" or cells, lambda: _whole(circuit, options))
+    return cached(circuit, options, labels != "names" or cells, lambda: _whole(circuit, options))
 
 
 def drawn_cells(circuit: Circuit) -> tuple[Cell, ...]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from ncd.drawing.backends.drawing import Drawing
 from ncd.drawing.collapse.repeated_layers import stacked
 from ncd.drawing.equation import sides
-from ncd.drawing.layout_cache import seen
+from ncd.drawing.layout_cache import cached
 from ncd.drawing.pipeline import Options, drawn
 from ncd.drawing.placement.axis_labels import Labels
 from ncd.lang.circuits.circuit import Cell, Circuit, Fence, Loop
@@ -30,7 +30,7 @@ def draw_part(
     """
     inside = part(elaborate(term), id)
     options = Options(labels, "auto", width, (), False, False, dark, "")
-    return seen(inside, options, labels != "names", lambda: drawn(inside, options))
+    return cached(inside, options, labels != "names", lambda: drawn(inside, options))
 
 
 def part(circuit: Circuit, id: str) -> Circuit:

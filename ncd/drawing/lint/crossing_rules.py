@@ -12,7 +12,7 @@ from ncd.drawing.lint.flat_drawing import Flat, Indices, Numbers, meeting
 from ncd.drawing.lint.least_crossings import least
 
 END = 0.4  # units from a wire's end within which wires meet instead of crossing
-KNOT = 1.5  # units within which two crossings look like one
+TRIPLE = 1.5  # units within which two crossings look like one
 SAME = 1.0  # units within which two crossings of the same wires count once
 
 
@@ -21,7 +21,7 @@ _Crossing = tuple[int, int, tuple[float, float]]
 
 def crossings(flat: Flat) -> Iterator[str]:
     drawing, every = flat.drawing, _crossings(flat)
-    yield from _knots(flat, every)
+    yield from _triple_points(flat, every)
     apart: dict[tuple[int, int], float] = {}
     drawn: list[tuple[list[str], float]] = []
     for a, b, (x, _) in every:
@@ -81,10 +81,10 @@ def _need(glyphs: list[DrawnGlyph], most: int) -> int:
     return sum(map(least, units)) if units else most
 
 
-def _knots(flat: Flat, crossings: list[_Crossing]) -> Iterator[str]:
+def _triple_points(flat: Flat, crossings: list[_Crossing]) -> Iterator[str]:
     """Finds points where three wires cross, as none can be followed there."""
     at = np.array([point for *_, point in crossings]).reshape(-1, 2)
-    boxes = np.concatenate([at - KNOT / 2, at + KNOT / 2], 1)
+    boxes = np.concatenate([at - TRIPLE / 2, at + TRIPLE / 2], 1)
     i, j = meeting(boxes, boxes)
     lines = flat.line.tolist()
     told: set[int] = set()

@@ -28,7 +28,7 @@ from ncd.drawing.marks.text_marks import (
 )
 from ncd.drawing.marks.window_marks import Trapezoid
 from ncd.drawing.routing.canvas import Canvas, Side
-from ncd.drawing.routing.op_wires import strands
+from ncd.drawing.routing.op_wires import draw_wires
 from ncd.lang.errors import UnknownNameError, shown
 from ncd.lang.glyph import Glyph, Mark
 
@@ -138,6 +138,6 @@ def foreign(glyph: Glyph, ins: Sequence[float], outs: Sequence[float]) -> list[f
 
 def paint(canvas: Canvas) -> None:
     """Draws an op: first its wires, then its marks."""
-    strands(canvas)
+    draw_wires(canvas)
     for mark in canvas.glyph.marks:
         kind(mark).paint(canvas, mark)

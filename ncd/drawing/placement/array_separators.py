@@ -10,7 +10,7 @@ from ncd.drawing.base import style
 from ncd.drawing.base.plan_types import Plan, Rows, Unit
 from ncd.drawing.base.primitives import Curve, Path, Point, ease, line, straightened
 from ncd.drawing.placement.axis_labels import unseen
-from ncd.drawing.placement.repeated_parts import Twin
+from ncd.drawing.placement.repeated_parts import RepeatedPart
 from ncd.drawing.placement.separation import Gaps
 from ncd.drawing.placement.x_coordinates import Columns
 from ncd.lang.circuits.circuit import Value
@@ -20,13 +20,13 @@ _Level = tuple[float, float]  # the least and the greatest y
 
 
 def dashes(
-    plan: Plan, rows: Sequence[Rows], at: Columns, gaps: Gaps, twins: Sequence[Twin]
+    plan: Plan, rows: Sequence[Rows], at: Columns, gaps: Gaps, repeats: Sequence[RepeatedPart]
 ) -> list[tuple[int, Path]]:
     """Returns a separator between every two adjacent arrays, continuous through several steps.
 
     Each comes with the state at which it ends; those in repeated parts are left out.
     """
-    hidden, again = unseen(plan), {s for twin in twins for s in twin.inner}
+    hidden, again = unseen(plan), {s for repeat in repeats for s in repeat.inner}
     open_lines: dict[_Pair, _Line] = {}
     done: list[tuple[int, Path]] = []
     for s, state in enumerate(plan.states):

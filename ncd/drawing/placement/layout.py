@@ -26,7 +26,7 @@ from ncd.drawing.placement.axis_labels import Labels, Names, names, unseen
 from ncd.drawing.placement.bands import bands as behind
 from ncd.drawing.placement.group_boxes import fences, titles
 from ncd.drawing.placement.op_routes import Steps
-from ncd.drawing.placement.repeated_parts import Twin, twins
+from ncd.drawing.placement.repeated_parts import RepeatedPart, repeats
 from ncd.drawing.placement.separation import Gaps
 from ncd.drawing.placement.x_coordinates import Columns, columns
 from ncd.drawing.placement.y_coordinates import rows
@@ -58,14 +58,14 @@ def lay(
     heights: Mapping[str, float] = titles(planned, None)
     for _ in range(TRIES):  # widths decide how titles break, and titles decide heights
         gaps = Gaps(planned, heights)
-        alike = [] if bands else twins(planned, named, gaps.cuts)
+        alike = [] if bands else repeats(planned, named, gaps.cuts)
         placed = rows(planned, gaps, alike)
         at = columns(planned, placed, named, bands, alike)
         needed = titles(planned, at)
         before, heights = heights, needed
         if heights == before:
             break
-    alike = [twin for twin in alike if at.same(twin)]
+    alike = [repeat for repeat in alike if at.same(repeat)]
     return _Layout(planned, placed, named, at, alike, bands).drawing(gaps, mark, dark)
 
 
@@ -77,7 +77,7 @@ class _Layout:
     rows: Sequence[Rows]
     names: Sequence[Names]
     at: Columns
-    twins: Sequence[Twin]
+    repeats: Sequence[RepeatedPart]
     bands: bool = False
 
     def drawing(self, gaps: Gaps, mark: str, dark: bool) -> Drawing:
@@ -86,7 +86,7 @@ class _Layout:
         solid = [b for g in glyphs for b in g.ink]
         solid += [text.box for texts in (labels, *(f.title for f in own)) for text in texts]
         edges = [edge for fence in own if not fence.brackets for edge in fence.box.edges]
-        spans = [(self.at.right[t.first], self.at.left[t.last]) for t in self.twins]
+        spans = [(self.at.right[t.first], self.at.left[t.last]) for t in self.repeats]
         ground = Ground((*solid, *edges), (wire.path for wire in wires), spans)
         lines = self.separators(gaps, ground)
         extras = behind(self.plan, self.rows, self.at, labels, glyphs) if self.bands else ()
@@ -112,16 +112,19 @@ class _Layout:
 
     def separators(self, gaps: Gaps, ground: Ground) -> tuple[Dash, ...]:
         """Returns the visible pieces of all separators, those of repeated parts as moved copies."""
-        drawn = dashes(self.plan, self.rows, self.at, gaps, self.twins)
+        drawn = dashes(self.plan, self.rows, self.at, gaps, self.repeats)
         pieces = [(s, piece) for s, path in drawn for piece in ground.clear(path)]
-        for twin in self.twins:
-            move, inner = self.steps.moves[twin.first], range(twin.model + 1, twin.last - twin.back)
+        for repeat in self.repeats:
+            move, inner = (
+                self.steps.moves[repeat.first],
+                range(repeat.model + 1, repeat.last - repeat.back),
+            )
             pieces += [(-1, move.path(piece)) for s, piece in pieces if s in inner]
         return tuple([Dash(piece) for _, piece in pieces])
 
     @once
     def steps(self) -> Steps:
-        return Steps(self.plan, self.rows, self.at, self.twins)
+        return Steps(self.plan, self.rows, self.at, self.repeats)
 
     # Wires and names -----------------------------------------------------------------------------
 
@@ -135,31 +138,31 @@ class _Layout:
                 values.setdefault(value.id, value)
                 first.setdefault(value.id, s)
                 last[value.id] = s
-        again = {s: twin for twin in self.twins for s in twin.inner}
+        again = {s: repeat for repeat in self.repeats for s in repeat.inner}
         found: dict[Port, DrawnWire] = {}
         for id, value in values.items():
-            twin = again.get(first[id])
-            if twin is not None and last[id] < twin.last:
+            repeat = again.get(first[id])
+            if repeat is not None and last[id] < repeat.last:
                 for port in self.plan.drawn(value):
-                    found[port] = self.copy(twin, value, port, found[twin.ids[id], port[1]])
+                    found[port] = self.copy(repeat, value, port, found[repeat.ids[id], port[1]])
                 continue
             for port in self.plan.drawn(value):
                 if first[id] or port not in hidden:
                     found[port] = self.wire(value, port, first[id], last[id])
         return tuple(found.values())
 
-    def copy(self, twin: Twin, value: Value, port: Port, model: DrawnWire) -> DrawnWire:
+    def copy(self, repeat: RepeatedPart, value: Value, port: Port, model: DrawnWire) -> DrawnWire:
         """Returns a wire of a repeated part, moved from its model."""
         name, same = self.called.get(value.id, ""), self.called.get(model.array, "")
         return changed(
             model,
             array=value.id,
-            path=self.steps.moves[twin.first].path(model.path),
+            path=self.steps.moves[repeat.first].path(model.path),
             words=model.words
             if name == same
             else wire_words(value.array, value.array[port[1]], name),
-            made_by=twin.own.get(model.made_by, ""),
-            taken_by=twin.own.get(model.taken_by, ""),
+            made_by=repeat.own.get(model.made_by, ""),
+            taken_by=repeat.own.get(model.taken_by, ""),
         )
 
     @once

@@ -9,7 +9,7 @@ from ncd.drawing.base.plan_types import Plan, Port, Rows, Unit
 from ncd.drawing.base.primitives import Box, DrawnGlyph, Path, Point, ease, line
 from ncd.drawing.base.transform import Move
 from ncd.drawing.marks import mark_width, paint, takes_cap
-from ncd.drawing.placement.repeated_parts import Twin
+from ncd.drawing.placement.repeated_parts import RepeatedPart
 from ncd.drawing.placement.x_coordinates import Columns
 from ncd.drawing.routing.canvas import Canvas
 from ncd.drawing.routing.op_wires import stems
@@ -24,7 +24,7 @@ class Steps:
     """
 
     def __init__(
-        self, plan: Plan, rows: Sequence[Rows], at: Columns, twins: Sequence[Twin]
+        self, plan: Plan, rows: Sequence[Rows], at: Columns, repeats: Sequence[RepeatedPart]
     ) -> None:
         self.plan, self.rows, self.at = plan, rows, at
         self.glyphs: dict[str, DrawnGlyph] = {}
@@ -32,11 +32,11 @@ class Steps:
         self.heads: dict[Port, Path] = {}
         self.passes: dict[tuple[int, Port], Path] = {}
         self.apex: dict[str, Point] = {}
-        again = {s: twin for twin in twins for s in twin.steps}
-        self.moves = {twin.first: self.move(twin) for twin in twins}
+        again = {s: repeat for repeat in repeats for s in repeat.steps}
+        self.moves = {repeat.first: self.move(repeat) for repeat in repeats}
         self.shared = {
-            twin.first: {v.id for s in (twin.first, twin.last) for v in plan.states[s]}
-            for twin in twins
+            repeat.first: {v.id for s in (repeat.first, repeat.last) for v in plan.states[s]}
+            for repeat in repeats
         }
         for s, step in enumerate(plan.steps):
             for unit in step:
@@ -56,22 +56,22 @@ class Steps:
 
     # Repeated parts ------------------------------------------------------------------------------
 
-    def move(self, twin: Twin) -> Move:
+    def move(self, repeat: RepeatedPart) -> Move:
         """Returns the translation from a repeated part's model."""
-        here, there = self.rows[twin.first], self.rows[twin.model]
-        right = self.at.right[twin.first] - self.at.right[twin.model]
+        here, there = self.rows[repeat.first], self.rows[repeat.model]
+        right = self.at.right[repeat.first] - self.at.right[repeat.model]
         return Move(right, min(here.values()) - min(there.values()))
 
-    def copy(self, twin: Twin, s: int, unit: Unit) -> None:
+    def copy(self, repeat: RepeatedPart, s: int, unit: Unit) -> None:
         """Copies a unit of a repeated part, including the wires at its edges."""
-        move, ids = self.moves[twin.first], twin.ids
-        shared = self.shared[twin.first]
+        move, ids = self.moves[repeat.first], repeat.ids
+        shared = self.shared[repeat.first]
         for port in unit.ins:
             if port[0] not in shared:
                 continue
             own = ids[port[0]], port[1]
-            if (s - twin.back, own) in self.passes:
-                self.passes[s, port] = move.path(self.passes[s - twin.back, own])
+            if (s - repeat.back, own) in self.passes:
+                self.passes[s, port] = move.path(self.passes[s - repeat.back, own])
             elif own in self.tails and not unit.passes:
                 self.tails[port] = move.path(self.tails[own])
         for port in unit.outs if not unit.passes else ():

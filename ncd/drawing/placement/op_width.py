@@ -16,9 +16,9 @@ from ncd.drawing.base.primitives import Path, Point, line
 from ncd.drawing.marks import foreign, in_marks, mark_bend, mark_width, side
 from ncd.drawing.placement.port_adjacency import at_marks
 from ncd.drawing.routing.canvas import Canvas, Side
-from ncd.drawing.routing.contractions import Knot, fall_width, knot, knotted
+from ncd.drawing.routing.contractions import Contraction, contraction, contracts, fall_width
 from ncd.drawing.routing.op_wires import bend_width, dots, inset, room
-from ncd.drawing.routing.wire_crossings import weave, weave_width
+from ncd.drawing.routing.wire_crossings import cross_wires, crossing_width
 from ncd.lang.once import once
 
 
@@ -30,33 +30,35 @@ class Stretch:
         self.unit, self.glyph, self.ins, self.outs = unit, unit.glyph, ins, outs
         self.at, self.to = at_marks(unit, ins, outs)
         self.wide, self.late = mark_width(unit.glyph), late(unit)
-        self.knot = knot(unit.glyph, self.at, self.to) if knotted(unit.glyph) else None
-        self.ended = in_marks(unit.glyph)[0] if self.knot else frozenset[int]()
+        self.contraction = (
+            contraction(unit.glyph, self.at, self.to) if contracts(unit.glyph) else None
+        )
+        self.ended = in_marks(unit.glyph)[0] if self.contraction else frozenset[int]()
         pairs = enumerate(zip(ins, self.at, strict=True))
         self.come = [pair for i, pair in pairs if i not in self.ended]
         self.go = list(zip(self.to, outs, strict=True))
-        self.before, self.behind = weave_width(self.come), weave_width(self.go)
+        self.before, self.behind = crossing_width(self.come), crossing_width(self.go)
 
     @once
     def width(self) -> float:
         """Its width."""
-        wide = self._knotted(self.knot) if self.knot else self._plain
+        wide = self._contracted(self.contraction) if self.contraction else self._plain
         return self.before + wide + self.behind
 
     @property
     def free(self) -> float:
         """The distance from the left of a contraction at which passing arrays may bend."""
-        assert self.knot is not None
-        return self.before + self.wide + self.knot.end + style.CAP_CLEAR
+        assert self.contraction is not None
+        return self.before + self.wide + self.contraction.end + style.CAP_CLEAR
 
     @property
     def _wires(self) -> list[tuple[float, float]]:
         return [(self.at[i], self.to[o]) for i, o in self.glyph.through]
 
-    def _knotted(self, met: Knot) -> float:
+    def _contracted(self, met: Contraction) -> float:
         wires = self._wires
         bend = max((abs(b - a) for a, b in wires), default=0.0)
-        fall = max(fall_width(bend) - style.CAP_CLEAR, weave_width(wires)) if bend else 0.0
+        fall = max(fall_width(bend) - style.CAP_CLEAR, crossing_width(wires)) if bend else 0.0
         return self.wide + max(met.end + style.CAP_WAY, met.free + fall + met.behind)
 
     @property
@@ -64,7 +66,7 @@ class Stretch:
         glyph, ins, outs = self.glyph, self.at, self.to
         early = [split for split in glyph.splits if split[0] not in self.late]
         before, behind = inset(dots(early, 0, ins, outs)), inset(dots(glyph.joins, 1, outs, ins))
-        woven = weave_width(self._wires)
+        woven = crossing_width(self._wires)
         rooms = [before + woven + behind]
         bend = mark_bend(glyph, ins, outs)
         rooms += [bend_width(bend) + style.BAR[2]] if bend else []
@@ -86,10 +88,10 @@ class Stretch:
     def canvas(self, role: str, x: tuple[float, float], row: float, apex: Point | None) -> Canvas:
         """Returns the canvas of the op between two x."""
         glyph, unit = self.glyph, self.unit
-        begin = x[0] + self.wide if self.knot else x[0]  # marks come before caps
+        begin = x[0] + self.wide if self.contraction else x[0]  # marks come before caps
         start, x1 = begin + self.before, x[1] - self.behind
         lead: list[Path] = []
-        if self.knot or start > begin:
+        if self.contraction or start > begin:
             lead = self._lead(x[0], begin, start)
         bends: Side = side(glyph)
         if not (unit.inputs and unit.outputs):  # the side of it on which passing wires bend
@@ -97,9 +99,9 @@ class Stretch:
         return Canvas(
             role=role,
             glyph=glyph,
-            x0=x[0] if self.knot else start,
+            x0=x[0] if self.contraction else start,
             start=start,
-            knot=self.knot,
+            contraction=self.contraction,
             x1=x1,
             ins=self.at,
             outs=self.to,
@@ -111,16 +113,16 @@ class Stretch:
             lead=lead,
             late=self.late,
             later=self.later,
-            trail=weave(self.go, x1, x[1]) if x1 < x[1] else [],
+            trail=cross_wires(self.go, x1, x[1]) if x1 < x[1] else [],
         )
 
     def _lead(self, x0: float, begin: float, start: float) -> list[Path]:
         """Returns the paths to the marks: level beside a contraction, then reordered."""
-        woven = iter(weave(self.come, begin, start) if start > begin else [])
+        woven = iter(cross_wires(self.come, begin, start) if start > begin else [])
         found: list[Path] = []
         for i, y in enumerate(self.ins):
             path = () if i in self.ended else next(woven, ())
-            if self.knot and i not in self.ended:
+            if self.contraction and i not in self.ended:
                 path = (line(Point(x0, y), Point(begin, y)), *path)
             found.append(path)
         return found

@@ -18,7 +18,7 @@ _Ids = dict[str, str]
 
 
 @dataclass(frozen=True)
-class Twin:
+class RepeatedPart:
     """The states from ``first`` to ``last``, which equal those from ``model`` on.
 
     ``ids`` maps ids here to ids in the model. The two end states also belong to the neighbours.
@@ -49,9 +49,9 @@ class Twin:
         return {theirs: ours for ours, theirs in self.ids.items()}
 
 
-def twins(plan: Plan, names: Sequence[Names], cuts: Sequence[int]) -> list[Twin]:
+def repeats(plan: Plan, names: Sequence[Names], cuts: Sequence[int]) -> list[RepeatedPart]:
     """Returns the parts between these cuts that equal an earlier one."""
-    found: list[Twin] = []
+    found: list[RepeatedPart] = []
     models: dict[tuple[int, ...], list[int]] = {}
     for first, last in pairwise(cuts):
         shape = tuple([len(step) for step in plan.steps[first:last]])
@@ -59,7 +59,7 @@ def twins(plan: Plan, names: Sequence[Names], cuts: Sequence[int]) -> list[Twin]
         for model in known:
             ids = _Comparison(plan, names, first, last, model).ids()
             if ids is not None:
-                found.append(Twin(first, last, model, ids))
+                found.append(RepeatedPart(first, last, model, ids))
                 break
         else:
             known.append(first)

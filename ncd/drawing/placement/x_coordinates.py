@@ -10,7 +10,7 @@ from ncd.drawing.base.label import math, wrap
 from ncd.drawing.base.plan_types import Frame, Plan, Rows
 from ncd.drawing.placement.axis_labels import Names
 from ncd.drawing.placement.op_width import Stretch
-from ncd.drawing.placement.repeated_parts import Twin
+from ncd.drawing.placement.repeated_parts import RepeatedPart
 from ncd.drawing.routing.op_wires import bend_width
 
 _Zone = tuple[float, float, float]
@@ -25,10 +25,10 @@ class Columns:
     names: tuple[float, ...]
     stretches: Mapping[str, Stretch] = field(default_factory=dict)
 
-    def same(self, twin: Twin) -> bool:
+    def same(self, repeat: RepeatedPart) -> bool:
         """Returns whether a repeated part is as wide as its model."""
-        wide = self.left[twin.last] - self.right[twin.first]
-        model = self.left[twin.last - twin.back] - self.right[twin.model]
+        wide = self.left[repeat.last] - self.right[repeat.first]
+        model = self.left[repeat.last - repeat.back] - self.right[repeat.model]
         return abs(wide - model) < 1e-6
 
     def sides(self, plan: Plan, frame: Frame) -> tuple[float, float]:
@@ -44,13 +44,13 @@ def columns(
     rows: Sequence[Rows],
     names: Sequence[Names],
     bands: bool = False,
-    twins: Sequence[Twin] = (),
+    repeats: Sequence[RepeatedPart] = (),
 ) -> Columns:
     """Returns the x of every state; step s goes from ``right[s]`` to ``left[s + 1]``.
 
     ``bands`` adds room for bands around the labels, and longer wires at both ends.
     """
-    back = {s: twin.back for twin in twins for s in twin.steps}
+    back = {s: repeat.back for repeat in repeats for s in repeat.steps}
     steps: list[float] = []
     found: dict[str, Stretch] = {}
     for s in range(len(plan.steps)):

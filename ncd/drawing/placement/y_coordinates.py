@@ -13,7 +13,7 @@ from ncd.drawing.base import style
 from ncd.drawing.base.plan_types import SCALAR, Frame, Plan, Port, Rows, Unit
 from ncd.drawing.marks import kind
 from ncd.drawing.placement.port_adjacency import gathered
-from ncd.drawing.placement.repeated_parts import Twin
+from ncd.drawing.placement.repeated_parts import RepeatedPart
 from ncd.drawing.placement.separation import Border, Gaps, Item, Room
 from ncd.drawing.placement.y_solver import GAP, Bend, levels
 
@@ -33,10 +33,10 @@ DOWN = 0.99  # bends down cost less than bends up, as in the published figures
 _Want = tuple[Port, Port, float, float]  # wires before and after, their ideal distance, its cost
 
 
-def rows(plan: Plan, gaps: Gaps, twins: Sequence[Twin] = ()) -> list[Rows]:
-    """Returns the y of every wire, by state; repeated parts (``twins``) copy their model."""
+def rows(plan: Plan, gaps: Gaps, repeats: Sequence[RepeatedPart] = ()) -> list[Rows]:
+    """Returns the y of every wire, by state; repeated parts (``repeats``) copy their model."""
     spread, rooms = gaps.spread, gaps.rooms
-    wholes, alike = {*gaps.cuts}, {twin.first: twin for twin in twins}
+    wholes, alike = {*gaps.cuts}, {repeat.first: repeat for repeat in repeats}
     found: list[Rows] = [{}]
     part, before, s = _Part(0), _again(plan), 0
     while s < len(plan.states):
@@ -59,13 +59,13 @@ def rows(plan: Plan, gaps: Gaps, twins: Sequence[Twin] = ()) -> list[Rows]:
     return found
 
 
-def _like(plan: Plan, twin: Twin, found: Sequence[Rows]) -> Iterator[Rows]:
+def _like(plan: Plan, repeat: RepeatedPart, found: Sequence[Rows]) -> Iterator[Rows]:
     """Yields the rows of a repeated part, except those of its first state, which are known."""
-    down = min(found[twin.first].values()) - min(found[twin.model].values())
-    for s in range(twin.first + 1, twin.last + 1):
-        model = found[s - twin.back]
+    down = min(found[repeat.first].values()) - min(found[repeat.model].values())
+    for s in range(repeat.first + 1, repeat.last + 1):
+        model = found[s - repeat.back]
         ports = [port for value in plan.states[s] for port in plan.places(value)]
-        yield {port: model[twin.ids[port[0]], port[1]] + down for port in ports}
+        yield {port: model[repeat.ids[port[0]], port[1]] + down for port in ports}
 
 
 def _again(plan: Plan) -> Mapping[int, int]:

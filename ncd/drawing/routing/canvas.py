@@ -23,7 +23,7 @@ from ncd.drawing.base.primitives import (
     line,
     polygon,
 )
-from ncd.drawing.routing.contractions import Knot
+from ncd.drawing.routing.contractions import Contraction
 from ncd.lang.glyph import Glyph
 
 Side = Literal["", "before", "behind"]
@@ -37,8 +37,8 @@ class Canvas:
     paths of wires before and after the marks. ``row`` is its row if it has no wires, ``foreign``
     the rows of wires that pass over its marks. ``wide`` is the width of its widest mark; passing
     wires bend on ``side`` of it. ``apex`` is the cap whose arrow ends here, ``stems`` are the
-    arrows that leave its own caps, ``knot`` is where the wires of a contraction meet, and ``start``
-    the x from which they are in their rows. Copies of ``late`` wires leave in the last ``later`` of
+    arrows that leave its own caps, ``contraction`` is where its wires meet, and ``start`` the x
+    from which they are in their rows. Copies of ``late`` wires leave in the last ``later`` of
     its width; wires join others from ``level`` on.
     """
 
@@ -54,7 +54,7 @@ class Canvas:
     side: Side = ""
     apex: Point | None = None
     start: float = 0.0
-    knot: Knot | None = None
+    contraction: Contraction | None = None
     lead: Sequence[Path] = ()
     trail: Sequence[Path] = ()
     late: frozenset[int] = frozenset()

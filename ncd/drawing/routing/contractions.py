@@ -47,7 +47,7 @@ class Cap:
 
 
 @dataclass(frozen=True)
-class Knot:
+class Contraction:
     """The meetings inside an op: caps, the innermost first, and the x at which each wire joins.
 
     ``end`` is the x of the last apex, ``free`` the x from which continuing wires may bend; both
@@ -68,12 +68,12 @@ class Knot:
         return style.JOIN_RADIUS + style.JOIN_STEP * (len(self.last) - 1) + style.DOT_INSET
 
 
-def knotted(glyph: Glyph) -> bool:
+def contracts(glyph: Glyph) -> bool:
     """Returns whether wires of an op meet before others bend: in caps, or at dots of no sum."""
     return bool(glyph.caps or (glyph.joins and not any(mark.outs for mark in glyph.marks)))
 
 
-def knot(glyph: Glyph, rows: Sequence[float], outs: Sequence[float]) -> Knot:
+def contraction(glyph: Glyph, rows: Sequence[float], outs: Sequence[float]) -> Contraction:
     """Returns where wires meet that arrive in ``rows`` and continue in ``outs``."""
     last = _joins_last(glyph, rows, outs) if glyph.joins else ()
     strung = sorted(chains(glyph), key=lambda ports: _span(rows, ports))
@@ -96,7 +96,7 @@ def knot(glyph: Glyph, rows: Sequence[float], outs: Sequence[float]) -> Knot:
     outer = [i for i in joining if i not in inner]
     falls |= {i: first + style.JOIN_STEP * n for n, i in enumerate(outer)}
     free = max(end + style.CAP_CLEAR, max(falls.values(), default=0.0) + style.DOT_INSET)
-    return Knot(tuple([cap for _, cap in found]), falls, end, free, last)
+    return Contraction(tuple([cap for _, cap in found]), falls, end, free, last)
 
 
 def _joining(glyph: Glyph, rows: Sequence[float]) -> list[int]:

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from ncd.drawing.base import style
 from ncd.drawing.base.primitives import QUARTER, Box, Curve, Point, line
 from ncd.drawing.routing.canvas import Canvas
-from ncd.drawing.routing.contractions import Cap, Knot
-from ncd.drawing.routing.wire_crossings import drop, weave, weave_width
+from ncd.drawing.routing.contractions import Cap, Contraction
+from ncd.drawing.routing.wire_crossings import cross_wires, crossing_width, drop
 
 
 def bend_width(bend: float) -> float:
@@ -25,10 +25,10 @@ def bend_width(bend: float) -> float:
 # --- contractions --------------------------------------------------------------------------------
 
 
-def strands(canvas: Canvas) -> None:
+def draw_wires(canvas: Canvas) -> None:
     """Draws the wires that continue, meet or split."""
-    if canvas.knot:
-        _contract(canvas, canvas.knot)
+    if canvas.contraction:
+        _contract(canvas, canvas.contraction)
     else:
         _go_on(canvas)
         if canvas.glyph.splits:
@@ -44,7 +44,7 @@ def stems(canvas: Canvas, taken: bool) -> None:
         canvas.arrow_head(tip)
 
 
-def _contract(canvas: Canvas, met: Knot) -> None:
+def _contract(canvas: Canvas, met: Contraction) -> None:
     glyph, rows, last = canvas.glyph, canvas.ins, met.last
     free, stop = canvas.start + met.free, canvas.x1 - met.behind
     for cap in met.caps:
@@ -60,7 +60,7 @@ def _contract(canvas: Canvas, met: Knot) -> None:
         canvas.tails[i] = drop(Point(canvas.start, rows[i]), dot, style.JOIN_RADIUS)
         canvas.dot(dot)
     wires = [(rows[i], canvas.outs[o]) for i, o in glyph.through]
-    for (i, o), path in zip(glyph.through, weave(wires, free, stop), strict=True):
+    for (i, o), path in zip(glyph.through, cross_wires(wires, free, stop), strict=True):
         canvas.tails[i] = (line(Point(canvas.start, rows[i]), Point(free, rows[i])),)
         level = line(Point(stop, canvas.outs[o]), Point(canvas.x1, canvas.outs[o]))
         canvas.heads[o] = (*path, level) if last else path
@@ -179,9 +179,9 @@ def _go_on(canvas: Canvas) -> None:
         case "before":
             x1 = min(x1, max(canvas.x1 - canvas.wide, canvas.x0))
     if glyph.joins:  # joining wires cross these only where they are level
-        x1 = min(x1, x0 + weave_width(wires)) if weave_width(wires) else x1
-        canvas.level = x1 if weave_width(wires) else canvas.x0
-    for (i, o), path in zip(glyph.through, weave(wires, x0, x1), strict=True):
+        x1 = min(x1, x0 + crossing_width(wires)) if crossing_width(wires) else x1
+        canvas.level = x1 if crossing_width(wires) else canvas.x0
+    for (i, o), path in zip(glyph.through, cross_wires(wires, x0, x1), strict=True):
         start = line(Point(canvas.x0, ins[i]), Point(x0, ins[i]))
         stop = line(Point(x1, outs[o]), Point(canvas.x1, outs[o]))
         canvas.tails[i], canvas.heads[o] = (start, *path, stop), ()

@@ -16,7 +16,7 @@ from ncd.drawing.base.primitives import QUARTER, Curve, Path, Point, ease, line
 Wires = tuple[tuple[float, float], ...]  # the y at which each begins and ends
 
 
-def weave_width(wires: Sequence[tuple[float, float]]) -> float:
+def crossing_width(wires: Sequence[tuple[float, float]]) -> float:
     """Returns the width that wires need to change their rows."""
     bend = max([abs(b - a) for a, b in wires], default=0.0)
     if bend < style.STILL:
@@ -27,7 +27,7 @@ def weave_width(wires: Sequence[tuple[float, float]]) -> float:
     return max(min(style.BENDS, sweep), sum(_widths(tuple(wires))))
 
 
-def weave(wires: Sequence[tuple[float, float]], x0: float, x1: float) -> list[Path]:
+def cross_wires(wires: Sequence[tuple[float, float]], x0: float, x1: float) -> list[Path]:
     """Returns a path for each wire from x0 to x1, level at both ends."""
     widths = _widths(tuple(wires))
     if not widths:
@@ -42,12 +42,12 @@ def weave(wires: Sequence[tuple[float, float]], x0: float, x1: float) -> list[Pa
 @lru_cache(maxsize=1024)
 def _widths(wires: Wires) -> tuple[float, ...]:
     """Returns the width of each round, so that every crossing has a visible angle."""
-    states, (least, most) = _states(wires), style.WEAVE
+    states, (least, most) = _states(wires), style.CROSSING
     rows = _levels(wires, len(states)) if states else []
     found = []
     for r, (now, then) in enumerate(pairwise(states)):
         moves = [rows[r][k + 1] - rows[r][k] for k in range(len(now) - 1) if now[k] == then[k + 1]]
-        found.append(min(max(least, style.WEAVE_ANGLE * max(moves, default=0.0)), most))
+        found.append(min(max(least, style.CROSSING_ANGLE * max(moves, default=0.0)), most))
     return tuple(found)
 
 

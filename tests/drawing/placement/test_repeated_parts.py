@@ -8,7 +8,7 @@ from ncd.drawing import draw, layout_cache
 from ncd.drawing.base.primitives import Box, Outline, Picture
 from ncd.drawing.lint import lint
 from ncd.drawing.placement import layout
-from ncd.drawing.placement.repeated_parts import Twin, twins
+from ncd.drawing.placement.repeated_parts import RepeatedPart, repeats
 from ncd.lang.terms.blocks import Block
 from ncd.lang.terms.terms import Id, Term, Then
 from ncd.ops import Add, Copy, Elementwise, Linear
@@ -21,14 +21,14 @@ def residual(function: str, title: str = "Layer") -> Term:
 
 
 def drawn(term: Term, monkeypatch: pytest.MonkeyPatch, *, alone: bool) -> tuple[Picture, int]:
-    """The drawing without folding, and how many twins were found for it."""
-    found: list[Twin] = []
+    """The drawing without folding, and how many repeated parts were found for it."""
+    found: list[RepeatedPart] = []
 
-    def spied(*given: object) -> list[Twin]:
-        found[:] = [] if alone else twins(*given)  # type: ignore[arg-type]
+    def spied(*given: object) -> list[RepeatedPart]:
+        found[:] = [] if alone else repeats(*given)  # type: ignore[arg-type]
         return found
 
-    monkeypatch.setattr(layout, "twins", spied)
+    monkeypatch.setattr(layout, "repeats", spied)
     layout_cache.forget()
     return draw(term, folded=(), width=None), len(found)
 

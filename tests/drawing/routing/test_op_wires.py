@@ -12,7 +12,7 @@ from ncd.drawing.lint import lint
 from ncd.drawing.placement.op_width import late
 from ncd.drawing.placement.port_adjacency import gathered
 from ncd.drawing.plan.build_plan import plan
-from ncd.drawing.routing.wire_crossings import weave, weave_width
+from ncd.drawing.routing.wire_crossings import cross_wires, crossing_width
 from tests.drawing.hard_terms import cross_attention
 
 SIZES = Axes(a=2, b=3, c=4, d=5, e=6, f=2, h=2, i=2, j=3, k=4, l=5)
@@ -168,8 +168,8 @@ def test_diagonals_of_three_arrays_join_at_dots_apart():
 @pytest.mark.parametrize("gap", [21.0, 36.0])
 def test_wires_cross_once_if_they_must_and_never_three_in_one_point(places, gap):
     wires = [(gap * n, 21.0 * place) for n, place in enumerate(places)]
-    paths = [spots(path) for path in weave(wires, 0.0, weave_width(wires))]
-    xs = np.linspace(0, weave_width(wires), 2001)[1:-1]
+    paths = [spots(path) for path in cross_wires(wires, 0.0, crossing_width(wires))]
+    xs = np.linspace(0, crossing_width(wires), 2001)[1:-1]
     rows = np.array([np.interp(xs, path[:, 0], path[:, 1]) for path in paths])
     at = []
     for (m, one), (n, two) in combinations(enumerate(rows), 2):
