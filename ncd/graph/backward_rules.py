@@ -27,6 +27,7 @@ RULES = {
     "Baddbmm": "z = c + a b: ∇a = G bᵀ, ∇b = aᵀ G, and ∇c is G.",
     "Bmm": "z = a b, a product of matrices for each of a batch: ∇a = G bᵀ and ∇b = aᵀ G.",
     "Cat": "Each part gets its own share of G.",
+    "Ceil": "⌈a⌉ goes up in steps, and is level between them: 0.",
     "Clone": "A copy in memory: G.",
     "Convolution": "The input gets G, convolved with the kernel turned round; the kernel gets the "
     "products of the input and G, summed over all places; the bias gets the sum of G.",
@@ -34,9 +35,11 @@ RULES = {
     "Cumsum": "Each number counts in all sums behind it: the sum of G from there on.",
     "Diagonal": _PICK,
     "Div": "z = a / b: ∇a = G / b and ∇b = −G · a / b².",
+    "DivBackward2": "z = ⌊a / b⌋ goes up in steps, and is level between them: 0.",
     "Embedding": _PICK,
     "Exp": "∇a = G · z.",
     "Expand": "One number stands at many places: the sum of G over them.",
+    "Floor": "⌊a⌋ goes up in steps, and is level between them: 0.",
     "Gather": _PICK,
     "Gelu": "∇a = G times the slope of gelu at a.",
     "Index": _PICK,
@@ -59,6 +62,7 @@ RULES = {
     "Permute": _ORDER,
     "Pow": "z = aⁿ: ∇a = G · n · aⁿ⁻¹.",
     "Relu": "G where a is above 0, and 0 where it is not.",
+    "Remainder": "z = a − b ⌊a / b⌋: ∇a = G and ∇b = −G · ⌊a / b⌋.",
     "Repeat": "One number stands at many places: the sum of G over them.",
     "ReshapeAlias": _SHAPE,
     "Rsqrt": "z = 1 / √a: ∇a = −G · z³ / 2.",
@@ -109,5 +113,6 @@ def rule(label: str, own: Mapping[str, str] = RULES) -> str:
     >>> rule("FftBackward0", {"Fft": "The inverse transform of G."})
     'The inverse transform of G.'
     """
-    name = plain(label)
-    return own.get(name) or RULES.get(name) or "The chain rule: G times the slope of this function."
+    names = (label, plain(label))
+    found = (every[name] for every in (own, RULES) for name in names if name in every)
+    return next(found, "The chain rule: G times the slope of this function.")

@@ -10,6 +10,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+import ncd
+from ncd.graph.backward_rules import rule
 from ncd.lang.circuits.elaborate import Axes
 from ncd.lang.errors import NCDError, ParseError
 from ncd.lang.formulas.expr import Arg
@@ -107,6 +109,34 @@ def test_gradients() -> None:
     grads = [torch.autograd.grad(x.sum(), (a, b), retain_graph=True) for x in (found, wanted)]
     for mine, theirs in zip(*grads, strict=True):
         torch.testing.assert_close(mine, theirs)
+
+
+# A division without remainder goes up in steps: its gradient is 0 wherever it has one. Where torch
+# has no backward at all (floor_divide, and remainder of a plain number) the op takes another way.
+Values = Callable[[Tensor], Tensor]
+HALVED = 'torch.div(x, 2, rounding_mode="floor")'
+DIVIDED = 'torch.div(x.new_full((), 7), x, rounding_mode="floor")'
+STEPS: list[tuple[str, str, Values, Values]] = [
+    ("$1 // 2", HALVED, lambda a: a // 2, lambda a: 0 * a),
+    ("7 // $1", DIVIDED, lambda a: 7 // a, lambda a: 0 * a),
+    ("$1 // 2 + $1", f"{HALVED} + x", lambda a: a // 2 + a, lambda a: 0 * a + 1),
+    ("7 % $1", "x.new_full((), 7) % x", lambda a: 7 % a, lambda a: -(7 // a)),
+    ("$1 % 2", "x % 2", lambda a: a % 2, lambda a: 0 * a + 1),
+]
+
+
+@pytest.mark.parametrize(("formula", "line", "value", "slope"), STEPS)
+def test_steps_have_a_gradient(formula: str, line: str, value: Values, slope: Values) -> None:
+    a = (3 * B.abs() + 0.3).requires_grad_()
+    op = Map("x -> x", formula)
+    (found,) = values(op, "x:4", a)
+    (grad,) = torch.autograd.grad(found.sum(), a)
+    torch.testing.assert_close((found, grad), (value(a), slope(a)))
+    term = Axes(x=4)(Id("x") >> op)
+    assert f"return {line}\n" in ncd.source(term)
+    dag = ncd.autograd(ncd.compile(term), *ncd.example_inputs(term))
+    made = [node.label for node in dag.nodes if node.kind == "function"]
+    assert made and not any("chain rule" in rule(label) for label in made)
 
 
 def test_an_operand_alone_is_no_step() -> None:

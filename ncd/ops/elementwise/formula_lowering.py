@@ -174,7 +174,17 @@ def _arithmetic(sign: str, a: Part, b: Part, formula: Formula) -> Part:
         kind: Kind = "real"
     else:
         a, b, kind = _alike(a, b)
-    return Part(Infix(sign, a.expr, b.expr), kind, a.dims | b.dims)
+    if divides and a.value is not None:
+        a = _tensor(a)
+    dims = a.dims | b.dims
+    if sign == "//" and kind == "real":  # torch's floor_divide has no gradient; this one's is 0
+        return Part(call("torch.div", a.expr, b.expr, rounding_mode="floor"), kind, dims)
+    return Part(Infix(sign, a.expr, b.expr), kind, dims)
+
+
+def _tensor(part: Part) -> Part:
+    """Converts a plain number to a real tensor: some functions of torch take no number there."""
+    return replace(part, expr=Infix("+", Filled(()), part.expr), kind="real", value=None)
 
 
 def _plain(sign: str, a: Part, b: Part, formula: Formula) -> Part:
@@ -257,7 +267,7 @@ def _where(condition: Part, yes: Part, no: Part) -> Part:
     if (yes.kind, no.kind) != ("truth", "truth") or yes.value is not None or no.value is not None:
         yes, no, kind = _alike(_number(yes), _number(no))
     if kind == "real" and yes.value is not None and no.value is not None:
-        yes = replace(yes, expr=Infix("+", Filled(()), yes.expr))  # torch would use 32 bits
+        yes = _tensor(yes)
     dims = condition.dims | yes.dims | no.dims
     return Part(call("torch.where", condition.expr, yes.expr, no.expr), kind, dims)
 

@@ -62,7 +62,7 @@ from ncd.run.explain.layer_arithmetic import LAYERS
 
 REDUCTIONS = {"torch.amax": "max", "torch.amin": "min", "torch.mean": "mean", "torch.sum": "sum"}
 POINTWISE = (Arg, Align, Call, Cast, Const, Filled, Infix, Method, Position, Prefix, Size)
-SEVERAL = {"clamp", "maximum", "minimum", "where"}  # functions of more than one number
+SEVERAL = {"clamp", "div", "maximum", "minimum", "where"}  # functions of more than one number
 
 
 def made(

@@ -117,6 +117,7 @@ def test_few_numbers_are_all_shown_and_masked_ones_come_last() -> None:
         (call("F.hardtanh", Arg(0), -1, 1), (-3.0,), "hardtanh(−3, −1, 1)", "hardtanh(…, −1, 1)"),
         (Method(Arg(0), "clamp_min", (Const(2),)), (0.5,), "clamp_min(0.5, 2)", "clamp_min(…, 2)"),
         (Infix("/", Arg(0), call("math.sqrt", 16)), (2.0,), "2 ÷ √16", "… ÷ √16"),
+        (call("torch.div", Arg(0), 3, rounding_mode="floor"), (7.0,), "⌊7 ÷ 3⌋", "⌊… ÷ 3⌋"),
         (
             call(
                 "torch.where", Infix(">", Position(Dim("x", 0, 9), ()), Const(2)), -math.inf, Arg(0)
