@@ -18,6 +18,7 @@ from ncd.drawing import Labels
 from ncd.lang.errors import NCDError
 
 Options = Callable[["Parser"], None]
+Command = Callable[[argparse.Namespace], int]
 
 
 class Parser(argparse.ArgumentParser):
@@ -32,50 +33,31 @@ def parser() -> Parser:
     name = "ncd" if Path(sys.argv[0]).stem == "ncd" else "python -m ncd"
     main = Parser(prog=name, description="Neural circuits: one term, every view.")
     commands = main.add_subparsers(title="commands", metavar="COMMAND", required=True)
-
-    def add(run: Callable[[argparse.Namespace], int], summary: str, *groups: Options) -> None:
-        command = commands.add_parser(run.__name__.rstrip("_"), help=summary, description=summary)
+    for act, summary, groups in _commands():
+        command = commands.add_parser(act.__name__.rstrip("_"), help=summary, description=summary)
         for group in groups:
             group(command)
-        command.set_defaults(run=run)
-
-    add(list_, "the systems of the catalogue, with their knobs and presets", _json)
-    add(
-        show,
-        "the shape on every wire; parameters, FLOPs and bytes per op",
-        _name,
-        _knobs,
-        _json,
-    )
-    add(render, "the diagram as a file", _name, _knobs, _picture, _json)
-    add(source, "the system as a PyTorch file", _name, _knobs, _text, _json)
-    add(
-        run,
-        "one run, forward and backward: shapes, values, time, memory",
-        _name,
-        _knobs,
-        _where,
-        _json,
-    )
-    add(
-        check,
-        "every system through every view at the ends of every knob",
-        _maybe_name,
-        _knobs,
-        _where,
-        _json,
-    )
-    add(
-        train,
-        "trains a system that has a task: its loss, and its score on unseen data",
-        _name,
-        _knobs,
-        _learning,
-        _json,
-    )
-    add(serve, "the app, for a browser", _address)
-    add(crowd, "the app in several processes behind one address", _address, _processes)
+        command.set_defaults(run=act)
     return main
+
+
+def _commands() -> Sequence[tuple[Command, str, tuple[Options, ...]]]:
+    """Returns every command with its summary and its groups of options."""
+    system, checked = (_name, _knobs), "every system through every view at the ends of every knob"
+    shown = "the shape on every wire; parameters, FLOPs and bytes per op"
+    trained = "trains a system that has a task: its loss, and its score on unseen data"
+    ran = "one run, forward and backward: shapes, values, time, memory"
+    return (
+        (list_, "the systems of the catalogue, with their knobs and presets", (_json,)),
+        (show, shown, (*system, _json)),
+        (render, "the diagram as a file", (*system, _picture, _json)),
+        (source, "the system as a PyTorch file", (*system, _text, _json)),
+        (run, ran, (*system, _where, _json)),
+        (check, checked, (_maybe_name, _knobs, _where, _json)),
+        (train, trained, (*system, _learning, _json)),
+        (serve, "the app, for a browser", (_address,)),
+        (crowd, "the app in several processes behind one address", (_address, _processes)),
+    )
 
 
 def _name(command: Parser) -> None:

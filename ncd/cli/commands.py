@@ -10,10 +10,11 @@ from typing import Any, Literal
 
 import ncd
 from ncd.cli.crowd import crowd as serve_crowd
+from ncd.cli.json_data import circuit_data, cost_data, entry_data
 from ncd.cli.output import print_json, print_table, progress
 from ncd.costs import Cost, OpCost
 from ncd.drawing import Drawing
-from ncd.lang.circuits.circuit import Circuit, Loop, State, Value
+from ncd.lang.circuits.circuit import Circuit, Loop
 from ncd.lang.errors import ParseError
 from ncd.lang.terms.terms import Term
 from ncd.models import Entry
@@ -34,7 +35,7 @@ FILES: dict[str, Callable[[Term, argparse.Namespace], bytes]] = {
 def list_(args: argparse.Namespace) -> int:
     entries = list(ncd.catalogue.values())
     if args.json:
-        return print_json([_entry_data(entry) for entry in entries])
+        return print_json([entry_data(entry) for entry in entries])
     for entry in entries:
         print(f"{entry.name}  ({entry.title}; {entry.source})")
         rows: list[tuple[str, ...]] = []
@@ -53,7 +54,7 @@ def show(args: argparse.Namespace) -> int:
     circuit, cost = ncd.elaborate(term), ncd.cost(term)
     if args.json:
         data = {"name": entry.name, "knobs": knobs, "dom": term.dom.spec, "cod": term.cod.spec}
-        return print_json({**data, **_circuit_data(circuit), **_cost_data(circuit, cost)})
+        return print_json({**data, **circuit_data(circuit), **cost_data(circuit, cost)})
     print(f"{entry.title} ({entry.source}), {_sizes(knobs)}\n{term.dom} → {term.cod}\n")
     rows = [("state", "array", "axes", "shape"), *_state_rows(circuit)]
     for loop in circuit.loops:
@@ -248,33 +249,6 @@ def _settings(entry: Entry, args: argparse.Namespace) -> dict[str, int]:
     return entry.settings(turned)
 
 
-def _entry_data(entry: Entry) -> dict[str, Any]:
-    names = ("name", "title", "source", "section", "type")
-    own = {name: getattr(entry, name) for name in names}
-    knobs = [{**vars(knob), "limits": knob.limits} for knob in entry.knobs]
-    return {**own, "knobs": knobs, "presets": [vars(preset) for preset in entry.presets]}
-
-
-def _circuit_data(circuit: Circuit) -> dict[str, Any]:
-    """Returns the states of a circuit, and of the first body of each of its loops."""
-    loops = [
-        {"id": loop.id, "kind": loop.kind, "states": _states_data(loop.bodies[0].states)}
-        for loop in circuit.loops
-    ]
-    return {"states": _states_data(circuit.states), "loops": loops}
-
-
-def _states_data(states: Sequence[State]) -> list[list[dict[str, Any]]]:
-    return [[_value_data(value) for value in state] for state in states]
-
-
-def _value_data(value: Value) -> dict[str, Any]:
-    array = value.array
-    axes = [{"name": a.name, "size": a.size, "sequence": a.sequence} for a in array]
-    below = None if array.below is None else array.below.size
-    return {"id": value.id, "axes": axes, "shape": array.shape, "below": below}
-
-
 def _state_rows(circuit: Circuit) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = []
     for number, state in enumerate(circuit.states):
@@ -291,16 +265,6 @@ def _loop_words(loop: Loop) -> str:
     if loop.kind == "scan":
         return f"at each position of {loop.axis} ({loop.id}):"
     return f"the first of {len(loop.bodies)} repetitions ({loop.id}):"
-
-
-def _cost_data(circuit: Circuit, cost: Cost) -> dict[str, Any]:
-    ops = []
-    for op in cost.ops:
-        cell = circuit.cell(op.node)
-        ends = {"ins": [v.id for v in cell.inputs], "outs": [v.id for v in cell.outputs]}
-        ops.append({**vars(op), "module": cell.path, **ends})
-    total = {name: getattr(cost, name) for name in ("parameters", "flops", "bytes")}
-    return {"ops": ops, "total": {**total, "peak": peak(circuit)}}
 
 
 def _counts(cost: Cost | OpCost) -> tuple[str, str, str]:
