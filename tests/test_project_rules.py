@@ -142,6 +142,25 @@ def test_no_folder_has_more_than_twenty_files() -> None:
     assert not crowded
 
 
+@BY_PATH
+def test_files_and_functions_are_short(path: Path) -> None:
+    """Files have at most 300 lines, functions 30 below their docstring."""
+    assert len(path.read_text().splitlines()) <= 300
+    for node in nodes(path, ast.FunctionDef, ast.AsyncFunctionDef):
+        assert isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        body = node.body[1:] if ast.get_docstring(node) else node.body
+        lines = body[-1].end_lineno - body[0].lineno + 1 if body else 0
+        assert lines <= 30, f"{node.name} has {lines} lines"
+
+
+def test_the_tests_mirror_the_folders() -> None:
+    """A folder of tests is one of ``ncd`` or ``tools``, or holds what has no place there."""
+    beside = {"browser", "figures", "gpu", "support", "systems", "tools"}
+    folders = {path.parent.relative_to(ROOT / "tests") for path in (ROOT / "tests").rglob("*.py")}
+    own = {folder for folder in folders if folder.parts and folder.parts[0] not in beside}
+    assert {str(folder) for folder in own if not (ROOT / "ncd" / folder).is_dir()} == set()
+
+
 def test_no_two_modules_have_one_name() -> None:
     """A traceback or a search names one file then."""
     names = Counter(path.name for path in FILES if not path.name.startswith("__"))

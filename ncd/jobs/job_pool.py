@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from hashlib import sha256
 from threading import Condition, Thread
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from cachetools import LRUCache
 
 from ncd.jobs.local_workers import Local
 from ncd.jobs.worker_channel import LONGEST, Message, asked
+from ncd.jobs.worker_interface import Backend, Worker
 
 ADDRESS = "NCD_RAY"  # the environment's name for the address of a cluster
 GONE = 90.0  # seconds without a sign of who waits: a hidden page gives one a minute
@@ -32,23 +33,6 @@ QUIET = LEFT, STOPPED  # where nothing failed
 LOST = f"its worker was lost {TRIES} times"
 FULL = "too many wait already; please try again later"
 LATE = "it took too long"
-
-
-class Worker(Protocol):
-    """A worker at one job."""
-
-    def news(self) -> Iterator[Message]: ...
-    def want(self) -> None: ...
-    def end(self) -> None: ...
-
-
-class Backend(Protocol):
-    """A source of workers."""
-
-    slots: int  # how many there may be at once
-
-    def prepare(self) -> None: ...
-    def start(self, text: str) -> Worker: ...
 
 
 @dataclass(eq=False)

@@ -254,7 +254,6 @@ class Catalogue(Mapping[str, Entry]):
 
     Args:
         entries: The entries.
-
     Raises:
         UnknownNameError: For an unknown name, with the most similar known one.
 

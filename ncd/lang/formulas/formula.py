@@ -164,7 +164,8 @@ _NODES: tuple[type[ast.AST], ...] = (
     *(ast.Or, ast.And, ast.Not, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq, ast.Add),
     *(ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow),
 )
-_SIGNS = {ast.USub: "-", **dict(zip(_NODES, _PRECEDENCE, strict=True))}
+_SIGNS: dict[type[ast.AST], str] = dict(zip(_NODES, _PRECEDENCE, strict=True))
+_SIGNS[ast.USub] = "-"
 
 
 class _Parser:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -14,12 +14,12 @@ from torch.autograd import forward_ad
 
 from ncd.lang.circuits.circuit import Cell, Circuit
 from ncd.lang.circuits.elaborate import elaborate
-from ncd.lang.errors import MismatchError, ParseError, shown
+from ncd.lang.errors import ParseError, shown
 from ncd.lang.formulas.expr import Call, Expr
-from ncd.lang.types.axes import Array
 from ncd.run.base.seeding import SeededDropout, begin, generator
 from ncd.run.execution.evaluate import Like, function, known
 from ncd.run.execution.fusion import fused
+from ncd.run.execution.input_checks import check_shapes, real, whole
 from ncd.run.execution.program import Part, Program, Run, Watch, execute, plan
 
 
@@ -119,14 +119,14 @@ class CircuitModule(nn.Module):
 
     def _checked(self, inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         """Returns the inputs, whole numbers as int64; raises MismatchError for a wrong one."""
-        seen = [(getattr(x, "shape", None), _real(x)) for x in inputs]
+        seen = [(getattr(x, "shape", None), real(x)) for x in inputs]
         # with no batch in front, as mostly, all is well; a graph for all batches must not ask that
         if torch.compiler.is_compiling() or seen != self._shapes:
-            _check_shapes(self.term.dom, inputs)
+            check_shapes(self.term.dom, inputs)
         if all(real for _, real in self._shapes):
             return inputs
         arrays = zip(self.term.dom, inputs, strict=True)
-        return tuple([x if array.below is None else _whole(array, x) for array, x in arrays])
+        return tuple([x if array.below is None else whole(array, x) for array, x in arrays])
 
     def __getstate__(self) -> dict[str, Any]:
         made = {"circuit", "_plain", "_fused", "_shapes"}  # a call of torch cannot be written down
@@ -194,77 +194,6 @@ def _undrawn(kind: type[nn.Module]) -> type[nn.Module]:
 
 
 # --- inputs --------------------------------------------------------------------------------------
-
-
-def _real(x: object) -> bool:
-    return isinstance(x, Tensor) and (x.is_floating_point() or x.is_complex())
-
-
-def _check_shapes(dom: tuple[Array, ...], inputs: tuple[Tensor, ...]) -> None:
-    words = ", ".join(map(str, dom))
-    bound = [axis for array in dom for axis in array]
-    if len(inputs) != len(dom):
-        raise MismatchError(
-            f"the module takes {len(dom)} tensors, one for each of ({words}), "
-            f"but got {len(inputs)}",
-            bound=bound,
-            cure="*ncd.example_inputs(term)",
-        )
-    leads: list[tuple[int, ...]] = []  # the batch axes
-    for array, x in zip(dom, inputs, strict=True):
-        shape, n = tuple(getattr(x, "shape", ())), len(array.shape)
-        leads.append(shape[: max(len(shape) - n, 0)])
-        if not isinstance(x, Tensor) or len(shape) < n or shape[len(shape) - n :] != array.shape:
-            raise MismatchError(
-                f"the array ({array}) has shape {array.shape}, but the tensor has {shape}",
-                bound=bound,
-                cure=f"a tensor of shape {array.shape}, or with batch axes in front of it",
-            )
-        if _real(x) != (array.below is None):
-            kind = "real" if array.below is None else "whole"
-            raise MismatchError(
-                f"the array ({array}) holds {kind} numbers, but the tensor is of type {x.dtype}",
-                bound=bound,
-                cure="x.float()" if kind == "real" else "x.long()",
-            )
-    if not torch.compiler.is_compiling() and not _broadcast(leads):
-        raise MismatchError(
-            "the batch axes in front of the arrays differ: "
-            + ", ".join(str(tuple(lead)) for lead in dict.fromkeys(leads)),
-            bound=bound,
-            cure="the same batch axes in front of all",
-        )
-
-
-def _broadcast(shapes: Iterable[tuple[int, ...]]) -> bool:
-    try:
-        torch.broadcast_shapes(*shapes)
-    except RuntimeError:
-        return False
-    return True
-
-
-def _whole(array: Array, x: Tensor) -> Tensor:
-    """Returns whole numbers as int64; raises MismatchError for one out of range.
-
-    The range is checked on the CPU only, as a GPU would have to be waited for.
-    """
-    x = x if x.dtype == torch.int64 else x.to(torch.int64)
-    assert array.below is not None
-    if x.device.type != "cpu" or torch.compiler.is_compiling() or not x.numel():
-        return x
-    try:
-        low, high = map(int, x.aminmax())
-    except RuntimeError:  # inside vmap, or without numbers
-        return x
-    if low < 0 or high >= array.below.numel:
-        raise MismatchError(
-            f"the array ({array}) holds whole numbers from 0 to {array.below.numel - 1}, "
-            f"but the tensor has {low if low < 0 else high}",
-            bound=[*array, array.below],
-            cure=f"x.clamp(0, {array.below.numel - 1})",
-        )
-    return x
 
 
 def check_module(value: object, where: str) -> None:
