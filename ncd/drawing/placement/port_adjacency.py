@@ -138,10 +138,8 @@ def _stacked(
     """
     ended = {port for mark in glyph.marks for port in mark.ins}
     strung = chains(glyph)
-    opens = {ports[0]: n for n, ports in enumerate(strung)}
-    closes = {ports[-1]: n for n, ports in enumerate(strung)}
+    opens, closes, middle = _roles(strung)
     ends = [next(n for n, own in enumerate(ins) if ports[-1] in own) for ports in strung]
-    middle = {port for ports in strung for port in ports[1:-1]}
     joining = {port for port, _ in glyph.joins}
     order: list[int] = []
     stack: list[int] = []  # open caps, the outermost first
@@ -168,6 +166,13 @@ def _stacked(
         order += [*starting, *inner]
         stack += [opens[port] for port in starting]
     return [*order, *below], caught
+
+
+def _roles(strung: Sequence[Ports]) -> tuple[dict[int, int], dict[int, int], set[int]]:
+    """Returns the cap that each port opens, the one that each closes, and the ports between."""
+    opens = {ports[0]: n for n, ports in enumerate(strung)}
+    closes = {ports[-1]: n for n, ports in enumerate(strung)}
+    return opens, closes, {port for ports in strung for port in ports[1:-1]}
 
 
 def _tangle(glyph: Glyph, above: Ports, order: Sequence[int]) -> int:
