@@ -7,7 +7,6 @@ import shutil
 import socket
 import subprocess
 import sys
-import time
 import tomllib
 import urllib.request
 import zipfile
@@ -21,6 +20,7 @@ import pytest
 
 import ncd
 from ncd.bundled_files import ROOT, bundled
+from tests.support.polling import until
 
 pytestmark = pytest.mark.slow
 KEPT = ("ncd", "pages", "assets", ".streamlit", "app.py", "pyproject.toml", "README.md", "LICENSE")
@@ -109,8 +109,7 @@ def served(folder: Path) -> Iterator[str]:
         process = subprocess.Popen(argv, cwd=folder, env=around(folder), stdout=log, stderr=log)
     try:
         address = f"http://127.0.0.1:{port}"
-        while process.poll() is None and not answer(f"{address}/_stcore/health"):
-            time.sleep(0.2)
+        until(lambda: process.poll() is not None or answer(f"{address}/_stcore/health"), 120)
         assert process.poll() is None, (folder / "log").read_text()
         yield address
     finally:

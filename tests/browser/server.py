@@ -7,7 +7,6 @@ import shutil
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -18,6 +17,7 @@ from urllib.request import urlopen
 from playwright.sync_api import Browser, sync_playwright
 
 from ncd.cli.crowd import CADDY
+from tests.support.polling import until
 
 ROOT = Path(__file__).parents[2]
 CHILDREN = "/proc/{0}/task/{0}/children"
@@ -115,16 +115,16 @@ def free_port() -> int:
 def awaited(port: int, process: subprocess.Popen[bytes]) -> str:
     """The address of a server on this machine, once it answers."""
     address = f"http://127.0.0.1:{port}"
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
+
+    def answers() -> bool:
         if process.poll() is not None:
             raise RuntimeError(f"the server stopped with code {process.returncode}")
-        try:
-            with urlopen(f"{address}/_stcore/health", timeout=5):
-                return address
-        except (URLError, OSError):
-            time.sleep(0.2)
-    raise TimeoutError(f"no answer from {address} in {PATIENCE} seconds")
+        with suppress(URLError, OSError), urlopen(f"{address}/_stcore/health", timeout=5):
+            return True
+        return False
+
+    until(answers, PATIENCE)
+    return address
 
 
 @contextmanager

@@ -5,7 +5,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import suppress
 from http.client import HTTPConnection, HTTPException
@@ -17,6 +16,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.server import PATIENCE, ROOT, Server, crowded, processes
+from tests.support.polling import until
 
 pytestmark = [
     pytest.mark.browser,
@@ -42,27 +42,29 @@ def status(address: str, path: str) -> int:
 
 def await_both(crowd: Server, ended: int) -> None:
     """Waits until two processes answer, none of them the one that has ended."""
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
+
+    def answer() -> bool:
         now = processes(crowd)
         well = [status(f"http://127.0.0.1:{port}", "/readyz") for port in now.values()]
-        if ended not in now and well == [200, 200]:
-            return
-        time.sleep(0.2)
-    raise TimeoutError("the process was not started again")
+        return ended not in now and well == [200, 200]
+
+    until(answer, PATIENCE)
 
 
 def holder(crowd: Server) -> tuple[int, str]:
     """The process that has the one visitor, and where it answers."""
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
+
+    def found() -> tuple[int, str] | None:
         for pid, port in processes(crowd).items():
             metrics = f"http://127.0.0.1:{port}/metrics"
             with suppress(OSError, HTTPException), urlopen(metrics, timeout=20) as answer:
                 if b"ncd_visitors 1.0" in answer.read():
                     return pid, f"http://127.0.0.1:{port}"
-        time.sleep(0.2)
-    raise TimeoutError("the visitor is nowhere")
+        return None
+
+    holder = until(found, PATIENCE)
+    assert holder
+    return holder
 
 
 def test_settings_outlive_every_process_and_all_end_together(page: Page, crowd: Server) -> None:
@@ -78,13 +80,12 @@ def test_settings_outlive_every_process_and_all_end_together(page: Page, crowd: 
     expect(slider).to_have_value("6")
     pid, own = holder(crowd)
     os.kill(pid, signal.SIGTERM)
-    while status(own, "/readyz") == 200:
-        time.sleep(0.05)
+    until(lambda: status(own, "/readyz") != 200)
     assert (status(own, "/healthz"), status(own, "/readyz")) == (200, 503)
     slider.press("ArrowRight")  # it serves on
     expect(page).to_have_url(f"{address}?h=7")
-    while {status(crowd.address, "/readyz") for _ in range(9)} != {200}:
-        time.sleep(0.2)  # until nobody new is sent to it
+    # Nobody new is sent to it from some time on.
+    until(lambda: {status(crowd.address, "/readyz") for _ in range(9)} == {200})
     os.kill(pid, signal.SIGTERM)
     await_both(crowd, pid)
     expect(slider).to_have_value("7")
@@ -95,10 +96,7 @@ def test_settings_outlive_every_process_and_all_end_together(page: Page, crowd: 
     inside = processes(crowd)
     assert {status(f"http://127.0.0.1:{port}", "/metrics") for port in inside.values()} == {200}
     os.kill(crowd.pid, signal.SIGTERM)
-    end = time.monotonic() + PATIENCE
-    while any(Path(f"/proc/{pid}").exists() for pid in inside):
-        assert time.monotonic() < end
-        time.sleep(0.2)
+    until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in inside), PATIENCE)
 
 
 def test_a_port_that_is_taken_is_refused(address: str) -> None:

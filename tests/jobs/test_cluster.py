@@ -6,8 +6,8 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -19,6 +19,7 @@ from ncd.jobs.ray_workers import Cluster
 from ncd.jobs.training_runs import Run
 from tests.browser.server import free_port
 from tests.jobs.test_runs import LONG, NAME, SMALL, begun, ended, losses
+from tests.support.polling import until
 
 ray = pytest.importorskip("ray", reason="Ray is not installed: requirements-ray.txt")
 pytestmark = pytest.mark.slow
@@ -45,14 +46,16 @@ def address() -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def cluster(address: str) -> Cluster:
-    cluster, end = Cluster(address), time.monotonic() + 120
-    while True:  # until it answers
-        try:
+    cluster = Cluster(address)
+
+    def answers() -> bool:
+        with suppress(ConnectionError, RuntimeError):
             cluster.give_back(cluster.take())
-            return cluster
-        except (ConnectionError, RuntimeError):
-            assert time.monotonic() < end
-            time.sleep(1)
+            return True
+        return False
+
+    until(answers, 120)
+    return cluster
 
 
 def test_the_same_results_as_without_to_the_bit(cluster: Cluster) -> None:

@@ -5,17 +5,17 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import time
 from collections.abc import Iterator
 
 import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from ncd.jobs.job_pool import LOST, QUIET, Pool
+from ncd.jobs.job_pool import LOST, QUIET, Pool, Ticket
 from ncd.jobs.local_workers import Local
 from ncd.jobs.training_runs import Run
 from ncd.train import Fit, Progress, read_weights
+from tests.support.polling import until
 
 NAME, SMALL = "image-recogniser", {"x": 8, "n": 32}
 LONG = 100_000  # steps: more than any test waits for
@@ -40,11 +40,14 @@ def pool(backend: Local) -> Pool:
     return Pool(backend)
 
 
-def ended(run: Run, seconds: float = 300) -> Run:
-    end = time.monotonic() + seconds
-    while not run.over and time.monotonic() < end:
+def ended(run: Run | Ticket, seconds: float = 300) -> Run | Ticket:
+    """Waits for the end of a job, and asks for it meanwhile as a page does."""
+
+    def over() -> bool:
         run.look(0.5)
-    assert run.over
+        return run.over
+
+    until(over, seconds)
     return run
 
 
@@ -65,11 +68,8 @@ def processes(backend: Local) -> set[str]:
 
 def left(backend: Local, count: int) -> set[str]:
     """The processes of the workers, once there are this many: one may take its time to end."""
-    end = time.monotonic() + 20
-    while len(now := processes(backend)) != count and time.monotonic() < end:
-        time.sleep(0.05)
-    assert len(now) == count
-    return now
+    until(lambda: len(processes(backend)) == count)
+    return processes(backend)
 
 
 def lose(backend: Local, run: Run) -> None:

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, expect
 from ncd.view.session.pin import VIEWS
 from tests.browser.page.test_visit import ATTENTION, slider, until_query, visit
 from tests.browser.test_axe import found
-from tests.browser.waits import to_pass
+from tests.support.polling import to_pass
 
 pytestmark = pytest.mark.browser
 

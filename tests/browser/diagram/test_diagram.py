@@ -10,7 +10,7 @@ from playwright.sync_api import Locator, Page, expect
 
 import ncd
 from ncd.lang.circuits.array_names import called
-from tests.browser.waits import to_pass
+from tests.support.polling import to_pass
 
 pytestmark = pytest.mark.browser
 ATTENTION = "/multi-head-attention"

@@ -7,6 +7,8 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser.waits import next_frame
+
 pytestmark = pytest.mark.browser
 
 PAGE = "multi-head-attention"
@@ -57,7 +59,7 @@ def test_what_was_left_meanwhile_is_not_shown_again(page: Page, address: str) ->
     page.locator(".st-key-m input").focus()
     for _ in range(8):
         page.keyboard.press("ArrowRight")
-        page.wait_for_timeout(30)
+        next_frame(page)
     expect(page).to_have_url(re.compile(r"m=136"))
     expect(page.locator('.chips button[data-axis="m"]')).to_have_text("m 136")
     numbers = [int(text.split()[-1]) for text in page.evaluate("seen")]

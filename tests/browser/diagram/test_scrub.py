@@ -10,6 +10,8 @@ from playwright.sync_api import Browser, Locator, Page, WebSocket, expect
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
+from tests.browser.waits import next_frame
+
 pytestmark = pytest.mark.browser
 
 MOVES = 60
@@ -201,7 +203,7 @@ def test_a_finger_scrubs_as_well(finger: Page, address: str) -> None:
     touch("touchStart", {"x": x, "y": y})
     for i in range(1, 400):  # until it is known how it is scrubbed, and a little further
         touch("touchMove", {"x": x + (i % 40), "y": y})
-        finger.wait_for_timeout(50)
+        next_frame(finger)
         if own.inner_text() != before:
             break
     touch("touchMove", {"x": x + 60, "y": y})

@@ -9,7 +9,7 @@ from playwright.sync_api import Locator, Page, expect
 
 import ncd
 from ncd.view.page import gallery
-from tests.browser.waits import to_pass
+from tests.support.polling import to_pass
 
 pytestmark = pytest.mark.browser
 

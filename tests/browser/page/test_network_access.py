@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.server import ROOT, awaited, free_port, served
+from tests.browser.waits import quiet
 
 pytestmark = pytest.mark.browser
 SOCKET = {
@@ -129,8 +130,8 @@ def test_a_frame_stays_empty(page: Page, address: str) -> None:
             content_type="text/html", body=f'<iframe src="{address}/residual-block"></iframe>'
         ),
     )
-    page.goto("http://other.example/")
-    page.wait_for_timeout(3000)
+    with page.expect_console_message(lambda message: "frame-ancestors 'none'" in message.text):
+        page.goto("http://other.example/")
     expect(page.frame_locator("iframe").get_by_text("Residual block")).to_have_count(0)
 
 
@@ -146,8 +147,9 @@ def test_a_page_that_streamlit_cannot_fill_any_more_is_loaded_again(
     expect(page.get_by_role("slider", name="n₁").first).to_have_value("24")
     page.evaluate("window.before = true")
     page.evaluate("sessionStorage.setItem('again', Date.now())")  # just now, on any machine
-    page.evaluate("setTimeout(() => { throw Error('Cannot set a node at a delta path') })")
-    page.wait_for_timeout(1000)
+    with page.expect_event("pageerror"):
+        page.evaluate("setTimeout(() => { throw Error('Cannot set a node at a delta path') })")
+    quiet(page)
     assert page.evaluate("window.before")  # once is enough for a while
 
 

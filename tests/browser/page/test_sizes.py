@@ -10,7 +10,7 @@ from playwright.sync_api import Locator, Page, expect
 
 import ncd
 from tests.browser.page.test_visit import ATTENTION, said, slider, until_query, visit
-from tests.browser.waits import to_pass
+from tests.support.polling import to_pass
 
 pytestmark = pytest.mark.browser
 expect.set_options(timeout=20_000)

@@ -4,7 +4,8 @@ import pytest
 from playwright.sync_api import Page, WebSocket
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from tests.browser.waits import to_pass
+from tests.browser.waits import quiet
+from tests.support.polling import to_pass
 
 pytestmark = pytest.mark.browser
 
@@ -29,11 +30,11 @@ def ended(page: Page, heard: list[ForwardMsg]) -> None:
     """Waits for the end of a run, and for what may come after it."""
 
     def over() -> None:
-        page.wait_for_timeout(10)  # here the messages are taken in
+        page.evaluate("0")  # Playwright takes the messages in while it waits for the answer
         assert any(message.HasField("script_finished") for message in heard)
 
     to_pass(over)
-    page.wait_for_timeout(2000)
+    quiet(page)
 
 
 def kinds(heard: list[ForwardMsg]) -> list[str]:

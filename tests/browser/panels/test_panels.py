@@ -21,7 +21,8 @@ import ncd
 from ncd.view.base import heatmap
 from tests.browser.page.test_visit import ATTENTION, query, scores, visit
 from tests.browser.server import FAREWELL, ROOT, awaited, free_port, served
-from tests.browser.waits import to_pass
+from tests.browser.waits import next_frame
+from tests.support.polling import to_pass
 
 pytestmark = pytest.mark.browser
 
@@ -139,7 +140,7 @@ def test_a_vertical_swipe_scrolls_the_page(browser: Browser, address: str) -> No
         kind = "touchMove" if n else "touchStart"
         points = [{"x": x, "y": y - 10 * n}]
         touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
-        page.wait_for_timeout(16)
+        next_frame(page)
     touch.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
 
     def scrolled() -> None:

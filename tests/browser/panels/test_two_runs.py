@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.waits import to_pass
+from tests.support.polling import to_pass
 
 pytestmark = pytest.mark.browser
 

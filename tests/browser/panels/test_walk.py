@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Page, WebSocket, expect
 
-from tests.browser.waits import to_pass
+from tests.support.polling import to_pass
 
 pytestmark = pytest.mark.browser
 HERE = ".whole .op.here"

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from streamlit.testing.v1 import AppTest
 
 import ncd
 from ncd.export import markup
 from ncd.view.page.large_run import STATE, Heavy
+from tests.jobs.test_runs import ended
 from tests.view.page.test_pages import fine, page
 from tests.view.panels.test_training_panel import told
 
@@ -30,10 +29,7 @@ def offered(app: AppTest) -> bool:
 def run(app: AppTest) -> AppTest:
     fine(app.button(key=OFFER).click().run())
     found: Heavy = app.session_state[STATE]
-    end = time.monotonic() + 120
-    while not found.ticket.over and time.monotonic() < end:
-        found.ticket.look(1)
-    assert not found.ticket.failure
+    assert not ended(found.ticket).failure
     fine(app.run())
     return app
 

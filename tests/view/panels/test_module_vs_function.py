@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 import torch
 from streamlit.testing.v1 import AppTest
@@ -15,6 +13,7 @@ from ncd.view.inputs.feed import Feed
 from ncd.view.panels.learning import per_sample_gradients, training_code
 from ncd.view.session.scene import Scene
 from ncd.view.session.trained_weights import STATE, Training
+from tests.jobs import test_runs
 from tests.view.page.test_pages import fine, page
 from tests.view.panels.test_training_panel import told
 
@@ -31,11 +30,7 @@ def scene(**settings: int) -> Scene:
 def ended(app: AppTest) -> Training:
     """The session's training, once both runs have ended."""
     found: Training = app.session_state[STATE]
-    end = time.monotonic() + 120
-    while not all(run.over for run in found.runs) and time.monotonic() < end:
-        found.runs[0].look(0.2)
-        found.runs[1].look(0.2)
-    assert not [run.failure for run in found.runs if run.failure]
+    assert not [run.failure for run in map(test_runs.ended, found.runs) if run.failure]
     return found
 
 

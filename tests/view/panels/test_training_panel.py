@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,6 +15,7 @@ from ncd.view.arrays import charts
 from ncd.view.learning import mistakes
 from ncd.view.panels.learning import training
 from ncd.view.session.trained_weights import STATE, Training
+from tests.jobs.test_runs import ended
 from tests.view.page.test_pages import fine, page
 
 NAME, SMALL = "image-recogniser", {"x": 8, "n": 32}
@@ -49,10 +49,7 @@ def trained(app: AppTest) -> AppTest:
     fine(app.button(key="train").click().run())
     run = state(app).run
     assert run is not None
-    end = time.monotonic() + 120
-    while not run.over and time.monotonic() < end:
-        run.look(1)
-    assert run.over and not run.failure
+    assert not ended(run).failure
     fine(app.run())
     return app
 
