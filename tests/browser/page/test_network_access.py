@@ -130,7 +130,8 @@ def test_a_frame_stays_empty(page: Page, address: str) -> None:
             content_type="text/html", body=f'<iframe src="{address}/residual-block"></iframe>'
         ),
     )
-    with page.expect_console_message(lambda message: "frame-ancestors 'none'" in message.text):
+    refused = "chrome-error://chromewebdata/"
+    with page.expect_event("framenavigated", lambda frame: frame.url == refused):
         page.goto("http://other.example/")
     expect(page.frame_locator("iframe").get_by_text("Residual block")).to_have_count(0)
 
