@@ -7,8 +7,7 @@ module: torch would use 32 bits for ``positions * 0.5`` in a module of 64.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -28,6 +27,7 @@ from ncd.lang.formulas.expr import (
 from ncd.lang.formulas.formula import COMPARISONS, Apply, Formula, Name, Number, Operand
 from ncd.lang.formulas.operators import SIGNS
 from ncd.lang.types.axes import Axis
+from ncd.ops.elementwise.plain_functions import PLAIN
 
 Kind = Literal["truth", "whole", "real"]
 WHOLE = 2**53  # whole numbers up to this are exact as real ones too
@@ -272,24 +272,6 @@ def _where(condition: Part, yes: Part, no: Part) -> Part:
     return Part(call("torch.where", condition.expr, yes.expr, no.expr), kind, dims)
 
 
-_PLAIN: Mapping[str, Callable[[float], int | float]] = {
-    "abs": abs,
-    "ceil": math.ceil,
-    "cos": math.cos,
-    "erf": math.erf,
-    "exp": math.exp,
-    "floor": math.floor,
-    "gelu": lambda x: x * 0.5 * (1 + math.erf(x / math.sqrt(2))),
-    "log": math.log,
-    "relu": lambda x: max(x, 0),
-    "sigmoid": lambda x: 0.5 + 0.5 * math.tanh(x / 2),
-    "sign": lambda x: (x > 0) - (x < 0),
-    "silu": lambda x: x * (0.5 + 0.5 * math.tanh(x / 2)),
-    "sin": math.sin,
-    "softplus": lambda x: max(x, 0) + math.log1p(math.exp(-abs(x))),
-    "sqrt": math.sqrt,
-    "tanh": math.tanh,
-}
 _MATH = frozenset(("ceil", "cos", "erf", "exp", "floor", "log", "sin", "sqrt", "tanh"))
 _F = frozenset(("gelu", "relu", "silu", "softplus"))
 _WHOLE_STAYS = frozenset(("abs", "ceil", "floor", "sign"))
@@ -298,7 +280,7 @@ _WHOLE_STAYS = frozenset(("abs", "ceil", "floor", "sign"))
 def _function(name: str, a: Part, formula: Formula) -> Part:
     if a.value is not None:
         try:
-            value = _PLAIN[name](a.value)
+            value = PLAIN[name](a.value)
         except (ArithmeticError, ValueError):
             raise _uncomputable(formula) from None
         return constant(value, call(f"math.{name}", a.expr) if name in _MATH else None)

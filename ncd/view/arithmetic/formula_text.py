@@ -101,7 +101,7 @@ def _call(name: str, args: Sequence[Expr], kwargs: Sequence[tuple[str, Expr]], h
     if name == "where":
         return f"{given[1]} if {given[0]}, else {given[2]}"
     if name == "div":  # with its remainder left away
-        return f"⌊{_text(expr.args[0], how)} ÷ {_text(expr.args[1], how)}⌋"
+        return f"⌊{_text(args[0], how)} ÷ {_text(args[1], how)}⌋"
     if name == "sqrt":
         return f"√{_text(args[0], how)}"
     options = {key: _text(part, how, top=True) for key, part in kwargs}
