@@ -13,7 +13,7 @@ from safetensors.torch import load, save
 from torch import Size, Tensor, nn
 
 from ncd.bundled_files import bundled
-from ncd.lang.errors import MismatchError, ParseError
+from ncd.lang.errors import MismatchError, ParseError, shown
 from ncd.models import Entry
 
 MOST = 200_000_000  # bytes
@@ -70,16 +70,23 @@ def _read(path: Path) -> bytes | None:
     return path.read_bytes() if path.is_file() else None
 
 
-def read_weights(module: M, data: bytes) -> M:
-    """Loads numbers that :func:`written` gave into a module of the same shapes.
+def read_weights(module: M, data: bytes, *, finite: bool = True) -> M:
+    """Puts numbers that :func:`written` gave into a module of the same shapes, and returns it.
+
+    Args:
+        module: The module; an error leaves it as it was.
+        data: The bytes of a ``.safetensors`` file.
+        finite: Whether numbers that are infinite or not a number are refused; a training of one's
+            own may have come to such.
+
+    Raises:
+        ParseError: For what is no such file, or holds no real numbers where the module has some.
+        MismatchError: For the weights of another module.
 
     >>> one, two = nn.Linear(2, 3), nn.Linear(2, 3)
     >>> two = read_weights(two, written(one, {}))
     >>> bool((one.weight == two.weight).all())
     True
-
-    Raises ParseError for what is no such file, and MismatchError for the weights of another module,
-    which leaves this one as it was.
     """
     if len(data) > MOST:
         raise ParseError(f"{len(data):,} bytes are too many", cure=f"at most {MOST:,}")
@@ -90,9 +97,25 @@ def read_weights(module: M, data: bytes) -> M:
         raise ParseError(
             f"this is no safetensors file: {reason}", cure="a file kept here"
         ) from None
-    _match({name: x.shape for name, x in module.state_dict().items()}, found)
+    own = module.state_dict()
+    _match({name: x.shape for name, x in own.items()}, found)
+    for name, x in found.items():
+        _check_numbers(name, own[name], x, finite)
     module.load_state_dict(found)
     return module
+
+
+def _check_numbers(name: str, own: Tensor, found: Tensor, finite: bool) -> None:
+    """Raises ParseError for numbers of another kind, or that are not finite in the module."""
+    kind = str(found.dtype).removeprefix("torch.")
+    if found.dtype != own.dtype and not (own.is_floating_point() and found.is_floating_point()):
+        raise ParseError(
+            f"{shown(name)} holds numbers of type {kind}",
+            cure=f"numbers of type {str(own.dtype).removeprefix('torch.')}",
+        )
+    if finite and not found.to(own.dtype).isfinite().all():
+        fact = f"{shown(name)} holds numbers that are infinite or not a number"
+        raise ParseError(fact, cure="weights of a training that did not diverge")
 
 
 def _match(own: Mapping[str, Size], found: Mapping[str, Tensor]) -> None:

@@ -1,7 +1,10 @@
 """Training: it learns, it is the same again, it is stopped, and what it learned can be kept."""
 
+import math
+
 import pytest
 import torch
+from safetensors.torch import save
 from torch import nn
 
 from ncd.lang.errors import MismatchError, ParseError, UnknownNameError
@@ -81,6 +84,41 @@ def test_the_weights_of_another_module_are_refused_and_change_nothing():
         "'bias': the module has (3,), the file (4,). Try weights that were trained at these knobs."
     )
     assert torch.equal(module.weight, before)
+
+
+KIND = "'weight' holds numbers of type {}. Try numbers of type float32."
+ODD = (
+    "'weight' holds numbers that are infinite or not a number. "
+    "Try weights of a training that did not diverge."
+)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "message"),
+    [
+        (torch.ones(3, 2, dtype=torch.bool), KIND.format("bool")),
+        (torch.ones(3, 2, dtype=torch.complex64), KIND.format("complex64")),
+        (torch.ones(3, 2, dtype=torch.int64), KIND.format("int64")),
+        (torch.full((3, 2), math.nan), ODD),
+        (torch.full((3, 2), -math.inf), ODD),
+        (torch.full((3, 2), 1e300, dtype=torch.float64), ODD),  # too large for the module's type
+    ],
+)
+def test_weights_are_real_and_finite_numbers(numbers: torch.Tensor, message: str):
+    module = nn.Linear(2, 3)
+    before = module.weight.clone()
+    data = save({"weight": numbers, "bias": torch.zeros(3)})
+    with pytest.raises(ParseError) as error:
+        read_weights(module, data)
+    assert str(error.value) == message
+    assert torch.equal(module.weight, before)
+
+
+def test_weights_of_half_precision_are_read_and_those_of_a_diverged_run_are_kept():
+    halved = {"weight": torch.full((3, 2), 0.5, dtype=torch.float16), "bias": torch.zeros(3)}
+    assert read_weights(nn.Linear(2, 3), save(halved)).weight.eq(0.5).all()
+    odd = {"weight": torch.full((3, 2), math.nan), "bias": torch.zeros(3)}
+    assert read_weights(nn.Linear(2, 3), save(odd), finite=False).weight.isnan().all()
 
 
 @pytest.mark.parametrize(

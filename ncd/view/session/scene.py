@@ -123,7 +123,7 @@ class Scene:
     def _compiled(self) -> CircuitModule:
         module = ncd.compile(self.term, self.seed, self.device)
         if self.learned:
-            read_weights(module, self.learned.weights)
+            read_weights(module, self.learned.weights, finite=False)
         return module
 
     @property
