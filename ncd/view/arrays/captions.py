@@ -1,4 +1,4 @@
-"""What the numbers on a page are, in words."""
+"""Sentences about the numbers on a page."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ UNTRAINED = (
 
 
 def origin(scene: Scene) -> str:
-    """Where the numbers of a run come from, as HTML: untrained weights, or what was learned."""
+    """Returns the origin of a run's numbers as HTML: untrained or learned weights, and inputs."""
     given = markup.text(scene.feed.told)
     seed = f"from seed {scene.seed}"
     if not scene.feed.drawn:
@@ -28,7 +28,7 @@ def origin(scene: Scene) -> str:
 
 
 def explained(words: str, why: str) -> str:
-    """Words with a line that says what they mean.
+    """Returns words with a tooltip that explains them.
 
     >>> explained("mean", "the sum over the count")
     '<abbr title="the sum over the count">mean</abbr>'

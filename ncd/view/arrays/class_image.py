@@ -1,4 +1,4 @@
-"""Pictures whose pixels have classes, each class in a colour of its own."""
+"""Pictures with a class for each pixel, in one colour for each class."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ STROKE = 4  # points, from which a pixel is large enough to be struck through
 
 
 def colour(kind: int) -> tuple[int, int, int]:
-    """The colour of a class but the background, as red, green and blue; there are four of them."""
+    """Returns one of the four class colours, as red, green and blue."""
     return COLOURS[(kind - 1) % len(COLOURS)]
 
 
 def painted(
     picture: Tensor, classes: Tensor, wrong: Tensor | None = None, large: int = LARGE
 ) -> NDArray[np.uint8]:
-    """A grey picture, its pixels in the colours of their classes and struck through if wrong.
+    """Returns a grey picture with its pixels in class colours, struck through if wrong.
 
     All are (h, w). Class 0 is the background, which has no colour.
 

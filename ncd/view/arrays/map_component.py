@@ -60,7 +60,7 @@ _maps = st.components.v2.component(
 
 @dataclass(frozen=True)
 class Side:
-    """One side of a map: its title (HTML), what a position is called, the words at positions."""
+    """One side of a map: its title (HTML), the name of a position, the words at positions."""
 
     title: str = ""
     said: str = ""
@@ -69,7 +69,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Mark:
-    """A frame around a cell of a map, or around a whole row; ``kind`` is how it looks."""
+    """A frame around a cell or a whole row of a map; ``kind`` is its style."""
 
     kind: str
     row: int
@@ -78,11 +78,10 @@ class Mark:
 
 @dataclass(frozen=True)
 class Map:
-    """A map in focus. ``id`` stays while its view may stay; ``said`` is what a number is called.
+    """A map in focus. Its zoom is kept while ``id`` stays; ``said`` is the name of a number.
 
-    With ``picks="cell"`` a cell that is clicked is picked as ``"cell=3,5"``, by the first of the
-    numbers that it stands for. ``marks`` are at cells. What is picked as ``ONE`` is explained in
-    the foot, and a line says that it can be.
+    With ``picks="cell"`` a click picks a cell as ``"cell=3,5"``, by the first number that it stands
+    for. ``marks`` are frames on cells. A cell picked as ``ONE`` is explained below the map.
     """
 
     id: str
@@ -100,7 +99,7 @@ class Map:
 
     @property
     def data(self) -> dict[str, Any]:
-        """What the browser draws it from."""
+        """Returns the data that the browser draws the map from."""
         numbers, ends = self.numbers, self.ends
         clipped = ends.high < ends.largest
         high = ("≥ " if clipped else "") + markup.digits(ends.high)
@@ -180,7 +179,7 @@ def show(
 
 
 def plain(axis: Axis) -> str:
-    """The name of an axis in letters alone, as near to that on the wires as they come.
+    """Returns the name of an axis in plain letters, as near to its label as possible.
 
     >>> plain(Axis("n_0")), plain(Axis("n_b")), plain(Axis("c", label="c_{5-λ}"))
     ('n₀', 'n_b', 'c_{5-λ}')
@@ -189,12 +188,12 @@ def plain(axis: Axis) -> str:
 
 
 def named(axis: Axis, at: int, side: str = "") -> str:
-    """A position of an axis, as HTML that can stand in a button: the name is no button itself."""
+    """Returns a position of an axis as HTML that may be inside a button."""
     return f"{LIGHTS.sub('', markup.axis(axis))}{side and f' {side}'} = {at}"
 
 
 def gallery(pictures: Sequence[tuple[str, str, str]], chosen: str) -> str:
-    """Small pictures as buttons: what each picks, what it is called (HTML), its address."""
+    """Returns small pictures as buttons: what each picks, its name (HTML), its address."""
     buttons = (
         _button(pick, pick == chosen, f'<img alt="" src="{address}">{name}')
         for pick, name, address in pictures
@@ -203,7 +202,7 @@ def gallery(pictures: Sequence[tuple[str, str, str]], chosen: str) -> str:
 
 
 def cut(sheet: str, names: Sequence[tuple[str, str]], chosen: str) -> str:
-    """The same, where all pictures are one below the other in one, at an address.
+    """Returns such buttons for pictures that are stacked in one image.
 
     >>> html = cut("data:", [("a=0", ""), ("a=1", ""), ("a=2", "")], "a=0")
     >>> [part.partition("%")[0] for part in html.split("position-y:")[1:]]
@@ -234,7 +233,7 @@ def _buttons(inner: str, count: int, style: str = "") -> str:
 
 
 def beyond(ends: Ends, chosen: Ends, key: str = "colours") -> str:
-    """What is said of numbers far beyond all others, and the offer of the other range."""
+    """Returns a sentence about outliers, with an offer to change the range."""
     if not ends.beyond:
         return ""
     far = markup.counted(ends.beyond, "number")
@@ -253,7 +252,7 @@ def beyond(ends: Ends, chosen: Ends, key: str = "colours") -> str:
 
 
 def beside(name: str, run: range, count: int) -> str:
-    """Buttons to the pictures before and after a run of them."""
+    """Returns buttons to the previous and the next page of pictures."""
     if len(run) == count:
         return ""
     before, after = run.start - 1, run.stop

@@ -1,4 +1,4 @@
-"""An array of any shape as a picture: two axes as rows and columns, the others side by side."""
+"""Arrays of any shape as pictures: two axes as rows and columns, the others side by side."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BEHIND = 128  # the shade between pictures
 
 @dataclass(frozen=True)
 class Mosaic:
-    """The picture as a data address, its size, and what it shows, in words."""
+    """The picture as a data URL, its size, and a description."""
 
     address: str
     size: tuple[int, int]
@@ -30,9 +30,9 @@ class Mosaic:
 
 
 def mosaic(numbers: Grid, colours: int | None) -> Mosaic:
-    """Numbers as a picture; along the axis ``colours``, of length 3, are red, green and blue.
+    """Returns numbers as a picture; the axis ``colours``, of length 3, is red, green and blue.
 
-    Numbers outside 0 to 1 are shown between the extremes.
+    Numbers outside 0 to 1 are scaled between their extremes.
 
     >>> mosaic(np.zeros((6, 9, 3), np.float32), 2).told
     '6 × 9 pixels'
@@ -72,7 +72,7 @@ def _shades(numbers: Grid) -> NDArray[np.uint8]:
 
 
 def _stretched(pictures: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Pictures (n, h, w, 3) that can be seen: few and long rows become higher."""
+    """Returns pictures (n, h, w, 3) with few, long rows made higher."""
     high, wide = pictures.shape[1:3]
     if max(high, wide) < LEAST:
         by = ceil(LEAST / max(high, wide))
@@ -85,7 +85,7 @@ def _stretched(pictures: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 def _tiled(pictures: NDArray[np.uint8], across: int) -> NDArray[np.uint8]:
-    """Pictures side by side, so many across."""
+    """Returns pictures side by side, ``across`` in each row."""
     count, high, wide, _ = pictures.shape
     down = ceil(count / across)
     whole = np.full(

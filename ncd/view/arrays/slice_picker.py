@@ -1,4 +1,4 @@
-"""Which part of an array is the picture: two of its dimensions, and a position along the others."""
+"""The choice of a slice: two dimensions for the picture, and a position along the others."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ COLOURED = -1  # the position that stands for all three
 
 @dataclass(frozen=True)
 class Dimension:
-    """One dimension of a tensor: the axis it is of, and which side, as a spatial axis has two."""
+    """One dimension of a tensor: its axis, and the side for a spatial axis, which has two."""
 
     axis: Axis
     name: str
@@ -43,7 +43,7 @@ class Dimension:
 
 @dataclass(frozen=True)
 class Cut:
-    """The dimensions of an array, which of them are down and across, and where the others stand."""
+    """A slice of an array: its dimensions, those down and across, and positions along the others."""
 
     dimensions: tuple[Dimension, ...]
     shown: tuple[int, ...]
@@ -63,14 +63,14 @@ class Cut:
 
     @property
     def rest(self) -> list[int]:
-        """The dimensions that a position has to be chosen of."""
+        """The dimensions along which a position has to be chosen."""
         return [i for i, d in enumerate(self.dimensions) if i not in self.shown and d.size > 1]
 
     @property
     def along(self) -> int | None:
-        """The dimension that small pictures are shown of: the longest of the others.
+        """The dimension shown as small pictures: the longest of the others.
 
-        Of two as long, as of three images in colours, it is the one in front of the picture.
+        Of two equally long ones it is the one just before the picture's.
         """
 
         def rank(i: int) -> tuple[int, bool]:
@@ -85,7 +85,7 @@ class Cut:
 
     @property
     def alike(self) -> bool:
-        """Whether a step down and a step across are the same."""
+        """Whether a step down and a step across mean the same."""
         rows = self.rows
         return rows is not None and (
             self.image or (rows.axis.sequence and self.columns.axis.sequence)
@@ -93,14 +93,14 @@ class Cut:
 
     @property
     def coloured(self) -> bool:
-        """Whether three channels can be one image in colours; three images are no channels."""
+        """Whether three channels can be shown as a colour image."""
         if not self.image or self.along not in (self.shown[0] - 1, self.shown[1] + 1):
             return False
         return self.dimensions[self.along].size == CHANNELS
 
 
 def dimensions(array: Array) -> tuple[Dimension, ...]:
-    """The dimensions of an array, a spatial axis by its sides."""
+    """Returns the dimensions of an array, two for a spatial axis."""
     return tuple(
         Dimension(axis, name, size, side if axis.spatial else "")
         for axis in array
@@ -111,7 +111,7 @@ def dimensions(array: Array) -> tuple[Dimension, ...]:
 
 
 def chosen(array: Array) -> Cut:
-    """What the visitor has chosen, as far as this array has it."""
+    """Returns the visitor's choice, as far as this array has it."""
     own = dimensions(array)
     names = [d.name for d in own]
     asked = [n for n in str(st.session_state.get(PICTURE, "")).split(",") if n in names]
@@ -133,7 +133,7 @@ def chosen(array: Array) -> Cut:
 
 
 def first(array: Array) -> Cut:
-    """What is seen of an array before anything is chosen.
+    """Returns the default slice of an array.
 
     >>> batches = [first(Array.parse(f"b:3 c:{n} x:4x4")) for n in (3, 2)]
     >>> [(cut.dimensions[cut.along].name, cut.coloured) for cut in batches]
@@ -147,7 +147,7 @@ def first(array: Array) -> Cut:
 
 
 def _two(dimensions: tuple[Dimension, ...]) -> tuple[int, ...]:
-    """The dimensions on the map: an image's height and width, else the first two."""
+    """Returns the dimensions of the map: height and width of an image, else the first two."""
     for i in range(len(dimensions) - 1):
         if dimensions[i].axis.spatial and dimensions[i].axis is dimensions[i + 1].axis:
             return i, i + 1
@@ -160,7 +160,7 @@ def _places() -> dict[str, str]:
 
 
 def show(array: Array, index: tuple[int, ...]) -> str:
-    """Chooses the picture that a number is in, and gives its row and column there: ``3,5``."""
+    """Chooses the slice that contains a number; returns its row and column there: ``3,5``."""
     whole = dimensions(array)
     names = [d.name for d in whole]
     asked = [n for n in str(st.session_state.get(PICTURE, "")).split(",") if n in names]
@@ -172,7 +172,7 @@ def show(array: Array, index: tuple[int, ...]) -> str:
 
 
 def place(name: str) -> int:
-    """Where the visitor stands along a dimension."""
+    """Returns the chosen position along a dimension."""
     return _within(_places().get(name), 0, 10**9)
 
 
@@ -182,7 +182,7 @@ def _within(place: str | None, least: int, size: int) -> int:
 
 
 def pick(name: str, value: str) -> None:
-    """Takes what the visitor has chosen, from a callback."""
+    """Applies the visitor's choice; a callback."""
     if name == PICTURE:
         st.session_state[PICTURE] = value
         return
@@ -195,7 +195,7 @@ def _keep(places: Mapping[str, str]) -> None:
 
 
 def grid(tensor: torch.Tensor, cut: Cut) -> Grid:
-    """The numbers of the picture; what is not finite is NaN."""
+    """Returns the numbers of the picture; infinite ones are NaN."""
     index = tuple(slice(None) if i in cut.shown else max(0, at) for i, at in enumerate(cut.at))
     part = tensor[index]
     if cut.shown != tuple(sorted(cut.shown)):
@@ -204,7 +204,7 @@ def grid(tensor: torch.Tensor, cut: Cut) -> Grid:
 
 
 def stack(tensor: torch.Tensor, cut: Cut, run: range) -> Grid:
-    """The pictures at some positions of the dimension that small ones are shown of."""
+    """Returns the pictures at some positions of the dimension shown as small pictures."""
     along = cut.along
     assert along is not None
     index = tuple(
@@ -217,13 +217,13 @@ def stack(tensor: torch.Tensor, cut: Cut, run: range) -> Grid:
 
 
 def numbers(part: torch.Tensor) -> Grid:
-    """Numbers for a picture; what is not finite is NaN."""
+    """Returns numbers for a picture; infinite ones are NaN."""
     found = part.detach().float().cpu().numpy()
     return np.where(np.isfinite(found), found, np.float32("nan"))
 
 
 def image(tensor: torch.Tensor, cut: Cut) -> NDArray[np.uint8] | None:
-    """The image in colours, if that is what is chosen."""
+    """Returns the colour image, if that is chosen."""
     if not cut.coloured or cut.along is None or cut.at[cut.along] != COLOURED:
         return None
     channels = heatmap.pooled(stack(tensor, cut, range(CHANNELS)), heatmap.LARGE)
@@ -231,7 +231,7 @@ def image(tensor: torch.Tensor, cut: Cut) -> NDArray[np.uint8] | None:
 
 
 def controls(cut: Cut) -> str:
-    """Which dimensions are down and across, and a slider for each of the others."""
+    """Returns controls for the dimensions down and across, and sliders for the others."""
     if len(cut.dimensions) < 2:
         return ""
     swapped = ",".join(reversed(cut.picture.split(",")))
@@ -264,7 +264,7 @@ def _slider(cut: Cut, i: int) -> str:
 
 
 def overview(cut: Cut, tensor: torch.Tensor, signed: bool) -> str:
-    """Small pictures along the longest of the other dimensions."""
+    """Returns small pictures along the longest of the other dimensions."""
     if cut.along is None:
         return ""
     dimension, at = cut.dimensions[cut.along], cut.at[cut.along]

@@ -1,4 +1,4 @@
-"""An array at a glance, as HTML: its numbers where they are few, else small pictures of them."""
+"""A summary of an array as HTML: its numbers if they are few, else small pictures."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SIDE, THIN = 190, 26  # pixels of a picture, and at least
 
 
 def shape(array: Array) -> str:
-    """The axes of an array with their sizes.
+    """Returns the axes of an array with their sizes.
 
     >>> from ncd.lang.types.axes import Axis
     >>> shape(Array((Axis("k", 16),)))
@@ -33,9 +33,9 @@ def shape(array: Array) -> str:
 
 
 def html(array: Array, tensor: torch.Tensor) -> str:
-    """The numbers of an array: a table, or pictures with their range and the first numbers.
+    """Returns a table of the numbers, or pictures with their range and the first numbers.
 
-    The tensor has the array's axes and no others. What is not finite is clear in a picture.
+    The tensor has exactly the array's axes. Infinite numbers are transparent in a picture.
     """
     cut = slice_picker.first(array)
     if not cut.dimensions:
@@ -72,7 +72,7 @@ def _single(grid: Grid, cut: Cut) -> str:
 
 
 def _tiles(tensor: torch.Tensor, cut: Cut) -> str:
-    """Pictures along the longest of the other axes, in the same colours."""
+    """Returns pictures along the longest of the other axes, with one colour scale."""
     assert cut.along is not None and cut.rows is not None
     dimension, each = cut.dimensions[cut.along], cut.rows.size * cut.columns.size
     run = range(min(MANY, dimension.size, max(1, MOST // each)))
@@ -95,7 +95,7 @@ def _tiles(tensor: torch.Tensor, cut: Cut) -> str:
 
 
 def _coloured(tensor: torch.Tensor, cut: Cut) -> str:
-    """Three channels as one image in colours."""
+    """Returns three channels as a colour image."""
     channels = heatmap.pooled(slice_picker.stack(tensor, cut, range(slice_picker.CHANNELS)), CELLS)
     address = heatmap.address(heatmap.photograph(channels.maps))
     wide, tall = _pixels(channels.shape, SIDE)
@@ -114,7 +114,7 @@ def _image(cells: Grid, shape: Sequence[int], side: float, ends: Ends) -> str:
 
 
 def _pixels(shape: Sequence[int], side: float) -> tuple[int, int]:
-    """Width and height of a picture of so many rows and columns, which is never a mere line."""
+    """Returns the width and height of a picture of so many rows and columns."""
     rows, columns = shape
     most = max(rows, columns)
     return max(THIN, round(side * columns / most)), max(THIN, round(side * rows / most))
@@ -125,7 +125,7 @@ def _ends(numbers: Grid) -> Ends:
 
 
 def _range(pooled: Pooled) -> str:
-    """What the first and the last colour mean, and a cell, if it is more than one number."""
+    """Returns a sentence about the first and last colour, and about pooled cells."""
     ends = _ends(pooled.maps)
     low, high = ("blue", "red") if ends.low < 0 else ("dark", "yellow")
     beyond = " and beyond" if ends.beyond else ""
@@ -137,7 +137,7 @@ def _range(pooled: Pooled) -> str:
 
 
 def _first(tensor: torch.Tensor) -> str:
-    """The first numbers, in the order in which they lie in memory."""
+    """Returns the first numbers, in memory order."""
     numbers = tensor.flatten()[:FIRST].tolist()
     told = " ".join(f"{n:,}" if isinstance(n, int) else markup.digits(n) for n in numbers)
     more = " …" if tensor.numel() > FIRST else ""

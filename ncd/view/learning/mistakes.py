@@ -1,4 +1,4 @@
-"""What a system gets wrong of the examples that it has not learned from, as pictures."""
+"""The mistakes of a system on unseen examples, as pictures."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ STYLE = """<style>
 
 @dataclass(frozen=True)
 class Picture:
-    """An example as the address of a picture, and what is said below it."""
+    """An example as a data URL, with a caption."""
 
     address: str
     said: str
@@ -47,7 +47,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Line:
-    """A sequence that was read, and what was said at each place and whether that is wrong."""
+    """A sequence, with the answer at each place and whether it is wrong."""
 
     read: str
     said: tuple[tuple[str, bool], ...]
@@ -63,10 +63,9 @@ class Line:
 
 @dataclass(frozen=True)
 class Mistakes:
-    """How many examples were tried, the score, and those that went worst, the worst first.
+    """The number of examples tried, the score, and the worst examples, the worst first.
 
-    ``blank`` keeps the places of those that are not there, or what stands below would jump up
-    as fewer and fewer go wrong.
+    ``blank`` is the number of empty places, which keep what is below from moving.
     """
 
     tried: int
@@ -78,7 +77,7 @@ class Mistakes:
 
 
 def measure(scene: Scene, task: Task) -> Mistakes:
-    """Tries the scene's module on examples that it has not seen.
+    """Tries the scene's module on unseen examples.
 
     Raises SizeError and LimitError as training would.
     """
@@ -101,7 +100,7 @@ def measure(scene: Scene, task: Task) -> Mistakes:
 
 
 def _digits(own: Data, chances: Tensor, answers: Tensor) -> tuple[int, tuple[Picture, ...]]:
-    """Those read wrong, the surest first."""
+    """Returns the misread images, the most confident first."""
     sure, found = chances.max(1)
     wrong = (found != answers).nonzero()[:, 0]
     order = wrong[sure[wrong].argsort(descending=True, stable=True)]
@@ -116,7 +115,7 @@ def _digits(own: Data, chances: Tensor, answers: Tensor) -> tuple[int, tuple[Pic
 
 
 def _masks(own: Data, scores: Tensor, answers: Tensor) -> tuple[int, tuple[Picture, ...]]:
-    """Those with the most wrong pixels first, and these struck through."""
+    """Returns the images with the most wrong pixels, which are struck through."""
     found = scores.argmax(1)
     wrong = found != answers
     worst = wrong.flatten(1).sum(1).argsort(descending=True, stable=True)
@@ -133,7 +132,7 @@ def _masks(own: Data, scores: Tensor, answers: Tensor) -> tuple[int, tuple[Pictu
 def _lines(
     own: Data, found: Tensor, answers: Tensor, symbols: str
 ) -> tuple[int, tuple[Picture | Line, ...]]:
-    """Those with the most wrong answers first; what is not asked for is a dot."""
+    """Returns the sequences with the most wrong answers; a dot marks places without a question."""
     due = answers != NOT_ASKED
     wrong = due & (found != answers)
     worst = wrong.sum(1).argsort(descending=True, stable=True)
@@ -150,7 +149,7 @@ def _lines(
 
 
 def html(found: Mistakes, task: Task) -> str:
-    """The pictures, and what is to be said of them."""
+    """Returns the pictures with their captions."""
     figures = "".join(f"<figure>{picture.html}</figure>" for picture in found.pictures)
     blank = f'<figure aria-hidden="true">{found.blank.html}</figure>'
     figures += blank * (MOST - len(found.pictures))

@@ -1,4 +1,4 @@
-"""Which parameters and inputs need a gradient: ``requires_grad``, a switch for each."""
+"""Switches for ``requires_grad`` of parameters and inputs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FEW = 8  # switches that stand in a row
 
 @dataclass(frozen=True)
 class Leaf:
-    """A parameter, or an input by the id of its array: its name, what is lit with it, as HTML."""
+    """A parameter, or an input by the id of its array, with its name and highlight as HTML."""
 
     name: str
     title: str
@@ -26,7 +26,7 @@ class Leaf:
 
 
 def leaves(scene: Scene) -> tuple[Leaf, ...]:
-    """All that could need a gradient, the inputs first."""
+    """Returns everything that could need a gradient, the inputs first."""
     circuit, names = scene.circuit, given(scene.circuit)
     cells = {cell.path: cell for cell in circuit.cells if cell.name}
     found = []
@@ -42,20 +42,20 @@ def leaves(scene: Scene) -> tuple[Leaf, ...]:
 
 
 def frozen(scene: Scene) -> frozenset[str]:
-    """The names of what needs no gradient, of those that this system has."""
+    """Returns the names of this system's parameters and inputs without a gradient."""
     wanted = str(st.session_state.get(FROZEN, "")).split(",")
     return frozenset(leaf.name for leaf in leaves(scene)).intersection(wanted)
 
 
 def pick(name: str) -> None:
-    """Turns one switch, or with no name all of them on; a callback."""
+    """Turns one switch, or all of them on if there is no name; a callback."""
     held = [part for part in str(st.session_state.get(FROZEN, "")).split(",") if part]
     now = [part for part in held if part != name] if name in held else [*held, name]
     st.session_state[FROZEN] = ",".join(now) if name else ""
 
 
 def switches(every: tuple[Leaf, ...], off: Collection[str]) -> str:
-    """The switches; where there are many, folded away with how many are on."""
+    """Returns the switches as HTML; many are in a closed section with their number."""
     if not every:
         return ""
     buttons = "".join(_switch(leaf, leaf.name not in off) for leaf in every)

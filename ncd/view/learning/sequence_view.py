@@ -1,4 +1,4 @@
-"""A sequence of symbols read by a system, and how good the system is at its task."""
+"""A sequence read by a system, and the system's skill at its task."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TRIED, LEAST = 512, 16  # sequences that it is tried on at most; and at least, w
 
 @dataclass(frozen=True)
 class Look:
-    """A sequence, the scores (t, v) at its places, the answers there, and the map of each head.
+    """A sequence with the scores (t, v) and answers at its places, and the map of each head.
 
     ``off`` are the heads that were switched off.
     """
@@ -43,7 +43,7 @@ class Look:
 
     @property
     def names(self) -> dict[Head, str]:
-        """What the heads are called: by their layers, and by their numbers if there are several."""
+        """The names of the heads: by layer, and by number if there are several."""
         layers = list(dict.fromkeys(head.softmax for head in self.heads))
         several = any(head.number for head in self.heads)
         return {
@@ -53,18 +53,18 @@ class Look:
 
     @property
     def asked(self) -> tuple[int, ...]:
-        """The places where an answer is due; all where none is."""
+        """The places with a question; all places if there is none."""
         found = tuple(i for i, answer in enumerate(self.answers) if answer != NOT_ASKED)
         return found or tuple(range(self.read.length))
 
 
 def heads(scene: Scene) -> tuple[Head, ...]:
-    """All heads of a system, layer by layer."""
+    """Returns all heads of a system, layer by layer."""
     return tuple(head for found in attending(scene.circuit) for head in found.heads)
 
 
 def look(scene: Scene, read: Read, off: frozenset[Head]) -> Look:
-    """Runs the sequence that goes in, with some heads off; shows as much of it as was typed."""
+    """Runs the input sequence with some heads off, and returns the typed part."""
     key = (*scene.numbers, tuple(sorted(off)))
     scores, maps = remember(
         "reading", scene.term, *key, make=lambda: scene.work(lambda: _run(scene, off))
@@ -82,7 +82,7 @@ def _run(scene: Scene, off: frozenset[Head]) -> tuple[Tensor, dict[Head, Grid]]:
 
 
 def able(scene: Scene, off: frozenset[Head]) -> Skill:
-    """How good the system is on sequences of its task that it has not learned from."""
+    """Returns the system's skill on unseen sequences of its task."""
     own, kept = task(scene.entry.name), partial(remember, "skill", scene.term, *scene.weights)
     affordable, every = 4 * LONG // max(1, scene.cost.flops), len(heads(scene))
     each = affordable // (every + 2) >= LEAST  # whether there is time to try it without each head
@@ -103,6 +103,6 @@ def able(scene: Scene, off: frozenset[Head]) -> Skill:
 
 
 def _aside(make: Callable[[], T]) -> T:
-    """``make()``, while others have their turn: many runs of a small system take long too."""
+    """Computes ``make()`` while other visitors have their turn."""
     with scheduler.aside():
         return torch_threads.run(make, long=True)

@@ -1,4 +1,4 @@
-"""A sequence of symbols as a table: what is read at each place, what is said, what is right."""
+"""A sequence as a table: the symbol, the prediction and the right answer at each place."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ncd.view.inputs.symbols import Read, symbol
 
 
 def html(read: Read, scores: Tensor, answers: Sequence[int], row: int) -> str:
-    """The table; a place is a button that picks its row, ``row`` is the one that is picked."""
+    """Returns the table; each place is a button that picks its row, ``row`` is the picked one."""
     places = range(read.length)
     chances = scores.softmax(-1)
     said = [int(i) for i in chances.argmax(-1)]
@@ -35,7 +35,7 @@ def html(read: Read, scores: Tensor, answers: Sequence[int], row: int) -> str:
 
 
 def right(scores: Tensor, answers: Sequence[int]) -> tuple[int, int]:
-    """How many answers are right, and how many are due.
+    """Returns the numbers of right answers and of questions.
 
     >>> right(torch.eye(3), (0, 2, NOT_ASKED))
     (1, 2)
@@ -46,7 +46,7 @@ def right(scores: Tensor, answers: Sequence[int]) -> tuple[int, int]:
 
 
 def _said(read: Read, said: int, chance: float, answer: int) -> str:
-    """A cell of what is said: right, wrong, or said where nothing was asked."""
+    """Returns a cell of the prediction: right, wrong, or without a question."""
     text = markup.text(symbol(read.symbols, said))
     if answer == NOT_ASKED:
         return f'<td class="idle" title="nothing is asked here">{text}</td>'

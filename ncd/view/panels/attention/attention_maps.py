@@ -1,4 +1,4 @@
-"""Attention: a picture for each head, and the chosen one large."""
+"""The Attention panel: a small map for each head, and the chosen one large."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MOST = 48  # small pictures at once
 
 @dataclass(frozen=True)
 class Weights:
-    """What a softmax gives: from every query a weight on every key, in each head."""
+    """The output of a softmax: from every query a weight on every key, in each head."""
 
     value: str
     queries: Axis | None
@@ -41,7 +41,7 @@ class Weights:
 
 
 def heads_named(heads: Array) -> list[str]:
-    """The heads as HTML: ``h = 0``, ``h = 1``, …"""
+    """Returns the heads as HTML: ``h = 0``, ``h = 1``, …"""
     counts = (range(axis.numel) for axis in heads)
     return [
         ", ".join(map_component.named(axis, i) for axis, i in zip(heads, at, strict=True))
@@ -50,7 +50,7 @@ def heads_named(heads: Array) -> list[str]:
 
 
 def show(scene: Scene) -> None:
-    """The weights of every softmax in the circuit."""
+    """Shows the weights of every softmax in the circuit."""
     cells = [cell for cell in scene.circuit.cells if cell.op.role == "softmax"]
     if not cells:
         html_panel.show(
@@ -85,7 +85,7 @@ def show(scene: Scene) -> None:
 def _arithmetic(
     scene: Scene, cell: Cell, found: Weights, numbers: Pooled, head: int, one: tuple[int, int]
 ) -> str:
-    """How the weight of a query on a key comes about."""
+    """Returns how the weight of a query on a key comes about."""
     array, asks, place = cell.outputs[0].array, found.queries, {}
     before, at, rest = _order(array, cell.site.cod[0][0])
     heads = np.unravel_index(head, [axis.numel for axis in found.heads] or [1])
@@ -107,15 +107,15 @@ def _at(axis: Axis, i: int, scene: Scene) -> str:
 
 
 def _heads(cell: Cell) -> Array:
-    """The axes of the maps of a softmax."""
+    """Returns the head axes of a softmax."""
     array = cell.outputs[0].array
     return Array(array[i] for i in _order(array, cell.site.cod[0][0])[2])
 
 
 def weights(cell: Cell, value: torch.Tensor) -> Weights:
-    """The output of a softmax with its axes in order: heads, queries, keys.
+    """Returns the output of a softmax with its axes in order: heads, queries, keys.
 
-    The axis of the softmax holds the keys, the nearest other axis before it the queries.
+    The softmax's axis holds the keys; the nearest other axis before it holds the queries.
     """
     array = cell.outputs[0].array
     before, at, rest = _order(array, cell.site.cod[0][0])
@@ -128,7 +128,7 @@ def weights(cell: Cell, value: torch.Tensor) -> Weights:
 
 
 def _order(array: Array, own: Axis) -> tuple[int | None, int, list[int]]:
-    """The places of the queries, of the keys and of the heads in an array of weights."""
+    """Returns the positions of queries, keys and heads in an array of weights."""
     at = array.names.index(own.name)
     others = [*range(at - 1, -1, -1), *range(at + 1, len(array))]
     alike = [i for i in others if _kind(array[i]) == _kind(own)]
@@ -141,7 +141,7 @@ def _kind(axis: Axis) -> tuple[bool, bool]:
 
 
 def _chosen(heads: int) -> int:
-    """The head that is asked for, or the last; the link then says which it is, in a run anew."""
+    """Returns the chosen head, or the last."""
     head = url.place(HEAD, heads)
     if st.session_state.get(HEAD, "0") != str(head):
         st.session_state[HEAD] = str(head)
@@ -159,9 +159,9 @@ def _pick(name: str, value: str) -> None:
 
 
 def places(cells: list[Cell], circuit: Circuit) -> dict[str, str]:
-    """Where each softmax stands: its blocks and, in a repetition, its layer.
+    """Returns the place of each softmax: its blocks and, in a repetition, its layer.
 
-    What all have in common at the innermost place tells nothing, and is left out.
+    A level that is the same for all is left out.
     """
     fences = {fence.id: fence for fence in circuit.fences}
     found = {cell.id: [_place(cell, fences[id]) for id in cell.fences] for cell in cells}
@@ -172,7 +172,7 @@ def places(cells: list[Cell], circuit: Circuit) -> dict[str, str]:
 
 
 def _place(cell: Cell, fence: Fence) -> str:
-    """The title of a block around a cell; of a repetition, the number of its layer."""
+    """Returns the title of a block around a cell, or the number of its layer."""
     if not fence.repeats:
         return fence.title
     number = cell.scope[len(fence.scope) : len(fence.scope) + 1]
@@ -180,7 +180,7 @@ def _place(cell: Cell, fence: Fence) -> str:
 
 
 def choice(cells: list[Cell], chosen: Cell, names: Mapping[str, str]) -> str:
-    """Which softmax, where there are several, by the blocks that they stand in."""
+    """Returns the choice of a softmax if there are several, by their blocks."""
     if len(cells) == 1:
         return ""
 
@@ -208,7 +208,7 @@ def _sentence(found: Weights, scene: Scene) -> str:
 def _every(
     scene: Scene, cells: list[Cell], names: Mapping[str, str], chosen: str
 ) -> tuple[str, str]:
-    """What to say of the small pictures of all softmaxes, and the pictures, softmax by softmax."""
+    """Returns the caption and the small pictures of all softmaxes."""
     values = scene.trace.values
     found = remember(
         "all small maps",

@@ -27,14 +27,14 @@ ROLES = {"q": "linear", "k": "einsum", "v": "scale"}
 
 @dataclass(frozen=True)
 class Orders:
-    """How far the two orders are apart on one map, and once its features are permuted."""
+    """The difference of the two orders on one map, before and after permuting its features."""
 
     same: float
     permuted: float
 
 
 def show(scene: Scene) -> None:
-    """The features of both orders as cells, the two runs, and the exercise line by line."""
+    """Shows the features of both orders as cells, the two runs, and the exercise line by line."""
     key = scene.numbers
     found = remember("orders", scene.term, *key, make=lambda: scene.work(lambda: orders(scene)))
     h, k = scene.settings["h"], scene.settings["k"]
@@ -43,7 +43,7 @@ def show(scene: Scene) -> None:
 
 
 def owners(h: int, k: int, outside: int) -> list[tuple[str, int, int]]:
-    """Of each of the 3hk features, in order: query, key or value, which head, which feature of it.
+    """Returns for each of the 3hk features: query, key or value, the head, and the feature in it.
 
     >>> [f"{part}{head}" for part, head, _ in owners(2, 1, 1)]
     ['q0', 'k0', 'v0', 'q1', 'k1', 'v1']
@@ -57,7 +57,7 @@ def owners(h: int, k: int, outside: int) -> list[tuple[str, int, int]]:
 
 
 def permutation(h: int, k: int) -> Tensor:
-    """Where each feature of ``(3k h)`` stands in ``(h 3k)``.
+    """Returns the place of each feature of ``(3k h)`` in ``(h 3k)``.
 
     >>> permutation(2, 1).tolist()
     [0, 3, 1, 4, 2, 5]
@@ -66,7 +66,7 @@ def permutation(h: int, k: int) -> Tensor:
 
 
 def orders(scene: Scene) -> Orders:
-    """Runs both orders on one map, then the second with the features of the map permuted."""
+    """Runs both orders on one map, then the second with the features permuted."""
     one, two = (
         ncd.compile(scene.entry.build(**{**scene.settings, "outside": outside}), scene.seed)
         for outside in ORDERS
@@ -84,7 +84,7 @@ def orders(scene: Scene) -> Orders:
 
 
 def _strip(h: int, k: int, outside: int, scene: Scene) -> str:
-    """The features in a row of cells, coloured by query, key and value, with the head in each."""
+    """Returns the features as a row of cells coloured by query, key and value, with head numbers."""
     every = owners(h, k, outside)
     shade = {part: fill(role, scene.dark) for part, role in ROLES.items()}
     cells = "".join(
@@ -112,7 +112,7 @@ def _told(scene: Scene, found: Orders) -> str:
 
 
 def _lines(scene: Scene) -> str:
-    """The eight lines of the exercise, with the shapes that they give here."""
+    """Returns the eight lines of the exercise, with their shapes."""
     s = scene.settings
     h, k, m, t = s["h"], s["k"], s["m"], s["t"]
     order = "h, 3k" if s["outside"] else "3k, h"

@@ -1,4 +1,4 @@
-"""Reading: what a trained system says to a sequence that is typed, and where its heads look."""
+"""The Reading panel: a trained system's answers to a typed sequence, and where its heads look."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ for key in (typed.TURN, OFF, ROW, GUESS):
 
 @dataclass(frozen=True)
 class Asked:
-    """What is asked: where a head looks from a row, and the place that was clicked, if one was.
+    """The question: where a head looks from a row, and the clicked place, if any.
 
     The maps are hidden until they are ``shown``.
     """
@@ -51,7 +51,7 @@ class Asked:
 
 
 def show(scene: Scene) -> None:
-    """The field, the answers, the question, the map and the heads."""
+    """Shows the field, the answers, the question, the map and the heads."""
     read = typed.read(scene.entry.name, scene.settings, scene.seed)
     if read is None:
         html_panel.show(
@@ -79,19 +79,19 @@ def show(scene: Scene) -> None:
 
 
 def _place(key: str, count: int) -> int | None:
-    """Which of ``count`` places a key of the session says, if it says one."""
+    """Returns the place, out of ``count``, stored under a session key, or None."""
     text = str(st.session_state.get(key) or "")
     return min(int(text), count - 1) if text.isdecimal() and len(text) < 5 else None
 
 
 def _off(every: tuple[Head, ...]) -> frozenset[Head]:
-    """The heads that are switched off, by their numbers among all."""
+    """Returns the heads that are switched off."""
     said = str(st.session_state.get(OFF) or "").split(",")
     return frozenset(head for n, head in enumerate(every) if str(n) in said)
 
 
 def _asked(look: Look) -> Asked:
-    """The head is that of the session, or the first of the last layer."""
+    """Returns the question; its head is the session's, or the first of the last layer."""
     last = look.heads[-1].softmax
     softmax = str(st.session_state.get(SOFTMAX) or "")
     own = [head for head in look.heads if head.softmax == softmax]
@@ -109,7 +109,7 @@ def _asked(look: Look) -> Asked:
 
 
 def _field(read: Read) -> None:
-    """A field for a sequence, and a button for another example."""
+    """Shows a field for a sequence, and a button for another example."""
     with st.container(horizontal=True, vertical_alignment="bottom", key="typing"):
         st.text_input(
             "A sequence",
@@ -125,7 +125,7 @@ def _field(read: Read) -> None:
 
 
 def _another() -> None:
-    """The next example of the seed; a callback."""
+    """Chooses the next example of the seed; a callback."""
     turn = str(st.session_state.get(typed.TURN) or "0")
     st.session_state[typed.TURN] = str(int(turn) + 1) if turn.isdecimal() else "1"
     st.session_state[typed.SEQUENCE] = ""
@@ -133,7 +133,7 @@ def _another() -> None:
 
 
 def _again() -> None:
-    """Another question, unless all is to be shown; a callback."""
+    """Asks another question, unless all is to be shown; a callback."""
     shown = st.session_state.get(GUESS) == SEEN
     st.session_state[ROW], st.session_state[GUESS] = "", SEEN if shown else ""
 
@@ -142,7 +142,7 @@ def _again() -> None:
 
 
 def _told(look: Look, able: Skill) -> str:
-    """How good it is: on this sequence, and on what it has not learned from."""
+    """Returns the system's score on this sequence and on unseen ones."""
     hits, due = symbol_table.right(look.scores, look.answers)
     here = f"{hits} of {due} right here" if due else "nothing is asked here"
     off = len(look.off)
@@ -154,7 +154,7 @@ def _told(look: Look, able: Skill) -> str:
 
 
 def _map(look: Look, asked: Asked) -> Map:
-    """The map in focus; before the guess only which cells there are."""
+    """Returns the map in focus; before the guess it shows only which cells exist."""
     found, name = look.maps[asked.head], look.names[asked.head]
     marks = [Mark("row", asked.row)]
     if asked.shown:
@@ -178,19 +178,19 @@ def _map(look: Look, asked: Asked) -> Map:
 
 
 def _seen(found: Grid) -> Grid:
-    """A map whose masked cells are none."""
+    """Returns a map with masked cells as NaN."""
     return np.where(found > 0, found, np.nan).astype(np.float32)
 
 
 def _covered(found: Grid) -> Any:
-    """A board of light squares where there is a weight, dark where none can be."""
+    """Returns a hidden map: light where there is a weight, dark where none can be."""
     board = 205 + 18 * (np.indices(found.shape).sum(0) % 2)
     shade = np.where(found > 0, board, 90).astype(np.uint8)
     return np.repeat(shade[:, :, None], 3, axis=2)
 
 
 def _question(look: Look, asked: Asked) -> str:
-    """What is asked; or what was guessed, and where the row looks."""
+    """Returns the question, or the guess and where the row looks."""
     said = markup.text(look.read.words[asked.row])
     if not asked.shown:
         return (
@@ -213,7 +213,7 @@ def _question(look: Look, asked: Asked) -> str:
 
 
 def _verdict(guess: int, best: int, weights: Grid) -> str:
-    """What a guess was worth; half of the largest weight is as good."""
+    """Returns a comment on a guess; half of the largest weight counts as right."""
     if guess == best:
         return "✓ <b>As you said.</b> "
     if not weights[guess]:
@@ -223,7 +223,7 @@ def _verdict(guess: int, best: int, weights: Grid) -> str:
 
 
 def _next(rows: tuple[int, ...], row: int) -> int:
-    """Another row with an answer, not the one beside it: that would be too easy.
+    """Returns another row with an answer, which is not adjacent.
 
     >>> _next((0, 1, 2, 3), 1), _next((5,), 5)
     (0, 5)
@@ -233,7 +233,7 @@ def _next(rows: tuple[int, ...], row: int) -> int:
 
 
 def _does(asked: Asked, able: Skill) -> str:
-    """How much of the weight of the head in focus lies on which cells."""
+    """Returns how much weight of the head in focus lies on which cells."""
     if not asked.shown:
         return ""
     found = able.looks[asked.head]
@@ -247,7 +247,7 @@ def _does(asked: Asked, able: Skill) -> str:
 
 
 def _heads(look: Look, asked: Asked, able: Skill) -> str:
-    """A row for each head: its map, what it does, how good the system is without it, a switch."""
+    """Returns a row for each head: its map, its behaviour, the score without it, a switch."""
     run = heatmap.shown(len(look.heads), look.heads.index(asked.head), MOST)
     rows = "".join(_head(i, look, asked, able) for i in run)
     return f'<div class="readers"><table>{rows}</table></div>'
@@ -281,7 +281,7 @@ def _head(i: int, look: Look, asked: Asked, able: Skill) -> str:
 
 
 def _pick(look: Look, asked: Asked, name: str, value: str) -> None:
-    """What a click asks for; a callback."""
+    """Applies a click; a callback."""
     state = st.session_state
     if name == MAP:
         state[SOFTMAX], _, state[HEAD] = value.partition(".")

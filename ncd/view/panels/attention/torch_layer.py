@@ -1,4 +1,4 @@
-"""Torch: the circuit beside torch's own layer with the same weights."""
+"""The Torch panel: the circuit beside torch's own layer with the same weights."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FEW = 12  # rows and columns of a mask that are written out
 
 @dataclass(frozen=True)
 class Layer:
-    """torch's own layer for a system: how it is called in code, made, and run on the inputs."""
+    """A system's counterpart in torch: its code, how to build it, and how to run it."""
 
     code: str
     make: Callable[[Settings], nn.Module]
@@ -36,7 +36,7 @@ class Layer:
 
 @dataclass(frozen=True)
 class Compared:
-    """The largest differences of outputs and of gradients, and torch's parameters by name."""
+    """The largest differences of outputs and gradients, and torch's parameters by name."""
 
     outputs: float
     gradients: float
@@ -45,7 +45,7 @@ class Compared:
 
 
 def show(scene: Scene) -> None:
-    """How far the two are apart, torch's parameters, and the masks that it is given."""
+    """Shows the differences, torch's parameters, and its masks."""
     if scene.settings.get("cache") and scene.settings["t"] > 1:
         html_panel.show(
             "<p>torch’s layers keep no keys and values: switch the cache off.</p>", "torch"
@@ -85,7 +85,7 @@ def _transformer(s: Settings) -> nn.Module:
 
 
 def causal_mask(y: int, x: int) -> Tensor:
-    """True where a query may not see a key.
+    """Returns a mask that is true where a query may not see a key.
 
     >>> causal_mask(2, 3).tolist()
     [[False, True, True], [False, False, True]]
@@ -94,7 +94,7 @@ def causal_mask(y: int, x: int) -> Tensor:
 
 
 def masks(settings: Settings) -> dict[str, Tensor]:
-    """The masks of ``nn.MultiheadAttention``: True is left out.
+    """Returns the masks of ``nn.MultiheadAttention``, in which True hides.
 
     >>> masks({"y": 1, "x": 3, "pad": 1, "causal": 0})["key_padding_mask"].tolist()
     [False, False, True]
@@ -137,7 +137,7 @@ LAYERS = {
 
 
 def packed(weights: Weights) -> dict[str, Tensor]:
-    """The weights by torch's names: q, k and v of an attention stand below each other in one."""
+    """Returns the weights by torch's names; q, k and v of an attention are stacked."""
     found = dict(weights)
     for path in [name for name in weights if name.endswith("q.weight")]:
         scope = path.removesuffix("q.weight")
@@ -172,7 +172,7 @@ def compared(scene: Scene) -> Compared:
 
 
 def here(name: str) -> str:
-    """What a parameter of torch's is called here.
+    """Returns our name of one of torch's parameters.
 
     >>> here("layers.0.self_attn.in_proj_weight"), here("out_proj.bias"), here("norm1.weight")
     ('layers.0.self_attn.{q, k, v}.weight', 'out.bias', 'norm1.weight')
@@ -209,7 +209,7 @@ def _told(scene: Scene, found: Compared) -> str:
 
 
 def _masks(scene: Scene) -> str:
-    """The boolean masks as torch is given them."""
+    """Returns the boolean masks as torch gets them."""
     if scene.entry.name != "torch-multihead-attention":
         return ""
     return "".join(_mask(name, mask) for name, mask in masks(scene.settings).items())

@@ -1,4 +1,4 @@
-"""Cells: the numbers of every array, from what goes in to what comes out, the touched ones lit."""
+"""The Cells panel: the numbers of every array from input to output, the used ones highlighted."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MOST = 10  # cells along one axis
 
 
 def show(scene: Scene) -> None:
-    """A line of tables for each side of an equation, or the one for any other system."""
+    """Shows a line of tables for each side of an equation, or one for any other system."""
     circuit = scene.circuit
     parts = sides(circuit) if isinstance(scene.term, Equation) else (circuit,)
     lines = [_Line(part, scene) for part in parts]
@@ -45,7 +45,7 @@ def show(scene: Scene) -> None:
 
 
 def sliders(scene: Scene) -> str:
-    """A slider for each index, as the sidebar has it."""
+    """Returns a slider for each index, as in the sidebar."""
     return "".join(
         f'<label class="cut"><i>{markup.text(knob.name)}</i> = {scene.settings[knob.name]} '
         f'<input type="range" min="0" max="{scene.settings[knob.below] - 1}" '
@@ -55,12 +55,12 @@ def sliders(scene: Scene) -> str:
 
 
 def indexes(scene: Scene) -> list[Knob]:
-    """The knobs that are places along an axis."""
+    """Returns the knobs that are places along an axis."""
     return [knob for knob in scene.entry.knobs if knob.below]
 
 
 def _pick(scene: Scene, picked: str) -> None:
-    """Moves an index, from a callback."""
+    """Moves an index; a callback."""
     name, _, place = picked.partition("=")
     knob = next((knob for knob in indexes(scene) if knob.name == name), None)
     if knob:
@@ -78,7 +78,7 @@ class _Line:
 
     @property
     def html(self) -> str:
-        """All of it, each op between what it takes and what it gives."""
+        """Returns the line as HTML, each op between its inputs and its outputs."""
         steps = map(self.step, self.circuit.steps)
         states = map(self.state, self.circuit.states)
         return "".join(part for pair in zip_longest(states, steps, fillvalue="") for part in pair)
@@ -107,7 +107,7 @@ class _Line:
 
 @dataclass(frozen=True)
 class _Grid:
-    """An array as rows and columns; of more than two axes, at one place along the first ones."""
+    """An array as rows and columns, at one place along any further axes."""
 
     value: Value
     numbers: torch.Tensor  # (rows, columns)
@@ -148,7 +148,7 @@ class _Grid:
         )
 
     def head(self, axis: Axis | None, place: int | None, side: int, picks: dict[str, str]) -> str:
-        """The number of a row or a column, which sets the index along its axis, if there is one."""
+        """Returns the number of a row or column, which sets the index along its axis, if any."""
         name = axis.name if axis else ""
         if place is None:
             return "<th>…</th>"
@@ -170,7 +170,7 @@ class _Grid:
 
 
 def _slots(size: int, at: int | None) -> list[int | None]:
-    """The places that are shown, with those around the index; None for what is left out.
+    """Returns the places that are shown, including those around the index; None marks a gap.
 
     >>> _slots(3, None), _slots(20, 12)
     ([0, 1, 2], [None, 8, 9, 10, 11, 12, 13, 14, 15, None])
@@ -185,6 +185,6 @@ def _slots(size: int, at: int | None) -> list[int | None]:
 
 
 def _figure(number: torch.Tensor) -> str:
-    """A number as short as a cell is wide."""
+    """Returns a number as short as a cell is wide."""
     text = f"{float(number):.2f}" if number.is_floating_point() else str(int(number))
     return text.replace("-", "−")

@@ -1,4 +1,4 @@
-"""Pattern: a line of einops, chosen or typed, on six pictures; its shape is asked for first."""
+"""The Pattern panel: an einops line applied to six pictures, after a question about its shape."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ url.keep(ASKING, "on", ("on", "off"))
 
 
 def show(scene: Scene) -> None:
-    """The line, what it does to the pictures, and its diagram if it is not the page's."""
+    """Shows the line, its effect on the pictures, and its diagram if it is not the page's."""
     text = _text(scene.settings["pattern"])
     st.text_input(
         "A line of einops, on `ims`, `ims[0]`, `x` or `y`: write your own",
@@ -65,7 +65,7 @@ def show(scene: Scene) -> None:
 
 
 def _text(example: int) -> str:
-    """The line that was typed at this example, or the example."""
+    """Returns the typed line of this example, or the example."""
     if st.session_state.get(BESIDE, example) != example:
         st.session_state[OWN] = ""
     st.session_state[BESIDE] = example
@@ -76,7 +76,7 @@ def _text(example: int) -> str:
 
 
 def _typed() -> None:
-    """Takes the line; where it is one of the examples, that one is chosen. A callback."""
+    """Takes the typed line; a line that is an example chooses it. A callback."""
     text = str(st.session_state[FIELD]).strip()
     if text in TEXTS:
         knobs.put({"pattern": TEXTS.index(text)})
@@ -85,7 +85,7 @@ def _typed() -> None:
 
 
 def _examples(text: str) -> str:
-    """The lines of the document as buttons."""
+    """Returns the lines of the document as buttons."""
     buttons = "".join(
         f'<button type="button" class="plain" data-pick="pattern={i}" title="{markup.text(line)}" '
         f'aria-pressed="{str(line == text).lower()}">{name}</button>'
@@ -119,7 +119,7 @@ def _too_large(count: int) -> str:
 
 
 def _wrong(error: CallError, text: str) -> str:
-    """The line with the place that is wrong, what is wrong with it, and einops' own words."""
+    """Returns the line with its error marked, our explanation, and einops' message."""
     cure = f" Try {markup.text(error.cure)}." if error.cure else ""
     fact = f"{error.fact[:1].upper()}{error.fact[1:]}"
     theirs = ""
@@ -150,7 +150,7 @@ def _marked(text: str, error: CallError) -> str:
 
 
 def _tried(scene: Scene, text: str, sizes: dict[str, int]) -> str:
-    """The pictures, and the question or what comes out; raises CallError."""
+    """Returns the pictures, and the question or the result; raises CallError."""
     found = tried(text, sizes)
     made = remember(
         "einops",
@@ -201,7 +201,7 @@ def _asked(ways: tuple[Shape, ...], question: str) -> str:
 
 
 def _again() -> str:
-    """The way back to being asked."""
+    """Returns a button back to the question."""
     if st.session_state.get(ASKING) != "off":
         return ""
     button = f'<button type="button" class="plain" data-pick="{ASKING}=on">Ask me first</button>'
@@ -223,7 +223,7 @@ def _result(made: Outcome, found: Tried) -> str:
 
 
 def _steps(found: Tried) -> str:
-    """Every call, with how each axis of its result comes about."""
+    """Returns every call, with the origin of each axis of its result."""
     rows = [
         f"<tr><td><code>{_called(call)}</code></td><td>{_lengths(call, before)}</td>"
         f'<td class="number">{_said(after)}</td></tr>'
@@ -240,7 +240,7 @@ def _called(call: Call) -> str:
 
 
 def _lengths(call: Call, shape: Shape) -> str:
-    """How long the axes of the result are: (b w) = 6 · 96 = 576."""
+    """Returns the lengths of the result's axes: (b w) = 6 · 96 = 576."""
     sizes = call.sizes(shape)
     said = []
     for parts in call.sides(len(shape))[1]:
@@ -256,7 +256,7 @@ def _lengths(call: Call, shape: Shape) -> str:
 
 
 def _backwards(made: Outcome, name: str) -> str:
-    """The gradient of the sum of all that comes out, and whether the diagram has the same."""
+    """Returns the gradient of the sum of the output, and whether the diagram agrees."""
     low, high = map(markup.digits, made.extremes)
     each = f"{low}, everywhere" if low == high else f"from {low} to {high}, as below"
     ahead, back = map(markup.digits, made.apart)
@@ -276,7 +276,7 @@ def _whole(number: float) -> str:
 
 
 def _own(scene: Scene, text: str, sizes: dict[str, int]) -> str:
-    """The diagram of a line that is none of the examples."""
+    """Returns the diagram of a line that is not an example."""
     own = term(text, sizes)
     if own == scene.term:
         return ""

@@ -1,4 +1,4 @@
-"""Sides: what each side of an equation gives on the same random input, and how long it takes."""
+"""The Sides panel: the result of each side of an equation on the same input, and its time."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ url.keep(SIDE, "", ("", *map(str, range(2, 10)), DIFFERENCE))
 
 @dataclass(frozen=True)
 class Sides:
-    """The sides as circuits, with the ids of the whole, and how each did on its own.
+    """The sides as circuits, with the ids of the whole, and their results.
 
-    ``difference`` is the largest between two sides, in any number that they give, and ``largest``
-    the largest such number; ``double`` is the difference in 64 bits, None where it was not run.
+    ``difference`` is the largest between two sides, ``largest`` the largest number of any side;
+    ``double`` is the difference in 64 bits, or None if it was not computed.
     """
 
     circuits: tuple[Circuit, ...]
@@ -59,12 +59,12 @@ class Sides:
 
     @property
     def agree(self) -> bool:
-        """Whether all sides give the same, but for rounding."""
+        """Whether all sides are equal up to rounding."""
         return self.difference <= EQUAL * (self.largest or 1.0)
 
 
 def show(scene: Scene) -> None:
-    """Whether the sides agree, what each of them takes, and the numbers as pictures."""
+    """Shows whether the sides agree, their costs, and the numbers as pictures."""
     if not isinstance(scene.term, Equation):
         html_panel.show("<p>Nothing is compared here: this is no equation.</p>", "no sides")
         return
@@ -135,7 +135,7 @@ def _pick(name: str, value: str) -> None:
 
 
 def _verdict(found: Sides, scene: Scene) -> str:
-    """Whether all sides give the same, and by how much they differ."""
+    """Returns whether the sides agree, and by how much they differ."""
     count = len(found.circuits)
     both = "Both sides" if count == 2 else f"All {count} sides"
     said = f"{both} give the same" if found.agree else f"{both} do not give the same"
@@ -189,7 +189,7 @@ def _chosen(count: int) -> str:
 
 
 def _pictures(grids: list[Grid], chosen: str) -> str:
-    """Every side, and how far the last is from the first, in the same colours."""
+    """Returns every side, and the difference of the last from the first, in one colour scale."""
     ends = Ends.of(grids[0], signed=True).whole
     named = {str(n) if n > 1 else "": (f"side {n}", grid) for n, grid in enumerate(grids, 1)}
     named[DIFFERENCE] = ("difference", grids[-1] - grids[0])

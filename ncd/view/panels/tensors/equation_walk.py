@@ -1,4 +1,4 @@
-"""Step by step: figure 18 as a walk, each step's two sides pulled into each other, and tried."""
+"""The Step by step panel: figure 18 as a walk; each step morphs one side into the other."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MOST = 8  # numbers of a side that are shown
 
 
 class Step(NamedTuple):
-    """What a step is called, and why it may be taken."""
+    """The title of a step, and why it is allowed."""
 
     title: str
     why: str
@@ -82,7 +82,7 @@ _walk = st.components.v2.component(
 
 
 def show(scene: Scene) -> None:
-    """The step that the knob says: its words, its sides as one moving picture, its numbers."""
+    """Shows the chosen step: its words, its sides as a moving picture, its numbers."""
     step = scene.settings["step"]
     sizes = {name: n for name, n in scene.settings.items() if name != "step"}
     pair = graphical_algebra.pair(step, **sizes)
@@ -113,7 +113,7 @@ def _pick() -> None:
 
 
 def _steps(now: int) -> str:
-    """All steps as a list, this one marked."""
+    """Returns the list of steps, this one marked."""
     here = ' aria-current="step"'
     rows = (
         f'<li><button type="button" data-pick="step={n}"{here if n == now else ""}>'
@@ -124,12 +124,12 @@ def _steps(now: int) -> str:
 
 
 def _told(now: int) -> str:
-    """What the step is called, and why it may be taken."""
+    """Returns the title of a step, and why it is allowed."""
     return f"<h2>{now}. {STEPS[now - 1].title}</h2><p>{STEPS[now - 1].why}</p>"
 
 
 def _begin(now: int, sizes: dict[str, int], scene: Scene) -> str:
-    """What the first step begins with: the map itself."""
+    """Returns the picture that the first step begins with: the map itself."""
     if now > 1:
         return ""
     apart = component.apart(graphical_algebra.plain(**sizes), scene)
@@ -137,7 +137,7 @@ def _begin(now: int, sizes: dict[str, int], scene: Scene) -> str:
 
 
 def _turn(now: int) -> str:
-    """To the step before and the step after."""
+    """Returns buttons to the previous and the next step."""
     return "".join(
         f'<button type="button" class="plain" data-pick="step={n}"'
         f"{'' if 1 <= n <= len(STEPS) else ' disabled'}>{word}</button>"
@@ -146,7 +146,7 @@ def _turn(now: int) -> str:
 
 
 def _numbers(pair: Equation, found: Proof) -> str:
-    """What both sides give, number by number, and how far they are apart."""
+    """Returns the results of both sides, and their difference."""
     rows = [
         _row(name, side[0].flatten().tolist())
         for name, side in zip(("before", "after"), found.sides, strict=True)

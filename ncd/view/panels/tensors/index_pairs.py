@@ -1,4 +1,4 @@
-"""Every pair: the sides of the equation, run for each pair of indexes that the table has."""
+"""The Every pair panel: the sides of an equation for each pair of indexes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST = 144  # pairs that are tried at once
 
 
 def show(scene: Scene) -> None:
-    """The table, each number with whether all orders of its two indexes gave it."""
+    """Shows the table, each number with whether all orders of its indexes gave it."""
     settings = scene.settings
     first = scene.entry.build(**{**settings, "i": 0, "j": 0})  # the same for all pairs
     agree = remember("pairs", first, *scene.numbers, make=lambda: scene.work(lambda: tried(scene)))
@@ -36,7 +36,7 @@ def show(scene: Scene) -> None:
 
 
 def tried(scene: Scene) -> dict[tuple[int, int], bool]:
-    """For each pair of indexes, whether all sides give the number that stands there."""
+    """Returns for each pair of indexes whether all sides give the table's number."""
     a, b = scene.settings["a"], scene.settings["b"]
     (table,) = scene.inputs
     found = {}

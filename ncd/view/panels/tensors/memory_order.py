@@ -1,4 +1,4 @@
-"""In memory: the numbers of an array where they lie, and the path of reading them otherwise."""
+"""The In memory panel: numbers where they lie in memory, and the order in which they are read."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ url.keep(READ, "0")
 class Reading:
     """An array on ``AXES`` with these sizes, permuted to ``order`` and read as a table.
 
-    ``places`` are where in memory the numbers lie, in the order in which they are read: empty where
-    there are too many to be shown. ``strides`` are those of the array, permuted, and of the table;
-    ``copied`` says whether the table needs a memory of its own.
+    ``places`` are memory positions in the order of reading; empty if there are too many to show.
+    ``strides`` are those of the array, of it permuted, and of the table; ``copied`` says whether
+    the table needs memory of its own.
     """
 
     sizes: tuple[int, ...]
@@ -48,12 +48,12 @@ class Reading:
 
     @property
     def table(self) -> tuple[int, int]:
-        """Rows and columns of the table that is read."""
+        """The rows and columns of the table."""
         first, second, third, fourth = (self.sizes[AXES.index(name)] for name in self.order)
         return first * second, third * fourth
 
     def index(self, place: int) -> dict[str, int]:
-        """Where in the array the number at this place in memory stands."""
+        """Returns the index in the array of a memory position."""
         found = {}
         for name, size in reversed(tuple(zip(AXES, self.sizes, strict=True))):
             place, found[name] = divmod(place, size)
@@ -61,7 +61,7 @@ class Reading:
 
 
 def show(scene: Scene) -> None:
-    """The array with the path through it, what is read, the line in memory, and the strides."""
+    """Shows the array with the reading path, the table, the line in memory, and the strides."""
     found = of(scene)
     if not found.places:
         count = f"{prod(found.sizes):,}"
@@ -89,7 +89,7 @@ def _pick(picked: str) -> None:
 
 
 def of(scene: Scene) -> Reading:
-    """What the system reads of the numbers 0, 1, 2, … as they lie in memory."""
+    """Returns the reading of the numbers 0, 1, 2, … by this system."""
     return remember(
         "memory order", scene.term, scene.device, make=lambda: scene.work(lambda: _run(scene))
     )
@@ -108,7 +108,7 @@ def _run(scene: Scene) -> Reading:
 def strided(
     sizes: Sequence[int], order: Sequence[str]
 ) -> tuple[tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]], bool]:
-    """torch's strides of an array, of it permuted and of the table; whether that is a copy.
+    """Returns the strides of an array, of it permuted and of the table, and whether that copies.
 
     >>> strided((2, 2, 2, 2), "hbwc")
     (((8, 4, 2, 1), (2, 8, 1, 4), (4, 1)), True)
@@ -132,7 +132,7 @@ def _views(turned: Tensor, table: Tensor) -> bool:
 
 
 def _centre(found: Reading, place: int) -> tuple[float, float]:
-    """Where a number stands in the picture: images below each other, channels side by side."""
+    """Returns the position of a number in the picture: images in rows, channels side by side."""
     b, c, h, w = (found.index(place)[name] for name in AXES)
     high, wide = found.sizes[2:]
     x = EDGE + c * (wide * CELL + GAP) + w * CELL + CELL / 2
@@ -140,7 +140,7 @@ def _centre(found: Reading, place: int) -> tuple[float, float]:
 
 
 def _array(found: Reading, at: int) -> str:
-    """The array, number by number, with the path from what is read first to what is read last."""
+    """Returns the array as SVG, with the path from the first number read to the last."""
     (b, c, h, w), places = found.sizes, found.places
     wide, tall = EDGE + c * (w * CELL + GAP), TOP + b * (h * ROW + GAP)
     cells = "".join(_cell(found, n, n == places[at]) for n in range(len(places)))
@@ -153,7 +153,7 @@ def _array(found: Reading, at: int) -> str:
 
 
 def _path(found: Reading, at: int) -> str:
-    """From each number to the one that is read next, in arcs that pass beside those between."""
+    """Returns arcs from each number to the next one read."""
     ends = [_centre(found, place) for place in found.places]
     lit = '<g fill="none" stroke="var(--st-primary-color)" stroke-width="{}" opacity="{}">{}</g>'
     (x, y), arcs = ends[0], list(map(_arc, ends, ends[1:]))
@@ -163,14 +163,14 @@ def _path(found: Reading, at: int) -> str:
 
 
 def _arc(start: tuple[float, float], end: tuple[float, float]) -> str:
-    """A path that leaves to its left, so that there and back are two ways."""
+    """Returns an arc that bends to the left, so that both directions differ."""
     (x0, y0), (x1, y1) = start, end
     x, y = (x0 + x1) / 2 + BEND * (y1 - y0), (y0 + y1) / 2 - BEND * (x1 - x0)
     return f'<path d="M{x0:.0f} {y0:.0f}Q{x:.0f} {y:.0f} {x1:.0f} {y1:.0f}"/>'
 
 
 def _names(found: Reading) -> str:
-    """Which image is where, and which channel."""
+    """Returns the labels of images and channels."""
     (b, c, h, w), text = found.sizes, 'fill="currentColor" font-size="13" font-style="italic"'
     rows = (
         f'<text x="0" y="{TOP + i * (h * ROW + GAP) + h * ROW / 2 + 4:.0f}" {text}>b = {i}</text>'
@@ -194,7 +194,7 @@ def _cell(found: Reading, place: int, lit: bool) -> str:
 
 
 def _numbers(found: Reading, at: int) -> str:
-    """The numbers, over the path and legible on it."""
+    """Returns the numbers as text above the path."""
     texts = []
     for place in range(len(found.places)):
         x, y = _centre(found, place)
@@ -208,7 +208,7 @@ def _numbers(found: Reading, at: int) -> str:
 
 
 def table(found: Reading, at: int) -> str:
-    """What is read, row by row; a click on a number looks at it."""
+    """Returns the table as HTML; a click on a number selects it."""
     rows, columns = found.table
     body = "".join(
         f"<tr><th>{p}</th>"
@@ -232,7 +232,7 @@ def _read(found: Reading, n: int, lit: bool) -> str:
 
 
 def _line(found: Reading, at: int) -> str:
-    """The line of numbers that the memory is."""
+    """Returns the memory as a line of numbers."""
     lit = "color:#fff;background:var(--touch);"
     cells = "".join(
         f'<span style="{lit if n == found.places[at] else ""}display:inline-block;'
@@ -247,7 +247,7 @@ def _line(found: Reading, at: int) -> str:
 
 
 def _told(found: Reading, at: int) -> str:
-    """Where the number that is read lies, reckoned from the strides."""
+    """Returns how the address of the selected number follows from the strides."""
     place, (p, q) = found.places[at], divmod(at, found.table[1])
     stride = dict(zip(found.order, found.strides[1], strict=True))
     index = found.index(place)
@@ -260,7 +260,7 @@ def _told(found: Reading, at: int) -> str:
 
 
 def _strides(scene: Scene, found: Reading) -> str:
-    """The three arrays as torch has them."""
+    """Returns torch's strides of the three arrays."""
     sizes = dict(zip(AXES, found.sizes, strict=True))
     at = ", ".join(str(AXES.index(name)) for name in found.order)
     kept = "a copy in the new order: no two strides could say it"

@@ -1,4 +1,4 @@
-"""Patches: a picture cut as a vision transformer wants it, and with three mistakes."""
+"""The Patches panel: a picture cut for a vision transformer, correctly and with three mistakes."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ url.keep(ALONG, SIDES[1], SIDES)
 
 @dataclass(frozen=True)
 class Read:
-    """Patches (n, c, p, q) of a picture, and how many are squares of it, at all and in order."""
+    """Patches (n, c, p, q) of a picture, and how many are right, anywhere and in order."""
 
     patches: Tensor
     squares: int
@@ -69,7 +69,7 @@ class Read:
 
 
 def show(scene: Scene) -> None:
-    """The picture, what is read of it in the order of reading, the code and its diagram."""
+    """Shows the picture, its patches in reading order, the code and its diagram."""
     cut = str(st.session_state.get(CUT, RASTER))
     along = str(st.session_state.get(ALONG, SIDES[1]))
     cut, along = cut if cut in CUTS else RASTER, along if along in SIDES else SIDES[1]
@@ -91,7 +91,7 @@ def show(scene: Scene) -> None:
 
 
 def _drawn(term: ncd.Term, scene: Scene) -> str:
-    """Its diagram, of which only the axes are lit with those of the page."""
+    """Returns the diagram; only its axes take part in highlighting."""
 
     def make() -> str:
         svg = ncd.draw(term, scene.labels, bands=True, dark=scene.dark).svg(fonts=False)
@@ -109,7 +109,7 @@ def _buttons(name: str, called: Mapping[str, str], chosen: str) -> str:
 
 
 def _counted(found: Read) -> str:
-    """How many of the patches are right, at all and at their places."""
+    """Returns how many patches are right, anywhere and at their places."""
     count = len(found.patches)
     sign = "✓" if found.ordered == count else "✗"
     return (
@@ -125,7 +125,7 @@ def _pick(picked: str) -> None:
 
 
 def read(term: ncd.Term, n: int) -> Read:
-    """Runs the system on the places of the pixels, and takes the pixels from there.
+    """Runs the system on the pixels' positions, and takes the pixels from there.
 
     >>> [read(patches(cut), 4).ordered for cut in CUTS]
     [16, 4, 0, 0]
@@ -149,14 +149,14 @@ def _picture() -> Tensor:
 
 
 def _windows(picture: Tensor, n: int) -> Tensor:
-    """The n × n squares of a picture in raster order, each cut out by its rows and columns."""
+    """Returns the n × n squares of a picture in raster order, each cut out by slicing."""
     p = SIDE // n
     starts = range(0, SIDE, p)
     return torch.stack([picture[:, i : i + p, j : j + p] for i in starts for j in starts])
 
 
 def _laid(patches: Tensor, n: int) -> NDArray[np.uint8]:
-    """Patches laid out row by row, with gaps between them that are clear."""
+    """Returns patches in rows with transparent gaps."""
     p = SIDE // n
     canvas = np.zeros((SIDE + GAP * (n - 1),) * 2 + (4,), np.uint8)
     for i, patch in enumerate(patches):

@@ -1,4 +1,4 @@
-"""Puzzle: which permutation makes a table, its axes chosen one by one."""
+"""The Puzzle panel: find the permutation that makes a table, axis by axis."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Table = tuple[tuple[int, ...], ...]
 
 
 def show(scene: Scene) -> None:
-    """The line of code with its four choices, the table it gives, and the one that is asked for."""
+    """Shows the line of code with its four choices, the resulting table, and the goal."""
     found = memory_order.of(scene)
     if not found.places:
         html_panel.show(f"<p>The tables are drawn up to {memory_order.MOST} numbers.</p>", "puzzle")
@@ -37,7 +37,7 @@ def show(scene: Scene) -> None:
 
 
 def _pick(order: tuple[str, ...], picked: str) -> None:
-    """Puts an axis at a place, and what stood there where it was; a callback."""
+    """Puts an axis at a place and exchanges the one that was there; a callback."""
     place, _, name = picked.partition("=")
     places = [f"{PLACE}{i}" for i in range(len(order))]
     if place in places and name in order:
@@ -45,7 +45,7 @@ def _pick(order: tuple[str, ...], picked: str) -> None:
 
 
 def exchanged(order: tuple[str, ...], place: int, name: str) -> tuple[str, ...]:
-    """The order with this axis at this place.
+    """Returns the order with an axis at a place.
 
     >>> exchanged(("b", "c", "h", "w"), 0, "h")
     ('h', 'c', 'b', 'w')
@@ -55,12 +55,12 @@ def exchanged(order: tuple[str, ...], place: int, name: str) -> tuple[str, ...]:
 
 
 def rows(places: Sequence[int], columns: int) -> Table:
-    """Numbers as rows of so many."""
+    """Returns numbers as rows of a given length."""
     return tuple(tuple(places[i : i + columns]) for i in range(0, len(places), columns))
 
 
 def wanted(sizes: tuple[int, ...]) -> Table:
-    """The table of the notes: ``a.permute(2, 0, 3, 1)`` read as a table.
+    """Returns the table of the notes: ``a.permute(2, 0, 3, 1)`` read as a table.
 
     >>> wanted((2, 2, 2, 2))[0]
     (0, 4, 1, 5)
@@ -77,7 +77,7 @@ def wanted(sizes: tuple[int, ...]) -> Table:
 
 
 def _code(found: Reading) -> str:
-    """The line of torch, a choice at each place."""
+    """Returns the line of torch with a choice at each place."""
     choices = ", ".join(_choice(found.order, i) for i in range(len(found.order)))
     shape = ", ".join(map(str, found.table))
     return f'<p class="code" style="white-space:normal">a.permute({choices}).reshape({shape})</p>'
@@ -95,7 +95,7 @@ def _choice(order: tuple[str, ...], place: int) -> str:
 
 
 def _said(goal: Table, ours: Table) -> str:
-    """How much of the table is right."""
+    """Returns how much of the table is right."""
     count = sum(map(len, goal))
     if goal == ours:
         words = f"✓ Solved: all {count} numbers stand where they should."
@@ -109,7 +109,7 @@ def _said(goal: Table, ours: Table) -> str:
 
 
 def _grid(title: str, table: Table, goal: Table) -> str:
-    """A table; what stands as in the goal has a tick."""
+    """Returns a table with ticks on numbers that match the goal."""
     same = list(map(len, table)) == list(map(len, goal))
     body = "".join(
         f"<tr>{''.join(_cell(n, same and n == goal[i][j]) for j, n in enumerate(row))}</tr>"
@@ -126,7 +126,7 @@ def _cell(number: int, right: bool) -> str:
 
 
 def _hints(found: Reading) -> str:
-    """A question for each axis, from the one that is read first on."""
+    """Returns a question for each axis, from the first one read."""
     sizes = dict(zip(AXES, found.sizes, strict=True))
     stride = dict(zip(AXES, found.strides[0], strict=True))
     asked = [name for name in reversed(ANSWER) if sizes[name] > 1]

@@ -1,4 +1,4 @@
-"""Two ways: linear maps and 1 × 1 convolutions on the same weights, and the notebook's example."""
+"""The Two ways panel: linear maps and 1 × 1 convolutions with the same weights."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FEW = 8  # positions and features that are written out
 
 @dataclass(frozen=True)
 class Ways:
-    """How far the two ways are apart; inputs and outputs of ones with twos in channel 1."""
+    """The difference of the two ways; inputs and outputs of ones with twos in channel 1."""
 
     outputs: float
     gradients: float
@@ -36,7 +36,7 @@ class Ways:
 
 
 def show(scene: Scene) -> None:
-    """Both ways drawn, how far they are apart, and the example."""
+    """Shows both diagrams, their difference, and the notebook's example."""
     key = scene.numbers
     found = remember("two ways", scene.term, *key, make=lambda: scene.work(lambda: ways(scene)))
     conv, linear = both(scene)
@@ -45,7 +45,7 @@ def show(scene: Scene) -> None:
 
 
 def both(scene: Scene) -> tuple[Term, Term]:
-    """The system with convolutions, and with linear maps."""
+    """Returns the system with convolutions, and with linear maps."""
     conv, linear = (scene.entry.build(**{**scene.settings, "conv": n}) for n in (1, 0))
     return conv, linear
 
@@ -65,12 +65,12 @@ def ways(scene: Scene) -> Ways:
 
 
 def _windowed(weight: Tensor) -> Tensor:
-    """Weights with an axis for the window; a bias as it is."""
+    """Returns weights with an axis for the window; biases unchanged."""
     return weight.unsqueeze(-1) if weight.dim() > 1 else weight
 
 
 def twos(x: Tensor) -> Tensor:
-    """The notebook's convolution: all weights are 1, those of the second channel 2.
+    """Returns the notebook's convolution: all weights 1, those of the second channel 2.
 
     >>> twos(torch.tensor([[1.0, 2.0, 3.0]])).tolist()
     [[6.0, 12.0, 6.0]]
@@ -96,7 +96,7 @@ def _told(scene: Scene, found: Ways) -> str:
 
 
 def _example(found: Ways, m: int) -> str:
-    """Rows of the input, their sums, and rows of the output."""
+    """Returns rows of the input, their sums, and rows of the output."""
     n = len(found.given[0])
     rows = [
         f'<tr><td class="number">{i}</td>{_cells(x)}<td class="number"><b>{_figure(total)}</b></td>'

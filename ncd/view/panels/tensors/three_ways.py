@@ -1,4 +1,4 @@
-"""Three ways: an operation on every row by a loop, by torch.vmap, and by torch's own rules."""
+"""The Three ways panel: an operation on every row by a loop, by torch.vmap, and by broadcasting."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ Map = Callable[..., Tensor]
 
 @dataclass(frozen=True)
 class Lift:
-    """An operation and what it becomes on every row: the figure, and each way in torch.
+    """An operation and its broadcast form: the figure, and the code of each way.
 
-    ``op`` is the operation as code, ``code`` each way to have it on every row.
+    ``op`` is the operation as code, ``code`` each way to apply it to every row.
     """
 
     one: Callable[..., Term]
@@ -48,9 +48,9 @@ class Lift:
 
 @dataclass(frozen=True)
 class Tried:
-    """Seconds of each way at each number of rows, None where nobody would wait for it.
+    """The seconds of each way at each number of rows, None where it would take too long.
 
-    ``apart`` is how far each is from what the diagram's own module gives, at the most.
+    ``apart`` is the largest difference of each way from the diagram's module.
     """
 
     seconds: Mapping[int, Mapping[str, float | None]]
@@ -61,7 +61,7 @@ LOOP, VMAP, OWN = "by a loop", "by torch.vmap", "by torch’s own rules"
 
 
 def show(scene: Scene) -> None:
-    """The operation and what it becomes; each way's code, its times, and how far it is off."""
+    """Shows the operation and its broadcast form, each way's code, its times, its error."""
     lift = LIFTS[scene.entry.name]
     own = {name: scene.settings[name] for name in lift.takes}
     each = lift.each(c=scene.settings["c"], **own)
@@ -85,7 +85,7 @@ def _times(scene: Scene) -> str:
 
 
 def _framed(term: Term, lift: Lift, lifted: bool = False) -> Term:
-    """The term in its fence, where the figure has one."""
+    """Returns the term in its fence, if the figure has one."""
     if lift.cells:
         return term
     title = "Element-wise $f$" if lifted else "Operation on a Value $f : ℝ → ℝ$"
@@ -96,7 +96,7 @@ def _framed(term: Term, lift: Lift, lifted: bool = False) -> Term:
 
 
 def tried(scene: Scene, lift: Lift) -> Tried:
-    """All ways on the page's own input, and their times there and on many rows."""
+    """Runs all ways on the page's input, and times them there and on many rows."""
     settings, inputs = scene.settings, scene.inputs
     ways = made(scene, lift)
     own = {name: settings[name] for name in lift.takes}
@@ -121,18 +121,18 @@ def tried(scene: Scene, lift: Lift) -> Tried:
 
 
 def _steps(name: str, scene: Scene, rows: int) -> bool:
-    """Whether a way takes so few steps of Python that somebody waits for it."""
+    """Returns whether a way needs few enough Python steps to be waited for."""
     each = scene.settings["a"] if scene.entry.name == "elementwise" else 1
     return name != LOOP or rows * each <= LONGEST
 
 
 def _rows(table: Tensor, rows: int) -> Tensor:
-    """As many rows as that, those of the table again and again."""
+    """Returns ``rows`` rows, repeating those of the table."""
     return table[torch.arange(rows, device=table.device) % len(table)]
 
 
 def made(scene: Scene, lift: Lift) -> dict[str, Map]:
-    """Each way as a function of the page's inputs."""
+    """Returns each way as a function of the page's inputs."""
     weights, nested = _weights(scene, lift), not lift.cells
 
     def op(*given: Tensor) -> Tensor:
@@ -186,7 +186,7 @@ def _weights(scene: Scene, lift: Lift) -> list[Tensor]:
 
 
 def _told(found: Tried) -> str:
-    """Whether they agree, and what the loop costs."""
+    """Returns whether the ways agree, and what the loop costs."""
     far = [apart for apart in found.apart.values() if apart is not None]
     sign, agree = ("✓", "give the same") if max(far) < 1e-5 else ("✗", "do not give the same")
     many = found.seconds[max(found.seconds)]
