@@ -1,4 +1,4 @@
-"""Autograd: the graph that a backward pass walks, in the blocks and colours of the diagram."""
+"""The Autograd panel: the graph of the backward pass, in the blocks and colours of the diagram."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _graph = st.components.v2.component(
 
 
 def show(scene: Scene) -> None:
-    """The graph at the chosen level, how much that level hides, and a step of the backward pass."""
+    """Shows the graph at the chosen level, the number of hidden nodes, and a backward step."""
     off = requires_grad.frozen(scene)
     level = _level(scene, off)
     key = (*scene.numbers, off, level, scene.dark)
@@ -112,7 +112,7 @@ def _foot(scene: Scene) -> str:
 
 
 def _without(dot: str, head: str, why: str, scene: Scene) -> None:
-    """The graph laid out by the browser, and why: there its nodes do not light."""
+    """Shows the graph laid out by the browser, without highlighting, and says why."""
     told = f"{why} So your browser lays the graph out, and its nodes do not light here."
     html = f'{head}<p role="status">{markup.text(told)}</p>'
     html_panel.show(html, "graph head", on_pick=_pick)
@@ -121,7 +121,7 @@ def _without(dot: str, head: str, why: str, scene: Scene) -> None:
 
 
 def _level(scene: Scene, off: frozenset[str]) -> str:
-    """The level that is asked for, else one that can be seen at once."""
+    """Returns the chosen level, or one that fits on a screen."""
     asked = str(st.session_state.get(LEVEL))
     if asked in LEVELS:
         return asked
@@ -129,7 +129,7 @@ def _level(scene: Scene, off: frozenset[str]) -> str:
 
 
 def dag(scene: Scene, off: frozenset[str]) -> ncd.Dag:
-    """The graph of the backward pass; ``off`` are those that need no gradient."""
+    """Returns the graph of the backward pass; ``off`` are those that need no gradient."""
 
     def build() -> ncd.Dag:
         return scene.work(lambda: ncd.autograd(scene.module, *scene.inputs, frozen=off))
@@ -138,16 +138,16 @@ def dag(scene: Scene, off: frozenset[str]) -> ncd.Dag:
 
 
 def graph(scene: Scene, level: str, off: frozenset[str]) -> tuple[str, int]:
-    """The graph in the language of ``dot``, and how many nodes the level hides."""
+    """Returns the graph in Graphviz's language, and how many nodes the level hides."""
     whole = dag(scene, off)
     return whole.dot(level=level, dark=scene.dark), whole.hidden(level)
 
 
 def laid_out(dot: str) -> str:
-    """The graph as SVG, laid out by Graphviz on this machine.
+    """Returns the graph as SVG, laid out by Graphviz on this machine.
 
-    Raises LayoutError if Graphviz is missing, is broken or takes too long, and then for a minute
-    does not try this graph again.
+    Raises LayoutError if Graphviz is missing, broken or too slow; the same graph is then not tried
+    again for a minute.
     """
     with _LOCK:
         failed = FAILED.get(dot)
@@ -162,7 +162,7 @@ def laid_out(dot: str) -> str:
 
 
 def lit(svg: str, circuit: Circuit) -> str:
-    """The SVG with every node known by its ops, its block or its array, to light with them.
+    """Returns the SVG with the ids of ops, blocks and arrays on its nodes, for highlighting.
 
     >>> from ncd.lang.circuits.elaborate import elaborate
     >>> from ncd.ops import Softmax

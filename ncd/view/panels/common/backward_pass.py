@@ -1,4 +1,4 @@
-"""The backward pass, step by step: what arrives at an op, its rule, and what goes on from there."""
+"""The backward pass step by step: the gradient that arrives at an op, its rule, and the results."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ START = (
 
 @dataclass(frozen=True)
 class Step:
-    """A stop on the way: an op, where ``cell`` is one, or else an end.
+    """A stop of the backward walk: an op, or an end if it has no ``cell``.
 
     ``array`` is where its gradient arrives, ``light`` what is selected with it.
     """
@@ -61,7 +61,7 @@ class Step:
 
 
 def steps(scene: Scene, dag: Dag, gradients: Gradients) -> tuple[Step, ...]:
-    """The outputs, then every op that a gradient passes, from the last to the first, the inputs."""
+    """Returns the outputs, then every op that a gradient passes in reverse order, then the inputs."""
     circuit, came = scene.circuit, gradients.arrays
     drawn = first(circuit)
 
@@ -83,7 +83,7 @@ def steps(scene: Scene, dag: Dag, gradients: Gradients) -> tuple[Step, ...]:
 
 
 def first(circuit: Circuit) -> dict[str, str]:
-    """Of the arrays and ops of later bodies of a repetition, those of the first, which is drawn."""
+    """Maps arrays and ops of later bodies of a repetition to those of the first, which is drawn."""
     found: dict[str, str] = {}
     for loop in circuit.loops:
         ends = {value.id for value in loop.outputs}
@@ -96,16 +96,16 @@ def first(circuit: Circuit) -> dict[str, str]:
 
 
 def _last(found: Mapping[str, str], id: str) -> str:
-    """Where an id leads; in repetitions inside of others more than one step away."""
+    """Follows an id through nested repetitions to the one that is drawn."""
     while found.get(id, id) != id:
         id = found[id]
     return id
 
 
 def place(every: tuple[Step, ...], selected: str) -> int:
-    """Which step is shown, from 1 on, and 0 before the first.
+    """Returns the number of the step shown, from 1, or 0 before the first.
 
-    It is the one of the state, until something else is selected that has a step.
+    It is the stored one until something else with a step is selected.
     """
     now = url.place(STEP, len(every) + 1)
     if not now or not selected or every[now - 1].light == selected:
@@ -115,7 +115,7 @@ def place(every: tuple[Step, ...], selected: str) -> int:
 
 
 def pick(value: str) -> None:
-    """Goes to a step, and selects what is lit with it: ``"3 v4"``; a callback."""
+    """Goes to a step and selects its part: ``"3 v4"``; a callback."""
     at, _, light = value.partition(" ")
     st.session_state[STEP] = at
     if light and st.session_state.get(selection.KEY) != light:
@@ -123,7 +123,7 @@ def pick(value: str) -> None:
 
 
 def show(scene: Scene, dag: Dag, off: frozenset[str], leaves: tuple[Leaf, ...]) -> tuple[str, str]:
-    """The HTML of the step, and the id of the op, or of the array, that it stands at."""
+    """Returns the HTML of the step, and the id of its op or array."""
     if not scanless(scene.circuit):
         return "", ""
     if not dag.edges:
@@ -140,7 +140,7 @@ def show(scene: Scene, dag: Dag, off: frozenset[str], leaves: tuple[Leaf, ...]) 
 
 
 def gradients(scene: Scene, off: frozenset[str]) -> Gradients:
-    """The gradient of every array and parameter; ``off`` are those that need none."""
+    """Returns the gradient of every array and parameter; ``off`` are those that need none."""
 
     def run() -> Gradients:
         return backward(scene.module, *scene.inputs, frozen=off)
@@ -159,7 +159,7 @@ def _begin(every: tuple[Step, ...]) -> str:
 
 
 def _turn(every: tuple[Step, ...], at: int) -> str:
-    """To the step before and the step after, and out."""
+    """Returns buttons to the previous and the next step, and out."""
 
     def button(word: str, to: int, key: str) -> str:
         known = 1 <= to <= len(every)
@@ -180,7 +180,7 @@ def _turn(every: tuple[Step, ...], at: int) -> str:
 
 
 class Told:
-    """What is told of a step."""
+    """Writes the steps of the backward walk as HTML."""
 
     def __init__(self, scene: Scene, dag: Dag, found: Gradients, leaves: tuple[Leaf, ...]) -> None:
         self.scene, self.circuit, self.found = scene, scene.circuit, found
@@ -194,7 +194,7 @@ class Told:
                 self.functions.setdefault(node.cell, []).append(node.label)
 
     def step(self, step: Step) -> str:
-        """What arrives at a step, its rule, and what goes on from there, as HTML."""
+        """Returns the arriving gradient of a step, its rule, and the resulting gradients."""
         if step.cell:
             return self._op(self.circuit.cell(step.cell))
         value = self.circuit.values[step.array]
@@ -212,7 +212,7 @@ class Told:
         return self._card(head, cell.op.role, self._rules(cell), arrived, sent)
 
     def _rules(self, cell: Cell) -> str:
-        """Torch's functions of an op, in the order in which the gradient meets them."""
+        """Returns torch's functions of an op, in the order in which the gradient meets them."""
         labels = dict.fromkeys(reversed(self.functions.get(cell.id, [])))
         if labels:
             rows = (
@@ -252,7 +252,7 @@ class Told:
         )
 
     def _numbers(self, title: str, light: str, grad: Tensor) -> str:
-        """A gradient: its shape, its length, and its numbers, or a picture of them."""
+        """Returns a gradient's shape, norm and numbers, or a picture of them."""
         grid = grad.detach().float().cpu().reshape(*_sides(grad.shape)).numpy()
         shape = "×".join(map(str, grad.shape)) or "a number"
         length = markup.digits(float(np.linalg.norm(grid)))
@@ -268,7 +268,7 @@ def _axes(array: Array) -> str:
 
 
 def _sides(shape: Sequence[int]) -> tuple[int, int]:
-    """Rows and columns for all numbers of an array: of three axes and more as square as they go.
+    """Returns rows and columns for all numbers of an array, nearly square for three or more axes.
 
     >>> _sides((4,)), _sides((4, 3)), _sides((2, 3, 50))
     ((1, 4), (4, 3), (6, 50))

@@ -1,4 +1,4 @@
-"""Code: the lines of a system, or of each side of an equation, in the diagram's colours."""
+"""The Code panel: the lines of a system, or of each side of an equation, in diagram colours."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ VALUE = re.compile(r"^( *(?:[\w.]+ = |<span class=\"keyword\">return</span> ))(.
 
 
 def show(scene: Scene) -> None:
-    """The lines of ``forward``; of an equation those of all sides beside each other."""
+    """Shows the lines of ``forward``, or those of all sides of an equation side by side."""
     html = remember("code", scene.term, scene.dark, make=lambda: written(scene))
     html_panel.show(html, "code")
 
 
 def written(scene: Scene) -> str:
-    """The listings as HTML."""
+    """Returns the listings as HTML."""
     term, circuit = scene.term, scene.circuit
     if not isinstance(term, Equation):
         return _listing(term, circuit, scene.dark, told=False)
@@ -44,7 +44,7 @@ def written(scene: Scene) -> str:
 
 
 def _listing(term: Term, part: Circuit, dark: bool, *, told: bool) -> str:
-    """The working lines of a side, whose ops have the ids of ``part``; each ``told`` in words."""
+    """Returns the working lines of a side, with the op ids of ``part``; ``told`` adds words."""
     alone = elaborate(term)
     cells = dict(zip((cell.id for cell in alone.cells), part.cells, strict=True))
     rows = [
@@ -58,7 +58,7 @@ def _listing(term: Term, part: Circuit, dark: bool, *, told: bool) -> str:
 def _row(
     line: SourceLine, code: str, cells: list[Cell], part: Circuit, dark: bool, told: bool
 ) -> str:
-    """A line under what it does, if that is ``told``, and in colours what does it."""
+    """Returns a line in colours, with its meaning above if ``told``."""
     ids = " ".join(cell.id for cell in cells)
     colour = _colour(cells[-1], part, dark)
     comment = f'<span class="comment"># {_said(cells)}</span>\n' if told else ""
@@ -73,20 +73,20 @@ def _row(
 
 
 def _said(cells: list[Cell]) -> str:
-    """What some ops do, in words."""
+    """Returns the meaning of some ops in words."""
     products = ((cell, product(cell)) for cell in cells)
     words = (steps(of) if of else (cell.op.label.lower(),) for cell, of in products)
     return markup.text(", ".join(dict.fromkeys(chain.from_iterable(words))).capitalize())
 
 
 def _colour(cell: Cell, part: Circuit, dark: bool) -> str:
-    """The colour of the block that an op stands in, else its own."""
+    """Returns the colour of an op's block, or its own."""
     roles = {fence.id: fence.role for fence in part.fences}
     return fill(next((roles[id] for id in cell.fences[::-1]), cell.op.role), dark)
 
 
 def _marked(code: str, cell: Cell, colour: str) -> str:
-    """The letters that a product works on, or all that an op makes, on the colour."""
+    """Returns code with the letters that an op works on in its colour."""
     of = product(cell)
     if of is None:
         return VALUE.sub(rf'\1<span style="background:{colour}">\2</span>', code)
@@ -100,14 +100,14 @@ def _marked(code: str, cell: Cell, colour: str) -> str:
 
 
 def product(cell: Cell) -> Contract | None:
-    """What an op multiplies and sums, if it is a product."""
+    """Returns what an op multiplies and sums, if it is a product."""
     said = cell.torch
     first = said[0] if isinstance(said, tuple) else said
     return first if isinstance(first, Contract) else None
 
 
 def touched(of: Contract) -> set[str]:
-    """The axes that a product does something with: it sums them, joins them or moves them.
+    """Returns the axes that a product sums, joins or moves.
 
     >>> from ncd.ops import Einsum
     >>> def found(pattern):
@@ -123,7 +123,7 @@ def touched(of: Contract) -> set[str]:
 
 
 def steps(of: Contract) -> tuple[str, ...]:
-    """What a product does, in the words of linear algebra.
+    """Returns what a product does, in the words of linear algebra.
 
     >>> from ncd.ops import Einsum
     >>> def found(pattern):
@@ -145,5 +145,5 @@ def steps(of: Contract) -> tuple[str, ...]:
 
 
 def _names(of: Contract) -> tuple[list[str], list[str]]:
-    """The axes that go in, each as often as it does, and those that come out."""
+    """Returns the input axes with their multiplicity, and the output axes."""
     return [dim.name for group in of.before for dim in group], [dim.name for dim in of.after]

@@ -1,4 +1,4 @@
-"""Compare: a pinned setting beside the one that the page has now, and what differs."""
+"""The Compare panel: a pinned setting beside the current one."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _compare = st.components.v2.component(
 
 
 def show(scene: Scene) -> None:
-    """Both settings, as far as one is pinned, and the chosen view of both."""
+    """Shows both settings, if one is pinned, and the chosen view of both."""
     entry, held = scene.entry, pin.pinned(scene.entry)
     if held is None:
         _show(scene, None, _begin(entry))
@@ -62,7 +62,7 @@ def _view() -> str:
 
 
 def _show(scene: Scene, held: Pin | None, html: str) -> None:
-    """One message: the buttons, and what stands below."""
+    """Sends the buttons and the content in one message."""
     note = st.session_state.get(knobs.NOTES, {}).get(pin.PIN, "")
     said = f'<p role="status">{markup.text(note)}</p>' if note else ""
 
@@ -100,7 +100,7 @@ def _button(pick: str, words: str) -> str:
 
 
 def _published(entry: Entry) -> str:
-    """The published models that can be pinned, if there are any."""
+    """Returns the presets that can be pinned, if there are any."""
     if not entry.presets:
         return ""
     options = "".join(
@@ -112,7 +112,7 @@ def _published(entry: Entry) -> str:
 
 
 def _pick(entry: Entry, held: Pin | None, picked: str) -> None:
-    """Does what a button says; a callback."""
+    """Applies a button; a callback."""
     name, _, value = picked.partition("=")
     now = Pin(knobs.settings(entry), knobs.seed())
     if name == "view" and value in VIEWS:
@@ -147,7 +147,7 @@ def _refused(refusal: Refusal) -> str:
 
 
 def _told(one: Scene, two: Scene) -> str:
-    """Every knob that differs, and the totals, from the pinned one to now."""
+    """Returns every knob that differs, and the totals, from the pinned setting to the current one."""
     every = {knob.name: knob for knob in (*one.entry.knobs, knobs.SEED)}
     values = [{**scene.settings, knobs.SEED.name: scene.seed} for scene in (one, two)]
     facts = {
@@ -174,7 +174,7 @@ def _becomes(before: str, after: str) -> str:
 
 
 def _source(one: Scene, two: Scene, found: Match) -> str:
-    """The lines in which the source differs."""
+    """Returns the lines in which the source differs."""
     texts = ([line.text for line in lines(scene.term)] for scene in (one, two))
     return text_diff.html(*texts) or "<p>The source of both is the same, letter by letter.</p>"
 

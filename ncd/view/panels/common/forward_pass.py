@@ -1,4 +1,4 @@
-"""The forward pass, stop by stop: what is done, its lines of source, and what is made."""
+"""The forward pass step by step: the op, its lines of source, and its results."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LAST = " This is done at every position of the scan; these are the last numbers.
 class Stop:
     """A stop of the forward walk: an input, an op, or the end of a scan.
 
-    ``ids`` are what is made there and by what, ``arrays`` those that are shown.
+    ``ids`` are the op and the arrays it makes, ``arrays`` those that are shown.
     """
 
     ids: tuple[str, ...]
@@ -35,10 +35,10 @@ class Stop:
 
 
 def stops(scene: Scene) -> tuple[Stop, ...]:
-    """What goes in, then every op that does something to it, in the order in which they run.
+    """Returns the inputs, then every op in running order.
 
-    An op that only gives an array a name, or hands it to the sides of an equation, belongs to the
-    stop that made the array.
+    An op that only names an array, or passes it to the sides of an equation, belongs to the stop
+    that made the array.
     """
     circuit, drawn = scene.circuit, first(scene.circuit)
     sided = dict(_by_side(scene))
@@ -68,7 +68,7 @@ def stops(scene: Scene) -> tuple[Stop, ...]:
 
 
 def _units(circuit: Circuit) -> Iterator[Cell | Loop]:
-    """All ops in the order in which they run, and each scan after those in it."""
+    """Yields all ops in running order, and each scan after its body."""
     for unit in circuit.units:
         if isinstance(unit, Cell):
             yield unit
@@ -80,7 +80,7 @@ def _units(circuit: Circuit) -> Iterator[Cell | Loop]:
 
 
 def _handed(unit: Cell | Loop) -> dict[str, str]:
-    """Of each array that it gives the one that it took, if to hand them on is all it does."""
+    """Maps each output to its input, for a unit that only passes arrays on."""
     said = None if isinstance(unit, Loop) else unit.op.torch(unit.site)
     args = [part for part in said if isinstance(part, Arg)] if isinstance(said, tuple) else []
     if not args or len(args) != len(unit.outputs):
@@ -90,7 +90,7 @@ def _handed(unit: Cell | Loop) -> dict[str, str]:
 
 
 class Told:
-    """What is told of a stop of the forward walk."""
+    """Writes the stops of the forward walk as HTML."""
 
     def __init__(self, scene: Scene, trace: Trace) -> None:
         self.scene, self.circuit, self.values = scene, scene.circuit, trace.values
@@ -105,7 +105,7 @@ class Told:
         self.scanned = {cell.id for loop in loops for b in loop.bodies for cell in b.cells}
 
     def stop(self, stop: Stop) -> str:
-        """What is done, its lines of source, and what is made, as HTML."""
+        """Returns the op's description, its lines of source, and its results."""
         unit = stop.unit
         copies = isinstance(unit, Cell) and unit.op.role == "copy" and len(stop.arrays) > 1
         made = self._all_alike(stop) if copies else self._made(stop)
@@ -166,7 +166,7 @@ class Told:
 
 
 def _by_side(scene: Scene) -> Iterator[tuple[str, str]]:
-    """Of an equation the side that each op stands on."""
+    """Yields each op with its side of the equation."""
     if isinstance(scene.term, Equation):
         for n, side in enumerate(sides(scene.circuit), 1):
             yield from ((cell.id, f"side {n}") for cell in side.cells)

@@ -1,4 +1,4 @@
-"""The gradients against finite differences, in words; a part of the Autograd panel."""
+"""The comparison of gradients with finite differences, a part of the Autograd panel."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MOST = 200_000_000  # FLOPs of all trials together, and the parameters
 
 
 def told(scene: Scene, off: frozenset[str], names: Mapping[str, str]) -> str:
-    """The gradients against finite differences, in words."""
+    """Returns the comparison in words."""
     count = len(requires_grad.leaves(scene)) - len(off)
     if scene.cost.flops > MOST or scene.cost.parameters > MOST:
         return '<p class="muted">Finite differences would take too long at these sizes.</p>'

@@ -1,4 +1,4 @@
-"""Equation: a paper's equation in the colours of the diagram, each part with what the term does."""
+"""The Equation panel: a paper's equation in diagram colours, each part with its meaning."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ STYLE = """
 
 
 class Part(NamedTuple):
-    """A part of an equation: its LaTeX, and the op or the block that it is."""
+    """A part of an equation: its LaTeX, and its op or block."""
 
     latex: str
     of: Cell | Fence
@@ -35,9 +35,9 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True)
 class Paper:
-    r"""An equation of a paper, in LaTeX; ``<scores: QK^T>`` is the part that an op or a block is.
+    r"""An equation in LaTeX; ``<scores: QK^T>`` is the part of an op or a block.
 
-    They are called by the name of the op, its label, or the title of the block.
+    Parts refer to an op's name or label, or to a block's title.
     """
 
     latex: tuple[str, ...]
@@ -46,7 +46,7 @@ class Paper:
     RUNS: bool = False
 
     def show(self, scene: Scene) -> None:
-        """The equation, and below it its parts on the axes of the diagram."""
+        """Shows the equation, and its parts on the axes of the diagram."""
         parts: list[Part] = []
         lines = "".join(_line(line, scene, parts) for line in self.latex)
         order = {cell.id: n for n, cell in enumerate(scene.circuit.cells)}
@@ -59,7 +59,7 @@ class Paper:
 
 
 def _line(latex: str, scene: Scene, parts: list[Part]) -> str:
-    """A line as MathML, its parts in their colours; they are added to ``parts``."""
+    """Returns a line as MathML with coloured parts, which are added to ``parts``."""
 
     def keep(found: re.Match[str]) -> str:
         parts.append(Part(found[2], _part(scene.circuit, found[1])))
@@ -70,7 +70,7 @@ def _line(latex: str, scene: Scene, parts: list[Part]) -> str:
 
 
 def _part(circuit: Circuit, name: str) -> Cell | Fence:
-    """The op or the block of this name; raises LookupError."""
+    """Returns the op or block of a name; raises LookupError."""
     for cell in circuit.cells:
         if name in (cell.name, cell.op.label, cell.op.label.partition(" ")[2]):
             return cell
@@ -81,10 +81,10 @@ def _part(circuit: Circuit, name: str) -> Cell | Fence:
 
 
 def _coloured(part: Part, scene: Scene) -> str:
-    """A part as MathML, on the colour that it has in the diagram.
+    """Returns a part as MathML on its colour in the diagram.
 
-    It answers to the pointer; its row in the table to the keyboard as well, as no button can stand
-    in a formula.
+    It reacts to the pointer; its row in the table also to the keyboard, as a formula cannot
+    contain buttons.
     """
     inner = mathml(part.latex).partition(">")[2].rpartition("</math>")[0]
     colour = markup.colour(_role(part.of, scene.circuit), scene.dark)
@@ -103,7 +103,7 @@ def _ops(part: Cell | Fence, circuit: Circuit) -> frozenset[str]:
 
 
 def _role(part: Cell | Fence, circuit: Circuit) -> str:
-    """The role whose colour lies behind it in the diagram."""
+    """Returns the role of the colour behind a part in the diagram."""
     if isinstance(part, Fence):
         return part.role
     around = next(fence for fence in circuit.fences if fence.id == part.fences[-1])

@@ -1,4 +1,4 @@
-"""Shapes: every step with the arrays that go in and come out, as the notebook's Tracker prints."""
+"""The Shapes panel: the input and output arrays of every step, as the notebook's Tracker prints."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RUNS = False
 
 
 def show(scene: Scene) -> None:
-    """A table of every step, in → out; as text and as JSON it can be kept."""
+    """Shows a table of every step, with text and JSON to download."""
     html_panel.show(html(scene), "shapes")
     name, circuit = scene.entry.name, scene.circuit
 
@@ -32,7 +32,7 @@ def show(scene: Scene) -> None:
 
 
 def html(scene: Scene) -> str:
-    """The table."""
+    """Returns the table."""
     rows = (_row(cell, scene) for cell in scene.circuit.cells)
     return markup.table(("Step", "Arrays", "Sizes"), rows)
 
@@ -43,7 +43,7 @@ def _file(label: str, make: Callable[[], str], path: str, kind: str) -> None:
 
 
 def calls(circuit: Circuit) -> Iterator[Call]:
-    """Every step as a tracked run of its module would note it."""
+    """Yields every step as a tracked run would record it."""
     for cell in circuit.cells:
         took, gave = (tuple(map(_shape, values)) for values in (cell.inputs, cell.outputs))
         yield Call(cell.path or cell.op.label, type(cell.op).__name__, took, gave)

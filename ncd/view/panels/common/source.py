@@ -1,4 +1,4 @@
-"""Source: the term as a PyTorch file; a line and its op light each other."""
+"""The Source panel: the term as a PyTorch file, whose lines are highlighted with their ops."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RUNS = False
 
 
 def show(scene: Scene) -> None:
-    """The file, and a button to take it along."""
+    """Shows the file, and a download button."""
     file = f"{scene.entry.identifier}.py"
     make, kind = partial(ncd.source, scene.term), "text/x-python"
     downloads.button(f"Download {file}", make, file, kind, key="download source")

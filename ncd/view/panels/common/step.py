@@ -1,7 +1,7 @@
-"""Step: the data goes through the diagram op by op, and the gradients come back.
+"""The Step panel: a walk through the diagram, forward op by op and backward.
 
-The stops of a walk are sent some at a time, and the browser goes from one to the next: where it is
-stands in the link, and is told to the server only when it needs other stops.
+Stops are sent in groups, and the browser moves between them. The link has the current stop; the
+server is asked only for stops that are missing.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _step = st.components.v2.component(
 
 
 def show(scene: Scene) -> None:
-    """The walk at the place that the link says, with the stops around it."""
+    """Shows the walk at the link's stop, with the stops around it."""
     name = url.walked(scene.entry)
     place = str(st.session_state.get(name, ""))
     way, at = read(place)
@@ -66,7 +66,7 @@ def show(scene: Scene) -> None:
 
 
 def read(place: str) -> tuple[str, int]:
-    """Which way a walk goes, and its stop, from 1 on; the first for what says no stop.
+    """Parses the direction and the stop of a walk, from 1; the first stop by default.
 
     >>> read("7"), read("back3"), read("back"), read("nonsense")
     (('', 7), ('back', 3), ('back', 1), ('', 1))
@@ -78,7 +78,7 @@ def read(place: str) -> tuple[str, int]:
 
 
 def _go(name: str, place: str) -> None:
-    """Takes the place that the browser asks for; a callback."""
+    """Goes to the stop that the browser asks for; a callback."""
     st.session_state[name] = place[:10]
 
 
@@ -92,7 +92,7 @@ def _ways(way: str) -> str:
 
 
 def _run(at: int, count: int) -> range:
-    """The stops that are sent: the run of so many that holds this one."""
+    """Returns the group of stops that contains one."""
     start = (min(at, count) - 1) // SENT * SENT
     return range(start, min(count, start + SENT))
 
@@ -112,7 +112,7 @@ def _forward(scene: Scene, at: int) -> dict[str, Any]:
 
 
 def _backward(scene: Scene, at: int) -> dict[str, Any]:
-    """The same walk as that of the Autograd panel, with the same words."""
+    """Returns the backward walk, as in the Autograd panel."""
     if not scanless(scene.circuit):
         return _nowhere(SCAN)
     off = requires_grad.frozen(scene)

@@ -1,4 +1,4 @@
-"""Two styles: the same diagram with a wire for each array, and with a wire for each axis."""
+"""The Two styles panel: a wire for each array, and a wire for each axis."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ RUNS = False
 
 
 def show(scene: Scene) -> None:
-    """The whole diagram in both styles, then one table of it."""
+    """Shows the diagram in both styles, and a table of it."""
     whole = arrays(**scene.settings)
     note = "This lets us reexpress diagrams by drawing the details of axes."
     tables = (Id(Type((whole.dom[1],))), Id(Type((scene.term.dom[1],))))

@@ -1,4 +1,4 @@
-"""Feature maps: what stands on the wires of the diagram, as images, one for each channel."""
+"""The Feature maps panel: the arrays on the wires as images, one for each channel."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ COLOURS = 3  # channels that are one image in colours
 
 @dataclass(frozen=True)
 class Stack:
-    """An array as images: which of its dimensions are channels, and which is the batch, if any."""
+    """An array as images: its channel dimensions, and its batch dimension, if any."""
 
     value: Value
     made_by: str
@@ -47,7 +47,7 @@ class Stack:
         return max(d.size for i, d in enumerate(self.dimensions) if i not in self.rest)
 
     def maps(self, tensor: torch.Tensor, at: Mapping[str, int]) -> Grid:
-        """Its images: (channel, height, width)."""
+        """Returns its images: (channel, height, width)."""
         index = tuple(
             min(at.get(d.name, 0), d.size - 1) if i in self.rest[:-1] else slice(None)
             for i, d in enumerate(self.dimensions)
@@ -57,7 +57,7 @@ class Stack:
 
 
 def show(scene: Scene) -> None:
-    """The arrays in the order of the diagram; a block that is unfolded there is so here too."""
+    """Shows the arrays in diagram order, expanding the blocks that are expanded there."""
     found = stacks(scene)
     if not found:
         html_panel.show("<p>No array here has the two sides of an image.</p>", "features")
@@ -75,7 +75,7 @@ def show(scene: Scene) -> None:
 
 
 def stacks(scene: Scene) -> list[Stack]:
-    """What is an image of the arrays on the wires that are drawn; a copy is not shown again."""
+    """Returns the arrays on drawn wires that are images, without copies."""
     drawing = draw(scene.term, **scene.look, folded=selection.folded(scene.circuit))
     wires = {wire.array: wire.made_by for wire in reversed(drawing.wires)}
     copies = {v.id for c in scene.circuit.cells if c.op.role == "copy" for v in c.outputs}
@@ -94,7 +94,7 @@ def _stack(value: Value, made_by: str) -> Stack | None:
 
 
 def _images(batch: Dimension | None, at: Mapping[str, int]) -> str:
-    """Which image of the batch."""
+    """Returns the choice of an image of the batch."""
     if batch is None:
         return ""
     buttons = "".join(
@@ -126,7 +126,7 @@ def _figure(scene: Scene, stack: Stack, at: Mapping[str, int], largest: int) -> 
 
 
 def _maker(scene: Scene, node: str) -> str:
-    """What an array comes from, by name."""
+    """Returns the name of an array's maker."""
     fence = next((fence for fence in scene.circuit.fences if fence.id == node), None)
     if fence:
         return markup.text(op_facts.title(fence))
@@ -137,7 +137,7 @@ def _maker(scene: Scene, node: str) -> str:
 def _sheet(
     tensor: torch.Tensor, stack: Stack, at: Mapping[str, int], largest: int
 ) -> tuple[str, float, str]:
-    """The images side by side as one picture: its address, its width, how many there are."""
+    """Returns the images side by side as one picture: address, width and number."""
     every = stack.maps(tensor, at)
     if not stack.made_by and len(every) == COLOURS:
         pixels = heatmap.photograph(heatmap.pooled(every, FINEST).maps)
@@ -155,7 +155,7 @@ def _sheet(
 
 
 def tiled(maps: Grid, across: int) -> Grid:
-    """Maps in rows of so many, with a clear line between them.
+    """Returns maps in rows, with a transparent line between them.
 
     >>> tiled(np.ones((3, 1, 1), np.float32), 2).tolist()
     [[1.0, nan, 1.0], [nan, nan, nan], [1.0, nan, nan]]
