@@ -43,7 +43,7 @@ def parser() -> Parser:
 
 def _commands() -> Sequence[tuple[Command, str, tuple[Options, ...]]]:
     """Returns every command with its summary and its groups of options."""
-    system, checked = (_name, _knobs), "every system through every view at the ends of every knob"
+    system, checked = (_name, _knobs), "systems and ops, through every view and test"
     shown = "the shape on every wire; parameters, FLOPs and bytes per op"
     trained = "trains a system that has a task: its loss, and its score on unseen data"
     ran = "one run, forward and backward: shapes, values, time, memory"
@@ -53,7 +53,7 @@ def _commands() -> Sequence[tuple[Command, str, tuple[Options, ...]]]:
         (render, "the diagram as a file", (*system, _picture, _json)),
         (source, "the system as a PyTorch file", (*system, _text, _json)),
         (run, ran, (*system, _where, _json)),
-        (check, checked, (_maybe_name, _knobs, _where, _json)),
+        (check, checked, (_names, _knobs, _where, _json)),
         (train, trained, (*system, _learning, _json)),
         (serve, "the app, for a browser", (_address,)),
         (crowd, "the app in several processes behind one address", (_address, _processes)),
@@ -64,8 +64,12 @@ def _name(command: Parser) -> None:
     command.add_argument("name", metavar="NAME", help="a system, as `list` names it")
 
 
-def _maybe_name(command: Parser) -> None:
-    command.add_argument("name", nargs="?", metavar="NAME", help="one system only")
+def _names(command: Parser) -> None:
+    said = "systems and ops, which are tested as well; default: all, without the tests"
+    command.add_argument("names", nargs="*", metavar="NAME", help=said)
+    command.add_argument(
+        "--fast", action="store_true", help="each system at its defaults, without the tests"
+    )
 
 
 def _knobs(command: Parser) -> None:

@@ -1,17 +1,26 @@
-"""The command ``check``: every catalogue entry, through every view, at every knob's ends.
+"""The command ``check``: systems at every knob's ends and samples of ops, through every view.
 
-At a setting that the guard refuses to run, it goes through the views that need no run.
+At a setting that the guard refuses to run, a system goes through the views that need no run. In a
+checkout, the tests of systems and ops that are named run as well.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from ncd.cli.term_checks import RUNNING, STATIC, Case
+from ncd.cli import project_tests
+from ncd.cli.stored_checks import STORED
+from ncd.cli.term_checks import RUNNING, SAMPLED, STATIC, Case, View
 from ncd.lang.errors import LimitError
+from ncd.lang.terms.op import Op
+from ncd.lang.terms.terms import Id, Then
+from ncd.lang.types.axes import Type
 from ncd.models import Entry
 from ncd.run import check as guard
+
+Bar = Callable[[int, int, str], None]
 
 
 def settings(entry: Entry) -> Iterator[dict[str, int]]:
@@ -29,65 +38,114 @@ def settings(entry: Entry) -> Iterator[dict[str, int]]:
 
 @dataclass
 class Report:
-    """The result of a check: numbers of settings and views, refusals and failures."""
+    """The result of a check: numbers of what was checked, refusals and failures."""
 
-    entries: int = 0
+    systems: int = 0
+    ops: int = 0
     settings: int = 0
     views: int = 0
+    tests: int = 0
     refused: list[str] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
 
     @property
     def summary(self) -> str:
         return (
-            f"{self.entries} entries, {self.settings} settings, {self.views} views: "
-            f"{len(self.refused)} settings refused by the guard, {len(self.failures)} failures"
+            f"{self.systems} systems, {self.ops} ops, {self.settings} settings, {self.views} "
+            f"views, {self.tests} tests: {len(self.refused)} settings refused by the guard, "
+            f"{len(self.failures)} failures"
         )
 
 
+class Item(NamedTuple):
+    """One term to check: its name, its place in a message, the case, and its views."""
+
+    name: str
+    where: str
+    make: Callable[[], Case]
+    static: Sequence[View]
+    running: Sequence[View] = ()
+
+
 def check(
-    entries: Iterable[Entry],
+    entries: Sequence[Entry] = (),
+    ops: Sequence[type[Op]] = (),
     *,
     pinned: Mapping[str, int] | None = None,
+    fast: bool = False,
+    tested: bool = False,
     seed: int = 0,
     device: str = "cpu",
-    progress: Callable[[int, int, str], None] = lambda done, total, what: None,
+    progress: Bar = lambda done, total, what: None,
 ) -> Report:
-    """Takes entries through every view; with ``pinned`` knobs, at that one setting only."""
-    report = Report()
-    work = [
-        (entry, knobs)
-        for entry in entries
-        for knobs in ([entry.settings(pinned)] if pinned else settings(entry))
-    ]
-    report.entries = len({entry.name for entry, _ in work})
-    for done, (entry, knobs) in enumerate(work):
-        progress(done, len(work), entry.name)
-        _one(entry, knobs, seed, device, report)
+    """Takes systems and ops through every view.
+
+    Args:
+        entries: The systems.
+        ops: The ops, each at its samples.
+        pinned: The knobs of the only setting that is checked, if it is given.
+        fast: Whether each system is checked at its defaults only.
+        tested: Whether the tests of these systems and ops run too, in a checkout.
+        seed: The seed of weights and inputs.
+        device: The device of the runs.
+        progress: Called with the number of checked terms, that of all, and a name.
+    """
+    report = Report(systems=len(entries), ops=len(ops))
+    work = [item for op in ops for item in _samples(op, seed, device)]
+    for entry in entries:
+        every = [entry.settings(pinned)] if pinned else settings(entry)
+        work += _settings(entry, [entry.settings({})] if fast else every, seed, device)
+    for done, item in enumerate(work):
+        progress(done, len(work), item.name)
+        _check(item, report)
     progress(len(work), len(work), "")
+    if tested:
+        names = (*(entry.name for entry in entries), *(op.__name__ for op in ops))
+        report.tests, failed = project_tests.run(names, progress)
+        report.failures += failed
     return report
 
 
-def _one(entry: Entry, knobs: dict[str, int], seed: int, device: str, report: Report) -> None:
+def _settings(
+    entry: Entry, every: Iterable[dict[str, int]], seed: int, device: str
+) -> Iterator[Item]:
+    for knobs in every:
+
+        def make(knobs: dict[str, int] = knobs) -> Case:
+            return Case(entry.build(**knobs), seed, device, entry.look(knobs), entry)
+
+        where = f"{entry.name} at {', '.join(f'{k} = {v}' for k, v in knobs.items())}"
+        stored = STORED if knobs == entry.settings({}) else ()
+        yield Item(entry.name, where, make, (*STATIC, *stored), RUNNING)
+
+
+def _samples(op: type[Op], seed: int, device: str) -> Iterator[Item]:
+    for sample in op.samples():
+
+        def make(op: Op = sample.op, dom: str = sample.dom) -> Case:
+            return Case(Then(Id(Type.parse(dom)), op), seed, device)
+
+        yield Item(op.__name__, f"{sample.op!r} on ({sample.dom})", make, (*STATIC, *SAMPLED))
+
+
+def _check(item: Item, report: Report) -> None:
     report.settings += 1
-    where = f"{entry.name} at {', '.join(f'{k} = {v}' for k, v in knobs.items())}"
     try:
-        case = Case(entry.build(**knobs), seed, device, entry.look(knobs))
+        case = item.make()
         refused = _refused(case)
     except Exception as error:
-        report.failures.append(f"{where}: build: {_words(error)}")
+        report.failures.append(f"{item.where}: build: {_words(error)}")
         return
     if refused:
-        report.refused.append(f"{where}: {refused}")
-    views = STATIC if refused else (*STATIC, *RUNNING)
-    for view in views:
+        report.refused.append(f"{item.where}: {refused}")
+    for view in item.static if refused else (*item.static, *item.running):
         report.views += 1
         try:
             fault = view(case)
         except Exception as error:  # whatever it is, it is on the list, and the rest goes on
             fault = _words(error)
         if fault:
-            report.failures.append(f"{where}: {view.__name__}: {fault}")
+            report.failures.append(f"{item.where}: {view.__name__}: {fault}")
 
 
 def _refused(case: Case) -> str:

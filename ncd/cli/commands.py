@@ -11,7 +11,7 @@ from typing import Any, Literal
 import ncd
 from ncd.cli.crowd import crowd as serve_crowd
 from ncd.cli.json_data import circuit_data, cost_data, entry_data
-from ncd.cli.output import print_json, print_table, progress
+from ncd.cli.output import Progress, print_json, print_table
 from ncd.costs import Cost, OpCost
 from ncd.drawing import Drawing
 from ncd.lang.circuits.circuit import Circuit, Loop
@@ -150,12 +150,21 @@ def check(args: argparse.Namespace) -> int:
     from ncd.cli.check import check as check_all
 
     device(args.device)
-    if (args.set or args.preset) and not args.name:
+    known = {op.__name__: op for op in ncd.ops.CATALOGUE}
+    ops = [known[name] for name in args.names if name in known]
+    entries = [ncd.catalogue[name] for name in args.names if name not in known]
+    turned = bool(args.set or args.preset)
+    if turned and len(entries) != 1:
         raise ParseError("--set needs the system whose knobs it turns", cure="check NAME --set …")
-    entries = [ncd.catalogue[args.name]] if args.name else list(ncd.catalogue.values())
-    pinned = _settings(entries[0], args) if args.set or args.preset else None
     report = check_all(
-        entries, pinned=pinned, seed=args.seed, device=args.device, progress=progress
+        entries if args.names else list(ncd.catalogue.values()),
+        ops if args.names else list(known.values()),
+        pinned=_settings(entries[0], args) if turned else None,
+        fast=args.fast,
+        tested=bool(args.names) and not (turned or args.fast),
+        seed=args.seed,
+        device=args.device,
+        progress=Progress(),
     )
     if args.json:
         print_json({**vars(report), "summary": report.summary})
@@ -171,6 +180,7 @@ def train(args: argparse.Namespace) -> int:
 
     torch.set_num_threads(1)  # as on the page: the same numbers
     fit = Fit(args.name, _settings(ncd.catalogue[args.name], args), args.seed, args.steps)
+    progress = Progress()
     for now in fit:
         progress(now.step, now.steps, f"loss {now.loss:.4f}")
     data = {

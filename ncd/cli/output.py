@@ -6,7 +6,8 @@ import io
 import json
 import os
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
+from time import monotonic
 
 
 def print_json(data: object) -> int:
@@ -27,13 +28,26 @@ def print_table(rows: Sequence[Sequence[object]], right: Collection[int] = ()) -
         print("  ".join(padded).rstrip())
 
 
-def progress(done: int, total: int, what: str) -> None:
-    """A bar on stderr, when that is a terminal."""
-    if sys.stderr.isatty():
+class Progress:
+    """A bar on stderr, if that is a terminal, with the time left at the pace so far."""
+
+    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
+        self.clock, self.begun = clock, clock()
+
+    def __call__(self, done: int, total: int, what: str) -> None:
+        if not sys.stderr.isatty():
+            return
         filled = 30 * done // total
         bar = "█" * filled + "·" * (30 - filled)
-        text = f"{bar} {done}/{total} {what}" if done < total else ""
+        text = f"{bar} {done}/{total} {what}{self._left(done, total)}" if done < total else ""
         print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
+
+    def _left(self, done: int, total: int) -> str:
+        if not done:
+            return ""
+        seconds = (self.clock() - self.begun) * (total - done) / done
+        time = f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
+        return f", about {time} left"
 
 
 def forgive() -> None:

@@ -1,7 +1,8 @@
 """The checks of a term: each view of it, and their agreement.
 
-``STATIC`` and ``RUNNING`` are the hand-written lists; the latter run the term. A check returns
-nothing if all is well, and otherwise a sentence; anything it raises is a failure too.
+``STATIC`` and ``RUNNING`` are the hand-written lists; the latter run the term, and ``SAMPLED`` are
+for samples of ops. A check returns nothing if all is well, and otherwise a sentence; anything it
+raises is a failure too.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from ncd.lang.circuits.elaborate import elaborate
 from ncd.lang.once import once
 from ncd.lang.terms.blocks import Equation
 from ncd.lang.terms.terms import Term
+from ncd.models import Entry
 from ncd.run import CircuitModule, Trace, compile, example_inputs, prove, trace
 from ncd.serial import from_json, to_json
 
@@ -41,6 +43,7 @@ class Case:
     seed: int = 0
     device: str = "cpu"
     look: Mapping[str, Any] = field(default_factory=dict)  # how it is drawn
+    entry: Entry | None = None
 
     @once
     def circuit(self) -> Circuit:
@@ -229,6 +232,16 @@ def autograd(case: Case) -> str | None:
     return None
 
 
+def texts(case: Case) -> str | None:
+    """Every op describes itself in words, and by a formula in LaTeX."""
+    for cell in case.circuit.cells:
+        latex = cell.op.formula(cell.site)
+        if not cell.words or not latex or latex.count("{") != latex.count("}"):
+            return f"{cell.op.label} has the words {cell.words!r} and the formula {latex!r}"
+    return None
+
+
 View = Callable[[Case], str | None]
 STATIC: tuple[View, ...] = (types, text, json, circuit, drawing, source)
 RUNNING: tuple[View, ...] = (cost, forward, backward, attention, equation, autograd)
+SAMPLED: tuple[View, ...] = (texts, cost, autograd)

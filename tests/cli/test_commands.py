@@ -17,7 +17,7 @@ import pytest
 
 import ncd
 from ncd.__main__ import main
-from ncd.cli import check, commands, term_checks
+from ncd.cli import commands, json_data, term_checks
 from ncd.cli import output as terminal
 from ncd.run import peak
 
@@ -88,7 +88,7 @@ def test_show_shows_the_first_body_of_a_loop(capsys: Capture) -> None:
     term = ncd.Axes(n=3)(ncd.Id("n") >> ncd.Repeat((body,) * 4))
     circuit = ncd.elaborate(term)
     (loop,) = circuit.loops
-    found = commands._circuit_data(circuit)
+    found = json_data.circuit_data(circuit)
     assert [[v["id"] for v in s] for s in found["loops"][0]["states"]] == [
         [v.id for v in s] for s in loop.bodies[0].states
     ]
@@ -188,88 +188,6 @@ def test_run_says_what_came_out_and_what_was_measured(name: str, capsys: Capture
     text = output(capsys, "run", name, "--seed", "3")
     assert "outputs and gradients are finite" in text
     assert f"{stated:,} bytes" in text
-
-
-# --- check ---------------------------------------------------------------------------------------
-
-
-def test_check_of_one_system_is_clean(capsys: Capture) -> None:
-    text = output(capsys, "check", MHA, "--set", "h=2")
-    views = len(term_checks.STATIC) + len(term_checks.RUNNING)
-    assert text == (
-        f"1 entries, 1 settings, {views} views: 0 settings refused by the guard, 0 failures\n"
-    )
-
-
-def test_check_goes_to_the_ends_of_every_knob() -> None:
-    entry = ncd.catalogue["residual-block"]
-    settings = list(check.settings(entry))
-    default = entry.settings({})
-    assert settings[0] == default
-    for knob in entry.knobs:
-        assert {**default, knob.name: knob.min} in settings
-        assert {**default, knob.name: knob.max} in settings
-    assert {knob.name: knob.min for knob in entry.knobs} in settings
-    assert {knob.name: knob.max for knob in entry.knobs} in settings
-    for preset in ncd.catalogue[MHA].presets:
-        assert {**ncd.catalogue[MHA].settings({}), **preset.knobs} in check.settings(
-            ncd.catalogue[MHA]
-        )
-    assert len(settings) == len({tuple(s.items()) for s in settings})
-
-
-def test_check_lists_what_fails_and_exits_1(
-    capsys: Capture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def broken(case: term_checks.Case) -> str:
-        return "it is broken"
-
-    def raising(case: term_checks.Case) -> str:
-        raise KeyError("lost\nand gone")
-
-    monkeypatch.setattr(check, "STATIC", (term_checks.types,))
-    monkeypatch.setattr(check, "RUNNING", (broken, raising))
-    text = output(capsys, "check", MHA, "--set", "k=1", code=1)
-    at = f"{MHA} at h = 4, k = 1, m = 128, y = 20, x = 22, causal = 0"
-    assert text.splitlines() == [
-        f"{at}: broken: it is broken",
-        f"{at}: raising: KeyError: 'lost\\nand gone'",
-        "1 entries, 1 settings, 3 views: 0 settings refused by the guard, 2 failures",
-    ]
-
-
-def test_check_counts_what_the_guard_refuses(
-    capsys: Capture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("NCD_MAX_BYTES", "1000")
-    found = data(capsys, "check", MHA, "--set", "h=2")
-    assert (len(found["refused"]), found["failures"]) == (1, [])
-    assert found["views"] == len(term_checks.STATIC)
-    assert "NCD_MAX_BYTES is 1,000" in found["refused"][0]
-
-
-def views_that_fail(case: term_checks.Case) -> list[str]:
-    return [view.__name__ for view in (*term_checks.STATIC, *term_checks.RUNNING) if view(case)]
-
-
-def test_the_views_see_what_is_wrong() -> None:
-    """A module whose weights went bad fails just the views that look at numbers."""
-    case = term_checks.Case(ncd.catalogue[MHA].build())
-    assert views_that_fail(case) == []
-    case = term_checks.Case(ncd.catalogue[MHA].build())
-    case.module.O.weight.data.fill_(float("nan"))
-    assert {"forward", "backward"} <= set(views_that_fail(case))
-    case = term_checks.Case(ncd.catalogue[MHA].build())
-    softmax = next(c for c in case.circuit.cells if c.op.role == "softmax")
-    case.trace.values[softmax.outputs[0].id].data.mul_(1.1)
-    assert views_that_fail(case) == ["attention"]
-
-
-def test_an_equation_that_does_not_hold_fails() -> None:
-    one, two = ncd.Linear("m:3 -> k:2", "L"), ncd.Linear("m:3 -> k:2", "M")
-    assert views_that_fail(term_checks.Case(ncd.Equation(one, one))) == []
-    (failing,) = views_that_fail(term_checks.Case(ncd.Equation(one, two)))
-    assert failing == "equation"
 
 
 # --- refusals ------------------------------------------------------------------------------------
@@ -431,7 +349,9 @@ def test_serve_hands_the_address_on(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_bar_is_only_for_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     plain = io.StringIO()
     monkeypatch.setattr(sys, "stderr", plain)
-    terminal.progress(1, 2, "work")
+    times = iter((0.0, 0.0, 50.0, 100.0))
+    progress = terminal.Progress(lambda: next(times))
+    progress(1, 2, "work")
     assert plain.getvalue() == ""
 
     class Terminal(io.StringIO):
@@ -440,10 +360,18 @@ def test_the_bar_is_only_for_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None
 
     seen = Terminal()
     monkeypatch.setattr(sys, "stderr", seen)
-    terminal.progress(1, 2, "work")
-    assert seen.getvalue() == "\r\x1b[K" + "█" * 15 + "·" * 15 + " 1/2 work"
-    terminal.progress(2, 2, "")
-    assert seen.getvalue().endswith("\r\x1b[K")
+    said = []
+    for done in (0, 3, 5, 15, 30):
+        progress(done, 30, "work")
+        said.append(seen.getvalue().rpartition("\r\x1b[K")[2].lstrip("█·"))
+    assert said == [
+        " 0/30 work",
+        " 3/30 work, about 0 s left",
+        " 5/30 work, about 4 min left",
+        " 15/30 work, about 2 min left",
+        "",
+    ]
+    assert "\x1b[K" + "█" * 15 + "·" * 15 + " 15/30" in seen.getvalue()
 
 
 ROOT = Path(__file__).parents[2]

@@ -1,0 +1,54 @@
+"""The checks of a system's files: its page, and its picture in ``assets/diagrams``."""
+
+from __future__ import annotations
+
+import re
+
+from ncd.bundled_files import bundled
+from ncd.cli.term_checks import Case, View
+from ncd.drawing import draw
+from ncd.models import Entry
+from ncd.view.page import navigation
+
+LONGEST = 60  # lines of a page
+PARTS = ("LEAD", "WHY", "page")  # the names in a page's file
+STYLE = re.compile(r"<style>.*?</style>", re.S)  # the compression of its fonts differs by version
+
+
+def page(case: Case) -> str | None:
+    """The system has a page, which is short, introduces it, and shows it."""
+    entry = _entry(case)
+    file = navigation.file(entry)
+    if not bundled(file).is_file():
+        return f"there is no file {file}"
+    text = bundled(file).read_text(encoding="utf-8")
+    lines = len(text.splitlines())
+    if lines > LONGEST:
+        return f"{file} has {lines} lines, at most {LONGEST} can be"
+    lacks = [name for name in PARTS if not re.search(rf"^{name}\b", text, re.M)]
+    if lacks:
+        return f"{file} lacks {', '.join(lacks)}"
+    shows = f'catalogue["{entry.name}"]'
+    return None if shows in text else f"{file} does not show {shows}"
+
+
+def picture(case: Case) -> str | None:
+    """The picture in ``assets/diagrams`` is the drawing at the defaults of the knobs."""
+    entry = _entry(case)
+    file = f"assets/diagrams/{entry.name}.svg"
+    path = bundled(file)
+    stored = path.read_text(encoding="utf-8") if path.is_file() else ""
+    fresh = draw(case.term, **case.look).svg()
+    if STYLE.sub("", stored).strip() == STYLE.sub("", fresh).strip():
+        return None
+    what = "is not its drawing" if stored else "is missing"
+    return f"{file} {what}: write it with python -m ncd render {entry.name} -o {file}"
+
+
+def _entry(case: Case) -> Entry:
+    if case.entry is None:
+        raise ValueError("the case is not of a system of the catalogue")
+    return case.entry
+
+
+STORED: tuple[View, ...] = (page, picture)

@@ -1,0 +1,196 @@
+"""The command ``check``: what it goes through, and what it says of faults."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import ncd
+from ncd.cli import check, project_tests, stored_checks, term_checks
+from ncd.cli.term_checks import Case
+from ncd.lang.terms.op import Site
+from ncd.ops import Elementwise
+from tests.cli.test_commands import MHA, Capture, data, output
+
+
+def test_check_of_one_system_is_clean(capsys: Capture) -> None:
+    text = output(capsys, "check", MHA, "--set", "h=2")
+    views = len(term_checks.STATIC) + len(term_checks.RUNNING)
+    assert text == (
+        f"1 systems, 0 ops, 1 settings, {views} views, 0 tests: 0 settings refused by the guard, "
+        "0 failures\n"
+    )
+
+
+def test_check_goes_to_the_ends_of_every_knob() -> None:
+    entry = ncd.catalogue["residual-block"]
+    settings = list(check.settings(entry))
+    default = entry.settings({})
+    assert settings[0] == default
+    for knob in entry.knobs:
+        assert {**default, knob.name: knob.min} in settings
+        assert {**default, knob.name: knob.max} in settings
+    assert {knob.name: knob.min for knob in entry.knobs} in settings
+    assert {knob.name: knob.max for knob in entry.knobs} in settings
+    for preset in ncd.catalogue[MHA].presets:
+        assert {**ncd.catalogue[MHA].settings({}), **preset.knobs} in check.settings(
+            ncd.catalogue[MHA]
+        )
+    assert len(settings) == len({tuple(s.items()) for s in settings})
+
+
+def test_check_lists_what_fails_and_exits_1(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(case: term_checks.Case) -> str:
+        return "it is broken"
+
+    def raising(case: term_checks.Case) -> str:
+        raise KeyError("lost\nand gone")
+
+    monkeypatch.setattr(check, "STATIC", (term_checks.types,))
+    monkeypatch.setattr(check, "RUNNING", (broken, raising))
+    text = output(capsys, "check", MHA, "--set", "k=1", code=1)
+    at = f"{MHA} at h = 4, k = 1, m = 128, y = 20, x = 22, causal = 0"
+    assert text.splitlines() == [
+        f"{at}: broken: it is broken",
+        f"{at}: raising: KeyError: 'lost\\nand gone'",
+        "1 systems, 0 ops, 1 settings, 3 views, 0 tests: 0 settings refused by the guard, "
+        "2 failures",
+    ]
+
+
+def test_check_counts_what_the_guard_refuses(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NCD_MAX_BYTES", "1000")
+    found = data(capsys, "check", MHA, "--set", "h=2")
+    assert (len(found["refused"]), found["failures"]) == (1, [])
+    assert found["views"] == len(term_checks.STATIC)
+    assert "NCD_MAX_BYTES is 1,000" in found["refused"][0]
+
+
+def views_that_fail(case: term_checks.Case) -> list[str]:
+    return [view.__name__ for view in (*term_checks.STATIC, *term_checks.RUNNING) if view(case)]
+
+
+def test_the_views_see_what_is_wrong() -> None:
+    """A module whose weights went bad fails just the views that look at numbers."""
+    case = term_checks.Case(ncd.catalogue[MHA].build())
+    assert views_that_fail(case) == []
+    case = term_checks.Case(ncd.catalogue[MHA].build())
+    case.module.O.weight.data.fill_(float("nan"))
+    assert {"forward", "backward"} <= set(views_that_fail(case))
+    case = term_checks.Case(ncd.catalogue[MHA].build())
+    softmax = next(c for c in case.circuit.cells if c.op.role == "softmax")
+    case.trace.values[softmax.outputs[0].id].data.mul_(1.1)
+    assert views_that_fail(case) == ["attention"]
+
+
+def test_an_equation_that_does_not_hold_fails() -> None:
+    one, two = ncd.Linear("m:3 -> k:2", "L"), ncd.Linear("m:3 -> k:2", "M")
+    assert views_that_fail(term_checks.Case(ncd.Equation(one, one))) == []
+    (failing,) = views_that_fail(term_checks.Case(ncd.Equation(one, two)))
+    assert failing == "equation"
+
+
+# --- ops -----------------------------------------------------------------------------------------
+
+
+def test_an_op_is_checked_at_its_samples(capsys: Capture) -> None:
+    text = output(capsys, "check", "Softmax", "Add", "--fast")
+    count = len(ncd.Softmax.samples()) + len(ncd.Add.samples())
+    views = count * len((*term_checks.STATIC, *term_checks.SAMPLED))
+    assert text == (
+        f"0 systems, 2 ops, {count} settings, {views} views, 0 tests: 0 settings refused by the "
+        "guard, 0 failures\n"
+    )
+
+
+class Silent(Elementwise):
+    """An op that does not say what it does."""
+
+    def words(self, site: Site) -> str:
+        return ""
+
+
+def test_an_op_has_words() -> None:
+    case = Case(ncd.Id("m:3") >> Silent("relu"))
+    said = r"Elementwise relu has the words '' and the formula 'z = \\max(a, 0)'"
+    assert term_checks.texts(case) == said
+
+
+# --- the page and the picture of a system ---------------------------------------------------------
+
+
+@pytest.fixture
+def copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the page and the picture of one system, in which the checks look."""
+    files = ("pages/attention/multi_head_attention.py", f"assets/diagrams/{MHA}.svg")
+    for file in files:
+        path = tmp_path / file
+        path.parent.mkdir(parents=True)
+        path.write_bytes(stored_checks.bundled(file).read_bytes())
+    monkeypatch.setattr(stored_checks, "bundled", tmp_path.joinpath)
+    return tmp_path
+
+
+def faults(case: Case) -> list[str]:
+    return [fault for view in stored_checks.STORED if (fault := view(case))]
+
+
+def test_a_system_has_a_page_and_a_picture(copy: Path) -> None:
+    entry = ncd.catalogue[MHA]
+    case = Case(entry.build(), look=entry.look({}), entry=entry)
+    file, svg = "pages/attention/multi_head_attention.py", f"assets/diagrams/{MHA}.svg"
+    cure = f"write it with python -m ncd render {MHA} -o {svg}"
+    assert faults(case) == []
+    assert faults(replace(case, look={})) == [f"{svg} is not its drawing: {cure}"]
+    (copy / svg).unlink()
+    page = (copy / file).read_text()
+    (copy / file).write_text(page.replace(f'catalogue["{MHA}"]', "other"))
+    assert faults(case) == [f'{file} does not show catalogue["{MHA}"]', f"{svg} is missing: {cure}"]
+    (copy / file).write_text(page.replace("LEAD = ", "FIRST = ").replace("WHY = ", "LAST = "))
+    assert faults(case)[0] == f"{file} lacks LEAD, WHY"
+    (copy / file).write_text(page + "\n" * 60)
+    assert faults(case)[0] == f"{file} has {len(page.splitlines()) + 60} lines, at most 60 can be"
+    (copy / file).unlink()
+    assert faults(case)[0] == f"there is no file {file}"
+
+
+# --- the tests -----------------------------------------------------------------------------------
+
+
+CONFTEST = """
+def pytest_addoption(parser):
+    parser.addoption("--of", action="append")
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "browser: none")
+    print(config.getoption("--of"))
+"""
+TESTS = """
+def test_one(): pass
+def test_two(): assert 1 == 2, "so it is"
+"""
+
+
+def test_the_tests_of_a_checkout_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[tuple[int, int, str]] = []
+    monkeypatch.setattr(project_tests, "ROOT", tmp_path)
+    assert project_tests.run(["a"], lambda *now: told.append(now)) == (0, [])
+    assert told == []
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "conftest.py").write_text(CONFTEST)
+    (tmp_path / "tests" / "test_some.py").write_text(TESTS)
+    count, failed = project_tests.run(["a", "b-c"], lambda *now: told.append(now))
+    assert count == 2
+    assert failed == ["FAILED tests/test_some.py::test_two - AssertionError: so it is"]
+    assert told == [(0, 100, "tests"), (100, 100, "tests"), (100, 100, "")]
+    (tmp_path / "tests" / "conftest.py").write_text("raise ValueError('broken')")
+    assert project_tests.run(["a"], lambda *now: None)[1] == [
+        "the tests did not run: E   ValueError: broken"
+    ]
