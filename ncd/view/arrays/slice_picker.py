@@ -43,7 +43,7 @@ class Dimension:
 
 @dataclass(frozen=True)
 class Cut:
-    """A slice of an array: its dimensions, those down and across, and positions along the others."""
+    """A slice of an array: its dimensions, those of the picture, and positions along others."""
 
     dimensions: tuple[Dimension, ...]
     shown: tuple[int, ...]

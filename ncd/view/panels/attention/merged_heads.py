@@ -84,7 +84,7 @@ def orders(scene: Scene) -> Orders:
 
 
 def _strip(h: int, k: int, outside: int, scene: Scene) -> str:
-    """Returns the features as a row of cells coloured by query, key and value, with head numbers."""
+    """Returns the features as cells coloured by query, key and value, with head numbers."""
     every = owners(h, k, outside)
     shade = {part: fill(role, scene.dark) for part, role in ROLES.items()}
     cells = "".join(

@@ -61,7 +61,7 @@ class Step:
 
 
 def steps(scene: Scene, dag: Dag, gradients: Gradients) -> tuple[Step, ...]:
-    """Returns the outputs, then every op that a gradient passes in reverse order, then the inputs."""
+    """Returns the outputs, then every op that a gradient passes in reverse, then the inputs."""
     circuit, came = scene.circuit, gradients.arrays
     drawn = first(circuit)
 

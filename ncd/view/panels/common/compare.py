@@ -147,7 +147,7 @@ def _refused(refusal: Refusal) -> str:
 
 
 def _told(one: Scene, two: Scene) -> str:
-    """Returns every knob that differs, and the totals, from the pinned setting to the current one."""
+    """Returns every knob that differs, and the totals, from the pinned setting to now."""
     every = {knob.name: knob for knob in (*one.entry.knobs, knobs.SEED)}
     values = [{**scene.settings, knobs.SEED.name: scene.seed} for scene in (one, two)]
     facts = {
