@@ -53,6 +53,18 @@ def test_every_system_goes_there_and_back(entry: ncd.Entry) -> None:
     assert from_json(to_json(term)) == term
 
 
+def test_an_unknown_field_is_refused_however_many_there_are() -> None:
+    """Also where a field with a default is missing, so that their number is right."""
+    message = "Linear has no field 'bia'. Try its fields: pattern, name, bias, init."
+    for text in (
+        '{"term": "Linear", "pattern": "m:2 -> k:3", "bia": true}',
+        '{"term": "Linear", "pattern": "m:2 -> k:3", "name": "Q", "bia": true}',
+    ):
+        with pytest.raises(ncd.NCDError) as caught:
+            from_json(text)
+        assert str(caught.value) == message
+
+
 def test_the_kinds_are_the_structures_and_the_ops() -> None:
     assert set(KINDS.values()) == {*map(type, STRUCTURES), *CATALOGUE}
     assert [name for name, kind in KINDS.items() if kind.__name__ != name] == []

@@ -230,6 +230,13 @@ def test_the_variable_of_a_loop_is_no_tensor() -> None:
     agree(term)
 
 
+def test_the_variable_of_a_loop_leaves_the_memory_its_name() -> None:
+    body = Id("m:3") @ Linear("k:4 -> m:3", "V") >> Add()
+    term = Repeat((body,) * 2, "ks", memory=1)
+    assert "        for k_2 in self.ks:\n            m = k_2(m, k)\n" in source(term)
+    agree(term)
+
+
 def test_a_shared_repetition_is_one_module() -> None:
     text = source(Repeat((layer(8),) * 3, shared=True), "Stack")
     assert "self.layers = Layers(m, w)" in text

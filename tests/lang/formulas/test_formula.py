@@ -100,3 +100,13 @@ def test_a_formula_has_a_longest_and_a_deepest() -> None:
     for text in ("-" * 900 + "1", "1" + " + 1" * 100, "1" + " and 1" * 100):
         with pytest.raises(ParseError, match="more than 64 operations in a row"):
             parse(text)
+
+
+@pytest.mark.parametrize("inner", COMPARISONS)
+@pytest.mark.parametrize("outer", COMPARISONS)
+def test_a_comparison_of_comparisons_keeps_its_brackets(outer: str, inner: str) -> None:
+    """Python would read ``a < b < c`` as two comparisons of b."""
+    for text in (f"(a {inner} b) {outer} c", f"a {outer} (b {inner} c)"):
+        assert str(parse(text)) == text
+    with pytest.raises(ParseError):
+        parse(f"a {inner} b {outer} c")

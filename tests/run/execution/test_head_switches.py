@@ -4,6 +4,7 @@ import pytest
 import torch
 
 import ncd
+from ncd import Einsum, Id, Softmax
 from ncd.run import apart
 from ncd.run.execution.head_switches import Head, attending, switched_off
 
@@ -45,6 +46,23 @@ def test_the_maps_of_all_heads_have_rows_that_sum_to_one(name: str) -> None:
         maps = found.maps(values[found.softmax.outputs[0].id])
         assert len(maps) == len(found.heads) == SYSTEMS[name]
         torch.testing.assert_close(maps.sum(-1), torch.ones(maps.shape[:2]))
+
+
+def test_several_axes_of_heads_in_another_order() -> None:
+    """Heads of two axes, which the product has in another order than the weights."""
+    values = Id("h:3 x:5 g:2 k:6")
+    term = Id("g:2 h:3 y:4 x:5") >> Softmax("x") @ values
+    term = term >> Einsum("g h y x, h x g k -> h y g k")
+    module, inputs = ncd.compile(term), ncd.example_inputs(term)
+    (found,) = attending(module.circuit)
+    (whole,) = module.execute(inputs)
+    for g in range(2):
+        for h in range(3):
+            head = found.heads[3 * g + h]
+            (made,) = module.execute(inputs, watch=switched_off(module.circuit, [head]))
+            wanted = whole.clone()
+            wanted[h, :, g] = 0
+            assert torch.equal(made, wanted)
 
 
 def test_a_batch_in_front_changes_nothing() -> None:

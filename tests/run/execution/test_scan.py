@@ -10,6 +10,7 @@ from ncd.lang.circuits.circuit import Cell
 from ncd.lang.circuits.elaborate import Axes
 from ncd.lang.terms.loops import Scan
 from ncd.lang.terms.terms import Id, Term
+from ncd.lang.types.axes import Type
 from ncd.ops import Copy, Einsum, Elementwise, Linear, Map, Rename, Softmax
 from ncd.run import compile, example_inputs, trace
 
@@ -111,3 +112,14 @@ def test_attention_inside_a_scan_is_fused_as_well() -> None:
     inputs = example_inputs(module.term)
     for one, two in zip(module(*inputs), trace(module, *inputs).outputs, strict=True):
         torch.testing.assert_close(one, two)
+
+
+def test_the_axis_stands_in_the_outputs_where_the_first_input_has_it() -> None:
+    """The other inputs may have it elsewhere."""
+    scan = Scan(Id("a, b"), "t", states=0)
+    assert str(scan.lift(Type.parse("t:3 a:2, b:4 t:3"))) == "t a, t b"
+    assert str(scan.lift(Type.parse("a:2 t:3, t:3 b:4"))) == "a t, b t"
+    term = Id("t:3 a:2, b:4 t:3") >> scan
+    one, two = example_inputs(term)
+    first, second = compile(term)(one, two)
+    assert torch.equal(first, one) and torch.equal(second, two.T)

@@ -261,3 +261,11 @@ def test_what_fits_is_what_the_guard_lets_pass(limit: int) -> None:
         except LimitError:
             passed = False
         assert fits(circuit, Limits(bytes=limit)) == passed
+
+
+def test_what_fits_when_every_array_is_kept_is_less() -> None:
+    circuit = elaborate(ncd.catalogue["multi-head-attention"].build(y=300, x=300, m=16))
+    limits = Limits(bytes=(peak(circuit) + peak(circuit, watched=True)) // 2)
+    assert fits(circuit, limits) and not fits(circuit, limits, watched=True)
+    with pytest.raises(LimitError):
+        check(circuit, limits, watched=True)

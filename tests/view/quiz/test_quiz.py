@@ -80,6 +80,10 @@ def test_what_is_no_answer_is_no_try() -> None:
     strange = judge("y <b> h", SCORES, ALL)
     assert not strange.whole
     assert strange.words.startswith("“&lt;b&gt;” is no axis here. There are ")
+    for glued in ("yz", "zy", "yxz"):  # letters of which one is no axis
+        found = judge(glued, SCORES, ALL)
+        assert not found.whole
+        assert words(found.words).startswith(f"“{glued}” is no axis here. There are ")
 
 
 def test_a_size_that_is_found_out_has_to_be_said() -> None:
