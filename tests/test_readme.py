@@ -30,7 +30,7 @@ def test_the_first_lines_are_the_two_commands() -> None:
     first, second = README.splitlines()[:2]
     assert (first.split()[:2], second.split()[:2]) == (["make", "run"], ["make", "test"])
     makefile = (ROOT / "Makefile").read_text()
-    for target in re.findall(r"`?make (\w+)", README + CONTRIBUTING):
+    for target in re.findall(r"`?make ([\w-]+)", README + CONTRIBUTING):
         assert re.search(rf"^{target}:", makefile, re.M), target
 
 

@@ -1,11 +1,11 @@
-"""One server and one browser for all tests; each test has a context of its own."""
+"""One server for all tests and one browser a worker; each test has a context of its own."""
 
 from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from tests.browser.server import chromium, served
+from tests.browser.server import chromium, served, shared
 
 
 @pytest.fixture(scope="session")
@@ -16,8 +16,9 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="session")
-def address() -> Iterator[str]:
-    with served() as found:
+def address(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Iterator[str]:
+    folder = tmp_path_factory.getbasetemp()
+    with served() if worker_id == "master" else shared(folder.parent) as found:
         yield found
 
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from fcntl import LOCK_EX, LOCK_SH, LOCK_UN, flock
 from pathlib import Path
 from typing import NamedTuple
 from urllib.error import URLError
@@ -103,6 +104,30 @@ def served(plain: bool = False, **environment: str) -> Iterator[str]:
     """The address of a fresh server, stopped in the end."""
     with started(plain, **environment) as server:
         yield server.address
+
+
+@contextmanager
+def shared(folder: Path) -> Iterator[str]:
+    """The address of one server for all workers of a test run, whose folder it is.
+
+    The first worker to come starts it, and stops it once all others have left. Each holds a lock
+    on the file with the address while it uses the server, and one on ``door`` while it comes.
+    """
+    with (folder / "door").open("w") as door, (folder / "server").open("a+") as file:
+        flock(door, LOCK_EX)
+        flock(file, LOCK_SH)
+        file.seek(0)
+        if address := file.read():
+            flock(door, LOCK_UN)
+            yield address
+            return
+        with served() as address:
+            file.write(address)
+            file.flush()
+            flock(door, LOCK_UN)
+            yield address
+            flock(file, LOCK_EX)  # when all others have left
+            file.truncate(0)
 
 
 def free_port() -> int:
