@@ -96,9 +96,14 @@ def test_the_files_that_are_named_are_there() -> None:
 
 
 def test_what_contributing_quotes_is_in_the_code() -> None:
-    """Each of its examples, definition by definition, is in the file named just before it."""
+    """Each of its examples, definition by definition, is in the file named just before it.
+
+    Those of new files and lines are tried in ``tests/test_contributing.py``.
+    """
     parts = re.split(r"^```python\n(.*?)^```", CONTRIBUTING, flags=re.M | re.S)
     for before, code in zip(parts[::2], parts[1::2], strict=False):
+        if code.startswith("# a new "):
+            continue
         name = re.findall(r"`((?:ncd|pages)(?:/\w+)+\.py)`", before)[-1]
         there = ast.dump(ast.parse((ROOT / name).read_text()))
         (quoted,) = ast.parse(code).body
