@@ -88,6 +88,15 @@ def test_nothing_is_evaluated_or_unpickled() -> None:
         assert not attributes(path) & {"torch.load", "torch.save", "os.system"}, path
 
 
+def test_no_test_sleeps_or_looks_at_a_clock() -> None:
+    """They wait by ``until`` or Playwright's ``expect``, and count calls instead of seconds."""
+    clocks = {"perf_counter", "process_time", "monotonic", "time_ns"}
+    for path in (ROOT / "tests").rglob("*.py"):
+        called = (n.func for n in nodes(path, ast.Call) if isinstance(n.func, ast.Attribute))
+        refused = {name.attr for name in called} & {"sleep", "wait_for_timeout", *clocks}
+        assert not refused or path.name in ("polling.py", "fuzz.py"), path
+
+
 def test_no_global_randomness() -> None:
     """Weights and inputs come from a generator made from the seed."""
     assert [path for path in FILES if "torch.manual_seed" in path.read_text()] == []
