@@ -64,6 +64,7 @@ def first_lines(path: Path) -> Iterator[tuple[str, str]]:
             yield place, doc.partition("\n\n")[0].replace("\n", " ")
 
 
+@pytest.mark.catalogue
 def test_first_lines_are_plain() -> None:
     """They are sentences or noun phrases that end in a full stop, not questions or riddles."""
     lines = [line for path in FILES for line in first_lines(path) if not line[0].startswith(EXEMPT)]

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.catalogue
 ROOT = Path(__file__).parents[1]
 FILES = sorted((ROOT / "ncd").rglob("*.py"))
 PAGES = sorted((ROOT / "pages").rglob("*.py"))

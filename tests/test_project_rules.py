@@ -19,6 +19,7 @@ from ncd.cli import stored_checks
 from ncd.lang import reserved_names
 from tests.test_layering import FILES, MODULES, PAGES, ROOT, imports, nodes, part
 
+pytestmark = pytest.mark.catalogue
 SOURCES = {".py", ".css", ".html", ".js"}
 
 

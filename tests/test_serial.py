@@ -65,6 +65,7 @@ def test_an_unknown_field_is_refused_however_many_there_are() -> None:
         assert str(caught.value) == message
 
 
+@pytest.mark.catalogue
 def test_the_kinds_are_the_structures_and_the_ops() -> None:
     assert set(KINDS.values()) == {*map(type, STRUCTURES), *CATALOGUE}
     assert [name for name, kind in KINDS.items() if kind.__name__ != name] == []

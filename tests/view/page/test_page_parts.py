@@ -159,6 +159,7 @@ def test_an_op_is_known_again_without_its_sizes() -> None:
     assert bare(sized) == ncd.Linear("m -> k h", "Q")
 
 
+@pytest.mark.catalogue
 def test_the_listing_says_what_the_file_says() -> None:
     for entry in ncd.catalogue.values():
         term = entry.build()
