@@ -34,6 +34,7 @@ print(os.waitpid(child, 0)[1])
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not FORK, reason="processes are not forked here")
 def test_a_process_can_be_forked_once_all_is_prepared() -> None:
     command = [sys.executable, "-c", FORKED]

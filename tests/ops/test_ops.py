@@ -18,6 +18,7 @@ from ncd.lang.terms.terms import Id, Then
 from ncd.lang.types.axes import Array, Type
 from ncd.ops import CATALOGUE
 from ncd.run import compile as compiled
+from tests.support.sampling import sample as drawn
 
 SAMPLES = [sample for op in CATALOGUE for sample in op.samples()]
 NAMES = [f"{sample.op!r} on {sample.dom}" for sample in SAMPLES]
@@ -79,14 +80,18 @@ def lifted(array: Array, extra: str, at: int) -> Array:
     return array.with_axes((*array[:at], *Array.parse(extra), *array[at:]))
 
 
+PLACES = {"before": lambda a: 0, "after": len, "between": lambda a: min(1, len(a))}
+
+
 @pytest.mark.parametrize("sample", LIFTED, ids=LIFTED_NAMES)
-@pytest.mark.parametrize("extra", ["b_0:3", "b_0:3x2"])
-@pytest.mark.parametrize("side", ["before", "after", "between"])
-def test_lifting_commutes_with_indexing(sample: Sample, extra: str, side: str) -> None:
-    """The op on a whole array, indexed, is the op on the index: for every index."""
-    plain = Type.parse(sample.dom)
-    places = {"before": lambda a: 0, "after": len, "between": lambda a: min(1, len(a))}
-    dom = Type(lifted(array, extra, places[side](array)) for array in plain)
+def test_lifting_commutes_with_indexing(sample: Sample) -> None:
+    for extra, side in drawn(itertools.product(["b_0:3", "b_0:3x2"], PLACES), 2, sample.dom):
+        indexed(sample, extra, side)
+
+
+def indexed(sample: Sample, extra: str, side: str) -> None:
+    """Asserts that the op on a whole array, indexed, is the op on the index: for every index."""
+    dom = Type(lifted(array, extra, PLACES[side](array)) for array in Type.parse(sample.dom))
     inputs = ncd.example_inputs(Id(dom))
     whole = run(sample.op, dom, *inputs)
     cod = ncd.elaborate(term(sample.op, dom)).term.cod
@@ -108,16 +113,16 @@ def at(x: Tensor, array: Array, index: tuple[int, ...]) -> Tensor:
 
 
 @pytest.mark.parametrize("sample", LIFTED, ids=LIFTED_NAMES)
-@pytest.mark.parametrize("batch", [(3,), (2, 3)])
-def test_a_batch_in_front_is_each_by_itself(sample: Sample, batch: tuple[int, ...]) -> None:
+def test_a_batch_in_front_is_each_by_itself(sample: Sample) -> None:
     dom = Type.parse(sample.dom)
     module = compiled(term(sample.op, dom))
-    single = [ncd.example_inputs(Id(dom), seed) for seed in range(math.prod(batch))]
-    stacked = [torch.stack(xs).view(*batch, *xs[0].shape) for xs in zip(*single, strict=True)]
-    whole = ncd.trace(module, *stacked).outputs
-    for i, inputs in enumerate(single):
-        ones = [x.reshape(-1, *x.shape[len(batch) :])[i] for x in whole]
-        close(tuple(ones), expected(sample, *inputs))
+    for batch in drawn([(3,), (2, 3)], 1, sample.dom):
+        single = [ncd.example_inputs(Id(dom), seed) for seed in range(math.prod(batch))]
+        stacked = [torch.stack(xs).view(*batch, *xs[0].shape) for xs in zip(*single, strict=True)]
+        whole = ncd.trace(module, *stacked).outputs
+        for i, inputs in enumerate(single):
+            ones = [x.reshape(-1, *x.shape[len(batch) :])[i] for x in whole]
+            close(tuple(ones), expected(sample, *inputs))
 
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=NAMES)
