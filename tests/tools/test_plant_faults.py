@@ -1,0 +1,59 @@
+"""The faults to plant fit the files as they are, and a planted fault is noticed and undone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tools.fault_list import FAULTS, Fault
+from tools.plant_faults import ROOT, line, planted, targets, tried
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.file)
+def test_every_fault_fits_its_file(fault: Fault) -> None:
+    """Where a file has changed, the fault in ``tools/fault_list.py`` is to follow."""
+    text = (ROOT / "ncd" / fault.file).read_text()
+    assert text.count(fault.old) == 1
+    assert fault.old != fault.new
+    compile(text.replace(fault.old, fault.new), fault.file, "exec")
+    assert (ROOT / targets(fault)[0]).exists()
+
+
+def test_every_folder_has_a_fault() -> None:
+    """The folders on the top floor, and those within the larger of them."""
+    large = ("drawing", "lang", "ops", "run", "view")
+    folders = {path.parent for path in (ROOT / "ncd").glob("*/*.py")}
+    folders |= {path.parent for name in large for path in (ROOT / "ncd" / name).glob("*/*.py")}
+    empty = {"view/panels", "view/presenter", "ops", "lang", "run", "view", "drawing"}
+    wanted = {str(folder.relative_to(ROOT / "ncd")) for folder in folders} - empty
+    found = {str(Path(fault.file).parent) for fault in FAULTS}
+    assert not {folder for folder in wanted if folder not in found}
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    """A project of one file and one test."""
+    (tmp_path / "ncd").mkdir()
+    (tmp_path / "ncd" / "sums.py").write_text("def twice(n):\n    return 2 * n\n")
+    (tmp_path / "tests").mkdir()
+    test = "from ncd.sums import twice\n\n\ndef test_twice():\n    assert twice(2) == 4\n"
+    (tmp_path / "tests" / "test_sums.py").write_text(test)
+    return tmp_path
+
+
+def test_a_fault_is_noticed_or_not_and_undone(small: Path) -> None:
+    sound = (small / "ncd" / "sums.py").read_text()
+    wrong, other = Fault("sums.py", "2 * n", "3 * n"), Fault("sums.py", "2 * n", "n ** 2")
+    options = ("-c", "/dev/null", "--rootdir", str(small), str(small / "tests"))
+    killed, survived = (tried(fault, small, options) for fault in (wrong, other))
+    assert killed.killed and killed.by.endswith("test_sums.py::test_twice")
+    assert not survived.killed and survived.by == ""
+    assert line(survived).startswith("| SURVIVED | sums.py | `2 * n` → `n ** 2` |")
+    assert (small / "ncd" / "sums.py").read_text() == sound
+
+
+def test_a_text_that_is_not_there_once_is_no_fault(small: Path) -> None:
+    message = r"^sums.py holds '3' 0 times, but it is to be once$"
+    with pytest.raises(ValueError, match=message), planted(Fault("sums.py", "3", "4"), small):
+        pass

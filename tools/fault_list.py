@@ -1,0 +1,88 @@
+"""Faults to plant, each a mistake that somebody could make, in every folder of ``ncd/``."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Fault(NamedTuple):
+    """A mistake: a text that occurs once in a file below ``ncd/``, and what is put in its place.
+
+    ``tests`` are the arguments of pytest for the tests that should notice it. By default they are
+    the folder of tests with the file's folder's name.
+    """
+
+    file: str
+    old: str
+    new: str
+    tests: str = ""
+
+
+FAULTS = (
+    # the language
+    Fault("lang/types/pattern_binding.py", "any(axis.sequence for", "all(axis.sequence for"),
+    Fault("lang/circuits/size_solver.py", "known if left else known - value", "known"),
+    Fault("lang/circuits/shared_layers.py", "return type(cell.op), shapes", "return shapes"),
+    Fault("lang/terms/chain_typing.py", "(before and others_before) or ", ""),
+    Fault("lang/formulas/traced_sizes.py", "lambda d: d <= 0", "lambda d: d < 0"),
+    # ops
+    Fault("ops/windows/pooling.py", "self.kernel, self.stride, **named", "self.kernel, **named"),
+    Fault("ops/along_axis/top.py", "new.numel > old.numel", "new.numel >= old.numel"),
+    Fault("ops/structure/concat.py", "if rest or left < 1:", "if left < 1:"),
+    Fault("ops/linear_maps/einsum.py", "if both <= set(out.names):", "if not both:"),
+    Fault(
+        "ops/elementwise/formula_lowering.py",
+        'a.value <= b.value if operation == "min"',
+        'a.value <= b.value if operation == "max"',
+    ),
+    # the drawing
+    Fault("drawing/placement/separation.py", ".spatial or array[j].spatial", ".spatial"),
+    Fault("drawing/lint/label_rules.py", "axis) != (text", "axis) == (text"),
+    Fault("drawing/marks/window_marks.py", "-1 if sum(away) < 0 else 1", "1"),
+    Fault("drawing/plan/junctions.py", "(at < a) != (to < b)", "(at < a) == (to < b)"),
+    Fault("drawing/plan/delay_inputs.py", "if s >= starts.get(value.id, 0))", "if s >= 0)"),
+    Fault("drawing/collapse/repeated_layers.py", "(2, 8), (3, 3)", "(2, 7), (3, 3)"),
+    Fault("drawing/fit/row_breaks.py", "+ (wide / share - 1) ** 2 ", "", "tests/drawing/fit"),
+    Fault("drawing/routing/wire_crossings.py", "one[1] > two[1]", "one[1] < two[1]"),
+    Fault("drawing/overlays/dependency_slice.py", "x if x == y else None", "x"),
+    Fault("drawing/backends/tikz.py", "'on' if i % 2 == 0", "'on' if i % 2 == 1"),
+    Fault("drawing/backends/path_data.py", "(way > 0) == (by > 0)", "True"),
+    Fault("drawing/base/label.py", "if before and after and not script", "if after and not script"),
+    # what follows from a term
+    Fault("code/table_lookup.py", "not batched[1]", "not batched[0]"),
+    Fault("run/execution/fused_attention.py", "blind = hidden.all(", "blind = hidden.any("),
+    Fault("run/base/seeding.py", "self.array[at + 1 :]", "self.array[at:]"),
+    Fault("run/limits/guard.py", "return 2 * (_weights(circuit)", "return 4 * (_weights(circuit)"),
+    Fault("run/explain/layer_arithmetic.py", "min(dim.size - 1, place", "min(dim.size, place"),
+    Fault("graph/finite_differences.py", "1e-5 * max(1.0, abs", "1e-2 * max(1.0, abs"),
+    Fault("export/markup.py", "999.5 <= abs(number)", "1000.5 <= abs(number)"),
+    Fault("export/collapse_states.py", "len(found) == STATES", "len(found) > STATES"),
+    Fault("key/sign_lookup.py", '"concat" if len(mark.ins) > 1', '"concat" if len(mark.ins) > 2'),
+    Fault("costs.py", "cell.times * made(cell)", "made(cell)", "tests/test_cost.py"),
+    Fault("serial.py", "if depth > DEPTH:", "if depth > DEPTH + 1:", "tests/test_serial.py"),
+    # learning, the pool, the systems, the command line
+    Fault("train/symbol_sequences.py", "t - 2 * length", "t - length"),
+    Fault("train/attention_cells.py", ".tril(-1)", ".tril(0)"),
+    Fault("jobs/job_pool.py", "len(self._queue) >= WAITING", "len(self._queue) > WAITING"),
+    Fault("models/catalogue_entry.py", "isinstance(value, bool) and self.switch", "self.switch"),
+    Fault("models/transformers/position_encoding.py", "(-r / n_r)", "(-r / n_t)"),
+    Fault("cli/output.py", "(total - done) / done", "total / done"),
+    # the app
+    Fault("view/base/heatmap.py", "np.where(high >= -low", "np.where(high >= low"),
+    Fault("view/session/pin.py", "value != knob.default", "value > knob.default"),
+    Fault("view/compare/diagram_pair.py", '"+" if after > before', '"+" if after < before'),
+    Fault("view/arrays/slice_picker.py", "and d.size > 1]", "]"),
+    Fault("view/inputs/sentences.py", ' and kind != "space"', ""),
+    Fault("view/learning/symbol_table.py", "(wanted != NOT_ASKED).sum()", "len(wanted)"),
+    Fault("view/quiz/questions.py", "and all(is_given(", "and any(is_given("),
+    Fault("view/einops_lab/shape_check.py", '.count("->") != 1', '.count("->") < 1'),
+    Fault("view/server/slides_endpoint.py", "<= LONGEST else []", "<= 2 * LONGEST else []"),
+    Fault("view/runtime/scheduler.py", "began + GRACE * late", "began - GRACE * late"),
+    Fault("view/page/not_found.py", 'asked.lower().replace("_", "-")', "asked.lower()"),
+    Fault("view/diagram/morph.py", "left = min(one.box.x0", "left = max(one.box.x0"),
+    Fault("view/arithmetic/sum_table.py", "<= most + 1:", "<= most - 1:"),
+    Fault("view/panels/attention/torch_layer.py", ">= x - settings", "> x - settings"),
+    Fault("view/panels/common/step.py", "max(1, int(number))", "int(number)", "tests/view/panels"),
+    Fault("view/panels/learning/norm_by_hand.py", "total / (m - 1) if m > 1", "total / m if m > 1"),
+    Fault("view/panels/tensors/permutation_puzzle.py", "if goal == ours:", "if goal != ours:"),
+)

@@ -1,0 +1,145 @@
+"""Plants faults, one at a time, in a copy of the project, and tells which of them a test notices.
+
+    python -m tools.plant_faults                  # all faults, each against the tests of its folder
+    python -m tools.plant_faults view/ drawing/   # those in files whose paths hold one of these
+    python -m tools.plant_faults --list           # the faults alone
+    python -m tools.plant_faults --all-tests serial.py   # against every test without a browser
+
+The copy is made anew in a temporary folder and holds what git would commit. The exit status is the
+number of faults that survived.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from tools.fault_list import FAULTS, Fault
+
+ROOT = Path(__file__).resolve().parent.parent
+LONGEST = 600  # seconds that the tests of one fault may take
+FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.M)
+EVERY = ("tests",)
+
+
+class Outcome(NamedTuple):
+    """What became of a fault: ``by`` is the first test that failed, or why none could."""
+
+    fault: Fault
+    killed: bool
+    by: str
+    seconds: float
+
+
+def targets(fault: Fault, root: Path = ROOT) -> list[str]:
+    """Returns the arguments of pytest for the tests that should notice a fault.
+
+    >>> from tools.fault_list import Fault
+    >>> targets(Fault("serial.py", "a", "b", "tests/test_serial.py -k field"))
+    ['tests/test_serial.py', '-k', 'field']
+    >>> targets(Fault("view/base/no_such_file.py", "a", "b"))
+    ['tests/view']
+    """
+    if fault.tests:
+        return fault.tests.split()
+    folder = Path("tests", fault.file).parent
+    while not (root / folder).is_dir():
+        folder = folder.parent
+    return [str(folder)]
+
+
+@contextmanager
+def copied(root: Path = ROOT) -> Iterator[Path]:
+    """Makes a copy of the project without what git ignores."""
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(command, cwd=root, capture_output=True, check=True).stdout.decode()
+    with tempfile.TemporaryDirectory(prefix="ncd-faults-") as folder:
+        copy = Path(folder)
+        for name in filter(None, listed.split("\0")):
+            if (root / name).is_file():
+                (copy / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(root / name, copy / name)
+        yield copy
+
+
+@contextmanager
+def planted(fault: Fault, root: Path) -> Iterator[None]:
+    """Puts a fault into its file, and takes it out again.
+
+    Raises ValueError if its text does not occur once in the file.
+    """
+    file = root / "ncd" / fault.file
+    sound = file.read_text()
+    if (count := sound.count(fault.old)) != 1:
+        raise ValueError(f"{fault.file} holds {fault.old!r} {count} times, but it is to be once")
+    try:
+        file.write_text(sound.replace(fault.old, fault.new))
+        yield
+    finally:
+        file.write_text(sound)
+
+
+def tried(fault: Fault, copy: Path, tests: Sequence[str]) -> Outcome:
+    """Runs the tests with a fault planted, up to the first that fails."""
+    options = ("-q", "-x", "-n0", "-m", "not browser", "-p", "no:cacheprovider", "--tb=no")
+    command = [sys.executable, "-m", "pytest", *options, *tests]
+    began = time.monotonic()
+    with planted(fault, copy):
+        try:
+            run = subprocess.run(command, cwd=copy, capture_output=True, text=True, timeout=LONGEST)
+        except subprocess.TimeoutExpired:
+            return Outcome(fault, True, f"no end in {LONGEST} s", time.monotonic() - began)
+    seconds = time.monotonic() - began
+    failed = FAILED.search(run.stdout)
+    if run.returncode not in (0, 1, 2):
+        raise RuntimeError(f"the tests of {fault.file} did not run:\n{run.stdout}{run.stderr}")
+    by = failed[1] if failed else "" if run.returncode == 0 else "the collection of the tests"
+    return Outcome(fault, run.returncode != 0, by, seconds)
+
+
+def line(outcome: Outcome) -> str:
+    """Returns a row of the table."""
+    fault, killed, by, seconds = outcome
+    state = "killed" if killed else "SURVIVED"
+    change = f"{_short(fault.old)} → {_short(fault.new) or 'nothing'}"
+    return f"| {state} | {fault.file} | {change} | {by} | {seconds:.0f} s |"
+
+
+def _short(text: str) -> str:
+    text = " ".join(text.split()).replace("|", "\\|")
+    return text and f"`{text if len(text) <= 60 else text[:59] + '…'}`"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    what = (__doc__ or "").split("\n")[0]
+    parser = argparse.ArgumentParser(prog="plant_faults", description=what)
+    parser.add_argument("paths", nargs="*", help="parts of the paths of files; by default all")
+    parser.add_argument("--list", action="store_true", help="print the faults and run nothing")
+    parser.add_argument("--all-tests", action="store_true", help="run every test without a browser")
+    args = parser.parse_args(argv)
+    chosen = [f for f in FAULTS if not args.paths or any(path in f.file for path in args.paths)]
+    if args.list:
+        print("\n".join(f"{fault.file}: {fault.old} → {fault.new}" for fault in chosen))
+        return 0
+    print("| outcome | file | fault | first test that fails | time |\n|---|---|---|---|---|")
+    survived = 0
+    with copied() as copy:
+        for fault in chosen:
+            found = tried(fault, copy, EVERY if args.all_tests else targets(fault, copy))
+            survived += not found.killed
+            print(line(found), flush=True)
+    print(f"\n{len(chosen) - survived} of {len(chosen)} killed, {survived} survived")
+    return survived
+
+
+if __name__ == "__main__":
+    sys.exit(main())
