@@ -43,18 +43,20 @@ class Outcome(NamedTuple):
 def targets(fault: Fault, root: Path = ROOT) -> list[str]:
     """Returns the arguments of pytest for the tests that should notice a fault.
 
+    By default these are the examples in the file itself, and the tests of its folder.
+
     >>> from tools.fault_list import Fault
     >>> targets(Fault("serial.py", "a", "b", "tests/test_serial.py -k field"))
     ['tests/test_serial.py', '-k', 'field']
     >>> targets(Fault("view/base/no_such_file.py", "a", "b"))
-    ['tests/view']
+    ['ncd/view/base/no_such_file.py', 'tests/view']
     """
     if fault.tests:
         return fault.tests.split()
     folder = Path("tests", fault.file).parent
     while not (root / folder).is_dir():
         folder = folder.parent
-    return [str(folder)]
+    return [str(Path("ncd", fault.file)), str(folder)]
 
 
 @contextmanager

@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 
 import ncd
 from ncd import Array, Axes, Axis, Entry, Id, Knob, Linear, Signature, Type, plain, seq, space
+from ncd.lang.terms.chain_typing import missing_axes
 from ncd.lang.types.axes import Dim
+from ncd.lang.types.pattern_binding import Binding
 from tests.support.sampling import sample
 from tests.support.strategies import types
 
@@ -258,3 +260,31 @@ def test_the_catalogue_is_a_mapping() -> None:
 def test_an_index_beyond_its_axis_is_refused_by_its_own_name() -> None:
     with pytest.raises(ncd.SizeError, match=r"^i is 3, .* 2 at most here. Try i = 2"):
         ncd.catalogue["indexes"].build(a=3, i=3)
+
+
+def test_an_axis_is_a_sequence_where_one_of_its_names_says_so() -> None:
+    for one, two in ((True, False), (False, True)):
+        binding = Binding()
+        binding.meet(Axis("x", sequence=one), Axis("x", 3, sequence=two))
+        assert binding["x"] == Axis("x", 3, sequence=True)
+        binding.meet(Axis("x"), Axis("x", 3))
+        assert binding["x"].sequence
+
+
+@pytest.mark.parametrize(
+    ("array", "pattern", "added"),
+    [
+        ("k", "m k", ("m", "()")),
+        ("k", "k m", ("()", "m")),
+        ("k", "a k b", ("a", "b")),
+        ("z k", "m k", None),  # it has another axis where m would stand
+        ("k z", "k m", None),
+        ("a b", "a m b", None),  # in the middle
+        ("m k", "m k", None),
+    ],
+)
+def test_axes_that_an_array_lacks_are_added_at_its_ends_alone(
+    array: str, pattern: str, added: tuple[str, str] | None
+) -> None:
+    found = missing_axes(Array.parse(array), Array.parse(pattern))
+    assert (found and tuple(map(str, found))) == added

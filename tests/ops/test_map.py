@@ -57,6 +57,8 @@ MEANT = [
     (Map("-> y:3 x:4", "y"), "", (), Y[:, None].expand(3, 4)),
     (Map("-> y:3 x:4", "softplus(2) + sign(-3)"), "", (), F.softplus(2 + 0 * A) - 1),
     (Map("() -> ()", "min($1, 0.5)"), "()", (real(),), real().clamp(max=0.5)),
+    (Map("-> x:4", "x + min(n_x, 3) - min(2, n_x)"), "", (), X + 1),
+    (Map("-> x:4", "x + max(n_x, 3) - max(5, n_x)"), "", (), X - 1),
     (Map("x -> x", "max(min($1, x), n_x / 8)"), "x:4", (B,), B.minimum(X).clamp(min=0.5)),
     (Map("x/s -> x/s", "$1 + x_s"), "x/s:4", (B,), B + X),
     (Map("x -> y:3 x", "$1 - y"), "x:4", (B,), B - Y[:, None]),

@@ -7,6 +7,7 @@ import pytest
 
 import ncd
 from ncd import Add, Axes, Block, Copy, Einsum, Id, Linear, Then, Wire
+from ncd.drawing.base import style
 from ncd.drawing.base.plan_types import Plan, Rows
 from ncd.drawing.placement.group_boxes import titles
 from ncd.drawing.placement.layout import lay
@@ -196,3 +197,13 @@ def test_an_input_that_waits_for_long_begins_late():
 def test_the_inputs_of_the_published_figures_begin_at_the_left(name):
     made = planned(ENTRIES[name])
     assert made.states[0] == made.circuit.inputs
+
+
+@pytest.mark.parametrize("array", ["a:2 x:3x3 b:2", "x:3x3 a:2 b:2", "a:2 b:2 x:3x3"])
+def test_a_double_wire_has_room_above_and_below(array: str) -> None:
+    """Its two lines are drawn beside the row where a single wire stands."""
+    wires = ncd.draw(Id(array)).wires
+    for one, two in pairwise(sorted(wires, key=lambda wire: wire.path[0].a.y)):
+        apart = two.path[0].a.y - one.path[0].a.y
+        more = style.DOUBLE if one.double or two.double else 0.0
+        assert apart == pytest.approx(style.AXIS_GAP + more)

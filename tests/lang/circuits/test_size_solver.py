@@ -55,6 +55,25 @@ def test_a_formula_is_turned_round_to_the_one_size_it_lacks() -> None:
     assert term.dom.spec == "m:8 k:3"
 
 
+@pytest.mark.parametrize(
+    ("formula", "value", "size"),
+    [
+        ("k + 3", 8, 5),
+        ("3 + k", 8, 5),
+        ("k - 3", 8, 11),
+        ("12 - k", 8, 4),
+        ("2 * k", 8, 4),
+        ("k * 2", 8, 4),
+        ("k / 3", 8, 24),
+        ("24 / k", 8, 3),
+        ("2 * (9 - k) + 2", 8, 6),
+    ],
+)
+def test_a_formula_is_turned_round_whatever_its_sign(formula: str, value: int, size: int) -> None:
+    term = Axes(m=8, d=formula)(Id("m k") >> Linear(f"m -> d:{value}"))
+    assert term.dom.spec == f"m:8 k:{size}"
+
+
 def test_a_formula_that_gives_no_whole_number_is_refused() -> None:
     with pytest.raises(SizeError) as caught:
         Axes(n_1=10, n_b="n_1 / 4")(Linear("n_1 -> n_b"))

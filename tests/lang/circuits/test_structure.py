@@ -12,6 +12,7 @@ from ncd import (
     Axes,
     Beside,
     Block,
+    Conv,
     Copy,
     Einsum,
     Elementwise,
@@ -274,4 +275,16 @@ def test_an_axis_named_for_one_array_is_not_broadcast_over_in_another() -> None:
         "Einsum (k, m -> m): the array (k m) has axis k, but the pattern takes (m) there and names "
         "k elsewhere. Bound so far: k 3, m 2. Try k in the pattern of this array too, or another "
         "name for it."
+    )
+
+
+def test_layers_of_one_name_are_alike_in_all_that_makes_them() -> None:
+    """Also where their weights have the same shapes."""
+    near, far = (Conv("c:2 x:9 -> d:3 y", "conv", 3, 1, n, dilation=n) for n in (1, 2))
+    assert elaborate(Equation(near, near)).cells
+    with pytest.raises(MismatchError) as caught:
+        elaborate(Equation(near, far))
+    assert str(caught.value) == (
+        "Conv conv: the layer conv is Conv 3×2×3, 3 at one place and Conv 3×2×3, 3 at another. "
+        "Try another name for one of them, or one body for all."
     )
