@@ -18,7 +18,8 @@ from torch import Tensor
 
 from ncd.costs import BYTES
 
-LANES = 16  # oneDNN fills channels up to a multiple of this
+VECTORS = {"AVX512": 16, "AVX2": 8}  # numbers in a vector of the processor
+LANES = VECTORS.get(torch.backends.cpu.get_cpu_capability(), 0)  # 0: none that oneDNN is fast with
 FEW = 4  # channels below which it leaves an input as it is
 SMALL = 1000  # bytes that every convolution keeps beside its copies
 TABLES = 26_000  # bytes of the same where the gradient of a weight is made
@@ -56,8 +57,9 @@ class Convolution:
             self.taken = prod(shapes[0]) * BYTES
             self.kernel = channels * _lanes(deep) * self.window * BYTES
         beyond = (side > min(ends) for side, *ends in zip(sides, wide, narrow, strict=True))
-        self.dilated = max(dilation) > 1
-        self.multiplied = self.threads * self.columns if self.dilated or any(beyond) else 0
+        self.odd = max(dilation) > 1 or not LANES
+        unrolls = self.odd or any(beyond)
+        self.multiplied = self.threads * self.columns if unrolls else 0
         self.picked = self.tables = 0
         if max(stride) > 1:
             around = [n + 2 * (side - 1) for n, side in zip(narrow, sides, strict=True)]
@@ -78,7 +80,7 @@ class Convolution:
     def summed(self) -> int:
         """To the gradient of the weight; each thread sums up a part of its own."""
         parts = self.kernel + (self.weight if self.multiplied else 0)
-        parts += 4 * self.weight if self.dilated else 0
+        parts += 4 * self.weight if self.odd else 0
         found = self.taken + self.narrow + self.threads * parts
         return found + self.picked + self.multiplied + TABLES
 
@@ -129,7 +131,8 @@ def most(pictures: int, channels: Sequence[int], places: Sequence[int], window: 
 
 
 def _lanes(channels: int) -> int:
-    return -(-channels // LANES) * LANES
+    """Returns how many channels oneDNN holds: it fills them up to whole vectors."""
+    return -(-channels // (LANES or 16)) * (LANES or 16)
 
 
 def _filled(shape: Sequence[int]) -> int:
