@@ -33,6 +33,17 @@ def shown(value: object) -> str:
     return text if len(text) <= WORD else f"{text[:CUT]}…"
 
 
+def printable(text: str) -> bool:
+    r"""Returns whether a name or title can be shown: it prints, or is of letters for private use.
+
+    A page writes sizes that are still to come as letters for private use.
+
+    >>> printable("a b"), printable("a\nb"), printable("a \ue000")
+    (True, False, True)
+    """
+    return all(c.isprintable() or "\ue000" <= c <= "\uf8ff" for c in text)
+
+
 def readable(text: str, most: int) -> str:
     r"""Returns the text as one line that can be printed, of at most ``most`` letters.
 

@@ -27,6 +27,7 @@ from ncd import (
     ParseError,
     Repeat,
     Scale,
+    SizeError,
     Softmax,
     Split,
     Term,
@@ -95,7 +96,7 @@ def test_a_causal_mask_wants_axes_with_an_order() -> None:
 
 
 def test_a_group_is_not_put_one_after_the_other() -> None:
-    with pytest.raises(MismatchError, match="axis x is a group of 2 dimensions"):
+    with pytest.raises(SizeError, match="axis x is a group of 2 dimensions"):
         Id("x:2x2, x:2x2") >> Concat("x, x -> n")
 
 

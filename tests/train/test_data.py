@@ -1,6 +1,7 @@
 """The data of tasks: the same from the same seed, and read from files as they are published."""
 
 import gzip
+from pathlib import Path
 
 import pytest
 import torch
@@ -70,11 +71,12 @@ def test_a_local_copy_of_mnist_is_read(folder, monkeypatch):
     assert digits(14)[0].shape == (3, 14, 14) and digits(28)[2] == "MNIST"
 
 
-def test_a_folder_without_mnist_is_told(tmp_path):
+def test_a_folder_without_mnist_is_told(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     with pytest.raises(ParseError) as error:
-        mnist(tmp_path)
+        mnist(Path("."))
     assert str(error.value) == (
-        f"{tmp_path} has no train-images-idx3-ubyte, gzipped or not. Try the files of MNIST there."
+        ". has no train-images-idx3-ubyte, gzipped or not. Try the files of MNIST there."
     )
 
 

@@ -12,7 +12,7 @@ from dataclasses import MISSING, Field, dataclass, field, fields
 from keyword import iskeyword
 from typing import Any
 
-from ncd.lang.errors import ParseError, SizeError, shown
+from ncd.lang.errors import ParseError, SizeError, printable, shown
 from ncd.lang.formulas.formula import Apply, Name, Number, Operand
 from ncd.lang.formulas.formula import parse as parse_formula
 from ncd.lang.types.axes import Array, Signature, Type, check_once
@@ -129,7 +129,7 @@ def _text(value: Any, name: str) -> str:
         raise ParseError(f"{name} is {shown(value)}, but it is text", cure=f'{name} = "…"')
     if len(value) > 200:
         raise ParseError(f"{name} has {len(value)} letters, at most 200 can be", cure="fewer")
-    if not value.isprintable():
+    if not printable(value):
         raise ParseError(f"{name} is {shown(value)}, which cannot be printed", cure="plain text")
     return value
 

@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass
 from math import isfinite, prod
 
-from ncd.lang.errors import ParseError, SizeError, shown
+from ncd.lang.errors import ParseError, SizeError, printable, shown
 from ncd.lang.once import once
 
 Size = int | tuple[int, ...]
@@ -62,7 +62,7 @@ class Axis:
             self._check_size()
 
     def _check_label(self) -> None:
-        text = isinstance(self.label, str) and self.label.isprintable()
+        text = isinstance(self.label, str) and printable(self.label)
         if not (text and _LABEL.match(self.label)):
             raise ParseError(f"{shown(self.label)} is no label", cure='a short text such as "3 3"')
 
