@@ -86,7 +86,8 @@ def test_signs_of_the_graph_and_of_the_statistics_explain_themselves(
     expect(foot).to_contain_text("“keeps” is the memory")
     page.get_by_role("tab", name="Values").click()
     expect(page.locator("abbr", has_text="Spread")).to_have_attribute("title", re.compile("mean"))
-    expect(page.locator(".histogram figcaption")).to_contain_text("how many")
+    page.get_by_text("Histogram", exact=True).click()
+    expect(page.locator(".js-plotly-plot").first).to_be_visible()
 
 
 # --- maps ----------------------------------------------------------------------------------------
