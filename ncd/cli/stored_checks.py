@@ -1,4 +1,4 @@
-"""The checks of a system's files: its page, and its picture in ``assets/diagrams``."""
+"""The checks of a system's entry: its knobs, its page, and its picture in ``assets/diagrams``."""
 
 from __future__ import annotations
 
@@ -7,12 +7,29 @@ import re
 from ncd.bundled_files import bundled
 from ncd.cli.term_checks import Case, View
 from ncd.drawing import draw
-from ncd.models import Entry
+from ncd.lang.circuits.elaborate import elaborate
+from ncd.models import Entry, Knob
 from ncd.view.page import navigation
 
 LONGEST = 60  # lines of a page
 PARTS = ("LEAD", "WHY", "page")  # the names in a page's file
 STYLE = re.compile(r"<style>.*?</style>", re.S)  # the compression of its fonts differs by version
+
+
+def knobs(case: Case) -> str | None:
+    """A knob that adds ops, such as the number of layers, has a largest value."""
+    entry = _entry(case)
+    for knob in entry.knobs:
+        if knob.is_size and knob.most is None and not knob.below:
+            ends = (entry.within({**entry.settings({}), knob.name: n}) for n in _two(knob))
+            few, many = (len(elaborate(entry.build(**end)).cells) for end in ends)
+            if many > few:
+                return f"knob {knob.name} adds ops, but has no largest value: say most=48 in it"
+    return None
+
+
+def _two(knob: Knob) -> tuple[int, int]:
+    return knob.min, knob.legal(knob.min + knob.step)
 
 
 def page(case: Case) -> str | None:
@@ -51,4 +68,4 @@ def _entry(case: Case) -> Entry:
     return case.entry
 
 
-STORED: tuple[View, ...] = (page, picture)
+STORED: tuple[View, ...] = (knobs, page, picture)

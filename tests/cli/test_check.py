@@ -11,6 +11,7 @@ import ncd
 from ncd.cli import check, project_tests, stored_checks, term_checks
 from ncd.cli.term_checks import Case
 from ncd.lang.terms.op import Site
+from ncd.models import Entry, Knob
 from ncd.ops import Elementwise
 from tests.cli.test_commands import MHA, Capture, data, output
 
@@ -158,6 +159,19 @@ def test_a_system_has_a_page_and_a_picture(copy: Path) -> None:
     assert faults(case)[0] == f"{file} has {len(page.splitlines()) + 60} lines, at most 60 can be"
     (copy / file).unlink()
     assert faults(case)[0] == f"there is no file {file}"
+
+
+@pytest.mark.parametrize("most", [None, 48])
+def test_a_knob_that_adds_ops_has_a_largest_value(most: int | None) -> None:
+    """A link may ask for a thousand million layers."""
+
+    def layers(m: int = 4, n: int = 2) -> ncd.Term:
+        return ncd.Axes(m=m)(ncd.Then(*(ncd.Linear("m -> m", f"L{i}") for i in range(n))))
+
+    knobs = (Knob("m", 1, 8, 4), Knob("n", 1, 4, 2, most=most))
+    entry = Entry("layers", "Layers", "none", knobs, layers)
+    said = "knob n adds ops, but has no largest value: say most=48 in it"
+    assert stored_checks.knobs(Case(entry.build(), entry=entry)) == (None if most else said)
 
 
 # --- the tests -----------------------------------------------------------------------------------
