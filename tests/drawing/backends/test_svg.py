@@ -4,6 +4,7 @@ import io
 import re
 import xml.etree.ElementTree as ET
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -15,7 +16,17 @@ from ncd.drawing.backends.path_data import commands, number
 from ncd.drawing.backends.svg import write
 from ncd.drawing.base import style
 from ncd.drawing.base.label import sans
-from ncd.drawing.base.primitives import Box, Dot, Extra, Outline, Point, Text, corners, polygon
+from ncd.drawing.base.primitives import (
+    Box,
+    Dot,
+    Extra,
+    Outline,
+    Point,
+    Text,
+    corners,
+    line,
+    polygon,
+)
 from ncd.lang.circuits.array_names import called
 from tests.support.strategies import terms
 
@@ -250,3 +261,12 @@ def test_a_term_that_cannot_be_drawn_is_shown_as_text(monkeypatch):
     monkeypatch.setattr("ncd.notebook.draw", refuse)
     term = ncd.Id("m:2")
     assert term._repr_mimebundle_() == {"text/plain": "Id('m:2')"}
+
+
+def test_a_path_that_turns_back_on_itself_keeps_its_turns() -> None:
+    """Only steps in one direction become one."""
+    xs = (0, 9, 14, 10, 20)
+    path = tuple(line(Point(a, 5), Point(b, 5)) for a, b in pairwise(xs))
+    assert commands(path) == "M0 5h14h-4h10"
+    upright = tuple(line(Point(5, a), Point(5, b)) for a, b in pairwise(xs))
+    assert commands(upright) == "M5 0v14v-4v10"

@@ -1,11 +1,14 @@
 """A long diagram breaks into rows; what is too much for a picture is folded."""
 
+from itertools import pairwise
+
 import pytest
 
 import ncd
 from ncd import Axes, Block, Copy, Elementwise, Id, Linear, Repeat, Softmax, Term, Then
 from ncd.drawing import Drawing
 from ncd.drawing.base.transform import moved
+from ncd.drawing.fit import row_breaks
 from ncd.drawing.lint import lint
 from tests.drawing.large_systems import LARGE
 
@@ -132,3 +135,17 @@ def test_a_moved_drawing_is_the_same_further_on():
     assert other != drawing
     assert (other.box.x0, other.box.y1) == (drawing.box.x0 + 7, drawing.box.y1 - 5)
     assert moved(other, -7.0, 5.0).svg() == drawing.svg()
+
+
+class Even:
+    """An estimate in which all columns are equally wide."""
+
+    def wide(self, first: int, last: int) -> float:
+        return 10.0 * (last - first)
+
+
+@pytest.mark.parametrize(("columns", "at"), [(10, [0, 5, 10]), (16, [0, 5, 11, 16])])
+def test_rows_are_as_even_as_they_can_be_where_all_breaks_cost_alike(columns, at):
+    found = row_breaks._cheapest(Even(), [0.0] * (columns + 1), 70.0, len(at) - 1)
+    lengths = [b - a for a, b in pairwise(found)]
+    assert sorted(lengths) == sorted(b - a for a, b in pairwise(at))

@@ -7,7 +7,7 @@ from itertools import combinations, pairwise
 import pytest
 
 import ncd
-from ncd import Einsum, Equation, Function, Id, Index, Linear, Softmax
+from ncd import Copy, Einsum, Equation, Function, Id, Index, Linear, Softmax
 from ncd.drawing.base.primitives import Box, Extra, Outline, Text
 from ncd.drawing.equation import sides
 from ncd.drawing.lint import lint
@@ -169,3 +169,16 @@ def test_a_note_on_a_place_in_memory_is_left_out_where_nothing_is_saved() -> Non
         drawing = ncd.draw(unet.build(skips=skips), notes={"C_λ": "It is saved."})
         notes = [extra for extra in drawing.extras if extra.kind == "note"]
         assert [note.of.startswith("save") for note in notes] == [True] * count
+
+
+def test_an_array_that_is_cut_along_two_axes_is_needed_whole() -> None:
+    """One copy is taken at one a, the other at one b."""
+    both = Function("F", "b -> c:2") @ Function("G", "a -> d:2")
+    circuit = ncd.elaborate(Copy("a:4 b:3") >> both)
+    assert dict(touched(circuit)) == {
+        "v0": (None, None),
+        "v1": (2, None),
+        "v2": (None, 1),
+        "v3": (2, None),
+        "v4": (None, 1),
+    }

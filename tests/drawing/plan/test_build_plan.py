@@ -324,6 +324,14 @@ def test_a_pair_of_ops_is_a_stack_if_it_comes_often_enough():
     assert [[len(loop.bodies) for loop in loops] for loops in found] == [[], [9]]
 
 
+def test_two_layers_are_a_stack_if_they_are_long_enough():
+    names = ("relu", "sin", "cos", "tanh", "exp", "sigmoid", "gelu", "silu")
+    layers = [[Elementwise(name) for name in names[:n]] for n in (7, 8)]
+    terms = [SIZES(Id("t m") >> Then(*layer, *layer)) for layer in layers]
+    found = [stacked(ncd.elaborate(term)).loops for term in terms]
+    assert [[len(loop.bodies) for loop in loops] for loops in found] == [[], [2]]
+
+
 @pytest.mark.parametrize(
     "other",
     [

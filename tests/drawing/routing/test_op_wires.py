@@ -7,6 +7,7 @@ import pytest
 
 import ncd
 from ncd import Add, Axes, Copy, Einsum, Group, Id, Linear, Swap, Wire, draw, elaborate
+from ncd.drawing.base import style
 from ncd.drawing.base.primitives import Dot, Outline
 from ncd.drawing.lint import lint
 from ncd.drawing.placement.op_width import late
@@ -297,3 +298,9 @@ def test_the_copy_that_is_level_goes_on():
 
 def test_caps_lie_in_each_other_though_a_later_one_opens_first():
     drawn(Einsum("d a b c, d a, d a, b d -> c d"))
+
+
+def test_wires_that_cross_have_more_room_than_wires_that_bend_alike() -> None:
+    assert crossing_width([(0, 0), (20, 20)]) == 0
+    assert crossing_width([(0, 20), (20, 40)]) == style.BEND + style.SLOPE * 20
+    assert crossing_width([(0, 20), (20, 0)]) == style.BEND + style.CROSS * 20
