@@ -6,21 +6,24 @@ from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, v
 from ncd.view.panels.learning import feature_maps
 
 LEAD = """
-Images go through three blocks, each of which only adds to what it is given, and become classes.
+Images pass through three blocks of residual components, become smaller and deeper, and end as
+classes.
 """
 
 WHY = """
-Down the middle of every block runs a path on which nothing happens but additions. What one block
-has found reaches the last one as it is, and the gradient comes back the same way, so that hundreds
-of components can be trained: the paper has 333. For that norm and activation stand *before* each
-convolution; behind an addition they would stand in the way.
+Inside a block, the components from the second on have a short path on which nothing happens but
+additions. What one of them has found reaches the block's end unchanged, and the gradient comes back
+the same way, so hundreds of components can be trained: the paper has 333. For this, norm and
+activation stand *before* each convolution; after the addition they would lie on the short path.
+Only the first component of a block changes the size and the number of channels, so its short path
+too has a norm, an activation and a convolution.
 
 A double-click or its ⊕ unfolds a block. From block to block the images have fewer places and more
 channels. Between its brackets a block repeats one component, λ = 1 … *N* − 1, **with weights of its
 own each time**. The notebook's code, `[component] * N`, holds one and the same module *N* times, so
 that its weights are shared, and runs it once too often; here it is as the diagram says, and *Cost*
-counts all weights. Batch norm sees the whole batch: the wire *b* runs into its ring, and what comes
-out for one image depends on the others.
+counts all weights. Batch norm sees the whole batch: the wire *b* runs into its ring, and the result
+for one image depends on the others.
 
 Sources: the notebook's figure 26; He et al. 2016, *Identity Mappings in Deep Residual Networks*.
 """

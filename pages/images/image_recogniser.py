@@ -13,13 +13,13 @@ WHY = """
 The thick bar lays the rows of the image end to end: from here on nothing says which pixels were
 neighbours, and a learned map takes all of them into account at once. The relu between two maps
 keeps what is positive. Without it three maps would multiply out into a single one, however many
-features stand between them; with it, they can carve up the images along bent borders. The softmax
-turns ten numbers of any size into ten chances that sum to 1.
+features stand between them; with it, they can divide the images along bent borders. The softmax
+turns ten numbers of any size into ten probabilities that sum to 1.
 
-Nothing of this is told what a seven looks like. **Training** compares the chances with what was
-written, works out for each weight which way would have made the right digit likelier (the Autograd
-panel shows that graph), and moves all weights a little that way, a few hundred times. What counts
-is how it does on digits that it has not learned from.
+Nobody tells the network what a seven looks like. **Training** compares its probabilities with the
+digit that was written, works out for each weight which direction would have made the right digit
+likelier (the Autograd panel shows that graph), and moves all weights a little in that direction, a
+few hundred times. What counts is how it does on digits that it has not learned from.
 
 Sources: the notebook's figure 19 (*Neural circuit diagrams*), section 3.1, after PyTorch's
 introductory tutorial. There `nn.Softmax(x)` builds a module that never runs, as its printed output

@@ -6,7 +6,7 @@ from ncd.view.panels.common import autograd_graph, code_lines, cost_table, shape
 from ncd.view.panels.learning import classification, feature_maps, training
 
 LEAD = """
-Two convolutions look for small shapes everywhere in a picture, and one line of einops hands what
+Two convolutions look for small shapes everywhere in a picture, and one line of einops passes what
 they found to two linear maps.
 """
 
@@ -14,16 +14,16 @@ WHY = """
 A window of 5 × 5 pixels slides over the picture, and at every place the same learned map makes *d*
 numbers of it: what is learned at one place is known at all others. The pooling keeps the largest of
 each 2 × 2 of them, so that a shape may stand a little to the left or the right. The second pair
-does the same with what the first has found: from edges it can make corners and bows.
+does the same with what the first has found: from edges it can make corners and curves.
 
-Then the places have to go, as a class is of the whole picture. That is the thick bar:
+Then the places have to go, because a class describes the whole picture. That is the thick bar:
 `Rearrange('b c h w -> b (c h w)')` reads channels and places as one axis, *f*. As a layer it stands
 in a list of layers like any other, and its pattern says in words what `view(-1, 400)` hides.
 
-Two things of the document to look at twice: no relu stands behind its convolutions, so it is the
-largest of four that keeps the two from being one; and its model ends with ten scores. Here the
-softmax stands behind them, which the usual loss of PyTorch (`CrossEntropyLoss`) takes itself. The
-digits are grey, so their three channels are alike.
+Two details of the document deserve a second look. No relu follows its convolutions, so only the
+largest-of-four pooling keeps the two from being one linear map. And its model ends with ten scores;
+here a softmax follows, which PyTorch's usual loss (`CrossEntropyLoss`) computes itself. The digits
+are grey, so their three channels are alike.
 
 Sources: *From autograd to transformers*, einops tutorial, part 2 (layers); LeCun et al. 1998,
 *Gradient-based learning applied to document recognition*, where the name is from.

@@ -5,15 +5,22 @@ from ncd.view.page.page import page
 from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
 
 LEAD = """
-An image goes two ways at once, through three convolutions and through one, and the two are added.
+An image takes two paths at once, through three convolutions and through one, and the results are
+added.
 """
 
 WHY = """
-The short way carries the signal on, and its gradient back, whatever the long way does. So the long
-way has to learn only a correction, the residual. It narrows to a quarter of the channels for
-the costly 3 × 3 convolution, and widens again. Norm and activation come before each convolution,
-so that nothing stands between the sums of one block and those of the next. The rings are batch
-norms and the stars convolutions; the [Legend](legend) has all signs.
+The short path carries the signal forward, and its gradient back, whatever the long path does. So
+the long path has to learn only a correction, the residual. It narrows to a quarter of the channels
+for the costly 3 × 3 convolution, and widens again. Norm and activation come before each
+convolution, never after the addition. Because this block changes the number of channels, its short
+path has a convolution too, behind the norm and activation that both paths share; a block that keeps
+its shape adds its input unchanged. The rings are batch norms and the stars convolutions; the
+[Legend](legend) has all signs.
+
+The ResNet-50 presets have the published sizes, in this order of operations (He et al. 2016). The
+ResNet-50 of 2015 puts the norm after each convolution and leaves out the convolutions' biases, so
+its counts of parameters differ a little: 75,008 for the first block, 74,752 here.
 
 Sources: the notebook's figure 26; He et al. 2016, *Identity Mappings in Deep Residual Networks*.
 """

@@ -12,15 +12,15 @@ Every patch of one picture looks at all patches of another, and takes from each 
 WHY = """
 This is [multi-head attention](multi-head-attention) with a patch in the place of a word: a window
 of *w* × *w* pixels. The learned maps become convolutions, which take one patch after the other,
-each *s* pixels further (the stride), and make a query, a key or a value of it. In between nothing
-knows that there ever was a picture: a patch in one corner can look at the other corner as easily
-as at its neighbour, where a convolution alone sees only what is near. At the end a transposed
-convolution turns the answers into pixels again. With windows of 1 × 1 the patches are the pixels
-themselves, and the convolutions are plain linear maps.
+each *s* pixels further (the stride), and make a query, a key or a value of it. The attention in
+between does not know that the patches form a picture: a patch in one corner can look at the other
+corner as easily as at its neighbour, whereas a convolution alone sees only what is near. At the end
+a transposed convolution turns the answers into pixels again. With windows of 1 × 1 the patches are
+the pixels themselves, and the convolutions are plain linear maps.
 
-Where patches do not fill the picture, pixels are dropped at its right and at its foot. In the
-notebook's run, windows of 3 × 3 with a stride of 3, an image of 16 × 16 comes back as 15 × 15: not
-since the stride is above 1, as the comment there has it, but since 16 is no multiple of 3.
+If the patches do not fill the picture, pixels are dropped at its right and lower edge. In the
+notebook's run, with windows of 3 × 3 and a stride of 3, an image of 16 × 16 comes back as 15 × 15.
+The comment there blames the stride; the reason is that 16 is not a multiple of 3.
 The code there also adds biases, which the figure leaves out; this page follows the figure.
 
 Sources: the notebook's figure 28 (*Neural circuit diagrams*), section 3.5; Dosovitskiy et al. 2021,

@@ -7,8 +7,8 @@ from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, v
 from ncd.view.panels.learning import training
 
 LEAD = """
-Brackets of several kinds stand in each other. At every place the network says which closing one
-would fit.
+Brackets of several kinds are nested. At every place the network says which closing bracket would
+fit.
 """
 
 WHY = """
@@ -25,9 +25,10 @@ looks at the open bracket, the first at nothing that has a name; most heads in l
 that. With a head off many answers are still right: two of three follow directly on an opening
 bracket, whose own partner closes it, and that needs no attention.
 
-Sources: our own small model, trained by `python -m ncd train brackets --seed 0`; the language of
-well-nested brackets is that of Dyck, its use as a test of attention that of Hahn 2020, *Theoretical
-Limitations of Self-Attention in Neural Sequence Models*.
+Sources: our own small model, trained by `python -m ncd train brackets --seed 0`. Well-nested
+brackets are known as the Dyck language; Hahn 2020, *Theoretical Limitations of Self-Attention in
+Neural Sequence Models*, used it to test attention, and Yao et al. 2021, *Self-Attention Networks
+Can Process Bounded Hierarchical Languages*, showed that a few layers suffice for bounded depth.
 """
 
 page(

@@ -21,9 +21,10 @@ which key stands there. In the second, the key that comes again looks for a valu
 same key. Neither is of use without the other: switch off the head of the first layer, and the
 second looks in vain.
 
-Sources: our own small model, trained by `python -m ncd train recall --seed 0`; associative recall
-as a task is that of Graves et al. 2014, *Neural Turing Machines*, section 4.3; why it takes two
-layers is told in Olsson et al. 2022, *In-context Learning and Induction Heads*.
+Sources: our own small model, trained by `python -m ncd train recall --seed 0`; the task comes from
+Graves et al. 2014, *Neural Turing Machines*, section 4.3, and is used to compare architectures in
+Arora et al. 2024, *Zoology: Measuring and Improving Recall in Efficient Language Models*; why it
+takes two layers is explained in Olsson et al. 2022, *In-context Learning and Induction Heads*.
 """
 
 page(

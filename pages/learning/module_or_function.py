@@ -17,7 +17,7 @@ function**: the weights come in as arrays like any other, `grad` makes of the lo
 that gives the gradients, and a step returns new weights and leaves the old ones as they were.
 `functional_call` lends a module weights that are not its own, so one network serves both.
 
-Nothing is won by this as long as one network learns. But what is a function can be changed by
+This gains nothing as long as a single network learns. But what is a function can be changed by
 functions: `vmap` lets it pass over an axis that it knows nothing of, as broadcasting does in the
 diagram, and `vmap(grad(…))` is the gradient of every example by itself, where `backward()` only
 leaves their mean.

@@ -13,8 +13,8 @@ Each position is moved to mean 0 and stretched to variance 1, by its own *m* num
 WHY = """
 The right side says it in steps: the mean over *m* is subtracted, the mean of the squares is the
 variance, and its root divides. Then every feature gets a scale, *gamma*, and a shift, *beta*, that
-are learned. The wire *t* passes over all of it: no position knows of another, and neither does a
-batch, so training and use are the same.
+are learned. The wire *t* passes over all of it: no position depends on another, nor does one
+example of a batch, so training and use are the same.
 
 The notebook prints `x.var()` before it computes the norm. By default that is the unbiased variance,
 the sum over *m* − 1; layer norm divides the sum by *m*. With few features the two are far apart.

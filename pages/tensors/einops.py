@@ -11,7 +11,7 @@ made of it.
 """
 
 WHY = """
-The left side names the axes as they are, the right side as they shall be. So the line is the
+The left side names the axes as they are, the right side as they should be. So the line is the
 diagram: a name is a wire, another order makes wires cross, and brackets are the thick bar, where
 one axis is read as several or several as one. In brackets the last name is the fastest: in `(b w)`
 the whole width of one picture comes before the next picture. `(w b)` has the same length, and takes

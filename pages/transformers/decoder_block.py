@@ -10,13 +10,13 @@ The text that is being written looks back at itself, and then at the text that w
 """
 
 WHY = """
-The first attention is masked: position *y* gets no weight on what comes after it, or in training it
-would just copy the word that it is to predict. The second takes its queries from what is written
+The first attention is masked: query *y* puts no weight on later keys, or in training it would just
+copy the word that it has to predict. The second takes its queries from what is written
 and its keys and values from what was read, the *s* positions of the encoder: cross-attention, the
 only place where the two meet. The same *s* positions go to every layer, so their wire passes the
 brackets instead of running through them.
 
-When it writes word by word, the keys and values of the words before stay as they are, and those of
+When it writes word by word, the keys and values of the earlier words do not change, and those of
 the *s* positions are the same at every step: both are kept. Switch the cache on, and the diagram is
 one such step.
 

@@ -6,7 +6,7 @@ from ncd.view.panels.attention import attention_maps, torch_layer
 from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
 
 LEAD = """
-Every position of a sequence looks at all the others, then thinks alone; each time, what it finds is
+Every position of a sequence looks at all the others, then works alone; each time, what it finds is
 added to what it was.
 """
 
@@ -18,8 +18,9 @@ at all stands in that way; with the norm behind the sum, as first published, eve
 through all norms, and deep stacks are hard to train without a warm-up.
 The brackets hold *n* layers of the same shape, each with weights of its own.
 
-In the tutorial's picture the sums are called “Add & Norm”, but in its code the norm comes before,
-and the node only adds. Its attention has no biases and no last map; here they are, as in torch.
+In the tutorial's picture the sums are called “Add & Norm”, but in its code the norm comes first,
+and the node only adds. Its attention has no biases and no last map; here it has both, as in torch.
+Its feed-forward bends with a GELU; that is a choice at the left, where a ReLU is the default.
 
 Sources: *From autograd to transformers*, architecture 1; Vaswani et al. 2017, *Attention Is All You
 Need*, section 3.1; Xiong et al. 2020, *On Layer Normalization in the Transformer Architecture*.

@@ -27,10 +27,22 @@ def hidden(x: Tensor) -> Tensor:
 
 
 def encoder_reference(
-    pre: bool, w: Weights, x: Tensor, *, h: int, d: int, n: int, causal: bool = False, **sizes: int
+    pre: bool,
+    w: Weights,
+    x: Tensor,
+    *,
+    h: int,
+    d: int,
+    n: int,
+    causal: bool = False,
+    activation: str = "relu",
+    final: bool = False,
+    **sizes: int,
 ) -> Tensor:
-    layer = nn.TransformerEncoderLayer(x.shape[-1], h, d, 0.0, batch_first=True, norm_first=pre)
-    stack = nn.TransformerEncoder(layer, n, enable_nested_tensor=False)
+    m, options = x.shape[-1], {"batch_first": True, "norm_first": pre, "activation": activation}
+    layer = nn.TransformerEncoderLayer(m, h, d, 0.0, **options)
+    norm = nn.LayerNorm(m) if final else None
+    stack = nn.TransformerEncoder(layer, n, norm, enable_nested_tensor=False)
     return run(stack, as_torch(w, *ATTENTIONS), x, mask=hidden(x) if causal else None)
 
 
@@ -78,6 +90,18 @@ SYSTEMS = (
             ("encoder-decoder", transformer_reference, TWO),
         )
         for norm, pre in NORMS.items()
+    ),
+    System(
+        "encoder-block, as in BERT",
+        partial(ncd.catalogue["encoder-block"].build, prenorm=0, gelu=1),
+        partial(encoder_reference, False, activation="gelu"),
+        STACKED,
+    ),
+    System(
+        "decoder-only-block, as in GPT-2",
+        partial(ncd.catalogue["decoder-only-block"].build, gelu=1, final=1),
+        partial(encoder_reference, True, causal=True, activation="gelu", final=True),
+        STACKED,
     ),
     System(
         "encoder layer with dropout, in eval",

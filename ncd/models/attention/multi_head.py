@@ -167,7 +167,7 @@ MULTI_HEAD_ATTENTION = Entry(
         "v": "These generate $k × h$-shaped data, a $k$-deep vector for each attention head.",
         "Copy": "We copy the injected data to generate $K$ and $V$.",
         "out": "Concat (Diagonalize): During matrix multiplication, we diagonalize the $h$-axes, "
-        "avoiding cross-axis, ensuring parallel operations.",
+        "so heads never mix and run in parallel.",
         "O": "A final fully connected layer combines the outputs of the separate heads into one "
         "vector.",
     },

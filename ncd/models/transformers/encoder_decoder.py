@@ -22,10 +22,16 @@ from ncd.ops import Concat, LayerNorm, Linear
 
 
 def encoder_block(
-    n: int = 2, h: int = 4, k: int = 16, d: int = 128, t: int = 12, prenorm: int = 1
+    n: int = 2,
+    h: int = 4,
+    k: int = 16,
+    d: int = 128,
+    t: int = 12,
+    prenorm: int = 1,
+    gelu: int = 0,
 ) -> Term:
     """n encoder layers on t positions: self-attention, then a feed-forward, each a residual."""
-    return _sizes(t, h, k, d)(_encoder_block(n, prenorm))
+    return _sizes(t, h, k, d)(_encoder_block(n, prenorm, gelu))
 
 
 def decoder_block(
@@ -55,16 +61,19 @@ def decoder_only_block(
     d: int = 128,
     t: int = 12,
     prenorm: int = 1,
+    gelu: int = 0,
+    final: int = 0,
     cache: int = 0,
 ) -> Term:
     """n layers of a language model: each position sees itself and what stands before it.
 
-    With ``cache`` it is the last step of writing t positions: the last one alone goes in, and of
-    the others the keys and values that every layer has kept.
+    With ``final``, a norm follows the last layer. With ``cache`` it is the last step of writing t
+    positions: the last one alone goes in, and of the others the keys and values that every layer
+    has kept.
     """
     if cache and t > 1:
-        return _sizes(t, h, k, d, t - 1)(_cached_step(n, prenorm))
-    return _sizes(t, h, k, d)(_decoder_only_block(n, prenorm))
+        return _sizes(t, h, k, d, t - 1)(_cached_step(n, prenorm, gelu, final))
+    return _sizes(t, h, k, d)(_decoder_only_block(n, prenorm, gelu, final))
 
 
 def encoder_decoder(
@@ -92,14 +101,22 @@ def _sizes(t: int, h: int, k: int, d: int, s: int = 1, u: int = 1) -> Axes:
     return Axes(t=seq(t), s=seq(s), u=seq(u), m="h*k", h=h, k=k, d=d)
 
 
+ACTIVATIONS = ("relu", "gelu")  # as the knob gelu chooses
 Roles = tuple[str, str]  # of attentions and of feed-forwards
 OPEN: Roles = ("module", "linear")
 FOLDED: Roles = ("folded", "folded")
 
 
-def encoder_layer(pre: bool, dropout: float = 0, causal: bool = False, roles: Roles = OPEN) -> Term:
+def encoder_layer(
+    pre: bool,
+    dropout: float = 0,
+    causal: bool = False,
+    roles: Roles = OPEN,
+    activation: str = "relu",
+) -> Term:
     """``nn.TransformerEncoderLayer``; with ``causal``, a layer of a decoder-only model."""
-    attends, thinks = self_attention("self_attn", causal, roles[0]), feed_forward(role=roles[1])
+    attends = self_attention("self_attn", causal, roles[0])
+    thinks = feed_forward(activation, role=roles[1])
     return residual(attends, "norm1", pre, dropout=dropout) >> residual(
         thinks, "norm2", pre, dropout=dropout
     )
@@ -117,8 +134,9 @@ def decoder_layer(pre: bool, roles: Roles = OPEN) -> Term:
 
 
 @lru_cache
-def _encoder_block(n: int, pre: int) -> Term:
-    return Id("t m") >> Repeat((encoder_layer(bool(pre)),) * n)
+def _encoder_block(n: int, pre: int, gelu: int) -> Term:
+    layer = encoder_layer(bool(pre), activation=ACTIVATIONS[gelu])
+    return Id("t m") >> Repeat((layer,) * n)
 
 
 @lru_cache
@@ -127,14 +145,19 @@ def _decoder_block(n: int, pre: int) -> Term:
 
 
 @lru_cache
-def _decoder_only_block(n: int, pre: int) -> Term:
-    return Id("t m") >> Repeat((encoder_layer(bool(pre), causal=True),) * n)
+def _decoder_only_block(n: int, pre: int, gelu: int, final: int) -> Term:
+    layer = encoder_layer(bool(pre), causal=True, activation=ACTIVATIONS[gelu])
+    return _ended(Id("t m") >> Repeat((layer,) * n), final)
 
 
-def cached_layer(pre: bool) -> Term:
+def _ended(layers: Term, final: int) -> Term:
+    return layers >> LayerNorm("m", "norm") if final else layers
+
+
+def cached_layer(pre: bool, activation: str = "relu") -> Term:
     """A decoder-only layer on one new position, with the keys and values of the s before it."""
     first = residual(_cached_self("s"), "norm1", pre, memory=", s h k, s h k", at="1")
-    return first >> residual(feed_forward(), "norm2", pre, at="1")
+    return first >> residual(feed_forward(activation), "norm2", pre, at="1")
 
 
 def cached_decoder_layer(pre: bool, roles: Roles = OPEN) -> Term:
@@ -172,8 +195,8 @@ def _cached_self(before: str, role: str = "module") -> Term:
 
 
 @lru_cache
-def _cached_step(n: int, pre: int) -> Term:
-    return Repeat((cached_layer(bool(pre)),) * n)
+def _cached_step(n: int, pre: int, gelu: int, final: int) -> Term:
+    return _ended(Repeat((cached_layer(bool(pre), ACTIVATIONS[gelu]),) * n), final)
 
 
 @lru_cache
@@ -218,7 +241,24 @@ _PRENORM = Knob(
     reason="on, the norm stands before each part; off, behind the sum, as first published",
     switch=True,
 )
-
+_GELU = Knob(
+    "gelu",
+    0,
+    1,
+    0,
+    help="GELU as activation",
+    reason="on, as in BERT and GPT-2; off, the ReLU of the original transformer",
+    switch=True,
+)
+_FINAL = Knob(
+    "final",
+    0,
+    1,
+    0,
+    help="a norm after the last layer",
+    reason="on, as in GPT-2: with the norm first, the sums of all layers are never normalised",
+    switch=True,
+)
 _CACHE = Knob(
     "cache",
     0,
@@ -238,15 +278,15 @@ BASE = Preset(
 )
 BERT = Preset(
     "bert-base",
-    {"n": 12, "h": 12, "k": 64, "d": 3072, "prenorm": 0},
-    'Devlin et al. 2019, "BERT", section 3',
+    {"n": 12, "h": 12, "k": 64, "d": 3072, "prenorm": 0, "gelu": 1},
+    'Devlin et al. 2019, "BERT", section 3, and appendix A.2 for the GELU',
     "BERT, base",
 )
 GPT_2 = Preset(
     "gpt-2-small",
-    {"n": 12, "h": 12, "k": 64, "d": 3072, "t": 1024, "prenorm": 1},
+    {"n": 12, "h": 12, "k": 64, "d": 3072, "t": 1024, "prenorm": 1, "gelu": 1, "final": 1},
     'Radford et al. 2019, "Language Models are Unsupervised Multitask Learners", table 2 and '
-    "section 2.3; the 12 heads stand in its published code",
+    "section 2.3; the 12 heads and the GELU stand in its published code",
     "GPT-2 small",
 )
 
@@ -258,7 +298,7 @@ ENCODER_BLOCK = Entry(
     name="encoder-block",
     title="Encoder block",
     source=f"{_TUTORIAL}, encoder",
-    knobs=(_LAYERS, *_HEADS, _T, _PRENORM),
+    knobs=(_LAYERS, *_HEADS, _T, _PRENORM, _GELU),
     system=encoder_block,
     section="Transformers",
     width=WIDTH,
@@ -279,7 +319,7 @@ DECODER_ONLY_BLOCK = Entry(
     name="decoder-only-block",
     title="Decoder-only block",
     source=f"{_TUTORIAL}, decoder only",
-    knobs=(_LAYERS, *_HEADS, _T, _PRENORM, _CACHE),
+    knobs=(_LAYERS, *_HEADS, _T, _PRENORM, _GELU, _FINAL, _CACHE),
     system=decoder_only_block,
     section="Transformers",
     width=WIDTH,

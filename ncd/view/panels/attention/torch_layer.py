@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.func import functional_call
 
 from ncd.export import markup
+from ncd.models.transformers.encoder_decoder import ACTIVATIONS
 from ncd.run import apart, generator
 from ncd.view.arrays import captions
 from ncd.view.base import html_panel
@@ -65,10 +66,13 @@ def show(scene: Scene) -> None:
 
 def _stack(settings: Settings) -> dict[str, object]:
     options = {"batch_first": True, "norm_first": bool(settings["prenorm"])}
+    options["activation"] = ACTIVATIONS[settings.get("gelu", 0)]
     return {"dim_feedforward": settings["d"], "dropout": 0.0, **options}
 
 
 def _encoder(s: Settings, norm: nn.Module | None = None) -> nn.Module:
+    if s.get("final"):
+        norm = nn.LayerNorm(s["h"] * s["k"])
     layer = nn.TransformerEncoderLayer(s["h"] * s["k"], s["h"], **_stack(s))  # type: ignore[arg-type]
     return nn.TransformerEncoder(layer, s["n"], norm, enable_nested_tensor=False)
 
