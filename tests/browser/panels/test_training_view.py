@@ -27,7 +27,7 @@ def test_a_run_is_seen_and_what_it_learned_is_shown(page: Page, address: str) ->
     page.evaluate(WATCH)
     page.get_by_role("button", name="Train", exact=True).click()
     page.get_by_role("status").filter(has_text="Step ").wait_for(timeout=60_000)
-    page.get_by_role("img", name="Loss of each batch: from").wait_for()
+    page.get_by_role("figure", name="Loss of each batch: from").first.wait_for()
     page.get_by_role("button", name="Stop").click()
     with page.expect_download() as download:
         page.get_by_role("button", name="Download the weights").click()
