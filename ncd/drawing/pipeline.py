@@ -136,7 +136,7 @@ def _whole(circuit: Circuit, options: Options) -> Drawing:
     whole = drawings[0]
     if isinstance(circuit.term, Equation):
         whole = equated(drawings, circuit.term.sign, options.width)
-    return noted(whole, circuit, dict(options.notes)) if options.notes else whole
+    return noted(whole, circuit, dict(options.notes), options.width) if options.notes else whole
 
 
 def drawn(circuit: Circuit, options: Options) -> Drawing:

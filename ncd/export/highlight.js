@@ -184,7 +184,7 @@ function scale(svg, least, most, height = 100) {
   svg.removeAttribute("height");
   const room = `min(100%, var(--tall, ${height}vh) * ${width / high})`;
   const [low, top] = [`var(--least, ${least})`, `var(--most, ${most})`];
-  svg.style.width = `clamp(${low} * ${width}px, ${room}, ${top} * ${width}px)`;
+  svg.style.width = `clamp(min(100%, ${low} * ${width}px), ${room}, ${top} * ${width}px)`;
 }
 
 // Lets the keyboard scroll a table that is wider than its place.

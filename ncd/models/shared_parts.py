@@ -17,6 +17,10 @@ from ncd.ops import (
     Softmax,
 )
 
+Roles = tuple[str, str]  # of attentions and of feed-forwards
+OPEN: Roles = ("module", "linear")
+FOLDED: Roles = ("folded", "folded")
+
 
 def scaled_dot_product(*masks: Term) -> Term:
     """Returns softmax(q kᵀ / √k) v for every head; ``masks`` are steps on the scores ``y x h``."""

@@ -60,7 +60,10 @@ def glyphs(flat: Flat) -> Iterator[str]:
 
 
 def borders(flat: Flat) -> Iterator[str]:
-    """Checks that fences are nested or apart, and that their borders run through nothing."""
+    """Checks that fences are nested or apart, and that their borders run through nothing.
+
+    A callout hides the border of a coloured region behind it, but may not cover a bracket.
+    """
     drawing = flat.drawing
     names = [fence.words or fence.id for fence in drawing.fences]
     fences = as_boxes(fence.box for fence in drawing.fences)
@@ -73,7 +76,10 @@ def borders(flat: Flat) -> Iterator[str]:
         node, words = drawing.glyphs[g].node, drawing.glyphs[g].words
         yield f"the border of {names[a]!r} runs through the glyph of {node} ({words})"
     i, j = _cut(fences, flat.text_boxes)
+    notes = {id(item) for e in drawing.extras if e.kind == "note" for item in e.items}
     for a, t in distinct(i, j):
+        if id(flat.texts[t]) in notes and not drawing.fences[a].brackets:
+            continue
         yield f"the border of {names[a]!r} runs through label {flat.texts[t].label.words!r}"
 
 

@@ -1,8 +1,7 @@
 """Callouts: yellow notes that point at their parts, placed where there is room.
 
-Candidate places surround the part. Places over a mark, a label, a title or another callout are
-excluded; the best of the others is near its part, its pointer crosses few wires, and it enlarges
-the drawing little.
+Places over a mark, a label, a wire or another callout are excluded; the best of the others is near
+its part, its pointer crosses few wires, and it enlarges the drawing little.
 """
 
 from __future__ import annotations
@@ -12,7 +11,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from itertools import pairwise
-from math import hypot, sqrt
+from math import hypot, inf, sqrt
+from operator import itemgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,13 +26,19 @@ from ncd.lang.circuits.array_names import called
 from ncd.lang.circuits.circuit import Circuit
 from ncd.lang.errors import UnknownNameError, shown
 
-WIRE, COVER, GROWTH = 18.0, 1000.0, 0.35  # costs: a wire crossed, a sign covered, a larger page
+WIRE, COVER = 18.0, 1000.0  # costs: a wire crossed, a sign covered
+WIDER, HIGHER, OVER = 0.3, 1.2, 6.0  # costs of each unit by which the drawing or the page grows
+SHAPES = (1.0, 1.4, 1.8)  # widths of a callout that are tried, as multiples of a compact one
 TRIED = 80  # places that are tried along both sides of a large drawing
 PLACE = re.compile(r"[A-Z]_\S+")  # a name in memory, such as C_λ
 
 
-def noted(drawing: Drawing, circuit: Circuit, notes: Mapping[str, str]) -> Drawing:
+def noted(
+    drawing: Drawing, circuit: Circuit, notes: Mapping[str, str], width: float | None = None
+) -> Drawing:
     """Returns the drawing with a callout for each part: an op's name, a block's title, or an id.
+
+    They keep it within ``width`` drawing units if possible.
 
     The part ``""`` puts a text over the diagram. A memory name such as ``C_λ`` is skipped if it is
     not drawn; a part inside a collapsed block is pointed at by its box.
@@ -48,7 +54,7 @@ def noted(drawing: Drawing, circuit: Circuit, notes: Mapping[str, str]) -> Drawi
     """
     for part, text in notes.items():
         if part and (found := _part(drawing, circuit, part)):
-            drawing = _with(drawing, _callout(drawing, *found, text))
+            drawing = _with(drawing, _callout(drawing, found, text, width or inf))
     for part, text in notes.items():
         if not part:
             drawing = _with(drawing, _legend(drawing, text))
@@ -137,14 +143,21 @@ def _texts(lines: tuple[Label, ...], box: Box) -> tuple[Text, ...]:
 # Placing -----------------------------------------------------------------------------------------
 
 
-def _callout(drawing: Drawing, id: str, part: Box, fence: bool, text: str) -> Extra:
-    least, most, by = style.CALLOUT_WIDE
-    lines = wrap(text, min(max(by * sqrt(len(text)), least), most), style.CALLOUT)
-    around = _Around(drawing, id, part, fence)
-    box = around.best(*_size(lines))
+def _callout(drawing: Drawing, found: tuple[str, Box, bool], text: str, width: float) -> Extra:
+    id, part, fence = found
+    around = _Around(drawing, id, part, fence, max(width, drawing.box.width))
+    tried = [(*around.best(*_size(lines)), lines) for lines in _shapes(text)]
+    _, box, lines = min(tried, key=itemgetter(0))
     outline = Outline(_pointing(box, around.tip(box)), "note")
     under = around.crossed(box) > 0  # a pointer lies below the wires that it crosses
     return Extra("note", (outline, *_texts(lines, box)), text, id, under)
+
+
+def _shapes(text: str) -> Iterator[tuple[Label, ...]]:
+    """Yields the text in lines of several widths."""
+    least, most, by = style.CALLOUT_WIDE
+    for factor in SHAPES:
+        yield wrap(text, min(max(factor * by * sqrt(len(text)), least), most), style.CALLOUT)
 
 
 @dataclass
@@ -155,6 +168,7 @@ class _Around:
     id: str
     part: Box
     fence: bool
+    width: float  # of the page
 
     def __post_init__(self) -> None:
         picture = self.drawing
@@ -163,27 +177,27 @@ class _Around:
         extras = [e.box for e in picture.extras if e.kind != "band"]
         wires = [box for w in picture.wires for box in _strip(w.path)]
         wires += [box for d in picture.dashes for box in _strip(d.path)]
-        fences = [f.box for f in picture.fences]
         texts = [text.box for text in picture.texts]
-        self.solid = np.array([*marks, *texts, *extras]).reshape(-1, 4)
+        brackets = [box for f in picture.fences for path in f.brackets for box in _strip(path)]
+        self.solid = np.array([*marks, *texts, *extras, *brackets]).reshape(-1, 4)
         self.wires = np.array(wires).reshape(-1, 4)
-        self.every = np.concatenate(
-            [self.solid, self.wires, np.array([*own, *fences]).reshape(-1, 4)]
-        )
+        self.every = np.concatenate([self.solid, self.wires, np.array(own).reshape(-1, 4)])
 
-    def best(self, wide: float, tall: float) -> Box:
-        """Returns the cheapest free place."""
-        places = sorted((self.least(box), box) for box in self.places(wide, tall))
-        found, lowest = places[0][1], float("inf")
-        for least, box in places:
-            if least >= lowest:
+    def best(self, wide: float, tall: float) -> tuple[float, Box]:
+        """Returns the cheapest free place, after its cost."""
+        places = self.places(wide, tall)
+        bounds = self.growth(places) + self.gap(places)
+        found, lowest = Box(*places[0].tolist()), inf
+        for at in np.argsort(bounds, kind="stable"):
+            if bounds[at] >= lowest:
                 break
-            cost = least + self.crossed(box)
+            box = Box(*places[at].tolist())
+            cost = float(self.growth(places[at])) + self.reach(box) + self.crossed(box)
             if cost < lowest:
                 found, lowest = box, cost
-        return found
+        return lowest, found
 
-    def places(self, wide: float, tall: float) -> list[Box]:
+    def places(self, wide: float, tall: float) -> NDArray[np.float64]:
         """Returns the places where a callout covers nothing, inside and beside the drawing."""
         page, gap = self.drawing.box.grown(-style.MARGIN), style.CALLOUT_GAP
         step = max(style.CALLOUT_STEP, (page.width + page.height) / TRIED)
@@ -194,8 +208,8 @@ class _Around:
             near = self.every[(self.every[:, 3] > y - gap) & (self.every[:, 1] < y + tall + gap)]
             left, right = near[:, 0, None] - gap - wide, near[:, 2, None] + gap
             free = ~((xs > left) & (xs < right)).any(0)
-            found += [Box(x, y, x + wide, y + tall) for x in xs[free].tolist()]
-        return found
+            found += [(x, y, x + wide, y + tall) for x in xs[free].tolist()]
+        return np.array(found)
 
     def tip(self, box: Box) -> Point:
         """Returns the end of the pointer for a place: a point on the side of the part."""
@@ -208,13 +222,28 @@ class _Around:
             return Point(x, part.y0 if box.y1 <= part.y0 else part.y1)
         return Point(part.x0 if x < middle else part.x1, min(max(y, part.y0), part.y1))
 
-    def least(self, box: Box) -> float:
-        """Returns the cost of a place by its distance and by the growth of the drawing."""
-        tip, page = self.tip(box), self.drawing.box
-        x, y = _base(box, tip)
-        bigger = Box.around([page, box.grown(style.MARGIN)])
-        grown = bigger.width * bigger.height - page.width * page.height
-        return hypot(tip.x - x, tip.y - y) + GROWTH * sqrt(max(grown, 0.0))
+    def growth(self, places: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Returns the cost of the growth of the drawing, for each place."""
+        page, margin = self.drawing.box, style.MARGIN
+        x0, y0, x1, y1 = places.T
+        wide = np.maximum(x1 + margin, page.x1) - np.minimum(x0 - margin, page.x0)
+        tall = np.maximum(y1 + margin, page.y1) - np.minimum(y0 - margin, page.y0)
+        over = np.maximum(wide - self.width, 0.0)
+        return WIDER * (wide - page.width) + HIGHER * (tall - page.height) + OVER * over
+
+    def gap(self, places: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Returns how far each place is from the part: its pointer is no shorter."""
+        part, inside = self.part, style.CALLOUT_TIP
+        x0, y0, x1, y1 = places.T
+        along = np.maximum(np.maximum(part.x0 - x1, x0 - part.x1) - inside, 0.0)
+        down = np.maximum(np.maximum(part.y0 - y1, y0 - part.y1) - inside, 0.0)
+        return np.hypot(along, down)
+
+    def reach(self, box: Box) -> float:
+        """Returns the length of the pointer of a place."""
+        tip = self.tip(box)
+        base = _base(box, tip)
+        return hypot(tip.x - base.x, tip.y - base.y)
 
     def crossed(self, box: Box) -> float:
         """Returns the cost of everything that the pointer of a place crosses."""

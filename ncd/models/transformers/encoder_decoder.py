@@ -8,17 +8,19 @@ from ncd.lang.circuits.elaborate import Axes
 from ncd.lang.terms.blocks import Block
 from ncd.lang.terms.loops import Repeat
 from ncd.lang.terms.terms import Id, Term
-from ncd.lang.terms.wire import Wire
 from ncd.lang.types.axis_kinds import seq
 from ncd.models.catalogue_entry import Entry, Knob, Preset
 from ncd.models.shared_parts import (
+    FOLDED,
+    OPEN,
+    Roles,
     attention,
     feed_forward,
     residual,
-    scaled_dot_product,
     self_attention,
 )
-from ncd.ops import Concat, LayerNorm, Linear
+from ncd.models.transformers.cached_layers import cached_decoder_layer, cached_layer
+from ncd.ops import LayerNorm
 
 
 def encoder_block(
@@ -102,9 +104,6 @@ def _sizes(t: int, h: int, k: int, d: int, s: int = 1, u: int = 1) -> Axes:
 
 
 ACTIVATIONS = ("relu", "gelu")  # as the knob gelu chooses
-Roles = tuple[str, str]  # of attentions and of feed-forwards
-OPEN: Roles = ("module", "linear")
-FOLDED: Roles = ("folded", "folded")
 
 
 def encoder_layer(
@@ -152,46 +151,6 @@ def _decoder_only_block(n: int, pre: int, gelu: int, final: int) -> Term:
 
 def _ended(layers: Term, final: int) -> Term:
     return layers >> LayerNorm("m", "norm") if final else layers
-
-
-def cached_layer(pre: bool, activation: str = "relu") -> Term:
-    """A decoder-only layer on one new position, with the keys and values of the s before it."""
-    first = residual(_cached_self("s"), "norm1", pre, memory=", s h k, s h k", at="1")
-    return first >> residual(feed_forward(activation), "norm2", pre, at="1")
-
-
-def cached_decoder_layer(pre: bool, roles: Roles = OPEN) -> Term:
-    """A decoder's layer on one new position, with keys and values of u before it and of memory."""
-    cross = Block(
-        Linear("m -> h k", "q", True) @ Id("s h k, s h k")
-        >> scaled_dot_product()
-        >> Linear("h k -> m", "out", True),
-        "Cached Cross-Attention",
-        roles[0],
-        "multihead_attn",
-    )
-    return (
-        residual(_cached_self("u", roles[0]), "norm1", pre, memory=", u h k, u h k", at="1")
-        >> residual(cross, "norm2", pre, memory=", s h k, s h k", at="1")
-        >> residual(feed_forward(role=roles[1]), "norm3", pre, at="1")
-    )
-
-
-def _cached_self(before: str, role: str = "module") -> Term:
-    """Self-attention of one new position, to itself and to those before it."""
-    kept = f"{before} h k"
-    return Block(
-        Wire(f"1 m, {kept}, {kept} -> 1 m, {kept}, 1 m, {kept}, 1 m")
-        >> Linear("m -> h k", "q", True)
-        @ (Id(kept) @ Linear("m -> h k", "k", True))
-        @ (Id(kept) @ Linear("m -> h k", "v", True))
-        >> Id("1 h k") @ Concat(f"{before}, 1 -> t") @ Concat(f"{before}, 1 -> t")
-        >> scaled_dot_product()
-        >> Linear("h k -> m", "out", True),
-        "Cached Self-Attention",
-        role,
-        "self_attn",
-    )
 
 
 @lru_cache

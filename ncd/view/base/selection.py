@@ -18,9 +18,12 @@ from ncd.lang.circuits.circuit import Circuit
 KEY, AXES, FOLDED, LABELS, PANEL = "select", "axes", "folded", "labels", "panel"
 CALLOUTS = "callouts"  # "on" or "off"
 QUIZ = "quiz"  # "1", or nothing
+WIDE = "wide"  # one of WIDTHS: what the browser measured
 OPENS = "Values"
 COLOURS = 4  # axes highlighted at once
 AUTO, NONE = "auto", "none"
+WIDTHS = (340, 620, 860, 1280)  # pixels for which diagrams are drawn: phone, tablet, laptop, screen
+COOKIE = "ncd_wide"  # tells the first run of a page, which nothing was measured for yet
 BLOCK = re.compile(r"[fs]\d+")  # a block, or a stack of equal layers
 NOTE = re.compile(r"(?:save|load)-(v\d+)~?")  # a memory note
 
@@ -57,9 +60,23 @@ def folded(circuit: Circuit, text: str | None = None) -> Literal["auto"] | froze
     return frozenset(ids) if ids or text == NONE else "auto"
 
 
+def width() -> int:
+    """Returns the width for which the diagram is drawn, in pixels: it fits the column."""
+    return fitting(str(st.session_state.get(WIDE) or st.context.cookies.get(COOKIE, "")))
+
+
+def fitting(text: str) -> int:
+    """Returns the width that a text names, or the largest.
+
+    >>> fitting("620"), fitting("90000"), fitting("")
+    (620, 1280, 1280)
+    """
+    return next((width for width in WIDTHS if str(width) == text), WIDTHS[-1])
+
+
 def heed(wish: Mapping[str, object]) -> None:
     """Applies a click in a component; called from a callback."""
-    for key in (AXES, FOLDED, LABELS, CALLOUTS, QUIZ):
+    for key in (AXES, FOLDED, LABELS, CALLOUTS, QUIZ, WIDE):
         if isinstance(value := wish.get(key), str):
             st.session_state[key] = value
     if isinstance(id := wish.get("id"), str):

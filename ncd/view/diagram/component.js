@@ -30,6 +30,7 @@ function show(host) {
   host.heard = host.data = data;
   const changed = renew(host, data);
   fill(host, "keys", data.keys || host.keyed);
+  fill(host, "noted", data.noted);
   for (const radio of host.box.querySelectorAll(".labels input"))
     radio.checked = radio.value === data.labels;
   const callouts = host.box.querySelector(".callouts");
@@ -37,6 +38,8 @@ function show(host) {
   callouts.firstChild.checked = data.callouts;
   host.box.querySelector(".labels").hidden = Boolean(data.quiz);
   host.box.querySelector(".quiz input").checked = Boolean(data.quiz);
+  if (host.fits === data.wide) host.fits = null;
+  measure(host);
   setTimeout(follow, 0, data.link, data.page); // takes some milliseconds, and nobody waits
   const lit = `${data.selected} ${data.lit}`;
   if (!changed && host.lit !== lit && !late(data.lit)) relight(data);
@@ -104,6 +107,18 @@ async function want(host, name, value) {
   host.asking = false;
 }
 
+// Asks for a drawing that fits, where the column has another width than the drawing was made for.
+function measure(host) {
+  const room = host.box.querySelector(".drawing").clientWidth;
+  if (!room || !host.data) return;
+  const { wide, widths } = host.data;
+  const fits = widths.findLast((width) => width <= room) ?? widths[0];
+  if (fits === wide || fits === host.fits) return;
+  host.fits = fits;
+  document.cookie = `ncd_wide=${fits}; path=/; samesite=lax`;
+  host.send("select", { wide: `${fits}` });
+}
+
 // The line under the diagram, with the measured time once that has arrived.
 function line(host) {
   const data = latest(host, "ncd-line", "ncd-time");
@@ -148,10 +163,13 @@ function prepare(host) {
     "ncd-time": timed,
   };
   for (const [event, heed] of Object.entries(heard)) document.addEventListener(event, heed);
+  host.column = new ResizeObserver(() => measure(host));
+  host.column.observe(box.querySelector(".drawing"));
   const sliders = new MutationObserver((records) => records.forEach((each) => moved(host, each.target)));
   sliders.observe(document.body, { subtree: true, attributeFilter: ["aria-valuetext"] });
   host.leave = () => {
     sliders.disconnect();
+    host.column.disconnect();
     host.watcher?.disconnect();
     for (const [event, heed] of Object.entries(heard)) document.removeEventListener(event, heed);
     shine({ hover: null, target: null, axes: [] });
@@ -192,14 +210,21 @@ function draw(host, { svg: text, folds }) {
   for (const script of read.querySelectorAll("script")) script.remove();
   const svg = document.importNode(read, true);
   widen(svg);
-  const noted = svg.querySelector(".note"); // callouts stand above and below the drawing
-  scale(svg, noted ? 0.7 : 0.8, 1.6, noted ? 38 : 35);
+  scale(svg, readable(svg), 1.6, innerWidth > 640 ? 46 : 90);
   const focused = name(host.root.activeElement);
   host.box.querySelector(".drawing").replaceChildren(svg);
   sign(svg, Object.keys(folds));
   call(svg);
+  // What was pushed down becomes visible in a later frame than the one that moves it.
+  requestAnimationFrame(() => setTimeout(() => delete document.documentElement.dataset.opening, 30));
   if (focused) [...svg.querySelectorAll("[tabindex]")].find((e) => name(e) === focused)?.focus();
   return true;
+}
+
+// The least scale at which its smallest text has 11 pixels.
+function readable(svg) {
+  const sizes = [...svg.querySelectorAll("[font-size]")].map((text) => text.getAttribute("font-size"));
+  return 11 / Math.min(...sizes, 16);
 }
 
 function name(element) {

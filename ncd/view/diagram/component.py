@@ -7,8 +7,6 @@ message is small, and the large one is not sent again.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from math import prod
 from typing import NamedTuple
 from urllib.parse import urlencode
 
@@ -28,7 +26,7 @@ from ncd.view.base import hide_sizes, knobs, selection
 from ncd.view.base.cache import remember
 from ncd.view.base.html_panel import asked, heed
 from ncd.view.base.static_files import static
-from ncd.view.diagram import legend
+from ncd.view.diagram import axis_chips, callout_list, legend
 from ncd.view.session.refusal import Refusal
 from ncd.view.session.scene import LABELS, Scene
 from ncd.view.session.url import JS as LINK_JS
@@ -45,6 +43,7 @@ _diagram = st.components.v2.component(
     "ncd_diagram",
     html=f"""<div class="ncd"><button class="skip">Skip the diagram</button>
 <div class="drawing whole"></div><span class="after" tabindex="-1"></span>
+<div class="noted"></div>
 <div class="under"><div class="chips"></div><div class="showing"><div class="keys"></div>
 <label class="callouts" hidden><input type="checkbox"><span>callouts</span></label>
 <fieldset class="labels"><legend>On the wires</legend>{CHOICES}</fieldset></div></div>
@@ -128,6 +127,9 @@ def _tell(what: str, scene: Scene, found: Drawn, link: str, keys: str = "") -> N
             "labels": scene.labels,
             "callouts": None if scene.veil or not noted else scene.notes,
             **({"quiz": True} if scene.veil else {}),
+            "noted": callout_list.html(scene),
+            "wide": scene.wide,
+            "widths": selection.WIDTHS,
             "link": link,
             "selected": scene.selected,
             "lit": selection.axes(scene.circuit),
@@ -149,6 +151,7 @@ def ask(scene: Scene) -> str:
         "dark": int(scene.dark),
         "callouts": "on" if scene.notes else "off",
         "folded": selection.folding(),
+        selection.WIDE: scene.wide,
         **({"held": ",".join(scene.feed.lengths)} if scene.feed.lengths else {}),
     }
     return urlencode({**scene.settings, **more})
@@ -173,7 +176,8 @@ def drawn(scene: Scene, refusal: Refusal | None, folding: str) -> Drawn:
     """Returns the drawing of a scene with collapsed blocks, and a mark where it was refused."""
     mark = (refusal.node if refusal else None) or ""
     folded = selection.folded(scene.circuit, folding)
-    what = (scene.entry.name, scene.labels, scene.dark, scene.notes, mark, folded, scene.veil)
+    look = scene.labels, scene.dark, scene.notes, scene.wide, mark, folded, scene.veil
+    what = scene.entry.name, *look
     return remember("diagram", scene.term, *what, make=lambda: _draw(scene, mark, folded))
 
 
@@ -191,7 +195,7 @@ def _draw(scene: Scene, mark: str, folded: Folded) -> Drawn:
     return Drawn(
         drawing.svg(fonts=False),
         legend.drawer(drawing, scene.dark),
-        "" if scene.veil else chips(scene.circuit),
+        "" if scene.veil else axis_chips.html(scene.circuit),
         told,
         folds,
         tuple(boxes),
@@ -237,9 +241,10 @@ def apart(term: Term, scene: Scene) -> str:
     """Returns a term that is not the page's as SVG; only its axes take part in highlighting."""
 
     def make() -> str:
-        return FOREIGN.sub("", _framed(draw(term, labels=scene.labels, dark=scene.dark)))
+        drawing = draw(term, labels=scene.labels, dark=scene.dark, width=scene.wide)
+        return FOREIGN.sub("", _framed(drawing))
 
-    return remember("apart", term, scene.labels, scene.dark, make=make)
+    return remember("apart", term, scene.labels, scene.dark, scene.wide, make=make)
 
 
 def _framed(drawing: Drawing) -> str:
@@ -253,45 +258,3 @@ def fold_button(scene: Scene, id: str) -> str:
         return ""
     word = "Unfold" if id in found.boxes else "Fold"
     return f'<p><button class="plain" data-fold="{id}">{word} in the diagram</button></p>'
-
-
-def chips(circuit: Circuit) -> str:
-    """Returns the axes as buttons that lock their highlight, then the products of grouped axes.
-
-    Axes with one label, such as c_λ on every level, share the button of the first.
-    """
-    found: dict[str, list[Axis]] = {}
-    for axis in circuit.axes:
-        found.setdefault(axis.called, []).append(axis)
-    axes, groups = map(_chip, found.values()), map(_product, products(circuit))
-    return f'<div class="legend">{"".join((*axes, *groups))}</div>'
-
-
-def _chip(alike: Sequence[Axis]) -> str:
-    axis, last = alike[0], alike[-1]
-    size = "" if axis.size is None else f" {markup.text(axis.size_text)}"
-    if size and last.size not in (None, axis.size):
-        size += f" … {markup.text(last.size_text)}"
-    name = markup.text(axis.name)
-    return (
-        f'<button class="chip" data-axis="{name}" aria-pressed="false" '
-        f'aria-label="axis {name}{size}: light it everywhere">{markup.axis(axis)}{size}</button>'
-    )
-
-
-def products(circuit: Circuit) -> tuple[Array, ...]:
-    """Returns the groups of axes that learned maps take or give together, such as ``k h``."""
-    groups: dict[str, Array] = {}
-    for cell in circuit.cells:
-        if cell.name:
-            for array in (*cell.site.dom, *cell.site.cod):
-                if len(array) > 1 and cell.op.role == "linear":
-                    groups.setdefault(str(array), array)
-    return tuple(groups.values())
-
-
-def _product(array: Array) -> str:
-    if any(axis.size is None for axis in array):
-        return ""
-    names = "·".join(map(markup.axis, array))
-    return f'<span class="product">{names} = {prod(axis.numel for axis in array):,}</span>'

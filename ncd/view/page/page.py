@@ -62,8 +62,9 @@ def page(entry: Entry, lead: str, why: str, panels: Sequence[Panel]) -> None:
         _changing(entry, side, tab, opened)
     with header:
         export_menu.show(partial(_scene, entry))
-    st.header("Why it works", anchor=False)
-    st.markdown(why)
+    with st.container(key="why"):
+        st.header("Why it works", anchor=False)
+        st.markdown(why)
 
 
 @st.fragment(key=streamlit_patches.CHANGING)
@@ -119,6 +120,7 @@ def _scene(entry: Entry) -> Scene | Refusal:
         selected="",
         term=term,
         notes=component.notes(),
+        wide=selection.width(),
         refused=refused,
         learned=trained_weights.learned(entry, settings, knobs.seed()),
     )

@@ -19,6 +19,7 @@ from streamlit.file_util import get_static_dir
 
 from ncd.export import markup
 from ncd.models import CATALOGUE
+from ncd.view.base import selection
 from ncd.view.page import head as page_style
 from ncd.view.presenter import presenter
 from ncd.view.runtime import metrics as records
@@ -30,13 +31,14 @@ METRICS = "metrics"
 REFUSED = "This server is not asked for under that name. NCD_HOSTS names those that it answers to."
 # Else the browser asks for the server at /page/ first, and finds nothing there twice.
 BASE = '<script>window.__streamlit = {BACKEND_BASE_URL: new URL(".", location.href).href}</script>'
-# In a low window, as a projector's, diagram and panel fit into one view without the callouts.
-LOW = """<script>
-if (innerHeight < 760 && !new URLSearchParams(location.search).has("callouts")) {
-  const query = `${location.search ? `${location.search}&` : "?"}callouts=off`;
-  history.replaceState(history.state, "", location.pathname + query + location.hash);
-}
-</script>"""
+# Tells the first run how wide the diagram's column will be, beside the sidebar on wide screens, and
+# the style sheet that the page is opening.
+COLUMN = f"""<script>{{
+const room = innerWidth - (innerWidth > 768 ? 380 : 32);
+const wide = {[*selection.WIDTHS]}.findLast((width) => width <= room) ?? {selection.WIDTHS[0]};
+document.cookie = `{selection.COOKIE}=${{wide}}; path=/; samesite=lax`;
+document.documentElement.dataset.opening = "";
+}}</script>"""
 
 
 class Site:
@@ -94,10 +96,8 @@ class Site:
             f"<title>{markup.text(title)}</title>"
             f'<meta name="description" content="{markup.text(words)}">{BASE}'
         )
-        if name in CATALOGUE and CATALOGUE[name].notes:
-            head += LOW
         if name in CATALOGUE:
-            head += presenter.EARLY
+            head += COLUMN + presenter.EARLY
         text = self.index.replace("<title>Streamlit</title>", head)
         text = text.replace("</body>", f"{page_style.TAGS}</body>")
         status = 200 if name in page_style.HEADS else 404

@@ -105,4 +105,5 @@ def scene(entry: Entry, asked: Mapping[str, str]) -> Scene | None:
         selected="",
         term=term,
         notes=asked.get("callouts") != "off",
+        wide=selection.fitting(asked.get(selection.WIDE, "")),
     )

@@ -23,7 +23,7 @@ from ncd.lang.formulas.traced_sizes import FILL, FIRST, LAST, Fact, Sum, Trace, 
 from ncd.lang.types.axes import Array
 from ncd.models import Entry, Knob
 from ncd.view.base.knobs import MOST
-from ncd.view.diagram import component
+from ncd.view.diagram import axis_chips, component
 from ncd.view.page.page import cost_line
 from ncd.view.panels.common import cost_table, shapes
 from ncd.view.session.scene import Scene
@@ -49,7 +49,7 @@ def follows(scene: Scene, panel: str) -> Open | None:
     said: Open = {
         "wires": dict(_wires(circuit)),
         "told": {id: text.replace(FILL, "") for id, text in component.words(circuit).items()},
-        "chips": _nodes(component.chips(scene.circuit), component.chips(circuit)),
+        "chips": _nodes(axis_chips.html(scene.circuit), axis_chips.html(circuit)),
     }
     with trace.asking():
         said["cost"] = cost_line(own, None).replace(FILL, "")

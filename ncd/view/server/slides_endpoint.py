@@ -20,7 +20,7 @@ from ncd.models import CATALOGUE, Entry
 from ncd.view.base import heatmap, knobs, selection
 from ncd.view.base.heatmap import Ends
 from ncd.view.base.knobs import SEED
-from ncd.view.diagram import component
+from ncd.view.diagram import axis_chips
 from ncd.view.inputs import feed as inputs
 from ncd.view.panels.attention import attention_maps
 from ncd.view.panels.common import cost_table, shapes, source
@@ -79,7 +79,7 @@ def _slide(entry: Entry, said: Mapping[str, str], caption: str) -> Slide:
         return Slide(entry.title, ncd.draw(term or entry.build()), caption, words)
     folded = selection.folded(scene.circuit, said.get(selection.FOLDED, selection.AUTO))
     covered = said.get("quiz") == "1"
-    facts = component.chips(scene.circuit) + _costs(scene)
+    facts = axis_chips.html(scene.circuit) + _costs(scene)
     return Slide(
         entry.title,
         ncd.draw(scene.term, **scene.look, folded=folded),

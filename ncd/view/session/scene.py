@@ -20,7 +20,7 @@ from ncd.models import Entry
 from ncd.run import CircuitModule, Trace, check
 from ncd.run.limits.measurement import medians
 from ncd.train import read_weights
-from ncd.view.base import hide_sizes
+from ncd.view.base import hide_sizes, selection
 from ncd.view.base.cache import SHELF, kept, known, remember
 from ncd.view.base.hide_sizes import Veil
 from ncd.view.inputs.feed import Feed
@@ -31,12 +31,13 @@ from ncd.view.session.trained_weights import Learned
 T = TypeVar("T")
 QUICK = 50_000_000  # FLOPs: some milliseconds
 LONG = 2_000_000_000  # some tenths of a second
+SUBSCRIPTS = 0.82  # a drawing may shrink until its names have 11 pixels; this keeps it larger
 LABELS: tuple[Labels, ...] = ("names", "sizes", "both")
 
 
 @dataclass(frozen=True)
 class Scene:
-    """A system at its settings, with the figure's callouts if ``notes``.
+    """A system at its settings, with the figure's callouts if ``notes``, drawn for ``wide`` pixels.
 
     ``refused`` says why it could not be built as it was asked for, ``learned`` holds weights that
     were trained, if they were, and ``veil`` says what a quiz hides.
@@ -52,6 +53,7 @@ class Scene:
     selected: str
     term: Term
     notes: bool = True
+    wide: int = selection.WIDTHS[-1]
     refused: Refusal | None = None
     learned: Learned | None = None
     veil: Veil | None = None
@@ -63,12 +65,15 @@ class Scene:
     @property
     def look(self) -> dict[str, Any]:
         """How its diagram is drawn, as :func:`ncd.draw` takes it."""
-        usual = {
-            "labels": self.labels,
-            "dark": self.dark,
-            **self.entry.look(self.settings, self.notes),
-        }
+        own = self.entry.look(self.settings, self.notes and not self.narrow)
+        width = min(own["width"], SUBSCRIPTS * self.wide)
+        usual = {**own, "labels": self.labels, "dark": self.dark, "width": width}
         return hide_sizes.look(usual) if self.veil else usual
+
+    @property
+    def narrow(self) -> bool:
+        """Whether its column is a phone's, where callouts stand below the diagram."""
+        return self.wide == selection.WIDTHS[0]
 
     @property
     def refusal(self) -> Refusal | None:

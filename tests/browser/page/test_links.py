@@ -252,7 +252,7 @@ def test_title_and_description_follow_the_menu(page: Page, address: str) -> None
     go(page, "Residual block")
     expect(page).to_have_title("Residual block · Neural circuits")
     expect(page.locator("meta[name=description]")).to_have_attribute(
-        "content", re.compile("^An image goes two ways")
+        "content", re.compile("^An image takes two paths")
     )
 
 

@@ -75,5 +75,5 @@ def test_a_card_is_found_by_name_op_and_axis() -> None:
     card = gallery.card(ncd.catalogue["residual-block"], False)
     assert {"Batch norm", "Convolution", "Sum of two arrays"} <= {*card["ops"]}
     assert card["axes"] == ["b", "n_0", "x", "n_b", "n_1"]
-    assert card["lead"].startswith("An image goes two ways")
+    assert card["lead"].startswith("An image takes two paths")
     assert card["svg"].startswith('<svg aria-hidden="true"')

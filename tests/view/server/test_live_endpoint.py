@@ -8,6 +8,7 @@ import pytest
 
 import ncd
 from ncd.view.server.live_endpoint import drawn
+from ncd.view.session.scene import SUBSCRIPTS
 
 
 @pytest.mark.parametrize("name", ncd.catalogue)
@@ -15,8 +16,9 @@ def test_it_draws_what_the_page_draws(name: str) -> None:
     entry = ncd.catalogue[name]
     knobs = entry.within(entry.settings({entry.knobs[-1].name: entry.knobs[-1].max}))
     asked = {**knobs, "labels": "sizes", "dark": "1", "callouts": "off", "folded": "none"}
-    found = drawn(name, urlencode(asked))
+    found = drawn(name, urlencode({**asked, "wide": "860"}))
     look = entry.look(knobs, notes=False)
+    look["width"] = min(look["width"], SUBSCRIPTS * 860)
     drawing = ncd.draw(entry.build(**knobs), "sizes", dark=True, folded=(), **look)
     assert found and found["svg"] == drawing.svg(fonts=False)
 

@@ -19,7 +19,7 @@ from ncd.lang.terms.rewrite import rewrite
 from ncd.lang.terms.terms import Term
 from ncd.models import Entry, Knob
 from ncd.view.base import knobs
-from ncd.view.diagram import component
+from ncd.view.diagram import axis_chips, component
 from ncd.view.inputs.feed import Feed
 from ncd.view.page.page import cost_line
 from ncd.view.panels.common import cost_table, shapes
@@ -86,7 +86,7 @@ def check(found: Mapping[str, Any], here: Scene, there: Scene, panel: str) -> bo
     fill, holds = filled(found, there.settings)
     if not all(map(holds, found["holds"])):
         return False
-    slots = {"chips": size_formulas.texts(component.chips(there.circuit))}
+    slots = {"chips": size_formulas.texts(axis_chips.html(there.circuit))}
     every, whole = texts(there, panel), all(map(holds, found["also"]))
     if whole and len(every) == len(texts(here, panel)):  # else lines of source break elsewhere
         slots["panel"] = every

@@ -66,8 +66,8 @@ def show(scene: Scene) -> None:
 
 def _stack(settings: Settings) -> dict[str, object]:
     options = {"batch_first": True, "norm_first": bool(settings["prenorm"])}
-    options["activation"] = ACTIVATIONS[settings.get("gelu", 0)]
-    return {"dim_feedforward": settings["d"], "dropout": 0.0, **options}
+    activation = ACTIVATIONS[settings.get("gelu", 0)]
+    return {"dim_feedforward": settings["d"], "dropout": 0.0, "activation": activation, **options}
 
 
 def _encoder(s: Settings, norm: nn.Module | None = None) -> nn.Module:

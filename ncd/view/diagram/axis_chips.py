@@ -1,0 +1,52 @@
+"""The axes of a diagram as chips: buttons that lock their highlight, and sizes to drag."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from ncd.export import markup
+from ncd.lang.circuits.circuit import Circuit
+from ncd.lang.types.axes import Array, Axis
+
+
+def html(circuit: Circuit) -> str:
+    """Returns the axes as buttons that lock their highlight, then the products of grouped axes.
+
+    Axes with one label, such as c_λ on every level, share the button of the first.
+    """
+    found: dict[str, list[Axis]] = {}
+    for axis in circuit.axes:
+        found.setdefault(axis.called, []).append(axis)
+    axes, groups = map(_chip, found.values()), map(_product, products(circuit))
+    return f'<div class="legend">{"".join((*axes, *groups))}</div>'
+
+
+def _chip(alike: Sequence[Axis]) -> str:
+    axis, last = alike[0], alike[-1]
+    size = "" if axis.size is None else f" {markup.text(axis.size_text)}"
+    if size and last.size not in (None, axis.size):
+        size += f" … {markup.text(last.size_text)}"
+    name = markup.text(axis.name)
+    return (
+        f'<button class="chip" data-axis="{name}" aria-pressed="false" '
+        f'aria-label="axis {name}{size}: light it everywhere">{markup.axis(axis)}{size}</button>'
+    )
+
+
+def products(circuit: Circuit) -> tuple[Array, ...]:
+    """Returns the groups of axes that learned maps take or give together, such as ``k h``."""
+    groups: dict[str, Array] = {}
+    for cell in circuit.cells:
+        if cell.name:
+            for array in (*cell.site.dom, *cell.site.cod):
+                if len(array) > 1 and cell.op.role == "linear":
+                    groups.setdefault(str(array), array)
+    return tuple(groups.values())
+
+
+def _product(array: Array) -> str:
+    if any(axis.size is None for axis in array):
+        return ""
+    names = "·".join(map(markup.axis, array))
+    return f'<span class="product">{names} = {prod(axis.numel for axis in array):,}</span>'

@@ -1,0 +1,55 @@
+"""Pages fit their windows: nothing is cut off, too small to read, or moved while a page opens."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.waits import quiet
+from tools.load.page_fit import SHIFT, WINDOWS, opened
+
+pytestmark = pytest.mark.browser
+
+PAGES = ("multi-head-attention", "induction", "encoder-decoder", "lenet")
+
+
+@pytest.mark.parametrize("window", WINDOWS, ids=lambda window: f"{window[0]}x{window[1]}")
+def test_the_diagram_fits_its_column(
+    browser: Browser, address: str, window: tuple[int, int]
+) -> None:
+    width, height = window
+    for name in PAGES:
+        page = browser.new_page(viewport={"width": width, "height": height})
+        fit = opened(page, f"{address}/{name}")
+        page.close()
+        assert fit.wide <= fit.column and fit.aside <= 0, (name, fit)
+        assert fit.text > 10.4, (name, fit)  # 11, except where callouts take the width
+        assert fit.shift <= 2 * SHIFT, (name, fit)  # a busy machine shows the parts in more steps
+
+
+def test_it_is_drawn_anew_where_the_column_changes(page: Page, address: str) -> None:
+    page.goto(f"{address}/lenet")
+    drawing = page.locator(".drawing.whole svg")
+    expect(drawing).to_be_visible()
+    quiet(page)
+    one = drawing.evaluate("svg => svg.viewBox.baseVal.width")
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.wait_for_function(
+        "([svg, one]) => svg.isConnected === false || svg.viewBox.baseVal.width < one / 2",
+        arg=[drawing.element_handle(), one],
+    )
+    quiet(page)
+    assert drawing.evaluate("svg => svg.viewBox.baseVal.width") < one / 2
+    assert "wide" not in page.url
+
+
+def test_callouts_stand_below_the_diagram_on_a_phone(page: Page, address: str) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{address}/multi-head-attention")
+    notes = page.locator(".noted li")
+    expect(notes).to_have_count(5)
+    expect(notes.first).to_contain_text("Learned fully connected layers generate")
+    expect(page.locator(".drawing.whole")).not_to_contain_text("Learned fully")
+    page.get_by_label("callouts").uncheck()
+    expect(notes).to_have_count(0)
+    expect(page).to_have_url(f"{address}/multi-head-attention?callouts=off")
