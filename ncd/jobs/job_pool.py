@@ -64,13 +64,14 @@ class Ticket:
     there is none.
     """
 
-    def __init__(self, pool: Pool, job: Job) -> None:
-        self._pool, self._job = pool, job
-        self.told = job.told
+    def __init__(self, pool: Pool, kind: str, given: Mapping[str, Any]) -> None:
+        self._pool = pool
+        self.told: list[Message] = []
         self.result, self.whole, self.failure = b"", False, ""
         self.stopping, self.again = False, False
         self.seen = time.monotonic()
         self._marks: tuple[object, ...] = ()
+        self._job = pool.join(self, asked(kind, given), heavy=kind == "forward")
 
     @property
     def over(self) -> bool:
@@ -121,26 +122,26 @@ class Pool:
 
     def ask(self, kind: str, given: Mapping[str, Any]) -> Ticket:
         """Returns a ticket for a job of a kind in ``ncd.jobs.worker.KINDS``; equal jobs share."""
-        text = asked(kind, given)
+        return Ticket(self, kind, given)
+
+    def join(self, ticket: Ticket, text: str, heavy: bool) -> Job:
+        """Adds a ticket to the job of a question, or ends it at once; returns the job."""
         key = sha256(text.encode()).hexdigest()
         with self._news:
-            job = self._jobs.get(key) or Job(key, text, heavy=kind == "forward")
+            job = self._jobs.get(key) or Job(key, text, heavy)
             if done := self._kept.get(key):
-                job.told, job.over = done.told, True
-                ticket = Ticket(self, job)
+                ticket.told = done.told
                 ticket.end(done.result, whole=True)
-                return ticket
-            ticket = Ticket(self, job)
-            if key not in self._jobs and len(self._queue) >= WAITING:
-                job.over = True
+            elif key not in self._jobs and len(self._queue) >= WAITING:
                 ticket.end(failure=FULL)
-                return ticket
-            job.tickets.append(ticket)
-            if key not in self._jobs:
-                self._jobs[key] = job
-                self._queue.append(job)
-            self._fill()
-            return ticket
+            else:
+                if key not in self._jobs:
+                    self._jobs[key] = job
+                    self._queue.append(job)
+                ticket.told = job.told
+                job.tickets.append(ticket)
+                self._fill()
+            return job
 
     def place(self, job: Job) -> int:
         """Returns the place of a job in the queue, or 0 if it is not there."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -10,16 +10,17 @@ from ncd.jobs.worker_channel import Line
 from ncd.train import Fit, written
 from ncd.train.module_or_functional import Way
 from ncd.train.plane_training import Plane
+from ncd.train.training_loop import TrainingLoop
 
-LOOPS: Mapping[str, Callable[..., Fit | Plane | Way]] = {"fit": Fit, "plane": Plane, "way": Way}
+LOOPS: Mapping[str, type[TrainingLoop]] = {"fit": Fit, "plane": Plane, "way": Way}
 
 
-def train(line: Line, loop: str, given: Mapping[str, str], **asked: Any) -> None:
+def train(line: Line, loop: str, **asked: Any) -> None:
     """Trains; when asked for the weights, or after too long, it scores them and gives them.
 
     Scoring draws no random numbers, so it does not change the weights that follow.
     """
-    fit = LOOPS[loop](**asked, **given)
+    fit = LOOPS[loop](**asked)
     for progress in fit:
         late = line.late
         asked_for = line.wanted() or late

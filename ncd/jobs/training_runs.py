@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
-from ncd.jobs.job_pool import Pool, Ticket, pool
+from ncd.jobs import job_pool
+from ncd.jobs.job_pool import Pool, Ticket
+from ncd.jobs.worker_channel import Message
 from ncd.train import Progress
 
 
-@dataclass
-class Run:
+class Run(Ticket):
     """A visitor's training run, requested when it is created.
 
     :meth:`look` must be called at least once a minute, else the run stops. ``loop`` is one of
-    ``ncd.jobs.training_job.LOOPS``, and ``given`` its arguments beside the knobs.
+    ``ncd.jobs.training_job.LOOPS``, and ``given`` its arguments beside those of every loop.
 
     >>> run = Run("image-recogniser", {"x": 8, "n": 8}, steps=2)
     >>> while not run.over:
@@ -23,71 +23,38 @@ class Run:
     ([1, 2], True, '')
     """
 
-    name: str
-    knobs: Mapping[str, int]
-    seed: int = 0
-    steps: int | None = None
-    device: str = "cpu"
-    loop: str = "fit"
-    given: Mapping[str, str] = field(default_factory=dict)
-    pool: Pool = field(default_factory=pool, repr=False)
-    ticket: Ticket = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        fields = ("name", "seed", "steps", "device", "loop")
-        asked = {name: getattr(self, name) for name in fields}
-        asked |= {"knobs": dict(self.knobs), "given": dict(self.given)}
-        self.ticket = self.pool.ask("train", asked)
+    def __init__(
+        self,
+        name: str,
+        knobs: Mapping[str, int],
+        seed: int = 0,
+        steps: int | None = None,
+        device: str = "cpu",
+        loop: str = "fit",
+        given: Mapping[str, str] | None = None,
+        pool: Pool | None = None,
+    ) -> None:
+        self.steps, self.given = steps, given or {}
+        settings = {"knobs": dict(knobs), "seed": seed, "steps": steps, "device": device}
+        asked = {"loop": loop, "name": name, **settings, **self.given}
+        super().__init__(pool or job_pool.pool(), "train", asked)
         self._progress: list[Progress] = []
-        self._of = self.ticket.told
+        self._of: list[Message] = self.told
 
     @property
     def progress(self) -> list[Progress]:
         """Every step so far; it starts again if a worker was lost."""
-        told = self.ticket.told
-        if told is not self._of:
-            self._of, self._progress = told, []
-        self._progress += [Progress(**each) for each in told[len(self._progress) :]]
+        if self.told is not self._of:
+            self._of, self._progress = self.told, []
+        self._progress += [Progress(**each) for each in self.told[len(self._progress) :]]
         return self._progress
 
     @property
     def weights(self) -> bytes:
         """The trained weights, once it has ended."""
-        return self.ticket.result
-
-    @property
-    def failure(self) -> str:
-        """The reason why there are no weights; empty if there are."""
-        return self.ticket.failure
-
-    @property
-    def over(self) -> bool:
-        """Whether it has ended, successfully or not."""
-        return self.ticket.over
-
-    @property
-    def place(self) -> int:
-        """Its place in the queue, from 1; 0 once it runs."""
-        return self.ticket.place
-
-    @property
-    def again(self) -> bool:
-        """Whether it has started again after its worker was lost."""
-        return self.ticket.again
-
-    def look(self, wait: float = 0.0) -> bool:
-        """Waits up to ``wait`` seconds; returns whether anything is new since the last look."""
-        return self.ticket.look(wait)
-
-    def stop(self) -> None:
-        """Ends it after its current step; what it has learned is kept."""
-        self.ticket.stop()
-
-    def leave(self) -> None:
-        """Ends it at once, as nobody waits for it."""
-        self.ticket.leave()
+        return self.result
 
 
 def prepare() -> None:
     """Starts the pool's first process, which takes seconds, before anything is requested."""
-    pool().backend.prepare()
+    job_pool.pool().backend.prepare()

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
-from time import monotonic
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
@@ -16,14 +15,13 @@ from ncd.models.learning.two_way_network import MODULE_OR_FUNCTION
 from ncd.run import CircuitModule, check, compile, generator
 from ncd.train.house_prices import houses
 from ncd.train.train_steps import RATE, adam, begin, function_step, module_step, sgd
-from ncd.train.training_loop import SCORES, Progress
+from ncd.train.training_loop import TrainingLoop
 
-STEPS = 100
 OPTIMISERS = {"Adam": (torch.optim.Adam, adam), "SGD": (torch.optim.SGD, sgd)}
 
 
 @dataclass
-class Way:
+class Way(TrainingLoop):
     """``module-or-function`` at its knobs, to be trained on all examples at every step.
 
     ``way`` is "module" or "function", ``optimiser`` "Adam" or "SGD", and ``start`` the initial
@@ -39,15 +37,9 @@ class Way:
     Raises SizeError for more features than the examples have, LimitError for too many weights.
     """
 
-    name: str
-    knobs: Mapping[str, int]
-    seed: int = 0
-    steps: int | None = None
-    device: str = "cpu"
     way: str = "module"
     optimiser: str = "Adam"
     start: str = "torch"
-    module: CircuitModule = field(init=False)
 
     def __post_init__(self) -> None:
         self.knobs = MODULE_OR_FUNCTION.settings(self.knobs)
@@ -57,37 +49,19 @@ class Way:
         if self.start == "He":
             begin_as_he(self.module, self.seed)
 
-    def __iter__(self) -> Iterator[Progress]:
-        steps, begun = self.steps or STEPS, monotonic()
-        every = max(1, steps // SCORES)
-        take = self._by_module() if self.way == "module" else self._by_function()
-        for step in range(1, steps + 1):
-            loss = float(take())
-            score = self.score() if step % every == 0 or step == steps else None
-            yield Progress(step, steps, loss, monotonic() - begun, score)
-
-    def _by_module(self) -> Callable[[], Tensor]:
-        x, y = self._seen()
-        made = OPTIMISERS[self.optimiser][0]
-        optimiser = made(self.module.parameters(), RATE, foreach=False)
-        return lambda: module_step(self.module, optimiser, x, y)
-
-    def _by_function(self) -> Callable[[], Tensor]:
-        x, y = self._seen()
-        update = OPTIMISERS[self.optimiser][1]
+    def losses(self) -> Iterator[Tensor]:
+        x, y = self._there(self.data.inputs), self._there(self.data.targets)
+        make_optimiser, update = OPTIMISERS[self.optimiser]
+        if self.way == "module":
+            optimiser = make_optimiser(self.module.parameters(), RATE, foreach=False)
+            while True:
+                yield module_step(self.module, optimiser, x, y)
         weights = {name: w.detach().clone() for name, w in self.module.named_parameters()}
         state = begin(weights)
-
-        def take() -> Tensor:
-            nonlocal weights, state
+        while True:
             weights, state, loss = function_step(weights, state, update, self.module, x, y)
             self.module.load_state_dict(weights)  # for the score, and to be kept
-            return loss
-
-        return take
-
-    def _seen(self) -> tuple[Tensor, Tensor]:
-        return self._there(self.data.inputs), self._there(self.data.targets)
+            yield loss
 
     def _there(self, rows: Tensor) -> Tensor:
         """Returns rows (n, f) as n batches of one, (n, 1, f)."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from time import monotonic
+from typing import ClassVar
 
 import torch
 import torch.nn.functional as F
@@ -15,19 +15,17 @@ from ncd.models import CATALOGUE
 from ncd.models.learning.plane_perceptron import scores
 from ncd.run import CircuitModule, compile
 from ncd.train.plane_points import points
-from ncd.train.training_loop import Progress
+from ncd.train.training_loop import TrainingLoop
 
 RATE = 0.03  # of Adam
-SHOWN = 50  # times that the weights are told on the way
 WIDEST = 256  # hidden units
 
 
 @dataclass
-class Plane:
+class Plane(TrainingLoop):
     """``mlp-geometry`` at its knobs, to be trained on the points that a text names.
 
-    Iterating takes the steps; the first progress is step 0, before training. Equal knobs, seed,
-    points and steps give equal numbers, to the bit on one machine's CPU.
+    Iterating takes the steps; the first progress is step 0, before training.
 
     >>> *_, last = Plane("mlp-geometry", {"p1": 2}, seed=0, steps=600, points="XOR")
     >>> last.step, last.score
@@ -36,13 +34,10 @@ class Plane:
     Raises LimitError for more than ``WIDEST`` hidden units.
     """
 
-    name: str
-    knobs: Mapping[str, int]
-    seed: int = 0
-    steps: int | None = None
-    device: str = "cpu"
     points: str = "XOR"
-    module: CircuitModule = field(init=False)
+    first: ClassVar[int] = 0
+    scores: ClassVar[int] = 50  # times that the weights are reported on the way
+    usual_steps: int = field(init=False, default=1000)
 
     def __post_init__(self) -> None:
         self.knobs = CATALOGUE[self.name].settings(self.knobs)
@@ -57,25 +52,22 @@ class Plane:
         places, classes = points(self.points, self.knobs["n"], self.seed)
         self.places, self.classes = places.to(self.device), classes.to(self.device)
 
-    def __iter__(self) -> Iterator[Progress]:
-        steps = self.steps or 1000
-        start, every = monotonic(), max(1, steps // SHOWN)
+    def losses(self) -> Iterator[Tensor]:
         optimiser = torch.optim.Adam(self.module.parameters(), RATE)
-        for step in range(steps + 1):
-            found = self.module(self.places)
-            cost, told = loss(found, self.classes), step % every == 0 or step == steps
-            score = right(found, self.classes) if told else None
-            numbers = flat(self.module) if told else ()
-            yield Progress(step, steps, float(cost.detach()), monotonic() - start, score, numbers)
-            if step < steps:
-                optimiser.zero_grad()
-                cost.backward()
-                optimiser.step()
+        while True:
+            cost = loss(self.module(self.places), self.classes)
+            yield cost.detach()
+            optimiser.zero_grad()
+            cost.backward()
+            optimiser.step()
 
     @torch.no_grad()
     def score(self) -> float:
         """Returns the share of points on the right side."""
         return right(self.module(self.places), self.classes)
+
+    def numbers(self) -> tuple[float, ...]:
+        return flat(self.module)
 
 
 def loss(scores: Tensor, classes: Tensor) -> Tensor:

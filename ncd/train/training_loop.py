@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import monotonic
+from typing import ClassVar
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from ncd.costs import cost_of
 from ncd.lang.circuits.circuit import Circuit
@@ -19,8 +21,6 @@ from ncd.run.base.limits import weight
 from ncd.run.base.seeding import generator
 from ncd.run.limits.guard import peak
 from ncd.train.tasks import Task, data, task
-
-SCORES = 20  # that are taken on the way
 
 
 @dataclass(frozen=True)
@@ -39,15 +39,10 @@ class Progress:
 
 
 @dataclass
-class Fit:
-    """A system at its knobs, to be trained.
+class TrainingLoop(ABC):
+    """A system at its knobs, to be trained; iterating takes the steps.
 
-    Iterating takes the steps. Equal knobs, seed and steps give equal numbers, to the bit on one
-    machine's CPU with one thread: batches and weights come from the seed.
-
-    >>> last = [*Fit("image-recogniser", {"x": 8, "n": 8}, seed=0, steps=2)][-1]
-    >>> last.step, last.steps, last.score is not None
-    (2, 2, True)
+    Equal settings give equal numbers, to the bit on one machine's CPU with one thread.
     """
 
     name: str
@@ -56,9 +51,43 @@ class Fit:
     steps: int | None = None
     device: str = "cpu"
     module: CircuitModule = field(init=False)
+    usual_steps: int = field(init=False, default=100)  # where no number of steps is given
+    first: ClassVar[int] = 1  # the number of the first progress; 0 is before the first step
+    scores: ClassVar[int] = 20  # scores that are taken on the way
+
+    def __iter__(self) -> Iterator[Progress]:
+        steps, begun = self.steps or self.usual_steps, monotonic()
+        every = max(1, steps // self.scores)
+        for step, loss in zip(range(self.first, steps + 1), self.losses(), strict=False):
+            scored = step % every == 0 or step == steps
+            score, numbers = (self.score(), self.numbers()) if scored else (None, ())
+            yield Progress(step, steps, float(loss), monotonic() - begun, score, numbers)
+
+    @abstractmethod
+    def losses(self) -> Iterator[Tensor]:
+        """Takes steps without end, and yields the loss of each."""
+
+    @abstractmethod
+    def score(self) -> float:
+        """Returns the score on the unseen data."""
+
+    def numbers(self) -> Sequence[float]:
+        """Returns the weights, for runs that are watched closely."""
+        return ()
+
+
+@dataclass
+class Fit(TrainingLoop):
+    """A system at its knobs, to be trained on batches from the seed.
+
+    >>> last = [*Fit("image-recogniser", {"x": 8, "n": 8}, seed=0, steps=2)][-1]
+    >>> last.step, last.steps, last.score is not None
+    (2, 2, True)
+    """
 
     def __post_init__(self) -> None:
         self.task = task(self.name)
+        self.usual_steps = self.task.steps
         entry = CATALOGUE[self.name]
         self.knobs = entry.settings(self.knobs)
         term = entry.build(**self.knobs)
@@ -68,25 +97,22 @@ class Fit:
         if self.task.deep:
             enlarge(self.module)
 
-    def __iter__(self) -> Iterator[Progress]:
-        steps = self.steps or self.task.steps
-        start, every = monotonic(), max(1, steps // SCORES)
+    def losses(self) -> Iterator[Tensor]:
         optimiser = torch.optim.Adam(self.module.parameters(), self.task.rate)
         self.module.train()
-        for step, rows in enumerate(self._batches(steps), 1):
+        for rows in self._batches():
             inputs = self.data.inputs[rows].to(self.device)
             loss = self.task.loss(self.module(inputs), self.data.targets[rows].to(self.device))
             optimiser.zero_grad()
             loss.backward()
             optimiser.step()
-            score = self.score() if step % every == 0 or step == steps else None
-            yield Progress(step, steps, float(loss.detach()), monotonic() - start, score)
+            yield loss.detach()
 
-    def _batches(self, steps: int) -> Iterator[torch.Tensor]:
+    def _batches(self) -> Iterator[Tensor]:
         """Yields the rows of each step: every example once, in a new order each epoch."""
         random, count = generator(self.seed, "batches"), len(self.data.inputs)
         rows = torch.empty(0, dtype=torch.long)
-        for _ in range(steps):
+        while True:
             while len(rows) < self.task.batch:
                 rows = torch.cat((rows, torch.randperm(count, generator=random)))
             yield rows[: self.task.batch]
@@ -94,7 +120,6 @@ class Fit:
 
     @torch.no_grad()
     def score(self) -> float:
-        """Returns the score on the unseen data."""
         self.module.eval()
         outputs = [self.module(part.to(self.device)).cpu() for part in self.data.unseen.split(64)]
         self.module.train()

@@ -80,7 +80,7 @@ def test_the_same_run_forward(cluster: Cluster) -> None:
 
 def test_a_worker_killed_in_the_middle_is_a_retry(cluster: Cluster) -> None:
     run = begun(Run(NAME, SMALL, steps=LONG, pool=Pool(cluster)))
-    killed = run.ticket._job.worker
+    killed = run._job.worker
     assert killed is not None
     process = ray.get(killed.hand.process.remote())
     os.kill(process, signal.SIGKILL)
