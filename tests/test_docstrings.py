@@ -14,7 +14,10 @@ import ncd
 from tests.test_layering import FILES, ROOT
 
 # Folders and modules that have not been rewritten yet; none in the end.
-EXEMPT: tuple[str, ...] = ("ncd/view/",)
+EXEMPT: tuple[str, ...] = tuple(
+    f"ncd/view/{folder}/"
+    for folder in ("arrays", "base", "learning", "panels", "runtime", "server", "session")
+)
 RIDDLES = "All that|As|How|Of|Such|That|Those|What|Where|Which|Who|Whose"
 RIDDLE = re.compile(rf"(\w+: )?({RIDDLES}|{RIDDLES.lower()})\b")
 NAMES = sorted({*ncd.__all__, "compile"})

@@ -20,7 +20,7 @@ from ncd.view.session import url
 from ncd.view.session.scene import Scene
 
 CELL, NUMBER = "cell", "number"  # session keys: of the attention map, of the value map
-MIXED = 2  # features shown of the values that a row mixes
+MIXED = 2  # features of the weighted sum that are shown
 
 for _name in (CELL, NUMBER):
     url.keep(_name, "")

@@ -100,7 +100,7 @@ def _call(name: str, args: Sequence[Expr], kwargs: Sequence[tuple[str, Expr]], h
     given = [_text(part, how, top=True) for part in args]
     if name == "where":
         return f"{given[1]} if {given[0]}, else {given[2]}"
-    if name == "div":  # with its remainder left away
+    if name == "div":  # rounded down
         return f"⌊{_text(args[0], how)} ÷ {_text(args[1], how)}⌋"
     if name == "sqrt":
         return f"√{_text(args[0], how)}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import torch
@@ -135,6 +135,6 @@ def dimension(every: Mapping[str, Axis], dim: Dim) -> str:
     return f"{name} {side}".strip()
 
 
-def places(spans: Spans, shown: Sequence[int], said: Callable[[int], str] = str) -> list[str]:
+def places(spans: Spans, shown: Sequence[int]) -> list[str]:
     """Returns the positions of the shown terms as column heads."""
-    return [", ".join(map(said, place(spans, i))) or "here" for i in shown]
+    return [", ".join(map(str, place(spans, i))) or "here" for i in shown]

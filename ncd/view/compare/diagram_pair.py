@@ -16,7 +16,7 @@ from ncd.view.compare.matching import Match, Row, marked, same
 from ncd.view.session.scene import Scene
 
 MOST = 6  # ops and axes named in a sentence
-# Smallest scales: of two drawings side by side, and of two tall ones.
+# The smallest scales of two drawings side by side: usually, and if they are tall.
 LEAST, LEAST_HIGH = 0.55, 0.48
 SIDES = ("Pinned", "Now")
 NUMBERS = {"parameters": "Parameters", "flops": "FLOPs", "bytes": "Bytes made"}

@@ -21,7 +21,6 @@ from ncd.export.shared_assets import DIAGRAM_CSS, LIGHT_JS, PANEL_CSS
 from ncd.lang.circuits.array_names import called
 from ncd.lang.circuits.circuit import Circuit, Fence
 from ncd.lang.terms.terms import Term
-from ncd.lang.types.axes import Array, Axis
 from ncd.view.base import hide_sizes, knobs, selection
 from ncd.view.base.cache import remember
 from ncd.view.base.html_panel import asked, heed
@@ -99,19 +98,14 @@ def follow(scene: Scene, link: str) -> None:
         _tell("marked", scene, found, link, found.keys)
 
 
-def line(scene: Scene, link: str, line: str) -> None:
-    """Sends the line under the diagram."""
-    _line("line", "line", scene, link, line)
+def line(scene: Scene, link: str, line: str, timed: bool = False) -> None:
+    """Sends the line under the diagram; ``timed`` if its time was measured just now.
 
-
-def time(scene: Scene, link: str, line: str) -> None:
-    """Sends the line with the newly measured time, and once more after a slow measurement."""
-    _line("time", "time" if scene.long else "line", scene, link, line)
-
-
-def _line(place: str, what: str, scene: Scene, link: str, line: str) -> None:
-    data = {"event": f"ncd-{what}", "page": scene.entry.name, "link": link, "cost": line}
-    _told(key=f"told-{place}", data=data)
+    After a slow measurement it is sent a second time, by another event.
+    """
+    event = "ncd-time" if timed and scene.long else "ncd-line"
+    data = {"event": event, "page": scene.entry.name, "link": link, "cost": line}
+    _told(key="told-time" if timed else "told-line", data=data)
 
 
 def _tell(what: str, scene: Scene, found: Drawn, link: str, keys: str = "") -> None:
@@ -206,7 +200,7 @@ def words(circuit: Circuit) -> dict[str, str]:
     """Returns the hover text of every array (name and shape) and block (inputs and outputs)."""
     names = called(circuit)
     arrays = {
-        value.id: f"{markup.text(names.get(value.id, ''))} {_shape(value.array)}"
+        value.id: f"{markup.text(names.get(value.id, ''))} {markup.sized(value.array)}"
         for value in circuit.values.values()
     }
     return arrays | {fence.id: _gist(fence) for fence in circuit.fences}
@@ -215,16 +209,6 @@ def words(circuit: Circuit) -> dict[str, str]:
 def _gist(fence: Fence) -> str:
     ins, outs = (markup.arrays(v.array for v in fence.states[end]) for end in (0, -1))
     return f"{markup.text(op_facts.title(fence))}: {ins} → {outs}"
-
-
-def _shape(array: Array) -> str:
-    sized = (_sized(axis) for axis in array)
-    return " · ".join(sized) or "a number"
-
-
-def _sized(axis: Axis) -> str:
-    size = "" if axis.size is None else f" {markup.text(axis.size_text)}"
-    return f"{markup.axis(axis)}{size}"
 
 
 def part(scene: Scene, id: str) -> str:

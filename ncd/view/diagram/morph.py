@@ -8,10 +8,14 @@ both drawings are one wire that moves.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from math import hypot
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ncd.drawing.backends.drawing import Drawing
 from ncd.drawing.base.primitives import DrawnGlyph, Point, Text
@@ -113,7 +117,7 @@ def _joined(pieces: list[Strand]) -> tuple[list[Strand], bool]:
 
 def _one(first: Strand, then: Strand) -> Strand:
     """Joins two strands, the second beginning where the first ends."""
-    a, b = _length(first.points), _length(then.points)
+    a, b = (float(_distances(strand.points)[-1]) for strand in (first, then))
     named, offset, own = (first, 0.0, a) if first.name else (then, a, b)
     label = (offset + named.label * own) / ((a + b) or 1.0)
     points = (*first.points, *then.points[1:])
@@ -128,14 +132,17 @@ def _rank(end: str) -> tuple[int, str]:
     return {IN: 0, OUT: 2}.get(end, 1), end
 
 
-def _length(points: tuple[Point, ...]) -> float:
-    return sum(hypot(b.x - a.x, b.y - a.y) for a, b in pairwise(points))
+def _distances(points: Sequence[Point]) -> NDArray[np.float64]:
+    """Returns how far each point of a polyline is from its start, along the line."""
+    steps = (hypot(b.x - a.x, b.y - a.y) for a, b in pairwise(points))
+    return np.array([*accumulate(steps, initial=0.0)])
 
 
 def _part(points: list[Point], at: Point) -> float:
     """Returns the position on a polyline nearest to a point, as a share of its length."""
     nearest = min(range(len(points)), key=lambda n: hypot(points[n].x - at.x, points[n].y - at.y))
-    return _length(tuple(points[: nearest + 1])) / (_length(tuple(points)) or 1.0)
+    distances = _distances(points)
+    return float(distances[nearest] / (distances[-1] or 1.0))
 
 
 def _reaching(strand: Strand, left: float, right: float) -> tuple[Point, ...]:
@@ -148,17 +155,11 @@ def _reaching(strand: Strand, left: float, right: float) -> tuple[Point, ...]:
 
 def _even(points: tuple[Point, ...]) -> list[list[float]]:
     """Returns ``POINTS`` points at equal distances along a polyline."""
-    whole = _length(points) or 1.0
-    found, gone, n = [], 0.0, 0
-    for k in range(POINTS):
-        at = whole * k / (POINTS - 1)
-        step = hypot(points[n + 1].x - points[n].x, points[n + 1].y - points[n].y)
-        while gone + step < at and n + 2 < len(points):
-            gone, n = gone + step, n + 1
-            step = hypot(points[n + 1].x - points[n].x, points[n + 1].y - points[n].y)
-        t = min(1.0, (at - gone) / step) if step else 0.0
-        (x0, y0), (x1, y1) = points[n], points[n + 1]
-        found.append([round(x0 + t * (x1 - x0), 1), round(y0 + t * (y1 - y0), 1)])
+    distances = _distances(points)
+    at = np.linspace(0.0, distances[-1], POINTS)
+    axes = ([point.x for point in points], [point.y for point in points])
+    even = np.stack([np.interp(at, distances, places) for places in axes], 1)
+    found: list[list[float]] = even.round(1).tolist()
     return found
 
 

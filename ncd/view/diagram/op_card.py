@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from ncd.code import lines
-from ncd.drawing.collapse.repeated_layers import stacked
-from ncd.drawing.equation import sides
 from ncd.export import markup, op_facts, source_listing
+from ncd.export.collapse_states import wholes
 from ncd.export.mathml import mathml
 from ncd.lang.circuits.circuit import Cell, Circuit, Fence
-from ncd.lang.terms.blocks import Equation
 from ncd.view.base import html_panel
 from ncd.view.base.cache import remember
 from ncd.view.diagram import component
@@ -34,8 +32,7 @@ def _fence(circuit: Circuit, id: str) -> tuple[Circuit, Fence] | None:
         return circuit, next(fence for fence in circuit.fences if fence.id == id)
     if not id.startswith("s"):
         return None
-    parts = sides(circuit) if isinstance(circuit.term, Equation) else (circuit,)
-    every = ((whole, fence) for whole in map(stacked, parts) for fence in whole.fences)
+    every = ((whole, fence) for whole in wholes(circuit) for fence in whole.fences)
     return next(((whole, fence) for whole, fence in every if fence.id == id), None)
 
 

@@ -124,76 +124,41 @@ def _marked(words: Sequence[str], call: Call, inside: Span, text: str) -> tuple[
 
 # --- in words -------------------------------------------------------------------------------------
 
-Places = tuple[Span, ...]  # in the pattern
+Places = tuple[Span, ...]  # positions in the pattern
 Told = tuple[str, list[str] | Places, str]  # the fact, its places, the cure
 
 
 def explained(message: str, call: Call, shape: Shape) -> Told:
     """Translates an einops error: the fact in our words, the words or places concerned, a cure."""
+    for pattern, fact, cure in NAMING:
+        if found := re.search(pattern, message, re.S):
+            names = sorted(_names(found))
+            words = {"all": _listed(names), "first": names[0], "last": names[-1]}
+            return fact.format(**words), names, cure.format(**words)
     for pattern, tell in RULES:
-        found = re.search(pattern, message, re.S)
-        if found:
+        if found := re.search(pattern, message, re.S):
             return tell(found, call, shape)
     return "einops does not take it", (), ""
 
 
 def _names(found: re.Match[str]) -> list[str]:
-    """Returns the names in a set as einops prints it: {'c', 2-axis}."""
-    return [a or b for a, b in re.findall(r"'([^']+)'|(\d+)-axis", found[1])]
+    """Returns the name that einops complains of, or those in its set: {'c', 2-axis}."""
+    text = found[found.lastindex or 0].replace("…", "...")
+    return [a or b for a, b in re.findall(r"'([^']+)'|(\d+)-axis", text)] or [text]
 
 
 def _listed(names: Sequence[str]) -> str:
-    return " and ".join(sorted(names)) if len(names) < 3 else ", ".join(sorted(names))
+    return " and ".join(names) if len(names) < 3 else ", ".join(names)
 
 
 def _one_sided(found: re.Match[str], call: Call, shape: Shape) -> Told:
-    names = [name.replace("…", "...") for name in _names(found)]
+    names = sorted(_names(found))
     left = WORD.findall(call.pattern.split("->")[0])
     lost = [name for name in names if name in left]
     fact = f"rearrange keeps every axis, but {_listed(names)} stands on one side only"
     if lost:
         return fact, names, f"{_listed(lost)} on the right too, or reduce, which sums axes up"
     return fact, names, f"repeat, which makes new axes, with {names[0]}=2"
-
-
-def _no_new(found: re.Match[str], call: Call, shape: Shape) -> Told:
-    names = _names(found)
-    return f"reduce makes no new axis, such as {_listed(names)}", names, "repeat, which does"
-
-
-def _no_end(found: re.Match[str], call: Call, shape: Shape) -> Told:
-    names = _names(found)
-    return (
-        f"repeat ends no axis, but {_listed(names)} does not stand on the right",
-        names,
-        f"{_listed(names)} on the right, or reduce",
-    )
-
-
-def _how_long(found: re.Match[str], call: Call, shape: Shape) -> Told:
-    names = sorted(_names(found))
-    return f"nobody knows how long {_listed(names)} is", names, f"{names[0]}=2 behind the pattern"
-
-
-def _which(found: re.Match[str], call: Call, shape: Shape) -> Told:
-    names = sorted(_names(found))
-    fact = f"of the parts of an axis all lengths but one are given, but not those of {names[0]}"
-    return f"{fact} and {names[-1]}", names, f"{names[-1]}=2 behind the pattern"
-
-
-def _unused(found: re.Match[str], call: Call, shape: Shape) -> Told:
-    return f"the pattern has no axis {found[1]}", [found[1]], "it without this length"
-
-
-def _named(found: re.Match[str], call: Call, shape: Shape) -> Told:
-    fact = f"{found[1]} is no name of an axis"
-    return fact, [found[1]], "letters, and digits or _ between them"
-
-
-def _twice(found: re.Match[str], call: Call, shape: Shape) -> Told:
-    name = found[1].replace("…", "...")
-    fact = f"{name} stands twice on one side, and one name means one axis"
-    return fact, [name], f"{name}1 and {name}2"
 
 
 def _letter(found: re.Match[str], call: Call, shape: Shape) -> Told:
@@ -206,10 +171,6 @@ def _letter(found: re.Match[str], call: Call, shape: Shape) -> Told:
 def _brackets(found: re.Match[str], call: Call, shape: Shape) -> Told:
     places = tuple((at.start(), at.end()) for at in re.finditer(r"[()]", call.pattern))
     return "the brackets do not close one by one", places, '"(b h) w c"'
-
-
-def _positive(found: re.Match[str], call: Call, shape: Shape) -> Told:
-    return "an axis has one place at least", ["0"], "1, or a name"
 
 
 def _dots(found: re.Match[str], call: Call, shape: Shape) -> Told:
@@ -256,21 +217,48 @@ def _near(size: int, asked: int) -> int:
     return min(divisors, key=lambda n: (abs(n - asked), -n))
 
 
+# Errors about names: einops' message, the fact and the cure.
+NAMING = (
+    (
+        r"left side of repeat: \{(.*)\}",
+        "repeat ends no axis, but {all} does not stand on the right",
+        "{all} on the right, or reduce",
+    ),
+    (
+        r"right side of reduce \w+: \{(.*)\}",
+        "reduce makes no new axis, such as {all}",
+        "repeat, which does",
+    ),
+    (
+        r"Specify sizes for new axes in repeat: \{(.*)\}",
+        "nobody knows how long {all} is",
+        "{first}=2 behind the pattern",
+    ),
+    (
+        r"Could not infer sizes for \{(.*)\}",
+        "of the parts of an axis all lengths but one are given, "
+        "but not those of {first} and {last}",
+        "{last}=2 behind the pattern",
+    ),
+    (r"Axis (\w+) is not used", "the pattern has no axis {all}", "it without this length"),
+    (
+        r"Invalid (?:axis identifier: (\S+)|name for an axis\W+(\w+))",
+        "{all} is no name of an axis",
+        "letters, and digits or _ between them",
+    ),
+    (
+        r'duplicate dimension "(.*)"',
+        "{all} stands twice on one side, and one name means one axis",
+        "{all}1 and {all}2",
+    ),
+)
 RULES: tuple[tuple[str, Callable[[re.Match[str], Call, Shape], Told]], ...] = (
     (r"only on one side .*\{(.*)\}", _one_sided),
-    (r"left side of repeat: \{(.*)\}", _no_end),
-    (r"right side of reduce \w+: \{(.*)\}", _no_new),
-    (r"Specify sizes for new axes in repeat: \{(.*)\}", _how_long),
-    (r"Could not infer sizes for \{(.*)\}", _which),
-    (r"Axis (\w+) is not used", _unused),
-    (r"Invalid axis identifier: (\S+)", _named),
-    (r"Invalid name for an axis\W+(\w+)", _named),
-    (r'duplicate dimension "(.*)"', _twice),
     (r"Unknown character '(.)", _letter),
     (r"[Bb]rackets|parentheses", _brackets),
     (r"[Ee]llipsis", _dots),
     (r"expected >?=?(\d+) dims", _count),
-    (r"positive length", _positive),
+    (r"positive length", lambda *_: ("an axis has one place at least", ["0"], "1, or a name")),
     (r"Non-unitary", _numbers),
     (r"Shape mismatch", _length),
 )

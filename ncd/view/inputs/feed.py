@@ -21,8 +21,8 @@ from ncd.view.inputs.sentences import embed, tokens
 
 INPUT, RANDOM, WORDS = "input", "random arrays", "sentences"
 SAMPLE = "The cat sat on the mat because it was tired."
-LONGEST = 2000  # letters of a text that are read
-LONG = 20  # letters of a word that are shown
+LONGEST = 2000  # characters of a text that are read
+LONG = 20  # characters of a word that are shown
 
 
 @dataclass(frozen=True)

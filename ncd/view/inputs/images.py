@@ -28,10 +28,10 @@ SIX = (*SCENES, "house", "fish", "night")
 CALLED = {"boat": "a boat", "cat": "a cat"}
 DIGITS = tuple(f"digit {i}" for i in range(10))
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP")
-MEGABYTES, MEGAPIXELS = 10, 30  # of a file
+MEGABYTES, MEGAPIXELS = 10, 30  # limits of an uploaded file
 BAND = 64  # rows of the small picture that are converted at a time
-DISTINCT = 64  # images of a batch, which repeat after that
-KEPT = 512  # pixels a side, of an uploaded picture
+DISTINCT = 64  # different images in a batch; later ones repeat
+KEPT = 512  # largest side of a stored upload, in pixels
 _DECODING = Lock()  # one at a time: each may need 150 MB
 
 
@@ -153,7 +153,7 @@ def _reduced(image: Image.Image) -> Image.Image:
     factor = max(1, min(image.size) // (2 * KEPT))
     step = BAND * factor
     found = Image.new("RGB", (-(-image.width // factor), -(-image.height // factor)))
-    found.info = image.info  # says which side is up
+    found.info = image.info  # contains the orientation
     for top in range(0, image.height, step):
         band = image.crop((0, top, image.width, min(top + step, image.height)))
         found.paste(_on_white(band).reduce(factor), (0, top // factor))

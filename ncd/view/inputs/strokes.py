@@ -13,8 +13,8 @@ from itertools import takewhile
 from PIL import Image, ImageDraw
 
 SIDE = 256  # grid points across and down
-MOST = 4000  # letters of a drawing
-PEN = 0.13  # thickness of a line, of the picture's side
+MOST = 4000  # characters of a drawing
+PEN = 0.13  # thickness of a line, as a share of the side
 MARGIN = 0.04  # around a drawing that fills the picture
 FINE = 8  # oversampling factor
 STROKE = re.compile(r"(?:[0-9a-f]{4})+")

@@ -55,7 +55,7 @@ SCRIPT = File.of(
     f"const LOST = {json.dumps(LOST[1])};\n{static('page/page.js')}",
 )
 FILES = {file.name: file for file in (SHEET, SCRIPT)}
-# At the end, as the last rules win; a module, as its names are not the window's.
+# At the end, since later rules win; as a module, so that its names are not global.
 TAGS = (
     f'<link rel="stylesheet" href="./{SHEET.name}">'
     f'<script type="module" src="./{SCRIPT.name}"></script>'

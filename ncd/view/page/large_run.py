@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -24,25 +24,23 @@ from ncd.view.base.cache import remember
 from ncd.view.base.heatmap import Ends, Pooled
 from ncd.view.runtime import scheduler, torch_threads
 from ncd.view.session.scene import Scene
-from ncd.view.session.trained_weights import EVERY, nth
+from ncd.view.session.trained_weights import EVERY, without
 
 STATE = "forward"
 
 
 @dataclass(frozen=True)
 class Heavy:
-    """A run that the session has asked the pool for: a system at its settings, and its ticket."""
+    """A run that the session has requested from the pool: its settings and its ticket."""
 
-    page: str
-    settings: Mapping[str, int]
-    seed: int
-    device: str
+    settings: dict[str, Any]
     ticket: Ticket
 
-    def of(self, scene: Scene) -> bool:
-        """Returns whether the run belongs to the scene on screen."""
-        own = (self.page, dict(self.settings), self.seed, self.device)
-        return own == (scene.entry.name, dict(scene.settings), scene.seed, scene.device)
+
+def _settings(scene: Scene) -> dict[str, Any]:
+    """Returns everything that the run of a scene depends on, as the pool is given it."""
+    knobs = dict(scene.settings)
+    return {"name": scene.entry.name, "knobs": knobs, "seed": scene.seed, "device": scene.device}
 
 
 def show(scene: Scene) -> None:
@@ -50,7 +48,7 @@ def show(scene: Scene) -> None:
     if scene.refused or not scene.sized:
         return
     found: Heavy | None = st.session_state.get(STATE)
-    now = found.ticket if found is not None and found.of(scene) else None
+    now = found.ticket if found is not None and found.settings == _settings(scene) else None
     if found is not None and now is None:
         found.ticket.leave()
     if now is not None and now.result:
@@ -85,15 +83,8 @@ def _need(scene: Scene) -> int | None:
 
 def _begin(scene: Scene) -> None:
     """Submits the run to the pool; a callback."""
-    settings = dict(scene.settings)
-    asked = {
-        "name": scene.entry.name,
-        "knobs": settings,
-        "seed": scene.seed,
-        "device": scene.device,
-    }
-    ticket = pool().ask("forward", asked)
-    st.session_state[STATE] = Heavy(scene.entry.name, settings, scene.seed, scene.device, ticket)
+    settings = _settings(scene)
+    st.session_state[STATE] = Heavy(settings, pool().ask("forward", settings))
 
 
 def _waiting(now: Ticket) -> None:
@@ -109,11 +100,10 @@ def _waiting(now: Ticket) -> None:
 
 
 def _said(now: Ticket) -> str:
+    """Returns the progress of a run in words."""
+    if waiting := without(now, now.told):
+        return waiting
     again = "Its worker was lost, so it begins again. " if now.again else ""
-    if place := now.place:
-        return f"{again}Waiting for a worker: {nth(place)} in the queue."
-    if not now.told:
-        return again or "Getting ready …"
     last = now.told[-1]
     return f"{again}Op {last['step']:,} of {last['steps']:,} · {last['seconds']:.1f} s"
 
@@ -122,7 +112,7 @@ def _said(now: Ticket) -> str:
 
 
 def _result(scene: Scene, result: bytes) -> None:
-    """Returns the statistics and the first map of the selected array, or of the output."""
+    """Shows the statistics and the first map of the selected array, or of the output."""
     found = forward_job.read(result)
     chosen = scene.selected if scene.selected in found.arrays else scene.circuit.outputs[0].id
     value, seen = scene.circuit.values[chosen], found.arrays[chosen]

@@ -27,7 +27,7 @@ from ncd.view.session.refusal import Refusal
 from ncd.view.session.scene import Scene, built
 
 EVERYWHERE = (step, compare)  # the panels of every page, after its own
-HEAD_START = 0.03  # seconds in which the diagram leaves and is shown, before anything else is made
+HEAD_START = 0.03  # seconds for the diagram to be sent and shown before the rest is computed
 
 
 class Panel(Protocol):
@@ -47,7 +47,7 @@ def page(entry: Entry, lead: str, why: str, panels: Sequence[Panel]) -> None:
     """
     panels = (*panels, *EVERYWHERE)
     url.take(entry, tuple(panel.TITLE for panel in panels))
-    side = st.sidebar.container()  # it has its place before it is filled, so that nothing jumps
+    side = st.sidebar.container()  # created first, filled later, so that nothing jumps
     header = st.container(horizontal=True, vertical_alignment="bottom", key="header")
     with header:
         st.title(entry.title, anchor=False)
@@ -94,7 +94,9 @@ def _change(entry: Entry, side: DeltaGenerator, tab: DeltaGenerator, opened: Pan
             sidebar.show(entry)
     with tab:
         _panel(scene, opened, said, untimed)
-        if isinstance(scene, Refusal) or url.text() != said:  # a panel has put right what it shows
+        if (
+            isinstance(scene, Refusal) or url.text() != said
+        ):  # a panel corrected a setting
             url.send()
     trained_weights.watch(entry)
 
@@ -107,7 +109,7 @@ def _scene(entry: Entry) -> Scene | Refusal:
     if term is None:
         assert refused is not None
         return refused
-    if feed.words and not inputs.takes_words(term):  # a step with a cache takes what was kept
+    if feed.words and not inputs.takes_words(term):  # such as one step with a KV cache
         feed = Feed()
     scene = Scene(
         entry,
@@ -150,7 +152,7 @@ def _panel(scene: Scene | Refusal, opened: Panel, said: str, untimed: bool) -> N
         st.warning(f"The run on {scene.device} failed. Try another device, or smaller sizes.")
         st.text(str(error).strip().partition("\n")[0])
     if untimed and (seconds is not None or not scene.long):
-        component.time(scene, said, cost_line(scene, seconds))
+        component.line(scene, said, cost_line(scene, seconds), timed=True)
 
 
 def cost_line(scene: Scene, seconds: float | None) -> str:

@@ -72,5 +72,4 @@ def _known(value: Value, scene: Scene, hiding: Veil) -> str:
     given = value.id != hiding.hidden and is_given(scene.circuit, value)
     if not (given or value.id in hiding.known):
         return hide_sizes.ASKED
-    sized = " · ".join(f"{markup.axis(a)} {markup.text(a.size_text)}" for a in value.array)
-    return sized or "a number"
+    return markup.sized(value.array)

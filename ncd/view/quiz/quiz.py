@@ -180,11 +180,11 @@ def _question(circuit: Circuit, value: Value) -> str:
 
 def _told(circuit: Circuit, value: Value, done: str) -> str:
     """Returns the shape, and what the op before it does."""
-    sized = " · ".join(f"{markup.axis(a)} {markup.text(a.size_text)}" for a in value.array)
+    shape = markup.sized(value.array) if value.array else "a number, without axes"
     maker = circuit.makers.get(value.id)
     how = f'<span class="muted">{markup.text(maker.words)}</span>' if maker else ""
     sign = "It is" if done == SHOWN else '<span class="tick">✓</span>'
-    return f"{sign} <b>{sized or 'a number, without axes'}</b> {how}"
+    return f"{sign} <b>{shape}</b> {how}"
 
 
 def _chips(scene: Scene) -> str:

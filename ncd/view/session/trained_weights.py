@@ -8,11 +8,11 @@ from hashlib import sha256
 
 import streamlit as st
 
-from ncd.jobs.job_pool import QUIET
+from ncd.jobs.job_pool import QUIET, Ticket
 from ncd.jobs.training_runs import Run
 from ncd.lang.once import once
 from ncd.models import Entry
-from ncd.train import Progress, noted, shipped
+from ncd.train import noted, shipped
 from ncd.view.runtime import downloads
 
 STATE = "training"
@@ -107,7 +107,7 @@ def ready(entry: Entry, settings: Mapping[str, int]) -> Learned | None:
     return Learned(data, f"trained for {int(note['steps']):,} steps from seed {note['seed']}", True)
 
 
-def without(run: Run, progress: Sequence[Progress]) -> str:
+def without(run: Ticket, progress: Sequence[object]) -> str:
     """What is said of a run without progress, or of which nothing came; else nothing."""
     if run.failure:
         quiet = run.failure in QUIET
