@@ -142,7 +142,7 @@ def _check(item: Item, report: Report) -> None:
         report.views += 1
         try:
             fault = view(case)
-        except Exception as error:  # whatever it is, it is on the list, and the rest goes on
+        except Exception as error:  # is reported, and the other checks still run
             fault = _words(error)
         if fault:
             report.failures.append(f"{item.where}: {view.__name__}: {fault}")

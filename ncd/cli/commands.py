@@ -22,7 +22,7 @@ from ncd.models.catalogue_entry import unknown
 from ncd.run import peak
 from ncd.run.base.device import device
 
-# What `render` writes, by the end of the file's name.
+# The writers of `render`, by file suffix.
 FILES: dict[str, Callable[[Term, argparse.Namespace], bytes]] = {
     ".svg": lambda term, args: _drawing(term, args).svg().encode(),
     ".png": lambda term, args: _drawing(term, args).png(args.scale),
@@ -178,7 +178,7 @@ def train(args: argparse.Namespace) -> int:
 
     from ncd.train import Fit, written
 
-    torch.set_num_threads(1)  # as on the page: the same numbers
+    torch.set_num_threads(1)  # so that the numbers are those of the page
     fit = Fit(args.name, _settings(ncd.catalogue[args.name], args), args.seed, args.steps)
     progress = Progress()
     for now in fit:
@@ -255,7 +255,7 @@ def _settings(entry: Entry, args: argparse.Namespace) -> dict[str, int]:
         try:
             turned[name] = int(text)
         except ValueError:
-            turned[name] = text  # the knob says what it wants instead
+            turned[name] = text  # the entry raises an error that names valid values
     return entry.settings(turned)
 
 

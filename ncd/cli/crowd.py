@@ -31,15 +31,15 @@ from ncd.lang.errors import NCDError
 
 CADDY = "caddy"
 RULES = Path(__file__).with_name("Caddyfile")
-DRAIN = "3"  # seconds in which a process that is told to end serves on, until the proxy has noticed
-PATIENCE = 120.0  # seconds in which a process is to answer for the first time
-FAREWELL = 10.0  # seconds in which all are to end
-SHORT, TRIES = 20.0, 3  # a process that lives no longer than this, so often, is not started again
-LOOK = 0.2  # seconds between two looks at the processes
-# Whether there is a GPU is looked up without CUDA, which could not be used after a fork.
-LOOKED_AT = "PYTORCH_NVML_BASED_CUDA_CHECK", "1"
-AWAY = -1  # how many visitors a process has that is not ready for any
-# Elsewhere a process that has begun to use the system's libraries cannot be forked.
+DRAIN = "3"  # seconds that an ending process still serves, until the proxy has noticed
+PATIENCE = 120.0  # seconds until a process must have answered once
+FAREWELL = 10.0  # seconds until all processes must have ended
+SHORT, TRIES = 20.0, 3  # give up after so many lives of at most so many seconds
+LOOK = 0.2  # seconds between checks of the processes
+# Torch looks for a GPU without starting CUDA, which could not be used after a fork.
+GPU_CHECK = "PYTORCH_NVML_BASED_CUDA_CHECK", "1"
+AWAY = -1  # the count of visitors of a process that is not ready
+# Other systems cannot safely fork a process that has used their libraries.
 FORK = sys.platform == "linux"
 CONTEXT: Any = get_context("fork" if FORK else "spawn")
 
@@ -82,7 +82,7 @@ class Process:
 
 def _serve(port: int, around: Mapping[str, str], counts: MutableSequence[int], number: int) -> None:
     """Runs one process until it ends."""
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # those of the crowd are not its own
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # not the handlers of the parent
     signal.signal(signal.SIGINT, signal.default_int_handler)
     os.environ.update(around)
     from ncd.view.server import health, serve
@@ -130,12 +130,12 @@ def settings(count: int) -> dict[str, str]:
 
 def _prepare() -> None:
     """Imports and computes what every process needs, for them to share."""
-    os.environ.setdefault(*LOOKED_AT)
+    os.environ.setdefault(*GPU_CHECK)
     from ncd.view.server import serve
 
     serve.prepare()
     gc.collect()
-    gc.freeze()  # or the first collection of each process would copy all that they share
+    gc.freeze()  # else each process's first collection would copy all shared memory
 
 
 def _watch(processes: list[Process], proxy: subprocess.Popen[bytes]) -> None:
@@ -198,7 +198,7 @@ def _end(processes: list[Process]) -> None:
     running = [process.running for process in processes if process.began]
     for own in running:
         if own.pid is not None and own.is_alive():
-            os.kill(own.pid, signal.SIGINT)  # nobody is sent elsewhere
+            os.kill(own.pid, signal.SIGINT)  # ends at once, without draining
     end = time.monotonic() + FAREWELL
     for own in running:
         own.join(max(0.0, end - time.monotonic()))

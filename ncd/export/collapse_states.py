@@ -15,9 +15,9 @@ from ncd.lang.circuits.circuit import Circuit
 from ncd.lang.terms.blocks import Equation
 from ncd.lang.terms.terms import Term
 
-Shut = frozenset[str]  # the ids of the blocks that are folded
+Shut = frozenset[str]  # ids of the collapsed blocks
 STATES = 64  # drawings in a file
-LETTERS = 3_000_000  # in all of them, before they are packed
+LETTERS = 3_000_000  # characters of all drawings, before compression
 
 
 def wholes(circuit: Circuit) -> tuple[Circuit, ...]:
@@ -38,7 +38,7 @@ def states(term: Term, blocks: Mapping[str, str], labels: Labels) -> dict[Shut, 
     for shut in queue:
         for next_ in _beside(blocks, found[shut], shut):
             drawing = found.get(next_) or draw(term, labels, folded=next_)
-            if folded(drawing) in found:  # where something else stays folded as well
+            if folded(drawing) in found:  # another block stays collapsed, so nothing new
                 continue
             letters += len(svg(drawing))
             if letters > LETTERS or len(found) == STATES:

@@ -171,7 +171,7 @@ class _Told:
 
     circuit: Circuit
     drawn: frozenset[str]  # the ops that one of the drawings shows
-    fold: frozenset[str]  # the blocks that fold
+    fold: frozenset[str]  # the blocks that can be collapsed
     cost: Cost | None = None
     source: Sequence[Painted] = ()
 

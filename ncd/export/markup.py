@@ -66,6 +66,17 @@ def shape(array: Array) -> str:
     return " ".join(text(axis.size_text) for axis in array) or "1"
 
 
+def sized(array: Array) -> str:
+    """Returns the axes of an array with their sizes.
+
+    >>> sized(Array()), sized(Array((Axis("w", 3), Axis("m", None))))
+    ('a number',
+     '<i class="axis" data-axis="w">w</i> 3 · <i class="axis" data-axis="m">m</i>')
+    """
+    sizes = ("" if a.size is None else f" {text(a.size_text)}" for a in array)
+    return " · ".join(map("".join, zip(map(axis, array), sizes, strict=True))) or "a number"
+
+
 def dimensions(axis: Axis) -> tuple[str, ...]:
     """Returns the names of an axis' dimensions in the source: two for a group.
 
@@ -155,10 +166,10 @@ def digits(number: float) -> str:
     return base.replace("-", "−")
 
 
-def counted(number: int, one: str, many: str = "") -> str:
+def counted(number: int, one: str) -> str:
     """Returns a whole number with its noun.
 
     >>> counted(1, "word"), counted(32768, "parameter")
     ('1 word', '32,768 parameters')
     """
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
+    return f"{number:,} {one if number == 1 else one + 's'}"

@@ -21,7 +21,7 @@ ATTRIBUTE = re.compile(
     "linethickness|[lr]space|mathvariant|maxsize|minsize|movablelimits|notation|rowspacing|"
     "scriptlevel|separator|stretchy|width|xmlns"
 )
-ENTITY = re.compile(r"&#x[0-9A-Fa-f]{1,6};")  # the converter's spelling of a sign
+ENTITY = re.compile(r"&#x[0-9A-Fa-f]{1,6};")  # the converter's form of a special character
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")  # not allowed in a page
 
 

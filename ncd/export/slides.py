@@ -63,7 +63,7 @@ def _slide(slide: Slide, n: int) -> str:
     if slide.covered and facts:
         facts = f"<details><summary>Show the sizes</summary>{facts}</details>"
     panel = f'<div class="panel">{slide.panel}</div>' if slide.panel else ""
-    drawn = svg(slide.drawing).replace(shadow(dark=False), "")  # one serves all
+    drawn = svg(slide.drawing).replace(shadow(dark=False), "")  # the page has it once
     return (
         f'<section class="slide" aria-label="{markup.text(slide.title)}"{" hidden" if n else ""} '
         f'data-axes="{markup.text(slide.axes)}" data-select="{markup.text(slide.select)}">'

@@ -14,7 +14,7 @@ from ncd.lang.circuits.circuit import Circuit
 
 NAME = re.compile(r"[^\W\d]\w*")
 STYLES = {tokenize.COMMENT: "comment", tokenize.NUMBER: "number-literal"}
-Names = Mapping[str, str]  # of what stands in the source, the axes
+Names = Mapping[str, str]  # the axis that each name in the source stands for
 Painted = tuple[SourceLine, str]  # a line, and its HTML
 
 
@@ -132,7 +132,7 @@ def _tokens(texts: Sequence[str], axes: Names) -> Iterator[tuple[Place, Place, s
 def _read(texts: Sequence[str]) -> Iterator[tokenize.TokenInfo]:
     try:
         yield from tokenize.generate_tokens(StringIO("\n".join(texts)).readline)
-    except (tokenize.TokenError, SyntaxError):  # a piece of a file; its end stays as it is
+    except (tokenize.TokenError, SyntaxError):  # part of a file: its end stays uncoloured
         return
 
 

@@ -10,8 +10,8 @@ from itertools import zip_longest
 from ncd.export import markup
 
 WORD = re.compile(r"\w+|\s+|.")
-AROUND = 3  # lines that stay, before and after
-ALIKE = 0.5  # so much of two lines is the same where one is the other, changed
+AROUND = 3  # unchanged lines before and after a change
+ALIKE = 0.5  # similarity above which two lines are compared word by word
 
 
 def html(one: Sequence[str], two: Sequence[str]) -> str:

@@ -56,14 +56,14 @@ def backward(
         raise MismatchError("the arrays of a scan are made anew at every position", cure="autograd")
     tape = _Tape(twin(module, frozen))
     ids = [value.id for value in module.circuit.inputs]
-    given = [_apart(x, id not in frozen) for id, x in zip(ids, inputs, strict=False)]
+    given = [detached(x, id not in frozen) for id, x in zip(ids, inputs, strict=False)]
     with torch.enable_grad():
         outputs = tape.module.execute(tuple(given), watch=tape.watch)
     return tape.back(outputs, seed)
 
 
-def _apart(x: Tensor, wanted: bool = True) -> Tensor:
-    """Returns a detached copy that may require a gradient."""
+def detached(x: Tensor, wanted: bool = True) -> Tensor:
+    """Returns a tensor on the same numbers, without a past, that may need a gradient."""
     real = x.is_floating_point() or x.is_complex()
     return x.detach().requires_grad_(wanted and real)
 
@@ -79,7 +79,7 @@ class _Tape:
         self, cell: Cell, given: tuple[Tensor, ...], made: tuple[Tensor, ...]
     ) -> tuple[Tensor, ...]:
         self.steps.append((cell, given, made))
-        return tuple(_apart(x, x.requires_grad) for x in made)
+        return tuple(detached(x, x.requires_grad) for x in made)
 
     def back(self, outputs: tuple[Tensor, ...], seed: int) -> Gradients:
         ends = zip(self.module.circuit.outputs, outputs, cotangents(outputs, seed), strict=True)
@@ -96,7 +96,7 @@ class _Tape:
                 continue
             ys, gs = zip(*came_to, strict=True)
             found = torch.autograd.grad(ys, leaves, gs, allow_unused=True)
-            _add(arrays, wanted, found[: len(wanted)])  # a memory goes to all bodies of a loop
+            _add(arrays, wanted, found[: len(wanted)])  # an array may be used at several places
             _add(parameters, own, found[len(wanted) :])  # a weight may be used at several places
         return Gradients(arrays, parameters)
 

@@ -14,8 +14,8 @@ from threading import Lock
 from time import monotonic
 
 END = b"</svg>"
-PAGE = 'id="page0,1_'  # all graphs of one program but the first are pages for it
-SPARE = 2  # programs that wait for the next graph
+PAGE = 'id="page0,1_'  # a process numbers the second graph and later ones as pages
+SPARE = 2  # idle processes that are kept
 _LOCK = Lock()
 _IDLE: list[_Program] = []
 

@@ -117,7 +117,7 @@ class _Trial:
         kept = [self.leaves[name].clone() for name in names]
         for name, way in zip(names, ways, strict=True):
             self.leaves[name].add_(far * way)
-        outputs = self.run()  # they may be views of what is moved
+        outputs = self.run()  # used before the numbers move back: they may be views
         value = sum(float((y * g).sum()) for y, g in zip(outputs, self.starts, strict=True))
         for name, x in zip(names, kept, strict=True):
             self.leaves[name].copy_(x)

@@ -19,7 +19,7 @@ from torch.autograd.graph import GradientEdge
 from torch.linalg import vector_norm
 
 from ncd.graph.autograd_dag import Dag, Edge, Node
-from ncd.graph.chain_rule import cotangents
+from ncd.graph.chain_rule import cotangents, detached
 from ncd.graph.module_copy import twin
 from ncd.lang.circuits.array_names import given
 from ncd.lang.circuits.circuit import Cell
@@ -54,8 +54,10 @@ def autograd(
     """
     check_module(module, "autograd")
     ids = [value.id for value in module.circuit.inputs]
-    wanted = [id not in frozen for id in ids] + [True] * len(inputs)  # more than there are: refused
-    leaves = tuple(map(_leaf, inputs, wanted))
+    wanted = [id not in frozen for id in ids] + [True] * len(
+        inputs
+    )  # too many inputs are refused later
+    leaves = tuple(detached(x.clone(), own) for x, own in zip(inputs, wanted, strict=False))
     run = _Run(twin(module, frozen), leaves, frozen)
     with torch.enable_grad():
         outputs = run.module.execute(run.inputs, watch=run.watch)
@@ -63,14 +65,9 @@ def autograd(
     return run.dag(outputs, run.backward(outputs, seed))
 
 
-def _leaf(x: Tensor, wanted: bool) -> Tensor:
-    real = x.is_floating_point() or x.is_complex()
-    return x.detach().clone().requires_grad_(wanted and real)
-
-
-Flow = tuple[str, float | None]  # of some gradients the shapes, and the norm of all together
+Flow = tuple[str, float | None]  # shapes of some gradients, and their common norm
 NOTHING: Flow = "", None
-Point = tuple[Any, int]  # a function, and which of its outputs
+Point = tuple[Any, int]  # a function and the number of one of its outputs
 
 
 class _Function(NamedTuple):
@@ -88,14 +85,14 @@ class _Run:
     """The functions that a forward pass leaves behind, by cell."""
 
     def __init__(
-        self, module: CircuitModule, inputs: tuple[Tensor, ...], frozen: Collection[str] = ()
+        self, module: CircuitModule, inputs: tuple[Tensor, ...], frozen: Collection[str]
     ) -> None:
         self.module, self.circuit, self.inputs = module, module.circuit, inputs
         self.names = {id(p): name for name, p in module.named_parameters()}
         self.leaves: dict[int, Node] = {}
         self.variables: list[Tensor] = []
         self.functions: list[_Function] = []
-        self.ids: dict[Any, str] = {}  # held, so that no function is freed and its place used again
+        self.ids: dict[Any, str] = {}  # keeps functions alive, so that no address is reused
         self.points: dict[Point, None] = {}
         self.counts: Counter[str] = Counter()  # a cell of a scan runs at every position
         called = given(self.circuit)
@@ -110,14 +107,14 @@ class _Run:
     def watch(self, cell: Cell, given: tuple[Tensor, ...], made: tuple[Tensor, ...]) -> None:
         """Assigns to a cell the functions behind its outputs that no earlier cell has."""
         for x in made:
-            if id(x) in self.names and x.requires_grad:  # a parameter that is an array of its own
+            if id(x) in self.names and x.requires_grad:  # the op returns a parameter itself
                 self._leaf(x, cell)
         self._take(cell, made)
 
     def finish(self, outputs: tuple[Tensor, ...]) -> None:
         """Assigns to the last cell the functions with which a scan stacks its positions."""
         makers: dict[str, Cell | None] = dict(self.circuit.makers)
-        for loop in reversed(self.circuit.loops):  # the inner first
+        for loop in reversed(self.circuit.loops):  # inner loops first
             for outer, inner in zip(loop.outputs, loop.bodies[-1].outputs, strict=False):
                 makers.setdefault(outer.id, makers.get(inner.id))
         for value, y in zip(self.circuit.outputs, outputs, strict=True):
@@ -142,7 +139,7 @@ class _Run:
                 found[function] = [function for function, _ in earlier]
                 waiting += earlier
         home = _home(cell)[0] or "scan"
-        for function, earlier in reversed(found.items()):  # the first first
+        for function, earlier in reversed(found.items()):  # in the order in which they ran
             id = self.ids[function] = f"{home}.{self.counts[home]}"
             self.counts[home] += 1
             label, storages = _label(function.name()), self._storages(function)
@@ -164,7 +161,7 @@ class _Run:
         for name in _kind(function.__class__).saved:
             value = getattr(function, name, None)
             for x in value if isinstance(value, list | tuple) else (value,):
-                if isinstance(x, Tensor):  # the function holds it, so its address is its own
+                if isinstance(x, Tensor):  # alive, so its address is unique
                     storage = x.untyped_storage()
                     found[storage.data_ptr()] = storage.nbytes()
         return tuple(found.items())

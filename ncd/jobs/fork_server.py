@@ -17,7 +17,7 @@ from ncd.jobs.local_workers import WANT
 from ncd.jobs.worker import humble, ready, work
 from ncd.jobs.worker_channel import Line, Message
 
-LOOK = 0.1  # seconds between two looks for workers that have ended
+LOOK = 0.1  # seconds between checks for workers that have ended
 
 
 class SocketLine(Line):
@@ -85,5 +85,5 @@ def _first(own: socket.socket) -> str:
 if __name__ == "__main__":
     ready()
     gc.collect()
-    gc.freeze()  # or the first collection of each job would copy all that they share
+    gc.freeze()  # else each job's first collection would copy all shared memory
     serve(socket.socket(fileno=0))

@@ -27,9 +27,9 @@ from ncd.run import CircuitModule, example_inputs
 from ncd.run.base.device import device as find_device
 from ncd.run.limits.run_memory import stated_forward
 
-MOST = 64  # cells a side of a picture
-EVERY = 100  # arrays that are told of; the outputs are always among them
-CHUNK = 1 << 22  # numbers that are looked at in one go
+MOST = 64  # cells along each side of a picture
+EVERY = 100  # arrays that are summarised, besides the outputs
+CHUNK = 1 << 22  # elements processed at once
 
 
 Cells = tuple[tuple[float | None, ...], ...]

@@ -21,15 +21,15 @@ from ncd.jobs.local_workers import Local
 from ncd.jobs.worker_channel import LONGEST, Message, asked
 from ncd.jobs.worker_interface import Backend, Worker
 
-ADDRESS = "NCD_RAY"  # the environment's name for the address of a cluster
-GONE = 90.0  # seconds without a sign of who waits: a hidden page gives one a minute
+ADDRESS = "NCD_RAY"  # the environment variable with the address of a cluster
+GONE = 90.0  # seconds until a ticket expires; a hidden page renews its own each minute
 WAITING = 200  # jobs in the queue
-TRIES = 2  # workers for one job
-KEPT = 50_000_000  # bytes of results
-STEP = 500  # bytes of what is told of a step, about
-PATIENCE = 60.0  # seconds that a worker may be late with its last word
-LEFT, STOPPED = "left", "stopped"  # why a ticket has nothing
-QUIET = LEFT, STOPPED  # where nothing failed
+TRIES = 2  # starts of one job
+KEPT = 50_000_000  # bytes of cached results
+STEP = 500  # approximate bytes of one report
+PATIENCE = 60.0  # extra seconds for a late worker's last message
+LEFT, STOPPED = "left", "stopped"  # reasons of a ticket without a result
+QUIET = LEFT, STOPPED  # reasons that are no failure
 LOST = f"its worker was lost {TRIES} times"
 FULL = "too many wait already; please try again later"
 LATE = "it took too long"
@@ -41,7 +41,7 @@ class Job:
 
     key: str
     text: str
-    heavy: bool  # it may fill the memory, so there is one such at a time
+    heavy: bool  # needs much memory, so one such job runs at a time
     tickets: list[Ticket] = field(default_factory=list)
     told: list[Message] = field(default_factory=list)
     tries: int = 0
@@ -113,7 +113,7 @@ class Pool:
 
     def __init__(self, backend: Backend) -> None:
         self.backend = backend
-        self._news = Condition()  # of all that follows
+        self._news = Condition()  # guards all fields below
         self._queue: list[Job] = []
         self._running: list[Job] = []
         self._jobs: dict[str, Job] = {}
@@ -209,14 +209,14 @@ class Pool:
             with self._news:
                 job.worker = worker
                 stopping, over = any(ticket.stopping for ticket in job.tickets), job.over
-                self._fill()  # only now it may be known how many there can be
+                self._fill()  # a cluster knows its slots only after the start
             if over:
                 worker.end()
             elif stopping:
                 worker.want()
             for message in worker.news():
                 self._take(job, message)
-        except Exception as error:  # whatever it is, a page says so, and the pool goes on
+        except Exception as error:  # is shown on the page, and the pool continues
             self._take(job, {"failure": f"{type(error).__name__}: {error}".partition("\n")[0]})
         with self._news:
             self._running.remove(job)

@@ -16,8 +16,8 @@ from threading import Lock
 from ncd.jobs.worker_channel import Message
 
 ROOT = Path(__file__).parents[2]
-WANT = b"w"  # what a worker is told: to give its result as far as it has come
-SLOTS = "NCD_WORKERS"  # the environment's name for how many work at once
+WANT = b"w"  # requests the result so far
+SLOTS = "NCD_WORKERS"  # the environment variable with the number of workers
 
 
 @dataclass
@@ -40,7 +40,7 @@ class Child:
 
     def want(self) -> None:
         """Requests the result so far."""
-        with suppress(OSError):  # it is gone: that is heard on the line
+        with suppress(OSError):  # it has ended, which news() reports
             self.line.sendall(WANT)
 
     def end(self) -> None:

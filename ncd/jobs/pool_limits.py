@@ -11,8 +11,8 @@ from ncd.run.limits.guard import STEPS
 from ncd.run.limits.run_memory import stated_forward
 
 BYTES, FLOPS = "NCD_POOL_BYTES", "NCD_POOL_FLOPS"
-MORE = 4  # times as much memory as a page may take, and
-LONGER = 10  # times as many operations, where the environment sets nothing
+MORE = 4  # by default a job may take so much more memory than a page,
+LONGER = 10  # and so many more operations
 
 
 def limits() -> Limits:
@@ -31,5 +31,5 @@ def fits(term: Term) -> bool:
         return False
     try:
         return stated_forward(term) <= most.bytes
-    except (RuntimeError, TypeError, OverflowError):  # more numbers than torch can count
+    except (RuntimeError, TypeError, OverflowError):  # more elements than torch can count
         return False

@@ -17,10 +17,10 @@ from ncd.jobs.local_workers import ROOT, slots
 from ncd.jobs.worker import humble, ready, work
 from ncd.jobs.worker_channel import Line, Message
 
-LISTEN = 5.0  # seconds that an actor is listened to in one call
-CALLS = 2  # of an actor at once: to be listened to, and to be asked
-REACH = 5.0  # seconds in which a cluster answers
-IDLE = 10.0  # seconds that an actor waits for another job
+LISTEN = 5.0  # seconds of one call that waits for news
+CALLS = 2  # calls of an actor at once: one waits for news, one makes requests
+REACH = 5.0  # seconds until a cluster must have answered
+IDLE = 10.0  # seconds that an idle actor is kept
 
 
 class Mailbox(Line):
@@ -113,7 +113,7 @@ class Cluster:
     """
 
     def __init__(self, address: str) -> None:
-        self.address, self.slots = address, 1  # until the cluster has told
+        self.address, self.slots = address, 1  # until the cluster is known
         self.ray: Any = None
         self._made: Any = None
         self._idle: list[Any] = []

@@ -14,8 +14,8 @@ from ncd.jobs.forward_job import forward
 from ncd.jobs.training_job import train
 from ncd.jobs.worker_channel import Line
 
-AFTER = 10  # how much a worker gives way to those who look at pages; the nicest is 19
-FIRST = 500  # of a thousand: where memory runs out, the worker goes and not the server
+AFTER = 10  # added niceness of workers, so that pages come first; at most 19
+FIRST = 500  # of 1000: if memory runs out, the kernel kills a worker, not the server
 KINDS: Mapping[str, Callable[..., None]] = {"forward": forward, "train": train}
 
 
@@ -42,5 +42,5 @@ def work(text: str, line: Line) -> None:
     torch.set_num_threads(1)
     try:
         KINDS[question["kind"]](line, **question["given"])
-    except Exception as error:  # told to the one who waits
+    except Exception as error:  # reported to the visitor
         line.fail(f"{type(error).__name__}: {error}".partition("\n")[0])

@@ -11,7 +11,7 @@ from typing import Any
 
 Message = Mapping[str, Any]
 LONGEST = 300.0  # seconds of one job
-OFTEN = 0.1  # seconds between two messages, each of which wakes up who waits
+OFTEN = 0.1  # seconds between two messages, as each wakes the waiting threads
 
 
 def asked(kind: str, given: Mapping[str, Any]) -> str:

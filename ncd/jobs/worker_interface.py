@@ -19,7 +19,7 @@ class Worker(Protocol):
 class Backend(Protocol):
     """A source of workers."""
 
-    slots: int  # how many there may be at once
+    slots: int  # the most workers at once
 
     def prepare(self) -> None: ...
     def start(self, text: str) -> Worker: ...

@@ -76,7 +76,7 @@ def _places(drawing: Picture) -> Iterator[tuple[str, Place]]:
         for name in of_unit(glyph.unit) if glyph.unit else ():
             yield name, Place(kind, glyph.node)
         values = (*glyph.unit.inputs, *glyph.unit.outputs) if glyph.unit else ()
-        if any(not value.array for value in values):  # which has no wire to be lit
+        if any(not value.array for value in values):  # a number has no wire to highlight
             yield "number", Place(kind, glyph.node)
         if glyph.node == drawing.marked:
             yield "misfit", Place("node", glyph.node)

@@ -12,7 +12,7 @@ from ncd.drawing.base.primitives import Box, DrawnGlyph
 from ncd.drawing.pipeline import draw
 from ncd.lang.terms.terms import Term
 
-NEAR = 34.0  # units of wire that are shown on both sides of a mark
+NEAR = 34.0  # length of wire shown on both sides of a mark
 
 
 @dataclass(frozen=True)

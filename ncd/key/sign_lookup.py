@@ -27,7 +27,7 @@ SHAPES = {
     "save": "save",
     "triangle": "softmax",
 }
-TOGETHER = {"batchnorm", "lookup", "concat", "cut"}  # ops that passing wires take part in
+TOGETHER = {"batchnorm", "lookup", "concat", "cut"}  # ops whose passing wires are no broadcasting
 WORDS = {"Max": "extreme", "Min": "extreme", "Σ": "sum", "𝔼": "mean"}
 
 

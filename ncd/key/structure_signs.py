@@ -125,7 +125,7 @@ BESIDE = (
     ),
 )
 
-# What a colour is of, by its role; the same in every view.
+# The meaning of each role's colour, in every view.
 COLOURS = {
     "activate": "norm and activation",
     "concat": "concatenation, cut",

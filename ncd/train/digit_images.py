@@ -12,9 +12,9 @@ from torch import Tensor
 
 from ncd.lang.errors import ParseError
 
-FOLDER = "NCD_MNIST"  # the environment's name for the folder with the files of MNIST
-MOST = 12_000  # of MNIST's examples, the first
-SMALL = 1_797  # that scikit-learn ships
+FOLDER = "NCD_MNIST"  # the environment variable that names the folder of MNIST
+MOST = 12_000  # images of MNIST that are used
+SMALL = 1_797  # images of scikit-learn
 FILES = ("train-images-idx3-ubyte", "train-labels-idx1-ubyte")
 
 

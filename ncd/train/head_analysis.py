@@ -15,10 +15,10 @@ from ncd.train.attention_cells import CELLS, mirrored, opened, share
 from ncd.train.symbol_sequences import SEQUENCES, Sequences
 from ncd.train.tasks import Task
 
-Shares = Mapping[str, float]  # of a head's weight, by what stands in the cells
-Cells = Callable[[Tensor], Tensor]  # of tokens (…, t): which cells (…, t, t)
+Shares = Mapping[str, float]  # shares of a head's weight, by kind of cell
+Cells = Callable[[Tensor], Tensor]  # tokens (…, t) to a mask (…, t, t)
 BATCH = 64  # sequences at once
-ANSWER = "the answer"  # what is looked at where the task's own cells have no other name
+ANSWER = "the answer"  # the name of a task's own cells if they have no other
 
 
 def kinds(own: Sequences) -> Mapping[str, Cells]:

@@ -12,7 +12,7 @@ from ncd.lang.errors import SizeError
 from ncd.run.base.seeding import generator
 from ncd.train.tasks import Data
 
-UNSEEN = 0.2  # of all examples, as in the notebook
+UNSEEN = 0.2  # share of the examples, as in the notebook
 HOUSES = "prices of houses in California in 100,000 dollars (Pace and Barry 1997)"
 DIABETES = "how far diabetes went on in a year, scaled to a deviation of 1 (Efron et al. 2004)"
 WHERE = {HOUSES: "scikit-learn’s copy on this machine", DIABETES: "shipped with scikit-learn"}
@@ -55,7 +55,7 @@ def _read() -> tuple[Tensor, Tensor, str]:
     from sklearn.datasets import fetch_california_housing, load_diabetes
 
     kept = Path(os.environ.get("SCIKIT_LEARN_DATA", "~/scikit_learn_data")).expanduser()
-    try:  # without the folder scikit-learn would make it
+    try:  # only if the folder exists, as scikit-learn would create it
         found = fetch_california_housing(download_if_missing=False) if kept.is_dir() else None
     except OSError:
         found = None

@@ -44,7 +44,9 @@ class Way(TrainingLoop):
     def __post_init__(self) -> None:
         self.knobs = MODULE_OR_FUNCTION.settings(self.knobs)
         self.data = houses(self.knobs["i"], self.seed)
-        check(elaborate(network(self.knobs, len(self.data.inputs))))  # all at once, as in a step
+        check(
+            elaborate(network(self.knobs, len(self.data.inputs)))
+        )  # as in one step
         self.module = compile(network(self.knobs, 1), self.seed, self.device)
         if self.start == "He":
             begin_as_he(self.module, self.seed)
@@ -60,7 +62,7 @@ class Way(TrainingLoop):
         state = begin(weights)
         while True:
             weights, state, loss = function_step(weights, state, update, self.module, x, y)
-            self.module.load_state_dict(weights)  # for the score, and to be kept
+            self.module.load_state_dict(weights)  # so that it can be scored and saved
             yield loss
 
     def _there(self, rows: Tensor) -> Tensor:

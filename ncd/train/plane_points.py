@@ -11,10 +11,10 @@ from torch import Tensor
 
 from ncd.run.base.seeding import generator
 
-COUNT = 96  # of a set that is made; as many of each class
-EDGE = 1.5  # the plane goes from -EDGE to EDGE, both ways
-LAST = 255  # the last place along a side, in a text
-MOST = 100  # points that are set
+COUNT = 96  # points of a generated set, equally many of each class
+EDGE = 1.5  # both coordinates go from -EDGE to EDGE
+LAST = 255  # the largest coordinate in a text
+MOST = 100  # points that a visitor can set
 POINT = re.compile(r"([0-9a-f]{2})([0-9a-f]{2})([0-3])")
 Points = tuple[Tensor, Tensor]  # places (b, 2), classes (b)
 
@@ -67,7 +67,7 @@ def made(name: str, n: int, seed: int) -> Points:
 
 def _xor(classes: Tensor, along: Tensor, noise: Tensor, n: int) -> Tensor:
     """Returns four corners, the classes in turn around them."""
-    turn = (classes + n * (4 * along * (4 / n)).floor()) % 4  # every corner of a class as often
+    turn = (classes + n * (4 * along * (4 / n)).floor()) % 4  # all corners of a class equally often
     corners = torch.tensor([[1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0], [1.0, -1.0]])
     return 0.85 * corners[turn.long()] + 0.3 * noise
 

@@ -17,7 +17,7 @@ from ncd.run import CircuitModule, compile
 from ncd.train.plane_points import points
 from ncd.train.training_loop import TrainingLoop
 
-RATE = 0.03  # of Adam
+RATE = 0.03  # learning rate of Adam
 WIDEST = 256  # hidden units
 
 

@@ -11,11 +11,11 @@ from torch import Tensor
 
 from ncd.train import attention_cells
 
-NOT_ASKED = -100  # the answer where none is due, as torch's cross-entropy has it
+NOT_ASKED = -100  # the label that torch's cross-entropy ignores
 BRACKETS = "()[]{}<>"
-DEEPEST = 4  # brackets in each other
-SHORTEST = 4  # symbols of a word that is said again and again
-AT_ONCE = 64  # sequences whose cells are held
+DEEPEST = 4  # levels of nested brackets
+SHORTEST = 4  # symbols of a repeated word
+AT_ONCE = 64  # sequences in memory at the same time
 
 Made = Callable[[int, int, int, torch.Generator], Tensor]
 

@@ -16,10 +16,10 @@ from ncd.train.digit_images import available, digits
 from ncd.train.shape_images import KINDS, shapes
 from ncd.train.symbol_sequences import NOT_ASKED, SEQUENCES, Sequences
 
-SEEN, UNSEEN = 512, 64  # pictures of shapes
-READ, UNREAD = 4096, 512  # sequences
+SEEN, UNSEEN = 512, 64  # numbers of pictures of shapes
+READ, UNREAD = 4096, 512  # numbers of sequences
 STEPS = {"reversal": 300, "recall": 600, "induction": 1000, "brackets": 1000}
-LEAST = 1e-12  # below every probability that counts
+LEAST = 1e-12  # smallest probability, so that its logarithm is finite
 
 
 @dataclass(frozen=True)

@@ -53,7 +53,7 @@ class TrainingLoop(ABC):
     module: CircuitModule = field(init=False)
     usual_steps: int = field(init=False, default=100)  # where no number of steps is given
     first: ClassVar[int] = 1  # the number of the first progress; 0 is before the first step
-    scores: ClassVar[int] = 20  # scores that are taken on the way
+    scores: ClassVar[int] = 20  # how often the score is computed
 
     def __iter__(self) -> Iterator[Progress]:
         steps, begun = self.steps or self.usual_steps, monotonic()

@@ -17,7 +17,7 @@ from ncd.lang.errors import MismatchError, ParseError, shown
 from ncd.models import Entry
 
 MOST = 200_000_000  # bytes
-LENGTH = 8  # bytes that say how long the head of a file is
+LENGTH = 8  # bytes of the header's length at the start of a file
 NOTE = "__metadata__"
 M = TypeVar("M", bound=nn.Module)
 
