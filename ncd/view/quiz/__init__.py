@@ -1,1 +1,1 @@
-"""The quiz: which shape leaves here?"""
+"""The quiz about the shapes of arrays."""

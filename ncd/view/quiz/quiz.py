@@ -1,8 +1,8 @@
-"""The quiz of every page: what shape leaves here?
+"""The quiz of every page asks for the shapes of arrays.
 
 The selected array is the question: a click on a wire chooses it, and the link contains it with
 ``quiz=1``. Sizes of inputs and layers are given, by the knobs. Answers are graded on the server,
-and the solution is not sent to the browser before.
+and the solution is sent to the browser only then.
 """
 
 from __future__ import annotations
