@@ -10,7 +10,7 @@ from ncd.view.server.http import Site
 
 if __name__ == "__main__":
     with scheduler.turn():
-        page = st.navigation(not_found.found(navigation.pages()), position="top")
+        page = st.navigation(not_found.with_not_found(navigation.pages()), position="top")
         st.set_page_config(page_title=navigation.heading(page.title), layout="wide")
         page.run()
 else:  # the server's import, before the first visitor comes

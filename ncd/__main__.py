@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NoReturn, get_args
 
 from ncd.cli.commands import check, crowd, list_, render, run, serve, show, source, train
-from ncd.cli.output import forgive, hush
+from ncd.cli.output import discard_output, replace_unprintable
 from ncd.drawing import Labels
 from ncd.lang.errors import NCDError
 
@@ -165,22 +165,22 @@ def entry_point() -> int:
     """Runs the command of a shell; Ctrl-C or a closed pipe ends it silently."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # see ncd/quiet_interrupt.py
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    forgive()
+    replace_unprintable()
     try:
         code = main()
         sys.stdout.flush()
         return code
     except BrokenPipeError:
-        hush()
+        discard_output()
         return 1
     except OSError as error:
         if error.filename is not None:  # that is no fault of what is printed
             raise
-        hush()
+        discard_output()
         print(f"ncd: cannot write: {error.strerror or error}.", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        hush()
+        discard_output()
         return 130
 
 

@@ -99,10 +99,10 @@ def crowd(host: str, port: int, count: int) -> None:
     """
     if shutil.which(CADDY) is None:
         raise CrowdError("Caddy is not installed", cure="apt-get install caddy, or brew")
-    _free(host, port)
+    _check_port(host, port)
     around, counts = settings(count), CONTEXT.RawArray("i", [AWAY] * count)
     processes = [Process(i, own, around, counts) for i, own in enumerate(_ports(count))]
-    with _ending(), TemporaryDirectory() as folder:
+    with _stop_on_signals(), TemporaryDirectory() as folder:
         if FORK:
             _prepare()
         try:
@@ -172,7 +172,7 @@ def _proxy(host: str, port: int, ports: list[int], folder: str) -> subprocess.Po
         return subprocess.Popen(command, env={**os.environ, **kept, **said}, stderr=log)
 
 
-def _free(host: str, port: int) -> None:
+def _check_port(host: str, port: int) -> None:
     with socket.socket() as asked:
         asked.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -208,7 +208,7 @@ def _end(processes: list[Process]) -> None:
 
 
 @contextmanager
-def _ending() -> Iterator[None]:
+def _stop_on_signals() -> Iterator[None]:
     """Turns SIGTERM into an exception, so that no process is left behind."""
 
     def told(number: int, frame: FrameType | None) -> None:

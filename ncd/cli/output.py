@@ -50,13 +50,13 @@ class Progress:
         return f", about {time} left"
 
 
-def forgive() -> None:
+def replace_unprintable() -> None:
     """Prints ? for characters that the terminal cannot show."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
 
 
-def hush() -> None:
+def discard_output() -> None:
     """Discards all further output, so that no error appears at the end."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

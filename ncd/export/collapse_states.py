@@ -15,18 +15,18 @@ from ncd.lang.circuits.circuit import Circuit
 from ncd.lang.terms.blocks import Equation
 from ncd.lang.terms.terms import Term
 
-Shut = frozenset[str]  # ids of the collapsed blocks
+Collapsed = frozenset[str]  # ids of the collapsed blocks
 STATES = 64  # drawings in a file
 LETTERS = 3_000_000  # characters of all drawings, before compression
 
 
-def wholes(circuit: Circuit) -> tuple[Circuit, ...]:
+def drawn_circuits(circuit: Circuit) -> tuple[Circuit, ...]:
     """Returns the circuits that are drawn: each side of an equation, equal layers stacked."""
     parts = sides(circuit) if isinstance(circuit.term, Equation) else (circuit,)
     return tuple(map(stacked, parts))
 
 
-def states(term: Term, blocks: Mapping[str, str], labels: Labels) -> dict[Shut, Drawing]:
+def states(term: Term, blocks: Mapping[str, str], labels: Labels) -> dict[Collapsed, Drawing]:
     """Returns the drawings that can be reached by collapsing and expanding, the initial one first.
 
     ``blocks`` maps each collapsible block to the one around it. States one step away come first,
@@ -48,7 +48,7 @@ def states(term: Term, blocks: Mapping[str, str], labels: Labels) -> dict[Shut, 
     return found
 
 
-def folded(drawing: Drawing) -> Shut:
+def folded(drawing: Drawing) -> Collapsed:
     """Returns the blocks that a drawing shows as one box."""
     return frozenset(glyph.node for glyph in drawing.glyphs if glyph.cells)
 
@@ -58,20 +58,20 @@ def svg(drawing: Drawing) -> str:
     return write(drawing, fonts=False, paint=lambda name: f"var(--{name})")
 
 
-def packed(drawings: Mapping[Shut, Drawing]) -> str:
+def compressed(drawings: Mapping[Collapsed, Drawing]) -> str:
     """Returns all drawings as gzipped JSON in base64, as they have nearly everything in common.
 
     The keys are the ids of the collapsed blocks, sorted and separated by spaces.
     """
-    texts = {name(shut): svg(drawing) for shut, drawing in drawings.items()}
+    texts = {state_name(shut): svg(drawing) for shut, drawing in drawings.items()}
     return b64encode(gzip.compress(json.dumps(texts).encode(), mtime=0)).decode()
 
 
-def name(shut: Shut) -> str:
+def state_name(shut: Collapsed) -> str:
     return " ".join(sorted(shut))
 
 
-def _beside(blocks: Mapping[str, str], drawing: Drawing, shut: Shut) -> Iterator[Shut]:
+def _beside(blocks: Mapping[str, str], drawing: Drawing, shut: Collapsed) -> Iterator[Collapsed]:
     """Yields the states with one more or one fewer collapsed block."""
     for id in sorted(shut):
         yield shut - {id}

@@ -18,10 +18,10 @@ from ncd.drawing.base.fonts import font_faces
 from ncd.drawing.collapse.collapsed_blocks import Block
 from ncd.drawing.collapse.collapsed_blocks import blocks as blocks_of
 from ncd.export import markup, op_facts
-from ncd.export.collapse_states import folded, name, packed, states, svg, wholes
+from ncd.export.collapse_states import compressed, drawn_circuits, folded, state_name, states, svg
 from ncd.export.mathml import mathml
 from ncd.export.shared_assets import DIAGRAM_CSS, FOLDER, LIGHT_JS, PANEL_CSS
-from ncd.export.source_listing import Painted, excerpt, painted
+from ncd.export.source_listing import ColouredLine, coloured_lines, excerpt
 from ncd.lang.circuits.circuit import Cell, Circuit, Fence
 from ncd.lang.circuits.elaborate import elaborate
 from ncd.lang.terms.arguments import check_term, check_text
@@ -67,12 +67,12 @@ def html(term: Term, labels: Labels = "names", title: str = "") -> str:
     check_term(term, "html")
     check_text(title, "title", "html")
     circuit = elaborate(term)
-    parts = wholes(circuit)
+    parts = drawn_circuits(circuit)
     depths = _depths(block for part in parts for block in blocks_of(part))
     blocks = [block for block, depth in depths.items() if depth < DEEPEST]
     drawings = states(term, {block.id: block.parent for block in blocks}, labels)
     every = tuple(drawings.values())
-    first, told = every[0], _Told.of(circuit, every, blocks)
+    first, told = every[0], _Cards.of(circuit, every, blocks)
     return PAGE.format(
         policy=policy(JS),
         title=markup.text(title or first.title),
@@ -83,8 +83,8 @@ def html(term: Term, labels: Labels = "names", title: str = "") -> str:
         blocks="".join(_rows(depths, blocks, parts)) or "None.",
         cards="".join(told.cards(parts, every)),
         words=markup.text(first.description),
-        state=name(folded(first)),
-        states=packed(drawings),
+        state=state_name(folded(first)),
+        states=compressed(drawings),
         js=JS,
     )
 
@@ -166,26 +166,26 @@ def _rows(
 
 
 @dataclass(frozen=True)
-class _Told:
+class _Cards:
     """The content of the cards; ``cost`` and ``source`` only if all sizes are known."""
 
     circuit: Circuit
     drawn: frozenset[str]  # the ops that one of the drawings shows
     fold: frozenset[str]  # the blocks that can be collapsed
     cost: Cost | None = None
-    source: Sequence[Painted] = ()
+    source: Sequence[ColouredLine] = ()
 
     @staticmethod
-    def of(circuit: Circuit, drawings: Collection[Drawing], blocks: Iterable[Block]) -> _Told:
+    def of(circuit: Circuit, drawings: Collection[Drawing], blocks: Iterable[Block]) -> _Cards:
         drawn = frozenset(glyph.node for drawing in drawings for glyph in drawing.glyphs)
         fold = frozenset(block.id for block in blocks)
         if not _sized(circuit):
-            return _Told(circuit, drawn, fold)
+            return _Cards(circuit, drawn, fold)
         own = [
             replace(line, nodes=tuple(node for node in line.nodes if node in drawn))
             for line in lines(circuit.term)
         ]
-        return _Told(circuit, drawn, fold, cost_of(circuit), painted(own, circuit))
+        return _Cards(circuit, drawn, fold, cost_of(circuit), coloured_lines(own, circuit))
 
     def cards(self, parts: Iterable[Circuit], drawings: Iterable[Drawing]) -> Iterator[str]:
         """Yields a card for each op and block in one of the drawings."""

@@ -15,7 +15,7 @@ from ncd.lang.circuits.circuit import Circuit
 NAME = re.compile(r"[^\W\d]\w*")
 STYLES = {tokenize.COMMENT: "comment", tokenize.NUMBER: "number-literal"}
 Names = Mapping[str, str]  # the axis that each name in the source stands for
-Painted = tuple[SourceLine, str]  # a line, and its HTML
+ColouredLine = tuple[SourceLine, str]  # a line, and its HTML
 
 
 def html(
@@ -28,17 +28,17 @@ def html(
 
     ``only`` restricts them to the lines of these ops, moved to the left.
     """
-    return excerpt(painted(lines, circuit), circuit, dark, only)
+    return excerpt(coloured_lines(lines, circuit), circuit, dark, only)
 
 
-def painted(lines: Sequence[SourceLine], circuit: Circuit) -> list[Painted]:
+def coloured_lines(lines: Sequence[SourceLine], circuit: Circuit) -> list[ColouredLine]:
     """Returns each line with its HTML."""
     codes = coloured([line.text for line in lines], identifiers(circuit))
     return list(zip(lines, codes, strict=True))
 
 
 def excerpt(
-    lines: Sequence[Painted],
+    lines: Sequence[ColouredLine],
     circuit: Circuit,
     dark: bool | None,
     only: frozenset[str],
@@ -55,7 +55,7 @@ def excerpt(
     return f'<div class="code scroll">{"".join(rows)}</div>' if rows else ""
 
 
-def _own(lines: Sequence[Painted], only: frozenset[str]) -> Iterator[Painted]:
+def _own(lines: Sequence[ColouredLine], only: frozenset[str]) -> Iterator[ColouredLine]:
     """Yields the lines of some ops in their own class, without calls that include other ops."""
     place, first = 0, None
     for line, code in lines:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from ncd.graph.module_copy import twin
+from ncd.graph.module_copy import isolated_copy
 from ncd.lang.circuits.circuit import Cell, Circuit
 from ncd.lang.errors import MismatchError
 from ncd.run.base.seeding import generator
@@ -54,7 +54,7 @@ def backward(
     """
     if not scanless(module.circuit):
         raise MismatchError("the arrays of a scan are made anew at every position", cure="autograd")
-    tape = _Tape(twin(module, frozen))
+    tape = _Tape(isolated_copy(module, frozen))
     ids = [value.id for value in module.circuit.inputs]
     given = [detached(x, id not in frozen) for id, x in zip(ids, inputs, strict=False)]
     with torch.enable_grad():

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from ncd.graph.chain_rule import cotangents
-from ncd.graph.module_copy import twin
+from ncd.graph.module_copy import isolated_copy
 from ncd.run.base.seeding import generator
 from ncd.run.execution.module import CircuitModule
 
@@ -72,7 +72,7 @@ class _Trial:
         frozen: Collection[str],
     ) -> None:
         own = copy.deepcopy(module).to("cpu", torch.float64)
-        self.module = twin(own, frozen)
+        self.module = isolated_copy(own, frozen)
         moved = [x.detach().cpu().clone() for x in inputs]
         self.inputs = tuple(x.double() if x.is_floating_point() else x for x in moved)
         ids = [value.id for value in module.circuit.inputs]
@@ -89,7 +89,7 @@ class _Trial:
 
     def run(self) -> tuple[Tensor, ...]:
         """Returns the outputs at the current numbers, and leaves the module unchanged."""
-        return twin(self.module).execute(self.inputs)
+        return isolated_copy(self.module).execute(self.inputs)
 
     def _gradients(self, outputs: tuple[Tensor, ...]) -> dict[str, Tensor | None]:
         ends = [(y, g) for y, g in zip(outputs, self.starts, strict=True) if y.requires_grad]

@@ -20,7 +20,7 @@ from torch.linalg import vector_norm
 
 from ncd.graph.autograd_dag import Dag, Edge, Node
 from ncd.graph.chain_rule import cotangents, detached
-from ncd.graph.module_copy import twin
+from ncd.graph.module_copy import isolated_copy
 from ncd.lang.circuits.array_names import given
 from ncd.lang.circuits.circuit import Cell
 from ncd.run.execution.module import CircuitModule, check_module
@@ -58,7 +58,7 @@ def autograd(
         inputs
     )  # too many inputs are refused later
     leaves = tuple(detached(x.clone(), own) for x, own in zip(inputs, wanted, strict=False))
-    run = _Run(twin(module, frozen), leaves, frozen)
+    run = _Run(isolated_copy(module, frozen), leaves, frozen)
     with torch.enable_grad():
         outputs = run.module.execute(run.inputs, watch=run.watch)
     run.finish(outputs)

@@ -11,7 +11,7 @@ from torch import Generator, nn
 M = TypeVar("M", bound=nn.Module)
 
 
-def twin(module: M, frozen: Collection[str] = ()) -> M:
+def isolated_copy(module: M, frozen: Collection[str] = ()) -> M:
     """Returns a module with the same parameters but buffers and random generators of its own.
 
     A forward pass changes the running statistics of a batch norm and the state of a dropout's
@@ -19,10 +19,10 @@ def twin(module: M, frozen: Collection[str] = ()) -> M:
     gradient in the copy. A module without buffers and generators is returned itself.
 
     >>> norm = nn.BatchNorm1d(3)
-    >>> _ = twin(norm)(norm.weight.expand(4, 3))
-    >>> int(norm.num_batches_tracked), twin(norm).weight is norm.weight
+    >>> _ = isolated_copy(norm)(norm.weight.expand(4, 3))
+    >>> int(norm.num_batches_tracked), isolated_copy(norm).weight is norm.weight
     (0, True)
-    >>> twin(norm, {"weight"}).weight.requires_grad, norm.weight.requires_grad
+    >>> isolated_copy(norm, {"weight"}).weight.requires_grad, norm.weight.requires_grad
     (False, True)
     """
     return _twin(module, {}, frozenset(frozen), "")

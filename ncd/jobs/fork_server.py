@@ -14,7 +14,7 @@ import socket
 from threading import Thread
 
 from ncd.jobs.local_workers import WANT
-from ncd.jobs.worker import humble, ready, work
+from ncd.jobs.worker import import_slow_modules, lower_priority, work
 from ncd.jobs.worker_channel import Line, Message
 
 LOOK = 0.1  # seconds between checks for workers that have ended
@@ -62,7 +62,7 @@ def _fork(own: socket.socket, control: socket.socket) -> int:
         return pid
     try:
         control.close()
-        humble()
+        lower_priority()
         line = SocketLine(own)
         text = _first(own)
         Thread(target=line.heed, daemon=True).start()
@@ -83,7 +83,7 @@ def _first(own: socket.socket) -> str:
 
 
 if __name__ == "__main__":
-    ready()
+    import_slow_modules()
     gc.collect()
     gc.freeze()  # else each job's first collection would copy all shared memory
     serve(socket.socket(fileno=0))

@@ -36,7 +36,7 @@ Cells = tuple[tuple[float | None, ...], ...]
 
 
 @dataclass(frozen=True)
-class Seen:
+class ArraySummary:
     """The summary of an array: statistics of its finite numbers, and its pooled first map.
 
     ``cells`` are the rows of the map; None has no finite number. ``block`` is the number of values
@@ -58,7 +58,7 @@ class Forward:
 
     seconds: float
     bytes: int
-    arrays: Mapping[str, Seen]
+    arrays: Mapping[str, ArraySummary]
 
 
 def forward(line: Line, name: str, knobs: Mapping[str, int], seed: int, device: str) -> None:
@@ -72,8 +72,8 @@ def forward(line: Line, name: str, knobs: Mapping[str, int], seed: int, device: 
     check_free(held, device)
     inputs = example_inputs(term, seed, device, limits())
     module = CircuitModule(circuit, seed).to(find_device(device))
-    arrays: dict[str, Seen] = {}
-    chosen, steps = told(circuit), sum(cell.times for cell in circuit.cells)
+    arrays: dict[str, ArraySummary] = {}
+    chosen, steps = summarised(circuit), sum(cell.times for cell in circuit.cells)
     step, begun, looking = 0, perf_counter(), 0.0
 
     def watch(cell: Cell, given: tuple[Tensor, ...], made: tuple[Tensor, ...]) -> None:
@@ -83,13 +83,13 @@ def forward(line: Line, name: str, knobs: Mapping[str, int], seed: int, device: 
         start = perf_counter()
         for value, tensor in zip(cell.outputs, made, strict=True):
             if value.id in chosen:
-                arrays[value.id] = seen(value.array, tensor)
+                arrays[value.id] = summary(value.array, tensor)
         looking += perf_counter() - start
         step += 1
         line.tell({"step": step, "steps": steps, "seconds": perf_counter() - begun})
 
     with torch.no_grad():
-        arrays |= {v.id: seen(v.array, x) for v, x in zip(circuit.inputs, inputs, strict=True)}
+        arrays |= {v.id: summary(v.array, x) for v, x in zip(circuit.inputs, inputs, strict=True)}
         begun = perf_counter()
         module.execute(inputs, watch=watch)
     seconds = perf_counter() - begun - looking
@@ -103,12 +103,12 @@ def read(result: bytes) -> Forward:
     return Forward(**found, arrays=arrays)
 
 
-def _read(each: dict[str, Any]) -> Seen:
+def _read(each: dict[str, Any]) -> ArraySummary:
     (high, wide), (rows, columns) = each.pop("block"), each.pop("shape")
-    return Seen(**each, block=(high, wide), shape=(rows, columns))
+    return ArraySummary(**each, block=(high, wide), shape=(rows, columns))
 
 
-def told(circuit: Circuit) -> frozenset[str]:
+def summarised(circuit: Circuit) -> frozenset[str]:
     """Returns the ids of the arrays that are summarised: those outside scans, up to a limit."""
     inside = {
         id
@@ -139,12 +139,12 @@ def check_free(held: int, device: str) -> None:
 # --- one array -----------------------------------------------------------------------------------
 
 
-def seen(array: Array, tensor: Tensor) -> Seen:
+def summary(array: Array, tensor: Tensor) -> ArraySummary:
     """Returns the summary of an array, without copying it whole.
 
     >>> from ncd.lang.terms.terms import Id
     >>> numbers = torch.tensor([[1.0, 3.0], [-torch.inf, 2.0]])
-    >>> found = seen(Id("y:2 x:2").dom[0], numbers)
+    >>> found = summary(Id("y:2 x:2").dom[0], numbers)
     >>> found.mean, found.smallest, found.largest, found.cells
     (2.0, 1.0, 3.0, ((1.0, 3.0), (None, 2.0)))
     """
@@ -163,7 +163,7 @@ def seen(array: Array, tensor: Tensor) -> Seen:
     spread = max(0.0, squares / max(1, count) - mean * mean) ** 0.5
     ends = (low, high) if count else (0.0, 0.0)
     grid = first(array, tensor)
-    return Seen(mean, spread, *ends, *pooled(grid), (grid.shape[0], grid.shape[1]))
+    return ArraySummary(mean, spread, *ends, *pooled(grid), (grid.shape[0], grid.shape[1]))
 
 
 def parts(tensor: Tensor) -> Iterator[Tensor]:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from cachetools import LRUCache
 
 from ncd.jobs.local_workers import Local
-from ncd.jobs.worker_channel import LONGEST, Message, asked
+from ncd.jobs.worker_channel import LONGEST, Message, question
 from ncd.jobs.worker_interface import Backend, Worker
 
 ADDRESS = "NCD_RAY"  # the environment variable with the address of a cluster
@@ -71,7 +71,7 @@ class Ticket:
         self.stopping, self.again = False, False
         self.seen = time.monotonic()
         self._marks: tuple[object, ...] = ()
-        self._job = pool.join(self, asked(kind, given), heavy=kind == "forward")
+        self._job = pool.join(self, question(kind, given), heavy=kind == "forward")
 
     @property
     def over(self) -> bool:

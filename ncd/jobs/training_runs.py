@@ -34,7 +34,7 @@ class Run(Ticket):
         given: Mapping[str, str] | None = None,
         pool: Pool | None = None,
     ) -> None:
-        self.steps, self.given = steps, given or {}
+        self.seed, self.steps, self.given = seed, steps, given or {}
         settings = {"knobs": dict(knobs), "seed": seed, "steps": steps, "device": device}
         asked = {"loop": loop, "name": name, **settings, **self.given}
         super().__init__(pool or job_pool.pool(), "train", asked)

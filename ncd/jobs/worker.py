@@ -19,13 +19,13 @@ FIRST = 500  # of 1000: if memory runs out, the kernel kills a worker, not the s
 KINDS: Mapping[str, Callable[..., None]] = {"forward": forward, "train": train}
 
 
-def ready() -> None:
+def import_slow_modules() -> None:
     """Imports slow modules before a job begins: data sets and optimisers."""
     for name in ("sklearn.datasets", "torch._dynamo"):
         importlib.import_module(name)
 
 
-def humble() -> None:
+def lower_priority() -> None:
     """Gives this process the lowest priority, also when the system runs out of memory."""
     os.nice(max(0, AFTER - os.nice(0)))
     score = Path("/proc/self/oom_score_adj")

@@ -14,11 +14,11 @@ LONGEST = 300.0  # seconds of one job
 OFTEN = 0.1  # seconds between two messages, as each wakes the waiting threads
 
 
-def asked(kind: str, given: Mapping[str, Any]) -> str:
+def question(kind: str, given: Mapping[str, Any]) -> str:
     """Returns a question as text, equal for equal questions.
 
-    >>> asked("train", {"seed": 1, "name": "unet"}) == asked("train", {"name": "unet", "seed": 1})
-    True
+    >>> question("train", {"seed": 1, "name": "unet"})
+    '{"given": {"name": "unet", "seed": 1}, "kind": "train"}'
     """
     return json.dumps({"kind": kind, "given": given}, sort_keys=True)
 

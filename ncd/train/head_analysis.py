@@ -94,14 +94,14 @@ def skill(
     module: CircuitModule, task: Task, tokens: Tensor, answers: Tensor, each: bool = True
 ) -> Skill:
     """Tests a module on sequences (n, t) of its task; ``each`` also without each single head."""
-    looks, even = looked(module, task, tokens)
-    right = scored(module, task, tokens, answers)
+    looks, even = attention_shares(module, task, tokens)
+    right = score(module, task, tokens, answers)
     alone = looks if each else ()
-    without = {head: scored(module, task, tokens, answers, (head,)) for head in alone}
+    without = {head: score(module, task, tokens, answers, (head,)) for head in alone}
     return Skill(len(tokens), looks, even, right, right, without)
 
 
-def silenced(
+def with_heads_off(
     own: Skill,
     module: CircuitModule,
     task: Task,
@@ -110,12 +110,12 @@ def silenced(
     off: Collection[Head],
 ) -> Skill:
     """Returns the skill of a module while some heads are off."""
-    looks, even = looked(module, task, tokens, off)
-    now = scored(module, task, tokens, answers, off)
+    looks, even = attention_shares(module, task, tokens, off)
+    now = score(module, task, tokens, answers, off)
     return replace(own, looks=looks, even=even, now=now)
 
 
-def looked(
+def attention_shares(
     module: CircuitModule, task: Task, tokens: Tensor, off: Collection[Head] = ()
 ) -> tuple[Mapping[Head, Shares], Shares]:
     """Returns each head's shares, and those of uniform attention."""
@@ -127,7 +127,7 @@ def looked(
     return {head: shares(found, few, every) for head, found in maps.items()}, even
 
 
-def scored(
+def score(
     module: CircuitModule,
     task: Task,
     tokens: Tensor,

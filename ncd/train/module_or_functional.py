@@ -44,9 +44,7 @@ class Way(TrainingLoop):
     def __post_init__(self) -> None:
         self.knobs = MODULE_OR_FUNCTION.settings(self.knobs)
         self.data = houses(self.knobs["i"], self.seed)
-        check(
-            elaborate(network(self.knobs, len(self.data.inputs)))
-        )  # as in one step
+        check(elaborate(network(self.knobs, len(self.data.inputs))))  # as in one step
         self.module = compile(network(self.knobs, 1), self.seed, self.device)
         if self.start == "He":
             begin_as_he(self.module, self.seed)

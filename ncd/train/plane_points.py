@@ -28,13 +28,13 @@ def points(text: str, n: int, seed: int) -> Points:
     >>> bool((places.prod(1).sign() == 1 - 2 * classes).all())
     True
     """
-    return made(text, n, seed) if text in SETS else read(text, n)
+    return generated(text, n, seed) if text in SETS else read(text, n)
 
 
-def sound(text: object) -> str:
+def valid(text: object) -> str:
     """Returns the valid part of a text of points: two coordinates from 00 to ff, and a class.
 
-    >>> sound("00ff1804020"), sound("00ff1<b>"), sound(None), len(sound("00ff1" * 1000))
+    >>> valid("00ff1804020"), valid("00ff1<b>"), valid(None), len(valid("00ff1" * 1000))
     ('00ff180402', '00ff1', '', 500)
     """
     found = re.match(rf"(?:{POINT.pattern}){{0,{MOST}}}", text if isinstance(text, str) else "")
@@ -49,14 +49,14 @@ def read(text: str, n: int) -> Points:
     """
     rows = [
         (int(x, 16), LAST - int(y, 16), int(k))
-        for x, y, k in POINT.findall(sound(text))
+        for x, y, k in POINT.findall(valid(text))
         if int(k) < n
     ]
     table = torch.tensor(rows, dtype=torch.float32).reshape(-1, 3)
     return table[:, :2] / LAST * 2 * EDGE - EDGE, table[:, 2].long()
 
 
-def made(name: str, n: int, seed: int) -> Points:
+def generated(name: str, n: int, seed: int) -> Points:
     """Returns a named set from the seed, with classes in turn."""
     random = generator(seed, f"points: {name}")
     classes = torch.arange(COUNT) % n

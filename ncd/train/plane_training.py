@@ -64,7 +64,7 @@ class Plane(TrainingLoop):
     @torch.no_grad()
     def score(self) -> float:
         """Returns the share of points on the right side."""
-        return right(self.module(self.places), self.classes)
+        return accuracy(self.module(self.places), self.classes)
 
     def numbers(self) -> tuple[float, ...]:
         return flat(self.module)
@@ -77,10 +77,10 @@ def loss(scores: Tensor, classes: Tensor) -> Tensor:
     return F.cross_entropy(scores, classes)
 
 
-def right(scores: Tensor, classes: Tensor) -> float:
+def accuracy(scores: Tensor, classes: Tensor) -> float:
     """Returns the share of points whose class has the highest score.
 
-    >>> right(torch.tensor([[-2.0], [3.0], [1.0]]), torch.tensor([0, 1, 0])) == 2 / 3
+    >>> accuracy(torch.tensor([[-2.0], [3.0], [1.0]]), torch.tensor([0, 1, 0])) == 2 / 3
     True
     """
     found = (scores[:, 0] > 0).long() if scores.shape[1] == 1 else scores.argmax(1)

@@ -50,15 +50,15 @@ class Sequences:
         return torch.where(found.any(-1), said, NOT_ASKED)
 
 
-def anything(n: int, t: int, v: int, random: torch.Generator) -> Tensor:
+def random_symbols(n: int, t: int, v: int, random: torch.Generator) -> Tensor:
     """Generates any symbols."""
     return torch.randint(0, v, (n, t), generator=random)
 
 
-def pairs(n: int, t: int, v: int, random: torch.Generator) -> Tensor:
+def key_value_pairs(n: int, t: int, v: int, random: torch.Generator) -> Tensor:
     """Generates key, value, key, value, …: half of the symbols are keys, each with one value.
 
-    >>> read = pairs(1, 9, 4, torch.Generator().manual_seed(0))
+    >>> read = key_value_pairs(1, 9, 4, torch.Generator().manual_seed(0))
     >>> "".join(keys_and_values(4)[i] for i in read[0])
     'b1a0b1b1b'
     """
@@ -68,12 +68,12 @@ def pairs(n: int, t: int, v: int, random: torch.Generator) -> Tensor:
     return torch.stack((keys, values.gather(1, keys)), 2).flatten(1)[:, :t]
 
 
-def words(n: int, t: int, v: int, random: torch.Generator) -> Tensor:
+def repeated_word(n: int, t: int, v: int, random: torch.Generator) -> Tensor:
     """Generates some symbols, then one word repeated; before its second time no symbol repeats.
 
     The word has 4 to t / 2 symbols, and starts where it fits at least twice.
 
-    >>> read = words(1, 12, 26, torch.Generator().manual_seed(1))
+    >>> read = repeated_word(1, 12, 26, torch.Generator().manual_seed(1))
     >>> "".join(letters(26)[i] for i in read[0])
     'uyevbxnevbxn'
     """
@@ -86,10 +86,10 @@ def words(n: int, t: int, v: int, random: torch.Generator) -> Tensor:
     return order.gather(1, torch.where(place < 0, length + start + place, place % length))
 
 
-def nested(n: int, t: int, v: int, random: torch.Generator) -> Tensor:
+def nested_brackets(n: int, t: int, v: int, random: torch.Generator) -> Tensor:
     """Generates brackets of v / 2 kinds, correctly closed, nested up to 4 deep.
 
-    >>> read = nested(1, 12, 6, torch.Generator().manual_seed(0))
+    >>> read = nested_brackets(1, 12, 6, torch.Generator().manual_seed(0))
     >>> "".join(BRACKETS[i] for i in read[0])
     '{({})}[[]]{}'
     """
@@ -129,8 +129,8 @@ def keys_again(tokens: Tensor) -> Tensor:
 
 
 SEQUENCES: Mapping[str, Sequences] = {
-    "reversal": Sequences(letters, anything, attention_cells.mirrored, causal=False),
-    "recall": Sequences(keys_and_values, pairs, keys_again),
-    "induction": Sequences(letters, words, attention_cells.following),
-    "brackets": Sequences(brackets, nested, attention_cells.opened, closes=True),
+    "reversal": Sequences(letters, random_symbols, attention_cells.mirrored, causal=False),
+    "recall": Sequences(keys_and_values, key_value_pairs, keys_again),
+    "induction": Sequences(letters, repeated_word, attention_cells.following),
+    "brackets": Sequences(brackets, nested_brackets, attention_cells.opened, closes=True),
 }

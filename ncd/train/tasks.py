@@ -89,7 +89,7 @@ def _shapes(knobs: Mapping[str, int], random: torch.Generator) -> Data:
     return Data(inputs, targets, unseen, answers, "shapes made up from the seed")
 
 
-def _made() -> int:
+def _shape_count() -> int:
     return SEEN + UNSEEN
 
 
@@ -102,27 +102,27 @@ def _sequences(own: Sequences) -> Callable[[Mapping[str, int], torch.Generator],
     return made
 
 
-def _read() -> int:
+def _sequence_count() -> int:
     return READ + UNREAD
 
 
-def surprise(scores: Tensor, answers: Tensor) -> Tensor:
+def answer_loss(scores: Tensor, answers: Tensor) -> Tensor:
     """Returns the cross-entropy of scores (n, t, v), averaged over the answers (n, t) asked for."""
     total = F.cross_entropy(scores.transpose(1, 2), answers, reduction="sum")
     return total / (answers != NOT_ASKED).sum().clamp_min(1)
 
 
-def answered(scores: Tensor, answers: Tensor) -> float:
+def answer_accuracy(scores: Tensor, answers: Tensor) -> float:
     """Returns the share of right answers (n, t) among those asked for.
 
-    >>> answered(F.one_hot(torch.tensor([[0, 1, 1]]), 2), torch.tensor([[NOT_ASKED, 1, 0]]))
+    >>> answer_accuracy(F.one_hot(torch.tensor([[0, 1, 1]]), 2), torch.tensor([[NOT_ASKED, 1, 0]]))
     0.5
     """
     due = answers != NOT_ASKED
     return float((scores.argmax(-1) == answers)[due].sum() / due.sum().clamp_min(1))
 
 
-def likelihood(chances: Tensor, labels: Tensor) -> Tensor:
+def class_loss(chances: Tensor, labels: Tensor) -> Tensor:
     """Returns the mean of -log of the probability (n, k) of the right class (n)."""
     return F.nll_loss(chances.clamp_min(LEAST).log(), labels)
 
@@ -152,12 +152,22 @@ TASKS: Mapping[str, Task] = {
     task.name: task
     for task in (
         Task(
-            "image-recogniser", _digits, likelihood, accuracy, "accuracy", 300, 64, 1e-3, available
+            "image-recogniser", _digits, class_loss, accuracy, "accuracy", 300, 64, 1e-3, available
         ),
-        Task("lenet", _grey_digits, likelihood, accuracy, "accuracy", 300, 64, 2e-3, available),
-        Task("unet", _shapes, F.cross_entropy, iou, "iou", 300, 16, 2e-3, _made, deep=True),
+        Task("lenet", _grey_digits, class_loss, accuracy, "accuracy", 300, 64, 2e-3, available),
+        Task("unet", _shapes, F.cross_entropy, iou, "iou", 300, 16, 2e-3, _shape_count, deep=True),
         *(
-            Task(name, _sequences(own), surprise, answered, "answers", STEPS[name], 64, 3e-3, _read)
+            Task(
+                name,
+                _sequences(own),
+                answer_loss,
+                answer_accuracy,
+                "answers",
+                STEPS[name],
+                64,
+                3e-3,
+                _sequence_count,
+            )
             for name, own in SEQUENCES.items()
         ),
     )

@@ -11,7 +11,7 @@ import pytest
 import ncd
 from ncd.drawing.base import style
 from ncd.export import markup
-from ncd.export.collapse_states import STATES, folded, name, states
+from ncd.export.collapse_states import STATES, folded, state_name, states
 from ncd.export.document import DEEPEST
 from tests.drawing.large_systems import resnet_50
 
@@ -116,7 +116,7 @@ def test_the_first_drawing_is_the_one_that_is_drawn_by_itself():
     term = ncd.catalogue[MHA].build()
     first = next(iter(states(term, {}, "names")))
     assert first == folded(ncd.draw(term))
-    assert name(frozenset({"f3", "f1"})) == "f1 f3"
+    assert state_name(frozenset({"f3", "f1"})) == "f1 f3"
 
 
 def test_a_card_shows_the_lines_of_its_own_class():

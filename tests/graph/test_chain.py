@@ -9,7 +9,7 @@ import ncd
 from ncd.costs import cost
 from ncd.graph import Slope, backward, slopes
 from ncd.graph.chain_rule import cotangents
-from ncd.graph.module_copy import twin
+from ncd.graph.module_copy import isolated_copy
 from ncd.lang.errors import MismatchError
 from ncd.run import CircuitModule
 
@@ -28,7 +28,7 @@ def plain(
     ids = [value.id for value in module.circuit.inputs]
     given = {id: x.clone() for id, x in zip(ids, inputs, strict=True)}
     reals = {id: x.requires_grad_() for id, x in given.items() if x.is_floating_point()}
-    outputs = twin(module).execute(tuple(given.values()))
+    outputs = isolated_copy(module).execute(tuple(given.values()))
     starts = cotangents([y.detach() for y in outputs], 0)
     ends = [(y, g) for y, g in zip(outputs, starts, strict=True) if y.requires_grad]
     leaves = dict(module.named_parameters()) | reals

@@ -10,7 +10,7 @@ from ncd.jobs import forward_job as forwards
 from ncd.jobs.forward_job import Forward, first, read
 from ncd.jobs.pool_limits import fits
 from ncd.jobs.worker import work
-from ncd.jobs.worker_channel import Line, Message, asked
+from ncd.jobs.worker_channel import Line, Message, question
 from ncd.models import Entry
 from ncd.run.limits.guard import peak
 from ncd.run.limits.run_memory import stated_forward
@@ -32,7 +32,7 @@ class Told(Line):
 def ran(entry: Entry, **knobs: int) -> Forward:
     line, before = Told(), torch.get_num_threads()
     given = {"name": entry.name, "knobs": knobs, "seed": 3, "device": "cpu"}
-    work(asked("forward", given), line)
+    work(question("forward", given), line)
     torch.set_num_threads(before)
     assert "result" in line.messages[-1], line.messages[-1]
     return read(line.messages[-1]["result"])
@@ -81,9 +81,9 @@ def test_the_pool_s_limits_are_told_by_the_environment(monkeypatch: pytest.Monke
 def test_numbers_are_looked_at_in_parts_whatever_the_shape(monkeypatch: pytest.MonkeyPatch) -> None:
     array = ncd.Id("a:3 b:50 c:70").dom[0]
     tensor = torch.randn(70, 3, 50, generator=torch.Generator().manual_seed(0)).permute(1, 2, 0)
-    whole = forwards.seen(array, tensor)
+    whole = forwards.summary(array, tensor)
     monkeypatch.setattr(forwards, "CHUNK", 64)
-    parts = forwards.seen(array, tensor)
+    parts = forwards.summary(array, tensor)
     assert sum(len(part) for part in forwards.parts(tensor)) == tensor.numel()
     assert parts.cells == whole.cells and parts.largest == whole.largest
     assert parts.deviation == pytest.approx(whole.deviation)
@@ -93,6 +93,6 @@ def test_what_the_machine_has_no_room_for_is_refused(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(forwards, "stated_forward", lambda term: 10**15)
     line = Told()
     given = {"name": "layer-norm", "knobs": {}, "seed": 0, "device": "cpu"}
-    work(asked("forward", given), line)
+    work(question("forward", given), line)
     failure = line.messages[-1]["failure"]
     assert failure.startswith("LimitError: the run takes 1,000,000,000,000,000 bytes of memory, ")

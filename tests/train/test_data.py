@@ -9,7 +9,7 @@ import torch
 from ncd.lang.errors import ParseError, SizeError
 from ncd.train.digit_images import digits, mnist
 from ncd.train.shape_images import shapes
-from ncd.train.tasks import TASKS, data, iou, likelihood, task
+from ncd.train.tasks import TASKS, class_loss, data, iou, task
 
 KNOBS = {
     "image-recogniser": {"x": 8, "n": 8, "k": 10},
@@ -102,7 +102,7 @@ def test_fewer_than_ten_classes_are_refused():
 def test_the_likelihood_is_torch_s_of_scores():
     scores, labels = torch.randn(5, 10), torch.arange(5)
     expected = torch.nn.functional.cross_entropy(scores, labels)
-    assert torch.allclose(likelihood(scores.softmax(-1), labels), expected)
+    assert torch.allclose(class_loss(scores.softmax(-1), labels), expected)
 
 
 def test_iou_counts_each_class():

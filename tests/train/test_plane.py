@@ -9,7 +9,7 @@ from ncd.jobs.training_runs import Run
 from ncd.lang.errors import LimitError
 from ncd.train import read_weights
 from ncd.train.plane_points import COUNT, EDGE, SETS, points
-from ncd.train.plane_training import Plane, right
+from ncd.train.plane_training import Plane, accuracy
 from ncd.view.panels.learning.geometry import stuck
 
 NAME = "mlp-geometry"
@@ -89,7 +89,7 @@ def test_two_runs_at_once_are_those_of_one_alone_to_the_bit() -> None:
 def test_the_first_weights_part_no_better_than_chance_would() -> None:
     """What is right is counted as the page's own module says it."""
     plane = Plane(NAME, {})
-    share = right(plane.module(plane.places).sign(), plane.classes)
+    share = accuracy(plane.module(plane.places).sign(), plane.classes)
     assert share == plane.score() < 0.8
 
 

@@ -7,7 +7,7 @@ from torch import Tensor
 import ncd
 from ncd.bundled_files import bundled
 from ncd.train import data, read_weights, task
-from ncd.train.head_analysis import Skill, kinds, shares, silenced, skill
+from ncd.train.head_analysis import Skill, kinds, shares, skill, with_heads_off
 from ncd.train.symbol_sequences import SEQUENCES
 
 TRIED = 64
@@ -86,7 +86,7 @@ def test_an_induction_head_is_nothing_without_the_one_before() -> None:
     own = Shipped("induction")
     whole = own.skill()
     first, second = whole.looks
-    less = silenced(whole, own.module, own.task, own.tokens, own.answers, [first])
+    less = with_heads_off(whole, own.module, own.task, own.tokens, own.answers, [first])
     assert whole.looks[second]["after the same token"] > 0.9
     assert less.looks[second]["after the same token"] < 0.3
     assert less.now == whole.without[first] < 0.5 < less.right == whole.right

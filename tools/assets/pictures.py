@@ -11,7 +11,7 @@ from pathlib import Path
 
 from PIL import Image, ImageDraw, ImageFilter
 
-from ncd.view.inputs.strokes import Points, written
+from ncd.view.inputs.strokes import Points, as_text
 
 TARGET = Path(__file__).resolve().parents[2] / "assets" / "pictures"
 SIDE, FINE = 96, 8  # pixels of a picture, and so many times finer it is drawn
@@ -170,7 +170,7 @@ def main() -> None:
     TARGET.mkdir(exist_ok=True)
     for make in (boat, balloons, cat, house, fish, night):
         make()
-    lines = [written(strokes) + "\n" for strokes in DIGITS]
+    lines = [as_text(strokes) + "\n" for strokes in DIGITS]
     (TARGET / "digits.txt").write_text("".join(lines))
 
 

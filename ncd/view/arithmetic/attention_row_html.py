@@ -17,7 +17,7 @@ KEYS = 7  # keys shown in full
 LARGEST = "The largest of the scores: without it the powers could grow beyond all numbers."
 
 
-def told(scene: Scene, found: Row, across: str) -> str:
+def html(scene: Scene, found: Row, across: str) -> str:
     """Returns the HTML from the product of query and key to the weights and the values they mix."""
     top = found.steps[0].cell if found.steps else None
     score = ""
@@ -35,7 +35,7 @@ def _weights(scene: Scene, found: Row, across: str) -> str:
     share = found.share
     powers = share.powers
     weights = powers / powers.sum()
-    shown = sum_table.few(weights, (share.at,), KEYS)
+    shown = sum_table.largest(weights, (share.at,), KEYS)
     lines = [
         Line(_step(step), step.numbers, attributes=f'data-node="{step.cell.id}"')
         for step in found.steps
@@ -93,7 +93,7 @@ def _mixing(scene: Scene, mixed: Mixed, shown: Sequence[int]) -> list[Line]:
     )
     node = f'data-node="{mixed.cell.id}"'
     values = next(f for f in mixed.total.factors if f.source != mixed.weights)
-    head = f"{by_kind.sourced(scene, mixed.cell, values)} {f'at {at}' if at else ''}"
+    head = f"{by_kind.factor_name(scene, mixed.cell, values)} {f'at {at}' if at else ''}"
     return [
         Line(head, values.values, attributes=node),
         summed("weight × value", mixed.total.terms, shown, attributes=node, strong=True),

@@ -37,13 +37,13 @@ def array(scene: Scene, id: str) -> str:
     return f'<span data-array="{id}" data-select="{id}" role="button" tabindex="0">{shown}</span>'
 
 
-def told(scene: Scene, found: Made, cell: Cell, how: How) -> str:
+def html(scene: Scene, found: Made, cell: Cell, how: How) -> str:
     """Returns how an op made a number; a window is shown over its picture."""
     if isinstance(how, Products):
-        pictures = convolution_window.shown(scene.trace.values, cell, found.index, how)
+        pictures = convolution_window.html(scene.trace.values, cell, found.index, how)
         return pictures + products(scene, cell, how, found.index)
     if isinstance(how, Chosen):
-        return convolution_window.shown(scene.trace.values, cell, found.index, how) + _chosen(
+        return convolution_window.html(scene.trace.values, cell, found.index, how) + _chosen(
             cell, how
         )
     if isinstance(how, Normed):
@@ -69,18 +69,18 @@ def _operands(scene: Scene, cell: Cell, how: Each) -> str:
 def products(scene: Scene, cell: Cell, how: Products, index: Place | None = None) -> str:
     """Returns a sum of products, factor by factor; given ``index``, each factor is a link."""
     products = how.terms
-    shown = sum_table.few(products)
+    shown = sum_table.largest(products)
     several = len(how.factors) > 1
     lines = [
         Line(
-            sourced(scene, cell, factor),
+            factor_name(scene, cell, factor),
             factor.values,
             links=_sources(scene, cell, how, factor, shown, index),
         )
         for factor in how.factors
         if several
     ]
-    name = "product" if several else sourced(scene, cell, how.factors[0])
+    name = "product" if several else factor_name(scene, cell, how.factors[0])
     lines.append(summed(name, products, shown, total=how.value, strong=True))
     end = "sum" if how.bias is None else f"sum + bias {figure(how.bias)}"
     return sum_table.table(
@@ -122,7 +122,7 @@ def _behind(cell: Cell, source: int, at: Mapping[tuple[str, int], int]) -> str:
     return f"{map_component.BEHIND}={cell.inputs[source].id}.{place}"
 
 
-def sourced(scene: Scene, cell: Cell, factor: Numbers) -> str:
+def factor_name(scene: Scene, cell: Cell, factor: Numbers) -> str:
     """Returns the name of a factor: an array, or a parameter of the layer."""
     if isinstance(factor.source, int):
         return array(scene, cell.inputs[factor.source].id)
@@ -133,7 +133,7 @@ def _chosen(cell: Cell, how: Chosen) -> str:
     """Returns a maximum or a mean, with the numbers it is of."""
     adds = how.how in ("sum", "mean")
     best = None if adds else int(getattr(how.numbers, f"arg{how.how}")())
-    shown = sum_table.few(how.numbers, () if best is None else (best,))
+    shown = sum_table.largest(how.numbers, () if best is None else (best,))
     line = Line("", how.numbers, total=how.value, strong=True)
     if adds:
         line = summed("", how.numbers, shown, total=how.value, strong=True)
@@ -151,7 +151,7 @@ def _chosen(cell: Cell, how: Chosen) -> str:
 
 def _normed(cell: Cell, how: Normed) -> str:
     """Returns the numbers, their mean and variance, and the normalised number."""
-    shown = sum_table.few(how.numbers, (how.at,))
+    shown = sum_table.largest(how.numbers, (how.at,))
     table = sum_table.table(
         sum_table.axes(cell.site, how.spans),
         sum_table.places(how.spans, shown),

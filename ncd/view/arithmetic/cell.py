@@ -40,7 +40,7 @@ def pick(key: str, value: str) -> None:
     st.session_state[key] = "" if value == st.session_state.get(key) else value
 
 
-def follow(circuit: Circuit, value: str) -> None:
+def go_to(circuit: Circuit, value: str) -> None:
     """Selects the array and the place of a number; a callback."""
     id, *place = value.split(".")
     if id not in circuit.values or not all(part.isdecimal() for part in place):
@@ -62,11 +62,11 @@ def marks(
     return (map_component.Mark("row", i), cell) if whole else (cell,)
 
 
-def covered(numbers: Pooled, one: tuple[int, int]) -> str:
+def pooled_note(numbers: Pooled, one: tuple[int, int]) -> str:
     """Returns a sentence about a pooled cell: the numbers it stands for, and the one explained.
 
     >>> import numpy as np
-    >>> covered(Pooled(np.zeros((150, 20), np.float32), (300, 20), (2, 1)), (4, 0))
+    >>> pooled_note(Pooled(np.zeros((150, 20), np.float32), (300, 20), (2, 1)), (4, 0))
     'The cell of the map stands for 2 numbers: rows 4 to 5, column 0. This is row 4, column 0.'
     """
     if numbers.block == (1, 1):
@@ -88,14 +88,14 @@ def _span(name: str, run: range) -> str:
     return f"{name}s {run[0]:,} to {run[-1]:,}"
 
 
-def of_number(scene: Scene, id: str, index: Sequence[int], covers: str = "") -> str:
+def number_html(scene: Scene, id: str, index: Sequence[int], covers: str = "") -> str:
     """Returns how a number of an array came about; ``covers`` is the sentence for a pooled cell."""
     module, values = scene.module, scene.trace.values
 
     def tell() -> str:
         found = made(module, values, id, index)
         if isinstance(found.how, Share) and found.cell is not None:
-            told = attention_row_html.told(
+            told = attention_row_html.html(
                 scene, row(module, values, found.cell, found.index, MIXED), ""
             )
         else:
@@ -105,7 +105,7 @@ def of_number(scene: Scene, id: str, index: Sequence[int], covers: str = "") -> 
     return scene.work(tell)
 
 
-def of_weight(
+def weight_html(
     scene: Scene, cell: Cell, index: Sequence[int], across: int, title: str, covers: str = ""
 ) -> str:
     """Returns the row of attention through one weight; ``across`` prefixes links to its cells."""
@@ -113,7 +113,7 @@ def of_weight(
 
     def tell() -> str:
         found = row(module, values, cell, tuple(index), MIXED)
-        told = attention_row_html.told(scene, found, f"{across},")
+        told = attention_row_html.html(scene, found, f"{across},")
         return _framed(f"{title}: {figure(found.share.value)}", told, covers)
 
     return scene.work(tell)
@@ -154,4 +154,4 @@ def _how(scene: Scene, found: Made) -> str:
         return "<p>It is given: what goes in is where all begins.</p>"
     if how is None:
         return f"<p>{by_kind.op(cell)}: {markup.text(cell.op.words(cell.site))}.</p>"
-    return f'<p class="muted">{by_kind.op(cell)}</p>{by_kind.told(scene, found, cell, how)}'
+    return f'<p class="muted">{by_kind.op(cell)}</p>{by_kind.html(scene, found, cell, how)}'

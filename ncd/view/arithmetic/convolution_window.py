@@ -17,7 +17,7 @@ from ncd.view.base.heatmap import Ends
 MOST = 3  # channels shown as pictures
 
 
-def shown(
+def html(
     values: Mapping[str, Tensor],
     cell: Cell,
     index: tuple[int, ...],
@@ -40,7 +40,7 @@ def shown(
         + _channel(_picture(values, cell, index, channels, i, own), own, seen[i])
         + (_weighed(weights[i], weights, float(each[i])) if weights is not None else "")
         + f"</div><figcaption>{_named(cell, channels, i)}</figcaption>"
-        for i in sum_table.few(each, most=MOST)[: MOST + 1]
+        for i in sum_table.largest(each, most=MOST)[: MOST + 1]
     ]
     figures = "".join(f"<figure>{part}</figure>" for part in parts)
     more = len(each) - len(parts)

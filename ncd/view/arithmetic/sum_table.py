@@ -44,10 +44,10 @@ def summed(head: str, numbers: Tensor, few: Sequence[int], **more: object) -> Li
     return Line(head, numbers, rest, total, **more)  # type: ignore[arg-type]
 
 
-def few(sizes: Tensor, also: Collection[int] = (), most: int = MOST) -> list[int]:
+def largest(sizes: Tensor, also: Collection[int] = (), most: int = MOST) -> list[int]:
     """Returns which of many numbers to show: the largest, in order, and those in ``also``.
 
-    >>> few(torch.tensor([0.1, -9.0, 3.0, 0.2]), also=[0], most=1), few(torch.zeros(4))
+    >>> largest(torch.tensor([0.1, -9.0, 3.0, 0.2]), also=[0], most=1), largest(torch.zeros(4))
     ([0, 1], [0, 1, 2, 3])
     """
     if len(sizes) <= most + 1:

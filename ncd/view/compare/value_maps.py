@@ -78,7 +78,7 @@ def pair(one: Scene, two: Scene, found: Match) -> Pair | None:
     return _values((one, two), (one.circuit.values.get(ids.get(id, "")), two.circuit.values[id]))
 
 
-def told(both: Pair | None) -> str:
+def heading(both: Pair | None) -> str:
     """Returns the HTML above the maps."""
     if both is None:
         return "<p>One of both is too large to run here. Shapes, cost and source need no run.</p>"

@@ -77,8 +77,8 @@ def show(scene: Scene, link: str) -> None:
     ``link`` is the query of the address, from its "?" on. Only what the drawing needs is computed
     here; :func:`follow` sends the rest once the drawing is on its way.
     """
-    found = _now(scene, scene.refused)
-    _tell("drawn", scene, found, link)
+    found = _current(scene, scene.refused)
+    _send("drawn", scene, found, link)
     data = {"page": scene.entry.name, "keys": found.keys}
     _diagram(
         key="diagram",
@@ -88,14 +88,14 @@ def show(scene: Scene, link: str) -> None:
     )
 
 
-def follow(scene: Scene, link: str) -> None:
+def send_mark(scene: Scene, link: str) -> None:
     """Sends what comes after the drawing: a mark on the op that exceeds a limit.
 
     The two messages may arrive in either order; the browser pairs them by ``link``.
     """
     if scene.refusal and not scene.refused:
-        found = _now(scene, scene.refusal)
-        _tell("marked", scene, found, link, found.keys)
+        found = _current(scene, scene.refusal)
+        _send("marked", scene, found, link, found.keys)
 
 
 def line(scene: Scene, link: str, line: str, timed: bool = False) -> None:
@@ -108,15 +108,15 @@ def line(scene: Scene, link: str, line: str, timed: bool = False) -> None:
     _told(key="told-time" if timed else "told-line", data=data)
 
 
-def _tell(what: str, scene: Scene, found: Drawn, link: str, keys: str = "") -> None:
+def _send(what: str, scene: Scene, found: Drawn, link: str, keys: str = "") -> None:
     noted = scene.entry.callouts(scene.settings)
     _told(
         key=f"told-{what}",
         data={
             "event": f"ncd-{what}",
             "page": scene.entry.name,
-            **told(found),
-            "ask": ask(scene),
+            **as_message(found),
+            "ask": drawing_query(scene),
             "keys": keys,
             "labels": scene.labels,
             "callouts": None if scene.veil or not noted else scene.notes,
@@ -131,12 +131,12 @@ def _tell(what: str, scene: Scene, found: Drawn, link: str, keys: str = "") -> N
     )
 
 
-def told(found: Drawn) -> dict[str, object]:
+def as_message(found: Drawn) -> dict[str, object]:
     """Returns the part of a drawing that is sent whenever a size changes."""
     return {"svg": found.svg, "chips": found.chips, "told": found.told, "folds": found.folds}
 
 
-def ask(scene: Scene) -> str:
+def drawing_query(scene: Scene) -> str:
     """Returns the query by which the browser requests a drawing from the live endpoint."""
     if scene.veil:
         return ""  # the live endpoint does not draw quizzes
@@ -162,7 +162,7 @@ def notes() -> bool:
     return bool(st.session_state.get(selection.CALLOUTS) != "off")
 
 
-def _now(scene: Scene, refusal: Refusal | None) -> Drawn:
+def _current(scene: Scene, refusal: Refusal | None) -> Drawn:
     return drawn(scene, refusal, selection.folding())
 
 
@@ -211,7 +211,7 @@ def _gist(fence: Fence) -> str:
     return f"{markup.text(op_facts.title(fence))}: {ins} → {outs}"
 
 
-def part(scene: Scene, id: str) -> str:
+def block_inside(scene: Scene, id: str) -> str:
     """Returns the inside of a block as SVG with the ids of the whole; empty if it has no ops."""
 
     def make() -> str:
@@ -221,7 +221,7 @@ def part(scene: Scene, id: str) -> str:
     return remember("part", scene.term, id, scene.labels, scene.dark, make=make)
 
 
-def apart(term: Term, scene: Scene) -> str:
+def other_term(term: Term, scene: Scene) -> str:
     """Returns a term that is not the page's as SVG; only its axes take part in highlighting."""
 
     def make() -> str:
@@ -237,7 +237,7 @@ def _framed(drawing: Drawing) -> str:
 
 def fold_button(scene: Scene, id: str) -> str:
     """Returns the button that collapses or expands a block, or an empty text."""
-    found = _now(scene, scene.refusal)
+    found = _current(scene, scene.refusal)
     if id not in found.folds:
         return ""
     word = "Unfold" if id in found.boxes else "Fold"

@@ -97,14 +97,14 @@ def picture(sign: Sign, dark: bool) -> str:
     def scaled(found: re.Match[str]) -> str:
         return f'{found[1]}="{SCALE * float(found[2]):.0f}"'
 
-    head, end, rest = still(_STYLE.sub("", _svg(sign, dark))).partition(">")
+    head, end, rest = inert(_STYLE.sub("", _svg(sign, dark))).partition(">")
     return f"{_SIZE.sub(scaled, head)}{end}{rest}"
 
 
-def still(svg: str) -> str:
+def inert(svg: str) -> str:
     """Returns a drawing without the ids, roles and titles that make it interactive.
 
-    >>> still('<svg role="group"><title>m</title><path data-axis="m" d="M0 0"/></svg>')
+    >>> inert('<svg role="group"><title>m</title><path data-axis="m" d="M0 0"/></svg>')
     '<svg aria-hidden="true"><path d="M0 0"/></svg>'
     """
     shown = _OF_DIAGRAMS.sub("", svg).replace(' class="op marked"', ' class="op"')
@@ -140,11 +140,11 @@ def show() -> None:
     url.take("legend")
     st.title(TITLE, anchor=False)
     st.markdown(LEAD)
-    html_panel.show(whole(st.context.theme.type == "dark"), "legend")
+    html_panel.show(all_signs(st.context.theme.type == "dark"), "legend")
 
 
 @lru_cache(maxsize=2)
-def whole(dark: bool) -> str:
+def all_signs(dark: bool) -> str:
     """Returns all signs by group, then the colours."""
     used = _used()
     style = f"<style>{CSS}</style>{rules(SIGNS.values(), dark)}"

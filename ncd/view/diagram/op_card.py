@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ncd.code import lines
 from ncd.export import markup, op_facts, source_listing
-from ncd.export.collapse_states import wholes
+from ncd.export.collapse_states import drawn_circuits
 from ncd.export.mathml import mathml
 from ncd.lang.circuits.circuit import Cell, Circuit, Fence
 from ncd.view.base import html_panel
@@ -32,7 +32,7 @@ def _fence(circuit: Circuit, id: str) -> tuple[Circuit, Fence] | None:
         return circuit, next(fence for fence in circuit.fences if fence.id == id)
     if not id.startswith("s"):
         return None
-    every = ((whole, fence) for whole in wholes(circuit) for fence in whole.fences)
+    every = ((whole, fence) for whole in drawn_circuits(circuit) for fence in whole.fences)
     return next(((whole, fence) for whole, fence in every if fence.id == id), None)
 
 
@@ -48,7 +48,7 @@ def _op(scene: Scene, cell: Cell) -> str:
         + f"<p>{markup.text(cell.op.words(cell.site))}</p>"
         + mathml(cell.op.formula(cell.site), block=True)
         + op_facts.listed(told)
-        + _inside("Written out", "" if term is None else component.apart(term, scene))
+        + _inside("Written out", "" if term is None else component.other_term(term, scene))
         + _source(scene, frozenset({cell.id}))
     )
 
@@ -62,7 +62,7 @@ def _block(scene: Scene, circuit: Circuit, fence: Fence) -> str:
         + _head(op_facts.title(fence), fence.role, scene.dark)
         + op_facts.listed(op_facts.of_block(circuit, fence, scene.cost))
         + component.fold_button(scene, fence.id)
-        + _inside(f"What is inside{first}", component.part(scene, fence.id))
+        + _inside(f"What is inside{first}", component.block_inside(scene, fence.id))
         + _source(scene, op_facts.inside(circuit, fence))
     )
 
@@ -99,7 +99,9 @@ def _pattern(pattern: str, scene: Scene) -> str:
 
 def _source(scene: Scene, nodes: frozenset[str]) -> str:
     term, circuit = scene.term, scene.circuit
-    source = remember("painted", term, make=lambda: source_listing.painted(lines(term), circuit))
+    source = remember(
+        "painted", term, make=lambda: source_listing.coloured_lines(lines(term), circuit)
+    )
     html = source_listing.excerpt(source, circuit, scene.dark, nodes)
     return f'<p class="muted">Its lines of source</p>{html}' if html else ""
 

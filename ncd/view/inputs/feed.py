@@ -128,17 +128,17 @@ def _is_sequence(array: Array) -> bool:
 
 def choices(sketch: Term) -> tuple[str, ...]:
     """Returns the kinds of inputs that a system accepts, its default first."""
-    if images.taken(sketch):
+    if images.takes_pictures(sketch):
         shown = image_picker.CHOICES
-        return (*shown, RANDOM) if image_picker.begins(sketch) else (RANDOM, *shown)
+        return (*shown, RANDOM) if image_picker.opens_with_sample(sketch) else (RANDOM, *shown)
     return (RANDOM, WORDS) if takes_words(sketch) else (RANDOM,)
 
 
-def beginning(sketch: Term) -> dict[str, str]:
+def defaults(sketch: Term) -> dict[str, str]:
     """Returns the default session values for the choice of inputs."""
     found = {INPUT: choices(sketch)[0]}
-    if images.taken(sketch):
-        found |= {key: default for key, (default, _) in image_picker.kept(sketch).items()}
+    if images.takes_pictures(sketch):
+        found |= {key: default for key, (default, _) in image_picker.session_keys(sketch).items()}
         found[sketch_pad.DRAWING] = ""
     return found
 
@@ -153,13 +153,13 @@ def feed(entry: Entry, sketch: Term) -> Feed:
         return Feed()
     if way != WORDS:
         return Feed(pictures=image_picker.chosen(sketch, way))
-    return sentences(entry, sketch, st.session_state)
+    return read_sentences(entry, sketch, st.session_state)
 
 
-def sentences(entry: Entry, sketch: Term, held: Mapping[Any, Any]) -> Feed:
+def read_sentences(entry: Entry, sketch: Term, held: Mapping[Any, Any]) -> Feed:
     """Returns the words of the sentences in ``held``, a copy of the session."""
     axes = sequences(sketch)
-    found = {name: tokens(said(name, axes, held)) for name in axes}
+    found = {name: tokens(sentence(name, axes, held)) for name in axes}
     if not found[axes[0]]:
         return Feed()
     words = {name: found[name] or found[axes[0]] for name in axes}
@@ -180,7 +180,7 @@ def sequences(sketch: Term) -> list[str]:
     return list(dict.fromkeys(array[0].name for array in sketch.dom))
 
 
-def said(name: str, axes: list[str], held: Mapping[Any, Any]) -> str:
+def sentence(name: str, axes: list[str], held: Mapping[Any, Any]) -> str:
     """Returns the sentence of an axis, cut at the longest length."""
     text = held.get(f"text_{name}", SAMPLE if name == axes[0] else "")
     return str(text or "")[:LONGEST]
@@ -194,7 +194,7 @@ def _most(entry: Entry, name: str) -> int:
 # --- the widgets ----------------------------------------------------------------------------------
 
 
-def choose(entry: Entry, sketch: Term) -> None:
+def show(entry: Entry, sketch: Term) -> None:
     """Shows the choice of inputs, if the system has one."""
     every = choices(sketch)
     if len(every) == 1 or entry.name in symbols.SEQUENCES:
@@ -211,7 +211,7 @@ def choose(entry: Entry, sketch: Term) -> None:
     if way == RANDOM:
         return
     if way != WORDS:
-        image_picker.choose(sketch, way)
+        image_picker.show(sketch, way)
         return
     axes = sequences(sketch)
     for name in axes:
@@ -233,7 +233,7 @@ def state(entry: Entry, sketch: Term) -> dict[str, object]:
     if WORDS in every:
         keys = [INPUT, *(f"text_{name}" for name in sequences(sketch))]
     else:
-        keys = [INPUT, *image_picker.kept(sketch), image_picker.TAKEN, image_picker.WRONG]
+        keys = [INPUT, *image_picker.session_keys(sketch), image_picker.TAKEN, image_picker.WRONG]
     return {key: st.session_state.get(key) for key in keys}
 
 
@@ -241,7 +241,7 @@ def _sentence(entry: Entry, name: str, axes: list[str]) -> None:
     """Shows a field for a sentence, and how much of it is read."""
     key, first = f"text_{name}", axes[0]
     if key not in st.session_state:
-        st.session_state[key] = said(name, axes, st.session_state)
+        st.session_state[key] = sentence(name, axes, st.session_state)
     st.text_area(
         f"A sentence, for {name}" if name == first else f"Another, for {name}",
         height=80,

@@ -21,12 +21,12 @@ SAME = "same"
 THUMB = 36  # pixels a side
 
 
-def begins(sketch: Term) -> bool:
+def opens_with_sample(sketch: Term) -> bool:
     """Returns whether a system opens with a sample: its input is grey or has three colours."""
-    return images.taken(sketch) and images.channels(sketch) in (0, 1, 3)
+    return images.takes_pictures(sketch) and images.channels(sketch) in (0, 1, 3)
 
 
-def kept(sketch: Term) -> dict[str, tuple[str, tuple[str, ...]]]:
+def session_keys(sketch: Term) -> dict[str, tuple[str, tuple[str, ...]]]:
     """Returns the session keys that a link keeps, with their defaults and allowed values.
 
     Each later input has a sample of its own, or the first one's picture.
@@ -40,7 +40,7 @@ def kept(sketch: Term) -> dict[str, tuple[str, tuple[str, ...]]]:
 
 def chosen(sketch: Term, way: str) -> tuple[Picture, ...]:
     """Returns a picture for each input."""
-    _, *later = kept(sketch)
+    _, *later = session_keys(sketch)
     one = _first(sketch, way)
     return (one, *(_sample(sketch, name) or one for name in later))
 
@@ -53,7 +53,7 @@ def _first(sketch: Term, way: str) -> Picture:
 
 
 def _sample(sketch: Term, key: str) -> Picture | None:
-    default, every = kept(sketch)[key]
+    default, every = session_keys(sketch)[key]
     name = st.session_state.get(key, default)
     return images.sample(name) if name in every else None
 
@@ -61,7 +61,7 @@ def _sample(sketch: Term, key: str) -> Picture | None:
 # --- the widgets ----------------------------------------------------------------------------------
 
 
-def choose(sketch: Term, way: str) -> None:
+def show(sketch: Term, way: str) -> None:
     """Shows the choice of pictures."""
     first, *later = images.names(sketch)
     if way == SAMPLE:
@@ -76,9 +76,11 @@ def choose(sketch: Term, way: str) -> None:
 
 def _gallery(sketch: Term, key: str, first: str) -> None:
     """Shows the samples as small pictures; a later input may also use the first one's picture."""
-    default, every = kept(sketch)[key]
+    default, every = session_keys(sketch)[key]
     now = st.session_state.get(key, default)
-    buttons = [_button(name, name == now, _thumb(name, images.read(sketch))) for name in every]
+    buttons = [
+        _button(name, name == now, _thumb(name, images.classifies(sketch))) for name in every
+    ]
     label = "Sample"
     if first:
         label = f"Picture for {key.removeprefix('sample_')}"

@@ -91,8 +91,8 @@ class Picture:
         if self.kind == "sample" and self.made in SIX:
             return _sized(_scene(self.made), height, width)
         text = _digits()[DIGITS.index(self.made)] if self.kind == "sample" else self.made
-        lines = strokes.read(text)
-        return strokes.drawn(strokes.fitted(lines) if fit else lines, height, width)
+        lines = strokes.parse(text)
+        return strokes.picture(strokes.centred(lines) if fit else lines, height, width)
 
 
 def _sized(image: Image.Image, height: int, width: int) -> Image.Image:
@@ -118,7 +118,7 @@ def sample(name: str) -> Picture:
 
 def drawing(text: str) -> Picture:
     """Returns a visitor's drawing from its text (:mod:`ncd.view.inputs.strokes`)."""
-    return Picture("a drawing", "drawing", strokes.sound(text))
+    return Picture("a drawing", "drawing", strokes.valid(text))
 
 
 def uploaded(data: bytes) -> Picture:
@@ -172,20 +172,20 @@ def _on_white(image: Image.Image) -> Image.Image:
 # --- where they go --------------------------------------------------------------------------------
 
 
-def taken(term: Term) -> bool:
+def takes_pictures(term: Term) -> bool:
     """Returns whether every input is a picture or a batch of pictures."""
-    return bool(term.dom) and (plain(term) or all(_places(array) for array in term.dom))
+    return bool(term.dom) and (is_plain_grey(term) or all(_places(array) for array in term.dom))
 
 
-def plain(term: Term) -> bool:
+def is_plain_grey(term: Term) -> bool:
     """Returns whether the input is one grey picture without a channel axis, ``x̄ ȳ``."""
     (*more, array) = term.dom or (Array(),)
     return not more and len(array) == 2 and all(a.sequence and not a.spatial for a in array)
 
 
-def read(term: Term) -> bool:
+def classifies(term: Term) -> bool:
     """Returns whether the system classifies one picture."""
-    if plain(term):
+    if is_plain_grey(term):
         return True
     (*more, array) = term.dom or (Array(),)
     (*others, found) = term.cod or (Array(),)
@@ -207,19 +207,19 @@ def _places(array: Array) -> bool:
 def channels(term: Term) -> int:
     """Returns how many channels the first input has; 0 for none."""
     array = term.dom[0]
-    if plain(term):
+    if is_plain_grey(term):
         return 0
     return array[-2].numel if len(array) > 1 else 1
 
 
 def names(term: Term) -> list[str]:
     """Returns the inputs' titles, by their places."""
-    return [array[0 if plain(term) else -1].name for array in term.dom]
+    return [array[0 if is_plain_grey(term) else -1].name for array in term.dom]
 
 
 def samples(term: Term) -> tuple[str, ...]:
     """Returns the names of samples for a system, its default first."""
-    if read(term):
+    if classifies(term):
         return (*DIGITS[7:], *DIGITS[:7])
     return (MADE_UP, *SCENES) if channels(term) == 1 else (*SCENES, MADE_UP)
 
@@ -230,7 +230,7 @@ def tensors(term: Term, pictures: Sequence[Picture], seed: int) -> tuple[Tensor,
     After ``DISTINCT`` images a batch repeats, since each image is drawn by Python: a batch of
     64,000 would otherwise take half a minute that no limit counts.
     """
-    every, fit = samples(term), read(term)
+    every, fit = samples(term), classifies(term)
     return tuple(
         _batch(array, own, every, seed, fit) for array, own in zip(term.dom, pictures, strict=True)
     )

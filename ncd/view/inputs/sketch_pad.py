@@ -33,8 +33,8 @@ def show(label: str) -> None:
 
 def drawn() -> str:
     """Returns the session's drawing."""
-    return strokes.sound(st.session_state.get(DRAWING, ""))
+    return strokes.valid(st.session_state.get(DRAWING, ""))
 
 
 def _take() -> None:
-    st.session_state[DRAWING] = strokes.sound(asked(KEY, "drawn"))
+    st.session_state[DRAWING] = strokes.valid(asked(KEY, "drawn"))

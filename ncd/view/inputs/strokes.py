@@ -22,20 +22,20 @@ STROKE = re.compile(r"(?:[0-9a-f]{4})+")
 Points = list[tuple[float, float]]
 
 
-def sound(text: object) -> str:
+def valid(text: object) -> str:
     """Returns the longest valid beginning of a text.
 
-    >>> sound("4020c020.80208ff0"), sound("4020<script>"), sound(None), len(sound("4020" * 9000))
+    >>> valid("4020c020.80208ff0"), valid("4020<script>"), valid(None), len(valid("4020" * 9000))
     ('4020c020.80208ff0', '', '', 4000)
     """
     strokes = text[:MOST].split(".") if isinstance(text, str) else []
     return ".".join(takewhile(STROKE.fullmatch, strokes))
 
 
-def read(text: str) -> list[Points]:
+def parse(text: str) -> list[Points]:
     """Returns the strokes of a drawing, with coordinates from 0 to 1.
 
-    >>> read("00ff.3300")
+    >>> parse("00ff.3300")
     [[(0.0, 1.0)], [(0.2, 0.0)]]
     """
     last = SIDE - 1
@@ -44,14 +44,14 @@ def read(text: str) -> list[Points]:
             (int(stroke[i : i + 2], 16) / last, int(stroke[i + 2 : i + 4], 16) / last)
             for i in range(0, len(stroke), 4)
         ]
-        for stroke in filter(None, sound(text).split("."))
+        for stroke in filter(None, valid(text).split("."))
     ]
 
 
-def written(strokes: list[Points]) -> str:
+def as_text(strokes: list[Points]) -> str:
     """Returns strokes as text.
 
-    >>> written(read("4020c020.80208ff0"))
+    >>> as_text(parse("4020c020.80208ff0"))
     '4020c020.80208ff0'
     """
     last = SIDE - 1
@@ -61,7 +61,7 @@ def written(strokes: list[Points]) -> str:
     )
 
 
-def fitted(strokes: list[Points]) -> list[Points]:
+def centred(strokes: list[Points]) -> list[Points]:
     """Returns the strokes centred and scaled to fill the picture."""
     points = [point for stroke in strokes for point in stroke]
     if not points:
@@ -76,7 +76,7 @@ def fitted(strokes: list[Points]) -> list[Points]:
     ]
 
 
-def drawn(strokes: list[Points], height: int, width: int) -> Image.Image:
+def picture(strokes: list[Points], height: int, width: int) -> Image.Image:
     """Returns the strokes as a picture, white on black."""
     wide, high = FINE * width, FINE * height
     image = Image.new("L", (wide, high))

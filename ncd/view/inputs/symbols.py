@@ -17,7 +17,7 @@ FILLED = "·"  # shown for places without a typed symbol
 
 
 @dataclass(frozen=True)
-class Read:
+class SymbolInput:
     """A sequence of a task: the numbers of all symbols, and how many of them were typed.
 
     ``wrong`` says why a typed text is not a sequence; the numbers are then an example.
@@ -44,26 +44,26 @@ def symbol(symbols: tuple[str, ...], number: int) -> str:
     return symbols[number] if number < len(symbols) else str(number)
 
 
-def read(name: str, settings: Mapping[str, int], seed: int) -> Read | None:
+def read(name: str, settings: Mapping[str, int], seed: int) -> SymbolInput | None:
     """Returns the input of a system that reads symbols, or None if it does not or is too long."""
     if name not in SEQUENCES or max(settings["t"], settings["v"]) > MOST:
         return None
     text = str(st.session_state.get(SEQUENCE) or "")
     turn = str(st.session_state.get(TURN) or "")
-    return reading(name, settings["t"], settings["v"], seed, turn, text)
+    return parse(name, settings["t"], settings["v"], seed, turn, text)
 
 
 @lru_cache(256)
-def reading(name: str, t: int, v: int, seed: int, turn: str = "", text: str = "") -> Read:
+def parse(name: str, t: int, v: int, seed: int, turn: str = "", text: str = "") -> SymbolInput:
     """Parses t of the v symbols from a text; an empty or wrong text becomes an example.
 
     Spaces and commas are ignored.
 
-    >>> reading("reversal", 3, 4, 0, text="a b, d").numbers
+    >>> parse("reversal", 3, 4, 0, text="a b, d").numbers
     (0, 1, 3)
-    >>> reading("reversal", 3, 4, 0, text="abx").wrong
+    >>> parse("reversal", 3, 4, 0, text="abx").wrong
     '“x” is none of the symbols here: a b c d.'
-    >>> reading("reversal", 3, 4, 0, text="ab").wrong
+    >>> parse("reversal", 3, 4, 0, text="ab").wrong
     'It takes 3 symbols at once, and these are 2.'
     """
     task = SEQUENCES[name]
@@ -72,12 +72,12 @@ def reading(name: str, t: int, v: int, seed: int, turn: str = "", text: str = ""
     example = tuple(int(number) for number in made)
     typed = [letter for letter in text if not (letter.isspace() or letter == ",")]
     if not typed:
-        return Read(symbols, example, t)
+        return SymbolInput(symbols, example, t)
     wrong = _wrong(typed, symbols, t, task.causal)
     if wrong:
-        return Read(symbols, example, t, wrong)
+        return SymbolInput(symbols, example, t, wrong)
     numbers = [symbols.index(letter) for letter in typed]
-    return Read(symbols, (*numbers, *[0] * (t - len(numbers))), len(numbers))
+    return SymbolInput(symbols, (*numbers, *[0] * (t - len(numbers))), len(numbers))
 
 
 def _wrong(typed: list[str], symbols: tuple[str, ...], t: int, causal: bool) -> str:

@@ -12,11 +12,11 @@ from torch import Tensor
 
 from ncd.run.execution.head_switches import Head, attending
 from ncd.train import data, task
-from ncd.train.head_analysis import Skill, run, silenced, skill
+from ncd.train.head_analysis import Skill, run, skill, with_heads_off
 from ncd.train.symbol_sequences import NOT_ASKED, SEQUENCES
 from ncd.view.base.cache import remember
 from ncd.view.base.heatmap import Grid
-from ncd.view.inputs.symbols import Read
+from ncd.view.inputs.symbols import SymbolInput
 from ncd.view.runtime import scheduler, torch_threads
 from ncd.view.session.scene import LONG, Scene
 
@@ -31,7 +31,7 @@ class Look:
     ``off`` are the heads that were switched off.
     """
 
-    read: Read
+    read: SymbolInput
     scores: Tensor
     answers: tuple[int, ...]
     maps: dict[Head, Grid]
@@ -63,7 +63,7 @@ def heads(scene: Scene) -> tuple[Head, ...]:
     return tuple(head for found in attending(scene.circuit) for head in found.heads)
 
 
-def look(scene: Scene, read: Read, off: frozenset[Head]) -> Look:
+def look(scene: Scene, read: SymbolInput, off: frozenset[Head]) -> Look:
     """Runs the input sequence with some heads off, and returns the typed part."""
     key = (*scene.numbers, tuple(sorted(off)))
     scores, maps = remember(
@@ -98,7 +98,7 @@ def able(scene: Scene, off: frozenset[Head]) -> Skill:
     whole = kept(make=lambda: _aside(lambda: skill(scene.module, own, *tried(), each)))
     if not off:
         return whole
-    some = partial(silenced, whole, scene.module, own, off=off)
+    some = partial(with_heads_off, whole, scene.module, own, off=off)
     return kept(tuple(sorted(off)), make=lambda: _aside(lambda: some(*tried())))
 
 

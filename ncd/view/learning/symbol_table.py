@@ -9,10 +9,10 @@ from torch import Tensor
 
 from ncd.export import markup
 from ncd.train.symbol_sequences import NOT_ASKED
-from ncd.view.inputs.symbols import Read, symbol
+from ncd.view.inputs.symbols import SymbolInput, symbol
 
 
-def html(read: Read, scores: Tensor, answers: Sequence[int], row: int) -> str:
+def html(read: SymbolInput, scores: Tensor, answers: Sequence[int], row: int) -> str:
     """Returns the table; each place is a button that picks its row, ``row`` is the picked one."""
     places = range(read.length)
     chances = scores.softmax(-1)
@@ -45,7 +45,7 @@ def right(scores: Tensor, answers: Sequence[int]) -> tuple[int, int]:
     return int((said == wanted).sum()), int((wanted != NOT_ASKED).sum())
 
 
-def _said(read: Read, said: int, chance: float, answer: int) -> str:
+def _said(read: SymbolInput, said: int, chance: float, answer: int) -> str:
     """Returns a cell of the prediction: right, wrong, or without a question."""
     text = markup.text(symbol(read.symbols, said))
     if answer == NOT_ASKED:
@@ -54,5 +54,5 @@ def _said(read: Read, said: int, chance: float, answer: int) -> str:
     return f'<td class="{kind}" title="{kind}, with a chance of {chance:.0%}">{text}<br>{sign}</td>'
 
 
-def _symbol(read: Read, answer: int) -> str:
+def _symbol(read: SymbolInput, answer: int) -> str:
     return "" if answer == NOT_ASKED else markup.text(symbol(read.symbols, answer))

@@ -33,7 +33,7 @@ def show(now: Callable[[], Scene | Refusal]) -> None:
 
 
 def _files(scene: Scene) -> None:
-    name, facts = scene.entry.name, provenance.about(scene, url.text())
+    name, facts = scene.entry.name, provenance.facts(scene, url.text())
     folded = selection.folded(scene.circuit)
     look = partial(ncd.draw, scene.term, **scene.look, folded=folded)
     every: list[File] = [

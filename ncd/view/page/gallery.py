@@ -75,5 +75,5 @@ def _card(entry: Entry, term: Term, dark: bool) -> Card:
         lead=navigation.lead(entry),
         ops=list(dict.fromkeys((*labels, *signs))),
         axes=list(dict.fromkeys(axis.name for axis in circuit.axes)),
-        svg=legend.still(drawing.svg(fonts=False)),
+        svg=legend.inert(drawing.svg(fonts=False)),
     )

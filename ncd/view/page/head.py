@@ -41,7 +41,8 @@ def heads() -> dict[str, tuple[str, str]]:
         for own in CATALOGUE.values()
     }
     return {
-        name: (title, navigation.plain(words)) for name, (title, words) in (first | systems).items()
+        name: (title, navigation.plain_text(words))
+        for name, (title, words) in (first | systems).items()
     }
 
 

@@ -11,7 +11,7 @@ import streamlit as st
 
 from ncd.export import markup
 from ncd.jobs import forward_job
-from ncd.jobs.forward_job import Forward, Seen
+from ncd.jobs.forward_job import ArraySummary, Forward
 from ncd.jobs.job_pool import QUIET, Ticket, pool
 from ncd.jobs.pool_limits import fits, limits
 from ncd.lang.circuits.circuit import Value
@@ -30,7 +30,7 @@ STATE = "forward"
 
 
 @dataclass(frozen=True)
-class Heavy:
+class PoolRun:
     """A run that the session has requested from the pool: its settings and its ticket."""
 
     settings: dict[str, Any]
@@ -47,7 +47,7 @@ def show(scene: Scene) -> None:
     """Shows the offer, the progress or the result of a large run, if the pool accepts its size."""
     if scene.refused or not scene.sized:
         return
-    found: Heavy | None = st.session_state.get(STATE)
+    found: PoolRun | None = st.session_state.get(STATE)
     now = found.ticket if found is not None and found.settings == _settings(scene) else None
     if found is not None and now is None:
         found.ticket.leave()
@@ -60,7 +60,7 @@ def show(scene: Scene) -> None:
 
 
 def _offer(scene: Scene, failure: str) -> None:
-    need = remember("pool", scene.term, str(limits()), make=lambda: _need(scene))
+    need = remember("pool", scene.term, str(limits()), make=lambda: _needed_bytes(scene))
     if need is None:
         return
     if failure and failure not in QUIET:
@@ -71,7 +71,7 @@ def _offer(scene: Scene, failure: str) -> None:
         st.text(f"Forward only, away from the pages: {takes}.", width="content")
 
 
-def _need(scene: Scene) -> int | None:
+def _needed_bytes(scene: Scene) -> int | None:
     """Returns the bytes that the run needs in the pool, or None if that is over the limit."""
 
     def make() -> int | None:
@@ -84,7 +84,7 @@ def _need(scene: Scene) -> int | None:
 def _begin(scene: Scene) -> None:
     """Submits the run to the pool; a callback."""
     settings = _settings(scene)
-    st.session_state[STATE] = Heavy(settings, pool().ask("forward", settings))
+    st.session_state[STATE] = PoolRun(settings, pool().ask("forward", settings))
 
 
 def _waiting(now: Ticket) -> None:
@@ -96,10 +96,10 @@ def _waiting(now: Ticket) -> None:
     done = last["step"] / last["steps"] if last else 0.0
     with st.container(horizontal=True, vertical_alignment="center", key="pool"):
         st.button("Cancel", key="heavy cancel", on_click=now.leave)
-        st.progress(done, _said(now))
+        st.progress(done, _progress(now))
 
 
-def _said(now: Ticket) -> str:
+def _progress(now: Ticket) -> str:
     """Returns the progress of a run in words."""
     if waiting := without(now, now.told):
         return waiting
@@ -126,7 +126,7 @@ def _result(scene: Scene, result: bytes) -> None:
     )
 
 
-def _focus(value: Value, seen: Seen) -> Map:
+def _focus(value: Value, seen: ArraySummary) -> Map:
     cells = np.array(seen.cells, dtype=np.float32)
     dimensions = slice_picker.dimensions(value.array)
     rows, columns = forward_job.shown(value.array)
@@ -147,7 +147,7 @@ def _side(dimension: slice_picker.Dimension) -> Side:
     return Side(dimension.html, dimension.words)
 
 
-def _card(scene: Scene, value: Value, seen: Seen, found: Forward) -> str:
+def _card(scene: Scene, value: Value, seen: ArraySummary, found: Forward) -> str:
     digits = markup.digits
     facts = {
         "Shape": " × ".join(map(str, value.array.shape)) or "a number",

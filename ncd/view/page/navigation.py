@@ -55,13 +55,13 @@ def lead(entry: Entry) -> str:
     tree = ast.parse(bundled(file(entry)).read_text())
     assigned = (node for node in tree.body if isinstance(node, ast.Assign))
     named = {ast.unparse(node.targets[0]): node.value for node in assigned}
-    return plain(str(ast.literal_eval(named["LEAD"])))
+    return plain_text(str(ast.literal_eval(named["LEAD"])))
 
 
-def plain(text: str) -> str:
+def plain_text(text: str) -> str:
     """Returns Markdown as one line of plain text.
 
-    >>> plain("Every position of *y*, and [more](legend).")
+    >>> plain_text("Every position of *y*, and [more](legend).")
     'Every position of y, and more.'
     """
     return " ".join(re.sub(r"\[(.*?)\]\(.*?\)", r"\1", text).replace("*", "").split())

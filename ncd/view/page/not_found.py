@@ -18,7 +18,7 @@ ASKED = "asked"
 WAYS, ALIKE = 3, 0.7
 
 
-def found(pages: Mapping[str, Sequence[st.Page]]) -> dict[str, Sequence[st.Page]]:
+def with_not_found(pages: Mapping[str, Sequence[st.Page]]) -> dict[str, Sequence[st.Page]]:
     """Returns the pages, and a not-found page if the address is unknown.
 
     The extra page stays in the session, so that the browser's Back finds it.

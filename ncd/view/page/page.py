@@ -20,7 +20,7 @@ from ncd.view.page import export_menu, large_run, sidebar
 from ncd.view.panels.common import compare, step
 from ncd.view.presenter import presenter
 from ncd.view.quiz import quiz
-from ncd.view.quiz.locked_panel import Covered
+from ncd.view.quiz.locked_panel import LockedPanel
 from ncd.view.runtime import metrics, scheduler, streamlit_patches
 from ncd.view.session import refusal, trained_weights, url
 from ncd.view.session.refusal import Refusal
@@ -84,7 +84,7 @@ def _change(entry: Entry, side: DeltaGenerator, tab: DeltaGenerator, opened: Pan
         component.show(scene, said)
         with scheduler.aside():
             sleep(HEAD_START)
-        component.follow(scene, said)
+        component.send_mark(scene, said)
         quiz.show(scene)
         untimed = scene.runs and not scene.veil and scene.known_seconds is None
         if not untimed or scene.long:
@@ -94,9 +94,7 @@ def _change(entry: Entry, side: DeltaGenerator, tab: DeltaGenerator, opened: Pan
             sidebar.show(entry)
     with tab:
         _panel(scene, opened, said, untimed)
-        if (
-            isinstance(scene, Refusal) or url.text() != said
-        ):  # a panel corrected a setting
+        if isinstance(scene, Refusal) or url.text() != said:  # a panel corrected a setting
             url.send()
     trained_weights.watch(entry)
 
@@ -126,7 +124,7 @@ def _scene(entry: Entry) -> Scene | Refusal:
         refused=refused,
         learned=trained_weights.learned(entry, settings, knobs.seed()),
     )
-    return quiz.asking(scene.choosing(selection.selected(scene.circuit)))
+    return quiz.with_question(scene.choosing(selection.selected(scene.circuit)))
 
 
 def _panel(scene: Scene | Refusal, opened: Panel, said: str, untimed: bool) -> None:
@@ -135,7 +133,7 @@ def _panel(scene: Scene | Refusal, opened: Panel, said: str, untimed: bool) -> N
         refusal.show(scene)
         return
     if scene.veil:
-        opened = Covered(opened.TITLE)
+        opened = LockedPanel(opened.TITLE)
     if scene.refusal:
         refusal.show(scene.refusal)
         if opened.RUNS:

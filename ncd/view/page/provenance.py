@@ -11,7 +11,7 @@ from ncd.view.inputs.feed import RANDOM
 from ncd.view.session.scene import Scene
 
 
-def about(scene: Scene, link: str) -> dict[str, Any]:
+def facts(scene: Scene, link: str) -> dict[str, Any]:
     """Returns the provenance as data; ``link`` is the query of the page's address."""
     return {
         "system": scene.entry.name,
@@ -20,12 +20,12 @@ def about(scene: Scene, link: str) -> dict[str, Any]:
         "settings": dict(scene.settings),
         "seed": scene.seed,
         "device": scene.device,
-        "inputs": _given(scene),
+        "inputs": _inputs(scene),
         "link": f"/{scene.entry.name}{link}",
     }
 
 
-def _given(scene: Scene) -> dict[str, list[str]] | str:
+def _inputs(scene: Scene) -> dict[str, list[str]] | str:
     feed = scene.feed
     if feed.pictured:
         return feed.told
@@ -54,13 +54,17 @@ def python(scene: Scene, facts: dict[str, Any], einops: bool) -> str:
         f"It needs {needs}.",
     ]
     if scene.runs:
-        kept = f", and {_kept(scene)} is the file of its weights" if _kept(scene) else ""
+        kept = (
+            f", and {_weights_file(scene)} is the file of its weights"
+            if _weights_file(scene)
+            else ""
+        )
         said = f"Where ncd is installed{kept}, this line gives every number of the page:"
-        lines += [said, line(scene)]
+        lines += [said, reproducing_line(scene)]
     return "".join(f"# {own}\n" for own in lines) + f"\n{text}"
 
 
-def line(scene: Scene) -> str:
+def reproducing_line(scene: Scene) -> str:
     """Returns a line of Python that computes every array as on the page, as ``numbers``."""
     turned = ", ".join(f"{name}={value}" for name, value in scene.settings.items())
     where = "" if scene.device == "cpu" else f', "{scene.device}"'
@@ -72,7 +76,7 @@ def line(scene: Scene) -> str:
     module = f"ncd.compile(term, {scene.seed}{where})"
     if scene.learned:
         names += ", ncd.train"
-        weights = f'open("{_kept(scene)}", "rb").read()'
+        weights = f'open("{_weights_file(scene)}", "rb").read()'
         if scene.learned.ships:
             own = f'ncd.catalogue["{scene.entry.name}"]'
             weights = f"ncd.train.shipped({own}, {dict(scene.settings)!r})"
@@ -83,7 +87,7 @@ def line(scene: Scene) -> str:
     )
 
 
-def _kept(scene: Scene) -> str:
+def _weights_file(scene: Scene) -> str:
     """Returns the name of the weights file that a visitor would save; empty if the weights ship."""
     learned = scene.learned is not None and not scene.learned.ships
     return f"{scene.entry.name}.safetensors" if learned else ""

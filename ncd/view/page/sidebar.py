@@ -36,7 +36,9 @@ def show(entry: Entry) -> None:
             type="tertiary",
             key="reset",
             help="Sets all that stands here to how the page begins.",
-            on_click=_anew(partial(knobs.reset, entry, feed.beginning(sketch) if sketch else {})),
+            on_click=_redrawing(
+                partial(knobs.reset, entry, feed.defaults(sketch) if sketch else {})
+            ),
         )
     _sizes(entry, feed.feed(entry, sketch).lengths if sketch else {})
     _typed(entry)
@@ -47,24 +49,24 @@ def show(entry: Entry) -> None:
         elif knob.names:
             _choice(knob)
     if sketch is not None:
-        feed.choose(entry, sketch)
+        feed.show(entry, sketch)
     seed, device = st.columns(2, gap="small")
     with seed:
         _seed()
     with device:
         _device()
-    st.session_state[SHOWN] = _due(entry)
+    st.session_state[SHOWN] = _shown_values(entry)
 
 
 def follow(entry: Entry) -> None:
     """Runs the sidebar again, within a run of the page, if it shows outdated values."""
-    if streamlit_patches.without(streamlit_patches.SIDEBAR) and st.session_state.get(SHOWN) != _due(
-        entry
-    ):
+    if streamlit_patches.without(streamlit_patches.SIDEBAR) and st.session_state.get(
+        SHOWN
+    ) != _shown_values(entry):
         streamlit_patches.again(streamlit_patches.SIDEBAR)
 
 
-def _due(entry: Entry) -> dict[str, Any]:
+def _shown_values(entry: Entry) -> dict[str, Any]:
     """Returns everything the sidebar has to show, by widget key."""
     sketch, _ = built(entry, entry.settings({}))
     settings = knobs.settings(entry)
@@ -87,7 +89,7 @@ def _moved(name: str) -> None:
     knobs.forget(name)
 
 
-def _anew(act: Callable[[], None]) -> Callable[[], None]:
+def _redrawing(act: Callable[[], None]) -> Callable[[], None]:
     """Returns a callback that runs ``act`` and then redraws the sidebar."""
 
     def call() -> None:
@@ -103,7 +105,7 @@ def _sizes(entry: Entry, lengths: Mapping[str, int]) -> None:
     now = _published(entry, settings) if entry.presets else None
     for knob in entry.knobs:
         if knob.is_size:
-            _size(_ending(knob, settings), settings[knob.name], knob.name in lengths)
+            _size(_bounded(knob, settings), settings[knob.name], knob.name in lengths)
     if now:
         st.caption(f"{now.title}: {now.source}.")
 
@@ -125,13 +127,13 @@ def _published(entry: Entry, settings: Mapping[str, int]) -> Preset | None:
         format_func=lambda name: entry.preset(name).title,
         placeholder="As in a published model …",
         key=PRESET,
-        on_change=_anew(set_all),
+        on_change=_redrawing(set_all),
         label_visibility="collapsed",
     )
     return now
 
 
-def _ending(knob: Knob, settings: Mapping[str, int]) -> Knob:
+def _bounded(knob: Knob, settings: Mapping[str, int]) -> Knob:
     """Returns the knob; an index knob ends at the last place of its axis."""
     if not knob.below:
         return knob
@@ -166,7 +168,7 @@ def _typed(entry: Entry) -> None:
         "Sizes, typed",
         key=knobs.TYPED,
         placeholder=f"Type any size: {first.name}={first.legal(96)} {last.name}={last.legal(12)}",
-        on_change=_anew(partial(knobs.typed, entry)),
+        on_change=_redrawing(partial(knobs.typed, entry)),
         label_visibility="collapsed",
     )
     _note(knobs.TYPED)

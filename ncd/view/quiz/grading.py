@@ -32,7 +32,7 @@ class Item(NamedTuple):
     sizes: tuple[int, ...]
 
 
-def judge(
+def grade(
     text: str,
     wanted: Array,
     known: Iterable[Axis],
@@ -47,11 +47,11 @@ def judge(
     it is computed and not given. ``taken`` are the input axes of the op that the array leaves.
 
     >>> y, x, h = (Axis(name, n) for name, n in (("y", 20), ("x", 22), ("h", 4)))
-    >>> judge("y 20 h=4", Array((y, x, h)), (y, x, h)).words
+    >>> grade("y 20 h=4", Array((y, x, h)), (y, x, h)).words
     'You forgot <i class="axis" data-axis="x">x</i>.'
-    >>> [judge(text, Array((y, h)), (y, x, h)).right for text in ("y h", "20 4", "(4, 20)")]
+    >>> [grade(text, Array((y, h)), (y, x, h)).right for text in ("y h", "20 4", "(4, 20)")]
     [True, True, False]
-    >>> judge("z", Array((y,)), (y, Axis("y_2", 5, label="y"))).words
+    >>> grade("z", Array((y,)), (y, Axis("y_2", 5, label="y"))).words
     '“z” is no axis here. There are <i class="axis" data-axis="y_2">y</i>.'
     """
     known = tuple(known)

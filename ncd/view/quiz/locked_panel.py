@@ -16,7 +16,7 @@ from ncd.view.session.scene import Scene
 
 
 @dataclass
-class Covered:
+class LockedPanel:
     """A panel during a quiz: source or shapes without sizes, else a sentence that says why not."""
 
     TITLE: str
@@ -25,13 +25,13 @@ class Covered:
     def show(self, scene: Scene) -> None:
         """Shows the panel without sizes."""
         assert scene.veil is not None
-        html = {"Source": _source, "Shapes": _shapes}.get(self.TITLE, _closed)(scene)
+        html = {"Source": _source, "Shapes": _shapes}.get(self.TITLE, _locked)(scene)
         html_panel.show(
             html, "covered", on_pick=lambda _: st.session_state.update({selection.QUIZ: ""})
         )
 
 
-def _closed(scene: Scene) -> str:
+def _locked(scene: Scene) -> str:
     return (
         "<p>This panel tells sizes, so it is closed while they are asked for.</p>"
         '<p><button type="button" class="plain" data-pick="end">End the quiz</button></p>'
@@ -44,7 +44,7 @@ def _source(scene: Scene) -> str:
     around, circuit = scene.veil.around(scene.circuit), scene.circuit
     found = [
         (line, hide_sizes.code(line.text, html) if around.isdisjoint(line.nodes) else "…")
-        for line, html in source_listing.painted(lines(scene.term), circuit)
+        for line, html in source_listing.coloured_lines(lines(scene.term), circuit)
     ]
     return source_listing.excerpt(found, circuit, scene.dark, frozenset())
 

@@ -21,7 +21,7 @@ def askable(circuit: Circuit) -> tuple[str, ...]:
     return tuple(value.id for value in circuit.values.values() if sized(value))
 
 
-def array(circuit: Circuit, selected: str) -> str:
+def array_of(circuit: Circuit, selected: str) -> str:
     """Returns the array that a selection means: the output of a selected op or block."""
     if selected in circuit.values:
         return selected
@@ -32,7 +32,7 @@ def array(circuit: Circuit, selected: str) -> str:
     return last[0].id if last else ""
 
 
-def in_sight(scene: Scene) -> Mapping[str, tuple[str, ...]]:
+def visible_arrays(scene: Scene) -> Mapping[str, tuple[str, ...]]:
     """Returns the drawn arrays except inputs and arrays passed on unchanged.
 
     Each comes with the names of its axes from the upper wire to the lower.
@@ -63,7 +63,7 @@ def _passes(cell: Cell) -> bool:
     return all(isinstance(own, Arg) for own in (said if isinstance(said, tuple) else (said,)))
 
 
-def found_out(circuit: Circuit, given: Mapping[str, object]) -> frozenset[str]:
+def computed_axes(circuit: Circuit, given: Mapping[str, object]) -> frozenset[str]:
     """Returns the labels of axes whose size is computed, as behind a sliding window.
 
     Axes of inputs and axes with a knob (``given``) are left out.

@@ -21,7 +21,7 @@ from ncd.view.base.hide_sizes import Veil
 from ncd.view.base.static_files import static
 from ncd.view.quiz import grading
 from ncd.view.quiz.grading import Verdict
-from ncd.view.quiz.questions import array, askable, found_out, in_sight
+from ncd.view.quiz.questions import array_of, askable, computed_axes, visible_arrays
 from ncd.view.session.scene import Scene
 
 KEY, ROUND = "question", "quiz round"
@@ -52,23 +52,23 @@ class Round:
     verdict: str = ""
 
 
-def on() -> bool:
+def is_on() -> bool:
     """Returns whether the session is in a quiz."""
     return bool(st.session_state.get(selection.QUIZ))
 
 
-def asking(scene: Scene) -> Scene:
+def with_question(scene: Scene) -> Scene:
     """Returns the scene with a question, and with everything hidden that is not answered."""
-    if not on():
+    if not is_on():
         return scene
     found, circuit = _round(scene.entry.name), scene.circuit
-    asked = array(circuit, scene.selected) or found.asked
+    asked = array_of(circuit, scene.selected) or found.asked
     if asked not in askable(circuit):
         asked = _next(scene, found, "")
     if asked != found.asked:
         found.asked, found.verdict = asked, ""
     if asked:
-        _heed(scene, found)
+        _handle(scene, found)
     st.session_state[selection.KEY] = found.asked
     values = circuit.values.values()
     known = frozenset(value.id for value in values if _key(value) in found.done)
@@ -89,7 +89,7 @@ def _key(value: Value) -> str:
 def _next(scene: Scene, found: Round, after: str) -> str:
     """Returns the next unanswered array in sight, beginning after ``after``."""
     circuit = scene.circuit
-    every = [id for id in askable(circuit) if id in in_sight(scene)] or list(askable(circuit))
+    every = [id for id in askable(circuit) if id in visible_arrays(scene)] or list(askable(circuit))
     at = every.index(after) + 1 if after in every else 0
     turned = [*every[at:], *every[:at]]
     left = (id for id in turned if _key(circuit.values[id]) not in found.done)
@@ -99,13 +99,13 @@ def _next(scene: Scene, found: Round, after: str) -> str:
 # --- what is answered -----------------------------------------------------------------------------
 
 
-def _heed(scene: Scene, found: Round) -> None:
+def _handle(scene: Scene, found: Round) -> None:
     """Handles the visitor's action since the last run."""
     (act, text), found.wish = found.wish, ("", "")
     value = scene.circuit.values[found.asked]
     key = _key(value)
     if act == "answer" and key not in found.done:
-        verdict = _judged(scene, value, text)
+        verdict = _graded(scene, value, text)
         found.verdict = verdict.words
         if verdict.right:
             found.done[key] = LATER if key in found.tried else RIGHT
@@ -121,15 +121,15 @@ def _heed(scene: Scene, found: Round) -> None:
         found.asked, found.verdict = _next(scene, found, ""), ""
 
 
-def _judged(scene: Scene, value: Value, text: str) -> Verdict:
+def _graded(scene: Scene, value: Value, text: str) -> Verdict:
     circuit = scene.circuit
     maker = circuit.makers.get(value.id)
     taken = {axis.called for v in maker.inputs for axis in v.array} if maker else set()
-    out = found_out(circuit, scene.settings)
+    out = computed_axes(circuit, scene.settings)
     known = [axis for v in circuit.values.values() for axis in hide_sizes.plain(v.array)]
-    drawn = in_sight(scene).get(value.id, ())
+    drawn = visible_arrays(scene).get(value.id, ())
     wanted = hide_sizes.plain(value.array)
-    return grading.judge(text, wanted, (*wanted, *known), out, taken, drawn)
+    return grading.grade(text, wanted, (*wanted, *known), out, taken, drawn)
 
 
 # --- what is shown --------------------------------------------------------------------------------
@@ -147,7 +147,7 @@ def show(scene: Scene) -> None:
         data={
             "asked": found.asked,
             "ask": _question(scene.circuit, value) if value else "No array here has its sizes.",
-            "said": _told(scene.circuit, value, done) if value and done else found.verdict,
+            "said": _solution(scene.circuit, value, done) if value and done else found.verdict,
             "done": bool(done),
             "axes": _chips(scene),
             "score": _score(found),
@@ -178,7 +178,7 @@ def _question(circuit: Circuit, value: Value) -> str:
     return f"What shape {where}{more}?"
 
 
-def _told(circuit: Circuit, value: Value, done: str) -> str:
+def _solution(circuit: Circuit, value: Value, done: str) -> str:
     """Returns the shape, and what the op before it does."""
     shape = markup.sized(value.array) if value.array else "a number, without axes"
     maker = circuit.makers.get(value.id)
@@ -189,8 +189,8 @@ def _told(circuit: Circuit, value: Value, done: str) -> str:
 
 def _chips(scene: Scene) -> str:
     """Returns the axes in sight as buttons, each with its size if that is given."""
-    circuit, seen = scene.circuit, in_sight(scene)
-    out = found_out(circuit, scene.settings)
+    circuit, seen = scene.circuit, visible_arrays(scene)
+    out = computed_axes(circuit, scene.settings)
     alike: dict[str, set[str]] = {}
     axes: dict[str, Axis] = {}
     for value in circuit.values.values():

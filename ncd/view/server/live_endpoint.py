@@ -55,7 +55,7 @@ def drawn(page: str, query: str) -> dict[str, object] | None:
         return None
     folded = _said(query).get("folded", selection.AUTO)
     with scheduler.turn():
-        found = component.told(component.drawn(scene, None, folded))
+        found = component.as_message(component.drawn(scene, None, folded))
         return {**found, "cost": cost_line(scene, scene.known_seconds)}
 
 

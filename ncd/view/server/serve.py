@@ -57,7 +57,7 @@ def prepare() -> None:
     for name in LATE:
         importlib.import_module(name)
     for dark in (False, True):
-        legend.whole(dark)
+        legend.all_signs(dark)
         for entry in CATALOGUE.values():
             gallery.card(entry, dark)
 

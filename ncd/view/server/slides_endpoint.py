@@ -106,7 +106,7 @@ def _scene(entry: Entry, said: Mapping[str, str]) -> Scene | None:
     sketch, _ = built(entry, entry.settings({}))
     feed = inputs.Feed()
     if sketch and inputs.takes_words(sketch) and said.get(inputs.INPUT) == inputs.WORDS:
-        feed = inputs.sentences(entry, sketch, said)
+        feed = inputs.read_sentences(entry, sketch, said)
     scene = live_endpoint.scene(entry, asked | {name: str(n) for name, n in feed.lengths.items()})
     if scene is None:
         return None

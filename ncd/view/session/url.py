@@ -198,7 +198,7 @@ def _given(sketch: Term) -> dict[str, Kept]:
         found |= {f"text_{name}": Kept("", longest=MOST) for name in axes}
         found[f"text_{axes[0]}"] = Kept(feed.SAMPLE, longest=MOST)
     elif len(ways) > 1:
-        found |= {key: Kept(*choice) for key, choice in image_picker.kept(sketch).items()}
+        found |= {key: Kept(*choice) for key, choice in image_picker.session_keys(sketch).items()}
         found[sketch_pad.DRAWING] = Kept("", longest=MOST)
     return found
 

@@ -65,7 +65,7 @@ def test_of_every_array_of_every_system_something_is_told(entry: Entry) -> None:
     own = scene(entry)
     for id, x in own.trace.values.items():
         at = tuple(n // 2 for n in x.shape)
-        told = read(arithmetic.of_number(own, id, at))
+        told = read(arithmetic.number_html(own, id, at))
         assert sum_table.figure(x[at].item()) in told
         assert "nan" not in told and "inf" not in told and "None" not in told
 
@@ -74,7 +74,7 @@ def test_a_weight_is_told_from_the_query_to_what_it_mixes() -> None:
     own = scene(ncd.catalogue["multi-head-attention"], causal=1)
     softmax = next(c for c in own.circuit.cells if c.op.role == "softmax")
     weight = own.trace.values[softmax.outputs[0].id][3, 2, 1].item()
-    html = arithmetic.of_weight(own, softmax, (3, 2, 1), 3, "Weight")
+    html = arithmetic.weight_html(own, softmax, (3, 2, 1), 3, "Weight")
     told = read(html)
     assert f"Weight: {sum_table.figure(weight)}" in told
     assert "… ÷ √16" in told and "−∞ if x > y, else …" in told and "their sum" in told
@@ -85,7 +85,7 @@ def test_a_weight_is_told_from_the_query_to_what_it_mixes() -> None:
 
 def test_what_is_left_out_is_told_together() -> None:
     numbers = torch.tensor([5.0, 0.25, -7.0, 0.5, 6.0, -0.25, 8.0, 9.0, 4.0, -4.0, 3.0, 1.0])
-    shown = sum_table.few(numbers)
+    shown = sum_table.largest(numbers)
     line = summed("x", numbers, shown)
     assert line.rest is not None and line.total == pytest.approx(25.5)
     assert sum(numbers[shown].tolist()) + line.rest == pytest.approx(line.total)
@@ -97,10 +97,10 @@ def test_what_is_left_out_is_told_together() -> None:
 
 
 def test_few_numbers_are_all_shown_and_masked_ones_come_last() -> None:
-    assert sum_table.few(torch.zeros(9)) == [*range(9)]
+    assert sum_table.largest(torch.zeros(9)) == [*range(9)]
     scores = torch.tensor([math.nan] * 10 + [1.0] * 8)
-    assert sum_table.few(scores) == [*range(10, 18)]
-    assert 0 in sum_table.few(scores, also=[0])
+    assert sum_table.largest(scores) == [*range(10, 18)]
+    assert 0 in sum_table.largest(scores, also=[0])
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ def test_what_is_written_in_a_term_cannot_become_html() -> None:
 
 
 def test_the_legend_has_every_sign_and_colour() -> None:
-    html = legend.whole(False)
+    html = legend.all_signs(False)
     assert html.count('<li class="entry"') == len(SIGNS)
     assert all(f'id="{name}"' in html for name in SIGNS)
     assert html.count('class="role"') == len(COLOURS)

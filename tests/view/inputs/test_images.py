@@ -23,7 +23,7 @@ from ncd.view.inputs.images import DISTINCT, UnreadableError
 from ncd.view.panels.attention.image_patches import Windows
 from tests.view.page.test_pages import fine, page
 
-SPATIAL = [entry for entry in ncd.catalogue.values() if images.taken(entry.build())]
+SPATIAL = [entry for entry in ncd.catalogue.values() if images.takes_pictures(entry.build())]
 BY_NAME = pytest.mark.parametrize("entry", SPATIAL, ids=lambda entry: entry.name)
 VISUAL = ncd.catalogue["visual-attention"]
 CROSS = "4040c0c0.c04040c0"
@@ -200,13 +200,13 @@ def test_a_picture_is_small_upright_and_on_white() -> None:
     "text", ["", "xyz", "40", "4040c0", "<b>", "4040.<b>", "٤٠٤٠", None, 7, "." * 9000, "4040\n"]
 )
 def test_no_text_is_too_odd_for_a_drawing(text: object) -> None:
-    said = strokes.sound(text)
-    assert strokes.sound(said) == said and set(said) <= set("0123456789abcdef.")
+    said = strokes.valid(text)
+    assert strokes.valid(said) == said and set(said) <= set("0123456789abcdef.")
     assert images.drawing(said).seen(1, 8, 8, 0).shape == (1, 8, 8)
 
 
 def test_a_drawing_is_where_its_strokes_are_at_every_size() -> None:
-    line = strokes.written([[(0.25, 0.25), (0.25, 0.75)]])
+    line = strokes.as_text([[(0.25, 0.25), (0.25, 0.75)]])
     for side in (8, 28, 64):
         (seen,) = images.drawing(line).seen(1, side, side, 0)
         at = (torch.arange(side) + 0.5) / side
@@ -216,9 +216,9 @@ def test_a_drawing_is_where_its_strokes_are_at_every_size() -> None:
 
 
 def test_a_small_drawing_in_a_corner_is_recognised_as_a_large_one() -> None:
-    large = strokes.read((images.FOLDER / "digits.txt").read_text().split()[4])
+    large = strokes.parse((images.FOLDER / "digits.txt").read_text().split()[4])
     small = [[(0.6 + 0.3 * x, 0.05 + 0.3 * y) for x, y in stroke] for stroke in large]
-    seen = [images.drawing(strokes.written(s)).seen(1, 28, 28, 0, True) for s in (large, small)]
+    seen = [images.drawing(strokes.as_text(s)).seen(1, 28, 28, 0, True) for s in (large, small)]
     assert (seen[0] - seen[1]).abs().mean() < 0.02
 
 

@@ -7,7 +7,7 @@ from streamlit.testing.v1 import AppTest
 
 import ncd
 from ncd.export import markup
-from ncd.view.page.large_run import STATE, Heavy
+from ncd.view.page.large_run import STATE, PoolRun
 from tests.jobs.test_runs import ended
 from tests.view.page.test_pages import fine, page
 from tests.view.panels.test_training_panel import told
@@ -28,7 +28,7 @@ def offered(app: AppTest) -> bool:
 
 def run(app: AppTest) -> AppTest:
     fine(app.button(key=OFFER).click().run())
-    found: Heavy = app.session_state[STATE]
+    found: PoolRun = app.session_state[STATE]
     assert not ended(found.ticket).failure
     fine(app.run())
     return app
@@ -76,7 +76,7 @@ def test_shapes_and_source_need_no_run() -> None:
 def test_a_run_is_cancelled() -> None:
     app = page(NAME, **QUERY)
     fine(app.button(key=OFFER).click().run())
-    found: Heavy = app.session_state[STATE]
+    found: PoolRun = app.session_state[STATE]
     found.ticket.leave()
     fine(app.run())
     assert found.ticket.over and (found.ticket.result or offered(app))

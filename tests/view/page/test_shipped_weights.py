@@ -62,7 +62,7 @@ def test_an_exported_line_gives_the_numbers_of_the_page() -> None:
     feed, labels = Feed(), "names"
     scene = Scene(entry, settings, 3, "cpu", feed, False, labels, "", term, learned=ready)
     found: dict[str, dict[str, torch.Tensor]] = {}
-    exec(provenance.line(scene), {}, found)
+    exec(provenance.reproducing_line(scene), {}, found)
     module = read_weights(ncd.compile(term, 9), ready.weights)
     (out,) = ncd.trace(module, *ncd.example_inputs(term, 3)).outputs
     (wire,) = scene.circuit.outputs

@@ -23,8 +23,8 @@ from ncd.view.base.hide_sizes import Veil
 from ncd.view.diagram import component
 from ncd.view.inputs.feed import Feed
 from ncd.view.quiz import locked_panel, questions, quiz
-from ncd.view.quiz.grading import judge
-from ncd.view.quiz.locked_panel import Covered
+from ncd.view.quiz.grading import grade
+from ncd.view.quiz.locked_panel import LockedPanel
 from ncd.view.session.scene import Scene
 
 APP = Path(__file__).parents[3] / "app.py"
@@ -49,7 +49,7 @@ def words(html: str) -> str:
     ["y 20 x 22 h 4", "20 22 4", "y x h", "yxh", "(20, 22, 4)", "y=20, x=22 h:4", "y20 x22 h4"],
 )
 def test_names_sizes_or_both_are_an_answer(text: str) -> None:
-    assert judge(text, SCORES, ALL).right
+    assert grade(text, SCORES, ALL).right
 
 
 @pytest.mark.parametrize(
@@ -69,44 +69,44 @@ def test_names_sizes_or_both_are_an_answer(text: str) -> None:
     ],
 )
 def test_a_wrong_answer_says_what_is_wrong(text: str, said: str) -> None:
-    verdict = judge(text, SCORES, ALL, taken={"y", "x", "k", "h"})
+    verdict = grade(text, SCORES, ALL, taken={"y", "x", "k", "h"})
     assert not verdict.right
     assert verdict.whole
     assert words(verdict.words) == said
 
 
 def test_what_is_no_answer_is_no_try() -> None:
-    assert judge("  ", SCORES, ALL) == (False, "Type a shape, or click it together.", False)
-    strange = judge("y <b> h", SCORES, ALL)
+    assert grade("  ", SCORES, ALL) == (False, "Type a shape, or click it together.", False)
+    strange = grade("y <b> h", SCORES, ALL)
     assert not strange.whole
     assert strange.words.startswith("“&lt;b&gt;” is no axis here. There are ")
     for glued in ("yz", "zy", "yxz"):  # letters of which one is no axis
-        found = judge(glued, SCORES, ALL)
+        found = grade(glued, SCORES, ALL)
         assert not found.whole
         assert words(found.words).startswith(f"“{glued}” is no axis here. There are ")
 
 
 def test_a_size_that_is_found_out_has_to_be_said() -> None:
-    half = judge("d u", PICTURE, PICTURE, found={"u"})
+    half = grade("d u", PICTURE, PICTURE, found={"u"})
     assert (half.right, half.whole) == (False, False)
     assert words(half.words) == "The axes are right. What is the size of u?"
     for text in ("d u 28x28", "d 6 u 28×28", "d u 28 28", "6 28 28"):
-        assert judge(text, PICTURE, PICTURE, found={"u"}).right, text
-    assert not judge("d 6 u 28x27", PICTURE, PICTURE, found={"u"}).right
+        assert grade(text, PICTURE, PICTURE, found={"u"}).right, text
+    assert not grade("d 6 u 28x27", PICTURE, PICTURE, found={"u"}).right
 
 
 def test_the_order_of_the_wires_is_an_order() -> None:
-    assert not judge("u 28x28 d 6", PICTURE, PICTURE).right
-    assert judge("u 28x28 d 6", PICTURE, PICTURE, drawn=("u", "d")).right
-    assert judge("d 6 u 28x28", PICTURE, PICTURE, drawn=("u", "d")).right
+    assert not grade("u 28x28 d 6", PICTURE, PICTURE).right
+    assert grade("u 28x28 d 6", PICTURE, PICTURE, drawn=("u", "d")).right
+    assert grade("d 6 u 28x28", PICTURE, PICTURE, drawn=("u", "d")).right
 
 
 def test_an_axis_goes_by_its_label_too_and_a_number_has_none() -> None:
     for text in ("c_λ 16", "cλ", "q_1 16", "q1"):
-        assert judge(text, LEVEL, LEVEL).right, text
+        assert grade(text, LEVEL, LEVEL).right, text
     for text in ("()", "1", "scalar"):
-        assert judge(text, Array(), ALL).right, text
-    assert words(judge("y", Array(), ALL).words) == "y does not leave here."
+        assert grade(text, Array(), ALL).right, text
+    assert words(grade("y", Array(), ALL).words) == "y does not leave here."
 
 
 # --- what is given --------------------------------------------------------------------------------
@@ -114,9 +114,9 @@ def test_an_axis_goes_by_its_label_too_and_a_number_has_none() -> None:
 
 def test_a_size_is_given_where_a_layer_or_a_knob_chooses_it() -> None:
     lenet, attention = ncd.catalogue["lenet"], ncd.catalogue["multi-head-attention"]
-    found = questions.found_out(ncd.elaborate(lenet.build()), lenet.settings({}))
+    found = questions.computed_axes(ncd.elaborate(lenet.build()), lenet.settings({}))
     assert found == {"u", "u/2", "v", "v/2", "f"}
-    assert not questions.found_out(ncd.elaborate(attention.build()), attention.settings({}))
+    assert not questions.computed_axes(ncd.elaborate(attention.build()), attention.settings({}))
 
 
 # --- what is hidden -------------------------------------------------------------------------------
@@ -174,15 +174,15 @@ def test_nothing_that_is_sent_depends_on_a_size(name: str) -> None:
 @pytest.mark.parametrize("name", ncd.catalogue)
 def test_every_page_has_a_question_and_its_answer_is_right(name: str) -> None:
     one = scene(ncd.catalogue[name])
-    circuit, seen = one.circuit, questions.in_sight(one)
+    circuit, seen = one.circuit, questions.visible_arrays(one)
     assert seen
     for id, drawn in seen.items():
         value = circuit.values[id]
         text = " ".join(f"{axis.name} {axis.size_text}" for axis in value.array) or "()"
-        assert quiz._judged(one, value, text).right, (id, text, drawn)
+        assert quiz._graded(one, value, text).right, (id, text, drawn)
         if value.array:
             less = " ".join(f"{axis.name} {axis.size_text}" for axis in value.array[1:])
-            assert not quiz._judged(one, value, less or "()").right
+            assert not quiz._graded(one, value, less or "()").right
 
 
 def test_what_is_asked_for_is_in_no_word() -> None:
@@ -278,8 +278,8 @@ def test_an_op_that_is_chosen_asks_for_what_leaves_it() -> None:
 
 
 def test_panels_that_tell_sizes_are_closed_meanwhile() -> None:
-    assert not Covered("Cost").RUNS
-    assert "closed" in locked_panel._closed(scene(ncd.catalogue["lenet"]))
+    assert not LockedPanel("Cost").RUNS
+    assert "closed" in locked_panel._locked(scene(ncd.catalogue["lenet"]))
     one = scene(ncd.catalogue["lenet"])
     hidden = replace(one, veil=Veil(one.circuit.outputs[0].id))
     assert "400" not in words(locked_panel._source(hidden))

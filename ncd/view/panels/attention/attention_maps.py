@@ -96,8 +96,8 @@ def _arithmetic(
     names = [_at(axis, i, scene) for axis, i in zip((asks, found.keys), one, strict=True) if axis]
     where = f", {name}" if (name := heads_named(found.heads)[head]) else ""
     title = f"Weight of {' on '.join(names)}{where}"
-    covers = arithmetic.covered(numbers, one)
-    return arithmetic.of_weight(scene, cell, index, one[0], title, covers)
+    covers = arithmetic.pooled_note(numbers, one)
+    return arithmetic.weight_html(scene, cell, index, one[0], title, covers)
 
 
 def _at(axis: Axis, i: int, scene: Scene) -> str:

@@ -18,7 +18,7 @@ from ncd.view.base import heatmap, html_panel
 from ncd.view.base.heatmap import Ends, Grid
 from ncd.view.base.static_files import static
 from ncd.view.inputs import symbols as typed
-from ncd.view.inputs.symbols import Read
+from ncd.view.inputs.symbols import SymbolInput
 from ncd.view.learning import sequence_view, symbol_table
 from ncd.view.learning.sequence_view import Look
 from ncd.view.panels.attention.attention_maps import HEAD, MAP, SOFTMAX
@@ -108,7 +108,7 @@ def _asked(look: Look) -> Asked:
 # --- what is typed -------------------------------------------------------------------------------
 
 
-def _field(read: Read) -> None:
+def _field(read: SymbolInput) -> None:
     """Shows a field for a sequence, and a button for another example."""
     with st.container(horizontal=True, vertical_alignment="bottom", key="typing"):
         st.text_input(

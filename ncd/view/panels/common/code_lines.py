@@ -49,7 +49,7 @@ def _listing(term: Term, part: Circuit, dark: bool, *, told: bool) -> str:
     cells = dict(zip((cell.id for cell in alone.cells), part.cells, strict=True))
     rows = [
         _row(line, code, [cells[id] for id in line.nodes], part, dark, told)
-        for line, code in source_listing.painted(lines(term), alone)
+        for line, code in source_listing.coloured_lines(lines(term), alone)
         if line.nodes
     ]
     return f'<div class="code scroll">{"".join(rows)}</div>'

@@ -46,7 +46,7 @@ def show(scene: Scene) -> None:
     view, found, both = _view(), match(other.circuit, scene.circuit), None
     if view == "maps" and not other.refused:
         both = value_maps.pair(other, scene, found)
-        html = value_maps.told(both)
+        html = value_maps.heading(both)
     elif view in SHOWN and other.sized:
         html = SHOWN[view](other, scene, found)
     else:

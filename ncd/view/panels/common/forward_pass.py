@@ -98,7 +98,7 @@ class Told:
         self.source = remember(
             "painted",
             scene.term,
-            make=lambda: source_listing.painted(lines(scene.term), self.circuit),
+            make=lambda: source_listing.coloured_lines(lines(scene.term), self.circuit),
         )
         self.side = dict(_by_side(scene))
         loops = [loop for loop in self.circuit.loops if loop.kind == "scan"]

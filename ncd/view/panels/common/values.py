@@ -65,7 +65,7 @@ def _array(scene: Scene, id: str) -> None:
 
 def _pick(circuit: Circuit, name: str, value: str) -> None:
     if name == map_component.BEHIND:
-        cell.follow(circuit, value)
+        cell.go_to(circuit, value)
     elif name == map_component.ONE:
         cell.pick(cell.NUMBER, value)
     elif name == COLOURS:
@@ -112,8 +112,8 @@ def _arithmetic(scene: Scene, value: Value, cut: Cut, focus: Map) -> str:
     index = [max(0, at) for at in cut.at]
     for dimension, at in zip(cut.shown, one[-len(cut.shown) :], strict=True):
         index[dimension] = at
-    covers = cell.covered(focus.numbers, one)
-    return cell.of_number(scene, value.id, index, covers)
+    covers = cell.pooled_note(focus.numbers, one)
+    return cell.number_html(scene, value.id, index, covers)
 
 
 def _side(scene: Scene, dimension: Dimension | None) -> Side:

@@ -15,8 +15,8 @@ from ncd.jobs.job_pool import QUIET
 from ncd.jobs.training_runs import Run, prepare
 from ncd.models.learning.plane_perceptron import ACTIVATIONS, outputs
 from ncd.train import Progress
-from ncd.train.plane_points import EDGE, MOST, SETS, points, sound
-from ncd.train.plane_training import WIDEST, flat, right
+from ncd.train.plane_points import EDGE, MOST, SETS, points, valid
+from ncd.train.plane_training import WIDEST, accuracy, flat
 from ncd.view.arrays import captions
 from ncd.view.arrays.class_image import COLOURS
 from ncd.view.base import knobs
@@ -86,14 +86,14 @@ def show(scene: Scene) -> None:
 def _chosen() -> str:
     """The set that is asked for, or the points as they were set."""
     name = str(st.session_state.get(POINTS, CHOICES[0]))
-    return name if name in SETS else sound(st.session_state.get(PLACED, ""))
+    return name if name in SETS else valid(st.session_state.get(PLACED, ""))
 
 
 @torch.no_grad()
 def tried(scene: Scene, chosen: str) -> Tried:
     """Runs the page's own module on all points."""
     places, classes = points(chosen, scene.settings["n"], scene.seed)
-    share = right(scene.module(places.to(scene.device)).cpu(), classes)
+    share = accuracy(scene.module(places.to(scene.device)).cpu(), classes)
     rows = zip(places.tolist(), classes.tolist(), strict=True)
     table = tuple((round(x, 4), round(y, 4), kind) for (x, y), kind in rows)
     return Tried(table, round(share * len(table)), flat(scene.module))
@@ -144,7 +144,7 @@ def _next(scene: Scene) -> None:
 
 def _place() -> None:
     """Takes the points as they were set; a run on others ends."""
-    st.session_state[PLACED] = sound(asked(KEY, "drawn"))
+    st.session_state[PLACED] = valid(asked(KEY, "drawn"))
     found = st.session_state.get(trained_weights.STATE)
     if found is not None and found.going:
         trained_weights.begin(None)
@@ -167,7 +167,7 @@ def _shown(scene: Scene, now: Training | None, found: Tried) -> None:
         "frames": frames(progress, found, bool(scene.learned)),
         "steps": run.steps if run else 1,
         "own": own,
-        "text": sound(st.session_state.get(PLACED, "")) if own else "",
+        "text": valid(st.session_state.get(PLACED, "")) if own else "",
         "most": MOST,
         "edge": EDGE,
         "colours": COLOURS,

@@ -280,4 +280,4 @@ def _own(scene: Scene, text: str, sizes: dict[str, int]) -> str:
     own = term(text, sizes)
     if own == scene.term:
         return ""
-    return f"<h2>Your line as a diagram</h2>{component.apart(own, scene)}"
+    return f"<h2>Your line as a diagram</h2>{component.other_term(own, scene)}"

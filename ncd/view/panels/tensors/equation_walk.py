@@ -132,7 +132,7 @@ def _begin(now: int, sizes: dict[str, int], scene: Scene) -> str:
     """Returns the picture that the first step begins with: the map itself."""
     if now > 1:
         return ""
-    apart = component.apart(graphical_algebra.plain(**sizes), scene)
+    apart = component.other_term(graphical_algebra.plain(**sizes), scene)
     return f'{apart}<span class="maps" title="becomes">↦</span>'
 
 

@@ -40,7 +40,7 @@ def show(scene: Scene) -> None:
     key = scene.numbers
     found = remember("two ways", scene.term, *key, make=lambda: scene.work(lambda: ways(scene)))
     conv, linear = both(scene)
-    drawn = component.apart(Equation(linear, conv), scene)
+    drawn = component.other_term(Equation(linear, conv), scene)
     html_panel.show(drawn + _told(scene, found) + _example(found, scene.settings["m"]), "two ways")
 
 
