@@ -27,6 +27,7 @@ from ncd.models import CATALOGUE
 from ncd.models.attention.multi_head import multi_head_attention
 from ncd.models.catalogue_entry import unknown
 from ncd.run import CircuitModule, compile, example_inputs, trace
+from ncd.run.base.collect import collect_and_freeze
 from ncd.run.base.seeding import generator
 from ncd.run.limits.measurement import backward_call, forward_call, medians
 from ncd.view.runtime.garbage import YOUNG
@@ -74,8 +75,7 @@ def bench(
 @contextmanager
 def young() -> Iterator[None]:
     """Garbage is collected as a server collects it: what dies young, and all only at rests."""
-    gc.collect()
-    gc.freeze()
+    collect_and_freeze()
     before = gc.get_threshold()
     gc.set_threshold(*YOUNG)
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from ncd.view.base import reruns
 from ncd.view.base.html_panel import asked
 from ncd.view.base.static_files import static
 from ncd.view.inputs import strokes
@@ -38,3 +39,4 @@ def drawn() -> str:
 
 def _take() -> None:
     st.session_state[DRAWING] = strokes.valid(asked(KEY, "drawn"))
+    reruns.fragments(reruns.CHANGING)
