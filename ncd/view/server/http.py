@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+from asyncio import Future
 from urllib.parse import quote, unquote_to_bytes, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -67,7 +68,7 @@ class Site:
         parts = list[bytes]()
 
         async def receive() -> Message:
-            return {"type": "http.disconnect"}
+            return await Future[Message]()  # none comes: that the visitor left would end the answer
 
         async def send(message: Message) -> None:
             parts.append(message.get("body", b""))
