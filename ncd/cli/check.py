@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple
 
 from ncd.cli import project_tests
 from ncd.cli.stored_checks import STORED
 from ncd.cli.term_checks import RUNNING, SAMPLED, STATIC, Case, View
 from ncd.lang.errors import LimitError
-from ncd.lang.terms.op import Op
+from ncd.lang.terms.op import Op, Sample
 from ncd.lang.terms.terms import Id, Then
 from ncd.lang.types.axes import Type
 from ncd.models import Entry
@@ -109,23 +110,22 @@ def check(
 def _settings(
     entry: Entry, every: Iterable[dict[str, int]], seed: int, device: str
 ) -> Iterator[Item]:
+    def make(knobs: dict[str, int]) -> Case:
+        return Case(entry.build(**knobs), seed, device, entry.look(knobs), entry)
+
     for knobs in every:
-
-        def make(knobs: dict[str, int] = knobs) -> Case:
-            return Case(entry.build(**knobs), seed, device, entry.look(knobs), entry)
-
         where = f"{entry.name} at {', '.join(f'{k} = {v}' for k, v in knobs.items())}"
         stored = STORED if knobs == entry.settings({}) else ()
-        yield Item(entry.name, where, make, (*STATIC, *stored), RUNNING)
+        yield Item(entry.name, where, partial(make, knobs), (*STATIC, *stored), RUNNING)
 
 
 def _samples(op: type[Op], seed: int, device: str) -> Iterator[Item]:
+    def make(sample: Sample) -> Case:
+        return Case(Then(Id(Type.parse(sample.dom)), sample.op), seed, device)
+
     for sample in op.samples():
-
-        def make(op: Op = sample.op, dom: str = sample.dom) -> Case:
-            return Case(Then(Id(Type.parse(dom)), op), seed, device)
-
-        yield Item(op.__name__, f"{sample.op!r} on ({sample.dom})", make, (*STATIC, *SAMPLED))
+        where, views = f"{sample.op!r} on ({sample.dom})", (*STATIC, *SAMPLED)
+        yield Item(op.__name__, where, partial(make, sample), views)
 
 
 def _check(item: Item, report: Report) -> None:

@@ -28,7 +28,9 @@ FILES: dict[str, Callable[[Term, argparse.Namespace], bytes]] = {
     ".png": lambda term, args: _drawing(term, args).png(args.scale),
     ".pdf": lambda term, args: _drawing(term, args).pdf(),
     ".tex": lambda term, args: _drawing(term, args).tex(not args.picture).encode(),
-    ".html": lambda term, args: _page(term, args).encode(),
+    ".html": lambda term, args: ncd.html(
+        term, args.labels, ncd.catalogue[args.name].title
+    ).encode(),
 }
 
 
@@ -100,10 +102,6 @@ def _folded(term: Term, args: argparse.Namespace) -> Sequence[str] | Literal["au
         if name not in titles:
             raise unknown("block", name, titles)
     return args.folded or (() if args.open else "auto")
-
-
-def _page(term: Term, args: argparse.Namespace) -> str:
-    return ncd.html(term, args.labels, ncd.catalogue[args.name].title)
 
 
 def source(args: argparse.Namespace) -> int:

@@ -161,14 +161,14 @@ def _await(processes: list[Process]) -> None:
 
 def _proxy(host: str, port: int, ports: list[int], folder: str) -> subprocess.Popen[bytes]:
     kept = dict.fromkeys(("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"), folder)
-    said = {
+    variables = {
         "SITE": f"http://:{port}",
         "BIND": host,
         "PROCESSES": " ".join(f"127.0.0.1:{own}" for own in ports),
     }
     command = [CADDY, "run", "--adapter", "caddyfile", "--config", str(RULES)]
     with Path(folder, "log").open("wb") as log:
-        return subprocess.Popen(command, env={**os.environ, **kept, **said}, stderr=log)
+        return subprocess.Popen(command, env={**os.environ, **kept, **variables}, stderr=log)
 
 
 def _check_port(host: str, port: int) -> None:
@@ -210,10 +210,12 @@ def _end(processes: list[Process]) -> None:
 def _stop_on_signals() -> Iterator[None]:
     """Turns SIGTERM into an exception, so that no process is left behind."""
 
-    def told(number: int, frame: FrameType | None) -> None:
+    def interrupt(number: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt
 
-    before = {number: signal.signal(number, told) for number in (signal.SIGTERM, signal.SIGINT)}
+    before = {
+        number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGINT)
+    }
     try:
         yield
     finally:

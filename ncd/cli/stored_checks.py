@@ -8,7 +8,7 @@ from ncd.bundled_files import bundled
 from ncd.cli.term_checks import Case, View
 from ncd.drawing import draw
 from ncd.lang.circuits.elaborate import elaborate
-from ncd.models import Entry, Knob
+from ncd.models import Entry
 from ncd.view.page import navigation
 
 LONGEST = 60  # lines of a page
@@ -21,15 +21,12 @@ def knobs(case: Case) -> str | None:
     entry = _entry(case)
     for knob in entry.knobs:
         if knob.is_size and knob.most is None and not knob.below:
-            ends = (entry.within({**entry.settings({}), knob.name: n}) for n in _two(knob))
+            two = knob.min, knob.legal(knob.min + knob.step)
+            ends = (entry.within({**entry.settings({}), knob.name: n}) for n in two)
             few, many = (len(elaborate(entry.build(**end)).cells) for end in ends)
             if many > few:
                 return f"knob {knob.name} adds ops, but has no largest value: say most=48 in it"
     return None
-
-
-def _two(knob: Knob) -> tuple[int, int]:
-    return knob.min, knob.legal(knob.min + knob.step)
 
 
 def page(case: Case) -> str | None:

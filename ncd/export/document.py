@@ -72,16 +72,17 @@ def html(term: Term, labels: Labels = "names", title: str = "") -> str:
     blocks = [block for block, depth in depths.items() if depth < DEEPEST]
     drawings = states(term, {block.id: block.parent for block in blocks}, labels)
     every = tuple(drawings.values())
-    first, told = every[0], _Cards.of(circuit, every, blocks)
+    wires = {wire.axis for drawing in every for wire in drawing.wires}
+    first, cards = every[0], _Cards.of(circuit, every, blocks)
     return PAGE.format(
         policy=policy(JS),
         title=markup.text(title or first.title),
         css=css(every),
-        summary=_summary(circuit, told.cost),
+        summary=_summary(circuit, cards.cost),
         svg=svg(first),
-        axes="".join(map(_axis, _drawn_axes(circuit, every))) or "None.",
+        axes="".join(_axis(axis) for axis in _axes(circuit) if axis.name in wires) or "None.",
         blocks="".join(_rows(depths, blocks, parts)) or "None.",
-        cards="".join(told.cards(parts, every)),
+        cards="".join(cards.cards(parts, every)),
         words=markup.text(first.description),
         state=state_name(folded(first)),
         states=compressed(drawings),
@@ -100,10 +101,6 @@ def css(drawings: Iterable[Drawing]) -> str:
     return f"{font_faces(spans)}:root{{{colours}}}\n{PANEL_CSS}{DIAGRAM_CSS}{page}"
 
 
-def _sized(circuit: Circuit) -> bool:
-    return all(axis.size is not None for axis in _axes(circuit))
-
-
 def _axes(circuit: Circuit) -> tuple[Axis, ...]:
     """Returns every axis, each name once."""
     axes = (axis for value in circuit.values.values() for axis in value.array)
@@ -111,11 +108,6 @@ def _axes(circuit: Circuit) -> tuple[Axis, ...]:
     for axis in axes:
         found.setdefault(axis.name, axis)
     return tuple(found.values())
-
-
-def _drawn_axes(circuit: Circuit, drawings: Iterable[Drawing]) -> Iterator[Axis]:
-    drawn = {wire.axis for drawing in drawings for wire in drawing.wires}
-    return (axis for axis in _axes(circuit) if axis.name in drawn)
 
 
 def _summary(circuit: Circuit, cost: Cost | None) -> str:
@@ -179,7 +171,7 @@ class _Cards:
     def of(circuit: Circuit, drawings: Collection[Drawing], blocks: Iterable[Block]) -> _Cards:
         drawn = frozenset(glyph.node for drawing in drawings for glyph in drawing.glyphs)
         fold = frozenset(block.id for block in blocks)
-        if not _sized(circuit):
+        if any(axis.size is None for axis in _axes(circuit)):
             return _Cards(circuit, drawn, fold)
         own = [
             replace(line, nodes=tuple(node for node in line.nodes if node in drawn))
@@ -199,16 +191,16 @@ class _Cards:
     def op(self, cell: Cell) -> str:
         formula = mathml(cell.op.formula(cell.site), block=True)
         words = f"<p>{markup.text(cell.op.words(cell.site))}</p>{formula}"
-        told = op_facts.listed(op_facts.of_cell(cell, self.cost))
-        inside = f"{words}{told}{self.lines({cell.id})}"
+        facts = op_facts.listed(op_facts.of_cell(cell, self.cost))
+        inside = f"{words}{facts}{self.lines({cell.id})}"
         return _card(cell.id, cell.op.label, cell.op.role, inside)
 
     def block(self, part: Circuit, fence: Fence) -> str:
-        told = op_facts.listed(op_facts.of_block(part, fence, self.cost))
+        facts = op_facts.listed(op_facts.of_block(part, fence, self.cost))
         code = self.lines(op_facts.inside(part, fence))
         fold = f'<p><button type="button" data-fold="{fence.id}">Fold</button></p>'
         fold = fold if fence.id in self.fold else ""
-        return _card(fence.id, op_facts.title(fence), fence.role, f"{told}{fold}{code}")
+        return _card(fence.id, op_facts.title(fence), fence.role, f"{facts}{fold}{code}")
 
     def lines(self, nodes: Collection[str]) -> str:
         return excerpt(self.source, self.circuit, None, frozenset(nodes), LINES)

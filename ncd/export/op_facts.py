@@ -48,11 +48,11 @@ def listed(facts: Mapping[str, str]) -> str:
 
 
 def _arrays(ins: Sequence[Array], outs: Sequence[Array], cost: Cost | None) -> Facts:
-    def told(arrays: Sequence[Array]) -> str:
+    def sized(arrays: Sequence[Array]) -> str:
         sizes = f" <span class='muted'>({markup.shapes(arrays)})</span>" if cost else ""
         return f"{markup.arrays(arrays)}{sizes}"
 
-    return {"Takes": told(ins), "Gives": told(outs)}
+    return {"Takes": sized(ins), "Gives": sized(outs)}
 
 
 def _costs(cost: Cost | None, nodes: Collection[str]) -> Facts:

@@ -223,11 +223,11 @@ def _look(fence: Fence, dark: bool) -> dict[str, str]:
 
 
 def _node_look(node: Node, dark: bool) -> dict[str, str]:
-    told = tuple(map(_line, (node.label, *node.facts)))
+    lines = tuple(map(_line, (node.label, *node.facts)))
     return {
-        "label": nohtml("\\n".join(told)),
+        "label": nohtml("\\n".join(lines)),
         "id": node.id,
-        "tooltip": nohtml("; ".join(told)),
+        "tooltip": nohtml("; ".join(lines)),
         "shape": SHAPES[node.kind],
         "fillcolor": fill(node.role, dark),
         "class": " ".join(filter(None, (node.kind, node.cell))),

@@ -55,14 +55,22 @@ def backward(
     if not scanless(module.circuit):
         raise MismatchError("the arrays of a scan are made anew at every position", cure="autograd")
     tape = _Tape(isolated_copy(module, frozen))
-    ids = [value.id for value in module.circuit.inputs]
-    given = [detached(x, id not in frozen) for id, x in zip(ids, inputs, strict=False)]
+    given = input_leaves(module.circuit, inputs, frozen)
     with torch.enable_grad():
-        outputs = tape.module.execute(tuple(given), watch=tape.watch)
+        outputs = tape.module.execute(given, watch=tape.watch)
     return tape.back(outputs, seed)
 
 
-def detached(x: Tensor, wanted: bool = True) -> Tensor:
+def input_leaves(
+    circuit: Circuit, inputs: Sequence[Tensor], frozen: Collection[str]
+) -> tuple[Tensor, ...]:
+    """Returns copies of the inputs, which need a gradient unless they are frozen."""
+    wanted = [value.id not in frozen for value in circuit.inputs]
+    wanted += [True] * len(inputs)  # too many inputs are refused by the run
+    return tuple(_detached(x.clone(), own) for x, own in zip(inputs, wanted, strict=False))
+
+
+def _detached(x: Tensor, wanted: bool = True) -> Tensor:
     """Returns a tensor on the same numbers, without a past, that may need a gradient."""
     real = x.is_floating_point() or x.is_complex()
     return x.detach().requires_grad_(wanted and real)
@@ -79,7 +87,7 @@ class _Tape:
         self, cell: Cell, given: tuple[Tensor, ...], made: tuple[Tensor, ...]
     ) -> tuple[Tensor, ...]:
         self.steps.append((cell, given, made))
-        return tuple(detached(x, x.requires_grad) for x in made)
+        return tuple(_detached(x, x.requires_grad) for x in made)
 
     def back(self, outputs: tuple[Tensor, ...], seed: int) -> Gradients:
         ends = zip(self.module.circuit.outputs, outputs, cotangents(outputs, seed), strict=True)

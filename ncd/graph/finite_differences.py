@@ -104,13 +104,13 @@ class _Trial:
         length = torch.stack([way.norm() for way in ways]).norm()
         ways = [way / length for way in ways]
         grads = [self.gradients[name] for name in names]
-        said = sum(
+        stated = sum(
             float((g * way).sum()) for g, way in zip(grads, ways, strict=True) if g is not None
         )
         with torch.no_grad():
             ahead = self._moved(names, ways, NUDGE)
             behind = self._moved(names, ways, -NUDGE)
-        return Slope(names, said, (ahead - behind) / (2 * NUDGE))
+        return Slope(names, stated, (ahead - behind) / (2 * NUDGE))
 
     def _moved(self, names: tuple[str, ...], ways: list[Tensor], far: float) -> float:
         """Returns f after a step along some directions."""

@@ -19,7 +19,7 @@ from torch.autograd.graph import GradientEdge
 from torch.linalg import vector_norm
 
 from ncd.graph.autograd_dag import Dag, Edge, Node
-from ncd.graph.chain_rule import cotangents, detached
+from ncd.graph.chain_rule import cotangents, input_leaves
 from ncd.graph.module_copy import isolated_copy
 from ncd.lang.circuits.array_names import given
 from ncd.lang.circuits.circuit import Cell
@@ -53,11 +53,7 @@ def autograd(
     ['Softmax']
     """
     check_module(module, "autograd")
-    ids = [value.id for value in module.circuit.inputs]
-    wanted = [id not in frozen for id in ids] + [True] * len(
-        inputs
-    )  # too many inputs are refused later
-    leaves = tuple(detached(x.clone(), own) for x, own in zip(inputs, wanted, strict=False))
+    leaves = input_leaves(module.circuit, inputs, frozen)
     run = _Run(isolated_copy(module, frozen), leaves, frozen)
     with torch.enable_grad():
         outputs = run.module.execute(run.inputs, watch=run.watch)

@@ -35,8 +35,8 @@ class SocketLine(Line):
 
     def heed(self) -> None:
         """Reads requests; the process ends when the other end has gone."""
-        while told := self.socket.recv(100):
-            if WANT in told:
+        while request := self.socket.recv(100):
+            if WANT in request:
                 self.want()
         os._exit(0)
 

@@ -43,7 +43,7 @@ class Job:
     text: str
     heavy: bool  # needs much memory, so one such job runs at a time
     tickets: list[Ticket] = field(default_factory=list)
-    told: list[Message] = field(default_factory=list)
+    reports: list[Message] = field(default_factory=list)
     tries: int = 0
     began: float = 0.0
     worker: Worker | None = None
@@ -53,20 +53,20 @@ class Job:
 class Kept(NamedTuple):
     """The cached outcome of a finished job."""
 
-    told: list[Message]
+    reports: list[Message]
     result: bytes
 
 
 class Ticket:
     """A visitor's wait for a job; it expires if :meth:`look` is not called for over a minute.
 
-    ``told`` are the steps so far, ``result`` and ``whole`` the outcome, ``failure`` the reason why
-    there is none.
+    ``reports`` are the steps so far, ``result`` and ``whole`` the outcome, ``failure`` the reason
+    why there is none.
     """
 
     def __init__(self, pool: Pool, kind: str, given: Mapping[str, Any]) -> None:
         self._pool = pool
-        self.told: list[Message] = []
+        self.reports: list[Message] = []
         self.result, self.whole, self.failure = b"", False, ""
         self.stopping, self.again = False, False
         self.seen = time.monotonic()
@@ -89,7 +89,7 @@ class Ticket:
         return self._pool.wait(self._new, wait)
 
     def _new(self) -> bool:
-        marks = (len(self.told), self.over, self.again)
+        marks = (len(self.reports), self.over, self.again)
         new, self._marks = marks != self._marks, marks
         return new
 
@@ -104,7 +104,7 @@ class Ticket:
     def end(self, result: bytes = b"", whole: bool = False, failure: str = "") -> None:
         """Stores the outcome; called by the pool."""
         if not self.over:
-            self.told = self.told if whole else [*self.told]
+            self.reports = self.reports if whole else [*self.reports]
             self.result, self.whole, self.failure = result, whole, failure
 
 
@@ -130,7 +130,7 @@ class Pool:
         with self._news:
             job = self._jobs.get(key) or Job(key, text, heavy)
             if done := self._kept.get(key):
-                ticket.told = done.told
+                ticket.reports = done.reports
                 ticket.end(done.result, whole=True)
             elif key not in self._jobs and len(self._queue) >= WAITING:
                 ticket.end(failure=FULL)
@@ -138,7 +138,7 @@ class Pool:
                 if key not in self._jobs:
                     self._jobs[key] = job
                     self._queue.append(job)
-                ticket.told = job.told
+                ticket.reports = job.reports
                 job.tickets.append(ticket)
                 self._fill()
             return job
@@ -230,7 +230,7 @@ class Pool:
         with self._news:
             if job.over:
                 return
-            job.told.extend(message.get("news", ()))
+            job.reports.extend(message.get("news", ()))
             done = None
             if "failure" in message:
                 self._end(job, failure=message["failure"])
@@ -247,7 +247,7 @@ class Pool:
         for ticket in job.tickets:
             ticket.end(result, whole, failure)
         self._close(job)
-        kept = Kept(job.told, result)
+        kept = Kept(job.reports, result)
         if whole and _weight(kept) <= KEPT:
             self._kept[job.key] = kept
 
@@ -263,9 +263,9 @@ class Pool:
         if job.tries >= TRIES:
             self._end(job, failure=LOST)
             return
-        job.told = []
+        job.reports = []
         for ticket in job.tickets:
-            ticket.told, ticket.again = job.told, True
+            ticket.reports, ticket.again = job.reports, True
         self._queue.insert(0, job)
 
     def _watch(self) -> None:
@@ -287,7 +287,7 @@ class Pool:
 
 def _weight(kept: Kept) -> int:
     """Returns the approximate number of bytes of a cached outcome."""
-    return len(kept.result) + STEP * len(kept.told) + 1000
+    return len(kept.result) + STEP * len(kept.reports) + 1000
 
 
 @cache

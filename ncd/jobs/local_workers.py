@@ -29,8 +29,8 @@ class Child:
     def news(self) -> Iterator[Message]:
         """Yields its messages until it is gone."""
         with self.line, self.line.makefile("rb") as lines, suppress(OSError):
-            while told := lines.readline():
-                message = json.loads(told)
+            while line := lines.readline():
+                message = json.loads(line)
                 if "result" in message:
                     size = message["result"]
                     message["result"] = lines.read(size)
@@ -98,5 +98,5 @@ class Local:
 
 def slots(every: int) -> int:
     """Returns the number of concurrent workers: ``NCD_WORKERS``, or ``every``."""
-    told = os.environ.get(SLOTS, "")
-    return max(1, int(told)) if told.isdecimal() else max(1, every)
+    count = os.environ.get(SLOTS, "")
+    return max(1, int(count)) if count.isdecimal() else max(1, every)

@@ -52,13 +52,13 @@ class Hand:
 
     def listen(self) -> list[Message]:
         """Returns the messages since the last call, waiting briefly for some."""
-        told: list[Message] = []
+        messages: list[Message] = []
         try:
-            told.append(self.line.messages.get(timeout=LISTEN))
+            messages.append(self.line.messages.get(timeout=LISTEN))
             while True:
-                told.append(self.line.messages.get_nowait())
+                messages.append(self.line.messages.get_nowait())
         except Empty:
-            return told
+            return messages
 
     def want(self) -> None:
         """Requests the result so far."""

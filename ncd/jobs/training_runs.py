@@ -39,14 +39,14 @@ class Run(Ticket):
         asked = {"loop": loop, "name": name, **settings, **self.given}
         super().__init__(pool or job_pool.pool(), "train", asked)
         self._progress: list[Progress] = []
-        self._of: list[Message] = self.told
+        self._of: list[Message] = self.reports
 
     @property
     def progress(self) -> list[Progress]:
         """Every step so far; it starts again if a worker was lost."""
-        if self.told is not self._of:
-            self._of, self._progress = self.told, []
-        self._progress += [Progress(**each) for each in self.told[len(self._progress) :]]
+        if self.reports is not self._of:
+            self._of, self._progress = self.reports, []
+        self._progress += [Progress(**each) for each in self.reports[len(self._progress) :]]
         return self._progress
 
     @property

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ncd.drawing.backends.drawing import Drawing
-from ncd.drawing.base.plan_types import Unit
 from ncd.drawing.base.primitives import Box, DrawnGlyph
 from ncd.drawing.pipeline import draw
 from ncd.lang.terms.terms import Term
@@ -36,12 +35,9 @@ class Sign:
         drawing = draw(self.term(), dark=dark, **self.options)
         if not self.mark:
             return drawing
-        near = next(g for g in drawing.glyphs if g.unit and self.mark in _shapes(g.unit))
+        units = ((glyph, glyph.unit.glyph.marks) for glyph in drawing.glyphs if glyph.unit)
+        near = next(g for g, marks in units if any(mark.shape == self.mark for mark in marks))
         return replace(drawing, box=_around(near))
-
-
-def _shapes(unit: Unit) -> list[str]:
-    return [mark.shape for mark in unit.glyph.marks]
 
 
 def _around(glyph: DrawnGlyph) -> Box:

@@ -46,8 +46,8 @@ def houses(i: int, seed: int) -> Data:
     rows = _scaled(rows[:, :i], seen)
     answers = answers if source == HOUSES else _scaled(answers, seen)
     rows, answers = rows.float(), answers.float()
-    told = f"{source}, {WHERE[source]}, by {i} of {most} features"
-    return Data(rows[seen], answers[seen], rows[unseen], answers[unseen], told)
+    source_words = f"{source}, {WHERE[source]}, by {i} of {most} features"
+    return Data(rows[seen], answers[seen], rows[unseen], answers[unseen], source_words)
 
 
 def _read() -> tuple[Tensor, Tensor, str]:

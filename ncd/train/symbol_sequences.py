@@ -46,8 +46,8 @@ class Sequences:
 
     def _answers(self, tokens: Tensor) -> Tensor:
         found = self.looks(tokens)
-        said = tokens.gather(-1, attention_cells.last(found)) + int(self.closes)
-        return torch.where(found.any(-1), said, NOT_ASKED)
+        answers = tokens.gather(-1, attention_cells.last(found)) + int(self.closes)
+        return torch.where(found.any(-1), answers, NOT_ASKED)
 
 
 def random_symbols(n: int, t: int, v: int, random: torch.Generator) -> Tensor:

@@ -88,15 +88,15 @@ def test_the_same_question_is_one_job_and_its_result_is_kept() -> None:
     one, two = ask(pool, 0), ask(pool, 0)
     worker = backend.next()
     worker.words.put(step(1))
-    until(one, "told")
+    until(one, "reports")
     three = ask(pool, 0)
-    assert three.told == [{"step": 1}]  # who comes later has what was told before
+    assert three.reports == [{"step": 1}]  # who comes later has what was told before
     worker.words.put(whole(b"same"))
     for ticket in (one, two, three):
         until(ticket, "over")
     again = ask(pool, 0)
     assert [each.result for each in (one, two, three, again)] == [b"same"] * 4
-    assert again.told == [{"step": 1}] and backend.begun.empty()
+    assert again.reports == [{"step": 1}] and backend.begun.empty()
 
 
 def test_who_stops_gets_what_there_is_and_the_others_go_on() -> None:
@@ -104,7 +104,7 @@ def test_who_stops_gets_what_there_is_and_the_others_go_on() -> None:
     one, two = ask(pool, 0), ask(pool, 0)
     worker = backend.next()
     worker.words.put(step(1))
-    until(one, "told")
+    until(one, "reports")
     one.stop()
     assert worker.asked == 1
     worker.words.put({"result": b"part", "whole": False, "last": False})
@@ -112,8 +112,8 @@ def test_who_stops_gets_what_there_is_and_the_others_go_on() -> None:
     worker.words.put(step(2))
     worker.words.put(whole(b"all"))
     until(two, "over")
-    assert (one.result, one.told) == (b"part", [{"step": 1}])
-    assert (two.result, len(two.told)) == (b"all", 2)
+    assert (one.result, one.reports) == (b"part", [{"step": 1}])
+    assert (two.result, len(two.reports)) == (b"all", 2)
 
 
 def test_a_job_that_nobody_waits_for_ends() -> None:
@@ -145,11 +145,11 @@ def test_a_lost_worker_is_a_retry_before_all_others_and_only_once() -> None:
     one, other = ask(pool, 0), ask(pool, 1)
     first = backend.next()
     first.words.put(step(1))
-    until(one, "told")
+    until(one, "reports")
     first.words.put(None)
     second = backend.next()
     assert second.text == first.text and other.place == 1
-    assert one.again and not one.told and not one.over
+    assert one.again and not one.reports and not one.over
     second.words.put(step(1))
     second.words.put(None)
     until(one, "over")

@@ -49,14 +49,8 @@ def _weights(scene: Scene, found: Row, across: str) -> str:
     lines.append(summed(f"… ÷ their sum {total}", weights, shown, attributes=node, strong=True))
     for mixed in found.mixed:
         lines += _mixing(scene, mixed, shown)
-    return sum_table.table(
-        sum_table.axes(found.cell.site, share.spans),
-        _keys(scene, found, shown, across),
-        lines,
-        shown,
-        len(weights) - len(shown),
-        here=share.at,
-    )
+    keys = _keys(scene, found, shown, across)
+    return sum_table.table(found.cell.site, share.spans, lines, shown, columns=keys, here=share.at)
 
 
 def _step(step: Step) -> str:

@@ -83,14 +83,7 @@ def products(scene: Scene, cell: Cell, how: Products, index: Place | None = None
     name = "product" if several else factor_name(scene, cell, how.factors[0])
     lines.append(summed(name, products, shown, total=how.value, strong=True))
     end = "sum" if how.bias is None else f"sum + bias {figure(how.bias)}"
-    return sum_table.table(
-        sum_table.axes(cell.site, how.spans),
-        sum_table.places(how.spans, shown),
-        lines,
-        shown,
-        len(products) - len(shown),
-        end,
-    )
+    return sum_table.table(cell.site, how.spans, lines, shown, end=end)
 
 
 def _sources(
@@ -138,28 +131,14 @@ def _chosen(cell: Cell, how: Chosen) -> str:
     if adds:
         line = summed("", how.numbers, shown, total=how.value, strong=True)
     names = {"max": "the largest", "min": "the least", "sum": "sum", "mean": "mean"}
-    return sum_table.table(
-        sum_table.axes(cell.site, how.spans),
-        sum_table.places(how.spans, shown),
-        [line],
-        shown,
-        len(how.numbers) - len(shown),
-        names[how.how],
-        best,
-    )
+    return sum_table.table(cell.site, how.spans, [line], shown, end=names[how.how], here=best)
 
 
 def _normed(cell: Cell, how: Normed) -> str:
     """Returns the numbers, their mean and variance, and the normalised number."""
     shown = sum_table.largest(how.numbers, (how.at,))
-    table = sum_table.table(
-        sum_table.axes(cell.site, how.spans),
-        sum_table.places(how.spans, shown),
-        [Line("", how.numbers)],
-        shown,
-        len(how.numbers) - len(shown),
-        here=how.at,
-    )
+    lines = [Line("", how.numbers)]
+    table = sum_table.table(cell.site, how.spans, lines, shown, here=how.at)
     x, n = figure(float(how.numbers[how.at])), f"{len(how.numbers):,}"
     whose = "kept from training" if how.kept else f"of these {n}"
     known = [f"variance σ² = {figure(how.variance)}"]

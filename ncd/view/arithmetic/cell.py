@@ -95,12 +95,12 @@ def number_html(scene: Scene, id: str, index: Sequence[int], covers: str = "") -
     def tell() -> str:
         found = made(module, values, id, index)
         if isinstance(found.how, Share) and found.cell is not None:
-            told = attention_row_html.html(
+            html = attention_row_html.html(
                 scene, row(module, values, found.cell, found.index, MIXED), ""
             )
         else:
-            told = _how(scene, found)
-        return _framed(_title(scene, id, index, found), told + _through(found), covers)
+            html = _how(scene, found)
+        return _framed(_title(scene, id, index, found), html + _through(found), covers)
 
     return scene.work(tell)
 
@@ -113,21 +113,21 @@ def weight_html(
 
     def tell() -> str:
         found = row(module, values, cell, tuple(index), MIXED)
-        told = attention_row_html.html(scene, found, f"{across},")
-        return _framed(f"{title}: {figure(found.share.value)}", told, covers)
+        html = attention_row_html.html(scene, found, f"{across},")
+        return _framed(f"{title}: {figure(found.share.value)}", html, covers)
 
     return scene.work(tell)
 
 
-def _framed(title: str, told: str, covers: str) -> str:
-    told = f'<p class="muted">{covers}</p>{told}' if covers else told
+def _framed(title: str, html: str, covers: str) -> str:
+    html = f'<p class="muted">{covers}</p>{html}' if covers else html
     close = (
         '<button type="button" class="plain" data-close '
         f'data-pick="{map_component.ONE}=">Close</button>'
     )
     return (
         f'<section class="arithmetic" aria-label="How this number comes about">'
-        f"<header><h2>{title}</h2>{close}</header>{told}</section>"
+        f"<header><h2>{title}</h2>{close}</header>{html}</section>"
     )
 
 

@@ -99,5 +99,5 @@ def _weighed(weights: Tensor, every: Tensor, total: float) -> str:
     """Returns the weights of a channel and their contribution to the sum."""
     ends = Ends.of(every.float().numpy(), signed=True)
     near = heatmap.picture(weights.float().numpy(), ends, heatmap.SIGNED)
-    told = sum_table.figure(total)
-    return f'<b>×</b><img class="near" alt="the weights" src="{near}"><b>→ {told}</b>'
+    number = sum_table.figure(total)
+    return f'<b>×</b><img class="near" alt="the weights" src="{near}"><b>→ {number}</b>'

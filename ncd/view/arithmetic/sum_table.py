@@ -57,18 +57,23 @@ def largest(sizes: Tensor, also: Collection[int] = (), most: int = MOST) -> list
 
 
 def table(
-    corner: str,
-    columns: Sequence[str],
+    site: Site,
+    spans: Spans,
     lines: Sequence[Line],
     shown: Sequence[int],
-    more: int,
+    *,
+    columns: Sequence[str] = (),
     end: str = "sum",
     here: int | None = None,
 ) -> str:
-    """Returns the table as HTML; ``columns`` are the heads (HTML), ``more`` counts hidden terms.
+    """Returns the table of the shown terms along some spans, as HTML.
 
-    ``end`` is the head of the totals, ``here`` the number of the term in focus.
+    ``columns`` are the heads (HTML), by default the places of the terms; ``end`` is the head of the
+    totals, ``here`` the number of the term in focus.
     """
+    more = len(lines[0].numbers) - len(shown)
+    columns = columns or places(spans, shown)
+    corner = ", ".join(dimension(site.every, span.dim) for span in spans)
     heads = [
         f'<th scope="col"{_here(i, here)}>{name}</th>'
         for i, name in zip(shown, columns, strict=True)
@@ -120,11 +125,6 @@ def figure(number: float) -> str:
     if math.isinf(number):
         return "∞" if number > 0 else "−∞"
     return markup.digits(number + 0.0)  # turns -0.0 into 0.0
-
-
-def axes(site: Site, spans: Spans) -> str:
-    """Returns the axes that the terms run along, labelled as on the wires."""
-    return ", ".join(dimension(site.every, span.dim) for span in spans)
 
 
 def dimension(every: Mapping[str, Axis], dim: Dim) -> str:

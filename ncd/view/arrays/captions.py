@@ -13,7 +13,7 @@ UNTRAINED = (
 
 def origin(scene: Scene) -> str:
     """Returns the origin of a run's numbers as HTML: untrained or learned weights, and inputs."""
-    given = markup.text(scene.feed.told)
+    given = markup.text(scene.feed.description)
     seed = f"from seed {scene.seed}"
     if not scene.feed.drawn:
         weights = f"{explained('Untrained weights', UNTRAINED)} {seed}"

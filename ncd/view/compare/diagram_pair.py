@@ -75,11 +75,10 @@ def _folded_alike(one: Scene, two: Scene) -> list[Drawn]:
     shut = drawn[0].shut | drawn[1].shut
     if drawn[0].shut == drawn[1].shut or "" in shut:
         return drawn
-    return [_drawn(scene, shut & _titles(scene)) for scene in (one, two)]
-
-
-def _titles(scene: Scene) -> frozenset[str]:
-    return frozenset(fence.title.strip() for fence in scene.circuit.fences)
+    return [
+        _drawn(scene, shut & {fence.title.strip() for fence in scene.circuit.fences})
+        for scene in (one, two)
+    ]
 
 
 def _drawn(scene: Scene, shut: frozenset[str] | None) -> Drawn:
@@ -103,7 +102,7 @@ def _drawn(scene: Scene, shut: frozenset[str] | None) -> Drawn:
 
 def _alone(one: Scene, two: Scene, found: Match) -> str:
     """Returns the meaning of the marks in words."""
-    told = [
+    sentences = [
         f"Only {side.lower()}: {_named(cells)}."
         for side, cells in zip(SIDES, found.alone, strict=True)
         if cells
@@ -112,8 +111,8 @@ def _alone(one: Scene, two: Scene, found: Match) -> str:
         every = (*two.circuit.axes, *one.circuit.axes)
         axes = {axis.called: axis for axis in every if axis.name in found.axes}
         names = [markup.axis(axis) for axis in axes.values()]
-        told.insert(0, f"Wires of another size: {_some(names)}.")
-    return f'<p class="muted">{" ".join(told)}</p>' if told else ""
+        sentences.insert(0, f"Wires of another size: {_some(names)}.")
+    return f'<p class="muted">{" ".join(sentences)}</p>' if sentences else ""
 
 
 def _named(cells: Iterable[Cell]) -> str:
@@ -137,7 +136,7 @@ def shapes(one: Scene, two: Scene, found: Match) -> str:
 
 def _shape_row(row: Row, scene: Scene) -> str:
     first, second = row
-    before, after = (_leaving(cell) for cell in row)
+    before, after = (sum(v.array.numel for v in cell.outputs) if cell else 0 for cell in row)
     count = f"{amount(after)}{change(before, after)}" if second else "–"
     return (
         f"<tr{_of(row)}><td>{_step(row, scene)}</td><td>{_sizes(first, second)}</td>"
@@ -156,10 +155,6 @@ def _step(row: Row, scene: Scene) -> str:
     cell = row[1] or row[0]
     assert cell is not None
     return markup.role(cell.op.role, scene.dark) + markup.text(cell.op.label)
-
-
-def _leaving(cell: Cell | None) -> int:
-    return sum(value.array.numel for value in cell.outputs) if cell else 0
 
 
 def _sizes(cell: Cell | None, other: Cell | None) -> str:
@@ -214,8 +209,8 @@ def _numbers(one: Mapping[str, int], two: Mapping[str, int]) -> str:
     cells = []
     for name in NUMBERS:
         before, after = one.get(name), two.get(name)
-        said = ("–" if n is None else amount(n) for n in (before, after))
-        cells += [*said, change(before or 0, after or 0).strip()]
+        texts = ("–" if n is None else amount(n) for n in (before, after))
+        cells += [*texts, change(before or 0, after or 0).strip()]
     return "".join(
         f'<td class="number{"" if i % 3 else " first"}">{text}</td>' for i, text in enumerate(cells)
     )

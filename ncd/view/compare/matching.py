@@ -77,8 +77,8 @@ def _rows(one: Cells, two: Cells, keys: tuple[Key, ...]) -> list[Row]:
     """Pairs ops with equal keys, then the remaining ones by the next key."""
     key, *others = keys
     rows: list[Row] = []
-    said = [key(cell) for cell in one], [key(cell) for cell in two]
-    found: SequenceMatcher[Hashable] = SequenceMatcher(None, *said, autojunk=False)
+    key_lists = [key(cell) for cell in one], [key(cell) for cell in two]
+    found: SequenceMatcher[Hashable] = SequenceMatcher(None, *key_lists, autojunk=False)
     for what, i, j, m, n in found.get_opcodes():
         if what == "equal":
             rows += zip(one[i:j], two[m:n], strict=True)

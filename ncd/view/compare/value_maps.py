@@ -226,9 +226,9 @@ def _values(scenes: tuple[Scene, Scene], values: tuple[Value | None, Value]) -> 
     numbers = np.concatenate(grids) if grids else np.zeros(1, np.float32)
     signed = bool((numbers[np.isfinite(numbers)] < 0).any())
     name = called(scenes[1].circuit).get(values[1].id, "")
-    said = f"{markup.text(name)} {markup.array(values[1].array)}".strip()
+    title = f"{markup.text(name)} {markup.array(values[1].array)}".strip()
     controls = slice_picker.controls(cuts[1]) if cuts[1] and cuts[1].dimensions else ""
-    html = f'<h2 data-array="{values[1].id}">{said}</h2>{controls}{_along(cuts[1])}'
+    html = f'<h2 data-array="{values[1].id}">{title}</h2>{controls}{_along(cuts[1])}'
     return Pair(sides, Ends.of(numbers, signed=signed), html)
 
 

@@ -53,7 +53,7 @@ _diagram = st.components.v2.component(
     js=LIGHT_JS + LINK_JS + SCRUB_JS + static("diagram/component.js"),
 )
 
-_told = st.components.v2.component("ncd_told", js=static("diagram/broadcast.js"))
+_message = st.components.v2.component("ncd_told", js=static("diagram/broadcast.js"))
 
 
 class Drawn(NamedTuple):
@@ -66,7 +66,7 @@ class Drawn(NamedTuple):
     svg: str
     keys: str
     chips: str
-    told: dict[str, str]
+    hover: dict[str, str]
     folds: dict[str, str]
     boxes: tuple[str, ...]
 
@@ -105,12 +105,12 @@ def line(scene: Scene, link: str, line: str, timed: bool = False) -> None:
     """
     event = "ncd-time" if timed and scene.long else "ncd-line"
     data = {"event": event, "page": scene.entry.name, "link": link, "cost": line}
-    _told(key="told-time" if timed else "told-line", data=data)
+    _message(key="told-time" if timed else "told-line", data=data)
 
 
 def _send(what: str, scene: Scene, found: Drawn, link: str, keys: str = "") -> None:
     noted = scene.entry.callouts(scene.settings)
-    _told(
+    _message(
         key=f"told-{what}",
         data={
             "event": f"ncd-{what}",
@@ -133,7 +133,7 @@ def _send(what: str, scene: Scene, found: Drawn, link: str, keys: str = "") -> N
 
 def as_message(found: Drawn) -> dict[str, object]:
     """Returns the part of a drawing that is sent whenever a size changes."""
-    return {"svg": found.svg, "chips": found.chips, "told": found.told, "folds": found.folds}
+    return {"svg": found.svg, "chips": found.chips, "told": found.hover, "folds": found.folds}
 
 
 def drawing_query(scene: Scene) -> str:
@@ -177,10 +177,10 @@ def drawn(scene: Scene, refusal: Refusal | None, folding: str) -> Drawn:
 
 def _draw(scene: Scene, mark: str, folded: Folded) -> Drawn:
     drawing = draw(scene.term, **scene.look, mark=mark, folded=folded)
-    told = words(scene.circuit)
+    hover = words(scene.circuit)
     if scene.veil:
         drawing = hide_sizes.drawing(drawing, scene.circuit, scene.veil)
-        told = hide_sizes.words(scene.circuit, scene.veil, told)
+        hover = hide_sizes.words(scene.circuit, scene.veil, hover)
     boxes = {glyph.node for glyph in drawing.glyphs if selection.BLOCK.fullmatch(glyph.node)}
     shut = boxes if folded == "auto" else frozenset(folded)
     worth = {block.id for block in blocks(scene.circuit)}
@@ -190,7 +190,7 @@ def _draw(scene: Scene, mark: str, folded: Folded) -> Drawn:
         drawing.svg(fonts=False),
         legend.drawer(drawing, scene.dark),
         "" if scene.veil else axis_chips.html(scene.circuit),
-        told,
+        hover,
         folds,
         tuple(boxes),
     )

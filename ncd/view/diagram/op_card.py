@@ -38,16 +38,18 @@ def _fence(circuit: Circuit, id: str) -> tuple[Circuit, Fence] | None:
 
 def _op(scene: Scene, cell: Cell) -> str:
     """Returns name, formula, pattern, arrays, cost and source lines of one op."""
-    pattern = str(cell.op.signature)
-    told = {"Written on": _pattern(pattern, scene)} if pattern.strip("() ->") else {}
-    told |= op_facts.of_cell(cell, scene.cost)
+    pattern, facts = str(cell.op.signature), {}
+    if pattern.strip("() ->"):
+        arrow = pattern.replace("->", "→")
+        facts["Written on"] = source_listing.pattern(arrow, scene.circuit)
+    facts |= op_facts.of_cell(cell, scene.cost)
     term = cell.op.expansion(cell.site)
     return (
         _around(scene.circuit, cell.fences)
         + _head(cell.op.label, cell.op.role, scene.dark)
         + f"<p>{markup.text(cell.op.words(cell.site))}</p>"
         + mathml(cell.op.formula(cell.site), block=True)
-        + op_facts.listed(told)
+        + op_facts.listed(facts)
         + _inside("Written out", "" if term is None else component.other_term(term, scene))
         + _source(scene, frozenset({cell.id}))
     )
@@ -91,10 +93,6 @@ def _step(fence: Fence) -> str:
 
 def _head(title: str, role: str, dark: bool) -> str:
     return f"<h2>{markup.role(role, dark)}{markup.text(title)}</h2>"
-
-
-def _pattern(pattern: str, scene: Scene) -> str:
-    return source_listing.pattern(pattern.replace("->", "→"), scene.circuit)
 
 
 def _source(scene: Scene, nodes: frozenset[str]) -> str:

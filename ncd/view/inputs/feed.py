@@ -47,11 +47,6 @@ class Feed:
         return repr(own) if self.words else RANDOM
 
     @property
-    def pictured(self) -> bool:
-        """Whether the inputs are pictures."""
-        return bool(self.pictures)
-
-    @property
     def drawn(self) -> bool:
         """Whether the inputs are drawn at random from the seed."""
         return not self.pictures and not self.numbers
@@ -70,7 +65,7 @@ class Feed:
         return f"{words!r}, {self.positions}{numbers}" if words else ""
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """A description of the inputs."""
         if self.pictures:
             called = dict.fromkeys(picture.called for picture in self.pictures)

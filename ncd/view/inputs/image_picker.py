@@ -93,11 +93,11 @@ def _gallery(sketch: Term, key: str, first: str) -> None:
 
 
 def _button(name: str, pressed: bool, picture: str, text: str = "") -> str:
-    said = markup.text(text or name)
+    title = markup.text(text or name)
     style = f"width:{THUMB}px;height:{THUMB}px"
-    shown = f'<img alt="{said}" style="{style}" src="{picture}">' if picture else said
+    shown = f'<img alt="{title}" style="{style}" src="{picture}">' if picture else title
     return (
-        f'<button type="button" data-pick="{markup.text(name)}" title="{said}" '
+        f'<button type="button" data-pick="{markup.text(name)}" title="{title}" '
         f'aria-pressed="{str(pressed).lower()}">{shown}</button>'
     )
 

@@ -31,8 +31,8 @@ class SymbolInput:
     @property
     def words(self) -> tuple[str, ...]:
         """The symbol at each place."""
-        said = (symbol(self.symbols, number) for number in self.numbers[: self.length])
-        return (*said, *(FILLED for _ in self.numbers[self.length :]))
+        typed = (symbol(self.symbols, number) for number in self.numbers[: self.length])
+        return (*typed, *(FILLED for _ in self.numbers[self.length :]))
 
 
 def symbol(symbols: tuple[str, ...], number: int) -> str:

@@ -92,7 +92,7 @@ def _waiting(now: Ticket) -> None:
     now.look()
     if now.over:
         st.rerun()
-    last = now.told[-1] if now.told else None
+    last = now.reports[-1] if now.reports else None
     done = last["step"] / last["steps"] if last else 0.0
     with st.container(horizontal=True, vertical_alignment="center", key="pool"):
         st.button("Cancel", key="heavy cancel", on_click=now.leave)
@@ -101,10 +101,10 @@ def _waiting(now: Ticket) -> None:
 
 def _progress(now: Ticket) -> str:
     """Returns the progress of a run in words."""
-    if waiting := without(now, now.told):
+    if waiting := without(now, now.reports):
         return waiting
     again = "Its worker was lost, so it begins again. " if now.again else ""
-    last = now.told[-1]
+    last = now.reports[-1]
     return f"{again}Op {last['step']:,} of {last['steps']:,} · {last['seconds']:.1f} s"
 
 

@@ -34,11 +34,11 @@ def _pages() -> Mapping[str, Sequence[st.Page]]:
         st.Page("pages/home.py", title=TITLE, default=True),
         st.Page("pages/legend.py", title="Legend", url_path="legend"),
     ]
-    return {"": first, **{name: list(map(_page, own)) for name, own in CATALOGUE.sections.items()}}
-
-
-def _page(entry: Entry) -> st.Page:
-    return st.Page(file(entry), title=entry.title, url_path=entry.name)
+    sections = {
+        name: [st.Page(file(entry), title=entry.title, url_path=entry.name) for entry in own]
+        for name, own in CATALOGUE.sections.items()
+    }
+    return {"": first, **sections}
 
 
 def heading(title: str) -> str:

@@ -76,21 +76,21 @@ def _changing(entry: Entry, tab: AbstractContextManager[object], opened: Panel) 
 
 
 def _change(entry: Entry, tab: AbstractContextManager[object], opened: Panel) -> None:
-    scene, said, untimed = _scene(entry), "", False
+    scene, link, untimed = _scene(entry), "", False
     if isinstance(scene, Scene):
         seen = {selection.KEY: scene.selected, selection.AXES: selection.axes(scene.circuit)}
-        said = url.text(**seen)
-        component.show(scene, said)
+        link = url.text(**seen)
+        component.show(scene, link)
         with scheduler.aside():
             pass
-        component.send_mark(scene, said)
+        component.send_mark(scene, link)
         quiz.show(scene)
         untimed = scene.runs and not scene.veil and scene.known_seconds is None
         if not untimed or scene.long:
-            component.line(scene, said, cost_line(scene, scene.known_seconds))
+            component.line(scene, link, cost_line(scene, scene.known_seconds))
     with tab:
-        _panel(scene, opened, said, untimed)
-        if isinstance(scene, Refusal) or url.text() != said:  # a panel corrected a setting
+        _panel(scene, opened, link, untimed)
+        if isinstance(scene, Refusal) or url.text() != link:  # a panel corrected a setting
             url.send()
     trained_weights.watch(entry)
 
@@ -123,7 +123,7 @@ def _scene(entry: Entry) -> Scene | Refusal:
     return quiz.with_question(scene.choosing(selection.selected(scene.circuit)))
 
 
-def _panel(scene: Scene | Refusal, opened: Panel, said: str, untimed: bool) -> None:
+def _panel(scene: Scene | Refusal, opened: Panel, link: str, untimed: bool) -> None:
     """Shows the open panel, then updates the line under the diagram with a newly measured time."""
     if isinstance(scene, Refusal):
         refusal.show(scene)
@@ -146,7 +146,7 @@ def _panel(scene: Scene | Refusal, opened: Panel, said: str, untimed: bool) -> N
         st.warning(f"The run on {scene.device} failed. Try another device, or smaller sizes.")
         st.text(str(error).strip().partition("\n")[0])
     if untimed and (seconds is not None or not scene.long):
-        component.line(scene, said, cost_line(scene, seconds), timed=True)
+        component.line(scene, link, cost_line(scene, seconds), timed=True)
 
 
 def cost_line(scene: Scene, seconds: float | None) -> str:

@@ -27,8 +27,8 @@ def facts(scene: Scene, link: str) -> dict[str, Any]:
 
 def _inputs(scene: Scene) -> dict[str, list[str]] | str:
     feed = scene.feed
-    if feed.pictured:
-        return feed.told
+    if feed.pictures:
+        return feed.description
     return {name: list(words) for name, words in feed.words.items()} or RANDOM
 
 
@@ -39,8 +39,8 @@ def svg(text: str, facts: dict[str, Any]) -> str:
     '<svg><g/><metadata>{&#34;seed&#34;: 7}</metadata></svg>'
     """
     drawn, end, _ = text.rpartition("</svg>")
-    said = markup.text(json.dumps(facts, ensure_ascii=False))
-    return f"{drawn}<metadata>{said}</metadata>{end}"
+    metadata = markup.text(json.dumps(facts, ensure_ascii=False))
+    return f"{drawn}<metadata>{metadata}</metadata>{end}"
 
 
 def python(scene: Scene, facts: dict[str, Any], einops: bool) -> str:
@@ -59,8 +59,8 @@ def python(scene: Scene, facts: dict[str, Any], einops: bool) -> str:
             if _weights_file(scene)
             else ""
         )
-        said = f"Where ncd is installed{kept}, this line gives every number of the page:"
-        lines += [said, reproducing_line(scene)]
+        note = f"Where ncd is installed{kept}, this line gives every number of the page:"
+        lines += [note, reproducing_line(scene)]
     return "".join(f"# {own}\n" for own in lines) + f"\n{text}"
 
 

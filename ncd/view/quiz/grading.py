@@ -153,11 +153,11 @@ def _by_names(
 ) -> Verdict:
     left = list(items)
     pairs = [(axis, _taken(axis.called, left)) for axis in wanted]
-    said = [item.called for item in items]
+    names = [item.called for item in items]
     missing = [_named(axis) for axis, item in pairs if item is None]
     faults = [f"You forgot {_listed(missing)}."] if missing else []
     faults += [_extra(item, wanted, taken) for item in dict.fromkeys(left)]
-    if not faults and said != [axis.called for axis in wanted]:
+    if not faults and names != [axis.called for axis in wanted]:
         faults.append("These are the right axes, in another order.")
     given = [(axis, item.sizes) for axis, item in pairs if item is not None]
     wrong = [_named(axis) for axis, sizes in given if sizes not in ((), axis.shape)]
@@ -186,18 +186,18 @@ def _extra(item: Item, wanted: Array, taken: Collection[str]) -> str:
     return f"{name} does not leave here."
 
 
-def _by_sizes(said: list[int], wanted: Array) -> Verdict:
+def _by_sizes(given: list[int], wanted: Array) -> Verdict:
     sizes = list(wanted.shape)
-    if said == sizes:
+    if given == sizes:
         return Verdict(True, "")
-    if sorted(said) == sorted(sizes):
+    if sorted(given) == sorted(sizes):
         return Verdict(False, "These are the right sizes, in another order.")
-    strange = [f"{n} is no size of it." for n in dict.fromkeys(said) if n not in sizes]
-    if len(said) >= len(sizes):
-        more = [f"That is {markup.counted(len(said) - len(sizes), 'size')} too many."]
+    strange = [f"{n} is no size of it." for n in dict.fromkeys(given) if n not in sizes]
+    if len(given) >= len(sizes):
+        more = [f"That is {markup.counted(len(given) - len(sizes), 'size')} too many."]
         wrong = strange or [f"The sizes are {markup.counted(len(sizes), 'number')}, not these."]
-        return Verdict(False, " ".join(more * (len(said) > len(sizes)) + wrong))
-    left = Counter(said)
+        return Verdict(False, " ".join(more * (len(given) > len(sizes)) + wrong))
+    left = Counter(given)
     missing = [_named(axis) for axis in wanted if not _covered(axis, left)]
     return Verdict(False, " ".join([f"You forgot {_listed(missing)}."] * bool(missing) + strange))
 

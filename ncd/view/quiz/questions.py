@@ -59,8 +59,8 @@ def is_given(circuit: Circuit, value: Value) -> bool:
 
 
 def _passes(cell: Cell) -> bool:
-    said = cell.torch
-    return all(isinstance(own, Arg) for own in (said if isinstance(said, tuple) else (said,)))
+    calls = cell.torch
+    return all(isinstance(own, Arg) for own in (calls if isinstance(calls, tuple) else (calls,)))
 
 
 def computed_axes(circuit: Circuit, given: Mapping[str, object]) -> frozenset[str]:

@@ -90,9 +90,8 @@ def test_what_is_left_out_is_told_together() -> None:
     assert line.rest is not None and line.total == pytest.approx(25.5)
     assert sum(numbers[shown].tolist()) + line.rest == pytest.approx(line.total)
     assert {2, 6, 7} <= set(shown) and not {1, 3, 5} & set(shown)
-    told = read(
-        sum_table.table("", list(map(str, shown)), [line], shown, len(numbers) - len(shown))
-    )
+    site = ncd.elaborate(ncd.Id("m:12") >> ncd.Reduce("m ->")).cells[0].site
+    told = read(sum_table.table(site, (), [line], shown, columns=list(map(str, shown))))
     assert f"… 4 more sum x 5 −7 6 8 9 4 −4 3 together {sum_table.figure(line.rest)} 25.5" in told
 
 

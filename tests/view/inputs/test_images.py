@@ -130,7 +130,7 @@ def test_pictures_are_told_apart_and_made_again_from_their_code() -> None:
     assert len({feed.key for feed in (*feeds, Feed())}) == 10
     for feed in feeds:
         again = eval(f"Feed({feed.code})", {"Feed": Feed, "ncd": ncd})
-        assert again == feed and again.pictured
+        assert again == feed and again.pictures
 
 
 # --- files ---------------------------------------------------------------------------------------

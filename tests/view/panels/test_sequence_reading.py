@@ -38,7 +38,7 @@ def test_what_is_typed_is_what_goes_in() -> None:
     assert here.inputs[0].tolist() == list(range(12))
     assert read.words == tuple("abcdefghijkl")
     assert here.words("t") == tuple("abcdefghijkl")
-    assert here.feed.told == "the sequence a b c d e f g h i j k l"
+    assert here.feed.description == "the sequence a b c d e f g h i j k l"
 
 
 @pytest.mark.parametrize("name", NAMES)

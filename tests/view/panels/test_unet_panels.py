@@ -7,6 +7,7 @@ import ncd
 from ncd.run import example_inputs
 from ncd.train.tasks import data, task
 from ncd.view.arrays.class_image import COLOURS, painted
+from ncd.view.inputs import images
 from ncd.view.inputs.feed import Feed
 from ncd.view.panels.learning import segmentation
 from ncd.view.session.scene import Scene
@@ -17,8 +18,6 @@ ENTRY = ncd.catalogue["unet"]
 
 class Pictured(Feed):
     """A picture of the visitor's own."""
-
-    pictured = True
 
     def tensors(self, term: ncd.Term, seed: int, device: str) -> tuple[torch.Tensor, ...]:
         return example_inputs(term, 9, device)
@@ -43,7 +42,7 @@ def test_masks_are_what_the_module_finds_in_pictures_that_it_does_not_learn_from
 
 
 def test_a_picture_that_goes_in_comes_first_and_is_not_judged() -> None:
-    here = scene(Pictured())
+    here = scene(Pictured(pictures=(images.sample("boat"),)))
     masks, without = segmentation.measure(here), segmentation.measure(scene(Feed()))
     assert masks.own == 1 and masks.said(0) == "what goes in" and masks.wrong(0) is None
     assert torch.equal(masks.pictures[0], here.inputs[0][0])

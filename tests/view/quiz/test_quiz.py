@@ -133,7 +133,7 @@ def told(of: Scene) -> list[str]:
     found = component.drawn(of, None, "auto")
     texts = [WINDOW.sub("", a or b) for a, b in SEEN.findall(found.svg)]
     letters = [text for text in texts if not text.isdecimal()]
-    return [*letters, *found.told.values(), found.chips, found.keys]
+    return [*letters, *found.hover.values(), found.chips, found.keys]
 
 
 def others(entry: Entry) -> Iterator[Scene]:
@@ -195,8 +195,8 @@ def test_what_is_asked_for_is_in_no_word() -> None:
     assert len(wires) == 3
     assert all("data-axis" not in given for given, _ in wires)
     assert {words for _, words in wires} == {"an axis of the array that is asked for"}
-    assert found.told[scores].split()[-1] == "?"
-    assert "y x h" not in words(found.told[scores])
+    assert found.hover[scores].split()[-1] == "?"
+    assert "y x h" not in words(found.hover[scores])
 
 
 def test_what_is_known_stands_on_its_wires() -> None:

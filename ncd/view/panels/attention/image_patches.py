@@ -94,7 +94,7 @@ def show(scene: Scene) -> None:
     at = _place(asks)
     weights = scene.trace.values[cell.outputs[0].id][..., *at].float().cpu().numpy()
     head = url.place(HEAD, len(weights))
-    asking, answering = (_picture(tensor, scene.feed.pictured) for tensor in scene.inputs)
+    asking, answering = (_picture(tensor, bool(scene.feed.pictures)) for tensor in scene.inputs)
     y, x = (array[-1] for array in scene.term.dom)
     small = [_laid(answering, answers.spread(own), heatmap.SMALL) for own in weights]
     data = {

@@ -84,7 +84,7 @@ def measure(scene: Scene) -> Masks:
     few = 1 if scene.cost.flops * PICTURES > LONG else PICTURES
     side, classes = scene.settings["x"], min(scene.settings["y"], len(KINDS))
     pictures, right = shapes(few, side, classes, generator(scene.seed, "pictures of the masks"))
-    own = scene.inputs[0].cpu()[None] if scene.feed.pictured else pictures[:0]
+    own = scene.inputs[0].cpu()[None] if scene.feed.pictures else pictures[:0]
     given = torch.cat((own, pictures))
     with torch.no_grad():
         scores = scene.module(given.to(scene.device)).cpu()
