@@ -15,7 +15,7 @@ def origin(scene: Scene) -> str:
     """Returns the origin of a run's numbers as HTML: untrained or learned weights, and inputs."""
     given = markup.text(scene.feed.description)
     seed = f"from seed {scene.seed}"
-    if not scene.feed.drawn:
+    if not scene.feed.is_random:
         weights = f"{explained('Untrained weights', UNTRAINED)} {seed}"
         if scene.learned:
             weights = f"Weights {markup.text(scene.learned.said)}"

@@ -40,7 +40,7 @@ class Outcome:
 
 def batch(b: int, h: int, w: int, c: int) -> Tensor:
     """Returns b pictures, (b, h, w, c) between 0 and 1; after the sixth they repeat."""
-    few = [images.sample(name).seen(c, h, w, 0) for name in images.SIX[:b]]
+    few = [images.sample(name).pixels(c, h, w, 0) for name in images.SIX[:b]]
     return torch.stack([few[i % len(few)] for i in range(b)]).permute(0, 2, 3, 1).contiguous()
 
 

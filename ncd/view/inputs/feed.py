@@ -47,7 +47,7 @@ class Feed:
         return repr(own) if self.words else RANDOM
 
     @property
-    def drawn(self) -> bool:
+    def is_random(self) -> bool:
         """Whether the inputs are drawn at random from the seed."""
         return not self.pictures and not self.numbers
 
@@ -68,8 +68,8 @@ class Feed:
     def description(self) -> str:
         """A description of the inputs."""
         if self.pictures:
-            called = dict.fromkeys(picture.called for picture in self.pictures)
-            return " and ".join(called)
+            titles = dict.fromkeys(picture.title for picture in self.pictures)
+            return " and ".join(titles)
         if self.numbers:
             return f"the sequence {' '.join(*self.words.values())}"
         return "a random vector for each word" if self.words else "random inputs"

@@ -109,7 +109,7 @@ def _pick(key: str, name: str) -> None:
 
 @lru_cache(64)
 def _thumb(name: str, fit: bool) -> str:
-    seen = images.sample(name).seen(3, THUMB, THUMB, 0, fit).clamp(0, 1)
+    seen = images.sample(name).pixels(3, THUMB, THUMB, 0, fit).clamp(0, 1)
     return heatmap.address((255 * seen.permute(1, 2, 0)).byte().numpy())
 
 
@@ -127,7 +127,7 @@ def _upload() -> None:
     if wrong:
         st.caption(f":orange-background[{wrong}]")
     elif held:
-        shown = heatmap.address((255 * held.seen(3, 96, 96, 0).permute(1, 2, 0)).byte().numpy())
+        shown = heatmap.address((255 * held.pixels(3, 96, 96, 0).permute(1, 2, 0)).byte().numpy())
         st.html(f'<img alt="the uploaded picture" style="border-radius:4px" src="{shown}">')
     else:
         st.caption("None yet, so a sample goes in. No link carries a picture of yours.")

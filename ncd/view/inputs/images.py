@@ -41,20 +41,20 @@ class UnreadableError(ValueError):
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture: its title ``called``, its ``kind``, and the data that it is made from.
+    """A picture: its title, its kind (sample, drawing or upload), and what it is made from.
 
-    ``made`` is the name of a sample, the strokes of a drawing, or the PNG bytes of an upload.
+    ``data`` is the name of a sample, the strokes of a drawing, or the PNG bytes of an upload.
     """
 
-    called: str
+    title: str
     kind: str
-    made: str | bytes
+    data: str | bytes
 
     @property
     def key(self) -> str:
         """A text that identifies the picture."""
-        data = self.made if isinstance(self.made, bytes) else self.made.encode()
-        return f"{self.kind} {sha256(data).hexdigest()}"
+        content = self.data if isinstance(self.data, bytes) else self.data.encode()
+        return f"{self.kind} {sha256(content).hexdigest()}"
 
     @property
     def code(self) -> str:
@@ -63,17 +63,19 @@ class Picture:
         >>> sample("boat").code
         "ncd.view.inputs.images.sample('boat')"
         """
-        if isinstance(self.made, bytes):
+        if isinstance(self.data, bytes):
             return "ncd.view.inputs.images.uploaded(open('the uploaded picture', 'rb').read())"
-        return f"ncd.view.inputs.images.{self.kind}({self.made!r})"
+        return f"ncd.view.inputs.images.{self.kind}({self.data!r})"
 
-    def seen(self, channels: int, height: int, width: int, seed: int, fit: bool = False) -> Tensor:
+    def pixels(
+        self, channels: int, height: int, width: int, seed: int, fit: bool = False
+    ) -> Tensor:
         """Returns the pixels, (channels, height, width) from 0 to 1: grey, or red, green and blue.
 
         More channels repeat red, green and blue. With ``fit`` a drawing fills the picture, and a
         picture dark on light, such as ink on paper, is inverted.
         """
-        if self.made == MADE_UP:
+        if self.data == MADE_UP:
             side = max(height, width)
             made, _ = shapes(1, side, 3, generator(seed, MADE_UP))
             return made[0, :, :height, :width].expand(channels, -1, -1)
@@ -86,11 +88,11 @@ class Picture:
         return planes[[i % len(planes) for i in range(channels)]]
 
     def _image(self, height: int, width: int, fit: bool) -> Image.Image:
-        if isinstance(self.made, bytes):
-            return _sized(Image.open(BytesIO(self.made)), height, width)
-        if self.kind == "sample" and self.made in SIX:
-            return _sized(_scene(self.made), height, width)
-        text = _digits()[DIGITS.index(self.made)] if self.kind == "sample" else self.made
+        if isinstance(self.data, bytes):
+            return _sized(Image.open(BytesIO(self.data)), height, width)
+        if self.kind == "sample" and self.data in SIX:
+            return _sized(_scene(self.data), height, width)
+        text = _digits()[DIGITS.index(self.data)] if self.kind == "sample" else self.data
         lines = strokes.parse(text)
         return strokes.picture(strokes.centred(lines) if fit else lines, height, width)
 
@@ -240,9 +242,11 @@ def _batch(array: Array, own: Picture, every: tuple[str, ...], seed: int, fit: b
     height, width = array.shape[-2:]
     count = array[0].numel if len(array) == 3 else 1
     depth = array[-2].numel if array[-1].spatial and len(array) > 1 else 1
-    first = every.index(own.made) if own.made in every else -1
+    first = every.index(own.data) if own.data in every else -1
     distinct = min(count, DISTINCT)
     others = [sample(every[(first + i) % len(every)]) for i in range(1, distinct)]
-    seen = [each.seen(depth, height, width, seed + i, fit) for i, each in enumerate((own, *others))]
+    seen = [
+        each.pixels(depth, height, width, seed + i, fit) for i, each in enumerate((own, *others))
+    ]
     places = torch.arange(count) % distinct
     return torch.stack(seen)[places].reshape(array.shape)

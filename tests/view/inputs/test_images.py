@@ -37,7 +37,7 @@ def file(image: Image.Image, form: str = "png", **options: object) -> bytes:
 
 def pixels(data: bytes) -> np.ndarray:
     """What is kept of a file."""
-    made = images.uploaded(data).made
+    made = images.uploaded(data).data
     assert isinstance(made, bytes)
     return np.asarray(Image.open(io.BytesIO(made)))
 
@@ -64,13 +64,13 @@ def test_every_sample_goes_into_every_system_at_any_size(entry: Entry) -> None:
 
 @pytest.mark.parametrize("name", [*images.SCENES, *images.DIGITS])
 def test_pixels_lie_between_0_and_1(name: str) -> None:
-    seen = images.sample(name).seen(3, 20, 30, 0)
+    seen = images.sample(name).pixels(3, 20, 30, 0)
     assert seen.shape == (3, 20, 30) and seen.min() >= 0 and 0.5 < seen.max() <= 1
 
 
 def test_more_channels_are_the_colours_again_and_one_is_grey() -> None:
     boat = images.sample("boat")
-    colours, grey = boat.seen(7, 16, 16, 0), boat.seen(1, 16, 16, 0)
+    colours, grey = boat.pixels(7, 16, 16, 0), boat.pixels(1, 16, 16, 0)
     assert torch.equal(colours[3:6], colours[:3]) and torch.equal(colours[6], colours[0])
     assert not torch.equal(colours[0], colours[1])
     luma = torch.einsum("c h w, c -> h w", colours[:3], torch.tensor([0.299, 0.587, 0.114]))
@@ -80,7 +80,7 @@ def test_more_channels_are_the_colours_again_and_one_is_grey() -> None:
 def test_the_images_of_a_batch_are_different_and_the_first_is_the_one_chosen() -> None:
     term = ncd.catalogue["residual-block"].build(b=4)
     (x,) = images.tensors(term, (images.drawing(CROSS),), 0)
-    assert torch.equal(x[0], images.drawing(CROSS).seen(16, 16, 16, 0))
+    assert torch.equal(x[0], images.drawing(CROSS).pixels(16, 16, 16, 0))
     assert len({image.numpy().tobytes() for image in x}) == 4
 
 
@@ -120,7 +120,7 @@ def test_a_batch_repeats_after_some_images() -> None:
 def test_an_image_is_cut_to_its_middle_and_never_squeezed() -> None:
     wide = Image.new("RGB", (300, 100), "black")
     wide.paste("white", (100, 0, 200, 100))
-    seen = images.uploaded(file(wide)).seen(1, 10, 10, 0)
+    seen = images.uploaded(file(wide)).pixels(1, 10, 10, 0)
     assert seen.min() > 0.9
 
 
@@ -202,13 +202,13 @@ def test_a_picture_is_small_upright_and_on_white() -> None:
 def test_no_text_is_too_odd_for_a_drawing(text: object) -> None:
     said = strokes.valid(text)
     assert strokes.valid(said) == said and set(said) <= set("0123456789abcdef.")
-    assert images.drawing(said).seen(1, 8, 8, 0).shape == (1, 8, 8)
+    assert images.drawing(said).pixels(1, 8, 8, 0).shape == (1, 8, 8)
 
 
 def test_a_drawing_is_where_its_strokes_are_at_every_size() -> None:
     line = strokes.as_text([[(0.25, 0.25), (0.25, 0.75)]])
     for side in (8, 28, 64):
-        (seen,) = images.drawing(line).seen(1, side, side, 0)
+        (seen,) = images.drawing(line).pixels(1, side, side, 0)
         at = (torch.arange(side) + 0.5) / side
         across, down = ((seen.sum(dim) * at).sum() / seen.sum() for dim in (0, 1))
         assert (across, down) == pytest.approx((0.25, 0.5), abs=0.02)
@@ -218,7 +218,7 @@ def test_a_drawing_is_where_its_strokes_are_at_every_size() -> None:
 def test_a_small_drawing_in_a_corner_is_recognised_as_a_large_one() -> None:
     large = strokes.parse((images.FOLDER / "digits.txt").read_text().split()[4])
     small = [[(0.6 + 0.3 * x, 0.05 + 0.3 * y) for x, y in stroke] for stroke in large]
-    seen = [images.drawing(strokes.as_text(s)).seen(1, 28, 28, 0, True) for s in (large, small)]
+    seen = [images.drawing(strokes.as_text(s)).pixels(1, 28, 28, 0, True) for s in (large, small)]
     assert (seen[0] - seen[1]).abs().mean() < 0.02
 
 
@@ -228,7 +228,7 @@ def test_ink_on_paper_is_light_on_dark_for_a_recogniser_of_digits() -> None:
     sent = images.uploaded(file(paper))
     (seen,) = images.tensors(ncd.catalogue["image-recogniser"].build(), [sent], 0)
     assert seen.mean() < 0.3 and seen[14, 14] > 0.9
-    assert sent.seen(1, 28, 28, 0).mean() > 0.7
+    assert sent.pixels(1, 28, 28, 0).mean() > 0.7
 
 
 def test_drawn_digits_are_recognised_after_training() -> None:

@@ -145,7 +145,7 @@ def _squares(n: int) -> Tensor:
 
 
 def _picture() -> Tensor:
-    return sample("boat").seen(CHANNELS, SIDE, SIDE, seed=0)
+    return sample("boat").pixels(CHANNELS, SIDE, SIDE, seed=0)
 
 
 def _windows(picture: Tensor, n: int) -> Tensor:
