@@ -103,9 +103,8 @@ def css(drawings: Iterable[Drawing]) -> str:
 
 def _axes(circuit: Circuit) -> tuple[Axis, ...]:
     """Returns every axis, each name once."""
-    axes = (axis for value in circuit.values.values() for axis in value.array)
     found: dict[str, Axis] = {}
-    for axis in axes:
+    for axis in circuit.axes:
         found.setdefault(axis.name, axis)
     return tuple(found.values())
 

@@ -18,17 +18,9 @@ Names = Mapping[str, str]  # the axis that each name in the source stands for
 ColouredLine = tuple[SourceLine, str]  # a line, and its HTML
 
 
-def html(
-    lines: Sequence[SourceLine],
-    circuit: Circuit,
-    dark: bool | None,
-    only: frozenset[str] = frozenset(),
-) -> str:
-    """Returns the lines as HTML, each with the colour of its op's role at its left.
-
-    ``only`` restricts them to the lines of these ops, moved to the left.
-    """
-    return excerpt(coloured_lines(lines, circuit), circuit, dark, only)
+def html(lines: Sequence[SourceLine], circuit: Circuit, dark: bool | None) -> str:
+    """Returns the lines as HTML, each with the colour of its op's role at its left."""
+    return excerpt(coloured_lines(lines, circuit), circuit, dark)
 
 
 def coloured_lines(lines: Sequence[SourceLine], circuit: Circuit) -> list[ColouredLine]:
@@ -41,10 +33,10 @@ def excerpt(
     lines: Sequence[ColouredLine],
     circuit: Circuit,
     dark: bool | None,
-    only: frozenset[str],
+    only: frozenset[str] = frozenset(),
     most: int = 0,
 ) -> str:
-    """Returns the lines of some ops (all if none are named), at most ``most``."""
+    """Returns all lines, or those of some ops, moved to the left; at most ``most``."""
     roles = {cell.id: cell.op.role for cell in circuit.cells}
     pairs = list(_own(lines, only)) if only else list(lines)
     indents = [len(line.text) - len(line.text.lstrip()) for line, _ in pairs if line.text]

@@ -70,7 +70,7 @@ def input_leaves(
     return tuple(_detached(x.clone(), own) for x, own in zip(inputs, wanted, strict=False))
 
 
-def _detached(x: Tensor, wanted: bool = True) -> Tensor:
+def _detached(x: Tensor, wanted: bool) -> Tensor:
     """Returns a tensor on the same numbers, without a past, that may need a gradient."""
     real = x.is_floating_point() or x.is_complex()
     return x.detach().requires_grad_(wanted and real)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
 from zlib import crc32
@@ -141,10 +141,6 @@ def _plausible(right: Shape, before: Shape) -> Iterator[Shape]:
         yield (*right[:-2], right[-1], right[-2])
     yield before
     yield right[:-1]
-    yield from _others(right)
-
-
-def _others(right: Sequence[int]) -> Iterator[Shape]:
     yield (*right, 1)
     yield (1, *right)
     yield (prod(right) + 1,)

@@ -46,7 +46,7 @@ def _source(scene: Scene) -> str:
         (line, hide_sizes.code(line.text, html) if around.isdisjoint(line.nodes) else "…")
         for line, html in source_listing.coloured_lines(lines(scene.term), circuit)
     ]
-    return source_listing.excerpt(found, circuit, scene.dark, frozenset())
+    return source_listing.excerpt(found, circuit, scene.dark)
 
 
 def _shapes(scene: Scene) -> str:

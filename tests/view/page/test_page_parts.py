@@ -185,10 +185,11 @@ def test_the_lines_of_one_op_stand_at_the_left() -> None:
     term = ncd.catalogue["multi-head-attention"].build()
     circuit = elaborate(term)
     softmax = next(c.id for c in circuit.cells if c.op.role == "softmax")
-    html = source_listing.html(lines(term), circuit, False, frozenset({softmax}))
+    listing = source_listing.coloured_lines(lines(term), circuit)
+    html = source_listing.excerpt(listing, circuit, False, frozenset({softmax}))
     assert html.count('class="line"') == 1 and f'data-node="{softmax}"' in html
     assert not text_of(html).startswith(" ") and "softmax" in text_of(html)
-    assert source_listing.html(lines(term), circuit, False, frozenset({"n999"})) == ""
+    assert source_listing.excerpt(listing, circuit, False, frozenset({"n999"})) == ""
 
 
 def test_an_array_of_whole_numbers_says_so() -> None:
