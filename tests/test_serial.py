@@ -16,6 +16,7 @@ import ncd
 from ncd import Beside, Block, Equation, Id, Linear, Repeat, Scan, Term, Then
 from ncd.lang.terms.field_spelling import spelling
 from ncd.lang.terms.field_values import TERM, TERMS
+from ncd.lang.terms.terms import DEPTH
 from ncd.ops import CATALOGUE
 from ncd.serial import KINDS, LONGEST, from_json, to_json
 from tests.support.effort import calls
@@ -170,6 +171,16 @@ def test_a_text_that_is_too_long_is_not_read() -> None:
     assert str(caught.value) == (
         "the text has 1,000,001 letters, at most 1,000,000 are read. Try a smaller term."
     )
+
+
+def test_a_text_that_is_nested_too_deep_is_refused() -> None:
+    text = '{"term": "Id", "type": "m"}'
+    for _ in range(DEPTH - 1):
+        text = f'{{"term": "Block", "body": {text}, "title": "", "role": "linear"}}'
+    assert isinstance(from_json(text), Block)
+    with pytest.raises(ncd.LimitError) as caught:
+        from_json(f'{{"term": "Block", "body": {text}, "title": "", "role": "linear"}}')
+    assert str(caught.value) == "the term is nested more than 200 deep. Try a flatter term."
 
 
 def test_what_is_no_text_is_refused() -> None:

@@ -66,7 +66,12 @@ FAULTS = (
     Fault("train/symbol_sequences.py", "t - 2 * length", "t - length"),
     Fault("train/attention_cells.py", ".tril(-1)", ".tril(0)"),
     Fault("jobs/job_pool.py", "len(self._queue) >= WAITING", "len(self._queue) > WAITING"),
-    Fault("models/catalogue_entry.py", "isinstance(value, bool) and self.switch", "self.switch"),
+    Fault(
+        "models/catalogue_entry.py",
+        "isinstance(value, bool) and self.switch",
+        "self.switch",
+        "tests/models/test_catalogue_entry.py",
+    ),
     Fault("models/transformers/position_encoding.py", "(-r / n_r)", "(-r / n_t)"),
     Fault("cli/output.py", "(total - done) / done", "total / done"),
     # the app

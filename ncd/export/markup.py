@@ -156,8 +156,8 @@ def amount(number: float, unit: str = "") -> str:
 def digits(number: float) -> str:
     """Returns a number with three significant digits, or all digits before the point.
 
-    >>> digits(-0.25), digits(12345.6), digits(1.19e-7)
-    ('−0.25', '12346', '1.19 × 10⁻⁷')
+    >>> digits(-0.25), digits(999.7), digits(12345.6), digits(1.19e-7)
+    ('−0.25', '1000', '12346', '1.19 × 10⁻⁷')
     """
     text = f"{number:.0f}" if 999.5 <= abs(number) < 1e6 else f"{number:.3g}"
     base, power, above = text.partition("e")

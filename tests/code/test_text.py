@@ -14,6 +14,7 @@ from ncd import (
     Einsum,
     Elementwise,
     Id,
+    Index,
     LayerNorm,
     Linear,
     Map,
@@ -307,3 +308,8 @@ def test_the_lines_of_a_shared_class_know_the_ops_of_every_body() -> None:
     ups = {cell.id for cell in ncd.elaborate(term).cells if cell.name == "up"}
     (line,) = [line for line in lines(term) if "self.up = " in line.text]
     assert set(line.nodes) == ups and len(ups) == 3
+
+
+def test_an_index_with_a_batch_looks_up_a_learned_table_by_an_embedding() -> None:
+    term = ncd.Axes(y=3, v=9, m=4)(Id("y#v") @ Param("v m", "E") >> Index("y#v, v m -> y m"))
+    assert "        return F.embedding(x, self.E)\n" in source(term)

@@ -91,6 +91,20 @@ def test_folding_leads_to_every_drawing(text):
     assert "var(--einsum)" in found[""] and style.fill("einsum") not in found[""]
 
 
+def test_a_file_holds_a_limited_number_of_drawings(monkeypatch):
+    assert len(states(*folding())) == 4
+    monkeypatch.setattr("ncd.export.collapse_states.STATES", 3)
+    found = states(*folding())
+    assert [state_name(shut) for shut in found] == ["", "f0", "f1"]  # one step away comes first
+
+
+def folding():
+    """Two blocks that collapse, each alone and both together."""
+    layer = ncd.Linear("m:4 -> m:4", "W") >> ncd.Elementwise("relu") >> ncd.Softmax("m:4")
+    term = ncd.Block(layer, "One", "linear") >> ncd.Block(layer, "Two", "softmax")
+    return term, {fence.id: "" for fence in ncd.elaborate(term).fences}, "names"
+
+
 def test_alike_layers_are_one_block_that_folds():
     layer = ncd.Linear("m:4 -> m:4", "W") >> ncd.Elementwise("relu") >> ncd.Softmax("m:4")
     term = ncd.Then(*(ncd.Block(layer, "Layer"),) * 6)

@@ -50,8 +50,8 @@ def show(asked: str, known: Mapping[str, st.Page]) -> None:
 def nearest(asked: str, known: Iterable[str]) -> list[str]:
     """Returns the known names that resemble the given one, as a whole or by a word, best first.
 
-    >>> nearest("Residuel_blok", ("residual-block", "multi-head-attention"))
-    ['residual-block']
+    >>> nearest("Notes_on_UNet", ("residual-block", "unet"))
+    ['unet']
     >>> nearest("mult-head-attention", ("visual-attention", "multi-head-attention", "unet"))
     ['multi-head-attention', 'visual-attention']
     >>> nearest("resnet", ("lenet", "identity-resnet"))

@@ -33,6 +33,17 @@ def test_only_without_positions_is_a_permuted_sequence_the_same(kind: int) -> No
     assert apart < 1e-6 if kind == 0 else apart > 1e-3
 
 
+def test_pairs_of_features_turn_by_the_angles_of_the_paper() -> None:
+    t, k = 7, 6
+    x = torch.randn(t, 1, k, generator=torch.Generator().manual_seed(0))
+    turned = ncd.compile(ncd.Axes(t=ncd.seq(t), h=1, k=k)(ncd.Id("t h k") >> rope()))(x)
+    angles = torch.arange(t)[:, None] * 10000.0 ** (-torch.arange(k // 2) / (k // 2))
+    one, two = x[:, 0].chunk(2, -1)
+    cos, sin = angles.cos(), angles.sin()
+    expected = torch.cat((one * cos - two * sin, one * sin + two * cos), -1)
+    torch.testing.assert_close(turned[:, 0], expected, rtol=1e-5, atol=1e-5)
+
+
 def test_a_turned_inner_product_depends_on_the_distance_alone() -> None:
     turn = ncd.compile(ncd.Axes(t=ncd.seq(8), h=1, k=6)(ncd.Id("t h k") >> rope()))
     q, k = torch.randn(2, 6, generator=torch.Generator().manual_seed(0))

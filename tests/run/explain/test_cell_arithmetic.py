@@ -16,7 +16,7 @@ from ncd.lang.terms.op import Sample, Site
 from ncd.lang.terms.terms import Id, Then
 from ncd.lang.types.axes import Type
 from ncd.models import Entry
-from ncd.ops import CATALOGUE, BatchNorm, Conv, Einsum, Elementwise, Group
+from ncd.ops import CATALOGUE, BatchNorm, Conv, ConvTranspose, Einsum, Elementwise, Group
 from ncd.run import CircuitModule, Trace
 from ncd.run.explain.arithmetic_kinds import (
     Chosen,
@@ -130,6 +130,19 @@ def test_the_terms_of_a_convolution_are_where_its_window_is() -> None:
     for i, number in enumerate(found.numbers.tolist()):
         c, row, column = place(found.spans, i)
         assert number == (0 if row < 0 else float(x[c, row, column]))
+
+
+def test_the_terms_of_a_transposed_convolution_are_inside_its_input() -> None:
+    """Also at its edges, where the windows of fewer numbers reach."""
+    op = ConvTranspose("c x -> d:1 y", "up", kernel=3, stride=1)
+    module, run = traced(Then(Id(Type.parse("c:1 x:4")), op))
+    (out,) = module.circuit.outputs
+    reached = []
+    for at in range(run.values[out.id].shape[-1]):
+        found = made(module, run.values, out.id, (0, at)).how
+        assert isinstance(found, Products)
+        reached.append(list(found.spans[-1].positions))
+    assert reached == [[0], [0, 1], [0, 1, 2], [1, 2, 3], [2, 3], [3]]
 
 
 def test_batch_norm_after_training_uses_what_it_kept() -> None:

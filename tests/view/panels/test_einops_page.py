@@ -142,3 +142,11 @@ def test_the_six_pictures_are_six() -> None:
     assert all((ims[i] != ims[j]).any() for i in range(6) for j in range(i))
     again = rearrange_demo.batch(8, 96, 96, 3)
     assert (again[6] == ims[0]).all()
+
+
+@pytest.mark.parametrize(("pattern", "count"), [("b h w c", "none"), ("b h w c -> h w -> c", "2")])
+def test_a_pattern_has_one_arrow(pattern: str, count: str) -> None:
+    with pytest.raises(CallError) as error:
+        tried(f'rearrange(ims, "{pattern}")', SIZES)
+    fact = f"a pattern has one arrow, and this one has {count}. "
+    assert str(error.value) == fact + 'Try "b h w c -> b c h w".'

@@ -2,7 +2,10 @@
 
 import pytest
 
+from ncd.models.tensors.memory_layout import ORDERS
+from ncd.view.panels.tensors.permutation_puzzle import ANSWER
 from tests.view.page.test_pages import fine, page
+from tests.view.panels.test_figure_panels import sent
 
 PANELS = ("In memory", "Puzzle", "Patches")
 
@@ -17,3 +20,16 @@ def test_at_sizes_that_cannot_be_drawn(panel: str) -> None:
 def test_a_link_may_ask_for_anything(asked: str) -> None:
     fine(page("memory-order", read=asked, order=asked))
     fine(page("memory-order", panel="Patches", cut=asked, along=asked))
+
+
+@pytest.mark.parametrize(
+    ("order", "said"),
+    [
+        (ANSWER, "✓ Solved: all 16 numbers stand where they should."),
+        (tuple("hbcw"), "✗ 8 of 16 numbers stand where they should."),
+    ],
+)
+def test_the_puzzle_is_solved_by_its_answer_alone(order: tuple[str, ...], said: str) -> None:
+    query = {"order": str(ORDERS.index(order)), **dict.fromkeys("bchw", "2")}
+    html = sent(page("memory-order", panel="Puzzle", **query), "puzzle")["html"]
+    assert f'<p role="status">{said}</p>' in html

@@ -112,6 +112,13 @@ def test_an_axis_goes_by_its_label_too_and_a_number_has_none() -> None:
 # --- what is given --------------------------------------------------------------------------------
 
 
+def test_an_array_that_was_computed_is_not_given_behind_a_swap() -> None:
+    term = (ncd.Linear("m:3 -> k:2", "L") @ ncd.Id("x:4")) >> ncd.Swap("k", "x")
+    circuit = ncd.elaborate(term)
+    assert [questions.is_given(circuit, value) for value in circuit.inputs] == [True, True]
+    assert not any(questions.is_given(circuit, value) for value in circuit.outputs)
+
+
 def test_a_size_is_given_where_a_layer_or_a_knob_chooses_it() -> None:
     lenet, attention = ncd.catalogue["lenet"], ncd.catalogue["multi-head-attention"]
     found = questions.computed_axes(ncd.elaborate(lenet.build()), lenet.settings({}))

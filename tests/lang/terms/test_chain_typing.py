@@ -1,0 +1,22 @@
+"""Chains: a step that wants more axes gives them to the inputs, unless others are in their place."""
+
+from __future__ import annotations
+
+import pytest
+
+from ncd import Id, Linear
+from ncd.lang.errors import MismatchError
+
+
+def test_a_step_with_an_outer_axis_makes_the_input_wider() -> None:
+    term = Linear("m:4 -> k:3", "A") >> Linear("h:2 k -> o:2", "B")
+    assert term.dom.spec == "h:2 m:4"
+
+
+def test_an_axis_in_the_place_of_the_wanted_one_is_an_error() -> None:
+    with pytest.raises(MismatchError) as error:
+        Id("x m:3") >> Linear("h:2 m -> m", "L")
+    assert str(error.value) == (
+        "Linear L (h m -> m): it takes (h m), but the array that meets it is (x m). "
+        "Bound so far: m 3. Try an array that has h, such as (h m)."
+    )

@@ -1,0 +1,12 @@
+"""The file of a presentation: which addresses make one."""
+
+from __future__ import annotations
+
+from ncd.view.server.slides_endpoint import LONGEST, written
+
+
+def test_an_address_that_is_too_long_makes_no_file() -> None:
+    view = "subtensors#"
+    longest = view + "x" * (LONGEST - len(view))
+    assert written(longest).count('class="slide"') == 1
+    assert written(longest + "x") == ""
