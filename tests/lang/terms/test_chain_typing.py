@@ -1,4 +1,4 @@
-"""Chains: a step that wants more axes gives them to the inputs, unless others are in their place."""
+"""Chains: a step that wants more axes makes the inputs wider, unless other axes are in the way."""
 
 from __future__ import annotations
 
