@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
@@ -121,6 +121,11 @@ class Knob:
         return min(self.min + steps * self.step, self.max - (self.max - self.min) % self.step)
 
 
+def switch(name: str, default: int, help: str, reason: str) -> Knob:
+    """Returns a knob that is on (1) or off (0)."""
+    return Knob(name, 0, 1, default, help=help, reason=reason, switch=True)
+
+
 @dataclass(frozen=True)
 class Preset:
     """The sizes of a published model, with its title and source."""
@@ -157,11 +162,6 @@ class Entry:
 
     >>> import ncd
     >>> entry: Entry = ncd.catalogue["multi-head-attention"]
-    >>> entry.title, [knob.name for knob in entry.knobs][:2]
-    ('Multi-head attention', ['h', 'k'])
-
-    >>> import ncd
-    >>> entry = ncd.catalogue["multi-head-attention"]
     >>> entry.title, [knob.name for knob in entry.knobs][:2]
     ('Multi-head attention', ['h', 'k'])
     >>> ncd.cost(entry.build(**entry.preset("gpt-2-small").knobs)).parameters
@@ -249,7 +249,7 @@ class Entry:
         return known[name]
 
 
-class Catalogue(Mapping[str, Entry]):
+class Catalogue(dict[str, Entry]):
     """Entries by name, in the order in which they are shown.
 
     Args:
@@ -265,28 +265,16 @@ class Catalogue(Mapping[str, Entry]):
     """
 
     def __init__(self, entries: Iterable[Entry]) -> None:
-        self._entries = {entry.name: entry for entry in entries}
+        super().__init__((entry.name, entry) for entry in entries)
 
-    def __getitem__(self, name: str) -> Entry:
-        try:
-            return self._entries[name]
-        except KeyError:
-            raise unknown("system", name, self._entries) from None
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._entries
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._entries)
-
-    def __len__(self) -> int:
-        return len(self._entries)
+    def __missing__(self, name: str) -> Entry:
+        raise unknown("system", name, self)
 
     @property
     def sections(self) -> dict[str, tuple[Entry, ...]]:
         """The entries of each section of the menu, in order."""
         found: dict[str, tuple[Entry, ...]] = {}
-        for entry in self._entries.values():
+        for entry in self.values():
             found[entry.section] = (*found.get(entry.section, ()), entry)
         return found
 

@@ -66,7 +66,7 @@ def vit_reference(w: Weights, image: Tensor, *, h: int, d: int, **sizes: int) ->
 
 def resnet(b: int, x: int, n: int, times: int, s: int) -> Term:
     """Figure 26 as a whole; n, 4n, 8n and 16n channels."""
-    return identity_resnet(b=b, x=x, N=times, n1=n, n2=4 * n, n3=8 * n, n4=16 * n, s=s)
+    return identity_resnet(b=b, x=x, N=times, n1=n, n2=4 * n, n3=8 * n, n4=16 * n, s=s, y=10)
 
 
 def resnet_reference(w: Weights, x: Tensor, /, *, times: int, s: int, **sizes: int) -> Tensor:

@@ -10,7 +10,7 @@ from ncd.lang.terms.blocks import Block
 from ncd.lang.terms.op import Op
 from ncd.lang.terms.terms import Id, Term, Then
 from ncd.lang.types.axis_kinds import seq
-from ncd.models.catalogue_entry import Entry, Knob, Preset
+from ncd.models.catalogue_entry import Entry, Knob, Preset, switch
 from ncd.ops import CausalMask, Copy, Einsum, Linear, Named, Scale, Softmax
 
 
@@ -83,15 +83,7 @@ _LENGTHS = (
     Knob("y", 1, 256, 20, help="queries", reason=f"the positions that ask; {_MAP}"),
     Knob("x", 1, 256, 22, help="keys and values", reason=f"the positions that answer; {_MAP}"),
 )
-_CAUSAL = Knob(
-    "causal",
-    0,
-    1,
-    0,
-    help="causal mask",
-    reason="a query sees only the keys up to its own position",
-    switch=True,
-)
+CAUSAL = switch("causal", 0, "causal mask", "a query sees only the keys up to its own position")
 
 _VASWANI = 'Vaswani et al. 2017, "Attention Is All You Need", table 3'
 PRESETS = (
@@ -132,7 +124,7 @@ SCALED_DOT_PRODUCT_ATTENTION = Entry(
     knobs=(
         Knob("k", 1, 128, 16, help="features", reason=_LENGTH),
         *_LENGTHS,
-        _CAUSAL,
+        CAUSAL,
     ),
     system=scaled_dot_product_attention,
     section="Attention",
@@ -156,7 +148,7 @@ MULTI_HEAD_ATTENTION = Entry(
             reason="of the inputs and the output; up to 512, as in the paper",
         ),
         *_LENGTHS,
-        _CAUSAL,
+        CAUSAL,
     ),
     system=multi_head_attention,
     section="Attention",

@@ -15,15 +15,7 @@ from ncd.ops import Conv, Linear, Reduce, Softmax, Window
 
 
 def identity_resnet(
-    b: int = 3,
-    x: int = 32,
-    N: int = 3,
-    n1: int = 16,
-    n2: int = 64,
-    n3: int = 128,
-    n4: int = 256,
-    s: int = 2,
-    y: int = 10,
+    b: int, x: int, N: int, n1: int, n2: int, n3: int, n4: int, s: int, y: int
 ) -> Term:
     """Returns the probability of each of y classes, for b images of x × x in three colours.
 

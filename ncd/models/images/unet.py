@@ -11,7 +11,7 @@ from ncd.lang.terms.loops import Repeat
 from ncd.lang.terms.terms import Id, Term, Then
 from ncd.lang.terms.wire import Wire
 from ncd.lang.types.axis_kinds import space
-from ncd.models.catalogue_entry import Entry, Knob, Preset
+from ncd.models.catalogue_entry import Entry, Knob, Preset, switch
 from ncd.ops import Concat, Conv, ConvTranspose, Copy, Elementwise, MaxPool, Rename
 
 
@@ -173,14 +173,11 @@ UNET = Entry(
         Knob("c", 1, 64, 8, help="channels, doubled at every level", reason="64 in the figure"),
         Knob("x", 16, 128, 32, 16, "height and width", "512 in the figure", least=1),
         Knob("y", 2, 4, 3, help="classes of a pixel", reason="background and two kinds of shape"),
-        Knob(
+        switch(
             "skips",
             0,
-            1,
-            0,
-            help="skip wires",
-            reason="draws what the levels hand over as wires, not as notes of what is saved",
-            switch=True,
+            "skip wires",
+            "draws what the levels hand over as wires, not as notes of what is saved",
         ),
     ),
     system=unet,

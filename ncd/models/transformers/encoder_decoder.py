@@ -9,7 +9,7 @@ from ncd.lang.terms.blocks import Block
 from ncd.lang.terms.loops import Repeat
 from ncd.lang.terms.terms import Id, Term
 from ncd.lang.types.axis_kinds import seq
-from ncd.models.catalogue_entry import Entry, Knob, Preset
+from ncd.models.catalogue_entry import Entry, Knob, Preset, switch
 from ncd.models.shared_parts import (
     FOLDED,
     OPEN,
@@ -23,29 +23,12 @@ from ncd.models.transformers.cached_layers import cached_decoder_layer, cached_l
 from ncd.ops import LayerNorm
 
 
-def encoder_block(
-    n: int = 2,
-    h: int = 4,
-    k: int = 16,
-    d: int = 128,
-    t: int = 12,
-    prenorm: int = 1,
-    gelu: int = 0,
-) -> Term:
+def encoder_block(n: int, h: int, k: int, d: int, t: int, prenorm: int, gelu: int) -> Term:
     """n encoder layers on t positions: self-attention, then a feed-forward, each a residual."""
     return _sizes(t, h, k, d)(_encoder_block(n, prenorm, gelu))
 
 
-def decoder_block(
-    n: int = 2,
-    h: int = 4,
-    k: int = 16,
-    d: int = 128,
-    t: int = 12,
-    s: int = 16,
-    prenorm: int = 1,
-    cache: int = 0,
-) -> Term:
+def decoder_block(n: int, h: int, k: int, d: int, t: int, s: int, prenorm: int, cache: int) -> Term:
     """n decoder layers on t positions, which also look at the s positions of an encoder.
 
     With ``cache`` it is the last step of writing t positions: the last one alone goes in, and what
@@ -57,15 +40,7 @@ def decoder_block(
 
 
 def decoder_only_block(
-    n: int = 2,
-    h: int = 4,
-    k: int = 16,
-    d: int = 128,
-    t: int = 12,
-    prenorm: int = 1,
-    gelu: int = 0,
-    final: int = 0,
-    cache: int = 0,
+    n: int, h: int, k: int, d: int, t: int, prenorm: int, gelu: int, final: int, cache: int
 ) -> Term:
     """n layers of a language model: each position sees itself and what stands before it.
 
@@ -79,14 +54,7 @@ def decoder_only_block(
 
 
 def encoder_decoder(
-    n: int = 2,
-    h: int = 4,
-    k: int = 16,
-    d: int = 128,
-    s: int = 16,
-    t: int = 12,
-    prenorm: int = 1,
-    cache: int = 0,
+    n: int, h: int, k: int, d: int, s: int, t: int, prenorm: int, cache: int
 ) -> Term:
     """n encoder layers on s positions and n decoder layers on t, each stack with a norm behind.
 
@@ -191,41 +159,29 @@ _HEADS = (
 )
 _T = Knob("t", 1, 64, 12, help="positions", reason=LENGTH)
 _S = Knob("s", 1, 64, 16, help="positions of the encoder", reason=LENGTH)
-_PRENORM = Knob(
+_PRENORM = switch(
     "prenorm",
-    0,
     1,
-    1,
-    help="the norm comes first",
-    reason="on, the norm stands before each part; off, behind the sum, as first published",
-    switch=True,
+    "the norm comes first",
+    "on, the norm stands before each part; off, behind the sum, as first published",
 )
-_GELU = Knob(
+_GELU = switch(
     "gelu",
     0,
-    1,
-    0,
-    help="GELU as activation",
-    reason="on, as in BERT and GPT-2; off, the ReLU of the original transformer",
-    switch=True,
+    "GELU as activation",
+    "on, as in BERT and GPT-2; off, the ReLU of the original transformer",
 )
-_FINAL = Knob(
+_FINAL = switch(
     "final",
     0,
-    1,
-    0,
-    help="a norm after the last layer",
-    reason="on, as in GPT-2: with the norm first, the sums of all layers are never normalised",
-    switch=True,
+    "a norm after the last layer",
+    "on, as in GPT-2: with the norm first, the sums of all layers are never normalised",
 )
-_CACHE = Knob(
+_CACHE = switch(
     "cache",
     0,
-    1,
-    0,
-    help="keys and values are kept",
-    reason="on, only the last position goes in, and of the others what the layers have kept",
-    switch=True,
+    "keys and values are kept",
+    "on, only the last position goes in, and of the others what the layers have kept",
 )
 
 _VASWANI = 'Vaswani et al. 2017, "Attention Is All You Need", table 3'

@@ -7,7 +7,7 @@ from functools import lru_cache
 from ncd.lang.circuits.elaborate import Axes
 from ncd.lang.terms.terms import Id, Term
 from ncd.lang.types.axis_kinds import seq
-from ncd.models.catalogue_entry import Entry, Knob
+from ncd.models.catalogue_entry import Entry, Knob, switch
 from ncd.models.shared_parts import feed_forward
 from ncd.models.transformers.encoder_decoder import LENGTH
 from ncd.ops import Conv, Einsum, Elementwise
@@ -39,14 +39,11 @@ POINTWISE_FEED_FORWARD = Entry(
         Knob("m", 1, 64, 6, help="features of a position", reason="six in the notebook"),
         Knob("d", 1, 256, 6, help="hidden features", reason="often 4 · m"),
         Knob("t", 1, 64, 4, help="positions", reason=LENGTH),
-        Knob(
+        switch(
             "conv",
-            0,
             1,
-            1,
-            help="as a convolution",
-            reason="on, both maps are convolutions of width 1 along t; off, linear maps",
-            switch=True,
+            "as a convolution",
+            "on, both maps are convolutions of width 1 along t; off, linear maps",
         ),
     ),
     system=pointwise_feed_forward,

@@ -8,7 +8,8 @@ from ncd.lang.circuits.elaborate import Axes
 from ncd.lang.terms.blocks import Block
 from ncd.lang.terms.terms import Id, Term
 from ncd.lang.types.axis_kinds import seq
-from ncd.models.catalogue_entry import Entry, Knob, Preset
+from ncd.models.attention.multi_head import CAUSAL
+from ncd.models.catalogue_entry import Entry, Knob, Preset, switch
 from ncd.models.shared_parts import attention, scaled_dot_product
 from ncd.models.transformers.encoder_decoder import FEATURES, HEADS, LENGTH
 from ncd.ops import CausalMask, Cut, Einsum, Linear, Map, Split
@@ -57,16 +58,6 @@ def _merged(outside: int) -> Term:
     )
 
 
-_CAUSAL = Knob(
-    "causal",
-    0,
-    1,
-    0,
-    help="causal mask",
-    reason="a query sees only the keys up to its own position",
-    switch=True,
-)
-
 TORCH_MULTIHEAD_ATTENTION = Entry(
     name="torch-multihead-attention",
     title="Multi-head attention in torch",
@@ -77,7 +68,7 @@ TORCH_MULTIHEAD_ATTENTION = Entry(
         Knob("y", 1, 64, 4, help="queries", reason=LENGTH),
         Knob("x", 1, 64, 4, help="keys and values", reason=LENGTH),
         Knob("pad", 0, 8, 0, help="keys that are padding", reason="the last ones", below="x"),
-        _CAUSAL,
+        CAUSAL,
     ),
     system=torch_multihead_attention,
     section="Transformers",
@@ -99,14 +90,11 @@ MERGED_QKV = Entry(
             "m", 1, 512, 32, help="features of a position", reason="up to 512, as in the base model"
         ),
         Knob("t", 1, 64, 10, help="positions", reason=LENGTH),
-        Knob(
+        switch(
             "outside",
-            0,
             1,
-            1,
-            help="heads outside",
-            reason="on, the features are read as (h 3k): head by head; off, as (3k h)",
-            switch=True,
+            "heads outside",
+            "on, the features are read as (h 3k): head by head; off, as (3k h)",
         ),
     ),
     system=merged_qkv,
