@@ -9,10 +9,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, fields
-from difflib import get_close_matches
 from typing import Any
 
-from ncd.lang.errors import LimitError, NCDError, ParseError, shown
+from ncd.lang.errors import LimitError, NCDError, ParseError, nearest_name, shown
 from ncd.lang.terms.arguments import check_term
 from ncd.lang.terms.blocks import Block, Equation
 from ncd.lang.terms.field_spelling import spelling
@@ -124,8 +123,7 @@ def _term(data: Any, depth: int) -> Term:
 def _kind(name: str) -> type[Term]:
     kind = KINDS.get(name)
     if kind is None:
-        close = get_close_matches(name, KINDS, n=1)
-        cure = close[0] if close else f"one of {', '.join(KINDS)}"
+        cure = nearest_name(name, KINDS)
         raise ParseError(f"there is no kind of term {shown(name)}", cure=cure)
     return kind
 

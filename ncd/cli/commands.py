@@ -15,10 +15,9 @@ from ncd.cli.output import Progress, print_json, print_table
 from ncd.costs import Cost, OpCost
 from ncd.drawing import Drawing
 from ncd.lang.circuits.circuit import Circuit, Loop
-from ncd.lang.errors import ParseError
+from ncd.lang.errors import ParseError, unknown
 from ncd.lang.terms.terms import Term
 from ncd.models import Entry
-from ncd.models.catalogue_entry import unknown
 from ncd.run import peak
 from ncd.run.base.device import device
 

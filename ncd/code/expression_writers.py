@@ -11,28 +11,7 @@ from ncd.code import rearrangement
 from ncd.code.identifiers import Allotted, quoted
 from ncd.code.line_breaking import SIGN, Code, called, infix, method, receiver, signed, tuple_of
 from ncd.code.table_lookup import looked_up
-from ncd.lang.formulas.expr import (
-    Align,
-    Arg,
-    Call,
-    Cast,
-    Const,
-    Contract,
-    Expr,
-    Filled,
-    Infix,
-    Item,
-    Layer,
-    Lookup,
-    Method,
-    Position,
-    Prefix,
-    Rearrange,
-    Select,
-    Size,
-    Tuple,
-    Weight,
-)
+from ncd.lang.formulas import expr as ex
 from ncd.lang.types.axes import Axis, Dim
 
 IMPORTS = {
@@ -63,23 +42,23 @@ class Writer:
     own: str = ""
     like: str = ""
     near: str = ""
-    bound: dict[Expr, str] = field(default_factory=dict)
+    bound: dict[ex.Expr, str] = field(default_factory=dict)
 
-    def write(self, expr: Expr) -> Code:
+    def write(self, expr: ex.Expr) -> Code:
         """Returns the expression as code."""
         if self.bound and expr in self.bound:
             return Code(self.bound[expr])
         return _WRITERS[type(expr)](self, expr)
 
-    def has_batch(self, expr: Expr) -> bool:
+    def has_batch(self, expr: ex.Expr) -> bool:
         """Returns whether a tensor may have batch axes in front."""
-        return any(isinstance(part, Arg) and self.batched[part.index] for part in expr.walk())
+        return any(isinstance(part, ex.Arg) and self.batched[part.index] for part in expr.walk())
 
-    def rank(self, expr: Expr) -> int:
+    def rank(self, expr: ex.Expr) -> int:
         """Returns the number of dimensions of a tensor without a batch, as far as known."""
-        if isinstance(expr, Arg):
+        if isinstance(expr, ex.Arg):
             return self.ranks[expr.index]
-        if isinstance(expr, Rearrange | Contract | Align):
+        if isinstance(expr, ex.Rearrange | ex.Contract | ex.Align):
             return len(expr.after)
         return max((self.rank(part) for part in expr.parts()), default=0)
 
@@ -93,7 +72,7 @@ class Writer:
         return name
 
 
-def _const(writer: Writer, expr: Const) -> Code:
+def _const(writer: Writer, expr: ex.Const) -> Code:
     value = expr.value
     if isinstance(value, str):
         return Code(quoted(value))
@@ -102,7 +81,7 @@ def _const(writer: Writer, expr: Const) -> Code:
     return Code(repr(value), SIGN) if repr(value).startswith("-") else Code(repr(value))
 
 
-def _size(writer: Writer, expr: Size) -> Code:
+def _size(writer: Writer, expr: ex.Size) -> Code:
     product: Code | None = None
     for axis in expr.axes:
         size = writer.size(axis)
@@ -110,19 +89,19 @@ def _size(writer: Writer, expr: Size) -> Code:
     return product or Code("1")
 
 
-def _layer(writer: Writer, expr: Layer) -> Code:
+def _layer(writer: Writer, expr: ex.Layer) -> Code:
     return called(f"{writer.own}(", map(writer.write, expr.args))
 
 
-def _call(writer: Writer, expr: Call) -> Code:
+def _call(writer: Writer, expr: ex.Call) -> Code:
     args = [writer.write(part) for part in expr.args]
-    if expr.function == "torch.cat" and isinstance(expr.args[0], Tuple):
+    if expr.function == "torch.cat" and isinstance(expr.args[0], ex.Tuple):
         args[0] = _widened(writer, expr.args[0])
     named = [writer.write(part).before(f"{name}=") for name, part in expr.kwargs]
     return called(f"{writer.function(expr.function)}(", (*args, *named))
 
 
-def _widened(writer: Writer, given: Tuple) -> Code:
+def _widened(writer: Writer, given: ex.Tuple) -> Code:
     """Returns tensors for ``torch.cat``, expanded to the batch axes of the others."""
     parts = [writer.write(part) for part in given.items]
     batched = [writer.has_batch(part) for part in given.items]
@@ -135,44 +114,45 @@ def _widened(writer: Writer, given: Tuple) -> Code:
     return tuple_of([part if has else method(part, "expand", spread) for part, has in found])
 
 
-def _method(writer: Writer, expr: Method) -> Code:
+def _method(writer: Writer, expr: ex.Method) -> Code:
     args = map(writer.write, expr.args)
     named = (writer.write(part).before(f"{name}=") for name, part in expr.kwargs)
     return method(writer.write(expr.on), expr.name, (*args, *named))
 
 
-def _infix(writer: Writer, expr: Infix) -> Code:
-    if expr.sign == "+" and isinstance(expr.left, Filled) and _plain(expr.right):
+def _infix(writer: Writer, expr: ex.Infix) -> Code:
+    if expr.sign == "+" and isinstance(expr.left, ex.Filled) and _plain(expr.right):
         return _new(writer, expr.left, expr.right)
     return infix(expr.sign, writer.write(expr.left), writer.write(expr.right))
 
 
-def _plain(expr: Expr) -> bool:
+def _plain(expr: ex.Expr) -> bool:
     """Returns whether an expression is a number, not a tensor."""
-    ends = (part for part in expr.walk() if not isinstance(part, Infix | Prefix))
+    ends = (part for part in expr.walk() if not isinstance(part, ex.Infix | ex.Prefix))
     return all(
-        isinstance(part, Const | Size) or (isinstance(part, Call) and part.function[:4] == "math")
+        isinstance(part, ex.Const | ex.Size)
+        or (isinstance(part, ex.Call) and part.function[:4] == "math")
         for part in ends
     )
 
 
-def _prefix(writer: Writer, expr: Prefix) -> Code:
+def _prefix(writer: Writer, expr: ex.Prefix) -> Code:
     on = expr.on
-    if expr.sign == "-" and isinstance(on, Const) and on.value == math.inf:
-        return _const(writer, Const(-math.inf))
+    if expr.sign == "-" and isinstance(on, ex.Const) and on.value == math.inf:
+        return _const(writer, ex.Const(-math.inf))
     return signed(expr.sign, writer.write(on))
 
 
-def _item(writer: Writer, expr: Item) -> Code:
+def _item(writer: Writer, expr: ex.Item) -> Code:
     return receiver(writer.write(expr.on)).after(f"[{expr.index}]")
 
 
-def _select(writer: Writer, expr: Select) -> Code:
+def _select(writer: Writer, expr: ex.Select) -> Code:
     index = ", ".join(("...", str(expr.index), *[":"] * (-expr.dim - 1)))
     return receiver(writer.write(expr.on)).after(f"[{index}]")
 
 
-def _lookup(writer: Writer, expr: Lookup) -> Code:
+def _lookup(writer: Writer, expr: ex.Lookup) -> Code:
     index, table = expr.index, expr.table
     ranks = writer.rank(index), writer.rank(table)
     batched = writer.has_batch(index), writer.has_batch(table)
@@ -182,7 +162,7 @@ def _lookup(writer: Writer, expr: Lookup) -> Code:
     return found
 
 
-def _rearrange(writer: Writer, expr: Rearrange) -> Code:
+def _rearrange(writer: Writer, expr: ex.Rearrange) -> Code:
     on = writer.write(expr.on)
     if not writer.einops:
         return rearrangement.by_methods(on, expr.before, expr.after, writer.dim_size)
@@ -193,7 +173,7 @@ def _rearrange(writer: Writer, expr: Rearrange) -> Code:
     return called(f"{writer.function('rearrange')}(", (on, Code(pattern), *named))
 
 
-def _contract(writer: Writer, expr: Contract) -> Code:
+def _contract(writer: Writer, expr: ex.Contract) -> Code:
     args = [writer.write(part) for part in expr.args]
     batched = [writer.has_batch(part) for part in expr.args]
     if writer.einops:
@@ -204,11 +184,11 @@ def _contract(writer: Writer, expr: Contract) -> Code:
     return called(f"{writer.function('torch.einsum')}(", (Code(pattern), *args))
 
 
-def _align(writer: Writer, expr: Align) -> Code:
+def _align(writer: Writer, expr: ex.Align) -> Code:
     on, batched = writer.write(expr.on), writer.has_batch(expr.on)
     order = tuple(dim for dim in expr.after if dim in expr.before)
     if order != expr.before:
-        on = _rearrange(writer, Rearrange(expr.on, _each(expr.before), _each(order)))
+        on = _rearrange(writer, ex.Rearrange(expr.on, _each(expr.before), _each(order)))
     index = rearrangement.spread([dim in expr.before for dim in expr.after], batched)
     return receiver(on).after(index) if index else on
 
@@ -217,18 +197,18 @@ def _each(dims: tuple[Dim, ...]) -> tuple[tuple[Dim, ...], ...]:
     return tuple((dim,) for dim in dims)
 
 
-def _position(writer: Writer, expr: Position) -> Code:
+def _position(writer: Writer, expr: ex.Position) -> Code:
     place = [Code(f"device={writer.near}.device")] if writer.near else []
     made = called(f"{writer.function('torch.arange')}(", (writer.dim_size(expr.dim), *place))
     behind = len(expr.after) - 1 - expr.after.index(expr.dim)
     return made.after(f"[:{', None' * behind}]") if behind else made
 
 
-def _filled(writer: Writer, expr: Filled) -> Code:
+def _filled(writer: Writer, expr: ex.Filled) -> Code:
     return _new(writer, expr, None)
 
 
-def _new(writer: Writer, filled: Filled, value: Expr | None) -> Code:
+def _new(writer: Writer, filled: ex.Filled, value: ex.Expr | None) -> Code:
     """Returns a new tensor of zeros, or of one number."""
     sizes = [writer.dim_size(dim) for dim in filled.dims]
     shape = tuple_of(sizes) if sizes else Code("()")
@@ -243,14 +223,14 @@ def _new(writer: Writer, filled: Filled, value: Expr | None) -> Code:
     return called(f"{writer.function(f'torch.{what}')}(", (*parts, *place))
 
 
-def _real(writer: Writer, value: Expr) -> Code:
+def _real(writer: Writer, value: ex.Expr) -> Code:
     """Returns a number in a form that torch takes for a real one."""
-    if isinstance(value, Const) and isinstance(value.value, int | float):
-        return _const(writer, Const(float(value.value)))
+    if isinstance(value, ex.Const) and isinstance(value.value, int | float):
+        return _const(writer, ex.Const(float(value.value)))
     return called("float(", (writer.write(value),))
 
 
-def _cast(writer: Writer, expr: Cast) -> Code:
+def _cast(writer: Writer, expr: ex.Cast) -> Code:
     on = writer.write(expr.on)
     if expr.to == "whole":
         return method(on, "long", ())
@@ -259,24 +239,24 @@ def _cast(writer: Writer, expr: Cast) -> Code:
     return method(on, "to", (Code(f"{writer.like}.dtype"),))
 
 
-_WRITERS: Mapping[type[Expr], Callable[[Writer, Any], Code]] = {
-    Arg: lambda writer, expr: Code(writer.args[expr.index]),
-    Const: _const,
-    Size: _size,
-    Layer: _layer,
-    Weight: lambda writer, expr: Code(writer.own),
-    Call: _call,
-    Method: _method,
-    Infix: _infix,
-    Prefix: _prefix,
-    Tuple: lambda writer, expr: tuple_of([writer.write(item) for item in expr.items]),
-    Item: _item,
-    Select: _select,
-    Lookup: _lookup,
-    Rearrange: _rearrange,
-    Contract: _contract,
-    Align: _align,
-    Position: _position,
-    Filled: _filled,
-    Cast: _cast,
+_WRITERS: Mapping[type[ex.Expr], Callable[[Writer, Any], Code]] = {
+    ex.Arg: lambda writer, expr: Code(writer.args[expr.index]),
+    ex.Const: _const,
+    ex.Size: _size,
+    ex.Layer: _layer,
+    ex.Weight: lambda writer, expr: Code(writer.own),
+    ex.Call: _call,
+    ex.Method: _method,
+    ex.Infix: _infix,
+    ex.Prefix: _prefix,
+    ex.Tuple: lambda writer, expr: tuple_of([writer.write(item) for item in expr.items]),
+    ex.Item: _item,
+    ex.Select: _select,
+    ex.Lookup: _lookup,
+    ex.Rearrange: _rearrange,
+    ex.Contract: _contract,
+    ex.Align: _align,
+    ex.Position: _position,
+    ex.Filled: _filled,
+    ex.Cast: _cast,
 }

@@ -17,7 +17,9 @@ from ncd.lang.terms.terms import Term
 
 
 def sides(circuit: Circuit) -> tuple[Circuit, ...]:
-    """Returns the circuit of each side of an equation, with the ids of the whole circuit.
+    """Returns the circuit of each side of an equation, or the circuit alone if it is none.
+
+    The sides keep the ids of the whole circuit.
 
     >>> from ncd.ops import Einsum
     >>> there, back = Einsum("i:2 j:3 -> j i"), Einsum("j i -> i j")
@@ -25,7 +27,8 @@ def sides(circuit: Circuit) -> tuple[Circuit, ...]:
     >>> [[cell.id for cell in side.cells] for side in both]
     [['n1', 'n2'], ['n3']]
     """
-    assert isinstance(circuit.term, Equation)
+    if not isinstance(circuit.term, Equation):
+        return (circuit,)
     found, cells, fences = [], 1, 0  # the first cell hands the inputs to all sides
     for i, side in enumerate(circuit.term.sides):
         own = elaborate(side)

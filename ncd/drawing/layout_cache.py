@@ -25,7 +25,6 @@ from ncd.drawing.placement.layout import wire_words
 from ncd.lang.circuits.array_names import called
 from ncd.lang.circuits.circuit import Cell, Circuit, Fence, Loop, State, Value
 from ncd.lang.once import Key
-from ncd.lang.terms.blocks import Equation
 from ncd.lang.terms.field_spelling import field_names
 from ncd.lang.terms.op import Op
 from ncd.lang.terms.terms import Term
@@ -222,8 +221,7 @@ def _described(circuit: Circuit, shut: frozenset[str], way: Way) -> tuple[str, s
 
 def _parts(circuit: Circuit, shut: frozenset[str], way: Way) -> Iterator[Circuit]:
     """Yields the visible parts: the circuit, or the sides of an equation."""
-    parts = sides(circuit) if isinstance(circuit.term, Equation) else (circuit,)
-    return (way(part, shut) for part in parts)
+    return (way(part, shut) for part in sides(circuit))
 
 
 def _with_new_words(pattern: Pattern, circuit: Circuit, walk: _Walk) -> Any:

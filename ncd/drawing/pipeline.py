@@ -124,12 +124,11 @@ def drawn_cells(circuit: Circuit) -> tuple[Cell, ...]:
     >>> len(circuit.cells), len(drawn_cells(circuit))
     (3, 1)
     """
-    parts = sides(circuit) if isinstance(circuit.term, Equation) else (circuit,)
-    return tuple(cell for part in parts for cell in first_bodies(stacked(part)))
+    return tuple(cell for part in sides(circuit) for cell in first_bodies(stacked(part)))
 
 
 def _whole(circuit: Circuit, options: Options) -> Drawing:
-    parts = sides(circuit) if isinstance(circuit.term, Equation) else (circuit,)
+    parts = sides(circuit)
     drawings = [drawn(part, options) for part in parts]
     if options.cells:
         drawings = [celled(drawing, part) for drawing, part in zip(drawings, parts, strict=True)]

@@ -13,7 +13,6 @@ from ncd.drawing.placement.axis_labels import Labels
 from ncd.lang.circuits.circuit import Cell, Circuit, Fence, Loop
 from ncd.lang.circuits.elaborate import elaborate
 from ncd.lang.errors import UnknownNameError
-from ncd.lang.terms.blocks import Equation
 from ncd.lang.terms.terms import Term
 
 
@@ -45,7 +44,7 @@ def part(circuit: Circuit, id: str) -> Circuit:
     >>> [cell.id for cell in inside.cells], [value.id for value in inside.inputs]
     (['n1'], ['v1'])
     """
-    parts = sides(circuit) if isinstance(circuit.term, Equation) else (circuit,)
+    parts = sides(circuit)
     for whole in (*parts, *map(stacked, parts)):
         if (found := _in(whole, id)) is not None:
             return found

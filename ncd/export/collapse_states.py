@@ -12,7 +12,6 @@ from ncd.drawing.backends.svg import write
 from ncd.drawing.collapse.repeated_layers import stacked
 from ncd.drawing.equation import sides
 from ncd.lang.circuits.circuit import Circuit
-from ncd.lang.terms.blocks import Equation
 from ncd.lang.terms.terms import Term
 
 Collapsed = frozenset[str]  # ids of the collapsed blocks
@@ -22,8 +21,7 @@ LETTERS = 3_000_000  # characters of all drawings, before compression
 
 def drawn_circuits(circuit: Circuit) -> tuple[Circuit, ...]:
     """Returns the circuits that are drawn: each side of an equation, equal layers stacked."""
-    parts = sides(circuit) if isinstance(circuit.term, Equation) else (circuit,)
-    return tuple(map(stacked, parts))
+    return tuple(map(stacked, sides(circuit)))
 
 
 def states(term: Term, blocks: Mapping[str, str], labels: Labels) -> dict[Collapsed, Drawing]:

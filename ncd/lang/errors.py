@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from difflib import get_close_matches
 from typing import Any, Protocol
 
 WORD, CUT = 60, 39  # letters of the longest word in a message, and how many a longer one keeps
@@ -186,6 +187,22 @@ class UnknownNameError(NCDError):
     Traceback (most recent call last):
     ncd.lang.errors.UnknownNameError: Block: there is no role 'linaer'. Try linear.
     """
+
+
+def nearest_name(name: object, known: Collection[str]) -> str:
+    """Returns the known name that is most like another one, or a list of all if none is.
+
+    >>> nearest_name("tahn", ("tanh", "relu")), nearest_name("m", ("tanh", "relu"))
+    ('tanh', 'one of tanh, relu')
+    """
+    close = get_close_matches(str(name), known, n=1)
+    return close[0] if close else f"one of {', '.join(known)}"
+
+
+def unknown(what: str, name: object, known: Collection[str], where: str = "") -> UnknownNameError:
+    """Returns the error for a name that is not among the known ones."""
+    cure = nearest_name(name, known) if known else f"no {what}, as there is none"
+    return UnknownNameError(f"there is no {what} {shown(name)}", cure=cure, where=where)
 
 
 class LimitError(NCDError):

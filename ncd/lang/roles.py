@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
-
-from ncd.lang.errors import UnknownNameError, shown
+from ncd.lang.errors import unknown
 
 ROLES = (
     "activate",
@@ -38,6 +36,4 @@ ROLES = (
 def check_role(role: str, where: str) -> None:
     """Raises UnknownNameError, with the nearest name, for a role that is not in ``ROLES``."""
     if role not in ROLES:
-        close = get_close_matches(str(role), ROLES, n=1)
-        cure = close[0] if close else f"one of {', '.join(ROLES)}"
-        raise UnknownNameError(f"there is no role {shown(role)}", cure=cure, where=where)
+        raise unknown("role", role, ROLES, where)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import Any
 
-from ncd.lang.errors import SizeError, UnknownNameError, shown
+from ncd.lang.errors import SizeError, shown, unknown
 from ncd.lang.terms.blocks import check_stated
 from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Signature
@@ -277,12 +276,3 @@ class Catalogue(dict[str, Entry]):
         for entry in self.values():
             found[entry.section] = (*found.get(entry.section, ()), entry)
         return found
-
-
-def unknown(what: str, name: str, known: Mapping[str, object], where: str = "") -> UnknownNameError:
-    """Returns the error for an unknown name, with the most similar known one."""
-    close = get_close_matches(str(name), known, n=1)
-    names = f"one of {', '.join(known)}" if known else f"no {what}, as there is none"
-    return UnknownNameError(
-        f"there is no {what} {shown(name)}", cure=close[0] if close else names, where=where
-    )

@@ -9,8 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from ncd.lang.errors import SizeError
-from ncd.models.catalogue_entry import unknown
+from ncd.lang.errors import SizeError, unknown
 from ncd.run.base.seeding import generator
 from ncd.train.digit_images import available, digits
 from ncd.train.shape_images import KINDS, shapes

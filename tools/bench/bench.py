@@ -22,10 +22,10 @@ from ncd.code import source
 from ncd.costs import cost
 from ncd.graph import autograd, dot_layout
 from ncd.lang.circuits.elaborate import elaborate
+from ncd.lang.errors import unknown
 from ncd.lang.terms.terms import Term, Then
 from ncd.models import CATALOGUE
 from ncd.models.attention.multi_head import multi_head_attention
-from ncd.models.catalogue_entry import unknown
 from ncd.run import CircuitModule, compile, example_inputs, trace
 from ncd.run.base.collect import collect_and_freeze
 from ncd.run.base.seeding import generator

@@ -7,7 +7,6 @@ answers of an op's marks.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from functools import lru_cache
 
 from ncd.drawing.base import style
@@ -29,7 +28,7 @@ from ncd.drawing.marks.text_marks import (
 from ncd.drawing.marks.window_marks import Trapezoid
 from ncd.drawing.routing.canvas import Canvas, Side
 from ncd.drawing.routing.op_wires import draw_wires
-from ncd.lang.errors import UnknownNameError, shown
+from ncd.lang.errors import unknown
 from ncd.lang.glyph import Glyph, Mark
 
 MARKS: Mapping[str, MarkKind] = {
@@ -63,11 +62,7 @@ def kind(mark: Mark) -> MarkKind:
     """Returns the kind of a mark; raises UnknownNameError for an unknown shape."""
     found = MARKS.get(mark.shape)
     if found is None:
-        close = get_close_matches(str(mark.shape), MARKS, n=1)
-        raise UnknownNameError(
-            f"there is no mark {shown(mark.shape)}",
-            cure=close[0] if close else f"one of {', '.join(MARKS)}",
-        )
+        raise unknown("mark", mark.shape, MARKS)
     return found
 
 

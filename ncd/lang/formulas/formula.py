@@ -22,10 +22,9 @@ import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import lru_cache, reduce
 
-from ncd.lang.errors import ParseError, shown
+from ncd.lang.errors import ParseError, nearest_name, shown
 
 LONGEST = 1000  # letters of a formula
 DEEPEST = 40  # nested brackets
@@ -247,8 +246,8 @@ class _Parser:
 
     def _call(self, name: str, args: list[ast.expr], height: int) -> Formula:
         if name not in FUNCTIONS:
-            close = get_close_matches(name, FUNCTIONS, n=1) or [f"one of {', '.join(FUNCTIONS)}"]
-            raise ParseError(f"there is no function {shown(name)}", cure=close[0])
+            cure = nearest_name(name, FUNCTIONS)
+            raise ParseError(f"there is no function {shown(name)}", cure=cure)
         if len(args) != FUNCTIONS[name]:
             raise self._wrong(f"{name} takes {FUNCTIONS[name]} arguments, not {len(args)}")
         return self._apply(name, args, height)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection
 from dataclasses import dataclass
-from difflib import get_close_matches
 
-from ncd.lang.errors import ParseError
+from ncd.lang.errors import ParseError, nearest_name
 from ncd.models.tensors.pattern_terms import REDUCTIONS, Call
 
 FUNCTIONS = ("rearrange", "reduce", "repeat")
@@ -131,8 +130,8 @@ class _Reader:
         """Parses a call; returns it with the position of its pattern."""
         name = node.func.id if isinstance(node.func, ast.Name) else ""
         if name not in FUNCTIONS:
-            close = get_close_matches(name, FUNCTIONS, n=1) or [f"one of {', '.join(FUNCTIONS)}"]
-            raise self._wrong(node.func, "there is no such function here", close[0])
+            cure = nearest_name(name, FUNCTIONS)
+            raise self._wrong(node.func, "there is no such function here", cure)
         wanted = 3 if name == "reduce" else 2
         if len(node.args) != wanted:
             what = 'an array, a pattern and a reduction such as "max"'

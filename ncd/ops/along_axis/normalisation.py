@@ -7,19 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ncd.lang.errors import SizeError
-from ncd.lang.formulas.expr import (
-    Arg,
-    Call,
-    Const,
-    Expr,
-    Group,
-    Layer,
-    Size,
-    Tuple,
-    arranged,
-    call,
-    groups,
-)
+from ncd.lang.formulas import expr as ex
 from ncd.lang.glyph import Glyph
 from ncd.lang.terms.field_spelling import ARRAY, FLAG, NAME, SMALL, spelled
 from ncd.lang.terms.op import Initial, Op, Sample, Site
@@ -36,6 +24,9 @@ class _Norm(Op):
     mark: ClassVar[str] = "barred"
     axes: Array
     eps: float
+
+    def torch(self, site: Site) -> tuple[ex.Expr, ...]:
+        return at_end(site, lambda x, rest: ex.Layer((x,)))
 
     def glyph(self, site: Site) -> Glyph:
         return on_own(site, self.mark, keep=self.axes.names)
@@ -83,7 +74,7 @@ class BatchNorm(_Norm):
                 nearest=2,
             )
 
-    def _order(self, site: Site) -> tuple[Group, ...]:
+    def _order(self, site: Site) -> tuple[ex.Group, ...]:
         """Returns the dimensions for torch: the merged batch, the merged channel, the others.
 
         The others are merged if there are more than three. They also are if one of them or the
@@ -95,12 +86,12 @@ class BatchNorm(_Norm):
         ambiguous = batch.numel == 1 or any(dim.size == 1 for dim in others)
         if len(others) > 3 or (len(others) > 1 and ambiguous):
             return (batch.dims, channel.dims, others)
-        return (batch.dims, channel.dims, *groups(site.rest))
+        return (batch.dims, channel.dims, *ex.groups(site.rest))
 
-    def layer(self, site: Site) -> Call:
+    def layer(self, site: Site) -> ex.Call:
         kind = max(1, len(self._order(site)) - 2)
         named = {} if self.eps == 1e-5 else {"eps": self.eps}
-        return call(f"nn.BatchNorm{kind}d", Size((site.dom[0][1],)), **named)
+        return ex.call(f"nn.BatchNorm{kind}d", ex.Size((site.dom[0][1],)), **named)
 
     def initial(self, site: Site) -> Mapping[str, Initial]:
         channel = Array((site.dom[0][1],))
@@ -112,10 +103,10 @@ class BatchNorm(_Norm):
             "num_batches_tracked": filled(Array(), 0, learned=False),
         }
 
-    def torch(self, site: Site) -> tuple[Expr, ...]:
-        given, order = groups(site.ins[0]), self._order(site)
-        layer = Layer((arranged(Arg(0), given, order),))
-        return (arranged(layer, order, given),)
+    def torch(self, site: Site) -> tuple[ex.Expr, ...]:
+        given, order = ex.groups(site.ins[0]), self._order(site)
+        layer = ex.Layer((ex.arranged(ex.Arg(0), given, order),))
+        return (ex.arranged(layer, order, given),)
 
     def words(self, site: Site) -> str:
         return f"batch norm {self.name}, each {site.dom[0][1].name} over all the rest"
@@ -168,17 +159,14 @@ class LayerNorm(_Norm):
     bias: bool = spelled(FLAG, True)
     form: ClassVar[str] = "m+"
 
-    def layer(self, site: Site) -> Call:
+    def layer(self, site: Site) -> ex.Call:
         named = {} if self.eps == 1e-5 else {"eps": self.eps}
         more = {} if self.bias else {"bias": False}
-        return call("nn.LayerNorm", _shape(site.dom[0]), **named, **more)
+        return ex.call("nn.LayerNorm", _shape(site.dom[0]), **named, **more)
 
     def initial(self, site: Site) -> Mapping[str, Initial]:
         weight = {"weight": filled(site.dom[0], 1)}
         return {**weight, "bias": filled(site.dom[0], 0)} if self.bias else weight
-
-    def torch(self, site: Site) -> tuple[Expr, ...]:
-        return at_end(site, lambda x, rest: Layer((x,)))
 
     def words(self, site: Site) -> str:
         return f"layer norm {self.name} over {site.dom[0]}"
@@ -217,14 +205,11 @@ class RMSNorm(_Norm):
     mark: ClassVar[str] = "rms"
     form: ClassVar[str] = "m+"
 
-    def layer(self, site: Site) -> Call:
-        return call("nn.RMSNorm", _shape(site.dom[0]), eps=self.eps)
+    def layer(self, site: Site) -> ex.Call:
+        return ex.call("nn.RMSNorm", _shape(site.dom[0]), eps=self.eps)
 
     def initial(self, site: Site) -> Mapping[str, Initial]:
         return {"weight": filled(site.dom[0], 1)}
-
-    def torch(self, site: Site) -> tuple[Expr, ...]:
-        return at_end(site, lambda x, rest: Layer((x,)))
 
     def formula(self, site: Site) -> str:
         return r"z = \gamma\,\frac{a}{\sqrt{\overline{a^2} + \epsilon}}"
@@ -240,9 +225,11 @@ class RMSNorm(_Norm):
         )
 
 
-def _shape(array: Array) -> Expr:
+def _shape(array: Array) -> ex.Expr:
     """Returns the sizes of the dimensions, as torch's norms take them."""
     sizes = [
-        Const(size) if axis.spatial else Size((axis,)) for axis in array for size in axis.shape
+        ex.Const(size) if axis.spatial else ex.Size((axis,))
+        for axis in array
+        for size in axis.shape
     ]
-    return sizes[0] if len(sizes) == 1 else Tuple(tuple(sizes))
+    return sizes[0] if len(sizes) == 1 else ex.Tuple(tuple(sizes))

@@ -12,18 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from ncd.lang.errors import SizeError
-from ncd.lang.formulas.expr import (
-    Align,
-    Call,
-    Cast,
-    Const,
-    Expr,
-    Filled,
-    Group,
-    Infix,
-    Prefix,
-    call,
-)
+from ncd.lang.formulas import expr as ex
 from ncd.lang.formulas.formula import COMPARISONS, Apply, Formula, Name, Number, Operand
 from ncd.lang.formulas.operators import SIGNS
 from ncd.lang.types.axes import Axis
@@ -37,17 +26,17 @@ WHOLE = 2**53  # whole numbers up to this are exact as real ones too
 class Part:
     """A translated part of a formula: a plain number, or a tensor if ``value`` is None."""
 
-    expr: Expr
+    expr: ex.Expr
     kind: Kind
     dims: frozenset[tuple[str, int]] = frozenset()
     value: int | float | bool | None = None
 
 
-def constant(value: int | float | bool, expr: Expr | None = None) -> Part:
+def constant(value: int | float | bool, expr: ex.Expr | None = None) -> Part:
     """Returns the part of a plain number, written as an expression of sizes if one is given."""
     whole: Kind = "whole" if isinstance(value, int) else "real"
     kind: Kind = "truth" if isinstance(value, bool) else whole
-    return Part(Const(value) if expr is None else expr, kind, value=value)
+    return Part(ex.Const(value) if expr is None else expr, kind, value=value)
 
 
 def lowered(formula: Formula, args: Sequence[Part], names: Mapping[str, Part]) -> Part:
@@ -66,25 +55,25 @@ def lowered(formula: Formula, args: Sequence[Part], names: Mapping[str, Part]) -
     return _checked(_applied(formula.operation, parts, formula), formula)
 
 
-def filled(part: Part, dims: Group, below: Axis | None) -> Expr:
+def filled(part: Part, dims: ex.Group, below: Axis | None) -> ex.Expr:
     """Returns the part as a tensor of ``dims``, of whole numbers if ``below`` an axis.
 
     Raises SizeError for a plain number that is not below it.
     """
-    zeros: Expr = Filled(dims) if below is None else Cast(Filled(dims), "whole")
+    zeros: ex.Expr = ex.Filled(dims) if below is None else ex.Cast(ex.Filled(dims), "whole")
     if part.value is not None:
         number = _number(part)
         if below is not None:
             _check_below(number, below)
-        return zeros if number.value == 0 else Infix("+", zeros, number.expr)
+        return zeros if number.value == 0 else ex.Infix("+", zeros, number.expr)
     expr = (_real(part) if below is None else _number(part)).expr
     if below is not None and part.kind == "real":
-        expr = Cast(expr, "whole")
+        expr = ex.Cast(expr, "whole")
     missing = tuple(dim for dim in dims if dim.key not in part.dims)
     if not missing:
         return expr
-    zeros = Filled(missing) if below is None else Cast(Filled(missing), "whole")
-    return Infix("+", expr, zeros if missing == dims else Align(zeros, missing, dims))
+    zeros = ex.Filled(missing) if below is None else ex.Cast(ex.Filled(missing), "whole")
+    return ex.Infix("+", expr, zeros if missing == dims else ex.Align(zeros, missing, dims))
 
 
 def _check_below(part: Part, below: Axis) -> None:
@@ -133,14 +122,14 @@ def _number(part: Part) -> Part:
         return part
     if part.value is not None:
         return constant(int(part.value))
-    return replace(part, expr=Cast(part.expr, "whole"), kind="whole")
+    return replace(part, expr=ex.Cast(part.expr, "whole"), kind="whole")
 
 
 def _real(part: Part) -> Part:
     """Converts a tensor to real numbers; torch converts plain numbers itself."""
     if part.value is not None or part.kind == "real":
         return _number(part)
-    return replace(part, expr=Cast(part.expr, "real"), kind="real")
+    return replace(part, expr=ex.Cast(part.expr, "real"), kind="real")
 
 
 def _truth(part: Part) -> Part:
@@ -149,7 +138,7 @@ def _truth(part: Part) -> Part:
         return part
     if part.value is not None:
         return constant(bool(part.value))
-    return Part(Infix("!=", part.expr, Const(0)), "truth", part.dims)
+    return Part(ex.Infix("!=", part.expr, ex.Const(0)), "truth", part.dims)
 
 
 def _alike(a: Part, b: Part) -> tuple[Part, Part, Kind]:
@@ -178,13 +167,13 @@ def _arithmetic(sign: str, a: Part, b: Part, formula: Formula) -> Part:
         a = _tensor(a)
     dims = a.dims | b.dims
     if sign == "//" and kind == "real":  # torch's floor_divide has no gradient; this one's is 0
-        return Part(call("torch.div", a.expr, b.expr, rounding_mode="floor"), kind, dims)
-    return Part(Infix(sign, a.expr, b.expr), kind, dims)
+        return Part(ex.call("torch.div", a.expr, b.expr, rounding_mode="floor"), kind, dims)
+    return Part(ex.Infix(sign, a.expr, b.expr), kind, dims)
 
 
 def _tensor(part: Part) -> Part:
     """Converts a plain number to a real tensor: some functions of torch take no number there."""
-    return replace(part, expr=Infix("+", Filled(()), part.expr), kind="real", value=None)
+    return replace(part, expr=ex.Infix("+", ex.Filled(()), part.expr), kind="real", value=None)
 
 
 def _plain(sign: str, a: Part, b: Part, formula: Formula) -> Part:
@@ -200,8 +189,8 @@ def _plain(sign: str, a: Part, b: Part, formula: Formula) -> Part:
     if isinstance(value, complex):
         raise _uncomputable(formula)
     if sign == "**" and b.value == 0.5:
-        return constant(value, call("math.sqrt", a.expr))
-    return constant(value, Infix(sign, a.expr, b.expr))
+        return constant(value, ex.call("math.sqrt", a.expr))
+    return constant(value, ex.Infix(sign, a.expr, b.expr))
 
 
 def _uncomputable(formula: Formula) -> SizeError:
@@ -212,7 +201,7 @@ def _power(a: Part, b: Part) -> Part:
     stays = a.kind == "whole" and b.kind == "whole" and b.value is not None and b.value >= 0
     if not stays:  # torch refuses a whole number to the power of a negative one
         a, b = _real(a), _real(b)
-    return Part(Infix("**", a.expr, b.expr), "whole" if stays else "real", a.dims | b.dims)
+    return Part(ex.Infix("**", a.expr, b.expr), "whole" if stays else "real", a.dims | b.dims)
 
 
 def _compared(sign: str, a: Part, b: Part) -> Part:
@@ -221,7 +210,7 @@ def _compared(sign: str, a: Part, b: Part) -> Part:
     a, b = _number(a), _number(b)
     if a.value is None and b.value is None:
         a, b, _ = _alike(a, b)
-    return Part(Infix(sign, a.expr, b.expr), "truth", a.dims | b.dims)
+    return Part(ex.Infix(sign, a.expr, b.expr), "truth", a.dims | b.dims)
 
 
 def _both(operation: str, a: Part, b: Part) -> Part:
@@ -230,20 +219,20 @@ def _both(operation: str, a: Part, b: Part) -> Part:
             decides = part.value == (operation == "or")
             return part if decides else other
     sign = "&" if operation == "and" else "|"
-    return Part(Infix(sign, a.expr, b.expr), "truth", a.dims | b.dims)
+    return Part(ex.Infix(sign, a.expr, b.expr), "truth", a.dims | b.dims)
 
 
 def _not(a: Part) -> Part:
     if a.value is not None:
         return constant(not a.value)
-    return replace(a, expr=Prefix("~", a.expr))
+    return replace(a, expr=ex.Prefix("~", a.expr))
 
 
 def _negative(a: Part) -> Part:
-    if isinstance(a.expr, Const) and a.value is not None:
+    if isinstance(a.expr, ex.Const) and a.value is not None:
         return constant(-a.value)
     value = None if a.value is None else -a.value
-    return replace(a, expr=Prefix("-", a.expr), value=value)
+    return replace(a, expr=ex.Prefix("-", a.expr), value=value)
 
 
 def _extreme(operation: str, a: Part, b: Part) -> Part:
@@ -254,10 +243,10 @@ def _extreme(operation: str, a: Part, b: Part) -> Part:
     dims = a.dims | b.dims
     if a.value is None and b.value is None:
         function = "torch.minimum" if operation == "min" else "torch.maximum"
-        return Part(call(function, a.expr, b.expr), kind, dims)
+        return Part(ex.call(function, a.expr, b.expr), kind, dims)
     tensor, limit = (a, b) if a.value is None else (b, a)
     side = "max" if operation == "min" else "min"
-    return Part(call("torch.clamp", tensor.expr, **{side: limit.expr}), kind, dims)
+    return Part(ex.call("torch.clamp", tensor.expr, **{side: limit.expr}), kind, dims)
 
 
 def _where(condition: Part, yes: Part, no: Part) -> Part:
@@ -269,7 +258,7 @@ def _where(condition: Part, yes: Part, no: Part) -> Part:
     if kind == "real" and yes.value is not None and no.value is not None:
         yes = _tensor(yes)
     dims = condition.dims | yes.dims | no.dims
-    return Part(call("torch.where", condition.expr, yes.expr, no.expr), kind, dims)
+    return Part(ex.call("torch.where", condition.expr, yes.expr, no.expr), kind, dims)
 
 
 _MATH = frozenset(("ceil", "cos", "erf", "exp", "floor", "log", "sin", "sqrt", "tanh"))
@@ -283,9 +272,9 @@ def _function(name: str, a: Part, formula: Formula) -> Part:
             value = PLAIN[name](a.value)
         except (ArithmeticError, ValueError):
             raise _uncomputable(formula) from None
-        return constant(value, call(f"math.{name}", a.expr) if name in _MATH else None)
+        return constant(value, ex.call(f"math.{name}", a.expr) if name in _MATH else None)
     if name in ("ceil", "floor") and a.kind == "whole":
         return a
     if name not in _WHOLE_STAYS:
         a = _real(a)
-    return replace(a, expr=Call(f"{'F' if name in _F else 'torch'}.{name}", (a.expr,)))
+    return replace(a, expr=ex.Call(f"{'F' if name in _F else 'torch'}.{name}", (a.expr,)))

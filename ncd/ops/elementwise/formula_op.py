@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 from typing import NamedTuple
 
-from ncd.lang.errors import ParseError, UnknownNameError
+from ncd.lang.errors import ParseError, UnknownNameError, nearest_name
 from ncd.lang.formulas.expr import Align, Arg, Expr, Position, Size
 from ncd.lang.formulas.formula import CONSTANTS, Formula, Name, Operand, leaves
 from ncd.lang.formulas.formula_latex import latex
@@ -68,11 +67,8 @@ class Mapped(Op):
             return Meaning("size", name[2:])
         known = [axis.identifier for axis in self.signature.cod[0]]
         known += [f"n_{axis.identifier}" for axis in axes] + list(CONSTANTS)
-        close = get_close_matches(name, known, n=1)
-        raise UnknownNameError(
-            f"{name} is no axis of the result, no size and no constant",
-            cure=close[0] if close else f"one of {', '.join(known)}",
-        )
+        fact = f"{name} is no axis of the result, no size and no constant"
+        raise UnknownNameError(fact, cure=nearest_name(name, known))
 
     @property
     def _known(self) -> tuple[Axis, ...]:

@@ -8,22 +8,7 @@ from typing import Any, ClassVar
 from zlib import crc32
 
 from ncd.lang.errors import MismatchError, ParseError, shown
-from ncd.lang.formulas.expr import (
-    Align,
-    Arg,
-    Call,
-    Cast,
-    Const,
-    Contract,
-    Expr,
-    Infix,
-    Position,
-    Size,
-    call,
-    merged,
-    parted,
-    reordered,
-)
+from ncd.lang.formulas import expr as ex
 from ncd.lang.glyph import Glyph, Mark
 from ncd.lang.terms.field_spelling import SIGNATURE, STATED, Spelling, choice, spelled
 from ncd.lang.terms.op import Op, Sample, Site
@@ -115,53 +100,55 @@ class Function(Op):
     def label(self) -> str:
         return f"Function {self.letter}{'' if self.of is None else 'ᵀ'}"
 
-    def torch(self, site: Site) -> tuple[Expr, ...]:
+    def torch(self, site: Site) -> tuple[ex.Expr, ...]:
         if self.of is not None:
             return (self._transposed(self.of, site),)
         return tuple(self._output(site, j) for j in range(len(site.cod)))
 
-    def _output(self, site: Site, j: int) -> Expr:
+    def _output(self, site: Site, j: int) -> ex.Expr:
         own, out = site.cod[j], site.outs[j]
         rests = [_rest(array, own) for array, own in zip(site.ins, site.dom, strict=True)]
         rest = union(rests)
         end = Dim("out", 0, own.numel)
-        total: Expr | None = None
+        total: ex.Expr | None = None
         for i, array in enumerate(site.ins):
-            moved = reordered(Arg(i), array, Array((*rests[i], *site.dom[i])))
-            flat = merged(moved, rests[i], site.dom[i])
-            part: Expr = call("F.linear", flat, self._matrix(i, j, end, site.dom[i].numel))
+            moved = ex.reordered(ex.Arg(i), array, Array((*rests[i], *site.dom[i])))
+            flat = ex.merged(moved, rests[i], site.dom[i])
+            part: ex.Expr = ex.call("F.linear", flat, self._matrix(i, j, end, site.dom[i].numel))
             if rests[i].names != rest.names:
-                part = Align(part, (*rests[i].dims, end), (*rest.dims, end))
-            total = part if total is None else Infix("+", total, part)
+                part = ex.Align(part, (*rests[i].dims, end), (*rest.dims, end))
+            total = part if total is None else ex.Infix("+", total, part)
         if total is None:
-            total = self._wave(Position(end, (end,)), 0, j)
+            total = self._wave(ex.Position(end, (end,)), 0, j)
         else:
-            total = Infix("/", total, call("math.sqrt", _count(site.dom)))
+            total = ex.Infix("/", total, ex.call("math.sqrt", _count(site.dom)))
         if _TORCH[self.fn]:
-            total = Call(_TORCH[self.fn], (total,))
-        return reordered(parted(total, rest, own), Array((*rest, *own)), out)
+            total = ex.Call(_TORCH[self.fn], (total,))
+        return ex.reordered(ex.parted(total, rest, own), Array((*rest, *own)), out)
 
-    def _matrix(self, i: int, j: int, end: Dim, size: int) -> Expr:
+    def _matrix(self, i: int, j: int, end: Dim, size: int) -> ex.Expr:
         """Returns the matrix of input i and output j, with a row for each output position."""
         start = Dim("in", 0, size)
         both = (end, start)
-        return self._wave(_product(Position(end, both), Position(start, both)), i, j)
+        return self._wave(_product(ex.Position(end, both), ex.Position(start, both)), i, j)
 
-    def _transposed(self, of: Signature, site: Site) -> Expr:
+    def _transposed(self, of: Signature, site: Site) -> ex.Expr:
         """Returns the product of the input with the matrix of the map itself, of type ``of``."""
         both = (*site.cod[0].dims, *site.dom[0].dims)
         takes = Array(site.every[name] for name in of.dom[0].names)
         gives = Array(site.every[name] for name in of.cod[0].names)
         numbers = self._wave(_product(_place(gives, both), _place(takes, both)), 0, 0)
-        total = Contract((Arg(0), numbers), (site.ins[0].dims, both), site.outs[0].dims)
-        return Infix("/", total, call("math.sqrt", Size(tuple(takes))))
+        total = ex.Contract((ex.Arg(0), numbers), (site.ins[0].dims, both), site.outs[0].dims)
+        return ex.Infix("/", total, ex.call("math.sqrt", ex.Size(tuple(takes))))
 
-    def _wave(self, places: Expr, i: int, j: int) -> Expr:
+    def _wave(self, places: ex.Expr, i: int, j: int) -> ex.Expr:
         """Returns a cosine at whole positions, exact for large ones too."""
         shift = (crc32(self.letter.encode()) + 7 * i + 11 * j) % _TURNS
-        spread = Infix("*", places, Const(_STEP))
-        turn = Infix("%", Infix("+", spread, Const(shift)), Const(_TURNS))
-        return Call("torch.cos", (Infix("*", Cast(turn, "real"), Const(2 * pi / _TURNS)),))
+        spread = ex.Infix("*", places, ex.Const(_STEP))
+        turn = ex.Infix("%", ex.Infix("+", spread, ex.Const(shift)), ex.Const(_TURNS))
+        return ex.Call(
+            "torch.cos", (ex.Infix("*", ex.Cast(turn, "real"), ex.Const(2 * pi / _TURNS)),)
+        )
 
     def flops(self, site: Site) -> int:
         if self.of is not None and not site.dom[0]:  # an outer product
@@ -208,28 +195,30 @@ class Function(Op):
         )
 
 
-def _product(out: Expr, start: Expr) -> Expr:
+def _product(out: ex.Expr, start: ex.Expr) -> ex.Expr:
     """Returns the phase of the matrix entry at these positions."""
-    two = Infix("+", Infix("*", Const(2), start), Const(3))
-    return Infix("*", Infix("+", out, Const(1)), two)
+    two = ex.Infix("+", ex.Infix("*", ex.Const(2), start), ex.Const(3))
+    return ex.Infix("*", ex.Infix("+", out, ex.Const(1)), two)
 
 
-def _place(array: Array, among: tuple[Dim, ...]) -> Expr:
+def _place(array: Array, among: tuple[Dim, ...]) -> ex.Expr:
     """Returns the flat position in an array, shaped to broadcast with the dimensions ``among``."""
-    place: Expr | None = None
+    place: ex.Expr | None = None
     for dim in array.dims:
-        own = Position(dim, among)
-        place = own if place is None else Infix("+", Infix("*", place, Const(dim.size)), own)
-    return Const(0) if place is None else place
+        own = ex.Position(dim, among)
+        place = (
+            own if place is None else ex.Infix("+", ex.Infix("*", place, ex.Const(dim.size)), own)
+        )
+    return ex.Const(0) if place is None else place
 
 
 def _rest(array: Array, own: Array) -> Array:
     return Array(axis for axis in array if axis.name not in own.names)
 
 
-def _count(arrays: Type) -> Expr:
+def _count(arrays: Type) -> ex.Expr:
     """Returns the number of numbers of some arrays."""
-    total: Expr = Size(tuple(arrays[0]))
+    total: ex.Expr = ex.Size(tuple(arrays[0]))
     for array in arrays[1:]:
-        total = Infix("+", total, Size(tuple(array)))
+        total = ex.Infix("+", total, ex.Size(tuple(array)))
     return total

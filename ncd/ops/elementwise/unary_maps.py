@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from difflib import get_close_matches
 from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar
 
-from ncd.lang.errors import ParseError, UnknownNameError, shown
+from ncd.lang.errors import ParseError, shown, unknown
 from ncd.lang.formulas.formula import FUNCTIONS, Apply, Formula, Name, Number, Operand
 from ncd.lang.formulas.formula import parse as parse_formula
 from ncd.lang.glyph import Glyph, Mark
@@ -49,12 +48,7 @@ class Elementwise(Mapped):
     def check_pattern(self) -> None:
         known = [name for name, count in FUNCTIONS.items() if count == 1]
         if self.function not in known:
-            close = get_close_matches(self.function, known, n=1)
-            raise UnknownNameError(
-                f"there is no elementwise function {shown(self.function)}",
-                cure=close[0] if close else f"one of {', '.join(known)}",
-                where="Elementwise",
-            )
+            raise unknown("elementwise function", self.function, known, where="Elementwise")
 
     @property
     def rule(self) -> Formula:

@@ -18,28 +18,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from ncd.lang.formulas.expr import (
-    Align,
-    Arg,
-    Call,
-    Cast,
-    Const,
-    Contract,
-    Expr,
-    Filled,
-    Infix,
-    Item,
-    Layer,
-    Lookup,
-    Method,
-    Position,
-    Prefix,
-    Rearrange,
-    Select,
-    Size,
-    Tuple,
-    Weight,
-)
+from ncd.lang.formulas import expr as ex
 from ncd.lang.formulas.operators import SIGNS
 from ncd.run.execution.tensor_ops import (
     aligned,
@@ -77,27 +56,27 @@ class Known:
     value: Any
 
 
-def code(expr: Expr, ranks: Sequence[int] = (), layer: str = "") -> Code:
+def code(expr: ex.Expr, ranks: Sequence[int] = (), layer: str = "") -> Code:
     """Returns an expression as a function that is ready to run.
 
     ``ranks`` is the number of dimensions of each tensor without a batch, ``layer`` the layer that
     is called (``nn.Conv2d``).
 
-    >>> twice = code(Infix("*", Arg(0), Const(2)))
+    >>> twice = code(ex.Infix("*", ex.Arg(0), ex.Const(2)))
     >>> twice([torch.ones(2)], None, Like(torch.device("cpu"), torch.float32))
     tensor([2., 2.])
     """
     return _running(_Reader(ranks, layer).read(expr))
 
 
-def known(expr: Expr) -> Known | None:
+def known(expr: ex.Expr) -> Known | None:
     """Returns the value of an expression if it needs no tensor, else None."""
     part = _Reader((), "").read(expr) if not any(map(_needs, expr.walk())) else None
     return part if isinstance(part, Known) else None
 
 
-def _needs(expr: Expr) -> bool:
-    return not isinstance(expr, Const | Size | Infix | Prefix | Tuple | Call)
+def _needs(expr: ex.Expr) -> bool:
+    return not isinstance(expr, ex.Const | ex.Size | ex.Infix | ex.Prefix | ex.Tuple | ex.Call)
 
 
 def function(name: str) -> Any:
@@ -122,19 +101,19 @@ class _Reader:
     def __init__(self, ranks: Sequence[int], layer: str) -> None:
         self.ranks, self.called = ranks, layer
 
-    def read(self, expr: Expr) -> Code | Known:
+    def read(self, expr: ex.Expr) -> Code | Known:
         """Compiles an expression, or returns its value if it needs no tensor."""
         reader: Callable[[Any], Code | Known] = getattr(self, type(expr).__name__.lower())
         return reader(expr)
 
-    def run(self, expr: Expr) -> Code:
+    def run(self, expr: ex.Expr) -> Code:
         return _running(self.read(expr))
 
     def applied(
         self,
         function: Callable[..., Any],
-        parts: Sequence[Expr],
-        named: Iterable[tuple[str, Expr]] = (),
+        parts: Sequence[ex.Expr],
+        named: Iterable[tuple[str, ex.Expr]] = (),
     ) -> Code:
         """Compiles a function call; known arguments are passed as values."""
         given, extra = [self.read(part) for part in parts], {k: self.read(v) for k, v in named}
@@ -153,34 +132,34 @@ class _Reader:
             return lambda args, own, like: function(first(args, own, like), *rest)
         return lambda args, own, like: function(*[run(args, own, like) for run in runs])
 
-    def folded(self, function: Callable[..., Any], *parts: Expr) -> Code | Known:
+    def folded(self, function: Callable[..., Any], *parts: ex.Expr) -> Code | Known:
         """Compiles plain arithmetic, which is computed at once if all parts are known."""
         known = [part.value for part in map(self.read, parts) if isinstance(part, Known)]
         if len(known) == len(parts):
             return Known(function(*known))
         return self.applied(function, parts)
 
-    def rank(self, expr: Expr) -> int:
+    def rank(self, expr: ex.Expr) -> int:
         """Returns the number of dimensions of an expression without a batch, as far as known."""
-        if isinstance(expr, Arg):
+        if isinstance(expr, ex.Arg):
             return self.ranks[expr.index]
-        if isinstance(expr, Rearrange | Contract):
+        if isinstance(expr, ex.Rearrange | ex.Contract):
             return len(expr.after)
         return max((self.rank(part) for part in expr.parts()), default=0)
 
     # One method a kind of expression ------------------------------------------------------------
 
-    def arg(self, expr: Arg) -> Code:
+    def arg(self, expr: ex.Arg) -> Code:
         index = expr.index
         return lambda args, own, like: args[index]
 
-    def const(self, expr: Const) -> Known:
+    def const(self, expr: ex.Const) -> Known:
         return Known(expr.value)
 
-    def size(self, expr: Size) -> Known:
+    def size(self, expr: ex.Size) -> Known:
         return Known(math.prod(axis.numel for axis in expr.axes))
 
-    def call(self, expr: Call) -> Code | Known:
+    def call(self, expr: ex.Call) -> Code | Known:
         if expr.function.startswith("math."):
             return self.folded(function(expr.function), *expr.args)
         called = cat if expr.function == "torch.cat" else function(expr.function)
@@ -188,23 +167,23 @@ class _Reader:
             called = batched(called, expr.function, self.rank(expr.args[0]))
         return self.applied(called, expr.args, expr.kwargs)
 
-    def method(self, expr: Method) -> Code:
+    def method(self, expr: ex.Method) -> Code:
         called = softmax if expr.name == "softmax" else getattr(Tensor, expr.name)
         return self.applied(called, (expr.on, *expr.args), expr.kwargs)
 
-    def infix(self, expr: Infix) -> Code | Known:
+    def infix(self, expr: ex.Infix) -> Code | Known:
         return self.folded(_SIGNS[expr.sign], expr.left, expr.right)
 
-    def prefix(self, expr: Prefix) -> Code | Known:
+    def prefix(self, expr: ex.Prefix) -> Code | Known:
         return self.folded(operator.neg if expr.sign == "-" else operator.invert, expr.on)
 
-    def tuple(self, expr: Tuple) -> Code | Known:
+    def tuple(self, expr: ex.Tuple) -> Code | Known:
         return self.folded(lambda *items: items, *expr.items)
 
-    def item(self, expr: Item) -> Code:
+    def item(self, expr: ex.Item) -> Code:
         return self.applied(operator.itemgetter(expr.index), (expr.on,))
 
-    def layer(self, expr: Layer) -> Code:
+    def layer(self, expr: ex.Layer) -> Code:
         runs = [self.run(part) for part in expr.args]
         if narrow(self.called):
             (run,), name, rank = runs, self.called, self.rank(expr.args[0])
@@ -214,37 +193,37 @@ class _Reader:
             return lambda args, own, like: own(run(args, own, like))
         return lambda args, own, like: own(*[run(args, own, like) for run in runs])
 
-    def weight(self, expr: Weight) -> Code:
+    def weight(self, expr: ex.Weight) -> Code:
         return lambda args, own, like: own
 
-    def select(self, expr: Select) -> Code:
+    def select(self, expr: ex.Select) -> Code:
         dim, index = expr.dim, expr.index
         return self.applied(lambda x: x.select(dim, index), (expr.on,))
 
-    def lookup(self, expr: Lookup) -> Code:
+    def lookup(self, expr: ex.Lookup) -> Code:
         found = partial(looked_up, own=expr.own, rest=expr.rest)
         return self.applied(found, (expr.index, expr.table))
 
-    def rearrange(self, expr: Rearrange) -> Code:
+    def rearrange(self, expr: ex.Rearrange) -> Code:
         return self.applied(rearranged(expr.before, expr.after), (expr.on,))
 
-    def contract(self, expr: Contract) -> Code:
+    def contract(self, expr: ex.Contract) -> Code:
         product = multiplied(expr) or partial(torch.einsum, equation(expr))
         return self.applied(product, expr.args)
 
-    def align(self, expr: Align) -> Code:
+    def align(self, expr: ex.Align) -> Code:
         return self.applied(aligned(expr.before, expr.after), (expr.on,))
 
-    def position(self, expr: Position) -> Code:
+    def position(self, expr: ex.Position) -> Code:
         size, ones = expr.dim.size, len(expr.after) - 1 - expr.after.index(expr.dim)
         shape = (size, *(1,) * ones)
         return lambda args, own, like: torch.arange(size, device=like.device).view(shape)
 
-    def filled(self, expr: Filled) -> Code:
+    def filled(self, expr: ex.Filled) -> Code:
         shape = tuple(dim.size for dim in expr.dims)
         return lambda args, own, like: torch.zeros(shape, device=like.device, dtype=like.dtype)
 
-    def cast(self, expr: Cast) -> Code:
+    def cast(self, expr: ex.Cast) -> Code:
         run = self.run(expr.on)
         if expr.to == "whole":
             return lambda args, own, like: run(args, own, like).to(torch.int64)
@@ -256,4 +235,4 @@ class _Reader:
         return real
 
 
-NEW = (Position, Filled, Cast)  # those that make a tensor like another
+NEW = (ex.Position, ex.Filled, ex.Cast)  # those that make a tensor like another

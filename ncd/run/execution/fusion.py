@@ -14,19 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeGuard
 
 from ncd.lang.circuits.circuit import Circuit, Loop
-from ncd.lang.formulas.expr import (
-    Arg,
-    Call,
-    Const,
-    Contract,
-    Expr,
-    Group,
-    Infix,
-    Method,
-    Position,
-    Prefix,
-    Rearrange,
-)
+from ncd.lang.formulas import expr as ex
 from ncd.run.execution.evaluate import NEW, Known, code, known
 from ncd.run.execution.fused_attention import Mask, attending
 from ncd.run.execution.program import Part, Parts, ends
@@ -50,7 +38,7 @@ def fused(parts: Parts, circuit: Circuit) -> Parts:
 class _Masked(NamedTuple):
     """A mask in the chain: an expression on its cell's inputs, or a causal mask's dimensions."""
 
-    expr: Expr
+    expr: ex.Expr
     hides: bool
     part: Part
     on: str  # the value that it masks
@@ -82,14 +70,14 @@ class _Chain:
         assert isinstance(part, Part)
         return part
 
-    def _said(self, at: int) -> Expr | None:
+    def _said(self, at: int) -> ex.Expr | None:
         """Returns the expression of a step, if it has only one."""
         part = self.parts[at]
         if isinstance(part, Loop) or part.cell is None or not part.alone:
             return None
         return part.said[0]
 
-    def _next(self) -> tuple[Expr, Arg] | None:
+    def _next(self) -> tuple[ex.Expr, ex.Arg] | None:
         """Returns the expression of the only taker of the last value, and which input it takes."""
         (value,) = self._part(self.used[-1]).outputs
         if self.uses[value] != 1:
@@ -98,7 +86,7 @@ class _Chain:
         said = None if at is None else self._said(at)
         if at is None or said is None:
             return None
-        arg = Arg(self._part(at).inputs.index(value))
+        arg = ex.Arg(self._part(at).inputs.index(value))
         self.used.append(at)
         return said, arg
 
@@ -113,9 +101,9 @@ class _Chain:
                 return ()
         return ()
 
-    def _scaled(self, said: Expr, arg: Arg) -> bool:
+    def _scaled(self, said: ex.Expr, arg: ex.Arg) -> bool:
         """Accepts a plain factor; after an added mask it would change the result."""
-        if not isinstance(said, Infix) or said.sign not in "*/" or self.masks:
+        if not isinstance(said, ex.Infix) or said.sign not in "*/" or self.masks:
             return False
         left, right = said.left, said.right
         if said.sign == "*" and right == arg:
@@ -126,7 +114,7 @@ class _Chain:
         self.scale = self.scale * value.value if said.sign == "*" else self.scale / value.value
         return True
 
-    def _masked(self, said: Expr, arg: Arg) -> bool:
+    def _masked(self, said: ex.Expr, arg: ex.Arg) -> bool:
         found = _mask(said, arg)
         if found is None or arg in found[0].walk():
             return False
@@ -208,13 +196,13 @@ class _Chain:
         return Part(run, tuple(ids), end.outputs, new)
 
 
-def _sorted(dims: Group, places: Sequence[Sequence[int]]) -> tuple[Group, Group, Group]:
+def _sorted(dims: ex.Group, places: Sequence[Sequence[int]]) -> tuple[ex.Group, ex.Group, ex.Group]:
     heads, queries, keys = (tuple(dims[i] for i in some) for some in places)
     return heads, queries, keys
 
 
-def _index(expr: Expr) -> int:
-    assert isinstance(expr, Arg)
+def _index(expr: ex.Expr) -> int:
+    assert isinstance(expr, ex.Arg)
     return expr.index
 
 
@@ -226,65 +214,65 @@ def _code(masked: _Masked) -> Any:
 # --- what a step may say -------------------------------------------------------------------------
 
 
-def _product(said: Expr | None) -> TypeGuard[Contract]:
+def _product(said: ex.Expr | None) -> TypeGuard[ex.Contract]:
     """Returns whether an expression contracts two of its inputs."""
     return (
-        isinstance(said, Contract)
+        isinstance(said, ex.Contract)
         and len(said.args) == 2
-        and all(isinstance(arg, Arg) for arg in said.args)
+        and all(isinstance(arg, ex.Arg) for arg in said.args)
         and said.args[0] != said.args[1]
     )
 
 
-def _along(said: Expr, arg: Arg, rank: int) -> tuple[int, ...]:
+def _along(said: ex.Expr, arg: ex.Arg, rank: int) -> tuple[int, ...]:
     """Returns the dimensions of a softmax, counted from the front; none if it is not one.
 
     Several dimensions are merged before and split after.
     """
-    inner, on = said, said.on if isinstance(said, Method) else None
+    inner, on = said, said.on if isinstance(said, ex.Method) else None
     groups: tuple[tuple[int, ...], ...] = tuple((i,) for i in range(rank))
-    if isinstance(said, Rearrange) and isinstance(said.on, Method):
+    if isinstance(said, ex.Rearrange) and isinstance(said.on, ex.Method):
         inner = said.on
         before = inner.on
-        if not isinstance(before, Rearrange) or before.before != said.after:
+        if not isinstance(before, ex.Rearrange) or before.before != said.after:
             return ()
         if before.after != said.before or any(len(group) != 1 for group in before.before):
             return ()
         order = [dim for (dim,) in before.before]
         groups = tuple(tuple(order.index(dim) for dim in group) for group in before.after)
         on = before.on
-    if not isinstance(inner, Method) or inner.name != "softmax" or on != arg:
+    if not isinstance(inner, ex.Method) or inner.name != "softmax" or on != arg:
         return ()
     dim = inner.args[0] if len(inner.args) == 1 and not inner.kwargs else None
-    return groups[dim.value] if isinstance(dim, Const) and isinstance(dim.value, int) else ()
+    return groups[dim.value] if isinstance(dim, ex.Const) and isinstance(dim.value, int) else ()
 
 
 _MINUS = Known(-math.inf)
 
 
-def _mask(said: Expr, arg: Arg) -> tuple[Expr, bool] | None:
+def _mask(said: ex.Expr, arg: ex.Arg) -> tuple[ex.Expr, bool] | None:
     """Returns a mask's expression and whether it hides scores (or is added), or None."""
     match said:
-        case Call("torch.where", (test, no, yes)) if yes == arg and known(no) == _MINUS:
+        case ex.Call("torch.where", (test, no, yes)) if yes == arg and known(no) == _MINUS:
             return test, True
-        case Call("torch.where", (test, yes, no)) if yes == arg and known(no) == _MINUS:
-            return Prefix("~", test), True
-        case Infix("+", left, right) if arg in (left, right) and left != right:
+        case ex.Call("torch.where", (test, yes, no)) if yes == arg and known(no) == _MINUS:
+            return ex.Prefix("~", test), True
+        case ex.Infix("+", left, right) if arg in (left, right) and left != right:
             return (right if left == arg else left), False
-        case Infix("-", left, right) if left == arg:
-            return Prefix("-", right), False
+        case ex.Infix("-", left, right) if left == arg:
+            return ex.Prefix("-", right), False
     return None
 
 
-def _causal(test: Expr, hides: bool) -> tuple[int, int] | None:
+def _causal(test: ex.Expr, hides: bool) -> tuple[int, int] | None:
     """Returns the dimensions of query and key, if the key may not come after the query."""
     match test if hides else None:
-        case Infix(">", Position(key, after), Position(query, _)):
+        case ex.Infix(">", ex.Position(key, after), ex.Position(query, _)):
             return after.index(query), after.index(key)
-        case Infix("<", Position(query, after), Position(key, _)):
+        case ex.Infix("<", ex.Position(query, after), ex.Position(key, _)):
             return after.index(query), after.index(key)
-        case Prefix("~", Infix("<=", Position(key, after), Position(query, _))):
+        case ex.Prefix("~", ex.Infix("<=", ex.Position(key, after), ex.Position(query, _))):
             return after.index(query), after.index(key)
-        case Prefix("~", Infix(">=", Position(query, after), Position(key, _))):
+        case ex.Prefix("~", ex.Infix(">=", ex.Position(query, after), ex.Position(key, _))):
             return after.index(query), after.index(key)
     return None

@@ -13,27 +13,7 @@ from typing import Any
 from torch import Tensor
 
 from ncd.lang.circuits.circuit import Cell
-from ncd.lang.formulas.expr import (
-    Align,
-    Arg,
-    Call,
-    Cast,
-    Const,
-    Contract,
-    Expr,
-    Filled,
-    Group,
-    Infix,
-    Layer,
-    Lookup,
-    Method,
-    Position,
-    Prefix,
-    Rearrange,
-    Select,
-    Size,
-    Tuple,
-)
+from ncd.lang.formulas import expr as ex
 from ncd.lang.formulas.formula import FUNCTIONS
 from ncd.run.execution.evaluate import Like, code, known
 from ncd.run.execution.module import CircuitModule
@@ -61,7 +41,19 @@ from ncd.run.explain.arithmetic_kinds import (
 from ncd.run.explain.layer_arithmetic import LAYERS
 
 REDUCTIONS = {"torch.amax": "max", "torch.amin": "min", "torch.mean": "mean", "torch.sum": "sum"}
-POINTWISE = (Arg, Align, Call, Cast, Const, Filled, Infix, Method, Position, Prefix, Size)
+POINTWISE = (
+    ex.Arg,
+    ex.Align,
+    ex.Call,
+    ex.Cast,
+    ex.Const,
+    ex.Filled,
+    ex.Infix,
+    ex.Method,
+    ex.Position,
+    ex.Prefix,
+    ex.Size,
+)
 SEVERAL = {"clamp", "div", "maximum", "minimum", "where"}  # functions of more than one number
 
 
@@ -102,9 +94,9 @@ def arithmetic(
     return Reader(module, values, cell, index).read(said[output], index)
 
 
-def _piece(cell: Cell, output: int, index: Index, said: Expr) -> Same | None:
+def _piece(cell: Cell, output: int, index: Index, said: ex.Expr) -> Same | None:
     """Returns the place in an array that was cut into pieces."""
-    if not isinstance(said, Method) or said.name != "split":
+    if not isinstance(said, ex.Method) or said.name != "split":
         return None
     sizes, dim = (known(part) for part in said.args)
     assert sizes is not None and dim is not None
@@ -126,46 +118,46 @@ class Reader:
         self.called = layer.function if layer is not None else ""
         self.own: Any = module.get_submodule(cell.path) if layer is not None else None
 
-    def read(self, expr: Expr, index: Index) -> How | Same | None:
+    def read(self, expr: ex.Expr, index: Index) -> How | Same | None:
         """Returns how the number at ``index`` of an expression came about."""
         reader: Callable[[Any, Index], How | Same | None] | None
         reader = getattr(self, type(expr).__name__.lower(), None)
         found = reader(expr, index) if reader is not None else None
         return self._each(expr) if found is None else found
 
-    def tensor(self, expr: Expr) -> Tensor:
+    def tensor(self, expr: ex.Expr) -> Tensor:
         """Returns all numbers of an expression."""
         ranks = tuple(len(array.shape) for array in self.cell.site.ins)
         x: Tensor = code(expr, ranks)(self.given, None, Like(self.made.device, self.made.dtype))
         return x
 
-    def groups(self, expr: Expr) -> tuple[Group, ...]:
+    def groups(self, expr: ex.Expr) -> tuple[ex.Group, ...]:
         """Returns the dimensions that each torch dimension of an expression stands for."""
-        if isinstance(expr, Rearrange):
+        if isinstance(expr, ex.Rearrange):
             return expr.after
-        assert isinstance(expr, Arg), expr
+        assert isinstance(expr, ex.Arg), expr
         return tuple((dim,) for dim in self.cell.site.ins[expr.index].dims)
 
     # One method a kind of expression ------------------------------------------------------------
 
-    def arg(self, expr: Arg, index: Index) -> Same:
+    def arg(self, expr: ex.Arg, index: Index) -> Same:
         return Same(expr.index, index)
 
-    def rearrange(self, expr: Rearrange, index: Index) -> How | Same | None:
+    def rearrange(self, expr: ex.Rearrange, index: Index) -> How | Same | None:
         return self.read(expr.on, moved(index, expr.after, expr.before))
 
-    def select(self, expr: Select, index: Index) -> How | Same | None:
+    def select(self, expr: ex.Select, index: Index) -> How | Same | None:
         at = len(index) + 1 + expr.dim
         size = self.tensor(expr.on).shape[expr.dim]
         return self.read(expr.on, (*index[:at], expr.index % size, *index[at:]))
 
-    def lookup(self, expr: Lookup, index: Index) -> How | Same | None:
+    def lookup(self, expr: ex.Lookup, index: Index) -> How | Same | None:
         places = self.tensor(expr.index)
         shared, n = places.dim() - expr.own, places.dim()
         place = int(places[index[:n]])
         return self.read(expr.table, (*index[:shared], place, *index[n:]))
 
-    def contract(self, expr: Contract, index: Index) -> How | Same | None:
+    def contract(self, expr: ex.Contract, index: Index) -> How | Same | None:
         fixed = {dim.key: at for dim, at in zip(expr.after, index, strict=True)}
         inner = dict.fromkeys(d for group in expr.before for d in group if d.key not in fixed)
         if len(expr.args) == 1 and not inner:  # it only puts the axes in another order
@@ -181,17 +173,17 @@ class Reader:
         )
         return Products(spans, factors)
 
-    def method(self, expr: Method, index: Index) -> Share | None:
+    def method(self, expr: ex.Method, index: Index) -> Share | None:
         if expr.name != "softmax":
             return None
         (dim,) = expr.args
-        assert isinstance(dim, Const) and isinstance(dim.value, int)
+        assert isinstance(dim, ex.Const) and isinstance(dim.value, int)
         x, at = self.tensor(expr.on), dim.value % len(index)
         spans = whole(self.groups(expr.on)[at])
         scores = exact(x[(*index[:at], slice(None), *index[at + 1 :])])
         return Share(spans, scores, int(index[at]))
 
-    def call(self, expr: Call, index: Index) -> How | Same | None:
+    def call(self, expr: ex.Call, index: Index) -> How | Same | None:
         if expr.function == "torch.cat":
             return self._joined(expr, index)
         if expr.function in REDUCTIONS:
@@ -200,7 +192,7 @@ class Reader:
             return self._pooled(expr, index)
         return None
 
-    def layer(self, expr: Layer, index: Index) -> How | None:
+    def layer(self, expr: ex.Layer, index: Index) -> How | None:
         (on,) = expr.args
         kind = self.called.removeprefix("nn.").rstrip("123d")
         reader = LAYERS.get(kind)
@@ -210,9 +202,13 @@ class Reader:
 
     # What is called -----------------------------------------------------------------------------
 
-    def _joined(self, expr: Call, index: Index) -> How | Same | None:
+    def _joined(self, expr: ex.Call, index: Index) -> How | Same | None:
         (arrays,), ((_, dim),) = expr.args, expr.kwargs
-        assert isinstance(arrays, Tuple) and isinstance(dim, Const) and isinstance(dim.value, int)
+        assert (
+            isinstance(arrays, ex.Tuple)
+            and isinstance(dim, ex.Const)
+            and isinstance(dim.value, int)
+        )
         place, at = list(index), dim.value % len(index)
         for part in arrays.items:
             size = self.tensor(part).shape[at]
@@ -221,7 +217,7 @@ class Reader:
             place[at] -= size
         return None
 
-    def _reduced(self, expr: Call, index: Index) -> Chosen | None:
+    def _reduced(self, expr: ex.Call, index: Index) -> Chosen | None:
         (on,), ((_, dims),) = expr.args, expr.kwargs
         x, along = self.tensor(on), known(dims)
         assert along is not None
@@ -235,7 +231,7 @@ class Reader:
         spans = whole(tuple(dim for i in at for dim in self.groups(on)[i]))
         return Chosen(spans, exact(x[tuple(place)]).flatten(), REDUCTIONS[expr.function])
 
-    def _pooled(self, expr: Call, index: Index) -> Chosen:
+    def _pooled(self, expr: ex.Call, index: Index) -> Chosen:
         on, kernel, stride = expr.args
         size, step = (known(part) for part in (kernel, stride))
         pad = known(dict(expr.kwargs)["padding"]) if expr.kwargs else None
@@ -247,7 +243,7 @@ class Reader:
         lead = index[: len(index) - n]
         return Chosen(spans, windowed(x[lead], spans, -math.inf), "max", n)
 
-    def _each(self, expr: Expr) -> Each | None:
+    def _each(self, expr: ex.Expr) -> Each | None:
         """Returns a formula of the numbers at one place, if the expression is one."""
         site = self.cell.site
         alone = not any((*site.dom, *site.cod))  # an op without own axes is broadcast over all
@@ -262,12 +258,12 @@ class Reader:
         return Each(expr, numbers, places, indices, float(self.made[self.index]))
 
 
-def _source(expr: Expr) -> int | str:
+def _source(expr: ex.Expr) -> int | str:
     """Returns the index of the op's input that an expression reads, or "unit"."""
-    return next((part.index for part in expr.walk() if isinstance(part, Arg)), "unit")
+    return next((part.index for part in expr.walk() if isinstance(part, ex.Arg)), "unit")
 
 
-def _plain(part: Expr) -> bool:
+def _plain(part: ex.Expr) -> bool:
     """Returns whether a call is known to work number by number."""
-    name = part.function.rpartition(".")[2] if isinstance(part, Call) else "abs"
-    return (name in FUNCTIONS or name in SEVERAL) and not isinstance(part, Method)
+    name = part.function.rpartition(".")[2] if isinstance(part, ex.Call) else "abs"
+    return (name in FUNCTIONS or name in SEVERAL) and not isinstance(part, ex.Method)

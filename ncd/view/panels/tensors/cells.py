@@ -12,7 +12,6 @@ from ncd.drawing.equation import sides
 from ncd.drawing.overlays.dependency_slice import Slice, touched
 from ncd.export import markup
 from ncd.lang.circuits.circuit import Cell, Circuit, Loop, State, Value
-from ncd.lang.terms.blocks import Equation
 from ncd.lang.types.axes import Axis
 from ncd.models import Knob
 from ncd.view.arrays import captions
@@ -27,7 +26,7 @@ MOST = 10  # cells along one axis
 def show(scene: Scene) -> None:
     """Shows a line of tables for each side of an equation, or one for any other system."""
     circuit = scene.circuit
-    parts = sides(circuit) if isinstance(scene.term, Equation) else (circuit,)
+    parts = sides(circuit)
     lines = [_Line(part, scene) for part in parts]
     sign = getattr(scene.term, "sign", "")
     html = "".join(
