@@ -1,9 +1,9 @@
 """Collects garbage while nobody waits.
 
-A full collection stops every run: for 190 ms, with the 470,000 objects of an app that has just
-started. So Streamlit's own, after each run, is off in its settings. Young objects are collected by
-Python as they come, for some milliseconds at a time; everything is collected once nothing has been
-made for a while, or after ten minutes on a server that never rests.
+A full collection stops every run, so Streamlit's own, after each run, is off in its settings. Young
+objects are collected by Python as they come, for some milliseconds at a time; everything is
+collected once nothing has been made for a while, or after ten minutes on a server that never rests.
+XX
 """
 
 from __future__ import annotations

@@ -31,6 +31,7 @@ RUNNER = "streamlit.runtime.scriptrunner"
 CONTEXT = f"{RUNNER}:get_script_run_ctx(suppress_warning)"
 QUEUE = "streamlit.runtime.forward_msg_queue:ForwardMsgQueue"
 STATE = "streamlit.runtime.state:SafeSessionState"
+THEME = "streamlit.runtime.app_session:_populate_theme_msg"
 FILES = "streamlit.runtime.media_file_manager:MediaFileManager"
 
 
@@ -56,10 +57,11 @@ FEATURES = {
         (f"{STATE}.on_script_will_rerun(self, fresh_widget_states)", f"{STATE}#_yield_callback",
          f"{RUNNER}:ScriptRunner#_execing"),
     ),
+    "theme": Feature("a run takes XX ms longer", (f"{THEME}(msg, section)",)),
     "downloads": Feature(
         "a download may fail while others use the app", (f"{FILES}.remove_orphaned_files(self)",)
     ),
-    "server": Feature("a page asks twice in vain for its server before it opens", ()),
+    "server": Feature("a page opens XX ms later", ()),
     "interrupt": Feature(
         "a visitor who has moved on waits for the numbers of the settings before",
         (CONTEXT, f"{RUNNER}:ScriptRunContext#yield_check"),
@@ -144,7 +146,7 @@ def _keep_queue(clear: Callable[..., None]) -> Callable[..., None]:
 
     Streamlit drops those of the fragment, but not those of fragments inside it, nor those that name
     what the browser has already. They then fill places that the browser does not have, and it shows
-    an error.
+    an error. (XX)
     """
 
     def kept(
@@ -161,7 +163,7 @@ def _keep_queue(clear: Callable[..., None]) -> Callable[..., None]:
 def _finish_callbacks(take_in: Callable[..., None]) -> Callable[..., None]:
     """Lets a run end early only once the callbacks of what was clicked are done.
 
-    Streamlit ends it whenever another run is asked for, and the click is lost with it.
+    Streamlit ends it whenever another run is asked for, and the click is lost with it. (XX)
     """
 
     def finished(state: Any, *states: Any, **more: Any) -> None:
@@ -177,11 +179,28 @@ def _finish_callbacks(take_in: Callable[..., None]) -> Callable[..., None]:
     return finished
 
 
+def _cache_theme(populate: Callable[..., None]) -> Callable[..., None]:
+    """Reads the theme from the settings once: they stay as they are. (XX)"""
+
+    @cache
+    def section_of(section: str) -> Any:
+        found = _find("streamlit.proto.NewSession_pb2:CustomThemeConfig")()
+        populate(found, section)
+        return found
+
+    def merged(msg: Any, section: str = "theme") -> None:
+        found = section_of(section)
+        if found.ByteSize():
+            msg.MergeFrom(found)
+
+    return merged
+
+
 def _keep_files(remove: Callable[[Any], None]) -> Callable[[Any], None]:
     """Removes the files that no page offers any more only every 30 seconds.
 
     Streamlit does so after each run of any visitor. Among many visitors, a file is often gone
-    before the browser that was told of it has fetched it.
+    before the browser that was told of it has fetched it. (XX)
     """
     lock, due = Lock(), 0.0
 
@@ -201,6 +220,7 @@ def _keep_files(remove: Callable[[Any], None]) -> Callable[[Any], None]:
 REPLACEMENTS: dict[str, Callable[[Any], Any]] = {
     "queue": _keep_queue,
     "callbacks": _finish_callbacks,
+    "theme": _cache_theme,
     "downloads": _keep_files,
 }
 
@@ -216,7 +236,7 @@ def _run(feature: str) -> Any:
 def server() -> str:
     """Returns the script that tells Streamlit's page where its server is.
 
-    Without it, the page asks below its own address first, and is answered with two errors.
+    Without it, the page asks below its own address first, and is answered with two errors. (XX)
     """
     return SERVER if has("server") else ""
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import re
-from asyncio import Future
 from urllib.parse import quote, unquote_to_bytes, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -68,7 +67,7 @@ class Site:
         parts = list[bytes]()
 
         async def receive() -> Message:
-            return await Future[Message]()  # none comes: that the visitor left would end the answer
+            return {"type": "http.disconnect"}
 
         async def send(message: Message) -> None:
             parts.append(message.get("body", b""))

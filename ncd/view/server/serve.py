@@ -45,8 +45,7 @@ def make_ready() -> None:
     announce_pages()
     garbage.start()
     metrics.start()
-    # A thread waits this long for the interpreter while another computes. The usual 5 ms delay a
-    # drawing that is due; with much less, the threads mostly change places.
+    # The longest that a thread waits for one that computes in Python. XX
     sys.setswitchinterval(0.002)
 
 

@@ -11,6 +11,8 @@ from types import SimpleNamespace
 import pytest
 from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.proto.NewSession_pb2 import CustomThemeConfig
+from streamlit.runtime import app_session
 from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 from streamlit.runtime.fragment import MemoryFragmentStorage
@@ -28,6 +30,7 @@ from tests.test_layering import FILES, ROOT
 REPLACED = (
     (ForwardMsgQueue, "clear"),
     (SafeSessionState, "on_script_will_rerun"),
+    (app_session, "_populate_theme_msg"),
     (MediaFileManager, "remove_orphaned_files"),
 )
 NEEDS = sorted({need for feature in FEATURES.values() for need in feature.needs})
@@ -223,6 +226,16 @@ def test_a_button_pressed_while_the_page_is_made_is_taken_along_by_the_next_run(
     asked = requests.on_scriptrunner_ready().rerun_data
     assert [each.id for each in asked.widget_states.widgets] == ["button"]
     assert (asked.fragment_id_queue, asked.page_script_hash) == ([], "a tab")
+
+
+@pytest.mark.parametrize("section", ["theme", "theme.light", "theme.dark.sidebar"])
+def test_the_theme_is_what_streamlit_reads(section: str) -> None:
+    own, ours = CustomThemeConfig(), CustomThemeConfig()
+    app_session._populate_theme_msg(own, section)
+    streamlit_internals.start()
+    for _ in range(2):
+        app_session._populate_theme_msg(ours, section)
+        assert ours == own
 
 
 def test_files_are_removed_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
