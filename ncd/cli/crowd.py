@@ -8,6 +8,7 @@ distributed again later (``ncd/view/server/health.py``). Caddy is the proxy in f
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import signal
@@ -130,11 +131,11 @@ def settings(count: int) -> dict[str, str]:
 def _prepare() -> None:
     """Imports and computes what every process needs, for them to share."""
     os.environ.setdefault(*GPU_CHECK)
-    from ncd.run.base.collect import collect_and_freeze
     from ncd.view.server import serve
 
     serve.prepare()
-    collect_and_freeze()
+    gc.collect()
+    gc.freeze()  # else each process's first collection would copy all shared memory
 
 
 def _watch(processes: list[Process], proxy: subprocess.Popen[bytes]) -> None:

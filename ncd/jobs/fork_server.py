@@ -6,6 +6,7 @@ socket. It ends when the process that started it does.
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import select
@@ -15,7 +16,6 @@ from threading import Thread
 from ncd.jobs.local_workers import WANT
 from ncd.jobs.worker import import_slow_modules, lower_priority, work
 from ncd.jobs.worker_channel import Line, Message
-from ncd.run.base.collect import collect_and_freeze
 
 LOOK = 0.1  # seconds between checks for workers that have ended
 
@@ -84,5 +84,6 @@ def _first(own: socket.socket) -> str:
 
 if __name__ == "__main__":
     import_slow_modules()
-    collect_and_freeze()
+    gc.collect()
+    gc.freeze()  # else each job's first collection would copy all shared memory
     serve(socket.socket(fileno=0))

@@ -27,7 +27,6 @@ from ncd.lang.terms.terms import Term, Then
 from ncd.models import CATALOGUE
 from ncd.models.attention.multi_head import multi_head_attention
 from ncd.run import CircuitModule, compile, example_inputs, trace
-from ncd.run.base.collect import collect_and_freeze
 from ncd.run.base.seeding import generator
 from ncd.run.limits.measurement import backward_call, forward_call, medians
 from ncd.view.runtime.garbage import YOUNG
@@ -75,7 +74,8 @@ def bench(
 @contextmanager
 def young() -> Iterator[None]:
     """Garbage is collected as a server collects it: what dies young, and all only at rests."""
-    collect_and_freeze()
+    gc.collect()
+    gc.freeze()
     before = gc.get_threshold()
     gc.set_threshold(*YOUNG)
     try:

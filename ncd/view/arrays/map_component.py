@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ncd.export import markup
 from ncd.export.shared_assets import LIGHT_JS, PANEL_CSS
 from ncd.lang.types.axes import Axis
-from ncd.view.base import heatmap, reruns
+from ncd.view.base import heatmap
 from ncd.view.base.heatmap import Ends, Pooled
 from ncd.view.base.html_panel import asked, heed
 from ncd.view.base.static_files import static
@@ -163,7 +163,6 @@ def show(
     def picked() -> None:
         name, _, value = str(asked(key, "pick") or "").partition("=")
         on_pick(name, value)
-        reruns.follow()
 
     _maps(
         key=key,

@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from ncd.export.shared_assets import DIAGRAM_CSS, LIGHT_JS, PANEL_CSS
-from ncd.view.base import reruns, selection
+from ncd.view.base import selection
 from ncd.view.base.static_files import static
 
 _panel = st.components.v2.component(
@@ -32,7 +32,6 @@ def show(html: str, key: str, on_pick: Callable[[str], None] | None = None) -> N
         value = asked(key, "pick")
         if on_pick is not None and isinstance(value, str):
             on_pick(value)
-            reruns.follow()
 
     _panel(
         key=key,

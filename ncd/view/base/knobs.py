@@ -11,7 +11,6 @@ import streamlit as st
 from ncd.models import Entry, Knob
 from ncd.models.catalogue_entry import Preset
 from ncd.run import devices
-from ncd.view.base import reruns
 
 SEED = Knob("seed", 0, 2**31 - 1, 0, most=2**31 - 1)
 MOST = 10**9  # larger numbers would be rounded by the slider in the browser
@@ -162,13 +161,6 @@ def scrubbed(entry: Entry, said: object) -> None:
             value, why = read(known[name], str(asked)[:20])
             put({name: value})
             note(name, why)
-    reruns.follow()
-
-
-def press(values: Mapping[str, int]) -> None:
-    """Sets knobs; the callback of a button outside the sidebar."""
-    put(values)
-    reruns.follow()
 
 
 def reset(entry: Entry, given: Mapping[str, str]) -> None:

@@ -14,7 +14,7 @@ from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Array
 from ncd.models import Entry
 from ncd.run import example_inputs
-from ncd.view.base import knobs, reruns
+from ncd.view.base import knobs
 from ncd.view.inputs import image_picker, images, sketch_pad, symbols
 from ncd.view.inputs.images import Picture
 from ncd.view.inputs.sentences import embed, tokens
@@ -200,7 +200,6 @@ def show(entry: Entry, sketch: Term) -> None:
         default=every[0],
         required=True,
         key=INPUT,
-        on_change=reruns.both,
         format_func=lambda way: way if WORDS in every else image_picker.SHORT.get(way, "random"),
     )
     way = st.session_state[INPUT]
@@ -216,7 +215,6 @@ def show(entry: Entry, sketch: Term) -> None:
         st.toggle(
             "Positions",
             key="positions",
-            on_change=reruns.both,
             help="Adds sines and cosines of each word's place, as in Vaswani et al. 2017, section "
             "3.5. Without them, the same word has the same vector wherever it stands.",
         )
@@ -243,7 +241,6 @@ def _sentence(entry: Entry, name: str, axes: list[str]) -> None:
         f"A sentence, for {name}" if name == first else f"Another, for {name}",
         height=80,
         key=key,
-        on_change=reruns.both,
         placeholder="random arrays" if name == first else f"empty: the sentence of {first} again",
     )
     st.caption(_taken(name, first, str(st.session_state[key] or ""), _most(entry, name)))

@@ -9,7 +9,7 @@ import streamlit as st
 
 from ncd.export import markup
 from ncd.lang.terms.terms import Term
-from ncd.view.base import heatmap, html_panel, reruns
+from ncd.view.base import heatmap, html_panel
 from ncd.view.inputs import images, sketch_pad
 from ncd.view.inputs.images import Picture, UnreadableError
 
@@ -104,7 +104,6 @@ def _button(name: str, pressed: bool, picture: str, text: str = "") -> str:
 
 def _pick(key: str, name: str) -> None:
     st.session_state[key] = "" if name == SAME else name
-    reruns.both()
 
 
 @lru_cache(64)
@@ -137,11 +136,10 @@ def _take() -> None:
     """Reads an uploaded picture; a callback."""
     file: Any = st.session_state.get(FILE)
     st.session_state[WRONG] = ""
+    if file is None:
+        st.session_state.pop(TAKEN, None)
+        return
     try:
-        if file is None:
-            st.session_state.pop(TAKEN, None)
-        else:
-            st.session_state[TAKEN] = images.uploaded(file.getvalue())
+        st.session_state[TAKEN] = images.uploaded(file.getvalue())
     except UnreadableError as error:
         st.session_state[WRONG] = str(error)
-    reruns.both()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import streamlit as st
 
-from ncd.view.base import reruns
 from ncd.view.base.html_panel import asked
 from ncd.view.base.static_files import static
 from ncd.view.inputs import strokes
@@ -39,4 +38,3 @@ def drawn() -> str:
 
 def _take() -> None:
     st.session_state[DRAWING] = strokes.valid(asked(KEY, "drawn"))
-    reruns.fragments(reruns.CHANGING)

@@ -11,6 +11,7 @@ import streamlit as st
 import ncd
 from ncd.view.base import selection
 from ncd.view.page import provenance
+from ncd.view.runtime import downloads
 from ncd.view.session import url
 from ncd.view.session.refusal import Refusal
 from ncd.view.session.scene import Scene
@@ -42,8 +43,7 @@ def _files(scene: Scene) -> None:
         ("Term, JSON", lambda: ncd.to_json(scene.term, about=facts), f"{name}.json", JSON),
     ]
     for label, make, path, kind in every:
-        key = f"export {path}"
-        st.download_button(label, make, path, kind, key, on_click="ignore", width="stretch")
+        downloads.button(label, make, path, kind, key=f"export {path}", width="stretch")
 
 
 def _sources(scene: Scene, file: str, facts: dict[str, Any]) -> list[File]:

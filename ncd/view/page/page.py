@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from functools import partial
+from time import sleep
 from typing import Protocol
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from ncd.export import markup
 from ncd.models import Entry
-from ncd.view.base import knobs, reruns, selection
+from ncd.view.base import knobs, selection
 from ncd.view.diagram import component
 from ncd.view.inputs import feed as inputs
 from ncd.view.inputs.feed import Feed
@@ -20,12 +21,13 @@ from ncd.view.panels.common import compare, step
 from ncd.view.presenter import presenter
 from ncd.view.quiz import quiz
 from ncd.view.quiz.locked_panel import LockedPanel
-from ncd.view.runtime import metrics, scheduler
+from ncd.view.runtime import metrics, scheduler, streamlit_patches
 from ncd.view.session import refusal, trained_weights, url
 from ncd.view.session.refusal import Refusal
 from ncd.view.session.scene import Scene, built
 
 EVERYWHERE = (step, compare)  # the panels of every page, after its own
+HEAD_START = 0.03  # seconds for the diagram to be sent and shown before the rest is computed
 
 
 class Panel(Protocol):
@@ -41,10 +43,11 @@ def page(entry: Entry, lead: str, why: str, panels: Sequence[Panel]) -> None:
     """Shows a page, with ``lead`` above the diagram and ``why`` at the end.
 
     Parts that no knob changes are sent once, here. The sidebar is a fragment, and everything that
-    depends on it is another.
+    depends on it is another. The diagram is filled first, then the sidebar, then the panel.
     """
     panels = (*panels, *EVERYWHERE)
     url.take(entry, tuple(panel.TITLE for panel in panels))
+    side = st.sidebar.container()  # created first, filled later, so that nothing jumps
     header = st.container(horizontal=True, vertical_alignment="bottom", key="header")
     with header:
         st.title(entry.title, anchor=False)
@@ -55,10 +58,8 @@ def page(entry: Entry, lead: str, why: str, panels: Sequence[Panel]) -> None:
     with st.container(key="panels"):
         tabs = st.tabs([panel.TITLE for panel in panels], on_change="rerun", key=selection.PANEL)
     tab, opened = next(pair for pair in zip(tabs, panels, strict=True) if pair[0].open)
-    with st.sidebar:
-        sidebar.show(entry)
     with body:
-        _changing(entry, tab, opened)
+        _changing(entry, side, tab, opened)
     with header:
         export_menu.show(partial(_scene, entry))
     with st.container(key="why"):
@@ -66,28 +67,31 @@ def page(entry: Entry, lead: str, why: str, panels: Sequence[Panel]) -> None:
         st.markdown(why)
 
 
-@st.fragment(key=reruns.CHANGING)
-def _changing(entry: Entry, tab: AbstractContextManager[object], opened: Panel) -> None:
+@st.fragment(key=streamlit_patches.CHANGING)
+def _changing(entry: Entry, side: DeltaGenerator, tab: DeltaGenerator, opened: Panel) -> None:
     """Shows everything that depends on a knob, the diagram first."""
     url.hold()
-    sidebar.check(entry)
+    sidebar.follow(entry)
     with metrics.run(entry), scheduler.turn():
-        _change(entry, tab, opened)
+        _change(entry, side, tab, opened)
 
 
-def _change(entry: Entry, tab: AbstractContextManager[object], opened: Panel) -> None:
+def _change(entry: Entry, side: DeltaGenerator, tab: DeltaGenerator, opened: Panel) -> None:
     scene, link, untimed = _scene(entry), "", False
     if isinstance(scene, Scene):
         seen = {selection.KEY: scene.selected, selection.AXES: selection.axes(scene.circuit)}
         link = url.text(**seen)
         component.show(scene, link)
         with scheduler.aside():
-            pass
+            sleep(HEAD_START)
         component.send_mark(scene, link)
         quiz.show(scene)
         untimed = scene.runs and not scene.veil and scene.known_seconds is None
         if not untimed or scene.long:
             component.line(scene, link, cost_line(scene, scene.known_seconds))
+    if streamlit_patches.whole():
+        with streamlit_patches.outside(), side:
+            sidebar.show(entry)
     with tab:
         _panel(scene, opened, link, untimed)
         if isinstance(scene, Refusal) or url.text() != link:  # a panel corrected a setting

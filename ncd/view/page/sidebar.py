@@ -16,14 +16,16 @@ import streamlit as st
 from ncd.models import Entry, Knob
 from ncd.models.catalogue_entry import Preset
 from ncd.run import devices
-from ncd.view.base import knobs, reruns
+from ncd.view.base import knobs
 from ncd.view.inputs import feed
+from ncd.view.runtime import streamlit_patches
 from ncd.view.session.scene import built
 
 PRESET = "preset"
+SHOWN = "sidebar shows"
 
 
-@st.fragment(key=reruns.SIDEBAR)
+@st.fragment(key=streamlit_patches.SIDEBAR)
 def show(entry: Entry) -> None:
     """Shows all widgets at the values in the session."""
     sketch, _ = built(entry, entry.settings({}))
@@ -43,24 +45,25 @@ def show(entry: Entry) -> None:
     st.subheader("Run", anchor=False)
     for knob in entry.knobs:
         if knob.switch:
-            _switch(entry, knob)
+            _switch(knob)
         elif knob.names:
-            _choice(entry, knob)
+            _choice(knob)
     if sketch is not None:
         feed.show(entry, sketch)
     seed, device = st.columns(2, gap="small")
     with seed:
-        _seed(entry)
+        _seed()
     with device:
-        _device(entry)
-    st.session_state[reruns.SHOWN] = _shown_values(entry)
+        _device()
+    st.session_state[SHOWN] = _shown_values(entry)
 
 
-def check(entry: Entry) -> None:
-    """Runs the whole page if the sidebar shows outdated values and is not about to run."""
-    shown = st.session_state.get(reruns.SHOWN)
-    if shown and shown != _shown_values(entry):
-        st.rerun()
+def follow(entry: Entry) -> None:
+    """Runs the sidebar again, within a run of the page, if it shows outdated values."""
+    if streamlit_patches.without(streamlit_patches.SIDEBAR) and st.session_state.get(
+        SHOWN
+    ) != _shown_values(entry):
+        streamlit_patches.again(streamlit_patches.SIDEBAR)
 
 
 def _shown_values(entry: Entry) -> dict[str, Any]:
@@ -79,23 +82,19 @@ def _shown_values(entry: Entry) -> dict[str, Any]:
     }
 
 
-def _moved(entry: Entry, name: str) -> None:
-    """Runs what depends on a widget, which shows its new value already; a callback."""
-    shown = st.session_state[reruns.SHOWN]
-    shown[name] = st.session_state.get(name)
+def _moved(name: str) -> None:
+    """Removes the note of a widget that was moved; a callback."""
+    if SHOWN in st.session_state:
+        st.session_state[SHOWN][name] = st.session_state.get(name)
     knobs.forget(name)
-    if shown == _shown_values(entry):
-        reruns.fragments(reruns.CHANGING)
-    else:
-        reruns.both()
 
 
 def _redrawing(act: Callable[[], None]) -> Callable[[], None]:
-    """Returns a callback that calls ``act`` and runs all that depends on it."""
+    """Returns a callback that runs ``act`` and then redraws the sidebar."""
 
     def call() -> None:
+        st.session_state.pop(SHOWN, None)
         act()
-        reruns.both()
 
     return call
 
@@ -106,7 +105,7 @@ def _sizes(entry: Entry, lengths: Mapping[str, int]) -> None:
     now = _published(entry, settings) if entry.presets else None
     for knob in entry.knobs:
         if knob.is_size:
-            _size(entry, _bounded(knob, settings), settings[knob.name], knob.name in lengths)
+            _size(_bounded(knob, settings), settings[knob.name], knob.name in lengths)
     if now:
         st.caption(f"{now.title}: {now.source}.")
 
@@ -142,7 +141,7 @@ def _bounded(knob: Knob, settings: Mapping[str, int]) -> Knob:
     return replace(knob, max=last, default=min(knob.default, last))
 
 
-def _size(entry: Entry, knob: Knob, value: int, fixed: bool) -> None:
+def _size(knob: Knob, value: int, fixed: bool) -> None:
     least, most = knobs.span(knob, value)
     alone = least == most  # one legal value: a slider needs two
     if fixed:
@@ -156,7 +155,7 @@ def _size(entry: Entry, knob: Knob, value: int, fixed: bool) -> None:
         key=f"{knob.name} words" if fixed else knob.name,
         disabled=fixed or alone,
         help="The sentence sets it: one position for each word." if fixed else hint(knob),
-        on_change=partial(_moved, entry, knob.name),
+        on_change=partial(_moved, knob.name),
     )
     _note(knob.name)
 
@@ -175,17 +174,17 @@ def _typed(entry: Entry) -> None:
     _note(knobs.TYPED)
 
 
-def _switch(entry: Entry, knob: Knob) -> None:
+def _switch(knob: Knob) -> None:
     st.toggle(
         knob.name.capitalize(),
         key=knob.name,
         help=hint(knob),
-        on_change=partial(_moved, entry, knob.name),
+        on_change=partial(_moved, knob.name),
     )
     _note(knob.name)
 
 
-def _choice(entry: Entry, knob: Knob) -> None:
+def _choice(knob: Knob) -> None:
     st.segmented_control(
         label(knob),
         range(len(knob.names)),
@@ -194,12 +193,12 @@ def _choice(entry: Entry, knob: Knob) -> None:
         format_func=lambda value: knob.names[value],
         key=knob.name,
         help=f"{_sentence(knob.reason)} In a link it is a number, from 0 on.".strip(),
-        on_change=partial(_moved, entry, knob.name),
+        on_change=partial(_moved, knob.name),
     )
     _note(knob.name)
 
 
-def _seed(entry: Entry) -> None:
+def _seed() -> None:
     st.number_input(
         "Seed",
         knobs.SEED.min,
@@ -208,18 +207,18 @@ def _seed(entry: Entry) -> None:
         key="seed",
         help="What the weights and the random arrays are drawn from. "
         "The same seed gives everyone the same numbers.",
-        on_change=partial(_moved, entry, "seed"),
+        on_change=partial(_moved, "seed"),
     )
     _note("seed")
 
 
-def _device(entry: Entry) -> None:
+def _device() -> None:
     st.selectbox(
         "Device",
         devices(),
         key="device",
         help="What this machine can run the circuit on.",
-        on_change=partial(_moved, entry, "device"),
+        on_change=partial(_moved, "device"),
     )
     _note("device")
 

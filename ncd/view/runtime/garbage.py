@@ -1,9 +1,9 @@
-"""Collects garbage while nobody waits.
+"""Collects garbage when nobody waits.
 
-A full collection stops every run, so Streamlit's own, after each run, is off in its settings. Young
-objects are collected by Python as they come, for some milliseconds at a time; everything is
-collected once nothing has been made for a while, or after ten minutes on a server that never rests.
-XX
+A full collection stops every visitor's run, so Streamlit's own, after each run, is off. What dies
+young is collected by Python as it grows, some milliseconds at a time; all of it once nobody has
+made anything for a while, or now and then on a server that never rests. What has outlived a rest
+is not walked again before the next one.
 """
 
 from __future__ import annotations
@@ -17,22 +17,21 @@ from threading import Thread
 
 import torch
 
-from ncd.run.base.collect import collect_and_freeze
-
-YOUNG = 5_000, 5, 1_000_000  # thresholds of Python's three generations
+YOUNG = 5_000, 5, 1_000_000  # new objects, and younger collections, before each generation's own
 PERIOD = 0.5  # seconds between two looks
-REST = 4  # looks without new objects that make a rest
-STILL = 50  # objects that come and go even at rest
-LONGEST = 600.0  # seconds after which a collection does not wait for a rest
-# Seconds between two times that free memory is returned to the machine. Each run is a thread, and
-# the C library keeps what was freed in each thread's own arena.
+REST = 4  # looks without anything new after which it is a rest
+STILL = 50  # objects that come and go even then
+LONGEST = 600.0  # seconds after which a collection waits for no rest
+# Seconds after which what is free goes back to the machine, rest or not: each run is a thread, and
+# the C library gives many threads room of their own, and keeps all that is freed there.
 OFTEN = 30.0
 _glibc = ctypes.CDLL(None) if "glibc" in platform.libc_ver() else None
 
 
 def start() -> None:
-    """Takes garbage collection over from Python, as long as the process lives."""
-    collect_and_freeze()
+    """Takes garbage over from Python, for as long as the process lives."""
+    gc.collect()
+    gc.freeze()
     gc.set_threshold(*YOUNG)
     Thread(target=_sweep, name="sweep", daemon=True).start()
 
@@ -48,12 +47,12 @@ def _sweep() -> None:
             gc.collect()
             last = now
         elif now > given + OFTEN:
-            return_memory()
+            give()
             given = now
 
 
 def resting() -> Iterator[bool]:
-    """Yields at every look whether a rest has just begun."""
+    """At every look, whether a rest has just come, the first since something was made."""
     before, still = gc.get_count(), REST
     while True:
         time.sleep(PERIOD)
@@ -64,14 +63,16 @@ def resting() -> Iterator[bool]:
 
 
 def tidy() -> None:
-    """Collects everything, and returns free memory to the machine."""
-    collect_and_freeze()
+    """A collection of everything; what is free goes back to the machine."""
+    gc.unfreeze()
+    gc.collect()
+    gc.freeze()
     if torch.cuda.is_initialized():
         torch.cuda.empty_cache()
-    return_memory()
+    give()
 
 
-def return_memory() -> None:
-    """Returns memory that is free to the machine."""
+def give() -> None:
+    """What is free goes back to the machine."""
     if _glibc:
         _glibc.malloc_trim(0)

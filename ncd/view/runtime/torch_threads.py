@@ -13,8 +13,7 @@ from threading import local
 from typing import TypeVar
 
 import torch
-
-from ncd.view.runtime import streamlit_internals
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 T = TypeVar("T")
 EVERY = 0.1  # seconds between looks whether a page still wants what it waits for
@@ -46,11 +45,11 @@ def run(make: Callable[[], T], *, long: bool = False) -> T:
     """
     if getattr(_here, "inside", False):
         return make()
-    interrupt = streamlit_internals.interrupt()
+    page = get_script_run_ctx(suppress_warning=True)
     made = (_long if long else _short).submit(make)
     try:
-        while interrupt and not wait((made,), EVERY).done:
-            interrupt()
+        while page is not None and not wait((made,), EVERY).done:
+            page.yield_check()
         return made.result()
     finally:
         made.cancel()

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import os
 import re
+from pathlib import Path
 from urllib.parse import quote, unquote_to_bytes, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from streamlit.file_util import get_static_dir
 
 from ncd.export import markup
 from ncd.models import CATALOGUE
@@ -21,13 +23,14 @@ from ncd.view.base import selection
 from ncd.view.page import head as page_style
 from ncd.view.presenter import presenter
 from ncd.view.runtime import metrics as records
-from ncd.view.runtime import streamlit_internals
 from ncd.view.server import health, live_endpoint, slides_endpoint
 
 HERE = ("localhost", "127.0.0.1", "::1")
 OWN = ("_stcore", "static", "media", "component", "app", "auth", "oauth2callback")  # Streamlit's
 METRICS = "metrics"
 REFUSED = "This server is not asked for under that name. NCD_HOSTS names those that it answers to."
+# Else the browser asks for the server at /page/ first, and finds nothing there twice.
+BASE = '<script>window.__streamlit = {BACKEND_BASE_URL: new URL(".", location.href).href}</script>'
 # Tells the first run how wide the diagram's column will be, beside the sidebar on wide screens, and
 # the style sheet that the page is opening.
 COLUMN = f"""<script>{{
@@ -44,7 +47,7 @@ class Site:
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
         self.hosts, self.frames = named("NCD_HOSTS"), named("NCD_FRAMES")
-        self.shell = ""  # the HTML that Streamlit answers for any page
+        self.index = Path(get_static_dir(), "index.html").read_text()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
@@ -61,20 +64,6 @@ class Site:
             await send(message)
 
         await self.answer(scope)(scope, receive, framed)
-
-    async def fetch(self, scope: Scope) -> str:
-        """Returns the HTML of Streamlit's page."""
-        parts = list[bytes]()
-
-        async def receive() -> Message:
-            return {"type": "http.disconnect"}
-
-        async def send(message: Message) -> None:
-            parts.append(message.get("body", b""))
-
-        asked = {"method": "GET", "path": "/", "raw_path": b"/", "query_string": b"", "headers": []}
-        await self.app({**scope, **asked}, receive, send)
-        return b"".join(parts).decode()
 
     def answer(self, scope: Scope) -> ASGIApp:
         """What answers a request: a refusal, a page's HTML, or the app."""
@@ -100,29 +89,19 @@ class Site:
             return RedirectResponse(f"/{quote(last.strip())}")  # all pages lie at the top
         return self.html(last)
 
-    def html(self, name: str) -> ASGIApp:
-        """Returns what answers with the HTML of a page, in which the app then runs."""
-
-        async def respond(scope: Scope, receive: Receive, send: Send) -> None:
-            self.shell = self.shell or await self.fetch(scope)
-            status = 200 if name in page_style.HEADS else 404
-            page = HTMLResponse(self.filled(name), status, {"Cache-Control": "no-cache"})
-            await page(scope, receive, send)
-
-        return respond
-
-    def filled(self, name: str) -> str:
-        """Returns Streamlit's HTML with the title, description, styles and scripts of a page."""
+    def html(self, name: str) -> Response:
+        """The page of this name, as far as it is there before the app runs."""
         title, words = page_style.HEADS.get(name, page_style.LOST)
         head = (
             f"<title>{markup.text(title)}</title>"
-            f'<meta name="description" content="{markup.text(words)}">'
-            f"{streamlit_internals.server()}"
+            f'<meta name="description" content="{markup.text(words)}">{BASE}'
         )
         if name in CATALOGUE:
             head += COLUMN + presenter.EARLY
-        text = re.sub("<title>.*?</title>", lambda _: head, self.shell, count=1)
-        return text.replace("</body>", f"{page_style.TAGS}</body>")
+        text = self.index.replace("<title>Streamlit</title>", head)
+        text = text.replace("</body>", f"{page_style.TAGS}</body>")
+        status = 200 if name in page_style.HEADS else 404
+        return HTMLResponse(text, status, {"Cache-Control": "no-cache"})
 
     def welcome(self, scope: Scope) -> bool:
         """Whether this server may be asked, under this name and from this site.

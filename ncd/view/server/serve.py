@@ -1,7 +1,7 @@
-"""Starts the server, with everything prepared before the first visitor comes.
+"""The server: the app, made ready before its first visitor comes.
 
-``python -m ncd serve --host 127.0.0.1 --port 8501`` does so from any folder. All other settings of
-Streamlit are in ``.streamlit/config.toml`` beside the app.
+``python -m ncd serve --host 127.0.0.1 --port 8501`` starts it, from any folder. Every other setting
+stands in ``.streamlit/config.toml`` beside the app.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from __future__ import annotations
 import importlib
 import logging
 import os
-import runpy
 import sys
 
-import streamlit as st
+from streamlit.testing.v1 import AppTest
+from streamlit.web import bootstrap
 
 from ncd.bundled_files import bundled
 from ncd.costs import cost
@@ -20,39 +20,39 @@ from ncd.models import CATALOGUE
 from ncd.run.base.device import exact
 from ncd.view.diagram import legend
 from ncd.view.page import gallery
-from ncd.view.runtime import garbage, metrics, streamlit_internals
-from ncd.view.server import live_endpoint
+from ncd.view.page import navigation as menu
+from ncd.view.runtime import garbage, metrics, streamlit_patches
 
-# Modules that would be imported at their first use, some of them for seconds.
+# What is imported when it is used first, some of it in seconds.
 LATE = "ncd.view.server.http", "pandas", "torch.fx.experimental.symbolic_shapes", "uvicorn"
 
 
 def serve(host: str = "127.0.0.1", port: int = 8501) -> None:
-    """Serves the app until stopped."""
-    file = bundled("app.py")
-    os.chdir(file.parent)  # where Streamlit looks for its settings
-    sys.argv = [str(file)]
-    app: st.App = runpy.run_path(str(file), run_name="app")["app"]
-    app.run(config={"server.address": host, "server.port": port})
+    """Serves the app until stopped, in uvloop where it is installed: uvicorn prefers it."""
+    app = bundled("app.py")
+    os.chdir(app.parent)  # where Streamlit looks for its settings
+    settings = {"server.address": host, "server.port": port}
+    bootstrap.load_config_options(settings)
+    bootstrap.run_asgi_app(str(app), "app:app", [], settings)
 
 
-def make_ready() -> None:
-    """Prepares this process; called when the app's file is imported by a server of any kind."""
+def make_ready(app: str) -> None:
+    """What the app's file does when it is imported to be served, in whatever way."""
     exact()
-    streamlit_internals.start()
+    streamlit_patches.mend()
     prepare()
-    warm_up()
-    announce_pages()
+    warm_up(app)
     garbage.start()
     metrics.start()
-    # The longest that a thread waits for one that computes in Python. XX
+    # A thread that needs the interpreter lock waits this long for a busy one. The usual 5 ms are
+    # long for a drawing that is due; with much less, the threads mostly change places.
     sys.setswitchinterval(0.002)
 
 
 def prepare() -> None:
-    """Imports and draws what every process needs.
+    """What takes long and is the same in every process: imports, and pictures that all see.
 
-    A process may be forked afterwards, so nothing runs in torch here: its threads would be missing.
+    A process may be forked afterwards: nothing runs in torch here, whose threads would be missing.
     """
     for name in LATE:
         importlib.import_module(name)
@@ -62,20 +62,18 @@ def prepare() -> None:
             gallery.card(entry, dark)
 
 
-def warm_up() -> None:
-    """Draws and runs a system that learns: what is the first in a process takes longer."""
-    entry = next(entry for entry in CATALOGUE.values() if cost(entry.build()).parameters)
-    live_endpoint.drawn(entry.name, "labels=names")
-    if scene := live_endpoint.scene(entry, {}):
-        _ = scene.trace
+def warm_up(app: str) -> None:
+    """Runs the app without a browser: its first page and, for what is imported late, a system's.
 
-
-def announce_pages() -> None:
-    """Tells Streamlit that the pages are those of ``st.navigation``.
-
-    Until that has been called, Streamlit takes the folder ``pages/`` for its older kind of app with
-    many pages, and a first visitor who comes by a link to a page gets "Page not found".
+    Until `st.navigation` has been called in a process, Streamlit takes the folder ``pages/`` for
+    its older kind of multipage app, and a first visitor who comes by a link to a page gets
+    "Page not found".
     """
-    logging.disable(logging.WARNING)  # that this is no visitor's run
-    st.navigation([announce_pages])
+    logging.disable(logging.WARNING)  # AppTest warns of itself: that it is no visitor's run
+    learning = (entry for entry in CATALOGUE.values() if cost(entry.build()).parameters)
+    file = menu.file(next(learning))
+    system = AppTest.from_file(app, default_timeout=120).switch_page(file).run()
+    first = AppTest.from_file(app, default_timeout=120).run()  # last: it sets the navigation
     logging.disable(logging.NOTSET)
+    for error in (*first.exception, *system.exception):
+        raise SystemExit(f"The app fails at its first run: {error.message}")

@@ -21,7 +21,7 @@ from ncd.lang.types.axes import Axis
 from ncd.models import Entry, Knob
 from ncd.run.limits.guard import fits
 from ncd.view.base.cache import SHELF, kept
-from ncd.view.base.knobs import label, press
+from ncd.view.base.knobs import label, put
 from ncd.view.runtime import scheduler
 
 REACH = 32  # how far to look, in steps of a knob, for a size that fits
@@ -175,7 +175,7 @@ def show(refusal: Refusal) -> None:
                 st.text("What would work:", width="content")
                 for way in refusal.ways:
                     key = f"fit {' '.join(way)}"
-                    st.button(_said(way), key=key, on_click=partial(press, way))
+                    st.button(_said(way), key=key, on_click=partial(put, way))
 
 
 def _reason(error: NCDError) -> str:

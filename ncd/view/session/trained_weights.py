@@ -13,6 +13,7 @@ from ncd.jobs.training_runs import Run
 from ncd.lang.once import once
 from ncd.models import Entry
 from ncd.train import noted, shipped
+from ncd.view.runtime import downloads
 
 STATE = "training"
 EVERY = 0.4  # seconds between looks at a run
@@ -146,8 +147,9 @@ def download(entry: Entry, found: Learned | None) -> None:
     """A button that takes the weights along, if there are any."""
     if found is not None:
         path, kind = f"{entry.name}.safetensors", "application/octet-stream"
-        label, make = "Download the weights", lambda: found.weights
-        st.download_button(label, make, path, kind, "download weights", on_click="ignore")
+        downloads.button(
+            "Download the weights", lambda: found.weights, path, kind, key="download weights"
+        )
 
 
 @st.fragment(run_every=EVERY)

@@ -11,7 +11,7 @@ from ncd.code import lines
 from ncd.export import markup, text_diff
 from ncd.export.shared_assets import DIAGRAM_CSS, LIGHT_JS, PANEL_CSS
 from ncd.models import Entry
-from ncd.view.base import knobs, reruns
+from ncd.view.base import knobs
 from ncd.view.base.html_panel import asked, heed
 from ncd.view.base.static_files import static
 from ncd.view.compare import diagram_pair, value_maps
@@ -68,7 +68,6 @@ def _show(scene: Scene, held: Pin | None, html: str) -> None:
 
     def picked() -> None:
         _pick(scene.entry, held, str(asked(KEY, "pick") or ""))
-        reruns.follow()
 
     _compare(
         key=KEY,

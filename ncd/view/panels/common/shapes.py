@@ -11,6 +11,7 @@ from ncd.lang.circuits.circuit import Cell, Circuit, Value
 from ncd.lang.types.axes import Array
 from ncd.run.explain.shape_tracker import Call, as_json
 from ncd.view.base import html_panel
+from ncd.view.runtime import downloads
 from ncd.view.session.scene import Scene
 
 TITLE = "Shapes"
@@ -38,8 +39,7 @@ def html(scene: Scene) -> str:
 
 def _file(label: str, make: Callable[[], str], path: str, kind: str) -> None:
     said = "The lines of the notebook's Tracker. For a module of your own: ncd.track."
-    key = f"shapes {label}"
-    st.download_button(f"As {label}", make, path, kind, key, help=said, on_click="ignore")
+    downloads.button(f"As {label}", make, path, kind, key=f"shapes {label}", help=said)
 
 
 def calls(circuit: Circuit) -> Iterator[Call]:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from functools import partial
 
-import streamlit as st
-
 import ncd
 from ncd.code import lines
 from ncd.export import source_listing
 from ncd.view.base import html_panel
 from ncd.view.base.cache import remember
+from ncd.view.runtime import downloads
 from ncd.view.session.scene import Scene
 
 TITLE = "Source"
@@ -21,7 +20,7 @@ def show(scene: Scene) -> None:
     """Shows the file, and a download button."""
     file = f"{scene.entry.identifier}.py"
     make, kind = partial(ncd.source, scene.term), "text/x-python"
-    st.download_button(f"Download {file}", make, file, kind, "download source", on_click="ignore")
+    downloads.button(f"Download {file}", make, file, kind, key="download source")
     html = remember(
         "listing",
         scene.term,

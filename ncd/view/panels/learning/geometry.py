@@ -19,7 +19,7 @@ from ncd.train.plane_points import EDGE, MOST, SETS, points, valid
 from ncd.train.plane_training import WIDEST, accuracy, flat
 from ncd.view.arrays import captions
 from ncd.view.arrays.class_image import COLOURS
-from ncd.view.base import knobs, reruns
+from ncd.view.base import knobs
 from ncd.view.base.cache import remember
 from ncd.view.base.html_panel import asked
 from ncd.view.base.static_files import static
@@ -140,7 +140,6 @@ def _next(scene: Scene) -> None:
     seed = (knobs.seed() + 1) % (knobs.SEED.max + 1)
     knobs.put({"seed": seed})
     _train(scene, seed)
-    reruns.follow()
 
 
 def _place() -> None:

@@ -109,7 +109,7 @@ def refuse(error: NCDError) -> None:
     if error.axis and error.nearest is not None:
         said = f"{knobs.label(error.axis)} = {error.nearest}"
         way = {error.axis: error.nearest}
-        st.button(said, key="fit training", on_click=partial(knobs.press, way))
+        st.button(said, key="fit training", on_click=partial(knobs.put, way))
 
 
 # --- buttons -------------------------------------------------------------------------------------

@@ -66,7 +66,7 @@ def _refuse(error: NCDError) -> None:
     if error.axis and error.nearest is not None:
         way = {error.axis: error.nearest}
         said = f"{knobs.label(error.axis)} = {error.nearest}"
-        st.button(said, key="fit training", on_click=partial(knobs.press, way))
+        st.button(said, key="fit training", on_click=partial(knobs.put, way))
 
 
 # --- buttons -------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from ncd.export.shared_assets import DIAGRAM_CSS, LIGHT_JS, PANEL_CSS
 from ncd.lang.terms.blocks import Equation
 from ncd.models.linear_algebra import graphical_algebra
 from ncd.run.explain.equation_proof import Proof
-from ncd.view.base import knobs, reruns
+from ncd.view.base import knobs
 from ncd.view.base.cache import remember
 from ncd.view.base.html_panel import asked
 from ncd.view.base.static_files import static
@@ -110,7 +110,6 @@ def _pick() -> None:
         knobs.put({"step": int(value)})
     elif name == "seed":
         knobs.put({"seed": (knobs.seed() + 1) % (knobs.SEED.max + 1)})
-    reruns.follow()
 
 
 def _steps(now: int) -> str:
