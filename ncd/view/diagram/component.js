@@ -210,7 +210,8 @@ function draw(host, { svg: text, folds }) {
   for (const script of read.querySelectorAll("script")) script.remove();
   const svg = document.importNode(read, true);
   widen(svg);
-  scale(svg, readable(svg), 1.6, innerWidth > 640 ? 46 : 90);
+  const noted = svg.querySelector(".note"); // callouts stand above and below the drawing
+  scale(svg, readable(svg), 1.6, innerWidth <= 640 ? 90 : noted ? 38 : 35);
   const focused = name(host.root.activeElement);
   host.box.querySelector(".drawing").replaceChildren(svg);
   sign(svg, Object.keys(folds));

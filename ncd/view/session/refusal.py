@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from math import isqrt
-from time import monotonic
+from time import thread_time
 
 import streamlit as st
 
@@ -27,7 +27,7 @@ from ncd.view.runtime import scheduler
 REACH = 32  # how far to look, in steps of a knob, for a size that fits
 WAYS = 3
 NEAR = 1.03  # as near as that to the largest size that fits
-PATIENCE = 1.0  # seconds in which ways are looked for
+PATIENCE = 1.0  # seconds of this thread in which ways are looked for, whatever others do
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def refuse(
 def _ways(refusal: Refusal) -> Iterator[dict[str, int]]:
     """One knob at another value; if none would do, several: halved together, or all of them."""
     entry, settings, large = refusal.entry, refusal.settings, refusal.large
-    end, found = monotonic() + PATIENCE, False
+    end, found = thread_time() + PATIENCE, False
     for knob in _most_likely_first(entry, refusal.error):
         at, fits = settings[knob.name], partial(_works, entry, settings, knob, end)
         if large:
@@ -96,11 +96,11 @@ def _all(entry: Entry, settings: Mapping[str, int]) -> Iterator[dict[str, int]]:
 def _together(entry: Entry, settings: Mapping[str, int], end: float) -> Iterator[dict[str, int]]:
     """The two largest sizes halved until it fits; if that is not enough the three largest; …
 
-    More than two are looked for until a time, as ``monotonic`` has it.
+    More than two are looked for until a time, as ``thread_time`` has it.
     """
     knobs = sorted((k for k in entry.knobs if k.is_size), key=lambda k: -settings[k.name])
     for count in range(2, len(knobs) + 1):
-        if count > 2 and monotonic() > end:
+        if count > 2 and thread_time() > end:
             return
         for halvings in range(1, max(settings.values()).bit_length()):
             ways = {
@@ -114,7 +114,7 @@ def _together(entry: Entry, settings: Mapping[str, int], end: float) -> Iterator
 
 def _works(entry: Entry, settings: Mapping[str, int], knob: Knob, end: float, value: int) -> bool:
     """Whether a value of one knob works; after ``end`` none is tried any more."""
-    return monotonic() < end and works(entry, {**settings, knob.name: value})
+    return thread_time() < end and works(entry, {**settings, knob.name: value})
 
 
 def works(entry: Entry, settings: Mapping[str, int]) -> bool:

@@ -7,6 +7,7 @@ from playwright.sync_api import Locator, Page, expect
 
 import ncd
 from ncd.key import GROUPS, SIGNS, key
+from ncd.view.session.scene import SUBSCRIPTS
 
 pytestmark = pytest.mark.browser
 
@@ -35,7 +36,9 @@ def entry(drawer: Locator, sign: str) -> Locator:
 def test_the_key_lists_just_the_signs_of_the_diagram(page: Page, address: str, name: str) -> None:
     drawer = opened(page, address, f"/{name}")
     entry = ncd.catalogue[name]
-    titles = {found.sign.title for found in key(ncd.draw(entry.build(), **entry.look({})))}
+    look = entry.look({})
+    look["width"] = min(look["width"], SUBSCRIPTS * 860)  # of a window 1,280 pixels wide
+    titles = {found.sign.title for found in key(ncd.draw(entry.build(), **look))}
     expect(drawer.locator(".entry svg")).to_have_count(len(titles))
     assert set(drawer.locator(".entry b").all_inner_texts()) == titles
 
