@@ -15,6 +15,16 @@ from ncd.run import devices
 SEED = Knob("seed", 0, 2**31 - 1, 0, most=2**31 - 1)
 MOST = 10**9  # larger numbers would be rounded by the slider in the browser
 NOTES, RANGES, TYPED = "notes", "ranges", "typed"
+# What PyTorch and published configurations call the sizes of a system.
+USUAL = {
+    "d_model": "m", "embed_dim": "m", "hidden_size": "m", "n_embd": "m", "width": "m",
+    "heads": "h", "n_heads": "h", "num_heads": "h", "nhead": "h", "n_head": "h",
+    "d_k": "k", "d_head": "k", "head_dim": "k",
+    "d_ff": "d", "dim_feedforward": "d", "intermediate_size": "d",
+    "layers": "n", "n_layers": "n", "num_layers": "n", "n_layer": "n",
+    "seq_len": "t", "length": "t", "vocab_size": "v",
+    "batch": "b", "batch_size": "b", "channels": "c", "kernel_size": "w", "stride": "s",
+}  # fmt: skip
 PLAIN, SMALL = "0123456789", "₀₁₂₃₄₅₆₇₈₉"
 SAID = re.compile(r"([^\W\d]\w*)\s*[=:\s]\s*(-?\d{1,3}(?:,\d{3})+(?!\d)|[^\s,;=:]+)")
 
@@ -72,9 +82,9 @@ def read(knob: Knob, asked: str) -> tuple[int, str]:
 
     >>> h, n1 = Knob("h", 1, 16, 4), Knob("n1", 4, 256, 64, multiple=4)
     >>> read(h, "96"), read(h, "0")
-    ((96, ''), (1, '0 is not what h can be: 1 or more. It is 1, the nearest.'))
-    >>> read(h, "abc")
-    (4, '“abc” is no whole number. h is 4.')
+    ((96, ''), (1, 'h cannot be 0: it is 1 or more. The nearest is 1.'))
+    >>> read(h, "4.5"), read(h, "abc")
+    ((4, 'h is a whole number: 4.5 became 4.'), (4, '“abc” is no whole number. h is 4.'))
     >>> read(n1, "71")[0]
     72
     """
@@ -88,9 +98,11 @@ def read(knob: Knob, asked: str) -> tuple[int, str]:
     value = min(knob.legal(round(number)), SEED.max if knob is SEED else MOST)
     if value == number:
         return value, ""
-    return value, f"{asked[:20]} is not what {name} can be: {knob.limits}. " + (
-        f"It is {value:,}, the nearest."
-    )
+    if value == round(number):
+        return value, f"{name} is a whole number: {asked[:20]} became {value:,}."
+    verb = "goes" if knob.limits.startswith("from") else "is"
+    said = f"{name} cannot be {asked[:20]}: it {verb} {knob.limits}."
+    return value, f"{said} The nearest is {value:,}."
 
 
 def _number(asked: str) -> float | None:
@@ -114,22 +126,29 @@ def _read_switch(knob: Knob, asked: str) -> tuple[int, str]:
 
 
 def typed(entry: Entry) -> None:
-    """Sets the sizes typed as ``h=96 m=12288``; the callback of the field."""
+    """Sets the sizes typed as ``h=96 m=12288``; the callback of the field.
+
+    Usual names such as ``d_model`` stand for the knobs in ``USUAL``.
+    """
     text = str(st.session_state.get(TYPED, ""))[:200]
     known = {knob.name: knob for knob in entry.knobs}
     st.session_state.get(NOTES, {}).pop(TYPED, None)
     said, wrong = spelled(text)
-    for name, asked in said.items():
+    for word, asked in said.items():
+        name = word if word in known else USUAL.get(word.lower(), word)
         if name in known:
             value, why = read(known[name], asked)
             put({name: value})
             note(name, why)
         else:
-            wrong.append(name)
+            wrong.append(word)
     if wrong:
         names = ", ".join(map(label, known))
         what = ", ".join(f"“{word[:20]}”" for word in wrong[:3])
-        note(TYPED, f"{what}: that is no size here. Say it as {entry.knobs[0].name}=8; of {names}.")
+        first = entry.knobs[0].name
+        note(
+            TYPED, f"There is no size {what} here. Type {first}=8, for example; there are {names}."
+        )
     else:
         st.session_state[TYPED] = ""
 

@@ -73,7 +73,7 @@ def read(entry: Entry, text: str) -> tuple[Pin | None, str]:
     >>> entry = ncd.catalogue["scaled-dot-product-attention"]
     >>> pin, note = read(entry, "k=8,y=0")
     >>> pin.settings["k"], pin.settings["x"], pin.settings["y"], note
-    (8, 22, 1, '0 is not what y can be: 1 or more. It is 1, the nearest.')
+    (8, 22, 1, 'y cannot be 0: it is 1 or more. The nearest is 1.')
     >>> read(entry, "zz=3")
     (None, 'The pin says zz, which this page lacks.')
     """

@@ -96,7 +96,7 @@ def test_what_is_pinned_is_read_back(entry: Entry) -> None:
     ("asked", "said", "note"),
     [
         ("h=2,k=8", "h=2,k=8", ""),
-        ("h=0", "h=1", "0 is not what h can be"),
+        ("h=0", "h=1", "h cannot be 0"),
         ("h=1e400,seed=nan", "h=4", "no whole number"),
         ("zz=3,h=2", "h=2", "The pin says zz, which this page lacks."),
         ("<b>", "", "<b>"),

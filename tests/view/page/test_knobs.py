@@ -39,9 +39,9 @@ def sizes(app: AppTest) -> dict[str, int]:
         ("96", 96, ""),
         ("1,024", 1024, ""),
         ("٨", 8, ""),
-        ("0", 1, "0 is not what h can be: 1 or more. It is 1, the nearest."),
-        ("-3", 1, "-3 is not what h can be: 1 or more. It is 1, the nearest."),
-        ("2.6", 3, "2.6 is not what h can be: 1 or more. It is 3, the nearest."),
+        ("0", 1, "h cannot be 0: it is 1 or more. The nearest is 1."),
+        ("-3", 1, "h cannot be -3: it is 1 or more. The nearest is 1."),
+        ("2.6", 3, "h is a whole number: 2.6 became 3."),
         ("1e20", 4, "1e20 is more than fits in here. h is 4."),
         ("abc", 4, "“abc” is no whole number. h is 4."),
         ("1e400", 4, "“1e400” is no whole number. h is 4."),
@@ -115,14 +115,23 @@ def test_what_says_no_size_stays_in_the_field_with_a_note() -> None:
     app = typed(attention(), "h=2 q=5 wide")
     assert sizes(app)["h"] == 2
     assert app.text_input(key=knobs.TYPED).value == "h=2 q=5 wide"
-    assert "“wide”, “q”: that is no size here" in told(app)
-    assert "that is no size" not in told(typed(app, "h=3"))
+    said = (
+        "There is no size “wide”, “q” here. Type h=8, for example; there are h, k, m, y, x, causal."
+    )
+    assert said in told(app)
+    assert "There is no size" not in told(typed(app, "h=3"))
+
+
+def test_sizes_may_have_the_names_that_pytorch_gives_them() -> None:
+    app = typed(attention(), "d_model=768 num_heads=12 head_dim=64")
+    assert sizes(app) == {"h": 12, "k": 64, "m": 768, "y": 20, "x": 22}
+    assert "There is no size “d_model” here" in told(typed(page("encoder-block"), "d_model=512"))
 
 
 def test_a_typed_size_that_cannot_be_is_put_right_at_its_knob() -> None:
     app = typed(page("residual-block"), "n₁=1030 b=1")
     assert sizes(app)["n1"] == 1032 and sizes(app)["b"] == 2
-    assert "1030 is not what n₁ can be" in told(app) and "1 is not what b can be" in told(app)
+    assert "n₁ cannot be 1030" in told(app) and "b cannot be 1" in told(app)
 
 
 @pytest.mark.parametrize(
