@@ -293,9 +293,8 @@ def _weight(kept: Kept) -> int:
 @cache
 def pool() -> Pool:
     """Returns the pool of this process, on Ray if ``NCD_RAY`` is set."""
-    address = os.environ.get(ADDRESS, "")
-    if not address:
-        return Pool(Local())
-    from ncd.jobs.ray_workers import Cluster
+    if address := os.environ.get(ADDRESS, ""):
+        from ncd.jobs.ray_workers import Cluster
 
-    return Pool(Cluster(address))
+        return Pool(Cluster(address))
+    return Pool(Local())
