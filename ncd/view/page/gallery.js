@@ -1,5 +1,7 @@
 // The gallery. It is searched here at every keystroke, and the query is kept in the address.
 
+const SHORT = { attn: "attention", bn: "batch", conv: "convolution", fc: "linear", ffn: "feed", ln: "layer" };
+
 export default function ({ data, parentElement: root }) {
   const text = JSON.stringify(data);
   if (root.text === text) return;
@@ -7,11 +9,11 @@ export default function ({ data, parentElement: root }) {
   const input = root.querySelector("input");
   const cards = fill(root, data);
   const search = () => {
-    const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const words = input.value.toLowerCase().split(/\s+/).filter(Boolean).map((word) => SHORT[word] ?? word);
     const shown = cards.filter((card) => card.meet(words)).length;
     for (const group of root.querySelectorAll("section"))
       group.hidden = !group.querySelector("a:not([hidden])");
-    const none = "Nothing is called so. Try softmax, or k.";
+    const none = `Nothing matches “${input.value.trim()}”. The nearest: ${nearest(words.join(" "), data)}.`;
     root.querySelector(".count").textContent =
       words.length === 0 ? "" : shown ? `${shown} of ${cards.length}` : none;
   };
@@ -71,14 +73,27 @@ function made(told) {
   return { link, meet };
 }
 
+// The three systems with the most pairs of letters in common with a text, in their best name.
+function nearest(text, data) {
+  const likeness = ({ title, ops, also }) => Math.max(...[title, ...ops, ...also].map((name) => alike(text, name)));
+  const best = data.map((told) => [likeness(told), told.title]).sort(([a], [b]) => b - a);
+  return best.slice(0, 3).map(([, title]) => title).join(", ");
+}
+
+function alike(one, other) {
+  const pairs = (text) => new Set([...text.toLowerCase()].slice(1).map((letter, i) => text[i].toLowerCase() + letter));
+  const [a, b] = [pairs(one), pairs(other)];
+  return (2 * [...a].filter((pair) => b.has(pair)).length) / (a.size + b.size || 1);
+}
+
 // Returns whether a word matches a system: an axis by its whole name, others by a prefix.
-function met(word, names, { axes, ops }) {
+function met(word, names, { axes, ops, also }) {
   const axis = axes.find((name) => name.toLowerCase() === word);
   if (axis) return `axis ${axis}`;
   const start = new RegExp(`(^|[^\\p{L}\\p{N}])${escaped(word)}`, "iu");
   const begins = (text) => start.test(text);
   if (names.some(begins)) return "";
-  return ops.find(begins) ?? null;
+  return ops.find(begins) ?? also.find(begins) ?? null;
 }
 
 function escaped(word) {

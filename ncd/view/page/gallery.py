@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TypedDict
 
 import streamlit as st
@@ -25,6 +26,8 @@ always agree. New to the signs? The [Legend](legend) has them all, and every pag
 own.
 """
 
+MODULE = re.compile(r"\bnn\.\w+")
+
 _gallery = st.components.v2.component(
     "ncd_gallery",
     html="""<search><label>Search <input type="search" placeholder="a name, an op, an axis"></label>
@@ -36,7 +39,10 @@ _gallery = st.components.v2.component(
 
 
 class Card(TypedDict):
-    """A system in the gallery; it is found by its name, its ``ops`` and its ``axes``."""
+    """A system in the gallery; it is found by its names, its ``ops`` and its ``axes``.
+
+    ``also`` are published models with its sizes, and the modules of PyTorch that it uses.
+    """
 
     name: str
     title: str
@@ -45,6 +51,7 @@ class Card(TypedDict):
     lead: str
     ops: list[str]
     axes: list[str]
+    also: list[str]
     svg: str
 
 
@@ -66,14 +73,16 @@ def card(entry: Entry, dark: bool) -> Card:
 def _card(entry: Entry, term: Term, dark: bool) -> Card:
     circuit, drawing = elaborate(term), ncd.draw(term, dark=dark, **entry.look({}, notes=False))
     labels = (cell.op.label for cell in circuit.cells)
-    signs = (found.sign.title for found in key(drawing) if found.ids("node"))
+    found = [one.sign for one in key(drawing) if one.ids("node")]
+    modules = (name for sign in found for name in MODULE.findall(sign.code))
     return Card(
         name=entry.name,
         title=entry.title,
         section=entry.section,
         source=entry.source,
         lead=navigation.lead(entry),
-        ops=list(dict.fromkeys((*labels, *signs))),
+        ops=list(dict.fromkeys((*labels, *(sign.title for sign in found)))),
         axes=list(dict.fromkeys(axis.name for axis in circuit.axes)),
+        also=list(dict.fromkeys((*(preset.title for preset in entry.presets), *modules))),
         svg=legend.inert(drawing.svg(fonts=False)),
     )

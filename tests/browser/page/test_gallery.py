@@ -40,7 +40,8 @@ def met(words: str) -> set[str]:
 
 def meets(entry: ncd.Entry, word: str) -> bool:
     card = gallery.card(entry, dark=False)
-    told = (card["title"], card["section"], card["source"], card["lead"], *card["ops"])
+    told = (card["title"], card["section"], card["source"], card["lead"])
+    told += (*card["ops"], *card["also"])
     begins = re.compile(rf"(?<![^\W_]){re.escape(word)}", re.IGNORECASE)
     return word in card["axes"] or any(map(begins.search, told))
 
@@ -53,6 +54,8 @@ def meets(entry: ncd.Entry, word: str) -> bool:
         ("h", {"Multi-head attention"}),  # as an axis
         ("batch norm", {"Residual block"}),
         ("attention figure 21", {"Multi-head attention"}),
+        ("gpt", {"Decoder-only block", "Multi-head attention"}),  # as a published model
+        ("nn.Conv2d", {"Residual block"}),
         ("(.*", set()),
     ],
 )
@@ -65,7 +68,9 @@ def test_it_is_searched_by_name_op_and_axis(
     assert among <= names < {entry.title for entry in ncd.catalogue.values()}
     expect(cards(page)).to_have_count(len(names))
     assert set(cards(page).locator("b").all_inner_texts()) == names
-    said = f"{len(names)} of {len(ncd.catalogue)}" if names else "Nothing is called so"
+    said = (
+        f"{len(names)} of {len(ncd.catalogue)}" if names else "Nothing matches “(.*”. The nearest: "
+    )
     expect(page.get_by_role("status")).to_contain_text(said)
 
 
