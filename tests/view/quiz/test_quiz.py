@@ -213,8 +213,8 @@ def test_what_is_known_stands_on_its_wires() -> None:
         component.drawn(replace(one, veil=Veil(q, known)), None, "auto")
         for known in (frozenset(), frozenset({q}))
     )
-    assert "k 16" not in words(hidden.told[q])
-    assert words(shown.told[q]) == "q y 20 · k 16 · h 4"
+    assert "k 16" not in words(hidden.hover[q])
+    assert words(shown.hover[q]) == "q y 20 · k 16 · h 4"
     assert "size 16, of array q" in shown.svg
     assert "size 16" not in hidden.svg
 
