@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Literal, get_args
 
 from ncd.drawing.backends.drawing import Drawing
+from ncd.drawing.base import style
 from ncd.drawing.base.plan_types import Plan
 from ncd.drawing.collapse import shown
 from ncd.drawing.collapse.collapsed_blocks import Box
@@ -135,7 +136,8 @@ def _whole(circuit: Circuit, options: Options) -> Drawing:
     whole = drawings[0]
     if isinstance(circuit.term, Equation):
         whole = equated(drawings, circuit.term.sign, options.width)
-    return noted(whole, circuit, dict(options.notes), options.width) if options.notes else whole
+    room = Room(options.width).widest(style.CALLOUT) if options.width else None
+    return noted(whole, circuit, dict(options.notes), room) if options.notes else whole
 
 
 def drawn(circuit: Circuit, options: Options) -> Drawing:

@@ -27,6 +27,7 @@ function latest(host, first, second) {
 function show(host) {
   const data = latest(host, "ncd-drawn", "ncd-marked");
   if (!data || data === host.heard || !due(host, data)) return;
+  hold(host, data);
   host.heard = host.data = data;
   const changed = renew(host, data);
   fill(host, "keys", data.keys || host.keyed);
@@ -45,6 +46,17 @@ function show(host) {
   if (!changed && host.lit !== lit && !late(data.lit)) relight(data);
   host.lit = lit;
   paint(host);
+}
+
+// Keeps the height of the frame when only other labels were chosen, so that nothing moves below it.
+function hold(host, data) {
+  const frame = host.box.querySelector(".drawing");
+  const layout = ({ page, wide, ask, callouts }) => `${[page, wide, callouts, /folded=[^&]*/.exec(ask)]}`;
+  if (!host.data || layout(host.data) !== layout(data)) frame.style.minHeight = "";
+  else if (host.data.labels !== data.labels) {
+    const { height } = getComputedStyle(frame); // to three digits; layout counts in 64ths
+    frame.style.minHeight ||= `${parseFloat(height) + 0.01}px`;
+  }
 }
 
 // Updates what a size changes; returns whether anything changed.

@@ -150,6 +150,13 @@ def test_notes_lie_beside_each_other() -> None:
     assert not any(a.meets(b) for a, b in combinations(words, 2))
 
 
+@pytest.mark.parametrize("width", [700.0, 1000.0])
+def test_notes_keep_the_drawing_readable_at_its_width(width: float) -> None:
+    notes = {part: f"A note of some length on {part}, and on what it does." for part in "QKVO"}
+    drawing = ncd.draw(ATTENTION, notes=notes, width=width)
+    assert drawing.box.width * 11 <= width * 13  # a callout's text has 13 units, and 11 pixels
+
+
 def test_a_note_on_nothing_says_what_there_is() -> None:
     with pytest.raises(UnknownNameError) as error:
         ncd.draw(ATTENTION, notes={"Copi": "?"})
