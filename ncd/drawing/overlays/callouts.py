@@ -1,7 +1,6 @@
 """Callouts: yellow notes that point at their parts, placed where there is room.
 
-Places over a mark, a label, a wire or another callout are excluded; the best of the others is near
-its part, its pointer crosses few wires, and it enlarges the drawing little.
+A place covers no mark, label, wire or callout; the best is near its part, and enlarges little.
 """
 
 from __future__ import annotations
@@ -29,6 +28,7 @@ from ncd.lang.errors import UnknownNameError, shown
 WIRE, COVER = 18.0, 1000.0  # costs: a wire crossed, a sign covered
 WIDER, HIGHER, OVER = 0.3, 1.2, 6.0  # costs of each unit by which the drawing or the page grows
 SHAPES = (1.0, 1.4, 1.8)  # widths of a callout that are tried, as multiples of a compact one
+SIGN = 12.0  # around the corner of a block, where the page has a sign to collapse it
 TRIED = 80  # places that are tried along both sides of a large drawing
 PLACE = re.compile(r"[A-Z]_\S+")  # a name in memory, such as C_λ
 
@@ -172,15 +172,15 @@ class _Around:
 
     def __post_init__(self) -> None:
         picture = self.drawing
-        marks = [box for g in picture.glyphs if g.node != self.id for box in g.ink]
         own = [box for g in picture.glyphs if g.node == self.id for box in g.ink]
+        marks = [box for g in picture.glyphs if g.node != self.id for box in g.ink]
         extras = [e.box for e in picture.extras if e.kind != "band"]
-        wires = [box for w in picture.wires for box in _strip(w.path)]
-        wires += [box for d in picture.dashes for box in _strip(d.path)]
+        lines = [line.path for line in picture.wires] + [line.path for line in picture.dashes]
         texts = [text.box for text in picture.texts]
         brackets = [box for f in picture.fences for path in f.brackets for box in _strip(path)]
-        self.solid = np.array([*marks, *texts, *extras, *brackets]).reshape(-1, 4)
-        self.wires = np.array(wires).reshape(-1, 4)
+        corners = [Box(f.box.x0, f.box.y0, *f.box[:2]).grown(SIGN) for f in picture.fences]
+        self.solid = np.array([*marks, *texts, *extras, *brackets, *corners]).reshape(-1, 4)
+        self.wires = np.array([box for path in lines for box in _strip(path)]).reshape(-1, 4)
         self.every = np.concatenate([self.solid, self.wires, np.array(own).reshape(-1, 4)])
 
     def best(self, wide: float, tall: float) -> tuple[float, Box]:

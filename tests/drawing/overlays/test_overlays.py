@@ -150,7 +150,7 @@ def test_notes_lie_beside_each_other() -> None:
     assert not any(a.meets(b) for a, b in combinations(words, 2))
 
 
-@pytest.mark.parametrize("width", [700.0, 1000.0])
+@pytest.mark.parametrize("width", [800.0, 1000.0])
 def test_notes_keep_the_drawing_readable_at_its_width(width: float) -> None:
     notes = {part: f"A note of some length on {part}, and on what it does." for part in "QKVO"}
     drawing = ncd.draw(ATTENTION, notes=notes, width=width)
