@@ -15,16 +15,19 @@ from ncd.run import devices
 SEED = Knob("seed", 0, 2**31 - 1, 0, most=2**31 - 1)
 MOST = 10**9  # larger numbers would be rounded by the slider in the browser
 NOTES, RANGES, TYPED = "notes", "ranges", "typed"
-# What PyTorch and published configurations call the sizes of a system.
+# What PyTorch and published configurations call a size: the knob, and what it must stand for.
 USUAL = {
-    "d_model": "m", "embed_dim": "m", "hidden_size": "m", "n_embd": "m", "width": "m",
-    "heads": "h", "n_heads": "h", "num_heads": "h", "nhead": "h", "n_head": "h",
-    "d_k": "k", "d_head": "k", "head_dim": "k",
-    "d_ff": "d", "dim_feedforward": "d", "intermediate_size": "d",
-    "layers": "n", "n_layers": "n", "num_layers": "n", "n_layer": "n",
-    "seq_len": "t", "length": "t", "vocab_size": "v",
-    "batch": "b", "batch_size": "b", "channels": "c", "kernel_size": "w", "stride": "s",
-}  # fmt: skip
+    **dict.fromkeys(("d_model", "embed_dim", "hidden_size", "n_embd"), ("m", "features")),
+    **dict.fromkeys(("heads", "n_heads", "num_heads", "nhead", "n_head"), ("h", "heads")),
+    **dict.fromkeys(("d_k", "d_head", "head_dim"), ("k", "features")),
+    **dict.fromkeys(("d_ff", "dim_feedforward", "intermediate_size"), ("d", "hidden features")),
+    **dict.fromkeys(("layers", "n_layers", "num_layers", "n_layer"), ("n", "layers")),
+    "seq_len": ("t", "positions"),
+    "vocab_size": ("v", "symbols"),
+    "channels": ("c", "channels"),
+    "kernel_size": ("w", "kernel"),
+    "stride": ("s", "stride"),
+}
 PLAIN, SMALL = "0123456789", "₀₁₂₃₄₅₆₇₈₉"
 SAID = re.compile(r"([^\W\d]\w*)\s*[=:\s]\s*(-?\d{1,3}(?:,\d{3})+(?!\d)|[^\s,;=:]+)")
 
@@ -135,8 +138,8 @@ def typed(entry: Entry) -> None:
     st.session_state.get(NOTES, {}).pop(TYPED, None)
     said, wrong = spelled(text)
     for word, asked in said.items():
-        name = word if word in known else USUAL.get(word.lower(), word)
-        if name in known:
+        name, meant = (word, "") if word in known else USUAL.get(word.lower(), (word, ""))
+        if name in known and known[name].help.startswith(meant):
             value, why = read(known[name], asked)
             put({name: value})
             note(name, why)

@@ -225,10 +225,10 @@ def other_term(term: Term, scene: Scene) -> str:
     """Returns a term that is not the page's as SVG; only its axes take part in highlighting."""
 
     def make() -> str:
-        drawing = draw(term, labels=scene.labels, dark=scene.dark, width=scene.wide)
+        drawing = draw(term, labels=scene.labels, dark=scene.dark, width=scene.width)
         return FOREIGN.sub("", _framed(drawing))
 
-    return remember("apart", term, scene.labels, scene.dark, scene.wide, make=make)
+    return remember("apart", term, scene.labels, scene.dark, scene.width, make=make)
 
 
 def _framed(drawing: Drawing) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -35,7 +36,8 @@ def show(now: Callable[[], Scene | Refusal]) -> None:
 def _files(scene: Scene) -> None:
     name, facts = scene.entry.name, provenance.facts(scene, url.text())
     folded = selection.folded(scene.circuit)
-    look = partial(ncd.draw, scene.term, **scene.look, folded=folded)
+    drawn = replace(scene, wide=None).look  # a file does not depend on the window
+    look = partial(ncd.draw, scene.term, **drawn, folded=folded)
     every: list[File] = [
         ("Drawing, SVG", lambda: provenance.svg(look().svg(), facts), f"{name}.svg", SVG),
         ("Drawing, PNG", lambda: look().png(3), f"{name}.png", "image/png"),

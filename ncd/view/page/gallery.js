@@ -1,6 +1,8 @@
 // The gallery. It is searched here at every keystroke, and the query is kept in the address.
 
-const SHORT = { attn: "attention", bn: "batch", conv: "convolution", fc: "linear", ffn: "feed", ln: "layer" };
+const SHORT = new Map(
+  Object.entries({ attn: "attention", bn: "batch", conv: "convolution", fc: "linear", ffn: "feed", ln: "layer" }),
+);
 
 export default function ({ data, parentElement: root }) {
   const text = JSON.stringify(data);
@@ -9,13 +11,13 @@ export default function ({ data, parentElement: root }) {
   const input = root.querySelector("input");
   const cards = fill(root, data);
   const search = () => {
-    const words = input.value.toLowerCase().split(/\s+/).filter(Boolean).map((word) => SHORT[word] ?? word);
+    const words = input.value.toLowerCase().split(/\s+/).filter(Boolean).map((word) => SHORT.get(word) ?? word);
     const shown = cards.filter((card) => card.meet(words)).length;
     for (const group of root.querySelectorAll("section"))
       group.hidden = !group.querySelector("a:not([hidden])");
-    const none = `Nothing matches “${input.value.trim()}”. The nearest: ${nearest(words.join(" "), data)}.`;
+    const none = () => `Nothing matches “${input.value.trim()}”. The nearest: ${nearest(words.join(" "), data)}.`;
     root.querySelector(".count").textContent =
-      words.length === 0 ? "" : shown ? `${shown} of ${cards.length}` : none;
+      words.length === 0 ? "" : shown ? `${shown} of ${cards.length}` : none();
   };
   const say = () => {
     const query = input.value.trim() ? `?q=${encodeURIComponent(input.value.trim())}` : "";

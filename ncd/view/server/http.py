@@ -1,4 +1,4 @@
-"""What stands around the app on the network: who may ask, who may frame it, what a page is called.
+"""The outermost layer of the server: checks of host and origin, and the HTML of pages.
 
 ``NCD_HOSTS`` names the hosts under which the server may be asked for, ``*.example.org`` for all
 below one; without it, localhost and the address it is bound to. ``NCD_FRAMES`` names the sites
@@ -66,7 +66,7 @@ class Site:
         await self.answer(scope)(scope, receive, framed)
 
     def answer(self, scope: Scope) -> ASGIApp:
-        """What answers a request: a refusal, a page's HTML, or the app."""
+        """Returns what answers a request: a refusal, a page's HTML, or the app."""
         if scope["path"] in health.PATHS:
             return health.answer(scope["path"])
         if not self.welcome(scope):
@@ -104,7 +104,7 @@ class Site:
         return HTMLResponse(text, status, {"Cache-Control": "no-cache"})
 
     def welcome(self, scope: Scope) -> bool:
-        """Whether this server may be asked, under this name and from this site.
+        """Returns whether a request may pass, by its host name and its origin.
 
         What has passed comes to Streamlit as its own: of any other origin it would ask the
         internet for its own address, to compare.
@@ -128,7 +128,7 @@ class Site:
 
 
 def sound(path: bytes) -> bool:
-    """Whether a browser can read the path of an address: it stops at one that is no UTF-8.
+    """Returns whether a browser can read the path of an address, which must be UTF-8.
 
     >>> sound(b"/caf%C3%A9"), sound(b"/%"), sound(b"/%FF")
     (True, False, False)
@@ -146,7 +146,7 @@ def named(setting: str) -> tuple[str, ...]:
 
 
 def allowed(host: str, names: tuple[str, ...]) -> bool:
-    """Whether a host, with a port or without, is one of these names.
+    """Returns whether a host, with a port or without, is one of these names.
 
     >>> allowed("[::1]:8501", HERE), allowed("localhost.example.org", HERE)
     (True, False)

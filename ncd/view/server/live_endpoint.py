@@ -43,7 +43,7 @@ async def answer(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 def drawn(page: str, query: str) -> dict[str, object] | None:
-    """What is sent of a page's drawing at these settings; None if it cannot be built.
+    """Returns a page's drawing at these settings as it is sent; None if it cannot be built.
 
     >>> drawn("multi-head-attention", "h=2&labels=sizes")["svg"][:4]
     '<svg'
@@ -60,7 +60,7 @@ def drawn(page: str, query: str) -> dict[str, object] | None:
 
 
 def followed(page: str, query: str) -> dict[str, Any] | None:
-    """How the numbers of a page follow from its knobs, at these settings: :mod:`.scrub`.
+    """Returns formulas of a page's numbers in its knobs; see :mod:`.size_formulas`.
 
     >>> followed("multi-head-attention", "h=2&scrub=shapes")["grips"]["h"]
     ['h']
@@ -105,5 +105,5 @@ def scene(entry: Entry, asked: Mapping[str, str]) -> Scene | None:
         selected="",
         term=term,
         notes=asked.get("callouts") != "off",
-        wide=selection.fitting(asked.get(selection.WIDE, "")),
+        wide=selection.fitting(asked[selection.WIDE]) if selection.WIDE in asked else None,
     )

@@ -1,4 +1,4 @@
-"""What cannot be built or run: where it fails, why, and the nearest settings that work."""
+"""Settings that cannot be built or run: where they fail, why, and the nearest that work."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Refusal:
 
     @property
     def large(self) -> bool:
-        """Whether it is only too large to run: shapes, cost and source can be told."""
+        """Returns whether it is only too large to run; shapes, cost and source are then known."""
         return isinstance(self.error, LimitError)
 
     @property
@@ -113,12 +113,12 @@ def _together(entry: Entry, settings: Mapping[str, int], end: float) -> Iterator
 
 
 def _works(entry: Entry, settings: Mapping[str, int], knob: Knob, end: float, value: int) -> bool:
-    """Whether a value of one knob works; after ``end`` none is tried any more."""
+    """Returns whether a value of one knob works; false after ``end``, without a try."""
     return thread_time() < end and works(entry, {**settings, knob.name: value})
 
 
 def works(entry: Entry, settings: Mapping[str, int]) -> bool:
-    """Whether the system can be built and run at these settings."""
+    """Returns whether the system can be built and run at these settings."""
     try:
         return fits(elaborate(entry.build(**settings)), watched=True)
     except NCDError:
@@ -179,7 +179,7 @@ def show(refusal: Refusal) -> None:
 
 
 def _reason(error: NCDError) -> str:
-    """Why, in a sentence or two."""
+    """Returns the reason in a sentence or two."""
     if not isinstance(error, LimitError) or not error.need:
         return str(error)
     unit, name = ("B", "NCD_MAX_BYTES") if "bytes" in error.fact else ("FLOP", "NCD_MAX_FLOPS")
@@ -191,7 +191,7 @@ def _reason(error: NCDError) -> str:
 
 
 def _said(way: Mapping[str, int]) -> str:
-    """What a button sets.
+    """Returns the label of a button: the sizes that it sets.
 
     >>> _said({"y": 2048, "x": 2048}), _said({"y": 2, "x": 3})
     ('y = x = 2,048', 'y = 2, x = 3')

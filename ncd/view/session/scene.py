@@ -1,4 +1,4 @@
-"""What one run of a page shows: the term at its knobs, and everything derived from it."""
+"""The state of one run of a page: the term at its knobs, and everything derived from it."""
 
 from __future__ import annotations
 
@@ -37,8 +37,9 @@ LABELS: tuple[Labels, ...] = ("names", "sizes", "both")
 
 @dataclass(frozen=True)
 class Scene:
-    """A system at its settings, with the figure's callouts if ``notes``, drawn for ``wide`` pixels.
+    """A system at its settings, with the figure's callouts if ``notes``.
 
+    ``wide`` is the width of the diagram's column in pixels; files and slides have none.
     ``refused`` says why it could not be built as it was asked for, ``learned`` holds weights that
     were trained, if they were, and ``veil`` says what a quiz hides.
     """
@@ -53,7 +54,7 @@ class Scene:
     selected: str
     term: Term
     notes: bool = True
-    wide: int = selection.WIDTHS[-1]
+    wide: int | None = None
     refused: Refusal | None = None
     learned: Learned | None = None
     veil: Veil | None = None
@@ -64,30 +65,35 @@ class Scene:
 
     @property
     def look(self) -> dict[str, Any]:
-        """How its diagram is drawn, as :func:`ncd.draw` takes it."""
+        """The options with which :func:`ncd.draw` draws its diagram."""
         own = self.entry.look(self.settings, self.notes and not self.narrow)
-        width = min(own["width"], SUBSCRIPTS * self.wide)
-        usual = {**own, "labels": self.labels, "dark": self.dark, "width": width}
+        usual = {**own, "labels": self.labels, "dark": self.dark, "width": self.width}
         return hide_sizes.look(usual) if self.veil else usual
 
     @property
+    def width(self) -> float:
+        """The width for which its diagram is drawn, in pixels."""
+        own = self.entry.width
+        return own if self.wide is None else min(own, SUBSCRIPTS * self.wide)
+
+    @property
     def narrow(self) -> bool:
-        """Whether its column is a phone's, where callouts stand below the diagram."""
+        """Returns whether its column is a phone's; callouts then stand below the diagram."""
         return self.wide == selection.WIDTHS[0]
 
     @property
     def refusal(self) -> Refusal | None:
-        """Why it cannot run, if it cannot."""
+        """The reason why it cannot run, if it cannot."""
         return self.refused or limited(self.entry, self.settings, self.term)
 
     @property
     def runs(self) -> bool:
-        """Whether it can be run."""
+        """Returns whether it can be run."""
         return self.refusal is None
 
     @property
     def sized(self) -> bool:
-        """Whether every axis has its size: then shapes and source can be told without a run."""
+        """Returns whether every axis has its size; shapes and source then need no run."""
         return all(a.size is not None for v in self.circuit.values.values() for a in v.array)
 
     @property
@@ -100,7 +106,7 @@ class Scene:
 
     @property
     def long(self) -> bool:
-        """Whether a run takes so long that nobody should wait for it who did not ask."""
+        """Returns whether a run takes so long that it starts only when asked for."""
         return self.cost.flops > LONG or self.cost.parameters > LONG // 100
 
     def work(self, make: Callable[[], T]) -> T:
@@ -133,7 +139,7 @@ class Scene:
 
     @property
     def inputs(self) -> tuple[torch.Tensor, ...]:
-        """What goes in, shared as the module is."""
+        """The inputs, shared like the module."""
         given = self.term, self.seed, self.device
         return remember("inputs", *given, self.feed.key, make=lambda: self.feed.tensors(*given))
 
@@ -186,7 +192,7 @@ def _build(entry: Entry, settings: Mapping[str, int]) -> tuple[Term | None, Refu
 
 
 def limited(entry: Entry, settings: Mapping[str, int], term: Term) -> Refusal | None:
-    """Why a term is too much to run here, if it is."""
+    """Returns the reason why a term is too large to run here, if it is."""
     limits = (os.environ.get("NCD_MAX_BYTES"), os.environ.get("NCD_MAX_FLOPS"))
     key = ("limited", entry.name, tuple(settings.items()), limits)
     return kept(SHELF, key, lambda: _limit(entry, settings, term))

@@ -126,6 +126,7 @@ def test_sizes_may_have_the_names_that_pytorch_gives_them() -> None:
     app = typed(attention(), "d_model=768 num_heads=12 head_dim=64")
     assert sizes(app) == {"h": 12, "k": 64, "m": 768, "y": 20, "x": 22}
     assert "There is no size “d_model” here" in told(typed(page("encoder-block"), "d_model=512"))
+    assert "There is no size “stride” here" in told(typed(page("decoder-block"), "stride=2"))
 
 
 def test_a_typed_size_that_cannot_be_is_put_right_at_its_knob() -> None:

@@ -23,6 +23,14 @@ def test_it_draws_what_the_page_draws(name: str) -> None:
     assert found and found["svg"] == drawing.svg(fonts=False)
 
 
+@pytest.mark.parametrize("name", ["encoder-decoder", "multi-head-attention"])
+def test_a_drawing_of_no_column_is_the_figures_own(name: str) -> None:
+    entry = ncd.catalogue[name]
+    knob = entry.knobs[0]
+    found = drawn(name, urlencode({knob.name: knob.default}))
+    assert found and found["svg"] == ncd.draw(entry.build(), **entry.look({})).svg(fonts=False)
+
+
 @pytest.mark.parametrize(
     ("page", "query"),
     [

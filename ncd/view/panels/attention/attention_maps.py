@@ -228,7 +228,7 @@ def _every(
 
 
 def _overview(scene: Scene, found: Weights, chosen: int) -> tuple[str, str]:
-    """What to say of the small pictures, and the pictures."""
+    """Returns a sentence about the small pictures, and the pictures."""
     count, names = len(found.maps), heads_named(found.heads)
     if count == 1:
         return "", ""
@@ -242,7 +242,7 @@ def _overview(scene: Scene, found: Weights, chosen: int) -> tuple[str, str]:
 
 
 def _sheet(found: Weights, run: range | None = None) -> tuple[str, str]:
-    """What to say of all small pictures or a run of them, and the sheet of them."""
+    """Returns a sentence about all small pictures or a run of them, and their sheet."""
     own = found.maps if run is None else found.maps[run.start : run.stop]
     small, ends = heatmap.pooled(own, heatmap.SMALL), Ends.of(own, signed=False)
     return f"Small pictures: {small.told}" if small.told else "", heatmap.sheet(small.maps, ends)

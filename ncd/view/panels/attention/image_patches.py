@@ -58,7 +58,7 @@ class Windows:
 
     @property
     def count(self) -> tuple[int, int]:
-        """How many fit, down and across."""
+        """The number of windows that fit, down and across."""
         high, wide = ((size - self.kernel) // self.stride + 1 for size in self.shape)
         return high, wide
 
@@ -83,7 +83,7 @@ class Windows:
 
     @property
     def dropped(self) -> int:
-        """How many pixels no window holds."""
+        """The number of pixels that no window covers."""
         return int(np.isnan(self.spread(np.zeros(self.count, np.float32))).sum())
 
 

@@ -58,7 +58,7 @@ class Tried:
 
     @property
     def classes(self) -> int:
-        """How many classes have a point."""
+        """The number of classes that have a point."""
         return len({kind for _, _, kind in self.places})
 
 
@@ -197,7 +197,7 @@ def frames(
 
 
 def _said(scene: Scene, now: Training | None, progress: Sequence[Progress], found: Tried) -> str:
-    """How it stands, in a sentence."""
+    """Returns the state of the training in a sentence."""
     if now is not None and now.run is not None:
         without = trained_weights.without(now.run, progress)
         if without and now.run.failure not in QUIET:

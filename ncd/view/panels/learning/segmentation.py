@@ -51,15 +51,15 @@ class Masks(NamedTuple):
 
     @property
     def own(self) -> int:
-        """How many there are of which it is not known what is right."""
+        """The number of pictures without a known answer."""
         return len(self.pictures) - len(self.right)
 
     def wrong(self, i: int) -> Tensor | None:
-        """Which pixels of a picture are wrong, if that is known."""
+        """Returns the pixels of a picture that are wrong, if the answer is known."""
         return None if i < self.own else self.found[i] != self.right[i - self.own]
 
     def said(self, i: int) -> str:
-        """How many pixels of a picture are wrong."""
+        """Returns in words how many pixels of a picture are wrong."""
         wrong = self.wrong(i)
         return "what goes in" if wrong is None else f"{int(wrong.sum()):,} wrong"
 
@@ -113,7 +113,7 @@ def _html(scene: Scene, masks: Masks) -> str:
 
 
 def _told(scene: Scene, masks: Masks) -> str:
-    """How good it is, and how it came to be so."""
+    """Returns how good the segmentation is, and where its weights come from."""
     count = markup.counted(len(masks.right), "picture")
     weights = captions.explained("Untrained weights", captions.UNTRAINED)
     offer = f' <button class="plain" data-pick="{TRAIN}">Train them</button>'
@@ -127,7 +127,7 @@ def _told(scene: Scene, masks: Masks) -> str:
 
 
 def _kinds(classes: int) -> str:
-    """What the colours mean."""
+    """Returns the key to the colours."""
     names = (*KINDS, *(f"kind {n}" for n in range(len(KINDS), classes)))[1:classes]
     fields = (
         f'<span class="kind" style="background:rgb{colour(n)}"></span> {name}'
