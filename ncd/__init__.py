@@ -37,6 +37,7 @@ from ncd.models import Entry, Knob
 from ncd.ops import *  # noqa: F403
 from ncd.run import Limits, Trace, compile, devices, example_inputs, prove, trace, track
 from ncd.serial import from_json, to_json
+from ncd.text import TextError, parse, spell
 
 Term._repr_mimebundle_ = notebook.bundle  # type: ignore[attr-defined]  # lang knows no drawing
 

@@ -25,7 +25,15 @@ NAMES = sorted({*ncd.__all__, "compile"})
 RAISES_NOTHING = {
     *("Cell", "Cost", "Dag", "Drawing", "Fence", "Loop", "Sample", "Site", "Trace", "Value"),
     *("Array", "Signature", "Type", "Knob", "devices", "plain", "seq", "space", "track"),
-    *("LimitError", "MismatchError", "NCDError", "ParseError", "SizeError", "UnknownNameError"),
+    *(
+        "LimitError",
+        "MismatchError",
+        "NCDError",
+        "ParseError",
+        "SizeError",
+        "TextError",
+        "UnknownNameError",
+    ),
 }
 
 

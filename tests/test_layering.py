@@ -24,6 +24,7 @@ PARTS: dict[str, set[str]] = {
     "lang": set(),
     "ops": {"lang"},
     "serial": LANGUAGE,
+    "text": {*LANGUAGE, "serial"},
     "costs": LANGUAGE,
     "drawing": {*LANGUAGE, "bundled_files"},
     "key": {*LANGUAGE, "drawing"},  # each sign's picture is the drawing of a term

@@ -6,6 +6,31 @@ from ncd.models.catalogue_entry import Knob as Knob
 from ncd.models.catalogue_entry import Preset as Preset
 
 # isort: off
+from ncd.models.attention.multi_head import (
+    SCALED_DOT_PRODUCT_ATTENTION as SCALED_DOT_PRODUCT_ATTENTION,
+)
+from ncd.models.attention.multi_head import MULTI_HEAD_ATTENTION as MULTI_HEAD_ATTENTION
+from ncd.models.transformers.encoder_decoder import ENCODER_BLOCK as ENCODER_BLOCK
+from ncd.models.transformers.encoder_decoder import DECODER_BLOCK as DECODER_BLOCK
+from ncd.models.transformers.encoder_decoder import DECODER_ONLY_BLOCK as DECODER_ONLY_BLOCK
+from ncd.models.transformers.encoder_decoder import ENCODER_DECODER as ENCODER_DECODER
+from ncd.models.transformers.packed_heads import (
+    TORCH_MULTIHEAD_ATTENTION as TORCH_MULTIHEAD_ATTENTION,
+)
+from ncd.models.transformers.packed_heads import MERGED_QKV as MERGED_QKV
+from ncd.models.transformers.feed_forward import POINTWISE_FEED_FORWARD as POINTWISE_FEED_FORWARD
+from ncd.models.transformers.position_encoding import POSITIONAL_EMBEDDING as POSITIONAL_EMBEDDING
+from ncd.models.learned_attention.small_transformers import REVERSAL as REVERSAL
+from ncd.models.learned_attention.small_transformers import RECALL as RECALL
+from ncd.models.learned_attention.small_transformers import INDUCTION as INDUCTION
+from ncd.models.learned_attention.small_transformers import BRACKETS as BRACKETS
+from ncd.models.learned_attention.proofreader import PROOFREADER as PROOFREADER
+from ncd.models.images.image_recogniser import IMAGE_RECOGNISER as IMAGE_RECOGNISER
+from ncd.models.images.lenet import LENET as LENET
+from ncd.models.images.residual_block import RESIDUAL_BLOCK as RESIDUAL_BLOCK
+from ncd.models.images.identity_resnet import IDENTITY_RESNET as IDENTITY_RESNET
+from ncd.models.images.unet import UNET as UNET
+from ncd.models.images.visual_attention import VISUAL_ATTENTION as VISUAL_ATTENTION
 from ncd.models.tensors.indexing import TENSORS as TENSORS
 from ncd.models.tensors.indexing import INDEXES as INDEXES
 from ncd.models.tensors.indexing import SUBTENSORS as SUBTENSORS
@@ -19,30 +44,6 @@ from ncd.models.linear_algebra.graphical_algebra import LINEAR_ALGEBRA as LINEAR
 from ncd.models.learning.matrix_product_loss import AUTOGRAD as AUTOGRAD
 from ncd.models.learning.two_way_network import MODULE_OR_FUNCTION as MODULE_OR_FUNCTION
 from ncd.models.learning.plane_perceptron import MLP_GEOMETRY as MLP_GEOMETRY
-from ncd.models.attention.multi_head import (
-    SCALED_DOT_PRODUCT_ATTENTION as SCALED_DOT_PRODUCT_ATTENTION,
-)
-from ncd.models.attention.multi_head import MULTI_HEAD_ATTENTION as MULTI_HEAD_ATTENTION
-from ncd.models.learned_attention.small_transformers import REVERSAL as REVERSAL
-from ncd.models.learned_attention.small_transformers import RECALL as RECALL
-from ncd.models.learned_attention.small_transformers import INDUCTION as INDUCTION
-from ncd.models.learned_attention.small_transformers import BRACKETS as BRACKETS
-from ncd.models.images.image_recogniser import IMAGE_RECOGNISER as IMAGE_RECOGNISER
-from ncd.models.images.lenet import LENET as LENET
-from ncd.models.images.residual_block import RESIDUAL_BLOCK as RESIDUAL_BLOCK
-from ncd.models.images.identity_resnet import IDENTITY_RESNET as IDENTITY_RESNET
-from ncd.models.images.unet import UNET as UNET
-from ncd.models.images.visual_attention import VISUAL_ATTENTION as VISUAL_ATTENTION
-from ncd.models.transformers.encoder_decoder import ENCODER_BLOCK as ENCODER_BLOCK
-from ncd.models.transformers.encoder_decoder import DECODER_BLOCK as DECODER_BLOCK
-from ncd.models.transformers.encoder_decoder import DECODER_ONLY_BLOCK as DECODER_ONLY_BLOCK
-from ncd.models.transformers.encoder_decoder import ENCODER_DECODER as ENCODER_DECODER
-from ncd.models.transformers.packed_heads import (
-    TORCH_MULTIHEAD_ATTENTION as TORCH_MULTIHEAD_ATTENTION,
-)
-from ncd.models.transformers.packed_heads import MERGED_QKV as MERGED_QKV
-from ncd.models.transformers.feed_forward import POINTWISE_FEED_FORWARD as POINTWISE_FEED_FORWARD
-from ncd.models.transformers.position_encoding import POSITIONAL_EMBEDDING as POSITIONAL_EMBEDDING
 from ncd.models.normalisation.layer_and_batch_norm import LAYER_NORM as LAYER_NORM
 from ncd.models.normalisation.layer_and_batch_norm import BATCH_NORM as BATCH_NORM
 # isort: on

@@ -152,6 +152,7 @@ class Entry:
         bands: Whether its figure has column bands.
         cells: Whether its figure has grids of cells.
         width: The width at which its figure is drawn, in pixels.
+        text: The text that it was read from, if it is none of the catalogue.
 
     Raises:
         UnknownNameError: By :meth:`build` and :meth:`preset`, for an unknown knob or preset.
@@ -181,6 +182,12 @@ class Entry:
     bands: bool = False
     cells: bool = False
     width: float = 1280.0
+    text: str = ""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Returns what identifies it in caches."""
+        return self.name, self.text
 
     @property
     def identifier(self) -> str:

@@ -1,5 +1,6 @@
 """Training: a task for each system that has one, one loop for all, and runs that hold no page."""
 
+from ncd.train.proofreader_weights import attention_weights as attention_weights
 from ncd.train.tasks import TASKS as TASKS
 from ncd.train.tasks import Data as Data
 from ncd.train.tasks import Task as Task

@@ -85,14 +85,13 @@ def _spread(cells: Tensor, tokens: Tensor) -> Tensor:
     return cells.to(tokens.device).expand(*tokens.shape[:-1], *cells.shape)
 
 
+# The kinds that occur in sequences of any task.
 CELLS: Mapping[str, Callable[[Tensor], Tensor]] = {
     "itself": itself,
     "first token": first,
     "previous token": previous,
-    "mirror": mirrored,
     "same token": same,
     "after the same token": following,
-    "open bracket": opened,
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 import torch
@@ -10,26 +10,22 @@ from torch import Tensor
 
 from ncd.lang.circuits.circuit import Cell
 from ncd.run import CircuitModule
-from ncd.run.execution.head_switches import Head, attending, switched_off
-from ncd.train.attention_cells import CELLS, mirrored, opened, share
-from ncd.train.symbol_sequences import SEQUENCES, Sequences
+from ncd.run.execution.head_switches import Head, capturing, switched_off
+from ncd.train.attention_cells import CELLS, share
+from ncd.train.symbol_sequences import SEQUENCES, Cells, Sequences
 from ncd.train.tasks import Task
 
 Shares = Mapping[str, float]  # shares of a head's weight, by kind of cell
-Cells = Callable[[Tensor], Tensor]  # tokens (…, t) to a mask (…, t, t)
 BATCH = 64  # sequences at once
-ANSWER = "the answer"  # the name of a task's own cells if they have no other
 
 
 def kinds(own: Sequences) -> Mapping[str, Cells]:
     """Returns the kinds of cells that a head may look at in sequences of a task.
 
     >>> list(kinds(SEQUENCES["reversal"]))
-    ['itself', 'first token', 'previous token', 'mirror', 'same token', 'after the same token']
+    ['itself', 'first token', 'previous token', 'same token', 'after the same token', 'mirror']
     """
-    strange = {*(() if own.closes else (opened,)), *((mirrored,) if own.causal else ())}
-    known = {name: cells for name, cells in CELLS.items() if cells not in strange}
-    return known if own.looks in CELLS.values() else {**known, ANSWER: own.looks}
+    return {**CELLS, **own.kinds}
 
 
 def shares(maps: Tensor, tokens: Tensor, every: Mapping[str, Cells] = CELLS) -> Shares:
@@ -52,19 +48,21 @@ def run(
     maps: dict[Head, Tensor] | None = None,
 ) -> Tensor:
     """Returns the scores for sequences (…, t) with some heads off; fills ``maps`` by head."""
-    every = {found.softmax.id: found for found in attending(module.circuit)}
-    silent = switched_off(module.circuit, off)
+    found: dict[str, Tensor] = {}
+    capture, silent = capturing(module.circuit, found), switched_off(module.circuit, off)
 
     def watch(
         cell: Cell, given: tuple[Tensor, ...], made: tuple[Tensor, ...]
     ) -> tuple[Tensor, ...] | None:
-        if maps is not None and cell.id in every:
-            own = every[cell.id].maps(made[0]).cpu()
-            maps.update(zip(every[cell.id].heads, own.unbind(-3), strict=True))
+        if maps is not None:
+            capture(cell, given, made)
         return silent(cell, given, made)
 
     with torch.no_grad():
         (scores,) = module.execute((tokens,), watch=watch)
+    if maps is not None:
+        for id, own in found.items():
+            maps.update((Head(id, n), each) for n, each in enumerate(own.cpu().unbind(-3)))
     return scores.cpu()
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from string import ascii_lowercase, digits
 
 import torch
 from torch import Tensor
 
-from ncd.train import attention_cells
+from ncd.train import attention_cells, sentence_grammar
 
 NOT_ASKED = -100  # the label that torch's cross-entropy ignores
 BRACKETS = "()[]{}<>"
@@ -18,23 +18,27 @@ SHORTEST = 4  # symbols of a repeated word
 AT_ONCE = 64  # sequences in memory at the same time
 
 Made = Callable[[int, int, int, torch.Generator], Tensor]
+Cells = Callable[[Tensor], Tensor]  # tokens (…, t) to a mask (…, t, t)
 
 
 @dataclass(frozen=True)
 class Sequences:
     """A task on sequences.
 
-    ``symbols`` are one character each, of which the first v are used; ``make`` generates sequences
-    of t symbols out of v. ``looks`` are the cells where a row finds its answer: the symbol of the
-    last of them or, with ``closes``, the one that closes it. If it is ``causal``, later symbols
-    change no answer.
+    ``symbols`` are characters or words, of which the first v are used; ``make`` generates sequences
+    of t symbols out of v. ``looks`` are the cells where a row finds its answer: ``answer`` takes
+    the symbol read and that of the last of these cells. If it is ``causal``, later symbols change
+    no answer. ``kinds`` are the cells that heads may look at in this task alone; ``sample`` is
+    the first example, if it is not one from the seed.
     """
 
-    symbols: Callable[[int], str]
+    symbols: Callable[[int], Sequence[str]]
     make: Made
-    looks: Callable[[Tensor], Tensor]
+    looks: Cells
+    kinds: Mapping[str, Cells] = field(default_factory=dict)
+    answer: Callable[[Tensor, Tensor], Tensor] = lambda read, seen: seen
     causal: bool = True
-    closes: bool = False
+    sample: str = ""
 
     def answers(self, tokens: Tensor) -> Tensor:
         """Returns the answer at each position of sequences (n, t), or ``NOT_ASKED``.
@@ -46,7 +50,7 @@ class Sequences:
 
     def _answers(self, tokens: Tensor) -> Tensor:
         found = self.looks(tokens)
-        answers = tokens.gather(-1, attention_cells.last(found)) + int(self.closes)
+        answers = self.answer(tokens, tokens.gather(-1, attention_cells.last(found)))
         return torch.where(found.any(-1), answers, NOT_ASKED)
 
 
@@ -129,8 +133,29 @@ def keys_again(tokens: Tensor) -> Tensor:
 
 
 SEQUENCES: Mapping[str, Sequences] = {
-    "reversal": Sequences(letters, random_symbols, attention_cells.mirrored, causal=False),
-    "recall": Sequences(keys_and_values, key_value_pairs, keys_again),
+    "reversal": Sequences(
+        letters,
+        random_symbols,
+        attention_cells.mirrored,
+        {"mirror": attention_cells.mirrored},
+        causal=False,
+    ),
+    "recall": Sequences(keys_and_values, key_value_pairs, keys_again, {"the answer": keys_again}),
     "induction": Sequences(letters, repeated_word, attention_cells.following),
-    "brackets": Sequences(brackets, nested_brackets, attention_cells.opened, closes=True),
+    "brackets": Sequences(
+        brackets,
+        nested_brackets,
+        attention_cells.opened,
+        {"open bracket": attention_cells.opened},
+        lambda read, seen: seen + 1,  # the bracket that closes it
+    ),
+    "proofreader": Sequences(
+        lambda v: sentence_grammar.WORDS[:v],
+        sentence_grammar.sentences,
+        sentence_grammar.agreement,
+        sentence_grammar.RELATIONS,
+        sentence_grammar.right_word,
+        causal=False,
+        sample=sentence_grammar.SAMPLE,
+    ),
 }

@@ -17,7 +17,8 @@ from ncd.train.symbol_sequences import NOT_ASKED, SEQUENCES, Sequences
 
 SEEN, UNSEEN = 512, 64  # numbers of pictures of shapes
 READ, UNREAD = 4096, 512  # numbers of sequences
-STEPS = {"reversal": 300, "recall": 600, "induction": 1000, "brackets": 1000}
+STEPS = {"reversal": 300, "recall": 600, "induction": 1000, "brackets": 1000, "proofreader": 2500}
+APART, DECAY = {"proofreader": 1.0}, {"proofreader": 0.3}
 LEAST = 1e-12  # smallest probability, so that its logarithm is finite
 
 
@@ -39,7 +40,8 @@ class Task:
     ``data`` is generated from the knobs and a seed, at most ``examples`` of them. ``score`` of
     outputs and answers is called ``measure``; higher is better. Training takes ``steps`` of
     ``batch`` examples with Adam at ``rate``. ``deep`` systems without norms start with larger
-    weights: :func:`ncd.train.training_loop.enlarge`.
+    weights: :func:`ncd.train.training_loop.enlarge`. ``apart`` is the weight of
+    :func:`overlap`, so that each head looks elsewhere; ``decay`` is AdamW's weight decay.
     """
 
     name: str
@@ -52,6 +54,8 @@ class Task:
     rate: float
     examples: Callable[[], int]
     deep: bool = False
+    apart: float = 0
+    decay: float = 0
 
 
 def _digits(knobs: Mapping[str, int], random: torch.Generator) -> Data:
@@ -111,6 +115,19 @@ def answer_loss(scores: Tensor, answers: Tensor) -> Tensor:
     return total / (answers != NOT_ASKED).sum().clamp_min(1)
 
 
+def overlap(maps: Tensor) -> Tensor:
+    """Returns how much the heads of maps (…, h, t, t) look at the same: their mean cosine.
+
+    Source: Li et al. 2018, "Multi-Head Attention with Disagreement Regularization", section 3.1.
+
+    >>> [round(float(overlap(maps)), 3) for maps in (torch.ones(2, 1, 3), torch.eye(2)[:, None])]
+    [1.0, 0.0]
+    """
+    rows = F.normalize(maps, dim=-1).transpose(-3, -2)  # (…, t, h, t)
+    h = rows.shape[-2]
+    return ((rows @ rows.mT).sum((-1, -2)) - h).mean() / max(1, h * (h - 1))
+
+
 def answer_accuracy(scores: Tensor, answers: Tensor) -> float:
     """Returns the share of right answers (n, t) among those asked for.
 
@@ -166,6 +183,8 @@ TASKS: Mapping[str, Task] = {
                 64,
                 3e-3,
                 _sequence_count,
+                apart=APART.get(name, 0),
+                decay=DECAY.get(name, 0),
             )
             for name, own in SEQUENCES.items()
         ),

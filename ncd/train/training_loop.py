@@ -19,8 +19,9 @@ from ncd.models import CATALOGUE
 from ncd.run import CircuitModule, Limits, compile
 from ncd.run.base.limits import weight
 from ncd.run.base.seeding import generator
+from ncd.run.execution.head_switches import capturing
 from ncd.run.limits.guard import peak
-from ncd.train.tasks import Task, data, task
+from ncd.train.tasks import Task, data, overlap, task
 
 
 @dataclass(frozen=True)
@@ -98,15 +99,26 @@ class Fit(TrainingLoop):
             enlarge(self.module)
 
     def losses(self) -> Iterator[Tensor]:
-        optimiser = torch.optim.Adam(self.module.parameters(), self.task.rate)
+        optimiser = torch.optim.AdamW(
+            self.module.parameters(), self.task.rate, weight_decay=self.task.decay
+        )
         self.module.train()
         for rows in self._batches():
-            inputs = self.data.inputs[rows].to(self.device)
-            loss = self.task.loss(self.module(inputs), self.data.targets[rows].to(self.device))
+            loss = self._loss(self.data.inputs[rows], self.data.targets[rows])
             optimiser.zero_grad()
             loss.backward()
             optimiser.step()
             yield loss.detach()
+
+    def _loss(self, inputs: Tensor, targets: Tensor) -> Tensor:
+        """Returns the task's loss, and the penalty on heads that look at the same."""
+        inputs, targets = inputs.to(self.device), targets.to(self.device)
+        if not self.task.apart:
+            return self.task.loss(self.module(inputs), targets)
+        maps: dict[str, Tensor] = {}
+        (outputs,) = self.module.execute((inputs,), watch=capturing(self.module.circuit, maps))
+        alike = torch.stack([overlap(found) for found in maps.values()]).mean()
+        return self.task.loss(outputs, targets) + self.task.apart * alike
 
     def _batches(self) -> Iterator[Tensor]:
         """Yields the rows of each step: every example once, in a new order each epoch."""

@@ -103,8 +103,15 @@ def test_any_whole_number_is_a_seed(seed: int) -> None:
     assert torch.equal(*draws)
 
 
+def close(some: list[Tensor], others: list[Tensor]) -> bool:
+    return all(torch.allclose(a, b, 1e-4, 1e-5) for a, b in zip(some, others, strict=True))
+
+
 def test_sixteen_threads_do_not_disturb_each_other() -> None:
-    """Systems and seeds mixed, all at once: the same numbers as one after the other."""
+    """Systems and seeds mixed, all at once: the same numbers as one after the other.
+
+    The last bit of a matrix product depends on where its memory begins.
+    """
     every = [
         (entry, seed, entry.within(entry.settings({knob.name: knob.min})))
         for entry in ncd.catalogue.values()
@@ -121,7 +128,7 @@ def test_sixteen_threads_do_not_disturb_each_other() -> None:
         expected = (alone[place:] + alone[:place])[::4]
         torch.rand(place + 1)  # somebody draws from the global state
         return [
-            equal(numbers(entry, seed, **knobs), numbers_alone)
+            close(numbers(entry, seed, **knobs), numbers_alone)
             for (entry, seed, knobs), numbers_alone in zip(order, expected, strict=True)
         ]
 

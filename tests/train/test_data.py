@@ -19,6 +19,7 @@ KNOBS = {
     "recall": {"t": 24, "v": 16},
     "induction": {"t": 24, "v": 26},
     "brackets": {"t": 24, "v": 6},
+    "proofreader": {"t": 24, "v": 78},
 }
 
 

@@ -26,7 +26,7 @@ def test_a_map_made_for_a_kind_has_all_its_weight_there() -> None:
     mirror = at(5, *((i, 4 - i) for i in range(5)))
     before = at(5, *((i, max(0, i - 1)) for i in range(5)))
     induction = at(5, (3, 1), (4, 2))  # behind the first 3 stands 1, behind the first 1 stands 2
-    assert shares(mirror, tokens)["mirror"] == 1
+    assert shares(mirror, tokens, kinds(SEQUENCES["reversal"]))["mirror"] == 1
     assert shares(before, tokens)["previous token"] == 1
     assert shares(induction, tokens)["after the same token"] == 1
     assert shares(at(5, (3, 0), (4, 1)), tokens)["same token"] == 1
@@ -67,13 +67,18 @@ class Shipped:
         ("recall", ["previous token", "the answer"], [0.4, 0.9]),
         ("induction", ["previous token", "after the same token"], [0.5, 0.9]),
         ("brackets", [None, "open bracket"], [0.0, 0.5]),
+        (
+            "proofreader",
+            ["surname said before", "opening quote", "thing meant", "person meant"],
+            [0.5] * 4,
+        ),
     ],
 )
 def test_heads_look_where_they_are_said_to_and_without_any_it_is_worse(
     name: str, does: list[str | None], least: list[float]
 ) -> None:
     found = Shipped(name).skill()
-    assert found.right > 0.98
+    assert found.right > (0.96 if name == "proofreader" else 0.98)
     heads = list(found.looks)
     for head, what, share in zip(heads, does, least, strict=True):
         if what is not None:

@@ -3,11 +3,18 @@
 import pytest
 import torch
 
+from ncd.models import CATALOGUE
 from ncd.train import Fit, tasks
 from ncd.train.attention_cells import CELLS, share
 from ncd.train.symbol_sequences import NOT_ASKED, SEQUENCES
 
-SIZES = {"reversal": (12, 12), "recall": (24, 16), "induction": (24, 26), "brackets": (24, 6)}
+SIZES = {
+    "reversal": (12, 12),
+    "recall": (24, 16),
+    "induction": (24, 26),
+    "brackets": (24, 6),
+    "proofreader": (24, 78),
+}
 
 
 def made(name: str, n: int = 100) -> list[str]:
@@ -101,15 +108,16 @@ def test_what_comes_later_changes_no_answer(name):
 def test_any_length_can_be_learned_from(name, t, monkeypatch):
     monkeypatch.setattr(tasks, "READ", 100)
     monkeypatch.setattr(tasks, "UNREAD", 20)
-    v = 4 if name in ("recall", "brackets") else 2
-    fit = Fit(name, {"n": 1, "k": 4, "t": t, "v": v}, steps=1)
+    least = {knob.name: knob.bounds[0] for knob in CATALOGUE[name].knobs if knob.name in "nv"}
+    fit = Fit(name, {**least, "k": 4, "t": t}, steps=1)
     (now,) = fit
     assert now.loss >= 0 and now.score is not None and 0 <= now.score <= 1
 
 
 def test_cells_are_the_same_for_each_sequence_of_many():
     tokens = torch.randint(0, 4, (2, 3, 7), generator=torch.Generator().manual_seed(0))
-    for cells in CELLS.values():
+    every = {**CELLS, **{k: c for own in SEQUENCES.values() for k, c in own.kinds.items()}}
+    for cells in every.values():
         found = cells(tokens)
         assert found.shape == (2, 3, 7, 7) and found.dtype == torch.bool
         assert found[1, 2].equal(cells(tokens[1, 2]))

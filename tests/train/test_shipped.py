@@ -28,6 +28,7 @@ LEARNED = {
     "recall": (0.99, 0.95),
     "induction": (0.99, 0.9),
     "brackets": (0.99, 0.5),
+    "proofreader": (0.98, 0.25),
 }
 
 
@@ -36,8 +37,12 @@ def test_what_ships_answers_right_and_looks_at_the_right_cell(name):
     entry, own = ncd.catalogue[name], task(name)
     settings = entry.settings({})
     file = shipped(entry, settings)
-    assert file is not None and len(file) < 200_000
-    assert noted(file) == {"system": name, "seed": "0", "steps": str(own.steps)}
+    assert file is not None and len(file) < 250_000
+    assert noted(file) == {
+        "system": name,
+        "seed": "3" if name == "proofreader" else "0",
+        "steps": str(own.steps),
+    }
     module = read_weights(ncd.compile(entry.build()), file)
     found = data(own, settings, seed=0)
     maps: dict = {}

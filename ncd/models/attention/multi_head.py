@@ -47,8 +47,16 @@ def multi_head_attention(
 @lru_cache
 def _multi_head(causal: int) -> Term:
     return Block(
-        Id("y m") @ Block(Copy("x m"), "Copy", "copy")
-        >> Block(Linear("m -> k h", "Q"), "Linear", "linear")
+        Id("y m") @ Block(Copy("x m"), "Copy", "copy") >> heads(causal),
+        "Multi-Head Attention",
+        "module",
+    )
+
+
+def heads(causal: int = 0) -> Term:
+    """Returns the attention of queries ``y m`` to keys and values ``x m, x m``, in h heads."""
+    return (
+        Block(Linear("m -> k h", "Q"), "Linear", "linear")
         @ Block(Linear("m -> k h", "K"), "", "linear")
         @ Block(Linear("m -> k h", "V"), "", "linear")
         >> Block(
@@ -56,9 +64,7 @@ def _multi_head(causal: int) -> Term:
             TITLE,
             "einsum",
         )
-        >> Block(Linear("k h -> m", "O"), "Linear", "linear"),
-        "Multi-Head Attention",
-        "module",
+        >> Block(Linear("k h -> m", "O"), "Linear", "linear")
     )
 
 

@@ -87,6 +87,25 @@ def attending(circuit: Circuit) -> Iterator[Attending]:
             yield Attending(cell, taker)
 
 
+def capturing(circuit: Circuit, maps: dict[str, Tensor]) -> Watch:
+    """Returns a watch that stores the maps (…, heads, queries, keys) of a run by softmax.
+
+    >>> import ncd
+    >>> term, maps = ncd.catalogue["multi-head-attention"].build(), {}
+    >>> module, inputs = ncd.compile(term), ncd.example_inputs(term)
+    >>> (y,) = module.execute(inputs, watch=capturing(module.circuit, maps))
+    >>> [tuple(found.shape) for found in maps.values()]
+    [(4, 20, 22)]
+    """
+    known = {found.softmax.id: found for found in attending(circuit)}
+
+    def watch(cell: Cell, given: tuple[Tensor, ...], made: tuple[Tensor, ...]) -> None:
+        if cell.id in known:
+            maps[cell.id] = known[cell.id].maps(made[0])
+
+    return watch
+
+
 def switched_off(circuit: Circuit, heads: Collection[Head]) -> Watch:
     """Returns a watch for :meth:`CircuitModule.execute` that sets these heads to zero.
 

@@ -4,6 +4,7 @@
 const GAP = 6;
 const WIDEST = 130; // of the names beside the rows, and above the columns
 const SIGNS = 12; // height of a letter, with what must be free around it
+const WORDS = 32; // rows that have room for a word each
 
 export default function (component) {
   const { data } = component;
@@ -91,6 +92,9 @@ function fill(map, data) {
   [high.textContent, low.textContent] = [data.ends[1], data.ends[0]];
   map.box.querySelector(".ramp").hidden = !data.cells;
   map.frame.setAttribute("aria-label", data.label);
+  const { names, count } = data.rows;
+  const lines = names.length && count <= WORDS ? count * (SIGNS + 4) + slot(map, 0) + GAP : 0;
+  map.box.style.setProperty("--lines", px(lines));
   for (const side of ["rows", "columns"])
     map.box.querySelector(`.title.${side}`).innerHTML = data[side].title;
   mark(map);

@@ -96,7 +96,7 @@ def _drawn(scene: Scene, shut: frozenset[str] | None) -> Drawn:
             frozenset(titles.get(id, "") for id in boxes),
         )
 
-    what = (scene.entry.name, scene.dark, scene.notes, scene.wide, shut)
+    what = (scene.entry.key, scene.dark, scene.notes, scene.wide, shut)
     return remember("compared", scene.term, *what, make=make)
 
 

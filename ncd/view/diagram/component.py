@@ -26,6 +26,7 @@ from ncd.view.base.cache import remember
 from ncd.view.base.html_panel import asked, heed
 from ncd.view.base.static_files import static
 from ncd.view.diagram import axis_chips, callout_list, legend
+from ncd.view.session import own_entry
 from ncd.view.session.refusal import Refusal
 from ncd.view.session.scene import LABELS, Scene
 from ncd.view.session.url import JS as LINK_JS
@@ -147,6 +148,7 @@ def drawing_query(scene: Scene) -> str:
         "folded": selection.folding(),
         selection.WIDE: scene.wide,
         **({"held": ",".join(scene.feed.lengths)} if scene.feed.lengths else {}),
+        **({own_entry.TEXT: scene.entry.text} if scene.entry.text else {}),
     }
     return urlencode({**scene.settings, **more})
 
@@ -171,7 +173,7 @@ def drawn(scene: Scene, refusal: Refusal | None, folding: str) -> Drawn:
     mark = (refusal.node if refusal else None) or ""
     folded = selection.folded(scene.circuit, folding)
     look = scene.labels, scene.dark, scene.notes, scene.wide, mark, folded, scene.veil
-    what = scene.entry.name, *look
+    what = scene.entry.key, *look
     return remember("diagram", scene.term, *what, make=lambda: _draw(scene, mark, folded))
 
 

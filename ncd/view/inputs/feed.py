@@ -14,14 +14,16 @@ from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Array
 from ncd.models import Entry
 from ncd.run import example_inputs
+from ncd.train import proofreader_weights
 from ncd.view.base import knobs
-from ncd.view.inputs import image_picker, images, sketch_pad, symbols
+from ncd.view.inputs import image_picker, images, sketch_pad, symbols, trained_sentence
 from ncd.view.inputs.images import Picture
 from ncd.view.inputs.sentences import embed, tokens
 
-INPUT, RANDOM, WORDS = "input", "random arrays", "sentences"
+INPUT, RANDOM, WORDS, TRAINED = "input", "random arrays", "sentences", "a trained model"
 SAMPLE = "The cat sat on the mat because it was tired."
 LONGEST = 2000  # characters of a text that are read
+SHORT = {TRAINED: "trained", WORDS: "words", RANDOM: "random"}
 LONG = 20  # characters of a word that are shown
 
 
@@ -30,26 +32,28 @@ class Feed:
     """The words of each sequence axis, or a picture for each input, or neither for random arrays.
 
     A word becomes a row of features or, where the array holds whole numbers, the index of the
-    word among the distinct words; ``numbers`` can state other indexes.
+    word among the distinct words; ``numbers`` can state other indexes. If ``trained``, words are
+    those of the proofreader.
     """
 
     words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     positions: bool = False
     pictures: tuple[Picture, ...] = ()
     numbers: tuple[int, ...] = ()
+    trained: bool = False
 
     @property
     def key(self) -> str:
         """A text that identifies the inputs, apart from the term and the seed."""
         if self.pictures:
             return repr([picture.key for picture in self.pictures])
-        own = (sorted(self.words.items()), self.positions, self.numbers)
+        own = (sorted(self.words.items()), self.positions, self.numbers, self.trained)
         return repr(own) if self.words else RANDOM
 
     @property
     def is_random(self) -> bool:
         """Whether the inputs are drawn at random from the seed."""
-        return not self.pictures and not self.numbers
+        return not (self.pictures or self.numbers or self.trained)
 
     @property
     def code(self) -> str:
@@ -62,7 +66,8 @@ class Feed:
             return f"pictures=({''.join(f'{picture.code}, ' for picture in self.pictures)})"
         words = {name: list(own) for name, own in self.words.items()}
         numbers = f", numbers={self.numbers}" if self.numbers else ""
-        return f"{words!r}, {self.positions}{numbers}" if words else ""
+        trained = ", trained=True" if self.trained else ""
+        return f"{words!r}, {self.positions}{numbers}{trained}" if words else ""
 
     @property
     def description(self) -> str:
@@ -72,12 +77,16 @@ class Feed:
             return " and ".join(titles)
         if self.numbers:
             return f"the sequence {' '.join(*self.words.values())}"
+        if self.trained:
+            return "the words as the proofreader knows them"
         return "a random vector for each word" if self.words else "random inputs"
 
     @property
     def lengths(self) -> dict[str, int]:
         """The size of every axis that a sentence sets."""
-        return {} if self.numbers else {name: len(words) for name, words in self.words.items()}
+        if self.numbers or self.trained:  # the sizes say how much is read
+            return {}
+        return {name: len(words) for name, words in self.words.items()}
 
     def shown(self, axis: str) -> tuple[str, ...]:
         """Returns the words along an axis, long ones shortened.
@@ -101,6 +110,8 @@ class Feed:
 
     def _tensor(self, array: Array, seed: int) -> Tensor:
         words = self.words[array[0].name]
+        if self.trained:
+            return proofreader_weights.word_vectors(words)
         if array.below is None:
             return embed(words, array[1].numel, seed, self.positions)
         every = dict.fromkeys(word for own in self.words.values() for word in own)
@@ -121,34 +132,53 @@ def _is_sequence(array: Array) -> bool:
     return len(array) == 2 and not array[1].sequence and not array[1].spatial
 
 
-def choices(sketch: Term) -> tuple[str, ...]:
+def choices(entry: Entry, sketch: Term) -> tuple[str, ...]:
     """Returns the kinds of inputs that a system accepts, its default first."""
+    if entry.name == trained_sentence.PAGE:
+        return TRAINED, WORDS, RANDOM
     if images.takes_pictures(sketch):
         shown = image_picker.CHOICES
         return (*shown, RANDOM) if image_picker.opens_with_sample(sketch) else (RANDOM, *shown)
     return (RANDOM, WORDS) if takes_words(sketch) else (RANDOM,)
 
 
-def defaults(sketch: Term) -> dict[str, str]:
+def defaults(entry: Entry, sketch: Term) -> dict[str, str]:
     """Returns the default session values for the choice of inputs."""
-    found = {INPUT: choices(sketch)[0]}
+    found = {INPUT: choices(entry, sketch)[0]}
+    if entry.name == trained_sentence.PAGE:
+        found[trained_sentence.KEY] = trained_sentence.SAMPLE
     if images.takes_pictures(sketch):
         found |= {key: default for key, (default, _) in image_picker.session_keys(sketch).items()}
         found[sketch_pad.DRAWING] = ""
     return found
 
 
-def feed(entry: Entry, sketch: Term) -> Feed:
-    """Returns the inputs from the session, before any widget is made."""
+def feed(entry: Entry, sketch: Term, settings: Mapping[str, int] | None = None) -> Feed:
+    """Returns the inputs from the session, before any widget is made.
+
+    ``settings`` are those of the session if none are given.
+    """
     if entry.name in symbols.SEQUENCES:
         return _sequence(entry, sketch)
-    every = choices(sketch)
+    every = choices(entry, sketch)
     way = st.session_state.get(INPUT, every[0])
     if way not in every or way == RANDOM:
         return Feed()
-    if way != WORDS:
-        return Feed(pictures=image_picker.chosen(sketch, way))
-    return read_sentences(entry, sketch, st.session_state)
+    if way in (WORDS, TRAINED):
+        own = knobs.settings(entry) if settings is None else settings
+        return read_words(entry, sketch, st.session_state, own)
+    return Feed(pictures=image_picker.chosen(sketch, way))
+
+
+def read_words(
+    entry: Entry, sketch: Term, held: Mapping[Any, Any], settings: Mapping[str, int]
+) -> Feed:
+    """Returns the words of the sentences in ``held``, a copy of the session."""
+    way = held.get(INPUT, choices(entry, sketch)[0])
+    if way == TRAINED and entry.name == trained_sentence.PAGE:
+        words = trained_sentence.read(sequences(sketch), held, settings)
+        return Feed(words, trained=bool(words))
+    return read_sentences(entry, sketch, held) if way == WORDS else Feed()
 
 
 def read_sentences(entry: Entry, sketch: Term, held: Mapping[Any, Any]) -> Feed:
@@ -191,7 +221,7 @@ def _most(entry: Entry, name: str) -> int:
 
 def show(entry: Entry, sketch: Term) -> None:
     """Shows the choice of inputs, if the system has one."""
-    every = choices(sketch)
+    every = choices(entry, sketch)
     if len(every) == 1 or entry.name in symbols.SEQUENCES:
         return
     st.segmented_control(
@@ -200,10 +230,13 @@ def show(entry: Entry, sketch: Term) -> None:
         default=every[0],
         required=True,
         key=INPUT,
-        format_func=lambda way: way if WORDS in every else image_picker.SHORT.get(way, "random"),
+        format_func=lambda way: SHORT.get(way, image_picker.SHORT.get(way, way)),
     )
     way = st.session_state[INPUT]
     if way == RANDOM:
+        return
+    if way == TRAINED:
+        trained_sentence.show(sequences(sketch), knobs.settings(entry))
         return
     if way != WORDS:
         image_picker.show(sketch, way)
@@ -222,11 +255,11 @@ def show(entry: Entry, sketch: Term) -> None:
 
 def state(entry: Entry, sketch: Term) -> dict[str, object]:
     """Returns what these widgets show, by session key; switches keep their own value."""
-    every = choices(sketch)
+    every = choices(entry, sketch)
     if len(every) == 1 or entry.name in symbols.SEQUENCES:
         return {}
     if WORDS in every:
-        keys = [INPUT, *(f"text_{name}" for name in sequences(sketch))]
+        keys = [INPUT, trained_sentence.KEY, *(f"text_{name}" for name in sequences(sketch))]
     else:
         keys = [INPUT, *image_picker.session_keys(sketch), image_picker.TAKEN, image_picker.WRONG]
     return {key: st.session_state.get(key) for key in keys}

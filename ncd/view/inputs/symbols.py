@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -10,9 +10,11 @@ import streamlit as st
 
 from ncd.run import generator
 from ncd.train.symbol_sequences import SEQUENCES
+from ncd.view.inputs.sentences import tokens
 
 SEQUENCE, TURN = "sequence", "example"  # session keys: the typed text, the number of the example
 MOST = 256  # symbols of a sequence
+FEW = 26  # symbols that a message lists
 FILLED = "·"  # shown for places without a typed symbol
 
 
@@ -57,7 +59,7 @@ def read(name: str, settings: Mapping[str, int], seed: int) -> SymbolInput | Non
 def parse(name: str, t: int, v: int, seed: int, turn: str = "", text: str = "") -> SymbolInput:
     """Parses t of the v symbols from a text; an empty or wrong text becomes an example.
 
-    Spaces and commas are ignored.
+    Spaces are ignored, and commas if they are no symbols. Words may be typed in any case.
 
     >>> parse("reversal", 3, 4, 0, text="a b, d").numbers
     (0, 1, 3)
@@ -65,28 +67,47 @@ def parse(name: str, t: int, v: int, seed: int, turn: str = "", text: str = "") 
     '“x” is none of the symbols here: a b c d.'
     >>> parse("reversal", 3, 4, 0, text="ab").wrong
     'It takes 3 symbols at once, and these are 2.'
+    >>> parse("proofreader", 8, 78, 0, text='the cat says "hi"').wrong
+    '“says” is none of the 78 words here, which are listed beside the field.'
     """
     task = SEQUENCES[name]
     symbols = tuple(task.symbols(v))
     made = task.make(1, t, v, generator(seed, f"sequence {turn}"))[0]
     example = tuple(int(number) for number in made)
-    typed = [letter for letter in text if not (letter.isspace() or letter == ",")]
+    words = any(len(symbol) > 1 for symbol in symbols)
+    text = text if text.strip() or turn else task.sample
+    typed = known_words(text, symbols) if words else [c for c in text if c not in " ,\n\t"]
     if not typed:
         return SymbolInput(symbols, example, t)
-    wrong = _wrong(typed, symbols, t, task.causal)
+    wrong = _wrong(typed, symbols, t, task.causal or words)
     if wrong:
         return SymbolInput(symbols, example, t, wrong)
     numbers = [symbols.index(letter) for letter in typed]
     return SymbolInput(symbols, (*numbers, *[0] * (t - len(numbers))), len(numbers))
 
 
-def _wrong(typed: list[str], symbols: tuple[str, ...], t: int, causal: bool) -> str:
+def known_words(text: str, symbols: Sequence[str]) -> list[str]:
+    """Returns the words of a text, in the case of the known ones; straight quotes become curly.
+
+    >>> known_words('tom said, "the CAT"', ("Tom", "said", ",", "the", "cat"))
+    ['Tom', 'said', ',', '“', 'the', 'cat', '”']
+    """
+    known = {symbol.lower(): symbol for symbol in reversed(symbols)}
+    halves = text.split('"')
+    curly = "".join(half + "“”"[n % 2] for n, half in enumerate(halves[:-1])) + halves[-1]
+    found = tokens(curly)
+    return [word if word in symbols else known.get(word.lower(), word) for word in found]
+
+
+def _wrong(typed: list[str], symbols: tuple[str, ...], t: int, shorter: bool) -> str:
     """Returns a sentence that says why these symbols are no sequence."""
     for letter in typed:
         if letter not in symbols:
-            return f"“{letter}” is none of the symbols here: {' '.join(symbols)}."
-    if causal and len(typed) > t:
+            few = f"symbols here: {' '.join(symbols)}"
+            many = f"{len(symbols)} words here, which are listed beside the field"
+            return f"“{letter}” is none of the {few if len(symbols) <= FEW else many}."
+    if shorter and len(typed) > t:
         return f"It takes {t} symbols at most, and these are {len(typed)}."
-    if not causal and len(typed) != t:
+    if not shorter and len(typed) != t:
         return f"It takes {t} symbols at once, and these are {len(typed)}."
     return ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -130,7 +130,7 @@ def _masks(own: Data, scores: Tensor, answers: Tensor) -> tuple[int, tuple[Pictu
 
 
 def _lines(
-    own: Data, found: Tensor, answers: Tensor, symbols: str
+    own: Data, found: Tensor, answers: Tensor, symbols: Sequence[str]
 ) -> tuple[int, tuple[Picture | Line, ...]]:
     """Returns the sequences with the most wrong answers; a dot marks places without a question."""
     due = answers != NOT_ASKED
@@ -141,9 +141,15 @@ def _lines(
         for i in worst[:MOST].tolist():
             if wrong[i].any():
                 told = torch.where(due[i], found[i], len(symbols)).tolist()
-                said = ((symbols + "·")[n] for n in told)
-                read = "".join(symbols[n] for n in own.unseen[i].tolist())
-                yield Line(read, tuple(zip(said, wrong[i].tolist(), strict=True)))
+                read = [symbols[n] for n in own.unseen[i].tolist()]
+                said = [(*symbols, "·")[n] for n in told]
+                if any(len(symbol) > 1 for symbol in symbols):  # words stand in columns
+                    widths = [max(len(a), len(b)) + 1 for a, b in zip(read, said, strict=True)]
+                    read, said = (
+                        [word.ljust(n) for word, n in zip(row, widths, strict=True)]
+                        for row in (read, said)
+                    )
+                yield Line("".join(read), tuple(zip(said, wrong[i].tolist(), strict=True)))
 
     return int(wrong.any(1).sum()), tuple(each())
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from ncd.run.execution.head_switches import Head, attending
@@ -28,14 +30,19 @@ TRIED, LEAST = 512, 16  # sequences that it is tried on at most; and at least, w
 class Look:
     """A sequence with the scores (t, v) and answers at its places, and the map of each head.
 
-    ``off`` are the heads that were switched off.
+    ``cells`` (t, t) are where each row finds its answer, ``off`` the heads that were switched off.
     """
 
     read: SymbolInput
     scores: Tensor
     answers: tuple[int, ...]
     maps: dict[Head, Grid]
+    cells: Tensor
     off: frozenset[Head]
+
+    def finds(self, head: Head, row: int) -> float:
+        """Returns the weight that a row of a head's map has on the cells with its answer."""
+        return float(self.maps[head][row] @ self.cells[row].numpy())
 
     @property
     def heads(self) -> tuple[Head, ...]:
@@ -70,9 +77,10 @@ def look(scene: Scene, read: SymbolInput, off: frozenset[Head]) -> Look:
         "reading", scene.term, *key, make=lambda: scene.work(lambda: _run(scene, off))
     )
     n, tokens = read.length, torch.tensor(read.numbers)
-    answers = SEQUENCES[scene.entry.name].answers(tokens[None])[0].tolist()[:n]
+    own = SEQUENCES[scene.entry.name]
+    answers = own.answers(tokens[None])[0].tolist()[:n]
     shown = {head: each[:n, :n] for head, each in maps.items()}
-    return Look(read, scores[:n], tuple(answers), shown, off)
+    return Look(read, scores[:n], tuple(answers), shown, own.looks(tokens)[:n, :n], off)
 
 
 def _run(scene: Scene, off: frozenset[Head]) -> tuple[Tensor, dict[Head, Grid]]:
@@ -106,3 +114,21 @@ def _aside(make: Callable[[], T]) -> T:
     """Computes ``make()`` while other visitors have their turn."""
     with scheduler.aside():
         return torch_threads.run(make, long=True)
+
+
+def seen_cells(found: Grid) -> Grid:
+    """Returns a map with masked cells as NaN."""
+    return np.where(_open(found), found, np.nan).astype(np.float32)
+
+
+def _open(found: Grid) -> NDArray[np.bool_]:
+    """Returns which cells of maps (…, t, t) are not masked: all, unless no row looks ahead."""
+    every = np.ones_like(found, bool)
+    return every if np.triu(found, 1).any() else np.tril(every)
+
+
+def covered_cells(found: Grid) -> Any:
+    """Returns a hidden map: light where there is a weight, dark where none can be."""
+    board = 205 + 18 * (np.indices(found.shape).sum(0) % 2)
+    shade = np.where(_open(found), board, 90).astype(np.uint8)
+    return np.repeat(shade[:, :, None], 3, axis=2)

@@ -11,10 +11,25 @@ from ncd.export import markup
 from ncd.train.symbol_sequences import NOT_ASKED
 from ncd.view.inputs.symbols import SymbolInput, symbol
 
+WORDS = 12  # in a row of the table
+
 
 def html(read: SymbolInput, scores: Tensor, answers: Sequence[int], row: int) -> str:
-    """Returns the table; each place is a button that picks its row, ``row`` is the picked one."""
-    places = range(read.length)
+    """Returns the table; each place is a button that picks its row, ``row`` is the picked one.
+
+    Words are wider than letters: their table goes on below after some places.
+    """
+    words = any(len(symbol) > 1 for symbol in read.symbols)
+    each = WORDS if words else max(1, read.length)
+    runs = (range(i, min(i + each, read.length)) for i in range(0, read.length, each))
+    tables = "".join(_table(read, scores, answers, row, run) for run in runs)
+    return f'<div class="scroll">{tables}</div>'
+
+
+def _table(
+    read: SymbolInput, scores: Tensor, answers: Sequence[int], row: int, places: range
+) -> str:
+    """Returns the table of some places."""
     chances = scores.softmax(-1)
     said = [int(i) for i in chances.argmax(-1)]
     heads = "".join(
@@ -31,7 +46,7 @@ def html(read: SymbolInput, scores: Tensor, answers: Sequence[int], row: int) ->
         f"<tr><td>says</td>{says}</tr>",
         f"<tr><td>right is</td>{right}</tr>",
     )
-    return f'<div class="scroll"><table class="strip">{"".join(rows)}</table></div>'
+    return f'<table class="strip">{"".join(rows)}</table>'
 
 
 def right(scores: Tensor, answers: Sequence[int]) -> tuple[int, int]:
@@ -47,9 +62,9 @@ def right(scores: Tensor, answers: Sequence[int]) -> tuple[int, int]:
 
 def _said(read: SymbolInput, said: int, chance: float, answer: int) -> str:
     """Returns a cell of the prediction: right, wrong, or without a question."""
-    text = markup.text(symbol(read.symbols, said))
     if answer == NOT_ASKED:
-        return f'<td class="idle" title="nothing is asked here">{text}</td>'
+        return '<td class="idle" title="nothing is asked here">·</td>'
+    text = markup.text(symbol(read.symbols, said))
     kind, sign = ("right", "✓") if said == answer else ("wrong", "✗")
     return f'<td class="{kind}" title="{kind}, with a chance of {chance:.0%}">{text}<br>{sign}</td>'
 

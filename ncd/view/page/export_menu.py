@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
+from urllib.parse import quote
 
 import streamlit as st
 
@@ -13,7 +14,7 @@ import ncd
 from ncd.view.base import selection
 from ncd.view.page import provenance
 from ncd.view.runtime import downloads
-from ncd.view.session import url
+from ncd.view.session import own_entry, url
 from ncd.view.session.refusal import Refusal
 from ncd.view.session.scene import Scene
 
@@ -41,11 +42,17 @@ def _files(scene: Scene) -> None:
     every: list[File] = [
         ("Drawing, SVG", lambda: provenance.svg(look().svg(), facts), f"{name}.svg", SVG),
         ("Drawing, PNG", lambda: look().png(3), f"{name}.png", "image/png"),
+        ("Drawing, PDF", lambda: look().pdf(), f"{name}.pdf", "application/pdf"),
+        ("Drawing, TikZ", lambda: look().tex(), f"{name}.tex", "application/x-tex"),
+        ("Page, HTML", lambda: ncd.html(scene.term), f"{name}.html", "text/html"),
         *_sources(scene, scene.entry.identifier, facts),
         ("Term, JSON", lambda: ncd.to_json(scene.term, about=facts), f"{name}.json", JSON),
     ]
     for label, make, path, kind in every:
         downloads.button(label, make, path, kind, key=f"export {path}", width="stretch")
+    text = ncd.spell(scene.term)
+    if len(text) <= own_entry.LONGEST:
+        st.markdown(f"[Edit this system as text]({own_entry.NAME}?{own_entry.TEXT}={quote(text)})")
 
 
 def _sources(scene: Scene, file: str, facts: dict[str, Any]) -> list[File]:

@@ -16,14 +16,19 @@ from ncd.models import Entry
 from ncd.view.base.cache import remember
 from ncd.view.base.static_files import static
 from ncd.view.diagram import legend
-from ncd.view.page import navigation
+from ncd.view.page import first_diagram, navigation
 from ncd.view.session import url
 
 LEAD = """
-Deep learning systems drawn as circuits: every wire is an axis of an array, every shape is an
-operation. Each page is made from one definition, so the drawing, the shapes, the run and the source
-always agree. New to the signs? The [Legend](legend) has them all, and every page has a key to its
-own.
+Deep learning systems drawn as circuits, and run: every wire is an axis of an array, every shape is
+an operation. This is attention with four heads that have learned to correct sentences. Change the
+sentence, ask another word, take a head away.
+"""
+
+DOORS = """
+**New here?** [How to read a diagram](legend), then [multi-head attention](multi-head-attention)
+step by step. **You teach?** [A quiz on it](multi-head-attention?quiz=1), or *Present* on any page.
+**Your own?** [Type a line of PyTorch, an einsum or a system](yours), and see what comes out.
 """
 
 MODULE = re.compile(r"\bnn\.\w+")
@@ -56,10 +61,12 @@ class Card(TypedDict):
 
 
 def show() -> None:
-    """Shows a title, a sentence and the gallery."""
+    """Shows a title, a live diagram and the gallery."""
     url.take("home")
     st.title(navigation.TITLE, anchor=False)
     st.markdown(LEAD)
+    first_diagram.show()
+    st.markdown(DOORS)
     dark = st.context.theme.type == "dark"
     _gallery(key="gallery", data=[card(entry, dark) for entry in catalogue.values()])
 

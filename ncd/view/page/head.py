@@ -13,7 +13,8 @@ from ncd.drawing.base.fonts import all_faces_css
 from ncd.models import CATALOGUE
 from ncd.view.base.static_files import static
 from ncd.view.diagram import legend
-from ncd.view.page import gallery, navigation, not_found
+from ncd.view.page import gallery, navigation, not_found, own_page
+from ncd.view.session import own_entry
 
 LOST = navigation.heading(not_found.TITLE), not_found.WORDS
 
@@ -35,6 +36,7 @@ def heads() -> dict[str, tuple[str, str]]:
     first = {
         "": (navigation.TITLE, gallery.LEAD),
         "legend": (navigation.heading("Legend"), legend.LEAD),
+        own_entry.NAME: (navigation.heading(own_page.TITLE), own_page.LEAD),
     }
     systems = {
         own.name: (navigation.heading(own.title), navigation.lead(own))

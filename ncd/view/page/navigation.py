@@ -33,6 +33,7 @@ def _pages() -> Mapping[str, Sequence[st.Page]]:
     first = [
         st.Page("pages/home.py", title=TITLE, default=True),
         st.Page("pages/legend.py", title="Legend", url_path="legend"),
+        st.Page("pages/yours.py", title="Yours", url_path="yours"),
     ]
     sections = {
         name: [st.Page(file(entry), title=entry.title, url_path=entry.name) for entry in own]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from time import sleep
 from typing import Protocol
@@ -39,8 +39,16 @@ class Panel(Protocol):
     def show(self, scene: Scene) -> None: ...
 
 
-def page(entry: Entry, lead: str, why: str, panels: Sequence[Panel]) -> None:
+def page(
+    entry: Entry,
+    lead: str,
+    why: str,
+    panels: Sequence[Panel],
+    above: Callable[[], None] | None = None,
+) -> None:
     """Shows a page, with ``lead`` above the diagram and ``why`` at the end.
+
+    ``above`` shows what stands between the lead and the diagram.
 
     Parts that no knob changes are sent once, here. The sidebar is a fragment, and everything that
     depends on it is another. The diagram is filled first, then the sidebar, then the panel.
@@ -53,6 +61,8 @@ def page(entry: Entry, lead: str, why: str, panels: Sequence[Panel]) -> None:
         st.title(entry.title, anchor=False)
         presenter.show(entry)
     st.markdown(lead)
+    if above:
+        above()
     url.hold()
     body = st.container()
     with st.container(key="panels"):
@@ -122,7 +132,7 @@ def _scene(entry: Entry) -> Scene | Refusal:
         notes=component.notes(),
         wide=selection.width(),
         refused=refused,
-        learned=trained_weights.learned(entry, settings, knobs.seed()),
+        learned=trained_weights.learned(entry, settings, knobs.seed(), feed),
     )
     return quiz.with_question(scene.choosing(selection.selected(scene.circuit)))
 
@@ -136,7 +146,7 @@ def _panel(scene: Scene | Refusal, opened: Panel, link: str, untimed: bool) -> N
         opened = LockedPanel(opened.TITLE)
     if scene.refusal:
         refusal.show(scene.refusal)
-        if opened.RUNS:
+        if opened.RUNS and not scene.entry.text:  # the pool knows the catalogue only
             large_run.show(scene)
         elif scene.sized:
             opened.show(scene)

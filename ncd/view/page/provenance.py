@@ -73,6 +73,9 @@ def reproducing_line(scene: Scene) -> str:
         names += ", ncd.view.inputs.feed"
         feed = f"ncd.view.inputs.feed.Feed({scene.feed.code})"
         inputs = f'{feed}.tensors(term, {scene.seed}, "{scene.device}")'
+    term = f'ncd.catalogue["{scene.entry.name}"].build({turned})'
+    if scene.entry.text:
+        term = f"ncd.parse({repr(scene.term)!r})"
     module = f"ncd.compile(term, {scene.seed}{where})"
     if scene.learned:
         names += ", ncd.train"
@@ -80,11 +83,10 @@ def reproducing_line(scene: Scene) -> str:
         if scene.learned.ships:
             own = f'ncd.catalogue["{scene.entry.name}"]'
             weights = f"ncd.train.shipped({own}, {dict(scene.settings)!r})"
+            if scene.feed.trained:
+                weights = f"ncd.train.attention_weights({scene.settings['h']}, {scene.seed})"
         module = f"ncd.train.read_weights({module}, {weights})"
-    return (
-        f'{names}; term = ncd.catalogue["{scene.entry.name}"].build({turned}); '
-        f"numbers = ncd.trace({module}, *{inputs}).values"
-    )
+    return f"{names}; term = {term}; numbers = ncd.trace({module}, *{inputs}).values"
 
 
 def _weights_file(scene: Scene) -> str:

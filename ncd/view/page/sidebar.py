@@ -37,7 +37,7 @@ def show(entry: Entry) -> None:
             key="reset",
             help="Sets all that stands here to how the page begins.",
             on_click=_redrawing(
-                partial(knobs.reset, entry, feed.defaults(sketch) if sketch else {})
+                partial(knobs.reset, entry, feed.defaults(entry, sketch) if sketch else {})
             ),
         )
     _sizes(entry, feed.feed(entry, sketch).lengths if sketch else {})
@@ -163,6 +163,8 @@ def _size(knob: Knob, value: int, fixed: bool) -> None:
 def _typed(entry: Entry) -> None:
     """Shows a text field for sizes beyond the sliders."""
     sizes = [knob for knob in entry.knobs if knob.is_size]
+    if not sizes:  # a text whose sizes are all fixed
+        return
     first, last = sizes[0], sizes[-1]
     st.text_input(
         "Sizes, typed",

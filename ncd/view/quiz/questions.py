@@ -47,7 +47,7 @@ def visible_arrays(scene: Scene) -> Mapping[str, tuple[str, ...]]:
         shown = dict.fromkeys(wire.array for wire in wires if wire.array not in given | passed)
         return {id: tuple(wire.axis for wire in wires if wire.array == id) for id in shown}
 
-    return remember("asked for", scene.term, scene.entry.name, folded, make=make)
+    return remember("asked for", scene.term, scene.entry.key, folded, make=make)
 
 
 def is_given(circuit: Circuit, value: Value) -> bool:

@@ -37,8 +37,8 @@ COLUMN = f"""<script>{{
 const room = innerWidth - (innerWidth > 768 ? 380 : 32);
 const wide = {[*selection.WIDTHS]}.findLast((width) => width <= room) ?? {selection.WIDTHS[0]};
 document.cookie = `{selection.COOKIE}=${{wide}}; path=/; samesite=lax`;
-document.documentElement.dataset.opening = "";
 }}</script>"""
+OPENING = "<script>document.documentElement.dataset.opening = '';</script>"
 
 
 class Site:
@@ -96,8 +96,10 @@ class Site:
             f"<title>{markup.text(title)}</title>"
             f'<meta name="description" content="{markup.text(words)}">{BASE}'
         )
+        if name in page_style.HEADS:
+            head += COLUMN
         if name in CATALOGUE:
-            head += COLUMN + presenter.EARLY
+            head += OPENING + presenter.EARLY
         text = self.index.replace("<title>Streamlit</title>", head)
         text = text.replace("</body>", f"{page_style.TAGS}</body>")
         status = 200 if name in page_style.HEADS else 404

@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
-from ncd.models import CATALOGUE, Entry
+from ncd.models import Entry
 from ncd.view.base import knobs, selection
 from ncd.view.base.cache import SHELF, kept
 from ncd.view.diagram import component
@@ -24,10 +24,12 @@ from ncd.view.inputs.feed import Feed
 from ncd.view.page.page import cost_line
 from ncd.view.runtime import metrics, scheduler
 from ncd.view.server import size_formulas
+from ncd.view.session import own_entry
+from ncd.view.session.own_entry import entry_of
 from ncd.view.session.scene import LABELS, Scene, built
 
 PATH = "_ncd"  # the first part of the address, before the name of the page
-LONGEST = 2000  # letters of a query
+LONGEST = 2000 + 9 * own_entry.LONGEST  # letters of a query, most of them as %E2%80%9C
 SCRUB = "scrub"  # in a query: asks how the numbers follow, also those of the panel that it names
 
 
@@ -69,7 +71,7 @@ def followed(page: str, query: str) -> dict[str, Any] | None:
     panel = _said(query).get(SCRUB, "")
     if scene is None or panel not in ("", *size_formulas.PANELS):
         return None
-    key = ("scrub", scene.entry.name, tuple(scene.settings.items()), panel)
+    key = ("scrub", scene.entry.key, tuple(scene.settings.items()), panel)
     # long for a large system, and nobody waits for it: so it takes no turn
     return kept(SHELF, key, lambda: size_formulas.follows(scene, panel))
 
@@ -81,7 +83,8 @@ def _said(query: str) -> dict[str, str]:
 def _asked(page: str, query: str) -> Scene | None:
     """The system at the settings of a query, if it can be built there."""
     asked = _said(query)
-    return scene(CATALOGUE[page], asked) if page in CATALOGUE and asked else None
+    entry = entry_of(page, asked)
+    return scene(entry, asked) if entry and asked else None
 
 
 def scene(entry: Entry, asked: Mapping[str, str]) -> Scene | None:

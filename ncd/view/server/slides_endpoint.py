@@ -104,14 +104,19 @@ def _scene(entry: Entry, said: Mapping[str, str]) -> Scene | None:
     hidden = {"labels": "names"} if said.get("quiz") == "1" else {}
     asked = {**said, **hidden, "dark": "0"}
     sketch, _ = built(entry, entry.settings({}))
-    feed = inputs.Feed()
-    if sketch and inputs.takes_words(sketch) and said.get(inputs.INPUT) == inputs.WORDS:
-        feed = inputs.read_sentences(entry, sketch, said)
-    scene = live_endpoint.scene(entry, asked | {name: str(n) for name, n in feed.lengths.items()})
+    scene = live_endpoint.scene(entry, asked)
     if scene is None:
         return None
+    feed = inputs.Feed()
+    if sketch and inputs.takes_words(sketch):
+        feed = inputs.read_words(entry, sketch, said, scene.settings)
+    if feed.lengths:
+        lengths = {name: str(n) for name, n in feed.lengths.items()}
+        scene = live_endpoint.scene(entry, asked | lengths) or scene
     seed = knobs.read(SEED, said.get("seed", "0"))[0]
     known = trained_weights.ready(entry, scene.settings)
+    if feed.trained:
+        known = trained_weights.proofreading(scene.settings["h"], seed)
     return replace(scene, seed=seed, feed=feed, learned=known)
 
 

@@ -125,15 +125,17 @@ def seen(scene: Scene, pin: Pin) -> Scene | Refusal:
     if term is None:
         assert refused is not None
         return refused
+    if feed.words and not inputs.takes_words(term):
+        feed = Feed()
     return replace(
         scene,
         settings=settings,
         seed=pin.seed,
-        feed=Feed() if feed.words and not inputs.takes_words(term) else feed,
+        feed=feed,
         selected="",
         term=term,
         refused=refused,
-        learned=trained_weights.learned(entry, settings, pin.seed),
+        learned=trained_weights.learned(entry, settings, pin.seed, feed),
     )
 
 
@@ -143,7 +145,7 @@ def _feed(entry: Entry, pin: Pin) -> Feed:
     if sketch is None:
         return Feed()
     if entry.name not in symbols.SEQUENCES:
-        return inputs.feed(entry, sketch)
+        return inputs.feed(entry, sketch, pin.settings)
     found = symbols.read(entry.name, pin.settings, pin.seed)
     name = sketch.dom[0][0].name
     return Feed({name: found.words}, numbers=found.numbers) if found else Feed()

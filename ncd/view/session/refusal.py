@@ -47,7 +47,7 @@ class Refusal:
     @property
     def ways(self) -> tuple[Mapping[str, int], ...]:
         """Up to three settings that would work; looked for once, in about a second."""
-        key = ("ways", self.entry.name, tuple(self.settings.items()), str(self.error))
+        key = ("ways", self.entry.key, tuple(self.settings.items()), str(self.error))
         return kept(SHELF, key, self._found)
 
     def _found(self) -> tuple[Mapping[str, int], ...]:

@@ -180,7 +180,7 @@ class Scene:
 
 def built(entry: Entry, settings: Mapping[str, int]) -> tuple[Term | None, Refusal | None]:
     """The term at these settings, or as much as can be drawn of it with the reason why not."""
-    key = ("built", entry.name, tuple(settings.items()))
+    key = ("built", entry.key, tuple(settings.items()))
     return kept(SHELF, key, lambda: _build(entry, settings))
 
 
@@ -194,7 +194,7 @@ def _build(entry: Entry, settings: Mapping[str, int]) -> tuple[Term | None, Refu
 def limited(entry: Entry, settings: Mapping[str, int], term: Term) -> Refusal | None:
     """Returns the reason why a term is too large to run here, if it is."""
     limits = (os.environ.get("NCD_MAX_BYTES"), os.environ.get("NCD_MAX_FLOPS"))
-    key = ("limited", entry.name, tuple(settings.items()), limits)
+    key = ("limited", entry.key, tuple(settings.items()), limits)
     return kept(SHELF, key, lambda: _limit(entry, settings, term))
 
 

@@ -12,7 +12,8 @@ from ncd.jobs.job_pool import QUIET, Ticket
 from ncd.jobs.training_runs import Run
 from ncd.lang.once import once
 from ncd.models import Entry
-from ncd.train import noted, shipped
+from ncd.train import attention_weights, noted, proofreader_weights, shipped
+from ncd.view.inputs.feed import Feed
 from ncd.view.runtime import downloads
 
 STATE = "training"
@@ -87,15 +88,24 @@ def training(entry: Entry, settings: Mapping[str, int], seed: int) -> Training |
     return found if found is not None and found.of(entry, settings, seed) else None
 
 
-def learned(entry: Entry, settings: Mapping[str, int], seed: int) -> Learned | None:
-    """What the system has learned at these settings, if it has; asked for as a run begins.
+def learned(entry: Entry, settings: Mapping[str, int], seed: int, feed: Feed) -> Learned | None:
+    """Returns what the system has learned at these settings, if it has; asked for as a run begins.
 
     What the session has trained comes before what is shipped, which is of any seed.
     """
+    if feed.trained:
+        return proofreading(settings["h"], seed)
     found = training(entry, settings, seed)
     if found is not None:
         found.look()
     return found.learned if found is not None and found.learned else ready(entry, settings)
+
+
+def proofreading(h: int, seed: int) -> Learned:
+    """Returns the proofreader's heads, as weights of multi-head attention with h heads."""
+    data, own = attention_weights(h, seed), proofreader_weights.OWN["h"]
+    more = f", but for its heads from {own} on, drawn from seed {seed}" if h > own else ""
+    return Learned(data, f"{_trained(data)} to correct sentences{more}", True)
 
 
 def ready(entry: Entry, settings: Mapping[str, int]) -> Learned | None:
@@ -103,8 +113,13 @@ def ready(entry: Entry, settings: Mapping[str, int]) -> Learned | None:
     data = shipped(entry, settings)
     if data is None:
         return None
+    return Learned(data, _trained(data), True)
+
+
+def _trained(data: bytes) -> str:
+    """Returns how shipped weights were trained."""
     note = noted(data)
-    return Learned(data, f"trained for {int(note['steps']):,} steps from seed {note['seed']}", True)
+    return f"trained for {int(note['steps']):,} steps from seed {note['seed']}"
 
 
 def without(run: Ticket, progress: Sequence[object]) -> str:

@@ -19,8 +19,9 @@ from ncd.models import Entry
 from ncd.run import devices
 from ncd.view.base import knobs
 from ncd.view.base.static_files import static
-from ncd.view.inputs import feed, image_picker, sketch_pad
+from ncd.view.inputs import feed, image_picker, sketch_pad, trained_sentence
 from ncd.view.session import pin, trained_weights
+from ncd.view.session.own_entry import LONGEST, SAMPLE, TEXT
 from ncd.view.session.scene import LABELS, built
 
 JS = static("session/url.js")
@@ -177,11 +178,25 @@ def _names(entry: Entry, titles: tuple[str, ...]) -> dict[str, Kept]:
     """All that the page of a system keeps, its knobs first."""
     sizes = {knob.name: _knob(knob) for knob in entry.knobs}
     sketch, _ = built(entry, entry.settings({}))
-    given = _given(sketch) if sketch else {}
+    given = _given(entry, sketch) if sketch else {}
     panel = {"panel": Kept(titles[0], titles)} if titles else {"panel": Kept("")}
     seed = {"seed": Kept(0, meaning="seed")}
     walk = {walked(entry): Kept("")}
-    return {**sizes, **seed, **ON_SYSTEMS, **walk, **given, **panel, **EVERYWHERE}
+    own = {TEXT: Kept(SAMPLE, longest=LONGEST)} if entry.text else {}
+    return {**sizes, **seed, **ON_SYSTEMS, **walk, **given, **panel, **own, **EVERYWHERE}
+
+
+def change(entry: Entry) -> None:
+    """Begins anew with the knobs of another entry on the same page."""
+    link: Link | None = st.session_state.get(STATE)
+    if link is None or link.page != entry.name:
+        return
+    new = {**_names(entry, ()), "panel": link.kept["panel"]}
+    stays = {"panel", TEXT, "device", "seed"}
+    for key in {*link.kept, *(knob.name for knob in entry.knobs)} - stays:
+        st.session_state.pop(key, None)
+        link.held.pop(key, None)
+    link.kept, link.seen = new, {}
 
 
 def walked(entry: Entry) -> str:
@@ -189,10 +204,12 @@ def walked(entry: Entry) -> str:
     return "stop" if any(knob.name == "step" for knob in entry.knobs) else "step"
 
 
-def _given(sketch: Term) -> dict[str, Kept]:
+def _given(entry: Entry, sketch: Term) -> dict[str, Kept]:
     """What goes in: the way, and the sentences or pictures."""
-    ways = feed.choices(sketch)
+    ways = feed.choices(entry, sketch)
     found = {feed.INPUT: Kept(ways[0], ways)}
+    if feed.TRAINED in ways:
+        found[trained_sentence.KEY] = Kept(trained_sentence.SAMPLE, longest=MOST)
     if feed.WORDS in ways:
         axes = feed.sequences(sketch)
         found |= {f"text_{name}": Kept("", longest=MOST) for name in axes}

@@ -210,7 +210,7 @@ def test_a_diff_says_what_the_source_says_and_escapes_it() -> None:
 
 
 def test_the_maps_are_those_of_each_setting_in_one_scale() -> None:
-    app = compare(pin="seed=3", compare="maps", head="1")
+    app = compare(pin="seed=3", compare="maps", head="1", input="random arrays")
     both: dict[str, Any] = {side: sent(app, f"map {side}")["map"] for side in ("pinned", "now")}
     for side, seed in (("pinned", 3), ("now", 0)):
         own = scene(MHA, seed)
@@ -234,7 +234,7 @@ def test_a_head_that_one_side_lacks_is_said_to_be_missing() -> None:
 def test_the_selected_array_is_compared() -> None:
     own = scene(MHA)
     q = next(c for c in own.circuit.cells if c.name == "Q").outputs[0].id
-    app = compare(pin="k=8", compare="maps", select=q)
+    app = compare(pin="k=8", compare="maps", select=q, input="random arrays")
     value = own.trace.values[q].numpy()
     assert np.allclose(cells(app, "now"), value[:, :, 0].ravel(), atol=1e-6)
     both = [sent(app, f"map {side}")["map"] for side in ("pinned", "now")]

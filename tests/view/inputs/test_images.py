@@ -279,7 +279,7 @@ def test_the_run_of_the_notebook_drops_a_row_and_a_column() -> None:
 
 
 def test_a_system_that_takes_a_picture_begins_with_one() -> None:
-    begins = {entry.name: inputs.choices(entry.build())[0] for entry in SPATIAL}
+    begins = {entry.name: inputs.choices(entry, entry.build())[0] for entry in SPATIAL}
     assert begins["visual-attention"] == begins["unet"] == image_picker.SAMPLE
     assert begins["residual-block"] == RANDOM  # of 16 channels, which are no colours
 

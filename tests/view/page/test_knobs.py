@@ -181,7 +181,7 @@ def test_reset_sets_all_at_the_left_and_nothing_else() -> None:
     assert sizes(app) == {knob.name: knob.default for knob in entry.knobs if not knob.switch}
     assert app.slider(key="h").max == 16
     assert app.number_input(key="seed").value == 0 and app.toggle(key="causal").value is False
-    assert app.session_state["input"] == "random arrays"
+    assert app.session_state["input"] == "a trained model"
     assert app.session_state["panel"] == "Shapes"
 
 

@@ -213,6 +213,7 @@ def test_every_page_is_in_the_menu() -> None:
     known = {
         "home.py",
         "legend.py",
+        "yours.py",
         *(Path(navigation.file(entry)).name for entry in ncd.catalogue.values()),
     }
     found = {path.name for path in bundled("pages").rglob("*.py")}

@@ -68,7 +68,7 @@ def test_what_is_sent_at_once_is_bounded(entry: Entry) -> None:
 def test_a_stop_tells_the_numbers_that_torch_has() -> None:
     term = ncd.catalogue["multi-head-attention"].build()
     run = ncd.trace(ncd.compile(term), *ncd.example_inputs(term))
-    found = walk("multi-head-attention", "7")
+    found = walk("multi-head-attention", "7", input="random arrays")
     told = found["html"][6]
     assert found["stops"][6] == ["n4", "v7"] and found["at"] == 7
     numbers = " ".join(markup.digits(n) for n in run.values["v7"].flatten()[:5].tolist())

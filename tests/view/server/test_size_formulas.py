@@ -106,7 +106,8 @@ def plain(term: Term) -> Term:
 def test_what_follows_is_what_the_page_says(name: str) -> None:
     entry = ncd.catalogue[name]
     here, panels = scene(entry), cycle(size_formulas.PANELS)
-    for knob, panel in zip(entry.knobs, panels, strict=False):
+    knobs = [knob for knob in entry.knobs if knob.min < knob.max]
+    for knob, panel in zip(knobs, panels, strict=False):
         found = size_formulas.follows(here, panel)
         assert found and found["chips"] and check(found, here, here, panel)
         there = scene(entry, **{knob.name: other(knob)})

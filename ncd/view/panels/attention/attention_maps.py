@@ -13,6 +13,7 @@ import torch
 from ncd.export import markup
 from ncd.lang.circuits.circuit import Cell, Circuit, Fence
 from ncd.lang.types.axes import Array, Axis
+from ncd.train import proofreader_weights
 from ncd.view.arithmetic import cell as arithmetic
 from ncd.view.arrays import captions, map_component
 from ncd.view.arrays.map_component import Map, Side
@@ -230,6 +231,9 @@ def _every(
 def _overview(scene: Scene, found: Weights, chosen: int) -> tuple[str, str]:
     """Returns a sentence about the small pictures, and the pictures."""
     count, names = len(found.maps), heads_named(found.heads)
+    if scene.feed.trained:
+        roles = (*proofreader_weights.roles(), *["untrained"] * count)
+        names = [f"{name}<br>{role}" for name, role in zip(names, roles, strict=False)]
     if count == 1:
         return "", ""
     run = heatmap.shown(count, chosen, MOST)

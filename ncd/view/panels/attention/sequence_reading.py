@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
-import numpy as np
 import streamlit as st
 
 from ncd.export import markup
@@ -20,7 +18,7 @@ from ncd.view.base.static_files import static
 from ncd.view.inputs import symbols as typed
 from ncd.view.inputs.symbols import SymbolInput
 from ncd.view.learning import sequence_view, symbol_table
-from ncd.view.learning.sequence_view import Look
+from ncd.view.learning.sequence_view import Look, covered_cells, seen_cells
 from ncd.view.panels.attention.attention_maps import HEAD, MAP, SOFTMAX
 from ncd.view.session import url
 from ncd.view.session.scene import Scene
@@ -91,15 +89,17 @@ def _off(every: tuple[Head, ...]) -> frozenset[Head]:
 
 
 def _asked(look: Look) -> Asked:
-    """Returns the question; its head is the session's, or the first of the last layer."""
+    """Returns the question; its head is the session's, or the best of the last layer."""
     last = look.heads[-1].softmax
     softmax = str(st.session_state.get(SOFTMAX) or "")
     own = [head for head in look.heads if head.softmax == softmax]
     own = own or [head for head in look.heads if head.softmax == last]
     row, guess = (_place(key, look.read.length) for key in (ROW, GUESS))
+    row = look.asked[2 * len(look.asked) // 3] if row is None else row
+    best = max(own, key=lambda head: look.finds(head, row))
     return Asked(
-        own[url.place(HEAD, len(own))],
-        look.asked[2 * len(look.asked) // 3] if row is None else row,
+        own[url.place(HEAD, len(own))] if softmax else best,
+        row,
         bool(st.session_state.get(GUESS)),
         guess,
     )
@@ -165,28 +165,16 @@ def _map(look: Look, asked: Asked) -> Map:
     return Map(
         f"{asked.head} {found.shape}",
         f"Weights of every place on every other, {name}",
-        heatmap.pooled(_seen(found), heatmap.LARGE),
+        heatmap.pooled(seen_cells(found), heatmap.LARGE),
         Ends(0.0, float(found.max()) or 1.0),
         Side("who looks", "place", words),
         Side(f"where it looks, {name.lower()}", "at place", words),
         said="weight",
         square=True,
-        pixels=None if asked.shown else _covered(found),
+        pixels=None if asked.shown else covered_cells(found),
         marks=tuple(marks),
         picks="cell",
     )
-
-
-def _seen(found: Grid) -> Grid:
-    """Returns a map with masked cells as NaN."""
-    return np.where(found > 0, found, np.nan).astype(np.float32)
-
-
-def _covered(found: Grid) -> Any:
-    """Returns a hidden map: light where there is a weight, dark where none can be."""
-    board = 205 + 18 * (np.indices(found.shape).sum(0) % 2)
-    shade = np.where(found > 0, board, 90).astype(np.uint8)
-    return np.repeat(shade[:, :, None], 3, axis=2)
 
 
 def _question(look: Look, asked: Asked) -> str:
@@ -260,7 +248,7 @@ def _head(i: int, look: Look, asked: Asked, able: Skill) -> str:
     picture, does = '<span class="cover">?</span>', "looks at …"
     if asked.shown:
         ends = Ends(0.0, float(small.max()) or 1.0)
-        picture = f'<img alt="" src="{heatmap.picture(_seen(small), ends)}">'
+        picture = f'<img alt="" src="{heatmap.picture(seen_cells(small), ends)}">'
         what, share = able.does(head)
         clear = share - able.even[what] > LITTLE
         does = f"{what} {share:.2f}" if clear else "nothing in particular"

@@ -1,0 +1,207 @@
+"""Modules of PyTorch as steps of a term: each handler takes a module's arguments."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any
+
+from ncd.lang.circuits.elaborate import Axes
+from ncd.lang.errors import NCDError, shown
+from ncd.lang.terms.terms import Id, Term, Then
+from ncd.lang.types.axis_kinds import Marked
+from ncd.ops import (
+    BatchNorm,
+    Conv,
+    ConvTranspose,
+    Dropout,
+    Elementwise,
+    Group,
+    Index,
+    LayerNorm,
+    Linear,
+    MaxPool,
+    Param,
+    RMSNorm,
+    Softmax,
+)
+
+NOTHING = Id("()")
+UNARY = {
+    "ReLU": "relu",
+    "GELU": "gelu",
+    "SiLU": "silu",
+    "Sigmoid": "sigmoid",
+    "Tanh": "tanh",
+    "Softplus": "softplus",
+}
+
+
+@dataclass
+class Line:
+    """The array between two modules: its axes with their sizes, and the steps so far.
+
+    ``first`` is what stands before the steps.
+    """
+
+    axes: dict[str, Marked] = field(default_factory=dict)  # those of the array, in order
+    sizes: dict[str, Marked] = field(default_factory=dict)  # all that are known
+    steps: list[Term] = field(default_factory=list)
+    counts: Counter[str] = field(default_factory=Counter)
+    first: Term = NOTHING
+
+    @property
+    def term(self) -> Term:
+        """The steps so far, with their sizes."""
+        return Axes(**self.sizes)(Then(self.first, *self.steps))
+
+    def fresh(self, letter: str) -> str:
+        """Returns a name for a new axis, such as m_1 and then m_2."""
+        self.counts[letter] += 1
+        return f"{letter}_{self.counts[letter]}"
+
+    def set(self, axes: Mapping[str, Marked]) -> None:
+        """Makes these the axes of the array."""
+        self.axes = dict(axes)
+        self.sizes |= axes
+
+
+Arguments = Mapping[str, Any]
+Handler = Callable[[Line, Arguments], None]
+
+
+def _features(line: Line, arguments: Arguments, key: str) -> str:
+    """Returns the last axis; raises if it has another size than a module was made for."""
+    name, mark = list(line.axes.items())[-1]
+    _fits(name, mark, arguments[key], key)
+    return name
+
+
+def _fits(name: str, mark: Marked, size: int, key: str) -> None:
+    if mark.size != size:
+        fact = f"{key} is {shown(size)}, but the array has {shown(mark.size)} along {name}"
+        raise NCDError(fact, cure=f"{key}={mark.size}")
+
+
+def _linear(line: Line, arguments: Arguments) -> None:
+    old, new = _features(line, arguments, "in_features"), line.fresh("m")
+    line.steps.append(Linear(f"{old} -> {new}", bias=arguments.get("bias", True)))
+    kept = {name: mark for name, mark in line.axes.items() if name != old}
+    line.set({**kept, new: Marked(arguments["out_features"])})
+
+
+def _conv(kind: Callable[..., Term], usual: Mapping[str, int]) -> Handler:
+    def handle(line: Line, arguments: Arguments) -> None:
+        (*lead, c, x), marks = line.axes, line.axes
+        _fits(c, marks[c], arguments["in_channels"], "in_channels")
+        d, y = line.fresh("c"), line.fresh("x")
+        words = {
+            "kernel": _one(arguments["kernel_size"], "kernel_size"),
+            "bias": arguments.get("bias", True),
+            **{k: _one(arguments.get(k, n), k) for k, n in usual.items()},
+        }
+        line.steps.append(kind(f"{c} {x} -> {d} {y}", "conv", **words))
+        channels = Marked(arguments["out_channels"])
+        line.sizes[d] = channels
+        line.axes = {**{name: marks[name] for name in lead}, d: channels, y: _after(line, y)}
+
+    return handle
+
+
+def _pool(line: Line, arguments: Arguments) -> None:
+    (*_, x) = line.axes
+    kernel, y = _one(arguments["kernel_size"], "kernel_size"), line.fresh("x")
+    stride = _one(arguments.get("stride") or kernel, "stride")
+    line.steps.append(MaxPool(f"{x} -> {y}", kernel, stride, arguments.get("padding", 0)))
+    kept = {name: mark for name, mark in line.axes.items() if name != x}
+    line.axes = {**kept, y: _after(line, y)}
+
+
+def _after(line: Line, name: str) -> Marked:
+    """Returns the size that the steps so far give an axis of their output."""
+    (axis,) = (axis for axis in line.term.cod.axes if axis.name == name)
+    return Marked(axis.size if axis.size is not None else 1)
+
+
+def _one(value: Any, key: str) -> int:
+    """Returns a number, of a pair of equal ones the one."""
+    if isinstance(value, tuple) and len(set(value)) == 1:
+        value = value[0]
+    if type(value) is not int:
+        raise NCDError(f"{key} is {shown(value)}, but here it is one number", cure=f"{key}=3")
+    return value
+
+
+def _flatten(line: Line, arguments: Arguments) -> None:
+    start = arguments.get("start_dim", 1)
+    names = list(line.axes)
+    merged, new = names[start:], line.fresh("m")
+    line.steps.append(Group(f"{' '.join(merged)} -> {new}"))
+    sides = (line.axes[name].size for name in merged)
+    size = prod(prod(n) if isinstance(n, tuple) else int(n) for n in sides)
+    line.axes = {**{name: line.axes[name] for name in names[:start]}, new: Marked(size)}
+
+
+def _embedding(line: Line, arguments: Arguments) -> None:
+    v, m = arguments["num_embeddings"], arguments["embedding_dim"]
+    *lead, t = line.axes
+    if line.steps:
+        raise NCDError("it stands behind another module", cure="nn.Embedding as the first")
+    line.first = Id(f"{' '.join(lead)} ~{t}#v") @ Param("v m", "weight", "normal")
+    line.steps.append(Index(f"{t}#v, v m -> {t} m"))
+    line.sizes |= {"v": Marked(v), "m": Marked(m)}
+    line.axes = {**line.axes, "m": Marked(m)}
+
+
+def _norm(kind: Callable[..., Term]) -> Handler:
+    def handle(line: Line, arguments: Arguments) -> None:
+        line.steps.append(kind(_features(line, arguments, "normalized_shape"), "norm"))
+
+    return handle
+
+
+def _batch_norm(line: Line, arguments: Arguments) -> None:
+    names = list(line.axes)
+    c = next((name for name in names if name.startswith("c")), names[-1])
+    _fits(c, line.axes[c], arguments["num_features"], "num_features")
+    line.steps.append(BatchNorm(f"b {c}", "norm"))
+
+
+def _softmax(line: Line, arguments: Arguments) -> None:
+    line.steps.append(Softmax(list(line.axes)[arguments.get("dim", -1)]))
+
+
+def _unary(name: str) -> Handler:
+    return lambda line, arguments: line.steps.append(Elementwise(name))
+
+
+CONV = {"stride": 1, "padding": 0, "dilation": 1, "groups": 1}
+HANDLERS: Mapping[str, Handler] = {
+    "Linear": _linear,
+    **dict.fromkeys(("Conv1d", "Conv2d", "Conv3d"), _conv(Conv, CONV)),
+    "ConvTranspose2d": _conv(ConvTranspose, {"stride": 1, "padding": 0}),
+    "MaxPool2d": _pool,
+    "Flatten": _flatten,
+    "Embedding": _embedding,
+    "LayerNorm": _norm(LayerNorm),
+    "RMSNorm": _norm(RMSNorm),
+    **dict.fromkeys(("BatchNorm1d", "BatchNorm2d"), _batch_norm),
+    "Softmax": _softmax,
+    "Dropout": lambda line, arguments: line.steps.append(Dropout(arguments.get("p", 0.5))),
+    **{module: _unary(name) for module, name in UNARY.items()},
+}
+_CONV = ("in_channels", "out_channels", "kernel_size", "stride", "padding")
+NAMED: Mapping[str, tuple[str, ...]] = {
+    "Linear": ("in_features", "out_features", "bias"),
+    **dict.fromkeys(("Conv1d", "Conv2d", "Conv3d"), (*_CONV, "dilation", "groups", "bias")),
+    "ConvTranspose2d": _CONV,
+    "MaxPool2d": ("kernel_size", "stride", "padding"),
+    "Flatten": ("start_dim",),
+    "Embedding": ("num_embeddings", "embedding_dim"),
+    **dict.fromkeys(("LayerNorm", "RMSNorm"), ("normalized_shape",)),
+    **dict.fromkeys(("BatchNorm1d", "BatchNorm2d"), ("num_features",)),
+    "Softmax": ("dim",),
+    "Dropout": ("p",),
+}

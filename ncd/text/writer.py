@@ -1,0 +1,155 @@
+"""Writes a term as text over several lines, which :func:`ncd.parse` reads back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields, replace
+
+from ncd.lang.errors import NCDError
+from ncd.lang.terms.arguments import check_term
+from ncd.lang.terms.field_spelling import spelling
+from ncd.lang.terms.field_values import TERM, TERMS
+from ncd.lang.terms.rewrite import rewrite
+from ncd.lang.terms.terms import Beside, Term, Then
+from ncd.lang.types.axes import Axis
+
+WIDTH = 88  # letters of a line
+STEP = "    "
+
+
+def spell(term: Term) -> str:
+    """Returns a term as readable text, its sizes in front.
+
+    ``ncd.parse(ncd.spell(term)) == term``.
+
+    Args:
+        term: The term.
+
+    Raises:
+        ParseError: For something that is no term.
+
+    Source: this project's own notation.
+
+    >>> from ncd.ops import Linear
+    >>> print(spell(Linear("~y:20 m:128 -> ~y:20 k:16", "Q")))
+    Axes(y=seq(20), m=128, k=16)(
+        Linear('y m -> y k', 'Q')
+    )
+    """
+    check_term(term, "spell")
+    sizes = _sizes(term)
+    if sizes is not None:
+        names = ", ".join(f"{name}={size}" for name, size in sizes.items())
+        inner = rewrite(term, lambda axis: _bare(axis, sizes))
+        if _resized(inner, term):
+            return f"Axes({names})(\n{STEP}{_text(inner, 1)}\n)"
+    text = _text(term, 0)
+    return (
+        f"(\n{STEP}{_text(term, 1)}\n)"
+        if isinstance(term, Then | Beside) and "\n" in text
+        else text
+    )
+
+
+def _sizes(term: Term) -> dict[str, str] | None:
+    """Returns the size of each axis as text; None if one name has two, or is no Python name."""
+    found: dict[str, Axis] = {}
+    for axis in _axes(term):
+        if axis.size is None or axis.name.isdecimal():
+            continue
+        if not axis.name.isidentifier() or found.setdefault(axis.name, axis) != axis:
+            return None
+    return {name: _size(axis) for name, axis in found.items()} or None
+
+
+def _axes(term: Term) -> Iterator[Axis]:
+    """Yields every axis that the fields of a term name."""
+    found: list[Axis] = []
+
+    def note(axis: Axis) -> Axis:
+        found.append(axis)
+        return axis
+
+    rewrite(term, note)
+    yield from found
+
+
+def _size(axis: Axis) -> str:
+    """Returns a size as an argument of ``Axes``."""
+    label = f", {axis.label!r}" if axis.label else ""
+    if isinstance(axis.size, tuple):
+        label = label.replace(", ", ", label=", 1)
+        return f"space({', '.join(map(str, axis.size))}{label})"
+    if axis.sequence:
+        return f"seq({axis.size}{label})"
+    return f"plain({axis.size}{label})" if label else str(axis.size)
+
+
+def _bare(axis: Axis, sizes: dict[str, str]) -> Axis:
+    """Returns an axis without what ``Axes`` says of it."""
+    if axis.name not in sizes:
+        return axis
+    return replace(axis, size=None, sequence=False, label="")
+
+
+def _resized(inner: Term, term: Term) -> bool:
+    """Returns whether the text with sizes in front would be read as the same term."""
+    from ncd.text.reader import parse
+
+    try:
+        return parse(f"Axes({_arguments(term)})({inner!r})") == term
+    except NCDError:
+        return False
+
+
+def _arguments(term: Term) -> str:
+    return ", ".join(f"{name}={size}" for name, size in (_sizes(term) or {}).items())
+
+
+def _text(term: Term, depth: int) -> str:
+    """Returns a term as text, over several lines if it is long; the first is not indented."""
+    line = repr(term)
+    if len(line) + len(STEP) * depth <= WIDTH:
+        return line
+    pad = "\n" + STEP * depth
+    if isinstance(term, Then):
+        return f"{pad}>> ".join(_part(step, depth, Beside) for step in term.steps)
+    if isinstance(term, Beside):
+        return f"{pad}@ ".join(_part(part, depth, Then) for part in term.parts)
+    words = list(_words(term, depth + 1))
+    if not any("\n" in word for word in words) and not term.children:
+        return line
+    return f"{type(term).__name__}({''.join(f'{pad}{STEP}{word},' for word in words)}{pad})"
+
+
+def _part(term: Term, depth: int, loose: type[Term]) -> str:
+    """Returns a part of a chain; one that binds more loosely stands in brackets."""
+    if not isinstance(term, loose) or loose is Beside:
+        return _text(term, depth)
+    inner = STEP * (depth + 1)
+    return f"(\n{inner}{_text(term, depth + 1)}\n{STEP * depth})"
+
+
+def _words(term: Term, depth: int) -> Iterator[str]:
+    """Yields the arguments of a term as text, without those at their defaults at the end."""
+    own = [f for f in fields(term) if f.name != term.variadic]  # type: ignore[arg-type]
+    yield from (_text(part, depth) for part in getattr(term, term.variadic, ()))
+    while own and getattr(term, own[-1].name) == own[-1].default:
+        own.pop()
+    for field in own:
+        value, by = getattr(term, field.name), spelling(field)
+        name = f"{field.name}=" if term.variadic else ""
+        if by is TERM:
+            yield name + _text(value, depth)
+        elif by is TERMS:
+            yield name + _several(value, depth)
+        else:
+            yield name + by.literal(value)
+
+
+def _several(terms: tuple[Term, ...], depth: int) -> str:
+    """Returns several terms as a tuple; equal ones are written once."""
+    times = f" * {len(terms)}" if len(terms) > 1 and len(set(terms)) == 1 else ""
+    shown = terms[:1] if times else terms
+    parts = "".join(f"\n{STEP * (depth + 1)}{_text(one, depth + 1)}," for one in shown)
+    return f"({parts}\n{STEP * depth}){times}"

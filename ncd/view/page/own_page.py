@@ -1,0 +1,119 @@
+"""The page of a visitor's own system: a text, and every view of the term that it says."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from ncd.lang.errors import NCDError
+from ncd.models import Entry
+from ncd.text import TextError
+from ncd.view.page.page import page
+from ncd.view.panels.attention import attention_maps
+from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
+from ncd.view.session import own_entry, url
+from ncd.view.session.own_entry import NAME, SAMPLE, TEXT
+
+TITLE = "Yours"
+LEAD = """
+Type a line of PyTorch, an einsum, or a system in this project's language: here is its diagram, what
+comes out, what it costs, and its source.
+"""
+WHY = """
+Nothing that you type is run as Python. Its syntax tree is read name by name against a list of known
+operations, and becomes the same kind of term that every other page is made from.
+
+- **A line of PyTorch** is a module, or an `nn.Sequential` of modules, and perhaps a shape:
+  `nn.Conv2d(3, 64, 7, stride=2, padding=3)(torch.randn(1, 3, 224, 224))`.
+- **An einsum** is its pattern: `b h i d, b h j d -> b h i j`, or `bhid,bhjd->bhij`.
+- **The language** puts operations behind each other by `>>`, and beside each other by `@`. Axes are
+  named, and an operation is written on its own axes only: over all others it is broadcast. Sizes
+  stand in `Axes(…)`, and what is not given is solved for. Every page's *Source* is such a term.
+- **JSON** of a term, as the *Export* menu of any page writes it.
+
+Sources: Abbott 2024, *Neural Circuit Diagrams*, sections 2 and 3, for what the notation means.
+"""
+EXAMPLES = {
+    "Gated layer": SAMPLE,
+    "nn.Conv2d": "nn.Conv2d(3, 64, 7, stride=2, padding=3)(torch.randn(1, 3, 224, 224))",
+    "LeNet": """nn.Sequential(
+    nn.Conv2d(1, 6, 5, padding=2), nn.Tanh(), nn.MaxPool2d(2),
+    nn.Conv2d(6, 16, 5), nn.Tanh(), nn.MaxPool2d(2), nn.Flatten(),
+    nn.Linear(400, 120), nn.Tanh(), nn.Linear(120, 84), nn.Tanh(), nn.Linear(84, 10),
+)(torch.randn(1, 1, 28, 28))""",
+    "einsum": "b h i d, b h j d -> b h i j",
+    "Grouped queries": """Axes(t=seq(12), s=seq(12), m=64, g=2, q=4, k=16)(
+    Linear("t m -> t g q k", "Q") @ (Linear("s m -> s g k", "K") @ Linear("s m -> s g k", "V"))
+    >> Einsum("t g q k, s g k -> t s g q") >> Scale("k") >> Softmax("s")
+    >> Einsum("t s g q, s g k -> t g q k") >> Linear("g q k -> m", "O")
+)""",
+}
+LAST = "last text that could be read"  # a session key
+PANELS = (shapes, source, cost_table, values, attention_maps, autograd_graph)
+
+
+def show() -> None:
+    """Shows the page for the text of the session, or of the link with which it opened."""
+    if TEXT not in st.session_state:
+        st.session_state[TEXT] = st.query_params.get(TEXT, SAMPLE)[: own_entry.LONGEST]
+    entry, error = _read(str(st.session_state[TEXT]))
+    page(entry, LEAD, WHY, PANELS, above=lambda: _editor(error))
+
+
+def _read(text: str) -> tuple[Entry, NCDError | None]:
+    """Returns the entry of a text; of one that cannot be read the last one, and the error."""
+    try:
+        found, error = own_entry.own_entry(text), None
+        st.session_state[LAST] = text
+    except NCDError as wrong:
+        found, error = own_entry.own_entry(st.session_state.get(LAST, SAMPLE)), wrong
+    if found.text != st.session_state.get(f"{NAME} shown"):
+        url.change(found)
+        st.session_state[f"{NAME} shown"] = found.text
+    return found, error
+
+
+def _editor(error: NCDError | None) -> None:
+    """Shows the field, examples to begin with, and what is wrong with the text."""
+    with st.container(key="editor"):
+        st.text_area(
+            "Your text",
+            key=TEXT,
+            height=170,
+            max_chars=own_entry.LONGEST,
+            label_visibility="collapsed",
+        )
+        st.pills(
+            "Begin with",
+            list(EXAMPLES),
+            key="example",
+            on_change=_begin,
+            label_visibility="collapsed",
+        )
+        if error is not None:
+            st.caption("This text cannot be read yet. The diagram is that of the last one.")
+            st.code(_told(error, str(st.session_state[TEXT])), language=None, wrap_lines=True)
+
+
+def _begin() -> None:
+    """Puts an example into the field; a callback."""
+    chosen = st.session_state.get("example")
+    if chosen in EXAMPLES:
+        st.session_state[TEXT] = EXAMPLES[chosen]
+    st.session_state["example"] = None
+
+
+def _told(error: NCDError, text: str) -> str:
+    """Returns the line with the fault, a mark below its place, and the message.
+
+    >>> print(_told(TextError("there is no op 'Idd'", 1, 1, (1, 4), "Id"), 'Idd("m")'))
+    Idd("m")
+    ^^^
+    line 1, column 1: there is no op 'Idd'. Try Id.
+    """
+    if not isinstance(error, TextError):
+        return str(error)
+    lines = text.splitlines()
+    line = lines[error.line - 1] if error.line <= len(lines) else ""
+    until = error.end[1] if error.end[0] == error.line else len(line) + 1
+    marks = " " * (error.column - 1) + "^" * max(1, until - error.column)
+    return f"{line}\n{marks[: len(line) + 1]}\n{error}"

@@ -1,0 +1,135 @@
+"""The system that a visitor has written: an entry made from a text, with a knob for each size."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import lru_cache
+
+from ncd.lang.circuits.elaborate import Axes
+from ncd.lang.errors import NCDError, SizeError
+from ncd.lang.terms.rewrite import rewrite
+from ncd.lang.terms.terms import Term
+from ncd.lang.types.axes import Axis
+from ncd.lang.types.axis_kinds import Marked
+from ncd.models import CATALOGUE, Entry, Knob
+from ncd.text import read
+
+NAME, TEXT = "yours", "text"  # the page's address, and the session key of its text
+LONGEST = 6000  # letters of a text in a link
+SAMPLE = """Axes(t=seq(12), m=64, d=256)(
+    Wire("t m -> t m, t m")
+    >> (Linear("m -> d", "gate") >> Elementwise("silu")) @ Linear("m -> d", "up")
+    >> Map("d, d -> d", "$1 * $2")
+    >> Linear("d -> m", "down")
+)
+"""
+USUAL, LONG = 16, 12  # the size of an axis without one, and of a sequence
+UNSIZED = 50  # axes that are given a size
+
+
+@lru_cache(64)
+def own_entry(text: str) -> Entry:
+    """Returns the entry of a text; its knobs are the sizes that the text gives or lacks.
+
+    >>> entry = own_entry('Id("~y:5 m:8") >> Linear("m -> k", "W")')
+    >>> [(knob.name, knob.default) for knob in entry.knobs]
+    [('y', 5), ('m', 8), ('k', 16)]
+    >>> str(entry.build(m=3).dom.spec)
+    '~y:5 m:3'
+
+    Raises TextError for text that is no term, and NCDError for one that cannot be built.
+    """
+    term = read(text)
+    bare, marks = _with_all_sizes(term)
+    knobs = tuple(_knob(name, mark) for name, mark in marks.items() if _side(mark))
+
+    def system(**sizes: int) -> Term:
+        own = {name: _turned(mark, sizes.get(name)) for name, mark in marks.items()}
+        return Axes(**own)(bare) if own else bare
+
+    return Entry(NAME, "Yours", "Your own text", knobs, system, text=text)
+
+
+def entry_of(page: str, asked: Mapping[str, str]) -> Entry | None:
+    """Returns the system of a page's address and query, or None if there is none."""
+    if page != NAME:
+        return CATALOGUE.get(page)
+    try:
+        return own_entry(asked.get(TEXT, SAMPLE))
+    except NCDError:
+        return None
+
+
+def _with_all_sizes(term: Term) -> tuple[Term, dict[str, Marked]]:
+    """Returns a term without sizes, and the size of every axis that is not solved for."""
+    marks = _marks(term)
+    bare: Term = rewrite(term, lambda axis: _bare(axis) if axis.name in marks else axis)
+    if not marks:
+        bare = term
+    for _ in range(UNSIZED):
+        try:
+            Axes(**marks)(bare)
+        except SizeError as error:
+            name = error.axis
+            if not name.isidentifier() or name in marks or "has no size" not in error.fact:
+                raise
+            marks[name] = _usual(name, bare)
+        else:
+            break
+    return bare, marks
+
+
+def _marks(term: Term) -> dict[str, Marked]:
+    """Returns the size of each axis that has one, unless one name has two."""
+    found: dict[str, Marked] = {}
+    twice: set[str] = set()
+
+    def note(axis: Axis) -> Axis:
+        if axis.size is not None and axis.name.isidentifier():
+            mark = Marked(axis.size, axis.sequence, axis.label)
+            if found.setdefault(axis.name, mark) != mark:
+                twice.add(axis.name)
+        return axis
+
+    rewrite(term, note)
+    return {name: mark for name, mark in found.items() if name not in twice}
+
+
+def _bare(axis: Axis) -> Axis:
+    return replace(axis, size=None, sequence=False, label="")
+
+
+def _usual(name: str, term: Term) -> Marked:
+    """Returns a size for an axis that has none."""
+    sequences: set[str] = set()
+
+    def note(axis: Axis) -> Axis:
+        if axis.sequence:
+            sequences.add(axis.name)
+        return axis
+
+    rewrite(term, note)
+    return Marked(LONG, True) if name in sequences else Marked(USUAL)
+
+
+def _side(mark: Marked) -> int | None:
+    """Returns the size as one number; None for a group whose sides differ."""
+    if isinstance(mark.size, tuple):
+        return mark.size[0] if len(set(mark.size)) == 1 else None
+    return mark.size if isinstance(mark.size, int) else None
+
+
+def _turned(mark: Marked, size: int | None) -> Marked:
+    """Returns the mark at another size."""
+    if size is None:
+        return mark
+    new = (size,) * len(mark.size) if isinstance(mark.size, tuple) else size
+    return replace(mark, size=new)
+
+
+def _knob(name: str, mark: Marked) -> Knob:
+    size = _side(mark)
+    assert size is not None
+    what = "positions" if mark.sequence else "each side" if isinstance(mark.size, tuple) else ""
+    return Knob(name, 1, max(64, 4 * size), size, help=what, least=1)

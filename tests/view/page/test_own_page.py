@@ -1,0 +1,109 @@
+"""The page of a visitor's own system: texts, sizes, errors and links."""
+
+from __future__ import annotations
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import ncd
+from ncd.lang.errors import NCDError
+from ncd.view.page.own_page import EXAMPLES
+from ncd.view.server import live_endpoint
+from ncd.view.session.own_entry import SAMPLE, entry_of, own_entry
+from tests.view.page.test_pages import APP, fine
+
+
+def yours(**query: str) -> AppTest:
+    """The page, opened by a link."""
+    app = AppTest.from_file(APP, default_timeout=60).run()
+    app.query_params.update(query)
+    return app.switch_page("pages/yours.py").run()
+
+
+def sizes(app: AppTest) -> dict[str, int]:
+    return {slider.key: slider.value for slider in app.slider}
+
+
+def test_it_opens_on_an_example_with_a_slider_for_each_size() -> None:
+    app = yours()
+    fine(app)
+    assert app.text_area(key="text").value == SAMPLE
+    assert sizes(app) == {"t": 12, "m": 64, "d": 256}
+
+
+@pytest.mark.parametrize("text", EXAMPLES.values(), ids=EXAMPLES)
+def test_every_example_can_be_read_and_turned(text: str) -> None:
+    app = yours()
+    fine(app.text_area(key="text").set_value(text).run())
+    assert not app.code or "column" not in app.code[0].value
+    knobs = own_entry(text).knobs
+    assert sizes(app) == {knob.name: knob.default for knob in knobs}
+    fine(app.slider(key=knobs[0].name).set_value(2).run())
+
+
+def test_a_new_text_has_its_own_sizes() -> None:
+    app = yours()
+    app.slider(key="m").set_value(32).run()
+    app.text_area(key="text").set_value("nn.Linear(8, 3)(5, 8)").run()
+    assert sizes(app) == {"b": 5, "m": 8, "m_1": 3}
+    app.text_area(key="text").set_value(SAMPLE).run()
+    assert sizes(app) == {"t": 12, "m": 64, "d": 256}
+
+
+def test_an_error_is_shown_with_its_place_and_the_last_diagram_stays() -> None:
+    app = yours()
+    app.text_area(key="text").set_value('Id("y m")\n  >> <b>').run()
+    fine(app)
+    assert app.code[0].value == (
+        "  >> <b>\n ^\nline 2, column 2: unexpected indent. Try a term, such as "
+        'Linear("m:128 -> k:16", "Q") >> Softmax("k").'
+    )
+    assert sizes(app) == {"t": 12, "m": 64, "d": 256}
+    app.text_area(key="text").set_value('Linear("m:4 -> k:2", "Q")').run()
+    assert not [code for code in app.code if "column" in code.value]
+
+
+def test_a_link_holds_the_text_and_the_sizes() -> None:
+    app = yours(text="b i, i j -> b j", i="5")
+    fine(app)
+    assert sizes(app) == {"b": 8, "i": 5, "j": 8}
+
+
+def test_sizes_that_do_not_fit_are_refused_with_a_diagram() -> None:
+    app = yours(text="nn.Conv2d(3, 6, 7)(1, 3, 9, 9)", x="4")
+    fine(app)
+    assert (
+        any("7" in warning.value or "x" in warning.value for warning in app.warning) or app.markdown
+    )
+
+
+def test_axes_without_a_size_get_one() -> None:
+    entry = own_entry('Id("~t m") >> Linear("m -> k", "W")')
+    assert {knob.name: knob.default for knob in entry.knobs} == {"t": 12, "m": 16, "k": 16}
+
+
+def test_one_name_with_two_sizes_has_no_knob() -> None:
+    text = 'Repeat((Linear("m:4 -> m:4", "W"), Rename("m:4 -> k")))'
+    entry = own_entry('Linear("m:4 -> k:3", "A") @ Linear("m:5 -> j:2", "B")')
+    assert [knob.name for knob in entry.knobs] == ["k", "j"]
+    assert str(entry.build(k=7).cod.spec) == "k:7, j:2"
+    assert own_entry(text).build().cod
+
+
+@pytest.mark.parametrize("name", ncd.catalogue)
+def test_every_system_of_the_catalogue_can_be_edited(name: str) -> None:
+    term = ncd.catalogue[name].build()
+    entry = own_entry(ncd.spell(term))
+    assert str(entry.build().cod.spec) == str(term.cod.spec)
+
+
+def test_the_live_drawing_follows_the_text_of_its_link() -> None:
+    found = live_endpoint.drawn("yours", "text=b+i,+i+j+->+b+j&i=3&labels=sizes&b=8&j=8")
+    assert found and ">3<" in str(found["svg"])
+    assert live_endpoint.drawn("yours", "text=nothing+at+all") is None
+    assert entry_of("nowhere", {}) is None
+
+
+def test_a_text_that_is_none_raises() -> None:
+    with pytest.raises(NCDError):
+        own_entry("nothing at all")
