@@ -24,7 +24,7 @@ PARTS: dict[str, set[str]] = {
     "lang": set(),
     "ops": {"lang"},
     "serial": LANGUAGE,
-    "text": {*LANGUAGE, "serial"},
+    "text": {*LANGUAGE, "serial", "models"},  # einops' patterns as terms
     "costs": LANGUAGE,
     "drawing": {*LANGUAGE, "bundled_files"},
     "key": {*LANGUAGE, "drawing"},  # each sign's picture is the drawing of a term

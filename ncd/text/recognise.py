@@ -1,15 +1,15 @@
-"""Reads a term from whatever a visitor pastes: JSON, one line of torch or einsum, or a term."""
+"""Reads a term from whatever a visitor pastes: JSON, a line of torch or einops, or a term."""
 
 from __future__ import annotations
 
 from ncd.lang.terms.terms import Term
 from ncd.serial import from_json
-from ncd.text import torch_lines
+from ncd.text import einops_lines, torch_lines
 from ncd.text.reader import parse
 
 
 def read(text: str) -> Term:
-    """Returns the term of a text: JSON of ours, ``nn.Conv2d(3, 64, 7)``, ``einsum(…)``, or a term.
+    """Returns the term of a text: JSON of ours, a line of torch, einsum or einops, or a term.
 
     >>> str(read("nn.Linear(8, 3)").cod)
     'b m_1'
@@ -20,5 +20,7 @@ def read(text: str) -> Term:
     """
     if text.lstrip().startswith("{"):
         return from_json(text)
-    found = torch_lines.read(text)
-    return parse(text) if found is None else found
+    for line in (torch_lines, einops_lines):
+        if (found := line.read(text)) is not None:
+            return found
+    return parse(text)

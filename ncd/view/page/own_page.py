@@ -24,7 +24,8 @@ operations, and becomes the same kind of term that every other page is made from
 
 - **A line of PyTorch** is a module, or an `nn.Sequential` of modules, and perhaps a shape:
   `nn.Conv2d(3, 64, 7, stride=2, padding=3)(torch.randn(1, 3, 224, 224))`.
-- **An einsum** is its pattern: `b h i d, b h j d -> b h i j`, or `bhid,bhjd->bhij`.
+- **An einsum** is its pattern: `b h i d, b h j d -> b h i j`, or `bhid,bhjd->bhij`. A line of
+  einops may have a shape below it: `rearrange(x, "b (h w) c -> b h w c", h=4)`.
 - **The language** puts operations behind each other by `>>`, and beside each other by `@`. Axes are
   named, and an operation is written on its own axes only: over all others it is broadcast. Sizes
   stand in `Axes(…)`, and what is not given is solved for. Every page's *Source* is such a term.
@@ -41,6 +42,7 @@ EXAMPLES = {
     nn.Linear(400, 120), nn.Tanh(), nn.Linear(120, 84), nn.Tanh(), nn.Linear(84, 10),
 )(torch.randn(1, 1, 28, 28))""",
     "einsum": "b h i d, b h j d -> b h i j",
+    "einops": 'rearrange(x, "b (h p) (w q) c -> b (h w) (p q c)", p=4, q=4)\n2x32x32x3',
     "Grouped queries": """Axes(t=seq(12), s=seq(12), m=64, g=2, q=4, k=16)(
     Linear("t m -> t g q k", "Q") @ (Linear("s m -> s g k", "K") @ Linear("s m -> s g k", "V"))
     >> Einsum("t g q k, s g k -> t s g q") >> Scale("k") >> Softmax("s")

@@ -131,5 +131,6 @@ def _turned(mark: Marked, size: int | None) -> Marked:
 def _knob(name: str, mark: Marked) -> Knob:
     size = _side(mark)
     assert size is not None
-    what = "positions" if mark.sequence else "each side" if isinstance(mark.size, tuple) else ""
+    what = "each side" if isinstance(mark.size, tuple) else "size"
+    what = "positions" if mark.sequence else what
     return Knob(name, 1, max(64, 4 * size), size, help=what, least=1)

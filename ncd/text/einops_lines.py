@@ -1,0 +1,73 @@
+"""One line of einops as a term: ``rearrange``, ``reduce`` or ``repeat``, and perhaps a shape."""
+
+from __future__ import annotations
+
+import re
+from math import prod
+
+import einops
+import torch
+
+from ncd.lang.errors import NCDError
+from ncd.lang.terms.terms import Term
+from ncd.models.tensors import einops_calls
+from ncd.models.tensors.pattern_terms import Call, rearranged
+from ncd.text.reader import TextError
+
+LINE = re.compile(r"(?:einops\.)?(?:rearrange|reduce|repeat)\(")
+SHAPE = re.compile(r"\n\s*\(?(\d{1,9}(?:\s*[x×,\s]\s*\d{1,9})*)\)?\s*$")
+AXIS = re.compile(r"\([^()]*\)|\S+")
+NAME = re.compile(r"\(\s*(\w+)")
+USUAL = 6  # the size of an axis without one
+
+
+def read(text: str) -> Term | None:
+    r"""Returns the term of a line of einops, or None for another text.
+
+    >>> term = read('rearrange(x, "b (h w) c -> b h w c", h=4)\n2x12x3')
+    >>> term.dom.spec, term.cod.spec
+    ('b:2 h:12 c:3', 'b:2 h_1:4 w:3 c:3')
+
+    Raises TextError for a call or a shape that einops refuses.
+    """
+    if not LINE.match(text.strip()):
+        return None
+    line, shape = text.strip().removeprefix("einops."), None
+    if found := SHAPE.search(line):
+        line, shape = line[: found.start()], tuple(map(int, re.findall(r"\d+", found[1])))
+    given = NAME.search(line)
+    try:
+        calls = einops_calls.read(line, [given[1] if given else "x"]).calls
+        shape = shape or _usual(calls[0])
+        _tried(shape, calls)
+        return rearranged(shape, calls)
+    except NCDError as error:
+        raise TextError(error.fact, 1, 1, cure=error.cure) from None
+    except einops.EinopsError as error:
+        said = str(error).strip().splitlines()
+        raise TextError(f"einops: {said[-1].strip()}", 1, 1, cure="another shape") from None
+
+
+def _usual(call: Call) -> tuple[int, ...]:
+    """Returns a shape that a call takes."""
+    left = AXIS.findall(call.pattern.split("->")[0])
+    axes, _ = call.sides(len(left))
+    given = dict(call.lengths)
+    return tuple(prod(given.get(part.text, _number(part.text)) for part in axis) for axis in axes)
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isdecimal() else USUAL
+
+
+def _tried(shape: tuple[int, ...], calls: tuple[Call, ...]) -> None:
+    """Raises what einops raises for these calls; it computes shapes alone."""
+    array = torch.empty(shape, device="meta")
+    for call in calls:
+        own = dict(call.lengths)
+        if call.how == "rearrange":
+            array = einops.rearrange(array, call.pattern, **own)
+        elif call.how == "repeat":
+            array = einops.repeat(array, call.pattern, **own)
+        else:
+            array = einops.reduce(array, call.pattern, call.how, **own)

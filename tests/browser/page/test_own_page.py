@@ -1,0 +1,75 @@
+"""A visitor's own system in a real browser: typed, turned, corrected, and passed on by its link."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.page.test_links import move, visit
+
+pytestmark = pytest.mark.browser
+
+
+def write(page: Page, text: str) -> None:
+    page.get_by_role("textbox", name="Your text").fill(text)
+    page.keyboard.press("Control+Enter")
+
+
+def test_a_line_of_pytorch_says_what_comes_out(page: Page, address: str) -> None:
+    visit(page, address, "/yours")
+    write(page, "nn.Conv2d(3, 64, 7, stride=2, padding=3)(torch.randn(1, 3, 224, 224))")
+    expect(page.locator(".chips")).to_contain_text("112×112")
+    expect(page.locator(".cost")).to_contain_text("9,472 parameters")  # 64 · (3 · 7 · 7 + 1)
+
+
+def test_two_mistakes_are_corrected_by_what_is_told(page: Page, address: str) -> None:
+    visit(page, address, "/yours")
+    write(page, 'Liner("t:9 m:8 -> t k:2", "Q") >> Softmx("k")')
+    told = page.locator("[data-testid=stCode]").first
+    expect(told).to_contain_text("column 1: there is no op 'Liner'. Try Linear.")
+    write(page, 'Linear("t:9 m:8 -> t k:2", "Q") >> Softmx("k")')
+    expect(told).to_contain_text("column 36: there is no op 'Softmx'. Try Softmax.")
+    write(page, 'Linear("t:9 m:8 -> t k:2", "Q") >> Softmax("k")')
+    expect(page.get_by_text("cannot be read yet")).to_have_count(0)
+    expect(page.locator(".chips")).to_contain_text(re.compile(r"t\s*9"))
+
+
+def test_the_link_opens_the_same_in_another_browser(
+    page: Page, address: str, browser: Browser
+) -> None:
+    visit(page, address, "/yours")
+    write(page, "b i, i j -> b j")
+    expect(page.locator(".chips")).to_contain_text(re.compile(r"j\s*8"))
+    move(page, "i")
+    expect(page).to_have_url(re.compile("i=9"))
+    with browser.new_context() as other:
+        again = other.new_page()
+        again.goto(page.url)
+        expect(again.locator(".chips")).to_contain_text(re.compile(r"i\s*9"))
+        expect(again.get_by_role("textbox", name="Your text")).to_have_value("b i, i j -> b j")
+
+
+def test_a_system_of_the_catalogue_is_edited(page: Page, address: str) -> None:
+    visit(page, address, "/scaled-dot-product-attention?k=8")
+    page.get_by_role("button", name="Export").click()
+    page.get_by_role("link", name="Edit this system as text").click()
+    text = page.get_by_role("textbox", name="Your text")
+    expect(text).to_have_value(re.compile(r"^Axes\(y=seq\(20\), k=8, x=seq\(22\)\)"))
+
+
+def test_the_first_page_reads_a_sentence(page: Page, address: str) -> None:
+    page.goto(address)
+    line = page.locator(".looks tr").filter(has_text="subject of the verb")
+    shade = "e => getComputedStyle(e).getPropertyValue('--weight')"
+    expect(line.locator("span", has_text="keys")).to_be_visible()
+    assert int(line.locator("span", has_text="keys").evaluate(shade).rstrip("%")) > 30
+    page.get_by_role("button", name="old", exact=True).click()
+    expect(page.get_by_role("button", name="old", exact=True)).to_have_attribute(
+        "aria-pressed", "true"
+    )
+    move(page, "h")
+    expect(page.get_by_role("status").first).to_contain_text("5 heads of 16 features")
+    expect(page.locator(".looks tr")).to_have_count(5)
+    expect(page.locator(".looks")).to_contain_text("not trained")
