@@ -87,6 +87,12 @@ class Knob:
         return not (self.switch or self.names)
 
     @property
+    def fixed(self) -> bool:
+        """Whether it has one legal value only."""
+        least, most = self.bounds
+        return least == most
+
+    @property
     def bounds(self) -> tuple[int, int | None]:
         """The least and the largest legal value; None for no limit."""
         least = self.min if self.least is None else self.least

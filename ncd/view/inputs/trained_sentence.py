@@ -14,7 +14,7 @@ from ncd.view.base import knobs
 from ncd.view.inputs.symbols import known_words
 
 PAGE = "multi-head-attention"  # the system that can have these weights
-KEY = "read"  # the session key of the sentence
+KEY = "proofread"  # the session key of the sentence
 SAMPLE = "Anna Hill said , “ the keys by the door are old ” . Tom found the box because it fell ."
 LONGEST = 2000  # characters of a sentence that are read
 SHOWN = 20  # characters of an unknown word that are shown

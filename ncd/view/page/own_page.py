@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from ncd.lang.errors import NCDError
+from ncd.lang.errors import NCDError, SizeError
 from ncd.models import Entry
 from ncd.text import TextError
 from ncd.view.page.page import page
@@ -49,6 +49,7 @@ EXAMPLES = {
     >> Einsum("t s g q, s g k -> t g q k") >> Linear("g q k -> m", "O")
 )""",
 }
+SETTINGS = ("seed", "panel", "step", "stop", TEXT)  # of every page
 LAST = "last text that could be read"  # a session key
 PANELS = (shapes, source, cost_table, values, attention_maps, autograd_graph)
 
@@ -64,7 +65,7 @@ def show() -> None:
 def _read(text: str) -> tuple[Entry, NCDError | None]:
     """Returns the entry of a text; of one that cannot be read the last one, and the error."""
     try:
-        found, error = own_entry.own_entry(text), None
+        found, error = _checked(own_entry.own_entry(text)), None
         st.session_state[LAST] = text
     except NCDError as wrong:
         found, error = own_entry.own_entry(st.session_state.get(LAST, SAMPLE)), wrong
@@ -72,6 +73,14 @@ def _read(text: str) -> tuple[Entry, NCDError | None]:
         url.change(found)
         st.session_state[f"{NAME} shown"] = found.text
     return found, error
+
+
+def _checked(entry: Entry) -> Entry:
+    """Returns the entry; raises SizeError for an axis with the name of a setting of the page."""
+    for knob in entry.knobs:
+        if knob.name in (*url.ON_SYSTEMS, *url.EVERYWHERE, *SETTINGS):
+            raise SizeError(f"axis {knob.name} has the name of a setting", cure="another name")
+    return entry
 
 
 def _editor(error: NCDError | None) -> None:

@@ -104,7 +104,7 @@ def _sizes(entry: Entry, lengths: Mapping[str, int]) -> None:
     _note("")
     now = _published(entry, settings) if entry.presets else None
     for knob in entry.knobs:
-        if knob.is_size:
+        if knob.is_size and not knob.fixed:
             _size(_bounded(knob, settings), settings[knob.name], knob.name in lengths)
     if now:
         st.caption(f"{now.title}: {now.source}.")
@@ -162,7 +162,7 @@ def _size(knob: Knob, value: int, fixed: bool) -> None:
 
 def _typed(entry: Entry) -> None:
     """Shows a text field for sizes beyond the sliders."""
-    sizes = [knob for knob in entry.knobs if knob.is_size]
+    sizes = [knob for knob in entry.knobs if knob.is_size and not knob.fixed]
     if not sizes:  # a text whose sizes are all fixed
         return
     first, last = sizes[0], sizes[-1]

@@ -71,7 +71,7 @@ def test_it_is_searched_by_name_op_and_axis(
     assert set(cards(page).locator("b").all_inner_texts()) == names
     none = f"Nothing matches “{words}”. The nearest: "
     said = f"{len(names)} of {len(ncd.catalogue)}" if names else none
-    expect(page.get_by_role("status")).to_contain_text(said)
+    expect(page.get_by_role("search").get_by_role("status")).to_contain_text(said)
 
 
 def test_it_says_what_was_met_and_hides_empty_sections(page: Page, address: str) -> None:
@@ -136,6 +136,6 @@ def test_a_narrow_window_shows_whole_cards(page: Page, address: str) -> None:
 def test_the_lead_leads_to_the_legend(page: Page, address: str) -> None:
     page.goto(address)
     expect(page.locator("body[data-links]")).to_be_attached()
-    page.get_by_test_id("stMarkdown").get_by_role("link", name="Legend").click()
+    page.get_by_test_id("stMarkdown").get_by_role("link", name="How to read a diagram").click()
     expect(page).to_have_url(re.compile("/legend$"))
     expect(page.get_by_role("heading", name="Legend", exact=True)).to_be_visible()

@@ -40,7 +40,7 @@ def figures(line: Locator) -> list[float]:
 
 
 def test_a_weight_is_explained_and_closed_by_the_keyboard_alone(page: Page, address: str) -> None:
-    visit(page, address)
+    visit(page, address, f"{ATTENTION}?input=random arrays")
     expect(hint(page)).to_be_visible()
     frame(page).focus()
     for key in ("ArrowRight", "ArrowRight", "ArrowDown"):
@@ -73,7 +73,7 @@ def _run() -> tuple[ncd.CircuitModule, *tuple[object, ...]]:
 def test_the_row_leads_on_to_its_other_keys_and_lights_the_diagram(
     page: Page, address: str
 ) -> None:
-    visit(page, address, f"{ATTENTION}?cell=3,5&causal=true")
+    visit(page, address, f"{ATTENTION}?cell=3,5&causal=true&input=random arrays")
     masked = told(page).locator("tr", has_text="if x > y")
     expect(masked).to_contain_text("−∞")
     masked.hover()

@@ -57,7 +57,7 @@ def view(page: Page, inner: str = ".map .inner") -> str:
 
 @pytest.mark.parametrize("panel", ["Attention", "Values", "Autograd"])
 def test_untrained_weights_are_called_that(page: Page, address: str, panel: str) -> None:
-    visit(page, address, f"{ATTENTION}?panel={panel}")
+    visit(page, address, f"{ATTENTION}?panel={panel}&input=random arrays")
     told = page.get_by_text(re.compile("and random inputs, from seed 0"))
     expect(told).to_be_visible()
     expect(page.locator("abbr", has_text="Untrained weights")).to_have_attribute(
@@ -204,7 +204,7 @@ def test_what_is_chosen_is_in_the_link(page: Page, address: str) -> None:
 
 
 def test_each_head_has_its_own_picture(page: Page, address: str) -> None:
-    visit(page, address)
+    visit(page, address, f"{ATTENTION}?input=random arrays")
     pictures, maps = page.locator(".heads .part"), _run_maps()
     expect(pictures).to_have_count(len(maps))
     ends = heatmap.Ends.of(maps, signed=False)
@@ -221,7 +221,7 @@ def test_each_head_has_its_own_picture(page: Page, address: str) -> None:
 
 
 def _run_maps() -> heatmap.Grid:
-    """The weights of every head on the page of attention, as it begins."""
+    """The weights of every head on the page of attention, on random arrays."""
     trace = ncd.trace(*_run())
     values: heatmap.Grid = trace.values[scores()].detach().permute(2, 0, 1).numpy()
     return values
@@ -231,7 +231,7 @@ def _run_maps() -> heatmap.Grid:
 
 
 def test_two_axes_make_the_picture_and_the_others_are_cut(page: Page, address: str) -> None:
-    visit(page, address, f"{ATTENTION}?panel=Values&select={scores()}")
+    visit(page, address, f"{ATTENTION}?panel=Values&select={scores()}&input=random arrays")
     page.get_by_label("Rows by columns").select_option("h,x")
     expect(page.locator(".map .title.rows")).to_have_text("h")
     expect(page).to_have_url(re.compile("picture=h(,|%2C)x"))
@@ -462,7 +462,7 @@ def test_the_diagram_and_the_beginning_of_its_map_are_in_one_view(
     page.set_viewport_size({"width": width, "height": height})
     visit(page, address, f"{ATTENTION}{'?callouts=off' if height < 800 else ''}")
     expect(page.locator(".map canvas").first).to_be_visible()
-    box, frame = (page.locator(p).first.bounding_box() for p in (".drawing svg", ".map .frame"))
+    box, frame = (page.locator(p).first.bounding_box() for p in (".drawing svg", ".map"))
     assert box is not None and frame is not None
     assert box["y"] >= 0 and box["y"] + box["height"] < frame["y"] <= height - 100
 

@@ -104,6 +104,14 @@ def test_the_live_drawing_follows_the_text_of_its_link() -> None:
     assert entry_of("nowhere", {}) is None
 
 
+@pytest.mark.parametrize("name", ["seed", "head", "text", "sequence"])
+def test_an_axis_with_the_name_of_a_setting_is_refused(name: str) -> None:
+    app = yours()
+    app.text_area(key="text").set_value(f'Linear("m:4 -> {name}:3", "Q")').run()
+    fine(app)
+    assert app.code[0].value == f"axis {name} has the name of a setting. Try another name."
+
+
 def test_a_text_that_is_none_raises() -> None:
     with pytest.raises(NCDError):
         own_entry("nothing at all")

@@ -231,8 +231,8 @@ def _every(
 def _overview(scene: Scene, found: Weights, chosen: int) -> tuple[str, str]:
     """Returns a sentence about the small pictures, and the pictures."""
     count, names = len(found.maps), heads_named(found.heads)
-    if scene.feed.trained:
-        roles = (*proofreader_weights.roles(), *["untrained"] * count)
+    if scene.feed.trained and (roles := proofreader_weights.roles()):
+        roles = (*roles, *["untrained"] * count)
         names = [f"{name}<br>{role}" for name, role in zip(names, roles, strict=False)]
     if count == 1:
         return "", ""
