@@ -74,6 +74,9 @@ FAULTS = (
     ),
     Fault("models/transformers/position_encoding.py", "(-r / n_r)", "(-r / n_t)"),
     Fault("cli/output.py", "(total - done) / done", "total / done"),
+    Fault("text/reader.py", "if not 0 < count * len(items) <= COPIES:", "if count < 0:"),
+    Fault("text/torch_modules.py", "if mark.size != size:", "if mark.size < size:"),
+    Fault("train/sentence_grammar.py", "tokens, PREPOSITIONS), 2)", "tokens, PREPOSITIONS), 1)"),
     # the app
     Fault("view/base/heatmap.py", "np.where(high >= -low", "np.where(high >= low"),
     Fault("view/session/pin.py", "value != knob.default", "value > knob.default"),

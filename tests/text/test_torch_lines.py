@@ -84,6 +84,7 @@ def test_an_einsum_is_read_in_both_spellings(text: str) -> None:
             "line 1, column 1: nn.Linear: in_features is 8, but the array has 7 along m. "
             "Try in_features=7.",
         ),
+        ("nn.Linear(8, 3)(4, 9)", "in_features is 8, but the array has 9 along m."),
         ("nn.Conv2d(3, 6, (3, 5))", "nn.Conv2d: kernel_size is (3, 5), but here it is one number."),
         ("nn.Conv2d(3, 6, 3)(3, 8)", "nn.Conv2d takes 3 or 4 dimensions, not 2."),
         ("nn.Linaer(3, 6)", "nn.Linaer is not known here. Try nn.Linear."),

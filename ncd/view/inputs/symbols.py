@@ -14,6 +14,7 @@ from ncd.view.inputs.sentences import tokens
 
 SEQUENCE, TURN = "sequence", "example"  # session keys: the typed text, the number of the example
 MOST = 256  # symbols of a sequence
+LONGEST = 20  # letters of a word in a message
 FEW = 26  # symbols that a message lists
 FILLED = "·"  # shown for places without a typed symbol
 
@@ -72,18 +73,18 @@ def parse(name: str, t: int, v: int, seed: int, turn: str = "", text: str = "") 
     """
     task = SEQUENCES[name]
     symbols = tuple(task.symbols(v))
-    made = task.make(1, t, v, generator(seed, f"sequence {turn}"))[0]
-    example = tuple(int(number) for number in made)
     words = any(len(symbol) > 1 for symbol in symbols)
-    text = text if text.strip() or turn else task.sample
-    typed = known_words(text, symbols) if words else [c for c in text if c not in " ,\n\t"]
-    if not typed:
-        return SymbolInput(symbols, example, t)
-    wrong = _wrong(typed, symbols, t, task.causal or words)
-    if wrong:
-        return SymbolInput(symbols, example, t, wrong)
-    numbers = [symbols.index(letter) for letter in typed]
-    return SymbolInput(symbols, (*numbers, *[0] * (t - len(numbers))), len(numbers))
+    wrong = ""
+    for line in (text, "" if turn else task.sample):
+        typed = known_words(line, symbols) if words else [c for c in line if c not in " ,\n\t"]
+        fault = _wrong(typed, symbols, t, task.causal or words) if typed else ""
+        if typed and not fault:
+            numbers = [symbols.index(letter) for letter in typed]
+            filled = (*numbers, *[0] * (t - len(numbers)))
+            return SymbolInput(symbols, filled, len(numbers), wrong)
+        wrong = wrong or (fault if line is text else "")
+    made = task.make(1, t, v, generator(seed, f"sequence {turn}"))[0]
+    return SymbolInput(symbols, tuple(int(number) for number in made), t, wrong)
 
 
 def known_words(text: str, symbols: Sequence[str]) -> list[str]:
@@ -105,7 +106,7 @@ def _wrong(typed: list[str], symbols: tuple[str, ...], t: int, shorter: bool) ->
         if letter not in symbols:
             few = f"symbols here: {' '.join(symbols)}"
             many = f"{len(symbols)} words here, which are listed beside the field"
-            return f"“{letter}” is none of the {few if len(symbols) <= FEW else many}."
+            return f"“{letter[:LONGEST]}” is none of the {few if len(symbols) <= FEW else many}."
     if shorter and len(typed) > t:
         return f"It takes {t} symbols at most, and these are {len(typed)}."
     if not shorter and len(typed) != t:
