@@ -73,7 +73,7 @@ def parse(text: str) -> Term:
         TextError: For text that is no term, with line, column and cure.
         ParseError: For something that is no text.
 
-    Source: this project's own notation; ``eval(repr(term)) == term``, and so does this.
+    Source: this project's own notation: ``parse(repr(term)) == term``.
 
     >>> term = parse('q = Linear("m -> k", "Q")\\nAxes(y=seq(20), m=128, k=16)(Id("y m") >> q)')
     >>> str(term.dom.spec), str(term.cod.spec)

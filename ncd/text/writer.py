@@ -9,9 +9,10 @@ from ncd.lang.errors import NCDError
 from ncd.lang.terms.arguments import check_term
 from ncd.lang.terms.field_spelling import spelling
 from ncd.lang.terms.field_values import TERM, TERMS
-from ncd.lang.terms.rewrite import rewrite
+from ncd.lang.terms.rewrite import axes_in, rewrite
 from ncd.lang.terms.terms import Beside, Term, Then
 from ncd.lang.types.axes import Axis
+from ncd.text.reader import parse
 
 WIDTH = 88  # letters of a line
 STEP = "    "
@@ -41,7 +42,7 @@ def spell(term: Term) -> str:
     if sizes is not None:
         names = ", ".join(f"{name}={size}" for name, size in sizes.items())
         inner = rewrite(term, lambda axis: _bare(axis, sizes))
-        if _resized(inner, term):
+        if _same(f"Axes({names})({inner!r})", term):
             return f"Axes({names})(\n{STEP}{_text(inner, 1)}\n)"
     text = _text(term, 0)
     return (
@@ -54,24 +55,12 @@ def spell(term: Term) -> str:
 def _sizes(term: Term) -> dict[str, str] | None:
     """Returns the size of each axis as text; None if one name has two, or is no Python name."""
     found: dict[str, Axis] = {}
-    for axis in _axes(term):
+    for axis in axes_in(term):
         if axis.size is None or axis.name.isdecimal():
             continue
         if not axis.name.isidentifier() or found.setdefault(axis.name, axis) != axis:
             return None
     return {name: _size(axis) for name, axis in found.items()} or None
-
-
-def _axes(term: Term) -> Iterator[Axis]:
-    """Yields every axis that the fields of a term name."""
-    found: list[Axis] = []
-
-    def note(axis: Axis) -> Axis:
-        found.append(axis)
-        return axis
-
-    rewrite(term, note)
-    yield from found
 
 
 def _size(axis: Axis) -> str:
@@ -92,18 +81,12 @@ def _bare(axis: Axis, sizes: dict[str, str]) -> Axis:
     return replace(axis, size=None, sequence=False, label="")
 
 
-def _resized(inner: Term, term: Term) -> bool:
-    """Returns whether the text with sizes in front would be read as the same term."""
-    from ncd.text.reader import parse
-
+def _same(text: str, term: Term) -> bool:
+    """Returns whether a text is read as this term."""
     try:
-        return parse(f"Axes({_arguments(term)})({inner!r})") == term
+        return parse(text) == term
     except NCDError:
         return False
-
-
-def _arguments(term: Term) -> str:
-    return ", ".join(f"{name}={size}" for name, size in (_sizes(term) or {}).items())
 
 
 def _text(term: Term, depth: int) -> str:

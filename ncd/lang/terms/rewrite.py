@@ -28,6 +28,23 @@ def rewrite(value: Any, change: Callable[[Axis], Axis]) -> Any:
     return value
 
 
+def axes_in(term: Term) -> list[Axis]:
+    """Returns every axis that the fields of a term name, as often as they do.
+
+    >>> from ncd.lang.terms.terms import Id
+    >>> [axis.spec for axis in axes_in(Id("y:2 m, m"))]
+    ['y:2', 'm', 'm']
+    """
+    found: list[Axis] = []
+
+    def note(axis: Axis) -> Axis:
+        found.append(axis)
+        return axis
+
+    rewrite(term, note)
+    return found
+
+
 def rebuilt(term: Term, change: Callable[[Any], Any]) -> Any:
     """Returns the term with every field changed; the term itself if all stay the same."""
     return remade(term, {name: change(getattr(term, name)) for name in field_names(type(term))})

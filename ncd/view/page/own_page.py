@@ -28,7 +28,8 @@ operations, and becomes the same kind of term that every other page is made from
   einops may have a shape below it: `rearrange(x, "b (h w) c -> b h w c", h=4)`.
 - **The language** puts operations behind each other by `>>`, and beside each other by `@`. Axes are
   named, and an operation is written on its own axes only: over all others it is broadcast. Sizes
-  stand in `Axes(…)`, and what is not given is solved for. Every page's *Source* is such a term.
+  stand in `Axes(…)`, and what is not given is solved for. The *Export* menu of any page opens its
+  system here as such a text.
 - **JSON** of a term, as the *Export* menu of any page writes it.
 
 Sources: Abbott 2024, *Neural Circuit Diagrams*, sections 2 and 3, for what the notation means.

@@ -1,4 +1,4 @@
-"""What is presented as one file: each view is drawn from its address, beside the page's runs."""
+"""Writes a presentation as one file: each view is drawn from its address, beside the page's runs."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from ncd.lang.circuits.elaborate import Axes
 from ncd.lang.errors import NCDError, SizeError
-from ncd.lang.terms.rewrite import rewrite
+from ncd.lang.terms.rewrite import axes_in, rewrite
 from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Axis
 from ncd.lang.types.axis_kinds import Marked
@@ -65,8 +65,6 @@ def _with_all_sizes(term: Term) -> tuple[Term, dict[str, Marked]]:
     """Returns a term without sizes, and the size of every axis that is not solved for."""
     marks = _marks(term)
     bare: Term = rewrite(term, lambda axis: _bare(axis) if axis.name in marks else axis)
-    if not marks:
-        bare = term
     for _ in range(UNSIZED):
         try:
             Axes(**marks)(bare)
@@ -85,14 +83,11 @@ def _marks(term: Term) -> dict[str, Marked]:
     found: dict[str, Marked] = {}
     twice: set[str] = set()
 
-    def note(axis: Axis) -> Axis:
+    for axis in axes_in(term):
         if axis.size is not None and axis.name.isidentifier():
             mark = Marked(axis.size, axis.sequence, axis.label)
             if found.setdefault(axis.name, mark) != mark:
                 twice.add(axis.name)
-        return axis
-
-    rewrite(term, note)
     return {name: mark for name, mark in found.items() if name not in twice}
 
 
@@ -102,14 +97,7 @@ def _bare(axis: Axis) -> Axis:
 
 def _usual(name: str, term: Term) -> Marked:
     """Returns a size for an axis that has none."""
-    sequences: set[str] = set()
-
-    def note(axis: Axis) -> Axis:
-        if axis.sequence:
-            sequences.add(axis.name)
-        return axis
-
-    rewrite(term, note)
+    sequences = {axis.name for axis in axes_in(term) if axis.sequence}
     return Marked(LONG, True) if name in sequences else Marked(USUAL)
 
 

@@ -64,7 +64,7 @@ def worded(knob: Knob, value: int) -> str:
 
 
 def read(entry: Entry, text: str) -> tuple[Pin | None, str]:
-    """What a link pins, and a note where it is not just what the link says.
+    """Returns what a link pins, and a note where it is not just what the link says.
 
     A knob that is not named is at its default; ``preset=`` names a published model. There is no pin
     where nothing is said of any knob.
@@ -140,7 +140,7 @@ def seen(scene: Scene, pin: Pin) -> Scene | Refusal:
 
 
 def _feed(entry: Entry, pin: Pin) -> Feed:
-    """What goes in: a sentence, symbols or pictures fit both settings."""
+    """Returns the inputs of a pinned setting: those of the page, as far as they fit it."""
     sketch, _ = built(entry, entry.settings({}))
     if sketch is None:
         return Feed()

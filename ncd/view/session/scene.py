@@ -118,12 +118,12 @@ class Scene:
 
     @property
     def weights(self) -> tuple[Hashable, ...]:
-        """All that the module depends on, apart from the term."""
+        """Returns everything that the module depends on, apart from the term."""
         return self.seed, self.device, self.learned.key if self.learned else ""
 
     @property
     def numbers(self) -> tuple[Hashable, ...]:
-        """All that the numbers of a run depend on, apart from the term."""
+        """Returns everything that the numbers of a run depend on, apart from the term."""
         return *self.weights, self.feed.key
 
     @property

@@ -1,4 +1,4 @@
-"""What a visitor's system has learned: a run of training, and the weights that it left."""
+"""Holds the training runs of a visitor's system, and finds the weights for a page."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Learned:
 
 @dataclass
 class Training:
-    """What the session has of one system at its settings; weights of a file are of any seed.
+    """The session's training of one system at its settings; weights of a file fit any seed.
 
     ``beside`` is a second run, to be compared with the first; what is learned is the first's.
     ``ended`` and ``learned`` change only where a run of the page begins, so that all of it is of
@@ -57,7 +57,7 @@ class Training:
 
     @property
     def runs(self) -> tuple[Run, ...]:
-        """Those that there are."""
+        """Returns its runs: none, one, or two that are compared."""
         return tuple(run for run in (self.run, self.beside) if run is not None)
 
     def of(self, entry: Entry, settings: Mapping[str, int], seed: int) -> bool:
@@ -123,7 +123,7 @@ def _trained(data: bytes) -> str:
 
 
 def without(run: Ticket, progress: Sequence[object]) -> str:
-    """What is said of a run without progress, or of which nothing came; else nothing."""
+    """Returns a message about a run that failed, waits or has not begun; empty for others."""
     if run.failure:
         quiet = run.failure in QUIET
         return "Stopped before its first step." if quiet else f"It has failed: {run.failure}"

@@ -44,7 +44,7 @@ class Kept:
     longest: int = 100
 
     def read(self, text: str) -> Value | None:
-        """What a text says; None where it says nothing that this can be.
+        """Returns the value of a text, or None for a text that is no valid value.
 
         >>> Kept(False).read("1"), Kept("op", ("op", "all")).read("no")
         (True, None)
@@ -95,8 +95,9 @@ def keep(
 
 
 def place(name: str, count: int) -> int:
-    """Which of ``count`` things a key of the session chooses: the last for a place beyond them,
-    the first where it says no place.
+    """Returns the place, out of ``count``, that a key of the session chooses.
+
+    A place beyond them becomes the last, and a text that is no place the first.
     """
     text = str(st.session_state.get(name, "0"))
     known = text.isdecimal() and len(text) < 10  # Python reads no number of thousands of digits
@@ -105,7 +106,7 @@ def place(name: str, count: int) -> int:
 
 @dataclass
 class Link:
-    """What the page of a session keeps: the names, and their values as they were last.
+    """The names that the page of a session keeps, and their last values.
 
     Streamlit drops the value of a widget that is not shown; ``held`` has it still. ``shared`` is
     what goes along to the next page, by its meaning, ``seen`` what is really there where the
@@ -175,7 +176,7 @@ def _asked() -> dict[str, str]:
 
 
 def _names(entry: Entry, titles: tuple[str, ...]) -> dict[str, Kept]:
-    """All that the page of a system keeps, its knobs first."""
+    """Returns the names that the page of a system keeps, its knobs first."""
     sizes = {knob.name: _knob(knob) for knob in entry.knobs}
     sketch, _ = built(entry, entry.settings({}))
     given = _given(entry, sketch) if sketch else {}
@@ -205,7 +206,7 @@ def walked(entry: Entry) -> str:
 
 
 def _given(entry: Entry, sketch: Term) -> dict[str, Kept]:
-    """What goes in: the way, and the sentences or pictures."""
+    """Returns the names for the choice of inputs, and for the sentences or pictures."""
     ways = feed.choices(entry, sketch)
     found = {feed.INPUT: Kept(ways[0], ways)}
     if feed.TRAINED in ways:

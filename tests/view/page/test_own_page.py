@@ -104,7 +104,7 @@ def test_the_live_drawing_follows_the_text_of_its_link() -> None:
     assert entry_of("nowhere", {}) is None
 
 
-@pytest.mark.parametrize("name", ["seed", "head", "text", "sequence"])
+@pytest.mark.parametrize("name", ["seed", "head", "text", "picture"])
 def test_an_axis_with_the_name_of_a_setting_is_refused(name: str) -> None:
     app = yours()
     app.text_area(key="text").set_value(f'Linear("m:4 -> {name}:3", "Q")').run()
