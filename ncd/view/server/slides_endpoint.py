@@ -1,4 +1,4 @@
-"""Writes a presentation as one file: each view is drawn from its address, beside the page's runs."""
+"""Writes a presentation as one file: each view is drawn from its address, as on its page."""
 
 from __future__ import annotations
 
