@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NoReturn, get_args
 
 from ncd.cli.commands import check, crowd, list_, render, run, serve, show, source, train
+from ncd.cli.import_command import import_
 from ncd.cli.output import discard_output, replace_unprintable
 from ncd.drawing import Labels
 from ncd.lang.errors import NCDError
@@ -55,7 +56,8 @@ def _commands() -> Sequence[tuple[Command, str, tuple[Options, ...]]]:
         (run, ran, (*system, _where, _json)),
         (check, checked, (_names, _knobs, _where, _json)),
         (train, trained, (*system, _learning, _json)),
-        (serve, "the app, for a browser", (_address,)),
+        (import_, "a torch module of one's own as a diagram", (_module, _picture_of, _json)),
+        (serve, "the app, for a browser", (_own, _address)),
         (crowd, "the app in several processes behind one address", (_address, _processes)),
     )
 
@@ -79,9 +81,35 @@ def _knobs(command: Parser) -> None:
     )
 
 
+def _module(command: Parser) -> None:
+    place = "a file and a name in it, or hf:config.json of a published model"
+    command.add_argument("module", metavar="FILE.py:NAME", help=place)
+    _shapes(command)
+    kinds = "FILE.json, .svg, .png, .pdf, .tex or .html"
+    command.add_argument("-o", "--output", default="", metavar="FILE", help=kinds)
+
+
+def _own(command: Parser) -> None:
+    place = "modules of one's own, each on a page of the section Yours"
+    command.add_argument("modules", nargs="*", metavar="FILE.py:NAME", help=place)
+    _shapes(command)
+
+
+def _shapes(command: Parser) -> None:
+    said = 'the shapes of its inputs, "2x8x128, 8#50257"; # is of whole numbers'
+    command.add_argument("--inputs", default="", metavar="SHAPES", help=said)
+
+
 def _picture(command: Parser) -> None:
     kinds = "FILE.svg, .png, .pdf, .tex or .html"
     command.add_argument("-o", "--output", required=True, metavar="FILE", help=kinds)
+    _picture_of(command)
+    command.add_argument("--plain", action="store_true", help="without the figure's callouts")
+    command.add_argument("--bands", action="store_true", help="columns of data and operations")
+    command.add_argument("--cells", action="store_true", help="arrays as grids of cells")
+
+
+def _picture_of(command: Parser) -> None:
     command.add_argument("--labels", choices=get_args(Labels), default="names")
     command.add_argument("--dark", action="store_true", help="for a dark page")
     command.add_argument(
@@ -97,9 +125,6 @@ def _picture(command: Parser) -> None:
         help="a block as one box; repeatable",
     )
     command.add_argument("--open", action="store_true", help="no block as one box")
-    command.add_argument("--plain", action="store_true", help="without the figure's callouts")
-    command.add_argument("--bands", action="store_true", help="columns of data and operations")
-    command.add_argument("--cells", action="store_true", help="arrays as grids of cells")
     command.add_argument("--scale", type=float, default=2.0, help="size of a .png (default 2)")
     command.add_argument(
         "--picture", action="store_true", help="of a .tex the tikzpicture alone, to be put in"

@@ -25,7 +25,9 @@ NAMES = sorted({*ncd.__all__, "compile"})
 RAISES_NOTHING = {
     *("Cell", "Cost", "Dag", "Drawing", "Fence", "Loop", "Sample", "Site", "Trace", "Value"),
     *("Array", "Signature", "Type", "Knob", "devices", "plain", "seq", "space", "track"),
+    *("Box", "Imported"),
     *(
+        "ImportFailed",
         "LimitError",
         "MismatchError",
         "NCDError",

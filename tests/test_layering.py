@@ -33,6 +33,7 @@ PARTS: dict[str, set[str]] = {
     "run": {*LANGUAGE, "costs"},  # the guard counts before it runs
     "graph": {*LANGUAGE, "costs", "run", "drawing"},  # the colours of the diagram
     "models": LANGUAGE,
+    "importing": {*LANGUAGE, "run"},
     "train": {*LANGUAGE, "costs", "bundled_files", "models", "run"},
     "jobs": {*LANGUAGE, "costs", "models", "run", "train"},
 }
@@ -42,7 +43,7 @@ TOP = {"ncd", "__main__", "quiet_interrupt", "cli", "notebook", "view"}
 # "." is the files that lie in the part itself; its ``__init__`` may import them all.
 FOLDERS: dict[str, tuple[str, ...]] = {
     "lang": (".", "types", "formulas", "terms", "circuits"),
-    "ops": ("structure", "elementwise", "linear_maps", "along_axis", "windows"),
+    "ops": ("structure", "elementwise", "linear_maps", "along_axis", "windows", "torch_calls"),
     "drawing": (
         "base",
         "routing",
@@ -56,6 +57,7 @@ FOLDERS: dict[str, tuple[str, ...]] = {
         "lint",
         ".",
     ),
+    "importing": ("base", "calls", "."),
     "run": ("base", "execution", "limits", "explain"),
     "models": (
         ".",

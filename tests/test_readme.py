@@ -67,6 +67,8 @@ def test_the_commands_work(
     if argv[0] in ("check", "bench", "serve", "crowd"):  # these take long; other tests run them
         assert parser().parse_args(argv).run.__name__ == argv[0]
         return
+    net = "from torch import nn\n\ndef Net():\n    return nn.Linear(128, 4)\n"
+    Path("model.py").write_text(net)
     assert main(argv) == 0
     assert capsys.readouterr().out
 

@@ -14,6 +14,7 @@ from ncd.cli.json_data import circuit_data, cost_data, entry_data
 from ncd.cli.output import Progress, print_json, print_table
 from ncd.costs import Cost, OpCost
 from ncd.drawing import Drawing
+from ncd.importing import imported_file
 from ncd.lang.circuits.circuit import Circuit, Loop
 from ncd.lang.errors import ParseError, unknown
 from ncd.lang.terms.terms import Term
@@ -27,9 +28,7 @@ FILES: dict[str, Callable[[Term, argparse.Namespace], bytes]] = {
     ".png": lambda term, args: _drawing(term, args).png(args.scale),
     ".pdf": lambda term, args: _drawing(term, args).pdf(),
     ".tex": lambda term, args: _drawing(term, args).tex(not args.picture).encode(),
-    ".html": lambda term, args: ncd.html(
-        term, args.labels, ncd.catalogue[args.name].title
-    ).encode(),
+    ".html": lambda term, args: ncd.html(term, args.labels, args.title).encode(),
 }
 
 
@@ -78,11 +77,12 @@ def render(args: argparse.Namespace) -> int:
         ends = ", ".join(FILES)
         raise ParseError(f"{args.output!r} ends in none of {ends}", cure=f"{path.stem}.svg")
     entry, knobs, term = _chosen(args)
+    args.title = entry.title
     args.notes = {} if args.plain else entry.callouts(knobs)
     args.width = entry.width if args.width is None else args.width
     args.bands, args.cells = args.bands or entry.bands, args.cells or entry.cells
     data = FILES[kind](term, args)
-    _write(args.output, data)
+    write(args.output, data)
     if args.json:
         return print_json({"file": args.output, "bytes": len(data)})
     print(f"{args.output}: {len(data):,} bytes")
@@ -192,18 +192,22 @@ def train(args: argparse.Namespace) -> int:
     }
     if args.output:
         note = {"system": fit.name, "seed": str(args.seed), "steps": str(now.step)}
-        _write(args.output, written(fit.module, note))
+        write(args.output, written(fit.module, note))
         data["file"] = args.output
     if args.json:
         print(json.dumps(data, ensure_ascii=False))
     else:
-        print_table([(name, _worded(value)) for name, value in data.items()])
+        print_table([(name, worded(value)) for name, value in data.items()])
     return 0
 
 
 def serve(args: argparse.Namespace) -> int:
     from ncd.view.server.serve import serve as serve_app
+    from ncd.view.session import own_entry
 
+    for place in args.modules:
+        found = imported_file(place, args.inputs)
+        own_entry.serve(place.rpartition(":")[2], found.term, found.failure)
     serve_app(args.host, args.port)
     return 0
 
@@ -216,7 +220,8 @@ def crowd(args: argparse.Namespace) -> int:
 # --- what the commands share ---------------------------------------------------------------------
 
 
-def _write(file: str, data: bytes) -> None:
+def write(file: str, data: bytes) -> None:
+    """Writes a file; raises ParseError where that cannot be."""
     try:
         Path(file).write_bytes(data)
     except OSError as error:
@@ -230,10 +235,10 @@ def _chosen(args: argparse.Namespace) -> tuple[Entry, dict[str, int], Term]:
     return entry, knobs, entry.build(**knobs)
 
 
-def _worded(value: object) -> str:
+def worded(value: object) -> str:
     """Returns a value as the text of a table cell.
 
-    >>> _worded({"h": 8, "k": 64}), _worded(0.123456)
+    >>> worded({"h": 8, "k": 64}), worded(0.123456)
     ('h 8, k 64', '0.1235')
     """
     if isinstance(value, Mapping):

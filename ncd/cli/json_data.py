@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ncd.costs import Cost
+from ncd.costs import Cost, cost
+from ncd.importing import Imported
 from ncd.lang.circuits.circuit import Circuit, State, Value
 from ncd.models import Entry
 from ncd.run import peak
@@ -48,3 +49,18 @@ def cost_data(circuit: Circuit, cost: Cost) -> dict[str, Any]:
         ops.append({**vars(op), "module": cell.path, **ends})
     total = {name: getattr(cost, name) for name in ("parameters", "flops", "bytes")}
     return {"ops": ops, "total": {**total, "peak": peak(circuit)}}
+
+
+def import_data(found: Imported) -> dict[str, Any]:
+    """Returns what an import has found: types, cost, boxes, and how far the term is the module."""
+    total = cost(found.term)
+    data: dict[str, Any] = {
+        "dom": found.term.dom.spec,
+        "cod": found.term.cod.spec,
+        "parameters": total.parameters,
+        "flops": total.flops,
+        "boxes": [vars(box) for box in found.boxes],
+    }
+    if found.failure:
+        return {**data, "failure": found.failure}
+    return {**data, "difference": found.difference}

@@ -17,6 +17,8 @@ def beginning(initial: Initial) -> Expr:
     >>> beginning(Initial(Array.parse("v:3"), parse("normal"))).function
     'torch.randn'
     """
+    if initial.numbers:
+        return _written(initial)
     names = {"pi": constant(math.pi, Const(math.pi)), "e": constant(math.e)}
     names |= {"inf": constant(math.inf)}
     names |= {axis.identifier: _position(axis, initial.array) for axis in initial.array}
@@ -50,3 +52,12 @@ def _position(axis: Axis, array: Array) -> Part:
         found = place if found is None else Infix("+", Infix("*", found, Const(dim.size)), place)
     assert found is not None
     return Part(found, "whole", frozenset(dim.key for dim in axis.dims))
+
+
+def _written(initial: Initial) -> Expr:
+    """Returns a tensor of numbers that are written out, row by row."""
+    whole = initial.array.below is not None
+    rows: list[Expr] = [Const(int(n) if whole else n) for n in initial.numbers]
+    for size in reversed(initial.array.shape):
+        rows = [Tuple(tuple(rows[i : i + size])) for i in range(0, len(rows), size)]
+    return Call("torch.tensor", tuple(rows))

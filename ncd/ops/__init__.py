@@ -29,6 +29,8 @@ from ncd.ops.structure.reshape import Split as Split
 from ncd.ops.structure.wiring import Copy as Copy
 from ncd.ops.structure.wiring import Named as Named
 from ncd.ops.structure.wiring import Swap as Swap
+from ncd.ops.torch_calls.given import Given as Given
+from ncd.ops.torch_calls.opaque import Opaque as Opaque
 from ncd.ops.windows.convolution import Conv as Conv
 from ncd.ops.windows.convolution import ConvTranspose as ConvTranspose
 from ncd.ops.windows.pooling import MaxPool as MaxPool

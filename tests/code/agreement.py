@@ -12,7 +12,8 @@ import ncd
 from tests.support.properties import calm, close, outputs_of
 from tests.support.written_source import written
 
-OWN_BATCH = {"BatchNorm", "Conv", "ConvTranspose", "MaxPool"}  # torch's layers take just one
+# torch takes just one batch here, or none
+OWN_BATCH = {"BatchNorm", "Conv", "ConvTranspose", "MaxPool", "Opaque"}
 
 
 def agree(term: ncd.Term, batch: tuple[int, ...] = ()) -> None:

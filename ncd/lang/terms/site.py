@@ -61,9 +61,10 @@ class Initial:
 
     ``array`` has the axes of its numbers, in their order in memory. ``formula`` gives each number
     from its position along these axes (``n_x`` is the size of x), from ``normal`` (standard normal)
-    and ``uniform`` (from -1 to 1), drawn from the seed.
+    and ``uniform`` (from -1 to 1), drawn from the seed. With ``numbers`` they are these instead.
     """
 
     array: Array
     formula: Formula
     learned: bool = True
+    numbers: tuple[float, ...] = ()

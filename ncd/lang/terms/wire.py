@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ncd.lang.errors import MismatchError, NCDError
+from ncd.lang.errors import MismatchError, NCDError, ParseError, shown
 from ncd.lang.formulas.expr import Arg, Expr
 from ncd.lang.glyph import Glyph
 from ncd.lang.once import once
 from ncd.lang.terms.chain_typing import Origins
-from ncd.lang.terms.field_spelling import SIGNATURE, spelled
+from ncd.lang.terms.field_spelling import SIGNATURE, TEXT, spelled
 from ncd.lang.terms.op import Op, Sample, Site
-from ncd.lang.types.axes import Signature, Type
+from ncd.lang.types.axes import Array, Signature, Type
 from ncd.lang.types.pattern_binding import Binding, match
 
 
@@ -78,28 +78,65 @@ class Wire(Wiring):
 
     Args:
         pattern: Its inputs and outputs; each output has the axes of an input. If several inputs
-            have these axes, outputs take them in turn. Nothing on the right drops all arrays.
+            have these axes, outputs take them in turn, and ``$2`` on the right is the second of
+            all inputs. Nothing on the right drops all arrays.
+        places: The number of the input that each output is, from 1; by default it follows from the
+            axes.
 
     Raises:
         MismatchError: For an output that is not among the inputs.
+        ParseError: For places that are no numbers of inputs.
 
     Source: Notebook, section 2.3, for any number of arrays; einops' patterns.
 
     >>> str(Wire("y m, x m -> y m, x m, x m, y m").cod)
     'y m, x m, x m, y m'
+    >>> Wire("m, m, k -> $3, $2")
+    Wire('m, m, k -> k, m', '3 2')
     """
 
     pattern: Signature = spelled(SIGNATURE)
+    places: str = spelled(TEXT, "")
 
     def __post_init__(self) -> None:
-        if isinstance(self.pattern, str) and not self.pattern.partition("->")[2].strip():
-            left = Signature.parse(self.pattern).dom
-            object.__setattr__(self, "pattern", Signature(left, Type()))
+        if isinstance(self.pattern, str):
+            self._read(*self.pattern.partition("->"))
         super().__post_init__()
+        if self.places and self.order == self._in_turn():
+            object.__setattr__(self, "places", "")
         self.order  # noqa: B018
+
+    def _read(self, left: str, arrow: str, right: str) -> None:
+        """Replaces ``$2`` on the right by the array that it stands for."""
+        if not arrow:
+            return
+        arrays = Type.parse(left)
+        words = [word.strip() for word in right.split(",")] if right.strip() else []
+        pattern = Signature(arrays, Type(_chosen(word, arrays) for word in words))
+        object.__setattr__(self, "pattern", pattern)
+        if any("$" in word for word in words):
+            own = Wire(pattern).order
+            every = zip(words, own, strict=True)
+            places = (w.strip("$ ") if "$" in w else str(place + 1) for w, place in every)
+            object.__setattr__(self, "places", " ".join(places))
 
     @once
     def order(self) -> tuple[int, ...]:
+        return self._placed() if self.places else self._in_turn()
+
+    def _placed(self) -> tuple[int, ...]:
+        """Returns the inputs by their numbers."""
+        words, (dom, cod) = self.places.split(), (self.signature.dom, self.signature.cod)
+        order = tuple(_place(word, dom) for word in words)
+        if [str(dom[i]) for i in order] != [str(array) for array in cod]:
+            raise MismatchError(
+                f"the places {self.places} are of ({Type(dom[i] for i in order)}), not of ({cod})",
+                where=f"Wire ({self.signature})",
+                cure="the number of an input with these axes, from 1",
+            )
+        return order
+
+    def _in_turn(self) -> tuple[int, ...]:
         places: dict[str, list[int]] = {}  # inputs by their axes and kind of number
         for i, array in enumerate(self.signature.dom):
             places.setdefault(str(array), []).append(i)
@@ -122,4 +159,18 @@ class Wire(Wiring):
             Sample(cls("q, z -> q, z, z, q"), "q:2, z:3", "(a, b, b, a)"),
             Sample(cls("y m, x -> x"), "y:2 m:3, x:4", "b"),
             Sample(cls("m, m -> m, m, m"), "m:2, m:2", "(a, b, a)"),
+            Sample(cls("m, m, k -> $3, $2"), "m:2, m:2, k:3", "(c, b)"),
         )
+
+
+def _place(word: str, arrays: Type) -> int:
+    """Returns the index of the array of a number from 1; raises ParseError."""
+    if not word.isdecimal() or not 1 <= int(word[:9]) <= len(arrays):
+        fact = f"{shown(word)} is no number of an input, of which there are {len(arrays)}"
+        raise ParseError(fact, where="Wire", cure="$1")
+    return int(word) - 1
+
+
+def _chosen(word: str, arrays: Type) -> Array:
+    """Returns the array of a word on the right: its axes, or ``$2``."""
+    return arrays[_place(word[1:], arrays)] if word.startswith("$") else Array.parse(word)

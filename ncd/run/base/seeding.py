@@ -112,7 +112,11 @@ class SeededDropout(nn.Dropout):
 
 
 def begin(tensor: Tensor, initial: Initial, random: torch.Generator) -> None:
-    """Fills a parameter or a buffer by its formula."""
+    """Fills a parameter or a buffer by its formula, or with its own numbers."""
+    if initial.numbers:
+        written = torch.tensor(initial.numbers, dtype=torch.float64)
+        tensor.copy_(written.reshape(tensor.shape))
+        return
     value = _Drawn(initial.array, random).value(initial.formula)
     with torch.no_grad():
         tensor.copy_(value.expand(initial.array.shape).reshape(tensor.shape))

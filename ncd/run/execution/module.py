@@ -64,7 +64,9 @@ class CircuitModule(nn.Module):
             tensors = dict(layer.state_dict(keep_vars=True))
         else:
             (first,) = initial.values()
-            empty = torch.empty(first.array.shape, device="meta" if seed is None else "cpu")
+            kind = None if first.array.below is None else torch.int64
+            device = "meta" if seed is None else "cpu"
+            empty = torch.empty(first.array.shape, dtype=kind, device=device)
             if first.learned:
                 home.register_parameter(cell.name, nn.Parameter(empty))
             else:

@@ -23,6 +23,8 @@ from ncd.lang.formulas.expr import Contract, Group
 
 def narrow(name: str) -> bool:
     """Returns whether a function or layer takes a fixed number of dimensions (max pooling)."""
+    if name.startswith("torch.ops."):
+        return False  # its arrays have just the axes that it says
     return bool(re.search(r"[123]d$", name)) or name in ("F.fold", "F.unfold", "F.batch_norm")
 
 

@@ -38,13 +38,17 @@ def heads() -> dict[str, tuple[str, str]]:
         "legend": (navigation.heading("Legend"), legend.LEAD),
         own_entry.NAME: (navigation.heading(own_page.TITLE), own_page.LEAD),
     }
+    served = {
+        own.name: (navigation.heading(own.title), own_page.SERVED_LEAD)
+        for own in own_entry.SERVED.values()
+    }
     systems = {
         own.name: (navigation.heading(own.title), navigation.lead(own))
         for own in CATALOGUE.values()
     }
     return {
         name: (title, navigation.plain_text(words))
-        for name, (title, words) in (first | systems).items()
+        for name, (title, words) in (first | served | systems).items()
     }
 
 

@@ -6,12 +6,14 @@ import ast
 import re
 from collections.abc import Mapping, Sequence
 from copy import copy
-from functools import cache
+from functools import cache, partial
 
 import streamlit as st
 
 from ncd.bundled_files import bundled
 from ncd.models import CATALOGUE, Entry
+from ncd.view.page import own_page
+from ncd.view.session.own_entry import SERVED
 
 TITLE = "Neural circuits"
 
@@ -39,7 +41,11 @@ def _pages() -> Mapping[str, Sequence[st.Page]]:
         name: [st.Page(file(entry), title=entry.title, url_path=entry.name) for entry in own]
         for name, own in CATALOGUE.sections.items()
     }
-    return {"": first, **sections}
+    own = [
+        st.Page(partial(own_page.show_served, name), title=entry.title, url_path=name)
+        for name, entry in SERVED.items()
+    ]
+    return {"": first, **({"Yours": own} if own else {}), **sections}
 
 
 def heading(title: str) -> str:

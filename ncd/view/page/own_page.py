@@ -63,6 +63,30 @@ def show() -> None:
     page(entry, LEAD, WHY, PANELS, above=lambda: _editor(error))
 
 
+SERVED_LEAD = """
+Your own module, read by `torch.export`: what each axis is for, what comes out, what it costs. The
+weights here are random; `ncd.from_torch` keeps those of the module.
+"""
+SERVED_WHY = """
+Equal layers are one repetition, and a function that the language has no operation for is a box with
+its name. Sliders change the sizes of all axes that have one name.
+
+Source: `torch.export`, whose graph of the module is read.
+"""
+
+
+def show_served(name: str) -> None:
+    """Shows the page of a module that the server was started with."""
+    page(own_entry.SERVED[name], SERVED_LEAD, SERVED_WHY, PANELS, above=lambda: _failure(name))
+
+
+def _failure(name: str) -> None:
+    """Tells with which error the module stops, if it does."""
+    if own_entry.FAILURES[name]:
+        st.warning("This module stops with an error. The diagram goes up to the call that fails.")
+        st.code(own_entry.FAILURES[name], language=None, wrap_lines=True)
+
+
 def _read(text: str) -> tuple[Entry, NCDError | None]:
     """Returns the entry of a text; of one that cannot be read the last one, and the error."""
     try:

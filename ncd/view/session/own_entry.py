@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
@@ -40,7 +41,29 @@ def own_entry(text: str) -> Entry:
 
     Raises TextError for text that is no term, and NCDError for one that cannot be built.
     """
-    term = read(text)
+    return _entry(read(text), NAME, "Yours", "Your own text", text)
+
+
+SERVED: dict[str, Entry] = {}  # modules of one's own, by the addresses of their pages
+FAILURES: dict[str, str] = {}  # the errors with which some of them stop
+
+
+def serve(title: str, term: Term, failure: str = "") -> str:
+    """Adds a page for a term of one's own; returns its address.
+
+    >>> serve("Net", read('Id("~y:5 m:8") >> Linear("m -> k", "W")')), SERVED["own-net"].title
+    ('own-net', 'Net')
+
+    Raises NCDError for a term that cannot be built.
+    """
+    name = f"own-{re.sub('[^a-z0-9]+', '-', title.lower()).strip('-')}"
+    SERVED[name] = _entry(term, name, title, "A module of your own", name)
+    FAILURES[name] = failure
+    return name
+
+
+def _entry(term: Term, name: str, title: str, source: str, text: str) -> Entry:
+    """Returns the entry of a term, with a knob for each size."""
     bare, marks = _with_all_sizes(term)
     knobs = tuple(_knob(name, mark) for name, mark in marks.items() if _side(mark))
 
@@ -48,13 +71,13 @@ def own_entry(text: str) -> Entry:
         own = {name: _turned(mark, sizes.get(name)) for name, mark in marks.items()}
         return Axes(**own)(bare) if own else bare
 
-    return Entry(NAME, "Yours", "Your own text", knobs, system, text=text)
+    return Entry(name, title, source, knobs, system, section="Yours", text=text)
 
 
 def entry_of(page: str, asked: Mapping[str, str]) -> Entry | None:
     """Returns the system of a page's address and query, or None if there is none."""
     if page != NAME:
-        return CATALOGUE.get(page)
+        return SERVED.get(page) or CATALOGUE.get(page)
     try:
         return own_entry(asked.get(TEXT, SAMPLE))
     except NCDError:

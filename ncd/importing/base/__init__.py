@@ -1,0 +1,1 @@
+"""Dimensions as atoms, tensors while they are imported, and the record of steps."""

@@ -1,0 +1,198 @@
+"""Dimensions of torch as products of atoms, which become the axes of a term.
+
+A dimension is a tuple of atoms: none for size 1, several after a ``view`` that merges. Two
+dimensions that meet in an operation have the same atoms, so that an atom may turn out to be
+another one, or the product of smaller ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from math import prod
+
+WIDE = 10**9  # a bound of whole numbers of which none is known
+VAGUE = ("", "one", "out", "c", "m", "bound", "whole")  # names that say little of an axis
+
+
+class CannotSplit(ValueError):
+    """A dimension that is no product of the sizes asked for."""
+
+
+@dataclass(eq=False)
+class Atom:
+    """A dimension that is not split further, until it is.
+
+    ``hint`` is a name to prefer. ``places`` are the numbers of the steps in which it occurs; two
+    atoms that occur in one step are two axes. ``group`` are the atoms of a spatial group that it
+    belongs to. A ``sealed`` one must stay one axis, as an op needs just one.
+    """
+
+    size: int
+    hint: str = ""
+    places: set[int] = field(default_factory=set)
+    same: Atom | None = None
+    parts: tuple[Atom, ...] = ()
+    group: tuple[Atom, ...] = ()
+    sealed: bool = False
+
+
+Dim = tuple[Atom, ...]
+Dims = tuple[Dim, ...]
+
+
+def fresh(size: int, hint: str = "") -> Dim:
+    """Returns a new dimension; one of size 1 has no atom."""
+    return (Atom(size, hint),) if size != 1 else ()
+
+
+def leaves(dim: Iterable[Atom]) -> Dim:
+    """Returns the atoms that a dimension is made of by now.
+
+    >>> m = Atom(6)
+    >>> split(m, 3)
+    >>> [atom.size for atom in leaves((m,))]
+    [2, 3]
+    """
+    found: list[Atom] = []
+    for atom in dim:
+        while atom.same is not None:
+            atom = atom.same
+        found += leaves(atom.parts) if atom.parts else (atom,)
+    return tuple(found)
+
+
+def every(dims: Iterable[Dim]) -> Dim:
+    """Returns the atoms of all dimensions, in order."""
+    return tuple(leaf for dim in dims for leaf in leaves(dim))
+
+
+def size(dim: Iterable[Atom]) -> int:
+    """Returns the size of a dimension."""
+    return prod(leaf.size for leaf in leaves(dim))
+
+
+def split(atom: Atom, last: int) -> None:
+    """Makes an atom the product of two, of which the second has the size ``last``."""
+    if atom.size % last or atom.group or atom.sealed:
+        raise CannotSplit(f"{atom.size} into {last}")
+    hint = atom.hint
+    atom.parts = (
+        Atom(atom.size // last, hint, set(atom.places)),
+        Atom(last, hint, set(atom.places)),
+    )
+
+
+def group_of(atom: Atom) -> Dim:
+    """Returns the atoms of the spatial group of an atom; none if it is a plain one."""
+    return leaves(atom.group)
+
+
+def make_group(atoms: Dim) -> None:
+    """Makes plain atoms one spatial group."""
+    for atom in atoms:
+        atom.group = atoms
+
+
+def refine(one: Dim, two: Dim) -> list[tuple[Atom, Atom]]:
+    """Returns the parts of two dimensions in pairs, split until they have the same sizes.
+
+    Parts of size 1 are left out. Raises CannotSplit for atoms that have no common parts.
+    """
+    if size(one) != size(two):
+        raise CannotSplit(f"{size(one)} and {size(two)}")
+    while True:
+        sides = ([atom for atom in leaves(dim) if atom.size > 1] for dim in (one, two))
+        pairs = [*zip(*(reversed(side) for side in sides), strict=False)]
+        found = next(((a, b) for a, b in pairs if a.size != b.size), None)
+        if found is None:
+            return pairs[::-1]
+        large, small = sorted(found, key=lambda atom: -atom.size)
+        split(large, small.size)
+
+
+def unify(one: Dim, two: Dim) -> bool:
+    """Makes two dimensions of one size the same; returns False if they must stay apart.
+
+    Raises CannotSplit for atoms that have no common parts.
+    """
+    if size(one) == size(two) == 1:
+        pairs = [*zip(leaves(one), leaves(two), strict=False)]
+    else:
+        pairs = refine(one, two)
+    return all(_root(a) is _root(b) or _merged(_root(a), _root(b)) for a, b in pairs)
+
+
+def _root(atom: Atom) -> Atom:
+    while atom.same is not None:
+        atom = atom.same
+    return atom
+
+
+def _rank(hint: str) -> int:
+    """Returns how much a name says of an axis."""
+    return 0 if hint in ("", "one") else 1 if hint in VAGUE else 2
+
+
+def _merged(a: Atom, b: Atom) -> bool:
+    """Makes two atoms the same, with their spatial groups; returns False if they occur together."""
+    first, second = group_of(a), group_of(b)
+    pairs = [(a, b)] if not (first and second) else [*zip(first, second, strict=False)]
+    if first and second and ([x.size for x in first] != [x.size for x in second]):
+        return False
+    if (a, b) not in pairs or any(x.places & y.places for x, y in pairs):
+        return False
+    for kept, other in pairs:
+        if other.group and not kept.group:
+            kept, other = other, kept
+        other.same = kept
+        kept.hint = max(kept.hint, other.hint, key=_rank)
+        kept.places |= other.places
+        kept.sealed |= other.sealed
+    return True
+
+
+def regrouped(dims: Dims, shape: Sequence[int]) -> Dims:
+    """Returns the dimensions of a tensor that is viewed in another shape.
+
+    >>> b, m = Atom(2), Atom(12)
+    >>> [len(leaves(dim)) for dim in regrouped(((b,), (m,)), (2, 3, 4))], m.parts[1].size
+    ([1, 1, 1], 4)
+
+    Raises CannotSplit for a shape that cuts across the dimensions.
+    """
+    waiting = list(every(dims))
+    found: list[Dim] = []
+    for wanted in reversed(shape):
+        dim: list[Atom] = []
+        have = 1
+        while have < wanted:
+            if not waiting:
+                raise CannotSplit(f"{tuple(shape)}")
+            (*rest, atom) = leaves((waiting.pop(),))
+            waiting += rest
+            need, left = divmod(wanted, have)
+            if left:
+                raise CannotSplit(f"{tuple(shape)}")
+            if atom.size > need:
+                split(atom, need)
+                waiting += leaves((atom,))
+                continue
+            dim.insert(0, atom)
+            have *= atom.size
+        if have != wanted:
+            raise CannotSplit(f"{tuple(shape)}")
+        found.insert(0, tuple(dim))
+    return _with_ones(tuple(found), waiting)
+
+
+def _with_ones(dims: Dims, left: list[Atom]) -> Dims:
+    """Returns the dimensions with the atoms of size 1 that are left, in the first ones."""
+    if any(atom.size > 1 for atom in left):
+        raise CannotSplit("numbers are left")
+    found = list(dims)
+    for atom in reversed(left):
+        at = next((i for i, dim in enumerate(found) if not dim), 0)
+        if found:
+            found[at] = (atom, *found[at])
+    return tuple(found)

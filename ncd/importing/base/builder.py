@@ -1,0 +1,231 @@
+"""Changes of dimensions: renamed, aligned, merged and split."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ncd.importing.base.atoms import (
+    VAGUE,
+    Atom,
+    CannotSplit,
+    Dim,
+    Dims,
+    every,
+    group_of,
+    leaves,
+    make_group,
+    refine,
+    size,
+    unify,
+)
+from ncd.importing.base.import_values import (
+    Axes,
+    Slot,
+    Value,
+)
+from ncd.importing.base.op_order import (
+    SAME,
+    in_order,
+)
+from ncd.importing.base.recorder import Recorder
+from ncd.lang.terms.terms import Term
+from ncd.lang.types.axes import Array, Signature, Type
+from ncd.ops import (
+    Group,
+    Map,
+    Rename,
+    Split,
+)
+
+
+@dataclass(eq=False)
+class Builder(Recorder):
+    """Records steps, and changes the dimensions of values where an op needs it."""
+
+    def call(self, dim: Dim, hint: str) -> None:
+        """Gives the last part of a dimension a name to prefer, unless it has a better one."""
+        parts = leaves(dim)
+        if parts and parts[-1].hint in VAGUE:
+            parts[-1].hint = hint
+
+    def renamed(self, x: Value, old: Dim, new: Dim) -> Value:
+        """Returns the value with other atoms in place of some."""
+        ones = size(old) == 1
+        pairs = dict(zip(leaves(old), leaves(new), strict=False) if ones else refine(old, new))
+        dims = tuple(tuple(pairs.get(leaf, leaf) for leaf in leaves(dim)) for dim in x.dims)
+        own = leaves(x.slot.atoms)
+        if not set(pairs) & set(own):
+            return Value(dims, x.slot)
+        slot = Slot(tuple(pairs.get(a, a) for a in own), x.slot.kind, x.slot.below)
+        mine = tuple(atom for atom in pairs if atom in own)
+        twin = tuple(pairs[atom] for atom in mine)
+
+        def make(axes: Axes, arrays: Sequence[Array]) -> Term:
+            return Rename(Signature(Type((axes(mine),)), Type((axes(twin),))))
+
+        self.step(make, [x], [slot])
+        return Value(dims, slot)
+
+    def apart(self, x: Value, dim: Dim) -> Value:
+        """Returns the value with new atoms in place of those of a dimension."""
+        new = {atom: Atom(atom.size, _other(atom.hint)) for atom in leaves(dim)}
+        for atom in leaves(dim):
+            group = group_of(atom)
+            if set(group) - set(new):
+                self.refuse("one side of a group that is renamed")
+            if group and group[0] is atom:
+                make_group(tuple(new[one] for one in group))
+        return self.renamed(x, dim, tuple(new[atom] for atom in leaves(dim)))
+
+    def same(self, x: Value, old: Dim, new: Dim) -> Value:
+        """Returns the value with ``new`` in place of its dimension ``old`` of the same size."""
+        try:
+            return x if unify(new, old) else self.renamed(x, old, new)
+        except CannotSplit:
+            at = x.dims.index(old)
+            x = self.single(x, at) if len(leaves(new)) == 1 else self.loose(x)
+            old = x.dims[at]
+            return x if unify(new, old) else self.renamed(x, old, new)
+
+    def aligned(self, x: Value, y: Value) -> tuple[Value, Value, Dims]:
+        """Returns two values that are broadcast together, and the dimensions of the result."""
+        rank = max(len(x.dims), len(y.dims))
+        out: list[Dim] = []
+        for i in range(-rank, 0):
+            one = x.dims[i] if -i <= len(x.dims) else ()
+            two = y.dims[i] if -i <= len(y.dims) else ()
+            if one and two and size(one) == size(two):
+                y = self.same(y, two, one)
+                two = y.dims[i]
+            if two and not one and {*leaves(two)} & {*every(x.dims)}:
+                y = self.apart(y, two)
+                two = y.dims[i]
+            if size(one) != size(two) and (one if size(one) == 1 else two):
+                self.refuse("an axis of size 1 that is repeated")
+            out.append(max(one, two, key=lambda dim: (size(dim), len(leaves(dim)))))
+        return x, y, tuple(out)
+
+    def solid(self, x: Value) -> Value:
+        """Returns the value with every atom of its dimensions in its array."""
+        own = set(leaves(x.slot.atoms))
+        lacks = tuple(atom for atom in every(x.dims) if atom not in own)
+        if not lacks:
+            return x
+
+        def make(axes: Axes, arrays: Sequence[Array]) -> Term:
+            (array,) = arrays
+            out = Array((*axes(lacks), *array), array.below)
+            return Map(Signature(Type((array,)), Type((out,))), SAME)
+
+        return self.op(make, [x], x.dims, kind=x.slot.kind, below=x.slot.below)
+
+    def single(self, x: Value, at: int) -> Value:
+        """Returns the value with one plain atom for a dimension, merged if it has several."""
+        x = self.solid(x)
+        at %= len(x.dims)
+        if any(set(group_of(atom)) - {*leaves(x.dims[at])} for atom in leaves(x.dims[at])):
+            x = self.ungrouped(x)
+        dim = leaves(x.dims[at])
+        if len(dim) == 1 and not dim[0].group:
+            dim[0].sealed = True
+            return x
+        hint = "one" if not dim else dim[0].hint if len(dim) == 1 else "p"
+        new = (Atom(size(dim), hint, sealed=True),)
+        dims = (*x.dims[:at], new, *x.dims[at + 1 :])
+        if not dim:
+
+            def add(axes: Axes, arrays: Sequence[Array]) -> Term:
+                (array,) = arrays
+                out = Array((*array, *axes(new)), array.below)
+                return Map(Signature(Type((array,)), Type((out,))), SAME)
+
+            return self.op(add, [x], dims, kind=x.slot.kind, below=x.slot.below)
+        rest = tuple(atom for atom in leaves(x.slot.atoms) if atom not in dim)
+        slot = Slot((*rest, *new), x.slot.kind, x.slot.below)
+
+        def make(axes: Axes, arrays: Sequence[Array]) -> Term:
+            own = axes(dim)
+            term: Term = Group(Signature(Type((own,)), Type((axes(new),))))
+            return in_order(arrays[0], own, term)
+
+        self.step(make, [x], [slot])
+        return Value(dims, slot)
+
+    def loose(self, x: Value) -> Value:
+        """Returns the value with atoms that can be split in place of those that cannot."""
+        x = self.ungrouped(x)
+        for atom in leaves(x.slot.atoms):
+            if atom.sealed:
+                x = self.renamed(x, (atom,), (Atom(atom.size, atom.hint),))
+        return x
+
+    def ungrouped(self, x: Value) -> Value:
+        """Returns the value with plain atoms in place of its spatial groups."""
+        x = self.solid(x)
+        for atom in leaves(x.slot.atoms):
+            group = group_of(atom)
+            if group and group[0] is atom:
+                x = self._ungrouped(x, group)
+        return x
+
+    def _ungrouped(self, x: Value, group: Dim) -> Value:
+        new = tuple(Atom(atom.size, atom.hint) for atom in group)
+        pairs = dict(zip(group, new, strict=True))
+        dims = tuple(tuple(pairs.get(a, a) for a in leaves(dim)) for dim in x.dims)
+        own = tuple(pairs.get(a, a) for a in leaves(x.slot.atoms))
+        slot = Slot(own, x.slot.kind, x.slot.below)
+
+        def make(axes: Axes, arrays: Sequence[Array]) -> Term:
+            return Split(Signature(Type((axes(group),)), Type((axes(new),))))
+
+        self.step(make, [x], [slot])
+        return Value(dims, slot)
+
+    def grouped(self, x: Value, places: Sequence[int]) -> Value:
+        """Returns the value with a spatial group for some neighbouring dimensions."""
+        atoms = tuple(leaf for at in places for leaf in leaves(x.dims[at]))
+        if atoms and group_of(atoms[0]) == atoms and len(atoms) == len(places):
+            return self.solid(x)
+        x = self.ungrouped(x)
+        for at in places:
+            x = self.single(x, at)
+        group = tuple(leaves(x.dims[at])[0] for at in places)
+        if len(set(group)) < len(group):
+            self.refuse("positions that are one and the same axis")
+        if self._always_together(group):
+            make_group(group)
+            return x
+        return self._regrouped(x, group)
+
+    def _always_together(self, atoms: Dim) -> bool:
+        """Returns whether every array so far has all of these atoms or none."""
+        slots = (slot for step in self.steps for slot in (*step.takes, *step.gives))
+        return all(len(set(atoms) & set(leaves(s.atoms))) in (0, len(atoms)) for s in slots)
+
+    def _regrouped(self, x: Value, group: Dim) -> Value:
+        """Returns the value with a new spatial group in place of some plain atoms."""
+        new = tuple(Atom(atom.size, atom.hint) for atom in group)
+        make_group(new)
+        flat = (Atom(size(group)),)
+        pairs = dict(zip(group, new, strict=True))
+        dims = tuple(tuple(pairs.get(a, a) for a in leaves(dim)) for dim in x.dims)
+        rest = tuple(a for a in leaves(x.slot.atoms) if a not in group)
+
+        def merge(axes: Axes, arrays: Sequence[Array]) -> Term:
+            own = axes(group)
+            term: Term = Group(Signature(Type((own,)), Type((axes(flat),))))
+            return in_order(arrays[0], own, term)
+
+        def part(axes: Axes, arrays: Sequence[Array]) -> Term:
+            return Split(Signature(Type((axes(flat),)), Type((axes(new),))))
+
+        middle, slot = Slot((*rest, *flat), x.slot.kind), Slot((*rest, *new), x.slot.kind)
+        self.step(merge, [x], [middle])
+        self.step(part, [Value((), middle)], [slot])
+        return Value(dims, slot)
+
+
+def _other(hint: str) -> str:
+    """Returns the name for the copy of an axis: keys have their own."""
+    return {"t": "s", "y": "x"}.get(hint, hint)

@@ -1,0 +1,189 @@
+"""The record of an import: steps, and the arrays that constants and parameters become."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import NoReturn
+
+import torch
+from torch import Tensor
+
+from ncd.importing.base.atoms import (
+    Atom,
+    Dim,
+    Dims,
+    every,
+    fresh,
+    leaves,
+)
+from ncd.importing.base.import_values import (
+    Axes,
+    CannotImport,
+    Constant,
+    Kind,
+    Make,
+    Operand,
+    Path,
+    Slot,
+    Step,
+    Value,
+)
+from ncd.importing.base.op_order import (
+    parameter_name,
+)
+from ncd.lang.formulas.formula import parse
+from ncd.lang.terms.terms import Term
+from ncd.lang.types.axes import Array, Signature, Type
+from ncd.ops import (
+    Given,
+    Map,
+    Param,
+)
+from ncd.ops.torch_calls.given import MOST
+
+
+@dataclass(eq=False)
+class Recorder:
+    """Records the steps of an import, one node of torch's graph after the other.
+
+    ``node``, ``path``, ``shape`` and ``dtype`` are those of the current node; ``shared`` are the
+    names of parameters that several nodes use.
+    """
+
+    shared: frozenset[str] = frozenset()
+    steps: list[Step] = field(default_factory=list)
+    boxes: dict[str, tuple[str, str]] = field(default_factory=dict)  # function and reason
+    node: str = ""
+    path: Path = ()
+    shape: tuple[int, ...] = ()
+    dtype: torch.dtype = torch.float32
+    summed: dict[Slot, Dim] = field(default_factory=dict)  # over which a product has summed
+    _places: int = 0
+    _params: dict[str, Value] = field(default_factory=dict)
+
+    # steps ----------------------------------------------------------------------------------------
+
+    def meet(self, atoms: Iterable[Atom]) -> None:
+        """Records that these atoms occur together, and so are different axes."""
+        self._places += 1
+        for atom in leaves(atoms):
+            atom.places.add(self._places)
+
+    def slot(self, dims: Dims, kind: Kind = "real", below: Atom | None = None) -> Slot:
+        return Slot(every(dims), kind, below)
+
+    def step(
+        self,
+        make: Make,
+        takes: Sequence[Value],
+        gives: Sequence[Slot],
+        weights: Sequence[Constant] = (),
+        also: Iterable[Atom] = (),
+        path: Path | None = None,
+    ) -> None:
+        """Adds a step; ``also`` are further atoms that it names."""
+        slots = tuple(value.slot for value in takes)
+        self.meet([*also, *(atom for slot in (*slots, *gives) for atom in slot.atoms)])
+        where = self.path if path is None else path
+        self.steps.append(Step(make, slots, tuple(gives), self.node, where, tuple(weights)))
+
+    def op(
+        self,
+        make: Make,
+        takes: Sequence[Value],
+        dims: Dims,
+        weights: Sequence[Constant] = (),
+        kind: Kind = "real",
+        below: Atom | None = None,
+    ) -> Value:
+        """Adds a step with one result, and returns it."""
+        slot = self.slot(dims, kind, below)
+        self.step(make, takes, [slot], weights, every(dims))
+        return Value(dims, slot)
+
+    def each(self, make: Make, x: Value) -> Value:
+        """Adds a step on each number of an array; where it is repeated, so is the result."""
+        slot = Slot(x.slot.atoms)
+        self.step(make, [x], [slot], also=every(x.dims))
+        return Value(x.dims, slot)
+
+    def refuse(self, why: str) -> NoReturn:
+        """Raises CannotImport: the current node becomes a box."""
+        raise CannotImport(why)
+
+    def mark(self) -> tuple[int, dict[str, Value]]:
+        """Returns the present state, for :meth:`back_to`."""
+        return len(self.steps), dict(self._params)
+
+    def back_to(self, mark: tuple[int, dict[str, Value]]) -> None:
+        """Drops the steps since a mark."""
+        del self.steps[mark[0] :]
+        self._params = dict(mark[1])
+
+    # constants ------------------------------------------------------------------------------------
+
+    def value(self, x: Operand) -> Value:
+        """Returns a tensor as an array of the term; a constant one gets a step."""
+        if isinstance(x, Value):
+            return x
+        if x.name:
+            return self._parameter(x)
+        tensor = x.tensor
+        dims = tuple(fresh(n) for n in tensor.shape)
+        kind: Kind = "real" if tensor.is_floating_point() else "whole"
+        kind = "bool" if tensor.dtype == torch.bool else kind
+        below = None
+        if kind != "real":
+            most = 2 if kind == "bool" else int(tensor.max()) + 1 if tensor.numel() else 1
+            if tensor.numel() and tensor.min() < 0:
+                self.refuse("whole numbers below 0")
+            below = Atom(max(2, most), "bound")
+        line = _line(tensor) if kind == "whole" and len(every(dims)) == 1 else None
+        numbers = tensor.detach().double().reshape(-1).tolist()
+        if line is None and len(numbers) > MOST:
+            self.refuse("a constant of more than a million numbers")
+
+        def make(axes: Axes, arrays: Sequence[Array]) -> Term:
+            bound = axes((below,))[0] if below is not None else None
+            array = Array(axes(every(dims)), bound)
+            if line is not None:
+                name = array[0].identifier
+                formula = f"{line[1]} * {name}" if line[1] != 1 else name
+                formula = f"{formula} + {line[0]}" if line[0] else formula
+                return Map(Signature(Type(), Type((array,))), parse(formula), "positions")
+            return Given(array, "constant", tuple(numbers))
+
+        return self.op(make, (), dims, kind=kind, below=below)
+
+    def _parameter(self, x: Constant) -> Value:
+        """Returns a learned array, or a buffer; one step for all that use it."""
+        if x.layer not in self._params:
+            order = x.order or tuple(range(x.tensor.dim()))
+            back = [order.index(i) for i in range(len(order))]
+            own = Constant(x.tensor.permute(*back) if back else x.tensor, x.name, rows=x.rows)
+            dims = tuple(fresh(n) for n in own.tensor.shape)
+            if not own.tensor.is_floating_point():
+                return self.value(Constant(x.tensor))
+            slot = self.slot(dims)
+            path = () if x.name in self.shared else self.path
+            name = parameter_name(x.layer, path)
+
+            def make(axes: Axes, arrays: Sequence[Array]) -> Term:
+                return Param(axes(every(dims)), name)
+
+            self.step(make, (), [slot], [own], path=path)
+            self._params[x.layer] = Value(dims, slot)
+        found = self._params[x.layer]
+        order = x.order or tuple(range(len(found.dims)))
+        return Value(tuple(found.dims[i] for i in order), found.slot)
+
+
+def _line(tensor: Tensor) -> tuple[int, int] | None:
+    """Returns start and step of numbers that are evenly spaced and rise; None for others."""
+    flat = tensor.reshape(-1)
+    if len(flat) < 2:
+        return None
+    steps = flat[1:] - flat[:-1]
+    step = int(steps[0])
+    return (int(flat[0]), step) if step > 0 and bool((steps == step).all()) else None

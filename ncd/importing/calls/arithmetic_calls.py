@@ -1,0 +1,113 @@
+"""Reads sums, products and comparisons of arrays and numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from ncd.importing.base.atoms import (
+    Atom,
+    Dim,
+    leaves,
+)
+from ncd.importing.base.builder import Builder
+from ncd.importing.base.import_values import (
+    Axes,
+    Operand,
+    Value,
+)
+from ncd.importing.calls.formulas import broadcast, mapped, number
+from ncd.importing.calls.mask_calls import (
+    scalar_of,
+    with_constant_mask,
+)
+from ncd.lang.formulas.formula import parse
+from ncd.lang.terms.terms import Term
+from ncd.lang.types.axes import Array, Signature, Type
+from ncd.ops import (
+    Map,
+    Scale,
+)
+
+Handler = Callable[..., Any]
+
+
+SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "pow": "**"}
+
+
+COMPARED = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+
+
+def binary(name: str, g: Builder, one: Any, two: Any, *, alpha: float = 1, **more: Any) -> Value:
+    """Adds a sum, difference, product, quotient or power of arrays and numbers."""
+    sign = SIGNS[name]
+    if any(value is not None for value in more.values()):
+        g.refuse("a rounded quotient")
+    plain = [isinstance(x, int | float) for x in (one, two)]
+    if plain[1] and name in ("mul", "div"):
+        return scaled(g, one, two if name == "mul" else 1 / two)
+    if plain[0] and name == "mul":
+        return scaled(g, two, one)
+    if plain[1]:
+        amount = two * alpha
+        if name in ("add", "sub") and amount == 0:
+            return g.value(one)
+        return mapped(g, one, f"$1 {sign} {number(amount)}")
+    if plain[0]:
+        return mapped(g, two, f"{number(one)} {sign} $1")
+    if alpha != 1:
+        return broadcast(g, one, two, f"$1 {sign} {number(alpha)} * $2")
+    if name == "add" and (masked := with_constant_mask(g, one, two)) is not None:
+        return masked
+    scalar = scalar_of(two)
+    if scalar is not None:
+        return binary(name, g, one, scalar)
+    return broadcast(g, one, two, f"$1 {sign} $2")
+
+
+def scaled(g: Builder, x: Operand, factor: float) -> Value:
+    """Multiplies by a number: 1 / √k is written as a power of the size of k."""
+    value = g.value(x)
+    for atoms in (g.summed.get(value.slot, ()), value.dims[-1] if value.dims else ()):
+        found = leaves(atoms)
+        root = len(found) == 1 and not found[0].group and found[0].size > 1
+        if root and math.isclose(factor, found[0].size ** -0.5, rel_tol=1e-7):
+            return _rooted(g, value, found)
+    return mapped(g, value, f"$1 * {number(factor)}") if factor != 1 else value
+
+
+def _rooted(g: Builder, x: Value, atoms: Dim) -> Value:
+    atoms[0].sealed = True
+    return g.each(lambda axes, arrays: Scale(axes(atoms)), x)
+
+
+def rsub(g: Builder, one: Any, two: Any, alpha: float = 1) -> Value:
+    return binary("sub", g, two, one, alpha=alpha) if alpha == 1 else g.refuse("rsub with alpha")
+
+
+def compared(name: str, g: Builder, one: Any, two: Any) -> Value:
+    """Adds a comparison; it gives a mask of whole numbers below 2."""
+    if not isinstance(two, int | float):
+        scalar = scalar_of(two)
+        if scalar is None:
+            g.refuse("a comparison of two arrays")
+        two = scalar
+    x = g.solid(g.value(one))
+    bound = Atom(2, "bit")
+
+    def make(axes: Axes, arrays: Sequence[Array]) -> Term:
+        (array,) = arrays
+        out = Array(array, axes((bound,))[0])
+        rule = parse(f"$1 {COMPARED[name]} {number(two)}")
+        return Map(Signature(Type((array,)), Type((out,))), rule)
+
+    return g.op(make, [x], x.dims, kind="bool", below=bound)
+
+
+CALLS: dict[str, Handler] = {
+    **{name: partial(binary, name) for name in SIGNS},
+    **{name: partial(compared, name) for name in COMPARED},
+    "rsub": rsub,
+}

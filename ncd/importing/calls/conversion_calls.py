@@ -1,0 +1,77 @@
+"""Reads conversions: to another dtype, device or memory layout."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from ncd.importing.base.atoms import (
+    WIDE,
+    Atom,
+)
+from ncd.importing.base.builder import Builder
+from ncd.importing.base.import_values import (
+    Axes,
+    Operand,
+    Value,
+)
+from ncd.importing.base.op_order import SAME
+from ncd.importing.calls.formulas import mapped
+from ncd.lang.terms.terms import Term
+from ncd.lang.types.axes import Array, Signature, Type
+from ncd.ops import (
+    Map,
+)
+
+Handler = Callable[..., Any]
+
+
+def converted(g: Builder, x: Operand, *args: Any, **more: Any) -> Operand:
+    """Returns a tensor in another dtype or on another device: real numbers stay what they are."""
+    dtypes = [arg for arg in (*args, *more.values()) if isinstance(arg, torch.dtype)]
+    if not isinstance(x, Value) or not dtypes:
+        return x
+    real = dtypes[0].is_floating_point
+    if x.slot.kind == "real" and real:
+        return x
+    if x.slot.kind == "real" and dtypes[0] != torch.bool:
+        return _whole(g, g.solid(x))
+    if x.slot.kind != "real" and real:
+        return mapped(g, g.solid(x), "$1")
+    if x.slot.kind in ("whole", "bool") and dtypes[0] != torch.bool:
+        slot = x.slot
+        slot.kind = "whole" if slot.kind == "bool" else slot.kind
+        return x
+    g.refuse("real numbers as whole ones")
+
+
+def as_whole(g: Builder, found: Any, val: Any) -> Any:
+    """Returns a result as whole numbers, if torch's are."""
+    if not isinstance(val, torch.Tensor) or not isinstance(found, Value):
+        return found
+    whole = not val.dtype.is_floating_point and not val.dtype.is_complex
+    return _whole(g, g.solid(found)) if whole and found.slot.kind == "real" else found
+
+
+def _whole(g: Builder, x: Value) -> Value:
+    """Returns real numbers as whole ones, rounded towards zero."""
+    bound = Atom(WIDE, "whole")
+
+    def make(axes: Axes, arrays: Sequence[Array]) -> Term:
+        (array,) = arrays
+        out = Array(array, axes((bound,))[0])
+        return Map(Signature(Type((array,)), Type((out,))), SAME)
+
+    return g.op(make, [x], x.dims, kind="whole", below=bound)
+
+
+def _same(g: Builder, x: Operand, *args: Any, **more: Any) -> Operand:
+    return x
+
+
+CALLS: dict[str, Handler] = {
+    **dict.fromkeys(("contiguous", "alias", "clone", "detach", "lift_fresh_copy"), _same),
+    **dict.fromkeys(("to", "_to_copy", "type_as", "float"), converted),
+}

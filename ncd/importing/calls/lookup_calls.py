@@ -1,0 +1,100 @@
+"""Reads embeddings and other lookups of rows by whole numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from ncd.importing.base.atoms import (
+    Atom,
+    every,
+    leaves,
+)
+from ncd.importing.base.builder import Builder
+from ncd.importing.base.import_values import (
+    Axes,
+    Constant,
+    Operand,
+    Value,
+)
+from ncd.importing.base.op_order import SAME
+from ncd.lang.terms.terms import Term
+from ncd.lang.types.axes import Array, Signature, Type
+from ncd.ops import (
+    Index,
+    Map,
+)
+
+Handler = Callable[..., Any]
+
+
+def embedding(g: Builder, table: Any, places: Operand, *more: Any) -> Value:
+    rows = g.value(table)
+    if not rows.dims or not rows.dims[0]:
+        g.refuse("a table without rows")
+    rows = g.single(rows, 0)
+    (vocabulary,) = leaves(rows.dims[0])
+    vocabulary.hint = vocabulary.hint or "v"
+    vocabulary.sealed = True
+    depth = rows.dims[1:]
+    for atom in every(depth)[-1:]:
+        atom.hint = atom.hint or "m"
+    at = g.solid(g.value(places))
+    if at.slot.kind == "real":
+        g.refuse("places that are real numbers")
+    at = _below(g, at, vocabulary)
+
+    def make(axes: Axes, arrays: Sequence[Array]) -> Term:
+        spots, entries = arrays
+        wide = tuple(axis for axis in entries if axis.name != axes((vocabulary,))[0].name)
+        out = Array((*spots, *wide))
+        return Index(Signature(Type(arrays), Type((out,))))
+
+    return g.op(make, [at, rows], (*at.dims, *depth))
+
+
+def indexed(g: Builder, x: Operand, places: Sequence[Any]) -> Value:
+    """Adds a lookup of rows by an array of positions along the first dimension."""
+    if len(places) != 1 or not isinstance(places[0], Value | Constant):
+        g.refuse("positions along several dimensions")
+    if isinstance(places[0], Constant) and places[0].tensor.dtype == torch.bool:
+        g.refuse("a choice by a mask")
+    return embedding(g, x, places[0])
+
+
+def _below(g: Builder, places: Value, bound: Atom) -> Value:
+    """Returns whole numbers that are below the size of an axis."""
+    below = places.slot.below
+    if below is None:
+        places.slot.below = bound
+        return places
+    if leaves((below,)) == leaves((bound,)):
+        return places
+    made = any(places.slot in step.gives for step in g.steps)
+    if (not made and below.hint == "given") or (below.hint == "bound" and unified(below, bound)):
+        places.slot.below = bound
+        return places
+
+    def make(axes: Axes, arrays: Sequence[Array]) -> Term:
+        (array,) = arrays
+        out = Array(array, axes((bound,))[0])
+        return Map(Signature(Type((array,)), Type((out,))), SAME)
+
+    return g.op(make, [places], places.dims, kind="whole", below=bound)
+
+
+def unified(one: Atom, two: Atom) -> bool:
+    """Makes the bound of constant places that of a table, if it is the same or lower."""
+    if one.size > two.size or one.places & two.places:
+        return False
+    one.same = two
+    two.places |= one.places
+    return True
+
+
+CALLS: dict[str, Handler] = {
+    "embedding": embedding,
+    "index": indexed,
+}

@@ -1,0 +1,154 @@
+"""Reads norms over channels, layers and groups."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from ncd.importing.base.atoms import (
+    Dim,
+    every,
+    leaves,
+    regrouped,
+)
+from ncd.importing.base.builder import Builder
+from ncd.importing.base.import_values import (
+    Axes,
+    Constant,
+    Operand,
+    Value,
+)
+from ncd.importing.base.op_order import (
+    in_order,
+    parameter_name,
+)
+from ncd.importing.calls.formulas import broadcast, mapped
+from ncd.importing.calls.product_calls import own
+from ncd.importing.calls.reduction_calls import along
+from ncd.lang.terms.terms import Term
+from ncd.lang.types.axes import Array
+from ncd.ops import (
+    BatchNorm,
+    LayerNorm,
+    RMSNorm,
+)
+
+Handler = Callable[..., Any]
+
+
+def layer_norm(
+    g: Builder,
+    x: Operand,
+    shape: Sequence[int],
+    weight: Any = None,
+    bias: Any = None,
+    eps: float = 1e-5,
+    *more: Any,
+) -> Value:
+    value = g.solid(g.value(x))
+    k = len(shape)
+    atoms = tuple(atom for dim in value.dims[len(value.dims) - k :] for atom in leaves(dim))
+    if not atoms:
+        g.refuse("a norm of one number")
+    if own(g, weight) and (bias is None or own(g, bias)):
+        name = parameter_name(weight.layer, g.path)
+
+        def make(axes: Axes, arrays: Sequence[Array]) -> Term:
+            term = LayerNorm(axes(atoms), name, eps, bias is not None)
+            return in_order(arrays[0], axes(atoms), term)
+
+        return g.op(make, [value], value.dims, [weight, *([] if bias is None else [bias])])
+    found = standardised(g, value, atoms, eps)
+    for other, sign in ((weight, "*"), (bias, "+")):
+        if other is not None:
+            found = broadcast(g, found, other, f"$1 {sign} $2")
+    return found
+
+
+def standardised(g: Builder, x: Value, atoms: Dim, eps: float) -> Value:
+    """Returns an array minus its mean along some atoms, over its deviation."""
+    shifted = broadcast(g, x, along("mean", g, x, atoms), "$1 - $2")
+    variance = along("mean", g, mapped(g, shifted, "$1 ** 2"), atoms)
+    return broadcast(g, shifted, variance, f"$1 / sqrt($2 + {eps!r})", "normalise")
+
+
+def group_norm(
+    g: Builder,
+    x: Operand,
+    groups: int,
+    weight: Any = None,
+    bias: Any = None,
+    eps: float = 1e-5,
+    *more: Any,
+) -> Value:
+    """Adds a norm over groups of channels, in steps."""
+    value = g.solid(g.value(x))
+    shape = value.shape
+    parted = regrouped(value.dims, (shape[0], groups, shape[1] // groups, *shape[2:]))
+    atoms = every(parted[2:])
+    if not atoms:
+        g.refuse("a norm of one number")
+    found = standardised(g, Value(parted, value.slot), atoms, eps)
+    found = Value(value.dims, found.slot)
+    for other, sign in ((weight, "*"), (bias, "+")):
+        if other is not None:
+            row = g.value(other)
+            column = Value((*row.dims, *((),) * (len(shape) - 2)), row.slot)
+            found = broadcast(g, found, column, f"$1 {sign} $2")
+    return found
+
+
+def rms_norm(
+    g: Builder, x: Operand, shape: Sequence[int], weight: Any = None, eps: Any = None
+) -> Value:
+    value = g.solid(g.value(x))
+    eps = torch.finfo(torch.float32).eps if eps is None else eps
+    atoms = every(value.dims[len(value.dims) - len(shape) :])
+    if not own(g, weight) or not atoms:
+        g.refuse("a norm without a parameter of its own")
+    name = parameter_name(weight.layer, g.path)
+
+    def make(axes: Axes, arrays: Sequence[Array]) -> Term:
+        return in_order(arrays[0], axes(atoms), RMSNorm(axes(atoms), name, eps))
+
+    return g.op(make, [value], value.dims, [weight])
+
+
+def batch_norm(
+    g: Builder,
+    x: Operand,
+    weight: Any,
+    bias: Any,
+    mean: Any,
+    variance: Any,
+    training: bool,
+    momentum: float,
+    eps: float,
+    *more: Any,
+) -> Value:
+    """Adds a batch norm; a module in evaluation mode uses the statistics that it has kept."""
+    plain = own(g, weight) and own(g, bias) and mean is not None
+    value = g.solid(g.value(x))
+    if not plain or len(value.dims) < 2:
+        g.refuse("a batch norm without parameters or statistics")
+    value = g.single(value, 1)
+    if not value.dims[0] or len(leaves(value.dims[0])) != 1 or leaves(value.dims[0])[0].group:
+        value = g.single(value, 0)
+    name = parameter_name(weight.layer, g.path)
+    kept = [Constant(one.tensor, one.buffer) for one in (mean, variance)]
+    both = (*leaves(value.dims[0]), *leaves(value.dims[1]))
+
+    def make(axes: Axes, arrays: Sequence[Array]) -> Term:
+        return BatchNorm(axes(both), name, eps)
+
+    return g.op(make, [value], value.dims, [weight, bias, *kept])
+
+
+CALLS: dict[str, Handler] = {
+    "batch_norm": batch_norm,
+    "group_norm": group_norm,
+    "layer_norm": layer_norm,
+    "rms_norm": rms_norm,
+}

@@ -1,0 +1,216 @@
+"""Reads products of matrices: learned linear maps, matmul and einsum."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ncd.importing.base.atoms import (
+    Dim,
+    Dims,
+    every,
+    fresh,
+    leaves,
+    size,
+)
+from ncd.importing.base.builder import Builder
+from ncd.importing.base.import_values import (
+    Axes,
+    Constant,
+    Operand,
+    Value,
+)
+from ncd.importing.base.op_order import (
+    in_order,
+    parameter_name,
+)
+from ncd.importing.calls.arithmetic_calls import scaled
+from ncd.importing.calls.formulas import broadcast
+from ncd.lang.errors import NCDError
+from ncd.lang.terms.terms import Id, Term
+from ncd.lang.types.axes import Array, Signature, Type
+from ncd.ops import (
+    Einsum,
+    Linear,
+)
+
+Handler = Callable[..., Any]
+
+
+def own(g: Builder, x: Any) -> bool:
+    """Returns whether a tensor is a parameter that only the current node uses."""
+    return isinstance(x, Constant) and bool(x.name) and x.name not in g.shared
+
+
+def linear(g: Builder, x: Operand, weight: Any, bias: Any = None) -> Value:
+    value = g.value(x)
+    biased = bias is None or own(g, bias)
+    if not own(g, weight) or not biased or weight.tensor.dim() != 2:
+        found = matmul(g, value, _turned(weight))
+        return found if bias is None else broadcast(g, found, bias, "$1 + $2")
+    value = g.solid(value)
+    before = value.dims[-1]
+    after = fresh(weight.tensor.shape[0], "out")
+    if not before:
+        value = g.single(value, len(value.dims) - 1)
+        before = value.dims[-1]
+    name = parameter_name(weight.layer, g.path)
+    weights = [weight] if bias is None else [weight, bias]
+    ins, outs = leaves(before), after
+
+    def make(axes: Axes, arrays: Sequence[Array]) -> Term:
+        one, two = axes(before), axes(outs)
+        pattern = Signature(Type((one,)), Type((two,)))
+        return in_order(arrays[0], one, Linear(pattern, name, bias is not None))
+
+    g.meet((*ins, *outs))
+    return g.op(make, [value], (*value.dims[:-1], after), weights)
+
+
+def _turned(x: Any) -> Operand:
+    if isinstance(x, Constant):
+        return x.permuted(range(x.tensor.dim())[::-1])
+    return Value(x.dims[::-1], x.slot)
+
+
+def addmm(g: Builder, bias: Any, x: Operand, weight: Any, **more: Any) -> Value:
+    if more:
+        g.refuse("a scaled sum")
+    if isinstance(weight, Constant) and own(g, weight) and own(g, bias):
+        return linear(g, x, weight.permuted((1, 0)), bias)
+    return broadcast(g, matmul(g, x, weight), bias, "$1 + $2")
+
+
+def baddbmm(
+    g: Builder, start: Any, x: Operand, y: Any, *, beta: float = 1, alpha: float = 1
+) -> Value:
+    found = scaled(g, matmul(g, x, y), alpha)
+    return broadcast(g, scaled(g, start, beta), found, "$1 + $2")
+
+
+def matmul(g: Builder, x: Operand, y: Any) -> Value:
+    """Multiplies matrices; leading dimensions are broadcast."""
+    if isinstance(y, Constant) and own(g, y) and y.tensor.dim() == 2:
+        return linear(g, x, y.permuted((1, 0)))
+    one, two = g.value(x), g.value(y)
+    vector = (len(one.dims) == 1, len(two.dims) == 1)
+    if vector[0]:
+        one = Value(((), *one.dims), one.slot)
+    if vector[1]:
+        two = Value((*two.dims, ()), two.slot)
+    found = product(g, one, two, -2, -1)
+    if vector[0]:
+        found = Value((*found.dims[:-2], found.dims[-1]), found.slot)
+    return Value(found.dims[:-1], found.slot) if vector[1] else found
+
+
+def product(g: Builder, x: Value, y: Value, along: int, free: int) -> Value:
+    """Returns the product of matrices, summed over the last dimension of x and ``along`` of y."""
+    y, lead = _led(g, x, y)
+    mine = {*every(x.dims)}
+    if any(atom in mine for atom in leaves(y.dims[free])):
+        y = g.apart(y, y.dims[free])
+    if size(x.dims[-1]) != size(y.dims[along]):
+        g.refuse("an axis of size 1 that is repeated")
+    if x.dims[-1] or y.dims[along]:
+        y = g.same(y, y.dims[along], x.dims[-1])
+    summed = leaves(x.dims[-1])
+    if len(x.dims) > 3:
+        g.call(x.dims[-3], "h")
+        g.call(x.dims[-1], "k")
+        g.call(y.dims[free], "k")
+    for value in (x, y):
+        if set(summed) - {*leaves(value.slot.atoms)}:
+            x, y = g.solid(x), g.solid(y)
+    dims = (*lead, x.dims[-2], y.dims[free])
+    held = {*leaves(x.slot.atoms), *leaves(y.slot.atoms)}
+    atoms = tuple(atom for atom in every(dims) if atom in held)
+
+    def make(axes: Axes, arrays: Sequence[Array]) -> Term:
+        return einsum_of(arrays, axes(atoms), axes(summed))
+
+    slot = g.slot((atoms,))
+    g.step(make, [x, y], [slot], also=every(dims))
+    g.summed[slot] = summed
+    return Value(dims, slot)
+
+
+def _led(g: Builder, x: Value, y: Value) -> tuple[Value, Dims]:
+    """Returns y with the leading dimensions of x, and those of the product."""
+    lead: list[Dim] = []
+    for i in range(3, max(len(x.dims), len(y.dims)) + 1):
+        p = x.dims[-i] if i <= len(x.dims) else ()
+        q = y.dims[-i] if i <= len(y.dims) else ()
+        if p and q and size(p) == size(q):
+            y = g.same(y, q, p)
+        elif p and q:
+            g.refuse("an axis of size 1 that is repeated")
+        lead.insert(0, p or (y.dims[-i] if i <= len(y.dims) else ()))
+    return y, tuple(lead)
+
+
+def einsum_of(arrays: Sequence[Array], wanted: Array, summed: Array) -> Term:
+    """Returns a product of two arrays, written on as few axes as give a good order.
+
+    The result has the axes of the first array, with those of the second in place of the summed
+    ones, as rows that are mixed keep their places.
+    """
+    one, two = arrays
+    free = [axis for axis in two if axis.name not in (*one.names, *summed.names)]
+    kept = [axis for axis in one if axis.name not in summed.names]
+    at = min((one.names.index(name) for name in summed.names), default=len(kept))
+    before = [axis for axis in one[:at] if axis in kept]
+    ideal = Array((*before, *free, *(axis for axis in kept if axis not in before)))
+    if not summed:
+        return Einsum(Signature(Type(arrays), Type((ideal,))))
+    shared = [name for name in ideal.names if name in one.names and name in two.names]
+    for count in range(len(shared), 0, -1):
+        term = _einsum_without(arrays, ideal, shared[:count])
+        if term is not None and (Id(Type(arrays)) >> term).cod[0].names == ideal.names:
+            return term
+    return Einsum(Signature(Type(arrays), Type((ideal,))))
+
+
+def _einsum_without(arrays: Sequence[Array], out: Array, names: Sequence[str]) -> Term | None:
+    """Returns an einsum that is broadcast over some axes; None where it cannot be."""
+    sides = [Array(axis for axis in array if axis.name not in names) for array in (*arrays, out)]
+    try:
+        term = Einsum(Signature(Type(sides[:-1]), Type((sides[-1],))))
+        term.lift(Type(arrays))
+    except NCDError:
+        return None
+    return term
+
+
+def einsum(g: Builder, pattern: str, given: Sequence[Operand]) -> Value:
+    """Adds an einsum of torch, whose letters are dimensions."""
+    left, arrow, right = pattern.replace(" ", "").partition("->")
+    words = left.split(",")
+    if "." in pattern or not arrow or any(len(set(word)) < len(word) for word in words):
+        g.refuse("an einsum with dots, or with a letter twice")
+    values = [g.solid(g.value(x)) for x in given]
+    known: dict[str, Dim] = {}
+    for i, word in enumerate(words):
+        value = values[i]
+        for at, letter in enumerate(word):
+            if letter in known:
+                value = g.same(value, value.dims[at], known[letter])
+            elif {*leaves(value.dims[at])} & {*every(known.values())}:
+                value = g.apart(value, value.dims[at])
+        known |= {letter: value.dims[at] for at, letter in enumerate(word)}
+        values[i] = value
+    dims = tuple(known[letter] for letter in right)
+
+    def make(axes: Axes, arrays: Sequence[Array]) -> Term:
+        return Einsum(Signature(Type(arrays), Type((axes(every(dims)),))))
+
+    return g.op(make, values, dims)
+
+
+CALLS: dict[str, Handler] = {
+    **dict.fromkeys(("matmul", "mm", "bmm", "mv", "dot"), matmul),
+    "addmm": addmm,
+    "baddbmm": baddbmm,
+    "einsum": einsum,
+    "linear": linear,
+}

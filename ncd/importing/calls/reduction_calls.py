@@ -1,0 +1,160 @@
+"""Functions of torch along a dimension: sums, means, softmax and attention."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from ncd.importing.base.atoms import Atom, Dim, fresh, group_of, leaves, size
+from ncd.importing.base.builder import Builder
+from ncd.importing.base.import_values import Axes, Constant, Operand, Slot, Value
+from ncd.importing.calls.activation_calls import dropout
+from ncd.importing.calls.arithmetic_calls import binary, scaled
+from ncd.importing.calls.formulas import broadcast, mapped
+from ncd.importing.calls.mask_calls import causal, masked_fill
+from ncd.importing.calls.product_calls import product
+from ncd.lang.terms.terms import Term
+from ncd.lang.types.axes import Array, Signature, Type
+from ncd.ops import Reduce, Softmax, Top
+
+HOW = {"amax": "max", "amin": "min", "mean": "mean", "sum": "sum"}
+
+
+def along(how: str, g: Builder, x: Value, atoms: Dim) -> Value:
+    """Reduces some atoms; their dimensions have size 1 then."""
+    x = g.solid(x)
+    gone = {*atoms}
+    if any(set(group_of(atom)) - gone for atom in atoms):
+        g.refuse("one side of a spatial group")
+    dims = tuple(tuple(a for a in leaves(dim) if a not in gone) for dim in x.dims)
+
+    def make(axes: Axes, arrays: Sequence[Array]) -> Term:
+        (array,) = arrays
+        own = [axis for axis in array if axis.name in axes(atoms).names]
+        return Reduce(Signature(Type((Array(own),)), Type((Array(),))), how)
+
+    return g.op(make, [x], dims)
+
+
+def reduced(
+    name: str, g: Builder, x: Operand, at: Any = None, keep: bool = False, **more: Any
+) -> Value:
+    value = g.value(x)
+    rank = len(value.dims)
+    if value.slot.kind != "real":
+        value = mapped(g, g.solid(value), "$1")
+    places = range(rank) if at is None or at == [] else [at] if isinstance(at, int) else at
+    gone = [i % rank for i in places]
+    atoms = tuple(atom for i in sorted(gone) for atom in leaves(value.dims[i]))
+    if any(set(group_of(atom)) - {*atoms} for atom in atoms):
+        value = g.ungrouped(value)
+        atoms = tuple(atom for i in sorted(gone) for atom in leaves(value.dims[i]))
+    found = along(HOW.get(name, name), g, value, atoms) if atoms else value
+    kept = tuple(dim for i, dim in enumerate(found.dims) if keep or i not in gone)
+    return Value(kept, found.slot)
+
+
+def softmax(g: Builder, x: Operand, at: int, *more: Any, **named: Any) -> Value:
+    value = g.solid(g.value(x))
+    at %= len(value.dims)
+    dim = leaves(value.dims[at])
+    if not dim:
+        g.refuse("a softmax of one number")
+    if group_of(dim[0]) != dim:
+        value = g.single(value, at)
+    atoms = leaves(value.dims[at])
+
+    def make(axes: Axes, arrays: Sequence[Array]) -> Term:
+        return Softmax(axes(atoms))
+
+    return g.op(make, [value], value.dims)
+
+
+def log_softmax(g: Builder, x: Operand, at: int, *more: Any, **named: Any) -> Value:
+    return mapped(g, softmax(g, x, at), "log($1)")
+
+
+def top(g: Builder, x: Operand, k: int, at: int = -1, largest: bool = True, *more: Any) -> Any:
+    """Adds the k largest numbers along a dimension, and their positions."""
+    if not largest:
+        g.refuse("the smallest numbers")
+    value = g.value(x)
+    at %= len(value.dims)
+    value = g.single(value, at)
+    old = leaves(value.dims[at])
+    new = (Atom(k, "n"),)
+    rest = tuple(atom for atom in leaves(value.slot.atoms) if atom not in old)
+    slots = [Slot((*rest, *new)), Slot((*rest, *new), "whole", old[0])]
+
+    def make(axes: Axes, arrays: Sequence[Array]) -> Term:
+        return Top(Signature(Type((axes(old),)), Type((axes(new),))))
+
+    g.step(make, [value], slots)
+    dims = (*value.dims[:at], new, *value.dims[at + 1 :])
+    return tuple(Value(dims, slot) for slot in slots)
+
+
+def attention(
+    g: Builder,
+    query: Operand,
+    key: Operand,
+    value: Operand,
+    mask: Any = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    *,
+    scale: Any = None,
+    enable_gqa: bool = False,
+) -> Value:
+    """Adds scaled dot-product attention in its steps."""
+    q, k, v = map(g.value, (query, key, value))
+    if enable_gqa:
+        q, k, v = _repeated(g, q, k, v)
+    for dim in (q.dims[-1], v.dims[-1]):
+        g.call(dim, "k")
+    scores = product(g, q, k, -1, -2)
+    usual = size(q.dims[-1]) ** -0.5
+    scores = scaled(g, scores, usual if scale is None else scale)
+    if mask is not None:
+        scores = _with_mask(g, scores, mask)
+    if is_causal:
+        scores = causal(g, scores)
+    weights = softmax(g, scores, -1)
+    weights = dropout(g, weights, dropout_p, dropout_p > 0)
+    return product(g, weights, v, -2, -1)
+
+
+def _with_mask(g: Builder, scores: Value, mask: Any) -> Value:
+    boolean = (
+        mask.tensor.dtype.is_floating_point is False
+        if isinstance(mask, Constant)
+        else mask.slot.kind != "real"
+    )
+    if not boolean:
+        return binary("add", g, scores, mask)
+    if isinstance(mask, Constant):
+        return masked_fill(g, scores, Constant(~mask.tensor.bool()), float("-inf"))
+    return broadcast(g, scores, mask, "where($2 > 0, $1, (-inf))", "mask")
+
+
+def _repeated(g: Builder, q: Value, k: Value, v: Value) -> tuple[Value, Value, Value]:
+    """Returns keys and values whose heads serve several heads of the queries."""
+    times = q.shape[-3] // k.shape[-3]
+    extra = fresh(times, "q")
+    g.meet(extra)
+
+    def wide(x: Value) -> Value:
+        return Value((*x.dims[:-3], (*x.dims[-3], *extra), *x.dims[-2:]), x.slot)
+
+    return q, wide(k), wide(v)
+
+
+Handler = Callable[..., Any]
+CALLS: dict[str, Handler] = {
+    **{name: partial(reduced, name) for name in HOW},
+    **dict.fromkeys(("softmax", "_softmax"), softmax),
+    "log_softmax": log_softmax,
+    "scaled_dot_product_attention": attention,
+    "topk": top,
+}

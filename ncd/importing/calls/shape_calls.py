@@ -1,0 +1,122 @@
+"""Reads views, transposes and repetitions of an array."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ncd.importing.base.atoms import (
+    CannotSplit,
+    every,
+    fresh,
+    leaves,
+    regrouped,
+    size,
+)
+from ncd.importing.base.builder import Builder
+from ncd.importing.base.import_values import (
+    Constant,
+    Operand,
+    Value,
+)
+
+Handler = Callable[..., Any]
+
+
+def view(g: Builder, x: Operand, *shape: Any) -> Operand:
+    """Returns a tensor in the shape of the current node."""
+    if isinstance(x, Constant) and not x.name:
+        return Constant(x.tensor.reshape(g.shape))
+    return view_as(g, g.value(x), g.shape)
+
+
+def view_as(g: Builder, x: Value, shape: Sequence[int]) -> Value:
+    """Returns the value in another shape."""
+    try:
+        return Value(regrouped(x.dims, shape), x.slot)
+    except CannotSplit:
+        x = g.loose(x)
+        return Value(regrouped(x.dims, shape), x.slot)
+
+
+def permute(g: Builder, x: Operand, order: Sequence[int]) -> Operand:
+    if isinstance(x, Constant):
+        return x.permuted([i % x.tensor.dim() for i in order])
+    return Value(tuple(x.dims[i] for i in order), x.slot)
+
+
+def transpose(g: Builder, x: Operand, one: int, two: int) -> Operand:
+    order = list(range(_rank(x)))
+    if order:
+        order[one], order[two] = order[two], order[one]
+    return permute(g, x, order)
+
+
+def t(g: Builder, x: Operand) -> Operand:
+    return permute(g, x, range(_rank(x))[::-1])
+
+
+def _rank(x: Operand) -> int:
+    return x.tensor.dim() if isinstance(x, Constant) else len(x.dims)
+
+
+def unsqueeze(g: Builder, x: Operand, at: int) -> Operand:
+    value = g.value(x)
+    at %= len(value.dims) + 1
+    return Value((*value.dims[:at], (), *value.dims[at:]), value.slot)
+
+
+def expand(g: Builder, x: Operand, *shape: Any, **more: Any) -> Operand:
+    """Returns a tensor whose numbers are repeated along new atoms; nothing is computed."""
+    if isinstance(x, Constant) and not x.name:
+        return Constant(x.tensor.expand(g.shape))
+    value = g.value(x)
+    dims = ((),) * (len(g.shape) - len(value.dims)) + value.dims
+    if any(leaves(dim) and size(dim) != n for dim, n in zip(dims, g.shape, strict=True)):
+        g.refuse("an axis of size 1 that is repeated")
+    new = tuple(dim if size(dim) == n else fresh(n) for dim, n in zip(dims, g.shape, strict=True))
+    g.meet(every(new))
+    return Value(new, value.slot)
+
+
+def repeat(g: Builder, x: Operand, times: Sequence[int]) -> Operand:
+    """Returns a tensor repeated along dimensions of size 1."""
+    value = g.value(x)
+    dims = ((),) * (len(times) - len(value.dims)) + value.dims
+    if any(n != 1 and size(dim) != 1 for dim, n in zip(dims, times, strict=True)):
+        g.refuse("a repetition of several numbers")
+    return expand(g, value, list(times))
+
+
+def repeat_interleave(g: Builder, x: Operand, times: Any, dim: Any = None, **more: Any) -> Operand:
+    """Returns a tensor whose entries along a dimension are repeated, each ``times`` times."""
+    value = g.value(x)
+    if not isinstance(times, int) or dim is None:
+        g.refuse("a repetition by an array")
+    at = dim % len(value.dims)
+    extra = fresh(times)
+    dims = (*value.dims[:at], (*value.dims[at], *extra), *value.dims[at + 1 :])
+    g.meet(every(dims))
+    return Value(dims, value.slot)
+
+
+def copied(g: Builder, into: Operand, x: Operand, *more: Any) -> Operand:
+    """Returns what is written over all of an array."""
+    shape = into.tensor.shape if isinstance(into, Constant) else into.shape
+    if tuple(shape) == g.value(x).shape:
+        return x
+    return expand(g, x, shape)
+
+
+CALLS: dict[str, Handler] = {
+    **dict.fromkeys(("view", "reshape", "unflatten", "flatten", "_unsafe_view"), view),
+    **dict.fromkeys(("expand", "expand_as", "broadcast_to"), expand),
+    "copy": copied,
+    "numpy_T": t,
+    "permute": permute,
+    "repeat": repeat,
+    "repeat_interleave": repeat_interleave,
+    "t": t,
+    "transpose": transpose,
+    "unsqueeze": unsqueeze,
+}

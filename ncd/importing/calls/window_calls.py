@@ -1,0 +1,214 @@
+"""Reads convolutions and pooling."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from ncd.importing.base.atoms import (
+    Atom,
+    leaves,
+    make_group,
+)
+from ncd.importing.base.builder import Builder
+from ncd.importing.base.import_values import (
+    Axes,
+    Constant,
+    Operand,
+    Value,
+)
+from ncd.importing.base.op_order import (
+    in_order,
+    parameter_name,
+)
+from ncd.importing.calls.product_calls import own
+from ncd.importing.calls.reduction_calls import reduced
+from ncd.lang.terms.terms import Term
+from ncd.lang.types.axes import Array, Signature, Type
+from ncd.ops import (
+    Conv,
+    ConvTranspose,
+    MaxPool,
+    Reduce,
+    Window,
+)
+from ncd.ops.linear_maps.weight_init import beside
+
+Handler = Callable[..., Any]
+
+
+def _one(g: Builder, values: Any, what: str) -> int:
+    """Returns the number of a list in which all are equal."""
+    numbers = [values] if isinstance(values, int) else list(values)
+    if len(set(numbers)) != 1:
+        g.refuse(f"another {what} along each dimension")
+    return int(numbers[0])
+
+
+def convolution(
+    g: Builder,
+    x: Operand,
+    weight: Any,
+    bias: Any = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+) -> Value:
+    if not own(g, weight) or not (bias is None or own(g, bias)):
+        g.refuse("a kernel that is not a parameter of its own")
+    n = weight.tensor.dim() - 2
+    kernel = _one(g, weight.tensor.shape[2:], "kernel")
+    if padding == "same":
+        padding = _one(g, dilation, "dilation") * (kernel - 1) // 2
+        if kernel % 2 == 0:
+            g.refuse("an even kernel with the same size")
+    padding = 0 if padding == "valid" else padding
+    numbers = [_one(g, v, "step") for v in (stride, padding, dilation)]
+    name = parameter_name(weight.layer, g.path)
+
+    def made(pattern: Signature) -> Term:
+        step, pad, gap = numbers
+        return Conv(pattern, name, kernel, step, pad, bias is not None, gap, groups)
+
+    weights = [weight] if bias is None else [weight, bias]
+    return windowed(g, x, n, weight.tensor.shape[0], made, weights)
+
+
+def transposed(
+    g: Builder,
+    x: Operand,
+    weight: Any,
+    bias: Any = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    output_padding: Any = 0,
+    groups: int = 1,
+    dilation: Any = 1,
+) -> Value:
+    plain = _one(g, output_padding, "padding") == 0 and groups == 1
+    if not own(g, weight) or not plain or _one(g, dilation, "dilation") != 1:
+        g.refuse("a transposed convolution of another kind")
+    kernel = _one(g, weight.tensor.shape[2:], "kernel")
+    steps = (_one(g, stride, "stride"), _one(g, padding, "padding"))
+    name = parameter_name(weight.layer, g.path)
+
+    def made(pattern: Signature) -> Term:
+        return ConvTranspose(pattern, name, kernel, *steps, bias is not None)
+
+    weights = [weight] if bias is None else [weight, bias]
+    return windowed(g, x, weight.tensor.dim() - 2, weight.tensor.shape[1], made, weights)
+
+
+def windowed(
+    g: Builder,
+    x: Operand,
+    n: int,
+    channels: int | None,
+    made: Callable[[Signature], Term],
+    weights: Sequence[Constant] = (),
+) -> Value:
+    """Adds an op on the last ``n`` dimensions, and on the channels before them if they change."""
+    value = g.solid(g.value(x))
+    places = range(len(value.dims) - n, len(value.dims))
+    value = g.grouped(value, places) if n > 1 else g.single(value, len(value.dims) - 1)
+    at = len(value.dims) - n - 1
+    if channels is not None and not value.dims[at]:
+        value = g.single(value, at)
+    old = tuple(atom for i in places for atom in leaves(value.dims[i]))
+    sizes = g.shape[len(g.shape) - n :]
+    same = tuple(sizes) == tuple(atom.size for atom in old)
+    new = old
+    if not same:
+        new = tuple(Atom(k, one.hint, sealed=True) for k, one in zip(sizes, old, strict=True))
+    if not same and n > 1:
+        make_group(new)
+    before = leaves(value.dims[at]) if channels is not None else ()
+    after = (Atom(channels, "c"),) if channels is not None else ()
+
+    def make(axes: Axes, arrays: Sequence[Array]) -> Term:
+        one = Array((*axes(before), *axes(old)))
+        two = Array((*axes(after), *axes(new)))
+        return _placed(arrays[0], one, made(Signature(Type((one,)), Type((two,)))))
+
+    lead = value.dims[:at] if channels is not None else value.dims[: at + 1]
+    more = (after,) if channels is not None else ()
+    return g.op(make, [value], (*lead, *more, *((atom,) for atom in new)), weights)
+
+
+def _placed(array: Array, own: Array, term: Term) -> Term:
+    """Returns a term behind an op that puts channels before positions, where they are not."""
+    at = [array.names.index(name) for name in own.names]
+    return term if at == sorted(at) else in_order(array, own, term)
+
+
+def max_pool(
+    n: int,
+    g: Builder,
+    x: Operand,
+    kernel: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil: bool = False,
+) -> Value:
+    if ceil or _one(g, dilation, "dilation") != 1:
+        g.refuse("a pooling with gaps, or rounded up")
+    length = _one(g, kernel, "kernel")
+    step = _one(g, stride, "stride") if stride else length
+    pad = _one(g, padding, "padding")
+    return windowed(g, x, n, None, lambda pattern: MaxPool(pattern, length, step, pad))
+
+
+def average_pool(
+    n: int,
+    g: Builder,
+    x: Operand,
+    kernel: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    ceil: bool = False,
+    count_include_pad: bool = True,
+    divisor: Any = None,
+) -> Value:
+    length = _one(g, kernel, "kernel")
+    step = _one(g, stride, "stride") if stride else length
+    pad = _one(g, padding, "padding")
+    if ceil or divisor or (pad and not count_include_pad):
+        g.refuse("a mean of another kind")
+    return windowed(g, x, n, None, lambda pattern: _mean_of_windows(pattern, length, step, pad))
+
+
+def _mean_of_windows(pattern: Signature, kernel: int, stride: int, padding: int) -> Term:
+    """Returns the mean in each window."""
+    (old,), (new,) = pattern.dom, pattern.cod
+    flat = len(new.dims)
+    window = beside((*old.names, *new.names), "w", (kernel,) * flat if flat > 1 else kernel)
+    slid = Signature(Type((old,)), Type((Array((*new, *window)),)))
+    return Window(slid, kernel, stride, padding) >> Reduce(
+        Signature(Type((window,)), Type((Array(),))), "mean"
+    )
+
+
+def adaptive_average(g: Builder, x: Operand, sizes: Any, n: int = 2) -> Value:
+    value = g.value(x)
+    wanted = [sizes] * n if isinstance(sizes, int) else list(sizes)
+    shape = value.shape[len(value.dims) - n :]
+    if all(k == 1 for k in wanted):
+        return reduced("mean", g, value, list(range(-n, 0)), True)
+    if any(k is None or have % k for have, k in zip(shape, wanted, strict=True)):
+        g.refuse("windows of several lengths")
+    lengths = [have // k for have, k in zip(shape, wanted, strict=True)]
+    return value if set(lengths) == {1} else average_pool(n, g, value, lengths)
+
+
+CALLS: dict[str, Handler] = {
+    **dict.fromkeys(("conv1d", "conv2d", "conv3d"), convolution),
+    **dict.fromkeys(("conv_transpose1d", "conv_transpose2d", "conv_transpose3d"), transposed),
+    "adaptive_avg_pool1d": lambda g, x, sizes: adaptive_average(g, x, sizes, 1),
+    "adaptive_avg_pool2d": adaptive_average,
+    "adaptive_avg_pool3d": lambda g, x, sizes: adaptive_average(g, x, sizes, 3),
+    **{f"avg_pool{n}d": partial(average_pool, n) for n in (1, 2, 3)},
+    **{f"max_pool{n}d": partial(max_pool, n) for n in (1, 2, 3)},
+}

@@ -1,0 +1,298 @@
+"""Walks torch's graph of a module, node by node, and collects the steps of its term."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor, fx
+from torch.export import ExportedProgram
+
+from ncd.importing.base.atoms import Atom, CannotSplit, Dims, every
+from ncd.importing.base.builder import Builder
+from ncd.importing.base.import_values import (
+    CannotImport,
+    Constant,
+    ImportFailed,
+    Kind,
+    Path,
+    Slot,
+    Value,
+)
+from ncd.importing.boxes import boxed
+from ncd.importing.calls import CALLS
+from ncd.importing.calls.complex_calls import Pair, product
+from ncd.importing.calls.conversion_calls import as_whole
+
+USUAL = {  # names of an input's dimensions, by their number
+    "real": {1: "m", 2: "b m", 3: "b t m", 4: "b c h w", 5: "b c d h w"},
+    "whole": {1: "t", 2: "b t"},
+    "bool": {1: "t", 2: "b t"},
+}
+IGNORED = ("_assert", "sym_", "_guards_fn", "_set_grad_enabled", "profiler")
+
+
+@dataclass(eq=False)
+class Walked:
+    """The steps of a module, with its inputs and outputs by their names."""
+
+    builder: Builder
+    inputs: dict[str, Slot] = field(default_factory=dict)
+    outputs: list[Value] = field(default_factory=list)
+    called: dict[Atom, str] = field(default_factory=dict)  # names that the caller gave
+
+
+def walk(
+    program: ExportedProgram,
+    forced: Mapping[str, str],
+    names: Mapping[str, str],
+    layers: frozenset[str] = frozenset(),
+    prefix: str = "",
+) -> Walked:
+    """Returns the steps of an exported module.
+
+    Args:
+        program: The module's graph.
+        forced: Nodes that become boxes, with the reason.
+        names: The axes of inputs, such as ``{"x": "b t m"}``.
+        layers: Modules that are one layer, and no block.
+        prefix: The beginning of all names, which is left out.
+
+    Raises:
+        ImportFailed: For a node that cannot even be a box.
+    """
+    return _Reader(program, forced, names, layers, prefix).done()
+
+
+class _Reader:
+    """One pass over the nodes."""
+
+    def __init__(
+        self,
+        program: ExportedProgram,
+        forced: Mapping[str, str],
+        names: Mapping[str, str],
+        layers: frozenset[str],
+        prefix: str,
+    ) -> None:
+        self.program, self.forced, self.names, self.layers = program, forced, names, layers
+        self.prefix = prefix
+        signature = program.graph_signature
+        self.held: dict[str, str] = {
+            **signature.inputs_to_parameters,
+            **signature.inputs_to_buffers,
+            **signature.inputs_to_lifted_tensor_constants,
+        }
+        self.env: dict[fx.Node, Any] = {}
+        self.found = Walked(Builder(frozenset(self._shared())))
+
+    def _shared(self) -> list[str]:
+        """Returns the parameters that several nodes use, or that have several names."""
+        state = self.program.state_dict
+        users: dict[int, int] = {}
+        for node in self.program.graph.nodes:
+            name = self.held.get(node.name)
+            if name in state:
+                users[state[name].data_ptr()] = users.get(state[name].data_ptr(), 0) + len(
+                    [user for user in node.users if not _ignored(user)]
+                )
+        shared = [name for name, x in state.items() if users.get(x.data_ptr(), 0) > 1]
+        return [name.removeprefix(self.prefix) for name in shared]
+
+    def done(self) -> Walked:
+        for node in self.program.graph.nodes:
+            if node.op == "placeholder":
+                self.env[node] = self._placeholder(node)
+            elif node.op == "output":
+                self._outputs(node)
+            elif node.op == "get_attr":
+                self.env[node] = getattr(self.program.graph_module, str(node.target))
+            else:
+                self.env[node] = self._call(node)
+        return self.found
+
+    def _placeholder(self, node: fx.Node) -> Any:
+        name = self.held.get(node.name)
+        if name is not None:
+            known = {**self.program.constants, **self.program.state_dict}
+            tensor = known[name]
+            if name not in self.program.state_dict:
+                return Constant(tensor.detach())
+            first = self._first(name)
+            if name in self.program.graph_signature.parameters:
+                return Constant(tensor.detach(), first)
+            return Constant(tensor.detach(), buffer=first)
+        val = node.meta.get("val")
+        if not isinstance(val, Tensor):
+            return val
+        return self._input(node.name, val)
+
+    def _first(self, name: str) -> str:
+        """Returns the first of the names of one tensor."""
+        state = self.program.state_dict
+        at, shape = state[name].data_ptr(), state[name].shape
+        alike = (key for key, x in state.items() if x.data_ptr() == at and x.shape == shape)
+        return next(alike).removeprefix(self.prefix)
+
+    def _input(self, name: str, val: Tensor) -> Value:
+        kind: Kind = "real" if val.dtype.is_floating_point else "whole"
+        kind = "bool" if val.dtype == torch.bool else kind
+        usual = USUAL[kind].get(val.dim(), "")
+        given = self.names.get(name, "").split()
+        if given and len(given) != val.dim():
+            raise ImportFailed(
+                f"the input {name} has {val.dim()} dimensions, but its axes are {' '.join(given)}",
+                cure=f'axes={{"{name}": "{usual or " ".join("abcdefgh"[: val.dim()])}"}}',
+            )
+        hints = given or usual.split() or [""] * val.dim()
+        dims: Dims = tuple((Atom(n, hint),) for n, hint in zip(val.shape, hints, strict=True))
+        if given:
+            self.found.called |= {dim[0]: hint for dim, hint in zip(dims, given, strict=True)}
+        below = Atom(2, "bit") if kind == "bool" else None
+        slot = Slot(every(dims), kind, below)
+        self.found.builder.meet(slot.atoms)
+        self.found.inputs[name] = slot
+        return Value(dims, slot)
+
+    def _outputs(self, node: fx.Node) -> None:
+        specs = [spec for spec in self.program.graph_signature.output_specs if not spec.target]
+        wanted = {spec.arg.name for spec in specs if hasattr(spec.arg, "name")}
+        g = self.found.builder
+        g.node, g.path = "output", ()
+        given: Any = node.args[0]
+        for each in given:
+            if isinstance(each, fx.Node) and each.name in wanted:
+                found = self.env[each]
+                if isinstance(found, Value | Constant):
+                    self.found.outputs.append(g.solid(g.value(found)))
+
+    # calls ----------------------------------------------------------------------------------------
+
+    def _call(self, node: fx.Node) -> Any:
+        args, named = self._look(node.args), self._look(dict(node.kwargs))
+        if isinstance(node.target, torch._ops.HigherOrderOperator):
+            return self._inside(node, args)
+        if _ignored(node):
+            return None
+        if node.target is operator.getitem:
+            return args[0][args[1]]
+        if not isinstance(node.target, torch._ops.OpOverload) and None in args:
+            return None  # about a size that is not known
+        every = [args, named]
+        if not _holds_value(every) and not _holds_parameter(every):
+            return self._folded(node, args, named)
+        return self._built(node, list(args), named)
+
+    def _path(self, node: fx.Node) -> Path:
+        """Returns the modules around a node that are blocks: all but single layers of torch."""
+        found = []
+        for path, kind in (node.meta.get("nn_module_stack") or {}).values():
+            name = kind if isinstance(kind, str) else f"{kind.__module__}.{kind.__qualname__}"
+            plain = f"{path.split('@')[0]}.".removeprefix(self.prefix).rstrip(".")
+            if plain and plain not in self.layers and not _is_layer(name):
+                found.append((plain, name.rsplit(".", 1)[-1]))
+        return tuple(found)
+
+    def _where(self, node: fx.Node) -> str:
+        path = self._path(node)
+        return path[-1][0] if path else ""
+
+    def _inside(self, node: fx.Node, args: Any) -> Any:
+        """Returns what a part of the graph gives that runs in a mode, such as without gradients."""
+        at = next((i for i, x in enumerate(args) if isinstance(x, fx.GraphModule)), None)
+        if at is None or "wrap" not in str(node.target):
+            raise ImportFailed(f"{node.target} cannot be imported", where=self._where(node))
+        given = iter(args[at + 1 :])
+        for inner in args[at].graph.nodes:
+            if inner.op == "placeholder":
+                self.env[inner] = next(given)
+            elif inner.op == "output":
+                return self._look(inner.args[0])
+            elif inner.op == "get_attr":
+                self.env[inner] = getattr(args[at], str(inner.target))
+            else:
+                self.env[inner] = self._call(inner)
+
+    def _look(self, x: Any) -> Any:
+        if isinstance(x, fx.Node):
+            return self.env[x]
+        if isinstance(x, tuple | list):
+            return [self._look(each) for each in x]
+        if isinstance(x, dict):
+            return {name: self._look(each) for name, each in x.items()}
+        return x
+
+    def _folded(self, node: fx.Node, args: Any, named: Any) -> Any:
+        """Computes what depends on no input and no parameter."""
+
+        def real(x: Any) -> Any:
+            if isinstance(x, list):
+                return [real(each) for each in x]
+            return x.tensor if isinstance(x, Constant) else x
+
+        with torch.no_grad():
+            found = node.target(*map(real, args), **{k: real(v) for k, v in named.items()})  # type: ignore[operator]
+        if isinstance(found, tuple | list):
+            return [Constant(x) if isinstance(x, Tensor) else x for x in found]
+        return Constant(found) if isinstance(found, Tensor) else found
+
+    def _built(self, node: fx.Node, args: list[Any], named: dict[str, Any]) -> Any:
+        g = self.found.builder
+        val = node.meta.get("val")
+        g.node, g.path = node.name, self._path(node)
+        if isinstance(val, Tensor):
+            g.shape, g.dtype = tuple(val.shape), val.dtype
+        target = str(node.target)
+        name = target.split(".")[1] if target.startswith("aten.") else target
+        handler = CALLS.get(name) or CALLS.get(name.removesuffix("_"))
+        why = self.forced.get(node.name, "" if handler else f"{name} has no op of its own")
+        mark = g.mark()
+        if any(isinstance(x, Pair) for x in args) and name == "mul":
+            handler = product
+        if not why and handler:
+            try:
+                return as_whole(g, handler(g, *args, **named), val)
+            except (CannotImport, CannotSplit) as error:
+                why = str(error)
+            except (TypeError, IndexError, KeyError, AttributeError, ValueError) as error:
+                why = f"it is called in a way that is not known ({error})"
+            g.back_to(mark)
+        g.boxes[node.name] = name, why
+        try:
+            return boxed(g, target, args, named, val)
+        except CannotImport as error:
+            raise ImportFailed(
+                f"{target} cannot be imported: {error}", where=self._where(node), cure="another way"
+            ) from None
+
+
+def _ignored(node: fx.Node) -> bool:
+    name = str(node.target)
+    mutates = name.startswith("aten.add_") and "num_batches" in str(node.args[0])
+    return mutates or any(word in name for word in IGNORED)
+
+
+def _holds_value(x: Any) -> bool:
+    if isinstance(x, list | tuple | dict):
+        return any(map(_holds_value, x.values() if isinstance(x, dict) else x))
+    return isinstance(x, Value | Pair)
+
+
+def _holds_parameter(x: Any) -> bool:
+    if isinstance(x, list | tuple | dict):
+        return any(map(_holds_parameter, x.values() if isinstance(x, dict) else x))
+    return (
+        isinstance(x, Constant)
+        and bool(x.name)
+        and isinstance(x.tensor, Tensor)
+        and (x.tensor.is_floating_point())
+    )
+
+
+def _is_layer(name: str) -> bool:
+    """Returns whether a class is a single layer of torch, which needs no block."""
+    whole = ("MultiheadAttention", "Transformer")
+    return name.startswith("torch.nn.modules") and not any(word in name for word in whole)

@@ -1,0 +1,154 @@
+"""A torch module as a term: the diagram, shapes and costs of any module."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ncd.importing.base.import_values import Constant, ImportFailed
+from ncd.importing.graph_reader import walk
+from ncd.importing.term_building import Refused, built
+from ncd.importing.torch_export import Exported, exported
+from ncd.importing.weight_transfer import filled, state_dict
+from ncd.lang.terms.terms import Term
+from ncd.run import compile as compiled
+from ncd.run.base.limits import Limits
+from ncd.run.execution.module import CircuitModule
+
+TRIES = 80  # passes, in each of which one more call becomes a box
+UNLIMITED = Limits(bytes=2**62, flops=2**62)  # the module is the caller's own
+
+
+@dataclass(frozen=True)
+class Box:
+    """A call that has no op of its own.
+
+    Args:
+        function: The function of torch, such as ``roll``.
+        node: Its name in torch's graph.
+        why: The reason.
+
+    Source: ``torch.export``, whose graphs call these functions.
+
+    >>> found = from_torch(nn.CELU(), torch.ones(2, 3))
+    >>> found.boxes[0].function, found.boxes[0].why
+    ('celu', 'celu has no op of its own')
+    """
+
+    function: str
+    node: str
+    why: str
+
+
+@dataclass(frozen=True, eq=False)
+class Imported:
+    """A torch module as a term.
+
+    Args:
+        term: The term; its axes have the sizes of the inputs that were given.
+        boxes: The calls that stayed opaque.
+        failure: The error with which the module itself stopped; empty if it runs. The term goes
+            up to the call that failed, and gives what that call was given.
+        exported: The module's graph, and its inputs.
+        weights: The module's tensors in the order of the term's parameters.
+
+    Source: ``torch.export``, whose graph is read.
+
+    >>> found: Imported = from_torch(nn.Linear(8, 3), torch.ones(2, 8))
+    >>> str(found.term.cod), found.difference < 1e-6, [*found.state_dict()]
+    ('b d', True, ['weight', 'bias'])
+    """
+
+    term: Term
+    boxes: tuple[Box, ...]
+    failure: str
+    exported: Exported
+    weights: tuple[Constant, ...]
+
+    def module(self) -> CircuitModule:
+        """Returns the compiled term with the weights of the module, in its mode."""
+        made = compiled(self.term, limits=UNLIMITED)
+        filled(made, self.weights)
+        return made.train(self.exported.module.training)
+
+    def state_dict(self, module: CircuitModule | None = None) -> dict[str, Tensor]:
+        """Returns the weights of a compiled module under the names of the torch module.
+
+        Args:
+            module: A module of the term, such as one that has been trained; by default one with the
+                weights that were imported.
+        """
+        return state_dict(module or self.module(), self.weights, self.exported.module)
+
+    @property
+    def difference(self) -> float:
+        """The largest difference between the two modules' outputs, on the inputs given.
+
+        Both run in evaluation mode, so that nothing is dropped at random.
+        """
+        mine = self.module().eval()
+        tensors = [x for x in self.exported.inputs if isinstance(x, Tensor)]
+        given = [x.reshape(a.shape) for x, a in zip(tensors, mine.term.dom, strict=True)]
+        with torch.no_grad():
+            ours, theirs = mine(*given), self.exported.run()
+        ours = ours if isinstance(ours, tuple) else (ours,)
+        pairs = zip(ours, theirs, strict=True)
+        return max((_apart(one, two) for one, two in pairs), default=0.0)
+
+
+def _apart(one: Tensor, two: Tensor) -> float:
+    """Returns the largest difference of two tensors; infinite if their shapes differ."""
+    a, b = one.double().reshape(-1), two.to(one.device).double().reshape(-1)
+    if a.shape != b.shape or not bool((torch.isfinite(a) == torch.isfinite(b)).all()):
+        return float("inf")
+    both = torch.isfinite(a)
+    return float((a - b)[both].abs().max()) if bool(both.any()) else 0.0
+
+
+def from_torch(
+    module: nn.Module,
+    *inputs: Any,
+    axes: Mapping[str, str] | None = None,
+    **named: Any,
+) -> Imported:
+    """Returns a torch module as a term.
+
+    Args:
+        module: The module; it is not changed.
+        *inputs: The arguments of its ``forward``: tensors, or anything else that it accepts.
+        axes: The axes of its inputs by their names in ``forward``, such as ``{"x": "b t m"}``; by
+            default they follow from the number of dimensions.
+        **named: Further arguments of ``forward``, by name.
+
+    Returns:
+        The term, with the module's weights. A call for which the language has no op is a named box.
+        Of a module that fails, the part up to the call that fails.
+
+    Raises:
+        ImportFailed: For a module that ``torch.export`` refuses, or a call that cannot even be a
+            box.
+
+    Source: ``torch.export``.
+
+    >>> found = from_torch(nn.Sequential(nn.Linear(8, 4), nn.ReLU()), torch.ones(2, 8))
+    >>> found.term
+    Id('b:2 m:8') >> Linear('m:8 -> d:4', 'n0', True) >> Elementwise('relu')
+    """
+    made = exported(module, inputs, named)
+    forced: dict[str, str] = {}
+    for _ in range(TRIES):
+        walked = walk(made.program, forced, axes or {}, made.layers, made.prefix)
+        try:
+            term, weights = built(walked)
+        except Refused as error:
+            if error.node in forced or error.node == "output":
+                raise ImportFailed(str(error), where=error.node) from None
+            forced[error.node] = str(error)
+            continue
+        boxes = (Box(name, node, why) for node, (name, why) in walked.builder.boxes.items())
+        return Imported(term, tuple(boxes), made.failure, made, weights)
+    raise ImportFailed("too many of its calls have no op", cure="a smaller module")

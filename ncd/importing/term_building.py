@@ -1,0 +1,81 @@
+"""Builds the term of a module from its steps, once every axis has a name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ncd.importing.axis_names import AxisNames, PartOfGroup
+from ncd.importing.base.atoms import Atom, Dim, every, group_of, leaves
+from ncd.importing.base.import_values import Constant, Slot, Step
+from ncd.importing.graph_reader import Walked
+from ncd.importing.module_blocks import Item, alive, assembled, late
+from ncd.lang.errors import NCDError
+from ncd.lang.terms.terms import Id, Term
+from ncd.lang.types.axes import Array, Signature, Type
+from ncd.ops import Einsum
+
+
+class Refused(Exception):
+    """A step that the language refuses; ``node`` is that of torch's graph."""
+
+    def __init__(self, node: str, why: str) -> None:
+        super().__init__(why)
+        self.node = node
+
+
+def built(walked: Walked) -> tuple[Term, tuple[Constant, ...]]:
+    """Returns the term of the steps and its weights; raises Refused for one that does not fit."""
+    steps = walked.builder.steps
+    axes = AxisNames([slot.atoms for slot in walked.inputs.values()], steps, walked.called)
+    arrays: dict[Slot, Array] = {}
+    for slot in walked.inputs.values():
+        bound = axes((slot.below,))[0] if slot.below is not None else None
+        arrays[slot] = Array(axes(slot.atoms), bound)
+    items = [_item(step, axes, arrays) for step in steps]
+    outputs = []
+    for value in walked.outputs:
+        slot, more = _in_order(value.slot, every(value.dims), axes, arrays)
+        outputs.append(slot)
+        items += more
+    ready = late(alive(items, tuple(outputs)))
+    weights = tuple(weight for item in ready for weight in item.weights)
+    inputs = tuple(walked.inputs.values())
+    return assembled(ready, inputs, tuple(outputs), arrays), weights
+
+
+def _item(step: Step, axes: AxisNames, arrays: dict[Slot, Array]) -> Item:
+    """Returns the op of a step, and records the arrays that it gives; raises Refused."""
+    given = [arrays[slot] for slot in step.takes]
+    try:
+        term = step.make(axes, given)
+        found = (Id(Type(given)) >> term).cod if given else term.cod
+        for slot, array in zip(step.gives, found, strict=True):
+            wanted = axes(_together(slot.atoms)).names
+            if set(array.names) != set(wanted):
+                raise Refused(step.node, f"it gives ({array}), not ({' '.join(wanted)})")
+            arrays[slot] = array
+    except (NCDError, PartOfGroup, ValueError) as error:
+        raise Refused(step.node, str(error)) from None
+    return Item(term, step.takes, step.gives, step.path, weights=step.weights)
+
+
+def _together(atoms: Iterable[Atom]) -> Dim:
+    """Returns atoms with those of a spatial group next to each other."""
+    return tuple(dict.fromkeys(one for a in leaves(atoms) for one in group_of(a) or (a,)))
+
+
+def _in_order(
+    slot: Slot, dim: Dim, axes: AxisNames, arrays: dict[Slot, Array]
+) -> tuple[Slot, list[Item]]:
+    """Returns an output with its axes in torch's order, and the op that puts them so."""
+    array = arrays[slot]
+    try:
+        wanted = Array(axes(dim), array.below)
+    except PartOfGroup:
+        wanted = array
+    if wanted.names == array.names or array.below is not None:
+        return slot, []
+    ordered = Slot(slot.atoms)
+    arrays[ordered] = wanted
+    term = Einsum(Signature(Type((array,)), Type((wanted,))))
+    return ordered, [Item(term, (slot,), (ordered,))]

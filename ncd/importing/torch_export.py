@@ -1,0 +1,173 @@
+"""Exports a torch module as a graph of functions, up to the call that fails if one does."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.export import ExportedProgram
+from torch.overrides import TorchFunctionMode
+from torch.utils._pytree import tree_leaves
+
+from ncd.importing.base.import_values import ImportFailed
+from ncd.importing.norms import replaced, root_mean_squares
+
+
+@dataclass(frozen=True, eq=False)
+class Exported:
+    """A module's graph, its inputs as a flat list, and the error with which it stopped.
+
+    ``layers`` are modules that are one layer: norms that are written out. ``traced`` is the module
+    itself, or runs it up to the call that fails.
+    """
+
+    program: ExportedProgram
+    layers: frozenset[str]
+    inputs: tuple[Any, ...]
+    failure: str
+    module: nn.Module
+    traced: nn.Module
+    args: tuple[Any, ...]
+    named: Mapping[str, Any]
+
+    @property
+    def prefix(self) -> str:
+        """The beginning of all names of modules and parameters."""
+        return "" if self.traced is self.module else "module."
+
+    def run(self) -> tuple[Tensor, ...]:
+        """Returns the outputs of the module in evaluation mode, which are tensors."""
+        modes = {each: each.training for each in self.module.modules()}
+        self.module.eval()
+        try:
+            found = self.traced(*self.args, **self.named)
+        finally:
+            for each, mode in modes.items():
+                each.training = mode
+        return tuple(x for x in tree_leaves(found) if isinstance(x, Tensor))
+
+
+def exported(module: nn.Module, args: tuple[Any, ...], named: Mapping[str, Any]) -> Exported:
+    """Returns the graph of a module, functional; raises ImportFailed for one that has none."""
+    inputs = tuple(tree_leaves((args, dict(named))))
+    norms = root_mean_squares(module)
+    traced, failure = module, ""
+    with replaced(norms):
+        try:
+            program = _graph(module, args, named)
+        except Exception as error:
+            traced = partial = _UpToFailure(module)
+            failure = _message(error)
+            try:
+                program = _graph(partial, args, named)
+            except Exception:
+                raise ImportFailed(failure, where=type(module).__name__) from None
+            failure = _cut_off(program, partial.watch.failure or failure)
+    return Exported(program, frozenset(norms), inputs, failure, module, traced, args, named)
+
+
+def _cut_off(program: ExportedProgram, failure: str) -> str:
+    """Drops the calls behind the one that fails; returns its error, with the module it is in."""
+    calls = (node for node in program.graph.nodes if node.op == "call_function")
+    first = next((node for node in calls if not node.users), None)
+    stack = list((first.meta.get("nn_module_stack") or {}).values()) if first else []
+    program.graph.eliminate_dead_code()
+    where = stack[-1][0].removeprefix("module").removeprefix(".") if stack else ""
+    return f"{where}: {failure}" if where else failure
+
+
+def _graph(module: nn.Module, args: tuple[Any, ...], named: Mapping[str, Any]) -> ExportedProgram:
+    with warnings.catch_warnings(), _quiet():
+        warnings.simplefilter("ignore")
+        program = torch.export.export(module, args, dict(named), strict=False)
+        return program.run_decompositions({}) if _mutates(program) else program
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keeps torch from logging an error that is told in one line."""
+    log = logging.getLogger("torch._subclasses.fake_tensor")
+    level = log.level
+    log.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        log.setLevel(level)
+
+
+def _mutates(program: ExportedProgram) -> bool:
+    """Returns whether a tensor that others see is changed in place."""
+    for node in program.graph.nodes:
+        name = str(node.target)
+        if not name.startswith("aten.") or not name.split(".")[1].endswith("_"):
+            continue
+        changed = node.args[0]
+        if "num_batches" not in str(changed) and (
+            len(changed.users) > 1 or _shares(changed) or changed.op != "call_function"
+        ):
+            return True
+    return False
+
+
+VIEWS = (
+    *("select", "slice", "view", "transpose", "permute", "unsqueeze", "squeeze", "expand"),
+    *("split", "chunk", "unbind", "t", "getitem", "alias", "detach", "diagonal", "unflatten"),
+)
+
+
+def _shares(node: Any) -> bool:
+    """Returns whether a node gives a view of another one's numbers."""
+    name = str(node.target)
+    return (name.split(".")[1] if "." in name else name).split(".")[0] in VIEWS
+
+
+def _message(error: Exception) -> str:
+    """Returns the first line of an error that says what is wrong."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[0] if lines else type(error).__name__
+
+
+class _UpToFailure(nn.Module):
+    """Runs a module, and gives the arrays of the first call that fails."""
+
+    def __init__(self, module: nn.Module) -> None:
+        super().__init__()
+        self.module = module
+        self.watch = _Watch()
+
+    def forward(self, *args: Any, **named: Any) -> Any:
+        self.watch.given.clear()
+        with self.watch:
+            self.module(*args, **named)
+        return tuple(self.watch.given)
+
+
+class _Watch(TorchFunctionMode):
+    """Goes on after a call that fails, as if it gave its first array, and remembers its arrays.
+
+    A tracer of torch cannot be left by an error, so the rest is traced as well; nothing needs it.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.given: list[Tensor] = []
+        self.failure = ""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        try:
+            return func(*args, **(kwargs or {}))
+        except Exception as error:
+            found = [x for x in tree_leaves((args, kwargs or {})) if isinstance(x, Tensor)]
+            if not found:
+                raise
+            if not self.given:
+                learned = [x for x in found if not isinstance(x, nn.Parameter)]
+                self.given += learned or found
+                self.failure = _message(error)
+            return found[0]

@@ -1,0 +1,69 @@
+"""Weights of a torch module in the module of its term, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import torch
+from torch import Tensor, nn
+
+from ncd.importing.base.import_values import Constant
+from ncd.lang.circuits.circuit import Cell
+from ncd.run.execution.module import CircuitModule
+
+COUNTED = "num_batches_tracked"
+
+
+def _tensors(module: CircuitModule) -> Iterator[Tensor]:
+    """Yields the tensors of all ops in the order of the steps, without those of constants."""
+    seen: set[str] = set()
+    for cell in module.circuit.cells:
+        if cell.path in seen or not (cell.layer is not None or cell.initial):
+            continue
+        seen.add(cell.path)
+        yield from _of(cell, module)
+
+
+def _of(cell: Cell, module: nn.Module) -> Iterator[Tensor]:
+    home = module.get_submodule(".".join(cell.scope)) if cell.scope else module
+    if cell.layer is None:
+        if next(iter(cell.initial.values())).numbers:
+            return
+        yield getattr(home, cell.name)
+        return
+    layer = getattr(home, cell.name)
+    for name in cell.initial:
+        if name != COUNTED:
+            yield getattr(layer, name)
+
+
+def filled(module: CircuitModule, weights: Sequence[Constant]) -> None:
+    """Copies the weights of a torch module into the module of its term."""
+    with torch.no_grad():
+        for mine, given in zip(_tensors(module), weights, strict=True):
+            mine.copy_(given.tensor.reshape(mine.shape))
+
+
+def state_dict(
+    module: CircuitModule, weights: Sequence[Constant], source: nn.Module
+) -> dict[str, Tensor]:
+    """Returns the tensors of a module under the names of the torch module that it comes from."""
+    found = {name: x.detach().clone() for name, x in source.state_dict().items()}
+    for mine, given in zip(_tensors(module), weights, strict=True):
+        shape = given.tensor.shape
+        tensor = mine.detach().reshape(shape)
+        if given.order:
+            back = [given.order.index(i) for i in range(len(given.order))]
+            tensor = tensor.permute(back)
+        for name in _names(given.name, source):
+            if given.rows is None:
+                found[name] = tensor.clone()
+            else:
+                found[name][given.rows[0] : given.rows[1]] = tensor
+    return found
+
+
+def _names(name: str, source: nn.Module) -> list[str]:
+    """Returns all names of a tensor, of which tied weights have several."""
+    state = source.state_dict()
+    return [key for key, x in state.items() if x.data_ptr() == state[name].data_ptr()]

@@ -1,0 +1,1 @@
+"""Ops of imported modules: functions of torch by their names, and constant arrays."""

@@ -1,0 +1,183 @@
+"""Functions of torch that the language has no op for, as named boxes."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ncd.lang.errors import MismatchError, ParseError, shown
+from ncd.lang.formulas import expr as ex
+from ncd.lang.formulas.short_formula import cut
+from ncd.lang.glyph import Glyph, Mark
+from ncd.lang.once import once
+from ncd.lang.terms.field_spelling import SIGNATURE, Spelling, printable, spelled
+from ncd.lang.terms.op import Op, Sample, Site
+from ncd.lang.types.axes import Array, Signature, Type
+from ncd.lang.types.pattern_binding import Binding
+from ncd.ops.structure.axis_places import own_ports
+from ncd.ops.torch_calls.call_arguments import LETTERS, LONGEST, Arguments, read_arguments
+
+_FUNCTION = re.compile(r"[a-z]\w{0,40}\.[a-z]\w{0,60}(\.[a-zA-Z]\w{0,40})?")
+
+# Functions that only compute, of sizes that follow from their inputs: a visitor may call them.
+_COMMON = """
+abs acos add addmm all amax amin any argmax argmin asin atan atan2 avg_pool1d avg_pool2d
+avg_pool3d adaptive_avg_pool1d adaptive_avg_pool2d adaptive_max_pool2d batch_norm bmm celu clamp
+clamp_max clamp_min cosh cumprod cumsum div elu eq erf exp expm1 flip gather ge gelu glu
+group_norm gt hardsigmoid hardswish hardtanh instance_norm isinf isnan layer_norm le leaky_relu
+log log10 log1p log2 log_softmax logcumsumexp logical_and logical_not logical_or logical_xor
+logsumexp lt masked_fill matmul max max_pool1d max_pool2d mean min mish mul ne neg norm
+pixel_shuffle pixel_unshuffle pow prod prelu reciprocal relu6 remainder roll round rsqrt rsub
+scatter scatter_add selu sign sinh slice_scatter softmax softplus softshrink sort square std sub
+sum tan tanhshrink topk tril triu trunc upsample_bilinear2d upsample_nearest2d var where xlogy
+"""
+COMMON = frozenset(_COMMON.split())
+
+
+def _read_function(value: Any, name: str) -> str:
+    if not isinstance(value, str) or not _FUNCTION.fullmatch(value):
+        raise ParseError(f"{shown(value)} is no function of torch", cure='"aten.roll"')
+    return value
+
+
+def _read_arguments(value: Any, name: str) -> str:
+    if not isinstance(value, str) or not printable(value) or len(value) > LONGEST:
+        raise ParseError(f"{name} is {shown(value)}, but it is text", cure='"a, [1], [0]"')
+    return value
+
+
+FUNCTION = Spelling("text", _read_function)
+CALLED = Spelling("text", _read_arguments)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Opaque(Op):
+    """Calls a function of torch by its name; drawn as a box with this name.
+
+    An import makes it of a function for which the language has no op of its own. Only its type is
+    known, so that it is not broadcast: its arrays have just the axes of the pattern.
+
+    Args:
+        pattern: The arrays that it takes and gives, with their axes in torch's order.
+        function: Its name in ``torch.ops``, such as ``"aten.roll"``.
+        arguments: Its arguments, with ``a``, ``b``, … for the arrays; ``a.flatten(0, 1)``,
+            ``a.unsqueeze(0)``, ``a.bool()`` and ``a.real()`` change an array first. The arrays
+            alone by default.
+
+    Raises:
+        ParseError: For text that is no function or no arguments.
+        MismatchError: For arrays with other axes.
+
+    Source: ``torch.export``, whose graphs call these functions.
+
+    >>> str(Opaque("y m -> y m", "aten.roll", "a, [1], [0]").cod)
+    'y m'
+    """
+
+    pattern: Signature = spelled(SIGNATURE)
+    function: str = spelled(FUNCTION, "aten.abs")
+    arguments: str = spelled(CALLED, "")
+    role: ClassVar[str] = "neutral"
+    any_kind: ClassVar[bool] = True
+
+    def check_pattern(self) -> None:
+        self.called  # noqa: B018
+
+    @once
+    def called(self) -> Arguments:
+        """The arguments as expressions; raises ParseError."""
+        count = len(self.pattern.dom)
+        if not 1 <= count <= len(LETTERS):
+            raise ParseError(f"it takes {count} arrays, not 1 to {len(LETTERS)}", cure='"m -> m"')
+        return read_arguments(self.arguments or ", ".join(LETTERS[:count]), count)
+
+    @property
+    def title(self) -> str:
+        """The name of the function alone, such as ``roll``."""
+        return self.function.split(".")[1]
+
+    @property
+    def label(self) -> str:
+        return f"Opaque {self.title}"
+
+    def _spread(self, inputs: Type, rests: list[tuple[Array, Array]], binding: Binding) -> Type:
+        return Type(map(binding.resolve, self.pattern.cod))  # the kind of its numbers as well
+
+    def admit(self, site: Site) -> None:
+        for array, own in zip(site.ins, site.dom, strict=True):
+            if set(array.names) != set(own.names):
+                raise MismatchError(
+                    f"it takes ({own}) just so, but the array is ({array})",
+                    cure="a pattern with every axis of the array",
+                )
+
+    def torch(self, site: Site) -> tuple[ex.Expr, ...] | ex.Expr:
+        args = [
+            ex.reordered(ex.Arg(i), array, own)
+            for i, (array, own) in enumerate(zip(site.ins, site.dom, strict=True))
+        ]
+        given = tuple(_with(expr, args) for expr in self.called.given)
+        named = tuple((name, _with(expr, args)) for name, expr in self.called.named.items())
+        call = ex.Call(f"torch.ops.{self.function}", given, named)
+        if len(site.outs) == 1:
+            return (_shaped(call, site.outs[0]),)
+        return tuple(_shaped(ex.Item(call, i), out) for i, out in enumerate(site.outs))
+
+    def out(self, site: Site) -> str:
+        return self.title.removesuffix("_")
+
+    def glyph(self, site: Site) -> Glyph:
+        ins, outs = own_ports(site.ins, site.dom), own_ports(site.outs, site.cod)
+        return Glyph(marks=(Mark("box", cut(self.title.replace("_", " ")), ins, outs),))
+
+    def formula(self, site: Site) -> str:
+        name = self.title.replace("_", r"\_")
+        return rf"z = \mathrm{{{name}}}({', '.join(LETTERS[: len(site.ins)])})"
+
+    def words(self, site: Site) -> str:
+        return f"torch's {self.title.replace('_', ' ')}: ({site.dom}) to ({site.cod})"
+
+    @classmethod
+    def samples(cls) -> tuple[Sample, ...]:
+        return (
+            Sample(cls("y m -> y m", "aten.roll", "a, [1], [0]"), "y:3 m:2", "a.roll(1, 0)", True),
+            Sample(cls("y m -> y", "aten.logsumexp", "a, [1]"), "y:3 m:2", "a.logsumexp(1)", True),
+            Sample(
+                cls("y m -> y k:2, y k:2#m", "aten.topk", "a, 2, 1"),
+                "y:3 m:4",
+                "tuple(a.topk(2, 1))",
+                True,
+            ),
+            Sample(
+                cls("x y -> z:6", "aten.flip", "a.flatten(0, 1), [0]"),
+                "x:2 y:3",
+                "a.flatten().flip(0)",
+                True,
+            ),
+        )
+
+
+def _with(expr: ex.Expr, args: list[ex.Expr]) -> ex.Expr:
+    """Returns an expression with the arrays in torch's order."""
+    match expr:
+        case ex.Arg(index=index):
+            return args[index]
+        case ex.Method(on=on, name=name, args=more):
+            return ex.Method(_with(on, args), name, more)
+        case ex.Cast(on=on, to=to):
+            return ex.Cast(_with(on, args), to)
+        case ex.Tuple(items=items):
+            return ex.Tuple(tuple(_with(item, args) for item in items))
+    return expr
+
+
+def _shaped(expr: ex.Expr, out: Array) -> ex.Expr:
+    """Returns a result with the dimensions and the kind of number of an array."""
+    sizes = tuple(size for axis in out for size in _sides(axis))
+    shaped = ex.Method(expr, "reshape", (ex.Tuple(sizes),))
+    return ex.Cast(shaped, "real" if out.below is None else "whole")
+
+
+def _sides(axis: ex.Axis) -> tuple[ex.Expr, ...]:
+    return tuple(map(ex.Const, axis.shape)) if axis.spatial else (ex.Size((axis,)),)
