@@ -90,7 +90,7 @@ def _module(command: Parser) -> None:
 
 
 def _own(command: Parser) -> None:
-    place = "modules of one's own, each on a page of the section Yours"
+    place = "modules of one's own, each on a page of its own"
     command.add_argument("modules", nargs="*", metavar="FILE.py:NAME", help=place)
     _shapes(command)
 

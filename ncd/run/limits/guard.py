@@ -20,6 +20,7 @@ from ncd.run.execution.evaluate import NEW
 from ncd.run.execution.program import expressions
 from ncd.run.execution.tensor_ops import multiplied
 from ncd.run.limits import kernel_scratch
+from ncd.run.limits.call_check import check_calls
 from ncd.run.limits.run_memory import NUMBER, stated_peak
 
 STEPS = 50_000  # of one run: a scan takes its body's once for each position
@@ -53,9 +54,11 @@ def check(
 ) -> Cost:
     """Returns the cost of a circuit; raises LimitError, naming limit and need, if it is too high.
 
-    With ``suggest`` the error also names the nearest size that fits, which takes a search.
+    Raises MismatchError for a call by name that torch refuses. With ``suggest`` the error also
+    names the nearest size that fits, which takes a search.
     """
     limits = limits or Limits.from_environment()
+    check_calls(circuit)
     cost = cost_of(circuit)
     try:
         _check_steps(circuit)

@@ -45,7 +45,7 @@ def _pages() -> Mapping[str, Sequence[st.Page]]:
         st.Page(partial(own_page.show_served, name), title=entry.title, url_path=name)
         for name, entry in SERVED.items()
     ]
-    return {"": first, **({"Yours": own} if own else {}), **sections}
+    return {"": first, **({"Your modules": own} if own else {}), **sections}
 
 
 def heading(title: str) -> str:

@@ -8,12 +8,14 @@ from dataclasses import replace
 from functools import lru_cache
 
 from ncd.lang.circuits.elaborate import Axes
-from ncd.lang.errors import NCDError, SizeError
+from ncd.lang.errors import NCDError, SizeError, unknown
 from ncd.lang.terms.rewrite import axes_in, rewrite
 from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Axis
 from ncd.lang.types.axis_kinds import Marked
 from ncd.models import CATALOGUE, Entry, Knob
+from ncd.ops import Opaque
+from ncd.ops.torch_calls.opaque import COMMON
 from ncd.text import read
 
 NAME, TEXT = "yours", "text"  # the page's address, and the session key of its text
@@ -25,6 +27,7 @@ SAMPLE = """Axes(t=seq(12), m=64, d=256)(
     >> Linear("d -> m", "down")
 )
 """
+MOST = 10**6  # a larger size is the bound of whole numbers, and has no slider
 USUAL, LONG = 16, 12  # the size of an axis without one, and of a sequence
 UNSIZED = 50  # axes that are given a size
 
@@ -41,7 +44,18 @@ def own_entry(text: str) -> Entry:
 
     Raises TextError for text that is no term, and NCDError for one that cannot be built.
     """
-    return _entry(read(text), NAME, "Yours", "Your own text", text)
+    term = read(text)
+    _check_functions(term)
+    return _entry(term, NAME, "Yours", "Your own text", text)
+
+
+def _check_functions(term: Term) -> None:
+    """Raises UnknownNameError for a function of torch that not everyone may call."""
+    known = isinstance(term, Opaque) and term.function.startswith("aten.") and term.title in COMMON
+    if isinstance(term, Opaque) and not known:
+        raise unknown("function on this page", term.function, [f"aten.{n}" for n in COMMON])
+    for part in term.children:
+        _check_functions(part)
 
 
 SERVED: dict[str, Entry] = {}  # modules of one's own, by the addresses of their pages
@@ -65,7 +79,8 @@ def serve(title: str, term: Term, failure: str = "") -> str:
 def _entry(term: Term, name: str, title: str, source: str, text: str) -> Entry:
     """Returns the entry of a term, with a knob for each size."""
     bare, marks = _with_all_sizes(term)
-    knobs = tuple(_knob(name, mark) for name, mark in marks.items() if _side(mark))
+    sides = {name: _side(mark) for name, mark in marks.items()}
+    knobs = tuple(_knob(name, marks[name]) for name, n in sides.items() if n and n <= MOST)
 
     def system(**sizes: int) -> Term:
         own = {name: _turned(mark, sizes.get(name)) for name, mark in marks.items()}

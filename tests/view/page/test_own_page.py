@@ -6,10 +6,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import ncd
+from ncd import parse
 from ncd.lang.errors import NCDError
 from ncd.view.page.own_page import EXAMPLES
 from ncd.view.server import live_endpoint
-from ncd.view.session.own_entry import SAMPLE, entry_of, own_entry
+from ncd.view.session.own_entry import FAILURES, SAMPLE, SERVED, entry_of, own_entry, serve
 from tests.view.page.test_pages import APP, fine
 
 
@@ -115,3 +116,40 @@ def test_an_axis_with_the_name_of_a_setting_is_refused(name: str) -> None:
 def test_a_text_that_is_none_raises() -> None:
     with pytest.raises(NCDError):
         own_entry("nothing at all")
+
+
+def test_a_function_of_torch_that_not_everyone_may_call_is_refused() -> None:
+    app = yours()
+    app.text_area(key="text").set_value('Opaque("m:4 -> m:4", "aten.from_file", "a")').run()
+    fine(app)
+    assert app.code[0].value.startswith("there is no function on this page 'aten.from_file'.")
+    app.text_area(key="text").set_value('Block(Opaque("m:4 -> m:4", "aten.rol", "a"), "B")').run()
+    assert app.code[0].value == "there is no function on this page 'aten.rol'. Try aten.roll."
+
+
+@pytest.mark.parametrize(
+    "text", ['"m:4 -> m:4", "aten.sum", "a"', '"m:4 -> m:4", "aten.roll", "a"']
+)
+def test_a_call_that_torch_refuses_is_told(text: str) -> None:
+    app = yours()
+    app.text_area(key="text").set_value(f"Opaque({text})").run()
+    fine(app)
+    assert any("torch refuses it" in shown.value for shown in app.text)
+
+
+def test_a_module_of_ones_own_has_a_page() -> None:
+    name = serve("My Net", parse('Linear("b:2 m:4 -> b m_2:3", "W")'), "W: a message")
+    try:
+        assert entry_of(name, {}) is SERVED[name] and SERVED[name].title == "My Net"
+        assert [knob.name for knob in SERVED[name].knobs] == ["b", "m", "m_2"]
+
+        def shown(name: str) -> None:
+            from ncd.view.page import own_page
+
+            own_page.show_served(name)
+
+        app = AppTest.from_function(shown, args=(name,), default_timeout=60).run()
+        fine(app)
+        assert app.title[0].value == "My Net" and app.code[0].value == "W: a message"
+    finally:
+        del SERVED[name], FAILURES[name]

@@ -1,0 +1,65 @@
+"""Checks the calls of torch's functions by their names, before anything is allocated."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import torch
+
+from ncd.lang.circuits.circuit import Cell, Circuit
+from ncd.lang.errors import MismatchError
+from ncd.lang.formulas.expr import Call
+from ncd.lang.types.axes import Array
+from ncd.run.execution.evaluate import Like
+from ncd.run.execution.program import expressions, part
+
+META = torch.device("meta")
+OPS = "torch.ops."  # what such calls begin with
+
+
+def check_calls(circuit: Circuit) -> None:
+    """Raises MismatchError for a call that torch refuses, or that gives another shape."""
+    for cell in circuit.cells:
+        fault = _fault(cell) if _functions(cell) else ""
+        if fault:
+            fact, cure = f"torch refuses it: {fault}", "a pattern of the shapes that it gives"
+            where = cell.op.label
+            raise MismatchError(fact, where=where, cure=cure).at(bound=cell.site.axes, op=cell.op)
+
+
+def _functions(cell: Cell) -> set[str]:
+    """Returns the functions that a cell calls by their names in ``torch.ops``."""
+    nodes = (node for expr in expressions(cell) for node in expr.walk())
+    calls = {node.function for node in nodes if isinstance(node, Call)}
+    return {name.removeprefix(OPS) for name in calls if name.startswith(OPS)}
+
+
+@lru_cache(256)
+def _fault(cell: Cell) -> str:
+    """Returns torch's message for calls on tensors without data; empty if they are right."""
+    given = [_empty(array) for array in cell.site.ins]
+    try:
+        for name in _functions(cell):
+            _check_functional(name)
+        made = part(cell).run(given, None, Like(META, torch.float32))
+    except Exception as error:
+        return (str(error).strip().splitlines() or [type(error).__name__])[0]
+    found = made if isinstance(made, tuple) else (made,)
+    shapes = [tuple(x.shape) for x in found]
+    wanted = [array.shape for array in cell.site.outs]
+    return "" if shapes == wanted else f"it gives {shapes}, not {wanted}"
+
+
+def _check_functional(function: str) -> None:
+    """Raises ValueError for what is no function, or changes its inputs."""
+    space, name = function.split(".")[:2]
+    schemas = torch._C._jit_get_schemas_for_operator(f"{space}::{name}")
+    if not schemas:
+        raise ValueError(f"there is no function {function}")
+    if all(schema.is_mutable for schema in schemas) or name.endswith("_"):
+        raise ValueError(f"{function} changes its inputs")
+
+
+def _empty(array: Array) -> torch.Tensor:
+    kind = torch.float32 if array.below is None else torch.int64
+    return torch.empty(array.shape, dtype=kind, device=META)
