@@ -111,6 +111,11 @@ class Op(Term):
         return f"{type(self).__name__} {name}" if name else type(self).__name__
 
     @property
+    def calls(self) -> str:
+        """The function of ``torch.ops`` that it calls by its name; empty for most ops."""
+        return ""
+
+    @property
     def reads(self) -> Array:
         """Axes whose size it needs, but which need not be axes of its arrays."""
         return NO_AXES

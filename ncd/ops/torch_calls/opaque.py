@@ -92,6 +92,10 @@ class Opaque(Op):
         return read_arguments(self.arguments or ", ".join(LETTERS[:count]), count)
 
     @property
+    def calls(self) -> str:
+        return self.function
+
+    @property
     def title(self) -> str:
         """The name of the function alone, such as ``roll``."""
         return self.function.split(".")[1]

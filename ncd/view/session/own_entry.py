@@ -9,12 +9,12 @@ from functools import lru_cache
 
 from ncd.lang.circuits.elaborate import Axes
 from ncd.lang.errors import NCDError, SizeError, unknown
+from ncd.lang.terms.op import Op
 from ncd.lang.terms.rewrite import axes_in, rewrite
 from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Axis
 from ncd.lang.types.axis_kinds import Marked
 from ncd.models import CATALOGUE, Entry, Knob
-from ncd.ops import Opaque
 from ncd.ops.torch_calls.opaque import COMMON
 from ncd.text import read
 
@@ -27,6 +27,7 @@ SAMPLE = """Axes(t=seq(12), m=64, d=256)(
     >> Linear("d -> m", "down")
 )
 """
+FUNCTIONS = [f"aten.{name}" for name in sorted(COMMON)]
 MOST = 10**6  # a larger size is the bound of whole numbers, and has no slider
 USUAL, LONG = 16, 12  # the size of an axis without one, and of a sequence
 UNSIZED = 50  # axes that are given a size
@@ -51,9 +52,9 @@ def own_entry(text: str) -> Entry:
 
 def _check_functions(term: Term) -> None:
     """Raises UnknownNameError for a function of torch that not everyone may call."""
-    known = isinstance(term, Opaque) and term.function.startswith("aten.") and term.title in COMMON
-    if isinstance(term, Opaque) and not known:
-        raise unknown("function on this page", term.function, [f"aten.{n}" for n in COMMON])
+    function = term.calls if isinstance(term, Op) else ""
+    if function and function not in FUNCTIONS:
+        raise unknown("function on this page", function, FUNCTIONS)
     for part in term.children:
         _check_functions(part)
 
