@@ -8,39 +8,29 @@ import torch
 
 from ncd.lang.circuits.circuit import Cell, Circuit
 from ncd.lang.errors import MismatchError
-from ncd.lang.formulas.expr import Call
 from ncd.lang.types.axes import Array
 from ncd.run.execution.evaluate import Like
-from ncd.run.execution.program import expressions, part
+from ncd.run.execution.program import part
 
 META = torch.device("meta")
-OPS = "torch.ops."  # what such calls begin with
 
 
 def check_calls(circuit: Circuit) -> None:
     """Raises MismatchError for a call that torch refuses, or that gives another shape."""
     for cell in circuit.cells:
-        fault = _fault(cell) if _functions(cell) else ""
+        fault = _fault(cell) if cell.op.calls else ""
         if fault:
             fact, cure = f"torch refuses it: {fault}", "a pattern of the shapes that it gives"
             where = cell.op.label
             raise MismatchError(fact, where=where, cure=cure).at(bound=cell.site.axes, op=cell.op)
 
 
-def _functions(cell: Cell) -> set[str]:
-    """Returns the functions that a cell calls by their names in ``torch.ops``."""
-    nodes = (node for expr in expressions(cell) for node in expr.walk())
-    calls = {node.function for node in nodes if isinstance(node, Call)}
-    return {name.removeprefix(OPS) for name in calls if name.startswith(OPS)}
-
-
 @lru_cache(256)
 def _fault(cell: Cell) -> str:
-    """Returns torch's message for calls on tensors without data; empty if they are right."""
+    """Returns torch's message for a call on tensors without data; empty if it is right."""
     given = [_empty(array) for array in cell.site.ins]
     try:
-        for name in _functions(cell):
-            _check_functional(name)
+        _check_functional(cell.op.calls)
         made = part(cell).run(given, None, Like(META, torch.float32))
     except Exception as error:
         return (str(error).strip().splitlines() or [type(error).__name__])[0]

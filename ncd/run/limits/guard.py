@@ -58,8 +58,8 @@ def check(
     names the nearest size that fits, which takes a search.
     """
     limits = limits or Limits.from_environment()
-    check_calls(circuit)
     cost = cost_of(circuit)
+    check_calls(circuit)
     try:
         _check_steps(circuit)
         _check(circuit, cost, limits, watched)
