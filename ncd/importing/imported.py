@@ -110,10 +110,7 @@ def _apart(one: Tensor, two: Tensor) -> float:
 
 
 def from_torch(
-    module: nn.Module,
-    *inputs: Any,
-    axes: Mapping[str, str] | None = None,
-    **named: Any,
+    module: nn.Module, *inputs: Any, axes: Mapping[str, str] | None = None, **named: Any
 ) -> Imported:
     """Returns a torch module as a term.
 

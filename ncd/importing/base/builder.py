@@ -19,24 +19,12 @@ from ncd.importing.base.atoms import (
     size,
     unify,
 )
-from ncd.importing.base.import_values import (
-    Axes,
-    Slot,
-    Value,
-)
-from ncd.importing.base.op_order import (
-    SAME,
-    in_order,
-)
+from ncd.importing.base.import_values import Axes, Slot, Value
+from ncd.importing.base.op_order import SAME, in_order
 from ncd.importing.base.recorder import Recorder
 from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Array, Signature, Type
-from ncd.ops import (
-    Group,
-    Map,
-    Rename,
-    Split,
-)
+from ncd.ops import Group, Map, Rename, Split
 
 
 @dataclass(eq=False)

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from torch import Tensor
 
-from ncd.importing.base.atoms import (
-    Atom,
-    Dim,
-    Dims,
-    size,
-)
+from ncd.importing.base.atoms import Atom, Dim, Dims, size
 from ncd.lang.errors import NCDError
 from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Array
@@ -43,6 +38,7 @@ Axes = Callable[[Iterable[Atom]], Array]  # the axes of some atoms, once they ha
 Make = Callable[[Axes, Sequence[Array]], Term]
 
 
+Handler = Callable[..., Any]  # reads a call: of the builder and the call's arguments
 Path = tuple[tuple[str, str], ...]  # the modules around a step: paths and classes
 
 

@@ -6,17 +6,12 @@ import keyword
 import re
 from collections.abc import Callable, Sequence
 
-from ncd.importing.base.import_values import (
-    Path,
-)
+from ncd.importing.base.import_values import Path
 from ncd.lang.errors import NCDError
 from ncd.lang.formulas.formula import parse
 from ncd.lang.terms.terms import Id, Term, Then
 from ncd.lang.types.axes import Array, Signature, Type
-from ncd.ops import (
-    Einsum,
-    Map,
-)
+from ncd.ops import Einsum, Map
 
 SAME = parse("$1")  # of a Map that gives its numbers as they are
 

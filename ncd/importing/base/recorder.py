@@ -9,14 +9,7 @@ from typing import NoReturn
 import torch
 from torch import Tensor
 
-from ncd.importing.base.atoms import (
-    Atom,
-    Dim,
-    Dims,
-    every,
-    fresh,
-    leaves,
-)
+from ncd.importing.base.atoms import Atom, Dim, Dims, every, fresh, leaves
 from ncd.importing.base.import_values import (
     Axes,
     CannotImport,
@@ -29,17 +22,11 @@ from ncd.importing.base.import_values import (
     Step,
     Value,
 )
-from ncd.importing.base.op_order import (
-    parameter_name,
-)
+from ncd.importing.base.op_order import parameter_name
 from ncd.lang.formulas.formula import parse
 from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Array, Signature, Type
-from ncd.ops import (
-    Given,
-    Map,
-    Param,
-)
+from ncd.ops import Given, Map, Param
 from ncd.ops.torch_calls.given import MOST
 
 

@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
 from ncd.importing.base.builder import Builder
-from ncd.importing.base.import_values import (
-    Constant,
-    Operand,
-    Value,
-)
+from ncd.importing.base.import_values import Constant, Handler, Operand, Value
 from ncd.importing.calls.formulas import mapped, number
-from ncd.ops import (
-    Dropout,
-    Elementwise,
-)
-
-Handler = Callable[..., Any]
-
+from ncd.ops import Dropout, Elementwise
 
 NAMED = (
     *("abs", "ceil", "cos", "erf", "exp", "floor", "log", "relu"),

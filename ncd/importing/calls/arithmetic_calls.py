@@ -3,36 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from ncd.importing.base.atoms import (
-    Atom,
-    Dim,
-    leaves,
-)
+from ncd.importing.base.atoms import Atom, Dim, leaves
 from ncd.importing.base.builder import Builder
-from ncd.importing.base.import_values import (
-    Axes,
-    Operand,
-    Value,
-)
+from ncd.importing.base.import_values import Axes, Handler, Operand, Value
 from ncd.importing.calls.formulas import broadcast, mapped, number
-from ncd.importing.calls.mask_calls import (
-    scalar_of,
-    with_constant_mask,
-)
+from ncd.importing.calls.mask_calls import scalar_of, with_constant_mask
 from ncd.lang.formulas.formula import parse
 from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Array, Signature, Type
-from ncd.ops import (
-    Map,
-    Scale,
-)
-
-Handler = Callable[..., Any]
-
+from ncd.ops import Map, Scale
 
 SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "pow": "**"}
 

@@ -2,35 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from ncd.importing.base.atoms import (
-    Atom,
-    Dim,
-    every,
-    leaves,
-    size,
-)
+from ncd.importing.base.atoms import Atom, Dim, every, leaves, size
 from ncd.importing.base.builder import Builder
-from ncd.importing.base.import_values import (
-    Axes,
-    Constant,
-    Operand,
-    Slot,
-    Value,
-)
+from ncd.importing.base.import_values import Axes, Constant, Handler, Operand, Slot, Value
 from ncd.importing.calls.shape_calls import unsqueeze
 from ncd.importing.calls.slice_calls import joined, part_of
 from ncd.lang.terms.terms import Beside, Id, Term, Then
 from ncd.lang.types.axes import Array, Signature, Type
-from ncd.ops import (
-    Concat,
-    Einsum,
-    Split,
-)
-
-Handler = Callable[..., Any]
+from ncd.ops import Concat, Einsum, Split
 
 
 def concatenate(g: Builder, given: Sequence[Operand], at: int = 0) -> Operand:
@@ -130,8 +112,4 @@ def stack(g: Builder, given: Sequence[Operand], at: int = 0) -> Operand:
     return concatenate(g, [unsqueeze(g, value, at) for value in values], at % rank)
 
 
-CALLS: dict[str, Handler] = {
-    "cat": concatenate,
-    "slice_scatter": scattered,
-    "stack": stack,
-}
+CALLS: dict[str, Handler] = {"cat": concatenate, "slice_scatter": scattered, "stack": stack}

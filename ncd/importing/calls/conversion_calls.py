@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 
-from ncd.importing.base.atoms import (
-    WIDE,
-    Atom,
-)
+from ncd.importing.base.atoms import WIDE, Atom
 from ncd.importing.base.builder import Builder
-from ncd.importing.base.import_values import (
-    Axes,
-    Operand,
-    Value,
-)
+from ncd.importing.base.import_values import Axes, Handler, Operand, Value
 from ncd.importing.base.op_order import SAME
 from ncd.importing.calls.formulas import mapped
 from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Array, Signature, Type
-from ncd.ops import (
-    Map,
-)
-
-Handler = Callable[..., Any]
+from ncd.ops import Map
 
 
 def converted(g: Builder, x: Operand, *args: Any, **more: Any) -> Operand:
@@ -41,10 +30,17 @@ def converted(g: Builder, x: Operand, *args: Any, **more: Any) -> Operand:
     if x.slot.kind != "real" and real:
         return mapped(g, g.solid(x), "$1")
     if x.slot.kind in ("whole", "bool") and dtypes[0] != torch.bool:
-        slot = x.slot
-        slot.kind = "whole" if slot.kind == "bool" else slot.kind
-        return x
+        return x if x.slot.kind == "whole" else _counted(g, g.solid(x))
     g.refuse("real numbers as whole ones")
+
+
+def _counted(g: Builder, x: Value) -> Value:
+    """Returns a mask as the numbers 0 and 1."""
+
+    def make(axes: Axes, arrays: Sequence[Array]) -> Term:
+        return Map(Signature(Type(arrays), Type(arrays)), SAME)
+
+    return g.op(make, [x], x.dims, kind="whole", below=x.slot.below)
 
 
 def as_whole(g: Builder, found: Any, val: Any) -> Any:

@@ -5,27 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from ncd.importing.base.atoms import (
-    Dim,
-    every,
-    leaves,
-)
+from ncd.importing.base.atoms import Dim, every, leaves
 from ncd.importing.base.builder import Builder
-from ncd.importing.base.import_values import (
-    Axes,
-    Operand,
-    Value,
-)
-from ncd.importing.base.op_order import (
-    first_that_fits,
-)
+from ncd.importing.base.import_values import Axes, Operand, Value
+from ncd.importing.base.op_order import first_that_fits
 from ncd.lang.formulas.formula import parse
 from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Array, Signature, Type
-from ncd.ops import (
-    Add,
-    Map,
-)
+from ncd.ops import Add, Map
 
 SCALAR = Signature.parse("() -> ()")
 

@@ -2,32 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 
-from ncd.importing.base.atoms import (
-    Atom,
-    every,
-    leaves,
-)
+from ncd.importing.base.atoms import Atom, every, leaves
 from ncd.importing.base.builder import Builder
-from ncd.importing.base.import_values import (
-    Axes,
-    Constant,
-    Operand,
-    Value,
-)
+from ncd.importing.base.import_values import Axes, Constant, Handler, Operand, Value
 from ncd.importing.base.op_order import SAME
 from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Array, Signature, Type
-from ncd.ops import (
-    Index,
-    Map,
-)
-
-Handler = Callable[..., Any]
+from ncd.ops import Index, Map
 
 
 def embedding(g: Builder, table: Any, places: Operand, *more: Any) -> Value:
@@ -72,8 +58,7 @@ def _below(g: Builder, places: Value, bound: Atom) -> Value:
         return places
     if leaves((below,)) == leaves((bound,)):
         return places
-    made = any(places.slot in step.gives for step in g.steps)
-    if (not made and below.hint == "given") or (below.hint == "bound" and unified(below, bound)):
+    if below.hint == "bound" and _lowered(below, bound):
         places.slot.below = bound
         return places
 
@@ -85,7 +70,7 @@ def _below(g: Builder, places: Value, bound: Atom) -> Value:
     return g.op(make, [places], places.dims, kind="whole", below=bound)
 
 
-def unified(one: Atom, two: Atom) -> bool:
+def _lowered(one: Atom, two: Atom) -> bool:
     """Makes the bound of constant places that of a table, if it is the same or lower."""
     if one.size > two.size or one.places & two.places:
         return False
@@ -94,7 +79,4 @@ def unified(one: Atom, two: Atom) -> bool:
     return True
 
 
-CALLS: dict[str, Handler] = {
-    "embedding": embedding,
-    "index": indexed,
-}
+CALLS: dict[str, Handler] = {"embedding": embedding, "index": indexed}

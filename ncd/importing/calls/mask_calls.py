@@ -2,34 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 import torch
 
-from ncd.importing.base.atoms import (
-    leaves,
-)
+from ncd.importing.base.atoms import leaves
 from ncd.importing.base.builder import Builder
-from ncd.importing.base.import_values import (
-    Axes,
-    Constant,
-    Operand,
-    Value,
-)
-from ncd.importing.base.op_order import (
-    in_order,
-)
+from ncd.importing.base.import_values import Axes, Constant, Handler, Operand, Value
+from ncd.importing.base.op_order import in_order
 from ncd.importing.calls.formulas import broadcast, mapped, number
 from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Array
-from ncd.ops import (
-    CausalMask,
-)
-
-Handler = Callable[..., Any]
-
+from ncd.ops import CausalMask
 
 LOWEST = -1e4  # a score below it has no weight after a softmax
 
@@ -47,7 +33,7 @@ def with_constant_mask(g: Builder, scores: Any, mask: Any) -> Value | None:
         return None
     if not mask.tensor.is_floating_point():
         return None
-    if bool((mask.tensor == 0).all()) and len(mask.tensor.shape) <= len(scores.dims):
+    if bool((mask.tensor == 0).all()) and _fits(mask.tensor, scores):
         return scores
     allowed = mask.tensor == 0
     if bool((allowed | (mask.tensor <= LOWEST)).all()) and is_causal(allowed, scores):
@@ -55,9 +41,17 @@ def with_constant_mask(g: Builder, scores: Any, mask: Any) -> Value | None:
     return None
 
 
+def _fits(mask: torch.Tensor, scores: Value) -> bool:
+    """Returns whether a mask is broadcast to the shape of the scores."""
+    if mask.dim() > len(scores.dims):
+        return False
+    ends = scores.shape[len(scores.dims) - mask.dim() :]
+    return all(n in (1, have) for n, have in zip(mask.shape, ends, strict=True))
+
+
 def is_causal(allowed: torch.Tensor, scores: Value) -> bool:
     """Returns whether each position may see itself and those before, in every matrix alike."""
-    if allowed.dim() < 2 or len(scores.dims) < 2:
+    if allowed.dim() < 2 or not _fits(allowed, scores):
         return False
     shape = scores.shape[-2:]
     flat = allowed.reshape(-1, *allowed.shape[-2:])
@@ -88,7 +82,7 @@ def masked_fill(g: Builder, x: Operand, mask: Any, value: Any) -> Value:
         return _two_valued(g, x, mask, filled)
     scores = g.value(x)
     if isinstance(mask, Constant):
-        if not bool(mask.tensor.any()) and mask.tensor.dim() <= len(scores.dims):
+        if not bool(mask.tensor.any()) and _fits(mask.tensor, scores):
             return scores
         if filled <= LOWEST and is_causal(~mask.tensor.bool(), scores):
             return causal(g, scores)

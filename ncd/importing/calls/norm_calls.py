@@ -2,40 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 
-from ncd.importing.base.atoms import (
-    Dim,
-    every,
-    leaves,
-    regrouped,
-)
+from ncd.importing.base.atoms import Dim, every, leaves, regrouped
 from ncd.importing.base.builder import Builder
-from ncd.importing.base.import_values import (
-    Axes,
-    Constant,
-    Operand,
-    Value,
-)
-from ncd.importing.base.op_order import (
-    in_order,
-    parameter_name,
-)
+from ncd.importing.base.import_values import Axes, Constant, Handler, Operand, Value
+from ncd.importing.base.op_order import in_order, parameter_name
 from ncd.importing.calls.formulas import broadcast, mapped
 from ncd.importing.calls.product_calls import own
 from ncd.importing.calls.reduction_calls import along
 from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Array
-from ncd.ops import (
-    BatchNorm,
-    LayerNorm,
-    RMSNorm,
-)
-
-Handler = Callable[..., Any]
+from ncd.ops import BatchNorm, LayerNorm, RMSNorm
 
 
 def layer_norm(

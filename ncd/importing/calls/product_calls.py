@@ -2,39 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from ncd.importing.base.atoms import (
-    Dim,
-    Dims,
-    every,
-    fresh,
-    leaves,
-    size,
-)
+from ncd.importing.base.atoms import Dim, Dims, every, fresh, leaves, size
 from ncd.importing.base.builder import Builder
-from ncd.importing.base.import_values import (
-    Axes,
-    Constant,
-    Operand,
-    Value,
-)
-from ncd.importing.base.op_order import (
-    in_order,
-    parameter_name,
-)
+from ncd.importing.base.import_values import Axes, Constant, Handler, Operand, Value
+from ncd.importing.base.op_order import in_order, parameter_name
 from ncd.importing.calls.arithmetic_calls import scaled
 from ncd.importing.calls.formulas import broadcast
 from ncd.lang.errors import NCDError
 from ncd.lang.terms.terms import Id, Term
 from ncd.lang.types.axes import Array, Signature, Type
-from ncd.ops import (
-    Einsum,
-    Linear,
-)
-
-Handler = Callable[..., Any]
+from ncd.ops import Einsum, Linear
 
 
 def own(g: Builder, x: Any) -> bool:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 from ncd.importing.base.atoms import Atom, Dim, fresh, group_of, leaves, size
 from ncd.importing.base.builder import Builder
-from ncd.importing.base.import_values import Axes, Constant, Operand, Slot, Value
+from ncd.importing.base.import_values import Axes, Constant, Handler, Operand, Slot, Value
 from ncd.importing.calls.activation_calls import dropout
 from ncd.importing.calls.arithmetic_calls import binary, scaled
 from ncd.importing.calls.formulas import broadcast, mapped
@@ -150,7 +150,6 @@ def _repeated(g: Builder, q: Value, k: Value, v: Value) -> tuple[Value, Value, V
     return q, wide(k), wide(v)
 
 
-Handler = Callable[..., Any]
 CALLS: dict[str, Handler] = {
     **{name: partial(reduced, name) for name in HOW},
     **dict.fromkeys(("softmax", "_softmax"), softmax),

@@ -2,25 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from ncd.importing.base.atoms import (
-    CannotSplit,
-    every,
-    fresh,
-    leaves,
-    regrouped,
-    size,
-)
+from ncd.importing.base.atoms import CannotSplit, every, fresh, leaves, regrouped, size
 from ncd.importing.base.builder import Builder
-from ncd.importing.base.import_values import (
-    Constant,
-    Operand,
-    Value,
-)
-
-Handler = Callable[..., Any]
+from ncd.importing.base.import_values import Constant, Handler, Operand, Value
 
 
 def view(g: Builder, x: Operand, *shape: Any) -> Operand:

@@ -2,37 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import accumulate
 from typing import Any
 
 import torch
 
-from ncd.importing.base.atoms import (
-    Atom,
-    Dim,
-    leaves,
-    size,
-)
+from ncd.importing.base.atoms import Atom, Dim, leaves, size
 from ncd.importing.base.builder import Builder
-from ncd.importing.base.import_values import (
-    Axes,
-    Constant,
-    Operand,
-    Slot,
-    Value,
-)
+from ncd.importing.base.import_values import Axes, Constant, Handler, Operand, Slot, Value
 from ncd.importing.calls.shape_calls import view_as
 from ncd.lang.terms.terms import Beside, Id, Term, Then
 from ncd.lang.types.axes import Array, Signature, Type
-from ncd.ops import (
-    Cut,
-    Index,
-    Split,
-)
-
-Handler = Callable[..., Any]
+from ncd.ops import Cut, Index, Split
 
 
 def _selected(g: Builder, x: Value, places: dict[Atom, int]) -> Value:

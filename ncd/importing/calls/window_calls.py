@@ -6,36 +6,16 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from ncd.importing.base.atoms import (
-    Atom,
-    leaves,
-    make_group,
-)
+from ncd.importing.base.atoms import Atom, leaves, make_group
 from ncd.importing.base.builder import Builder
-from ncd.importing.base.import_values import (
-    Axes,
-    Constant,
-    Operand,
-    Value,
-)
-from ncd.importing.base.op_order import (
-    in_order,
-    parameter_name,
-)
+from ncd.importing.base.import_values import Axes, Constant, Handler, Operand, Value
+from ncd.importing.base.op_order import in_order, parameter_name
 from ncd.importing.calls.product_calls import own
 from ncd.importing.calls.reduction_calls import reduced
 from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Array, Signature, Type
-from ncd.ops import (
-    Conv,
-    ConvTranspose,
-    MaxPool,
-    Reduce,
-    Window,
-)
+from ncd.ops import Conv, ConvTranspose, MaxPool, Reduce, Window
 from ncd.ops.linear_maps.weight_init import beside
-
-Handler = Callable[..., Any]
 
 
 def _one(g: Builder, values: Any, what: str) -> int:
