@@ -284,8 +284,15 @@ CASES: Mapping[str, Callable[[], Case]] = {
     "rotary": lambda: (Rotary(), (_normal(2, 6, 16),)),
     "lstm": lambda: (nn.LSTM(4, 5, batch_first=True), (_normal(2, 3, 4),)),
     "gru": lambda: (nn.GRU(4, 5, batch_first=True), (_normal(2, 3, 4),)),
+    "two layers of lstm": lambda: (
+        nn.LSTM(4, 5, 2),
+        (_normal(3, 2, 4), (_normal(2, 2, 5), _normal(2, 2, 5) * 2)),
+    ),
+    "gru without bias": lambda: (nn.GRU(4, 5, bias=False), (_normal(3, 2, 4), _normal(1, 2, 5))),
+    "recurrence by a tanh": lambda: (nn.RNN(4, 5, 2, batch_first=True), (_normal(2, 3, 4),)),
+    "both ways": lambda: (nn.GRU(4, 5, bidirectional=True), (_normal(3, 2, 4),)),
 }
-BOXES = {"shifted windows": ["roll", "roll"], "lstm": ["lstm"], "gru": ["gru"]}
+BOXES = {"shifted windows": ["roll", "roll"], "both ways": ["gru"]}
 LAYERS = {
     "encoder": [("layers", 3)],
     "nanogpt": [("h", 3)],

@@ -26,7 +26,11 @@ def seeded() -> Iterator[None]:
 
 def layers(found: Imported) -> list[tuple[str, int]]:
     """Returns the repetitions of a term, by name and number."""
-    return [(loop.name, len(loop.bodies)) for loop in ncd.elaborate(found.term).loops]
+    return [
+        (loop.name, len(loop.bodies))
+        for loop in ncd.elaborate(found.term).loops
+        if loop.kind == "repeat"
+    ]
 
 
 def state_of(module: nn.Module) -> dict[str, Tensor]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import NoReturn
 
 import torch
@@ -139,6 +140,8 @@ class Recorder:
                 formula = f"{line[1]} * {name}" if line[1] != 1 else name
                 formula = f"{formula} + {line[0]}" if line[0] else formula
                 return Map(Signature(Type(), Type((array,))), parse(formula), "positions")
+            if below is None and len(set(numbers)) == 1 and isfinite(numbers[0]):
+                return Map(Signature(Type(), Type((array,))), parse(f"{numbers[0]:.17g}"))
             return Given(array, "constant", tuple(numbers))
 
         return self.op(make, (), dims, kind=kind, below=below)
