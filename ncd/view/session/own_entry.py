@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 
-from ncd.lang.circuits.elaborate import Axes
+from ncd.lang.circuits.elaborate import Axes, elaborate
 from ncd.lang.errors import NCDError, SizeError, unknown
 from ncd.lang.terms.op import Op
 from ncd.lang.terms.rewrite import axes_in, rewrite
@@ -72,14 +73,15 @@ def serve(title: str, term: Term, failure: str = "") -> str:
     Raises NCDError for a term that cannot be built.
     """
     name = f"own-{re.sub('[^a-z0-9]+', '-', title.lower()).strip('-')}"
-    SERVED[name] = _entry(term, name, title, "A module of your own", name)
+    SERVED[name] = _entry(term, name, title, "A module of your own", name, least=True)
     FAILURES[name] = failure
     return name
 
 
-def _entry(term: Term, name: str, title: str, source: str, text: str) -> Entry:
-    """Returns the entry of a term, with a knob for each size."""
+def _entry(term: Term, name: str, title: str, source: str, text: str, least: bool = False) -> Entry:
+    """Returns the entry of a term, with a knob for each size, or for those that none gives."""
     bare, marks = _with_all_sizes(term)
+    marks = _needed(bare, marks, {axis.name for axis in term.dom.axes}) if least else marks
     sides = {name: _side(mark) for name, mark in marks.items()}
     knobs = tuple(_knob(name, marks[name]) for name, n in sides.items() if n and n <= MOST)
 
@@ -115,6 +117,23 @@ def _with_all_sizes(term: Term) -> tuple[Term, dict[str, Marked]]:
         else:
             break
     return bare, marks
+
+
+def _needed(bare: Term, marks: dict[str, Marked], inputs: set[str]) -> dict[str, Marked]:
+    """Returns the sizes without those that follow from others; those of inputs stay."""
+    whole = _shapes(Axes(**marks)(bare))
+    inner = [name for name in marks if name not in inputs]
+    for name in sorted(inner, key=lambda name: -(_side(marks[name]) or 0)):
+        fewer = {other: mark for other, mark in marks.items() if other != name}
+        with suppress(NCDError):
+            if _shapes(Axes(**fewer)(bare)) == whole:
+                marks = fewer
+    return marks
+
+
+def _shapes(term: Term) -> list[tuple[int, ...]]:
+    """Returns the shape of every array; raises SizeError where one is not known."""
+    return [value.array.shape for value in elaborate(term).values.values()]
 
 
 def _marks(term: Term) -> dict[str, Marked]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+import torch
 from streamlit.testing.v1 import AppTest
 
 import ncd
@@ -135,6 +136,17 @@ def test_a_call_that_torch_refuses_is_told(text: str) -> None:
     app.text_area(key="text").set_value(f"Opaque({text})").run()
     fine(app)
     assert any("torch refuses it" in shown.value for shown in app.text)
+
+
+def test_a_module_has_no_slider_for_a_size_that_follows_from_others() -> None:
+    layer = torch.nn.TransformerEncoderLayer(8, 2, 16, 0.0, batch_first=True)
+    name = serve("Layer", ncd.from_torch(layer, torch.randn(2, 5, 8)).term)
+    try:
+        entry = SERVED[name]
+        assert [knob.name for knob in entry.knobs] == ["b", "t", "m", "d", "h", "k", "f"]
+        assert entry.build(t=7).cod.spec == "b:2 ~t:7 m:8"
+    finally:
+        del SERVED[name], FAILURES[name]
 
 
 def test_a_module_of_ones_own_has_a_page() -> None:
