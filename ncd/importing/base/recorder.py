@@ -121,30 +121,23 @@ class Recorder:
         dims = tuple(fresh(n) for n in tensor.shape)
         kind: Kind = "real" if tensor.is_floating_point() else "whole"
         kind = "bool" if tensor.dtype == torch.bool else kind
-        below = None
-        if kind != "real":
-            most = 2 if kind == "bool" else int(tensor.max()) + 1 if tensor.numel() else 1
-            if tensor.numel() and tensor.min() < 0:
-                self.refuse("whole numbers below 0")
-            below = Atom(max(2, most), "bound")
+        below = None if kind == "real" else Atom(self._bound(tensor), "bound")
         line = _line(tensor) if kind == "whole" and len(every(dims)) == 1 else None
-        numbers = tensor.detach().double().reshape(-1).tolist()
+        numbers = tuple(tensor.detach().double().reshape(-1).tolist())
         if line is None and len(numbers) > MOST:
             self.refuse("a constant of more than a million numbers")
 
         def make(axes: Axes, arrays: Sequence[Array]) -> Term:
             bound = axes((below,))[0] if below is not None else None
-            array = Array(axes(every(dims)), bound)
-            if line is not None:
-                name = array[0].identifier
-                formula = f"{line[1]} * {name}" if line[1] != 1 else name
-                formula = f"{formula} + {line[0]}" if line[0] else formula
-                return Map(Signature(Type(), Type((array,))), parse(formula), "positions")
-            if below is None and len(set(numbers)) == 1 and isfinite(numbers[0]):
-                return Map(Signature(Type(), Type((array,))), parse(f"{numbers[0]:.17g}"))
-            return Given(array, "constant", tuple(numbers))
+            return _constant(Array(axes(every(dims)), bound), numbers, line)
 
         return self.op(make, (), dims, kind=kind, below=below)
+
+    def _bound(self, tensor: Tensor) -> int:
+        """Returns a number that all whole numbers of a constant are below, at least 2."""
+        if tensor.numel() and tensor.min() < 0:
+            self.refuse("whole numbers below 0")
+        return max(2, int(tensor.max()) + 1 if tensor.numel() else 2)
 
     def _parameter(self, x: Constant) -> Value:
         """Returns a learned array, or a buffer; one step for all that use it."""
@@ -167,6 +160,19 @@ class Recorder:
         found = self._params[x.layer]
         order = x.order or tuple(range(len(found.dims)))
         return Value(tuple(found.dims[i] for i in order), found.slot)
+
+
+def _constant(array: Array, numbers: tuple[float, ...], line: tuple[int, int] | None) -> Term:
+    """Returns a constant array: positions by a formula, one number, or all that it holds."""
+    pattern = Signature(Type(), Type((array,)))
+    if line is not None:
+        start, step = line
+        name = array[0].identifier
+        formula = f"{step} * {name}" if step != 1 else name
+        return Map(pattern, parse(f"{formula} + {start}" if start else formula), "positions")
+    if array.below is None and len(set(numbers)) == 1 and isfinite(numbers[0]):
+        return Map(pattern, parse(f"{numbers[0]:.17g}"))
+    return Given(array, "constant", numbers)
 
 
 def _line(tensor: Tensor) -> tuple[int, int] | None:
