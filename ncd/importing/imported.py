@@ -127,7 +127,7 @@ def from_torch(
 
     Raises:
         ImportFailed: For a module that ``torch.export`` refuses, or a call that cannot even be a
-            box.
+            box, such as one whose result has a size that depends on the numbers.
 
     Source: ``torch.export``.
 

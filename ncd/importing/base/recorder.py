@@ -140,7 +140,7 @@ class Recorder:
         return max(2, int(tensor.max()) + 1 if tensor.numel() else 2)
 
     def _parameter(self, x: Constant) -> Value:
-        """Returns a learned array, or a buffer; one step for all that use it."""
+        """Returns a learned array; one step for all that use it."""
         if x.layer not in self._params:
             order = x.order or tuple(range(x.tensor.dim()))
             back = [order.index(i) for i in range(len(order))]
