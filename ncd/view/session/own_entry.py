@@ -16,6 +16,7 @@ from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Axis
 from ncd.lang.types.axis_kinds import Marked
 from ncd.models import CATALOGUE, Entry, Knob
+from ncd.models.configs.reader import is_config, read_config
 from ncd.ops.torch_calls.opaque import COMMON
 from ncd.text import read
 
@@ -46,6 +47,8 @@ def own_entry(text: str) -> Entry:
 
     Raises TextError for text that is no term, and NCDError for one that cannot be built.
     """
+    if is_config(text):
+        return read_config(text).entry(NAME, text)
     term = read(text)
     _check_functions(term)
     return _entry(term, NAME, "Yours", "Your own text", text)

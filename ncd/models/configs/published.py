@@ -1,0 +1,87 @@
+"""A published model: its sizes, and the function from sizes to its term."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from ncd.lang.terms.terms import Term
+from ncd.models.catalogue_entry import Entry, Knob, Preset
+
+SHORT = 16  # positions of a text, to begin with
+MEANINGS: Mapping[str, str] = {
+    "a": "features of the compressed queries",
+    "b": "features of a rotary key",
+    "c": "experts that are chosen",
+    "d": "hidden features",
+    "e": "experts",
+    "f": "hidden features of an expert",
+    "g": "heads of keys and values",
+    "h": "heads",
+    "k": "features of a head",
+    "l": "words of the other language",
+    "m": "features of a position",
+    "n": "layers",
+    "o": "features of the compressed keys and values",
+    "q": "queries for each of them",
+    "s": "sentences",
+    "t": "positions",
+    "u": "positions that have a vector",
+    "v": "words",
+}
+SMALL: Mapping[str, int] = {
+    **{"n": 2, "t": 12, "m": 64, "g": 2, "q": 2, "h": 4, "k": 16, "d": 128, "v": 256},
+    **{"e": 4, "c": 2, "u": 64, "s": 2, "a": 24, "b": 8, "o": 16, "f": 32},
+}
+EVEN = ("k", "b")  # rotary positions turn features in pairs
+
+
+@dataclass(frozen=True)
+class Published:
+    """A model as its configuration describes it.
+
+    Args:
+        title: Its name.
+        source: The paper.
+        sizes: Its sizes by their letters.
+        system: The function from these sizes to its term.
+        rotary: Whether the features of a head turn in pairs.
+        positions: The most positions that it has vectors for; 0 for no limit.
+    """
+
+    title: str
+    source: str
+    sizes: Mapping[str, int]
+    system: Callable[..., Term]
+    rotary: bool = True
+    positions: int = 0
+
+    def entry(self, name: str, text: str = "") -> Entry:
+        """Returns the entry of a page that opens at the published sizes."""
+        small = {key: min(SMALL.get(key, n), n) for key, n in self.sizes.items()}
+        presets = (
+            Preset("published", dict(self.sizes), self.source, "Published"),
+            Preset("small", small, self.source, "Small enough to run"),
+        )
+        return Entry(
+            name=name,
+            title=self.title,
+            source=self.source,
+            knobs=tuple(self._knob(key, n) for key, n in self.sizes.items()),
+            system=self.system,
+            section="Yours",
+            presets=presets,
+            text=text,
+            width=900,
+        )
+
+    def _knob(self, key: str, size: int) -> Knob:
+        """Returns the slider of a size."""
+        knob = Knob(key, 1, max(8, 4 * size), size, help=MEANINGS.get(key, "size"), least=1)
+        if key == "n":
+            return replace(knob, max=max(8, 2 * size), most=256)
+        if key == "t" and self.positions:
+            return replace(knob, max=self.positions, most=self.positions)
+        if self.rotary and key in EVEN:
+            return replace(knob, min=2, step=2, multiple=2, least=2)
+        return knob

@@ -1,0 +1,1 @@
+"""Published language models, from words to scores, with the names of their published weights."""

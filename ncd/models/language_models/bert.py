@@ -1,0 +1,87 @@
+"""BERT: an encoder of sentences, with a vector for the whole."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from ncd.lang.circuits.elaborate import Axes
+from ncd.lang.terms.blocks import Block
+from ncd.lang.terms.loops import Repeat
+from ncd.lang.terms.terms import Id, Term
+from ncd.lang.terms.wire import Wire
+from ncd.lang.types.axis_kinds import seq
+from ncd.models.language_models.gpt2 import learned_positions
+from ncd.models.shared_parts import self_attention
+from ncd.ops import Add, Elementwise, Index, LayerNorm, Linear, Param
+
+
+def bert(
+    n: int = 2,
+    t: int = 12,
+    h: int = 4,
+    k: int = 16,
+    d: int = 256,
+    s: int = 2,
+    u: int = 64,
+    v: int = 256,
+    *,
+    eps: float = 1e-12,
+    activation: Term | None = None,
+) -> Term:
+    """Returns an encoder of words that each belong to one of s sentences.
+
+    Args:
+        n: The layers.
+        t: The positions.
+        h: The heads.
+        k: The features of a head; a position has h · k.
+        d: The hidden features.
+        s: The sentences that a word can belong to.
+        u: The positions that the model has vectors for.
+        v: The words.
+        eps: The number that the norms add.
+        activation: The function of the feed-forward; by default the GELU.
+
+    Returns:
+        A term from words and sentences to a vector for each word and one for the whole,
+        ``t#v, t#s -> t m, p``.
+
+    Source: Devlin et al. 2019, "BERT", section 3.
+
+    >>> import ncd
+    >>> ncd.cost(bert(n=12, t=1, h=12, k=64, d=3072, s=2, u=512, v=30522)).parameters
+    109482240
+    """
+    sizes = Axes(t=seq(t), m="h*k", h=h, k=k, d=d, s=s, u=u, v=v, p="h*k")
+    return sizes(_bert(n, eps, activation or Elementwise("gelu")))
+
+
+@lru_cache(32)
+def _bert(n: int, eps: float, activation: Term) -> Term:
+    embeddings = Block(
+        (_looked_up("v", "word_embeddings") >> learned_positions("position_embeddings"))
+        @ _looked_up("s", "token_type_embeddings")
+        >> Add()
+        >> LayerNorm("m", "LayerNorm", eps),
+        "Embeddings",
+        "index",
+        "embeddings",
+    )
+    think = Linear("m -> d", "intermediate", True) >> activation >> Linear("d -> m", "output", True)
+    layer = _added(self_attention("attention"), "attention_norm", eps) >> _added(
+        Block(think, "Feed-Forward", "linear"), "output_norm", eps
+    )
+    pooler = Index("t m", t=0) >> Linear("m -> p", "pooler", True) >> Elementwise("tanh")
+    return (
+        embeddings >> Repeat((layer,) * n, "layer") >> Wire("t m -> t m, t m") >> Id("t m") @ pooler
+    )
+
+
+def _looked_up(axis: str, name: str) -> Term:
+    """Returns the rows of a table for an array ``t#axis``."""
+    return Id(f"t#{axis}") @ Param(f"{axis} m", name) >> Index(f"t#{axis}, {axis} m -> t m")
+
+
+def _added(part: Term, norm: str, eps: float) -> Term:
+    """Returns norm(x + part x)."""
+    return Wire("t m -> t m, t m") >> part @ Id("t m") >> Add() >> LayerNorm("m", norm, eps)

@@ -1,0 +1,69 @@
+"""GPT-2: a decoder with learned positions."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from ncd.lang.circuits.elaborate import Axes
+from ncd.lang.terms.blocks import Block
+from ncd.lang.terms.loops import Repeat
+from ncd.lang.terms.terms import Id, Term
+from ncd.lang.types.axis_kinds import seq
+from ncd.models.language_models.shared_layers import after_norm, tanh_gelu, tied_model
+from ncd.models.shared_parts import self_attention
+from ncd.ops import Add, Index, LayerNorm, Linear, Map, Param
+
+
+def gpt2(
+    n: int = 2,
+    t: int = 12,
+    h: int = 4,
+    k: int = 16,
+    d: int = 256,
+    u: int = 64,
+    v: int = 256,
+    *,
+    eps: float = 1e-5,
+    activation: Term | None = None,
+) -> Term:
+    """Returns a language model with a learned vector for each position.
+
+    Args:
+        n: The layers.
+        t: The positions.
+        h: The heads.
+        k: The features of a head; a position has h · k.
+        d: The hidden features.
+        u: The positions that the model has vectors for.
+        v: The words.
+        eps: The number that the norms add.
+        activation: The function of the feed-forward; by default the GELU with a tanh.
+
+    Returns:
+        A term from words to the scores of the next word, ``t#v -> t v``.
+
+    Source: Radford et al. 2019, "Language Models are Unsupervised Multitask Learners", section 2.3.
+
+    >>> import ncd
+    >>> ncd.cost(gpt2(n=12, t=1, h=12, k=64, d=3072, u=1024, v=50257)).parameters
+    124439808
+    """
+    return Axes(t=seq(t), m="h*k", h=h, k=k, d=d, u=u, v=v)(
+        _gpt2(n, eps, activation or tanh_gelu())
+    )
+
+
+@lru_cache(32)
+def _gpt2(n: int, eps: float, activation: Term) -> Term:
+    think = Linear("m -> d", "c_fc", True) >> activation >> Linear("d -> m", "c_proj", True)
+    layer = after_norm(
+        self_attention("attn", causal=True), LayerNorm("m", "ln_1", eps)
+    ) >> after_norm(Block(think, "Feed-Forward", "linear", "mlp"), LayerNorm("m", "ln_2", eps))
+    layers = Repeat((layer,) * n, "h") >> LayerNorm("m", "ln_f", eps)
+    return tied_model(layers, "wte", learned_positions("wpe"))
+
+
+def learned_positions(name: str) -> Term:
+    """Returns a step on ``t m`` that adds the first t rows of a table ``u m``."""
+    rows = Map("-> t#u", "t", "positions") @ Param("u m", name) >> Index("t#u, u m -> t m")
+    return Id("t m") @ rows >> Add()

@@ -1,0 +1,141 @@
+"""Tiny models of the library `transformers`, with their weights under this project's names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from tests.importing.published import GPT, GROUPED, SMALL
+
+Weights = dict[str, Tensor]
+HEADS = {**GROUPED, "head_dim": 8}
+LLAMA_3 = {
+    **{"rope_type": "llama3", "rope_theta": 5e5, "factor": 8.0, "low_freq_factor": 1.0},
+    **{"high_freq_factor": 4.0, "original_max_position_embeddings": 16},
+}
+WINDOW = {"sliding_window": 4}
+CONFIGS: Mapping[str, tuple[str, Mapping[str, Any], str]] = {
+    "bert": ("Bert", SMALL, "Model"),
+    "gemma": ("Gemma", HEADS, "ForCausalLM"),
+    "gemma 2": ("Gemma2", {**HEADS, **WINDOW}, "ForCausalLM"),
+    "gemma 3": ("Gemma3Text", {**HEADS, **WINDOW, "num_hidden_layers": 7}, "ForCausalLM"),
+    "gpt-2": ("GPT2", GPT, "LMHeadModel"),
+    "llama": ("Llama", GROUPED, "ForCausalLM"),
+    "llama 3": ("Llama", {**GROUPED, "rope_parameters": LLAMA_3}, "ForCausalLM"),
+    "llama, biased": (
+        "Llama",
+        {**GROUPED, "attention_bias": True, "mlp_bias": True, "tie_word_embeddings": True},
+        "ForCausalLM",
+    ),
+    "mistral": ("Mistral", {**GROUPED, **WINDOW}, "ForCausalLM"),
+    "mixtral": ("Mixtral", {**GROUPED, "num_local_experts": 4}, "ForCausalLM"),
+    "qwen 2": ("Qwen2", GROUPED, "ForCausalLM"),
+    "qwen 3": ("Qwen3", HEADS, "ForCausalLM"),
+}
+
+
+def published(name: str) -> tuple[Any, nn.Module]:
+    """Returns the configuration and a model of it in evaluation mode, with weights from a seed."""
+    import transformers
+
+    transformers.logging.set_verbosity_error()
+    kind, settings, head = CONFIGS[name]
+    config = getattr(transformers, f"{kind}Config")(**settings)
+    torch.manual_seed(0)
+    model = getattr(transformers, f"{kind.removesuffix('Text')}{head}")(config).eval()
+    if hasattr(nn.Module, "smart_apply"):  # which the library gives to all modules
+        del nn.Module.smart_apply
+    for weight in model.parameters():
+        weight.data += torch.randn_like(weight) / 9
+    return config, model
+
+
+def our_weights(name: str, model: nn.Module, ours: Weights) -> Weights:
+    """Returns the model's weights under the names and with the shapes of ours.
+
+    A layer's weights are matched by their names within it, and layers by their order.
+    """
+    given: dict[str, list[Tensor]] = {}
+    for key, value in _tensors(name, model).items():
+        given.setdefault(_inside(key), []).append(value)
+    queues = {key: iter(values) for key, values in given.items()}
+    made = {key: next(queues[_inside(key)]).reshape(was.shape) for key, was in ours.items()}
+    assert all(next(queue, None) is None for queue in queues.values()), "a weight is left over"
+    return made
+
+
+def _inside(key: str) -> str:
+    """Returns a weight's name within its layer."""
+    return re.sub(r"^.*\b(layers?|h|local|last)\.\d+\.(.*\b(local|last)\.\d+\.)?", "", key)
+
+
+def _tensors(name: str, model: nn.Module) -> Weights:
+    """Returns the weights of a model by names like ours."""
+    found = {key: value.detach() for key, value in model.named_parameters()}
+    family = name.split()[0].strip(",")
+    change = {"gpt-2": _of_gpt2, "bert": _of_bert, "gemma": _of_gemma, "mixtral": _of_mixtral}
+    same: Callable[[Weights], Weights] = dict
+    return change.get(family, same)(
+        _renamed(found, {"model.": "", "embed_tokens.weight": "embed_tokens"})
+    )
+
+
+def _renamed(weights: Weights, names: Mapping[str, str]) -> Weights:
+    """Returns the weights with parts of their names replaced."""
+    made = {}
+    for key, value in weights.items():
+        for old, new in names.items():
+            key = key.replace(old, new)
+        made[key] = value
+    return made
+
+
+def _of_gpt2(weights: Weights) -> Weights:
+    """Returns GPT-2's weights; its maps are stored with the inputs first, its heads in one map."""
+    names = {"transformer.": "", "wte.weight": "wte", "wpe.weight": "wpe"}
+    made: Weights = {}
+    for key, value in _renamed(weights, {**names, "attn.c_proj": "attn.out"}).items():
+        value = value.T if value.ndim == 2 and "wte" not in key and "wpe" not in key else value
+        if "c_attn" in key:
+            for one, part in zip("qkv", value.chunk(3), strict=True):
+                made[key.replace("c_attn", one)] = part
+        else:
+            made[key] = value
+    return made
+
+
+def _of_bert(weights: Weights) -> Weights:
+    """Returns BERT's weights."""
+    return _renamed(
+        weights,
+        {
+            **{"encoder.": "", "attention.self.query": "attention.q", "self.key": "k"},
+            **{"self.value": "v", "attention.output.dense": "attention.out"},
+            **{"attention.output.LayerNorm": "attention_norm", "output.LayerNorm": "output_norm"},
+            **{".dense": "", "_embeddings.weight": "_embeddings"},
+        },
+    )
+
+
+def _of_gemma(weights: Weights) -> Weights:
+    """Returns Gemma's weights; its norms multiply by 1 + w."""
+    return {key: value + 1 if "norm" in key else value for key, value in weights.items()}
+
+
+def _of_mixtral(weights: Weights) -> Weights:
+    """Returns Mixtral's weights; it stores gates and values of all experts in one array."""
+    made: Weights = {}
+    for key, value in _renamed(weights, {"mlp.": "block_sparse_moe."}).items():
+        place = key.partition("experts.")[0]
+        if "gate_up_proj" in key:
+            w1, w3 = value.transpose(1, 2).chunk(2, -1)
+            made |= {f"{place}w1": w1.contiguous(), f"{place}w3": w3.contiguous()}
+        elif "down_proj" in key:
+            made[f"{place}w2"] = value.transpose(1, 2).contiguous()
+        else:
+            made[key] = value
+    return made
