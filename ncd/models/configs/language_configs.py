@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
+from math import log
 
 from ncd.lang.errors import ParseError
 from ncd.lang.terms.terms import Term
@@ -15,20 +16,21 @@ from ncd.models.language_models.gemma import Variant, gemma
 from ncd.models.language_models.gpt2 import gpt2
 from ncd.models.language_models.llama import llama
 from ncd.models.language_models.mixtral import mixtral
-from ncd.models.language_models.shared_layers import Rotary, tanh_gelu
+from ncd.models.language_models.rotary_positions import Rotary
+from ncd.models.language_models.shared_layers import tanh_gelu
 from ncd.ops import Elementwise
 
 SOURCES = {
-    "gpt2": 'Radford et al. 2019, "Language Models are Unsupervised Multitask Learners"',
-    "bert": 'Devlin et al. 2019, "BERT"',
-    "llama": 'Touvron et al. 2023, "LLaMA"; Grattafiori et al. 2024, "The Llama 3 Herd of Models"',
-    "mistral": 'Jiang et al. 2023, "Mistral 7B"',
-    "mixtral": 'Jiang et al. 2024, "Mixtral of Experts"',
-    "qwen2": 'Yang et al. 2024, "Qwen2 Technical Report"',
-    "qwen3": 'Yang et al. 2025, "Qwen3 Technical Report"',
-    "gemma": 'Gemma Team 2024, "Gemma: Open Models Based on Gemini Research and Technology"',
-    "gemma2": 'Gemma Team 2024, "Gemma 2: Improving Open Language Models at a Practical Size"',
-    "gemma3_text": 'Gemma Team 2025, "Gemma 3 Technical Report"',
+    "gpt2": "Radford et al. 2019, GPT-2",
+    "bert": "Devlin et al. 2019, BERT",
+    "llama": "Touvron et al. 2023, LLaMA",
+    "mistral": "Jiang et al. 2023, Mistral 7B",
+    "mixtral": "Jiang et al. 2024, Mixtral",
+    "qwen2": "Yang et al. 2024, Qwen2",
+    "qwen3": "Yang et al. 2025, Qwen3",
+    "gemma": "Gemma Team 2024, Gemma",
+    "gemma2": "Gemma Team 2024, Gemma 2",
+    "gemma3_text": "Gemma Team 2025, Gemma 3",
 }
 TANH = ("gelu_new", "gelu_pytorch_tanh", "gelu_fast")  # three names of one function
 KNOWN = ("gelu", "relu", "silu", "tanh", *TANH)
@@ -53,20 +55,36 @@ def rotary(fields: Fields, base: float = 10000, of: str = "") -> Rotary:
     inner = fields.inner("rope_parameters", "rope_scaling")
     inner = inner.inner(of) if of and inner.get(of) is not None else inner
     base = inner.number("rope_theta", default=fields.number("rope_theta", default=base))
-    known = ("default", "linear", "llama3")
+    known = ("default", "linear", "llama3", "yarn")
     kind = inner.choice("rope_type", "type", default="default", known=known)
-    if kind == "default":
-        return Rotary(base)
     factor = inner.number("factor", default=1)
+    positions = inner.whole("original_max_position_embeddings", default=8192)
     if kind == "linear":
-        return Rotary(base, factor)
-    return Rotary(
-        base,
-        factor,
-        inner.number("low_freq_factor", default=1),
-        inner.number("high_freq_factor", default=4),
-        inner.whole("original_max_position_embeddings", default=8192),
-    )
+        return Rotary.interpolated(base, factor)
+    if kind == "llama3":
+        low = inner.number("low_freq_factor", default=1)
+        high = inner.number("high_freq_factor", default=4)
+        return Rotary.llama3(base, factor, low, high, positions)
+    if kind == "yarn":
+        fast, slow = inner.number("beta_fast", default=32), inner.number("beta_slow", default=1)
+        return Rotary.yarn(base, factor, positions, fast, slow, magnitude(inner, factor))
+    return Rotary.plain(base)
+
+
+def magnitude(inner: Fields, factor: float) -> float:
+    """Returns the number that YaRN multiplies rotated features by: its section 3.4."""
+    if inner.get("attention_factor") is not None:
+        return inner.number("attention_factor", default=1)
+    whole, every = (inner.get(name) for name in ("mscale", "mscale_all_dim"))
+    if whole and every:
+        return growth(factor, inner, "mscale") / growth(factor, inner, "mscale_all_dim")
+    return growth(factor, inner, "")
+
+
+def growth(factor: float, inner: Fields, name: str) -> float:
+    """Returns how much scores grow when positions are stretched by a factor."""
+    by = inner.number(name, default=1) if name else 1
+    return 0.1 * by * log(factor) + 1 if factor > 1 else 1
 
 
 def decoder_sizes(fields: Fields) -> dict[str, int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from ncd.lang.terms.terms import Term
 from ncd.models.catalogue_entry import Entry, Knob, Preset
@@ -19,7 +19,6 @@ MEANINGS: Mapping[str, str] = {
     "g": "heads of keys and values",
     "h": "heads",
     "k": "features of a head",
-    "l": "words of the other language",
     "m": "features of a position",
     "n": "layers",
     "o": "features of the compressed keys and values",
@@ -28,6 +27,9 @@ MEANINGS: Mapping[str, str] = {
     "t": "positions",
     "u": "positions that have a vector",
     "v": "words",
+    "w": "features of a value",
+    "x": "hidden features of the shared expert",
+    "z": "groups of experts",
 }
 SMALL: Mapping[str, int] = {
     **{"n": 2, "t": 12, "m": 64, "g": 2, "q": 2, "h": 4, "k": 16, "d": 128, "v": 256},
@@ -47,6 +49,7 @@ class Published:
         system: The function from these sizes to its term.
         rotary: Whether the features of a head turn in pairs.
         positions: The most positions that it has vectors for; 0 for no limit.
+        meanings: What a letter means here, where it is something else than usual.
     """
 
     title: str
@@ -55,6 +58,7 @@ class Published:
     system: Callable[..., Term]
     rotary: bool = True
     positions: int = 0
+    meanings: Mapping[str, str] = field(default_factory=dict)
 
     def entry(self, name: str, text: str = "") -> Entry:
         """Returns the entry of a page that opens at the published sizes."""
@@ -77,7 +81,8 @@ class Published:
 
     def _knob(self, key: str, size: int) -> Knob:
         """Returns the slider of a size."""
-        knob = Knob(key, 1, max(8, 4 * size), size, help=MEANINGS.get(key, "size"), least=1)
+        meaning = self.meanings.get(key, MEANINGS[key])
+        knob = Knob(key, 1, max(8, 4 * size), size, help=meaning, least=1)
         if key == "n":
             return replace(knob, max=max(8, 2 * size), most=256)
         if key == "t" and self.positions:

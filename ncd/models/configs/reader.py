@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 
 from ncd.lang.errors import ParseError, unknown
 from ncd.models.configs.config_fields import Fields
+from ncd.models.configs.deepseek_config import read_deepseek
 from ncd.models.configs.language_configs import (
     read_bert,
     read_gemma,
@@ -19,6 +20,8 @@ from ncd.models.configs.published import Published
 LONGEST = 60_000  # letters
 READERS: Mapping[str, Callable[[Fields, str], Published]] = {
     "bert": read_bert,
+    "deepseek_v2": read_deepseek,
+    "deepseek_v3": read_deepseek,
     "gemma": read_gemma,
     "gemma2": read_gemma,
     "gemma3_text": read_gemma,

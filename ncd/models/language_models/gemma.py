@@ -10,8 +10,8 @@ from ncd.lang.terms.loops import Repeat
 from ncd.lang.terms.terms import Id, Term, Then
 from ncd.lang.terms.wire import Wire
 from ncd.lang.types.axis_kinds import seq
+from ncd.models.language_models.rotary_positions import Rotary
 from ncd.models.language_models.shared_layers import (
-    Rotary,
     cap,
     gated_mlp,
     grouped_attention,
@@ -20,6 +20,8 @@ from ncd.models.language_models.shared_layers import (
     tied_model,
 )
 from ncd.ops import Add, Map, RMSNorm
+
+PLAIN = Rotary.plain(10000)
 
 
 @dataclass(frozen=True)
@@ -48,8 +50,8 @@ class Variant:
     scale: float = 0
     score_cap: float = 0
     word_cap: float = 0
-    rotary: Rotary = Rotary()
-    local: Rotary = Rotary()
+    rotary: Rotary = PLAIN
+    local: Rotary = PLAIN
     eps: float = 1e-6
 
 

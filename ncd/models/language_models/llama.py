@@ -8,8 +8,8 @@ from ncd.lang.circuits.elaborate import Axes
 from ncd.lang.terms.loops import Repeat
 from ncd.lang.terms.terms import Term
 from ncd.lang.types.axis_kinds import seq
+from ncd.models.language_models.rotary_positions import Rotary
 from ncd.models.language_models.shared_layers import (
-    Rotary,
     after_norm,
     gated_mlp,
     grouped_attention,
@@ -18,6 +18,8 @@ from ncd.models.language_models.shared_layers import (
     untied_model,
 )
 from ncd.ops import RMSNorm
+
+PLAIN = Rotary.plain(10000)
 
 
 def llama(
@@ -73,7 +75,7 @@ def llama(
     8030261248
     """
     flags = (tied, bias, out_bias, mlp_bias, head_norm)
-    term = _llama(n, rotary or Rotary(), eps, window, activation, *flags)
+    term = _llama(n, rotary or PLAIN, eps, window, activation, *flags)
     return Axes(t=seq(t), m=m, g=g, q=q, k=k, d=d, v=v)(term)
 
 

@@ -7,17 +7,17 @@ from functools import lru_cache
 from ncd.lang.circuits.elaborate import Axes
 from ncd.lang.terms.blocks import Block
 from ncd.lang.terms.loops import Repeat
-from ncd.lang.terms.terms import Id, Term
-from ncd.lang.terms.wire import Wire
+from ncd.lang.terms.terms import Term
 from ncd.lang.types.axis_kinds import seq
+from ncd.models.language_models.experts import mixture, softmax_router
+from ncd.models.language_models.rotary_positions import Rotary
 from ncd.models.language_models.shared_layers import (
-    Rotary,
     after_norm,
     grouped_attention,
     sliding_window,
     untied_model,
 )
-from ncd.ops import Einsum, Index, Linear, Map, Param, RMSNorm, Softmax, Top
+from ncd.ops import RMSNorm
 
 
 def mixtral(
@@ -64,48 +64,15 @@ def mixtral(
     46702792704
     """
     sizes = Axes(t=seq(t), m=m, g=g, q=q, k=k, d=d, e=e, c=c, v=v)
-    return sizes(_mixtral(n, rotary or Rotary(1e6), eps, window))
+    return sizes(_mixtral(n, rotary or Rotary.plain(1e6), eps, window))
 
 
 @lru_cache(32)
 def _mixtral(n: int, rotary: Rotary, eps: float, window: int) -> Term:
     masks = (sliding_window(window),) if window else ()
+    moe = mixture(softmax_router(), "d", ("w1", "w3", "w2"))
+    moe = Block(moe, "Mixture of Experts", "linear", "block_sparse_moe")
     layer = after_norm(
         grouped_attention(rotary, *masks), RMSNorm("m", "input_layernorm", eps)
-    ) >> after_norm(experts(), RMSNorm("m", "post_attention_layernorm", eps))
+    ) >> after_norm(moe, RMSNorm("m", "post_attention_layernorm", eps))
     return untied_model(Repeat((layer,) * n) >> RMSNorm("m", "norm", eps), "embed_tokens")
-
-
-def experts() -> Term:
-    """Returns the c best of e gated feed-forwards, weighted by a softmax of their scores.
-
-    Source: Shazeer et al. 2017, "Outrageously Large Neural Networks", section 2.1.
-    """
-    router = Linear("m -> e", "gate") >> Top("e -> c") >> Softmax("c")
-    body = (
-        Wire("t m -> t m, t m")
-        >> Block(router, "Router", "index") @ Id("t m")
-        >> Wire("t c, t c#e, t m -> t c#e, t m, t c#e, t m, t c#e, t c")
-        >> chosen("m -> d", "w1") @ chosen("m -> d", "w3") @ Id("t c#e, t c")
-        >> Map("t c d, t c d -> t c d", "silu($1) * $2", "SwiGLU") @ Id("t c#e, t c")
-        >> Wire("t c d, t c#e, t c -> t c#e, t c d, t c")
-        >> chosen("c d -> c m", "w2") @ Id("t c")
-        >> Einsum("t c m, t c -> t m", "mix")
-    )
-    return Block(body, "Mixture of Experts", "linear", "block_sparse_moe")
-
-
-def chosen(pattern: str, name: str) -> Term:
-    """Returns a linear map whose weights are those of the chosen experts.
-
-    It takes the choice ``t c#e`` and an array; ``"m -> d"`` maps ``t m`` to ``t c d``.
-    """
-    given, made = (side.split() for side in pattern.split("->"))
-    old, new = given[-1], made[-1]
-    x = f"t {' '.join(given)}"
-    return (
-        Id(f"t c#e, {x}") @ Param(f"e {old} {new}", name)
-        >> Wire(f"t c#e, {x}, e {old} {new} -> t c#e, e {old} {new}, {x}")
-        >> Index(f"t c#e, e {old} {new} -> t c {old} {new}") @ Id(x)
-        >> Einsum(f"t c {old} {new}, {x} -> t c {new}")
-    )

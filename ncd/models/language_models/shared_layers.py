@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ncd.lang.terms.blocks import Block
 from ncd.lang.terms.terms import Id, Term, Then
 from ncd.lang.terms.wire import Wire
+from ncd.models.language_models.rotary_positions import Rotary
 from ncd.ops import (
     Add,
     CausalMask,
     Einsum,
     Elementwise,
-    Group,
     Index,
     Linear,
     Map,
@@ -20,58 +18,7 @@ from ncd.ops import (
     RMSNorm,
     Scale,
     Softmax,
-    Split,
 )
-
-TOKENS = "t#v -> t v"
-_ROTATION = "where(p == i, cos({0}), where(p < i, sin({0}), -sin({0})))"
-
-
-@dataclass(frozen=True)
-class Rotary:
-    """The angles of rotary positions: pair r of n_r turns by t · base ** (-r / n_r).
-
-    Args:
-        base: The base of the frequencies, ``rope_theta`` in a configuration.
-        factor: The factor by which low frequencies are divided; 1 leaves all as they are.
-        low: Wavelengths over ``original / low`` are divided by the whole factor.
-        high: Wavelengths below ``original / high`` are kept. With 0, all are divided.
-        original: The positions that the model was first trained with.
-
-    Source: Su et al. 2021, "RoFormer", section 3.2; for the factors Chen et al. 2023, "Extending
-    Context Window of Large Language Models via Positional Interpolation", and Llama 3.1.
-    """
-
-    base: float = 10000
-    factor: float = 1
-    low: float = 1
-    high: float = 0
-    original: int = 8192
-
-    def angle(self) -> str:
-        """Returns the angle by which pair r turns at position t, as a formula."""
-        turns = f"{self.base:.17g} ** (-r / n_r)"
-        if self.factor == 1:
-            return f"t * {turns}"
-        if not self.high:
-            return f"t * {turns} / {self.factor:.17g}"
-        waves = f"{self.original} * {turns} / {6.283185307179586}"
-        kept = f"min(max(({waves} - {self.low:.17g}) / {self.high - self.low:.17g}, 0), 1)"
-        return f"t * {turns} * (1 + ({kept} - 1) * (1 - 1 / {self.factor:.17g}))"
-
-    def term(self, others: str = "", feature: str = "k") -> Term:
-        """Returns the rotation of an array ``t {others} {feature}``.
-
-        Features stand in pairs half a head apart, as in Llama.
-        """
-        return Block(
-            Split(f"{feature} -> p:2 r")
-            >> Map("-> t p r i:2", _ROTATION.format(self.angle()), "turn")
-            >> Einsum(f"t p r i, t {others} p r -> t {others} i r")
-            >> Group(f"i r -> {feature}"),
-            "Rotary",
-            "neutral",
-        )
 
 
 def sliding_window(size: int) -> Term:
@@ -135,16 +82,18 @@ def grouped_attention(
     )
 
 
-def gated_mlp(activation: Term | None = None, bias: bool = False) -> Term:
+def gated_mlp(
+    activation: Term | None = None, bias: bool = False, hidden: str = "d", name: str = "mlp"
+) -> Term:
     """Returns a feed-forward with a gate: Shazeer 2020, "GLU Variants Improve Transformer"."""
-    gate = Linear("m -> d", "gate_proj", bias) >> (activation or Elementwise("silu"))
+    gate = Linear(f"m -> {hidden}", "gate_proj", bias) >> (activation or Elementwise("silu"))
     body = (
         Wire("t m -> t m, t m")
-        >> gate @ Linear("m -> d", "up_proj", bias)
-        >> Map("d, d -> d", "$1 * $2", "gate")
-        >> Linear("d -> m", "down_proj", bias)
+        >> gate @ Linear(f"m -> {hidden}", "up_proj", bias)
+        >> Map(f"{hidden}, {hidden} -> {hidden}", "$1 * $2", "gate")
+        >> Linear(f"{hidden} -> m", "down_proj", bias)
     )
-    return Block(body, "Gated Feed-Forward", "linear", "mlp")
+    return Block(body, "Gated Feed-Forward", "linear", name)
 
 
 def tanh_gelu() -> Term:

@@ -65,6 +65,9 @@ def refuse(
 def _ways(refusal: Refusal) -> Iterator[dict[str, int]]:
     """One knob at another value; if none would do, several: halved together, or all of them."""
     entry, settings, large = refusal.entry, refusal.settings, refusal.large
+    if large and (smaller := _smaller_preset(entry, settings)):
+        yield smaller
+        return
     end, found = thread_time() + PATIENCE, False
     for knob in _most_likely_first(entry, refusal.error):
         at, fits = settings[knob.name], partial(_works, entry, settings, knob, end)
@@ -79,6 +82,14 @@ def _ways(refusal: Refusal) -> Iterator[dict[str, int]]:
     if not found:
         ways = (*(_together(entry, settings, end) if large else ()), *_all(entry, settings))
         yield from ways[:1]
+
+
+def _smaller_preset(entry: Entry, settings: Mapping[str, int]) -> dict[str, int]:
+    """Returns another preset that runs, if the settings are those of a preset."""
+    others = [dict(p.knobs) for p in entry.presets if {**settings, **p.knobs} != settings]
+    if len(others) == len(entry.presets):
+        return {}
+    return next((knobs for knobs in others if works(entry, {**settings, **knobs})), {})
 
 
 def _all(entry: Entry, settings: Mapping[str, int]) -> Iterator[dict[str, int]]:
@@ -175,7 +186,8 @@ def show(refusal: Refusal) -> None:
                 st.text("What would work:", width="content")
                 for way in refusal.ways:
                     key = f"fit {' '.join(way)}"
-                    st.button(_said(way), key=key, on_click=partial(put, way))
+                    named = (p.title for p in refusal.entry.presets if dict(p.knobs) == way)
+                    st.button(next(named, _said(way)), key=key, on_click=partial(put, way))
 
 
 def _reason(error: NCDError) -> str:

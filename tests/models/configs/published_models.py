@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from tests.importing.published import GPT, GROUPED, SMALL
+from tests.importing.published import DEEPSEEK, GPT, GROUPED, SMALL
 
 Weights = dict[str, Tensor]
 HEADS = {**GROUPED, "head_dim": 8}
@@ -18,8 +18,30 @@ LLAMA_3 = {
     **{"high_freq_factor": 4.0, "original_max_position_embeddings": 16},
 }
 WINDOW = {"sliding_window": 4}
+YARN = {
+    **{"rope_type": "yarn", "rope_theta": 1e4, "factor": 4.0, "beta_fast": 32, "beta_slow": 1},
+    **{"mscale": 0.7, "mscale_all_dim": 0.5, "original_max_position_embeddings": 64},
+}
+SPARSE = {
+    **{"first_k_dense_replace": 1, "num_hidden_layers": 3, "n_routed_experts": 8},
+    **{"num_experts_per_tok": 3, "n_shared_experts": 2, "routed_scaling_factor": 1.5},
+}
+DEEP = {**DEEPSEEK, **SPARSE}
+GROUPS = {"n_group": 4, "topk_group": 2}
 CONFIGS: Mapping[str, tuple[str, Mapping[str, Any], str]] = {
     "bert": ("Bert", SMALL, "Model"),
+    "deepseek-2": ("DeepseekV2", DEEP, "ForCausalLM"),
+    "deepseek-2, grouped": (
+        "DeepseekV2",
+        {**DEEP, **GROUPS, "topk_method": "group_limited_greedy", "q_lora_rank": None},
+        "ForCausalLM",
+    ),
+    "deepseek-3": ("DeepseekV3", {**DEEP, **GROUPS}, "ForCausalLM"),
+    "deepseek-3, yarn": (
+        "DeepseekV3",
+        {**DEEP, **GROUPS, "rope_parameters": YARN, "norm_topk_prob": False},
+        "ForCausalLM",
+    ),
     "gemma": ("Gemma", HEADS, "ForCausalLM"),
     "gemma 2": ("Gemma2", {**HEADS, **WINDOW}, "ForCausalLM"),
     "gemma 3": ("Gemma3Text", {**HEADS, **WINDOW, "num_hidden_layers": 7}, "ForCausalLM"),
@@ -49,9 +71,15 @@ def published(name: str) -> tuple[Any, nn.Module]:
     model = getattr(transformers, f"{kind.removesuffix('Text')}{head}")(config).eval()
     if hasattr(nn.Module, "smart_apply"):  # which the library gives to all modules
         del nn.Module.smart_apply
-    for weight in model.parameters():
+    for weight in weights_of(model).values():
         weight.data += torch.randn_like(weight) / 9
     return config, model
+
+
+def weights_of(model: nn.Module) -> Weights:
+    """Returns the weights of a model, with the biases of a router that no gradient changes."""
+    biases = {key: b for key, b in model.named_buffers() if key.endswith("correction_bias")}
+    return {**dict(model.named_parameters()), **biases}
 
 
 def our_weights(name: str, model: nn.Module, ours: Weights) -> Weights:
@@ -70,14 +98,17 @@ def our_weights(name: str, model: nn.Module, ours: Weights) -> Weights:
 
 def _inside(key: str) -> str:
     """Returns a weight's name within its layer."""
-    return re.sub(r"^.*\b(layers?|h|local|last)\.\d+\.(.*\b(local|last)\.\d+\.)?", "", key)
+    return re.sub(r"^.*\b(layers?|h|local|last|dense)\.\d+\.(.*\b(local|last)\.\d+\.)?", "", key)
 
 
 def _tensors(name: str, model: nn.Module) -> Weights:
     """Returns the weights of a model by names like ours."""
-    found = {key: value.detach() for key, value in model.named_parameters()}
+    found = {key: value.detach() for key, value in weights_of(model).items()}
     family = name.split()[0].strip(",")
-    change = {"gpt-2": _of_gpt2, "bert": _of_bert, "gemma": _of_gemma, "mixtral": _of_mixtral}
+    change = {
+        **{"deepseek-2": _of_deepseek, "deepseek-3": _of_deepseek},
+        **{"gpt-2": _of_gpt2, "bert": _of_bert, "gemma": _of_gemma, "mixtral": _of_mixtral},
+    }
     same: Callable[[Weights], Weights] = dict
     return change.get(family, same)(
         _renamed(found, {"model.": "", "embed_tokens.weight": "embed_tokens"})
@@ -139,3 +170,36 @@ def _of_mixtral(weights: Weights) -> Weights:
         else:
             made[key] = value
     return made
+
+
+def _of_deepseek(weights: Weights) -> Weights:
+    """Returns DeepSeek's weights, which come with some maps joined to one."""
+    made: Weights = {}
+    for key, value in _renamed(
+        weights, {"mlp.experts.": "mlp.", "gate.e_score": "e_score"}
+    ).items():
+        place, _, name = key.removesuffix(".weight").rpartition(".")
+        made |= {f"{place}.{new}": one for new, one in _parts(name, value).items()} or {key: value}
+    return made
+
+
+H, K, B, W = 4, 8, 8, 8  # heads and the features of keys, rotary keys and values, all tiny
+
+
+def _parts(name: str, value: Tensor) -> Weights:
+    """Returns the maps that one stored array holds, if it holds several."""
+    if name in ("q_proj", "q_b_proj"):
+        plain, turned = value.unflatten(0, (H, K + B)).split((K, B), 1)
+        return {"q.weight": plain, "q_rope.weight": turned}
+    if name == "kv_a_proj_with_mqa":
+        kept, key = value.split((value.shape[0] - B, B))
+        return {"kv_a_proj.weight": kept, "k_rope.weight": key}
+    if name == "kv_b_proj":
+        keys, values = value.unflatten(0, (H, K + W)).split((K, W), 1)
+        return {"k.weight": keys, "v.weight": values}
+    if name == "gate_up_proj":
+        gate, up = value.transpose(1, 2).chunk(2, -1)
+        return {"gate_proj": gate.contiguous(), "up_proj": up.contiguous()}
+    if name == "down_proj" and value.ndim == 3:
+        return {"down_proj": value.transpose(1, 2).contiguous()}
+    return {}

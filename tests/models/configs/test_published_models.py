@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 import ncd
 from ncd.models.configs.reader import read_config
-from tests.models.configs.published_models import CONFIGS, our_weights, published
+from tests.models.configs.published_models import CONFIGS, our_weights, published, weights_of
 
 T = 9
 
@@ -32,10 +32,15 @@ def test_outputs_and_gradients_are_those_of_the_published_code(name: str) -> Non
         assert torch.allclose(a, b, atol=1e-5, rtol=1e-4)
     _loss(made).backward()
     _loss(wanted).backward()
-    assert ncd.cost(ours.term).parameters == sum(p.numel() for p in theirs.parameters())
-    total = sum(float(p.grad.abs().sum()) for p in ours.parameters() if p.grad is not None)
-    other = sum(float(p.grad.abs().sum()) for p in theirs.parameters() if p.grad is not None)
-    assert total == pytest.approx(other, rel=1e-4)
+    assert ncd.cost(ours.term).parameters == sum(
+        weight.numel() for weight in weights_of(theirs).values()
+    )
+    assert _gradients(ours) == pytest.approx(_gradients(theirs), rel=1e-4)
+
+
+def _gradients(model: nn.Module) -> float:
+    """Returns the sum of the sizes of all gradients."""
+    return sum(float(p.grad.abs().sum()) for p in model.parameters() if p.grad is not None)
 
 
 def _loss(outputs: list[Tensor]) -> Tensor:

@@ -1,0 +1,99 @@
+"""Configurations of DeepSeek-V2 and V3."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from ncd.lang.errors import SizeError
+from ncd.models.configs.config_fields import Fields
+from ncd.models.configs.language_configs import growth, rotary
+from ncd.models.configs.published import SHORT, Published
+from ncd.models.language_models.deepseek import Design, deepseek
+from ncd.models.language_models.experts import Routing
+
+SOURCES = {
+    "deepseek_v2": "DeepSeek-AI 2024, DeepSeek-V2",
+    "deepseek_v3": "DeepSeek-AI 2024, DeepSeek-V3",
+}
+TITLES = {"deepseek_v2": "DeepSeek-V2", "deepseek_v3": "DeepSeek-V3"}
+MEANINGS = {
+    "k": "features of a head that know no position",
+    "d": "hidden features of the first layers",
+    "s": "groups that are chosen from",
+}
+
+
+def read_deepseek(fields: Fields, kind: str) -> Published:
+    """Returns DeepSeek-V2 or V3."""
+    design = Design(
+        dense=_dense(fields),
+        compressed=fields.get("q_lora_rank") is not None,
+        routing=_routing(fields, kind),
+        rotary=rotary(fields),
+        scale=_scale(fields),
+        eps=fields.number("rms_norm_eps", default=1e-6),
+    )
+    system = partial(deepseek, design=design)
+    return Published(TITLES[kind], SOURCES[kind], _sizes(fields, design), system, meanings=MEANINGS)
+
+
+def _dense(fields: Fields) -> int:
+    """Returns how many of the first layers have no experts."""
+    return (
+        0
+        if fields.get("first_k_dense_replace") == 0
+        else fields.whole("first_k_dense_replace", default=1)
+    )
+
+
+def _routing(fields: Fields, kind: str) -> Routing:
+    methods = ("greedy", "group_limited_greedy", "noaux_tc")
+    sigmoid = kind == "deepseek_v3"
+    usual = "noaux_tc" if sigmoid else "greedy"
+    method = fields.choice("topk_method", default=usual, known=methods)
+    return Routing(
+        sigmoid=sigmoid,
+        grouped=(sigmoid or method != "greedy") and fields.whole("n_group", default=1) > 1,
+        normalised=sigmoid and fields.flag("norm_topk_prob", True),
+        factor=fields.number("routed_scaling_factor", default=2.5 if sigmoid else 1),
+    )
+
+
+def _scale(fields: Fields) -> float:
+    """Returns the number by which scores are multiplied for stretched positions."""
+    inner = fields.inner("rope_parameters", "rope_scaling")
+    if not inner.get("mscale_all_dim"):
+        return 1
+    return growth(inner.number("factor", default=1), inner, "mscale_all_dim") ** 2
+
+
+def _sizes(fields: Fields, design: Design) -> dict[str, int]:
+    """Returns the sizes by their letters.
+
+    Raises:
+        SizeError: If the groups do not divide the experts.
+    """
+    inner = fields.whole("moe_intermediate_size")
+    sizes = {
+        "n": fields.whole("num_hidden_layers"),
+        "t": min(SHORT, fields.whole("max_position_embeddings", default=2048)),
+        "m": fields.whole("hidden_size"),
+        "h": fields.whole("num_attention_heads"),
+        "k": fields.whole("qk_nope_head_dim", default=128),
+        "b": fields.whole("qk_rope_head_dim", default=64),
+        "w": fields.whole("v_head_dim", default=128),
+        **({"a": fields.whole("q_lora_rank")} if design.compressed else {}),
+        "o": fields.whole("kv_lora_rank", default=512),
+        "d": fields.whole("intermediate_size"),
+        "f": inner,
+        "x": inner * fields.whole("n_shared_experts", default=1),
+        "e": fields.whole("n_routed_experts"),
+        "c": fields.whole("num_experts_per_tok"),
+    }
+    if design.routing.grouped:
+        z = fields.whole("n_group")
+        if sizes["e"] % z:
+            fact = f"{z} groups do not divide {sizes['e']} experts"
+            raise SizeError(fact, where="config.json", cure='"n_group": 1')
+        sizes |= {"z": z, "s": fields.whole("topk_group")}
+    return {**sizes, "v": fields.whole("vocab_size")}
