@@ -33,7 +33,7 @@ SOURCES = {
     "gemma3_text": "Gemma Team 2025, Gemma 3",
 }
 TANH = ("gelu_new", "gelu_pytorch_tanh", "gelu_fast")  # three names of one function
-KNOWN = ("gelu", "relu", "silu", "tanh", *TANH)
+KNOWN = ("gelu", "relu", "silu", "swish", "tanh", *TANH)
 
 
 def activation(fields: Fields, *names: str, default: str) -> Term:
@@ -42,7 +42,11 @@ def activation(fields: Fields, *names: str, default: str) -> Term:
     Raises:
         UnknownNameError: For one that is not known here.
     """
-    name = fields.choice(*names, default=default, known=(*KNOWN, "swish"))
+    return named_activation(fields.choice(*names, default=default, known=KNOWN))
+
+
+def named_activation(name: str) -> Term:
+    """Returns the function of one of the ``KNOWN`` names."""
     return tanh_gelu() if name in TANH else Elementwise("silu" if name == "swish" else name)
 
 

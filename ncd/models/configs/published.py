@@ -33,7 +33,8 @@ MEANINGS: Mapping[str, str] = {
 }
 SMALL: Mapping[str, int] = {
     **{"n": 2, "t": 12, "m": 64, "g": 2, "q": 2, "h": 4, "k": 16, "d": 128, "v": 256},
-    **{"e": 4, "c": 2, "u": 64, "s": 2, "a": 24, "b": 8, "o": 16, "f": 32},
+    **{"l": 2, "x": 4, "y": 10, "o": 16},
+    **{"e": 4, "c": 2, "u": 64, "s": 2, "a": 24, "b": 8, "w": 16, "f": 32},
 }
 EVEN = ("k", "b")  # rotary positions turn features in pairs
 
@@ -81,7 +82,7 @@ class Published:
 
     def _knob(self, key: str, size: int) -> Knob:
         """Returns the slider of a size."""
-        meaning = self.meanings.get(key, MEANINGS[key])
+        meaning = {**MEANINGS, **self.meanings}[key]
         knob = Knob(key, 1, max(8, 4 * size), size, help=meaning, least=1)
         if key == "n":
             return replace(knob, max=max(8, 2 * size), most=256)

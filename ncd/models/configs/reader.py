@@ -16,6 +16,8 @@ from ncd.models.configs.language_configs import (
     read_mixtral,
 )
 from ncd.models.configs.published import Published
+from ncd.models.configs.t5_config import read_t5
+from ncd.models.configs.vision_config import read_vit
 
 LONGEST = 60_000  # letters
 READERS: Mapping[str, Callable[[Fields, str], Published]] = {
@@ -31,6 +33,8 @@ READERS: Mapping[str, Callable[[Fields, str], Published]] = {
     "mixtral": read_mixtral,
     "qwen2": read_llama,
     "qwen3": read_llama,
+    "t5": read_t5,
+    "vit": read_vit,
 }
 
 

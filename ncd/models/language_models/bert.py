@@ -11,6 +11,7 @@ from ncd.lang.terms.terms import Id, Term
 from ncd.lang.terms.wire import Wire
 from ncd.lang.types.axis_kinds import seq
 from ncd.models.language_models.gpt2 import learned_positions
+from ncd.models.language_models.shared_layers import feed_forward
 from ncd.models.shared_parts import self_attention
 from ncd.ops import Add, Elementwise, Index, LayerNorm, Linear, Param
 
@@ -67,9 +68,8 @@ def _bert(n: int, eps: float, activation: Term) -> Term:
         "index",
         "embeddings",
     )
-    think = Linear("m -> d", "intermediate", True) >> activation >> Linear("d -> m", "output", True)
     layer = _added(self_attention("attention"), "attention_norm", eps) >> _added(
-        Block(think, "Feed-Forward", "linear"), "output_norm", eps
+        feed_forward(activation), "output_norm", eps
     )
     pooler = Index("t m", t=0) >> Linear("m -> p", "pooler", True) >> Elementwise("tanh")
     return (

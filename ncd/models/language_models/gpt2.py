@@ -5,13 +5,12 @@ from __future__ import annotations
 from functools import lru_cache
 
 from ncd.lang.circuits.elaborate import Axes
-from ncd.lang.terms.blocks import Block
 from ncd.lang.terms.loops import Repeat
 from ncd.lang.terms.terms import Id, Term
 from ncd.lang.types.axis_kinds import seq
-from ncd.models.language_models.shared_layers import after_norm, tanh_gelu, tied_model
+from ncd.models.language_models.shared_layers import after_norm, feed_forward, tanh_gelu, tied_model
 from ncd.models.shared_parts import self_attention
-from ncd.ops import Add, Index, LayerNorm, Linear, Map, Param
+from ncd.ops import Add, Index, LayerNorm, Map, Param
 
 
 def gpt2(
@@ -55,10 +54,9 @@ def gpt2(
 
 @lru_cache(32)
 def _gpt2(n: int, eps: float, activation: Term) -> Term:
-    think = Linear("m -> d", "c_fc", True) >> activation >> Linear("d -> m", "c_proj", True)
     layer = after_norm(
         self_attention("attn", causal=True), LayerNorm("m", "ln_1", eps)
-    ) >> after_norm(Block(think, "Feed-Forward", "linear", "mlp"), LayerNorm("m", "ln_2", eps))
+    ) >> after_norm(feed_forward(activation, "c_fc", "c_proj", "mlp"), LayerNorm("m", "ln_2", eps))
     layers = Repeat((layer,) * n, "h") >> LayerNorm("m", "ln_f", eps)
     return tied_model(layers, "wte", learned_positions("wpe"))
 

@@ -83,17 +83,37 @@ def grouped_attention(
 
 
 def gated_mlp(
-    activation: Term | None = None, bias: bool = False, hidden: str = "d", name: str = "mlp"
+    activation: Term | None = None,
+    bias: bool = False,
+    hidden: str = "d",
+    name: str = "mlp",
+    at: str = "t",
 ) -> Term:
-    """Returns a feed-forward with a gate: Shazeer 2020, "GLU Variants Improve Transformer"."""
+    """Returns a feed-forward with a gate: Shazeer 2020, "GLU Variants Improve Transformer".
+
+    Args:
+        activation: The function of the gate; by default SiLU.
+        bias: Whether its maps have a bias.
+        hidden: The axis of its hidden features.
+        name: Its name.
+        at: The axis of positions.
+    """
     gate = Linear(f"m -> {hidden}", "gate_proj", bias) >> (activation or Elementwise("silu"))
     body = (
-        Wire("t m -> t m, t m")
+        Wire(f"{at} m -> {at} m, {at} m")
         >> gate @ Linear(f"m -> {hidden}", "up_proj", bias)
         >> Map(f"{hidden}, {hidden} -> {hidden}", "$1 * $2", "gate")
         >> Linear(f"{hidden} -> m", "down_proj", bias)
     )
     return Block(body, "Gated Feed-Forward", "linear", name)
+
+
+def feed_forward(
+    activation: Term, first: str = "intermediate", second: str = "output", name: str = ""
+) -> Term:
+    """Returns two affine maps with a function between them."""
+    body = Linear("m -> d", first, True) >> activation >> Linear("d -> m", second, True)
+    return Block(body, "Feed-Forward", "linear", name)
 
 
 def tanh_gelu() -> Term:

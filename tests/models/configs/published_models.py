@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from tests.importing.published import DEEPSEEK, GPT, GROUPED, SMALL
+from tests.importing.published import DEEPSEEK, GPT, GROUPED, IMAGES, SMALL, T5
 
 Weights = dict[str, Tensor]
 HEADS = {**GROUPED, "head_dim": 8}
@@ -56,6 +56,13 @@ CONFIGS: Mapping[str, tuple[str, Mapping[str, Any], str]] = {
     "mistral": ("Mistral", {**GROUPED, **WINDOW}, "ForCausalLM"),
     "mixtral": ("Mixtral", {**GROUPED, "num_local_experts": 4}, "ForCausalLM"),
     "qwen 2": ("Qwen2", GROUPED, "ForCausalLM"),
+    "t5": ("T5", {**T5, "num_decoder_layers": 2}, "ForConditionalGeneration"),
+    "t5, gated": (
+        "T5",
+        {**T5, "feed_forward_proj": "gated-gelu", "tie_word_embeddings": False},
+        "ForConditionalGeneration",
+    ),
+    "vit": ("ViT", {**IMAGES, "num_labels": 5}, "ForImageClassification"),
     "qwen 3": ("Qwen3", HEADS, "ForCausalLM"),
 }
 
@@ -98,7 +105,9 @@ def our_weights(name: str, model: nn.Module, ours: Weights) -> Weights:
 
 def _inside(key: str) -> str:
     """Returns a weight's name within its layer."""
-    return re.sub(r"^.*\b(layers?|h|local|last|dense)\.\d+\.(.*\b(local|last)\.\d+\.)?", "", key)
+    return re.sub(
+        r"^.*\b(layers?|h|local|last|dense|block)\.\d+\.(.*\b(local|last)\.\d+\.)?", "", key
+    )
 
 
 def _tensors(name: str, model: nn.Module) -> Weights:
@@ -106,7 +115,7 @@ def _tensors(name: str, model: nn.Module) -> Weights:
     found = {key: value.detach() for key, value in weights_of(model).items()}
     family = name.split()[0].strip(",")
     change = {
-        **{"deepseek-2": _of_deepseek, "deepseek-3": _of_deepseek},
+        **{"deepseek-2": _of_deepseek, "deepseek-3": _of_deepseek, "t5": _of_t5, "vit": _of_vit},
         **{"gpt-2": _of_gpt2, "bert": _of_bert, "gemma": _of_gemma, "mixtral": _of_mixtral},
     }
     same: Callable[[Weights], Weights] = dict
@@ -203,3 +212,31 @@ def _parts(name: str, value: Tensor) -> Weights:
     if name == "down_proj" and value.ndim == 3:
         return {"down_proj": value.transpose(1, 2).contiguous()}
     return {}
+
+
+def _of_t5(weights: Weights) -> Weights:
+    """Returns T5's weights; the numbers of its parts tell attention from feed-forward."""
+    names = {
+        **{"shared.weight": "shared", "layer.0.layer_norm": "attention_norm"},
+        **{"SelfAttention.relative_attention_bias.weight": "relative_attention_bias"},
+        **{".wi_0.": ".gate_proj.", ".wi_1.": ".up_proj."},
+    }
+    made: Weights = {}
+    for key, value in _renamed(weights, names).items():
+        last = "layer.2" if key.startswith("decoder") else "layer.1"
+        key = key.replace(f"{last}.layer_norm", "feed_forward_norm")
+        key = key.replace("layer.1.layer_norm", "cross_norm")
+        key = re.sub(r"block\.0\.layer\.0\.relative", "relative", key)
+        made[re.sub(r"\.layer\.\d", "", key)] = value
+    gated = any("gate_proj" in key for key in made)
+    return _renamed(made, {".wo.": ".down_proj."}) if gated else made
+
+
+def _of_vit(weights: Weights) -> Weights:
+    """Returns ViT's weights."""
+    names = {
+        **{"vit.": "", "layers.": "layer.", "embeddings.cls": "cls", ".projection": ""},
+        **{"embeddings.position": "position", "embeddings.patch_": "patch_", "_proj.": "."},
+        **{"attention.o.": "attention.out.", "mlp.fc1": "intermediate", "mlp.fc2": "output"},
+    }
+    return _renamed(weights, names)

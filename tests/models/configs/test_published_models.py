@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 import torch
 from torch import Tensor, nn
 
 import ncd
+from ncd.models.configs.published import SHORT
 from ncd.models.configs.reader import read_config
+from tests.importing.published import PICTURE
 from tests.models.configs.published_models import CONFIGS, our_weights, published, weights_of
 
 T = 9
@@ -17,15 +21,11 @@ T = 9
 def test_outputs_and_gradients_are_those_of_the_published_code(name: str) -> None:
     config, theirs = published(name)
     model = read_config(config.to_json_string(use_diff=False))
-    ours = ncd.compile(model.system(**{**model.sizes, "t": T})).eval()
+    ours = ncd.compile(model.system(**_short(model.sizes))).eval()
     ours.load_state_dict(our_weights(name, theirs, ours.state_dict()))
 
-    words = torch.arange(T) * 7 % 90 + 3  # not the word that fills, which learns nothing
-    segments = (words % 2,) if name == "bert" else ()
-    more = {"token_type_ids": segments[0][None]} if segments else {"use_cache": False}
-    given = theirs(words[None], **more)
-    wanted = [given[0][0], *([given[1][0]] if segments else [])]
-    made = ours(words, *segments)
+    given, wanted = _both(theirs, name)
+    made = ours(*given)
     made = [*made] if isinstance(made, tuple) else [made]
 
     for a, b in zip(made, wanted, strict=True):
@@ -38,6 +38,11 @@ def test_outputs_and_gradients_are_those_of_the_published_code(name: str) -> Non
     assert _gradients(ours) == pytest.approx(_gradients(theirs), rel=1e-4)
 
 
+def _short(sizes: Mapping[str, int]) -> dict[str, int]:
+    """Returns the sizes with texts of T words."""
+    return {key: T if n == SHORT and key in "st" else n for key, n in sizes.items()}
+
+
 def _gradients(model: nn.Module) -> float:
     """Returns the sum of the sizes of all gradients."""
     return sum(float(p.grad.abs().sum()) for p in model.parameters() if p.grad is not None)
@@ -45,3 +50,17 @@ def _gradients(model: nn.Module) -> float:
 
 def _loss(outputs: list[Tensor]) -> Tensor:
     return torch.stack([(x.double() ** 2).sum() for x in outputs]).sum()
+
+
+def _both(model: nn.Module, name: str) -> tuple[list[Tensor], list[Tensor]]:
+    """Returns the arrays that our model is given, and what the published one makes of them."""
+    words = torch.arange(T) * 7 % 90 + 3  # not the word that fills, which learns nothing
+    if name == "bert":
+        made = model(words[None], token_type_ids=words[None] % 2)
+        return [words, words % 2], [made[0][0], made[1][0]]
+    if name == "vit":
+        return [PICTURE[0]], [model(PICTURE)[0][0]]
+    if name.startswith("t5"):
+        made = model(words[None], decoder_input_ids=words[None] // 2, use_cache=False)
+        return [words, words // 2], [made[0][0]]
+    return [words], [model(words[None], use_cache=False)[0][0]]

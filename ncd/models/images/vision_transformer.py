@@ -1,0 +1,74 @@
+"""ViT: an image as a sequence of patches."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from ncd.lang.circuits.elaborate import Axes
+from ncd.lang.terms.loops import Repeat
+from ncd.lang.terms.terms import Id, Term
+from ncd.lang.types.axis_kinds import space
+from ncd.models.language_models.shared_layers import after_norm, feed_forward
+from ncd.models.shared_parts import self_attention
+from ncd.ops import Add, Concat, Conv, Einsum, Elementwise, Group, Index, LayerNorm, Linear, Param
+
+
+def vision_transformer(
+    n: int = 2,
+    x: int = 8,
+    s: int = 4,
+    c: int = 3,
+    h: int = 4,
+    k: int = 16,
+    d: int = 128,
+    y: int = 10,
+    *,
+    eps: float = 1e-6,
+    activation: Term | None = None,
+) -> Term:
+    """Returns a classifier of images that are cut into patches.
+
+    Args:
+        n: The layers.
+        x: The patches along each side.
+        s: The pixels along each side of a patch.
+        c: The colours.
+        h: The heads.
+        k: The features of a head; a position has h · k.
+        d: The hidden features.
+        y: The classes.
+        eps: The number that the norms add.
+        activation: The function of the feed-forward; by default the GELU.
+
+    Returns:
+        A term from an image to the scores of classes, ``c x -> y``.
+
+    Source: Dosovitskiy et al. 2021, "An Image is Worth 16x16 Words", section 3.1.
+
+    >>> import ncd
+    >>> sizes = dict(n=12, x=14, s=16, c=3, h=12, k=64, d=3072, y=1000)
+    >>> ncd.cost(vision_transformer(**sizes)).parameters  # ViT-B/16
+    86567656
+    """
+    sizes = Axes(x=space(x * s, x * s), c=c, m="h*k", h=h, k=k, d=d, y=y)
+    return sizes(_vision_transformer(n, s, eps, activation or Elementwise("gelu")))
+
+
+@lru_cache(32)
+def _vision_transformer(n: int, s: int, eps: float, activation: Term) -> Term:
+    layer = after_norm(
+        self_attention("attention"), LayerNorm("m", "layernorm_before", eps)
+    ) >> after_norm(feed_forward(activation), LayerNorm("m", "layernorm_after", eps))
+    return (
+        Conv("c x -> m p", "patch_embeddings", kernel=s, stride=s, padding=0)
+        >> Group("p -> n")
+        >> Einsum("m n -> n m")
+        >> Param("1 m", "cls_token", "normal")
+        >> Concat("1, n -> t")
+        >> Id("t m") @ Param("t m", "position_embeddings", "normal")
+        >> Add()
+        >> Repeat((layer,) * n, "layer")
+        >> LayerNorm("m", "layernorm", eps)
+        >> Index("t m", t=0)
+        >> Linear("m -> y", "classifier", True)
+    )
