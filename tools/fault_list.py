@@ -78,6 +78,8 @@ FAULTS = (
         "tests/models/test_catalogue_entry.py",
     ),
     Fault("models/transformers/position_encoding.py", "(-r / n_r)", "(-r / n_t)"),
+    Fault("models/language_models/experts.py", '"$1 == z"', '"$1 != z"'),
+    Fault("models/configs/config_fields.py", "if heads % groups:", "if groups % heads:"),
     Fault("cli/output.py", "(total - done) / done", "total / done"),
     Fault("text/reader.py", "if not 0 < count * len(items) <= COPIES:", "if count < 0:"),
     Fault("text/torch_modules.py", "if mark.size != size:", "if mark.size < size:"),

@@ -10,6 +10,7 @@ from typing import Any
 from ncd.lang.errors import NCDError, ParseError, SizeError, shown, unknown
 
 MOST = 10**8  # the largest number of words, features or positions
+LAYERS = 256  # at most: each is a part of the term
 
 
 @dataclass(frozen=True)
@@ -31,12 +32,13 @@ class Fields:
         """Returns the first of these fields that has a value; None if none has."""
         return next((self.values[n] for n in names if self.values.get(n) is not None), None)
 
-    def whole(self, *names: str, default: int | None = None) -> int:
+    def whole(self, *names: str, default: int | None = None, most: int = MOST) -> int:
         """Returns a whole number from 1.
 
         Args:
             *names: The names that the field has in different configurations.
             default: Its value where it is missing.
+            most: The largest value.
 
         Raises:
             SizeError: For another value, or for none without a default.
@@ -45,9 +47,9 @@ class Fields:
         value = default if value is None else value
         if value is None:
             raise _missing(names[0])
-        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MOST:
+        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
             raise SizeError(
-                f"{names[0]} is {shown(value)}, but it is a whole number from 1 to {MOST}",
+                f"{names[0]} is {shown(value)}, but it is a whole number from 1 to {most}",
                 where="config.json",
                 cure=f'"{names[0]}": {default or 1}',
             )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from ncd.lang.errors import SizeError
-from ncd.models.configs.config_fields import Fields
+from ncd.models.configs.config_fields import LAYERS, Fields
 from ncd.models.configs.language_configs import growth, rotary
 from ncd.models.configs.published import SHORT, Published
 from ncd.models.language_models.deepseek import Design, deepseek
@@ -75,7 +75,7 @@ def _sizes(fields: Fields, design: Design) -> dict[str, int]:
     """
     inner = fields.whole("moe_intermediate_size")
     sizes = {
-        "n": fields.whole("num_hidden_layers"),
+        "n": fields.whole("num_hidden_layers", most=LAYERS),
         "t": min(SHORT, fields.whole("max_position_embeddings", default=2048)),
         "m": fields.whole("hidden_size"),
         "h": fields.whole("num_attention_heads"),

@@ -9,7 +9,7 @@ from math import log
 
 from ncd.lang.errors import ParseError
 from ncd.lang.terms.terms import Term
-from ncd.models.configs.config_fields import Fields
+from ncd.models.configs.config_fields import LAYERS, Fields
 from ncd.models.configs.published import SHORT, Published
 from ncd.models.language_models.bert import bert
 from ncd.models.language_models.gemma import Variant, gemma
@@ -96,7 +96,7 @@ def decoder_sizes(fields: Fields) -> dict[str, int]:
     heads, m = fields.whole("num_attention_heads"), fields.whole("hidden_size")
     g, q = fields.groups(heads)
     return {
-        "n": fields.whole("num_hidden_layers"),
+        "n": fields.whole("num_hidden_layers", most=LAYERS),
         "t": min(SHORT, fields.whole("max_position_embeddings", default=2048)),
         "m": m,
         "g": g,
@@ -196,10 +196,12 @@ def _every(fields: Fields, default: int) -> int:
     """
     kinds = fields.get("layer_types")
     if not isinstance(kinds, list):
-        return fields.whole("sliding_window_pattern", "_sliding_window_pattern", default=default)
+        return fields.whole(
+            "sliding_window_pattern", "_sliding_window_pattern", default=default, most=LAYERS
+        )
     places = [i for i, kind in enumerate(kinds) if kind != _LOCAL]
     every = places[0] + 1 if places else len(kinds) + 1
-    if any(b - a != every for a, b in pairwise(places)):
+    if len(kinds) > LAYERS or any(b - a != every for a, b in pairwise(places)):
         raise ParseError("its layers follow no pattern", where="config.json", cure="equal rounds")
     return every
 
@@ -209,7 +211,7 @@ def read_gpt2(fields: Fields, kind: str) -> Published:
     m, h = fields.whole("n_embd", "hidden_size", default=768), fields.whole("n_head", default=12)
     u = fields.whole("n_positions", "n_ctx", default=1024)
     sizes = {
-        "n": fields.whole("n_layer", default=12),
+        "n": fields.whole("n_layer", default=12, most=LAYERS),
         "t": min(SHORT, u),
         "h": h,
         "k": fields.heads(m, h),
@@ -228,7 +230,7 @@ def read_bert(fields: Fields, kind: str) -> Published:
     m, h = (fields.whole(name) for name in ("hidden_size", "num_attention_heads"))
     u = fields.whole("max_position_embeddings", default=512)
     sizes = {
-        "n": fields.whole("num_hidden_layers"),
+        "n": fields.whole("num_hidden_layers", most=LAYERS),
         "t": min(SHORT, u),
         "h": h,
         "k": fields.heads(m, h),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from ncd.lang.terms.terms import Term
 from ncd.models.catalogue_entry import Entry, Knob, Preset
+from ncd.models.configs.config_fields import LAYERS
 
 SHORT = 16  # positions of a text, to begin with
 MEANINGS: Mapping[str, str] = {
@@ -36,6 +37,7 @@ SMALL: Mapping[str, int] = {
     **{"l": 2, "x": 4, "y": 10, "o": 16},
     **{"e": 4, "c": 2, "u": 64, "s": 2, "a": 24, "b": 8, "w": 16, "f": 32},
 }
+STACKS = ("n", "l")  # layers of which there are many
 EVEN = ("k", "b")  # rotary positions turn features in pairs
 
 
@@ -84,8 +86,8 @@ class Published:
         """Returns the slider of a size."""
         meaning = {**MEANINGS, **self.meanings}[key]
         knob = Knob(key, 1, max(8, 4 * size), size, help=meaning, least=1)
-        if key == "n":
-            return replace(knob, max=max(8, 2 * size), most=256)
+        if key in STACKS:
+            return replace(knob, max=min(max(8, 2 * size), LAYERS), most=LAYERS)
         if key == "t" and self.positions:
             return replace(knob, max=self.positions, most=self.positions)
         if self.rotary and key in EVEN:

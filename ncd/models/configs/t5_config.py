@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from ncd.lang.terms.terms import Term
-from ncd.models.configs.config_fields import Fields
+from ncd.models.configs.config_fields import LAYERS, Fields
 from ncd.models.configs.language_configs import KNOWN, named_activation
 from ncd.models.configs.published import SHORT, Published
 from ncd.models.language_models.t5 import Style, t5
@@ -32,10 +32,10 @@ def read_t5(fields: Fields, kind: str) -> Published:
         far=fields.whole("relative_attention_max_distance", default=128),
         eps=fields.number("layer_norm_epsilon", default=1e-6),
     )
-    n = fields.whole("num_layers", default=6)
+    n = fields.whole("num_layers", default=6, most=LAYERS)
     sizes = {
         "n": n,
-        "l": fields.whole("num_decoder_layers", default=n),
+        "l": fields.whole("num_decoder_layers", default=n, most=LAYERS),
         "s": SHORT,
         "t": SHORT,
         "m": fields.whole("d_model", default=512),

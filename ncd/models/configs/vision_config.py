@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from ncd.lang.errors import SizeError
-from ncd.models.configs.config_fields import Fields
+from ncd.models.configs.config_fields import LAYERS, Fields
 from ncd.models.configs.language_configs import activation
 from ncd.models.configs.published import Published
 from ncd.models.images.vision_transformer import vision_transformer
@@ -30,7 +30,7 @@ def read_vit(fields: Fields, kind: str) -> Published:
         raise SizeError(fact, where="config.json", cure=f'"image_size": {image // patch * patch}')
     m, h = fields.whole("hidden_size", default=768), fields.whole("num_attention_heads", default=12)
     sizes = {
-        "n": fields.whole("num_hidden_layers", default=12),
+        "n": fields.whole("num_hidden_layers", default=12, most=LAYERS),
         "x": image // patch,
         "s": patch,
         "c": fields.whole("num_channels", default=3),

@@ -132,7 +132,7 @@ def latent_attention(design: Design) -> Term:
     turned = design.rotary.term
     if design.compressed:
         few = Linear("m -> a", "q_a_proj") >> RMSNorm("a", "q_a_layernorm", 1e-6)
-        queries = few >> Wire("t a -> t a, t a") >> Id("t a, t a")
+        queries: Term = few >> Wire("t a -> t a, t a") >> Id("t a, t a")
     else:
         queries = Wire("t m -> t m, t m")
     given = "a" if design.compressed else "m"

@@ -75,7 +75,7 @@ def softmax_router() -> Term:
 
 @dataclass(frozen=True)
 class Routing:
-    """How DeepSeek's router weighs the experts.
+    """The router of DeepSeek's models.
 
     Args:
         sigmoid: Whether scores are sigmoids with a bias for the choice, as in DeepSeek-V3; else a
@@ -123,7 +123,7 @@ class Routing:
 
     def _best_groups(self) -> Term:
         """Returns the scores with those outside of the best groups at -∞."""
-        group = (
+        group: Term = (
             Top("l -> j:2") >> Wire("t z j, t z j#l -> t z j") >> Reduce("j ->")
             if self.sigmoid
             else Reduce("l ->", "max")
