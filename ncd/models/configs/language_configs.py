@@ -16,8 +16,8 @@ from ncd.models.language_models.gemma import Variant, gemma
 from ncd.models.language_models.gpt2 import gpt2
 from ncd.models.language_models.llama import llama
 from ncd.models.language_models.mixtral import mixtral
+from ncd.models.language_models.model_parts import tanh_gelu
 from ncd.models.language_models.rotary_positions import Rotary
-from ncd.models.language_models.shared_layers import tanh_gelu
 from ncd.ops import Elementwise
 
 SOURCES = {

@@ -8,7 +8,7 @@ from ncd.lang.circuits.elaborate import Axes
 from ncd.lang.terms.loops import Repeat
 from ncd.lang.terms.terms import Id, Term
 from ncd.lang.types.axis_kinds import space
-from ncd.models.language_models.shared_layers import after_norm, feed_forward
+from ncd.models.language_models.model_parts import after_norm, feed_forward
 from ncd.models.shared_parts import self_attention
 from ncd.ops import Add, Concat, Conv, Einsum, Elementwise, Group, Index, LayerNorm, Linear, Param
 

@@ -11,7 +11,7 @@ from ncd.lang.terms.terms import Id, Term
 from ncd.lang.terms.wire import Wire
 from ncd.lang.types.axis_kinds import seq
 from ncd.models.language_models.gpt2 import learned_positions
-from ncd.models.language_models.shared_layers import feed_forward
+from ncd.models.language_models.model_parts import feed_forward
 from ncd.models.shared_parts import self_attention
 from ncd.ops import Add, Elementwise, Index, LayerNorm, Linear, Param
 

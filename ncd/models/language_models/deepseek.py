@@ -12,8 +12,8 @@ from ncd.lang.terms.terms import Id, Term, Then
 from ncd.lang.terms.wire import Wire
 from ncd.lang.types.axis_kinds import seq
 from ncd.models.language_models.experts import Routing, mixture
+from ncd.models.language_models.model_parts import after_norm, gated_mlp, untied_model
 from ncd.models.language_models.rotary_positions import Rotary
-from ncd.models.language_models.shared_layers import after_norm, gated_mlp, untied_model
 from ncd.ops import CausalMask, Einsum, Linear, Map, RMSNorm, Softmax
 
 EXPERTS = ("gate_proj", "up_proj", "down_proj")  # the arrays of all experts

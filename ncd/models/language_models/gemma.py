@@ -10,8 +10,7 @@ from ncd.lang.terms.loops import Repeat
 from ncd.lang.terms.terms import Id, Term, Then
 from ncd.lang.terms.wire import Wire
 from ncd.lang.types.axis_kinds import seq
-from ncd.models.language_models.rotary_positions import Rotary
-from ncd.models.language_models.shared_layers import (
+from ncd.models.language_models.model_parts import (
     cap,
     gated_mlp,
     grouped_attention,
@@ -19,6 +18,7 @@ from ncd.models.language_models.shared_layers import (
     tanh_gelu,
     tied_model,
 )
+from ncd.models.language_models.rotary_positions import Rotary
 from ncd.ops import Add, Map, RMSNorm
 
 PLAIN = Rotary.plain(10000)

@@ -8,7 +8,7 @@ from ncd.lang.circuits.elaborate import Axes
 from ncd.lang.terms.loops import Repeat
 from ncd.lang.terms.terms import Id, Term
 from ncd.lang.types.axis_kinds import seq
-from ncd.models.language_models.shared_layers import after_norm, feed_forward, tanh_gelu, tied_model
+from ncd.models.language_models.model_parts import after_norm, feed_forward, tanh_gelu, tied_model
 from ncd.models.shared_parts import self_attention
 from ncd.ops import Add, Index, LayerNorm, Map, Param
 

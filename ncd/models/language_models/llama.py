@@ -8,8 +8,7 @@ from ncd.lang.circuits.elaborate import Axes
 from ncd.lang.terms.loops import Repeat
 from ncd.lang.terms.terms import Term
 from ncd.lang.types.axis_kinds import seq
-from ncd.models.language_models.rotary_positions import Rotary
-from ncd.models.language_models.shared_layers import (
+from ncd.models.language_models.model_parts import (
     after_norm,
     gated_mlp,
     grouped_attention,
@@ -17,6 +16,7 @@ from ncd.models.language_models.shared_layers import (
     tied_model,
     untied_model,
 )
+from ncd.models.language_models.rotary_positions import Rotary
 from ncd.ops import RMSNorm
 
 PLAIN = Rotary.plain(10000)

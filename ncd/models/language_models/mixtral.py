@@ -10,13 +10,13 @@ from ncd.lang.terms.loops import Repeat
 from ncd.lang.terms.terms import Term
 from ncd.lang.types.axis_kinds import seq
 from ncd.models.language_models.experts import mixture, softmax_router
-from ncd.models.language_models.rotary_positions import Rotary
-from ncd.models.language_models.shared_layers import (
+from ncd.models.language_models.model_parts import (
     after_norm,
     grouped_attention,
     sliding_window,
     untied_model,
 )
+from ncd.models.language_models.rotary_positions import Rotary
 from ncd.ops import RMSNorm
 
 

@@ -12,7 +12,7 @@ from ncd.lang.terms.loops import Repeat
 from ncd.lang.terms.terms import Id, Term, Then
 from ncd.lang.terms.wire import Wire
 from ncd.lang.types.axis_kinds import seq
-from ncd.models.language_models.shared_layers import gated_mlp
+from ncd.models.language_models.model_parts import gated_mlp
 from ncd.ops import (
     Add,
     CausalMask,

@@ -16,7 +16,7 @@ from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Axis
 from ncd.lang.types.axis_kinds import Marked
 from ncd.models import CATALOGUE, Entry, Knob
-from ncd.models.configs.reader import is_config, read_config
+from ncd.models.configs.config_reader import is_config, read_config
 from ncd.ops.torch_calls.opaque import COMMON
 from ncd.text import read
 

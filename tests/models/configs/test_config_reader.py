@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import ncd
 from ncd.lang.errors import NCDError
-from ncd.models.configs.reader import READERS, is_config, read_config
+from ncd.models.configs.config_reader import READERS, is_config, read_config
 from ncd.models.language_models.rotary_positions import Rotary
 
 LLAMA: dict[str, Any] = {

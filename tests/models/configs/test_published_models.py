@@ -9,10 +9,10 @@ import torch
 from torch import Tensor, nn
 
 import ncd
+from ncd.models.configs.config_reader import read_config
 from ncd.models.configs.published import SHORT
-from ncd.models.configs.reader import read_config
 from tests.importing.published import PICTURE
-from tests.models.configs.published_models import CONFIGS, our_weights, published, weights_of
+from tests.models.configs.transformers_models import CONFIGS, our_weights, published, weights_of
 
 T = 9
 

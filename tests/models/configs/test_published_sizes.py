@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import ncd
-from ncd.models.configs.reader import read_config
+from ncd.models.configs.config_reader import read_config
 
 LLAMA = {
     **{"model_type": "llama", "hidden_size": 4096, "intermediate_size": 14336},
