@@ -55,6 +55,12 @@ class Fields:
             )
         return value
 
+    def same(self, name: str, value: int) -> None:
+        """Raises SizeError if a field has another value than one that was read."""
+        if self.whole(name, default=value) != value:
+            fact = f"{name} is {self.get(name)}, but another field says {value}"
+            raise SizeError(fact, where="config.json", cure=f'"{name}": {value}')
+
     def number(self, *names: str, default: float) -> float:
         """Returns a finite number above zero.
 

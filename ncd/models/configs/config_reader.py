@@ -18,6 +18,7 @@ from ncd.models.configs.language_configs import (
 from ncd.models.configs.published import Published
 from ncd.models.configs.t5_config import read_t5
 from ncd.models.configs.vision_config import read_vit
+from ncd.models.configs.whisper_config import read_whisper
 
 LONGEST = 60_000  # letters
 READERS: Mapping[str, Callable[[Fields, str], Published]] = {
@@ -35,6 +36,7 @@ READERS: Mapping[str, Callable[[Fields, str], Published]] = {
     "qwen3": read_llama,
     "t5": read_t5,
     "vit": read_vit,
+    "whisper": read_whisper,
 }
 
 

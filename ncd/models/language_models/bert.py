@@ -65,7 +65,7 @@ def _bert(n: int, eps: float, activation: Term) -> Term:
         >> Add()
         >> LayerNorm("m", "LayerNorm", eps),
         "Embeddings",
-        "index",
+        "neutral",
         "embeddings",
     )
     layer = _added(self_attention("attention"), "attention_norm", eps) >> _added(

@@ -42,7 +42,7 @@ def mixture(router: Term, hidden: str, names: tuple[str, str, str], *shared: Ter
     inner = f"t c {hidden}"
     mixed = Then(
         Wire("t m -> t m, t m"),
-        Block(router, "Router", "index") @ Id("t m"),
+        Block(router, "Router", "neutral") @ Id("t m"),
         Wire("t c, t c#e, t m -> t c#e, t m, t c#e, t m, t c#e, t c"),
         chosen("t m", "m", hidden, gate) @ chosen("t m", "m", hidden, up) @ Id("t c#e, t c"),
         Map(f"{inner}, {inner} -> {inner}", "silu($1) * $2", "SwiGLU") @ Id("t c#e, t c"),

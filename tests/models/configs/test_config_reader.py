@@ -20,7 +20,7 @@ LLAMA: dict[str, Any] = {
 }
 BY_TYPE: dict[str, dict[str, Any]] = {
     **{kind: {**LLAMA, "model_type": kind} for kind in READERS},
-    **{kind: {"model_type": kind, "vocab_size": 99} for kind in ("gpt2", "t5", "vit")},
+    **{kind: {"model_type": kind, "vocab_size": 99} for kind in ("gpt2", "t5", "vit", "whisper")},
 }
 for _deep in ("deepseek_v2", "deepseek_v3"):
     BY_TYPE[_deep] |= {"moe_intermediate_size": 16, "q_lora_rank": 8, "n_routed_experts": 8}
@@ -93,7 +93,15 @@ FIELDS = sorted(
         *(name for config in BY_TYPE.values() for name in config if name != "model_type"),
         *("head_dim", "layer_types", "rope_parameters", "sliding_window", "rope_theta"),
         *("hidden_act", "attention_bias", "rms_norm_eps", "n_embd", "n_head", "d_model"),
-        *("feed_forward_proj", "num_layers", "image_size", "patch_size", "id2label"),
+        *(
+            "feed_forward_proj",
+            "num_layers",
+            "image_size",
+            "patch_size",
+            "id2label",
+            "decoder_attention_heads",
+            "decoder_layers",
+        ),
         *("first_k_dense_replace", "topk_method", "routed_scaling_factor", "n_layer", "d_kv"),
     }
 )

@@ -63,4 +63,8 @@ def _both(model: nn.Module, name: str) -> tuple[list[Tensor], list[Tensor]]:
     if name.startswith("t5"):
         made = model(words[None], decoder_input_ids=words[None] // 2, use_cache=False)
         return [words, words // 2], [made[0][0]]
+    if name == "whisper":
+        sound = torch.linspace(-3, 3, 8 * 2 * T).sin().view(8, 2 * T)
+        made = model(sound[None], decoder_input_ids=words[None] // 2, use_cache=False)
+        return [sound, words // 2], [made[0][0]]
     return [words], [model(words[None], use_cache=False)[0][0]]

@@ -57,6 +57,7 @@ SIZES: Mapping[str, tuple[Mapping[str, Any], int]] = {
         247_577_856,
     ),
     "ViT-B/16": ({"model_type": "vit"}, 86_567_656),
+    "Whisper tiny": ({"model_type": "whisper"}, 37_760_640),
 }
 
 

@@ -28,6 +28,12 @@ SPARSE = {
 }
 DEEP = {**DEEPSEEK, **SPARSE}
 GROUPS = {"n_group": 4, "topk_group": 2}
+WHISPER = {
+    **{"vocab_size": 99, "d_model": 32, "num_mel_bins": 8, "max_source_positions": 9},
+    **{"encoder_layers": 2, "decoder_layers": 2, "max_target_positions": 20, "pad_token_id": 0},
+    **{"encoder_attention_heads": 4, "decoder_attention_heads": 4, "decoder_start_token_id": 1},
+    **{"encoder_ffn_dim": 48, "decoder_ffn_dim": 64, "bos_token_id": 1, "eos_token_id": 2},
+}
 CONFIGS: Mapping[str, tuple[str, Mapping[str, Any], str]] = {
     "bert": ("Bert", SMALL, "Model"),
     "deepseek-2": ("DeepseekV2", DEEP, "ForCausalLM"),
@@ -63,6 +69,7 @@ CONFIGS: Mapping[str, tuple[str, Mapping[str, Any], str]] = {
         "ForConditionalGeneration",
     ),
     "vit": ("ViT", {**IMAGES, "num_labels": 5}, "ForImageClassification"),
+    "whisper": ("Whisper", WHISPER, "ForConditionalGeneration"),
     "qwen 3": ("Qwen3", HEADS, "ForCausalLM"),
 }
 
@@ -80,6 +87,8 @@ def published(name: str) -> tuple[Any, nn.Module]:
         del nn.Module.smart_apply
     for weight in weights_of(model).values():
         weight.data += torch.randn_like(weight) / 9
+    for parameter in model.parameters():
+        parameter.requires_grad_()
     return config, model
 
 
@@ -116,6 +125,7 @@ def _tensors(name: str, model: nn.Module) -> Weights:
     family = name.split()[0].strip(",")
     change = {
         **{"deepseek-2": _of_deepseek, "deepseek-3": _of_deepseek, "t5": _of_t5, "vit": _of_vit},
+        "whisper": _of_whisper,
         **{"gpt-2": _of_gpt2, "bert": _of_bert, "gemma": _of_gemma, "mixtral": _of_mixtral},
     }
     same: Callable[[Weights], Weights] = dict
@@ -239,4 +249,10 @@ def _of_vit(weights: Weights) -> Weights:
         **{"embeddings.position": "position", "embeddings.patch_": "patch_", "_proj.": "."},
         **{"attention.o.": "attention.out.", "mlp.fc1": "intermediate", "mlp.fc2": "output"},
     }
+    return _renamed(weights, names)
+
+
+def _of_whisper(weights: Weights) -> Weights:
+    """Returns Whisper's weights."""
+    names = {"decoder.embed_tokens": "embed_tokens", "embed_positions.weight": "embed_positions"}
     return _renamed(weights, names)

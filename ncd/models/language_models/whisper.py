@@ -1,0 +1,153 @@
+"""Whisper: speech as a spectrogram, and the words that were said."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from ncd.lang.circuits.elaborate import Axes
+from ncd.lang.terms.blocks import Block
+from ncd.lang.terms.loops import Repeat
+from ncd.lang.terms.terms import Id, Term, Then
+from ncd.lang.terms.wire import Wire
+from ncd.lang.types.axis_kinds import seq
+from ncd.models.language_models.gpt2 import learned_positions
+from ncd.models.language_models.model_parts import feed_forward
+from ncd.models.shared_parts import scaled_dot_product
+from ncd.ops import (
+    Add,
+    CausalMask,
+    Conv,
+    Einsum,
+    Elementwise,
+    Index,
+    LayerNorm,
+    Linear,
+    Param,
+    Rename,
+)
+
+
+def whisper(
+    n: int = 2,
+    l: int = 2,  # noqa: E741  the letter of the decoder's layers
+    s: int = 16,
+    t: int = 12,
+    c: int = 16,
+    h: int = 4,
+    k: int = 16,
+    d: int = 128,
+    e: int = 128,
+    u: int = 64,
+    v: int = 256,
+    *,
+    activation: Term | None = None,
+) -> Term:
+    """Returns a model from the spectrogram of speech to the words that are said.
+
+    Args:
+        n: The layers of the encoder.
+        l: The layers of the decoder.
+        s: The positions of the encoder; each is two frames of the spectrogram.
+        t: The words that are written.
+        c: The frequencies of the spectrogram.
+        h: The heads.
+        k: The features of a head; a position has h · k.
+        d: The hidden features of the encoder.
+        e: The hidden features of the decoder.
+        u: The positions that the decoder has vectors for.
+        v: The words.
+        activation: The function of the feed-forward; by default the GELU.
+
+    Returns:
+        A term from frequencies by frames and the words so far to the scores of the next word,
+        ``c f, t#v -> t v``.
+
+    Source: Radford et al. 2022, "Robust Speech Recognition via Large-Scale Weak Supervision",
+    section 2.2.
+
+    >>> import ncd
+    >>> sizes = dict(n=4, l=4, s=1500, t=1, c=80, h=6, k=64, d=1536, e=1536, u=448, v=51865)
+    >>> ncd.cost(whisper(**sizes)).parameters  # Whisper tiny
+    37760640
+    """
+    sizes = Axes(t=seq(t), s=seq(s), f=2 * s, c=c, m="h*k", h=h, k=k, d=d, e=e, u=u, v=v)
+    return sizes(_whisper(n, l, activation or Elementwise("gelu")))
+
+
+@lru_cache(32)
+def _whisper(encoders: int, decoders: int, activation: Term) -> Term:
+    return (
+        Id("c f, t#v")
+        >> _encoder(encoders, activation) @ Id("t#v") @ Param("v m", "embed_tokens", "normal")
+        >> Wire("s m, t#v, v m -> t#v, v m, s m, v m")
+        >> Index("t#v, v m -> t m") @ Id("s m, v m")
+        >> _decoder(decoders, activation) @ Id("v m")
+        >> Einsum("t m, v m -> t v", "words")
+    )
+
+
+def _encoder(n: int, activation: Term) -> Term:
+    """Returns the encoder, from ``c f`` to ``s m``."""
+    layer = Then(
+        _added(_attention("self_attn", "Self-Attention"), "self_attn_layer_norm", "s"),
+        _added(feed_forward(activation, "fc1", "fc2"), "final_layer_norm", "s"),
+    )
+    body = Then(
+        Conv("c f -> m g", "conv1", kernel=3, padding=1),
+        activation,
+        Conv("m g -> n p", "conv2", kernel=3, stride=2, padding=1),
+        activation,
+        Einsum("n p -> p n"),
+        Rename("n -> m"),
+        Rename("p -> s"),
+        Id("s m") @ Param("s m", "embed_positions", "normal"),
+        Add(),
+        Repeat((layer,) * n),
+        LayerNorm("m", "layer_norm"),
+    )
+    return Block(body, "Encoder", "neutral", "encoder")
+
+
+def _decoder(n: int, activation: Term) -> Term:
+    """Returns the decoder, from ``t m, s m`` to ``t m``."""
+    own = _attention("self_attn", "Masked Self-Attention", causal=True)
+    hidden = Linear("m -> e", "fc1", True) >> activation >> Linear("e -> m", "fc2", True)
+    layer = Then(
+        _added(own, "self_attn_layer_norm", "t"),
+        Wire("t m, s m -> t m, s m, t m"),
+        LayerNorm("m", "encoder_attn_layer_norm"),
+        Wire("t m, s m -> t m, s m, s m"),
+        _heads("encoder_attn", "Cross-Attention") @ Id("t m"),
+        Add(),
+        _added(Block(hidden, "Feed-Forward", "linear"), "final_layer_norm", "t"),
+    )
+    body = Then(
+        learned_positions("embed_positions") @ Id("s m"),
+        Repeat((layer,) * n, memory=1),
+        LayerNorm("m", "layer_norm"),
+    )
+    return Block(body, "Decoder", "neutral", "decoder")
+
+
+def _added(part: Term, norm: str, x: str) -> Term:
+    """Returns x + part(norm x)."""
+    return Then(Wire(f"{x} m -> {x} m, {x} m"), LayerNorm("m", norm), part @ Id(f"{x} m"), Add())
+
+
+def _attention(name: str, title: str, causal: bool = False) -> Term:
+    """Returns attention of a sequence to itself."""
+    x = "t" if causal else "s"
+    return Wire(f"{x} m -> {x} m, {x} m, {x} m") >> _heads(name, title, causal)
+
+
+def _heads(name: str, title: str, causal: bool = False) -> Term:
+    """Returns attention of queries to keys and values; keys have no bias."""
+    body = (
+        Id("y m, x m, x m")
+        >> Linear("m -> h k", "q_proj", True)
+        @ Linear("m -> h k", "k_proj")
+        @ Linear("m -> h k", "v_proj", True)
+        >> scaled_dot_product(*((CausalMask("y x"),) if causal else ()))
+        >> Linear("h k -> m", "out_proj", True)
+    )
+    return Block(body, title, "module", name, local=True)
