@@ -27,6 +27,7 @@ from ncd.view.base.html_panel import asked, heed
 from ncd.view.base.static_files import static
 from ncd.view.diagram import axis_chips, callout_list, legend
 from ncd.view.session import own_entry
+from ncd.view.session.link_text import packed
 from ncd.view.session.refusal import Refusal
 from ncd.view.session.scene import LABELS, Scene
 from ncd.view.session.url import JS as LINK_JS
@@ -148,7 +149,7 @@ def drawing_query(scene: Scene) -> str:
         "folded": selection.folding(),
         selection.WIDE: scene.wide,
         **({"held": ",".join(scene.feed.lengths)} if scene.feed.lengths else {}),
-        **({own_entry.TEXT: scene.entry.text} if scene.entry.text else {}),
+        **({own_entry.TEXT: packed(scene.entry.text)} if scene.entry.text else {}),
     }
     return urlencode({**scene.settings, **more})
 

@@ -15,6 +15,7 @@ from ncd.view.base import selection
 from ncd.view.page import provenance
 from ncd.view.runtime import downloads
 from ncd.view.session import own_entry, url
+from ncd.view.session.link_text import packed
 from ncd.view.session.refusal import Refusal
 from ncd.view.session.scene import Scene
 
@@ -50,8 +51,7 @@ def _files(scene: Scene) -> None:
     ]
     for label, make, path, kind in every:
         downloads.button(label, make, path, kind, key=f"export {path}", width="stretch")
-    text = ncd.spell(scene.term)
-    if len(text) <= own_entry.LONGEST:
+    if text := packed(ncd.spell(scene.term)):
         st.markdown(f"[Edit this system as text]({own_entry.NAME}?{own_entry.TEXT}={quote(text)})")
 
 

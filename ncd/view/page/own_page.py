@@ -10,7 +10,9 @@ from ncd.text import TextError
 from ncd.view.page.page import page
 from ncd.view.panels.attention import attention_maps
 from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
+from ncd.view.runtime import downloads
 from ncd.view.session import own_entry, url
+from ncd.view.session.link_text import LINK, LONGEST, packed, unpacked
 from ncd.view.session.own_entry import NAME, SAMPLE, TEXT
 
 TITLE = "Yours"
@@ -58,7 +60,7 @@ PANELS = (shapes, source, cost_table, values, attention_maps, autograd_graph)
 def show() -> None:
     """Shows the page for the text of the session, or of the link with which it opened."""
     if TEXT not in st.session_state:
-        st.session_state[TEXT] = st.query_params.get(TEXT, SAMPLE)[: own_entry.LONGEST]
+        st.session_state[TEXT] = unpacked(st.query_params.get(TEXT, SAMPLE)) or SAMPLE
     entry, error = _read(str(st.session_state[TEXT]))
     page(entry, LEAD, WHY, PANELS, above=lambda: _editor(error))
 
@@ -115,7 +117,7 @@ def _editor(error: NCDError | None) -> None:
             "Your text",
             key=TEXT,
             height=170,
-            max_chars=own_entry.LONGEST,
+            max_chars=LONGEST,
             label_visibility="collapsed",
         )
         st.pills(
@@ -125,9 +127,19 @@ def _editor(error: NCDError | None) -> None:
             on_change=_begin,
             label_visibility="collapsed",
         )
+        _as_file(str(st.session_state[TEXT]))
         if error is not None:
             st.caption("This text cannot be read yet. The diagram is that of the last one.")
             st.code(_told(error, str(st.session_state[TEXT])), language=None, wrap_lines=True)
+
+
+def _as_file(text: str) -> None:
+    """Says that a text is too long for a link, and offers it as a file."""
+    if packed(text):
+        return
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(f"This text does not fit in a link of {LINK:,} letters, so links leave it out.")
+        downloads.button("Save the text", lambda: text, "yours.txt", "text/plain", key="save text")
 
 
 def _begin() -> None:

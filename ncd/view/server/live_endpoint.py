@@ -24,12 +24,12 @@ from ncd.view.inputs.feed import Feed
 from ncd.view.page.page import cost_line
 from ncd.view.runtime import metrics, scheduler
 from ncd.view.server import size_formulas
-from ncd.view.session import own_entry
+from ncd.view.session import link_text
 from ncd.view.session.own_entry import entry_of
 from ncd.view.session.scene import LABELS, Scene, built
 
 PATH = "_ncd"  # the first part of the address, before the name of the page
-LONGEST = 2000 + 9 * own_entry.LONGEST  # letters of a query, most of them as %E2%80%9C
+LONGEST = 2000 + link_text.LINK  # letters of a query
 SCRUB = "scrub"  # in a query: asks how the numbers follow, also those of the panel that it names
 
 

@@ -19,9 +19,9 @@ from ncd.models import CATALOGUE, Entry, Knob
 from ncd.models.configs.config_reader import is_config, read_config
 from ncd.ops.torch_calls.opaque import COMMON
 from ncd.text import read
+from ncd.view.session.link_text import unpacked
 
 NAME, TEXT = "yours", "text"  # the page's address, and the session key of its text
-LONGEST = 6000  # letters of a text in a link
 SAMPLE = """Axes(t=seq(12), m=64, d=256)(
     Wire("t m -> t m, t m")
     >> (Linear("m -> d", "gate") >> Elementwise("silu")) @ Linear("m -> d", "up")
@@ -99,8 +99,9 @@ def entry_of(page: str, asked: Mapping[str, str]) -> Entry | None:
     """Returns the system of a page's address and query, or None if there is none."""
     if page != NAME:
         return SERVED.get(page) or CATALOGUE.get(page)
+    text = unpacked(asked.get(TEXT, SAMPLE))
     try:
-        return own_entry(asked.get(TEXT, SAMPLE))
+        return None if text is None else own_entry(text)
     except NCDError:
         return None
 

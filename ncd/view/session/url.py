@@ -20,8 +20,8 @@ from ncd.run import devices
 from ncd.view.base import knobs
 from ncd.view.base.static_files import static
 from ncd.view.inputs import feed, image_picker, sketch_pad, trained_sentence
-from ncd.view.session import pin, trained_weights
-from ncd.view.session.own_entry import LONGEST, SAMPLE, TEXT
+from ncd.view.session import link_text, pin, trained_weights
+from ncd.view.session.own_entry import SAMPLE, TEXT
 from ncd.view.session.scene import LABELS, built
 
 JS = static("session/url.js")
@@ -35,13 +35,14 @@ Value = str | int | bool
 class Kept:
     """A name that is kept: how it begins, what it may be, if that is a choice, and how long.
 
-    Settings of one ``meaning`` go along from page to page.
+    Settings of one ``meaning`` go along from page to page; a long text may be ``packed``.
     """
 
     default: Value
     among: tuple[str, ...] = ()
     meaning: str = ""
     longest: int = 100
+    packed: bool = False
 
     def read(self, text: str) -> Value | None:
         """Returns the value of a text, or None for a text that is no valid value.
@@ -51,6 +52,8 @@ class Kept:
         """
         if isinstance(self.default, bool):
             return {"true": True, "1": True, "false": False, "0": False}.get(text.lower())
+        if self.packed:
+            return link_text.unpacked(text)
         if self.default == "0" and not (text.isdecimal() and len(text) < 10):
             return None
         if isinstance(self.default, int):
@@ -183,7 +186,7 @@ def _names(entry: Entry, titles: tuple[str, ...]) -> dict[str, Kept]:
     panel = {"panel": Kept(titles[0], titles)} if titles else {"panel": Kept("")}
     seed = {"seed": Kept(0, meaning="seed")}
     walk = {walked(entry): Kept("")}
-    own = {TEXT: Kept(SAMPLE, longest=LONGEST)} if entry.text else {}
+    own = {TEXT: Kept(SAMPLE, packed=True)} if entry.text else {}
     return {**sizes, **seed, **ON_SYSTEMS, **walk, **given, **panel, **own, **EVERYWHERE}
 
 
@@ -273,14 +276,17 @@ def text(**seen: str) -> str:
     link.seen |= seen
     values = {key: link.seen.get(key, link.held.get(key)) for key in link.kept}
     said = {
-        key: _said(value)
+        key: _said(link.kept[key], value)
         for key, value in values.items()
         if value is not None and value != link.kept[key].default
     }
+    said = {key: text for key, text in said.items() if text or not link.kept[key].packed}
     return f"?{urlencode(said, quote_via=quote, safe=',=')}" if said else ""
 
 
-def _said(value: Value) -> str:
+def _said(kept: Kept, value: Value) -> str:
+    if kept.packed:
+        return link_text.packed(str(value))
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
