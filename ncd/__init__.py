@@ -18,6 +18,7 @@ from ncd.export import html
 from ncd.graph import Dag, autograd
 from ncd.importing import Box, Imported, ImportFailed, from_torch
 from ncd.lang.circuits.circuit import Cell, Circuit, Fence, Loop, Value
+from ncd.lang.circuits.definition import define
 from ncd.lang.circuits.elaborate import Axes, elaborate
 from ncd.lang.errors import (
     LimitError,

@@ -82,6 +82,7 @@ FAULTS = (
     Fault("models/configs/config_fields.py", "if heads % groups:", "if groups % heads:"),
     Fault("cli/output.py", "(total - done) / done", "total / done"),
     Fault("text/reader.py", "if not 0 < count * len(items) <= COPIES:", "if count < 0:"),
+    Fault("text/line_writer.py", "taken[origin[0]]", "taken[0]"),
     Fault("text/torch_modules.py", "if mark.size != size:", "if mark.size < size:"),
     Fault("train/sentence_grammar.py", "tokens, PREPOSITIONS), 2)", "tokens, PREPOSITIONS), 1)"),
     # the app

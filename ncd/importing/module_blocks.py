@@ -10,43 +10,33 @@ from ncd.importing.base.op_order import identifier
 from ncd.lang.errors import NCDError
 from ncd.lang.terms.blocks import Block
 from ncd.lang.terms.loops import Repeat
-from ncd.lang.terms.terms import Beside, Id, Term, Then
-from ncd.lang.terms.wire import Wire
-from ncd.lang.types.axes import Array, Signature, Type
+from ncd.lang.terms.terms import Term, Then
+from ncd.lang.terms.wiring import Step, alive, wired
+from ncd.lang.types.axes import Array
 from ncd.ops import Add
 
 Arrays = Mapping[Slot, Array]
 Slots = tuple[Slot, ...]
-ABREAST = 6  # ops that stand beside each other, at most
 
 
 @dataclass(frozen=True, eq=False)
-class Item:
-    """A term with the arrays that it takes and gives, and the modules around it."""
+class Item(Step):
+    """A step, the modules around it, and its weights."""
 
-    term: Term
-    takes: Slots
-    gives: Slots
     path: Path = ()
     name: str = ""  # of the module that it is, such as ``layers.0``
     weights: tuple[Constant, ...] = ()
+
+    @property
+    def unordered(self) -> bool:
+        """Whether the order of its arrays does not matter, as of a sum."""
+        return isinstance(self.term, Add)
 
 
 def assembled(items: Sequence[Item], inputs: Slots, outputs: Slots, arrays: Arrays) -> Then:
     """Returns the term of all steps, in blocks for the modules."""
     whole = [Item(i.term, i.takes, i.gives, i.path) for i in late(alive(items, outputs))]
     return wired(_blocks(whole, "", outputs, arrays), inputs, outputs, arrays)
-
-
-def alive(items: Sequence[Item], outputs: Slots) -> list[Item]:
-    """Returns the items of which something is needed."""
-    needed = {*outputs}
-    found: list[Item] = []
-    for item in reversed(items):
-        if needed & {*item.gives}:
-            found.insert(0, item)
-            needed |= {*item.takes}
-    return found
 
 
 def late(items: Sequence[Item]) -> list[Item]:
@@ -76,83 +66,6 @@ def _common(paths: Sequence[Path]) -> Path:
     while same < len(first) and all(path[: same + 1] == first[: same + 1] for path in paths):
         same += 1
     return first[:same]
-
-
-# wires --------------------------------------------------------------------------------------------
-
-
-def wired(items: Sequence[Item], inputs: Slots, outputs: Slots, arrays: Arrays) -> Then:
-    """Returns the items one after the other, each with its arrays brought to the top."""
-    state: Slots = inputs
-    steps: list[Term] = [Id(Type(arrays[slot] for slot in inputs))]
-    waiting = list(items)
-    while waiting:
-        group = _abreast(waiting)
-        del waiting[: len(group)]
-        needed = {*outputs, *(slot for item in waiting for slot in item.takes)}
-        wanted = tuple(slot for item in group for slot in _taken(item, state))
-        terms = [item.term for item in group]
-        made = tuple(slot for item in group for slot in item.gives)
-        at = _in_place(state, wanted, needed)
-        if at:
-            above = [Id(Type((arrays[slot],))) for slot in state[:at]]
-            steps.append(Beside(*above, *terms))
-            state = (*state[:at], *made, *state[at + len(wanted) :])
-            continue
-        rest = tuple(dict.fromkeys(slot for slot in state if slot in needed))
-        steps += _brought(state, (*wanted, *rest), arrays)
-        steps.append(terms[0] if len(terms) == 1 else Beside(*terms))
-        state = (*made, *rest)
-    steps += _brought(state, outputs, arrays)
-    return Then(*steps)
-
-
-def _in_place(state: Slots, wanted: Slots, needed: set[Slot]) -> int:
-    """Returns the place where these arrays stand side by side, with all others still needed.
-
-    Returns 0 if they are elsewhere, or on top.
-    """
-    if not wanted or needed & {*wanted} or {*state} - {*wanted} - needed:
-        return 0
-    at = state.index(wanted[0])
-    return at if state[at : at + len(wanted)] == wanted and len({*state}) == len(state) else 0
-
-
-def _taken(item: Item, state: Slots) -> Slots:
-    """Returns what an item takes; a sum takes its arrays in the order in which they come."""
-    if isinstance(item.term, Add) and {*item.takes} <= {*state}:
-        return tuple(sorted(item.takes, key=state.index))
-    return item.takes
-
-
-def _abreast(items: Sequence[Item]) -> list[Item]:
-    """Returns the first items that do not need each other."""
-    group = [items[0]]
-    made = {*items[0].gives}
-    for item in items[1:ABREAST]:
-        blocks = isinstance(item.term, Block | Repeat) or isinstance(group[0].term, Block | Repeat)
-        if blocks or made & {*item.takes} or bool(item.takes) != bool(group[0].takes):
-            break
-        group.append(item)
-        made |= {*item.gives}
-    return group
-
-
-def _brought(state: Slots, wanted: Slots, arrays: Arrays) -> list[Term]:
-    """Returns the wires from one state to another; none if they are the same."""
-    if state == wanted:
-        return []
-    same = 0  # arrays at the end that stay where they are
-    while same < min(len(state), len(wanted)) and state[-1 - same] is wanted[-1 - same]:
-        same += 1
-    before, after = state[: len(state) - same], wanted[: len(wanted) - same]
-    if not before:  # a copy of what stays
-        before, after = state[:1] or before, (*after, *state[:1])
-    if {*after} - {*before}:
-        before, after = state, wanted
-    dom, cod = (Type(arrays[slot] for slot in slots) for slots in (before, after))
-    places = " ".join(str(before.index(slot) + 1) for slot in after)
-    return [Wire(Signature(dom, cod), places)]
 
 
 # modules ------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from ncd.lang.errors import NCDError
 from ncd.lang.terms.terms import Term
 from ncd.models.tensors import einops_calls
 from ncd.models.tensors.pattern_terms import Call, rearranged
-from ncd.text.reader import TextError
+from ncd.text.text_errors import TextError
 
 LINE = re.compile(r"(?:einops\.)?(?:rearrange|reduce|repeat)\(")
 SHAPE = re.compile(r"\n\s*\(?(\d{1,9}(?:\s*[x×,\s]\s*\d{1,9})*)\)?\s*$")

@@ -7,18 +7,20 @@ here. Ops and structures are looked up by name in the catalogue, as in JSON.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from inspect import signature
 from typing import Any, TypeVar
 
 from ncd.lang.circuits.elaborate import Axes
-from ncd.lang.errors import NCDError, ParseError, nearest_name, shown
+from ncd.lang.errors import NCDError, shown
 from ncd.lang.terms.arguments import check_text
 from ncd.lang.terms.terms import DEPTH, Beside, Term, Then
 from ncd.lang.types.axes import Array, Signature, Type
 from ncd.lang.types.axis_kinds import plain, seq, space
 from ncd.serial import KINDS
+from ncd.text.definition_reader import defined
+from ncd.text.text_errors import TextError, error_at, unknown_at
 
 LONGEST = 20_000  # letters of a text
 NODES = 20_000  # parts of a text, such as names and calls
@@ -36,35 +38,12 @@ Values = Mapping[str, Any]
 R = TypeVar("R")
 
 
-class TextError(ParseError):
-    """Text that is no term, with the place of the fault.
-
-    Args:
-        fact: The fault.
-        line: The line of its beginning, from 1.
-        column: The column of its beginning, from 1.
-        end: The line and the column behind its end.
-        cure: A text that would work.
-
-    Source: Python's SyntaxError.
-
-    >>> parse("Coppy('m')")
-    Traceback (most recent call last):
-    ncd.text.reader.TextError: line 1, column 1: there is no op 'Coppy'. Try Copy.
-    """
-
-    def __init__(
-        self, fact: str, line: int, column: int, end: tuple[int, int] = (0, 0), cure: str = ""
-    ) -> None:
-        super().__init__(fact, cure=cure, where=f"line {line}, column {column}")
-        self.line, self.column, self.end = line, column, end
-
-
 def parse(text: str) -> Term:
     """Returns the term that a text says.
 
-    The text is as in Python: ``>>`` and ``@`` between ops of the catalogue. Lines before the last
-    one may name parts: ``layer = Linear("m -> m", "W") >> Elementwise("relu")``.
+    The text is as in Python: ``>>`` and ``@`` between ops of the catalogue, or a definition as of
+    :func:`ncd.define`. Lines before the last one may name parts:
+    ``layer = Linear("m -> m", "W") >> Elementwise("relu")``.
 
     Args:
         text: The text, at most 20,000 letters.
@@ -85,12 +64,14 @@ def parse(text: str) -> Term:
     lines = _tree(text).body
     if not lines:
         raise TextError("there is no term", 1, 1, cure=EXAMPLE)
-    reader = _Reader()
+    reader = Reader()
     for line in lines[:-1]:
         reader.name(line)
     last = lines[-1]
+    if isinstance(last, ast.FunctionDef):
+        return reader.definition(last)
     if not isinstance(last, ast.Expr):
-        raise _error("the last line is a term", last, EXAMPLE)
+        raise error_at("the last line is a term", last, EXAMPLE)
     return reader.term(last.value)
 
 
@@ -106,7 +87,7 @@ def _tree(text: str) -> ast.Module:
         raise TextError("it is nested too deep, or holds a letter that no text has", 1, 1) from None
     for count, node in enumerate(ast.walk(tree)):
         if count > NODES:
-            raise _error(f"it has more than {NODES:,} parts", node, "a shorter text")
+            raise error_at(f"it has more than {NODES:,} parts", node, "a shorter text")
     return tree
 
 
@@ -122,7 +103,7 @@ def _loose(text: str) -> ast.Module:
         raise
 
 
-class _Reader:
+class Reader:
     """Reads the nodes of a syntax tree; ``known`` are the terms that were named."""
 
     def __init__(self) -> None:
@@ -139,29 +120,39 @@ class _Reader:
         }
 
     def name(self, line: ast.stmt) -> None:
-        """Reads a line ``name = term``."""
+        """Reads a line ``name = term``, or the definition of a term."""
+        if isinstance(line, ast.FunctionDef):
+            self.known[line.name] = self.definition(line)
+            return
         if not isinstance(line, ast.Assign) or not isinstance(line.targets[0], ast.Name):
-            raise _error("a line before the last is name = term", line, 'layer = Id("m")')
+            raise error_at("a line before the last is name = term", line, 'layer = Id("m")')
         name = line.targets[0].id
         if len(line.targets) > 1 or name in NAMES:
-            raise _error(f"{name} cannot be given a value", line.targets[0], "another name")
+            raise error_at(f"{name} cannot be given a value", line.targets[0], "another name")
         self.known[name] = self.value(line.value)
+
+    def definition(self, node: ast.FunctionDef) -> Term:
+        """Returns the term that a function of named arrays says."""
+        term = defined(node, self)
+        if term.count > OPS:
+            raise error_at(f"it has more than {OPS:,} ops", node, "fewer")
+        return term
 
     def term(self, node: ast.expr) -> Term:
         """Returns the term at a node."""
         found = self.value(node)
         if not isinstance(found, Term):
-            raise _error(f"{shown(ast.unparse(node))} is not a term", node, EXAMPLE)
+            raise error_at(f"{shown(ast.unparse(node))} is not a term", node, EXAMPLE)
         return found
 
     def value(self, node: ast.expr) -> Any:
         """Returns the value at a node: a term, a text, a number, or several of them."""
         read = self.readers.get(type(node))
         if read is None:
-            raise _error(f"{type(node).__name__} is not part of the language", node, EXAMPLE)
+            raise error_at(f"{type(node).__name__} is not part of the language", node, EXAMPLE)
         self.depth += 1
         if self.depth > DEPTH:
-            raise _error(f"it is nested more than {DEPTH} deep", node, "named parts")
+            raise error_at(f"it is nested more than {DEPTH} deep", node, "named parts")
         try:
             return read(node)
         finally:
@@ -170,14 +161,14 @@ class _Reader:
     def _constant(self, node: ast.Constant) -> Any:
         if isinstance(node.value, str | int | float | bool | None):
             return node.value
-        raise _error(f"{shown(node.value)} is neither a text nor a number", node, "a text")
+        raise error_at(f"{shown(node.value)} is neither a text nor a number", node, "a text")
 
     def _minus(self, node: ast.UnaryOp) -> Any:
         if isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
             value = self._constant(node.operand)
             if isinstance(value, int | float) and not isinstance(value, bool):
                 return -value
-        raise _error("only numbers have a sign", node, "-1")
+        raise error_at("only numbers have a sign", node, "-1")
 
     def _items(self, node: ast.Tuple | ast.List) -> tuple[Any, ...]:
         return tuple(self.value(item) for item in node.elts)
@@ -186,15 +177,15 @@ class _Reader:
         if node.id in self.known:
             return self.known[node.id]
         if node.id in NAMES:
-            raise _error(f"{node.id} stands here without its arguments", node, f"{node.id}(…)")
-        raise _unknown("nothing called", node.id, {**NAMES, **self.known}, node)
+            raise error_at(f"{node.id} stands here without its arguments", node, f"{node.id}(…)")
+        raise unknown_at("nothing called", node.id, {**NAMES, **self.known}, node)
 
     def _joined(self, node: ast.BinOp) -> Any:
         """Reads ``f >> g``, ``f @ g`` and ``(layer,) * 3``."""
         if isinstance(node.op, ast.Mult):
             return self._copies(node)
         if not isinstance(node.op, ast.RShift | ast.MatMult):
-            raise _error("terms are joined by >> and @", node, "f >> g, or f @ g")
+            raise error_at("terms are joined by >> and @", node, "f >> g, or f @ g")
         nodes = _chain(node, type(node.op))
         terms = [self.term(part) for part in nodes]
         if isinstance(node.op, ast.MatMult):
@@ -207,15 +198,17 @@ class _Reader:
     def _copies(self, node: ast.BinOp) -> tuple[Any, ...]:
         items, count = self.value(node.left), self.value(node.right)
         if not isinstance(items, tuple) or type(count) is not int:
-            raise _error("only several terms are multiplied", node, "(layer,) * 3")
+            raise error_at("only several terms are multiplied", node, "(layer,) * 3")
         if not 0 < count * len(items) <= COPIES:
-            raise _error(f"it makes {shown(count)} copies, at most {COPIES}", node, "(layer,) * 3")
+            raise error_at(
+                f"it makes {shown(count)} copies, at most {COPIES}", node, "(layer,) * 3"
+            )
         return items * count
 
     def _call(self, node: ast.Call) -> Any:
         for one in (*node.args, *node.keywords):
             if isinstance(one, ast.Starred) or (isinstance(one, ast.keyword) and one.arg is None):
-                raise _error("arguments are written one by one", one, 'Linear("m -> k", "Q")')
+                raise error_at("arguments are written one by one", one, 'Linear("m -> k", "Q")')
         make = self._callee(node.func)
         args = [self.value(item) for item in node.args]
         words = {str(word.arg): self.value(word.value) for word in node.keywords}
@@ -227,13 +220,13 @@ class _Reader:
             sizes = self.value(node)
             if isinstance(sizes, Axes):
                 return sizes
-            raise _error("a term is not called", node, 'Axes(m=128)(Id("m"))')
+            raise error_at("a term is not called", node, 'Axes(m=128)(Id("m"))')
         name = ast.unparse(node) if isinstance(node, ast.Name | ast.Attribute) else ""
         if name in NAMES:
             return NAMES[name]
         if isinstance(node, ast.Name):
-            raise _unknown("no op", name, NAMES, node)
-        raise _error("only ops are called", node, EXAMPLE)
+            raise unknown_at("no op", name, NAMES, node)
+        raise error_at("only ops are called", node, EXAMPLE)
 
 
 def _chain(node: ast.expr, kind: type[ast.operator]) -> list[ast.expr]:
@@ -251,28 +244,15 @@ def _built(node: ast.AST, make: Callable[..., R], *args: Any, **words: Any) -> R
     loose = any(one.kind in (one.VAR_KEYWORD, one.VAR_POSITIONAL) for one in takes.values())
     for word in words if not loose else ():
         if word not in takes:
-            raise _unknown(f"{make.__name__} has no", word, takes, node)
+            raise unknown_at(f"{make.__name__} has no", word, takes, node)
     try:
         made = make(*args, **words)
     except NCDError as error:
         where = f"{error.where}: " if error.where else ""
-        raise _error(f"{where}{error.fact}", node, error.cure) from None
+        raise error_at(f"{where}{error.fact}", node, error.cure) from None
     except (TypeError, ValueError, AttributeError):
         name = getattr(make, "__name__", "Axes(…)")
-        raise _error(f"{name} takes {', '.join(takes)}", node, "these arguments") from None
+        raise error_at(f"{name} takes {', '.join(takes)}", node, "these arguments") from None
     if isinstance(made, Term) and made.count > OPS:
-        raise _error(f"it has more than {OPS:,} ops", node, "fewer")
+        raise error_at(f"it has more than {OPS:,} ops", node, "fewer")
     return made
-
-
-def _error(fact: str, node: ast.AST, cure: str = "") -> TextError:
-    """Returns an error at the place of a node."""
-    line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
-    end = getattr(node, "end_lineno", line), getattr(node, "end_col_offset", column)
-    return TextError(fact, line, column + 1, (end[0], end[1] + 1), cure)
-
-
-def _unknown(what: str, name: str, known: Collection[str], node: ast.AST) -> TextError:
-    """Returns the error for an unknown name, with the most similar known one."""
-    what = f"there is {what}" if what.startswith("no") else what
-    return _error(f"{what} {shown(name)}", node, nearest_name(name, sorted(known)))

@@ -15,7 +15,7 @@ from ncd.lang.errors import NCDError, nearest_name, shown
 from ncd.lang.terms.terms import Id, Term
 from ncd.lang.types.axis_kinds import Marked, seq, space
 from ncd.ops import Einsum
-from ncd.text.reader import TextError
+from ncd.text.text_errors import TextError
 from ncd.text.torch_modules import HANDLERS, NAMED, Arguments, Line
 
 PATTERN = re.compile(r"[\w\s,.]+->[\w\s]*")

@@ -3,31 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields, replace
+from functools import partial
 
-from ncd.lang.errors import NCDError
+from ncd.lang.errors import NCDError, unknown
 from ncd.lang.terms.arguments import check_term
-from ncd.lang.terms.field_spelling import spelling
-from ncd.lang.terms.field_values import TERM, TERMS
 from ncd.lang.terms.rewrite import axes_in, rewrite
 from ncd.lang.terms.terms import Beside, Term, Then
 from ncd.lang.types.axes import Axis
+from ncd.text.line_writer import bare, definition
 from ncd.text.reader import parse
+from ncd.text.term_fields import arguments
 
 WIDTH = 88  # letters of a line
 STEP = "    "
 
 
-def spell(term: Term) -> str:
+NOTATIONS = ("pipes", "lines")
+
+
+def spell(term: Term, notation: str = "pipes") -> str:
     """Returns a term as readable text, its sizes in front.
 
-    ``ncd.parse(ncd.spell(term)) == term``.
+    ``ncd.parse(ncd.spell(term)) == term``. With ``"lines"`` each array has a name, as in
+    :func:`ncd.define`; read back, the term has the same ops on the same arrays, and wires of its
+    own.
 
     Args:
         term: The term.
+        notation: ``"pipes"``, with ``>>`` and ``@``, or ``"lines"``.
 
     Raises:
         ParseError: For something that is no term.
+        UnknownNameError: For another notation.
 
     Source: this project's own notation.
 
@@ -38,10 +45,14 @@ def spell(term: Term) -> str:
     )
     """
     check_term(term, "spell")
+    if notation not in NOTATIONS:
+        raise unknown("notation", notation, NOTATIONS)
+    if notation == "lines":
+        return definition(term, _sizes(term))
     sizes = _sizes(term)
     if sizes is not None:
         names = ", ".join(f"{name}={size}" for name, size in sizes.items())
-        inner = rewrite(term, lambda axis: _bare(axis, sizes))
+        inner = rewrite(term, lambda axis: bare(axis, sizes))
         if _same(f"Axes({names})({inner!r})", term):
             return f"Axes({names})(\n{STEP}{_text(inner, 1)}\n)"
     text = _text(term, 0)
@@ -72,13 +83,6 @@ def _size(axis: Axis) -> str:
     if axis.sequence:
         return f"seq({axis.size}{label})"
     return f"plain({axis.size}{label})" if label else str(axis.size)
-
-
-def _bare(axis: Axis, sizes: dict[str, str]) -> Axis:
-    """Returns an axis without what ``Axes`` says of it."""
-    if axis.name not in sizes:
-        return axis
-    return replace(axis, size=None, sequence=False, label="")
 
 
 def _same(text: str, term: Term) -> bool:
@@ -114,20 +118,8 @@ def _part(term: Term, depth: int, loose: type[Term]) -> str:
 
 
 def _words(term: Term, depth: int) -> Iterator[str]:
-    """Yields the arguments of a term as text, without those at their defaults at the end."""
-    own = [f for f in fields(term) if f.name != term.variadic]  # type: ignore[arg-type]
-    yield from (_text(part, depth) for part in getattr(term, term.variadic, ()))
-    while own and getattr(term, own[-1].name) == own[-1].default:
-        own.pop()
-    for field in own:
-        value, by = getattr(term, field.name), spelling(field)
-        name = f"{field.name}=" if term.variadic else ""
-        if by is TERM:
-            yield name + _text(value, depth)
-        elif by is TERMS:
-            yield name + _several(value, depth)
-        else:
-            yield name + by.literal(value)
+    """Yields the arguments of a term as text."""
+    return arguments(term, partial(_text, depth=depth), partial(_several, depth=depth))
 
 
 def _several(terms: tuple[Term, ...], depth: int) -> str:

@@ -17,8 +17,8 @@ from ncd.view.session.own_entry import NAME, SAMPLE, TEXT
 
 TITLE = "Yours"
 LEAD = """
-Type a line of PyTorch, an einsum, or a system in this project's language: here is its diagram, what
-comes out, what it costs, and its source.
+Paste PyTorch, an einsum, a published `config.json`, or a system in this project's language: here is
+its diagram, what comes out, what it costs, and its source.
 """
 WHY = """
 Nothing that you type is run as Python. Its syntax tree is read name by name against a list of known
@@ -32,9 +32,28 @@ operations, and becomes the same kind of term that every other page is made from
   named, and an operation is written on its own axes only: over all others it is broadcast. Sizes
   stand in `Axes(…)`, and what is not given is solved for. The *Export* menu of any page opens its
   system here as such a text.
+  Or as a function: its arguments are arrays with their axes, each line names what an operation
+  gives, and the wires follow from the names.
+- **A published configuration**, the `config.json` of a model of GPT-2, BERT, T5, Llama, Mistral,
+  Mixtral, Qwen, Gemma, DeepSeek, ViT or Whisper: it opens at its real sizes, which need no run.
 - **JSON** of a term, as the *Export* menu of any page writes it.
 
 Sources: Abbott 2024, *Neural Circuit Diagrams*, sections 2 and 3, for what the notation means.
+"""
+DELTA_RULE = """@define(h=2, v=8, k=8)
+def step(S: "h v k", k: "h k", v: "h v", a: "h", b: "h", q: "h k"):
+    S = Map("h v k, h -> h v k", "$1 * $2", "decay")(S, a)
+    old = Einsum("h v k, h k -> h v")(S, k)
+    new = Map("h v, h v, h -> h v", "$3 * ($2 - $1)", "delta")(old, v, b)
+    S = Map("h v k, h k, h v -> h v k", "$1 + $2 * $3", "write")(S, k, new)
+    return S, Einsum("h v k, h k -> h v")(S, q)
+"""
+LLAMA_3 = """{
+  "model_type": "llama", "vocab_size": 128256,
+  "hidden_size": 4096, "intermediate_size": 14336, "num_hidden_layers": 32,
+  "num_attention_heads": 32, "num_key_value_heads": 8,
+  "max_position_embeddings": 8192, "rope_theta": 500000.0, "rms_norm_eps": 1e-05
+}
 """
 EXAMPLES = {
     "Gated layer": SAMPLE,
@@ -46,6 +65,8 @@ EXAMPLES = {
 )(torch.randn(1, 1, 28, 28))""",
     "einsum": "b h i d, b h j d -> b h i j",
     "einops": 'rearrange(x, "b (h p) (w q) c -> b (h w) (p q c)", p=4, q=4)\n2x32x32x3',
+    "Delta rule": DELTA_RULE,
+    "Llama 3 8B": LLAMA_3,
     "Grouped queries": """Axes(t=seq(12), s=seq(12), m=64, g=2, q=4, k=16)(
     Linear("t m -> t g q k", "Q") @ (Linear("s m -> s g k", "K") @ Linear("s m -> s g k", "V"))
     >> Einsum("t g q k, s g k -> t s g q") >> Scale("k") >> Softmax("s")
