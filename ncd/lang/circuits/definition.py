@@ -70,10 +70,10 @@ class Definition:
                 raise MismatchError(fact, cure="return x")
         inputs = (*self.inputs.values(),)
         steps = alive(self.steps, outputs)
-        whole = steps[0] if len(steps) == 1 else None
-        if whole and (whole.takes, whole.gives) == (inputs, outputs):
-            if whole.term.dom == Type(array.axes for array in inputs):
-                return whole.term
+        if len(steps) == 1 and (steps[0].takes, steps[0].gives) == (inputs, outputs):
+            whole = steps[0].term
+            if whole.dom == Type(array.axes for array in inputs):
+                return whole
         return wired(steps, inputs, outputs, self.arrays)
 
 
