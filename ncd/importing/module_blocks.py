@@ -10,8 +10,8 @@ from ncd.importing.base.op_order import identifier
 from ncd.lang.errors import NCDError
 from ncd.lang.terms.blocks import Block
 from ncd.lang.terms.loops import Repeat
+from ncd.lang.terms.step_wires import Step, alive, wired
 from ncd.lang.terms.terms import Term, Then
-from ncd.lang.terms.wiring import Step, alive, wired
 from ncd.lang.types.axes import Array
 from ncd.ops import Add
 

@@ -10,8 +10,9 @@ from typing import Any, overload
 
 from ncd.lang.circuits.elaborate import Axes
 from ncd.lang.errors import MismatchError, ParseError, shown
-from ncd.lang.terms.terms import CALLS, Term
-from ncd.lang.terms.wiring import Step, alive, wired
+from ncd.lang.terms.call_recording import CALLS
+from ncd.lang.terms.step_wires import Step, alive, wired
+from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Array, Type
 
 

@@ -8,27 +8,21 @@ broadcast over all other axes of its arrays.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextvars import ContextVar
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from ncd.lang.errors import LimitError, MismatchError, NCDError, ParseError
+from ncd.lang.errors import LimitError, NCDError, ParseError
 from ncd.lang.once import once
+from ncd.lang.terms.call_recording import called
 from ncd.lang.terms.chain_typing import Flow, Origins, chained
-from ncd.lang.terms.field_spelling import (
-    TYPE,
-    read_fields,
-    spelled,
-)
+from ncd.lang.terms.field_spelling import TYPE, read_fields, spelled
 from ncd.lang.terms.field_values import TERMS, FieldValue, kept
 from ncd.lang.types.axes import Array, Type
 from ncd.lang.types.pattern_binding import Binding, match
 
 DEPTH = 200  # nested terms; Python itself can walk about five times as many
 COUNT = 50_000  # ops of one term
-# What a call of a term does: within a definition it adds a step.
-CALLS: ContextVar[Callable[[Term, tuple[Any, ...]], Any] | None] = ContextVar("CALLS", default=None)
 
 
 class Term(FieldValue):
@@ -92,16 +86,8 @@ class Term(FieldValue):
         self.__dict__.update(depth=depth, count=count)
 
     def __call__(self, *arrays: Any) -> Any:
-        """Returns the term's outputs on named arrays, inside of :func:`ncd.define`.
-
-        Raises:
-            MismatchError: Elsewhere, and for arrays that do not fit.
-        """
-        call = CALLS.get()
-        if call is None:
-            fact = "a term is called on named arrays, inside of ncd.define"
-            raise MismatchError(fact, where=type(self).__name__, cure="ncd.compile(term)(x)")
-        return call(self, arrays)
+        """Returns its outputs on named arrays; only inside of :func:`ncd.define`."""
+        return called(self, arrays)
 
     def __rshift__(self, other: Term) -> Then:
         if not isinstance(other, Term):

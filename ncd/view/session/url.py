@@ -21,6 +21,7 @@ from ncd.view.base import knobs
 from ncd.view.base.static_files import static
 from ncd.view.inputs import feed, image_picker, sketch_pad, trained_sentence
 from ncd.view.session import link_text, pin, trained_weights
+from ncd.view.session.kept_name import Kept, Value
 from ncd.view.session.own_entry import SAMPLE, TEXT
 from ncd.view.session.scene import LABELS, built
 
@@ -28,39 +29,6 @@ JS = static("session/url.js")
 STATE, GO = "link", "go"
 PRESENTED = ("present", "views", "with")  # what the browser alone reads: present.js
 MOST = 10_000  # letters of a sentence; how many are read is told beside it
-Value = str | int | bool
-
-
-@dataclass(frozen=True)
-class Kept:
-    """A name that is kept: how it begins, what it may be, if that is a choice, and how long.
-
-    Settings of one ``meaning`` go along from page to page; a long text may be ``packed``.
-    """
-
-    default: Value
-    among: tuple[str, ...] = ()
-    meaning: str = ""
-    longest: int = 100
-    packed: bool = False
-
-    def read(self, text: str) -> Value | None:
-        """Returns the value of a text, or None for a text that is no valid value.
-
-        >>> Kept(False).read("1"), Kept("op", ("op", "all")).read("no")
-        (True, None)
-        """
-        if isinstance(self.default, bool):
-            return {"true": True, "1": True, "false": False, "0": False}.get(text.lower())
-        if self.packed:
-            return link_text.unpacked(text)
-        if self.default == "0" and not (text.isdecimal() and len(text) < 10):
-            return None
-        if isinstance(self.default, int):
-            return text[: self.longest]  # the knobs read it
-        known = text in self.among if self.among else len(text) <= self.longest
-        return text if known else None
-
 
 EVERYWHERE: dict[str, Kept] = {}
 ON_SYSTEMS: dict[str, Kept] = {
