@@ -19,6 +19,7 @@ from ncd.pytorch_source.source_values import (
     Bound,
     ClassValue,
     Function,
+    SETTINGS,
     Interpreted,
     Marked,
     Namespace,
@@ -145,6 +146,9 @@ def _instance(
     with machine.made():
         try:
             if (first := member(machine, subject, "__init__")) is not None:
+                if isinstance(first, Bound) and isinstance(first.function, Function):
+                    given = bound(machine, first.function, (subject, *args), named)
+                    subject.__dict__[SETTINGS] = given
                 first(*args, **named)
             else:
                 attribute(machine, Super(made, subject), "__init__")(*args, **named)

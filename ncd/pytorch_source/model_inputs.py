@@ -13,9 +13,10 @@ from torch import Tensor, nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 from ncd.importing.module_files import example_tensors
+from ncd.importing.torch_export import quiet
 from ncd.pytorch_source.machine import Machine
 from ncd.pytorch_source.source_errors import Raised
-from ncd.pytorch_source.source_values import own_names
+from ncd.pytorch_source.source_values import SETTINGS, own_names
 from ncd.text.reader import TextError
 
 LINE = re.compile(r"\s*#?\s*((?:inputs?|shapes?)\s*[:=]\s*)?(\(?[\dx×#, ()]+)\s*")
@@ -53,23 +54,43 @@ def given_inputs(shapes: str, line: int) -> tuple[Tensor, ...]:
     return example_tensors(shapes)
 
 
-def guessed(machine: Machine, model: nn.Module) -> tuple[tuple[Tensor, ...], str]:
-    """Returns an input that a module takes, and a sentence that says which."""
+def guessed(
+    machine: Machine, model: nn.Module, failed: str = ""
+) -> tuple[tuple[Tensor, ...], str] | None:
+    """Returns an input that a module takes, and its shape; None if none of the usual ones fits.
+
+    A likely shape is not tried, unless it is the one with which the module has ``failed``. Raises
+    TextError for a module of which nothing says what it takes.
+    """
     names = _needed(model)
+    if not names:
+        return (), ""
     if len(names) > 1:
         fact = f"{type(model).__name__} takes inputs ({', '.join(names)}), of which no shape is given"
         raise TextError(fact, 1, 1, cure="a last line with their shapes, such as 1x16x64, 1x16x64")
-    candidates = list(dict.fromkeys(_candidates(model))) if names else [""]
+    candidates = [one for one in dict.fromkeys(_candidates(model)) if one != failed]
+    if not candidates and not failed:
+        fact = f"no shape of an input of {type(model).__name__} is given"
+        raise TextError(fact, 1, 1, cure=CURE)
+    if not failed and _likely(model):
+        return example_tensors(candidates[0]), candidates[0]
     for shape in candidates:
         inputs = example_tensors(shape)
         if _runs(machine, model, inputs):
-            said = f"No input is given, so {shape} is taken. A last line such as {shape} changes it."
-            return inputs, said if shape else ""
-    if not candidates:
-        fact = f"no shape of an input of {type(model).__name__} is given"
-        raise TextError(fact, 1, 1, cure=CURE)
-    said = f"No input is given, so {candidates[0]} is taken. A last line with a shape changes it."
-    return example_tensors(candidates[0]), said
+            return inputs, shape
+    return None if failed else (example_tensors(candidates[0]), candidates[0])
+
+
+def _likely(model: nn.Module) -> bool:
+    """Returns whether the first layer of a module says which shape it takes."""
+    first = next((part for part in model.modules() if isinstance(part, LAYERS)), None)
+    picture = isinstance(first, nn.Conv2d) and first.in_channels != 1
+    return picture or isinstance(first, nn.Embedding) or bool(_sides(model))
+
+
+def assumed(shape: str) -> str:
+    """Returns the sentence that says which shape was taken."""
+    return f"No input is given, so {shape} is taken. A last line with a shape changes it."
 
 
 def _needed(model: nn.Module) -> list[str]:
@@ -100,8 +121,9 @@ def _candidates(model: nn.Module) -> Iterator[str]:
 def _sides(model: nn.Module) -> list[int]:
     """Returns the side of a picture that the settings of a module name."""
     found = []
+    settings = {**model.__dict__.get(SETTINGS, {}), **own_names(model)}
     for name in NAMED:
-        value = own_names(model).get(name)
+        value = settings.get(name)
         value = value[0] if isinstance(value, tuple | list) and value else value
         if type(value) is int and 0 < value < 2000:
             found.append(value)
@@ -112,14 +134,14 @@ def _flat(model: nn.Module, first: Any) -> Iterator[str]:
     """Yields shapes for a layer that works on the last dimension."""
     n = getattr(first, "in_features", getattr(first, "input_size", 0))
     n = n or first.normalized_shape[-1]
+    if own := _sides(model):
+        yield f"1x3x{own[0]}x{own[0]}"
     if not isinstance(first, nn.RNNBase):
         yield f"1x{n}"
     yield f"1x16x{n}"
     for side, channels in ((28, 1), (32, 3)):  # a picture that is flattened first
         if side * side * channels == n:
             yield f"1x{channels}x{side}x{side}"
-    if own := [*_sides(model)]:
-        yield f"1x3x{own[0]}x{own[0]}"
     yield from (f"1x3x{n}x{n}" for n in (224, 256, 32, 64))
 
 
@@ -127,7 +149,7 @@ def _runs(machine: Machine, model: nn.Module, inputs: tuple[Tensor, ...]) -> boo
     """Returns whether a module runs on inputs, without numbers."""
     machine.tracing = True
     try:
-        with FakeTensorMode(allow_non_fake_inputs=True) as mode, torch.no_grad():
+        with quiet(), FakeTensorMode(allow_non_fake_inputs=True) as mode, torch.no_grad():
             model(*(mode.from_tensor(x) for x in inputs))
     except (Raised, RuntimeError, TypeError, ValueError, IndexError, AssertionError):
         return False

@@ -19,7 +19,7 @@ from ncd.pytorch_source.expressions import EXPRESSIONS
 from ncd.pytorch_source.known_libraries import LIBRARIES
 from ncd.pytorch_source.machine import Machine
 from ncd.pytorch_source.model_choice import model_of
-from ncd.pytorch_source.model_inputs import given_inputs, guessed, shape_line
+from ncd.pytorch_source.model_inputs import assumed, given_inputs, guessed, shape_line
 from ncd.pytorch_source.python_names import NAMES
 from ncd.pytorch_source.source_errors import Raised, Stopped, error_at, told
 from ncd.pytorch_source.source_values import ClassValue, Scope, Unknown
@@ -64,8 +64,8 @@ def read_source(text: str) -> Reading:
         try:
             _top(machine, tree, scope)
             model = model_of(machine, tree, scope)
-            inputs, named, note = _inputs(machine, model, shapes, source.count("\n") + 1)
-            found = _imported(machine, model, inputs, named)
+            line = source.count("\n") + 1
+            found, note = _drawn(machine, model, given_inputs(shapes, line) if shapes else ())
         except Raised as raised:
             raise told(raised) from None
         except RecursionError:
@@ -144,18 +144,36 @@ def _has_class(scope: Scope) -> bool:
     )
 
 
-def _inputs(
-    machine: Machine, model: nn.Module, shapes: str, line: int
-) -> tuple[tuple[Any, ...], dict[str, Any], str]:
-    """Returns the arguments with which a module is drawn, and what was assumed."""
-    if shapes:
-        return given_inputs(shapes, line), {}, ""
+def _drawn(
+    machine: Machine, model: nn.Module, given: tuple[Tensor, ...]
+) -> tuple[Imported, str]:
+    """Returns a module as a term, and what was assumed of its inputs."""
+    if given:
+        return _imported(machine, model, given, {}), ""
     for ran, args, named in reversed(machine.ran):
-        known = not any(isinstance(x, Unknown) for x in (*args, *named.values()))
-        if ran is model and known and any(isinstance(x, Tensor) for x in (*args, *named.values())):
-            return args, named, ""
-    inputs, note = guessed(machine, model)
-    return inputs, {}, note
+        every = (*args, *named.values())
+        known = not any(isinstance(x, Unknown) for x in every)
+        if ran is model and known and any(isinstance(x, Tensor) for x in every):
+            return _imported(machine, model, args, named), ""
+    first = guessed(machine, model)
+    assert first is not None
+    note = assumed(first[1]) if first[1] else ""
+    try:
+        found: Imported | None = _imported(machine, model, first[0], {})
+        assert found is not None
+        if not found.failure or not first[1]:
+            return found, note
+        failure: Exception = machine.failure or TextError(found.failure, 1, 1)
+    except Raised as error:
+        found, failure = None, error
+    machine.failure = None
+    second = guessed(machine, model, failed=first[1])
+    if second is not None:
+        return _imported(machine, model, second[0], {}), assumed(second[1])
+    if found is None:
+        raise failure
+    machine.failure = failure
+    return found, note
 
 
 def _imported(

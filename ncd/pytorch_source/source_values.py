@@ -165,6 +165,7 @@ class Quiet(_Whole):
         return function
 
 
+SETTINGS = "made_with"  # the attribute of modules with the arguments of their ``__init__``
 OWN = "own_names"  # the attribute of modules with what the source sets on them
 
 
