@@ -93,6 +93,10 @@ def _dunder(machine: Machine, value: Any, name: str) -> Any:
         return Method(name, lambda it, *args, **named: _begin(machine, value, it, args, named))
     if isinstance(value, Super):
         return _above(machine, value, name)
+    if name == "__setattr__" and isinstance(value, Interpreted | Plain):
+        return Method(name, lambda key, new: set_attribute(machine, value, str(key), new))
+    if name == "__getattr__" and isinstance(value, Interpreted):
+        return Method(name, lambda key: attribute(machine, value, str(key)))
     if name in CALLED and isinstance(value, ClassValue):
         return _of_class(machine, value, name)
     if isinstance(value, Unknown):
@@ -134,6 +138,8 @@ def _taken(found: Any, subject: Any, owner: ClassValue) -> Any:
             return Bound(found.function, (owner,))
         if found.kind == "property":
             return found if subject is None else found.function(subject)
+        if found.kind == "method" and subject is not None:
+            return Bound(found.function, (subject,))
         return found.function
     if isinstance(found, Function) and subject is not None:
         return Bound(found, (subject,))
@@ -143,7 +149,8 @@ def _taken(found: Any, subject: Any, owner: ClassValue) -> Any:
 def _above(machine: Machine, value: Super, name: str) -> Any:
     """Returns what ``super()`` gives."""
     order = [*type(value.subject).__mro__]
-    for real in order[order.index(value.owner.real) + 1 :]:
+    above = order[order.index(value.owner.real) + 1 :]
+    for real in (one for one in above if one not in (Interpreted, Plain)):
         own = machine.classes.get(real)
         if own is not None and name in own.names:
             return _taken(own.names[name], value.subject, type(value.subject).visitor)
@@ -152,8 +159,6 @@ def _above(machine: Machine, value: Super, name: str) -> Any:
         if own is None and name in (*MODULE_METHODS, "forward", "__call__") and name in vars(real):
             inner = getattr(real, name)
             return Method(name, lambda *args, **named: machine.attempt(inner, value.subject, *args, **named))
-    if name == "__setattr__":
-        raise machine.refuse("__setattr__ is not understood here", "self.name = value")
     return MISSING
 
 
@@ -173,7 +178,7 @@ def _begin(
     """Makes an object a module of torch's class, with weights that take no memory."""
     if not isinstance(subject, Interpreted):
         raise machine.refuse("__init__ is called on something that is no module", "super()")
-    begin(machine, nn.Module if real is Interpreted else real, subject, args, named)
+    begin(machine, real, subject, args, named)
 
 
 # modules and tensors ------------------------------------------------------------------------------
@@ -190,7 +195,7 @@ def _of_module(machine: Machine, value: nn.Module, name: str) -> Any:
         found = _own_member(machine, value, name)
         if found is not MISSING:
             return found
-    if _is_setting(value, name):
+    if _is_setting(value, name) or isinstance(value.__dict__.get(name), Tensor):
         return value.__dict__[name]
     methods = (*MODULE_METHODS, *CONTAINER_METHODS)
     if name in methods and hasattr(type(value), name):
@@ -239,16 +244,22 @@ def set_attribute(machine: Machine, value: Any, name: str, new: Any) -> None:
 
 
 def _set_on_module(machine: Machine, value: nn.Module, name: str, new: Any) -> None:
-    own = own_names(value)
-    held = any(name in value.__dict__.get(kind, ()) for kind in ("_parameters", "_buffers", "_modules"))
+    own, inner = own_names(value), value.__dict__
+    held = any(name in inner.get(kind, ()) for kind in ("_parameters", "_buffers", "_modules"))
+    plain = isinstance(inner.get(name, MISSING), (*DATA, Tensor))
+    taken = hasattr(nn.Module, name) or (name in inner and not plain)
     if isinstance(new, nn.Module | nn.Parameter) or held:
-        if hasattr(nn.Module, name) or (name in value.__dict__ and name != "training"):
+        if taken:
             raise machine.refuse(f"{shown(name)} is a name of nn.Module itself", "another name")
         own.pop(name, None)
-        machine.attempt(setattr, value, name, new)
-    elif _is_setting(value, name) and isinstance(new, DATA):
-        value.__dict__[name] = new
+        if not held or getattr(value, name) is not new:  # else torch would see a change
+            machine.attempt(setattr, value, name, new)
+    elif isinstance(new, (*DATA, Tensor)) and not taken and not name.startswith("_"):
+        own.pop(name, None)
+        inner[name] = new  # where torch and the import look for it
     else:
+        if plain:
+            del inner[name]
         own[name] = machine.within(new)
 
 

@@ -166,8 +166,6 @@ def _plain_object(
     subject = made.real()
     if (first := member(machine, subject, "__init__")) is not None:
         first(*args, **named)
-    elif made.fields is not None:
-        _fill(machine, made, subject, args, named)
     elif any(isinstance(base, Unknown) for base in made.bases):
         return Unknown(made.name, next(b for b in made.bases if isinstance(b, Unknown)).why)
     elif args or named:
@@ -176,7 +174,7 @@ def _plain_object(
     return subject
 
 
-def _fill(
+def fill(
     machine: Machine, made: ClassValue, subject: Plain, args: tuple[Any, ...], named: dict[str, Any]
 ) -> None:
     """Sets the fields of an object of a data class."""

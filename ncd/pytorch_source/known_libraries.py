@@ -9,11 +9,19 @@ from collections.abc import Callable
 from typing import Any
 
 from ncd.pytorch_source.calls import call
-from ncd.pytorch_source.class_values import Factory
+from ncd.pytorch_source.class_values import Factory, fill
 from ncd.pytorch_source.layer_building import deep_copy
 from ncd.pytorch_source.machine import ITEMS, Machine
 from ncd.pytorch_source.python_names import collected, numeric
-from ncd.pytorch_source.source_values import Bound, ClassValue, Function, Namespace, Native, Unknown
+from ncd.pytorch_source.source_values import (
+    Bound,
+    ClassValue,
+    Function,
+    Marked,
+    Namespace,
+    Native,
+    Unknown,
+)
 from ncd.pytorch_source.torch_names import (
     BACKENDS,
     CUDA,
@@ -85,6 +93,8 @@ def _dataclass(machine: Machine, made: Any = None, **named: Any) -> Any:
     if not isinstance(made, ClassValue):
         raise TypeError("@dataclass stands before a class")
     made.fields = list(made.annotated)
+    first = Marked("method", lambda it, *args, **named: fill(machine, made, it, args, named))
+    made.names.setdefault("__init__", first)
     return made
 
 

@@ -24,7 +24,7 @@ def placeholder(shape: Any, dtype: torch.dtype = torch.float32, grad: bool = Tru
     4
     """
     real = dtype.is_floating_point or dtype.is_complex
-    return nn.Parameter(torch.zeros(1, dtype=dtype).expand(shape), requires_grad=grad and real)
+    return nn.Parameter(torch.ones(1, dtype=dtype).expand(shape), requires_grad=grad and real)
 
 
 def begin(

@@ -41,6 +41,7 @@ class Machine:
     optional: bool = False  # whether a library that is not there is expected
     classes: dict[type, ClassValue] = field(default_factory=dict)
     ran: list[tuple[nn.Module, tuple[Any, ...], dict[str, Any]]] = field(default_factory=list)
+    shown: nn.Module | None = None  # the last one that is the value of a line
     tracing: bool = False
     building: int = 0
     steps: int = 0

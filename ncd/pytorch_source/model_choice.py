@@ -22,6 +22,8 @@ def model_of(machine: Machine, tree: ast.Module, scope: Scope) -> nn.Module:
     """Returns the module that a source is about; raises TextError if it has none."""
     if machine.ran:
         return machine.ran[-1][0]
+    if machine.shown is not None:
+        return machine.shown
     made = [value for value in scope.names.values() if isinstance(value, nn.Module)]
     if whole := _whole(made):
         return whole[-1]
@@ -39,6 +41,8 @@ def model_of(machine: Machine, tree: ast.Module, scope: Scope) -> nn.Module:
             continue
         if isinstance(value, nn.Module):
             return value
+        if machine.ran:  # a function that tries a module out
+            return machine.ran[-1][0]
     raise _lacks(machine, tree, kinds[0])
 
 

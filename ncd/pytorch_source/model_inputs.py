@@ -24,6 +24,7 @@ SHAPE = re.compile(r"\d{1,9}(x\d{1,9})*(#\d{1,9})?(, ?\d{1,9}(x\d{1,9})*(#\d{1,9
 TUPLE = re.compile(r"\((\d{1,9}(?:, ?\d{1,9})*),?\)")
 NUMBERS = 2**24  # of an input
 SIDES = (64, 32, 28, 224, 96, 128, 256, 299, 512)  # of a picture
+FIXED = (32, 28, 64, 224, 96, 128, 256, 299)  # of one that a linear layer follows
 LENGTHS = (16, 8, 64, 128)  # of a sequence
 NAMED = ("image_size", "img_size", "input_size", "image_resolution", "resolution")
 LAYERS = (nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.Embedding, nn.Linear, nn.RNNBase, nn.LayerNorm)
@@ -84,7 +85,10 @@ def guessed(
 def _likely(model: nn.Module) -> bool:
     """Returns whether the first layer of a module says which shape it takes."""
     first = next((part for part in model.modules() if isinstance(part, LAYERS)), None)
-    picture = isinstance(first, nn.Conv2d) and first.in_channels != 1
+    parts = [*model.modules()]
+    free = any(type(part).__name__.startswith("Adaptive") for part in parts)
+    free = free or not any(isinstance(part, nn.Linear) for part in parts)
+    picture = isinstance(first, nn.Conv2d) and first.in_channels != 1 and free
     return picture or isinstance(first, nn.Embedding) or bool(_sides(model))
 
 
@@ -108,7 +112,8 @@ def _candidates(model: nn.Module) -> Iterator[str]:
     if isinstance(first, nn.Conv1d):
         yield from (f"1x{first.in_channels}x{n}" for n in LENGTHS)
     elif isinstance(first, nn.Conv2d):
-        sides = (*_sides(model), *((28, *SIDES) if first.in_channels == 1 else SIDES))
+        usual = SIDES if _likely(model) else FIXED
+        sides = (*_sides(model), *((28, *usual) if first.in_channels == 1 else usual))
         yield from (f"1x{first.in_channels}x{n}x{n}" for n in sides)
     elif isinstance(first, nn.Conv3d):
         yield from (f"1x{first.in_channels}x{n}x{n}x{n}" for n in (16, 32, 64))

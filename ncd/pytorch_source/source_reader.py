@@ -21,6 +21,7 @@ from ncd.pytorch_source.machine import Machine
 from ncd.pytorch_source.model_choice import model_of
 from ncd.pytorch_source.model_inputs import assumed, given_inputs, guessed, shape_line
 from ncd.pytorch_source.python_names import NAMES
+from ncd.pytorch_source.shared_parts import share
 from ncd.pytorch_source.source_errors import Raised, Stopped, error_at, told
 from ncd.pytorch_source.source_values import ClassValue, Scope, Unknown
 from ncd.pytorch_source.statements import STATEMENTS
@@ -78,7 +79,9 @@ def new_machine() -> Machine:
     """Returns the state of a new interpretation."""
     names = {"torch": LIBRARIES["torch"], "nn": LIBRARIES["torch.nn"], "einops": LIBRARIES["einops"]}
     more = {"F": LIBRARIES["torch.nn.functional"], "math": LIBRARIES["math"]}
-    return Machine(EXPRESSIONS, STATEMENTS, {**NAMES, **names, **more}, LIBRARIES)
+    machine = Machine(EXPRESSIONS, STATEMENTS, {**NAMES, **names, **more}, LIBRARIES)
+    share(machine)
+    return machine
 
 
 def _tree(text: str) -> ast.Module:

@@ -34,7 +34,9 @@ def _expression(machine: Machine, node: ast.Expr, scope: Scope) -> None:
     if isinstance(node.value, ast.Yield | ast.YieldFrom):
         _yield(machine, node.value, scope)
         return
-    machine.value(node.value, scope)
+    value = machine.value(node.value, scope)
+    if isinstance(value, nn.Module) and not machine.strict:
+        machine.shown = value
 
 
 def _yield(machine: Machine, node: ast.Yield | ast.YieldFrom, scope: Scope) -> None:
@@ -282,7 +284,9 @@ def _import(machine: Machine, node: ast.Import, scope: Scope) -> None:
 def _import_from(machine: Machine, node: ast.ImportFrom, scope: Scope) -> None:
     for one in node.names:
         path = "." * node.level + (node.module or "")
-        scope.names.update(imported_name(machine, path, one.name, one.asname))
+        for name, value in imported_name(machine, path, one.name, one.asname).items():
+            if name not in scope.names or not isinstance(value, Unknown):
+                scope.names[name] = value  # files that are pasted one after the other
 
 
 STATEMENTS: dict[type[ast.AST], Any] = {

@@ -12,7 +12,7 @@ from torch import Tensor
 from ncd.pytorch_source.layer_building import placeholder
 from ncd.pytorch_source.machine import Machine
 from ncd.pytorch_source.operators import absorbed, is_placeholder
-from ncd.pytorch_source.source_values import Method, Unknown
+from ncd.pytorch_source.source_values import Method, Native, Unknown
 
 NUMBERS = 2**22  # of a tensor whose numbers are computed
 WORK = 2**27  # numbers of all these tensors together
@@ -21,6 +21,15 @@ COPIED = ("contiguous", "clone")  # which weights without memory need not be
 NEEDED = ("item", "tolist", "nonzero", "masked_select", "equal", "allclose")
 IGNORED = ("device", "pin_memory", "non_blocking", "generator", "layout", "memory_format")
 REFUSED = ("out",)
+TYPED = {  # by the names of their tensors
+    "Float": torch.float32,
+    "Double": torch.float64,
+    "Half": torch.float16,
+    "Long": torch.int64,
+    "Int": torch.int32,
+    "Byte": torch.uint8,
+    "Bool": torch.bool,
+}
 
 
 def tensor_method(machine: Machine, value: Tensor, name: str) -> Any:
@@ -45,12 +54,16 @@ def _converted(
 ) -> Any:
     """Returns a tensor of another type; all tensors lie in one place."""
     given = [*args, *named.values()]
-    kinds = [x if isinstance(x, torch.dtype) else x.dtype for x in given if _has_type(x)]
-    return torch_call(machine, value.to, (kinds[0],), {}) if kinds else value
+    kind = next((found for x in given if (found := _type(x)) is not None), None)
+    return value if kind is None else torch_call(machine, value.to, (kind,), {})
 
 
-def _has_type(value: Any) -> bool:
-    return isinstance(value, torch.dtype | Tensor)
+def _type(value: Any) -> torch.dtype | None:
+    """Returns the type of numbers that a value names: ``torch.int64``, ``torch.LongTensor``."""
+    if isinstance(value, Native | str):
+        name = value.name if isinstance(value, Native) else value.removeprefix("torch.")
+        return TYPED.get(name.removesuffix("Tensor")) if name.endswith("Tensor") else None
+    return value.dtype if isinstance(value, Tensor) else value if isinstance(value, torch.dtype) else None
 
 
 def torch_call(

@@ -12,8 +12,9 @@ import torch.nn.functional as F
 from torch import nn
 
 from ncd.pytorch_source.layer_building import parameter
+from ncd.pytorch_source.operators import truth
 from ncd.pytorch_source.source_values import Namespace, Native, Quiet, Unknown
-from ncd.pytorch_source.tensor_calls import counted, lined, sized
+from ncd.pytorch_source.tensor_calls import TYPED, counted, lined, sized, torch_call
 
 _FUNCTIONS = """
 abs acos add addcdiv addcmul addmm all allclose amax amin any argmax argmin argsort asin atan atan2
@@ -109,6 +110,11 @@ def _checkpoint(machine: Any, function: Any, *args: Any, **named: Any) -> Any:
     return function(*args, **{k: v for k, v in named.items() if k not in settings})
 
 
+def _assert(machine: Any, test: Any, message: str = "") -> None:
+    if not truth(machine, test):
+        raise AssertionError(message)
+
+
 def _gain(machine: Any, name: str, *args: Any) -> float:
     return _GAINS.get(name, 1.0)
 
@@ -116,6 +122,17 @@ def _gain(machine: Any, name: str, *args: Any) -> float:
 def native(**functions: Callable[..., Any]) -> dict[str, Native]:
     """Returns functions of Python as values of a source, by their names."""
     return {name: Native(name, run) for name, run in functions.items()}
+
+
+def _typed(kind: torch.dtype) -> Callable[..., Any]:
+    """Returns a function such as ``torch.LongTensor``, of a shape or of numbers."""
+
+    def made(machine: Any, *args: Any) -> Any:
+        if all(type(n) is int for n in args):
+            return sized(torch.zeros)(machine, *args, dtype=kind)
+        return torch_call(machine, torch.tensor, args, {"dtype": kind})
+
+    return made
 
 
 MADE = {
@@ -201,6 +218,7 @@ _TENSORS = {
         set_printoptions=_nothing,
         is_grad_enabled=_no,
         is_autocast_enabled=_no,
+        _assert=_assert,
     ),
 }
 TORCH = Namespace(
@@ -214,7 +232,7 @@ TORCH = Namespace(
         "as_tensor": torch.as_tensor,
         "empty_like": torch.zeros_like,
         "Tensor": torch.Tensor,
-        **{name: torch.Tensor for name in ("FloatTensor", "LongTensor", "BoolTensor")},
+        **{f"{name}Tensor": Native(f"{name}Tensor", _typed(kind)) for name, kind in TYPED.items()},
         "Size": torch.Size,
         "dtype": torch.dtype,
         "finfo": torch.finfo,
