@@ -44,6 +44,7 @@ class Machine:
     shown: nn.Module | None = None  # the last one that is the value of a line
     tracing: bool = False
     building: int = 0
+    text: str = ""
     steps: int = 0
     calls: int = 0
     nested: int = 0
@@ -120,6 +121,8 @@ class Machine:
         except (Raised, TextError, MemoryError):
             raise
         except Exception as error:
+            if "allocate memory" in str(error):
+                raise self.stop("it needs too much memory", "smaller sizes") from None
             raise Raised(error, node) from None
 
     def raised(self, error: BaseException, node: ast.AST) -> Raised:

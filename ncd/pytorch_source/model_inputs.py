@@ -69,11 +69,11 @@ def guessed(
     if len(names) > 1:
         fact = f"{type(model).__name__} takes inputs ({', '.join(names)}), of which no shape is given"
         raise TextError(fact, 1, 1, cure="a last line with their shapes, such as 1x16x64, 1x16x64")
-    candidates = [one for one in dict.fromkeys(_candidates(model)) if one != failed]
+    candidates = [one for one in dict.fromkeys(_candidates(machine, model)) if one != failed]
     if not candidates and not failed:
         fact = f"no shape of an input of {type(model).__name__} is given"
         raise TextError(fact, 1, 1, cure=CURE)
-    if not failed and _likely(model):
+    if not failed and _likely(machine, model):
         return example_tensors(candidates[0]), candidates[0]
     for shape in candidates:
         inputs = example_tensors(shape)
@@ -82,11 +82,12 @@ def guessed(
     return None if failed else (example_tensors(candidates[0]), candidates[0])
 
 
-def _likely(model: nn.Module) -> bool:
+def _likely(machine: Machine, model: nn.Module) -> bool:
     """Returns whether the first layer of a module says which shape it takes."""
     first = next((part for part in model.modules() if isinstance(part, LAYERS)), None)
     parts = [*model.modules()]
-    free = any(type(part).__name__.startswith("Adaptive") for part in parts)
+    free = "adaptive_" in machine.text
+    free = free or any(type(part).__name__.startswith("Adaptive") for part in parts)
     free = free or not any(isinstance(part, nn.Linear) for part in parts)
     picture = isinstance(first, nn.Conv2d) and first.in_channels != 1 and free
     return picture or isinstance(first, nn.Embedding) or bool(_sides(model))
@@ -105,14 +106,14 @@ def _needed(model: nn.Module) -> list[str]:
     return [one.name for one in given if one.default is kinds.empty and one.kind in plain]
 
 
-def _candidates(model: nn.Module) -> Iterator[str]:
+def _candidates(machine: Machine, model: nn.Module) -> Iterator[str]:
     """Yields shapes that the first layer of a module takes."""
     every = (part for part in model.modules() if isinstance(part, LAYERS))
     first = next(every, None)
     if isinstance(first, nn.Conv1d):
         yield from (f"1x{first.in_channels}x{n}" for n in LENGTHS)
     elif isinstance(first, nn.Conv2d):
-        usual = SIDES if _likely(model) else FIXED
+        usual = SIDES if _likely(machine, model) else FIXED
         sides = (*_sides(model), *((28, *usual) if first.in_channels == 1 else usual))
         yield from (f"1x{first.in_channels}x{n}x{n}" for n in sides)
     elif isinstance(first, nn.Conv3d):

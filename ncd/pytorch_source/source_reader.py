@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -42,12 +42,13 @@ class Reading:
     failure: TextError | None = None
 
 
-def read_source(text: str) -> Reading:
+def read_source(text: str, made: Callable[[], object] = bool) -> Reading:
     """Returns the term of the module that a source is about.
 
     Args:
         text: The source: classes with ``__init__`` and ``forward``, and perhaps a call of one of
             them, or a last line with the shape of its input, such as ``1x3x224x224``.
+        made: Is called when the module has been made, and is about to be drawn.
 
     Raises:
         TextError: For a source that is not understood, with the place.
@@ -61,10 +62,12 @@ def read_source(text: str) -> Reading:
     source, shapes = shape_line(text)
     tree = _tree(source)
     machine, scope = new_machine(), Scope()
+    machine.text = source
     with _deep():
         try:
             _top(machine, tree, scope)
             model = model_of(machine, tree, scope)
+            made()
             line = source.count("\n") + 1
             found, note = _drawn(machine, model, given_inputs(shapes, line) if shapes else ())
         except Raised as raised:

@@ -2,5 +2,6 @@
 
 from ncd.text.reader import TextError as TextError
 from ncd.text.reader import parse as parse
+from ncd.text.recognise import is_source as is_source
 from ncd.text.recognise import read as read
 from ncd.text.writer import spell as spell

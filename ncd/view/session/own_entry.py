@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 
+from cachetools import LRUCache
+
+from ncd.jobs.source_reading import SourceTerm
 from ncd.lang.circuits.elaborate import Axes, elaborate
 from ncd.lang.errors import NCDError, SizeError, unknown
 from ncd.lang.terms.op import Op
@@ -17,7 +19,7 @@ from ncd.lang.types.axes import Axis
 from ncd.lang.types.axis_kinds import Marked
 from ncd.models import CATALOGUE, Entry, Knob
 from ncd.ops.torch_calls.opaque import COMMON
-from ncd.text import read
+from ncd.view.session.pasted_source import term_of
 
 NAME, TEXT = "yours", "text"  # the page's address, and the session key of its text
 LONGEST = 6000  # letters of a text in a link
@@ -46,20 +48,24 @@ def own_entry(text: str) -> Entry:
 
     Raises TextError for text that is no term, and NCDError for one that cannot be built.
     """
-    term = read(text)
+    term, source = term_of(text)
     _check_functions(term)
-    return _entry(term, NAME, "Yours", "Your own text", text)
+    if source is not None:
+        NOTES[text] = source
+    return _entry(term, NAME, "Yours", "Your own text", text, least=source is not None)
 
 
 def _check_functions(term: Term) -> None:
     """Raises UnknownNameError for a function of torch that not everyone may call."""
     function = term.calls if isinstance(term, Op) else ""
-    if function and function not in FUNCTIONS:
+    name, _, overload = function.removeprefix("aten.").partition(".")
+    if function and (f"aten.{name}" not in FUNCTIONS or "out" in overload):
         raise unknown("function on this page", function, FUNCTIONS)
     for part in term.children:
         _check_functions(part)
 
 
+NOTES: LRUCache[str, SourceTerm] = LRUCache(64)  # what else is known of a text that is source
 SERVED: dict[str, Entry] = {}  # modules of one's own, by the addresses of their pages
 FAILURES: dict[str, str] = {}  # the errors with which some of them stop
 
@@ -67,7 +73,8 @@ FAILURES: dict[str, str] = {}  # the errors with which some of them stop
 def serve(title: str, term: Term, failure: str = "") -> str:
     """Adds a page for a term of one's own; returns its address.
 
-    >>> serve("Net", read('Id("~y:5 m:8") >> Linear("m -> k", "W")')), SERVED["own-net"].title
+    >>> from ncd.text import parse
+    >>> serve("Net", parse('Id("~y:5 m:8") >> Linear("m -> k", "W")')), SERVED["own-net"].title
     ('own-net', 'Net')
 
     Raises NCDError for a term that cannot be built.
@@ -122,12 +129,16 @@ def _with_all_sizes(term: Term) -> tuple[Term, dict[str, Marked]]:
 def _needed(bare: Term, marks: dict[str, Marked], inputs: set[str]) -> dict[str, Marked]:
     """Returns the sizes without those that follow from others; those of inputs stay."""
     whole = _shapes(Axes(**marks)(bare))
-    inner = [name for name in marks if name not in inputs]
-    for name in sorted(inner, key=lambda name: -(_side(marks[name]) or 0)):
-        fewer = {other: mark for other, mark in marks.items() if other != name}
-        with suppress(NCDError):
-            if _shapes(Axes(**fewer)(bare)) == whole:
-                marks = fewer
+    known = {name: mark for name, mark in marks.items() if name in inputs}
+    for _ in marks:
+        try:
+            if _shapes(Axes(**known)(bare)) == whole:
+                return {name: mark for name, mark in marks.items() if name in known}
+            return marks
+        except SizeError as error:
+            if error.axis in known or error.axis not in marks:
+                return marks
+            known[error.axis] = marks[error.axis]
     return marks
 
 
