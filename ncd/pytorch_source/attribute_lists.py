@@ -46,29 +46,25 @@ TENSOR_VALUES: Mapping[str, Callable[[Tensor], Any]] = {
     "grad": lambda x: None,
     "itemsize": lambda x: x.element_size(),
 }
-MODULE_METHODS = frozenset(
-    """
-add_module apply buffers children cpu cuda double eval extra_repr flatten_parameters float forward
-get_parameter get_submodule half load_state_dict modules named_buffers named_children named_modules
-named_parameters parameters register_buffer register_module register_parameter requires_grad_
-reset_parameters state_dict to train type zero_grad _reset_parameters bfloat16
-generate_square_subsequent_mask
-""".split()
-)
-CONTAINER_METHODS = frozenset("append extend insert items keys pop update values".split())
-PLAIN_KINDS: Mapping[type, frozenset[str]] = {
-    str: frozenset(
-        """capitalize count endswith find format index isdecimal isdigit join lower lstrip partition
-        removeprefix removesuffix replace rfind rpartition rsplit rstrip split startswith strip title
-        upper""".split()
-    ),
-    list: frozenset(
-        "append clear copy count extend index insert pop remove reverse sort".split()
-    ),
-    dict: frozenset("clear copy get items keys pop setdefault update values".split()),
-    set: frozenset("add discard difference intersection union update remove copy".split()),
-    tuple: frozenset("count index numel".split()),
-    range: frozenset("start stop step count index".split()),
-    int: frozenset("bit_length real".split()),
-    float: frozenset("is_integer real".split()),
+_MODULE_METHODS = """
+add_module apply bfloat16 buffers children cpu cuda double eval extra_repr flatten_parameters float
+forward generate_square_subsequent_mask get_parameter get_submodule half load_state_dict modules
+named_buffers named_children named_modules named_parameters parameters register_buffer
+register_module register_parameter requires_grad_ reset_parameters _reset_parameters state_dict to
+train type zero_grad
+"""
+MODULE_METHODS = frozenset(_MODULE_METHODS.split())
+CONTAINER_METHODS = ("append", "extend", "insert", "items", "keys", "pop", "update", "values")
+_OF_KINDS: Mapping[type, str] = {
+    str: """capitalize count endswith find format index isdecimal isdigit join lower lstrip
+        partition removeprefix removesuffix replace rfind rpartition rsplit rstrip split startswith
+        strip title upper""",
+    list: "append clear copy count extend index insert pop remove reverse sort",
+    dict: "clear copy get items keys pop setdefault update values",
+    set: "add copy difference discard intersection remove union update",
+    tuple: "count index numel",
+    range: "count index start step stop",
+    int: "bit_length real",
+    float: "is_integer real",
 }
+PLAIN_KINDS = {kind: frozenset(names.split()) for kind, names in _OF_KINDS.items()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import torch
@@ -157,8 +158,7 @@ def _above(machine: Machine, value: Super, name: str) -> Any:
         if own is None and name == "__init__":
             return _first_step(machine, real, value.subject)
         if own is None and name in (*MODULE_METHODS, "forward", "__call__") and name in vars(real):
-            inner = getattr(real, name)
-            return Method(name, lambda *args, **named: machine.attempt(inner, value.subject, *args, **named))
+            return Method(name, partial(machine.attempt, getattr(real, name), value.subject))
     return MISSING
 
 
@@ -217,7 +217,9 @@ def _listed(value: Any) -> list[str]:
         return sorted({*TENSOR_VALUES, *TENSOR_METHODS})
     if isinstance(value, Namespace):
         return sorted(value.names)
-    return sorted(next((names for kind, names in PLAIN_KINDS.items() if isinstance(value, kind)), ()))
+    return sorted(
+        next((names for kind, names in PLAIN_KINDS.items() if isinstance(value, kind)), ())
+    )
 
 
 def _kind(value: Any) -> str:

@@ -62,9 +62,7 @@ def call(
     return _listed(machine, function, args, named)
 
 
-def _native(
-    machine: Machine, function: Native, args: Any, named: Any, scope: Scope | None
-) -> Any:
+def _native(machine: Machine, function: Native, args: Any, named: Any, scope: Scope | None) -> Any:
     if function.name == "super":
         return _super(machine, args, scope)
     if function.name == "locals":

@@ -16,10 +16,10 @@ from ncd.pytorch_source.machine import Machine
 from ncd.pytorch_source.operators import described
 from ncd.pytorch_source.source_errors import Raised
 from ncd.pytorch_source.source_values import (
+    SETTINGS,
     Bound,
     ClassValue,
     Function,
-    SETTINGS,
     Interpreted,
     Marked,
     Namespace,
@@ -142,7 +142,7 @@ def _instance(
     machine.modules += 1
     if machine.modules > MODULES:
         raise machine.stop(f"it makes more than {MODULES:,} modules", "fewer layers")
-    subject = made.real.__new__(made.real)
+    subject: Any = object.__new__(made.real)
     with machine.made():
         try:
             if (first := member(machine, subject, "__init__")) is not None:

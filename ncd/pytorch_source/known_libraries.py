@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections import OrderedDict
-from collections.abc import Callable
 from typing import Any
 
 from ncd.pytorch_source.calls import call
@@ -60,7 +59,6 @@ def _choose(n: int, k: int) -> int:
     if not 0 <= k <= n <= 200:
         raise ValueError("comb of a number over 200")
     return math.comb(n, k)
-
 
 
 def _partial(machine: Machine, function: Any, *args: Any, **named: Any) -> Any:
@@ -121,16 +119,15 @@ def _chain(machine: Machine, *values: Any) -> Any:
     return iter([one for each in values for one in machine.items(each)])
 
 
+_MATH = """
+acos asin atan atan2 ceil copysign cos cosh degrees erf exp expm1 fabs floor fmod gcd hypot isclose
+isinf isnan isqrt lcm log log10 log1p log2 pow prod radians sin sinh sqrt tan tanh trunc
+"""
 MATH = Namespace(
     "math",
     {
         **native(
-            **{
-                name: numeric(getattr(math, name))
-                for name in """sqrt exp log log2 log10 sin cos tan atan atan2 asin acos tanh sinh
-                cosh floor ceil pow fabs isclose isnan isinf gcd lcm prod trunc erf hypot expm1
-                log1p degrees radians copysign fmod isqrt""".split()
-            },
+            **{name: numeric(getattr(math, name)) for name in _MATH.split()},
             factorial=numeric(_factorial),
             comb=numeric(_choose),
         ),

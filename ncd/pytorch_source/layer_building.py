@@ -42,7 +42,9 @@ def begin(
         _fill(part)
 
 
-def layer(machine: Machine, real: type[nn.Module], args: Any, named: Mapping[str, Any]) -> nn.Module:
+def layer(
+    machine: Machine, real: type[nn.Module], args: Any, named: Mapping[str, Any]
+) -> nn.Module:
     """Returns a layer of torch."""
     subject = real.__new__(real)
     begin(machine, real, subject, args, named)
@@ -86,7 +88,7 @@ def _copies() -> Iterator[None]:
         found: nn.Parameter = memo[id(own)]
         return found
 
-    nn.Parameter.__deepcopy__ = copied  # type: ignore[method-assign]
+    nn.Parameter.__deepcopy__ = copied  # type: ignore[method-assign, assignment]
     try:
         yield
     finally:
@@ -101,5 +103,3 @@ def deep_copy(machine: Machine, value: Any) -> Any:
         return value
     with _copies():
         return machine.attempt(copy.deepcopy, value)
-
-

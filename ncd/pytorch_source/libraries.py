@@ -24,7 +24,9 @@ def imported(machine: Machine, path: str, alias: str | None) -> tuple[str, Any]:
     """Returns the name that ``import path`` sets, and its value."""
     name = alias or path.split(".")[0]
     found = _found(machine, path if alias else name)
-    return name, _unknown(machine, path, f"the library {path} is not read") if found is None else found
+    return name, _unknown(
+        machine, path, f"the library {path} is not read"
+    ) if found is None else found
 
 
 def imported_name(machine: Machine, path: str, name: str, alias: str | None) -> dict[str, Any]:

@@ -147,7 +147,9 @@ class Machine:
 
     def unknown(self, value: Unknown) -> Exception:
         """Returns the error for the use of a value that is not known."""
-        return error_at(self.node, f"{value.name} is not known here: {value.why}", "code without it")
+        return error_at(
+            self.node, f"{value.name} is not known here: {value.why}", "code without it"
+        )
 
     def stop(self, fact: str, cure: str = "a smaller one") -> Exception:
         """Returns the error for a bound that is exceeded at the current node."""

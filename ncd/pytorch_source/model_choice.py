@@ -134,7 +134,9 @@ def _has_defaults(machine: Machine, value: ClassValue) -> bool:
     return not any(isinstance(one, Missing) for one in every_field(machine, value).values())
 
 
-def _built(machine: Machine, tree: ast.Module, value: ClassValue, given: dict[str, Any]) -> nn.Module:
+def _built(
+    machine: Machine, tree: ast.Module, value: ClassValue, given: dict[str, Any]
+) -> nn.Module:
     machine.node = _place(tree, value.name)
     made = value(**given)
     assert isinstance(made, nn.Module)

@@ -51,7 +51,9 @@ def given_inputs(shapes: str, line: int) -> tuple[Tensor, ...]:
     """Returns inputs of the shapes that a source gives; raises TextError for too large ones."""
     for each in shapes.split(","):
         if prod(int(n) for n in each.partition("#")[0].strip().split("x")) > NUMBERS:
-            raise TextError(f"an input has more than {NUMBERS:,} numbers", line, 1, cure="1x3x64x64")
+            raise TextError(
+                f"an input has more than {NUMBERS:,} numbers", line, 1, cure="1x3x64x64"
+            )
     return example_tensors(shapes)
 
 
@@ -67,7 +69,9 @@ def guessed(
     if not names:
         return (), ""
     if len(names) > 1:
-        fact = f"{type(model).__name__} takes inputs ({', '.join(names)}), of which no shape is given"
+        fact = (
+            f"{type(model).__name__} takes inputs ({', '.join(names)}), of which no shape is given"
+        )
         raise TextError(fact, 1, 1, cure="a last line with their shapes, such as 1x16x64, 1x16x64")
     candidates = [one for one in dict.fromkeys(_candidates(machine, model)) if one != failed]
     if not candidates and not failed:

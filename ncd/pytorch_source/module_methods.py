@@ -30,7 +30,9 @@ def module_method(machine: Machine, value: nn.Module, name: str) -> Any:
         return Method(name, lambda *args, **named: _listed(machine, value, name, args, named))
     if name == "register_buffer":
         return Method(name, lambda *args, **named: _buffer(machine, value, *args, **named))
-    return Method(name, lambda *args, **named: machine.attempt(getattr(value, name), *args, **named))
+    return Method(
+        name, lambda *args, **named: machine.attempt(getattr(value, name), *args, **named)
+    )
 
 
 def _listed(

@@ -72,9 +72,9 @@ def combined(machine: Machine, kind: ast.operator, a: Any, b: Any, in_place: boo
     if isinstance(kind, ast.Mod) and isinstance(a, str):
         return machine.within(percent(machine, a, b))
     _check_size(machine, kind, a, b)
-    if not machine.tracing and isinstance(a, Tensor) and is_placeholder(a):
-        if in_place or isinstance(b, int | float):
-            return a  # the numbers of weights do not matter
+    number = in_place or isinstance(b, int | float)
+    if number and not machine.tracing and isinstance(a, Tensor) and is_placeholder(a):
+        return a  # the numbers of weights do not matter
     table = IN_PLACE if in_place and type(kind) in IN_PLACE else BINARY
     return machine.within(machine.attempt(table[type(kind)], a, b))
 
@@ -89,14 +89,14 @@ def _check_size(machine: Machine, kind: ast.operator, a: Any, b: Any) -> None:
         bits = a.bit_length() + b if isinstance(kind, ast.LShift) else a.bit_length() * abs(b)
         if bits > BITS and abs(a) > 1:
             raise machine.stop(f"a whole number has more than {BITS} bits")
-    if isinstance(kind, ast.Mult):
-        for many, times in ((a, b), (b, a)):
-            if isinstance(many, str | list | tuple) and isinstance(times, int):
-                if len(many) * times > (LETTERS if isinstance(many, str) else ITEMS):
-                    raise machine.stop("it is repeated too often", "fewer repetitions")
-    if isinstance(kind, ast.Add) and isinstance(a, list | tuple | str) and type(a) is type(b):
-        if len(a) + len(b) > (LETTERS if isinstance(a, str) else ITEMS):
-            raise machine.stop("it becomes too long", "less")
+    a, b = (b, a) if isinstance(a, int) else (a, b)
+    if not isinstance(a, str | list | tuple):
+        return
+    most = LETTERS if isinstance(a, str) else ITEMS
+    if isinstance(kind, ast.Mult) and isinstance(b, int) and len(a) * b > most:
+        raise machine.stop("it is repeated too often", "fewer repetitions")
+    if isinstance(kind, ast.Add) and isinstance(b, type(a)) and len(a) + len(b) > most:
+        raise machine.stop("it becomes too long", "less")
 
 
 def compared(machine: Machine, kind: ast.cmpop, a: Any, b: Any) -> Any:
@@ -114,7 +114,7 @@ def truth(machine: Machine, value: Any) -> bool:
     """Returns whether a value counts as true; a tensor's numbers are not known in a run."""
     if isinstance(value, Unknown):
         raise machine.unknown(value)
-    if isinstance(value, Tensor) and (machine.tracing or not value.numel() == 1):
+    if isinstance(value, Tensor) and (machine.tracing or value.numel() != 1):
         fact = "this condition depends on the numbers of a tensor, which are not known"
         raise machine.refuse(fact, "torch.where, or a condition on its shape")
     return bool(machine.attempt(bool, value))

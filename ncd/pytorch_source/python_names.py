@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import ast
-import itertools
-import math
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
@@ -13,16 +11,13 @@ from torch import Tensor, nn
 
 from ncd.pytorch_source.attributes import MISSING, attribute, lookup, member, set_attribute
 from ncd.pytorch_source.calls import ERRORS, call
-from ncd.pytorch_source.class_values import Factory
-from ncd.pytorch_source.layer_building import deep_copy
-from ncd.pytorch_source.machine import ITEMS, Machine
+from ncd.pytorch_source.machine import Machine
 from ncd.pytorch_source.operators import absorbed, combined, described, truth
 from ncd.pytorch_source.source_values import (
     Bound,
     ClassValue,
     Function,
     Method,
-    Namespace,
     Native,
     Plain,
     Unknown,
@@ -62,7 +57,7 @@ def _number(machine: Machine, value: Any) -> Any:
         if machine.tracing:
             raise machine.refuse("this number depends on those of a tensor", "its shape")
         return value.item()
-    if isinstance(value, list | tuple) or isinstance(value, NUMBER):
+    if isinstance(value, (*NUMBER, list, tuple)):
         return value
     if isinstance(value, str) and len(value) < 50:
         return value
@@ -187,7 +182,9 @@ def _is(value: Any, kind: Any) -> bool:
         if kind.name == "Callable":
             return isinstance(value, Function | Bound | Method | Native | nn.Module | ClassValue)
         names = {"Iterable": (list, tuple, dict, set, str), "Sequence": (list, tuple, str)}
-        wanted = TYPES.get(kind.name) or names.get(kind.name) or {"OrderedDict": dict}.get(kind.name)
+        wanted = (
+            TYPES.get(kind.name) or names.get(kind.name) or {"OrderedDict": dict}.get(kind.name)
+        )
         return wanted is not None and isinstance(value, wanted)
     return isinstance(kind, type) and not isinstance(value, Unknown) and isinstance(value, kind)
 
@@ -196,7 +193,9 @@ def _issubclass(machine: Machine, value: Any, kinds: Any) -> bool:
     real = value.real if isinstance(value, ClassValue) else value
     every = kinds if isinstance(kinds, tuple) else (kinds,)
     whole = [one.real if isinstance(one, ClassValue) else one for one in every]
-    return isinstance(real, type) and any(isinstance(k, type) and issubclass(real, k) for k in whole)
+    return isinstance(real, type) and any(
+        isinstance(k, type) and issubclass(real, k) for k in whole
+    )
 
 
 def _getattr(machine: Machine, value: Any, name: str, *default: Any) -> Any:
@@ -230,9 +229,9 @@ def _type(machine: Machine, value: Any) -> Any:
 
 
 def _callable(machine: Machine, value: Any) -> bool:
-    return isinstance(value, Function | Bound | Method | Native | nn.Module | ClassValue | type) or (
-        callable(value) and not isinstance(value, Plain | Tensor)
-    )
+    return isinstance(
+        value, Function | Bound | Method | Native | nn.Module | ClassValue | type
+    ) or (callable(value) and not isinstance(value, Plain | Tensor))
 
 
 def _slice(machine: Machine, *ends: Any) -> slice:

@@ -10,7 +10,7 @@ import ast
 from ncd.pytorch_source.machine import Machine
 from ncd.pytorch_source.source_values import Scope
 
-SOURCE = '''
+SOURCE = """
 from torch import nn, Tensor
 
 def to_2tuple(x):
@@ -124,7 +124,7 @@ class Permute(nn.Module):
         self.dims = dims
     def forward(self, x):
         return x.permute(self.dims)
-'''
+"""
 
 
 def share(machine: Machine) -> None:

@@ -22,7 +22,9 @@ class Stopped(TextError):
     """A bound that the source exceeds; it ends the reading, wherever it occurs."""
 
 
-def error_at(node: ast.AST, fact: str, cure: str = "", kind: type[TextError] = TextError) -> TextError:
+def error_at(
+    node: ast.AST, fact: str, cure: str = "", kind: type[TextError] = TextError
+) -> TextError:
     """Returns an error at the place of a node."""
     line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
     end = getattr(node, "end_lineno", line), getattr(node, "end_col_offset", column)

@@ -80,7 +80,11 @@ def read_source(text: str, made: Callable[[], object] = bool) -> Reading:
 
 def new_machine() -> Machine:
     """Returns the state of a new interpretation."""
-    names = {"torch": LIBRARIES["torch"], "nn": LIBRARIES["torch.nn"], "einops": LIBRARIES["einops"]}
+    names = {
+        "torch": LIBRARIES["torch"],
+        "nn": LIBRARIES["torch.nn"],
+        "einops": LIBRARIES["einops"],
+    }
     more = {"F": LIBRARIES["torch.nn.functional"], "math": LIBRARIES["math"]}
     machine = Machine(EXPRESSIONS, STATEMENTS, {**NAMES, **names, **more}, LIBRARIES)
     share(machine)
@@ -150,9 +154,7 @@ def _has_class(scope: Scope) -> bool:
     )
 
 
-def _drawn(
-    machine: Machine, model: nn.Module, given: tuple[Tensor, ...]
-) -> tuple[Imported, str]:
+def _drawn(machine: Machine, model: nn.Module, given: tuple[Tensor, ...]) -> tuple[Imported, str]:
     """Returns a module as a term, and what was assumed of its inputs."""
     if given:
         return _imported(machine, model, given, {}), ""
@@ -169,7 +171,7 @@ def _drawn(
         assert found is not None
         if not found.failure or not first[1]:
             return found, note
-        failure: Exception = machine.failure or TextError(found.failure, 1, 1)
+        failure: Raised | TextError = machine.failure or TextError(found.failure, 1, 1)
     except Raised as error:
         found, failure = None, error
     machine.failure = None

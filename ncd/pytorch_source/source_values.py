@@ -50,7 +50,9 @@ class Scope(_Whole):
     def find(self, name: str) -> Scope | None:
         """Returns the scope that knows a name; a class does not show its names to its methods."""
         scope: Scope | None = self.home(name)
-        while scope is not None and (name not in scope.names or (scope.is_class and scope is not self)):
+        while scope is not None and (
+            name not in scope.names or (scope.is_class and scope is not self)
+        ):
             scope = scope.outer
         return scope
 

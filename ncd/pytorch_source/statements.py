@@ -100,7 +100,7 @@ def _set_item(machine: Machine, given: Any, scope: Scope) -> None:
     kinds = (list, dict, Tensor, nn.ModuleList, nn.ModuleDict, nn.Sequential, nn.ParameterDict)
     if not isinstance(held, kinds):
         raise machine.refuse(f"an item of {described(held)} cannot be set", "a list or a dict")
-    machine.attempt(held.__setitem__, place, value)  # type: ignore[operator]
+    machine.attempt(held.__setitem__, place, value)
     machine.within(held)
 
 
@@ -168,7 +168,9 @@ def _try(machine: Machine, node: ast.Try, scope: Scope) -> None:
         machine.run(node.body, scope)
     except Raised as raised:
         machine.optional = before
-        handler = next((one for one in node.handlers if _catches(machine, one, raised, scope)), None)
+        handler = next(
+            (one for one in node.handlers if _catches(machine, one, raised, scope)), None
+        )
         if handler is None:
             raise
         machine.failure = None
@@ -216,10 +218,8 @@ def _delete(machine: Machine, node: ast.Delete, scope: Scope) -> None:
 
 def _module(machine: Machine, target: ast.Attribute, scope: Scope) -> nn.Module:
     held = machine.value(target.value, scope)
-    parts = held._modules | held._parameters if isinstance(held, nn.Module) else {}
-    if target.attr not in parts:
+    if not isinstance(held, nn.Module) or target.attr not in {**held._modules, **held._parameters}:
         raise machine.refuse(f"{target.attr} cannot be deleted", "a part of a module")
-    assert isinstance(held, nn.Module)
     return held
 
 

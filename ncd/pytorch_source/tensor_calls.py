@@ -63,7 +63,13 @@ def _type(value: Any) -> torch.dtype | None:
     if isinstance(value, Native | str):
         name = value.name if isinstance(value, Native) else value.removeprefix("torch.")
         return TYPED.get(name.removesuffix("Tensor")) if name.endswith("Tensor") else None
-    return value.dtype if isinstance(value, Tensor) else value if isinstance(value, torch.dtype) else None
+    return (
+        value.dtype
+        if isinstance(value, Tensor)
+        else value
+        if isinstance(value, torch.dtype)
+        else None
+    )
 
 
 def torch_call(
@@ -152,5 +158,3 @@ def lined(machine: Machine, start: Any, end: Any, steps: Any = 100, **named: Any
     if not isinstance(steps, int) or not 0 <= steps <= NUMBERS:
         raise machine.stop(f"it is a tensor of more than {NUMBERS:,} numbers")
     return torch_call(machine, torch.linspace, (start, end, steps), named)
-
-

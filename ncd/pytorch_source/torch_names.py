@@ -135,9 +135,7 @@ def _typed(kind: torch.dtype) -> Callable[..., Any]:
     return made
 
 
-MADE = {
-    name: sized(getattr(torch, name)) for name in ("zeros", "ones", "rand", "randn")
-}
+MADE = {name: sized(getattr(torch, name)) for name in ("zeros", "ones", "rand", "randn")}
 MADE["empty"] = MADE["zeros"]  # not what lies in memory
 LAYERS = _chosen(nn, _LAYERS)
 QUIET = native(
@@ -182,7 +180,9 @@ NN = Namespace(
 CUDA = Namespace(
     "torch.cuda",
     {
-        **native(is_available=_no, synchronize=_nothing, empty_cache=_nothing, manual_seed=_nothing),
+        **native(
+            is_available=_no, synchronize=_nothing, empty_cache=_nothing, manual_seed=_nothing
+        ),
         "amp": Namespace("torch.cuda.amp", native(autocast=_quiet)),
     },
 )

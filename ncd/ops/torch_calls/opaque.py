@@ -28,8 +28,8 @@ expm1 flip gather ge gelu glu group_norm gt hardsigmoid hardswish hardtanh insta
 isnan layer_norm le leaky_relu log log10 log1p log2 log_softmax logcumsumexp logical_and
 logical_not logical_or logical_xor logsumexp lt masked_fill matmul max max_pool1d max_pool2d
 mean min mish mul ne neg norm pow prod prelu reciprocal relu6 remainder roll round rsqrt rsub
-scatter scatter_add selu sign sinh slice slice_scatter softmax softplus softshrink sort square std sub
-sum tan tanhshrink topk tril triu trunc var where xlogy
+scatter scatter_add selu sign sinh slice slice_scatter softmax softplus softshrink sort square std
+sub sum tan tanhshrink topk tril triu trunc var where xlogy
 """
 COMMON = frozenset(_COMMON.split())
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from ncd.jobs.source_reading import SourceTerm
 from ncd.lang.errors import NCDError, SizeError
 from ncd.models import Entry
 from ncd.text import TextError
@@ -22,6 +23,10 @@ WHY = """
 Nothing that you type is run as Python. Its syntax tree is read name by name against a list of known
 operations, and becomes the same kind of term that every other page is made from.
 
+- **PyTorch source** is one or more classes with `__init__` and `forward`, pasted whole, and the
+  shape of an input: a last line `Net()(torch.randn(1, 3, 64, 64))`, `1x3x64x64`, or `1x64#50257`
+  for tokens below 50257. Methods that the run does not call may hold anything.
+
 - **A line of PyTorch** is a module, or an `nn.Sequential` of modules, and perhaps a shape:
   `nn.Conv2d(3, 64, 7, stride=2, padding=3)(torch.randn(1, 3, 224, 224))`.
 - **An einsum** is its pattern: `b h i d, b h j d -> b h i j`, or `bhid,bhjd->bhij`. A line of
@@ -34,6 +39,51 @@ operations, and becomes the same kind of term that every other page is made from
 
 Sources: Abbott 2024, *Neural Circuit Diagrams*, sections 2 and 3, for what the notation means.
 """
+SMALL_GPT = """import torch
+from torch import nn
+from torch.nn import functional as F
+
+class Attention(nn.Module):
+    def __init__(self, m, heads):
+        super().__init__()
+        self.heads = heads
+        self.qkv = nn.Linear(m, 3 * m)
+        self.out = nn.Linear(m, m)
+
+    def forward(self, x):
+        b, t, m = x.shape
+        parts = self.qkv(x).split(m, dim=2)
+        q, k, v = (y.view(b, t, self.heads, m // self.heads).transpose(1, 2) for y in parts)
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        return self.out(y.transpose(1, 2).reshape(b, t, m))
+
+class Layer(nn.Module):
+    def __init__(self, m, heads):
+        super().__init__()
+        self.norm_1, self.norm_2 = nn.LayerNorm(m), nn.LayerNorm(m)
+        self.attention = Attention(m, heads)
+        self.mlp = nn.Sequential(nn.Linear(m, 4 * m), nn.GELU(), nn.Linear(4 * m, m))
+
+    def forward(self, x):
+        x = x + self.attention(self.norm_1(x))
+        return x + self.mlp(self.norm_2(x))
+
+class GPT(nn.Module):
+    def __init__(self, vocabulary=65, context=32, m=64, heads=4, layers=3):
+        super().__init__()
+        self.tokens = nn.Embedding(vocabulary, m)
+        self.positions = nn.Embedding(context, m)
+        self.layers = nn.ModuleList([Layer(m, heads) for _ in range(layers)])
+        self.norm = nn.LayerNorm(m)
+
+    def forward(self, tokens):
+        x = self.tokens(tokens) + self.positions(torch.arange(tokens.shape[1]))
+        for layer in self.layers:
+            x = layer(x)
+        return self.norm(x) @ self.tokens.weight.T
+
+GPT()(torch.randint(65, (1, 16)))
+"""
 EXAMPLES = {
     "Gated layer": SAMPLE,
     "nn.Conv2d": "nn.Conv2d(3, 64, 7, stride=2, padding=3)(torch.randn(1, 3, 224, 224))",
@@ -42,6 +92,7 @@ EXAMPLES = {
     nn.Conv2d(6, 16, 5), nn.Tanh(), nn.MaxPool2d(2), nn.Flatten(),
     nn.Linear(400, 120), nn.Tanh(), nn.Linear(120, 84), nn.Tanh(), nn.Linear(84, 10),
 )(torch.randn(1, 1, 28, 28))""",
+    "A small GPT": SMALL_GPT,
     "einsum": "b h i d, b h j d -> b h i j",
     "einops": 'rearrange(x, "b (h p) (w q) c -> b (h w) (p q c)", p=4, q=4)\n2x32x32x3',
     "Grouped queries": """Axes(t=seq(12), s=seq(12), m=64, g=2, q=4, k=16)(
@@ -60,7 +111,8 @@ def show() -> None:
     if TEXT not in st.session_state:
         st.session_state[TEXT] = st.query_params.get(TEXT, SAMPLE)[: own_entry.LONGEST]
     entry, error = _read(str(st.session_state[TEXT]))
-    page(entry, LEAD, WHY, PANELS, above=lambda: _editor(error))
+    source = own_entry.NOTES.get(entry.text)
+    page(entry, LEAD, WHY, PANELS, above=lambda: _editor(error, source))
 
 
 SERVED_LEAD = """
@@ -108,7 +160,7 @@ def _checked(entry: Entry) -> Entry:
     return entry
 
 
-def _editor(error: NCDError | None) -> None:
+def _editor(error: NCDError | None, source: SourceTerm | None) -> None:
     """Shows the field, examples to begin with, and what is wrong with the text."""
     with st.container(key="editor"):
         st.text_area(
@@ -128,6 +180,18 @@ def _editor(error: NCDError | None) -> None:
         if error is not None:
             st.caption("This text cannot be read yet. The diagram is that of the last one.")
             st.code(_told(error, str(st.session_state[TEXT])), language=None, wrap_lines=True)
+        elif source is not None:
+            _noted(source)
+
+
+def _noted(source: SourceTerm) -> None:
+    """Tells what was assumed of a source, and where its module stops."""
+    if source.note:
+        st.caption(source.note)
+    if source.failure is not None:
+        st.caption("This module stops with an error. The diagram goes up to the call that fails.")
+        told = _told(source.failure, str(st.session_state[TEXT]))
+        st.code(told, language=None, wrap_lines=True)
 
 
 def _begin() -> None:

@@ -6,11 +6,12 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
+from math import prod
 
 from cachetools import LRUCache
 
 from ncd.jobs.source_reading import SourceTerm
-from ncd.lang.circuits.elaborate import Axes, elaborate
+from ncd.lang.circuits.elaborate import Axes, elaborate, needed_sizes
 from ncd.lang.errors import NCDError, SizeError, unknown
 from ncd.lang.terms.op import Op
 from ncd.lang.terms.rewrite import axes_in, rewrite
@@ -128,18 +129,24 @@ def _with_all_sizes(term: Term) -> tuple[Term, dict[str, Marked]]:
 
 def _needed(bare: Term, marks: dict[str, Marked], inputs: set[str]) -> dict[str, Marked]:
     """Returns the sizes without those that follow from others; those of inputs stay."""
-    whole = _shapes(Axes(**marks)(bare))
-    known = {name: mark for name, mark in marks.items() if name in inputs}
-    for _ in marks:
-        try:
-            if _shapes(Axes(**known)(bare)) == whole:
-                return {name: mark for name, mark in marks.items() if name in known}
-            return marks
-        except SizeError as error:
-            if error.axis in known or error.axis not in marks:
-                return marks
-            known[error.axis] = marks[error.axis]
-    return marks
+    order = sorted(marks, key=lambda name: _count(marks[name]))
+    sizes = {name: Axis(name, _plain(marks[name])) for name in order}
+    first = [name for name in marks if name in inputs]
+    try:
+        names = needed_sizes(bare, sizes, first).union(first)
+        known = {name: mark for name, mark in marks.items() if name in names}
+        return known if _shapes(Axes(**known)(bare)) == _shapes(Axes(**marks)(bare)) else marks
+    except NCDError:
+        return marks
+
+
+def _count(mark: Marked) -> int:
+    """Returns a size as one number; small ones are turned, as heads are rather than their sum."""
+    return prod(mark.size) if isinstance(mark.size, tuple) else int(mark.size)
+
+
+def _plain(mark: Marked) -> int | tuple[int, ...]:
+    return mark.size if isinstance(mark.size, tuple) else int(mark.size)
 
 
 def _shapes(term: Term) -> list[tuple[int, ...]]:
