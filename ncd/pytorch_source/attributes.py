@@ -9,19 +9,9 @@ import torch
 from torch import Tensor, nn
 
 from ncd.lang.errors import nearest_name, shown
-from ncd.pytorch_source.attribute_lists import (
-    CONTAINER_METHODS,
-    MODULE_METHODS,
-    PLAIN_KINDS,
-    TENSOR_METHODS,
-    TENSOR_VALUES,
-)
-from ncd.pytorch_source.layer_building import begin
-from ncd.pytorch_source.machine import Machine
-from ncd.pytorch_source.module_methods import module_method
-from ncd.pytorch_source.operators import absorbed, described
-from ncd.pytorch_source.plain_methods import plain_method
-from ncd.pytorch_source.source_values import (
+from ncd.pytorch_source.base.machine import Machine
+from ncd.pytorch_source.base.source_operators import absorbed, described
+from ncd.pytorch_source.base.source_values import (
     Bound,
     ClassValue,
     Function,
@@ -34,7 +24,17 @@ from ncd.pytorch_source.source_values import (
     Unknown,
     own_names,
 )
-from ncd.pytorch_source.tensor_calls import tensor_method
+from ncd.pytorch_source.listed.attribute_lists import (
+    CONTAINER_METHODS,
+    MODULE_METHODS,
+    PLAIN_KINDS,
+    TENSOR_METHODS,
+    TENSOR_VALUES,
+)
+from ncd.pytorch_source.listed.layer_building import begin
+from ncd.pytorch_source.listed.module_methods import module_method
+from ncd.pytorch_source.listed.plain_methods import plain_method
+from ncd.pytorch_source.listed.tensor_calls import tensor_method
 
 MISSING = object()
 DATA = (bool, int, float, str, tuple, type(None), torch.dtype, torch.Size)  # of torch's modules

@@ -1,4 +1,4 @@
-"""Calls: of functions and classes of the source, of modules, and of what is listed."""
+"""Calls of functions and classes of a source, of modules, and of listed functions."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ import torch
 from torch import Tensor, nn
 
 from ncd.pytorch_source.attributes import member
-from ncd.pytorch_source.layer_building import layer
-from ncd.pytorch_source.machine import Machine
-from ncd.pytorch_source.operators import described
-from ncd.pytorch_source.source_values import (
+from ncd.pytorch_source.base.machine import Machine
+from ncd.pytorch_source.base.source_operators import described
+from ncd.pytorch_source.base.source_values import (
     Bound,
     ClassValue,
     Function,
@@ -24,8 +23,9 @@ from ncd.pytorch_source.source_values import (
     Super,
     Unknown,
 )
-from ncd.pytorch_source.tensor_calls import sized, torch_call
-from ncd.pytorch_source.torch_names import LISTED
+from ncd.pytorch_source.listed.layer_building import layer
+from ncd.pytorch_source.listed.tensor_calls import sized, torch_call
+from ncd.pytorch_source.listed.torch_names import LISTED
 
 OWN = (Function, Bound, ClassValue, Method)
 ERRORS = (

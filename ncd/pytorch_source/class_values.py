@@ -9,13 +9,10 @@ from typing import Any
 from torch import nn
 
 from ncd.pytorch_source.attributes import attribute, member
-from ncd.pytorch_source.calls import is_module_class
-from ncd.pytorch_source.function_values import bound
-from ncd.pytorch_source.layer_building import MODULES, begin
-from ncd.pytorch_source.machine import Machine
-from ncd.pytorch_source.operators import described
-from ncd.pytorch_source.source_errors import Raised
-from ncd.pytorch_source.source_values import (
+from ncd.pytorch_source.base.machine import Machine
+from ncd.pytorch_source.base.source_errors import Raised
+from ncd.pytorch_source.base.source_operators import described
+from ncd.pytorch_source.base.source_values import (
     SETTINGS,
     Bound,
     ClassValue,
@@ -29,6 +26,9 @@ from ncd.pytorch_source.source_values import (
     Super,
     Unknown,
 )
+from ncd.pytorch_source.calls import is_module_class
+from ncd.pytorch_source.function_values import bound
+from ncd.pytorch_source.listed.layer_building import MODULES, begin
 from ncd.text.reader import TextError
 
 CLASSES = 300

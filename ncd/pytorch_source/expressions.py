@@ -10,10 +10,8 @@ from torch import Tensor, nn
 
 from ncd.lang.errors import nearest_name, shown
 from ncd.pytorch_source.attributes import attribute, member
-from ncd.pytorch_source.calls import call
-from ncd.pytorch_source.function_values import lambda_value
-from ncd.pytorch_source.machine import Machine
-from ncd.pytorch_source.operators import (
+from ncd.pytorch_source.base.machine import Machine
+from ncd.pytorch_source.base.source_operators import (
     UNARY,
     absorbed,
     combined,
@@ -21,8 +19,10 @@ from ncd.pytorch_source.operators import (
     described,
     truth,
 )
-from ncd.pytorch_source.source_values import ClassValue, Namespace, Native, Scope, Unknown
-from ncd.pytorch_source.text_formats import formatted
+from ncd.pytorch_source.base.source_values import ClassValue, Namespace, Native, Scope, Unknown
+from ncd.pytorch_source.base.text_formats import formatted
+from ncd.pytorch_source.calls import call
+from ncd.pytorch_source.function_values import lambda_value
 
 
 def _constant(machine: Machine, node: ast.Constant, scope: Scope) -> Any:

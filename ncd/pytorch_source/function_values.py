@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ncd.lang.errors import nearest_name, shown
-from ncd.pytorch_source.machine import Machine
-from ncd.pytorch_source.source_values import ClassValue, Function, Scope
+from ncd.pytorch_source.base.machine import Machine
+from ncd.pytorch_source.base.source_values import ClassValue, Function, Scope
 
 
 class Returned(Exception):

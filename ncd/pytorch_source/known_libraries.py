@@ -7,12 +7,8 @@ import math
 from collections import OrderedDict
 from typing import Any
 
-from ncd.pytorch_source.calls import call
-from ncd.pytorch_source.class_values import Factory, fill
-from ncd.pytorch_source.layer_building import deep_copy
-from ncd.pytorch_source.machine import ITEMS, Machine
-from ncd.pytorch_source.python_names import collected, numeric
-from ncd.pytorch_source.source_values import (
+from ncd.pytorch_source.base.machine import ITEMS, Machine
+from ncd.pytorch_source.base.source_values import (
     Bound,
     ClassValue,
     Function,
@@ -21,7 +17,10 @@ from ncd.pytorch_source.source_values import (
     Native,
     Unknown,
 )
-from ncd.pytorch_source.torch_names import (
+from ncd.pytorch_source.calls import call
+from ncd.pytorch_source.class_values import Factory, fill
+from ncd.pytorch_source.listed.layer_building import deep_copy
+from ncd.pytorch_source.listed.torch_names import (
     BACKENDS,
     CUDA,
     EINOPS,
@@ -35,6 +34,7 @@ from ncd.pytorch_source.torch_names import (
     UTILS,
     native,
 )
+from ncd.pytorch_source.python_names import collected, numeric
 
 
 def _nothing(machine: Machine, *args: Any, **named: Any) -> None:
@@ -152,7 +152,7 @@ TYPING = Namespace(
             **dict.fromkeys(("overload", "final", "no_type_check", "runtime_checkable"), _same),
             cast=_second,
         ),
-        "TYPE_CHECKING": False,
+        "TYPE" + "_CHECKING": False,  # nothing is imported for types alone
         "OrderedDict": Native("OrderedDict", collected(OrderedDict)),
     },
 )

@@ -1,12 +1,12 @@
-"""What an import in a source gives: listed names, or values that are not known."""
+"""Imports in a source: they give listed names, or values that are not known."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from ncd.lang.errors import nearest_name
-from ncd.pytorch_source.machine import Machine
-from ncd.pytorch_source.source_values import Namespace, Unknown
+from ncd.pytorch_source.base.machine import Machine
+from ncd.pytorch_source.base.source_values import Namespace, Unknown
 
 
 def _found(machine: Machine, path: str) -> Any:

@@ -1,4 +1,4 @@
-"""Which module of a source is drawn: the one that it runs or makes, or one that it defines."""
+"""The module of a source that is drawn: the one that it runs or makes, or one that it defines."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 from torch import nn
 
 from ncd.lang.errors import shown
+from ncd.pytorch_source.base.machine import Machine
+from ncd.pytorch_source.base.source_errors import Raised, error_at
+from ncd.pytorch_source.base.source_values import Bound, ClassValue, Function, Interpreted, Scope
 from ncd.pytorch_source.class_values import Missing, every_field
 from ncd.pytorch_source.function_values import parameters
-from ncd.pytorch_source.machine import Machine
-from ncd.pytorch_source.source_errors import Raised, error_at
-from ncd.pytorch_source.source_values import Bound, ClassValue, Function, Interpreted, Scope
 from ncd.text.reader import TextError
 
 CONFIGS = ("config", "cfg", "args", "conf", "params", "hparams", "model_args")

@@ -14,9 +14,9 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 
 from ncd.importing.module_files import example_tensors
 from ncd.importing.torch_export import quiet
-from ncd.pytorch_source.machine import Machine
-from ncd.pytorch_source.source_errors import Raised
-from ncd.pytorch_source.source_values import SETTINGS, own_names
+from ncd.pytorch_source.base.machine import Machine
+from ncd.pytorch_source.base.source_errors import Raised
+from ncd.pytorch_source.base.source_values import SETTINGS, own_names
 from ncd.text.reader import TextError
 
 LINE = re.compile(r"\s*#?\s*((?:inputs?|shapes?)\s*[:=]\s*)?(\(?[\dx×#, ()]+)\s*")

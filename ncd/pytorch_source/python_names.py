@@ -10,10 +10,9 @@ from typing import Any
 from torch import Tensor, nn
 
 from ncd.pytorch_source.attributes import MISSING, attribute, lookup, member, set_attribute
-from ncd.pytorch_source.calls import ERRORS, call
-from ncd.pytorch_source.machine import Machine
-from ncd.pytorch_source.operators import absorbed, combined, described, truth
-from ncd.pytorch_source.source_values import (
+from ncd.pytorch_source.base.machine import Machine
+from ncd.pytorch_source.base.source_operators import absorbed, combined, described, truth
+from ncd.pytorch_source.base.source_values import (
     Bound,
     ClassValue,
     Function,
@@ -22,20 +21,12 @@ from ncd.pytorch_source.source_values import (
     Plain,
     Unknown,
 )
-from ncd.pytorch_source.text_formats import written
-from ncd.pytorch_source.torch_names import native
+from ncd.pytorch_source.base.text_formats import written
+from ncd.pytorch_source.calls import ERRORS, call
+from ncd.pytorch_source.kinds_of_values import TYPES, is_instance, is_subclass
+from ncd.pytorch_source.listed.torch_names import native
 
 NUMBER = (bool, int, float)
-TYPES = {
-    "int": int,
-    "float": float,
-    "bool": bool,
-    "str": str,
-    "list": list,
-    "tuple": tuple,
-    "dict": dict,
-    "set": set,
-}
 
 
 def numeric(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -166,38 +157,6 @@ def _next(machine: Machine, value: Any, *default: Any) -> Any:
     return next(value, *default)
 
 
-def _isinstance(machine: Machine, value: Any, kinds: Any) -> bool:
-    every = kinds if isinstance(kinds, tuple) else (kinds,)
-    return any(_is(value, kind) for kind in every)
-
-
-def _is(value: Any, kind: Any) -> bool:
-    if isinstance(kind, ClassValue):
-        return isinstance(value, kind.real)
-    if isinstance(kind, tuple):
-        return any(_is(value, one) for one in kind)
-    if isinstance(kind, Native):
-        if kind.name == "nn.Parameter":
-            return isinstance(value, nn.Parameter)
-        if kind.name == "Callable":
-            return isinstance(value, Function | Bound | Method | Native | nn.Module | ClassValue)
-        names = {"Iterable": (list, tuple, dict, set, str), "Sequence": (list, tuple, str)}
-        wanted = (
-            TYPES.get(kind.name) or names.get(kind.name) or {"OrderedDict": dict}.get(kind.name)
-        )
-        return wanted is not None and isinstance(value, wanted)
-    return isinstance(kind, type) and not isinstance(value, Unknown) and isinstance(value, kind)
-
-
-def _issubclass(machine: Machine, value: Any, kinds: Any) -> bool:
-    real = value.real if isinstance(value, ClassValue) else value
-    every = kinds if isinstance(kinds, tuple) else (kinds,)
-    whole = [one.real if isinstance(one, ClassValue) else one for one in every]
-    return isinstance(real, type) and any(
-        isinstance(k, type) and issubclass(real, k) for k in whole
-    )
-
-
 def _getattr(machine: Machine, value: Any, name: str, *default: Any) -> Any:
     if not isinstance(name, str):
         raise TypeError("getattr takes a name")
@@ -281,8 +240,8 @@ NAMES: dict[str, Any] = {
         any=_any,
         sorted=_sorted,
         next=_next,
-        isinstance=_isinstance,
-        issubclass=_issubclass,
+        isinstance=is_instance,
+        issubclass=is_subclass,
         getattr=_getattr,
         hasattr=_hasattr,
         setattr=_setattr,

@@ -15,16 +15,16 @@ from ncd.importing import from_torch
 from ncd.importing.imported import Imported
 from ncd.lang.errors import NCDError, readable
 from ncd.lang.terms.terms import Term
+from ncd.pytorch_source.base.machine import Machine
+from ncd.pytorch_source.base.source_errors import Raised, Stopped, error_at, told
+from ncd.pytorch_source.base.source_values import ClassValue, Scope, Unknown
 from ncd.pytorch_source.expressions import EXPRESSIONS
 from ncd.pytorch_source.known_libraries import LIBRARIES
-from ncd.pytorch_source.machine import Machine
 from ncd.pytorch_source.model_choice import model_of
 from ncd.pytorch_source.model_inputs import assumed, given_inputs, guessed, shape_line
 from ncd.pytorch_source.python_names import NAMES
-from ncd.pytorch_source.shared_parts import share
-from ncd.pytorch_source.source_errors import Raised, Stopped, error_at, told
-from ncd.pytorch_source.source_values import ClassValue, Scope, Unknown
-from ncd.pytorch_source.statements import STATEMENTS
+from ncd.pytorch_source.source_statements import STATEMENTS
+from ncd.pytorch_source.usual_parts import share
 from ncd.text.reader import TextError
 
 LONGEST = 60_000  # letters of a source

@@ -7,8 +7,8 @@ from typing import Any
 
 import torch
 
-from ncd.pytorch_source.machine import Machine
-from ncd.pytorch_source.source_values import ClassValue, Function
+from ncd.pytorch_source.base.machine import Machine
+from ncd.pytorch_source.base.source_values import ClassValue, Function
 
 SPEC = re.compile(r"[^\d{}]{0,2}[<>=^+\- ]?#?0?\d{0,2},?(\.\d{1,2})?[bcdeEfFgGnosxX%]?")
 FIELD = re.compile(r"\{\{|\}\}|\{(\w*)(![rsa])?(?::([^{}]*))?\}|[{}]")

@@ -10,8 +10,8 @@ from typing import Any
 
 from torch import nn
 
-from ncd.pytorch_source.source_errors import Raised, Stopped, error_at
-from ncd.pytorch_source.source_values import ClassValue, Scope, Unknown
+from ncd.pytorch_source.base.source_errors import Raised, Stopped, error_at
+from ncd.pytorch_source.base.source_values import ClassValue, Scope, Unknown
 from ncd.text.reader import TextError
 
 STEPS = 200_000  # nodes that are interpreted

@@ -6,10 +6,10 @@ from typing import Any
 
 import torch
 
-from ncd.pytorch_source.attribute_lists import PLAIN_KINDS
-from ncd.pytorch_source.machine import ITEMS, Machine
-from ncd.pytorch_source.source_values import Method
-from ncd.pytorch_source.text_formats import put_in
+from ncd.pytorch_source.base.machine import ITEMS, Machine
+from ncd.pytorch_source.base.source_values import Method
+from ncd.pytorch_source.base.text_formats import put_in
+from ncd.pytorch_source.listed.attribute_lists import PLAIN_KINDS
 
 VALUES = ("real", "start", "stop", "step")  # which are no methods
 DTYPE = ("is_floating_point", "is_complex", "itemsize")

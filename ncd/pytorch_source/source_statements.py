@@ -9,15 +9,28 @@ from torch import Tensor, nn
 
 from ncd.lang.errors import shown
 from ncd.pytorch_source.attributes import member, set_attribute
-from ncd.pytorch_source.calls import ERRORS, call
-from ncd.pytorch_source.class_values import class_value
+from ncd.pytorch_source.base.machine import Machine
+from ncd.pytorch_source.base.source_errors import Raised
+from ncd.pytorch_source.base.source_operators import (
+    absorbed,
+    combined,
+    described,
+    is_placeholder,
+    truth,
+)
+from ncd.pytorch_source.base.source_values import (
+    Scope,
+    Unknown,
+)
+from ncd.pytorch_source.calls import ERRORS
+from ncd.pytorch_source.definitions import (
+    class_definition,
+    definition,
+    import_,
+    import_from,
+)
 from ncd.pytorch_source.expressions import assign, subscript
-from ncd.pytorch_source.function_values import Returned, function_value
-from ncd.pytorch_source.libraries import imported, imported_name
-from ncd.pytorch_source.machine import Machine
-from ncd.pytorch_source.operators import absorbed, combined, described, is_placeholder, truth
-from ncd.pytorch_source.source_errors import Raised
-from ncd.pytorch_source.source_values import Bound, ClassValue, Function, Marked, Scope, Unknown
+from ncd.pytorch_source.function_values import Returned
 
 
 class Left(Exception):
@@ -235,60 +248,6 @@ def _nonlocal(machine: Machine, node: ast.Nonlocal, scope: Scope) -> None:
         scope.elsewhere[name] = outer or scope
 
 
-# definitions and imports --------------------------------------------------------------------------
-
-
-def _def(machine: Machine, node: ast.FunctionDef, scope: Scope) -> None:
-    made: Any = function_value(machine, node, scope)
-    scope.home(node.name).names[node.name] = _decorated(machine, node, made, scope)
-
-
-def _class(machine: Machine, node: ast.ClassDef, scope: Scope) -> None:
-    machine.nested, before = 0, machine.nested
-    try:
-        made: Any = class_value(machine, node, scope)
-    finally:
-        machine.nested = before
-    scope.home(node.name).names[node.name] = made
-    made = _decorated(machine, node, made, scope)
-    scope.home(node.name).names[node.name] = made
-
-
-def _decorated(machine: Machine, node: Any, made: Any, scope: Scope) -> Any:
-    """Returns a function or class behind its decorators; those that are unknown do nothing."""
-    for decorator in reversed(node.decorator_list):
-        if isinstance(decorator, ast.Name) and decorator.id in (
-            "property",
-            "staticmethod",
-            "classmethod",
-        ):
-            made = Marked(decorator.id, made)
-            continue
-        if isinstance(decorator, ast.Attribute) and decorator.attr in ("setter", "getter"):
-            continue
-        with_this = machine.value(decorator, scope)
-        if isinstance(with_this, Unknown):
-            continue
-        made = call(machine, with_this, (made,), {}, scope)
-        if made is None or not isinstance(made, Function | ClassValue | Marked | Bound | Unknown):
-            raise machine.refuse("this decorator gives neither a function nor a class")
-    return made
-
-
-def _import(machine: Machine, node: ast.Import, scope: Scope) -> None:
-    for one in node.names:
-        name, value = imported(machine, one.name, one.asname)
-        scope.names[name] = value
-
-
-def _import_from(machine: Machine, node: ast.ImportFrom, scope: Scope) -> None:
-    for one in node.names:
-        path = "." * node.level + (node.module or "")
-        for name, value in imported_name(machine, path, one.name, one.asname).items():
-            if name not in scope.names or not isinstance(value, Unknown):
-                scope.names[name] = value  # files that are pasted one after the other
-
-
 STATEMENTS: dict[type[ast.AST], Any] = {
     ast.Expr: _expression,
     ast.Assign: _assignment,
@@ -310,8 +269,8 @@ STATEMENTS: dict[type[ast.AST], Any] = {
     ast.Delete: _delete,
     ast.Global: _global,
     ast.Nonlocal: _nonlocal,
-    ast.FunctionDef: _def,
-    ast.ClassDef: _class,
-    ast.Import: _import,
-    ast.ImportFrom: _import_from,
+    ast.FunctionDef: definition,
+    ast.ClassDef: class_definition,
+    ast.Import: import_,
+    ast.ImportFrom: import_from,
 }

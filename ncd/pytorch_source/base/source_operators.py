@@ -10,9 +10,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ncd.pytorch_source.machine import BITS, ITEMS, LETTERS, Machine
-from ncd.pytorch_source.source_values import ClassValue, Unknown
-from ncd.pytorch_source.text_formats import percent
+from ncd.pytorch_source.base.machine import BITS, ITEMS, LETTERS, Machine
+from ncd.pytorch_source.base.source_values import ClassValue, Unknown
+from ncd.pytorch_source.base.text_formats import percent
 
 Binary = Callable[[Any, Any], Any]
 BINARY: Mapping[type[ast.operator], Binary] = {

@@ -1,4 +1,4 @@
-"""What the names of a source stand for: functions, classes and objects of the interpreter."""
+"""Values of a source: functions, classes and objects of the interpreter."""
 
 from __future__ import annotations
 

@@ -9,8 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ncd.pytorch_source.machine import Machine
-from ncd.pytorch_source.operators import is_placeholder
+from ncd.pytorch_source.base.machine import Machine
+from ncd.pytorch_source.base.source_operators import is_placeholder
 
 PLACES = ("device", "pin_memory", "out")  # arguments that say where numbers lie
 MODULES = 4_000  # that one source makes

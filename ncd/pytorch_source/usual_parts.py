@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import ast
 
-from ncd.pytorch_source.machine import Machine
-from ncd.pytorch_source.source_values import Scope
+from ncd.pytorch_source.base.machine import Machine
+from ncd.pytorch_source.base.source_values import Scope
 
 SOURCE = """
 from torch import nn, Tensor

@@ -9,10 +9,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ncd.pytorch_source.layer_building import placeholder
-from ncd.pytorch_source.machine import Machine
-from ncd.pytorch_source.operators import absorbed, is_placeholder
-from ncd.pytorch_source.source_values import Method, Native, Unknown
+from ncd.pytorch_source.base.machine import Machine
+from ncd.pytorch_source.base.source_operators import absorbed, is_placeholder
+from ncd.pytorch_source.base.source_values import Method, Native, Unknown
+from ncd.pytorch_source.listed.layer_building import placeholder
 
 NUMBERS = 2**22  # of a tensor whose numbers are computed
 WORK = 2**27  # numbers of all these tensors together

@@ -6,8 +6,8 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from ncd.pytorch_source.machine import Machine
-from ncd.pytorch_source.source_values import Interpreted, Method, Unknown
+from ncd.pytorch_source.base.machine import Machine
+from ncd.pytorch_source.base.source_values import Interpreted, Method, Unknown
 
 SAME = (  # they change numbers, or where they lie, and return the module
     *("to", "cpu", "cuda", "double", "float", "half", "bfloat16", "type", "requires_grad_"),
