@@ -12,6 +12,7 @@ from ncd.lang.errors import nearest_name, shown
 from ncd.pytorch_source.base.machine import Machine
 from ncd.pytorch_source.base.source_operators import absorbed, described
 from ncd.pytorch_source.base.source_values import (
+    PART,
     Bound,
     ClassValue,
     Function,
@@ -223,12 +224,14 @@ def _listed(value: Any) -> list[str]:
 
 
 def _kind(value: Any) -> str:
+    if isinstance(value, Tensor):
+        return "a tensor"
     return value.name if isinstance(value, Namespace) else described(value)
 
 
 def set_attribute(machine: Machine, value: Any, name: str, new: Any) -> None:
     """Sets ``value.name = new``."""
-    if name.startswith("__"):
+    if name.startswith("__") or not PART.fullmatch(name):
         raise machine.refuse(f"{shown(name)} is not understood here", "a plain attribute")
     if isinstance(value, Unknown):
         absorbed(machine, value)

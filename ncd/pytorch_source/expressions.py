@@ -161,8 +161,15 @@ def _compare(machine: Machine, node: ast.Compare, scope: Scope) -> Any:
 
 
 def _choice(machine: Machine, node: ast.IfExp, scope: Scope) -> Any:
-    chosen = node.body if truth(machine, machine.value(node.test, scope)) else node.orelse
+    chosen = node.body if condition(machine, node.test, scope) else node.orelse
     return machine.value(chosen, scope)
+
+
+def condition(machine: Machine, node: ast.expr, scope: Scope) -> bool:
+    """Returns whether a condition holds; an error is told at it."""
+    value = machine.value(node, scope)
+    machine.node = node
+    return truth(machine, value)
 
 
 def _joined(machine: Machine, node: ast.JoinedStr, scope: Scope) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,11 +14,11 @@ from torch import Tensor, nn
 
 from ncd.importing import from_torch
 from ncd.importing.imported import Imported
-from ncd.lang.errors import NCDError, readable
+from ncd.lang.errors import NCDError, readable, shown
 from ncd.lang.terms.terms import Term
 from ncd.pytorch_source.base.machine import Machine
 from ncd.pytorch_source.base.source_errors import Raised, Stopped, error_at, told
-from ncd.pytorch_source.base.source_values import ClassValue, Scope, Unknown
+from ncd.pytorch_source.base.source_values import PART, ClassValue, Scope, Unknown
 from ncd.pytorch_source.expressions import EXPRESSIONS
 from ncd.pytorch_source.known_libraries import LIBRARIES
 from ncd.pytorch_source.model_choice import model_of
@@ -96,7 +97,9 @@ def _tree(text: str) -> ast.Module:
     if len(text) > LONGEST:
         raise TextError(f"it has {len(text):,} letters, at most {LONGEST:,} are read", 1, 1)
     try:
-        tree = ast.parse(text)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of what is odd in a text; to tell, Python reads files
+            tree = ast.parse(text)
     except SyntaxError as error:
         line, column = error.lineno or 1, error.offset or 1
         end = (error.end_lineno or line, error.end_offset or column)
@@ -189,6 +192,7 @@ def _imported(
 ) -> Imported:
     """Returns the module as a term; raises the error with which it stops if it has none."""
     model.eval()
+    _check_names(model)
     machine.root, machine.tracing = model, True
     try:
         return from_torch(model, *inputs, **named)
@@ -202,6 +206,16 @@ def _imported(
         raise TextError(_line(error), 1, 1, cure="smaller sizes") from None
     finally:
         machine.tracing = False
+
+
+def _check_names(model: nn.Module) -> None:
+    """Raises TextError for a part whose name is not plain: torch writes names into code."""
+    for path, part in model.named_modules():
+        held = (part._parameters, part._buffers, part._modules)
+        for name in (*part.__dict__, *(name for names in held for name in names)):
+            if not PART.fullmatch(name):
+                fact = f"{shown(name)} is no name of a part of {path or 'a module'}"
+                raise TextError(fact, 1, 1, cure="letters and digits")
 
 
 def _line(error: Exception) -> str:
@@ -225,5 +239,6 @@ def _said(machine: Machine, note: str) -> str:
         return note
     lines = ", ".join(map(str, machine.left_out[:5]))
     more = " and more" * (len(machine.left_out) > 5)
-    several = "Lines" if len(machine.left_out) > 1 else "Line"
-    return f"{note} {several} {lines}{more} stand apart from the module, and are left out.".strip()
+    if len(machine.left_out) == 1:
+        return f"{note} Line {lines} stands apart from the module, and is left out.".strip()
+    return f"{note} Lines {lines}{more} stand apart from the module, and are left out.".strip()

@@ -16,7 +16,6 @@ from ncd.pytorch_source.base.source_operators import (
     combined,
     described,
     is_placeholder,
-    truth,
 )
 from ncd.pytorch_source.base.source_values import (
     Scope,
@@ -29,7 +28,7 @@ from ncd.pytorch_source.definitions import (
     import_,
     import_from,
 )
-from ncd.pytorch_source.expressions import assign, subscript
+from ncd.pytorch_source.expressions import assign, condition, subscript
 from ncd.pytorch_source.function_values import Returned
 
 
@@ -122,7 +121,7 @@ def _return(machine: Machine, node: ast.Return, scope: Scope) -> None:
 
 
 def _if(machine: Machine, node: ast.If, scope: Scope) -> None:
-    chosen = node.body if truth(machine, machine.value(node.test, scope)) else node.orelse
+    chosen = node.body if condition(machine, node.test, scope) else node.orelse
     machine.run(chosen, scope)
 
 
@@ -138,7 +137,7 @@ def _for(machine: Machine, node: ast.For, scope: Scope) -> None:
 
 
 def _while(machine: Machine, node: ast.While, scope: Scope) -> None:
-    while truth(machine, machine.value(node.test, scope)):
+    while condition(machine, node.test, scope):
         try:
             machine.run(node.body, scope)
         except Left as left:
@@ -160,7 +159,7 @@ def _pass(machine: Machine, node: ast.AST, scope: Scope) -> None:
 
 
 def _assert(machine: Machine, node: ast.Assert, scope: Scope) -> None:
-    if not truth(machine, machine.value(node.test, scope)):
+    if not condition(machine, node.test, scope):
         words = machine.value(node.msg, scope) if node.msg else ast.unparse(node.test)
         words = words if isinstance(words, str) else ast.unparse(node.test)
         raise machine.raised(AssertionError(shown(words).strip("'\"")), node)

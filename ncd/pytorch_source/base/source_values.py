@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -167,6 +168,7 @@ class Quiet(_Whole):
         return function
 
 
+PART = re.compile(r"[\w\-+ /:]{1,80}")  # the name of an attribute, which torch writes into code
 SETTINGS = "made_with"  # the attribute of modules with the arguments of their ``__init__``
 OWN = "own_names"  # the attribute of modules with what the source sets on them
 
