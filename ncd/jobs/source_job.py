@@ -13,7 +13,7 @@ from ncd.pytorch_source.source_reader import read_source
 from ncd.serial import to_json
 from ncd.text.reader import TextError
 
-BUILDING, SECONDS = 2, 5  # of computing, until the module is made and in all
+BUILDING, SECONDS = 2, 6  # of computing, until the module is made and in all
 MEMORY = 200_000_000  # bytes, besides those of the process as it begins
 LONGEST = 4_000_000  # letters of an answer
 WARM = (
@@ -92,6 +92,9 @@ def answer(text: str, made: Callable[[], object] = bool) -> dict[str, object]:
         return {"error": _spelled(error)}
     except NCDError as error:
         return {"error": _spelled(TextError(error.fact, 1, 1, cure=error.cure))}
+    except Exception as error:  # whatever the interpreter has not thought of
+        fact = f"it cannot be read, because of a {type(error).__name__}"
+        return {"error": _spelled(TextError(fact, 1, 1, cure="fewer lines"))}
     failure = _spelled(found.failure) if found.failure else None
     return {"term": term, "note": found.note, "failure": failure}
 

@@ -19,6 +19,14 @@ class Returned(Exception):
         self.value = value
 
 
+class Left(Exception):
+    """``break`` or ``continue``; ``loop`` is whether the whole loop is left."""
+
+    def __init__(self, loop: bool) -> None:
+        super().__init__()
+        self.loop = loop
+
+
 def lambda_value(machine: Machine, node: ast.Lambda, scope: Scope) -> Function:
     """Returns the function of a ``lambda``."""
     return _function(machine, "lambda", node, scope, None)
@@ -71,6 +79,8 @@ def _called(
             machine.run(function.node.body, scope)
         except Returned as end:
             return iter(given) if yields else end.value
+        except Left:
+            raise machine.refuse("a loop is left outside of one", "return") from None
         return iter(given) if yields else None
 
 

@@ -20,6 +20,7 @@ from ncd.pytorch_source.base.machine import Machine
 from ncd.pytorch_source.base.source_errors import Raised, Stopped, error_at, told
 from ncd.pytorch_source.base.source_values import PART, ClassValue, Scope, Unknown
 from ncd.pytorch_source.expressions import EXPRESSIONS
+from ncd.pytorch_source.function_values import Left, Returned
 from ncd.pytorch_source.known_libraries import LIBRARIES
 from ncd.pytorch_source.model_choice import model_of
 from ncd.pytorch_source.model_inputs import assumed, given_inputs, guessed, shape_line
@@ -128,7 +129,7 @@ def _top(machine: Machine, tree: ast.Module, scope: Scope) -> None:
     first: Exception | None = None
     for node in tree.body:
         try:
-            machine.run([node], scope)
+            _line(machine, node, scope)
         except (Raised, TextError) as error:
             if isinstance(error, Stopped) or getattr(error, "inside", False):
                 raise
@@ -137,6 +138,14 @@ def _top(machine: Machine, tree: ast.Module, scope: Scope) -> None:
             _forget(node, scope)
     if first is not None and not machine.ran and not _has_class(scope):
         raise first
+
+
+def _line(machine: Machine, node: ast.stmt, scope: Scope) -> None:
+    """Interprets a line of the text itself."""
+    try:
+        machine.run([node], scope)
+    except (Returned, Left):
+        raise error_at(node, "it stands outside of a function or a loop") from None
 
 
 def _forget(node: ast.stmt, scope: Scope) -> None:
@@ -203,7 +212,7 @@ def _imported(
     except Exception as error:  # whatever torch raises for what nobody has thought of
         if machine.failure is not None:
             raise machine.failure from None
-        raise TextError(_line(error), 1, 1, cure="smaller sizes") from None
+        raise TextError(_told(error), 1, 1, cure="smaller sizes") from None
     finally:
         machine.tracing = False
 
@@ -218,7 +227,7 @@ def _check_names(model: nn.Module) -> None:
                 raise TextError(fact, 1, 1, cure="letters and digits")
 
 
-def _line(error: Exception) -> str:
+def _told(error: Exception) -> str:
     lines = str(error).strip().splitlines()
     return f"it cannot be drawn: {readable(lines[0], 200) if lines else type(error).__name__}"
 

@@ -29,15 +29,7 @@ from ncd.pytorch_source.definitions import (
     import_from,
 )
 from ncd.pytorch_source.expressions import assign, condition, subscript
-from ncd.pytorch_source.function_values import Returned
-
-
-class Left(Exception):
-    """``break`` or ``continue``."""
-
-    def __init__(self, loop: bool) -> None:
-        super().__init__()
-        self.loop = loop  # whether the whole loop is left
+from ncd.pytorch_source.function_values import Left, Returned
 
 
 def _expression(machine: Machine, node: ast.Expr, scope: Scope) -> None:

@@ -142,6 +142,14 @@ del self
 with open("/etc/passwd") as f: pass
 with torch.cuda.device(0): pass
 async def f(): pass
+break
+continue
+return x
+def f(): break
+[f for f in [lambda: f]][0]()
+for y in [1]: f = lambda: y; y = f(); del y
+del y, y, y
+y: int
 class M(type): pass
 class A(metaclass=type): pass
 class A(torch.autograd.Function): pass

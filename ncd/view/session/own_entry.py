@@ -31,6 +31,7 @@ SAMPLE = """Axes(t=seq(12), m=64, d=256)(
     >> Linear("d -> m", "down")
 )
 """
+OVERLOADS = ("", "Tensor", "Scalar", "dim", "dim_IntList", "int", "correction", "self")  # pure ones
 FUNCTIONS = [f"aten.{name}" for name in sorted(COMMON)]
 MOST = 10**6  # a larger size is the bound of whole numbers, and has no slider
 USUAL, LONG = 16, 12  # the size of an axis without one, and of a sequence
@@ -60,7 +61,7 @@ def _check_functions(term: Term) -> None:
     """Raises UnknownNameError for a function of torch that not everyone may call."""
     function = term.calls if isinstance(term, Op) else ""
     name, _, overload = function.removeprefix("aten.").partition(".")
-    if function and (f"aten.{name}" not in FUNCTIONS or "out" in overload):
+    if function and (f"aten.{name}" not in FUNCTIONS or overload not in OVERLOADS):
         raise unknown("function on this page", function, FUNCTIONS)
     for part in term.children:
         _check_functions(part)

@@ -124,6 +124,8 @@ def test_a_function_of_torch_that_not_everyone_may_call_is_refused() -> None:
     app.text_area(key="text").set_value('Opaque("m:4 -> m:4", "aten.from_file", "a")').run()
     fine(app)
     assert app.code[0].value.startswith("there is no function on this page 'aten.from_file'.")
+    with pytest.raises(NCDError, match=r"no function on this page 'aten\.add\.out'"):
+        own_entry('Opaque("m:4, m:4 -> m:4", "aten.add.out", "a, b")')
     app.text_area(key="text").set_value('Block(Opaque("m:4 -> m:4", "aten.rol", "a"), "B")').run()
     assert app.code[0].value == "there is no function on this page 'aten.rol'. Try aten.roll."
 
