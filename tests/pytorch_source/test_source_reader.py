@@ -156,7 +156,7 @@ class Net(Base):
         super(Net, self).__init__(settings)
         self.end = nn.Linear(settings.last, self.total, bias=self.fast)
         assert self.total == 12, "%d is not 12" % self.total
-        assert (self.total and 5) == 5 and (0 or 7) == 7 and (None or 0) == 0 and ([] and 1) == []
+        assert [self.total and 5, 0 or 7, None or 0, [] and 1] == [5, 7, 0, []]
     def forward(self, x, *, scale=2.0):
         for name in sorted(self.names):
             x = getattr(self, name)(x).relu() if name != "none" else x
