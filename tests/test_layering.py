@@ -34,8 +34,12 @@ PARTS: dict[str, set[str]] = {
     "graph": {*LANGUAGE, "costs", "run", "drawing"},  # the colours of the diagram
     "models": LANGUAGE,
     "importing": {*LANGUAGE, "run"},
+    "pytorch_source": {*LANGUAGE, "text", "importing"},
     "train": {*LANGUAGE, "costs", "bundled_files", "models", "run"},
-    "jobs": {*LANGUAGE, "costs", "models", "run", "train"},
+    "jobs": {
+        *(*LANGUAGE, "costs", "models", "run", "train"),
+        *("serial", "text", "pytorch_source"),  # a visitor's source, read in a process of its own
+    },
 }
 TOP = {"ncd", "__main__", "quiet_interrupt", "cli", "notebook", "view"}
 
@@ -58,6 +62,7 @@ FOLDERS: dict[str, tuple[str, ...]] = {
         ".",
     ),
     "importing": ("base", "calls", "."),
+    "pytorch_source": ("base", "listed", "."),
     "run": ("base", "execution", "limits", "explain"),
     "models": (
         ".",

@@ -42,6 +42,10 @@ FAULTS = (
     Fault("importing/base/atoms.py", "x.places & y.places for", "x.places < y.places for"),
     Fault("importing/calls/mask_calls.py", "torch.ones_like(flat[0]).tril()", "flat[0]"),
     Fault("importing/module_blocks.py", "item.takes[n:] == first.takes[n:]", "True"),
+    # PyTorch source
+    Fault("pytorch_source/expressions.py", "is isinstance(node.op, ast.Or)", "is True"),
+    Fault("pytorch_source/listed/layer_building.py", "and own.is_meta:", "and False:"),
+    Fault("pytorch_source/model_choice.py", "*reversed(unused), *", "*"),
     # the drawing
     Fault("drawing/placement/separation.py", ".spatial or array[j].spatial", ".spatial"),
     Fault("drawing/lint/label_rules.py", "axis) != (text", "axis) == (text"),

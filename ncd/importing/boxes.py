@@ -29,7 +29,7 @@ def boxed(g: Builder, target: str, args: Sequence[Any], named: dict[str, Any], v
         g.refuse("a call without arrays")
     several = isinstance(val, tuple | list)
     found = [_result(g, each, taken) for each in (val if several else [val])]
-    title = target.removesuffix(".default").removesuffix("_")
+    title = target.removesuffix(".default").removesuffix("_").replace("_.", ".")  # not in place
     for value in found:
         g.meet(every(value.dims))
 
@@ -50,6 +50,19 @@ def boxed(g: Builder, target: str, args: Sequence[Any], named: dict[str, Any], v
 
     g.step(make, taken, [value.slot for value in found])
     return tuple(found) if several else found[0]
+
+
+def operator_name(target: str, val: Any) -> str:
+    """Returns the name of a function; that of ``a & b`` says on which numbers it works.
+
+    >>> operator_name("aten.__and__.Tensor", torch.ones(2).bool())
+    'aten.logical_and.default'
+    """
+    name = target.removeprefix("aten.").split(".")[0].strip("_").removeprefix("bitwise_")
+    if name not in ("and", "or", "xor", "not"):
+        return target
+    truths = isinstance(val, torch.Tensor) and val.dtype == torch.bool
+    return f"aten.logical_{name}.default" if truths else f"aten.bitwise_{name}.Tensor"
 
 
 def _bound(axes: Axes, slot: Slot) -> Any:

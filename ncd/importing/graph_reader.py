@@ -22,7 +22,7 @@ from ncd.importing.base.import_values import (
     Slot,
     Value,
 )
-from ncd.importing.boxes import boxed
+from ncd.importing.boxes import boxed, operator_name
 from ncd.importing.calls import CALLS
 from ncd.importing.calls.complex_calls import Pair, product
 from ncd.importing.calls.conversion_calls import as_whole
@@ -245,7 +245,7 @@ class _Reader:
         g.node, g.path = node.name, self._path(node)
         if isinstance(val, Tensor):
             g.shape, g.dtype = tuple(val.shape), val.dtype
-        target = str(node.target)
+        target = operator_name(str(node.target), val)
         name = target.split(".")[1] if target.startswith("aten.") else target
         handler = CALLS.get(name) or CALLS.get(name.removesuffix("_"))
         why = self.forced.get(node.name, "" if handler else f"{name} has no op of its own")

@@ -83,14 +83,14 @@ def _cut_off(program: ExportedProgram, failure: str) -> str:
 
 
 def _graph(module: nn.Module, args: tuple[Any, ...], named: Mapping[str, Any]) -> ExportedProgram:
-    with warnings.catch_warnings(), _quiet():
+    with warnings.catch_warnings(), quiet():
         warnings.simplefilter("ignore")
         program = torch.export.export(module, args, dict(named), strict=False)
         return program.run_decompositions({}) if _mutates(program) else program
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """Keeps torch from logging an error that is told in one line."""
     log = logging.getLogger("torch._subclasses.fake_tensor")
     level = log.level

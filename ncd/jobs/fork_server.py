@@ -1,6 +1,6 @@
 """The process that workers are forked from; it has imported torch and knows no visitor.
 
-``python -m ncd.jobs.fork_server`` receives the sockets of jobs over its standard input, a Unix
+``python -m ncd.jobs.fork_server KIND`` receives the sockets of jobs over its standard input, a Unix
 socket. It ends when the process that started it does.
 """
 
@@ -11,10 +11,11 @@ import json
 import os
 import select
 import socket
+import sys
 from threading import Thread
 
 from ncd.jobs.local_workers import WANT
-from ncd.jobs.worker import import_slow_modules, lower_priority, work
+from ncd.jobs.worker import lower_priority, make_ready, work
 from ncd.jobs.worker_channel import Line, Message
 
 LOOK = 0.1  # seconds between checks for workers that have ended
@@ -83,7 +84,7 @@ def _first(own: socket.socket) -> str:
 
 
 if __name__ == "__main__":
-    import_slow_modules()
+    make_ready(sys.argv[-1])
     gc.collect()
     gc.freeze()  # else each job's first collection would copy all shared memory
     serve(socket.socket(fileno=0))

@@ -50,14 +50,17 @@ class Child:
 
 
 class Helper:
-    """The process of ``ncd.jobs.fork_server``, and the connection to it."""
+    """The process of ``ncd.jobs.fork_server``, and the connection to it.
 
-    def __init__(self) -> None:
+    ``ready`` names what it makes ready before it is forked.
+    """
+
+    def __init__(self, ready: str) -> None:
         self.line, other = socket.socketpair()
         paths = (str(ROOT), os.environ.get("PYTHONPATH", ""))
         with other:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "ncd.jobs.fork_server"],
+                [sys.executable, "-m", "ncd.jobs.fork_server", ready],
                 stdin=other.fileno(),
                 stdout=subprocess.DEVNULL,
                 env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))},
@@ -68,9 +71,13 @@ class Helper:
 
 
 class Local:
-    """Workers of this machine, one for each core or ``NCD_WORKERS``."""
+    """Workers of this machine, one for each core or ``NCD_WORKERS``.
 
-    def __init__(self) -> None:
+    ``ready`` is the kind of job that they are made ready for.
+    """
+
+    def __init__(self, ready: str = "train") -> None:
+        self.ready = ready
         self.slots = slots(os.cpu_count() or 1)
         self.helper: Helper | None = None
         self._lock = Lock()
@@ -92,7 +99,7 @@ class Local:
         if not self.helper:
             if self.helper is not None:
                 self.helper.line.close()
-            self.helper = Helper()
+            self.helper = Helper(self.ready)
         return self.helper
 
 

@@ -14,7 +14,7 @@ from threading import Lock, Thread, Timer
 from typing import Any
 
 from ncd.jobs.local_workers import ROOT, slots
-from ncd.jobs.worker import import_slow_modules, lower_priority, work
+from ncd.jobs.worker import lower_priority, make_ready, work
 from ncd.jobs.worker_channel import Line, Message
 
 LISTEN = 5.0  # seconds of one call that waits for news
@@ -38,7 +38,7 @@ class Hand:
     """A Ray actor that does one job after another; called from other processes."""
 
     def __init__(self) -> None:
-        import_slow_modules()
+        make_ready("train")
         lower_priority()
 
     def process(self) -> int:

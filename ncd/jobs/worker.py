@@ -11,16 +11,21 @@ from pathlib import Path
 import torch
 
 from ncd.jobs.forward_job import forward
+from ncd.jobs.source_job import source, warm_up
 from ncd.jobs.training_job import train
 from ncd.jobs.worker_channel import Line
 
 AFTER = 10  # added niceness of workers, so that pages come first; at most 19
 FIRST = 500  # of 1000: if memory runs out, the kernel kills a worker, not the server
-KINDS: Mapping[str, Callable[..., None]] = {"forward": forward, "train": train}
+KINDS: Mapping[str, Callable[..., None]] = {"forward": forward, "source": source, "train": train}
 
 
-def import_slow_modules() -> None:
-    """Imports slow modules before a job begins: data sets and optimisers."""
+def make_ready(kind: str) -> None:
+    """Does what takes long before a job of a kind begins: imports data sets, or warms torch up."""
+    torch.set_num_threads(1)  # a process that is forked has no others
+    if kind == "source":
+        warm_up()
+        return
     for name in ("sklearn.datasets", "torch._dynamo"):
         importlib.import_module(name)
 

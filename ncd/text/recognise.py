@@ -2,10 +2,26 @@
 
 from __future__ import annotations
 
+import re
+
 from ncd.lang.terms.terms import Term
 from ncd.serial import from_json
 from ncd.text import einops_lines, torch_lines
 from ncd.text.reader import parse
+
+SOURCE = re.compile(
+    r"^(class\s+\w+\s*[(:]|(import|from)\s+(torch|einops)\b|\w+\s*=\s*(torch\.)?nn\.\w+\()", re.M
+)
+LAYERS = ("nn.", "torch.nn.")
+
+
+def is_source(text: str) -> bool:
+    """Returns whether a text is PyTorch source, which is read in a process of its own.
+
+    >>> is_source("import torch\\nclass Net(torch.nn.Module): ..."), is_source("nn.Linear(8, 3)")
+    (True, False)
+    """
+    return not text.lstrip().startswith("{") and SOURCE.search(text) is not None
 
 
 def read(text: str) -> Term:

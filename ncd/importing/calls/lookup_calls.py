@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
+from torch import Tensor
 
-from ncd.importing.base.atoms import Atom, every, leaves
+from ncd.importing.base.atoms import Atom, every, leaves, size
 from ncd.importing.base.builder import Builder
 from ncd.importing.base.import_values import Axes, Constant, Handler, Operand, Value
 from ncd.importing.base.op_order import SAME
+from ncd.importing.calls.slice_calls import part_of
 from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Array, Signature, Type
 from ncd.ops import Index, Map
@@ -41,13 +43,33 @@ def embedding(g: Builder, table: Any, places: Operand, *more: Any) -> Value:
     return g.op(make, [at, rows], (*at.dims, *depth))
 
 
-def indexed(g: Builder, x: Operand, places: Sequence[Any]) -> Value:
-    """Adds a lookup of rows by an array of positions along the first dimension."""
-    if len(places) != 1 or not isinstance(places[0], Value | Constant):
+def indexed(g: Builder, x: Operand, places: Sequence[Any]) -> Operand:
+    """Adds a lookup by an array of positions along one dimension."""
+    given = [i for i, place in enumerate(places) if place is not None]
+    if len(given) != 1 or not isinstance(places[given[0]], Value | Constant):
         g.refuse("positions along several dimensions")
-    if isinstance(places[0], Constant) and places[0].tensor.dtype == torch.bool:
-        g.refuse("a choice by a mask")
-    return embedding(g, x, places[0])
+    at, chosen = given[0], places[given[0]]
+    if isinstance(chosen, Constant) and not chosen.name:
+        if chosen.tensor.dtype == torch.bool:
+            g.refuse("a choice by a mask")
+        chosen = Constant(_from_start(chosen.tensor, size(g.value(x).dims[at])))
+        if (start := _run(chosen.tensor)) is not None:
+            return part_of(g, x, at, start, start + len(chosen.tensor))
+    if at:
+        g.refuse("positions along another dimension than the first")
+    return embedding(g, x, chosen)
+
+
+def _from_start(places: Tensor, count: int) -> Tensor:
+    """Returns positions counted from the start, also those that are counted from the end."""
+    return torch.where(places < 0, places + count, places)
+
+
+def _run(places: Tensor) -> int | None:
+    """Returns the first of positions that follow each other; None for others."""
+    if places.dim() != 1 or not len(places) or bool((places.diff() != 1).any()):
+        return None
+    return int(places[0])
 
 
 def _below(g: Builder, places: Value, bound: Atom) -> Value:

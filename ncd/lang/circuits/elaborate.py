@@ -12,7 +12,7 @@ from ncd.lang.circuits.assembly import Around, Builder
 from ncd.lang.circuits.circuit import Circuit
 from ncd.lang.circuits.resize import circuit_of
 from ncd.lang.circuits.shared_layers import check_shared
-from ncd.lang.circuits.size_solver import Place, Rule, Sizes, Slot, solve
+from ncd.lang.circuits.size_solver import Place, Rule, Sizes, Slot, needed, solve
 from ncd.lang.errors import NCDError, SizeError
 from ncd.lang.formulas.formula import parse as parse_formula
 from ncd.lang.terms.arguments import check_term
@@ -148,6 +148,19 @@ def elaborate(term: Term) -> Circuit:
     known = term.__dict__.get("_circuit")
     made: Circuit | None = known and known()
     return _elaborated(term) if made is None else made
+
+
+def needed_sizes(term: Term, sizes: Mapping[str, Axis], first: Iterable[str]) -> set[str]:
+    """Returns the names of a term without sizes whose sizes do not follow from others.
+
+    >>> from ncd.lang.terms.terms import Id
+    >>> sorted(needed_sizes(Id("y m"), {"y": Axis("y", 3), "m": Axis("m", 4)}, ["m"]))
+    ['m', 'y']
+
+    Raises SizeError or MismatchError where two sizes do not fit.
+    """
+    builder, _ = _placed(term)
+    return needed([*builder.places], sizes, first)
 
 
 _elaborated = lru_cache(maxsize=256)(_solved)

@@ -137,17 +137,60 @@ def solve(places: list[Place], known: dict[Slot, Axis]) -> list[Sizes]:
 
     Raises SizeError or MismatchError, naming the op, where two sizes do not fit.
     """
-    touching: dict[Slot, list[int]] = defaultdict(list)
+    found: list[Sizes] = [{} for _ in places]
+    touching = _touching(places)
+    _settle(places, known, touching, range(len(places)), found)
+    _settle_names(places, known, touching, found)
+    return found
+
+
+def needed(places: list[Place], sizes: Mapping[str, Axis], first: Iterable[str]) -> set[str]:
+    """Returns the names whose sizes do not follow from those of others.
+
+    Args:
+        places: The places of a term without sizes.
+        sizes: The size of each name; of two that follow from each other the first is needed.
+        first: Names that come before all others.
+
+    Raises SizeError or MismatchError where two sizes do not fit.
+    """
+    slots: dict[str, set[Slot]] = defaultdict(set)
+    for place in places:
+        for name in place.slots.keys() - place.local.keys():
+            slots[name].update(place.slots[name])
+    found: list[Sizes] = [{} for _ in places]
+    touching, known = _touching(places), dict[Slot, Axis]()
+    chosen: set[str] = set()
+    for name in dict.fromkeys([*first, *sizes]):
+        new = {slot: sizes[name] for slot in slots[name] if slot not in known}
+        if new:
+            chosen.add(name)
+            known.update(new)
+            _settle(places, known, touching, {i for slot in new for i in touching[slot]}, found)
+            _settle_names(places, known, touching, found)
+    return chosen
+
+
+def _touching(places: list[Place]) -> dict[Slot, list[int]]:
+    """Returns the places that each slot is of."""
+    found: dict[Slot, list[int]] = defaultdict(list)
     for i, place in enumerate(places):
         for slots in place.slots.values():
             for slot in slots:
-                touching[slot].append(i)
-    found: list[Sizes] = [{} for _ in places]
-    _settle(places, known, touching, range(len(places)), found)
+                found[slot].append(i)
+    return found
+
+
+def _settle_names(
+    places: list[Place],
+    known: dict[Slot, Axis],
+    touching: Mapping[Slot, list[int]],
+    found: list[Sizes],
+) -> None:
+    """Gives names the sizes that they have everywhere else, as long as more follows."""
     while more := _by_name(places, known):
         known.update(more)
         _settle(places, known, touching, {i for slot in more for i in touching[slot]}, found)
-    return found
 
 
 def _settle(

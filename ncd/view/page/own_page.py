@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import streamlit as st
 
+from ncd.jobs.source_reading import SourceTerm
 from ncd.lang.errors import NCDError, SizeError
 from ncd.models import Entry
 from ncd.text import TextError
+from ncd.view.page.own_examples import EXAMPLES
 from ncd.view.page.page import page
 from ncd.view.panels.attention import attention_maps
 from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
@@ -24,6 +26,10 @@ WHY = """
 Nothing that you type is run as Python. Its syntax tree is read name by name against a list of known
 operations, and becomes the same kind of term that every other page is made from.
 
+- **PyTorch source** is one or more classes with `__init__` and `forward`, pasted whole, and the
+  shape of an input: a last line `Net()(torch.randn(1, 3, 64, 64))`, `1x3x64x64`, or `1x64#50257`
+  for tokens below 50257. Methods that the run does not call may hold anything.
+
 - **A line of PyTorch** is a module, or an `nn.Sequential` of modules, and perhaps a shape:
   `nn.Conv2d(3, 64, 7, stride=2, padding=3)(torch.randn(1, 3, 224, 224))`.
 - **An einsum** is its pattern: `b h i d, b h j d -> b h i j`, or `bhid,bhjd->bhij`. A line of
@@ -40,39 +46,6 @@ operations, and becomes the same kind of term that every other page is made from
 
 Sources: Abbott 2024, *Neural Circuit Diagrams*, sections 2 and 3, for what the notation means.
 """
-DELTA_RULE = """@define(h=2, v=8, k=8)
-def step(S: "h v k", k: "h k", v: "h v", a: "h", b: "h", q: "h k"):
-    S = Map("h v k, h -> h v k", "$1 * $2", "decay")(S, a)
-    old = Einsum("h v k, h k -> h v")(S, k)
-    new = Map("h v, h v, h -> h v", "$3 * ($2 - $1)", "delta")(old, v, b)
-    S = Map("h v k, h k, h v -> h v k", "$1 + $2 * $3", "write")(S, k, new)
-    return S, Einsum("h v k, h k -> h v")(S, q)
-"""
-LLAMA_3 = """{
-  "model_type": "llama", "vocab_size": 128256,
-  "hidden_size": 4096, "intermediate_size": 14336, "num_hidden_layers": 32,
-  "num_attention_heads": 32, "num_key_value_heads": 8,
-  "max_position_embeddings": 8192, "rope_theta": 500000.0, "rms_norm_eps": 1e-05
-}
-"""
-EXAMPLES = {
-    "Gated layer": SAMPLE,
-    "nn.Conv2d": "nn.Conv2d(3, 64, 7, stride=2, padding=3)(torch.randn(1, 3, 224, 224))",
-    "LeNet": """nn.Sequential(
-    nn.Conv2d(1, 6, 5, padding=2), nn.Tanh(), nn.MaxPool2d(2),
-    nn.Conv2d(6, 16, 5), nn.Tanh(), nn.MaxPool2d(2), nn.Flatten(),
-    nn.Linear(400, 120), nn.Tanh(), nn.Linear(120, 84), nn.Tanh(), nn.Linear(84, 10),
-)(torch.randn(1, 1, 28, 28))""",
-    "einsum": "b h i d, b h j d -> b h i j",
-    "einops": 'rearrange(x, "b (h p) (w q) c -> b (h w) (p q c)", p=4, q=4)\n2x32x32x3',
-    "Delta rule": DELTA_RULE,
-    "Llama 3 8B": LLAMA_3,
-    "Grouped queries": """Axes(t=seq(12), s=seq(12), m=64, g=2, q=4, k=16)(
-    Linear("t m -> t g q k", "Q") @ (Linear("s m -> s g k", "K") @ Linear("s m -> s g k", "V"))
-    >> Einsum("t g q k, s g k -> t s g q") >> Scale("k") >> Softmax("s")
-    >> Einsum("t s g q, s g k -> t g q k") >> Linear("g q k -> m", "O")
-)""",
-}
 SETTINGS = ("seed", "panel", "step", "stop", TEXT)  # of every page
 LAST = "last text that could be read"  # a session key
 PANELS = (shapes, source, cost_table, values, attention_maps, autograd_graph)
@@ -83,7 +56,8 @@ def show() -> None:
     if TEXT not in st.session_state:
         st.session_state[TEXT] = unpacked(st.query_params.get(TEXT, SAMPLE)) or SAMPLE
     entry, error = _read(str(st.session_state[TEXT]))
-    page(entry, LEAD, WHY, PANELS, above=lambda: _editor(error))
+    source = own_entry.NOTES.get(entry.text)
+    page(entry, LEAD, WHY, PANELS, above=lambda: _editor(error, source))
 
 
 SERVED_LEAD = """
@@ -131,7 +105,7 @@ def _checked(entry: Entry) -> Entry:
     return entry
 
 
-def _editor(error: NCDError | None) -> None:
+def _editor(error: NCDError | None, source: SourceTerm | None) -> None:
     """Shows the field, examples to begin with, and what is wrong with the text."""
     with st.container(key="editor"):
         st.text_area(
@@ -152,6 +126,18 @@ def _editor(error: NCDError | None) -> None:
         if error is not None:
             st.caption("This text cannot be read yet. The diagram is that of the last one.")
             st.code(_told(error, str(st.session_state[TEXT])), language=None, wrap_lines=True)
+        elif source is not None:
+            _noted(source)
+
+
+def _noted(source: SourceTerm) -> None:
+    """Tells what was assumed of a source, and where its module stops."""
+    if source.note:
+        st.caption(source.note)
+    if source.failure is not None:
+        st.caption("This module stops with an error. The diagram goes up to the call that fails.")
+        told = _told(source.failure, str(st.session_state[TEXT]))
+        st.code(told, language=None, wrap_lines=True)
 
 
 def _as_file(text: str) -> None:

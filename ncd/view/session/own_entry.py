@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
+from math import prod
 
-from ncd.lang.circuits.elaborate import Axes, elaborate
+from cachetools import LRUCache
+
+from ncd.jobs.source_reading import SourceTerm
+from ncd.lang.circuits.elaborate import Axes, elaborate, needed_sizes
 from ncd.lang.errors import NCDError, SizeError, unknown
 from ncd.lang.terms.op import Op
 from ncd.lang.terms.rewrite import axes_in, rewrite
@@ -18,8 +21,8 @@ from ncd.lang.types.axis_kinds import Marked
 from ncd.models import CATALOGUE, Entry, Knob
 from ncd.models.configs.config_reader import is_config, read_config
 from ncd.ops.torch_calls.opaque import COMMON
-from ncd.text import read
 from ncd.view.session.link_text import unpacked
+from ncd.view.session.pasted_source import term_of
 
 NAME, TEXT = "yours", "text"  # the page's address, and the session key of its text
 SAMPLE = """Axes(t=seq(12), m=64, d=256)(
@@ -29,6 +32,7 @@ SAMPLE = """Axes(t=seq(12), m=64, d=256)(
     >> Linear("d -> m", "down")
 )
 """
+OVERLOADS = ("", "Tensor", "Scalar", "dim", "dim_IntList", "int", "correction", "self")  # pure ones
 FUNCTIONS = [f"aten.{name}" for name in sorted(COMMON)]
 MOST = 10**6  # a larger size is the bound of whole numbers, and has no slider
 USUAL, LONG = 16, 12  # the size of an axis without one, and of a sequence
@@ -49,20 +53,24 @@ def own_entry(text: str) -> Entry:
     """
     if is_config(text):
         return read_config(text).entry(NAME, text)
-    term = read(text)
+    term, source = term_of(text)
     _check_functions(term)
-    return _entry(term, NAME, "Yours", "Your own text", text)
+    if source is not None:
+        NOTES[text] = source
+    return _entry(term, NAME, "Yours", "Your own text", text, least=source is not None)
 
 
 def _check_functions(term: Term) -> None:
     """Raises UnknownNameError for a function of torch that not everyone may call."""
     function = term.calls if isinstance(term, Op) else ""
-    if function and function not in FUNCTIONS:
+    name, _, overload = function.removeprefix("aten.").partition(".")
+    if function and (f"aten.{name}" not in FUNCTIONS or overload not in OVERLOADS):
         raise unknown("function on this page", function, FUNCTIONS)
     for part in term.children:
         _check_functions(part)
 
 
+NOTES: LRUCache[str, SourceTerm] = LRUCache(64)  # what else is known of a text that is source
 SERVED: dict[str, Entry] = {}  # modules of one's own, by the addresses of their pages
 FAILURES: dict[str, str] = {}  # the errors with which some of them stop
 
@@ -70,7 +78,8 @@ FAILURES: dict[str, str] = {}  # the errors with which some of them stop
 def serve(title: str, term: Term, failure: str = "") -> str:
     """Adds a page for a term of one's own; returns its address.
 
-    >>> serve("Net", read('Id("~y:5 m:8") >> Linear("m -> k", "W")')), SERVED["own-net"].title
+    >>> from ncd.text import parse
+    >>> serve("Net", parse('Id("~y:5 m:8") >> Linear("m -> k", "W")')), SERVED["own-net"].title
     ('own-net', 'Net')
 
     Raises NCDError for a term that cannot be built.
@@ -125,14 +134,24 @@ def _with_all_sizes(term: Term) -> tuple[Term, dict[str, Marked]]:
 
 def _needed(bare: Term, marks: dict[str, Marked], inputs: set[str]) -> dict[str, Marked]:
     """Returns the sizes without those that follow from others; those of inputs stay."""
-    whole = _shapes(Axes(**marks)(bare))
-    inner = [name for name in marks if name not in inputs]
-    for name in sorted(inner, key=lambda name: -(_side(marks[name]) or 0)):
-        fewer = {other: mark for other, mark in marks.items() if other != name}
-        with suppress(NCDError):
-            if _shapes(Axes(**fewer)(bare)) == whole:
-                marks = fewer
-    return marks
+    order = sorted(marks, key=lambda name: _count(marks[name]))
+    sizes = {name: Axis(name, _plain(marks[name])) for name in order}
+    first = [name for name in marks if name in inputs]
+    try:
+        names = needed_sizes(bare, sizes, first).union(first)
+        known = {name: mark for name, mark in marks.items() if name in names}
+        return known if _shapes(Axes(**known)(bare)) == _shapes(Axes(**marks)(bare)) else marks
+    except NCDError:
+        return marks
+
+
+def _count(mark: Marked) -> int:
+    """Returns a size as one number; small ones are turned, as heads are rather than their sum."""
+    return prod(mark.size) if isinstance(mark.size, tuple) else int(mark.size)
+
+
+def _plain(mark: Marked) -> int | tuple[int, ...]:
+    return mark.size if isinstance(mark.size, tuple) else int(mark.size)
 
 
 def _shapes(term: Term) -> list[tuple[int, ...]]:

@@ -7,6 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from ncd.view.page.own_examples import EXAMPLES
 from tests.browser.page.test_links import move, visit
 
 pytestmark = pytest.mark.browser
@@ -73,3 +74,14 @@ def test_the_first_page_reads_a_sentence(page: Page, address: str) -> None:
     expect(page.get_by_role("status").first).to_contain_text("5 heads of 16 features")
     expect(page.locator(".looks tr")).to_have_count(5)
     expect(page.locator(".looks")).to_contain_text("not trained")
+
+
+def test_pasted_source_is_drawn(page: Page, address: str) -> None:
+    visit(page, address, "/yours")
+    write(page, EXAMPLES["A small GPT"])
+    expect(page.locator(".chips")).to_contain_text(re.compile(r"t\s*16"), timeout=60_000)
+    expect(page.locator("svg text", has_text="Layer").first).to_be_visible()
+    expect(page.locator("svg text", has_text="×3").first).to_be_visible()
+    expect(page.locator(".cost")).to_contain_text("parameters")
+    move(page, "h")
+    expect(page).to_have_url(re.compile("h=5"))

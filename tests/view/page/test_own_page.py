@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 import ncd
 from ncd import parse
 from ncd.lang.errors import NCDError
-from ncd.view.page.own_page import EXAMPLES
+from ncd.view.page.own_examples import EXAMPLES
 from ncd.view.server import live_endpoint
 from ncd.view.session.own_entry import FAILURES, SAMPLE, SERVED, entry_of, own_entry, serve
 from tests.view.page.test_pages import APP, fine
@@ -124,6 +124,8 @@ def test_a_function_of_torch_that_not_everyone_may_call_is_refused() -> None:
     app.text_area(key="text").set_value('Opaque("m:4 -> m:4", "aten.from_file", "a")').run()
     fine(app)
     assert app.code[0].value.startswith("there is no function on this page 'aten.from_file'.")
+    with pytest.raises(NCDError, match=r"no function on this page 'aten\.add\.out'"):
+        own_entry('Opaque("m:4, m:4 -> m:4", "aten.add.out", "a, b")')
     app.text_area(key="text").set_value('Block(Opaque("m:4 -> m:4", "aten.rol", "a"), "B")').run()
     assert app.code[0].value == "there is no function on this page 'aten.rol'. Try aten.roll."
 
@@ -165,3 +167,51 @@ def test_a_module_of_ones_own_has_a_page() -> None:
         assert app.title[0].value == "My Net" and app.code[0].value == "W: a message"
     finally:
         del SERVED[name], FAILURES[name]
+
+
+NET = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.Linear(8, 5), nn.Linear({inside}, 2)
+    def forward(self, x):
+        return self.second(self.first(x))
+"""
+
+
+def test_pasted_source_has_a_slider_for_each_size_and_says_what_it_takes() -> None:
+    app = yours()
+    fine(app.text_area(key="text").set_value(NET.format(inside=5)).run())
+    assert sizes(app) == {"b": 1, "m": 8, "d": 5, "f": 2}
+    said = "No input is given, so 1x8 is taken. A last line with a shape changes it."
+    assert said in [caption.value for caption in app.caption]
+    fine(app.slider(key="b").set_value(3).run())
+
+
+def test_a_pasted_module_that_fails_is_drawn_up_to_the_call() -> None:
+    app = yours()
+    fine(app.text_area(key="text").set_value(NET.format(inside=6) + "2x8").run())
+    assert sizes(app) == {"b": 2, "m": 8, "d": 5}
+    assert app.code[0].value.startswith(
+        "        return self.second(self.first(x))\n               ^^^^^^^^^^^^^^^^^^^^^^^^^^\n"
+        "line 7, column 16: RuntimeError: "
+    )
+
+
+def test_an_error_in_pasted_source_is_underlined() -> None:
+    app = yours()
+    text = NET.format(inside=5).replace("nn.Linear(8", "nn.Linaer(8")
+    fine(app.text_area(key="text").set_value(text).run())
+    assert app.code[0].value.endswith(
+        "line 5, column 35: Linaer of torch.nn is not understood here. Try Linear."
+    )
+    assert sizes(app) == {"t": 12, "m": 64, "d": 256}
+
+
+def test_a_layer_without_a_short_line_is_read_as_source() -> None:
+    entry = own_entry(
+        "nn.Sequential(nn.Conv2d(3, 4, 3), nn.AdaptiveAvgPool2d(1))(torch.ones(2, 3, 9, 9))"
+    )
+    assert [axis.size for axis in entry.build().cod[0]][:2] == [2, 4]
+    with pytest.raises(NCDError, match=r"nn\.Linaer is not known here\. Try nn\.Linear"):
+        own_entry("nn.Linaer(8, 3)")

@@ -1,0 +1,119 @@
+"""The job that reads PyTorch source, under limits of time and memory that the system enforces."""
+
+from __future__ import annotations
+
+import json
+import resource
+from collections.abc import Callable
+from pathlib import Path
+
+from ncd.jobs.worker_channel import Line
+from ncd.lang.errors import NCDError
+from ncd.pytorch_source.source_reader import read_source
+from ncd.serial import to_json
+from ncd.text.reader import TextError
+
+BUILDING, SECONDS = 2, 6  # of computing, until the module is made and in all
+MEMORY = 200_000_000  # bytes, besides those of the process as it begins
+LONGEST = 4_000_000  # letters of an answer
+WARM = (
+    """
+from dataclasses import dataclass
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+class Attention(nn.Module):
+    def __init__(self, m, h):
+        super().__init__()
+        self.h, self.qkv, self.out = h, nn.Linear(m, 3 * m), nn.Linear(m, m)
+    def forward(self, x):
+        b, t, m = x.shape
+        q, k, v = self.qkv(x).split(m, dim=2)
+        q, k, v = (one.view(b, t, self.h, m // self.h).transpose(1, 2) for one in (q, k, v))
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        return self.out(y.transpose(1, 2).contiguous().view(b, t, m))
+
+class Layer(nn.Module):
+    def __init__(self, m=16, h=2):
+        super().__init__()
+        self.table, self.places = nn.Embedding(30, m), nn.Embedding(8, m)
+        self.one, self.two, self.attention = nn.LayerNorm(m), nn.LayerNorm(m), Attention(m, h)
+        self.wide = nn.Sequential(nn.Linear(m, 4 * m), nn.GELU(), nn.Linear(4 * m, m))
+        self.register_buffer("mask", torch.tril(torch.ones(8, 8)))
+    def forward(self, x):
+        x = self.table(x) + self.places(torch.arange(x.size(1)))
+        x = x + self.attention(self.one(x))
+        x = x + self.wide(self.two(x))
+        scores = (x @ x.transpose(-2, -1)).masked_fill(self.mask == 0, float("-inf"))
+        return (F.softmax(scores, dim=-1) @ x)[:, [-1], :]
+1x8#30
+""",
+    """
+import torch.nn as nn
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.parts = nn.Sequential(
+            nn.Conv2d(3, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU(inplace=True),
+            nn.MaxPool2d(2), nn.Dropout(), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(8, 4),
+        )
+    def forward(self, x):
+        return torch.relu(self.parts(x)) + self.parts(x).mean(dim=1, keepdim=True)
+""",
+)
+
+
+def warm_up() -> None:
+    """Reads a few sources, so that torch has imported and made ready what the others need."""
+    for text in WARM:
+        read_source(text)
+
+
+def source(line: Line, text: str) -> None:
+    """Reads a source, and gives its term, or the error, as JSON."""
+    _limit_memory()
+    _limit_time(BUILDING)
+    line.give(json.dumps(answer(text, lambda: _limit_time(SECONDS))).encode())
+
+
+def answer(text: str, made: Callable[[], object] = bool) -> dict[str, object]:
+    """Returns what is sent of a source: its term, a note and a failure, or an error.
+
+    >>> answer("class Net(nn.Module): pass")["error"]["fact"][:30]
+    'there is no module in it'
+    """
+    try:
+        found = read_source(text, made)
+        term = to_json(found.term)
+        if len(term) > LONGEST:
+            raise TextError("its term is too large to be drawn", 1, 1, cure="fewer layers")
+    except TextError as error:
+        return {"error": _spelled(error)}
+    except NCDError as error:
+        return {"error": _spelled(TextError(error.fact, 1, 1, cure=error.cure))}
+    except Exception as error:  # whatever the interpreter has not thought of
+        fact = f"it cannot be read, because of a {type(error).__name__}"
+        return {"error": _spelled(TextError(fact, 1, 1, cure="fewer lines"))}
+    failure = _spelled(found.failure) if found.failure else None
+    return {"term": term, "note": found.note, "failure": failure}
+
+
+def _spelled(error: TextError) -> dict[str, object]:
+    place = {"line": error.line, "column": error.column, "end": error.end}
+    return {"fact": error.fact, "cure": error.cure, **place}
+
+
+def _limit_time(seconds: int) -> None:
+    """Lets the system end this process when it has computed for so long."""
+    _, most = resource.getrlimit(resource.RLIMIT_CPU)
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, most))
+
+
+def _limit_memory() -> None:
+    """Lets this process have so much memory besides what it has now, and write no file."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    pages = Path("/proc/self/statm")
+    if pages.exists():
+        most = int(pages.read_text().split()[0]) * resource.getpagesize() + MEMORY
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))

@@ -1,0 +1,119 @@
+"""Reads PyTorch source in a process of its own, so that no text harms the server or its visitors.
+
+The process is forked from one that has imported torch and is kept; each text has a fresh one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from functools import cache
+from threading import BoundedSemaphore, Lock
+
+from cachetools import LRUCache
+
+from ncd.jobs.local_workers import Local
+from ncd.jobs.source_job import SECONDS
+from ncd.jobs.worker_channel import question
+from ncd.lang.errors import NCDError
+from ncd.lang.terms.terms import Term
+from ncd.serial import from_json
+from ncd.text.reader import TextError
+
+PATIENCE = 60.0  # seconds until the first process is ready, and an answer has come
+QUEUE = 20.0  # seconds that a text waits for others
+KEPT = 200  # answers
+LONGEST = 60_000  # letters
+
+
+@dataclass(frozen=True)
+class SourceTerm:
+    """The term of a source; a sentence on what was assumed; the error with which it stops."""
+
+    term: Term
+    note: str = ""
+    failure: TextError | None = None
+
+
+class Reader:
+    """Reads sources, a few at a time; what has been read, or refused, is kept."""
+
+    def __init__(self) -> None:
+        self.workers = Local("source")
+        self._turns = BoundedSemaphore(max(1, (os.cpu_count() or 2) // 2))
+        self._kept: LRUCache[str, SourceTerm | TextError] = LRUCache(KEPT)
+        self._lock = Lock()
+        self._texts: dict[str, Lock] = {}  # being read
+
+    def read(self, text: str) -> SourceTerm:
+        """Returns the term of a source; equal texts share one process.
+
+        Raises TextError for a source that is not understood, or takes too long.
+        """
+        with self._lock:
+            own = self._texts.setdefault(text, Lock())
+        try:
+            with own:
+                found = self._kept.get(text)
+                if found is None:
+                    found = self._kept[text] = self._asked(text)
+        finally:
+            with self._lock:
+                self._texts.pop(text, None)
+        if isinstance(found, TextError):
+            raise found.with_traceback(None)
+        return found
+
+    def _asked(self, text: str) -> SourceTerm | TextError:
+        """Returns the answer of a process to a text."""
+        if len(text) > LONGEST:
+            fact = f"it has {len(text):,} letters, at most {LONGEST:,} are read"
+            return TextError(fact, 1, 1, cure="the classes of one model")
+        if not self._turns.acquire(timeout=QUEUE):
+            raise TextError("too many sources are read now", 1, 1, cure="it again in a minute")
+        try:
+            result = self._result(text)
+        finally:
+            self._turns.release()
+        if result is None:
+            fact = f"it takes more than {SECONDS} seconds of computing, or 200 MB"
+            return TextError(fact, 1, 1, cure="fewer layers, or smaller sizes")
+        return _read(result)
+
+    def _result(self, text: str) -> bytes | None:
+        """Returns what a process says of a text; None if the system ended it."""
+        worker = self.workers.start(question("source", {"text": text}))
+        worker.line.settimeout(PATIENCE)
+        for message in worker.news():
+            if message.get("result"):
+                found: bytes = message["result"]
+                return found
+            if message.get("failure"):
+                return None
+        worker.end()
+        return None
+
+
+def _read(result: bytes) -> SourceTerm | TextError:
+    """Returns an answer as a term or an error."""
+    said = json.loads(result)
+    if "error" in said:
+        return _error(said["error"])
+    try:
+        term = from_json(said["term"])
+    except NCDError as error:
+        return TextError(error.fact, 1, 1, cure=error.cure)
+    return SourceTerm(term, said["note"], _error(said["failure"]) if said["failure"] else None)
+
+
+def _error(said: dict[str, object]) -> TextError:
+    line, column, end = said["line"], said["column"], said["end"]
+    assert isinstance(line, int) and isinstance(column, int) and isinstance(end, list)
+    return TextError(str(said["fact"]), line, column, (end[0], end[1]), str(said["cure"]))
+
+
+@cache
+def reader() -> Reader:
+    """Returns the reader of this process."""
+    return Reader()

@@ -1,0 +1,1 @@
+"""The state of an interpretation, its values, and the operators on them."""

@@ -1,0 +1,170 @@
+"""The state of one interpretation: bounds, scopes, and which reader each kind of node has."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from torch import nn
+
+from ncd.pytorch_source.base.source_errors import Raised, Stopped, error_at
+from ncd.pytorch_source.base.source_values import ClassValue, Scope, Unknown
+from ncd.text.reader import TextError
+
+STEPS = 200_000  # nodes that are interpreted
+CALLS = 40  # functions of the source inside of each other
+NESTED = 90  # parts of one expression or statement inside of each other
+ITEMS = 100_000  # of a list
+LETTERS = 20_000  # of a text that is computed
+BITS = 256  # of a whole number
+NODE = ast.Pass()
+
+Reader = Callable[["Machine", Any, Scope], Any]
+
+
+@dataclass(eq=False)
+class Machine:
+    """One interpretation of a source.
+
+    ``tracing`` is whether a module runs on arrays without numbers, ``building`` how many modules
+    are being made. ``ran`` are the calls of modules, which are not carried out.
+    """
+
+    expressions: Mapping[type[ast.AST], Reader]
+    statements: Mapping[type[ast.AST], Reader]
+    names: Mapping[str, Any]  # the built-in ones
+    libraries: Mapping[str, Any]
+    shared: Mapping[str, Any] = field(default_factory=dict)  # parts of well-known other files
+    optional: bool = False  # whether a library that is not there is expected
+    classes: dict[type, ClassValue] = field(default_factory=dict)
+    ran: list[tuple[nn.Module, tuple[Any, ...], dict[str, Any]]] = field(default_factory=list)
+    shown: nn.Module | None = None  # the last one that is the value of a line
+    tracing: bool = False
+    building: int = 0
+    text: str = ""
+    steps: int = 0
+    calls: int = 0
+    nested: int = 0
+    modules: int = 0  # of the source's classes that were made
+    numbers: int = 0  # of the tensors that were computed
+    node: ast.AST = NODE  # the one being interpreted
+    failure: Raised | TextError | None = None  # with which a module stopped
+    root: nn.Module | None = None  # the module that is drawn
+    left_out: list[int] = field(default_factory=list)  # lines that could not be interpreted
+
+    @property
+    def strict(self) -> bool:
+        """Whether a value that is not known is an error at once."""
+        return self.tracing or self.building > 0
+
+    def value(self, node: ast.expr, scope: Scope) -> Any:
+        """Returns the value of an expression."""
+        return self._read(self.expressions, node, scope)
+
+    def run(self, body: Iterable[ast.stmt], scope: Scope) -> None:
+        """Interprets statements in their order."""
+        for node in body:
+            self._read(self.statements, node, scope)
+
+    def _read(self, readers: Mapping[type[ast.AST], Reader], node: ast.AST, scope: Scope) -> Any:
+        reader = readers.get(type(node))
+        if reader is None:
+            raise error_at(node, f"{type(node).__name__} is not understood here", "plain Python")
+        self.step(node)
+        self.nested += 1
+        before, self.node = self.node, node
+        try:
+            return reader(self, node, scope)
+        except MemoryError:
+            raise error_at(node, "it needs too much memory", "smaller sizes", Stopped) from None
+        finally:
+            self.nested -= 1
+            self.node = before
+
+    def step(self, node: ast.AST, count: int = 1) -> None:
+        """Counts steps; raises Stopped for too many of them."""
+        self.steps += count
+        if self.steps > STEPS:
+            raise error_at(node, f"it takes more than {STEPS:,} steps", "shorter loops", Stopped)
+        if self.nested > NESTED * (1 + self.calls):
+            raise error_at(node, f"it is nested more than {NESTED} deep", "shorter lines", Stopped)
+
+    @contextmanager
+    def inside(self) -> Iterator[None]:
+        """Counts a call of a function of the source; raises Stopped for too many at once."""
+        self.calls += 1
+        try:
+            if self.calls > CALLS:
+                fact = f"functions call each other more than {CALLS} deep"
+                raise error_at(self.node, fact, "a loop", Stopped)
+            yield
+        finally:
+            self.calls -= 1
+
+    @contextmanager
+    def made(self) -> Iterator[None]:
+        """Marks that a module is being built."""
+        self.building += 1
+        try:
+            yield
+        finally:
+            self.building -= 1
+
+    def attempt(self, function: Callable[..., Any], *args: Any, **named: Any) -> Any:
+        """Returns what a listed function gives; what it raises belongs to the current node."""
+        node = self.node
+        try:
+            return function(*args, **named)
+        except (Raised, TextError, MemoryError):
+            raise
+        except Exception as error:
+            if "allocate memory" in str(error):
+                raise self.stop("it needs too much memory", "smaller sizes") from None
+            raise Raised(error, node) from None
+
+    def raised(self, error: BaseException, node: ast.AST) -> Raised:
+        """Returns an error of the source with its place."""
+        return Raised(error, node)
+
+    def items(self, value: Any) -> list[Any]:
+        """Returns what a loop goes through, of a bounded number."""
+        if isinstance(value, Unknown):
+            if self.strict:
+                raise self.unknown(value)
+            return []
+        try:
+            count = len(value) if hasattr(value, "__len__") else 0
+        except (TypeError, OverflowError):
+            count = ITEMS + 1 if isinstance(value, range) else 0
+        if count > ITEMS:
+            raise self.stop(f"it goes through more than {ITEMS:,} things")
+        found = self.attempt(list, value)
+        self.step(self.node, len(found))
+        return found
+
+    def unknown(self, value: Unknown) -> Exception:
+        """Returns the error for the use of a value that is not known."""
+        return error_at(
+            self.node, f"{value.name} is not known here: {value.why}", "code without it"
+        )
+
+    def stop(self, fact: str, cure: str = "a smaller one") -> Exception:
+        """Returns the error for a bound that is exceeded at the current node."""
+        return error_at(self.node, fact, cure, Stopped)
+
+    def refuse(self, fact: str, cure: str = "") -> Exception:
+        """Returns the error for something that is not understood at the current node."""
+        return error_at(self.node, fact, cure)
+
+    def within(self, value: Any) -> Any:
+        """Returns a value of Python; raises Stopped for one that is too large."""
+        if type(value) is int and value.bit_length() > BITS:
+            raise self.stop(f"a whole number has more than {BITS} bits")
+        if isinstance(value, str) and len(value) > LETTERS:
+            raise self.stop(f"a text has more than {LETTERS:,} letters")
+        if isinstance(value, list | tuple | dict | set) and len(value) > ITEMS:
+            raise self.stop(f"a list has more than {ITEMS:,} items")
+        return value

@@ -1,0 +1,145 @@
+"""Operators of Python on the values of a source, bounded."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ncd.pytorch_source.base.machine import BITS, ITEMS, LETTERS, Machine
+from ncd.pytorch_source.base.source_values import ClassValue, Unknown
+from ncd.pytorch_source.base.text_formats import percent
+
+Binary = Callable[[Any, Any], Any]
+BINARY: Mapping[type[ast.operator], Binary] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Pow: operator.pow,
+    ast.MatMult: operator.matmul,
+    ast.BitAnd: operator.and_,
+    ast.BitOr: operator.or_,
+    ast.BitXor: operator.xor,
+    ast.LShift: operator.lshift,
+    ast.RShift: operator.rshift,
+}
+IN_PLACE: Mapping[type[ast.operator], Binary] = {
+    ast.Add: operator.iadd,
+    ast.Sub: operator.isub,
+    ast.Mult: operator.imul,
+    ast.Div: operator.itruediv,
+    ast.FloorDiv: operator.ifloordiv,
+    ast.Pow: operator.ipow,
+}
+UNARY: Mapping[type[ast.unaryop], Callable[[Any], Any]] = {
+    ast.USub: operator.neg,
+    ast.UAdd: operator.pos,
+    ast.Invert: operator.invert,
+}
+COMPARED: Mapping[type[ast.cmpop], Binary] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Is: operator.is_,
+    ast.IsNot: operator.is_not,
+    ast.In: lambda a, b: a in b,
+    ast.NotIn: lambda a, b: a not in b,
+}
+PLAIN = (bool, int, float, complex, str, list, tuple, dict, set, frozenset, range, type(None))
+DTYPES = (torch.dtype, torch.device)
+
+
+def combined(machine: Machine, kind: ast.operator, a: Any, b: Any, in_place: bool = False) -> Any:
+    """Returns ``a + b`` and the like; ``in_place`` is for ``a += b``."""
+    for one in (a, b):
+        if isinstance(one, Unknown):
+            return absorbed(machine, one)
+    if isinstance(kind, ast.BitOr) and _is_type(a) and _is_type(b):
+        return Unknown("a union of types", "it is a type hint")
+    for one in (a, b):
+        if not isinstance(one, (*PLAIN, Tensor)):
+            raise machine.refuse(f"{described(one)} takes no part in arithmetic", "numbers")
+    if isinstance(kind, ast.Mod) and isinstance(a, str):
+        return machine.within(percent(machine, a, b))
+    _check_size(machine, kind, a, b)
+    number = in_place or isinstance(b, int | float)
+    if number and not machine.tracing and isinstance(a, Tensor) and is_placeholder(a):
+        return a  # the numbers of weights do not matter
+    table = IN_PLACE if in_place and type(kind) in IN_PLACE else BINARY
+    return machine.within(machine.attempt(table[type(kind)], a, b))
+
+
+def _is_type(value: Any) -> bool:
+    return value is None or isinstance(value, ClassValue | type)
+
+
+def _check_size(machine: Machine, kind: ast.operator, a: Any, b: Any) -> None:
+    """Raises Stopped for a power, shift or repetition that would be too large."""
+    if isinstance(kind, ast.Pow | ast.LShift) and type(a) is int and type(b) is int:
+        bits = a.bit_length() + b if isinstance(kind, ast.LShift) else a.bit_length() * abs(b)
+        if bits > BITS and abs(a) > 1:
+            raise machine.stop(f"a whole number has more than {BITS} bits")
+    a, b = (b, a) if isinstance(a, int) else (a, b)
+    if not isinstance(a, str | list | tuple):
+        return
+    most = LETTERS if isinstance(a, str) else ITEMS
+    if isinstance(kind, ast.Mult) and isinstance(b, int) and len(a) * b > most:
+        raise machine.stop("it is repeated too often", "fewer repetitions")
+    if isinstance(kind, ast.Add) and isinstance(b, type(a)) and len(a) + len(b) > most:
+        raise machine.stop("it becomes too long", "less")
+
+
+def compared(machine: Machine, kind: ast.cmpop, a: Any, b: Any) -> Any:
+    """Returns ``a < b`` and the like."""
+    if not isinstance(kind, ast.Is | ast.IsNot):
+        for one in (a, b):
+            if isinstance(one, Unknown):
+                return absorbed(machine, one)
+        if isinstance(kind, ast.In | ast.NotIn) and isinstance(b, Tensor):
+            raise machine.refuse("whether a tensor holds a number depends on the numbers")
+    return machine.attempt(COMPARED[type(kind)], a, b)
+
+
+def truth(machine: Machine, value: Any) -> bool:
+    """Returns whether a value counts as true; a tensor's numbers are not known in a run."""
+    if isinstance(value, Unknown):
+        raise machine.unknown(value)
+    if isinstance(value, Tensor) and (machine.tracing or value.numel() != 1):
+        fact = "this condition depends on the numbers of a tensor, which are not known"
+        raise machine.refuse(fact, "torch.where, or a condition on its shape")
+    return bool(machine.attempt(bool, value))
+
+
+def absorbed(machine: Machine, value: Unknown) -> Unknown:
+    """Returns what comes of a value that is not known; raises where one is needed."""
+    if machine.strict:
+        raise machine.unknown(value)
+    return value
+
+
+def is_placeholder(tensor: Tensor) -> bool:
+    """Returns whether a tensor stands for weights: its numbers are never looked at."""
+    spread = any(s == 0 and n > 1 for s, n in zip(tensor.stride(), tensor.shape, strict=True))
+    return spread or isinstance(tensor, torch.nn.Parameter)
+
+
+def described(value: Any) -> str:
+    """Returns the kind of a value in a message.
+
+    >>> described(3), described(None), described(torch)
+    ('int', 'None', 'module')
+    """
+    if value is None:
+        return "None"
+    name = getattr(value, "name", "") if isinstance(value, ClassValue | Unknown) else ""
+    return name or type(value).__name__

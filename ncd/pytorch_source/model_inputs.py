@@ -1,0 +1,168 @@
+"""The inputs of a module: those that the source gives, a line of shapes, or a guess."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator
+from math import prod
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch._subclasses.fake_tensor import FakeTensorMode
+
+from ncd.importing.module_files import example_tensors
+from ncd.importing.torch_export import quiet
+from ncd.pytorch_source.base.machine import Machine
+from ncd.pytorch_source.base.source_errors import Raised
+from ncd.pytorch_source.base.source_values import SETTINGS, own_names
+from ncd.text.reader import TextError
+
+LINE = re.compile(r"\s*#?\s*((?:inputs?|shapes?)\s*[:=]\s*)?(\(?[\dx×#, ()]+)\s*")
+SHAPE = re.compile(r"\d{1,9}(x\d{1,9})*(#\d{1,9})?(, ?\d{1,9}(x\d{1,9})*(#\d{1,9})?)*")
+TUPLE = re.compile(r"\((\d{1,9}(?:, ?\d{1,9})*),?\)")
+NUMBERS = 2**24  # of an input
+SIDES = (64, 32, 28, 224, 96, 128, 256, 299, 512)  # of a picture
+FIXED = (32, 28, 64, 224, 96, 128, 256, 299)  # of one that a linear layer follows
+LENGTHS = (16, 8, 64, 128)  # of a sequence
+NAMED = ("image_size", "img_size", "input_size", "image_resolution", "resolution")
+LAYERS = (nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.Embedding, nn.Linear, nn.RNNBase, nn.LayerNorm)
+CURE = "a last line with its shape, such as 1x3x224x224, or 8x64#50257 for tokens"
+
+
+def shape_line(text: str) -> tuple[str, str]:
+    """Returns a source without its last line if that is a shape, and the shape.
+
+    >>> shape_line("class Net: ...\\n# 2x3x8x8"), shape_line("a = 1")
+    (('class Net: ...\\n', '2x3x8x8'), ('a = 1', ''))
+    """
+    rest, _, last = text.rstrip().rpartition("\n")
+    found = LINE.fullmatch(last)
+    words = found[2].replace("×", "x").strip() if found else ""
+    if whole := TUPLE.fullmatch(words):
+        words = whole[1].replace(" ", "").replace(",", "x")
+    if not rest or not SHAPE.fullmatch(words) or not re.search("[x#]", words):
+        return text, ""
+    return rest + "\n", words
+
+
+def given_inputs(shapes: str, line: int) -> tuple[Tensor, ...]:
+    """Returns inputs of the shapes that a source gives; raises TextError for too large ones."""
+    for each in shapes.split(","):
+        if prod(int(n) for n in each.partition("#")[0].strip().split("x")) > NUMBERS:
+            raise TextError(
+                f"an input has more than {NUMBERS:,} numbers", line, 1, cure="1x3x64x64"
+            )
+    return example_tensors(shapes)
+
+
+def guessed(
+    machine: Machine, model: nn.Module, failed: str = ""
+) -> tuple[tuple[Tensor, ...], str] | None:
+    """Returns an input that a module takes, and its shape; None if none of the usual ones fits.
+
+    A likely shape is not tried, unless it is the one with which the module has ``failed``. Raises
+    TextError for a module of which nothing says what it takes.
+    """
+    names = _needed(model)
+    if not names:
+        return (), ""
+    if len(names) > 1:
+        fact = (
+            f"{type(model).__name__} takes inputs ({', '.join(names)}), of which no shape is given"
+        )
+        raise TextError(fact, 1, 1, cure="a last line with their shapes, such as 1x16x64, 1x16x64")
+    candidates = [one for one in dict.fromkeys(_candidates(machine, model)) if one != failed]
+    if not candidates and not failed:
+        fact = f"no shape of an input of {type(model).__name__} is given"
+        raise TextError(fact, 1, 1, cure=CURE)
+    if not failed and _likely(machine, model):
+        return example_tensors(candidates[0]), candidates[0]
+    for shape in candidates:
+        inputs = example_tensors(shape)
+        if _runs(machine, model, inputs):
+            return inputs, shape
+    return None if failed else (example_tensors(candidates[0]), candidates[0])
+
+
+def _likely(machine: Machine, model: nn.Module) -> bool:
+    """Returns whether the first layer of a module says which shape it takes."""
+    first = next((part for part in model.modules() if isinstance(part, LAYERS)), None)
+    parts = [*model.modules()]
+    free = "adaptive_" in machine.text
+    free = free or any(type(part).__name__.startswith("Adaptive") for part in parts)
+    free = free or not any(isinstance(part, nn.Linear) for part in parts)
+    picture = isinstance(first, nn.Conv2d) and first.in_channels != 1 and free
+    return picture or isinstance(first, nn.Embedding) or bool(_sides(model))
+
+
+def assumed(shape: str) -> str:
+    """Returns the sentence that says which shape was taken."""
+    return f"No input is given, so {shape} is taken. A last line with a shape changes it."
+
+
+def _needed(model: nn.Module) -> list[str]:
+    """Returns the inputs that a module needs."""
+    kinds = inspect.Parameter
+    given = inspect.signature(model.forward).parameters.values()
+    plain = (kinds.POSITIONAL_ONLY, kinds.POSITIONAL_OR_KEYWORD)
+    return [one.name for one in given if one.default is kinds.empty and one.kind in plain]
+
+
+def _candidates(machine: Machine, model: nn.Module) -> Iterator[str]:
+    """Yields shapes that the first layer of a module takes."""
+    every = (part for part in model.modules() if isinstance(part, LAYERS))
+    first = next(every, None)
+    if isinstance(first, nn.Conv1d):
+        yield from (f"1x{first.in_channels}x{n}" for n in LENGTHS)
+    elif isinstance(first, nn.Conv2d):
+        usual = SIDES if _likely(machine, model) else FIXED
+        sides = (*_sides(model), *((28, *usual) if first.in_channels == 1 else usual))
+        yield from (f"1x{first.in_channels}x{n}x{n}" for n in sides)
+    elif isinstance(first, nn.Conv3d):
+        yield from (f"1x{first.in_channels}x{n}x{n}x{n}" for n in (16, 32, 64))
+    elif isinstance(first, nn.Embedding):
+        yield from (f"1x{n}#{first.num_embeddings}" for n in (*LENGTHS, 4, 1))
+    elif isinstance(first, nn.Linear | nn.LayerNorm | nn.RNNBase):
+        yield from _flat(model, first)
+
+
+def _sides(model: nn.Module) -> list[int]:
+    """Returns the side of a picture that the settings of a module name."""
+    found = []
+    settings = {**model.__dict__.get(SETTINGS, {}), **own_names(model)}
+    for name in NAMED:
+        value = settings.get(name)
+        value = value[0] if isinstance(value, tuple | list) and value else value
+        if type(value) is int and 0 < value < 2000:
+            found.append(value)
+    return found
+
+
+def _flat(model: nn.Module, first: Any) -> Iterator[str]:
+    """Yields shapes for a layer that works on the last dimension."""
+    n = getattr(first, "in_features", getattr(first, "input_size", 0))
+    n = n or first.normalized_shape[-1]
+    if own := _sides(model):
+        yield f"1x3x{own[0]}x{own[0]}"
+    if not isinstance(first, nn.RNNBase):
+        yield f"1x{n}"
+    yield f"1x16x{n}"
+    for side, channels in ((28, 1), (32, 3)):  # a picture that is flattened first
+        if side * side * channels == n:
+            yield f"1x{channels}x{side}x{side}"
+    yield from (f"1x3x{n}x{n}" for n in (224, 256, 32, 64))
+
+
+def _runs(machine: Machine, model: nn.Module, inputs: tuple[Tensor, ...]) -> bool:
+    """Returns whether a module runs on inputs, without numbers."""
+    machine.tracing = True
+    try:
+        with quiet(), FakeTensorMode(allow_non_fake_inputs=True) as mode, torch.no_grad():
+            model(*(mode.from_tensor(x) for x in inputs))
+    except (Raised, RuntimeError, TypeError, ValueError, IndexError, AssertionError):
+        return False
+    finally:
+        machine.tracing, machine.failure = False, None
+    return True

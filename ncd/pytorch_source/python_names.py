@@ -1,0 +1,266 @@
+"""Python's own functions that a source may use, written anew for the values of a source."""
+
+from __future__ import annotations
+
+import ast
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any
+
+from torch import Tensor, nn
+
+from ncd.pytorch_source.attributes import MISSING, attribute, lookup, member, set_attribute
+from ncd.pytorch_source.base.machine import Machine
+from ncd.pytorch_source.base.source_operators import absorbed, combined, described, truth
+from ncd.pytorch_source.base.source_values import (
+    Bound,
+    ClassValue,
+    Function,
+    Method,
+    Native,
+    Plain,
+    Unknown,
+)
+from ncd.pytorch_source.base.text_formats import written
+from ncd.pytorch_source.calls import ERRORS, call
+from ncd.pytorch_source.kinds_of_values import TYPES, is_instance, is_subclass
+from ncd.pytorch_source.listed.torch_names import native
+
+NUMBER = (bool, int, float)
+
+
+def numeric(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns a function of numbers; a tensor of one number counts where its number is known."""
+
+    def run(machine: Machine, *args: Any, **named: Any) -> Any:
+        plain = [_number(machine, one) for one in args]
+        if any(isinstance(one, Unknown) for one in plain):
+            return next(one for one in plain if isinstance(one, Unknown))
+        return function(*plain, **named)
+
+    return run
+
+
+def _number(machine: Machine, value: Any) -> Any:
+    if isinstance(value, Unknown):
+        return absorbed(machine, value)
+    if isinstance(value, Tensor):
+        if machine.tracing:
+            raise machine.refuse("this number depends on those of a tensor", "its shape")
+        return value.item()
+    if isinstance(value, (*NUMBER, list, tuple)):
+        return value
+    if isinstance(value, str) and len(value) < 50:
+        return value
+    raise machine.refuse(f"{described(value)} is not a number", "a number")
+
+
+def _iterated(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns a function of things that are gone through."""
+
+    def run(machine: Machine, *args: Any, **named: Any) -> Any:
+        lists = [machine.items(one) for one in args]
+        return iter(machine.within(list(function(*lists, **named))))
+
+    return run
+
+
+def collected(kind: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns ``list(…)`` and the like."""
+
+    def run(machine: Machine, *args: Any, **named: Any) -> Any:
+        if args and isinstance(args[0], dict) and kind in (dict, OrderedDict):
+            return kind(args[0], **named)
+        return kind(*([machine.items(args[0])] if args else []), **named)
+
+    return run
+
+
+def _text(machine: Machine, value: Any = "") -> str:
+    return written(value)
+
+
+def _truth(machine: Machine, value: Any = False) -> bool:
+    return truth(machine, value)
+
+
+def _length(machine: Machine, value: Any) -> Any:
+    if isinstance(value, Unknown):
+        return absorbed(machine, value)
+    if (own := member(machine, value, "__len__")) is not None:
+        return own()
+    return len(value)
+
+
+def _range(machine: Machine, *args: Any) -> Any:
+    if unknown := next((one for one in args if isinstance(one, Unknown)), None):
+        absorbed(machine, unknown)
+        return range(0)
+    return range(*args)
+
+
+def _enumerate(machine: Machine, value: Any, start: int = 0) -> Any:
+    return iter(list(enumerate(machine.items(value), start)))
+
+
+def _zip(machine: Machine, *values: Any, strict: bool = False) -> Any:
+    return iter(list(zip(*map(machine.items, values), strict=bool(strict))))
+
+
+def _map(machine: Machine, function: Any, *values: Any) -> Any:
+    turns = zip(*map(machine.items, values), strict=False)
+    return iter([call(machine, function, turn, {}) for turn in turns])
+
+
+def _filter(machine: Machine, function: Any, values: Any) -> Any:
+    test = (lambda x: x) if function is None else lambda x: call(machine, function, (x,), {})
+    return iter([x for x in machine.items(values) if truth(machine, test(x))])
+
+
+def _sum(machine: Machine, values: Any, start: Any = 0) -> Any:
+    total: Any = start
+    for each in machine.items(values):
+        if isinstance(each, Unknown):
+            return absorbed(machine, each)
+        total = machine.within(total + each)
+    return total
+
+
+def _extreme(function: Callable[..., Any]) -> Callable[..., Any]:
+    def run(machine: Machine, *args: Any, key: Any = None, **named: Any) -> Any:
+        values = machine.items(args[0]) if len(args) == 1 else list(args)
+        numbers = [_number(machine, x) if isinstance(x, Tensor | Unknown) else x for x in values]
+        if any(isinstance(x, Unknown) for x in numbers):
+            return numbers[0]
+        order = None if key is None else (lambda x: call(machine, key, (x,), {}))
+        return function(numbers, key=order, **named)
+
+    return run
+
+
+def _all(machine: Machine, values: Any) -> bool:
+    return all(truth(machine, one) for one in machine.items(values))
+
+
+def _any(machine: Machine, values: Any) -> bool:
+    return any(truth(machine, one) for one in machine.items(values))
+
+
+def _sorted(machine: Machine, values: Any, key: Any = None, reverse: bool = False) -> Any:
+    order = None if key is None else (lambda x: call(machine, key, (x,), {}))
+    return sorted(machine.items(values), key=order, reverse=bool(reverse))
+
+
+def _next(machine: Machine, value: Any, *default: Any) -> Any:
+    if isinstance(value, Unknown):
+        return absorbed(machine, value)
+    return next(value, *default)
+
+
+def _getattr(machine: Machine, value: Any, name: str, *default: Any) -> Any:
+    if not isinstance(name, str):
+        raise TypeError("getattr takes a name")
+    if not default:
+        return attribute(machine, value, name)
+    found = lookup(machine, value, name)
+    return default[0] if found is MISSING else found
+
+
+def _hasattr(machine: Machine, value: Any, name: str) -> bool:
+    if not isinstance(name, str) or name.startswith("__"):
+        return False
+    return lookup(machine, value, name) is not MISSING
+
+
+def _setattr(machine: Machine, value: Any, name: str, new: Any) -> None:
+    if not isinstance(name, str):
+        raise TypeError("setattr takes a name")
+    set_attribute(machine, value, name, new)
+
+
+def _type(machine: Machine, value: Any) -> Any:
+    if isinstance(value, Plain) or hasattr(type(value), "visitor"):
+        return type(value).visitor
+    found = next((NAMES[name] for name, kind in TYPES.items() if type(value) is kind), None)
+    if found is None and isinstance(value, nn.Module | Tensor):
+        return type(value)
+    return found if found is not None else Unknown("type(…)", "it is an object of Python")
+
+
+def _callable(machine: Machine, value: Any) -> bool:
+    return isinstance(
+        value, Function | Bound | Method | Native | nn.Module | ClassValue | type
+    ) or (callable(value) and not isinstance(value, Plain | Tensor))
+
+
+def _slice(machine: Machine, *ends: Any) -> slice:
+    return slice(*ends)
+
+
+def _round(value: Any, digits: Any = None) -> Any:
+    return round(value, digits) if isinstance(digits, int) and abs(digits) < 30 else round(value)
+
+
+def _power(machine: Machine, a: Any, b: Any) -> Any:
+    return combined(machine, ast.Pow(), a, b)
+
+
+def _nothing(machine: Machine, *args: Any, **named: Any) -> None:
+    return None
+
+
+def _to_number(kind: Callable[..., Any]) -> Callable[..., Any]:
+    return numeric(lambda *args: kind(*args))
+
+
+NAMES: dict[str, Any] = {
+    **native(
+        int=_to_number(int),
+        float=_to_number(float),
+        bool=_truth,
+        str=_text,
+        repr=_text,
+        list=collected(list),
+        tuple=collected(tuple),
+        dict=collected(dict),
+        set=collected(set),
+        frozenset=collected(frozenset),
+        len=_length,
+        range=_range,
+        enumerate=_enumerate,
+        zip=_zip,
+        map=_map,
+        filter=_filter,
+        reversed=_iterated(reversed),
+        iter=_iterated(iter),
+        sum=_sum,
+        min=_extreme(min),
+        max=_extreme(max),
+        all=_all,
+        any=_any,
+        sorted=_sorted,
+        next=_next,
+        isinstance=is_instance,
+        issubclass=is_subclass,
+        getattr=_getattr,
+        hasattr=_hasattr,
+        setattr=_setattr,
+        type=_type,
+        callable=_callable,
+        slice=_slice,
+        abs=lambda machine, x: abs(x) if isinstance(x, (*NUMBER, Tensor)) else _number(machine, x),
+        round=numeric(_round),
+        pow=_power,
+        divmod=numeric(divmod),
+        print=_nothing,
+        id=lambda machine, value: 0,
+        super=_nothing,
+        locals=_nothing,
+    ),
+    "object": object,
+    "__name__": "__main__",
+    "__file__": "source.py",
+    "Ellipsis": ...,
+    "NotImplemented": NotImplemented,
+    **{error.__name__: error for error in ERRORS},
+}

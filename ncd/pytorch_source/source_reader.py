@@ -1,0 +1,253 @@
+"""Reads PyTorch source as a term: it is interpreted node by node, and never run as Python."""
+
+from __future__ import annotations
+
+import ast
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from torch import Tensor, nn
+
+from ncd.importing import from_torch
+from ncd.importing.imported import Imported
+from ncd.lang.errors import NCDError, readable, shown
+from ncd.lang.terms.terms import Term
+from ncd.pytorch_source.base.machine import Machine
+from ncd.pytorch_source.base.source_errors import Raised, Stopped, error_at, told
+from ncd.pytorch_source.base.source_values import PART, ClassValue, Scope, Unknown
+from ncd.pytorch_source.expressions import EXPRESSIONS
+from ncd.pytorch_source.function_values import Left, Returned
+from ncd.pytorch_source.known_libraries import LIBRARIES
+from ncd.pytorch_source.model_choice import model_of
+from ncd.pytorch_source.model_inputs import assumed, given_inputs, guessed, shape_line
+from ncd.pytorch_source.python_names import NAMES
+from ncd.pytorch_source.source_statements import STATEMENTS
+from ncd.pytorch_source.usual_parts import share
+from ncd.text.reader import TextError
+
+LONGEST = 60_000  # letters of a source
+NODES = 40_000  # of its syntax tree
+DEEP = 12_000  # frames of Python that the interpreter may use
+EXAMPLE = "class Net(nn.Module): …"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The term of a source; what was assumed; and the error with which its module stops."""
+
+    term: Term
+    note: str = ""
+    failure: TextError | None = None
+
+
+def read_source(text: str, made: Callable[[], object] = bool) -> Reading:
+    """Returns the term of the module that a source is about.
+
+    Args:
+        text: The source: classes with ``__init__`` and ``forward``, and perhaps a call of one of
+            them, or a last line with the shape of its input, such as ``1x3x224x224``.
+        made: Is called when the module has been made, and is about to be drawn.
+
+    Raises:
+        TextError: For a source that is not understood, with the place.
+
+    Source: Python's ``ast``, whose nodes are interpreted over a list of known names.
+
+    >>> source = "class Net(nn.Module):\\n    def forward(self, x):\\n        return x.relu()\\n2x3"
+    >>> str(read_source(source).term)
+    "Id('b:2 m:3') >> Elementwise('relu')"
+    """
+    source, shapes = shape_line(text)
+    tree = _tree(source)
+    machine, scope = new_machine(), Scope()
+    machine.text = source
+    with _deep():
+        try:
+            _top(machine, tree, scope)
+            model = model_of(machine, tree, scope)
+            made()
+            line = source.count("\n") + 1
+            found, note = _drawn(machine, model, given_inputs(shapes, line) if shapes else ())
+        except Raised as raised:
+            raise told(raised) from None
+        except RecursionError:
+            raise Stopped("it is nested too deep", 1, 1, cure="shorter functions") from None
+    failure = _failure(machine, found)
+    return Reading(found.term, _said(machine, note), failure)
+
+
+def new_machine() -> Machine:
+    """Returns the state of a new interpretation."""
+    names = {
+        "torch": LIBRARIES["torch"],
+        "nn": LIBRARIES["torch.nn"],
+        "einops": LIBRARIES["einops"],
+    }
+    more = {"F": LIBRARIES["torch.nn.functional"], "math": LIBRARIES["math"]}
+    machine = Machine(EXPRESSIONS, STATEMENTS, {**NAMES, **names, **more}, LIBRARIES)
+    share(machine)
+    return machine
+
+
+def _tree(text: str) -> ast.Module:
+    """Returns the syntax tree of a source of bounded size."""
+    if len(text) > LONGEST:
+        raise TextError(f"it has {len(text):,} letters, at most {LONGEST:,} are read", 1, 1)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of what is odd in a text; to tell, Python reads files
+            tree = ast.parse(text)
+    except SyntaxError as error:
+        line, column = error.lineno or 1, error.offset or 1
+        end = (error.end_lineno or line, error.end_offset or column)
+        raise TextError(error.msg, line, max(1, column), end, EXAMPLE) from None
+    except (ValueError, RecursionError, MemoryError):
+        raise TextError("it is nested too deep, or holds a letter that no text has", 1, 1) from None
+    for count, node in enumerate(ast.walk(tree)):
+        if count > NODES:
+            raise error_at(node, f"it has more than {NODES:,} parts", "a shorter text")
+    return tree
+
+
+@contextmanager
+def _deep() -> Iterator[None]:
+    """Allows as many frames as the bounds of the interpreter need."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, DEEP))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
+
+
+def _top(machine: Machine, tree: ast.Module, scope: Scope) -> None:
+    """Interprets the whole text; lines around the classes that are not understood are left out."""
+    first: Exception | None = None
+    for node in tree.body:
+        try:
+            _line(machine, node, scope)
+        except (Raised, TextError) as error:
+            if isinstance(error, Stopped) or getattr(error, "inside", False):
+                raise
+            first = first or error
+            machine.left_out.append(node.lineno)
+            _forget(node, scope)
+    if first is not None and not machine.ran and not _has_class(scope):
+        raise first
+
+
+def _line(machine: Machine, node: ast.stmt, scope: Scope) -> None:
+    """Interprets a line of the text itself."""
+    try:
+        machine.run([node], scope)
+    except (Returned, Left):
+        raise error_at(node, "it stands outside of a function or a loop") from None
+
+
+def _forget(node: ast.stmt, scope: Scope) -> None:
+    """Makes the names that a line would set unknown."""
+    why = f"line {node.lineno} is not understood"
+    for part in ast.walk(node):
+        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
+            scope.names.setdefault(part.id, Unknown(part.id, why))
+    if isinstance(node, ast.ClassDef | ast.FunctionDef):
+        scope.names[node.name] = Unknown(node.name, why)
+
+
+def _has_class(scope: Scope) -> bool:
+    """Returns whether a source defines or makes a module."""
+    return any(
+        isinstance(value, nn.Module) or (isinstance(value, ClassValue) and value.is_module)
+        for value in scope.names.values()
+    )
+
+
+def _drawn(machine: Machine, model: nn.Module, given: tuple[Tensor, ...]) -> tuple[Imported, str]:
+    """Returns a module as a term, and what was assumed of its inputs."""
+    if given:
+        return _imported(machine, model, given, {}), ""
+    for ran, args, named in reversed(machine.ran):
+        every = (*args, *named.values())
+        known = not any(isinstance(x, Unknown) for x in every)
+        if ran is model and known and any(isinstance(x, Tensor) for x in every):
+            return _imported(machine, model, args, named), ""
+    first = guessed(machine, model)
+    assert first is not None
+    note = assumed(first[1]) if first[1] else ""
+    try:
+        found: Imported | None = _imported(machine, model, first[0], {})
+        assert found is not None
+        if not found.failure or not first[1]:
+            return found, note
+        failure: Raised | TextError = machine.failure or TextError(found.failure, 1, 1)
+    except Raised as error:
+        found, failure = None, error
+    machine.failure = None
+    second = guessed(machine, model, failed=first[1])
+    if second is not None:
+        return _imported(machine, model, second[0], {}), assumed(second[1])
+    if found is None:
+        raise failure
+    machine.failure = failure
+    return found, note
+
+
+def _imported(
+    machine: Machine, model: nn.Module, inputs: tuple[Any, ...], named: dict[str, Any]
+) -> Imported:
+    """Returns the module as a term; raises the error with which it stops if it has none."""
+    model.eval()
+    _check_names(model)
+    machine.root, machine.tracing = model, True
+    try:
+        return from_torch(model, *inputs, **named)
+    except NCDError as error:
+        if machine.failure is not None:
+            raise machine.failure from None
+        raise TextError(str(error), 1, 1) from None
+    except Exception as error:  # whatever torch raises for what nobody has thought of
+        if machine.failure is not None:
+            raise machine.failure from None
+        raise TextError(_told(error), 1, 1, cure="smaller sizes") from None
+    finally:
+        machine.tracing = False
+
+
+def _check_names(model: nn.Module) -> None:
+    """Raises TextError for a part whose name is not plain: torch writes names into code."""
+    for path, part in model.named_modules():
+        held = (part._parameters, part._buffers, part._modules)
+        for name in (*part.__dict__, *(name for names in held for name in names)):
+            if not PART.fullmatch(name):
+                fact = f"{shown(name)} is no name of a part of {path or 'a module'}"
+                raise TextError(fact, 1, 1, cure="letters and digits")
+
+
+def _told(error: Exception) -> str:
+    lines = str(error).strip().splitlines()
+    return f"it cannot be drawn: {readable(lines[0], 200) if lines else type(error).__name__}"
+
+
+def _failure(machine: Machine, found: Imported) -> TextError | None:
+    """Returns the error with which a module stops while its first part is drawn."""
+    if not found.failure:
+        return None
+    error = machine.failure
+    if isinstance(error, Raised):
+        return told(error)
+    return error or TextError(found.failure, 1, 1)
+
+
+def _said(machine: Machine, note: str) -> str:
+    """Returns what a visitor is told of a source that could be read."""
+    if not machine.left_out:
+        return note
+    lines = ", ".join(map(str, machine.left_out[:5]))
+    more = " and more" * (len(machine.left_out) > 5)
+    if len(machine.left_out) == 1:
+        return f"{note} Line {lines} stands apart from the module, and is left out.".strip()
+    return f"{note} Lines {lines}{more} stand apart from the module, and are left out.".strip()

@@ -1,0 +1,108 @@
+"""Sources are read in processes of their own, which the system ends when they take too much."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from ncd.jobs.source_job import BUILDING, MEMORY, SECONDS
+from ncd.jobs.source_reading import Reader
+from ncd.lang.terms.terms import Id
+from ncd.ops import Elementwise
+from ncd.text import TextError
+
+NET = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        {first}
+    def forward(self, x):
+        {second}
+        return x.relu()
+2x3
+"""
+TOO_MUCH = (
+    f"line 1, column 1: it takes more than {SECONDS} seconds of computing, or 200 MB. "
+    "Try fewer layers, or smaller sizes."
+)
+
+
+def net(first: str = "pass", second: str = "pass") -> str:
+    return NET.format(first=first, second=second)
+
+
+@pytest.fixture(scope="module")
+def reader() -> Iterator[Reader]:
+    made = Reader()
+    yield made
+    if made.workers.helper is not None:
+        made.workers.helper.line.close()
+        made.workers.helper.process.wait(20)
+
+
+def refusal(reader: Reader, text: str) -> str:
+    with pytest.raises(TextError) as error:
+        reader.read(text)
+    return str(error.value)
+
+
+def test_a_source_gives_its_term(reader: Reader) -> None:
+    found = reader.read(net())
+    assert found.term == Id("b:2 m:3") >> Elementwise("relu")
+    assert (found.note, found.failure) == ("", None)
+
+
+def test_an_answer_is_kept_and_so_is_a_refusal(
+    reader: Reader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wrong = net(first="self.a = nn.Linaer(2, 3)")
+    said = refusal(reader, wrong)
+    first = reader.read(net())
+
+    def none(text: str) -> bytes | None:
+        raise AssertionError("another process is started")
+
+    monkeypatch.setattr(reader, "_result", none)
+    assert reader.read(net()) is first
+    assert refusal(reader, wrong) == said
+    assert said == "line 5, column 18: Linaer of torch.nn is not understood here. Try Linear."
+
+
+def test_the_place_of_an_error_comes_through(reader: Reader) -> None:
+    with pytest.raises(TextError) as error:
+        reader.read(net(second="x = x.reluu()"))
+    assert (error.value.line, error.value.column, error.value.end) == (7, 13, (7, 20))
+
+
+LONG = "self.a = torch.ones(1500, 1500); [self.a @ self.a for _ in range(50)]"
+
+
+def test_a_source_that_computes_too_long_is_ended_and_the_next_is_read(reader: Reader) -> None:
+    assert BUILDING < SECONDS
+    assert refusal(reader, net(first=LONG)) == TOO_MUCH
+    assert reader.read(net(second="y = 3")).term == reader.read(net()).term
+
+
+@pytest.mark.parametrize("count", [2, 100])
+def test_a_source_has_a_bounded_memory(reader: Reader, count: int) -> None:
+    """Twice the memory at once is refused by the system, as are many parts that are kept."""
+    numbers = MEMORY // 4 * 2 // count
+    side = int(numbers**0.5)
+    line = f"self.a = [(torch.ones({side}, 1) + torch.ones(1, {side})) for _ in range({count})]"
+    said = refusal(reader, net(first=line))
+    assert said.startswith("line 5, column ") and ("memory" in said or "numbers" in said)
+
+
+def test_nothing_is_left_of_a_source_for_the_next(reader: Reader) -> None:
+    first = "self.a = 1; torch.ones = 3; nn.Linear.forward = print; math.pi = 3"
+    with pytest.raises(TextError):
+        reader.read(net(first=first))
+    assert reader.read(net(first="self.a = torch.ones(2) * math.pi")).failure is None
+
+
+def test_a_text_that_is_too_long_starts_nothing() -> None:
+    reader = Reader()
+    said = refusal(reader, "class A: pass\n" * 5000)
+    assert said.startswith("line 1, column 1: it has 70,000 letters, at most 60,000 are read.")
+    assert reader.workers.helper is None

@@ -1,0 +1,32 @@
+"""Hostile sources: nothing runs, nothing is read or sent, and each ends with a term or an error."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from tests.pytorch_source.hostile import hostile
+
+
+def watched(mutations: int) -> dict[str, object]:
+    """Returns what was seen while all hostile sources and some mutations were read."""
+    command = [sys.executable, "-m", "tests.pytorch_source.watched", str(mutations)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    found: dict[str, object] = json.loads(done.stdout)
+    return found
+
+
+def test_there_are_over_two_hundred_of_them() -> None:
+    assert len({*hostile()}) > 200
+
+
+@pytest.mark.parametrize("count", [100, pytest.param(2000, marks=pytest.mark.slow)])
+def test_nothing_runs_and_each_is_read_or_refused(count: int) -> None:
+    found = watched(count)
+    assert found["seen"] == {} and found["wrong"] == []
+    said = found["count"]
+    assert isinstance(said, dict) and {*said} == {"read", "refused"}
+    assert said["refused"] > 200 and said["read"] > 20
