@@ -47,6 +47,7 @@ operations, and becomes the same kind of term that every other page is made from
 Sources: Abbott 2024, *Neural Circuit Diagrams*, sections 2 and 3, for what the notation means.
 """
 SETTINGS = ("seed", "panel", "step", "stop", TEXT)  # of every page
+FILE = "opened file"  # a session key
 LAST = "last text that could be read"  # a session key
 PANELS = (shapes, source, cost_table, values, attention_maps, autograd_graph)
 
@@ -122,7 +123,7 @@ def _editor(error: NCDError | None, source: SourceTerm | None) -> None:
             on_change=_begin,
             label_visibility="collapsed",
         )
-        _as_file(str(st.session_state[TEXT]))
+        _files(str(st.session_state[TEXT]))
         if error is not None:
             st.caption("This text cannot be read yet. The diagram is that of the last one.")
             st.code(_told(error, str(st.session_state[TEXT])), language=None, wrap_lines=True)
@@ -140,13 +141,27 @@ def _noted(source: SourceTerm) -> None:
         st.code(told, language=None, wrap_lines=True)
 
 
-def _as_file(text: str) -> None:
-    """Says that a text is too long for a link, and offers it as a file."""
-    if packed(text):
-        return
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption(f"This text does not fit in a link of {LINK:,} letters, so links leave it out.")
-        downloads.button("Save the text", lambda: text, "yours.txt", "text/plain", key="save text")
+def _files(text: str) -> None:
+    """Opens a text from a file, and saves one that is too long for a link."""
+    with st.container(horizontal=True, vertical_alignment="center"), st.popover("Open a file"):
+        st.file_uploader(
+            "A file with the text",
+            ("py", "txt", "json"),
+            key=FILE,
+            on_change=_open,
+            max_upload_size=1,
+        )
+    if not packed(text):
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.caption(f"This text is too long for a link of {LINK:,} letters: links leave it out.")
+            name = "yours.txt"
+            downloads.button("Save the text", lambda: text, name, "text/plain", key="save text")
+
+
+def _open() -> None:
+    """Puts the text of a file into the field; a callback."""
+    if (file := st.session_state.get(FILE)) is not None:
+        st.session_state[TEXT] = file.getvalue().decode("utf-8", "replace")[:LONGEST]
 
 
 def _begin() -> None:

@@ -85,3 +85,29 @@ def test_pasted_source_is_drawn(page: Page, address: str) -> None:
     expect(page.locator(".cost")).to_contain_text("parameters")
     move(page, "h")
     expect(page).to_have_url(re.compile("h=5"))
+
+
+def test_a_published_configuration_opens_at_its_real_sizes(page: Page, address: str) -> None:
+    visit(page, address, "/yours")
+    write(page, EXAMPLES["Llama 3 8B"])
+    expect(page.locator(".cost")).to_contain_text("8,030,261,248 parameters")
+    page.get_by_role("button", name="Small enough to run").click()
+    expect(page.get_by_role("slider", name="n · layers")).to_have_value("2")
+    expect(page.get_by_text("Too large to run here")).to_have_count(0)
+
+
+def test_a_function_of_named_arrays_is_drawn(page: Page, address: str) -> None:
+    visit(page, address, "/yours")
+    write(page, EXAMPLES["Delta rule"])
+    expect(page.locator(".chips")).to_contain_text(re.compile(r"v\s*8"))
+    expect(page.get_by_text("cannot be read yet")).to_have_count(0)
+
+
+def test_a_file_is_opened(page: Page, address: str) -> None:
+    visit(page, address, "/yours")
+    page.get_by_role("button", name="Open a file").click()
+    text = b"b i, i j -> b j"
+    page.locator("input[type=file]").set_input_files(
+        {"name": "line.txt", "mimeType": "text/plain", "buffer": text}
+    )
+    expect(page.get_by_role("textbox", name="Your text")).to_have_value(text.decode())
