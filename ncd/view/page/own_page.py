@@ -116,14 +116,16 @@ def _editor(error: NCDError | None, source: SourceTerm | None) -> None:
             max_chars=LONGEST,
             label_visibility="collapsed",
         )
-        st.pills(
-            "Begin with",
-            list(EXAMPLES),
-            key="example",
-            on_change=_begin,
-            label_visibility="collapsed",
-        )
-        _files(str(st.session_state[TEXT]))
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.pills(
+                "Begin with",
+                list(EXAMPLES),
+                key="example",
+                on_change=_begin,
+                label_visibility="collapsed",
+            )
+            _opener()
+        _saver(str(st.session_state[TEXT]))
         if error is not None:
             st.caption("This text cannot be read yet. The diagram is that of the last one.")
             st.code(_told(error, str(st.session_state[TEXT])), language=None, wrap_lines=True)
@@ -141,9 +143,9 @@ def _noted(source: SourceTerm) -> None:
         st.code(told, language=None, wrap_lines=True)
 
 
-def _files(text: str) -> None:
-    """Opens a text from a file, and saves one that is too long for a link."""
-    with st.container(horizontal=True, vertical_alignment="center"), st.popover("Open a file"):
+def _opener() -> None:
+    """Opens a text from a file."""
+    with st.popover("Open a file"):
         st.file_uploader(
             "A file with the text",
             ("py", "txt", "json"),
@@ -151,11 +153,15 @@ def _files(text: str) -> None:
             on_change=_open,
             max_upload_size=1,
         )
-    if not packed(text):
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.caption(f"This text is too long for a link of {LINK:,} letters: links leave it out.")
-            name = "yours.txt"
-            downloads.button("Save the text", lambda: text, name, "text/plain", key="save text")
+
+
+def _saver(text: str) -> None:
+    """Saves a text that is too long for a link as a file."""
+    if packed(text):
+        return
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(f"This text is too long for a link of {LINK:,} letters: links leave it out.")
+        downloads.button("Save the text", lambda: text, "yours.txt", "text/plain", key="save text")
 
 
 def _open() -> None:

@@ -85,11 +85,11 @@ def _ways(refusal: Refusal) -> Iterator[dict[str, int]]:
 
 
 def _smaller_preset(entry: Entry, settings: Mapping[str, int]) -> dict[str, int]:
-    """Returns another preset that runs, if the settings are those of a preset."""
-    others = [dict(p.knobs) for p in entry.presets if {**settings, **p.knobs} != settings]
-    if len(others) == len(entry.presets):
+    """Returns a preset of all sizes that runs, if the settings are those of another one."""
+    whole = [dict(p.knobs) for p in entry.presets if len(p.knobs) == len(entry.knobs)]
+    if settings not in whole:
         return {}
-    return next((knobs for knobs in others if works(entry, {**settings, **knobs})), {})
+    return next((knobs for knobs in whole if works(entry, knobs)), {})
 
 
 def _all(entry: Entry, settings: Mapping[str, int]) -> Iterator[dict[str, int]]:
