@@ -65,7 +65,7 @@ def refuse(
 def _ways(refusal: Refusal) -> Iterator[dict[str, int]]:
     """One knob at another value; if none would do, several: halved together, or all of them."""
     entry, settings, large = refusal.entry, refusal.settings, refusal.large
-    if large and (smaller := _smaller_preset(entry, settings)):
+    if large and entry.text and (smaller := _smaller_preset(entry, settings)):
         yield smaller
         return
     end, found = thread_time() + PATIENCE, False
