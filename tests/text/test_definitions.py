@@ -202,6 +202,7 @@ def test_every_system_is_the_same_in_lines(name: str) -> None:
     term = ncd.catalogue[name].build()
     again = ncd.parse(ncd.spell(term, "lines"))
     assert (again.dom, again.cod) == (term.dom, term.cod)
+    assert ncd.parse(ncd.spell(again, "lines")) == again  # its own wires stay as they are
     one, two = ncd.compile(term).eval(), ncd.compile(again).eval()
     two.load_state_dict(one.state_dict())  # names and shapes are the same
     with torch.no_grad():
