@@ -18,7 +18,7 @@ system = if command -v apt-get >/dev/null; then \
 
 LATEX := texlive-latex-base texlive-latex-recommended texlive-pictures
 
-.PHONY: run crowd test test-all check shots clean
+.PHONY: run crowd test test-all check shots editor clean
 
 run: .venv/run.stamp
 	$(BIN)/python -m ncd serve --host $(HOST) --port $(PORT)
@@ -51,6 +51,10 @@ check: .venv/dev.stamp
 # A picture of every page, light and dark, into shots/.
 shots: .venv/system.stamp
 	$(BIN)/python -m tools.load.page_shots
+
+# The script of the text editor, anew from its parts on npm, into assets/editor/.
+editor:
+	cd tools/editor && npm ci && npm run build
 
 clean:
 	rm -rf .venv build *.egg-info shots .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -79,6 +79,7 @@ FOLDERS: dict[str, tuple[str, ...]] = {
     ),
     "view": (
         "base",
+        "editor",
         "inputs",
         "runtime",
         "session",

@@ -102,6 +102,7 @@ FAULTS = (
     Fault("view/runtime/scheduler.py", "began + GRACE * late", "began - GRACE * late"),
     Fault("view/page/not_found.py", 'asked.lower().replace("_", "-")', "asked.lower()"),
     Fault("view/diagram/morph.py", "left = min(one.box.x0", "left = max(one.box.x0"),
+    Fault("view/editor/text_editor.py", "max(error.end, start)", "error.end"),
     Fault("view/arithmetic/sum_table.py", "<= most + 1:", "<= most - 1:"),
     Fault("view/panels/attention/torch_layer.py", ">= x - settings", "> x - settings"),
     Fault("view/panels/common/step.py", "max(1, int(number))", "int(number)", "tests/view/panels"),

@@ -40,3 +40,24 @@ def read(text: str) -> Term:
         if (found := line.read(text)) is not None:
             return found
     return parse(text)
+
+
+def recognised(text: str) -> str:
+    """Returns the kind of a text, in words for its reader.
+
+    >>> recognised("b i d, b j d -> b i j"), recognised("nn.Linear(8, 3)")
+    ('an einsum', 'a line of PyTorch')
+    >>> recognised('Id("m")'), recognised('{"model_type": "llama"}')
+    ("this project's language", 'JSON')
+
+    Raises TextError for a line with a fault.
+    """
+    if text.lstrip().startswith("{"):
+        return "JSON"
+    if is_source(text):
+        return "PyTorch source"
+    if torch_lines.read(text) is not None:
+        return "a line of PyTorch" if "(" in text else "an einsum"
+    if einops_lines.read(text) is not None:
+        return "a line of einops"
+    return "this project's language"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from pathlib import Path
+from typing import NamedTuple
 
 VIEW = Path(__file__).parents[1]
 
@@ -14,3 +16,15 @@ def static(*paths: str) -> str:
     True
     """
     return "".join((VIEW / path).read_text() for path in paths)
+
+
+class File(NamedTuple):
+    """A file as it is sent; its name contains a hash of its content."""
+
+    name: str
+    kind: str
+    text: str
+
+    @classmethod
+    def of(cls, end: str, kind: str, text: str) -> File:
+        return cls(f"ncd-{sha256(text.encode()).hexdigest()[:12]}.{end}", kind, text)

@@ -6,29 +6,16 @@ The page's HTML links to them (:mod:`ncd.view.server.http`), so no run has to se
 from __future__ import annotations
 
 import json
-from hashlib import sha256
-from typing import NamedTuple
 
 from ncd.drawing.base.fonts import all_faces_css
 from ncd.models import CATALOGUE
-from ncd.view.base.static_files import static
+from ncd.view.base.static_files import File, static
 from ncd.view.diagram import legend
+from ncd.view.editor import text_editor
 from ncd.view.page import gallery, navigation, not_found, own_page
 from ncd.view.session import own_entry
 
 LOST = navigation.heading(not_found.TITLE), not_found.WORDS
-
-
-class File(NamedTuple):
-    """A file as it is sent; its name contains a hash of its content."""
-
-    name: str
-    kind: str
-    text: str
-
-    @classmethod
-    def of(cls, end: str, kind: str, text: str) -> File:
-        return cls(f"ncd-{sha256(text.encode()).hexdigest()[:12]}.{end}", kind, text)
 
 
 def heads() -> dict[str, tuple[str, str]]:
@@ -61,7 +48,7 @@ SCRIPT = File.of(
     f"const PAGES = {json.dumps(HEADS)};\n"
     f"const LOST = {json.dumps(LOST[1])};\n{static('page/page.js')}",
 )
-FILES = {file.name: file for file in (SHEET, SCRIPT)}
+FILES = {file.name: file for file in (SHEET, SCRIPT, text_editor.SCRIPT)}
 # At the end, since later rules win; as a module, so that its names are not global.
 TAGS = (
     f'<link rel="stylesheet" href="./{SHEET.name}">'

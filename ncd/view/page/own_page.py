@@ -7,7 +7,9 @@ import streamlit as st
 from ncd.jobs.source_reading import SourceTerm
 from ncd.lang.errors import NCDError, SizeError
 from ncd.models import Entry
-from ncd.text import TextError
+from ncd.models.configs.config_reader import is_config
+from ncd.text.recognise import recognised
+from ncd.view.editor import text_editor
 from ncd.view.page.own_examples import EXAMPLES
 from ncd.view.page.page import page
 from ncd.view.panels.attention import attention_maps
@@ -47,8 +49,10 @@ operations, and becomes the same kind of term that every other page is made from
 Sources: Abbott 2024, *Neural Circuit Diagrams*, sections 2 and 3, for what the notation means.
 """
 SETTINGS = ("seed", "panel", "step", "stop", TEXT)  # of every page
-FILE = "opened file"  # a session key
+FIELD, FILE = "field", "opened file"  # session keys
 LAST = "last text that could be read"  # a session key
+LAST_SHOWN = "The diagram is that of the last text that could be read."
+STOPS = "This module stops with an error. The diagram goes up to the call that fails."
 PANELS = (shapes, source, cost_table, values, attention_maps, autograd_graph)
 
 
@@ -81,7 +85,7 @@ def show_served(name: str) -> None:
 def _failure(name: str) -> None:
     """Tells with which error the module stops, if it does."""
     if own_entry.FAILURES[name]:
-        st.warning("This module stops with an error. The diagram goes up to the call that fails.")
+        st.warning(STOPS)
         st.code(own_entry.FAILURES[name], language=None, wrap_lines=True)
 
 
@@ -107,15 +111,9 @@ def _checked(entry: Entry) -> Entry:
 
 
 def _editor(error: NCDError | None, source: SourceTerm | None) -> None:
-    """Shows the field, examples to begin with, and what is wrong with the text."""
+    """Shows the text editor, examples to begin with, and what is said of the text."""
+    text = str(st.session_state[TEXT])
     with st.container(key="editor"):
-        st.text_area(
-            "Your text",
-            key=TEXT,
-            height=170,
-            max_chars=LONGEST,
-            label_visibility="collapsed",
-        )
         with st.container(horizontal=True, vertical_alignment="center"):
             st.pills(
                 "Begin with",
@@ -125,22 +123,19 @@ def _editor(error: NCDError | None, source: SourceTerm | None) -> None:
                 label_visibility="collapsed",
             )
             _opener()
-        _saver(str(st.session_state[TEXT]))
-        if error is not None:
-            st.caption("This text cannot be read yet. The diagram is that of the last one.")
-            st.code(_told(error, str(st.session_state[TEXT])), language=None, wrap_lines=True)
-        elif source is not None:
-            _noted(source)
+        text_editor.show("Your text", text, _said(text, error, source), _take, FIELD, LONGEST)
+        _saver(text)
 
 
-def _noted(source: SourceTerm) -> None:
-    """Tells what was assumed of a source, and where its module stops."""
-    if source.note:
-        st.caption(source.note)
-    if source.failure is not None:
-        st.caption("This module stops with an error. The diagram goes up to the call that fails.")
-        told = _told(source.failure, str(st.session_state[TEXT]))
-        st.code(told, language=None, wrap_lines=True)
+def _said(text: str, error: NCDError | None, source: SourceTerm | None) -> text_editor.Said:
+    """Returns what is said of a text, with its faults."""
+    if error is not None:
+        return text_editor.Said(f"{error}\n{LAST_SHOWN}", True, text_editor.faults(error))
+    if source is not None and source.failure is not None:
+        words = f"{STOPS}\n{source.failure}"
+        return text_editor.Said(words, True, text_editor.faults(source.failure))
+    kind = "a published configuration" if is_config(text) else recognised(text)
+    return text_editor.Said(f"Read as {kind}. {source.note if source else ''}".rstrip())
 
 
 def _opener() -> None:
@@ -170,26 +165,14 @@ def _open() -> None:
         st.session_state[TEXT] = file.getvalue().decode("utf-8", "replace")[:LONGEST]
 
 
+def _take(text: str) -> None:
+    """Puts what was typed into the session; a callback."""
+    st.session_state[TEXT] = text
+
+
 def _begin() -> None:
     """Puts an example into the field; a callback."""
     chosen = st.session_state.get("example")
     if chosen in EXAMPLES:
         st.session_state[TEXT] = EXAMPLES[chosen]
     st.session_state["example"] = None
-
-
-def _told(error: NCDError, text: str) -> str:
-    """Returns the line with the fault, a mark below its place, and the message.
-
-    >>> print(_told(TextError("there is no op 'Idd'", 1, 1, (1, 4), "Id"), 'Idd("m")'))
-    Idd("m")
-    ^^^
-    line 1, column 1: there is no op 'Idd'. Try Id.
-    """
-    if not isinstance(error, TextError):
-        return str(error)
-    lines = text.splitlines()
-    line = lines[error.line - 1] if error.line <= len(lines) else ""
-    until = error.end[1] if error.end[0] == error.line else len(line) + 1
-    marks = " " * (error.column - 1) + "^" * max(1, until - error.column)
-    return f"{line}\n{marks[: len(line) + 1]}\n{error}"

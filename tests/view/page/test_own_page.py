@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 import pytest
 import torch
 from streamlit.testing.v1 import AppTest
@@ -22,6 +25,19 @@ def yours(**query: str) -> AppTest:
     return app.switch_page("pages/yours.py").run()
 
 
+def write(app: AppTest, text: str) -> AppTest:
+    """The page with another text; what the editor sends is tried in a browser."""
+    app.session_state["text"] = text
+    return app.run()
+
+
+def editor(app: AppTest) -> dict[str, Any]:
+    """What the editor is given to show."""
+    (found,) = (e.proto for e in app.get("bidi_component") if e.proto.id.endswith("-field"))
+    given: dict[str, Any] = json.loads(found.json)
+    return given
+
+
 def sizes(app: AppTest) -> dict[str, int]:
     return {slider.key: slider.value for slider in app.slider}
 
@@ -29,15 +45,15 @@ def sizes(app: AppTest) -> dict[str, int]:
 def test_it_opens_on_an_example_with_a_slider_for_each_size() -> None:
     app = yours()
     fine(app)
-    assert app.text_area(key="text").value == SAMPLE
+    assert app.session_state["text"] == SAMPLE
     assert sizes(app) == {"t": 12, "m": 64, "d": 256}
 
 
 @pytest.mark.parametrize("text", EXAMPLES.values(), ids=EXAMPLES)
 def test_every_example_can_be_read_and_turned(text: str) -> None:
     app = yours()
-    fine(app.text_area(key="text").set_value(text).run())
-    assert not app.code or "column" not in app.code[0].value
+    fine(write(app, text))
+    assert not editor(app)["wrong"] and editor(app)["told"].startswith("Read as ")
     knobs = own_entry(text).knobs
     assert sizes(app) == {knob.name: knob.default for knob in knobs}
     fine(app.slider(key=knobs[0].name).set_value(2).run())
@@ -46,23 +62,28 @@ def test_every_example_can_be_read_and_turned(text: str) -> None:
 def test_a_new_text_has_its_own_sizes() -> None:
     app = yours()
     app.slider(key="m").set_value(32).run()
-    app.text_area(key="text").set_value("nn.Linear(8, 3)(5, 8)").run()
+    write(app, "nn.Linear(8, 3)(5, 8)")
     assert sizes(app) == {"b": 5, "m": 8, "m_1": 3}
-    app.text_area(key="text").set_value(SAMPLE).run()
+    write(app, SAMPLE)
     assert sizes(app) == {"t": 12, "m": 64, "d": 256}
 
 
 def test_an_error_is_shown_with_its_place_and_the_last_diagram_stays() -> None:
     app = yours()
-    app.text_area(key="text").set_value('Id("y m")\n  >> <b>').run()
+    write(app, 'Id("y m")\n  >> <b>')
     fine(app)
-    assert app.code[0].value == (
-        "  >> <b>\n ^\nline 2, column 2: unexpected indent. Try a term, such as "
+    told = (
+        "line 2, column 2: unexpected indent. Try a term, such as "
         'Linear("m:128 -> k:16", "Q") >> Softmax("k").'
     )
+    assert editor(app)["told"] == (
+        f"{told}\nThe diagram is that of the last text that could be read."
+    )
+    assert editor(app)["faults"] == [{"from": [2, 2], "to": [2, 2], "message": told, "instead": ""}]
     assert sizes(app) == {"t": 12, "m": 64, "d": 256}
-    app.text_area(key="text").set_value('Linear("m:4 -> k:2", "Q")').run()
-    assert not [code for code in app.code if "column" in code.value]
+    write(app, 'Linear("m:4 -> k:2", "Q")')
+    assert editor(app)["told"] == "Read as this project's language."
+    assert not editor(app)["wrong"] and not editor(app)["faults"]
 
 
 def test_a_link_holds_the_text_and_the_sizes() -> None:
@@ -109,9 +130,11 @@ def test_the_live_drawing_follows_the_text_of_its_link() -> None:
 @pytest.mark.parametrize("name", ["seed", "head", "text", "picture"])
 def test_an_axis_with_the_name_of_a_setting_is_refused(name: str) -> None:
     app = yours()
-    app.text_area(key="text").set_value(f'Linear("m:4 -> {name}:3", "Q")').run()
+    write(app, f'Linear("m:4 -> {name}:3", "Q")')
     fine(app)
-    assert app.code[0].value == f"axis {name} has the name of a setting. Try another name."
+    assert editor(app)["wrong"] and not editor(app)["faults"]  # it has no place in the text
+    told = f"axis {name} has the name of a setting. Try another name."
+    assert editor(app)["told"].splitlines()[0] == told
 
 
 def test_a_text_that_is_none_raises() -> None:
@@ -121,13 +144,14 @@ def test_a_text_that_is_none_raises() -> None:
 
 def test_a_function_of_torch_that_not_everyone_may_call_is_refused() -> None:
     app = yours()
-    app.text_area(key="text").set_value('Opaque("m:4 -> m:4", "aten.from_file", "a")').run()
+    write(app, 'Opaque("m:4 -> m:4", "aten.from_file", "a")')
     fine(app)
-    assert app.code[0].value.startswith("there is no function on this page 'aten.from_file'.")
+    assert editor(app)["told"].startswith("there is no function on this page 'aten.from_file'.")
     with pytest.raises(NCDError, match=r"no function on this page 'aten\.add\.out'"):
         own_entry('Opaque("m:4, m:4 -> m:4", "aten.add.out", "a, b")')
-    app.text_area(key="text").set_value('Block(Opaque("m:4 -> m:4", "aten.rol", "a"), "B")').run()
-    assert app.code[0].value == "there is no function on this page 'aten.rol'. Try aten.roll."
+    write(app, 'Block(Opaque("m:4 -> m:4", "aten.rol", "a"), "B")')
+    told = "there is no function on this page 'aten.rol'. Try aten.roll."
+    assert editor(app)["told"].splitlines()[0] == told
 
 
 @pytest.mark.parametrize(
@@ -135,7 +159,7 @@ def test_a_function_of_torch_that_not_everyone_may_call_is_refused() -> None:
 )
 def test_a_call_that_torch_refuses_is_told(text: str) -> None:
     app = yours()
-    app.text_area(key="text").set_value(f"Opaque({text})").run()
+    write(app, f"Opaque({text})")
     fine(app)
     assert any("torch refuses it" in shown.value for shown in app.text)
 
@@ -181,30 +205,35 @@ class Net(nn.Module):
 
 def test_pasted_source_has_a_slider_for_each_size_and_says_what_it_takes() -> None:
     app = yours()
-    fine(app.text_area(key="text").set_value(NET.format(inside=5)).run())
+    fine(write(app, NET.format(inside=5)))
     assert sizes(app) == {"b": 1, "m": 8, "d": 5, "f": 2}
-    said = "No input is given, so 1x8 is taken. A last line with a shape changes it."
-    assert said in [caption.value for caption in app.caption]
+    assert editor(app)["told"] == (
+        "Read as PyTorch source. "
+        "No input is given, so 1x8 is taken. A last line with a shape changes it."
+    )
     fine(app.slider(key="b").set_value(3).run())
 
 
 def test_a_pasted_module_that_fails_is_drawn_up_to_the_call() -> None:
     app = yours()
-    fine(app.text_area(key="text").set_value(NET.format(inside=6) + "2x8").run())
+    fine(write(app, NET.format(inside=6) + "2x8"))
     assert sizes(app) == {"b": 2, "m": 8, "d": 5}
-    assert app.code[0].value.startswith(
-        "        return self.second(self.first(x))\n               ^^^^^^^^^^^^^^^^^^^^^^^^^^\n"
-        "line 7, column 16: RuntimeError: "
-    )
+    told = editor(app)["told"].splitlines()
+    assert told[0] == "This module stops with an error. The diagram goes up to the call that fails."
+    assert told[1].startswith("line 7, column 16: RuntimeError: ")
+    (fault,) = editor(app)["faults"]
+    assert editor(app)["wrong"] and (fault["from"], fault["to"]) == ([7, 16], [7, 42])
 
 
 def test_an_error_in_pasted_source_is_underlined() -> None:
     app = yours()
     text = NET.format(inside=5).replace("nn.Linear(8", "nn.Linaer(8")
-    fine(app.text_area(key="text").set_value(text).run())
-    assert app.code[0].value.endswith(
+    fine(write(app, text))
+    (fault,) = editor(app)["faults"]
+    assert fault["message"] == (
         "line 5, column 35: Linaer of torch.nn is not understood here. Try Linear."
     )
+    assert fault["instead"] == "Linear"
     assert sizes(app) == {"t": 12, "m": 64, "d": 256}
 
 

@@ -1,0 +1,105 @@
+"""A text editor with highlighting, completion and underlined faults, made of CodeMirror 6.
+
+Its script is a file that the browser fetches once, when the editor is first shown. Until it has
+come, and where it cannot come, there is a plain text field.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import NamedTuple
+
+import streamlit as st
+
+from ncd.bundled_files import bundled
+from ncd.lang.errors import NCDError
+from ncd.text import TextError
+from ncd.view.base.html_panel import asked
+from ncd.view.base.static_files import File, static
+from ncd.view.editor.completions import completions
+
+SCRIPT = File.of(
+    "js",
+    "text/javascript",
+    f"{bundled('assets', 'editor', 'codemirror.js').read_text()}\n"
+    f"export const KNOWN = {json.dumps(completions())};\n",
+)
+
+_editor = st.components.v2.component(
+    "ncd_editor",
+    html="""<div class="editor"><textarea spellcheck="false"></textarea></div>
+<p class="told" role="status"></p>""",
+    css=static("editor/editor.css"),
+    js=static("editor/editor.js"),
+)
+
+
+class Fault(NamedTuple):
+    """A fault of a text: its beginning, the place behind its end, and a text that would work.
+
+    A place is a line and a column, both from 1.
+    """
+
+    start: tuple[int, int]
+    end: tuple[int, int]
+    message: str
+    instead: str = ""
+
+
+class Said(NamedTuple):
+    """The words below a text, whether they tell an error, and the faults with a place."""
+
+    words: str
+    wrong: bool = False
+    faults: tuple[Fault, ...] = ()
+
+
+def faults(error: NCDError) -> tuple[Fault, ...]:
+    """Returns the fault that an error tells, or none if it has no place in the text.
+
+    >>> faults(TextError("there is no op 'Idd'", 1, 1, (1, 4), "Id"))[0].instead
+    'Id'
+    """
+    if not isinstance(error, TextError):
+        return ()
+    start = (error.line, error.column)
+    instead = error.cure if error.cure.isidentifier() else ""
+    return (Fault(start, max(error.end, start), str(error), instead),)
+
+
+def show(
+    label: str,
+    text: str,
+    said: Said,
+    take: Callable[[str], None],
+    key: str,
+    longest: int,
+) -> None:
+    """Shows the editor; ``take`` is called with the text a moment after each change.
+
+    Args:
+        label: The name of the field, for screen readers.
+        text: The text of the session.
+        said: What stands in the line below, and what is underlined.
+        take: A callback.
+        key: The key of the component.
+        longest: The letters that the text may have.
+    """
+    data = {
+        "text": text,
+        "label": label,
+        "told": said.words,
+        "wrong": said.wrong,
+        "faults": [
+            {"from": each.start, "to": each.end, "message": each.message, "instead": each.instead}
+            for each in said.faults
+        ],
+        "script": SCRIPT.name,
+    }
+
+    def changed() -> None:
+        if isinstance(found := asked(key, "text"), str):
+            take(found[:longest])
+
+    _editor(key=key, data=data, on_text_change=changed)

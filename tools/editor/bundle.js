@@ -1,0 +1,82 @@
+// The text editor of the page Yours, made of CodeMirror 6; `make editor` bundles it into assets/.
+
+import { acceptCompletion, autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap } from "@codemirror/autocomplete";
+import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
+import { json } from "@codemirror/lang-json";
+import { pythonLanguage } from "@codemirror/lang-python";
+import { bracketMatching, indentOnInput, indentUnit, syntaxHighlighting } from "@codemirror/language";
+import { lintKeymap, setDiagnostics } from "@codemirror/lint";
+import { Compartment, EditorState, Transaction } from "@codemirror/state";
+import { drawSelection, EditorView, highlightActiveLine, keymap, lineNumbers } from "@codemirror/view";
+import { classHighlighter } from "@lezer/highlight";
+
+// Returns an editor of `text` in `parent`. `changed(text)` is called after each change made by its
+// reader, `complete(line, word, inText)` returns the completions of a word behind part of a line.
+export function codeEditor({ parent, text, label, changed, complete, finished }) {
+  const language = new Compartment();
+  const view = new EditorView({
+    parent,
+    root: parent.getRootNode(),
+    state: EditorState.create({
+      doc: text,
+      extensions: [
+        lineNumbers(), history(), drawSelection(), bracketMatching(), closeBrackets(),
+        indentOnInput(), indentUnit.of("    "), highlightActiveLine(),
+        syntaxHighlighting(classHighlighter),
+        language.of(languageOf(text)),
+        autocompletion({ override: [(context) => completions(context, complete)], icons: false }),
+        // Tab leaves the editor, so that a keyboard is never trapped; it only takes a completion.
+        keymap.of([
+          { key: "Tab", run: acceptCompletion },
+          { key: "Mod-Enter", run: () => (finished(), true) },
+          ...closeBracketsKeymap, ...completionKeymap, ...historyKeymap, ...lintKeymap, ...defaultKeymap,
+        ]),
+        EditorView.contentAttributes.of({ "aria-label": label, "aria-multiline": "true" }),
+        EditorView.updateListener.of((update) => {
+          const typed = update.transactions.some((each) => !each.annotation(Transaction.remote));
+          if (update.docChanged && typed) changed(view.state.doc.toString());
+        }),
+      ],
+    }),
+  });
+  const set = (next) => {
+    const whole = { from: 0, to: view.state.doc.length, insert: next };
+    view.dispatch({
+      changes: whole,
+      annotations: Transaction.remote.of(true),
+      effects: language.reconfigure(languageOf(next)),
+      scrollIntoView: false,
+    });
+    view.scrollDOM.scrollTop = 0;
+  };
+  return { set, text: () => view.state.doc.toString(), mark: (faults) => mark(view, faults) };
+}
+
+const languageOf = (text) => (/^\s*\{/.test(text) ? json() : pythonLanguage);
+
+function completions(context, complete) {
+  const word = context.matchBefore(/\w*/);
+  const line = context.state.doc.lineAt(context.pos);
+  const before = line.text.slice(0, word.from - line.from);
+  if (word.from === word.to && !context.explicit && !before.endsWith(".")) return null;
+  const inText = (before.match(/"/g) ?? []).length % 2 === 1;
+  const options = complete(before, inText, context.state.doc.toString());
+  return options.length ? { from: word.from, options, validFor: /^\w*$/ } : null;
+}
+
+// Underlines faults; a line and a column begin at 1, and `instead` is a text that would work.
+function mark(view, faults) {
+  const { doc } = view.state;
+  const place = ([line, column]) => {
+    const found = doc.line(Math.max(1, Math.min(line, doc.lines)));
+    return Math.min(found.from + Math.max(0, column - 1), found.to);
+  };
+  const shown = faults.map(({ from, to, message, instead }) => {
+    const [begin, end] = [place(from), Math.max(place(to), place(from))];
+    const apply = (target, start, stop) =>
+      target.dispatch({ changes: { from: start, to: stop, insert: instead } });
+    const actions = instead ? [{ name: instead, apply }] : [];
+    return { from: begin, to: end, severity: "error", message, actions };
+  });
+  view.dispatch(setDiagnostics(view.state, shown));
+}
