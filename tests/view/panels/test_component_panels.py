@@ -7,8 +7,13 @@ import pytest
 import ncd
 from tests.view.page.test_pages import fine, page
 
-PANELS = (("grouped-queries", "Cache size"),)
-KEPT = (("grouped-queries", "context"), ("grouped-queries", "cached_layers"))
+PANELS = (("grouped-queries", "Cache size"), ("rotary", "Rotation"))
+KEPT = (
+    ("grouped-queries", "context"),
+    ("grouped-queries", "cached_layers"),
+    ("rotary", "query_at"),
+    ("rotary", "key_at"),
+)
 
 
 @pytest.mark.parametrize(("name", "panel"), PANELS)
