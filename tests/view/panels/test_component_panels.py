@@ -7,7 +7,11 @@ import pytest
 import ncd
 from tests.view.page.test_pages import fine, page
 
-PANELS = (("grouped-queries", "Cache size"), ("rotary", "Rotation"))
+PANELS = (
+    ("grouped-queries", "Cache size"),
+    ("rotary", "Rotation"),
+    ("latent-attention", "Cache size"),
+)
 KEPT = (
     ("grouped-queries", "context"),
     ("grouped-queries", "cached_layers"),
