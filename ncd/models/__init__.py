@@ -23,6 +23,7 @@ from ncd.models.transformers.position_encoding import POSITIONAL_EMBEDDING as PO
 from ncd.models.components.grouped_queries import GROUPED_QUERIES as GROUPED_QUERIES
 from ncd.models.components.rotary_attention import ROTARY as ROTARY
 from ncd.models.components.compressed_cache import LATENT_ATTENTION as LATENT_ATTENTION
+from ncd.models.components.window_attention import SLIDING_WINDOW as SLIDING_WINDOW
 from ncd.models.learned_attention.small_transformers import REVERSAL as REVERSAL
 from ncd.models.learned_attention.small_transformers import RECALL as RECALL
 from ncd.models.learned_attention.small_transformers import INDUCTION as INDUCTION

@@ -11,12 +11,15 @@ PANELS = (
     ("grouped-queries", "Cache size"),
     ("rotary", "Rotation"),
     ("latent-attention", "Cache size"),
+    ("sliding-window", "Reach"),
 )
 KEPT = (
     ("grouped-queries", "context"),
     ("grouped-queries", "cached_layers"),
     ("rotary", "query_at"),
     ("rotary", "key_at"),
+    ("sliding-window", "up_to_layer"),
+    ("sliding-window", "reach_from"),
 )
 
 
