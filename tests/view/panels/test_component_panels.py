@@ -12,6 +12,8 @@ PANELS = (
     ("rotary", "Rotation"),
     ("latent-attention", "Cache size"),
     ("sliding-window", "Reach"),
+    ("linear-attention", "State"),
+    ("delta-rule", "State"),
 )
 KEPT = (
     ("grouped-queries", "context"),
@@ -20,6 +22,9 @@ KEPT = (
     ("rotary", "key_at"),
     ("sliding-window", "up_to_layer"),
     ("sliding-window", "reach_from"),
+    ("delta-rule", "after_token"),
+    ("delta-rule", "state_head"),
+    ("delta-rule", "state_shown"),
 )
 
 
