@@ -20,6 +20,12 @@ from ncd.models.transformers.packed_heads import (
 from ncd.models.transformers.packed_heads import MERGED_QKV as MERGED_QKV
 from ncd.models.transformers.feed_forward import POINTWISE_FEED_FORWARD as POINTWISE_FEED_FORWARD
 from ncd.models.transformers.position_encoding import POSITIONAL_EMBEDDING as POSITIONAL_EMBEDDING
+from ncd.models.components.grouped_queries import GROUPED_QUERIES as GROUPED_QUERIES
+from ncd.models.components.rotary_attention import ROTARY as ROTARY
+from ncd.models.components.compressed_cache import LATENT_ATTENTION as LATENT_ATTENTION
+from ncd.models.components.window_attention import SLIDING_WINDOW as SLIDING_WINDOW
+from ncd.models.components.matrix_states import LINEAR_ATTENTION as LINEAR_ATTENTION
+from ncd.models.components.matrix_states import DELTA_RULE as DELTA_RULE
 from ncd.models.learned_attention.small_transformers import REVERSAL as REVERSAL
 from ncd.models.learned_attention.small_transformers import RECALL as RECALL
 from ncd.models.learned_attention.small_transformers import INDUCTION as INDUCTION

@@ -84,19 +84,23 @@ class Rotary:
         turns = f"{turns} * (1 - {stretched} + {stretched} / {_text(factor)})"
         return cls(turns, magnitude)
 
-    def term(self, others: str = "", feature: str = "k", adjacent: bool = False) -> Term:
+    def term(
+        self, others: str = "", feature: str = "k", adjacent: bool = False, first: int = 0
+    ) -> Term:
         """Returns the rotation of an array ``t {others} {feature}``.
 
         Args:
             others: The axes between positions and features, such as ``"g q"``.
             feature: The axis of features.
             adjacent: Whether a pair's features stand side by side; else half a head apart.
+            first: The position at which the sequence begins.
         """
+        at = f"(t + {first})" if first else "t"
         pairs, turned = ("r p:2", "r i") if adjacent else ("p:2 r", "i r")
         turn = _ROTATION if self.magnitude == 1 else f"{_text(self.magnitude)} * {_ROTATION}"
         return Block(
             Split(f"{feature} -> {pairs}")
-            >> Map("-> t r", f"t * {self.turns}", "angle")
+            >> Map("-> t r", f"{at} * {self.turns}", "angle")
             >> Map("t r -> t p r i:2", turn, "turn")
             >> Einsum(f"t p r i, t {others} {pairs.replace(':2', '')} -> t {others} {turned}")
             >> Group(f"{turned} -> {feature}"),

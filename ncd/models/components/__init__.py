@@ -1,0 +1,1 @@
+"""Parts of today's language models, one idea each."""

@@ -1,0 +1,1 @@
+"""Panels about parts of language models: caches, positions, windows, states, low ranks."""

@@ -1,0 +1,173 @@
+"""State: the matrix of a recurrence while tokens arrive, and what it still remembers of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import streamlit as st
+import torch
+from torch import Tensor
+
+import ncd
+from ncd.export import markup
+from ncd.lang.terms.terms import Term
+from ncd.run import apart
+from ncd.view.arrays import captions, map_component
+from ncd.view.arrays.map_component import Map, Side
+from ncd.view.base import heatmap
+from ncd.view.base.cache import remember
+from ncd.view.base.heatmap import Ends
+from ncd.view.session import url
+from ncd.view.session.scene import Scene
+
+TOKEN, HEAD, SHOWN = "after_token", "state_head", "state_shown"
+SHOWS = ("state", "change")
+MOST = 24  # small pictures, and tokens whose recall is shown
+LONGEST = 8.0  # em of the longest bar
+
+url.keep(TOKEN, "")
+url.keep(HEAD, "0")
+url.keep(SHOWN, SHOWS[0], SHOWS)
+
+
+@dataclass(frozen=True)
+class Watched:
+    """The states after each token (t h k v), keys and values, and the check of the outputs."""
+
+    states: Tensor
+    keys: Tensor
+    values: Tensor
+    apart: float
+
+
+@dataclass(frozen=True)
+class StatePictures:
+    """The State panel of a page.
+
+    Args:
+        build: The function of the system, which with ``watched`` gives its states as well.
+    """
+
+    build: Callable[..., Term]
+    TITLE: str = "State"
+    RUNS: bool = True
+
+    def show(self, scene: Scene) -> None:
+        """Shows the state after the chosen token, and what it answers to the keys so far."""
+        found = remember(
+            "states",
+            scene.term,
+            *scene.numbers,
+            make=lambda: scene.work(lambda: watched(scene, self.build)),
+        )
+        t, heads = found.states.shape[:2]
+        at = url.place(TOKEN, t) if st.session_state.get(TOKEN) else t - 1
+        head = url.place(HEAD, heads)
+        change = st.session_state.get(SHOWN) == SHOWS[1]
+        states = found.states[:, head]
+        before = torch.cat((torch.zeros_like(states[:1]), states[:-1]))
+        pictures = states - before if change else states
+        map_component.show(
+            "states",
+            _pick,
+            head=_choices(at, t, head, heads, change, scene),
+            side=_gallery(pictures, at),
+            map=_map(pictures, at, change),
+            aside=_told(scene, found, at, head),
+        )
+
+
+def watched(scene: Scene, build: Callable[..., Term]) -> Watched:
+    """Runs the term with its own weights and inputs, and keeps every state."""
+    with torch.no_grad():
+        module = ncd.compile(build(**scene.settings, watched=True), scene.seed, scene.device)
+        module.load_state_dict(scene.module.state_dict())
+        states, keys, values, out = module(*scene.inputs)
+        off = apart(out, scene.trace.outputs[0])
+    states, keys, values = (x.detach().float().cpu() for x in (states, keys, values))
+    return Watched(states, keys, values, off)
+
+
+def recall(found: Watched, at: int, head: int) -> list[float]:
+    """Returns how well the state after a token answers each key so far.
+
+    It is the cosine of the answer and the value: 1 for the right direction, 0 for a stranger's.
+    """
+    keys, values = found.keys[: at + 1, head], found.values[: at + 1, head]
+    answers = keys @ found.states[at, head]
+    cosines: list[float] = torch.cosine_similarity(answers, values, dim=-1).tolist()
+    return cosines
+
+
+def _pick(name: str, value: str) -> None:
+    """Applies a slider, a picture or a button; a callback."""
+    if name in (TOKEN, HEAD, SHOWN):
+        st.session_state[name] = value
+
+
+def _choices(at: int, t: int, head: int, heads: int, change: bool, scene: Scene) -> str:
+    words = scene.words("t")
+    word = f" ({markup.text(words[at])})" if at < len(words) else ""
+    sliders = _range(f"after token {at}{word}", TOKEN, t, at) + _range(
+        f"head {head}", HEAD, heads, head
+    )
+    buttons = "".join(
+        f'<button type="button" class="plain" data-pick="{SHOWN}={name}" '
+        f'aria-pressed="{str(change == (name == SHOWS[1])).lower()}">{said}</button> '
+        for name, said in zip(SHOWS, ("the state", "what the token changes"), strict=True)
+    )
+    return f'<div class="told">{sliders}<span>{buttons}</span></div>'
+
+
+def _range(said: str, name: str, count: int, at: int) -> str:
+    if count < 2:
+        return ""
+    return (
+        f'<label class="cut">{said} <input type="range" min="0" max="{count - 1}" '
+        f'value="{at}" data-set="{name}"></label>'
+    )
+
+
+def _gallery(pictures: Tensor, at: int) -> str:
+    run = heatmap.shown(len(pictures), at, MOST)
+    maps = pictures[run.start : run.stop].numpy()
+    small = heatmap.pooled(maps, heatmap.SMALL).maps
+    sheet = heatmap.sheet(small, Ends.of(maps, signed=True), heatmap.SIGNED)
+    names = [(f"{TOKEN}={i}", str(i)) for i in run]
+    return map_component.cut(sheet, names, f"{TOKEN}={at}") + map_component.beside(
+        TOKEN, run, len(pictures)
+    )
+
+
+def _map(pictures: Tensor, at: int, change: bool) -> Map:
+    grid = pictures[at].numpy().astype(np.float32)
+    return Map(
+        f"state {grid.shape}",
+        "The change by a token" if change else "The state after a token",
+        heatmap.pooled(grid, heatmap.LARGE),
+        Ends.of(pictures.numpy(), signed=True),
+        Side("feature of a key", "key feature"),
+        Side("feature of a value", "value feature"),
+        said="change" if change else "state",
+        square=True,
+    )
+
+
+def _told(scene: Scene, found: Watched, at: int, head: int) -> str:
+    numbers = recall(found, at, head)
+    rows = [
+        f"<tr><td>{j}</td><td>"
+        f"{markup.meter(max(number, 0.0), markup.colour('softmax', scene.dark), LONGEST)}"
+        f'</td><td class="number">{number:.2f}</td></tr>'.replace("-", "−")
+        for j, number in list(enumerate(numbers))[::-1][:MOST]
+    ]
+    table = markup.table(("Token", "answered", ""), rows, numbers=(2,))
+    k, v = found.states.shape[2:]
+    return (
+        f"<p>The state has {k} × {v} numbers, however long the text is. Asked the key of a token, "
+        f"does it answer its value? 1 is the right direction.</p>{table}"
+        f'<p class="muted">The outputs of this run and of the page’s are '
+        f"{markup.digits(found.apart)} apart. {captions.origin(scene)}</p>"
+    )

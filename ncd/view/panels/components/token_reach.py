@@ -1,0 +1,126 @@
+"""Reach: the tokens whose change is felt at a position, measured layer by layer."""
+
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+import torch
+
+import ncd
+from ncd.export import markup
+from ncd.run import generator
+from ncd.view.arrays import map_component
+from ncd.view.arrays.map_component import Map, Mark, Side
+from ncd.view.base import heatmap
+from ncd.view.base.cache import remember
+from ncd.view.base.heatmap import Ends, Grid
+from ncd.view.session import url
+from ncd.view.session.scene import Scene
+
+TITLE = "Reach"
+RUNS = True
+UP_TO, AT = "up_to_layer", "reach_from"
+POSITIONS, LAYERS = 64, 8  # the most that are measured
+SMALL = {"h": 1, "k": 4}  # what reaches what depends on neither
+FELT = 1e-12  # a change below it is rounding
+
+url.keep(UP_TO, "")
+url.keep(AT, "")
+
+
+def show(scene: Scene) -> None:
+    """Shows by how many layers each token is felt at each position."""
+    n, t = min(scene.settings["n"], LAYERS), min(scene.settings["t"], POSITIONS)
+    w = scene.settings["w"]
+    key = ("reach", scene.entry.name, n, t, w, scene.seed)
+    found = remember(
+        *key[:1], scene.term, *key, make=lambda: scene.work(lambda: reach(scene, n, t))
+    )
+    layers, at = _place(UP_TO, n - 1) + 1, _place(AT, t - 1)
+    felt = np.where(found <= layers, found, np.nan).astype(np.float32)
+    sliders = _range(f"after layer {layers} of {n}", UP_TO, n, layers - 1)
+    sliders += _range(f"at position {at}", AT, t, at)
+    map_component.show(
+        "reach",
+        _pick,
+        head=f'<div class="told">{sliders}</div>',
+        map=_map(felt, n, at, scene),
+        aside=_told(scene, found, layers, at),
+    )
+
+
+def _pick(name: str, value: str) -> None:
+    if name in (UP_TO, AT):
+        st.session_state[name] = value
+    elif name == "cell":
+        st.session_state[AT] = value.partition(",")[0]
+
+
+def _place(name: str, last: int) -> int:
+    """Returns the place that a key of the session chooses, by default the last."""
+    return url.place(name, last + 1) if st.session_state.get(name) else last
+
+
+def reach(scene: Scene, layers: int, positions: int) -> Grid:
+    """Returns the first layer after which a change of a token is felt at a position.
+
+    Each token is changed in turn, all in one run of the term. Rows are positions, columns tokens;
+    infinite where no layer is enough.
+    """
+    sizes = {**scene.settings, **SMALL, "n": layers, "t": positions}
+    module = ncd.compile(scene.entry.build(**sizes), scene.seed).double()
+    given = torch.randn(positions, SMALL["k"], generator=generator(scene.seed, "reach")).double()
+    changed = given + torch.eye(positions).double()[..., None]
+    with torch.no_grad():
+        run = ncd.trace(module, torch.cat((given[None], changed)))
+    ends = [cell.outputs[0].id for cell in module.circuit.cells if cell.op.role == "residual"]
+    first = np.full((positions, positions), np.inf, np.float32)
+    for layer, id in reversed([*enumerate(ends, 1)]):
+        value = run.values[id]
+        far = (value[1:] - value[:1]).abs().amax(-1).T.numpy()
+        first[far > FELT] = layer
+    return first
+
+
+def _range(said: str, name: str, count: int, at: int) -> str:
+    if count < 2:
+        return ""
+    return (
+        f'<label class="cut">{said} <input type="range" min="0" max="{count - 1}" '
+        f'value="{at}" data-set="{name}" aria-valuetext="{said}"></label>'
+    )
+
+
+def _map(felt: Grid, layers: int, at: int, scene: Scene) -> Map:
+    words = scene.words("t")
+    return Map(
+        f"reach {felt.shape}",
+        "The layers that it takes until a token is felt at a position",
+        heatmap.pooled(felt, heatmap.LARGE),
+        Ends(0.0, float(layers), 0, float(layers)),
+        Side("position that knows", "position", words),
+        Side("token that is changed", "token", words),
+        said="layers",
+        square=True,
+        marks=(Mark("row", at),),
+        picks="cell",
+    )
+
+
+def _told(scene: Scene, found: Grid, layers: int, at: int) -> str:
+    w, t, n = (scene.settings[name] for name in "wtn")
+    rows = [
+        f'<tr{" class=chosen" if layer == layers else ""}><td>{layer}</td><td class="number">'
+        f'{int((found[at] <= layer).sum())}</td><td class="number">'
+        f"{min(at + 1, 1 + layer * (w - 1))}</td></tr>"
+        for layer in range(1, min(n, LAYERS) + 1)
+    ]
+    table = markup.table(("After layer", "felt", "1 + layer · (w − 1)"), rows, numbers=(1, 2))
+    cut = f" The first {POSITIONS} of {t:,} positions." if t > POSITIONS else ""
+    cut += f" The first {LAYERS} of {n} layers." if n > LAYERS else ""
+    return (
+        f"<p>Position {at} feels so many tokens, itself among them:</p>{table}"
+        '<p class="muted">Measured: each token is changed in turn, and where an output moves it is '
+        "felt. One head of 4 features, as neither heads nor weights say what reaches what. Hatched "
+        f"is what is not reached.{cut}</p>"
+    )

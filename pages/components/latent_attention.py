@@ -1,0 +1,42 @@
+"""Latent attention: all keys and values come from a few features that are kept."""
+
+from ncd import catalogue
+from ncd.view.page.page import page
+from ncd.view.panels.attention import attention_maps
+from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
+from ncd.view.panels.components.cache_size import CacheSize
+
+LEAD = """
+Attention that keeps only a few compressed features of each token, from which the keys and values of
+all heads are made again.
+"""
+
+WHY = """
+Grouped queries make the cache small by having fewer keys and values. Latent attention keeps as many
+of them as there are heads, and makes them all from *c* features: what is stored of a token is these
+*c* numbers, however many heads there are. The maps **L** *UK* and *UV* need not even be applied to
+the past: a product of matrices can be taken in another order, so they move into the maps of queries
+and of the output. That works only if nothing stands between them, and a rotation by the position
+would. So the position has features of its own: *b* turned features of each query head, and one
+turned key of *b* features, which all heads share. A score is the sum of both inner products. The
+published model keeps 576 numbers for each token and layer, where its 128 heads would have 32,768.
+
+Sources: DeepSeek-AI 2024, *DeepSeek-V2: A Strong, Economical, and Efficient Mixture-of-Experts
+Language Model*, sections 2.1.2 and 2.1.3, appendix C and, for the comparison, table 1. The norms
+are those of section 3.1.2.
+"""
+
+page(
+    entry=catalogue["latent-attention"],
+    lead=LEAD,
+    why=WHY,
+    panels=(
+        CacheSize(kept=("DKV", "KR"), heads=("h",), title="latent"),
+        attention_maps,
+        values,
+        source,
+        cost_table,
+        autograd_graph,
+        shapes,
+    ),
+)

@@ -1,0 +1,40 @@
+"""Linear attention: a softmax less, and the past fits into a matrix."""
+
+from ncd import catalogue
+from ncd.models.components.matrix_states import linear_attention
+from ncd.view.page.page import page
+from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
+from ncd.view.panels.components.state_pictures import StatePictures
+
+LEAD = """
+Attention without the softmax, so that all keys and values so far can be added up in one matrix: the
+state.
+"""
+
+WHY = """
+With a softmax every query has to meet every key. Here a query and a key first become features that
+are positive, and a weight is their inner product. Then the order can be changed: instead of weights
+for each query, the outer products of keys and values are added up once, in a matrix of *k* × *v*
+numbers, and a query reads from it. A new token adds its outer product and is done: a step costs the
+same at the first token and at the millionth, and nothing else is kept. The price is room. Only *k*
+keys can be kept apart in *k* features, and nothing is ever taken out, so that new values are laid
+over old ones. The sum of the keys, carried along, divides what is read, so that the weights of a
+query sum to 1.
+
+Source: Katharopoulos et al. 2020, *Transformers are RNNs: Fast Autoregressive Transformers with
+Linear Attention*, sections 3.2 to 3.4 (equations 16 to 20).
+"""
+
+page(
+    entry=catalogue["linear-attention"],
+    lead=LEAD,
+    why=WHY,
+    panels=(
+        StatePictures(linear_attention),
+        values,
+        source,
+        cost_table,
+        autograd_graph,
+        shapes,
+    ),
+)

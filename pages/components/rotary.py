@@ -1,0 +1,40 @@
+"""Rotary positions: queries and keys turn, and scores depend on distances."""
+
+from ncd import catalogue
+from ncd.view.page.page import page
+from ncd.view.panels.attention import attention_maps
+from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
+from ncd.view.panels.components import rotating_pairs
+
+LEAD = """
+Queries and keys are turned, pair by pair of features, by an angle that grows with their position:
+so a score knows how far apart two tokens are, and not where the text begins.
+"""
+
+WHY = """
+Attention alone does not know the order of its inputs. Here each pair of features of a query and of
+a key is a point in a plane, and is turned by its position times an angle of the pair. The inner
+product of two vectors depends on the angle between them only: turn the query by *i* steps and the
+key by *j*, and what is left is a turn by *i* − *j*. So the score is one of contents and distance.
+The first pair turns by 1 radian a position, the last by little more than 1/10,000: the fast ones
+tell neighbours apart, and the slow ones far places. Nothing is learned and nothing is added to the
+features, and values are not turned. Move the first position: all hands turn, and all scores stay.
+
+Sources: Su et al. 2021, *RoFormer: Enhanced Transformer with Rotary Position Embedding*, section
+3.2 (equations 12 to 16) and 3.4.3.
+"""
+
+page(
+    entry=catalogue["rotary"],
+    lead=LEAD,
+    why=WHY,
+    panels=(
+        rotating_pairs,
+        attention_maps,
+        values,
+        source,
+        cost_table,
+        autograd_graph,
+        shapes,
+    ),
+)

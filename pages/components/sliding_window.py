@@ -1,0 +1,42 @@
+"""Sliding window: every layer sees a few positions back, and many layers see far."""
+
+from ncd import catalogue
+from ncd.view.page.page import page
+from ncd.view.panels.attention import attention_maps
+from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
+from ncd.view.panels.components import token_reach
+
+LEAD = """
+Layers of attention in which a position sees only itself and the few before it; what is further away
+comes through the layers between.
+"""
+
+WHY = """
+Full attention compares every position with all before it: twice the text is four times the work,
+and the cache grows with every token. With a window of *w* positions the work grows with the text
+only, and the cache never holds more than *w* tokens. Far tokens are not lost. After one layer a
+position holds something of the *w* − 1 before it, and the next layer sees positions that hold
+something of their own past: after *n* layers it can be reached by *n*·(*w* − 1) positions back.
+Near tokens come straight, far ones by many steps, in which they are mixed with others; so a model
+often has some layers with full attention in between. Here the window is a mask, and hidden scores
+are worked out all the same; a fast kernel leaves them out.
+
+Sources: Jiang et al. 2023, *Mistral 7B*, section 2 and figure 1; Beltagy et al. 2020, *Longformer:
+The Long-Document Transformer*, section 3.1; Gemma Team 2024, *Gemma 2*, section 2.1, for windows in
+every other layer.
+"""
+
+page(
+    entry=catalogue["sliding-window"],
+    lead=LEAD,
+    why=WHY,
+    panels=(
+        token_reach,
+        attention_maps,
+        values,
+        source,
+        cost_table,
+        autograd_graph,
+        shapes,
+    ),
+)

@@ -1,0 +1,51 @@
+"""Sliding windows against torch's attention with a mask; and how far tokens reach."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+import ncd
+from ncd.view.panels.components import token_reach
+from tests.models.components.against_torch import equals_torch
+from tests.view.panels.test_language_panels import scene
+
+ENTRY = ncd.catalogue["sliding-window"]
+SIZES = (
+    {"n": 1, "w": 3, "h": 2, "k": 5, "t": 7},
+    {"n": 3, "w": 2, "h": 1, "k": 4, "t": 6},
+    {"n": 2, "w": 1, "h": 3, "k": 1, "t": 4},
+    {"n": 1, "w": 9, "h": 1, "k": 1, "t": 1},
+)
+
+
+def by_torch(module: nn.Module, sizes: dict[str, int], x: Tensor) -> Tensor:
+    at = torch.arange(len(x))
+    away = at[:, None] - at
+    seen = (away >= 0) & (away < sizes["w"])
+    for layer in module.layers:
+        q, k, v = (
+            f(x).unflatten(-1, (sizes["h"], -1)).transpose(0, 1)
+            for f in (layer.Q, layer.K, layer.V)
+        )
+        out = F.scaled_dot_product_attention(q, k, v, attn_mask=seen)
+        x = x + layer.O(out.transpose(0, 1).flatten(1))
+    return x
+
+
+@pytest.mark.parametrize("sizes", SIZES, ids=str)
+def test_it_equals_torch(sizes: dict[str, int]) -> None:
+    equals_torch(ENTRY, sizes, by_torch)
+
+
+@pytest.mark.parametrize(("n", "w"), [(1, 4), (3, 4), (8, 2), (2, 1), (8, 32)])
+def test_each_layer_reaches_one_window_further(n: int, w: int) -> None:
+    t = 40
+    found = token_reach.reach(scene("sliding-window", n=n, w=w, t=t), n, t)
+    away = np.arange(t)[:, None] - np.arange(t)
+    layers = np.where(away == 0, 1, np.ceil(away / max(w - 1, 1e-9)))
+    expected = np.where((away >= 0) & (layers <= n), layers, np.inf)
+    np.testing.assert_array_equal(found, expected)
