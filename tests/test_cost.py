@@ -61,7 +61,8 @@ def test_every_entry_at_random_knobs(entry: Entry, data: st.DataObject) -> None:
 def test_every_entry_at_the_ends_of_its_knobs(entry: Entry) -> None:
     terms = [entry.build(**setting) for setting in sample(ends(entry), 3, entry.name)]
     for term in terms:
-        if ncd.cost(term).flops < 10**10:  # a preset is not run
+        cost = ncd.cost(term)
+        if cost.flops < 10**10 and cost.parameters < 10**8:  # a preset is not run
             assert_exact(term)
 
 

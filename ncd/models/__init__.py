@@ -26,6 +26,13 @@ from ncd.models.components.compressed_cache import LATENT_ATTENTION as LATENT_AT
 from ncd.models.components.window_attention import SLIDING_WINDOW as SLIDING_WINDOW
 from ncd.models.components.matrix_states import LINEAR_ATTENTION as LINEAR_ATTENTION
 from ncd.models.components.matrix_states import DELTA_RULE as DELTA_RULE
+from ncd.models.language_models.gpt2 import GPT_2 as GPT_2
+from ncd.models.language_models.bert import BERT as BERT
+from ncd.models.language_models.t5 import T5 as T5
+from ncd.models.language_models.llama import LLAMA as LLAMA
+from ncd.models.language_models.gemma import GEMMA as GEMMA
+from ncd.models.language_models.mixtral import MIXTRAL as MIXTRAL
+from ncd.models.language_models.deepseek import DEEPSEEK as DEEPSEEK
 from ncd.models.learned_attention.small_transformers import REVERSAL as REVERSAL
 from ncd.models.learned_attention.small_transformers import RECALL as RECALL
 from ncd.models.learned_attention.small_transformers import INDUCTION as INDUCTION
@@ -37,6 +44,7 @@ from ncd.models.images.residual_block import RESIDUAL_BLOCK as RESIDUAL_BLOCK
 from ncd.models.images.identity_resnet import IDENTITY_RESNET as IDENTITY_RESNET
 from ncd.models.images.unet import UNET as UNET
 from ncd.models.images.visual_attention import VISUAL_ATTENTION as VISUAL_ATTENTION
+from ncd.models.images.vision_transformer import VIT as VIT
 from ncd.models.tensors.indexing import TENSORS as TENSORS
 from ncd.models.tensors.indexing import INDEXES as INDEXES
 from ncd.models.tensors.indexing import SUBTENSORS as SUBTENSORS

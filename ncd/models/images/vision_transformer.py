@@ -8,6 +8,7 @@ from ncd.lang.circuits.elaborate import Axes
 from ncd.lang.terms.loops import Repeat
 from ncd.lang.terms.terms import Id, Term
 from ncd.lang.types.axis_kinds import space
+from ncd.models.catalogue_entry import Entry, Knob, Preset
 from ncd.models.language_models.model_parts import after_norm, feed_forward
 from ncd.models.shared_parts import self_attention
 from ncd.ops import Add, Concat, Conv, Einsum, Elementwise, Group, Index, LayerNorm, Linear, Param
@@ -57,7 +58,7 @@ def vision_transformer(
 @lru_cache(32)
 def _vision_transformer(n: int, s: int, eps: float, activation: Term) -> Term:
     layer = after_norm(
-        self_attention("attention"), LayerNorm("m", "layernorm_before", eps)
+        self_attention("attention", role="folded"), LayerNorm("m", "layernorm_before", eps)
     ) >> after_norm(feed_forward(activation), LayerNorm("m", "layernorm_after", eps))
     return (
         Conv("c x -> m p", "patch_embeddings", kernel=s, stride=s, padding=0)
@@ -72,3 +73,37 @@ def _vision_transformer(n: int, s: int, eps: float, activation: Term) -> Term:
         >> Index("t m", t=0)
         >> Linear("m -> y", "classifier", True)
     )
+
+
+def _sizes(n: int, x: int, s: int, h: int, d: int, k: int = 64) -> dict[str, int]:
+    """Returns the sizes of a model for coloured images of 224 pixels and 1,000 classes."""
+    return {"n": n, "x": x, "s": s, "c": 3, "h": h, "k": k, "d": d, "y": 1000}
+
+
+_PUBLISHED = 'Dosovitskiy et al. 2021, "An Image is Worth 16x16 Words", table 1'
+
+VIT = Entry(
+    name="vit",
+    title="Vision transformer",
+    source="Dosovitskiy et al. 2021, ViT",
+    knobs=(
+        Knob("n", 1, 6, 2, help="layers", reason="12 in ViT-B", most=48),
+        Knob("x", 1, 8, 4, help="patches along a side", reason="14 in ViT-B/16"),
+        Knob("s", 1, 16, 8, help="pixels along a side of a patch", reason="16 in ViT-B/16"),
+        Knob("c", 1, 4, 3, help="colours", reason="red, green, blue"),
+        Knob("h", 1, 16, 4, help="heads", reason="12 in ViT-B"),
+        Knob("k", 1, 64, 16, help="features of a head", reason="64 in ViT-B"),
+        Knob("d", 8, 512, 128, 8, "hidden features", "4 · h · k in ViT", least=1),
+        Knob("y", 1, 100, 10, help="classes", reason="1,000 in ImageNet"),
+    ),
+    system=vision_transformer,
+    section="Images",
+    type="c x -> y",
+    width=900,
+    presets=(
+        Preset("vit-b-16", _sizes(12, 14, 16, 12, 3072), _PUBLISHED, "ViT-B/16"),
+        Preset("vit-b-32", _sizes(12, 7, 32, 12, 3072), _PUBLISHED, "ViT-B/32"),
+        Preset("vit-l-16", _sizes(24, 14, 16, 16, 4096), _PUBLISHED, "ViT-L/16"),
+        Preset("vit-h-14", _sizes(32, 16, 14, 16, 5120, 80), _PUBLISHED, "ViT-H/14"),
+    ),
+)

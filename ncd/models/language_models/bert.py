@@ -10,7 +10,19 @@ from ncd.lang.terms.loops import Repeat
 from ncd.lang.terms.terms import Id, Term
 from ncd.lang.terms.wire import Wire
 from ncd.lang.types.axis_kinds import seq
+from ncd.models.catalogue_entry import Entry, Knob, Preset
 from ncd.models.language_models.gpt2 import learned_positions
+from ncd.models.language_models.model_knobs import (
+    HEAD,
+    HEADS,
+    HIDDEN,
+    LAYERS,
+    POSITIONS,
+    SECTION,
+    TABLE,
+    WIDTH,
+    WORDS,
+)
 from ncd.models.language_models.model_parts import feed_forward
 from ncd.models.shared_parts import self_attention
 from ncd.ops import Add, Elementwise, Index, LayerNorm, Linear, Param
@@ -68,7 +80,7 @@ def _bert(n: int, eps: float, activation: Term) -> Term:
         "neutral",
         "embeddings",
     )
-    layer = _added(self_attention("attention"), "attention_norm", eps) >> _added(
+    layer = _added(self_attention("attention", role="folded"), "attention_norm", eps) >> _added(
         feed_forward(activation), "output_norm", eps
     )
     pooler = Index("t m", t=0) >> Linear("m -> p", "pooler", True) >> Elementwise("tanh")
@@ -85,3 +97,27 @@ def _looked_up(axis: str, name: str) -> Term:
 def _added(part: Term, norm: str, eps: float) -> Term:
     """Returns norm(x + part x)."""
     return Wire("t m -> t m, t m") >> part @ Id("t m") >> Add() >> LayerNorm("m", norm, eps)
+
+
+def _sizes(n: int, h: int) -> dict[str, int]:
+    """Returns the sizes of a model with n layers and h heads of 64 features."""
+    return {"n": n, "h": h, "k": 64, "d": 256 * h, "s": 2, "u": 512, "v": 30522}
+
+
+_PUBLISHED = 'Devlin et al. 2019, "BERT", section 3; the number of words stands in its code'
+_SENTENCES = Knob("s", 1, 4, 2, help="sentences", reason="2 in BERT: A and B", least=1)
+
+BERT = Entry(
+    name="bert",
+    title="BERT",
+    source="Devlin et al. 2019, BERT",
+    knobs=(LAYERS, POSITIONS, HEADS, HEAD, HIDDEN, _SENTENCES, TABLE, WORDS),
+    system=bert,
+    section=SECTION,
+    type="t#v, t#s -> t m, p",
+    width=WIDTH,
+    presets=(
+        Preset("bert-base", _sizes(12, 12), _PUBLISHED, "BERT, base"),
+        Preset("bert-large", _sizes(24, 16), _PUBLISHED, "BERT, large"),
+    ),
+)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from ncd.lang.circuits.elaborate import Axes
@@ -11,12 +11,25 @@ from ncd.lang.terms.loops import Repeat
 from ncd.lang.terms.terms import Id, Term, Then
 from ncd.lang.terms.wire import Wire
 from ncd.lang.types.axis_kinds import seq
+from ncd.models.catalogue_entry import Entry, Knob, Preset
 from ncd.models.language_models.experts import Routing, mixture
+from ncd.models.language_models.model_knobs import (
+    CHOSEN,
+    EXPERTS,
+    FEATURES,
+    HEADS,
+    HIDDEN,
+    LAYERS,
+    POSITIONS,
+    SECTION,
+    WIDTH,
+    WORDS,
+)
 from ncd.models.language_models.model_parts import after_norm, gated_mlp, untied_model
 from ncd.models.language_models.rotary_positions import Rotary
 from ncd.ops import CausalMask, Einsum, Linear, Map, RMSNorm, Softmax
 
-EXPERTS = ("gate_proj", "up_proj", "down_proj")  # the arrays of all experts
+ARRAYS = ("gate_proj", "up_proj", "down_proj")  # the arrays of all experts
 PLAIN, SIGMOID = Rotary.plain(10000), Routing()
 
 
@@ -107,12 +120,13 @@ def _deepseek(n: int, design: Design) -> Term:
     dense = min(n, design.dense)
     shared = gated_mlp(hidden="x", name="shared_experts")
     moe = Block(
-        mixture(design.routing.term(), "f", EXPERTS, shared),
+        mixture(design.routing.term(), "f", ARRAYS, shared),
         "Mixture of Experts",
-        "linear",
+        "folded",
         "mlp",
     )
-    first = (Repeat((_layer(gated_mlp(), design),) * dense, "dense"),) if dense else ()
+    plain = Repeat((_layer(gated_mlp(), design),) * dense, "dense") if dense else Id("t m")
+    first = (Block(plain, "Dense Layers", "folded"),) if dense else ()
     rest = (Repeat((_layer(moe, design),) * (n - dense)),) if n > dense else ()
     layers = Then(Id("t m"), *first, *rest, RMSNorm("m", "norm", design.eps))
     return untied_model(layers, "embed_tokens")
@@ -152,7 +166,7 @@ def latent_attention(design: Design) -> Term:
         >> _scores(design.scale)
         >> Linear("h w -> m", "o_proj")
     )
-    return Wire("t m -> t m, t m, t m") >> Block(body, "Latent Attention", "module", "self_attn")
+    return Wire("t m -> t m, t m, t m") >> Block(body, "Latent Attention", "folded", "self_attn")
 
 
 def _scores(scale: float) -> Term:
@@ -169,3 +183,64 @@ def _scores(scale: float) -> Term:
         "einsum",
         local=True,
     )
+
+
+LITE = Design(compressed=False, routing=Routing(sigmoid=False, normalised=False))
+
+
+def deepseek_lite(
+    n: int, t: int, m: int, h: int, k: int, b: int, o: int, d: int, f: int, e: int, c: int, v: int
+) -> Term:
+    """Returns DeepSeek-V2-Lite: queries are not compressed, and two experts are shared.
+
+    A value has as many features as a key that knows no position.
+    """
+    sizes = {"n": n, "t": t, "m": m, "h": h, "k": k, "b": b, "w": k, "o": o, "d": d, "f": f}
+    return deepseek(**sizes, x=2 * f, e=e, c=c, v=v, design=LITE)
+
+
+_LITE = 'DeepSeek-AI 2024, "DeepSeek-V2", appendix B'
+
+DEEPSEEK = Entry(
+    name="deepseek",
+    title="DeepSeek",
+    source="DeepSeek-AI 2024, DeepSeek-V2",
+    knobs=(
+        replace(LAYERS, default=3),
+        POSITIONS,
+        FEATURES,
+        HEADS,
+        Knob("k", 1, 64, 16, help="features of a head", reason="they know no position"),
+        Knob(
+            "b",
+            2,
+            32,
+            8,
+            step=2,
+            help="features that turn",
+            reason="even, as they turn in pairs",
+            multiple=2,
+        ),
+        Knob("o", 1, 128, 16, help="compressed features", reason="of keys and values together"),
+        HIDDEN,
+        Knob("f", 1, 128, 32, help="hidden features of an expert", reason="far fewer than d"),
+        EXPERTS,
+        CHOSEN,
+        WORDS,
+    ),
+    system=deepseek_lite,
+    section=SECTION,
+    type="t#v -> t v",
+    width=WIDTH,
+    presets=(
+        Preset(
+            "deepseek-v2-lite",
+            {
+                **{"n": 27, "m": 2048, "h": 16, "k": 128, "b": 64, "o": 512, "d": 10944},
+                **{"f": 1408, "e": 64, "c": 6, "v": 102400},
+            },
+            f"{_LITE}; the hidden features d of its first layer stand in its configuration",
+            "DeepSeek-V2-Lite",
+        ),
+    ),
+)

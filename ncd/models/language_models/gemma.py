@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from ncd.lang.circuits.elaborate import Axes
@@ -10,6 +10,19 @@ from ncd.lang.terms.loops import Repeat
 from ncd.lang.terms.terms import Id, Term, Then
 from ncd.lang.terms.wire import Wire
 from ncd.lang.types.axis_kinds import seq
+from ncd.models.catalogue_entry import Entry, Knob, Preset
+from ncd.models.language_models.model_knobs import (
+    FEATURES,
+    GROUPS,
+    HIDDEN,
+    LAYERS,
+    POSITIONS,
+    QUERIES,
+    SECTION,
+    TURNED,
+    WIDTH,
+    WORDS,
+)
 from ncd.models.language_models.model_parts import (
     cap,
     gated_mlp,
@@ -142,3 +155,53 @@ def _residual(part: Term, before: str, after: str, variant: Variant) -> Term:
     behind = (RMSNorm("m", after, variant.eps),) if variant.around else ()
     inner = Then(RMSNorm("m", before, variant.eps), part, *behind)
     return Wire("t m -> t m, t m") >> inner @ Id("t m") >> Add()
+
+
+def gemma_2(n: int, t: int, m: int, g: int, q: int, k: int, d: int, w: int, v: int) -> Term:
+    """Returns Gemma 2, whose layers see w positions and all of them by turns."""
+    return gemma(n, t, m, g, q, k, d, v, variant=replace(GEMMA_2, window=w))
+
+
+_TABLE = 'Gemma Team 2024, "Gemma 2: Improving Open Language Models at a Practical Size", table 1'
+_WINDOW = Knob("w", 1, 16, 4, help="positions of a window", reason="4,096 in Gemma 2")
+
+GEMMA = Entry(
+    name="gemma",
+    title="Gemma",
+    source="Gemma Team 2024, Gemma 2",
+    knobs=(
+        replace(LAYERS, default=4),
+        POSITIONS,
+        FEATURES,
+        GROUPS,
+        QUERIES,
+        TURNED,
+        HIDDEN,
+        _WINDOW,
+        WORDS,
+    ),
+    system=gemma_2,
+    section=SECTION,
+    type="t#v -> t v",
+    width=WIDTH,
+    presets=(
+        Preset(
+            "gemma-2-2b",
+            {
+                **{"n": 26, "m": 2304, "g": 4, "q": 2, "k": 256, "d": 9216},
+                **{"w": 4096, "v": 256000},
+            },
+            f"{_TABLE}, where d is given for gate and values together",
+            "Gemma 2 2B",
+        ),
+        Preset(
+            "gemma-2-9b",
+            {
+                **{"n": 42, "m": 3584, "g": 8, "q": 2, "k": 256, "d": 14336},
+                **{"w": 4096, "v": 256000},
+            },
+            f"{_TABLE}, where d is given for gate and values together",
+            "Gemma 2 9B",
+        ),
+    ),
+)

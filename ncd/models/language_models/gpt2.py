@@ -8,6 +8,18 @@ from ncd.lang.circuits.elaborate import Axes
 from ncd.lang.terms.loops import Repeat
 from ncd.lang.terms.terms import Id, Term
 from ncd.lang.types.axis_kinds import seq
+from ncd.models.catalogue_entry import Entry, Preset
+from ncd.models.language_models.model_knobs import (
+    HEAD,
+    HEADS,
+    HIDDEN,
+    LAYERS,
+    POSITIONS,
+    SECTION,
+    TABLE,
+    WIDTH,
+    WORDS,
+)
 from ncd.models.language_models.model_parts import after_norm, feed_forward, tanh_gelu, tied_model
 from ncd.models.shared_parts import self_attention
 from ncd.ops import Add, Index, LayerNorm, Map, Param
@@ -55,7 +67,7 @@ def gpt2(
 @lru_cache(32)
 def _gpt2(n: int, eps: float, activation: Term) -> Term:
     layer = after_norm(
-        self_attention("attn", causal=True), LayerNorm("m", "ln_1", eps)
+        self_attention("attn", causal=True, role="folded"), LayerNorm("m", "ln_1", eps)
     ) >> after_norm(feed_forward(activation, "c_fc", "c_proj", "mlp"), LayerNorm("m", "ln_2", eps))
     layers = Repeat((layer,) * n, "h") >> LayerNorm("m", "ln_f", eps)
     return tied_model(layers, "wte", learned_positions("wpe"))
@@ -65,3 +77,29 @@ def learned_positions(name: str) -> Term:
     """Returns a step on ``t m`` that adds the first t rows of a table ``u m``."""
     rows = Map("-> t#u", "t", "positions") @ Param("u m", name) >> Index("t#u, u m -> t m")
     return Id("t m") @ rows >> Add()
+
+
+def _sizes(n: int, h: int) -> dict[str, int]:
+    """Returns the sizes of a model with n layers and h heads of 64 features."""
+    return {"n": n, "h": h, "k": 64, "d": 256 * h, "u": 1024, "v": 50257}
+
+
+_RADFORD = 'Radford et al. 2019, "Language Models are Unsupervised Multitask Learners", '
+_PUBLISHED = f"{_RADFORD}table 2; the heads stand in its published code"
+
+GPT_2 = Entry(
+    name="gpt-2",
+    title="GPT-2",
+    source="Radford et al. 2019, GPT-2",
+    knobs=(LAYERS, POSITIONS, HEADS, HEAD, HIDDEN, TABLE, WORDS),
+    system=gpt2,
+    section=SECTION,
+    type="t#v -> t v",
+    width=WIDTH,
+    presets=(
+        Preset("gpt-2-small", _sizes(12, 12), _PUBLISHED, "GPT-2 small"),
+        Preset("gpt-2-medium", _sizes(24, 16), _PUBLISHED, "GPT-2 medium"),
+        Preset("gpt-2-large", _sizes(36, 20), _PUBLISHED, "GPT-2 large"),
+        Preset("gpt-2-xl", _sizes(48, 25), _PUBLISHED, "GPT-2 XL"),
+    ),
+)

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from ncd.lang.circuits.elaborate import Axes
 from ncd.lang.terms.loops import Repeat
 from ncd.lang.terms.terms import Term
 from ncd.lang.types.axis_kinds import seq
+from ncd.models.catalogue_entry import Entry, Preset
+from ncd.models.language_models.model_knobs import (
+    FEATURES,
+    GROUPS,
+    HIDDEN,
+    LAYERS,
+    POSITIONS,
+    QUERIES,
+    SECTION,
+    TURNED,
+    WIDTH,
+    WORDS,
+)
 from ncd.models.language_models.model_parts import (
     after_norm,
     gated_mlp,
@@ -104,3 +117,39 @@ def _llama(
     )
     layers = Repeat((layer,) * n) >> RMSNorm("m", "norm", eps)
     return (tied_model if tied else untied_model)(layers, "embed_tokens")
+
+
+_LLAMA_3 = 'Grattafiori et al. 2024, "The Llama 3 Herd of Models", table 3'
+_LLAMA_2 = 'Touvron et al. 2023, "Llama 2", table 1, and the sizes of its published code'
+_MISTRAL = 'Jiang et al. 2023, "Mistral 7B", table 1; its window of 4,096 positions is left out'
+
+LLAMA = Entry(
+    name="llama",
+    title="Llama",
+    source="Touvron et al. 2023, LLaMA",
+    knobs=(LAYERS, POSITIONS, FEATURES, GROUPS, QUERIES, TURNED, HIDDEN, WORDS),
+    system=partial(llama, rotary=Rotary.plain(500_000)),
+    section=SECTION,
+    type="t#v -> t v",
+    width=WIDTH,
+    presets=(
+        Preset(
+            "llama-3-8b",
+            {"n": 32, "m": 4096, "g": 8, "q": 4, "k": 128, "d": 14336, "v": 128256},
+            _LLAMA_3,
+            "Llama 3 8B",
+        ),
+        Preset(
+            "llama-2-7b",
+            {"n": 32, "m": 4096, "g": 32, "q": 1, "k": 128, "d": 11008, "v": 32000},
+            _LLAMA_2,
+            "Llama 2 7B",
+        ),
+        Preset(
+            "mistral-7b",
+            {"n": 32, "m": 4096, "g": 8, "q": 4, "k": 128, "d": 14336, "v": 32000},
+            _MISTRAL,
+            "Mistral 7B",
+        ),
+    ),
+)

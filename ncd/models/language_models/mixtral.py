@@ -9,7 +9,22 @@ from ncd.lang.terms.blocks import Block
 from ncd.lang.terms.loops import Repeat
 from ncd.lang.terms.terms import Term
 from ncd.lang.types.axis_kinds import seq
+from ncd.models.catalogue_entry import Entry, Preset
 from ncd.models.language_models.experts import mixture, softmax_router
+from ncd.models.language_models.model_knobs import (
+    CHOSEN,
+    EXPERTS,
+    FEATURES,
+    GROUPS,
+    HIDDEN,
+    LAYERS,
+    POSITIONS,
+    QUERIES,
+    SECTION,
+    TURNED,
+    WIDTH,
+    WORDS,
+)
 from ncd.models.language_models.model_parts import (
     after_norm,
     grouped_attention,
@@ -71,8 +86,42 @@ def mixtral(
 def _mixtral(n: int, rotary: Rotary, eps: float, window: int) -> Term:
     masks = (sliding_window(window),) if window else ()
     moe = mixture(softmax_router(), "d", ("w1", "w3", "w2"))
-    moe = Block(moe, "Mixture of Experts", "linear", "block_sparse_moe")
+    moe = Block(moe, "Mixture of Experts", "folded", "block_sparse_moe")
     layer = after_norm(
         grouped_attention(rotary, *masks), RMSNorm("m", "input_layernorm", eps)
     ) >> after_norm(moe, RMSNorm("m", "post_attention_layernorm", eps))
     return untied_model(Repeat((layer,) * n) >> RMSNorm("m", "norm", eps), "embed_tokens")
+
+
+MIXTRAL = Entry(
+    name="mixtral",
+    title="Mixtral",
+    source="Jiang et al. 2024, Mixtral",
+    knobs=(
+        LAYERS,
+        POSITIONS,
+        FEATURES,
+        GROUPS,
+        QUERIES,
+        TURNED,
+        HIDDEN,
+        EXPERTS,
+        CHOSEN,
+        WORDS,
+    ),
+    system=mixtral,
+    section=SECTION,
+    type="t#v -> t v",
+    width=WIDTH,
+    presets=(
+        Preset(
+            "mixtral-8x7b",
+            {
+                **{"n": 32, "m": 4096, "g": 8, "q": 4, "k": 128, "d": 14336},
+                **{"e": 8, "c": 2, "v": 32000},
+            },
+            'Jiang et al. 2024, "Mixtral of Experts", table 1',
+            "Mixtral 8x7B",
+        ),
+    ),
+)

@@ -78,7 +78,7 @@ def grouped_attention(
         >> Linear("g q k -> m", "o_proj", out_bias)
     )
     return Wire("t m -> t m, t m, t m") >> Block(
-        heads, "Grouped-Query Attention", "module", "self_attn"
+        heads, "Grouped-Query Attention", "folded", "self_attn"
     )
 
 
@@ -105,7 +105,7 @@ def gated_mlp(
         >> Map(f"{hidden}, {hidden} -> {hidden}", "$1 * $2", "gate")
         >> Linear(f"{hidden} -> m", "down_proj", bias)
     )
-    return Block(body, "Gated Feed-Forward", "linear", name)
+    return Block(body, "Gated Feed-Forward", "folded", name)
 
 
 def feed_forward(
@@ -113,7 +113,7 @@ def feed_forward(
 ) -> Term:
     """Returns two affine maps with a function between them."""
     body = Linear("m -> d", first, True) >> activation >> Linear("d -> m", second, True)
-    return Block(body, "Feed-Forward", "linear", name)
+    return Block(body, "Feed-Forward", "folded", name)
 
 
 def tanh_gelu() -> Term:
@@ -146,7 +146,7 @@ def tied_model(layers: Term, name: str, *after: Term) -> Term:
 def untied_model(layers: Term, name: str, head: str = "lm_head", *after: Term) -> Term:
     """Returns a model whose scores come from a map of their own."""
     return (
-        Id("t#v") @ Param("v m", name)
+        Id("t#v") @ Param("v m", name, "normal")
         >> Index("t#v, v m -> t m")
         >> Then(Id("t m"), *after, layers)
         >> Linear("m -> v", head)

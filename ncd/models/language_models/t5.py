@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from ncd.lang.circuits.elaborate import Axes
@@ -12,6 +12,18 @@ from ncd.lang.terms.loops import Repeat
 from ncd.lang.terms.terms import Id, Term, Then
 from ncd.lang.terms.wire import Wire
 from ncd.lang.types.axis_kinds import seq
+from ncd.models.catalogue_entry import Entry, Knob, Preset
+from ncd.models.language_models.model_knobs import (
+    FEATURES,
+    HEAD,
+    HEADS,
+    HIDDEN,
+    LAYERS,
+    MAPS,
+    SECTION,
+    WIDTH,
+    WORDS,
+)
 from ncd.models.language_models.model_parts import gated_mlp
 from ncd.ops import (
     Add,
@@ -215,3 +227,41 @@ def _residual(part: Term, x: str, norm: str, style: Style) -> Term:
     return Then(
         Wire(f"{x} m -> {x} m, {x} m"), RMSNorm("m", norm, style.eps), part @ Id(f"{x} m"), Add()
     )
+
+
+def _sizes(n: int, m: int, h: int, d: int) -> dict[str, int]:
+    """Returns the sizes of a model with n layers in each stack."""
+    return {"n": n, "l": n, "m": m, "h": h, "k": 64, "d": d, "v": 32128}
+
+
+_RAFFEL = (
+    'Raffel et al. 2020, "Exploring the Limits of Transfer Learning with a Unified Text-to-Text '
+    'Transformer"'
+)
+_SIZES = f"{_RAFFEL}, sections 2.1 and 3.7; the number of words stands in its code"
+
+T5 = Entry(
+    name="t5",
+    title="T5",
+    source="Raffel et al. 2020, T5",
+    knobs=(
+        replace(LAYERS, help="layers of the encoder"),
+        replace(LAYERS, name="l", help="layers of the decoder"),
+        Knob("s", 1, 32, 12, help="positions that are read", reason=MAPS),
+        Knob("t", 1, 32, 12, help="positions that are written", reason=MAPS),
+        FEATURES,
+        HEADS,
+        HEAD,
+        HIDDEN,
+        WORDS,
+    ),
+    system=t5,
+    section=SECTION,
+    type="s#v, t#v -> t v",
+    width=WIDTH,
+    presets=(
+        Preset("t5-small", _sizes(6, 512, 8, 2048), _SIZES, "T5 small"),
+        Preset("t5-base", _sizes(12, 768, 12, 3072), _SIZES, "T5 base"),
+        Preset("t5-large", _sizes(24, 1024, 16, 4096), _SIZES, "T5 large"),
+    ),
+)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -113,14 +114,17 @@ def _together(entry: Entry, settings: Mapping[str, int], end: float) -> Iterator
     for count in range(2, len(knobs) + 1):
         if count > 2 and thread_time() > end:
             return
-        for halvings in range(1, max(settings.values()).bit_length()):
-            ways = {
+        tries = [
+            {
                 knob.name: max(knob.min, knob.legal(settings[knob.name] >> halvings))
                 for knob in knobs[:count]
             }
-            if works(entry, {**settings, **ways}):
-                yield {name: ways[name] for name in settings if name in ways}
-                return
+            for halvings in range(1, max(settings.values()).bit_length())
+        ]
+        at = bisect_left(tries, True, key=lambda ways: works(entry, {**settings, **ways}))
+        if at < len(tries):
+            yield {name: tries[at][name] for name in settings if name in tries[at]}
+            return
 
 
 def _works(entry: Entry, settings: Mapping[str, int], knob: Knob, end: float, value: int) -> bool:

@@ -1,0 +1,177 @@
+"""Experts: which position goes to which, how busy each is, and what is stored but not computed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import streamlit as st
+
+from ncd.export import markup
+from ncd.lang.circuits.circuit import Cell, Circuit, Value
+from ncd.lang.types.axes import Axis
+from ncd.view.arrays import captions, map_component
+from ncd.view.arrays.map_component import Map, Side
+from ncd.view.base import heatmap, html_panel
+from ncd.view.base.heatmap import Ends, Grid
+from ncd.view.session import url
+from ncd.view.session.scene import Scene
+
+TITLE = "Experts"
+RUNS = False
+LAYER = "router"  # the number of the layer in focus
+MIX = "Einsum mix"  # the op in which what the experts gave is weighted
+MOST = 32  # experts in the list, and layers as small pictures
+
+url.keep(LAYER, "0")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A router's choice: experts ``t c#e`` and their weights ``t c``."""
+
+    experts: Value
+    weights: Value
+
+    @property
+    def axis(self) -> Axis:
+        """The axis of all experts."""
+        below = self.experts.array.below
+        assert below is not None
+        return below
+
+
+def choices(circuit: Circuit) -> tuple[Choice, ...]:
+    """Returns the choice of every router, in the order of the layers."""
+    mixes = [cell for cell in circuit.cells if cell.op.label == MIX]
+    pairs = zip(_choosing(circuit), mixes, strict=True)
+    return tuple(Choice(cell.outputs[1], mix.inputs[1]) for cell, mix in pairs)
+
+
+def _choosing(circuit: Circuit) -> Iterator[Cell]:
+    """Yields the cells that give the largest numbers and their places."""
+    for cell in circuit.cells:
+        if cell.op.role == "index" and len(cell.outputs) == 2:
+            yield cell
+
+
+def routed(places: np.ndarray, weights: Grid, experts: int) -> Grid:
+    """Returns the weight of each expert at each position; 0 for one that is not chosen.
+
+    Args:
+        places: The experts chosen at each position, (t, c).
+        weights: Their weights, (t, c).
+        experts: The number of experts.
+
+    >>> routed(np.array([[2, 0]]), np.float32([[0.7, 0.3]]), 3)
+    array([[0.3, 0. , 0.7]], dtype=float32)
+    """
+    table = np.zeros((len(places), experts), np.float32)
+    np.put_along_axis(table, places, weights.astype(np.float32), 1)
+    return table
+
+
+def idle(circuit: Circuit, choice: Choice) -> tuple[int, int]:
+    """Returns the parameters of all experts, and those that one position passes through."""
+    tables = (cell for cell in circuit.cells if not cell.inputs and cell.initial)
+    arrays = [value.array for cell in tables for value in cell.initial.values() if value.learned]
+    stored = sum(a.numel for a in arrays if len(a) > 2 and a[0] == choice.axis)
+    return stored, stored * choice.experts.array[1].numel // choice.axis.numel
+
+
+def show(scene: Scene) -> None:
+    """Shows the weights of a layer's experts, the loads, and what is stored and computed."""
+    every = choices(scene.circuit)
+    if not every:
+        html_panel.show("<p>No layer has experts at these sizes.</p>", "no experts")
+        return
+    told = _stored(scene, every[0])
+    if not scene.runs:
+        map_component.show("experts", _pick, aside=told)
+        return
+    tables = scene.work(lambda: [_table(scene, choice) for choice in every])
+    at = url.place(LAYER, len(every))
+    choice, table = every[at], tables[at]
+    map_component.show(
+        "experts",
+        _pick,
+        side=_layers(tables, at),
+        map=_focus(scene, choice, table, at),
+        aside=_loads(scene, table) + told,
+    )
+
+
+def _table(scene: Scene, choice: Choice) -> Grid:
+    values = scene.trace.values
+    places = values[choice.experts.id].cpu().numpy()
+    weights = values[choice.weights.id].detach().float().cpu().numpy()
+    return routed(places, weights, choice.axis.numel)
+
+
+def _layers(tables: list[Grid], at: int) -> str:
+    """Returns a small picture of each layer, if there are several."""
+    if len(tables) == 1:
+        return ""
+    run = heatmap.shown(len(tables), at, MOST)
+    maps = np.stack(tables[run.start : run.stop])
+    small = heatmap.pooled(maps, heatmap.SMALL).maps
+    sheet = heatmap.sheet(small, Ends.of(maps, signed=False))
+    buttons = [(f"{LAYER}={i}", f"router {i + 1}") for i in run]
+    return map_component.cut(sheet, buttons, f"{LAYER}={at}") + map_component.beside(
+        LAYER, run, len(tables)
+    )
+
+
+def _focus(scene: Scene, choice: Choice, table: Grid, at: int) -> Map:
+    t = choice.experts.array[0]
+    return Map(
+        f"experts {at} {table.shape}",
+        "Weights of every expert at every position",
+        heatmap.pooled(table, heatmap.LARGE),
+        Ends.of(table, signed=False).whole,
+        Side(f"position {markup.axis(t)}", f"position {t.name}", scene.words(t.name)),
+        Side(f"expert {markup.axis(choice.axis)}", f"expert {choice.axis.name}"),
+        said="weight",
+    )
+
+
+def _loads(scene: Scene, table: Grid) -> str:
+    """Returns the number of positions that each expert works on, as bars."""
+    loads = (table > 0).sum(0)
+    most, colour = max(int(loads.max()), 1), markup.colour("linear", scene.dark)
+    rows = [
+        f'<tr><td class="number">{i}</td><td class="number">{n}</td>'
+        f"<td>{markup.meter(n / most, colour)}</td></tr>"
+        for i, n in enumerate(loads[:MOST])
+    ]
+    more = f" The first {MOST} of {len(loads):,} experts." if len(loads) > MOST else ""
+    mean = (table > 0).sum() / len(loads)
+    return (
+        f"<p>Bright: the experts that a position is sent to, by how much each counts.{more} With "
+        f"equal loads each expert would have {markup.digits(float(mean))} positions.</p>"
+        + markup.table(("Expert", "Positions", ""), rows, numbers=(0, 1))
+        + f'<p class="muted">{captions.origin(scene)}</p>'
+    )
+
+
+def _stored(scene: Scene, choice: Choice) -> str:
+    """Returns how many parameters are stored, and how many a position passes through."""
+    whole = scene.cost.parameters
+    stored, used = idle(scene.circuit, choice)
+    colour = markup.colour("linear", scene.dark)
+    rows = [
+        f'<tr><td>{what}</td><td class="number">{n:,}</td>'
+        f"<td>{markup.meter(n / whole, colour)}</td></tr>"
+        for what, n in (
+            ("stored", whole),
+            ("of these in experts", stored),
+            ("used for one position", whole - stored + used),
+        )
+    ]
+    return markup.table(("Parameters", "", ""), rows, numbers=(1,))
+
+
+def _pick(name: str, value: str) -> None:
+    if name == LAYER:
+        st.session_state[LAYER] = value

@@ -1,0 +1,38 @@
+"""DeepSeek-V2: latent attention and small experts."""
+
+from ncd import catalogue
+from ncd.view.page.page import page
+from ncd.view.panels.attention import attention_maps, expert_routing
+from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
+
+LEAD = """
+Keys and values are kept as a few numbers for all heads together, and each word is sent to a few of
+many small experts.
+"""
+
+WHY = """
+While a text is written, keys and values of all earlier words have to be kept. Here only *o*
+compressed features and *b* that turn with the position are: in DeepSeek-V2-Lite 576 numbers for a
+word and layer, where 16 heads with keys and values of their own would need 4,096. Keys and values
+of all heads are made from the compressed ones by linear maps. As that map is linear, it can be
+joined with that of the queries, and no key has to be made at all; a rotation by the position in
+between would prevent it. So each head's score is a sum of two: one over features that know no
+position, one over a few that are turned.
+
+The feed-forward is a mixture as in [Mixtral](mixtral), of many small experts instead of few large
+ones, so that there are more ways to combine them. Two more work on every word, so that what all
+words need is not learned by each. The first layer has one large feed-forward.
+
+DeepSeek-V2-Lite does not compress its queries; the larger ones do. Its stretching of positions for
+long texts is left out here.
+
+Sources: DeepSeek-AI 2024, *DeepSeek-V2*, sections 2.1 and 2.2, and its appendix on V2-Lite; Dai et
+al. 2024, *DeepSeekMoE*, section 3.
+"""
+
+page(
+    entry=catalogue["deepseek"],
+    lead=LEAD,
+    why=WHY,
+    panels=(expert_routing, attention_maps, values, source, cost_table, autograd_graph, shapes),
+)

@@ -1,0 +1,37 @@
+"""GPT-2: the decoder that made language models general."""
+
+from ncd import catalogue
+from ncd.view.page.page import page
+from ncd.view.panels.attention import attention_maps
+from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
+
+LEAD = """
+A text goes in as numbers of words, and for every position come out the scores of the word that
+follows.
+"""
+
+WHY = """
+A word's number picks a row of a table, and the number of its position a row of another one; their
+sum is what the layers work on. Each layer is the [decoder-only block](decoder-only-block):
+attention that looks back, then a feed-forward, each added to what came in. At the end the first
+table is used once more: the score of a word is the inner product of what was worked out with that
+word's row. So the wires *v* and *m* run below all layers, and 38.6 million of the small model's
+124.4 million parameters are used at both ends.
+
+The norm comes before each part and once more after the last layer. A position without a row in the
+second table, the 1,025th, cannot be read at all; [Llama](llama) turns its queries and keys instead.
+
+Nothing is trained here: the weights are drawn from the seed. Choose *GPT-2 small* to see what the
+published model counts.
+
+Sources: Radford et al. 2019, *Language Models are Unsupervised Multitask Learners*, section 2.3;
+Press and Wolf 2017, *Using the Output Embedding to Improve Language Models*, for the table that is
+used twice.
+"""
+
+page(
+    entry=catalogue["gpt-2"],
+    lead=LEAD,
+    why=WHY,
+    panels=(attention_maps, values, source, cost_table, autograd_graph, shapes),
+)

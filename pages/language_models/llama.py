@@ -1,0 +1,36 @@
+"""Llama: the decoder that most open language models are built like."""
+
+from ncd import catalogue
+from ncd.view.page.page import page
+from ncd.view.panels.attention import attention_maps
+from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
+
+LEAD = """
+A language model with four changes since GPT-2: simpler norms, positions that turn, heads that share
+keys, and a gate.
+"""
+
+WHY = """
+The norm divides by the root of the mean square and subtracts no mean (RMSNorm). Positions are not
+added to the words: in every layer, pairs of features of each query and key are turned by an angle
+that grows with the position, so that a score depends on how far two words are apart (rotary
+positions). Values are not turned.
+
+Of *g* · *q* heads that ask, *q* share the keys and values of one, so that a text that is written
+needs memory for *g* heads only: in Llama 3 8B, a quarter. With *q* = 1 every head has its own; with
+*g* = 1 there is one for all. And in the feed-forward a second map says how much of each hidden
+feature passes (SwiGLU).
+
+What stays: the layers only add to what comes in, each position sees itself and what came before.
+
+Sources: Touvron et al. 2023, *LLaMA*, section 2.2; Grattafiori et al. 2024, *The Llama 3 Herd of
+Models*, section 3.2; Zhang and Sennrich 2019, *Root Mean Square Layer Normalization*; Su et al.
+2021, *RoFormer*; Ainslie et al. 2023, *GQA*; Shazeer 2020, *GLU Variants Improve Transformer*.
+"""
+
+page(
+    entry=catalogue["llama"],
+    lead=LEAD,
+    why=WHY,
+    panels=(attention_maps, values, source, cost_table, autograd_graph, shapes),
+)

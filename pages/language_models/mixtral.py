@@ -1,0 +1,36 @@
+"""Mixtral: many experts, two of which work."""
+
+from ncd import catalogue
+from ncd.view.page.page import page
+from ncd.view.panels.attention import attention_maps, expert_routing
+from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
+
+LEAD = """
+Eight feed-forwards stand ready in every layer, and each word is sent to two of them: many
+parameters, few of them at work.
+"""
+
+WHY = """
+A small map, the router, gives each word a score for each expert. The best *c* are taken, and the
+softmax of their scores says how much each counts. Only the chosen ones are computed: Mixtral 8x7B
+stores 46.7 billion parameters, and a word passes through 12.9 billion. Memory is paid for all,
+arithmetic for two.
+
+The choice itself has no gradient: a number that picks a row cannot be a little larger. What learns
+is the weight with which a chosen expert counts, and so the router learns from the experts that it
+has chosen. Nothing here keeps the loads equal; in training, a term of the loss does that, as
+otherwise a few experts get all the words.
+
+In the diagram no expert is a module of its own: the weights of all of them are three arrays with an
+axis *e*, and a choice is an index along it.
+
+Sources: Jiang et al. 2024, *Mixtral of Experts*, section 2; Shazeer et al. 2017, *Outrageously
+Large Neural Networks: The Sparsely-Gated Mixture-of-Experts Layer*, sections 2.1 and 4.
+"""
+
+page(
+    entry=catalogue["mixtral"],
+    lead=LEAD,
+    why=WHY,
+    panels=(expert_routing, attention_maps, values, source, cost_table, autograd_graph, shapes),
+)

@@ -1,0 +1,37 @@
+"""T5: from a text to a text."""
+
+from ncd import catalogue
+from ncd.view.page.page import page
+from ncd.view.panels.attention import attention_maps
+from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
+
+LEAD = """
+A text is read, another one is written; how far two words stand apart is a number that is added to
+their score.
+"""
+
+WHY = """
+Every task is put as text, “translate English to German: …”, and the answer is text again. So the
+whole transformer is needed: an encoder that reads, and a [decoder](decoder-block) that writes and
+looks at what was read.
+
+No position is added to the words. Instead each head has a learned number for each distance between
+query and key: the bias that is added to the scores. Distances share 32 buckets: small ones have a
+bucket each, large ones share buckets that grow like a logarithm, and beyond 128 all are one. The
+encoder tells what comes before from what comes behind; the decoder only sees what comes before. The
+bias is made once and goes to every layer of its stack, so its wire passes the brackets.
+
+The norms only divide by the root of the mean square, no map has a bias, and the scores are not
+divided by √*k*: the first weights are drawn smaller instead.
+
+Sources: Raffel et al. 2020, *Exploring the Limits of Transfer Learning with a Unified Text-to-Text
+Transformer*, section 2.1; Shaw et al. 2018, *Self-Attention with Relative Position
+Representations*.
+"""
+
+page(
+    entry=catalogue["t5"],
+    lead=LEAD,
+    why=WHY,
+    panels=(attention_maps, values, source, cost_table, autograd_graph, shapes),
+)
