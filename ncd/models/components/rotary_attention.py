@@ -59,10 +59,10 @@ ROTARY = Entry(
     title="Rotary positions",
     source='Su et al. 2021, "RoFormer", section 3.2',
     knobs=(
-        Knob("s", 0, 200, 0, help="number of the first position", reason="where the text begins"),
         Knob("h", 1, 16, 2, help="heads", reason="side by side; up to 16, as in large models"),
         Knob("k", 2, 64, 16, 2, "features a head", "even: they turn in pairs", multiple=2),
         LENGTH,
+        Knob("s", 0, 200, 0, help="number of the first position", reason="where the text begins"),
     ),
     system=rotary,
     section="Components",

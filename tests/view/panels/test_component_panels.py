@@ -14,6 +14,8 @@ PANELS = (
     ("sliding-window", "Reach"),
     ("linear-attention", "State"),
     ("delta-rule", "State"),
+    ("lora", "Merged"),
+    ("swiglu", "Gate"),
 )
 KEPT = (
     ("grouped-queries", "context"),
@@ -25,6 +27,8 @@ KEPT = (
     ("delta-rule", "after_token"),
     ("delta-rule", "state_head"),
     ("delta-rule", "state_shown"),
+    ("lora", "matrix"),
+    ("swiglu", "hidden"),
 )
 
 

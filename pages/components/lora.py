@@ -1,0 +1,30 @@
+"""LoRA: a trained map stays, and a small update beside it learns."""
+
+from ncd import catalogue
+from ncd.view.page.page import page
+from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
+from ncd.view.panels.components import merged_weights
+
+LEAD = """
+A trained map stays as it is; beside it two thin maps learn, and afterwards all three are one map
+again.
+"""
+
+WHY = """
+Training a large model further takes a gradient, and mostly two more numbers, for each of its
+weights. But what a task changes in a map is often simple: it can be written as a product of two
+thin matrices, *B A*, through only *r* features. So *W* is kept, and only *A* and *B* are trained:
+*r*·(*m* + *d*) numbers in place of *m*·*d*. *B* begins at 0, so the model begins as it was. The
+factor *α*/*r* keeps the strength of the update when *r* changes. A product of matrices is a matrix:
+after training *B A* is added to *W*, and the model is as fast as before, unlike with layers put in
+between. Taken away again, it makes room for the update of another task.
+
+Source: Hu et al. 2021, *LoRA: Low-Rank Adaptation of Large Language Models*, sections 4.1 and 7.
+"""
+
+page(
+    entry=catalogue["lora"],
+    lead=LEAD,
+    why=WHY,
+    panels=(merged_weights, values, source, cost_table, autograd_graph, shapes),
+)
