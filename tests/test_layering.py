@@ -71,6 +71,7 @@ FOLDERS: dict[str, tuple[str, ...]] = {
         "learning",
         "attention",
         "language_models",
+        "recurrent_networks",
         "images",
         "configs",
         "transformers",

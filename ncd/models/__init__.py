@@ -27,6 +27,8 @@ from ncd.models.language_models.llama import LLAMA as LLAMA
 from ncd.models.language_models.gemma import GEMMA as GEMMA
 from ncd.models.language_models.mixtral import MIXTRAL as MIXTRAL
 from ncd.models.language_models.deepseek import DEEPSEEK as DEEPSEEK
+from ncd.models.recurrent_networks.gated_cells import LSTM as LSTM
+from ncd.models.recurrent_networks.gated_cells import GRU as GRU
 from ncd.models.learned_attention.small_transformers import REVERSAL as REVERSAL
 from ncd.models.learned_attention.small_transformers import RECALL as RECALL
 from ncd.models.learned_attention.small_transformers import INDUCTION as INDUCTION
