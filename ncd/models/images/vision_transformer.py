@@ -17,7 +17,7 @@ from ncd.ops import Add, Concat, Conv, Einsum, Elementwise, Group, Index, LayerN
 def vision_transformer(
     n: int = 2,
     x: int = 4,
-    s: int = 8,
+    s: int = 7,
     c: int = 3,
     h: int = 4,
     k: int = 16,
@@ -89,7 +89,7 @@ VIT = Entry(
     knobs=(
         Knob("n", 1, 6, 2, help="layers", reason="12 in ViT-B", most=48),
         Knob("x", 1, 8, 4, help="patches along a side", reason="14 in ViT-B/16"),
-        Knob("s", 1, 16, 8, help="pixels along a side of a patch", reason="16 in ViT-B/16"),
+        Knob("s", 1, 16, 7, help="pixels along a side of a patch", reason="16 in ViT-B/16"),
         Knob("c", 1, 4, 3, help="colours", reason="red, green, blue"),
         Knob("h", 1, 16, 4, help="heads", reason="12 in ViT-B"),
         Knob("k", 1, 64, 16, help="features of a head", reason="64 in ViT-B"),

@@ -94,7 +94,7 @@ class Routing:
 
     def term(self) -> Term:
         """Returns the router, from ``t m`` to the weights ``t c`` and the choice ``t c#e``."""
-        steps = [Linear("m -> e", "gate") >> self._scores()]
+        steps: list[Term] = [Linear("m -> e", "gate") >> self._scores()]
         if self.sigmoid or self.grouped:
             steps += [
                 Wire("t e -> t e, t e"),
