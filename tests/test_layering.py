@@ -72,6 +72,7 @@ FOLDERS: dict[str, tuple[str, ...]] = {
         "attention",
         "language_models",
         "components",
+        "recurrent_networks",
         "images",
         "configs",
         "transformers",

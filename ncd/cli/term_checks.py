@@ -161,7 +161,7 @@ def forward(case: Case) -> str | None:
     """Checks that every value has its array's shape, and is finite where it should be."""
     cells = case.circuit.cells
     masked = {v.id for c in cells if c.op.role == "mask" for v in c.outputs}
-    masked |= {v.id for c in cells if c.op.role == "softmax" for v in c.inputs}
+    masked |= {v.id for c in cells if c.op.role in ("mask", "softmax") for v in c.inputs}
     for id, value in case.circuit.values.items():
         tensor = case.trace.values[id]
         if tuple(tensor.shape) != value.array.shape:

@@ -136,8 +136,8 @@ class Cells:
 
 def _longest(expr: Expr, writer: Writer) -> Expr | None:
     """Returns the part of a long expression that should get a line of its own."""
-    for parts in heavy_parts(expr):
-        sizes = {p: len(writer.write(p).text) for p in parts if p not in writer.bound}
+    for parts in heavy_parts(expr, writer.bound):
+        sizes = {p: len(writer.write(p).text) for p in parts}
         if sizes and max(sizes.values()) > 15:
             return max(sizes, key=lambda part: sizes[part])
     return None

@@ -96,21 +96,26 @@ def _cheap(expr: ex.Expr) -> bool:
     return not any(isinstance(p, ex.Arg | ex.Layer | ex.Position | ex.Filled) for p in expr.walk())
 
 
-def heavy_parts(expr: ex.Expr) -> Iterator[list[ex.Expr]]:
+def heavy_parts(expr: ex.Expr, bound: Container[ex.Expr] = ()) -> Iterator[list[ex.Expr]]:
     """Yields the parts of an expression that could get a line of their own, the best first.
 
-    Positions come first, then the outermost calls, then operations on tensors.
+    Those in ``bound`` have a variable already. Positions come first, then the outermost calls, then
+    operations on tensors.
     """
     for kinds in ((ex.Position,), HEAVY, (ex.Infix, ex.Cast)):
-        yield list(_outermost(expr, kinds))
+        yield list(_outermost(expr, kinds, bound))
 
 
-def _outermost(expr: ex.Expr, kinds: tuple[type[ex.Expr], ...]) -> Iterator[ex.Expr]:
+def _outermost(
+    expr: ex.Expr, kinds: tuple[type[ex.Expr], ...], bound: Container[ex.Expr]
+) -> Iterator[ex.Expr]:
     for part in expr.parts():
+        if part in bound:
+            continue
         if isinstance(part, kinds) and not _cheap(part):
             yield part
         else:
-            yield from _outermost(part, kinds)
+            yield from _outermost(part, kinds, bound)
 
 
 def used(expr: ex.Expr, bound: Container[ex.Expr]) -> tuple[list[int], list[ex.Expr]]:

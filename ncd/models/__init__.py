@@ -47,6 +47,8 @@ from ncd.models.images.identity_resnet import IDENTITY_RESNET as IDENTITY_RESNET
 from ncd.models.images.unet import UNET as UNET
 from ncd.models.images.visual_attention import VISUAL_ATTENTION as VISUAL_ATTENTION
 from ncd.models.images.vision_transformer import VIT as VIT
+from ncd.models.recurrent_networks.gated_cells import LSTM as LSTM
+from ncd.models.recurrent_networks.gated_cells import GRU as GRU
 from ncd.models.tensors.indexing import TENSORS as TENSORS
 from ncd.models.tensors.indexing import INDEXES as INDEXES
 from ncd.models.tensors.indexing import SUBTENSORS as SUBTENSORS

@@ -7,15 +7,17 @@ import torch
 
 import ncd
 from ncd.costs import cost
-from ncd.graph import Slope, backward, slopes
-from ncd.graph.chain_rule import cotangents, scanless
+from ncd.graph import Slope, backward, scanless, slopes
+from ncd.graph.chain_rule import cotangents
 from ncd.graph.module_copy import isolated_copy
 from ncd.lang.errors import MismatchError
 from ncd.run import CircuitModule
 
-SYSTEMS = [(name, entry.build()) for name, entry in ncd.catalogue.items()]
+TERMS = {name: entry.build() for name, entry in ncd.catalogue.items()}
 LIGHT = [
-    name for name, term in SYSTEMS if cost(term).flops < 5_000_000 and scanless(ncd.elaborate(term))
+    name
+    for name, term in TERMS.items()
+    if cost(term).flops < 5_000_000 and scanless(ncd.elaborate(term))
 ]
 
 

@@ -16,8 +16,8 @@ from ncd.ops import Add, Concat, Conv, Einsum, Elementwise, Group, Index, LayerN
 
 def vision_transformer(
     n: int = 2,
-    x: int = 8,
-    s: int = 4,
+    x: int = 4,
+    s: int = 7,
     c: int = 3,
     h: int = 4,
     k: int = 16,
@@ -51,7 +51,7 @@ def vision_transformer(
     >>> ncd.cost(vision_transformer(**sizes)).parameters  # ViT-B/16
     86567656
     """
-    sizes = Axes(x=space(x * s, x * s), c=c, m="h*k", h=h, k=k, d=d, y=y)
+    sizes = Axes(x=space(x * s, x * s), c=c, m="h*k", h=h, k=k, d=d, y=y, o=1)
     return sizes(_vision_transformer(n, s, eps, activation or Elementwise("gelu")))
 
 
@@ -64,8 +64,8 @@ def _vision_transformer(n: int, s: int, eps: float, activation: Term) -> Term:
         Conv("c x -> m p", "patch_embeddings", kernel=s, stride=s, padding=0)
         >> Group("p -> n")
         >> Einsum("m n -> n m")
-        >> Param("1 m", "cls_token", "normal")
-        >> Concat("1, n -> t")
+        >> Param("o m", "cls_token", "normal")
+        >> Concat("o, n -> t")
         >> Id("t m") @ Param("t m", "position_embeddings", "normal")
         >> Add()
         >> Repeat((layer,) * n, "layer")
@@ -89,7 +89,7 @@ VIT = Entry(
     knobs=(
         Knob("n", 1, 6, 2, help="layers", reason="12 in ViT-B", most=48),
         Knob("x", 1, 8, 4, help="patches along a side", reason="14 in ViT-B/16"),
-        Knob("s", 1, 16, 8, help="pixels along a side of a patch", reason="16 in ViT-B/16"),
+        Knob("s", 1, 16, 7, help="pixels along a side of a patch", reason="16 in ViT-B/16"),
         Knob("c", 1, 4, 3, help="colours", reason="red, green, blue"),
         Knob("h", 1, 16, 4, help="heads", reason="12 in ViT-B"),
         Knob("k", 1, 64, 16, help="features of a head", reason="64 in ViT-B"),

@@ -33,7 +33,7 @@ def bert(
     t: int = 12,
     h: int = 4,
     k: int = 16,
-    d: int = 256,
+    d: int = 128,
     s: int = 2,
     u: int = 64,
     v: int = 256,

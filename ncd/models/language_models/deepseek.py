@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 
 from ncd.lang.circuits.elaborate import Axes
@@ -206,7 +206,7 @@ DEEPSEEK = Entry(
     title="DeepSeek",
     source="DeepSeek-AI 2024, DeepSeek-V2",
     knobs=(
-        replace(LAYERS, default=3),
+        LAYERS,
         POSITIONS,
         FEATURES,
         HEADS,

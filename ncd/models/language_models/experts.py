@@ -94,14 +94,17 @@ class Routing:
 
     def term(self) -> Term:
         """Returns the router, from ``t m`` to the weights ``t c`` and the choice ``t c#e``."""
-        scores = Linear("m -> e", "gate") >> self._scores()
-        steps = [scores, Wire("t e -> t e, t e")]
-        steps += [self._for_choice() @ Id("t e")]
-        steps += [
-            Top("e -> c") @ Id("t e"),
-            Wire("t c, t c#e, t e -> t c#e, t e, t c#e"),
-            Index("t c#e, t e -> t c") @ Id("t c#e"),
-        ]
+        steps: list[Term] = [Linear("m -> e", "gate") >> self._scores()]
+        if self.sigmoid or self.grouped:
+            steps += [
+                Wire("t e -> t e, t e"),
+                self._for_choice() @ Id("t e"),
+                Top("e -> c") @ Id("t e"),
+                Wire("t c, t c#e, t e -> t c#e, t e, t c#e"),
+                Index("t c#e, t e -> t c") @ Id("t c#e"),
+            ]
+        else:  # those that choose are those that count
+            steps.append(Top("e -> c"))
         if self.normalised:
             steps.append(_normalised() @ Id("t c#e"))
         if self.factor != 1:

@@ -170,7 +170,7 @@ GEMMA = Entry(
     title="Gemma",
     source="Gemma Team 2024, Gemma 2",
     knobs=(
-        replace(LAYERS, default=4),
+        LAYERS,
         POSITIONS,
         FEATURES,
         GROUPS,

@@ -30,7 +30,7 @@ def gpt2(
     t: int = 12,
     h: int = 4,
     k: int = 16,
-    d: int = 256,
+    d: int = 128,
     u: int = 64,
     v: int = 256,
     *,

@@ -1,0 +1,1 @@
+"""Recurrent networks, which carry a state along a sequence."""

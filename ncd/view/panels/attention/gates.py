@@ -1,0 +1,99 @@
+"""Gates: what a recurrent network keeps, writes and shows at every position."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import streamlit as st
+import torch
+
+import ncd
+from ncd.export import markup
+from ncd.models.recurrent_networks.gated_cells import WATCHED, with_gates
+from ncd.view.arrays import captions, map_component
+from ncd.view.arrays.map_component import Map, Side
+from ncd.view.base import heatmap
+from ncd.view.base.cache import remember
+from ncd.view.base.heatmap import Ends, Grid
+from ncd.view.session import url
+from ncd.view.session.scene import Scene
+
+TITLE = "Gates"
+RUNS = True
+GATE = "gate"  # the number of the array in focus
+MEANS = {
+    "hidden state": "It is the output, and goes to the next position.",
+    "cell state": "The memory: each step multiplies it by the forget gate and adds what is new.",
+    "input gate": "How much of what is new is written into the memory.",
+    "forget gate": "How much of the memory stays; at 1 all of it.",
+    "output gate": "How much of the memory is shown as the hidden state.",
+    "reset gate": "How much of the state is seen when what is new is worked out.",
+    "update gate": "How much of the old state stays; the rest is replaced by what is new.",
+}
+
+url.keep(GATE, "0")
+
+
+def show(scene: Scene) -> None:
+    """Shows every gate and state as a small map, and the chosen one large, along the sequence."""
+    names = WATCHED[scene.entry.name]
+    make = partial(scene.work, partial(watched, scene))
+    maps = remember("gates", scene.term, *scene.numbers, make=make)
+    at = url.place(GATE, len(names))
+    pictures = [
+        (f"{GATE}={i}", name, heatmap.picture(*_coloured(maps[i], small=True)))
+        for i, name in enumerate(names)
+    ]
+    map_component.show(
+        "gates",
+        _pick,
+        side=map_component.gallery(pictures, f"{GATE}={at}"),
+        map=_focus(scene, names[at], maps[at]),
+        aside=_told(scene, names[at], maps[at]),
+    )
+
+
+def watched(scene: Scene) -> list[Grid]:
+    """Runs the same weights with the gates given out; returns each array as (features, positions).
+
+    A run records a loop's arrays at its last position only.
+    """
+    term = with_gates(scene.entry.name, **scene.settings)
+    module = ncd.compile(term, scene.seed, scene.device)
+    module.load_state_dict(scene.module.state_dict())
+    with torch.no_grad():
+        arrays = module(*scene.inputs)
+    return [array.T.float().cpu().numpy() for array in arrays]
+
+
+def _coloured(map: Grid, small: bool = False) -> tuple[Grid, Ends]:
+    """Returns a map and its colours: a state has signs, a gate goes from 0 to 1."""
+    ends = Ends.of(map, signed=True).whole if map.min() < 0 else Ends(0.0, 1.0, 0, 1.0)
+    return (heatmap.pooled(map, heatmap.SMALL).maps if small else map), ends
+
+
+def _focus(scene: Scene, name: str, map: Grid) -> Map:
+    t, h = (axis for axis in scene.circuit.outputs[0].array)
+    return Map(
+        f"{name} {map.shape}",
+        f"The {name} of every feature at every position",
+        heatmap.pooled(map, heatmap.LARGE),
+        _coloured(map)[1],
+        Side(f"feature {markup.axis(h)}", f"feature {h.name}"),
+        Side(f"position {markup.axis(t)}", f"position {t.name}", scene.words(t.name)),
+        said=name,
+    )
+
+
+def _told(scene: Scene, name: str, map: Grid) -> str:
+    mean = markup.digits(float(np.mean(map)))
+    return (
+        f"<h2>{name.capitalize()}</h2><p>{MEANS[name]} Its mean here is {mean}.</p>"
+        f'<p class="muted">{captions.origin(scene)}</p>'
+    )
+
+
+def _pick(name: str, value: str) -> None:
+    if name == GATE:
+        st.session_state[GATE] = value

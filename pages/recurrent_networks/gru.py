@@ -1,0 +1,35 @@
+"""The gated recurrent unit: one state, two gates."""
+
+from ncd import catalogue
+from ncd.view.page.page import page
+from ncd.view.panels.attention import gates
+from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
+
+LEAD = """
+One state and two gates: at each word, every feature either stays as it was or becomes what is new.
+"""
+
+WHY = """
+The update gate mixes: a share *z* of the old state stays, and 1 − *z* of what is new comes in. So
+one gate does what two do in the [LSTM](lstm), where forgetting and writing are chosen apart, and
+there is no memory beside the hidden state. Where *z* is near 1, the state and its gradient pass on
+almost unchanged.
+
+The reset gate says how much of the state is seen when what is new is worked out: where it is near
+0, the step begins afresh from the word alone.
+
+With three maps of the state in place of four, it has three quarters of the weights of an LSTM of
+the same size. In the paper the reset gate comes before the map of the state, and here behind it, as
+in `torch.nn.GRU`.
+
+Sources: Cho et al. 2014, *Learning Phrase Representations using RNN Encoder–Decoder for Statistical
+Machine Translation*, section 2.3; Chung et al. 2014, *Empirical Evaluation of Gated Recurrent
+Neural Networks on Sequence Modeling*, section 3.
+"""
+
+page(
+    entry=catalogue["gru"],
+    lead=LEAD,
+    why=WHY,
+    panels=(gates, values, source, cost_table, autograd_graph, shapes),
+)

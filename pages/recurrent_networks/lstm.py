@@ -1,0 +1,35 @@
+"""The long short-term memory: a state that is kept unless a gate closes."""
+
+from ncd import catalogue
+from ncd.view.page.page import page
+from ncd.view.panels.attention import gates
+from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
+
+LEAD = """
+A network that reads word after word, with a memory that it changes only as far as its gates let it.
+"""
+
+WHY = """
+The brackets run along *t*: the same step, with the same weights, at every position. Two states go
+from each to the next, the memory above and below it the hidden state, which is also the output.
+Both begin at zero.
+
+A gate is a number between 0 and 1 for each feature. The input gate says how much of what is new is
+written, the forget gate how much of the memory stays, the output gate how much of it is shown. The
+memory itself passes through one product and one sum at every step, and no learned map: where the
+forget gate is near 1, a gradient comes back through many steps almost as it was. In a plain
+recurrent network it passes a map and a tanh each time, and vanishes or explodes.
+
+The first LSTM had no forget gate: its memory kept all. As in `torch.nn.LSTM`, the maps of state and
+input have a bias each, though one would do.
+
+Sources: Hochreiter and Schmidhuber 1997, *Long Short-Term Memory*, sections 3 and 4; Gers et al.
+2000, *Learning to Forget: Continual Prediction with LSTM*; Sutskever et al. 2014, for the sizes.
+"""
+
+page(
+    entry=catalogue["lstm"],
+    lead=LEAD,
+    why=WHY,
+    panels=(gates, values, source, cost_table, autograd_graph, shapes),
+)
