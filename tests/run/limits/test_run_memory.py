@@ -139,7 +139,7 @@ def test_what_the_profiler_sees_is_never_more(entry: Entry, end: str) -> None:
     settings = entry.settings({knob.name: getattr(knob, end) for knob in entry.knobs})
     term = entry.build(**entry.within(settings))
     seen, stated = profiled(compile(term), leaves(term)), peak(elaborate(term))
-    assert seen <= stated <= 1.1 * seen + 50_000  # oneDNN's tables do not shrink with the sizes
+    assert seen <= stated <= 1.1 * seen + 75_000  # oneDNN's tables do not shrink with the sizes
 
 
 @settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
