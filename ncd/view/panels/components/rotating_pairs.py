@@ -123,7 +123,8 @@ def _circles(query: Tensor, key: Tensor, distance: int) -> str:
     )
     more = f" The first {PAIRS} of {half} pairs." if half > PAIRS else ""
     hands = (
-        "The solid hand is the query, the dashed one the key, each turned by its position; below, the angle by which their distance turns one against the other, and "
+        "The solid hand is the query, the dashed one the key, each turned by its position; "
+        "below, the angle by which their distance turns one against the other, and "
         f"what the pair adds to the inner product.{more}"
     )
     return (
