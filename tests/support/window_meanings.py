@@ -95,3 +95,23 @@ def window(cell: Cell, own: Own, w: Weights) -> Own:
             if at is not None:
                 out[(*place, *offset)] = x[at]
     return (out.reshape(new.numel, -1),)
+
+
+def padded(cell: Cell, own: Own, w: Weights) -> Own:
+    """Each number at its place moved on, among equal ones."""
+    op: Any = cell.op
+    shape = cell.site.dom[0][0].shape
+    out = np.full([n + op.before + op.after for n in shape], op.value)
+    for place in np.ndindex(*shape):
+        out[tuple(i + op.before for i in place)] = own[0].reshape(shape)[place]
+    return (out.reshape(-1),)
+
+
+def rolled(cell: Cell, own: Own, w: Weights) -> Own:
+    op: Any = cell.op
+    shape = cell.site.dom[0][0].shape
+    out = np.empty(shape, own[0].dtype)
+    for place in np.ndindex(*shape):
+        to = tuple((i + op.shift) % n for i, n in zip(place, shape, strict=True))
+        out[to] = own[0].reshape(shape)[place]
+    return (out.reshape(-1),)

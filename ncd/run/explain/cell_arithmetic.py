@@ -188,6 +188,10 @@ class Reader:
             return self._joined(expr, index)
         if expr.function in REDUCTIONS:
             return self._reduced(expr, index)
+        if expr.function == "torch.cumsum":
+            return self._so_far(expr, index)
+        if expr.function == "torch.roll":
+            return self._rolled(expr, index)
         if expr.function.startswith("F.max_pool"):
             return self._pooled(expr, index)
         return None
@@ -230,6 +234,28 @@ class Reader:
             place.insert(dim, slice(None))
         spans = whole(tuple(dim for i in at for dim in self.groups(on)[i]))
         return Chosen(spans, exact(x[tuple(place)]).flatten(), REDUCTIONS[expr.function])
+
+    def _so_far(self, expr: ex.Call, index: Index) -> Chosen | None:
+        (on,), ((_, dim),) = expr.args, expr.kwargs
+        along = known(dim)
+        assert along is not None
+        x, at = self.tensor(on), int(along.value) % len(index)
+        count = int(index[at]) + 1
+        found = exact(x[(*index[:at], slice(count), *index[at + 1 :])])
+        (way,) = self.groups(on)[at]
+        return Chosen((Span(way, count),), found, "sum")
+
+    def _rolled(self, expr: ex.Call, index: Index) -> How | Same | None:
+        (on,), ((_, shifts), (_, dims)) = expr.args, expr.kwargs
+        far, along = known(shifts), known(dims)
+        assert far is not None and along is not None
+        ways = [
+            value if isinstance(value, tuple) else (value,) for value in (far.value, along.value)
+        ]
+        shape, place = self.tensor(on).shape, list(index)
+        for shift, dim in zip(*ways, strict=True):
+            place[dim] = (place[dim] - shift) % shape[dim]
+        return self.read(on, tuple(place))
 
     def _pooled(self, expr: ex.Call, index: Index) -> Chosen:
         on, kernel, stride = expr.args
