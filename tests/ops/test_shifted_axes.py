@@ -61,7 +61,8 @@ REFUSED: list[tuple[Callable[[], Term | None], str]] = [
     (lambda: Roll("x y", 1), 'Roll: axis is (x y), but it is one axis. Try "x".'),
     (
         lambda: Roll("x", 0.5),  # type: ignore[arg-type]
-        "Roll: the shift is 0.5, but it is a whole number, -1000000 or more. Try shift = -1000000.",
+        "Roll: the shift is 0.5, but it is a whole number, from -1,000,000 to 1,000,000. "
+        "Try shift = 0.",
     ),
     (
         lambda: Id("y:3") >> Roll("x", 1),

@@ -16,6 +16,7 @@ from ncd.importing.base.atoms import (
     leaves,
     make_group,
     refine,
+    regrouped,
     size,
     unify,
 )
@@ -50,7 +51,9 @@ class Builder(Recorder):
         twin = tuple(pairs[atom] for atom in mine)
 
         def make(axes: Axes, arrays: Sequence[Array]) -> Term:
-            return Rename(Signature(Type((axes(mine),)), Type((axes(twin),))))
+            one, two = axes(mine), axes(twin)
+            pattern = Signature(Type((one,)), Type((two,)))
+            return Rename(pattern) if len(two) == len(one) else Split(pattern)
 
         self.step(make, [x], [slot])
         return Value(dims, slot)
@@ -72,9 +75,28 @@ class Builder(Recorder):
             return x if unify(new, old) else self.renamed(x, old, new)
         except CannotSplit:
             at = x.dims.index(old)
-            x = self.single(x, at) if len(leaves(new)) == 1 else self.loose(x)
+            x = self.shaped(x, at, new)
             old = x.dims[at]
             return x if unify(new, old) else self.renamed(x, old, new)
+
+    def shaped(self, x: Value, at: int, like: Dim) -> Value:
+        """Returns the value with a dimension of as many axes as another, and of their sizes."""
+        wanted = [atom for atom in leaves(like) if atom.size > 1]
+        if len(wanted) == 1 and not wanted[0].group:
+            return self.single(x, at)
+        x = self.loose(x)
+        parts = regrouped((x.dims[at],), [atom.size for atom in wanted])
+        x = Value((*x.dims[:at], *parts, *x.dims[at + 1 :]), x.slot)
+        for i, part in enumerate(parts):
+            if len(leaves(part)) > 1:
+                x = self.single(x, at + i)
+        own = x.dims[at : at + len(wanted)]
+        x = Value((*x.dims[:at], every(own), *x.dims[at + len(wanted) :]), x.slot)
+        for i, atom in enumerate(wanted):
+            group = group_of(atom)
+            if group[:1] == (atom,) and tuple(wanted[i : i + len(group)]) == group:
+                x = self._regrouped(x, leaves(x.dims[at])[i : i + len(group)])
+        return x
 
     def aligned(self, x: Value, y: Value) -> tuple[Value, Value, Dims]:
         """Returns two values that are broadcast together, and the dimensions of the result."""
@@ -108,18 +130,21 @@ class Builder(Recorder):
 
         return self.op(make, [x], x.dims, kind=x.slot.kind, below=x.slot.below)
 
-    def single(self, x: Value, at: int) -> Value:
-        """Returns the value with one plain atom for a dimension, merged if it has several."""
+    def single(self, x: Value, at: int, alone: bool = True) -> Value:
+        """Returns the value with one plain atom for a dimension, merged if it has several.
+
+        It is to be named by itself, unless it is not ``alone``.
+        """
         x = self.solid(x)
         at %= len(x.dims)
         if any(set(group_of(atom)) - {*leaves(x.dims[at])} for atom in leaves(x.dims[at])):
             x = self.ungrouped(x)
         dim = leaves(x.dims[at])
         if len(dim) == 1 and not dim[0].group:
-            dim[0].sealed = True
+            dim[0].sealed, dim[0].alone = True, dim[0].alone or alone
             return x
         hint = "one" if not dim else dim[0].hint if len(dim) == 1 else "p"
-        new = (Atom(size(dim), hint, sealed=True),)
+        new = (Atom(size(dim), hint, sealed=True, alone=alone),)
         dims = (*x.dims[:at], new, *x.dims[at + 1 :])
         if not dim:
 
@@ -177,11 +202,11 @@ class Builder(Recorder):
             return self.solid(x)
         x = self.ungrouped(x)
         for at in places:
-            x = self.single(x, at)
+            x = self.single(x, at, alone=False)
         group = tuple(leaves(x.dims[at])[0] for at in places)
         if len(set(group)) < len(group):
             self.refuse("positions that are one and the same axis")
-        if self._always_together(group):
+        if self._always_together(group) and not any(atom.alone for atom in group):
             make_group(group)
             return x
         return self._regrouped(x, group)

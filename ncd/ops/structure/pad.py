@@ -88,7 +88,7 @@ class Pad(Op):
         return "padded"
 
     def glyph(self, site: Site) -> Glyph:
-        return on_own(site, "box", f"Pad {self.before}, {self.after}")
+        return on_own(site, "box", f"Pad ${self.before}$, ${self.after}$")
 
     def formula(self, site: Site) -> str:
         x, y = self.dom[0][0].identifier, self.signature.cod[0][0].identifier

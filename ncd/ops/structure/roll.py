@@ -54,7 +54,7 @@ class Roll(Op):
         return "rolled"
 
     def glyph(self, site: Site) -> Glyph:
-        return on_own(site, "box", f"Roll {self.shift}".replace("-", "−"))
+        return on_own(site, "box", f"Roll ${self.shift}$")
 
     def formula(self, site: Site) -> str:
         x = self.axis[0].identifier
