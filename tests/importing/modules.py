@@ -292,7 +292,7 @@ CASES: Mapping[str, Callable[[], Case]] = {
     "recurrence by a tanh": lambda: (nn.RNN(4, 5, 2, batch_first=True), (_normal(2, 3, 4),)),
     "both ways": lambda: (nn.GRU(4, 5, bidirectional=True), (_normal(3, 2, 4),)),
 }
-BOXES = {"shifted windows": ["roll", "roll"], "both ways": ["gru"]}
+BOXES = {"both ways": ["gru"]}
 LAYERS = {
     "encoder": [("layers", 3)],
     "nanogpt": [("h", 3)],

@@ -25,7 +25,7 @@ from ncd.importing.base.op_order import SAME, in_order
 from ncd.importing.base.recorder import Recorder
 from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Array, Signature, Type
-from ncd.ops import Group, Map, Rename, Split
+from ncd.ops import Group, Index, Map, Rename, Split
 
 
 @dataclass(eq=False)
@@ -100,6 +100,8 @@ class Builder(Recorder):
 
     def aligned(self, x: Value, y: Value) -> tuple[Value, Value, Dims]:
         """Returns two values that are broadcast together, and the dimensions of the result."""
+        x, y = self._repeatable(x, y), self._repeatable(y, x)
+        x, y = self._without_sides(x, y), self._without_sides(y, x)
         rank = max(len(x.dims), len(y.dims))
         out: list[Dim] = []
         for i in range(-rank, 0):
@@ -111,10 +113,44 @@ class Builder(Recorder):
             if two and not one and {*leaves(two)} & {*every(x.dims)}:
                 y = self.apart(y, two)
                 two = y.dims[i]
-            if size(one) != size(two) and (one if size(one) == 1 else two):
-                self.refuse("an axis of size 1 that is repeated")
             out.append(max(one, two, key=lambda dim: (size(dim), len(leaves(dim)))))
         return x, y, tuple(out)
+
+    def _repeatable(self, x: Value, y: Value) -> Value:
+        """Returns the value without the axes of size 1 along which another is longer."""
+        longer = {-i for i in range(1, len(y.dims) + 1) if size(y.dims[-i]) > 1}
+        ones = [at for at in longer if -at <= len(x.dims) and size(x.dims[at]) == 1]
+        return self.without_ones(x, ones)
+
+    def without_ones(self, x: Value, places: Sequence[int]) -> Value:
+        """Returns the value without the axes of some dimensions of size 1, at their only place."""
+        at = [i % len(x.dims) for i in places]
+        if any(group_of(atom) for i in at for atom in leaves(x.dims[i])):
+            x = self.ungrouped(x)
+        gone = {atom for i in at for atom in leaves(x.dims[i])}
+        held = [atom for atom in leaves(x.slot.atoms) if atom in gone]
+        dims = tuple(() if i in at else dim for i, dim in enumerate(x.dims))
+        if not held:
+            return Value(dims, x.slot)
+        slot = Slot(tuple(a for a in leaves(x.slot.atoms) if a not in gone), x.slot.kind)
+        slot.below = x.slot.below
+
+        def make(axes: Axes, arrays: Sequence[Array]) -> Term:
+            (array,), names = arrays, {axes((atom,))[0].name: 0 for atom in held}
+            left = array.with_axes(axis for axis in array if axis.name not in names)
+            return Index(Signature(Type((array,)), Type((left,))), names)
+
+        self.step(make, [x], [slot])
+        return Value(dims, slot)
+
+    def _without_sides(self, x: Value, y: Value) -> Value:
+        """Returns the value without spatial groups of which another has one side by itself."""
+        for i in range(1, min(len(x.dims), len(y.dims)) + 1):
+            mine, other = leaves(x.dims[-i]), leaves(y.dims[-i])
+            part = any({*group_of(atom)} - {*mine} for atom in mine)
+            if part and any(atom.alone and not atom.group for atom in other):
+                return self.ungrouped(x)
+        return x
 
     def solid(self, x: Value) -> Value:
         """Returns the value with every atom of its dimensions in its array."""
