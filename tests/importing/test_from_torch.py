@@ -12,7 +12,8 @@ from torch import Tensor, nn
 
 import ncd
 from ncd import Id, ImportFailed, Term, from_torch
-from ncd.importing import imported_file
+from ncd.importing import imported, imported_file
+from ncd.importing.graph_reader import walk
 from ncd.importing.module_files import example_tensor
 
 
@@ -39,6 +40,7 @@ A, B, C = drawn(2, 3, 4), drawn(2, 3, 4), drawn(2, 4, 5)
 IMAGE, SCORES = drawn(2, 3, 8, 8), drawn(2, 6, 6)
 LOWER = torch.ones(6, 6).tril().bool()
 WIDE = drawn(2, 5, 3, 4)
+SIDES = drawn(2, 4, 4)
 PLACES = torch.tensor([2, 0, 1])
 TURNS = torch.tensor([[[0, 1, 2, 0]] * 3, [[1, 1, 1, 2]] * 3])
 
@@ -188,6 +190,47 @@ def test_a_function_of_torch(name: str) -> None:
     pairs = zip(mine, theirs, strict=True) if isinstance(mine, tuple) else [(mine, theirs)]
     for one, two in pairs:
         torch.testing.assert_close(one.reshape(two.shape), two, check_dtype=False)
+
+
+# passes ---------------------------------------------------------------------------------------
+
+
+def test_a_graph_is_traced_once_where_nobody_else_sees_what_is_changed_in_place(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each further trace takes as long as the export itself."""
+    again: list[object] = []
+    once = torch.export.ExportedProgram.run_decompositions
+
+    def counted(self: Any, *args: Any) -> Any:
+        again.append(self)
+        return once(self, *args)
+
+    monkeypatch.setattr(torch.export.ExportedProgram, "run_decompositions", counted)
+    assert not from_torch(Called(_divided), A).boxes and len(again) == 0
+    assert not from_torch(Called(_seen), A).boxes and len(again) == 1
+
+
+def test_all_calls_that_do_not_fit_become_boxes_in_one_pass(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    passes: list[object] = []
+
+    def counted(*args: Any) -> Any:
+        passes.append(args)
+        return walk(*args)
+
+    monkeypatch.setattr(imported, "walk", counted)
+
+    def sided(x: Tensor) -> Tensor:
+        x = F.max_pool2d(x, 2)
+        one, two = (torch.einsum("bchw,hk->bckw", x, SIDES[i]) for i in (0, 1))
+        return one * two
+
+    found = from_torch(Called(sided), IMAGE)
+    assert [box.function for box in found.boxes] == ["einsum", "einsum"]
+    assert found.boxes[0].why == "one side of a spatial group"
+    assert found.difference <= 1e-6 and len(passes) == 2
 
 
 # names --------------------------------------------------------------------------------------------
