@@ -263,9 +263,10 @@ class Reader:
         pad = known(dict(expr.kwargs)["padding"]) if expr.kwargs else None
         assert size is not None and step is not None
         x, n = self.tensor(on), int(expr.function[-2])
-        first = [int(i) * step.value - (pad.value if pad else 0) for i in index[-n:]]
+        sizes, steps, pads = (_each_side(v.value if v else 0, n) for v in (size, step, pad))
+        first = [int(i) * s - p for i, s, p in zip(index[-n:], steps, pads, strict=True)]
         dims = [dim for group in self.groups(on)[-n:] for dim in group]
-        spans = tuple(Span(dim, size.value, at) for dim, at in zip(dims, first, strict=True))
+        spans = tuple(Span(*each) for each in zip(dims, sizes, first, strict=True))
         lead = index[: len(index) - n]
         return Chosen(spans, windowed(x[lead], spans, -math.inf), "max", n)
 
@@ -282,6 +283,10 @@ class Reader:
         numbers = tuple(float(x[i]) for x, i in zip(self.given, indices, strict=True))
         places = {key: int(i) for key, i in at.items()}
         return Each(expr, numbers, places, indices, float(self.made[self.index]))
+
+
+def _each_side(value: Any, n: int) -> tuple[int, ...]:
+    return value if isinstance(value, tuple) else (value,) * n
 
 
 def _source(expr: ex.Expr) -> int | str:
