@@ -3,6 +3,7 @@
 from ncd.lang.terms.op import Op as _Op
 from ncd.lang.terms.wire import Wire as Wire
 from ncd.ops.along_axis.cumulative import Cumulative as Cumulative
+from ncd.ops.along_axis.group_norm import GroupNorm as GroupNorm
 from ncd.ops.along_axis.normalisation import BatchNorm as BatchNorm
 from ncd.ops.along_axis.normalisation import LayerNorm as LayerNorm
 from ncd.ops.along_axis.normalisation import RMSNorm as RMSNorm
