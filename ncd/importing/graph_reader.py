@@ -22,6 +22,7 @@ from ncd.importing.base.import_values import (
     Slot,
     Value,
 )
+from ncd.importing.base.memory_views import ignored, in_place, source, uses
 from ncd.importing.boxes import boxed, operator_name
 from ncd.importing.calls import CALLS
 from ncd.importing.calls.complex_calls import Pair, product
@@ -32,7 +33,6 @@ USUAL = {  # names of an input's dimensions, by their number
     "whole": {1: "t", 2: "b t"},
     "bool": {1: "t", 2: "b t"},
 }
-IGNORED = ("_assert", "sym_", "_guards_fn", "_set_grad_enabled", "profiler")
 
 
 @dataclass(eq=False)
@@ -96,9 +96,8 @@ class _Reader:
         for node in self.program.graph.nodes:
             name = self.held.get(node.name)
             if name in state:
-                users[state[name].data_ptr()] = users.get(state[name].data_ptr(), 0) + len(
-                    [user for user in node.users if not _ignored(user)]
-                )
+                at = state[name].data_ptr()
+                users[at] = users.get(at, 0) + uses(node)
         shared = [name for name, x in state.items() if users.get(x.data_ptr(), 0) > 1]
         return [name.removeprefix(self.prefix) for name in shared]
 
@@ -111,8 +110,15 @@ class _Reader:
             elif node.op == "get_attr":
                 self.env[node] = getattr(self.program.graph_module, str(node.target))
             else:
-                self.env[node] = self._call(node)
+                self._called(node)
         return self.found
+
+    def _called(self, node: fx.Node) -> None:
+        """Keeps what a call gives; after one in place it is the value of what was changed too."""
+        found = self.env[node] = self._call(node)
+        if in_place(node) and found is not None and len(node.args[0].users) > 1:  # type: ignore[union-attr]
+            first = source(node)
+            self.env |= {each: found for each in self.env if source(each) is first}
 
     def _placeholder(self, node: fx.Node) -> Any:
         name = self.held.get(node.name)
@@ -175,14 +181,13 @@ class _Reader:
         args, named = self._look(node.args), self._look(dict(node.kwargs))
         if isinstance(node.target, torch._ops.HigherOrderOperator):
             return self._inside(node, args)
-        if _ignored(node):
+        if ignored(node):
             return None
         if node.target is operator.getitem:
             return args[0][args[1]]
         if not isinstance(node.target, torch._ops.OpOverload) and None in args:
             return None  # about a size that is not known
-        every = [args, named]
-        if not _holds_value(every) and not _holds_parameter(every):
+        if not _depends([args, named]):
             return self._folded(node, args, named)
         return self._built(node, list(args), named)
 
@@ -214,7 +219,7 @@ class _Reader:
             elif inner.op == "get_attr":
                 self.env[inner] = getattr(args[at], str(inner.target))
             else:
-                self.env[inner] = self._call(inner)
+                self._called(inner)
 
     def _look(self, x: Any) -> Any:
         if isinstance(x, fx.Node):
@@ -260,7 +265,7 @@ class _Reader:
             except (TypeError, IndexError, KeyError, AttributeError, ValueError) as error:
                 why = f"it is called in a way that is not known ({error})"
             g.back_to(mark)
-        g.boxes[node.name] = name, why
+        g.boxes[node.name] = name.removesuffix("_"), why
         try:
             return boxed(g, target, args, named, val)
         except CannotImport as error:
@@ -269,27 +274,14 @@ class _Reader:
             ) from None
 
 
-def _ignored(node: fx.Node) -> bool:
-    name = str(node.target)
-    mutates = name.startswith("aten.add_") and "num_batches" in str(node.args[0])
-    return mutates or any(word in name for word in IGNORED)
-
-
-def _holds_value(x: Any) -> bool:
+def _depends(x: Any) -> bool:
+    """Returns whether arguments hold what depends on an input, or a parameter of real numbers."""
     if isinstance(x, list | tuple | dict):
-        return any(map(_holds_value, x.values() if isinstance(x, dict) else x))
+        return any(map(_depends, x.values() if isinstance(x, dict) else x))
+    if isinstance(x, Constant):
+        real = isinstance(x.tensor, Tensor) and x.tensor.is_floating_point()
+        return bool(x.name) and real
     return isinstance(x, Value | Pair)
-
-
-def _holds_parameter(x: Any) -> bool:
-    if isinstance(x, list | tuple | dict):
-        return any(map(_holds_parameter, x.values() if isinstance(x, dict) else x))
-    return (
-        isinstance(x, Constant)
-        and bool(x.name)
-        and isinstance(x.tensor, Tensor)
-        and (x.tensor.is_floating_point())
-    )
 
 
 def _is_layer(name: str) -> bool:

@@ -19,7 +19,7 @@ from ncd.run import compile as compiled
 from ncd.run.base.limits import Limits
 from ncd.run.execution.module import CircuitModule
 
-TRIES = 80  # passes, in each of which one more call becomes a box
+TRIES = 80  # passes, in each of which more calls become boxes
 UNLIMITED = Limits(bytes=2**62, flops=2**62)  # the module is the caller's own
 
 
@@ -142,9 +142,10 @@ def from_torch(
         try:
             term, weights = built(walked)
         except Refused as error:
-            if error.node in forced or error.node == "output":
-                raise ImportFailed(str(error), where=error.node) from None
-            forced[error.node] = str(error)
+            for node, why in error.reasons.items():
+                if node in forced or node == "output":
+                    raise ImportFailed(why, where=node) from None
+            forced |= error.reasons
             continue
         boxes = (Box(name, node, why) for node, (name, why) in walked.builder.boxes.items())
         return Imported(term, tuple(boxes), made.failure, made, weights)

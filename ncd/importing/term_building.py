@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from ncd.importing.axis_names import AxisNames, PartOfGroup
 from ncd.importing.base.atoms import Atom, Dim, every, group_of, leaves
@@ -16,22 +16,22 @@ from ncd.ops import Einsum
 
 
 class Refused(Exception):
-    """A step that the language refuses; ``node`` is that of torch's graph."""
+    """Steps that the language refuses: the nodes of torch's graph, each with the reason."""
 
-    def __init__(self, node: str, why: str) -> None:
-        super().__init__(why)
-        self.node = node
+    def __init__(self, reasons: Mapping[str, str]) -> None:
+        super().__init__("; ".join(reasons.values()))
+        self.reasons = reasons
 
 
 def built(walked: Walked) -> tuple[Term, tuple[Constant, ...]]:
-    """Returns the term of the steps and its weights; raises Refused for one that does not fit."""
+    """Returns the term of the steps and its weights; raises Refused for those that do not fit."""
     steps = walked.builder.steps
     axes = AxisNames([slot.atoms for slot in walked.inputs.values()], steps, walked.called)
     arrays: dict[Slot, Array] = {}
     for slot in walked.inputs.values():
         bound = axes((slot.below,))[0] if slot.below is not None else None
         arrays[slot] = Array(axes(slot.atoms), bound)
-    items = [_item(step, axes, arrays) for step in steps]
+    items = _items(steps, axes, arrays)
     outputs = []
     for value in walked.outputs:
         slot, more = _in_order(value.slot, every(value.dims), axes, arrays)
@@ -43,19 +43,39 @@ def built(walked: Walked) -> tuple[Term, tuple[Constant, ...]]:
     return assembled(ready, inputs, tuple(outputs), arrays), weights
 
 
+def _items(steps: Iterable[Step], axes: AxisNames, arrays: dict[Slot, Array]) -> list[Item]:
+    """Returns the ops of all steps.
+
+    Raises Refused for all that do not fit, but for none that takes what another of them gives.
+    """
+    found: list[Item] = []
+    reasons: dict[str, str] = {}
+    for step in steps:
+        if any(slot not in arrays for slot in step.takes):
+            continue
+        try:
+            found.append(_item(step, axes, arrays))
+        except Refused as error:
+            reasons |= error.reasons
+    if reasons:
+        raise Refused(reasons)
+    return found
+
+
 def _item(step: Step, axes: AxisNames, arrays: dict[Slot, Array]) -> Item:
     """Returns the op of a step, and records the arrays that it gives; raises Refused."""
     given = [arrays[slot] for slot in step.takes]
     try:
         term = step.make(axes, given)
         found = (Id(Type(given)) >> term).cod if given else term.cod
-        for slot, array in zip(step.gives, found, strict=True):
+        given_now = dict(zip(step.gives, found, strict=True))
+        for slot, array in given_now.items():
             wanted = axes(_together(slot.atoms)).names
             if set(array.names) != set(wanted):
-                raise Refused(step.node, f"it gives ({array}), not ({' '.join(wanted)})")
-            arrays[slot] = array
+                raise Refused({step.node: f"it gives ({array}), not ({' '.join(wanted)})"})
+        arrays |= given_now
     except (NCDError, PartOfGroup, ValueError) as error:
-        raise Refused(step.node, str(error)) from None
+        raise Refused({step.node: str(error)}) from None
     return Item(term, step.takes, step.gives, step.path, weights=step.weights)
 
 

@@ -16,6 +16,8 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_leaves
 
 from ncd.importing.base.import_values import ImportFailed
+from ncd.importing.base.memory_views import mutates_views
+from ncd.importing.experts import looked_up
 from ncd.importing.norms import replaced, root_mean_squares
 
 
@@ -58,7 +60,7 @@ def exported(module: nn.Module, args: tuple[Any, ...], named: Mapping[str, Any])
     inputs = tuple(tree_leaves((args, dict(named))))
     norms = root_mean_squares(module)
     traced, failure = module, ""
-    with replaced(norms):
+    with replaced(norms), looked_up(module):
         try:
             program = _graph(module, args, named)
         except Exception as error:
@@ -86,7 +88,7 @@ def _graph(module: nn.Module, args: tuple[Any, ...], named: Mapping[str, Any]) -
     with warnings.catch_warnings(), quiet():
         warnings.simplefilter("ignore")
         program = torch.export.export(module, args, dict(named), strict=False)
-        return program.run_decompositions({}) if _mutates(program) else program
+        return program.run_decompositions({}) if mutates_views(program) else program
 
 
 @contextmanager
@@ -99,32 +101,6 @@ def quiet() -> Iterator[None]:
         yield
     finally:
         log.setLevel(level)
-
-
-def _mutates(program: ExportedProgram) -> bool:
-    """Returns whether a tensor that others see is changed in place."""
-    for node in program.graph.nodes:
-        name = str(node.target)
-        if not name.startswith("aten.") or not name.split(".")[1].endswith("_"):
-            continue
-        changed = node.args[0]
-        if "num_batches" not in str(changed) and (
-            len(changed.users) > 1 or _shares(changed) or changed.op != "call_function"
-        ):
-            return True
-    return False
-
-
-VIEWS = (
-    *("select", "slice", "view", "transpose", "permute", "unsqueeze", "squeeze", "expand"),
-    *("split", "chunk", "unbind", "t", "getitem", "alias", "detach", "diagonal", "unflatten"),
-)
-
-
-def _shares(node: Any) -> bool:
-    """Returns whether a node gives a view of another one's numbers."""
-    name = str(node.target)
-    return (name.split(".")[1] if "." in name else name).split(".")[0] in VIEWS
 
 
 def _message(error: Exception) -> str:

@@ -57,9 +57,10 @@ def state_dict(
             tensor = tensor.permute(back)
         for name in _names(given.name, source):
             if given.rows is None:
-                found[name] = tensor.clone()
+                found[name] = tensor.reshape(found[name].shape).clone()
             else:
-                found[name][given.rows[0] : given.rows[1]] = tensor
+                rows = found[name][given.rows[0] : given.rows[1]]
+                rows[:] = tensor.reshape(rows.shape)
     return found
 
 

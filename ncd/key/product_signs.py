@@ -8,6 +8,7 @@ from ncd.lang.terms.terms import Id
 from ncd.ops import (
     BatchNorm,
     CausalMask,
+    Cumulative,
     Einsum,
     LayerNorm,
     Reduce,
@@ -61,6 +62,14 @@ PRODUCTS = (
         "A wire ends in Max or Min: of all numbers along it only that one is kept.",
         "x.amax(dim)",
         lambda: SIZES(Id("y m") >> Reduce("m ->", "max")),
+    ),
+    Sign(
+        "cumulative",
+        "Sum so far",
+        "A box with Σ ≤ or Π ≤ in a wire: each number becomes the sum, or the product, of all "
+        "numbers up to its place.",
+        "x.cumsum(dim)",
+        lambda: SIZES(Id("y m") >> Cumulative("m")),
     ),
     Sign(
         "cup",

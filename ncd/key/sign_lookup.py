@@ -45,6 +45,12 @@ def of_mark(mark: Mark, role: str = "") -> str:
             return "group" if len(mark.ins) > 1 else "split"
         case "box" if text.startswith("★"):
             return "convolution"
+        case "box" if role == "index" and text.startswith("Roll"):
+            return "roll"
+        case "box" if role == "concat":
+            return "pad"
+        case "box" if role == "einsum":
+            return "cumulative"
         case "box":
             return "top" if role == "index" else "formula"
         case "elementwise":

@@ -7,7 +7,22 @@ from ncd.lang.circuits.elaborate import Axes
 from ncd.lang.terms.terms import Id
 from ncd.lang.terms.wire import Wire
 from ncd.lang.types.axis_kinds import plain, seq, space
-from ncd.ops import Add, Concat, Copy, Cut, Einsum, Group, Index, Linear, Named, Rename, Split, Top
+from ncd.ops import (
+    Add,
+    Concat,
+    Copy,
+    Cut,
+    Einsum,
+    Group,
+    Index,
+    Linear,
+    Named,
+    Pad,
+    Rename,
+    Roll,
+    Split,
+    Top,
+)
 
 SIZES = Axes(y=seq(4), x=seq(4), m=3, k=2, h=2, d=4, v=9, b=2, c=3, p=space(4, 4), a=3, n=3)
 CUT = Axes(y=seq(4), m=3, k=2, n=5)
@@ -101,6 +116,22 @@ WAYS = (
         "A thick bar with several arrays on its right: an axis is cut into pieces, one an array.",
         "torch.split(x, sizes, dim)",
         lambda: CUT(Id("y n") >> Cut("n -> m, k")),
+    ),
+    Sign(
+        "pad",
+        "Padding",
+        "A box in a wire that says how many places are added, before the first and after the last. "
+        "The same number, 0 for the most part, stands at all of them.",
+        "F.pad(x, (1, 1))",
+        lambda: SIZES(Id("y x") >> Pad("x -> u")),
+    ),
+    Sign(
+        "roll",
+        "Roll",
+        "A box in a wire: the numbers move on by so many places, and those beyond the end come in "
+        "again at the beginning.",
+        "x.roll(1, dim)",
+        lambda: SIZES(Id("y x") >> Roll("x")),
     ),
     Sign(
         "group",

@@ -2,6 +2,8 @@
 
 from ncd.lang.terms.op import Op as _Op
 from ncd.lang.terms.wire import Wire as Wire
+from ncd.ops.along_axis.cumulative import Cumulative as Cumulative
+from ncd.ops.along_axis.group_norm import GroupNorm as GroupNorm
 from ncd.ops.along_axis.normalisation import BatchNorm as BatchNorm
 from ncd.ops.along_axis.normalisation import LayerNorm as LayerNorm
 from ncd.ops.along_axis.normalisation import RMSNorm as RMSNorm
@@ -23,9 +25,11 @@ from ncd.ops.linear_maps.unit import Unit as Unit
 from ncd.ops.structure.concat import Concat as Concat
 from ncd.ops.structure.concat import Cut as Cut
 from ncd.ops.structure.index import Index as Index
+from ncd.ops.structure.pad import Pad as Pad
 from ncd.ops.structure.reshape import Group as Group
 from ncd.ops.structure.reshape import Rename as Rename
 from ncd.ops.structure.reshape import Split as Split
+from ncd.ops.structure.roll import Roll as Roll
 from ncd.ops.structure.wiring import Copy as Copy
 from ncd.ops.structure.wiring import Named as Named
 from ncd.ops.structure.wiring import Swap as Swap

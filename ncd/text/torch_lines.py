@@ -23,7 +23,12 @@ SHAPE = re.compile(r"\d{1,12}(?:\s*[x×,\s]\s*\d{1,12})*")
 EINSUM = ("einsum", "torch.einsum")
 EXAMPLE = "nn.Conv2d(3, 64, 7, stride=2, padding=3)(torch.randn(1, 3, 224, 224))"
 DEEPEST = 20  # nested chains
-PLACES = {"Conv1d": 1, "Conv2d": 2, "Conv3d": 3, "ConvTranspose2d": 2, "MaxPool2d": 2}
+PLACES = {  # dimensions of an image
+    **{f"{kind}{n}d": n for kind in ("Conv", "MaxPool", "AvgPool") for n in (1, 2, 3)},
+    "ConvTranspose2d": 2,
+    "BatchNorm2d": 2,
+    "GroupNorm": 2,
+}
 
 
 def read(text: str) -> Term | None:
@@ -70,6 +75,7 @@ def _term(node: ast.expr, shape: tuple[int, ...] | None) -> Term:
     for name, arguments, place in modules:
         try:
             HANDLERS[name](line, arguments)
+            line.term  # noqa: B018
         except NCDError as error:
             raise _error(f"nn.{name}: {error.fact}", place, error.cure) from None
         except (KeyError, TypeError, ValueError):
@@ -114,9 +120,10 @@ def _axes(
 ) -> dict[str, Marked]:
     """Returns the axes of the array that goes in, for the first module."""
     name, arguments, place = first
-    if name in PLACES or name == "BatchNorm2d":
-        n = PLACES.get(name, 2)
-        channels = arguments.get("in_channels", arguments.get("num_features", 16))
+    if name in PLACES:
+        n = PLACES[name]
+        given = (arguments.get(key) for key in ("in_channels", "num_features", "num_channels"))
+        channels = next((size for size in given if size is not None), 16)
         shape = shape or (1, channels, *[32] * n)
         if len(shape) not in (n + 1, n + 2):
             raise _error(f"nn.{name} takes {n + 1} or {n + 2} dimensions, not {len(shape)}", place)

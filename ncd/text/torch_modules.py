@@ -19,14 +19,18 @@ from ncd.ops import (
     Dropout,
     Elementwise,
     Group,
+    GroupNorm,
     Index,
     LayerNorm,
     Linear,
     MaxPool,
     Param,
+    Reduce,
     RMSNorm,
     Softmax,
+    Window,
 )
+from ncd.ops.windows.window_shapes import Sides
 
 NOTHING = Id("()")
 UNARY = {
@@ -98,9 +102,9 @@ def _conv(kind: Callable[..., Term], usual: Mapping[str, int]) -> Handler:
         _fits(c, marks[c], arguments["in_channels"], "in_channels")
         d, y = line.fresh("c"), line.fresh("x")
         words = {
-            "kernel": _one(arguments["kernel_size"], "kernel_size"),
+            "kernel": _sides(arguments["kernel_size"], "kernel_size"),
             "bias": arguments.get("bias", True),
-            **{k: _one(arguments.get(k, n), k) for k, n in usual.items()},
+            **{k: _sides(arguments.get(k, n), k) for k, n in usual.items()},
         }
         line.steps.append(kind(f"{c} {x} -> {d} {y}", "conv", **words))
         channels = Marked(arguments["out_channels"])
@@ -111,12 +115,29 @@ def _conv(kind: Callable[..., Term], usual: Mapping[str, int]) -> Handler:
 
 
 def _pool(line: Line, arguments: Arguments) -> None:
-    (*_, x) = line.axes
-    kernel, y = _one(arguments["kernel_size"], "kernel_size"), line.fresh("x")
-    stride = _one(arguments.get("stride") or kernel, "stride")
-    line.steps.append(MaxPool(f"{x} -> {y}", kernel, stride, arguments.get("padding", 0)))
-    kept = {name: mark for name, mark in line.axes.items() if name != x}
-    line.axes = {**kept, y: _after(line, y)}
+    x, kernel, stride, padding = _windows(line, arguments)
+    y = line.fresh("x")
+    line.steps.append(MaxPool(f"{x} -> {y}", kernel, stride, padding))
+    line.axes = {**_without(line, x), y: _after(line, y)}
+
+
+def _average_pool(line: Line, arguments: Arguments) -> None:
+    x, kernel, stride, padding = _windows(line, arguments)
+    y, w = line.fresh("x"), line.fresh("w")
+    line.steps.append(Window(f"{x} -> {y} {w}", kernel, stride, padding))
+    line.steps.append(Reduce(f"{w} ->", "mean"))
+    line.axes = {**_without(line, x), y: _after(line, y)}
+
+
+def _windows(line: Line, arguments: Arguments) -> tuple[str, Sides, Sides, Sides]:
+    """Returns the positions, and the kernel, stride and padding of a pooling."""
+    kernel = _sides(arguments["kernel_size"], "kernel_size")
+    stride = _sides(arguments.get("stride") or kernel, "stride")
+    return list(line.axes)[-1], kernel, stride, _sides(arguments.get("padding", 0), "padding")
+
+
+def _without(line: Line, name: str) -> dict[str, Marked]:
+    return {key: mark for key, mark in line.axes.items() if key != name}
 
 
 def _after(line: Line, name: str) -> Marked:
@@ -125,13 +146,14 @@ def _after(line: Line, name: str) -> Marked:
     return Marked(axis.size if axis.size is not None else 1)
 
 
-def _one(value: Any, key: str) -> int:
-    """Returns a number, of a pair of equal ones the one."""
-    if isinstance(value, tuple) and len(set(value)) == 1:
-        value = value[0]
-    if type(value) is not int:
-        raise NCDError(f"{key} is {shown(value)}, but here it is one number", cure=f"{key}=3")
-    return value
+def _sides(value: Any, key: str) -> Sides:
+    """Returns a number, or one for each dimension."""
+    numbers = value if isinstance(value, tuple) else (value,)
+    if not numbers or any(type(number) is not int for number in numbers):
+        fact = f"{key} is {shown(value)}, but it is a whole number, or one for each dimension"
+        raise NCDError(fact, cure=f"{key}=3")
+    found: Sides = numbers[0] if len(set(numbers)) == 1 else numbers
+    return found
 
 
 def _flatten(line: Line, arguments: Arguments) -> None:
@@ -169,6 +191,16 @@ def _batch_norm(line: Line, arguments: Arguments) -> None:
     line.steps.append(BatchNorm(f"b {c}", "norm"))
 
 
+def _group_norm(line: Line, arguments: Arguments) -> None:
+    names = list(line.axes)
+    at = next((i for i, name in enumerate(names) if name.startswith("c")), len(names) - 1)
+    _fits(names[at], line.axes[names[at]], arguments["num_channels"], "num_channels")
+    if at == len(names) - 1:
+        raise NCDError("it stands behind no image", cure="nn.GroupNorm behind nn.Conv2d")
+    groups, eps = arguments["num_groups"], arguments.get("eps", 1e-5)
+    line.steps.append(GroupNorm(" ".join(names[at:]), "norm", groups, eps))
+
+
 def _softmax(line: Line, arguments: Arguments) -> None:
     line.steps.append(Softmax(list(line.axes)[arguments.get("dim", -1)]))
 
@@ -182,22 +214,26 @@ HANDLERS: Mapping[str, Handler] = {
     "Linear": _linear,
     **dict.fromkeys(("Conv1d", "Conv2d", "Conv3d"), _conv(Conv, CONV)),
     "ConvTranspose2d": _conv(ConvTranspose, {"stride": 1, "padding": 0}),
-    "MaxPool2d": _pool,
+    **dict.fromkeys(("MaxPool1d", "MaxPool2d", "MaxPool3d"), _pool),
+    **dict.fromkeys(("AvgPool1d", "AvgPool2d", "AvgPool3d"), _average_pool),
     "Flatten": _flatten,
     "Embedding": _embedding,
     "LayerNorm": _norm(LayerNorm),
     "RMSNorm": _norm(RMSNorm),
     **dict.fromkeys(("BatchNorm1d", "BatchNorm2d"), _batch_norm),
+    "GroupNorm": _group_norm,
     "Softmax": _softmax,
     "Dropout": lambda line, arguments: line.steps.append(Dropout(arguments.get("p", 0.5))),
     **{module: _unary(name) for module, name in UNARY.items()},
 }
 _CONV = ("in_channels", "out_channels", "kernel_size", "stride", "padding")
+_POOL = ("kernel_size", "stride", "padding")
 NAMED: Mapping[str, tuple[str, ...]] = {
     "Linear": ("in_features", "out_features", "bias"),
     **dict.fromkeys(("Conv1d", "Conv2d", "Conv3d"), (*_CONV, "dilation", "groups", "bias")),
     "ConvTranspose2d": _CONV,
-    "MaxPool2d": ("kernel_size", "stride", "padding"),
+    **{f"{kind}Pool{n}d": _POOL for kind in ("Avg", "Max") for n in (1, 2, 3)},
+    "GroupNorm": ("num_groups", "num_channels", "eps"),
     "Flatten": ("start_dim",),
     "Embedding": ("num_embeddings", "embedding_dim"),
     **dict.fromkeys(("LayerNorm", "RMSNorm"), ("normalized_shape",)),

@@ -190,6 +190,31 @@ class ShiftedWindows(nn.Module):
         return x + torch.roll(y.reshape(b, height, width, c), (2, 2), (1, 2))
 
 
+class Gated(nn.Module):
+    """Channels that are scaled by what they have in common: squeeze and excitation."""
+
+    def __init__(self, c: int = 8) -> None:
+        super().__init__()
+        self.conv, self.avgpool = nn.Conv2d(3, c, 3, padding=1), nn.AdaptiveAvgPool2d(1)
+        self.fc1, self.fc2 = nn.Conv2d(c, 2, 1), nn.Conv2d(2, c, 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.conv(x)
+        return x * torch.sigmoid(self.fc2(F.relu(self.fc1(self.avgpool(x)))))
+
+
+class Tied(nn.Module):
+    """A matrix that is turned once and used twice."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.W = nn.Parameter(torch.randn(4, 4))
+
+    def forward(self, x: Tensor) -> Tensor:
+        turned = self.W.t()
+        return (x @ turned).relu() @ turned
+
+
 class RootNorm(nn.Module):
     """A root-mean-square norm written out, as language models have it: an RMSNorm by its class."""
 
@@ -240,6 +265,15 @@ def _normal(*shape: int) -> Tensor:
     return torch.randn(shape, generator=torch.Generator().manual_seed(len(shape)))
 
 
+def _sides() -> nn.Sequential:
+    """Windows with a number for each side."""
+    return nn.Sequential(
+        *(nn.Conv2d(4, 6, (3, 1), (2, 1), (0, 1), (1, 2), 2), nn.GroupNorm(3, 6), nn.ReLU(True)),
+        *(nn.MaxPool2d((1, 2), (1, 1)), nn.ConvTranspose2d(6, 2, (2, 1), (2, 1))),
+        *(nn.Conv2d(2, 2, (1, 3), padding="same"), nn.AvgPool2d((2, 3), padding=(1, 0))),
+    )
+
+
 def _lenet() -> nn.Sequential:
     return nn.Sequential(
         *(nn.Conv2d(1, 6, 5, padding=2), nn.Tanh(), nn.AvgPool2d(2)),
@@ -268,6 +302,9 @@ CASES: Mapping[str, Callable[[], Case]] = {
     "resnet": lambda: (ResNet().eval(), (_normal(2, 3, 32, 32),)),
     "unet": lambda: (UNet(), (_normal(2, 1, 16, 16),)),
     "group norm": lambda: (nn.GroupNorm(2, 4), (_normal(2, 4, 5, 5),)),
+    "sides": lambda: (_sides(), (_normal(2, 4, 9, 8),)),
+    "squeeze and excitation": lambda: (Gated(), (_normal(2, 3, 8, 8),)),
+    "tied and turned": lambda: (Tied(), (_normal(3, 4),)),
     "depthwise": lambda: (nn.Conv2d(6, 6, 3, groups=6), (_normal(2, 6, 8, 8),)),
     "attention": lambda: (Attention(), QUERIES),
     "attention with scores": lambda: (Attention(), (*QUERIES, _normal(5, 7))),
@@ -292,7 +329,7 @@ CASES: Mapping[str, Callable[[], Case]] = {
     "recurrence by a tanh": lambda: (nn.RNN(4, 5, 2, batch_first=True), (_normal(2, 3, 4),)),
     "both ways": lambda: (nn.GRU(4, 5, bidirectional=True), (_normal(3, 2, 4),)),
 }
-BOXES = {"shifted windows": ["roll", "roll"], "both ways": ["gru"]}
+BOXES = {"both ways": ["gru"]}
 LAYERS = {
     "encoder": [("layers", 3)],
     "nanogpt": [("h", 3)],

@@ -114,15 +114,7 @@ CASES: Mapping[str, Callable[[], tuple[nn.Module, tuple[Tensor, ...]]]] = {
     "swin": _encoder("Swin", SWIN, PICTURE),
 }
 
-BOXES = {
-    "mamba": ["conv1d"],
-    "mixtral": [
-        *("cumsum", "floor_divide", "histc", "index_put", "sort"),
-        "transformers.grouped_mm_fallback.default",
-    ],
-    "roberta": ["cumsum", "gather"],
-    "swin": ["add", "pad", "roll"],
-}
+BOXES: Mapping[str, list[str]] = {}
 LAYERS = {
     "albert": [],
     "bert": [("layer", 3)],

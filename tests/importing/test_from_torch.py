@@ -12,7 +12,8 @@ from torch import Tensor, nn
 
 import ncd
 from ncd import Id, ImportFailed, Term, from_torch
-from ncd.importing import imported_file
+from ncd.importing import imported, imported_file
+from ncd.importing.graph_reader import walk
 from ncd.importing.module_files import example_tensor
 
 
@@ -39,7 +40,9 @@ A, B, C = drawn(2, 3, 4), drawn(2, 3, 4), drawn(2, 4, 5)
 IMAGE, SCORES = drawn(2, 3, 8, 8), drawn(2, 6, 6)
 LOWER = torch.ones(6, 6).tril().bool()
 WIDE = drawn(2, 5, 3, 4)
+SIDES = drawn(2, 4, 4)
 PLACES = torch.tensor([2, 0, 1])
+TURNS = torch.tensor([[[0, 1, 2, 0]] * 3, [[1, 1, 1, 2]] * 3])
 
 # A function of each kind, and how many boxes it needs.
 FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[Tensor, ...], int]] = {
@@ -58,7 +61,9 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[Tensor, ...], int]] = {
     "the last of several, by a list": (lambda a: a[:, [-1], :], (A,), 0),
     "neighbours, by a list": (lambda a: a[:, :, [1, 2]], (A,), 0),
     "rows counted from the end": (lambda a: a[[-1, 0]], (A,), 0),
-    "two conditions": (lambda a: ((a > 0) & (a < 1)).float() * a, (A,), 1),
+    "two conditions": (lambda a: ((a > 0) & (a < 1)).float() * a, (A,), 0),
+    "one of two conditions": (lambda a, b: (~(a > b) | (a <= 0)).float() * a, (A, B), 0),
+    "exactly one of two": (lambda a, b: ((a > 0) ^ (b != a)).float() + a, (A, B), 0),
     "scaled": (lambda a: 2 * a / 3 - 1, (A,), 0),
     "from a number": (lambda a: 1 - a, (A,), 0),
     "power": (lambda a: a.pow(2), (A,), 0),
@@ -69,6 +74,8 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[Tensor, ...], int]] = {
     "gelu by a tanh": (lambda a: F.gelu(a, approximate="tanh"), (A,), 0),
     "clamp": (lambda a: a.clamp(-0.5, 0.25), (A,), 0),
     "where": (lambda a: torch.where(a > 0, a, torch.tensor(-1.0)), (A,), 0),
+    "where of two arrays": (lambda a, b: torch.where(a > b, a, 2 * b), (A, B), 0),
+    "the larger of two": (lambda a, b: torch.maximum(a, b) - torch.minimum(a, b), (A, B), 0),
     "filled": (lambda a: a.masked_fill(a < 0.5, 7.0), (A,), 0),
     "causal mask": (lambda s: s.masked_fill(~LOWER, -torch.inf).softmax(-1), (SCORES,), 0),
     "mask that is added": (
@@ -119,9 +126,27 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[Tensor, ...], int]] = {
     ),
     "layer norm without weights": (lambda a: F.layer_norm(a, (4,)), (A,), 0),
     "mean square of a norm": (lambda a: a * torch.rsqrt(a.pow(2).mean(-1, True) + 1e-6), (A,), 0),
-    "roll": (lambda a: a.roll(1, 1), (A,), 1),
-    "cumulative sum": (lambda a: a.cumsum(1), (A,), 1),
-    "padding": (lambda a: F.pad(a, (1, 2)), (A,), 1),
+    "roll": (lambda a: a.roll(1, 1), (A,), 0),
+    "roll along two axes": (lambda a: a.roll((-1, 5, 0), (1, 2, 0)), (A,), 0),
+    "roll of all as one": (lambda a: a.roll(1), (A,), 1),
+    "roll of an image": (lambda x: F.max_pool2d(x, 2) + F.max_pool2d(x, 2).roll(1, 2), (IMAGE,), 0),
+    "cumulative sum": (lambda a: a.cumsum(1), (A,), 0),
+    "cumulative sum of a mask": (lambda a: (a > 0).cumsum(1) * 2 + 1, (A,), 0),
+    "cumulative product": (lambda a: a.cumprod(-1), (A,), 0),
+    "padding": (lambda a: F.pad(a, (1, 2)), (A,), 0),
+    "padding of two axes": (lambda a: F.pad(a, (0, 2, 1, 0), value=0.5), (A,), 0),
+    "padding below nothing": (lambda a: F.pad(a, (1, -1, -1, 0)), (A,), 0),
+    "padding of an image": (
+        lambda x: F.max_pool2d(F.pad(F.max_pool2d(x, 2), (1, 1, 1, 1)), 2),
+        (IMAGE,),
+        0,
+    ),
+    "padding by reflection": (lambda a: F.pad(a, (1, 2), mode="reflect"), (A,), 1),
+    "gathered": (lambda a: a.gather(1, TURNS), (A,), 0),
+    "gathered by positions": (lambda a: a.gather(2, a.topk(2, -1).indices), (A,), 0),
+    "gates of channels": (lambda x: x * F.adaptive_avg_pool2d(x, 1).sigmoid(), (IMAGE,), 0),
+    "changed in place": (lambda a: _divided(a), (A,), 0),
+    "changed in place behind a view": (lambda a: _seen(a), (A,), 0),
     "largest place": (lambda a: a.argmax(-1), (A,), 1),
     "sorted": (lambda a: a.sort(-1).values, (A,), 1),
     "written in place": (lambda a: _written(a), (A,), 0),
@@ -133,6 +158,23 @@ def _written(a: Tensor) -> Tensor:
     found = torch.zeros(2, 3, 4)
     found[:, 1:] = a[:, 1:] * 2
     return found
+
+
+def _divided(a: Tensor) -> Tensor:
+    """A tensor is changed in place, and used by its first name before and behind."""
+    found = a * 2
+    total = found.sum(-1, keepdim=True) + 9
+    other = found.div_(total)
+    found.add_(1)
+    return found * other + total
+
+
+def _seen(a: Tensor) -> Tensor:
+    """A tensor is changed in place while a view of it waits."""
+    found = a * 2
+    turned = found.transpose(1, 2)
+    found.mul_(3)
+    return turned + 1
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -148,6 +190,47 @@ def test_a_function_of_torch(name: str) -> None:
     pairs = zip(mine, theirs, strict=True) if isinstance(mine, tuple) else [(mine, theirs)]
     for one, two in pairs:
         torch.testing.assert_close(one.reshape(two.shape), two, check_dtype=False)
+
+
+# passes ---------------------------------------------------------------------------------------
+
+
+def test_a_graph_is_traced_once_where_nobody_else_sees_what_is_changed_in_place(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each further trace takes as long as the export itself."""
+    again: list[object] = []
+    once = torch.export.ExportedProgram.run_decompositions
+
+    def counted(self: Any, *args: Any) -> Any:
+        again.append(self)
+        return once(self, *args)
+
+    monkeypatch.setattr(torch.export.ExportedProgram, "run_decompositions", counted)
+    assert not from_torch(Called(_divided), A).boxes and len(again) == 0
+    assert not from_torch(Called(_seen), A).boxes and len(again) == 1
+
+
+def test_all_calls_that_do_not_fit_become_boxes_in_one_pass(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    passes: list[object] = []
+
+    def counted(*args: Any) -> Any:
+        passes.append(args)
+        return walk(*args)
+
+    monkeypatch.setattr(imported, "walk", counted)
+
+    def sided(x: Tensor) -> Tensor:
+        x = F.max_pool2d(x, 2)
+        one, two = (torch.einsum("bchw,hk->bckw", x, SIDES[i]) for i in (0, 1))
+        return one * two
+
+    found = from_torch(Called(sided), IMAGE)
+    assert [box.function for box in found.boxes] == ["einsum", "einsum"]
+    assert found.boxes[0].why == "one side of a spatial group"
+    assert found.difference <= 1e-6 and len(passes) == 2
 
 
 # names --------------------------------------------------------------------------------------------

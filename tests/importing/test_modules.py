@@ -62,7 +62,13 @@ def test_the_term_of_a_module_is_a_term_like_any_other(name: str) -> None:
     assert ncd.draw(term, width=1280).svg().startswith("<svg")
 
 
-@pytest.mark.parametrize("name", ["mlp", "nanogpt", "unet", "rotary", "convnext"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("mlp", "nanogpt", "unet", "rotary", "convnext", "sides", "squeeze and excitation"),
+        *("shifted windows", "tied and turned"),
+    ],
+)
 def test_gradients_are_those_of_the_module(name: str) -> None:
     module, inputs = CASES[name]()
     found = from_torch(module, *inputs)

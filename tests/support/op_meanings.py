@@ -17,7 +17,14 @@ import numpy as np
 from ncd.lang.circuits.circuit import Cell
 from ncd.lang.types.axes import Axis
 from tests.support.formula_meanings import FUNCTIONS, value
-from tests.support.window_meanings import conv, conv_transpose, max_pool, window
+from tests.support.window_meanings import (
+    conv,
+    conv_transpose,
+    max_pool,
+    padded,
+    rolled,
+    window,
+)
 
 Own = tuple[np.ndarray, ...]
 Weights = Mapping[str, np.ndarray]
@@ -193,6 +200,13 @@ def top(cell: Cell, own: Own, w: Weights) -> Own:
     return ranked[:k], np.array(order[:k], dtype=np.int64)
 
 
+def cumulative(cell: Cell, own: Own, w: Weights) -> Own:
+    op: Any = cell.op
+    x = own[0]
+    how = {"sum": np.sum, "product": np.prod}[op.how]
+    return (np.array([how(x[: i + 1]) for i in range(len(x))]),)
+
+
 # --- shapes --------------------------------------------------------------------------------------
 
 
@@ -238,6 +252,7 @@ MEANINGS: dict[str, Meaning] = {
     "Concat": lambda cell, own, w: (np.concatenate(own),),
     "Conv": conv,
     "ConvTranspose": conv_transpose,
+    "Cumulative": cumulative,
     "Cut": cut,
     "Einsum": einsum,
     "Function": function,
@@ -247,9 +262,11 @@ MEANINGS: dict[str, Meaning] = {
     "LayerNorm": layer_norm,
     "Linear": linear,
     "MaxPool": max_pool,
+    "Pad": padded,
     "Param": param,
     "RMSNorm": rms_norm,
     "Reduce": reduce,
+    "Roll": rolled,
     "Softmax": softmax,
     "Split": reshaped,
     "Top": top,

@@ -14,6 +14,11 @@ Own = tuple[np.ndarray, ...]
 Weights = Mapping[str, np.ndarray]
 
 
+def of(value: Any, n: int) -> tuple[int, ...]:
+    """A number for each of n dimensions."""
+    return value if isinstance(value, tuple) else (value,) * n
+
+
 def sliding(cell: Cell) -> tuple[Axis, Axis, Iterator[tuple[tuple[int, ...], Any]]]:
     """The places before and after, and for each place after what the window sees of them."""
     op: Any = cell.op
@@ -22,14 +27,15 @@ def sliding(cell: Cell) -> tuple[Axis, Axis, Iterator[tuple[tuple[int, ...], Any
         new = cell.site.cod[0][0]
     dilation = getattr(op, "dilation", 1)
     n = len(old.shape)
+    settings = (of(op.stride, n), of(dilation, n), of(op.pad, n))
 
     def seen() -> Iterator[tuple[tuple[int, ...], Any]]:
         for place in np.ndindex(*new.shape):
             pairs = []
-            for offset in np.ndindex(*(op.kernel,) * n):
+            for offset in np.ndindex(*of(op.kernel, n)):
                 at = tuple(
-                    op.stride * p + dilation * o - op.pad
-                    for p, o in zip(place, offset, strict=True)
+                    s * p + d * o - b
+                    for p, o, s, d, b in zip(place, offset, *settings, strict=True)
                 )
                 inside = all(0 <= a < size for a, size in zip(at, old.shape, strict=True))
                 pairs.append((offset, at if inside else None))
@@ -43,7 +49,7 @@ def conv(cell: Cell, own: Own, w: Weights) -> Own:
     old, new, seen = sliding(cell)
     c, d = (math.prod(a.numel for a in side[:-1]) for side in (cell.site.dom[0], cell.site.cod[0]))
     x = own[0].reshape(c, *old.shape)
-    weight = w["weight"].reshape(d, c // op.groups, *(op.kernel,) * len(old.shape))
+    weight = w["weight"].reshape(d, c // op.groups, *of(op.kernel, len(old.shape)))
     out = np.zeros((d, *new.shape))
     for place, pairs in seen:
         for offset, at in pairs:
@@ -66,11 +72,12 @@ def conv_transpose(cell: Cell, own: Own, w: Weights) -> Own:
     old, new = cell.site.dom[0][-1], cell.site.cod[0][-1]
     c, d = (math.prod(a.numel for a in side[:-1]) for side in (cell.site.dom[0], cell.site.cod[0]))
     x, n = own[0].reshape(c, *old.shape), len(old.shape)
-    weight = w["weight"].reshape(c, d, *(op.kernel,) * n)
+    weight = w["weight"].reshape(c, d, *of(op.kernel, n))
     out = np.zeros((d, *new.shape))
     for place in np.ndindex(*old.shape):
-        for offset in np.ndindex(*(op.kernel,) * n):
-            at = [op.stride * p + o - op.pad for p, o in zip(place, offset, strict=True)]
+        for offset in np.ndindex(*of(op.kernel, n)):
+            steps = zip(place, offset, of(op.stride, n), of(op.pad, n), strict=True)
+            at = [s * p + o - b for p, o, s, b in steps]
             if all(0 <= a < size for a, size in zip(at, new.shape, strict=True)):
                 every = (slice(None),)
                 out[(*every, *at)] += x[(*every, *place)] @ weight[(*every, *every, *offset)]
@@ -89,9 +96,29 @@ def window(cell: Cell, own: Own, w: Weights) -> Own:
     op: Any = cell.op
     old, new, seen = sliding(cell)
     x = own[0].reshape(old.shape)
-    out = np.zeros((*new.shape, *(op.kernel,) * len(old.shape)), own[0].dtype)
+    out = np.zeros((*new.shape, *of(op.kernel, len(old.shape))), own[0].dtype)
     for place, pairs in seen:
         for offset, at in pairs:
             if at is not None:
                 out[(*place, *offset)] = x[at]
     return (out.reshape(new.numel, -1),)
+
+
+def padded(cell: Cell, own: Own, w: Weights) -> Own:
+    """Each number at its place moved on, among equal ones."""
+    op: Any = cell.op
+    shape = cell.site.dom[0][0].shape
+    out = np.full([n + op.before + op.after for n in shape], op.value)
+    for place in np.ndindex(*shape):
+        out[tuple(i + op.before for i in place)] = own[0].reshape(shape)[place]
+    return (out.reshape(-1),)
+
+
+def rolled(cell: Cell, own: Own, w: Weights) -> Own:
+    op: Any = cell.op
+    shape = cell.site.dom[0][0].shape
+    out = np.empty(shape, own[0].dtype)
+    for place in np.ndindex(*shape):
+        to = tuple((i + op.shift) % n for i, n in zip(place, shape, strict=True))
+        out[to] = own[0].reshape(shape)[place]
+    return (out.reshape(-1),)

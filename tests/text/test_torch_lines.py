@@ -16,7 +16,16 @@ MODULES = [
     ("nn.Conv2d(8, 8, (3, 3), 1, 1, groups=8)", (2, 8, 9, 9)),
     ("nn.Conv2d(4, 6, 3, dilation=2, bias=False)", (2, 4, 12, 10)),
     ("nn.Conv3d(2, 4, 3)", (1, 2, 6, 7, 8)),
+    ("nn.Conv2d(3, 6, (3, 5), (1, 2), (1, 0))", (2, 3, 8, 9)),
+    ("nn.Conv2d(4, 6, (1, 3), padding=(0, 2), dilation=(1, 2), groups=2)", (2, 4, 5, 6)),
+    ("nn.Conv1d(3, 6, (5,), stride=(2,))", (2, 3, 20)),
     ("nn.ConvTranspose2d(8, 4, 2, stride=2)", (1, 8, 5, 5)),
+    ("nn.ConvTranspose2d(2, 4, (2, 3), (2, 1), (0, 1))", (1, 2, 5, 4)),
+    ("nn.MaxPool2d((3, 2), (2, 1), (1, 0))", (1, 4, 9, 9)),
+    ("nn.AvgPool2d((2, 3), padding=(1, 0))", (2, 4, 8, 9)),
+    ("nn.AvgPool1d(2)", (2, 4, 8)),
+    ("nn.GroupNorm(2, 6)", (3, 6, 5, 4)),
+    ("nn.Sequential(nn.Conv1d(2, 4, 3), nn.GroupNorm(4, 4, 1e-3))", (3, 2, 9)),
     ("nn.MaxPool2d(3, 2, 1)", (1, 4, 9, 9)),
     ("nn.MaxPool2d(2)", (4, 8, 8)),
     ("nn.Embedding(50, 12)", (2, 7)),
@@ -67,6 +76,28 @@ def test_the_numbers_are_torch_s() -> None:
     torch.testing.assert_close(ours(x), theirs(x))
 
 
+SIDED = (
+    "nn.Sequential(nn.Conv2d(2, 4, (3, 1), (2, 1), (0, 1), (1, 2), 2), nn.GroupNorm(2, 4), "
+    "nn.AvgPool2d((1, 2), (1, 3)), nn.MaxPool2d((2, 1)))"
+)
+
+
+def test_numbers_for_each_side_are_torch_s() -> None:
+    theirs, term = eval(SIDED, {"nn": nn}), read(f"{SIDED}(3, 2, 9, 8)")
+    ours = ncd.compile(term)
+    for mine, other in zip(ours.parameters(), theirs.parameters(), strict=True):
+        mine.data.copy_(other.data)
+    x = torch.randn(3, 2, 9, 8)
+    one, two = ours(x), theirs(x)
+    torch.testing.assert_close(one, two)
+    for module, y in ((ours, one), (theirs, two)):
+        y.sin().sum().backward()
+        assert all(w.grad is not None for w in module.parameters())
+    for mine, other in zip(ours.parameters(), theirs.parameters(), strict=True):
+        torch.testing.assert_close(mine.grad, other.grad)
+    assert ncd.parse(repr(term)) == term and ncd.from_json(ncd.to_json(term)) == term
+
+
 @pytest.mark.parametrize(
     "text", ["b h i d, b h j d -> b h i j", "bhid,bhjd->bhij", "einsum('bhid,bhjd->bhij', q, k)"]
 )
@@ -85,7 +116,26 @@ def test_an_einsum_is_read_in_both_spellings(text: str) -> None:
             "Try in_features=7.",
         ),
         ("nn.Linear(8, 3)(4, 9)", "in_features is 8, but the array has 9 along m."),
-        ("nn.Conv2d(3, 6, (3, 5))", "nn.Conv2d: kernel_size is (3, 5), but here it is one number."),
+        (
+            "nn.Conv2d(3, 6, (3, 2.5))",
+            "line 1, column 1: nn.Conv2d: kernel_size is (3, 2.5), but it is a whole number, or "
+            "one for each dimension. Try kernel_size=3.",
+        ),
+        (
+            "nn.Conv2d(3, 6, (3, 5, 7))",
+            "line 1, column 1: nn.Conv2d: the kernel is 3×5×7, but x has 2 dimensions. "
+            "Try kernel = 3.",
+        ),
+        (
+            "nn.GroupNorm(4, 6)(1, 6, 5, 5)",
+            "line 1, column 1: nn.GroupNorm: c = 6 channels are not 4 groups of one size. "
+            "Try c = 8, or groups = 1.",
+        ),
+        (
+            "nn.Sequential(nn.Linear(8, 6), nn.GroupNorm(2, 6))",
+            "line 1, column 32: nn.GroupNorm: it stands behind no image. "
+            "Try nn.GroupNorm behind nn.Conv2d.",
+        ),
         ("nn.Conv2d(3, 6, 3)(3, 8)", "nn.Conv2d takes 3 or 4 dimensions, not 2."),
         ("nn.Linaer(3, 6)", "nn.Linaer is not known here. Try nn.Linear."),
         ("nn.Linear(3)", "nn.Linear lacks an argument, or has a wrong one."),

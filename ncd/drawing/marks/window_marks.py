@@ -209,7 +209,8 @@ def _channels(canvas: Canvas, mark: Mark, at: _At, box: Box, enters: float) -> f
 
 def _axis(canvas: Canvas, kernel: Label, a: Point, b: Point) -> None:
     """Draws the window axis, with two lines for a window of several dimensions."""
-    sides = (-style.DOUBLE / 2, style.DOUBLE / 2) if len(kernel.spans) > 1 else (0.0,)
+    several = len(kernel.spans) > 1 or "×" in kernel.words
+    sides = (-style.DOUBLE / 2, style.DOUBLE / 2) if several else (0.0,)
     for side in sides:
         one, two = a._replace(y=a.y + side), b._replace(y=b.y + side)
         canvas.items.append(Outline((ease(one, two),), "none", style.WIRE, False))

@@ -25,7 +25,8 @@ class Atom:
 
     ``hint`` is a name to prefer. ``places`` are the numbers of the steps in which it occurs; two
     atoms that occur in one step are two axes. ``group`` are the atoms of a spatial group that it
-    belongs to. A ``sealed`` one must stay one axis, as an op needs just one.
+    belongs to. A ``sealed`` one must stay one axis, as an op needs just one; one that is ``alone``
+    has been named by itself, and so cannot join a group.
     """
 
     size: int
@@ -35,6 +36,7 @@ class Atom:
     parts: tuple[Atom, ...] = ()
     group: tuple[Atom, ...] = ()
     sealed: bool = False
+    alone: bool = False
 
 
 Dim = tuple[Atom, ...]
@@ -140,6 +142,8 @@ def _merged(a: Atom, b: Atom) -> bool:
     pairs = [(a, b)] if not (first and second) else [*zip(first, second, strict=False)]
     if first and second and ([x.size for x in first] != [x.size for x in second]):
         return False
+    if bool(first) != bool(second) and (a.alone or b.alone):
+        raise CannotSplit("an axis by itself, and one side of a spatial group")
     if (a, b) not in pairs or any(x.places & y.places for x, y in pairs):
         return False
     for kept, other in pairs:
@@ -149,6 +153,7 @@ def _merged(a: Atom, b: Atom) -> bool:
         kept.hint = max(kept.hint, other.hint, key=_rank)
         kept.places |= other.places
         kept.sealed |= other.sealed
+        kept.alone |= other.alone
     return True
 
 

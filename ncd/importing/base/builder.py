@@ -16,6 +16,7 @@ from ncd.importing.base.atoms import (
     leaves,
     make_group,
     refine,
+    regrouped,
     size,
     unify,
 )
@@ -24,7 +25,7 @@ from ncd.importing.base.op_order import SAME, in_order
 from ncd.importing.base.recorder import Recorder
 from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Array, Signature, Type
-from ncd.ops import Group, Map, Rename, Split
+from ncd.ops import Group, Index, Map, Rename, Split
 
 
 @dataclass(eq=False)
@@ -50,7 +51,9 @@ class Builder(Recorder):
         twin = tuple(pairs[atom] for atom in mine)
 
         def make(axes: Axes, arrays: Sequence[Array]) -> Term:
-            return Rename(Signature(Type((axes(mine),)), Type((axes(twin),))))
+            one, two = axes(mine), axes(twin)
+            pattern = Signature(Type((one,)), Type((two,)))
+            return Rename(pattern) if len(two) == len(one) else Split(pattern)
 
         self.step(make, [x], [slot])
         return Value(dims, slot)
@@ -72,12 +75,33 @@ class Builder(Recorder):
             return x if unify(new, old) else self.renamed(x, old, new)
         except CannotSplit:
             at = x.dims.index(old)
-            x = self.single(x, at) if len(leaves(new)) == 1 else self.loose(x)
+            x = self.shaped(x, at, new)
             old = x.dims[at]
             return x if unify(new, old) else self.renamed(x, old, new)
 
+    def shaped(self, x: Value, at: int, like: Dim) -> Value:
+        """Returns the value with a dimension of as many axes as another, and of their sizes."""
+        wanted = [atom for atom in leaves(like) if atom.size > 1]
+        if len(wanted) == 1 and not wanted[0].group:
+            return self.single(x, at)
+        x = self.loose(x)
+        parts = regrouped((x.dims[at],), [atom.size for atom in wanted])
+        x = Value((*x.dims[:at], *parts, *x.dims[at + 1 :]), x.slot)
+        for i, part in enumerate(parts):
+            if len(leaves(part)) > 1:
+                x = self.single(x, at + i)
+        own = x.dims[at : at + len(wanted)]
+        x = Value((*x.dims[:at], every(own), *x.dims[at + len(wanted) :]), x.slot)
+        for i, atom in enumerate(wanted):
+            group = group_of(atom)
+            if group[:1] == (atom,) and tuple(wanted[i : i + len(group)]) == group:
+                x = self._regrouped(x, leaves(x.dims[at])[i : i + len(group)])
+        return x
+
     def aligned(self, x: Value, y: Value) -> tuple[Value, Value, Dims]:
         """Returns two values that are broadcast together, and the dimensions of the result."""
+        x, y = self._repeatable(x, y), self._repeatable(y, x)
+        x, y = self._without_sides(x, y), self._without_sides(y, x)
         rank = max(len(x.dims), len(y.dims))
         out: list[Dim] = []
         for i in range(-rank, 0):
@@ -89,10 +113,44 @@ class Builder(Recorder):
             if two and not one and {*leaves(two)} & {*every(x.dims)}:
                 y = self.apart(y, two)
                 two = y.dims[i]
-            if size(one) != size(two) and (one if size(one) == 1 else two):
-                self.refuse("an axis of size 1 that is repeated")
             out.append(max(one, two, key=lambda dim: (size(dim), len(leaves(dim)))))
         return x, y, tuple(out)
+
+    def _repeatable(self, x: Value, y: Value) -> Value:
+        """Returns the value without the axes of size 1 along which another is longer."""
+        longer = {-i for i in range(1, len(y.dims) + 1) if size(y.dims[-i]) > 1}
+        ones = [at for at in longer if -at <= len(x.dims) and size(x.dims[at]) == 1]
+        return self.without_ones(x, ones)
+
+    def without_ones(self, x: Value, places: Sequence[int]) -> Value:
+        """Returns the value without the axes of some dimensions of size 1, at their only place."""
+        at = [i % len(x.dims) for i in places]
+        if any(group_of(atom) for i in at for atom in leaves(x.dims[i])):
+            x = self.ungrouped(x)
+        gone = {atom for i in at for atom in leaves(x.dims[i])}
+        held = [atom for atom in leaves(x.slot.atoms) if atom in gone]
+        dims = tuple(() if i in at else dim for i, dim in enumerate(x.dims))
+        if not held:
+            return Value(dims, x.slot)
+        slot = Slot(tuple(a for a in leaves(x.slot.atoms) if a not in gone), x.slot.kind)
+        slot.below = x.slot.below
+
+        def make(axes: Axes, arrays: Sequence[Array]) -> Term:
+            (array,), names = arrays, {axes((atom,))[0].name: 0 for atom in held}
+            left = array.with_axes(axis for axis in array if axis.name not in names)
+            return Index(Signature(Type((array,)), Type((left,))), names)
+
+        self.step(make, [x], [slot])
+        return Value(dims, slot)
+
+    def _without_sides(self, x: Value, y: Value) -> Value:
+        """Returns the value without spatial groups of which another has one side by itself."""
+        for i in range(1, min(len(x.dims), len(y.dims)) + 1):
+            mine, other = leaves(x.dims[-i]), leaves(y.dims[-i])
+            part = any({*group_of(atom)} - {*mine} for atom in mine)
+            if part and any(atom.alone and not atom.group for atom in other):
+                return self.ungrouped(x)
+        return x
 
     def solid(self, x: Value) -> Value:
         """Returns the value with every atom of its dimensions in its array."""
@@ -108,18 +166,21 @@ class Builder(Recorder):
 
         return self.op(make, [x], x.dims, kind=x.slot.kind, below=x.slot.below)
 
-    def single(self, x: Value, at: int) -> Value:
-        """Returns the value with one plain atom for a dimension, merged if it has several."""
+    def single(self, x: Value, at: int, alone: bool = True) -> Value:
+        """Returns the value with one plain atom for a dimension, merged if it has several.
+
+        It is to be named by itself, unless it is not ``alone``.
+        """
         x = self.solid(x)
         at %= len(x.dims)
         if any(set(group_of(atom)) - {*leaves(x.dims[at])} for atom in leaves(x.dims[at])):
             x = self.ungrouped(x)
         dim = leaves(x.dims[at])
         if len(dim) == 1 and not dim[0].group:
-            dim[0].sealed = True
+            dim[0].sealed, dim[0].alone = True, dim[0].alone or alone
             return x
         hint = "one" if not dim else dim[0].hint if len(dim) == 1 else "p"
-        new = (Atom(size(dim), hint, sealed=True),)
+        new = (Atom(size(dim), hint, sealed=True, alone=alone),)
         dims = (*x.dims[:at], new, *x.dims[at + 1 :])
         if not dim:
 
@@ -177,11 +238,11 @@ class Builder(Recorder):
             return self.solid(x)
         x = self.ungrouped(x)
         for at in places:
-            x = self.single(x, at)
+            x = self.single(x, at, alone=False)
         group = tuple(leaves(x.dims[at])[0] for at in places)
         if len(set(group)) < len(group):
             self.refuse("positions that are one and the same axis")
-        if self._always_together(group):
+        if self._always_together(group) and not any(atom.alone for atom in group):
             make_group(group)
             return x
         return self._regrouped(x, group)

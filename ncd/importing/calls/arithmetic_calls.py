@@ -10,7 +10,7 @@ from typing import Any
 from ncd.importing.base.atoms import Atom, Dim, leaves
 from ncd.importing.base.builder import Builder
 from ncd.importing.base.import_values import Axes, Handler, Operand, Value
-from ncd.importing.calls.formulas import broadcast, mapped, number
+from ncd.importing.calls.formulas import broadcast, mapped, number, truth
 from ncd.importing.calls.mask_calls import scalar_of, with_constant_mask
 from ncd.lang.formulas.formula import parse
 from ncd.lang.terms.terms import Term
@@ -75,22 +75,46 @@ def compared(name: str, g: Builder, one: Any, two: Any) -> Value:
     if not isinstance(two, int | float):
         scalar = scalar_of(two)
         if scalar is None:
-            g.refuse("a comparison of two arrays")
+            return truth(g, one, two, f"$1 {COMPARED[name]} $2")
         two = scalar
-    x = g.solid(g.value(one))
-    bound = Atom(2, "bit")
+    return as_mask(g, g.solid(g.value(one)), f"$1 {COMPARED[name]} {number(two)}")
+
+
+def as_mask(g: Builder, x: Value, formula: str) -> Value:
+    """Adds a formula that is 0 or 1."""
+    x, bound = g.solid(x), Atom(2, "bit")
 
     def make(axes: Axes, arrays: Sequence[Array]) -> Term:
         (array,) = arrays
         out = Array(array, axes((bound,))[0])
-        rule = parse(f"$1 {COMPARED[name]} {number(two)}")
-        return Map(Signature(Type((array,)), Type((out,))), rule)
+        return Map(Signature(Type((array,)), Type((out,))), parse(formula))
 
     return g.op(make, [x], x.dims, kind="bool", below=bound)
+
+
+LOGIC = {"and": "min($1, $2)", "or": "max($1, $2)", "xor": "$1 != $2"}
+
+
+def logical(name: str, g: Builder, one: Operand, two: Any = None) -> Value:
+    """Adds a mask that is made of one or two others."""
+    values = [g.value(x) for x in ((one,) if name == "not" else (one, two))]
+    if any(value.slot.kind != "bool" for value in values):
+        g.refuse("bits of whole numbers")
+    if name == "not":
+        return as_mask(g, values[0], "1 - $1")
+    return truth(g, values[0], values[1], LOGIC[name])
+
+
+def limit(name: str, g: Builder, one: Operand, two: Operand) -> Value:
+    """Adds the larger, or the smaller, of two numbers at each place."""
+    return broadcast(g, one, two, f"{name}($1, $2)")
 
 
 CALLS: dict[str, Handler] = {
     **{name: partial(binary, name) for name in SIGNS},
     **{name: partial(compared, name) for name in COMPARED},
+    **{f"logical_{name}": partial(logical, name) for name in (*LOGIC, "not")},
+    "maximum": partial(limit, "max"),
+    "minimum": partial(limit, "min"),
     "rsub": rsub,
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from ncd.importing.base.atoms import Dim, every, leaves
+from ncd.importing.base.atoms import Atom, Dim, every, leaves
 from ncd.importing.base.builder import Builder
 from ncd.importing.base.import_values import Axes, Operand, Value
 from ncd.importing.base.op_order import first_that_fits
@@ -53,7 +53,7 @@ def explicit(
 
 def full_formula(wanted: Array, arrays: Sequence[Array], formula: str, title: str) -> Term:
     """Returns a formula on every axis; the result has them in the order of the widest array."""
-    pattern = Signature(Type(arrays), Type((_widest(wanted, arrays),)))
+    pattern = Signature(Type(arrays), Type((Array(_widest(wanted, arrays), wanted.below),)))
     return Map(pattern, parse(formula), title)
 
 
@@ -61,6 +61,18 @@ def _widest(wanted: Array, arrays: Sequence[Array]) -> Array:
     most = max(arrays, key=len)
     first = [axis for axis in most if axis.name in wanted.names]
     return Array((*(axis for axis in wanted if axis.name not in most.names), *first))
+
+
+def truth(g: Builder, one: Operand, two: Operand, formula: str) -> Value:
+    """Adds a formula of two arrays that is 0 or 1, as a mask."""
+    x, y, dims = g.aligned(g.value(one), g.value(two))
+    x, y = g.solid(x), g.solid(y)
+    bound = Atom(2, "bit")
+
+    def make(axes: Axes, arrays: Sequence[Array]) -> Term:
+        return full_formula(Array(axes(every(dims)), axes((bound,))[0]), arrays, formula, "")
+
+    return g.op(make, [x, y], dims, kind="bool", below=bound)
 
 
 def broadcast(g: Builder, one: Operand, two: Operand, formula: str, title: str = "") -> Value:

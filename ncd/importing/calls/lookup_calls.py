@@ -60,6 +60,34 @@ def indexed(g: Builder, x: Operand, places: Sequence[Any]) -> Operand:
     return embedding(g, x, chosen)
 
 
+def gathered(g: Builder, x: Operand, at: int, places: Operand, *more: Any) -> Operand:
+    """Adds a lookup along one dimension that is matched along all others."""
+    if isinstance(x, Constant) and not x.name and x.tensor.numel():
+        first = x.tensor.reshape(-1)[0]
+        if bool((x.tensor == first).all()):  # the same number, wherever it is looked up
+            return Constant(first.expand(g.shape).clone())
+    table, spots = g.solid(g.value(x)), g.solid(g.value(places))
+    at %= len(table.dims)
+    table = g.single(table, at)
+    if spots.dims[at] and {*leaves(spots.dims[at])} & {*every(table.dims)}:
+        spots = g.apart(spots, spots.dims[at])
+    for i, dim in enumerate(table.dims):
+        if i != at and size(dim) != size(spots.dims[i]):
+            g.refuse("a lookup in a part of the rows")
+        if i != at and dim:
+            spots = g.same(spots, spots.dims[i], dim)
+    (along,) = leaves(table.dims[at])
+    spots = _below(g, g.solid(spots), along)
+
+    def make(axes: Axes, arrays: Sequence[Array]) -> Term:
+        chosen, rows = arrays
+        rest = [a for a in rows if a.name not in (*chosen.names, axes((along,))[0].name)]
+        out = Array((*chosen, *rest), rows.below)
+        return Index(Signature(Type(arrays), Type((Array(out, rows.below),))))
+
+    return g.op(make, [spots, table], spots.dims, kind=table.slot.kind, below=table.slot.below)
+
+
 def _from_start(places: Tensor, count: int) -> Tensor:
     """Returns positions counted from the start, also those that are counted from the end."""
     return torch.where(places < 0, places + count, places)
@@ -101,4 +129,8 @@ def _lowered(one: Atom, two: Atom) -> bool:
     return True
 
 
-CALLS: dict[str, Handler] = {"embedding": embedding, "index": indexed}
+CALLS: dict[str, Handler] = {
+    "embedding": embedding,
+    "gather": gathered,
+    "index": indexed,
+}

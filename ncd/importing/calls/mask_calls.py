@@ -105,7 +105,7 @@ def alike(value: Any, g: Builder, x: Operand, *args: Any, **more: Any) -> Consta
 
 
 def where(g: Builder, test: Any, yes: Any, no: Any) -> Value:
-    """Adds a choice of numbers by a mask; one of them may be a single number."""
+    """Adds a choice of numbers by a mask; of two arrays each is 0 where it is not taken."""
     first = scalar_of(yes) if isinstance(yes, Constant) else yes
     second = scalar_of(no) if isinstance(no, Constant) else no
     if isinstance(second, int | float) and not isinstance(first, int | float):
@@ -114,7 +114,8 @@ def where(g: Builder, test: Any, yes: Any, no: Any) -> Value:
         return broadcast(g, yes, test, f"where($2 > 0, $1, {number(second)})", "mask")
     if isinstance(first, int | float) and not isinstance(second, int | float):
         return masked_fill(g, no, test, first)
-    g.refuse("a choice between two arrays")
+    taken = broadcast(g, yes, test, "where($2 > 0, $1, 0)", "mask")
+    return broadcast(g, taken, broadcast(g, no, test, "where($2 > 0, 0, $1)", "mask"), "$1 + $2")
 
 
 CALLS: dict[str, Handler] = {

@@ -16,7 +16,7 @@ from ncd.importing.calls.product_calls import own
 from ncd.importing.calls.reduction_calls import along
 from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Array
-from ncd.ops import BatchNorm, LayerNorm, RMSNorm
+from ncd.ops import BatchNorm, GroupNorm, LayerNorm, RMSNorm
 
 
 def layer_norm(
@@ -64,9 +64,11 @@ def group_norm(
     eps: float = 1e-5,
     *more: Any,
 ) -> Value:
-    """Adds a norm over groups of channels, in steps."""
+    """Adds a norm over groups of channels; in steps where its weights are not its own."""
     value = g.solid(g.value(x))
     shape = value.shape
+    if own(g, weight) and own(g, bias) and len(shape) > 2 and shape[1] > 1:
+        return _of_groups(g, value, groups, weight, bias, eps)
     parted = regrouped(value.dims, (shape[0], groups, shape[1] // groups, *shape[2:]))
     atoms = every(parted[2:])
     if not atoms:
@@ -79,6 +81,22 @@ def group_norm(
             column = Value((*row.dims, *((),) * (len(shape) - 2)), row.slot)
             found = broadcast(g, found, column, f"$1 {sign} $2")
     return found
+
+
+def _of_groups(
+    g: Builder, x: Value, groups: int, weight: Constant, bias: Constant, eps: float
+) -> Value:
+    x = g.single(x, 1)
+    (channel,), places = leaves(x.dims[1]), every(x.dims[2:])
+    if not places:
+        g.refuse("a norm of one position")
+    name = parameter_name(weight.layer, g.path)
+
+    def make(axes: Axes, arrays: Sequence[Array]) -> Term:
+        order = axes((channel, *places))
+        return in_order(arrays[0], order, GroupNorm(order, name, groups, eps))
+
+    return g.op(make, [x], x.dims, [weight, bias])
 
 
 def rms_norm(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ncd.importing.base.atoms import CannotSplit, every, fresh, leaves, regrouped, size
+from ncd.importing.base.atoms import CannotSplit, every, fresh, regrouped, size
 from ncd.importing.base.builder import Builder
 from ncd.importing.base.import_values import Constant, Handler, Operand, Value
 
@@ -14,7 +14,20 @@ def view(g: Builder, x: Operand, *shape: Any) -> Operand:
     """Returns a tensor in the shape of the current node."""
     if isinstance(x, Constant) and not x.name:
         return Constant(x.tensor.reshape(g.shape))
-    return view_as(g, g.value(x), g.shape)
+    return _weight(g, x) or view_as(g, g.value(x), g.shape)
+
+
+def _weight(g: Builder, x: Operand) -> Constant | None:
+    """Returns a parameter that only gets or loses dimensions of size 1 as it is; None for others.
+
+    A kernel of a convolution is often written so.
+    """
+    if not isinstance(x, Constant) or not x.name or x.name in g.shared or x.order:
+        return None
+    before, after = (tuple(n for n in shape[1:] if n > 1) for shape in (x.tensor.shape, g.shape))
+    if not x.tensor.dim() or x.tensor.shape[:1] != g.shape[:1] or before != after:
+        return None
+    return Constant(x.tensor.reshape(g.shape), x.name, rows=x.rows)
 
 
 def view_as(g: Builder, x: Value, shape: Sequence[int]) -> Value:
@@ -48,6 +61,8 @@ def _rank(x: Operand) -> int:
 
 
 def unsqueeze(g: Builder, x: Operand, at: int) -> Operand:
+    if (weight := _weight(g, x)) is not None:
+        return weight
     value = g.value(x)
     at %= len(value.dims) + 1
     return Value((*value.dims[:at], (), *value.dims[at:]), value.slot)
@@ -58,9 +73,9 @@ def expand(g: Builder, x: Operand, *shape: Any, **more: Any) -> Operand:
     if isinstance(x, Constant) and not x.name:
         return Constant(x.tensor.expand(g.shape))
     value = g.value(x)
+    pairs = zip(reversed(value.dims), reversed(g.shape), strict=False)
+    value = g.without_ones(value, [-i for i, (dim, n) in enumerate(pairs, 1) if size(dim) != n])
     dims = ((),) * (len(g.shape) - len(value.dims)) + value.dims
-    if any(leaves(dim) and size(dim) != n for dim, n in zip(dims, g.shape, strict=True)):
-        g.refuse("an axis of size 1 that is repeated")
     new = tuple(dim if size(dim) == n else fresh(n) for dim, n in zip(dims, g.shape, strict=True))
     g.meet(every(new))
     return Value(new, value.slot)

@@ -12,7 +12,7 @@ import torch
 from ncd.importing.base.atoms import Atom, Dim, leaves, size
 from ncd.importing.base.builder import Builder
 from ncd.importing.base.import_values import Axes, Constant, Handler, Operand, Slot, Value
-from ncd.importing.calls.shape_calls import view_as
+from ncd.importing.calls.shape_calls import view, view_as
 from ncd.lang.terms.terms import Beside, Id, Term, Then
 from ncd.lang.types.axes import Array, Signature, Type
 from ncd.ops import Cut, Index, Split
@@ -53,6 +53,8 @@ def select(g: Builder, x: Operand, at: int, place: int) -> Operand:
 
 
 def squeeze(g: Builder, x: Operand, at: Any = None) -> Operand:
+    if isinstance(x, Constant) and x.name:
+        return view(g, x)
     value = g.value(x)
     rank = len(value.dims)
     chosen = range(rank) if at is None else [at] if isinstance(at, int) else at

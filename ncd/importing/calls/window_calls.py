@@ -14,16 +14,23 @@ from ncd.importing.calls.product_calls import own
 from ncd.importing.calls.reduction_calls import reduced
 from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Array, Signature, Type
-from ncd.ops import Conv, ConvTranspose, MaxPool, Reduce, Window
-from ncd.ops.linear_maps.weight_init import beside
+from ncd.ops import Conv, ConvTranspose, MaxPool
+from ncd.ops.windows.mean_pool import mean_of_windows
+from ncd.ops.windows.window_shapes import Sides, spread
 
 
-def _one(g: Builder, values: Any, what: str) -> int:
-    """Returns the number of a list in which all are equal."""
-    numbers = [values] if isinstance(values, int) else list(values)
-    if len(set(numbers)) != 1:
-        g.refuse(f"another {what} along each dimension")
-    return int(numbers[0])
+def _sides(values: Any) -> Sides:
+    """Returns a number, or one for each dimension where they differ."""
+    numbers = (values,) if isinstance(values, int) else tuple(map(int, values))
+    return numbers[0] if len(set(numbers)) == 1 else numbers
+
+
+def _half(g: Builder, kernel: Sides, gap: Sides, n: int) -> Sides:
+    """Returns the padding with which a window keeps the size."""
+    lengths, gaps = spread(kernel, n), spread(gap, n)
+    if any(length % 2 == 0 for length in lengths):
+        g.refuse("an even kernel with the same size")
+    return _sides([d * (k - 1) // 2 for k, d in zip(lengths, gaps, strict=True)])
 
 
 def convolution(
@@ -39,13 +46,11 @@ def convolution(
     if not own(g, weight) or not (bias is None or own(g, bias)):
         g.refuse("a kernel that is not a parameter of its own")
     n = weight.tensor.dim() - 2
-    kernel = _one(g, weight.tensor.shape[2:], "kernel")
+    kernel = _sides(weight.tensor.shape[2:])
     if padding == "same":
-        padding = _one(g, dilation, "dilation") * (kernel - 1) // 2
-        if kernel % 2 == 0:
-            g.refuse("an even kernel with the same size")
+        padding = _half(g, kernel, _sides(dilation), n)
     padding = 0 if padding == "valid" else padding
-    numbers = [_one(g, v, "step") for v in (stride, padding, dilation)]
+    numbers = [_sides(v) for v in (stride, padding, dilation)]
     name = parameter_name(weight.layer, g.path)
 
     def made(pattern: Signature) -> Term:
@@ -67,11 +72,11 @@ def transposed(
     groups: int = 1,
     dilation: Any = 1,
 ) -> Value:
-    plain = _one(g, output_padding, "padding") == 0 and groups == 1
-    if not own(g, weight) or not plain or _one(g, dilation, "dilation") != 1:
+    plain = _sides(output_padding) == 0 and groups == 1
+    if not own(g, weight) or not plain or _sides(dilation) != 1:
         g.refuse("a transposed convolution of another kind")
-    kernel = _one(g, weight.tensor.shape[2:], "kernel")
-    steps = (_one(g, stride, "stride"), _one(g, padding, "padding"))
+    kernel = _sides(weight.tensor.shape[2:])
+    steps = (_sides(stride), _sides(padding))
     name = parameter_name(weight.layer, g.path)
 
     def made(pattern: Signature) -> Term:
@@ -133,11 +138,11 @@ def max_pool(
     dilation: Any = 1,
     ceil: bool = False,
 ) -> Value:
-    if ceil or _one(g, dilation, "dilation") != 1:
+    if ceil or _sides(dilation) != 1:
         g.refuse("a pooling with gaps, or rounded up")
-    length = _one(g, kernel, "kernel")
-    step = _one(g, stride, "stride") if stride else length
-    pad = _one(g, padding, "padding")
+    length = _sides(kernel)
+    step = _sides(stride) if stride else length
+    pad = _sides(padding)
     return windowed(g, x, n, None, lambda pattern: MaxPool(pattern, length, step, pad))
 
 
@@ -152,23 +157,12 @@ def average_pool(
     count_include_pad: bool = True,
     divisor: Any = None,
 ) -> Value:
-    length = _one(g, kernel, "kernel")
-    step = _one(g, stride, "stride") if stride else length
-    pad = _one(g, padding, "padding")
+    length = _sides(kernel)
+    step = _sides(stride) if stride else length
+    pad = _sides(padding)
     if ceil or divisor or (pad and not count_include_pad):
         g.refuse("a mean of another kind")
-    return windowed(g, x, n, None, lambda pattern: _mean_of_windows(pattern, length, step, pad))
-
-
-def _mean_of_windows(pattern: Signature, kernel: int, stride: int, padding: int) -> Term:
-    """Returns the mean in each window."""
-    (old,), (new,) = pattern.dom, pattern.cod
-    flat = len(new.dims)
-    window = beside((*old.names, *new.names), "w", (kernel,) * flat if flat > 1 else kernel)
-    slid = Signature(Type((old,)), Type((Array((*new, *window)),)))
-    return Window(slid, kernel, stride, padding) >> Reduce(
-        Signature(Type((window,)), Type((Array(),))), "mean"
-    )
+    return windowed(g, x, n, None, lambda pattern: mean_of_windows(pattern, length, step, pad))
 
 
 def adaptive_average(g: Builder, x: Operand, sizes: Any, n: int = 2) -> Value:

@@ -267,6 +267,11 @@ def call(function: str, *args: Expr | int | float | bool | str | None, **kwargs:
     return Call(function, tuple(map(_expr, args)), named)
 
 
+def several(value: int | tuple[int, ...]) -> Expr:
+    """Returns a number, or a tuple of numbers, as an argument."""
+    return _expr(value)
+
+
 def method(on: Expr, name: str, *args: Expr | int | float | bool | str | None) -> Method:
     """Returns a method call; arguments that are plain values become constants."""
     return Method(on, name, tuple(map(_expr, args)))

@@ -157,7 +157,9 @@ def whole(least: int = 0, most: int = 10**6) -> Spelling:
         if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
             number = isinstance(value, int) and not isinstance(value, bool)
             limits = f"{least} or more" if not number or value < least else f"at most {most:,}"
-            nearest = most if number and value > most else least
+            if least < 0:
+                limits = f"from {least:,} to {most:,}"
+            nearest = most if number and value > most else least if number else max(least, 0)
             raise SizeError(
                 f"the {name} is {shown(value)}, but it is a whole number, {limits}",
                 cure=f"{name} = {nearest}",

@@ -32,7 +32,8 @@ def _form(text: str) -> tuple[_Counts, ...]:
 
 def _counts(array: str) -> tuple[int, int]:
     words = array.split()
-    least, most = len(words) - ("*" in array), MANY if words[0][-1] in "*+" else len(words)
+    least = len(words) - ("*" in array)
+    most = MANY if any(word[-1] in "*+" for word in words) else len(words)
     return (-least, most) if "…" in array else (least, most)
 
 

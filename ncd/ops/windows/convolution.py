@@ -8,7 +8,7 @@ from math import prod
 from typing import ClassVar
 
 from ncd.lang.errors import MismatchError, SizeError
-from ncd.lang.formulas.expr import Call, Expr, Layer, Size, call
+from ncd.lang.formulas.expr import Call, Expr, Layer, Size, call, several
 from ncd.lang.glyph import Glyph
 from ncd.lang.terms.field_spelling import FLAG, NAME, SIGNATURE, maybe, spelled, whole
 from ncd.lang.terms.op import Initial, Sample, Site
@@ -17,10 +17,10 @@ from ncd.lang.types.axes import Array, Axis, Signature, Type
 from ncd.lang.types.pattern_binding import Binding
 from ncd.ops.linear_maps.einsum import Einsum
 from ncd.ops.linear_maps.linear import Linear
-from ncd.ops.linear_maps.weight_init import apart, beside, uniform
+from ncd.ops.linear_maps.weight_init import apart, uniform
 from ncd.ops.structure.axis_places import learned, on_own
 from ncd.ops.windows.sliding_window import Window
-from ncd.ops.windows.window_shapes import Sliding
+from ncd.ops.windows.window_shapes import Sides, Sliding, side, sides, spread, written
 
 DEFAULTS = {"stride": 1, "padding": 0, "dilation": 1, "groups": 1}  # of torch
 
@@ -48,20 +48,19 @@ class _Learned(Sliding):
         """Returns the channels of the input and of the output."""
         return Array(site.dom[0][:-1]), Array(site.cod[0][:-1])
 
-    def _layer(self, site: Site, kind: str, named: Mapping[str, int]) -> Call:
+    def _layer(self, site: Site, kind: str, named: Mapping[str, Sides]) -> Call:
         given = {key: value for key, value in named.items() if value != DEFAULTS[key]}
         bias = {} if self.bias else {"bias": False}
         c, d = self.channels(site)
         name = f"nn.{kind}{self.flat(site)}d"
-        return call(name, Size(tuple(c)), Size(tuple(d)), self.kernel, **given, **bias)
+        return call(name, Size(tuple(c)), Size(tuple(d)), several(self.kernel), **given, **bias)
 
     def _weights(self, site: Site, one: Array, two: Array) -> Mapping[str, Initial]:
         """Returns the weights of two groups of channels and a window, and the bias."""
-        window = (self.kernel,) * self.flat(site)
-        size = window if len(window) > 1 else self.kernel
         two = apart(two, one.names)
-        array = Array((*one, *two, *beside((*one.names, *two.names), "kernel", size)))
-        start = uniform(two.numel * prod(window))
+        window = self.window(site, (*one.names, *two.names), "kernel")
+        array = Array((*one, *two, *window))
+        start = uniform(two.numel * window.numel)
         weight = {"weight": Initial(array, start)}
         bias = Initial(self.channels(site)[1], start)
         return {**weight, "bias": bias} if self.bias else weight
@@ -79,8 +78,8 @@ class Conv(_Learned):
     Args:
         pattern: Channels and positions, such as ``"c x -> d x"``; channels may be several axes.
         name: The name of the layer.
-        kernel: The length of the window along each dimension.
-        stride: The step of the window.
+        kernel: The length of the window along every dimension, or along each: ``(3, 1)``.
+        stride: The step of the window, or one for each dimension; so are the next two.
         padding: The number of zeros at each end; half the window by default.
         bias: Whether a learned bias is added.
         dilation: The distance between positions of the window.
@@ -88,7 +87,7 @@ class Conv(_Learned):
 
     Raises:
         SizeError: For a window longer than the padded axis, or groups that do not divide channels.
-        MismatchError: For a spatial axis among the channels.
+        MismatchError: For a spatial axis among the channels, or settings of other dimensions.
 
     Source: Notebook, figures 26 to 28.
 
@@ -100,30 +99,35 @@ class Conv(_Learned):
 
     pattern: Signature = spelled(SIGNATURE)
     name: str = spelled(NAME, "conv")
-    kernel: int = spelled(whole(1), 1)
-    stride: int = spelled(whole(1), 1)
-    padding: int | None = spelled(maybe(whole()), None)
+    kernel: Sides = spelled(sides(1), 1)
+    stride: Sides = spelled(sides(1), 1)
+    padding: Sides | None = spelled(maybe(sides()), None)
     bias: bool = spelled(FLAG, True)
-    dilation: int = spelled(whole(1), 1)
+    dilation: Sides = spelled(sides(1), 1)
     groups: int = spelled(whole(1), 1)
     form: ClassVar[str] = "c+ x -> d+ x"
 
     @property
-    def pad(self) -> int:
-        return self.dilation * (self.kernel // 2) if self.padding is None else self.padding
+    def pad(self) -> Sides:
+        if self.padding is not None:
+            return self.padding
+        n = max(len(v) if isinstance(v, tuple) else 1 for v in (self.kernel, self.dilation))
+        pairs = zip(spread(self.dilation, n), spread(self.kernel, n), strict=True)
+        found = tuple(gap * (length // 2) for gap, length in pairs)
+        return found[0] if len(set(found)) == 1 else found
 
     def check(self, binding: Binding) -> None:
         super().check(binding)
-        for side in (self.dom[0], self.signature.cod[0]):
-            sizes = [binding.size(axis.name) for axis in side[:-1]]
+        for array in (self.dom[0], self.signature.cod[0]):
+            sizes = [binding.size(axis.name) for axis in array[:-1]]
             channels = prod(size for size in sizes if size is not None)
             if None in sizes or channels % self.groups == 0:
                 continue
-            names, nearest = "·".join(side.names[:-1]), -(-channels // self.groups) * self.groups
+            names, nearest = "·".join(array.names[:-1]), -(-channels // self.groups) * self.groups
             raise SizeError(
                 f"{names} = {channels} channels are not {self.groups} groups of one size",
                 cure=f"{names} = {nearest}, or groups = 1",
-                axis=side.names[0],
+                axis=array.names[0],
                 nearest=nearest if len(sizes) == 1 else None,
             )
 
@@ -140,17 +144,18 @@ class Conv(_Learned):
 
     def glyph(self, site: Site) -> Glyph:
         if self.places[0].name == self.places[1].name:
-            return on_own(site, "box", f"★{self.kernel}")
+            return on_own(site, "box", f"★{written(self.kernel)}")
         return self.trapezoid(site, *self.sign("conv"))
 
     def flops(self, site: Site) -> int:
-        window = self.kernel ** self.flat(site)
+        window = prod(spread(self.kernel, self.flat(site)))
         inner = self.channels(site)[0].numel // self.groups
         return 2 * site.rest.numel * site.cod[0].numel * inner * window
 
     def formula(self, site: Site) -> str:
         bias = "b_d + " if self.bias else ""
-        j = "j" if self.dilation == 1 else f"{self.dilation} j"
+        gap = self.dilation if isinstance(self.dilation, int) else r"\delta"
+        j = "j" if self.dilation == 1 else f"{gap} j"
         return rf"z_{{d,x}} = {bias}\sum_{{c,\,j}} W_{{d,c,j}}\; a_{{c,\;s x + {j} - p}}"
 
     def words(self, site: Site) -> str:
@@ -161,9 +166,7 @@ class Conv(_Learned):
         if self.groups > 1:
             return None
         (old,), (new,) = site.dom, site.cod
-        taken = tuple(site.every)
-        size = (self.kernel,) * self.flat(site)
-        window = beside(taken, "w", size if len(size) > 1 else self.kernel)
+        window = self.window(site, tuple(site.every))
         slid = Signature(Type((Array(old[-1:]),)), Type((Array((*new[-1:], *window)),)))
         c, d = self.channels(site)
         pattern = Signature(Type((Array((*c, *window)),)), Type((d,)))
@@ -195,6 +198,11 @@ class Conv(_Learned):
                 "F.conv1d(a.flatten(0, 1), w[0], w[1], 1, 2, 2, 2)",
             ),
             Sample(cls("c x -> c x", "conv", 1), "c:3 x:2x2", "F.conv2d(a, w[0], w[1])"),
+            Sample(
+                cls("c x -> d:2 y", "conv", (3, 1), (1, 2), (0, 1), dilation=(2, 1)),
+                "c:2 x:6x4",
+                "F.conv2d(a[None], w[0], w[1], (1, 2), (0, 1), (2, 1))[0]",
+            ),
         )
 
 
@@ -205,8 +213,8 @@ class ConvTranspose(_Learned):
     Args:
         pattern: Channels and positions, such as ``"c x -> d y"``.
         name: The name of the layer.
-        kernel: The length of the window along each dimension.
-        stride: The step of the window in the output.
+        kernel: The length of the window along every dimension, or along each: ``(3, 1)``.
+        stride: The step of the window in the output, or one for each dimension.
         padding: The number of positions that are cut off at each end.
         bias: Whether a learned bias is added.
 
@@ -222,24 +230,26 @@ class ConvTranspose(_Learned):
 
     pattern: Signature = spelled(SIGNATURE)
     name: str = spelled(NAME, "up")
-    kernel: int = spelled(whole(1), 2)
-    stride: int = spelled(whole(1), 2)
-    padding: int = spelled(whole(), 0)
+    kernel: Sides = spelled(sides(1), 2)
+    stride: Sides = spelled(sides(1), 2)
+    padding: Sides = spelled(sides(), 0)
     bias: bool = spelled(FLAG, True)
     form: ClassVar[str] = "c+ x -> d+ y"
 
-    @property
-    def least(self) -> int:
-        return 1 + max(0, -((self.kernel - 2 * self.pad - 1) // self.stride))
+    def least(self, i: int) -> int:
+        over = side(self.kernel, i) - 2 * side(self.pad, i) - 1
+        return 1 + max(0, -(over // side(self.stride, i)))
 
-    def result(self, size: int) -> int:
-        return (size - 1) * self.stride - 2 * self.padding + self.kernel
+    def result(self, size: int, i: int) -> int:
+        steps = (size - 1) * side(self.stride, i)
+        return steps - 2 * side(self.padding, i) + side(self.kernel, i)
 
-    def source(self, size: int) -> int | None:
-        steps, left = divmod(size - self.kernel + 2 * self.padding, self.stride)
+    def source(self, size: int, i: int) -> int | None:
+        over = size - side(self.kernel, i) + 2 * side(self.padding, i)
+        steps, left = divmod(over, side(self.stride, i))
         if left or steps < 0:
             y = self.places[1].name
-            nearest = self.result(max(self.least, steps + 1))
+            nearest = self.result(max(self.least(i), steps + 1), i)
             raise SizeError(
                 f"axis {y} has size {size}, which no transposed window gives",
                 cure=f"{y} = {nearest}",
@@ -259,7 +269,7 @@ class ConvTranspose(_Learned):
         return self.trapezoid(site, *self.sign("up"), turned="T")
 
     def flops(self, site: Site) -> int:
-        window = self.kernel ** self.flat(site)
+        window = prod(spread(self.kernel, self.flat(site)))
         return 2 * site.rest.numel * site.dom[0].numel * self.channels(site)[1].numel * window
 
     def formula(self, site: Site) -> str:
@@ -275,6 +285,11 @@ class ConvTranspose(_Learned):
                 cls("c x -> d:3 u"),
                 "c:2 x:3x4",
                 "F.conv_transpose2d(a, w[0], w[1], 2)",
+            ),
+            Sample(
+                cls("c x -> d:3 u", "up", (2, 3), (2, 1), (0, 1)),
+                "c:2 x:3x4",
+                "F.conv_transpose2d(a, w[0], w[1], (2, 1), (0, 1))",
             ),
             Sample(
                 cls("k h x -> d:3 u", "up", 3, 2, 1, False),

@@ -6,16 +6,15 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ncd.lang.errors import SizeError
-from ncd.lang.formulas.expr import Expr, call
+from ncd.lang.formulas.expr import Expr, call, several
 from ncd.lang.glyph import Glyph
-from ncd.lang.terms.field_spelling import SIGNATURE, spelled, whole
+from ncd.lang.terms.field_spelling import SIGNATURE, spelled
 from ncd.lang.terms.op import Sample, Site
 from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Array, Signature, Type
 from ncd.ops.along_axis.reduce import Reduce
-from ncd.ops.linear_maps.weight_init import beside
 from ncd.ops.windows.sliding_window import Window
-from ncd.ops.windows.window_shapes import Sliding
+from ncd.ops.windows.window_shapes import Sides, Sliding, sides, spread, written
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -24,8 +23,8 @@ class MaxPool(Sliding):
 
     Args:
         pattern: The positions before and after, such as ``"x -> y"``.
-        kernel: The length of the window along each dimension.
-        stride: The step of the window.
+        kernel: The length of the window along every dimension, or along each: ``(3, 1)``.
+        stride: The step of the window, or one for each dimension.
         padding: The number of positions that are added at each end.
 
     Raises:
@@ -38,20 +37,23 @@ class MaxPool(Sliding):
     """
 
     pattern: Signature = spelled(SIGNATURE)
-    kernel: int = spelled(whole(1), 2)
-    stride: int = spelled(whole(1), 2)
-    padding: int = spelled(whole(), 0)
+    kernel: Sides = spelled(sides(1), 2)
+    stride: Sides = spelled(sides(1), 2)
+    padding: Sides = spelled(sides(), 0)
     form: ClassVar[str] = "x -> y"
 
     def check_pattern(self) -> None:
         super().check_pattern()
-        if 2 * self.padding > self.kernel:
+        n = max(len(v) if isinstance(v, tuple) else 1 for v in (self.kernel, self.padding))
+        half = tuple(length // 2 for length in spread(self.kernel, n))
+        if any(pad > most for pad, most in zip(spread(self.padding, n), half, strict=True)):
             raise SizeError(
-                f"the padding is {self.padding}, more than half of a window of {self.kernel}",
+                f"the padding is {written(self.padding)}, more than half of a window of "
+                f"{written(self.kernel)}",
                 where="MaxPool",
-                cure=f"padding = {self.kernel // 2}",
+                cure=f"padding = {half[0] if len(set(half)) == 1 else half}",
                 axis="padding",
-                nearest=self.kernel // 2,
+                nearest=min(half),
             )
 
     def torch(self, site: Site) -> tuple[Expr, ...]:
@@ -59,7 +61,7 @@ class MaxPool(Sliding):
         named = {"padding": self.padding} if self.padding else {}
 
         def pooled(x: Expr) -> Expr:
-            return call(f"F.max_pool{n}d", x, self.kernel, self.stride, **named)
+            return call(f"F.max_pool{n}d", x, several(self.kernel), several(self.stride), **named)
 
         return self.windowed(site, pooled, leads=2)
 
@@ -77,8 +79,7 @@ class MaxPool(Sliding):
         if self.padding:
             return None
         (old,), (new,) = site.dom, site.cod
-        size = (self.kernel,) * self.flat(site)
-        window = beside(tuple(site.every), "w", size if len(size) > 1 else self.kernel)
+        window = self.window(site, tuple(site.every))
         slid = Signature(Type((old,)), Type((Array((*new, *window)),)))
         return Window(slid, self.kernel, self.stride) >> Reduce(f"{window.spec} ->", "max")
 
@@ -88,5 +89,10 @@ class MaxPool(Sliding):
             Sample(cls("x -> u"), "x:4x6", "F.max_pool2d(a[None], 2)[0]"),
             Sample(cls("x -> u", 3, 2), "x:9", "F.max_pool1d(a[None], 3, 2)[0]"),
             Sample(cls("x -> u", 3, 2, 1), "x:7", "F.max_pool1d(a[None], 3, 2, 1)[0]"),
+            Sample(
+                cls("x -> u", (3, 2), (2, 1), (1, 0)),
+                "x:5x4",
+                "F.max_pool2d(a[None], (3, 2), (2, 1), (1, 0))[0]",
+            ),
             Sample(cls("x -> u"), "x:4x2x2", "F.max_pool3d(a[None], 2)[0]"),
         )

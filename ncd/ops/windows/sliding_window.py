@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ncd.lang.formulas.expr import Const, Expr, Infix, Method, Position, call, method
+from ncd.lang.formulas.expr import Const, Expr, Infix, Method, Position, call, method, several
 from ncd.lang.glyph import Glyph
-from ncd.lang.terms.field_spelling import SIGNATURE, spelled, whole
+from ncd.lang.terms.field_spelling import SIGNATURE, spelled
 from ncd.lang.terms.op import Sample, Site
 from ncd.lang.types.axes import Array, Axis, Signature
 from ncd.lang.types.pattern_binding import Binding
 from ncd.ops.structure.axis_places import at_end
-from ncd.ops.windows.window_shapes import Sliding
+from ncd.ops.windows.window_shapes import Sides, Sliding, side, sides, spread
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -24,8 +24,8 @@ class Window(Sliding):
 
     Args:
         pattern: The axis, and the axes of windows and of positions in them, ``"x -> y w"``.
-        kernel: The length of the window along each dimension.
-        stride: The step of the window.
+        kernel: The length of the window along every dimension, or along each: ``(3, 1)``.
+        stride: The step of the window, or one for each dimension; so are the next two.
         padding: The number of zeros at each end.
         dilation: The distance between positions of the window.
 
@@ -40,10 +40,10 @@ class Window(Sliding):
     """
 
     pattern: Signature = spelled(SIGNATURE)
-    kernel: int = spelled(whole(1), 2)
-    stride: int = spelled(whole(1), 1)
-    padding: int = spelled(whole(), 0)
-    dilation: int = spelled(whole(1), 1)
+    kernel: Sides = spelled(sides(1), 2)
+    stride: Sides = spelled(sides(1), 1)
+    padding: Sides = spelled(sides(), 0)
+    dilation: Sides = spelled(sides(1), 1)
     role: ClassVar[str] = "window"
     form: ClassVar[str] = "x -> y w"
     any_kind: ClassVar[bool] = True
@@ -56,8 +56,8 @@ class Window(Sliding):
         super().solve(binding)
         place = next((a for p in self.places if (a := binding[p.name]).size is not None), None)
         if place is not None:
-            window = (self.kernel,) * len(place.shape)
-            size = window if place.spatial else self.kernel
+            window = spread(self.kernel, len(place.shape))
+            size = window if place.spatial else window[0]
             binding.learn(self.signature.cod[0][1].name, size)
 
     def torch(self, site: Site) -> tuple[Expr, ...]:
@@ -65,10 +65,11 @@ class Window(Sliding):
 
         def slid(x: Expr, rest: Array) -> Expr:
             if self.padding:
-                x = call("F.pad", x, (self.padding,) * (2 * n))
-            for _ in range(n):  # each dimension in turn is the first of the positions
-                x = method(x, "unfold", -n, self.span, self.stride)
-            return self._thinned(x, site) if self.dilation > 1 else x
+                pads = reversed(spread(self.padding, n))  # torch begins with the last dimension
+                x = call("F.pad", x, several(tuple(pad for pad in pads for _ in range(2))))
+            for i in range(n):  # each dimension in turn is the first of the positions
+                x = method(x, "unfold", -n, self.span(i), side(self.stride, i))
+            return self._thinned(x, site) if self.dilation != 1 else x
 
         return at_end(site, slid)
 
@@ -76,7 +77,7 @@ class Window(Sliding):
         """Selects every ``dilation``-th position of each window."""
         dims = site.cod[0][1].dims
         for i, dim in enumerate(dims):
-            index = Infix("*", Position(dim, (dim,)), Const(self.dilation))
+            index = Infix("*", Position(dim, (dim,)), Const(side(self.dilation, i)))
             x = Method(x, "index_select", (Const(i - len(dims)), index))
         return x
 
@@ -86,9 +87,9 @@ class Window(Sliding):
     def formula(self, site: Site) -> str:
         x, y, w = self.dom[0].names[0], *self.signature.cod[0].names
         names = [name.replace("_", "").replace("/", "") for name in (x, y, w)]
-        d = "" if self.dilation == 1 else f"{self.dilation} "
-        s = "" if self.stride == 1 else f"{self.stride} "
-        p = "" if self.padding == 0 else f" - {self.padding}"
+        d = "" if self.dilation == 1 else _factor(self.dilation, r"\delta")
+        s = "" if self.stride == 1 else _factor(self.stride, "s")
+        p = "" if self.padding == 0 else f" - {_factor(self.padding, 'p').strip()}"
         return rf"z_{{{names[1]},\,{names[2]}}} = a_{{{s}{names[1]} + {d}{names[2]}{p}}}"
 
     def words(self, site: Site) -> str:
@@ -109,4 +110,14 @@ class Window(Sliding):
                 "x:6",
                 "torch.stack((F.pad(a, (1, 1))[:5], F.pad(a, (1, 1))[3:]), 1)",
             ),
+            Sample(
+                cls("x -> y w", (2, 1), (1, 2), (0, 1), (2, 1)),
+                "x:4x3",
+                "F.pad(a, (1, 1)).unfold(0, 3, 1).unfold(1, 1, 2)[..., ::2, :]",
+            ),
         )
+
+
+def _factor(value: Sides, letter: str) -> str:
+    """Returns a number in a formula, or a letter where each dimension has its own."""
+    return f"{value if isinstance(value, int) else letter} "

@@ -4,15 +4,66 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from ncd.lang.errors import MismatchError, SizeError
 from ncd.lang.formulas.expr import Arg, Expr, Group, arranged, groups
 from ncd.lang.glyph import Glyph, Mark, Ports
+from ncd.lang.terms.field_spelling import Spelling, whole
 from ncd.lang.terms.op import Op, Site
 from ncd.lang.types.axes import Array, Axis, Type
 from ncd.lang.types.pattern_binding import Binding
+from ncd.ops.linear_maps.weight_init import beside
 from ncd.ops.structure.axis_places import over, own_ports, ports
+
+MOST_SIDES = 3  # dimensions of a window
+
+Sides = int | tuple[int, ...]  # one number for every dimension, or one for each
+
+
+def _read_sides(by: Spelling) -> Callable[[Any, str], Sides]:
+    def read(value: Any, name: str) -> Sides:
+        if not isinstance(value, tuple | list):
+            one: int = by.read(value, name)
+            return one
+        found = tuple(by.read(each, name) for each in value)
+        if not 1 <= len(found) <= MOST_SIDES:
+            raise SizeError(
+                f"the {name} has {len(found)} numbers, but a window has 1 to {MOST_SIDES} sides",
+                cure=f"{name} = 1",
+                axis=name,
+            )
+        return found[0] if len(set(found)) == 1 else found
+
+    return read
+
+
+def sides(least: int = 0) -> Spelling:
+    """Returns the spelling of a whole number, or of one for each dimension of a window.
+
+    >>> sides(1).read((3, 3), "kernel"), sides(1).read([3, 1], "kernel")
+    (3, (3, 1))
+    """
+    return Spelling(
+        "a whole number, or one for each dimension",
+        _read_sides(whole(least)),
+        lambda value: list(value) if isinstance(value, tuple) else value,
+    )
+
+
+def side(value: Sides, i: int) -> int:
+    """Returns the number of a dimension."""
+    return value[i] if isinstance(value, tuple) else value
+
+
+def spread(value: Sides, n: int) -> tuple[int, ...]:
+    """Returns a number for each of ``n`` dimensions."""
+    return tuple(side(value, i) for i in range(n))
+
+
+def written(value: Sides) -> str:
+    """Returns the numbers as they are drawn: ``3×1``."""
+    return "×".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
 class Sliding(Op):
@@ -23,10 +74,10 @@ class Sliding(Op):
     """
 
     role: ClassVar[str] = "convolution"
-    kernel: int
-    stride: int
-    padding: int | None
-    dilation: int = 1
+    kernel: Sides
+    stride: Sides
+    padding: Sides | None
+    dilation: Sides = 1
 
     @property
     def places(self) -> tuple[Axis, Axis]:
@@ -34,67 +85,84 @@ class Sliding(Op):
         return self.dom[0][-1], self.signature.cod[0][-1]
 
     @property
-    def pad(self) -> int:
+    def pad(self) -> Sides:
         """The number of positions that are added at each end."""
         return self.padding or 0
 
-    @property
-    def span(self) -> int:
-        """The number of positions from the first to the last of a window."""
-        return self.dilation * (self.kernel - 1) + 1
+    def span(self, i: int) -> int:
+        """Returns the number of positions from the first to the last of a window."""
+        return side(self.dilation, i) * (side(self.kernel, i) - 1) + 1
 
-    @property
-    def least(self) -> int:
-        """The smallest size that gives at least one position."""
-        return max(1, self.span - 2 * self.pad)
+    def least(self, i: int) -> int:
+        """Returns the smallest size that gives at least one position."""
+        return max(1, self.span(i) - 2 * side(self.pad, i))
 
-    def result(self, size: int) -> int:
+    def result(self, size: int, i: int) -> int:
         """Returns the output size of an input size, along one dimension."""
-        return (size + 2 * self.pad - self.span) // self.stride + 1
+        return (size + 2 * side(self.pad, i) - self.span(i)) // side(self.stride, i) + 1
 
-    def source(self, size: int) -> int | None:
+    def source(self, size: int, i: int) -> int | None:
         """Returns the input size of an output size; None if it is not unique."""
-        return size - 1 + self.span - 2 * self.pad if self.stride == 1 else None
+        if side(self.stride, i) != 1:
+            return None
+        return size - 1 + self.span(i) - 2 * side(self.pad, i)
 
     def solve(self, binding: Binding) -> None:
         first, second = self.places
         old, new = binding[first.name], binding[second.name]
+        for axis in (old, new):
+            self._check_sides(axis)
         if old.size is not None:
-            sizes = tuple(self.result(size) for size in old.shape)
+            sizes = tuple(self.result(size, i) for i, size in enumerate(old.shape))
             self._check_sizes(old, new, sizes)
             _learned(binding, new, old, sizes)
         elif new.size is not None:
-            before = [self.source(size) for size in new.shape]
+            before = [self.source(size, i) for i, size in enumerate(new.shape)]
             known = tuple(size for size in before if size is not None)
             if len(known) == len(before):
                 self._check_sources(new, known)
                 _learned(binding, old, new, known)
 
+    def _check_sides(self, axis: Axis) -> None:
+        """Raises MismatchError for settings of another number of dimensions than the axis."""
+        for name in ("kernel", "stride", "padding", "dilation"):
+            value = getattr(self, name, 1)
+            if isinstance(value, tuple) and axis.size is not None and len(value) != len(axis.shape):
+                raise MismatchError(
+                    f"the {name} is {written(value)}, but {axis.name} has {len(axis.shape)} "
+                    f"dimension{'s' * (len(axis.shape) != 1)}",
+                    cure=f"{name} = {value[0]}",
+                    axis=name,
+                )
+
     def _check_sizes(self, old: Axis, new: Axis, sizes: tuple[int, ...]) -> None:
         if min(sizes) < 1:
+            n = len(sizes)
+            spans, least = ([f(i) for i in range(n)] for f in (self.span, self.least))
+            window = spans[0] if len(set(spans)) == 1 else "×".join(map(str, spans))
             raise SizeError(
-                f"axis {old.name} has size {old.size_text}, too small for a window of {self.span}",
-                cure=f"{old.name} = {'×'.join([str(self.least)] * len(sizes))}",
+                f"axis {old.name} has size {old.size_text}, too small for a window of {window}",
+                cure=f"{old.name} = {'×'.join(map(str, least))}",
                 axis=old.name,
-                nearest=self.least,
+                nearest=max(least),
             )
         if new.name == old.name and sizes != old.shape:
             raise SizeError(
                 f"axis {old.name} would go from {old.size_text} to "
                 f"{'×'.join(map(str, sizes))}, but keeps its name",
-                cure=("stride = 1, or " if self.stride > 1 else "")
+                cure=("stride = 1, or " if max(spread(self.stride, len(sizes))) > 1 else "")
                 + f"another name than {new.name} on the right",
                 axis=old.name,
             )
 
     def _check_sources(self, new: Axis, sizes: tuple[int, ...]) -> None:
         if min(sizes) < 1:
-            nearest = self.result(self.least)
+            nearest = [self.result(self.least(i), i) for i in range(len(sizes))]
             raise SizeError(
                 f"axis {new.name} has size {new.size_text}, fewer than come out of any window",
-                cure=f"{new.name} = {'×'.join([str(nearest)] * len(sizes))}",
+                cure=f"{new.name} = {'×'.join(map(str, nearest))}",
                 axis=new.name,
-                nearest=nearest,
+                nearest=max(nearest),
             )
 
     def check(self, binding: Binding) -> None:
@@ -130,7 +198,13 @@ class Sliding(Op):
     @property
     def setting(self) -> str:
         """The kernel and the stride in words."""
-        return f"kernel {self.kernel}" + (f", stride {self.stride}" if self.stride != 1 else "")
+        stride = f", stride {written(self.stride)}" if self.stride != 1 else ""
+        return f"kernel {written(self.kernel)}{stride}"
+
+    def window(self, site: Site, taken: tuple[str, ...], name: str = "w") -> Array:
+        """Returns an axis for the positions in a window, with a name that is not taken."""
+        sizes = spread(self.kernel, self.flat(site))
+        return beside(taken, name, sizes if len(sizes) > 1 else sizes[0])
 
     def trapezoid(self, site: Site, end: str = "", note: str = "", turned: str = "") -> Glyph:
         """Returns the glyph of windows that change the number of positions.
@@ -138,11 +212,12 @@ class Sliding(Op):
         ``end`` is the text at the end of the window axis; empty if that axis is an output.
         """
         n = self.flat(site) if site.dom[0][-1].size is not None else 1
-        kernel = f"{self.kernel}^{n}" if n > 1 else str(self.kernel)
+        one = isinstance(self.kernel, int)
+        kernel = f"{self.kernel}^{n}" if n > 1 and one else written(self.kernel)
         old, new = self.places
         ins = _first(old, site.ins, own_ports(site.ins, site.dom))
         outs = _first(new, site.outs, own_ports(site.outs, site.cod))
-        text = f"{kernel}|{self.stride}{turned}|{end}"
+        text = f"{kernel}|{written(self.stride)}{turned}|{end}"
         return over(site, Mark("trapezoid", text, ins, outs, note))
 
 

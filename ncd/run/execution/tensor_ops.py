@@ -21,11 +21,14 @@ from ncd.lang.formulas.expr import Contract, Group
 # --- what torch does not do with a batch in front ------------------------------------------------
 
 
+NARROW = ("F.batch_norm", "F.fold", "F.unfold", "nn.GroupNorm")
+
+
 def narrow(name: str) -> bool:
     """Returns whether a function or layer takes a fixed number of dimensions (max pooling)."""
     if name.startswith("torch.ops."):
         return False  # its arrays have just the axes that it says
-    return bool(re.search(r"[123]d$", name)) or name in ("F.fold", "F.unfold", "F.batch_norm")
+    return bool(re.search(r"[123]d$", name)) or name in NARROW
 
 
 def batched(called: Callable[..., Tensor], name: str, rank: int) -> Callable[..., Tensor]:

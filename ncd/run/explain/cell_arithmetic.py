@@ -188,6 +188,10 @@ class Reader:
             return self._joined(expr, index)
         if expr.function in REDUCTIONS:
             return self._reduced(expr, index)
+        if expr.function == "torch.cumsum":
+            return self._so_far(expr, index)
+        if expr.function == "torch.roll":
+            return self._rolled(expr, index)
         if expr.function.startswith("F.max_pool"):
             return self._pooled(expr, index)
         return None
@@ -231,15 +235,38 @@ class Reader:
         spans = whole(tuple(dim for i in at for dim in self.groups(on)[i]))
         return Chosen(spans, exact(x[tuple(place)]).flatten(), REDUCTIONS[expr.function])
 
+    def _so_far(self, expr: ex.Call, index: Index) -> Chosen | None:
+        (on,), ((_, dim),) = expr.args, expr.kwargs
+        along = known(dim)
+        assert along is not None
+        x, at = self.tensor(on), int(along.value) % len(index)
+        count = int(index[at]) + 1
+        found = exact(x[(*index[:at], slice(count), *index[at + 1 :])])
+        (way,) = self.groups(on)[at]
+        return Chosen((Span(way, count),), found, "sum")
+
+    def _rolled(self, expr: ex.Call, index: Index) -> How | Same | None:
+        (on,), ((_, shifts), (_, dims)) = expr.args, expr.kwargs
+        far, along = known(shifts), known(dims)
+        assert far is not None and along is not None
+        ways = [
+            value if isinstance(value, tuple) else (value,) for value in (far.value, along.value)
+        ]
+        shape, place = self.tensor(on).shape, list(index)
+        for shift, dim in zip(*ways, strict=True):
+            place[dim] = (place[dim] - shift) % shape[dim]
+        return self.read(on, tuple(place))
+
     def _pooled(self, expr: ex.Call, index: Index) -> Chosen:
         on, kernel, stride = expr.args
         size, step = (known(part) for part in (kernel, stride))
         pad = known(dict(expr.kwargs)["padding"]) if expr.kwargs else None
         assert size is not None and step is not None
         x, n = self.tensor(on), int(expr.function[-2])
-        first = [int(i) * step.value - (pad.value if pad else 0) for i in index[-n:]]
+        sizes, steps, pads = (_each_side(v.value if v else 0, n) for v in (size, step, pad))
+        first = [int(i) * s - p for i, s, p in zip(index[-n:], steps, pads, strict=True)]
         dims = [dim for group in self.groups(on)[-n:] for dim in group]
-        spans = tuple(Span(dim, size.value, at) for dim, at in zip(dims, first, strict=True))
+        spans = tuple(Span(*each) for each in zip(dims, sizes, first, strict=True))
         lead = index[: len(index) - n]
         return Chosen(spans, windowed(x[lead], spans, -math.inf), "max", n)
 
@@ -256,6 +283,10 @@ class Reader:
         numbers = tuple(float(x[i]) for x, i in zip(self.given, indices, strict=True))
         places = {key: int(i) for key, i in at.items()}
         return Each(expr, numbers, places, indices, float(self.made[self.index]))
+
+
+def _each_side(value: Any, n: int) -> tuple[int, ...]:
+    return value if isinstance(value, tuple) else (value,) * n
 
 
 def _source(expr: ex.Expr) -> int | str:

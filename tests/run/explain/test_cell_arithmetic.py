@@ -51,7 +51,7 @@ TOLD = {  # the ops whose arithmetic is told, and as what
     "Scale": Each,
     "Softmax": Share,
 }
-HANDED_ON = {"Concat", "Copy", "Cut", "Group", "Index", "Named", "Rename", "Split", "Swap"}
+HANDED_ON = {"Concat", "Copy", "Cut", "Group", "Index", "Named", "Rename", "Roll", "Split", "Swap"}
 
 
 def traced(term: ncd.Term, seed: int = 1) -> tuple[CircuitModule, Trace]:

@@ -1,0 +1,106 @@
+"""Reads shifts along a dimension, padding, and sums and products so far."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from ncd.importing.base.atoms import Atom, leaves, size
+from ncd.importing.base.builder import Builder
+from ncd.importing.base.import_values import Axes, Handler, Operand, Slot, Value
+from ncd.importing.calls.formulas import mapped
+from ncd.importing.calls.slice_calls import part_of
+from ncd.lang.terms.terms import Term
+from ncd.lang.types.axes import Array, Signature, Type
+from ncd.ops import Cumulative, Pad, Roll
+
+
+def roll(g: Builder, x: Operand, shifts: Any, dims: Any = ()) -> Value:
+    """Shifts the numbers along some dimensions, one after the other."""
+    value = g.value(x)
+    steps = [shifts] if isinstance(shifts, int) else list(shifts)
+    places = [dims] if isinstance(dims, int) else list(dims)
+    if len(steps) != len(places):
+        g.refuse("a roll over all dimensions as one")
+    for step, at in zip(steps, places, strict=True):
+        if value.dims[at] and step % size(value.dims[at]):
+            value = _rolled(g, value, at, step)
+    return value
+
+
+def _rolled(g: Builder, x: Value, at: int, step: int) -> Value:
+    value = g.single(x, at)
+    atoms = leaves(value.dims[at])
+
+    def make(axes: Axes, arrays: Sequence[Array]) -> Term:
+        return Roll(axes(atoms), step)
+
+    return g.op(make, [value], value.dims, kind=value.slot.kind, below=value.slot.below)
+
+
+def pad(
+    g: Builder, x: Operand, sides: Sequence[int], mode: Any = "constant", value: Any = None
+) -> Operand:
+    """Adds a number at the ends of the last dimensions; drops numbers where it is less than none.
+
+    ``sides`` begins with those of the last dimension.
+    """
+    if isinstance(mode, int | float):  # of constant_pad_nd, which has no mode
+        mode, value = "constant", mode
+    filled = 0.0 if value is None else float(value)
+    if mode != "constant" or abs(filled) > 1e300:
+        g.refuse("a padding that is not with one finite number")
+    found: Operand = x
+    for i in range(len(sides) // 2):
+        before, after = sides[2 * i : 2 * i + 2]
+        if min(before, after) < 0:
+            end = after if after < 0 else None
+            found = part_of(g, found, _rank(g, found) - 1 - i, max(0, -before), end)
+        if max(before, after) > 0:
+            found = _padded(g, g.value(found), -1 - i, (max(0, before), max(0, after)), filled)
+    return found
+
+
+def _rank(g: Builder, x: Operand) -> int:
+    return len(g.value(x).dims)
+
+
+def _padded(g: Builder, x: Value, at: int, sides: tuple[int, int], filled: float) -> Value:
+    x = mapped(g, g.solid(x), "$1") if x.slot.kind != "real" else x
+    value, at = g.single(x, at), at % len(x.dims)
+    old = leaves(value.dims[at])
+    hint = old[0].hint if old[0].hint != "one" else ""
+    new = (Atom(size(old) + sum(sides), hint),)
+    rest = tuple(atom for atom in leaves(value.slot.atoms) if atom not in old)
+    slot = Slot((*rest, *new))
+
+    def make(axes: Axes, arrays: Sequence[Array]) -> Term:
+        return Pad(Signature(Type((axes(old),)), Type((axes(new),))), *sides, filled)
+
+    g.step(make, [value], [slot], also=new)
+    return Value((*value.dims[:at], new, *value.dims[at + 1 :]), slot)
+
+
+def cumulative(how: str, g: Builder, x: Operand, at: int, **more: Any) -> Value:
+    """Adds sums or products so far; whole numbers become real ones first."""
+    value = g.value(x)
+    if value.slot.kind != "real":
+        value = mapped(g, g.solid(value), "$1")
+    if not value.dims or not value.dims[at]:
+        return value
+    value = g.single(value, at)
+    atoms = leaves(value.dims[at])
+
+    def make(axes: Axes, arrays: Sequence[Array]) -> Term:
+        return Cumulative(axes(atoms), how)
+
+    return g.op(make, [value], value.dims)
+
+
+CALLS: dict[str, Handler] = {
+    **dict.fromkeys(("pad", "constant_pad_nd"), pad),
+    "cumprod": partial(cumulative, "product"),
+    "cumsum": partial(cumulative, "sum"),
+    "roll": roll,
+}

@@ -1,0 +1,120 @@
+"""Constant numbers added before and after those of an axis."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from ncd.lang.errors import MismatchError, SizeError
+from ncd.lang.formulas.expr import Expr, call
+from ncd.lang.glyph import Glyph
+from ncd.lang.terms.field_spelling import NUMBER, SIGNATURE, spelled, whole
+from ncd.lang.terms.op import Op, Sample, Site
+from ncd.lang.types.axes import Axis, Signature
+from ncd.lang.types.pattern_binding import Binding
+from ncd.ops.structure.axis_places import at_end, on_own
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Pad(Op):
+    """Makes an axis longer by a constant number, before its first place and after its last.
+
+    A spatial group gets as many places along each of its dimensions.
+
+    Args:
+        pattern: The axis and the longer one, such as ``"x -> y"``.
+        before: The number of places that are added at the beginning.
+        after: The number of places that are added at the end.
+        value: The number that stands there.
+
+    Raises:
+        MismatchError: For an axis that becomes longer, but keeps its name.
+        SizeError: For a longer axis that is not longer by the places that are added.
+
+    Source: ``torch.nn.functional.pad``; ``torch.nn.ConstantPad1d``.
+
+    >>> from ncd.lang.types.axes import Type
+    >>> Pad("x -> y", 1, 2).lift(Type.parse("b:2 x:5")).spec
+    'b:2 y:8'
+    """
+
+    pattern: Signature = spelled(SIGNATURE)
+    before: int = spelled(whole(), 1)
+    after: int = spelled(whole(), 1)
+    value: float = spelled(NUMBER, 0.0)
+    role: ClassVar[str] = "concat"
+    form: ClassVar[str] = "x -> y"
+    backward: ClassVar[Mapping[str, str]] = {
+        "ConstantPadNd": "G without the places that were added.",
+        "Pad": "G without the places that were added.",
+    }
+
+    @property
+    def added(self) -> int:
+        """The number of places that are added at both ends together."""
+        return self.before + self.after
+
+    def check_pattern(self) -> None:
+        super().check_pattern()
+        (old,), (new,) = self.dom[0], self.signature.cod[0]
+        if old.name == new.name and self.added:
+            raise MismatchError(
+                f"axis {old.name} becomes longer by {self.added}, but keeps its name",
+                cure=f'"{old.name} -> {old.name}_2"',
+            )
+
+    def solve(self, binding: Binding) -> None:
+        first, second = self.dom[0][0], self.signature.cod[0][0]
+        old, new = binding[first.name], binding[second.name]
+        if old.size is not None:
+            _learn(binding, new, old, self.added)
+        elif new.size is not None:
+            if min(new.shape) <= self.added:
+                raise SizeError(
+                    f"axis {new.name} has size {new.size_text}, of which {self.added} are added",
+                    cure=f"{new.name} = {self.added + 1}",
+                    axis=new.name,
+                    nearest=self.added + 1,
+                )
+            _learn(binding, old, new, -self.added)
+
+    def torch(self, site: Site) -> tuple[Expr, ...]:
+        sides = (self.before, self.after) * len(site.dom[0][0].shape)
+        named = {"value": self.value} if self.value else {}
+        return at_end(site, lambda x, rest: call("F.pad", x, sides, **named))
+
+    def out(self, site: Site) -> str:
+        return "padded"
+
+    def glyph(self, site: Site) -> Glyph:
+        return on_own(site, "box", f"Pad ${self.before}$, ${self.after}$")
+
+    def formula(self, site: Site) -> str:
+        x, y = self.dom[0][0].identifier, self.signature.cod[0][0].identifier
+        back = f" - {self.before}" if self.before else ""
+        inside = rf"0 \le {y}{back} < n_{{{x}}}"
+        return (
+            rf"z_{{{y}}} = a_{{{y}{back}}} \text{{ if }} {inside}, \text{{ else }} {self.value:g}"
+        )
+
+    def words(self, site: Site) -> str:
+        return (
+            f"adds {self.before} places before and {self.after} behind {self.dom[0]}, "
+            f"all {self.value:g}: {site.dom} to {site.cod}"
+        )
+
+    @classmethod
+    def samples(cls) -> tuple[Sample, ...]:
+        return (
+            Sample(cls("x -> y", 1, 2), "x:5", "F.pad(a, (1, 2))"),
+            Sample(cls("x -> y", 0, 1, -0.5), "x:2x3", "F.pad(a, (0, 1, 0, 1), value=-0.5)"),
+            Sample(cls("x -> y", 3, 0, 2.0), "m:2 x:1", "F.pad(a, (3, 0), value=2.0)"),
+        )
+
+
+def _learn(binding: Binding, name: Axis, known: Axis, more: int) -> None:
+    """Binds the size of an axis that is longer than another, or shorter."""
+    sizes = tuple(size + more for size in known.shape)
+    size = sizes if known.spatial else sizes[0]
+    binding.meet(name, replace(name, size=size, sequence=known.sequence))
