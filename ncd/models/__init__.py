@@ -26,6 +26,8 @@ from ncd.models.components.compressed_cache import LATENT_ATTENTION as LATENT_AT
 from ncd.models.components.window_attention import SLIDING_WINDOW as SLIDING_WINDOW
 from ncd.models.components.matrix_states import LINEAR_ATTENTION as LINEAR_ATTENTION
 from ncd.models.components.matrix_states import DELTA_RULE as DELTA_RULE
+from ncd.models.components.low_rank import LORA as LORA
+from ncd.models.components.gated_unit import SWIGLU as SWIGLU
 from ncd.models.language_models.gpt2 import GPT_2 as GPT_2
 from ncd.models.language_models.bert import BERT as BERT
 from ncd.models.language_models.t5 import T5 as T5
@@ -33,8 +35,6 @@ from ncd.models.language_models.llama import LLAMA as LLAMA
 from ncd.models.language_models.gemma import GEMMA as GEMMA
 from ncd.models.language_models.mixtral import MIXTRAL as MIXTRAL
 from ncd.models.language_models.deepseek import DEEPSEEK as DEEPSEEK
-from ncd.models.components.low_rank import LORA as LORA
-from ncd.models.components.gated_unit import SWIGLU as SWIGLU
 from ncd.models.learned_attention.small_transformers import REVERSAL as REVERSAL
 from ncd.models.learned_attention.small_transformers import RECALL as RECALL
 from ncd.models.learned_attention.small_transformers import INDUCTION as INDUCTION
