@@ -21,7 +21,7 @@ from ncd.view.panels.common import compare, step
 from ncd.view.presenter import presenter
 from ncd.view.quiz import quiz
 from ncd.view.quiz.locked_panel import LockedPanel
-from ncd.view.runtime import metrics, scheduler, streamlit_patches
+from ncd.view.runtime import metrics, scheduler, streamlit_internals
 from ncd.view.session import refusal, trained_weights, url
 from ncd.view.session.refusal import Refusal
 from ncd.view.session.scene import Scene, built
@@ -77,7 +77,7 @@ def page(
         st.markdown(why)
 
 
-@st.fragment(key=streamlit_patches.CHANGING)
+@streamlit_internals.fragment(streamlit_internals.CHANGING)
 def _changing(entry: Entry, side: DeltaGenerator, tab: DeltaGenerator, opened: Panel) -> None:
     """Shows everything that depends on a knob, the diagram first."""
     url.hold()
@@ -99,8 +99,8 @@ def _change(entry: Entry, side: DeltaGenerator, tab: DeltaGenerator, opened: Pan
         untimed = scene.runs and not scene.veil and scene.known_seconds is None
         if not untimed or scene.long:
             component.line(scene, link, cost_line(scene, scene.known_seconds))
-    if streamlit_patches.whole():
-        with streamlit_patches.outside(), side:
+    if streamlit_internals.whole():
+        with streamlit_internals.outside(), side:
             sidebar.show(entry)
     with tab:
         _panel(scene, opened, link, untimed)

@@ -18,14 +18,14 @@ from ncd.models.catalogue_entry import Preset
 from ncd.run import devices
 from ncd.view.base import knobs
 from ncd.view.inputs import feed
-from ncd.view.runtime import streamlit_patches
+from ncd.view.runtime import streamlit_internals
 from ncd.view.session.scene import built
 
 PRESET = "preset"
 SHOWN = "sidebar shows"
 
 
-@st.fragment(key=streamlit_patches.SIDEBAR)
+@streamlit_internals.fragment(streamlit_internals.SIDEBAR)
 def show(entry: Entry) -> None:
     """Shows all widgets at the values in the session."""
     sketch, _ = built(entry, entry.settings({}))
@@ -60,10 +60,9 @@ def show(entry: Entry) -> None:
 
 def follow(entry: Entry) -> None:
     """Runs the sidebar again, within a run of the page, if it shows outdated values."""
-    if streamlit_patches.without(streamlit_patches.SIDEBAR) and st.session_state.get(
-        SHOWN
-    ) != _shown_values(entry):
-        streamlit_patches.again(streamlit_patches.SIDEBAR)
+    key = streamlit_internals.SIDEBAR
+    if streamlit_internals.without(key) and st.session_state.get(SHOWN) != _shown_values(entry):
+        streamlit_internals.restart_with(key)
 
 
 def _shown_values(entry: Entry) -> dict[str, Any]:

@@ -1,88 +1,40 @@
-"""What a session of Streamlit does otherwise here; its version is pinned.
-
-* **What has not left.** When a fragment runs anew before its last messages have left, Streamlit
-  drops those, as they come again. But it keeps those of the fragments inside, and those that only
-  name what the browser has already, as they do not say whose they are. These then fill places that
-  the browser does not have; it tells an error, and shows nothing any more.
-* **The sidebar.** What happens in a fragment runs that fragment. But a slider that was moved shows
-  already what it is to show; it is the rest of the page that has to follow.
-* **What a visitor has done.** Before a run takes in what was done, a request for another ends it,
-  and what was done is lost with it: the press of a button, when a tab is pressed right after.
-* **The theme.** It is told at the beginning of every run, and read each time from the settings,
-  which stay as they are.
-"""
+"""The parts of Streamlit that the app replaces; each is left out where a name is missing."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from functools import cache
+from collections.abc import Callable, Iterable
+from threading import Lock
+from time import monotonic
 from typing import Any
 
 from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
-from streamlit.proto.NewSession_pb2 import CustomThemeConfig
-from streamlit.runtime import app_session
-from streamlit.runtime.app_session import AppSession
-from streamlit.runtime.fragment import MemoryFragmentStorage
-from streamlit.runtime.scriptrunner import RerunData, RerunException, get_script_run_ctx
-from streamlit.runtime.scriptrunner_utils import script_run_context
-from streamlit.runtime.scriptrunner_utils.script_run_context import ThreadState
-from streamlit.runtime.state import SafeSessionState
 
-CHANGING, SIDEBAR = "changing", "sidebar"  # the keys of a page's fragments
-_request, _tell_theme = AppSession.request_rerun, app_session._populate_theme_msg
-_refer, _take_in = script_run_context.create_reference_msg, SafeSessionState.on_script_will_rerun
+from ncd.view.runtime.streamlit_internals import (
+    CHANGING,
+    CLICKS,
+    FILES,
+    FRAGMENTS,
+    LINKS,
+    SIDEBAR,
+    works,
+)
 
-
-def mend() -> None:
-    """Lets every session be so, from now on."""
-    AppSession._clear_queue = clear  # type: ignore[assignment, method-assign]
-    AppSession.request_rerun = request  # type: ignore[assignment, method-assign]
-    SafeSessionState.on_script_will_rerun = take_in  # type: ignore[assignment, method-assign]
-    script_run_context.create_reference_msg = refer  # type: ignore[assignment]
-    app_session._populate_theme_msg = tell_theme  # type: ignore[assignment]
+STAY = 30.0  # seconds between two removals of files that no page offers any more
 
 
-def clear(session: AppSession, fragment_ids_this_run: list[str] | None = None) -> None:
-    """Drops what has not left yet of these fragments and of all inside; of a whole run, all."""
-    ids, queue = fragment_ids_this_run, session._browser_queue
-    if ids:
-        ids = family(session._fragment_storage, ids)  # type: ignore[arg-type]
-        queue._queue = kept(queue._queue, ids)
-    queue.clear(retain_lifecycle_msgs=True, fragment_ids_this_run=ids)
+def _replace(owner: Any, function: Callable[..., Any], name: str) -> None:
+    setattr(owner, name, function)
 
 
-def kept(messages: Iterable[ForwardMsg], ids: Sequence[str]) -> list[ForwardMsg]:
-    """Without those that name what the browser has, in these fragments."""
-    return [
-        each
-        for each in messages
-        if not (each.HasField("ref_hash") and set(each.metadata.run.fragment_ids) & set(ids))
-    ]
+def with_nested(storage: Any, ids: Iterable[str]) -> list[str]:
+    """Returns these fragments and all inside of them.
 
-
-def refer(message: ForwardMsg) -> ForwardMsg:
-    """A message that only names what the browser has; it says whose that is, in a field left free.
-
-    >>> message = ForwardMsg(hash="a")
-    >>> message.delta.fragment_id = "one"
-    >>> refer(message).ref_hash, list(refer(message).metadata.run.fragment_ids)
-    ('a', ['one'])
-    """
-    named = _refer(message)
-    if message.delta.fragment_id:
-        named.metadata.run.fragment_ids.append(message.delta.fragment_id)
-    return named
-
-
-def family(storage: MemoryFragmentStorage, ids: Iterable[str]) -> list[str]:
-    """These fragments, and all that are inside of them.
-
+    >>> from streamlit.runtime.fragment import MemoryFragmentStorage
     >>> storage = MemoryFragmentStorage()
     >>> for id, outer in (("a", None), ("b", "a"), ("c", "b"), ("d", None)):
     ...     storage.register(id, lambda: None, parent_fragment_id=outer)
-    >>> family(storage, ["a"]), family(storage, ["c", "d"])
+    >>> with_nested(storage, ["a"]), with_nested(storage, ["c", "d"])
     (['a', 'b', 'c'], ['c', 'd'])
     """
     found, outer = list(ids), dict(storage._parent_by_id)
@@ -91,87 +43,127 @@ def family(storage: MemoryFragmentStorage, ids: Iterable[str]) -> list[str]:
     return found
 
 
-def request(session: AppSession, client_state: ClientState | None) -> None:
-    """Asks for a run; for what follows the sidebar, where that has asked."""
-    if client_state is not None and client_state.fragment_id:
-        storage = session._fragment_storage
-        client_state.fragment_id = follower(storage, client_state.fragment_id)  # type: ignore[arg-type]
-    _request(session, client_state)
+def target(storage: Any, id: str) -> str:
+    """Returns the fragment to run when something happens in this one.
 
+    A slider that was moved in the sidebar shows its value already; the rest has to follow.
 
-def follower(storage: MemoryFragmentStorage, id: str) -> str:
-    """The fragment that runs when something happens in this one.
-
+    >>> from streamlit.runtime.fragment import MemoryFragmentStorage
     >>> storage = MemoryFragmentStorage()
     >>> for id, key in (("a", CHANGING), ("b", SIDEBAR), ("c", None)):
     ...     storage.register(id, lambda: None, target_key=key)
-    >>> [follower(storage, id) for id in "abcd"]
+    >>> [target(storage, id) for id in "abcd"]
     ['a', 'a', 'c', 'd']
     """
     if storage._target_key_by_id.get(id) != SIDEBAR:
         return id
-    return storage.resolve_target(CHANGING)[0]
+    return str(storage.resolve_target(CHANGING)[0])
 
 
-def take_in(state: SafeSessionState, *states: Any, **more: Any) -> None:
-    """Takes in what a visitor has done, and calls all that it calls; only then it may be ended."""
-    runner = state._yield_callback.__self__  # type: ignore[attr-defined]
-    runner._execing = False
-    try:
-        _take_in(state, *states, **more)
-    finally:
-        runner._execing = True
+def _run_fragments() -> None:
+    """Lets a fragment's messages be replaced as a whole, and the sidebar run the outer fragment.
+
+    When a fragment runs again before its last messages were sent, Streamlit drops those. But it
+    keeps the messages of nested fragments, and references to cached messages, which do not say
+    whose they are. These then fill places that the browser lacks, and it shows an error.
+    """
+    from streamlit.runtime.app_session import AppSession
+    from streamlit.runtime.scriptrunner_utils import script_run_context
+
+    request_rerun, reference = AppSession.request_rerun, script_run_context.create_reference_msg
+
+    def clear(session: Any, fragment_ids_this_run: list[str] | None = None) -> None:
+        ids, queue = fragment_ids_this_run, session._browser_queue
+        if ids:
+            ids = with_nested(session._fragment_storage, ids)
+            queue._queue = [
+                message
+                for message in queue._queue
+                if not (
+                    message.HasField("ref_hash")
+                    and set(message.metadata.run.fragment_ids) & set(ids)
+                )
+            ]
+        queue.clear(retain_lifecycle_msgs=True, fragment_ids_this_run=ids)
+
+    def request(session: Any, client_state: ClientState | None) -> None:
+        if client_state is not None and client_state.fragment_id:
+            client_state.fragment_id = target(session._fragment_storage, client_state.fragment_id)
+        request_rerun(session, client_state)
+
+    def refer(message: ForwardMsg) -> ForwardMsg:
+        named = reference(message)
+        if message.delta.fragment_id:  # kept in a field that references leave free
+            named.metadata.run.fragment_ids.append(message.delta.fragment_id)
+        return named
+
+    _replace(AppSession, clear, "_clear_queue")
+    _replace(AppSession, request, "request_rerun")
+    _replace(script_run_context, refer, "create_reference_msg")
 
 
-def tell_theme(message: CustomThemeConfig, section: str = "theme") -> None:
-    """Adds a section of the theme to a message."""
-    found = _theme(section)
-    if found.ByteSize():
-        message.MergeFrom(found)
+def _keep_clicks() -> None:
+    """Lets a run end only after it has taken in what its visitor did.
+
+    Else a request for another run ends it before that, and the press of a button is lost when a
+    tab is pressed right after it.
+    """
+    from streamlit.runtime.state import SafeSessionState
+
+    take_in = SafeSessionState.on_script_will_rerun
+
+    def uninterrupted(state: Any, *states: Any, **more: Any) -> None:
+        runner = state._yield_callback.__self__
+        runner._execing = False
+        try:
+            take_in(state, *states, **more)
+        finally:
+            runner._execing = True
+
+    _replace(SafeSessionState, uninterrupted, "on_script_will_rerun")
 
 
-@cache
-def _theme(section: str) -> CustomThemeConfig:
-    found = CustomThemeConfig()
-    _tell_theme(found, section)
-    return found
+def _keep_files() -> None:
+    """Removes unused files every half minute, and not at the end of every run.
+
+    Runs of all visitors count: among many, a file is else often gone before it is fetched.
+    """
+    from streamlit.runtime.media_file_manager import MediaFileManager
+
+    remove, last, lock = MediaFileManager.remove_orphaned_files, [0.0], Lock()
+
+    def seldom(manager: MediaFileManager) -> None:
+        with lock:
+            now = monotonic()
+            if now < last[0] + STAY:
+                return
+            last[0] = now
+        remove(manager)
+
+    _replace(MediaFileManager, seldom, "remove_orphaned_files")
 
 
-def whole() -> bool:
-    """Whether all of the page is run."""
-    run = get_script_run_ctx()
-    return run is not None and not run.fragment_ids_this_run
+def _use_navigation() -> None:
+    """Says that pages come from ``st.navigation``, before the first run has called it.
+
+    Until then the folder ``pages/`` counts as Streamlit's older kind of app, and a first visitor
+    who follows a link gets "Page not found".
+    """
+    from streamlit.runtime.pages_manager import PagesManager
+
+    PagesManager.uses_pages_directory = False
 
 
-@contextmanager
-def outside() -> Iterator[None]:
-    """What is shown here is the page's, and not part of the fragment in which it is its turn."""
-    with ThreadState.scoped(fragment_id=None, delta_path=None):
-        yield
+PATCHES = {
+    FRAGMENTS: _run_fragments,
+    CLICKS: _keep_clicks,
+    FILES: _keep_files,
+    LINKS: _use_navigation,
+}
 
 
-def without(key: str) -> bool:
-    """Whether only parts of the page are run, and this fragment is not among them."""
-    run = get_script_run_ctx()
-    if run is None or not run.fragment_ids_this_run:
-        return False
-    ids = run.fragment_storage.resolve_target(key)
-    return not set(ids) <= set(run.fragment_ids_this_run)
-
-
-def again(key: str) -> None:
-    """Ends a run of fragments, and begins it anew with this one too."""
-    run = get_script_run_ctx()
-    assert run is not None
-    raise RerunException(
-        RerunData(
-            query_string=run.query_string,
-            page_script_hash=run.page_script_hash,
-            fragment_id_queue=[
-                *(run.fragment_ids_this_run or ()),
-                *run.fragment_storage.resolve_target(key),
-            ],
-            cached_message_hashes=run.cached_message_hashes,
-            context_info=run.context_info,
-        )
-    )
+def install() -> None:
+    """Replaces what the app needs otherwise, for this process from now on."""
+    for part, replace in PATCHES.items():
+        if works(part):
+            replace()

@@ -13,7 +13,8 @@ from threading import local
 from typing import TypeVar
 
 import torch
-from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from ncd.view.runtime import streamlit_internals
 
 T = TypeVar("T")
 EVERY = 0.1  # seconds between looks whether a page still wants what it waits for
@@ -45,11 +46,11 @@ def run(make: Callable[[], T], *, long: bool = False) -> T:
     """
     if getattr(_here, "inside", False):
         return make()
-    page = get_script_run_ctx(suppress_warning=True)
+    check = streamlit_internals.stop_check()
     made = (_long if long else _short).submit(make)
     try:
-        while page is not None and not wait((made,), EVERY).done:
-            page.yield_check()
+        while check is not None and not wait((made,), EVERY).done:
+            check()
         return made.result()
     finally:
         made.cancel()

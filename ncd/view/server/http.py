@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import os
 import re
-from pathlib import Path
 from urllib.parse import quote, unquote_to_bytes, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from streamlit.file_util import get_static_dir
 
 from ncd.export import markup
 from ncd.models import CATALOGUE
@@ -23,6 +21,7 @@ from ncd.view.base import selection
 from ncd.view.page import head as page_style
 from ncd.view.presenter import presenter
 from ncd.view.runtime import metrics as records
+from ncd.view.runtime import streamlit_internals
 from ncd.view.server import health, live_endpoint, slides_endpoint
 
 HERE = ("localhost", "127.0.0.1", "::1")
@@ -47,7 +46,7 @@ class Site:
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
         self.hosts, self.frames = named("NCD_HOSTS"), named("NCD_FRAMES")
-        self.index = Path(get_static_dir(), "index.html").read_text()
+        self.index = streamlit_internals.index_html()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):

@@ -7,20 +7,16 @@ stands in ``.streamlit/config.toml`` beside the app.
 from __future__ import annotations
 
 import importlib
-import logging
 import os
 import sys
 
-from streamlit.testing.v1 import AppTest
-from streamlit.web import bootstrap
+from streamlit.web import cli
 
 from ncd.bundled_files import bundled
-from ncd.costs import cost
 from ncd.models import CATALOGUE
 from ncd.run.base.device import exact
 from ncd.view.diagram import legend
 from ncd.view.page import gallery
-from ncd.view.page import navigation as menu
 from ncd.view.runtime import garbage, metrics, streamlit_patches
 
 # What is imported when it is used first, some of it in seconds.
@@ -31,17 +27,15 @@ def serve(host: str = "127.0.0.1", port: int = 8501) -> None:
     """Serves the app until stopped, in uvloop where it is installed: uvicorn prefers it."""
     app = bundled("app.py")
     os.chdir(app.parent)  # where Streamlit looks for its settings
-    settings = {"server.address": host, "server.port": port}
-    bootstrap.load_config_options(settings)
-    bootstrap.run_asgi_app(str(app), "app:app", [], settings)
+    settings = "--server.address", host, "--server.port", str(port)
+    cli.main(["run", str(app), *settings], standalone_mode=False)
 
 
-def make_ready(app: str) -> None:
-    """What the app's file does when it is imported to be served, in whatever way."""
+def make_ready() -> None:
+    """Prepares a process that serves the app, however it was started."""
     exact()
-    streamlit_patches.mend()
+    streamlit_patches.install()
     prepare()
-    warm_up(app)
     garbage.start()
     metrics.start()
     # A thread that needs the interpreter lock waits this long for a busy one. The usual 5 ms are
@@ -50,7 +44,7 @@ def make_ready(app: str) -> None:
 
 
 def prepare() -> None:
-    """What takes long and is the same in every process: imports, and pictures that all see.
+    """Imports what is slow to import, and draws the pictures of the gallery and of the key.
 
     A process may be forked afterwards: nothing runs in torch here, whose threads would be missing.
     """
@@ -60,20 +54,3 @@ def prepare() -> None:
         legend.all_signs(dark)
         for entry in CATALOGUE.values():
             gallery.card(entry, dark)
-
-
-def warm_up(app: str) -> None:
-    """Runs the app without a browser: its first page and, for what is imported late, a system's.
-
-    Until `st.navigation` has been called in a process, Streamlit takes the folder ``pages/`` for
-    its older kind of multipage app, and a first visitor who comes by a link to a page gets
-    "Page not found".
-    """
-    logging.disable(logging.WARNING)  # AppTest warns of itself: that it is no visitor's run
-    learning = (entry for entry in CATALOGUE.values() if cost(entry.build()).parameters)
-    file = menu.file(next(learning))
-    system = AppTest.from_file(app, default_timeout=120).switch_page(file).run()
-    first = AppTest.from_file(app, default_timeout=120).run()  # last: it sets the navigation
-    logging.disable(logging.NOTSET)
-    for error in (*first.exception, *system.exception):
-        raise SystemExit(f"The app fails at its first run: {error.message}")

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import parse_qsl, quote, urlencode
+from uuid import uuid4
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from ncd.graph import LEVELS
 from ncd.lang.terms.terms import Term
@@ -20,6 +20,7 @@ from ncd.run import devices
 from ncd.view.base import knobs
 from ncd.view.base.static_files import static
 from ncd.view.inputs import feed, image_picker, sketch_pad, trained_sentence
+from ncd.view.runtime import streamlit_internals
 from ncd.view.session import link_text, pin, trained_weights
 from ncd.view.session.kept_name import Kept, Value
 from ncd.view.session.own_entry import SAMPLE, TEXT
@@ -102,7 +103,7 @@ def take(page: Entry | str, titles: tuple[str, ...] = ()) -> None:
     went = asked.pop(GO, None)  # a link of ours was followed
     for known in PRESENTED:
         asked.pop(known, None)
-    back = not went and bool(getattr(get_script_run_ctx(), "is_history_navigation", False))
+    back = not went and streamlit_internals.went_back()
     if left is not None and left.page == name and not (went or back):
         return
     shared = {} if left is None else _leave(left)
@@ -136,11 +137,11 @@ def _asked() -> dict[str, str]:
     A page that has lost its server, and finds it or another one again, tells the address with which
     it was opened: so it is asked for the one that it has now.
     """
-    run = get_script_run_ctx()
-    if run is None or not run.cached_message_hashes:
+    if not streamlit_internals.reconnected():
         return st.query_params.to_dict()
     # The browser keeps what it said to another process, under the key that it had there.
-    found = _where(key=f"where {run.session_id}", on_search_change=lambda: None)
+    visit = st.session_state.setdefault("visit", uuid4().hex)
+    found = _where(key=f"where {visit}", on_search_change=lambda: None)
     if not found.search:
         st.stop()
     return dict(parse_qsl(str(found.search)[1:]))

@@ -4,19 +4,21 @@ from threading import Event
 from types import SimpleNamespace
 
 import pytest
+import streamlit as st
 from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
-from streamlit.runtime import app_session
 from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 from streamlit.runtime.fragment import MemoryFragmentStorage
+from streamlit.runtime.media_file_manager import MediaFileManager
+from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner import RerunData
 from streamlit.runtime.scriptrunner_utils import script_run_context
 from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequests
 from streamlit.runtime.state import SafeSessionState
 from streamlit.testing.v1 import AppTest
 
-from ncd.view.runtime import streamlit_patches, torch_threads
+from ncd.view.runtime import streamlit_internals, streamlit_patches, torch_threads
 
 
 def block(fragment: str, *path: int) -> ForwardMsg:
@@ -34,17 +36,22 @@ def named(fragment: str, *path: int) -> ForwardMsg:
     return script_run_context.create_reference_msg(message)
 
 
-def mended(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("_clear_queue", "request_rerun"):
-        monkeypatch.setattr(AppSession, name, getattr(AppSession, name))
-    take_in = SafeSessionState.on_script_will_rerun
-    monkeypatch.setattr(SafeSessionState, "on_script_will_rerun", take_in)
-    for module, name in (
+def put_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lets every name that is replaced be what it was, after the test."""
+    for owner, name in (
+        (AppSession, "_clear_queue"),
+        (AppSession, "request_rerun"),
+        (SafeSessionState, "on_script_will_rerun"),
         (script_run_context, "create_reference_msg"),
-        (app_session, "_populate_theme_msg"),
+        (MediaFileManager, "remove_orphaned_files"),
+        (PagesManager, "uses_pages_directory"),
     ):
-        monkeypatch.setattr(module, name, getattr(module, name))
-    streamlit_patches.mend()
+        monkeypatch.setattr(owner, name, getattr(owner, name, None))
+
+
+def patched(monkeypatch: pytest.MonkeyPatch) -> None:
+    put_back(monkeypatch)
+    streamlit_patches.install()
 
 
 @pytest.mark.parametrize(
@@ -58,7 +65,7 @@ def mended(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_is_inside_a_fragment_is_dropped_with_it(
     monkeypatch: pytest.MonkeyPatch, anew: list[str] | None, left: list[tuple[int, ...]]
 ) -> None:
-    mended(monkeypatch)
+    patched(monkeypatch)
     storage, queue = MemoryFragmentStorage(), ForwardMsgQueue()
     for id, around in (("outer", None), ("inner", "outer"), ("other", None)):
         storage.register(id, lambda: None, parent_fragment_id=around)
@@ -83,13 +90,13 @@ def test_what_follows_the_sidebar_runs_where_that_has_asked(
 ) -> None:
     asked: list[str] = []
     monkeypatch.setattr(
-        streamlit_patches, "_request", lambda session, state: asked.append(state.fragment_id)
+        AppSession, "request_rerun", lambda session, state: asked.append(state.fragment_id)
     )
-    mended(monkeypatch)
+    patched(monkeypatch)
     storage = MemoryFragmentStorage()
     for id, key in (
-        ("one", streamlit_patches.SIDEBAR),
-        ("two", streamlit_patches.CHANGING),
+        ("one", streamlit_internals.SIDEBAR),
+        ("two", streamlit_internals.CHANGING),
         ("three", None),
     ):
         storage.register(id, lambda: None, target_key=key)
@@ -118,7 +125,7 @@ def pressed() -> None:
 def test_what_a_button_does_is_done_whatever_is_asked_for_meanwhile(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    mended(monkeypatch)
+    patched(monkeypatch)
     app = AppTest.from_function(pressed).run()
     app.button[0].click().run()
     assert app.text[0].value == "to the end"
@@ -194,3 +201,49 @@ def test_a_button_pressed_while_the_page_is_made_is_taken_along_by_the_next_run(
     asked = requests.on_scriptrunner_ready().rerun_data
     assert [each.id for each in asked.widget_states.widgets] == ["button"]
     assert (asked.fragment_id_queue, asked.page_script_hash) == ([], "a tab")
+
+
+def test_files_that_no_page_offers_are_removed_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
+    removed: list[int] = []
+    monkeypatch.setattr(MediaFileManager, "remove_orphaned_files", lambda files: removed.append(1))
+    monkeypatch.setattr(streamlit_patches, "monotonic", iter((100.0, 129.0, 131.0)).__next__)
+    patched(monkeypatch)
+    counts = []
+    for _ in range(3):
+        MediaFileManager.remove_orphaned_files(SimpleNamespace())
+        counts.append(len(removed))
+    assert counts == [1, 1, 2]
+
+
+@pytest.mark.parametrize("part", streamlit_internals.NEEDS)
+def test_the_pinned_version_has_every_name(part: str) -> None:
+    assert [
+        path for path in streamlit_internals.NEEDS[part] if not streamlit_internals.has(path)
+    ] == []
+
+
+def test_a_missing_name_is_logged_and_its_patch_left_out(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(streamlit_internals, "works", streamlit_internals.works.__wrapped__)
+    monkeypatch.setattr(streamlit_patches, "works", streamlit_internals.works)
+    put_back(monkeypatch)
+    monkeypatch.delattr(AppSession, "_clear_queue")
+    request = AppSession.request_rerun
+    streamlit_patches.install()
+    assert AppSession.request_rerun is request
+    assert not hasattr(AppSession, "_clear_queue")
+    assert SafeSessionState.on_script_will_rerun.__name__ == "uninterrupted"
+    assert [record.getMessage() for record in caplog.records if record.name == "ncd.streamlit"] == [
+        f"Streamlit {st.__version__} has no streamlit.runtime.app_session:AppSession._clear_queue: "
+        "the app works without the fragments of a page, only slower."
+    ]
+
+
+def test_without_fragments_pages_run_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streamlit_internals, "works", lambda part: False)
+    assert streamlit_internals.fragment("changing")(patched) is patched
+    with streamlit_internals.outside():
+        assert not streamlit_internals.without("sidebar")
+    assert streamlit_internals.stop_check() is None
+    assert not streamlit_internals.went_back() and not streamlit_internals.reconnected()

@@ -1,0 +1,187 @@
+"""Everything private to Streamlit that the app reads; ``streamlit_patches`` has what it replaces.
+
+It is written for the version that ``constraints.txt`` pins. Each part lists the names that it
+needs. If another version lacks one, the log says so in a line, the part is left out, and the app
+works without it, only slower. ``NCD_STREAMLIT_PATCHES=off`` leaves out all parts.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NoReturn, TypeVar
+
+import streamlit as st
+from streamlit.file_util import get_static_dir
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+LOG = logging.getLogger("ncd.streamlit")
+CHANGING, SIDEBAR = "changing", "sidebar"  # the keys of a page's fragments
+
+_RUNTIME = "streamlit.runtime"
+_CONTEXT = f"{_RUNTIME}.scriptrunner_utils.script_run_context"
+
+FRAGMENTS = "the fragments of a page"
+CLICKS = "clicks that survive the next request"
+FILES = "files that stay for slow browsers"
+LINKS = "links before the first visit"
+ENDS = "the end of a run at a newer request"
+RESTART = "the address after a restart"
+BACK = "the address after Back"
+
+# The names that each part needs: an attribute of a class may also be one that ``__init__`` sets.
+NEEDS = {
+    FRAGMENTS: (
+        f"{_RUNTIME}.app_session:AppSession._clear_queue",
+        f"{_RUNTIME}.app_session:AppSession._browser_queue",
+        f"{_RUNTIME}.app_session:AppSession._fragment_storage",
+        f"{_RUNTIME}.app_session:AppSession.request_rerun",
+        f"{_RUNTIME}.forward_msg_queue:ForwardMsgQueue._queue",
+        f"{_RUNTIME}.fragment:MemoryFragmentStorage._parent_by_id",
+        f"{_RUNTIME}.fragment:MemoryFragmentStorage._target_key_by_id",
+        f"{_RUNTIME}.fragment:MemoryFragmentStorage.resolve_target",
+        f"{_RUNTIME}.scriptrunner:RerunData",
+        f"{_RUNTIME}.scriptrunner:RerunException",
+        f"{_CONTEXT}:create_reference_msg",
+        f"{_CONTEXT}:ThreadState.scoped",
+        f"{_CONTEXT}:ScriptRunContext.fragment_storage",
+        f"{_CONTEXT}:ScriptRunContext.fragment_ids_this_run",
+    ),
+    CLICKS: (
+        f"{_RUNTIME}.state:SafeSessionState.on_script_will_rerun",
+        f"{_RUNTIME}.state:SafeSessionState._yield_callback",
+        f"{_RUNTIME}.scriptrunner:ScriptRunner._execing",
+    ),
+    FILES: (f"{_RUNTIME}.media_file_manager:MediaFileManager.remove_orphaned_files",),
+    LINKS: (f"{_RUNTIME}.pages_manager:PagesManager.uses_pages_directory",),
+    ENDS: (f"{_CONTEXT}:ScriptRunContext.yield_check",),
+    RESTART: (f"{_CONTEXT}:ScriptRunContext.cached_message_hashes",),
+    BACK: (f"{_CONTEXT}:ScriptRunContext.is_history_navigation",),
+}
+
+
+def has(path: str) -> bool:
+    """Returns whether this Streamlit has a ``module:name`` or ``module:Class.attribute``.
+
+    >>> has("streamlit:slider"), has("streamlit:gone"), has("streamlit.gone:slider")
+    (True, False, False)
+    """
+    module, _, names = path.partition(":")
+    try:
+        found: Any = import_module(module)
+    except ImportError:
+        return False
+    for name in names.split("."):
+        if not hasattr(found, name):
+            fields = getattr(found, "__dataclass_fields__", ())
+            code = getattr(getattr(found, "__init__", None), "__code__", None)
+            return name in fields or (
+                code is not None and name in (*code.co_names, *code.co_consts)
+            )
+        found = getattr(found, name)
+    return True
+
+
+@cache
+def works(part: str) -> bool:
+    """Returns whether a part of ``NEEDS`` is in use; logs the first name that is missing."""
+    if os.environ.get("NCD_STREAMLIT_PATCHES", "on").lower() == "off":
+        return False
+    lost = next((path for path in NEEDS[part] if not has(path)), None)
+    if lost:
+        said = "Streamlit %s has no %s: the app works without %s, only slower."
+        LOG.warning(said, st.__version__, lost, part)
+    return lost is None
+
+
+# --- what is read ---------------------------------------------------------------------------------
+
+
+def index_html() -> str:
+    """Returns the HTML with which Streamlit answers for every page."""
+    return Path(get_static_dir(), "index.html").read_text()
+
+
+def stop_check() -> Callable[[], None] | None:
+    """Returns a function that ends the run of a page if its visitor has asked for another.
+
+    It is none outside of a page's run.
+    """
+    run = get_script_run_ctx(suppress_warning=True)
+    return run.yield_check if run is not None and works(ENDS) else None
+
+
+def went_back() -> bool:
+    """Returns whether the browser's Back or Forward asked for this run."""
+    run = get_script_run_ctx()
+    return run is not None and works(BACK) and run.is_history_navigation
+
+
+def reconnected() -> bool:
+    """Returns whether the browser was connected to another process, or to one that has ended."""
+    run = get_script_run_ctx()
+    return run is not None and works(RESTART) and bool(run.cached_message_hashes)
+
+
+# --- fragments ------------------------------------------------------------------------------------
+# The sidebar is a fragment inside another, which holds all that follows from it. What happens in
+# the sidebar runs the outer one. Where a name is missing, each page runs as a whole.
+
+
+def fragment(key: str) -> Callable[[Function], Function]:
+    """Returns a decorator: ``st.fragment`` with this key, or nothing where pages run as a whole."""
+    return st.fragment(key=key) if works(FRAGMENTS) else lambda function: function
+
+
+def whole() -> bool:
+    """Returns whether all of the page is run, and not only some of its fragments."""
+    run = get_script_run_ctx()
+    return run is not None and not (works(FRAGMENTS) and run.fragment_ids_this_run)
+
+
+@contextmanager
+def outside() -> Iterator[None]:
+    """Makes what is shown inside part of the page, not of the fragment that is running."""
+    if not works(FRAGMENTS):
+        yield
+        return
+    from streamlit.runtime.scriptrunner_utils.script_run_context import ThreadState
+
+    with ThreadState.scoped(fragment_id=None, delta_path=None):
+        yield
+
+
+def without(key: str) -> bool:
+    """Returns whether only fragments are run, and the one of this key is not among them."""
+    run = get_script_run_ctx()
+    if run is None or whole():
+        return False
+    ids = run.fragment_storage.resolve_target(key)
+    return not set(ids) <= set(run.fragment_ids_this_run or ())
+
+
+def restart_with(key: str) -> NoReturn:
+    """Ends a run of fragments, and starts it again with the one of this key.
+
+    ``st.rerun`` takes a key in callbacks only.
+    """
+    from streamlit.runtime.scriptrunner import RerunData, RerunException
+
+    run = get_script_run_ctx()
+    assert run is not None
+    ids = [*(run.fragment_ids_this_run or ()), *run.fragment_storage.resolve_target(key)]
+    raise RerunException(
+        RerunData(
+            query_string=run.query_string,
+            page_script_hash=run.page_script_hash,
+            fragment_id_queue=ids,
+            cached_message_hashes=run.cached_message_hashes,
+            context_info=run.context_info,
+        )
+    )
