@@ -35,11 +35,6 @@ from ncd.models.language_models.llama import LLAMA as LLAMA
 from ncd.models.language_models.gemma import GEMMA as GEMMA
 from ncd.models.language_models.mixtral import MIXTRAL as MIXTRAL
 from ncd.models.language_models.deepseek import DEEPSEEK as DEEPSEEK
-from ncd.models.learned_attention.small_transformers import REVERSAL as REVERSAL
-from ncd.models.learned_attention.small_transformers import RECALL as RECALL
-from ncd.models.learned_attention.small_transformers import INDUCTION as INDUCTION
-from ncd.models.learned_attention.small_transformers import BRACKETS as BRACKETS
-from ncd.models.learned_attention.proofreader import PROOFREADER as PROOFREADER
 from ncd.models.images.image_recogniser import IMAGE_RECOGNISER as IMAGE_RECOGNISER
 from ncd.models.images.lenet import LENET as LENET
 from ncd.models.images.residual_block import RESIDUAL_BLOCK as RESIDUAL_BLOCK
@@ -49,6 +44,11 @@ from ncd.models.images.visual_attention import VISUAL_ATTENTION as VISUAL_ATTENT
 from ncd.models.images.vision_transformer import VIT as VIT
 from ncd.models.recurrent_networks.gated_cells import LSTM as LSTM
 from ncd.models.recurrent_networks.gated_cells import GRU as GRU
+from ncd.models.learned_attention.small_transformers import REVERSAL as REVERSAL
+from ncd.models.learned_attention.small_transformers import RECALL as RECALL
+from ncd.models.learned_attention.small_transformers import INDUCTION as INDUCTION
+from ncd.models.learned_attention.small_transformers import BRACKETS as BRACKETS
+from ncd.models.learned_attention.proofreader import PROOFREADER as PROOFREADER
 from ncd.models.tensors.indexing import TENSORS as TENSORS
 from ncd.models.tensors.indexing import INDEXES as INDEXES
 from ncd.models.tensors.indexing import SUBTENSORS as SUBTENSORS

@@ -10,6 +10,7 @@ import importlib
 import os
 import sys
 
+import click
 from streamlit.web import cli
 
 from ncd.bundled_files import bundled
@@ -28,7 +29,10 @@ def serve(host: str = "127.0.0.1", port: int = 8501) -> None:
     app = bundled("app.py")
     os.chdir(app.parent)  # where Streamlit looks for its settings
     settings = "--server.address", host, "--server.port", str(port)
-    cli.main(["run", str(app), *settings], standalone_mode=False)
+    try:
+        cli.main(["run", str(app), *settings], standalone_mode=False)
+    except click.Abort:  # Control-C
+        raise KeyboardInterrupt from None
 
 
 def make_ready() -> None:
