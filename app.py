@@ -14,5 +14,5 @@ if __name__ == "__main__":
         st.set_page_config(page_title=navigation.heading(page.title), layout="wide")
         page.run()
 else:  # the server's import, before the first visitor comes
-    serve.make_ready()
+    serve.make_ready(__file__)
     app = st.App(__file__, lifespan=health.lifespan, middleware=[Middleware(Site)])

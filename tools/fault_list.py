@@ -100,6 +100,12 @@ FAULTS = (
     Fault("view/einops_lab/shape_check.py", '.count("->") != 1', '.count("->") < 1'),
     Fault("view/server/slides_endpoint.py", "<= LONGEST else []", "<= 2 * LONGEST else []"),
     Fault("view/runtime/scheduler.py", "began + GRACE * late", "began - GRACE * late"),
+    Fault(
+        "view/runtime/streamlit_patches.py",
+        "now < last[0] + STAY",
+        "now < last[0] - STAY",
+        "tests/view/runtime",
+    ),
     Fault("view/page/not_found.py", 'asked.lower().replace("_", "-")', "asked.lower()"),
     Fault("view/diagram/morph.py", "left = min(one.box.x0", "left = max(one.box.x0"),
     Fault("view/editor/text_editor.py", "max(error.end, start)", "error.end"),

@@ -30,7 +30,6 @@ _CONTEXT = f"{_RUNTIME}.scriptrunner_utils.script_run_context"
 FRAGMENTS = "the fragments of a page"
 CLICKS = "clicks that survive the next request"
 FILES = "files that stay for slow browsers"
-LINKS = "links before the first visit"
 ENDS = "the end of a run at a newer request"
 RESTART = "the address after a restart"
 BACK = "the address after Back"
@@ -59,9 +58,11 @@ NEEDS = {
         f"{_RUNTIME}.scriptrunner:ScriptRunner._execing",
     ),
     FILES: (f"{_RUNTIME}.media_file_manager:MediaFileManager.remove_orphaned_files",),
-    LINKS: (f"{_RUNTIME}.pages_manager:PagesManager.uses_pages_directory",),
     ENDS: (f"{_CONTEXT}:ScriptRunContext.yield_check",),
-    RESTART: (f"{_CONTEXT}:ScriptRunContext.cached_message_hashes",),
+    RESTART: (
+        f"{_CONTEXT}:ScriptRunContext.cached_message_hashes",
+        f"{_CONTEXT}:ScriptRunContext.session_id",
+    ),
     BACK: (f"{_CONTEXT}:ScriptRunContext.is_history_navigation",),
 }
 
@@ -127,6 +128,12 @@ def reconnected() -> bool:
     """Returns whether the browser was connected to another process, or to one that has ended."""
     run = get_script_run_ctx()
     return run is not None and works(RESTART) and bool(run.cached_message_hashes)
+
+
+def session_id() -> str:
+    """Returns the name of the browser's connection, which no other process gives."""
+    run = get_script_run_ctx()
+    return run.session_id if run is not None else ""
 
 
 # --- fragments ------------------------------------------------------------------------------------

@@ -15,7 +15,6 @@ from ncd.view.runtime.streamlit_internals import (
     CLICKS,
     FILES,
     FRAGMENTS,
-    LINKS,
     SIDEBAR,
     works,
 )
@@ -143,22 +142,10 @@ def _keep_files() -> None:
     _replace(MediaFileManager, seldom, "remove_orphaned_files")
 
 
-def _use_navigation() -> None:
-    """Says that pages come from ``st.navigation``, before the first run has called it.
-
-    Until then the folder ``pages/`` counts as Streamlit's older kind of app, and a first visitor
-    who follows a link gets "Page not found".
-    """
-    from streamlit.runtime.pages_manager import PagesManager
-
-    PagesManager.uses_pages_directory = False
-
-
 PATCHES = {
     FRAGMENTS: _run_fragments,
     CLICKS: _keep_clicks,
     FILES: _keep_files,
-    LINKS: _use_navigation,
 }
 
 

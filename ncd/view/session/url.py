@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import parse_qsl, quote, urlencode
-from uuid import uuid4
 
 import streamlit as st
 
@@ -140,8 +139,7 @@ def _asked() -> dict[str, str]:
     if not streamlit_internals.reconnected():
         return st.query_params.to_dict()
     # The browser keeps what it said to another process, under the key that it had there.
-    visit = st.session_state.setdefault("visit", uuid4().hex)
-    found = _where(key=f"where {visit}", on_search_change=lambda: None)
+    found = _where(key=f"where {streamlit_internals.session_id()}", on_search_change=lambda: None)
     if not found.search:
         st.stop()
     return dict(parse_qsl(str(found.search)[1:]))

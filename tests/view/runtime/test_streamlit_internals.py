@@ -11,7 +11,6 @@ from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 from streamlit.runtime.fragment import MemoryFragmentStorage
 from streamlit.runtime.media_file_manager import MediaFileManager
-from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner import RerunData
 from streamlit.runtime.scriptrunner_utils import script_run_context
 from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequests
@@ -44,7 +43,6 @@ def put_back(monkeypatch: pytest.MonkeyPatch) -> None:
         (SafeSessionState, "on_script_will_rerun"),
         (script_run_context, "create_reference_msg"),
         (MediaFileManager, "remove_orphaned_files"),
-        (PagesManager, "uses_pages_directory"),
     ):
         monkeypatch.setattr(owner, name, getattr(owner, name, None))
 
