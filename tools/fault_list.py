@@ -28,7 +28,11 @@ FAULTS = (
     Fault("lang/terms/chain_typing.py", "(before and others_before) or ", ""),
     Fault("lang/formulas/traced_sizes.py", "lambda d: d <= 0", "lambda d: d < 0"),
     # ops
-    Fault("ops/windows/pooling.py", "self.kernel, self.stride, **named", "self.kernel, **named"),
+    Fault(
+        "ops/windows/pooling.py",
+        "several(self.kernel), several(self.stride), **named",
+        "several(self.kernel), **named",
+    ),
     Fault("ops/along_axis/top.py", "new.numel > old.numel", "new.numel >= old.numel"),
     Fault("ops/structure/concat.py", "if rest or left < 1:", "if left < 1:"),
     Fault("ops/linear_maps/einsum.py", "if both <= set(out.names):", "if not both:"),
@@ -82,7 +86,8 @@ FAULTS = (
         "tests/models/test_catalogue_entry.py",
     ),
     Fault("models/transformers/position_encoding.py", "(-r / n_r)", "(-r / n_t)"),
-    Fault("models/language_models/experts.py", '"$1 == z"', '"$1 != z"'),
+    Fault("models/graphs/links.py", "max(min($1, 1), n == u)", "min($1, 1)"),
+    Fault("models.language_models.expert_mixture.py", '"$1 == z"', '"$1 != z"'),
     Fault("models/configs/config_fields.py", "if heads % groups:", "if groups % heads:"),
     Fault("cli/output.py", "(total - done) / done", "total / done"),
     Fault("text/reader.py", "if not 0 < count * len(items) <= COPIES:", "if count < 0:"),

@@ -28,6 +28,7 @@ from ncd.models.components.matrix_states import LINEAR_ATTENTION as LINEAR_ATTEN
 from ncd.models.components.matrix_states import DELTA_RULE as DELTA_RULE
 from ncd.models.components.low_rank import LORA as LORA
 from ncd.models.components.gated_unit import SWIGLU as SWIGLU
+from ncd.models.components.sparse_experts import MIXTURE_OF_EXPERTS as MIXTURE_OF_EXPERTS
 from ncd.models.language_models.gpt2 import GPT_2 as GPT_2
 from ncd.models.language_models.bert import BERT as BERT
 from ncd.models.language_models.t5 import T5 as T5
@@ -44,6 +45,8 @@ from ncd.models.images.visual_attention import VISUAL_ATTENTION as VISUAL_ATTENT
 from ncd.models.images.vision_transformer import VIT as VIT
 from ncd.models.recurrent_networks.gated_cells import LSTM as LSTM
 from ncd.models.recurrent_networks.gated_cells import GRU as GRU
+from ncd.models.graphs.graph_convolution import GCN as GCN
+from ncd.models.graphs.graph_attention import GAT as GAT
 from ncd.models.learned_attention.small_transformers import REVERSAL as REVERSAL
 from ncd.models.learned_attention.small_transformers import RECALL as RECALL
 from ncd.models.learned_attention.small_transformers import INDUCTION as INDUCTION

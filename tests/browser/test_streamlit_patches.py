@@ -1,14 +1,17 @@
 """The app with an unknown version of Streamlit, of which nothing private is used."""
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.server import started
 from tests.browser.waits import quiet
 
+pytestmark = pytest.mark.browser
+
 
 def test_without_patches_pages_open_and_sizes_move(page: Page) -> None:
     with started(NCD_STREAMLIT_PATCHES="off") as server:
-        for name, size in (("multi-head-attention", "h"), ("lstm", "t"), ("unet", "y0")):
+        for name, size in (("multi-head-attention", "h"), ("lstm", "t"), ("unet", "depth")):
             page.goto(server.address)
             quiet(page)
             page.goto(f"{server.address}/{name}?panel=Shapes")

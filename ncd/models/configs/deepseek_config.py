@@ -9,7 +9,7 @@ from ncd.models.configs.config_fields import LAYERS, Fields
 from ncd.models.configs.language_configs import growth, rotary
 from ncd.models.configs.published import SHORT, Published
 from ncd.models.language_models.deepseek import Design, deepseek
-from ncd.models.language_models.experts import Routing
+from ncd.models.language_models.expert_mixture import Routing
 
 SOURCES = {
     "deepseek_v2": "DeepSeek-AI 2024, DeepSeek-V2",

@@ -12,7 +12,7 @@ from ncd.lang.terms.terms import Id, Term, Then
 from ncd.lang.terms.wire import Wire
 from ncd.lang.types.axis_kinds import seq
 from ncd.models.catalogue_entry import Entry, Knob, Preset
-from ncd.models.language_models.experts import Routing, mixture
+from ncd.models.language_models.expert_mixture import Routing, mixture
 from ncd.models.language_models.model_knobs import (
     CHOSEN,
     EXPERTS,

@@ -10,7 +10,7 @@ from ncd.lang.terms.loops import Repeat
 from ncd.lang.terms.terms import Term
 from ncd.lang.types.axis_kinds import seq
 from ncd.models.catalogue_entry import Entry, Preset
-from ncd.models.language_models.experts import mixture, softmax_router
+from ncd.models.language_models.expert_mixture import mixture, softmax_router
 from ncd.models.language_models.model_knobs import (
     CHOSEN,
     EXPERTS,

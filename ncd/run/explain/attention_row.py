@@ -101,10 +101,13 @@ def _back(
     steps: list[Step] = []
     id = cell.inputs[0].id
     while (maker := module.circuit.makers.get(id)) is not None:
+        numbers = exact(values[id][every])
+        if not numbers.dim():  # the part of a score that is the same for all keys
+            break
         output = [value.id for value in maker.outputs].index(id)
         found = arithmetic(module, values, maker, output, one)
         if not isinstance(found, Same):
-            steps.insert(0, Step(maker, found, exact(values[id][every])))
+            steps.insert(0, Step(maker, found, numbers))
         if isinstance(found, Products):
             return found, tuple(steps)
         if not isinstance(found, Each | Same):

@@ -59,6 +59,22 @@ def target(storage: Any, id: str) -> str:
     return str(storage.resolve_target(CHANGING)[0])
 
 
+def clear(session: Any, fragment_ids_this_run: list[str] | None = None) -> None:
+    """Drops the unsent messages of fragments that run again, and of all inside of them."""
+    ids, queue = fragment_ids_this_run, session._browser_queue
+    if ids:
+        ids = with_nested(session._fragment_storage, ids)
+        queue._queue = [message for message in queue._queue if not _refers(message, ids)]
+    queue.clear(retain_lifecycle_msgs=True, fragment_ids_this_run=ids)
+
+
+def _refers(message: ForwardMsg, ids: Iterable[str]) -> bool:
+    """Returns whether a message only names a cached one, in one of these fragments."""
+    return message.HasField("ref_hash") and not set(ids).isdisjoint(
+        message.metadata.run.fragment_ids
+    )
+
+
 def _run_fragments() -> None:
     """Lets a fragment's messages be replaced as a whole, and the sidebar run the outer fragment.
 
@@ -70,20 +86,6 @@ def _run_fragments() -> None:
     from streamlit.runtime.scriptrunner_utils import script_run_context
 
     request_rerun, reference = AppSession.request_rerun, script_run_context.create_reference_msg
-
-    def clear(session: Any, fragment_ids_this_run: list[str] | None = None) -> None:
-        ids, queue = fragment_ids_this_run, session._browser_queue
-        if ids:
-            ids = with_nested(session._fragment_storage, ids)
-            queue._queue = [
-                message
-                for message in queue._queue
-                if not (
-                    message.HasField("ref_hash")
-                    and set(message.metadata.run.fragment_ids) & set(ids)
-                )
-            ]
-        queue.clear(retain_lifecycle_msgs=True, fragment_ids_this_run=ids)
 
     def request(session: Any, client_state: ClientState | None) -> None:
         if client_state is not None and client_state.fragment_id:

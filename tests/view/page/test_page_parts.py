@@ -267,7 +267,7 @@ def test_a_broken_layout_program_is_told_at_once_and_not_kept(
 
 def test_the_server_is_started_from_any_folder(tmp_path: Path) -> None:
     code = """from ncd.view.server import serve
-serve.bootstrap.run_asgi_app = print
+serve.cli.main = lambda told, **_: print(*told)
 serve.serve(port=8777)"""
     run = subprocess.run(
         [sys.executable, "-c", code],
@@ -277,4 +277,5 @@ serve.serve(port=8777)"""
         text=True,
     )
     assert run.returncode == 0, run.stderr
-    assert f"{bundled('app.py')} app:app [] " in run.stdout and "8777" in run.stdout
+    settings = "--server.address 127.0.0.1 --server.port 8777"
+    assert run.stdout == f"run {bundled('app.py')} {settings}\n"

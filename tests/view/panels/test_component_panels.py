@@ -16,6 +16,9 @@ PANELS = (
     ("delta-rule", "State"),
     ("lora", "Merged"),
     ("swiglu", "Gate"),
+    ("mixture-of-experts", "Experts"),
+    ("gcn", "Neighbours"),
+    ("gat", "Neighbours"),
 )
 KEPT = (
     ("grouped-queries", "context"),
@@ -29,6 +32,8 @@ KEPT = (
     ("delta-rule", "state_shown"),
     ("lora", "matrix"),
     ("swiglu", "hidden"),
+    ("gat", "node"),
+    ("gat", "graph_head"),
 )
 
 

@@ -43,10 +43,10 @@ def mixture(router: Term, hidden: str, names: tuple[str, str, str], *shared: Ter
     mixed = Then(
         Wire("t m -> t m, t m"),
         Block(router, "Router", "neutral") @ Id("t m"),
-        Wire("t c, t c#e, t m -> t c#e, t m, t c#e, t m, t c#e, t c"),
-        chosen("t m", "m", hidden, gate) @ chosen("t m", "m", hidden, up) @ Id("t c#e, t c"),
-        Map(f"{inner}, {inner} -> {inner}", "silu($1) * $2", "SwiGLU") @ Id("t c#e, t c"),
-        Wire(f"{inner}, t c#e, t c -> t c#e, {inner}, t c"),
+        Wire("t c, t c#e, t m -> t c#e, t c#e, t c#e, t m, t m, t c"),
+        Id("t c#e, t c#e") @ Wire("t c#e, t m -> t m, t c#e") @ Id("t m, t c"),
+        Id("t c#e") @ chosen("t m", "m", hidden, gate) @ chosen("t m", "m", hidden, up) @ Id("t c"),
+        Id("t c#e") @ Map(f"{inner}, {inner} -> {inner}", "silu($1) * $2", "SwiGLU") @ Id("t c"),
         chosen(inner, hidden, "m", down) @ Id("t c"),
         Einsum("t c m, t c -> t m", "mix"),
     )

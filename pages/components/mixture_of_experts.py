@@ -1,0 +1,31 @@
+"""A mixture of experts: many feed-forwards, a few of which work on each position."""
+
+from ncd import catalogue
+from ncd.view.page.page import page
+from ncd.view.panels.attention import expert_routing
+from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
+
+LEAD = """
+A router gives each position a score for every expert, and only the best few compute: parameters
+grow with the number of experts, arithmetic does not.
+"""
+
+WHY = """
+A feed-forward holds most of a transformer's parameters, and uses all of them for each position.
+Here it is split into *e* experts. The router, a small map, scores them; the best *c* are taken; the
+softmax of their scores weights what they give. Storage is paid for *e* experts, arithmetic for *c*.
+
+Picking an expert has no gradient. The weights do: an expert that helped is scored higher next
+time. An expert that nobody picks never learns, so real training adds a loss that keeps the loads
+alike, or a bias that makes busy experts less likely. Move *c* and watch the loads.
+
+Sources: Shazeer et al. 2017, *Outrageously Large Neural Networks: The Sparsely-Gated
+Mixture-of-Experts Layer*, sections 2 and 4; Jiang et al. 2024, *Mixtral of Experts*, section 2.1.
+"""
+
+page(
+    entry=catalogue["mixture-of-experts"],
+    lead=LEAD,
+    why=WHY,
+    panels=(expert_routing, values, source, cost_table, autograd_graph, shapes),
+)

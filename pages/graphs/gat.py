@@ -1,0 +1,32 @@
+"""Graph attention: a node chooses among its neighbours."""
+
+from ncd import catalogue
+from ncd.view.page.page import page
+from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
+from ncd.view.panels.graphs import neighbours
+
+LEAD = """
+Each node scores its neighbours and takes from them by a softmax: attention that may look only along
+the edges of a graph.
+"""
+
+WHY = """
+Graph convolution weights neighbours by how many links they have. Here the weights depend on what
+the nodes hold. Each head has a vector for the one that reads and one for the one that is read; the
+score of a pair is the sum of the two products, through a LeakyReLU. Pairs without an edge get −∞,
+and the softmax over the neighbours makes the rest add up to 1.
+
+The sum before the LeakyReLU has a price, found later: whoever reads, the neighbours come in the
+same order, as the reader's part adds the same to each. Click several nodes and compare. Brody et
+al. 2022 put the nonlinearity before the last product, and each node can have its own order.
+
+Sources: Veličković et al. 2018, *Graph Attention Networks*, equations 1 to 5; Brody et al. 2022,
+*How Attentive are Graph Attention Networks?*
+"""
+
+page(
+    entry=catalogue["gat"],
+    lead=LEAD,
+    why=WHY,
+    panels=(neighbours, values, source, cost_table, autograd_graph, shapes),
+)

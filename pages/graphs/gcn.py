@@ -1,0 +1,34 @@
+"""Graph convolution: a node becomes a mean of its neighbours."""
+
+from ncd import catalogue
+from ncd.view.page.page import page
+from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
+from ncd.view.panels.graphs import neighbours
+
+LEAD = """
+Each node takes a mean of its neighbours, and then a linear map: a convolution whose windows are
+drawn by the edges of a graph.
+"""
+
+WHY = """
+A graph comes as two lists, the two ends of every edge. The diagram turns them into a table with a 1
+where node *n* may read node *u*; every node may read itself. Then each link is divided by the roots
+of the number of links at both of its ends, so that a node with many neighbours neither shouts nor
+drowns. What a node takes from another is fixed by the graph alone: nothing of it is learned.
+
+A layer multiplies the features by a matrix and mixes them along the table. After one layer a node
+knows its neighbours, after two those of its neighbours too. Here the edges are random, from the
+seed, and have a direction; for a graph without directions each edge is listed both ways.
+
+A real program never makes the table: it adds along the list of edges, as most pairs have none.
+
+Source: Kipf & Welling 2017, *Semi-Supervised Classification with Graph Convolutional Networks*,
+equations 2 and 9.
+"""
+
+page(
+    entry=catalogue["gcn"],
+    lead=LEAD,
+    why=WHY,
+    panels=(neighbours, values, source, cost_table, autograd_graph, shapes),
+)
