@@ -87,7 +87,7 @@ FAULTS = (
     ),
     Fault("models/transformers/position_encoding.py", "(-r / n_r)", "(-r / n_t)"),
     Fault("models/graphs/links.py", "max(min($1, 1), n == u)", "min($1, 1)"),
-    Fault("models.language_models.expert_mixture.py", '"$1 == z"', '"$1 != z"'),
+    Fault("models/language_models/expert_mixture.py", '"$1 == z"', '"$1 != z"'),
     Fault("models/configs/config_fields.py", "if heads % groups:", "if groups % heads:"),
     Fault("cli/output.py", "(total - done) / done", "total / done"),
     Fault("text/reader.py", "if not 0 < count * len(items) <= COPIES:", "if count < 0:"),
