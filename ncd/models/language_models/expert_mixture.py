@@ -45,9 +45,12 @@ def mixture(router: Term, hidden: str, names: tuple[str, str, str], *shared: Ter
         Block(router, "Router", "neutral") @ Id("t m"),
         Wire("t c, t c#e, t m -> t c#e, t c#e, t c#e, t m, t m, t c"),
         Id("t c#e, t c#e") @ Wire("t c#e, t m -> t m, t c#e") @ Id("t m, t c"),
-        Id("t c#e") @ chosen("t m", "m", hidden, gate) @ chosen("t m", "m", hidden, up) @ Id("t c"),
+        Id("t c#e")
+        @ Block(chosen("t m", "m", hidden, gate), "Chosen Gates", "index")
+        @ Block(chosen("t m", "m", hidden, up), "Chosen Values", "index")
+        @ Id("t c"),
         Id("t c#e") @ Map(f"{inner}, {inner} -> {inner}", "silu($1) * $2", "SwiGLU") @ Id("t c"),
-        chosen(inner, hidden, "m", down) @ Id("t c"),
+        Block(chosen(inner, hidden, "m", down), "Chosen Outputs", "index") @ Id("t c"),
         Einsum("t c m, t c -> t m", "mix"),
     )
     both = (Wire("t m -> t m, t m"), mixed @ shared[0], Add()) if shared else (mixed,)
