@@ -26,7 +26,8 @@ def test_every_system_has_a_card_with_its_picture(page: Page, address: str) -> N
     page.goto(address)
     expect(cards(page)).to_have_count(len(ncd.catalogue))
     for entry in ncd.catalogue.values():
-        card = cards(page).filter(has=page.get_by_text(entry.title, exact=True))
+        title = page.locator("b").get_by_text(entry.title, exact=True)
+        card = cards(page).filter(has=title)
         card.scroll_into_view_if_needed()
         expect(card.locator("svg .wire").first).to_be_attached()
 
