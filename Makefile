@@ -18,7 +18,10 @@ system = if command -v apt-get >/dev/null; then \
 
 LATEX := texlive-latex-base texlive-latex-recommended texlive-pictures
 
-.PHONY: run crowd test test-all check shots editor clean
+# The tests start dozens of processes: each takes what the first has compiled.
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: run crowd test test-all check shots editor runtime clean
 
 run: .venv/run.stamp
 	$(BIN)/python -m ncd serve --host $(HOST) --port $(PORT)
@@ -34,19 +37,19 @@ test: .venv/system.stamp
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	$(BIN)/pytest -n auto -m "not browser" $(CASES)
-	$(BIN)/pytest -n 3 --dist worksteal -m browser $(CASES)
+	$(BIN)/pytest -n auto -m "not browser" --durations=15 $(CASES)
+	$(BIN)/pytest -n 3 --dist worksteal -m browser --durations=15 $(CASES) tests/browser
 
 # The same with every case.
 test-all: CASES := --all
 test-all: test
 
-# The fast ones, for every commit.
+# The fast ones, and one case of each, for every commit.
 check: .venv/dev.stamp
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	$(BIN)/pytest -n auto -m "not browser and not slow"
+	$(BIN)/pytest -n auto -m "not browser and not slow" --few 1
 
 # A picture of every page, light and dark, into shots/.
 shots: .venv/system.stamp
@@ -55,6 +58,13 @@ shots: .venv/system.stamp
 # The script of the text editor, anew from its parts on npm, into assets/editor/.
 editor:
 	cd tools/editor && npm ci && npm run build
+
+# ONNX Runtime Web, which runs systems in the pages of the static site, anew from npm.
+RUNTIME := onnxruntime-web@1.30.0
+runtime:
+	mkdir -p build/runtime && cd build/runtime && tar xzf "$$(npm pack --silent $(RUNTIME))"
+	sed '/sourceMappingURL/d' build/runtime/package/dist/ort.wasm.bundle.min.mjs > assets/runtime/ort.mjs
+	gzip -9 -n -c build/runtime/package/dist/ort-wasm-simd-threaded.wasm > assets/runtime/ort.wasm.gz
 
 clean:
 	rm -rf .venv build *.egg-info shots .pytest_cache .mypy_cache .ruff_cache .hypothesis
@@ -71,13 +81,14 @@ clean:
 	$(INSTALL) -r requirements.txt -r requirements-dev.txt -r requirements-ray.txt
 	touch $@
 
-# Graphviz draws the autograd graphs; Chromium is the browser of the tests. Where it is no
-# package, Playwright brings its own. Without LaTeX the tests that compile a figure are skipped.
+# Graphviz draws the autograd graphs; Chromium's headless shell, which draws no window, is the
+# browser of the tests. Where it is no package, Playwright brings its own. Without LaTeX the tests
+# that compile a figure are skipped.
 .venv/system.stamp: .venv/dev.stamp
 	@command -v dot >/dev/null || { $(call system,graphviz); }
-	@command -v chromium >/dev/null || \
-		if grep -qsx ID=debian /etc/os-release; then $(call system,chromium); \
-		else $(BIN)/playwright install --with-deps chromium; fi
+	@command -v chromium-headless-shell >/dev/null || \
+		if grep -qsx ID=debian /etc/os-release; then $(call system,chromium-headless-shell); \
+		else $(BIN)/playwright install --with-deps --only-shell chromium; fi || command -v chromium >/dev/null
 	@command -v caddy >/dev/null || { $(call system,caddy); }
 	@command -v pdflatex >/dev/null || ! command -v apt-get >/dev/null || { \
 		$(call system,--no-install-recommends $(LATEX)); }

@@ -12,11 +12,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NoReturn, get_args
 
-from ncd.cli.commands import check, crowd, list_, render, run, serve, show, source, train
+import ncd
+from ncd.cli.commands import check, crowd, list_, render, run, serve, show, site, source, train
 from ncd.cli.import_command import import_
 from ncd.cli.output import discard_output, replace_unprintable
-from ncd.drawing import Labels
+from ncd.extras import COMMANDS, MissingExtra, needed_by
 from ncd.lang.errors import NCDError
+from ncd.lang.formats import BITS, PLAIN
+from ncd.lang.label_choice import Labels
 
 Options = Callable[["Parser"], None]
 Command = Callable[[argparse.Namespace], int]
@@ -33,6 +36,7 @@ def parser() -> Parser:
     """Returns the parser of all commands and their options."""
     name = "ncd" if Path(sys.argv[0]).stem == "ncd" else "python -m ncd"
     main = Parser(prog=name, description="Neural circuits: one term, every view.")
+    main.add_argument("--version", action="version", version=f"ncd {ncd.__version__}")
     commands = main.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for act, summary, groups in _commands():
         command = commands.add_parser(act.__name__.rstrip("_"), help=summary, description=summary)
@@ -50,7 +54,7 @@ def _commands() -> Sequence[tuple[Command, str, tuple[Options, ...]]]:
     ran = "one run, forward and backward: shapes, values, time, memory"
     return (
         (list_, "the systems of the catalogue, with their knobs and presets", (_json,)),
-        (show, shown, (*system, _json)),
+        (show, shown, (*system, _formats, _json)),
         (render, "the diagram as a file", (*system, _picture, _json)),
         (source, "the system as a PyTorch file", (*system, _text, _json)),
         (run, ran, (*system, _where, _json)),
@@ -58,6 +62,7 @@ def _commands() -> Sequence[tuple[Command, str, tuple[Options, ...]]]:
         (train, trained, (*system, _learning, _json)),
         (import_, "a torch module of one's own as a diagram", (_module, _picture_of, _json)),
         (serve, "the app, for a browser", (_own, _address)),
+        (site, "the explorer as static files, for any web host", (_site, _json)),
         (crowd, "the app in several processes behind one address", (_address, _processes)),
     )
 
@@ -74,6 +79,13 @@ def _names(command: Parser) -> None:
     )
 
 
+def _site(command: Parser) -> None:
+    command.add_argument("names", nargs="*", metavar="NAME", help="systems; default: all")
+    command.add_argument(
+        "-o", "--output", required=True, metavar="FOLDER", help="where the files go"
+    )
+
+
 def _knobs(command: Parser) -> None:
     command.add_argument("--preset", metavar="PRESET", help="sizes of a published model")
     command.add_argument(
@@ -81,11 +93,21 @@ def _knobs(command: Parser) -> None:
     )
 
 
+def _formats(command: Parser) -> None:
+    said = {
+        "weights": "number format of the weights",
+        "activations": "number format of the arrays",
+        "cache": "number format of what a cache keeps",
+    }
+    for kind, help in said.items():
+        command.add_argument(f"--{kind}", choices=list(BITS), default=PLAIN, help=help)
+
+
 def _module(command: Parser) -> None:
     place = "a file and a name in it, or hf:config.json of a published model"
     command.add_argument("module", metavar="FILE.py:NAME", help=place)
     _shapes(command)
-    kinds = "FILE.json, .svg, .png, .pdf, .tex or .html"
+    kinds = "FILE.json, .svg, .png, .pdf, .tex, .html or .onnx"
     command.add_argument("-o", "--output", default="", metavar="FILE", help=kinds)
 
 
@@ -101,7 +123,7 @@ def _shapes(command: Parser) -> None:
 
 
 def _picture(command: Parser) -> None:
-    kinds = "FILE.svg, .png, .pdf, .tex or .html"
+    kinds = "FILE.svg, .png, .pdf, .tex, .html or .onnx; - is standard output"
     command.add_argument("-o", "--output", required=True, metavar="FILE", help=kinds)
     _picture_of(command)
     command.add_argument("--plain", action="store_true", help="without the figure's callouts")
@@ -178,9 +200,11 @@ def _several(text: str) -> int:
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command; returns its exit code."""
     args = parser().parse_args(argv)
+    name = args.run.__name__.rstrip("_")
     try:
-        code: int = args.run(args)
-    except NCDError as error:
+        with needed_by(f"ncd {name}", COMMANDS.get(name, "")):
+            code: int = args.run(args)
+    except (NCDError, MissingExtra) as error:
         print(f"ncd: {error}", file=sys.stderr)
         return 2
     return code

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import takewhile
 from math import prod
 
 from ncd.lang.circuits.circuit import Cell, Circuit
 from ncd.lang.circuits.elaborate import elaborate, require_sizes
+from ncd.lang.formats import BITS, SCALE, Formats
 from ncd.lang.formulas.expr import Arg
 from ncd.lang.terms.arguments import check_term
 from ncd.lang.terms.op import Initial
 from ncd.lang.terms.terms import Term
+from ncd.lang.types.axes import Array
 
+FLOAT32 = Formats()
 BYTES = 4  # a float32
 WHOLE = 8  # an int64
 
@@ -44,6 +48,9 @@ class Cost:
         bytes: The memory of all arrays that the ops make, 4 bytes for a real number and 8 for a
             whole one.
         ops: The cost of each op, in the order of the cells.
+        weight_bytes: The bytes of the learned numbers in their format, with the scales of whole
+            numbers.
+        cache_bytes: The bytes that a cache keeps of a position, in all layers together.
 
     Source: ``torch.utils.flop_counter``, whose counts it matches where no size is 1.
 
@@ -56,13 +63,16 @@ class Cost:
     flops: int
     bytes: int
     ops: tuple[OpCost, ...]
+    weight_bytes: int = 0
+    cache_bytes: int = 0
 
 
-def cost(term: Term) -> Cost:
+def cost(term: Term, formats: Formats | None = None) -> Cost:
     """Returns the cost of a term, without running it or allocating memory.
 
     Args:
         term: The term, with sizes.
+        formats: The number formats in which bytes are counted; float32 by default.
 
     Raises:
         SizeError: For an axis without a size.
@@ -75,33 +85,71 @@ def cost(term: Term) -> Cost:
     6
     """
     check_term(term, "cost")
-    return cost_of(elaborate(term))
+    return cost_of(elaborate(term), formats)
 
 
-def cost_of(circuit: Circuit) -> Cost:
+def cost_of(circuit: Circuit, formats: Formats | None = None) -> Cost:
     """Returns the cost of a circuit."""
-    return _cost(circuit.term)
+    return _cost(circuit.term, formats or FLOAT32)
 
 
 @lru_cache(maxsize=256)
-def _cost(term: Term) -> Cost:
+def _cost(term: Term, formats: Formats) -> Cost:
     circuit = elaborate(term)
     require_sizes(circuit)
     seen: set[str] = set()
-    ops = tuple(_op_cost(cell, seen) for cell in circuit.cells)
+    ops = tuple(_op_cost(cell, seen, formats) for cell in circuit.cells)
+    counted: set[str] = set()
+    weights = sum(_weight_bytes(cell, counted, formats) for cell in circuit.cells)
+    kept = kept_numbers(circuit, formats.cached)
     return Cost(
         parameters=sum(op.parameters for op in ops),
         flops=sum(op.flops for op in ops),
         bytes=sum(op.bytes for op in ops),
         ops=ops,
+        weight_bytes=weights,
+        cache_bytes=in_bytes(kept, formats.cache),
     )
 
 
-def _op_cost(cell: Cell, seen: set[str]) -> OpCost:
+def in_bytes(numbers: int, name: str) -> int:
+    """Returns the bytes of so many numbers in a format."""
+    bits = BITS[name]
+    return numbers * (bits // 8) if bits >= 8 else -(-numbers * bits // 8)
+
+
+def _weight_bytes(cell: Cell, seen: set[str], formats: Formats) -> int:
+    """Returns the bytes of a cell's learned numbers, unless its layer is in ``seen``."""
+    if not cell.initial or cell.path in seen:
+        return 0
+    seen.add(cell.path)
+    return sum(
+        _stored(cell, value.array, formats, name)
+        for name, value in cell.initial.items()
+        if value.learned
+    )
+
+
+def _stored(cell: Cell, array: Array, formats: Formats, name: str) -> int:
+    if name == "bias" or len(array) < 2:
+        return in_bytes(array.numel, formats.vector)
+    scales = _channels(cell, array) if formats.weights.startswith("int") else 0
+    return in_bytes(array.numel, formats.weights) + SCALE * scales
+
+
+def _channels(cell: Cell, array: Array) -> int:
+    """Returns the rows of a weight, each of which has a scale: the new axes of a layer's output."""
+    made = cell.site.cod[0].names if cell.layer is not None else ()
+    rows = list(takewhile(lambda axis: axis.name in made, array)) or [array[0]]
+    return prod(prod(axis.shape) for axis in rows)
+
+
+def _op_cost(cell: Cell, seen: set[str], formats: Formats) -> OpCost:
     initial = learned(cell, seen)
     parameters = sum(value.array.numel for value in initial if value.learned)
     flops = cell.times * cell.op.flops(cell.site)
-    return OpCost(cell.id, cell.op.label, parameters, flops, cell.times * made(cell))
+    bytes = cell.times * made(cell, formats)
+    return OpCost(cell.id, cell.op.label, parameters, flops, bytes)
 
 
 def learned(cell: Cell, seen: set[str]) -> tuple[Initial, ...]:
@@ -113,11 +161,26 @@ def learned(cell: Cell, seen: set[str]) -> tuple[Initial, ...]:
     return tuple(initial.values())
 
 
-def made(cell: Cell) -> int:
+def kept_numbers(circuit: Circuit, names: tuple[str, ...]) -> int:
+    """Returns how many numbers of a position the ops of these names give, in all layers together.
+
+    They are what a text that is written needs to keep of each word, such as keys and values.
+    """
+    found = [cell.outputs[0].array for cell in circuit.cells if cell.name in names]
+    return sum(array.numel // array[0].numel for array in found)
+
+
+def made(cell: Cell, formats: Formats | None = None) -> int:
     """Returns the bytes of the new arrays of a cell, without those that it only passes on."""
+    used = formats or FLOAT32
+    weight = not cell.inputs and bool(cell.initial)
+    name = used.weights if weight else used.made_by(cell.name)
     code = cell.torch
     arrays = [value.array for value in cell.outputs]
     if isinstance(code, tuple):
         pairs = zip(arrays, code, strict=True)
         arrays = [array for array, expr in pairs if not isinstance(expr, Arg)]
-    return sum(prod(array.shape) * (BYTES if array.below is None else WHOLE) for array in arrays)
+    return sum(
+        in_bytes(prod(array.shape), name) if array.below is None else WHOLE * prod(array.shape)
+        for array in arrays
+    )

@@ -1,11 +1,11 @@
-"""The display of a term in a notebook: its diagram, and its text."""
+"""Notebooks: the display of a term, and ``%load_ext ncd`` with its cell magic ``%%ncd``."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, MutableMapping
+from typing import Any, Protocol
 
-from ncd.drawing import draw
-from ncd.lang.errors import NCDError
+from ncd.lang.errors import NCDError, ParseError
 from ncd.lang.terms.terms import Term
 
 
@@ -16,10 +16,36 @@ def bundle(
 
     >>> from ncd.lang.terms.terms import Id
     >>> sorted(bundle(Id("y:2 m:3"))), bundle(Id("y:2 m:3"))["text/plain"]
-    (['image/svg+xml', 'text/plain'], "Id('y:2 m:3')")
+    (['image/svg+xml', 'text/html', 'text/plain'], "Id('y:2 m:3')")
     """
+    from ncd.drawing import draw  # takes time, and most who write a term never show it
+
     text = {"text/plain": repr(term)}
     try:
         return {**draw(term)._repr_mimebundle_(), **text}
     except NCDError:
         return text
+
+
+class Shell(Protocol):
+    """IPython's shell, as far as it is used here."""
+
+    user_ns: MutableMapping[str, Any]
+
+    def register_magic_function(self, func: Any, magic_kind: str, magic_name: str) -> None: ...
+
+
+def load_ipython_extension(shell: Shell) -> None:
+    """Adds ``%%ncd NAME``: the cell is a term in text, which is drawn, and kept under the name."""
+
+    def magic(line: str, cell: str) -> Term:
+        from ncd.text import parse
+
+        name, term = line.strip(), parse(cell)
+        if name and not name.isidentifier():
+            raise ParseError(f"{name!r} is no name of a variable", cure="%%ncd attention")
+        if name:
+            shell.user_ns[name] = term
+        return term
+
+    shell.register_magic_function(magic, "cell", "ncd")

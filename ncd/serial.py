@@ -1,4 +1,4 @@
-"""Terms as JSON: ``{"term": "Softmax", "axis": "~x:22"}``, nested.
+"""Terms as JSON: ``{"term": "Softmax", "axis": "~x:22"}``, nested; also inside SVG and HTML files.
 
 Nothing is evaluated: the class is looked up in the catalogue of ops, and every field is read by its
 spelling, as in Python.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, fields
+from html import escape, unescape
 from typing import Any
 
 from ncd.lang.errors import LimitError, NCDError, ParseError, nearest_name, shown
@@ -25,6 +26,8 @@ KINDS: dict[str, type[Term]] = {kind.__name__: kind for kind in (*STRUCTURES, *C
 LONGEST = 1_000_000  # letters of a text that is read
 
 EXPORTED = "the text of an exported term"
+IN_SVG = "<metadata>", "</metadata>"
+IN_HTML = '<script type="application/json" id="term">', "</script>"
 
 
 def to_json(term: Term, *, indent: int | None = 2, about: Mapping[str, Any] | None = None) -> str:
@@ -82,6 +85,44 @@ def from_json(text: str) -> Term:
     if isinstance(data, dict):
         data.pop("about", None)
     return _term(data, 1)
+
+
+def svg_with_term(svg: str, term: Term, about: Mapping[str, Any] | None = None) -> str:
+    """Returns an SVG with the term as JSON in its metadata.
+
+    >>> svg_with_term("<svg><g/></svg>", Id("m"))
+    '<svg><g/><metadata>{&quot;term&quot;: &quot;Id&quot;, &quot;type&quot;: &quot;m&quot;}...'
+    """
+    drawn, end, _ = svg.rpartition("</svg>")
+    begin, close = IN_SVG
+    return f"{drawn}{begin}{escape(to_json(term, indent=None, about=about))}{close}{end}"
+
+
+def term_script(term: Term, about: Mapping[str, Any] | None = None) -> str:
+    """Returns the term as a data block of an HTML file, which no browser runs."""
+    begin, close = IN_HTML
+    safe = to_json(term, indent=None, about=about).replace(
+        "<", r"\u003c"
+    )  # nothing inside ends the block
+    return f"{begin}{safe}{close}"
+
+
+def term_of_file(text: str) -> Term:
+    """Returns the term that an exported SVG or HTML file contains.
+
+    >>> term_of_file(svg_with_term("<svg></svg>", Id("m")))
+    Id('m')
+
+    Raises ParseError for a file without a term, and whatever :func:`from_json` raises.
+    """
+    for begin, close in (IN_HTML, IN_SVG):  # an HTML file contains drawings too
+        _, found, rest = text.partition(begin)
+        inside, ended, _ = rest.partition(close)
+        if found and ended:
+            return from_json(inside if begin == IN_HTML[0] else unescape(inside))
+    raise ParseError(
+        "this file contains no term", cure="an SVG or HTML file that was exported here"
+    )
 
 
 def _too_deep() -> LimitError:

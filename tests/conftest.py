@@ -1,6 +1,7 @@
 """What all tests share."""
 
 import re
+from collections.abc import Iterator
 
 import pytest
 import torch
@@ -20,6 +21,9 @@ settings.load_profile("the same")
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--all", action="store_true", help="test every case, not a sample of them")
     parser.addoption(
+        "--few", type=int, metavar="COUNT", help="test so many cases of each test at most"
+    )
+    parser.addoption(
         "--of", action="append", metavar="NAME", help="test this system or op alone; repeatable"
     )
 
@@ -29,16 +33,35 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keeps the cases of the systems and ops of ``--of``, and the tests of a whole catalogue."""
-    names = config.getoption("--of")
-    if not names:
-        return
+    names, most = config.getoption("--of"), config.getoption("--few")
+    kept = named(items, names) if names else set(items) - set(left_out(items, most))
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    items[:] = [item for item in items if item in kept]
+
+
+def named(items: list[pytest.Item], names: list[str]) -> set[pytest.Item]:
+    """Returns the cases of the named systems and ops, and the tests of a whole catalogue."""
     forms = "|".join(re.escape(form) for name in names for form in (name, name.replace("-", "_")))
     word = re.compile(rf"(?<![\w-])({forms})(?![\w-])")
-    kept = [
+    return {
         item
         for item in items
         if word.search(item.nodeid.partition("[")[2]) or item.get_closest_marker("catalogue")
-    ]
-    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
-    items[:] = kept
+    }
+
+
+def left_out(items: list[pytest.Item], most: int | None) -> Iterator[pytest.Item]:
+    """Yields the cases that are not in the sample of their test.
+
+    Args:
+        items: All cases.
+        most: How many cases of each test are run at most; None runs all, but for the tests that
+            are marked ``few``.
+    """
+    tests: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        tests.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for test, cases in tests.items():
+        few = cases[0].get_closest_marker("few")
+        count = min(few.args[0] if few else len(cases), most or len(cases))
+        yield from set(cases) - set(sampling.sample(cases, count, test))

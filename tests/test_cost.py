@@ -45,6 +45,7 @@ def assert_exact(term: Term) -> None:
     assert stated.bytes == sum(op.bytes for op in stated.ops)
 
 
+@pytest.mark.few(20)
 @ENTRIES
 @settings(max_examples=count(4, 15), deadline=None)
 @given(data=st.data())
@@ -52,11 +53,12 @@ def test_every_entry_at_random_knobs(entry: Entry, data: st.DataObject) -> None:
     try:
         term = entry.build(**data.draw(knobs(entry)))
     except ncd.SizeError:  # an image that does not halve so often
-        assume(entry.name != "unet")
+        assume(entry.name not in ("unet", "diffusion-unet"))  # nor splits into such groups
         raise
     assert_exact(term)
 
 
+@pytest.mark.few(25)
 @ENTRIES
 def test_every_entry_at_the_ends_of_its_knobs(entry: Entry) -> None:
     terms = [entry.build(**setting) for setting in sample(ends(entry), 3, entry.name)]
@@ -66,7 +68,7 @@ def test_every_entry_at_the_ends_of_its_knobs(entry: Entry) -> None:
             assert_exact(term)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=count(40, 100), deadline=None)
 @given(terms())
 def test_random_terms(term: Term) -> None:
     assert_exact(term)

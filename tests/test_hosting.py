@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 import yaml
 
+from ncd.cli import crowd
+from ncd.view.server import health
 from tests.test_install import KEPT
 
 ROOT = Path(__file__).parents[1]
@@ -47,9 +49,11 @@ def test_the_proxy_knows_the_processes() -> None:
 @pytest.mark.parametrize(
     ("site", "port"), [(":80", "80"), ("http://:8501", "8501"), ("circuits.example.org", "443")]
 )
-def test_caddy_reads_its_file(site: str, port: str) -> None:
+def test_caddy_reads_its_file(site: str, port: str, tmp_path: Path) -> None:
     said = {"SITE": site, "PROCESSES": "first:8501 second:8501", "BIND": "127.0.0.1"}
-    command = ["caddy", "adapt", "--adapter", "caddyfile", "--config", str(CADDYFILE)]
+    file, version = tmp_path / "Caddyfile", subprocess.check_output(["caddy", "version"], text=True)
+    file.write_text(crowd.rules(version))
+    command = ["caddy", "adapt", "--adapter", "caddyfile", "--config", str(file)]
     done = subprocess.run(command, env={**os.environ, **said}, capture_output=True, check=True)
     (server,) = json.loads(done.stdout)["apps"]["http"]["servers"].values()
     assert server["listen"] == [f"127.0.0.1:{port}"]
@@ -57,6 +61,13 @@ def test_caddy_reads_its_file(site: str, port: str) -> None:
     assert [own["dial"] for own in proxy["upstreams"]] == ["first:8501", "second:8501"]
     assert proxy["load_balancing"]["selection_policy"]["policy"] == "cookie"
     assert proxy["health_checks"]["active"]["uri"] == "/readyz"
+    assert len(found(server, "encode")) == 1
+
+
+def test_a_process_that_ends_serves_until_the_proxy_has_noticed() -> None:
+    fails = re.search(r"health_fails (\d+)", CADDYFILE.read_text())
+    assert fails and int(fails[1]) == health.TOLD
+    assert float(crowd.DRAIN) > health.TOLD
 
 
 def found(part: object, handler: str) -> list[dict[str, Any]]:

@@ -2,35 +2,57 @@
 
 from __future__ import annotations
 
+import email
 import os
+import re
 import shutil
 import socket
 import subprocess
 import sys
+import tarfile
 import tomllib
 import urllib.request
 import zipfile
 from collections.abc import Iterator
 from configparser import ConfigParser
 from contextlib import contextmanager
+from importlib.metadata import packages_distributions, version
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from packaging.requirements import Requirement
 
 import ncd
 from ncd.bundled_files import ROOT, bundled
+from ncd.extras import EXTRAS
 from tests.support.polling import until
 
 pytestmark = pytest.mark.slow
 KEPT = ("ncd", "pages", "assets", ".streamlit", "app.py", "pyproject.toml", "README.md", "LICENSE")
+# What a source distribution has as well.
+BESIDE = (
+    *(
+        ".ci",
+        "tests",
+        "tools",
+        "docs",
+        "CHANGELOG.md",
+        "CITATION.cff",
+        "CONTRIBUTING.md",
+        "Makefile",
+    ),
+    *("Dockerfile", "compose.yaml", ".dockerignore", ".gitignore", ".pre-commit-config.yaml"),
+    *("mkdocs.yml", "MANIFEST.in", "constraints.txt", "requirements.txt", "requirements-dev.txt"),
+    "requirements-ray.txt",
+)
 
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the package as its wheel has it, and nothing of the checkout."""
     source, folder = (tmp_path_factory.mktemp(name) for name in ("source", "installed"))
-    for name in (*KEPT, "requirements.txt"):
+    for name in KEPT:
         path = ROOT / name
         copy = shutil.copytree if path.is_dir() else shutil.copy
         copy(path, source / name)
@@ -84,8 +106,137 @@ def test_it_has_the_command_and_its_requirements(installed: Path) -> None:
     scripts = ConfigParser()
     scripts.read(told / "entry_points.txt")
     assert dict(scripts["console_scripts"]) == {"ncd": "ncd.__main__:entry_point"}
-    needed = (told / "METADATA").read_text().count("\nRequires-Dist: ")
-    assert needed == len((ROOT / "requirements.txt").read_text().splitlines())
+
+
+def test_it_is_typed_and_says_what_it_is(installed: Path) -> None:
+    assert (installed / "ncd" / "py.typed").is_file()
+    (told,) = installed.glob("*.dist-info")
+    found = email.message_from_string((told / "METADATA").read_text())
+    assert (found["Version"], found["License-Expression"]) == (ncd.__version__, "MIT")
+    assert "Typing :: Typed" in found.get_all("Classifier", [])
+    assert set(found.get_all("Provides-Extra", [])) == {"run", "train", "app", "notebook", "onnx"}
+    citation = (ROOT / "CITATION.cff").read_text()
+    assert re.search(r"^version: (.*)$", citation, re.M)[1] == ncd.__version__
+    assert "\nlicense: MIT\n" in citation
+
+
+def test_the_source_distribution_has_the_tests_and_all_that_they_read(tmp_path: Path) -> None:
+    """Whatever a checkout has, except what git and a build leave beside it."""
+    source = tmp_path / "source"
+    source.mkdir()
+    for path in (ROOT / name for name in (*KEPT, *BESIDE)):
+        if path.is_dir():
+            shutil.copytree(path, source / path.name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(path, source)
+    needed = {str(p.relative_to(source)) for p in source.rglob("*") if p.is_file()}
+    build = "from setuptools.build_meta import build_sdist; build_sdist('dist')"
+    done = subprocess.run(
+        [sys.executable, "-c", build], cwd=source, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    (archive,) = (source / "dist").glob("*.tar.gz")
+    with tarfile.open(archive) as packed:
+        inside = {name.partition("/")[2] for name in packed.getnames()}
+    assert needed - inside == set()
+
+
+def required_by(extra: str) -> set[str]:
+    """The requirements of an extra as pyproject.toml has them, "" for those of every one."""
+    told = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    found: set[str] = set()
+    for line in told["optional-dependencies"][extra] if extra else told["dependencies"]:
+        needed = Requirement(line)
+        if needed.name == told["name"]:
+            found |= {other for name in needed.extras for other in required_by(name)}
+        else:
+            found.add(str(needed))
+    return found
+
+
+def test_the_requirements_are_those_of_the_app() -> None:
+    lines = (ROOT / "requirements.txt").read_text().splitlines()
+    assert {str(Requirement(line)) for line in lines} == required_by("") | required_by("app")
+
+
+def test_each_optional_library_is_installed_by_the_extra_that_an_error_names() -> None:
+    homes = packages_distributions()
+    every = {Requirement(line).name.lower() for line in required_by("")}
+    for library, extra in EXTRAS.items():
+        inside = {Requirement(line).name.lower() for line in required_by(extra)}
+        with_it = {n.lower().replace("_", "-") for n in homes.get(library, [library])}
+        # Streamlit asks for uvicorn itself.
+        assert with_it & inside or library == "uvicorn", library
+        assert not with_it & every, library
+
+
+BLOCKED = """
+import sys, importlib.abc
+class Blocker(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {names!r}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+sys.meta_path.insert(0, Blocker())
+from importlib import util
+find = util.find_spec
+util.find_spec = lambda name, package=None: None if name in {names!r} else find(name, package)
+import ncd
+"""
+
+
+def without_extras(code: str) -> str:
+    """What a program prints where only the package's own requirements can be imported."""
+    blocked = BLOCKED.format(names=tuple(EXTRAS)) + code
+    argv = [sys.executable, "-c", blocked]
+    done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+def test_importing_the_language_imports_nothing_large() -> None:
+    code = "import sys, ncd, ncd.__main__; print(*{name.partition('.')[0] for name in sys.modules})"
+    argv = [sys.executable, "-c", code]
+    done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, timeout=120, check=True)
+    assert not set(done.stdout.split()) & {*EXTRAS, "numpy", "fontTools", "highspy", "fpdf"}
+
+
+def test_language_drawing_cost_and_source_work_without_the_extras(tmp_path: Path) -> None:
+    text = without_extras(f"""
+from ncd import *
+import ncd.__main__
+term = catalogue["multi-head-attention"].build(h=2)
+assert parse(spell(term)) == term and from_json(to_json(term)) == term
+print(cost(term).parameters, source(term).count("nn.Linear("))
+print(gradient(Softmax("x:3")).cod)
+picture = draw(term)
+for file in (picture.svg(), picture.tex(), html(term)):
+    assert len(file) > 1000
+assert picture.pdf().startswith(b"%PDF") and picture.png()[1:4] == b"PNG"
+for argv in (["list"], ["show", "lenet"], ["source", "lenet"],
+             ["render", "lenet", "-o", {str(tmp_path / "x.svg")!r}]):
+    assert ncd.__main__.main(argv) == 0, argv
+""")
+    assert text.startswith("16384 4\nx\n")
+    assert (tmp_path / "x.svg").read_text().startswith("<svg")
+
+
+def test_an_error_names_the_extra() -> None:
+    text = without_extras("""
+import ncd.__main__, sys
+sys.stderr = sys.stdout
+for name in ("compile", "from_torch"):
+    try:
+        getattr(ncd, name)
+    except ImportError as error:
+        print(error)
+for argv in (["run", "lenet"], ["train", "recall"], ["serve"]):
+    assert ncd.__main__.main(argv) == 2
+""")
+    cure = "needs torch: pip install 'neural-circuit-explorer[run]'"
+    *lines, train, serve = text.splitlines()
+    assert lines == [f"{name} {cure}" for name in ("ncd.compile", "ncd.from_torch", "ncd: ncd run")]
+    assert train == f"ncd: ncd train {cure.replace('[run]', '[train]')}"
+    assert serve == f"ncd: ncd serve {cure.replace('[run]', '[app]')}"
 
 
 def test_the_command_works(installed: Path) -> None:
@@ -95,7 +246,8 @@ def test_the_command_works(installed: Path) -> None:
     ran(installed, "render", "multi-head-attention", "-o", str(picture))
     assert ElementTree.parse(picture).getroot().tag.endswith("svg")
     entry = ncd.catalogue["multi-head-attention"]
-    assert picture.read_text() == ncd.draw(entry.build(), **entry.look({})).svg()
+    drawn = re.sub("<metadata>.*</metadata>", "", picture.read_text())
+    assert drawn == ncd.draw(entry.build(), **entry.look({})).svg()
 
 
 @contextmanager
@@ -133,9 +285,6 @@ def test_the_app_is_served(installed: Path) -> None:
 
 
 def test_the_versions_that_are_installed_are_within_the_requirements() -> None:
-    from importlib.metadata import version
-
-    from packaging.requirements import Requirement
 
     lines = (ROOT / "requirements.txt").read_text().splitlines()
     pinned = dict(

@@ -64,7 +64,13 @@ def test_the_commands_work(
     monkeypatch.chdir(tmp_path)
     command, *argv = shlex.split(line, comments=True)
     assert command == "ncd"
-    if argv[0] in ("check", "bench", "serve", "crowd"):  # these take long; other tests run them
+    if argv[0] in (
+        "check",
+        "bench",
+        "serve",
+        "crowd",
+        "site",
+    ):  # these take long; other tests run them
         assert parser().parse_args(argv).run.__name__ == argv[0]
         return
     net = "from torch import nn\n\ndef Net():\n    return nn.Linear(128, 4)\n"

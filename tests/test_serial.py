@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import fields
 from functools import reduce
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 from hypothesis import given, settings
@@ -18,8 +19,9 @@ from ncd.lang.terms.field_spelling import spelling
 from ncd.lang.terms.field_values import TERM, TERMS
 from ncd.lang.terms.terms import DEPTH
 from ncd.ops import CATALOGUE
-from ncd.serial import KINDS, LONGEST, from_json, to_json
+from ncd.serial import KINDS, LONGEST, from_json, svg_with_term, term_of_file, to_json
 from tests.support.effort import calls
+from tests.support.sampling import count
 
 L = Linear("m:3 -> m", "L")
 STRUCTURES = (
@@ -54,6 +56,24 @@ def test_every_system_goes_there_and_back(entry: ncd.Entry) -> None:
     assert from_json(to_json(term)) == term
 
 
+@pytest.mark.parametrize("title", ["</script><b>", "</metadata>&lt;", "<!-- <script>", "]]>&"])
+def test_an_exported_file_contains_its_term(title: str) -> None:
+    term = Block(L, title)
+    html, svg = ncd.html(term), svg_with_term(ncd.draw(term).svg(), term, {"seed": title})
+    assert term_of_file(html) == term_of_file(svg) == term
+    assert ElementTree.fromstring(svg).find("{*}metadata") is not None
+    assert html.count("</script>") == 4  # term, drawings, formulas, and what runs
+
+
+def test_a_file_without_a_term_is_refused() -> None:
+    for text in ("<svg></svg>", "<metadata></metadata", "<html>"):
+        with pytest.raises(ncd.NCDError, match="this file contains no term") as error:
+            term_of_file(text)
+        assert error.value.cure == "an SVG or HTML file that was exported here"
+    with pytest.raises(ncd.NCDError, match="this is not JSON"):
+        term_of_file("<svg><metadata>a picture</metadata></svg>")
+
+
 def test_an_unknown_field_is_refused_however_many_there_are() -> None:
     """Also where a field with a default is missing, so that their number is right."""
     message = "Linear has no field 'bia'. Try its fields: pattern, name, bias, init."
@@ -83,7 +103,7 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=150)
+@settings(max_examples=count(60, 150))
 @given(st.sampled_from([*STRUCTURES, *samples()]), st.data())
 def test_a_wrong_value_anywhere_is_one_of_our_errors(term: Term, data: st.DataObject) -> None:
     tree = json.loads(to_json(term))

@@ -149,7 +149,7 @@ def _check(item: Item, report: Report) -> None:
 
 
 def _refused(case: Case) -> str:
-    """Returns why the guard refuses to run a case; empty if it does not."""
+    """Returns the guard's reason not to run a case; empty if it may run."""
     try:
         guard(case.circuit)
     except LimitError as error:

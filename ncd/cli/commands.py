@@ -4,32 +4,22 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import ncd
-from ncd.cli.crowd import crowd as serve_crowd
+from ncd.cli.address import check_address
 from ncd.cli.json_data import circuit_data, cost_data, entry_data
-from ncd.cli.output import Progress, print_json, print_table
+from ncd.cli.output import STDOUT, Progress, file_kind, print_json, print_table, write
+from ncd.cli.picture_files import FILES, entry_facts
 from ncd.costs import Cost, OpCost
-from ncd.drawing import Drawing
-from ncd.importing import imported_file
+from ncd.extras import needed_by
 from ncd.lang.circuits.circuit import Circuit, Loop
-from ncd.lang.errors import ParseError, unknown
+from ncd.lang.errors import ParseError
 from ncd.lang.terms.terms import Term
 from ncd.models import Entry
-from ncd.run import peak
-from ncd.run.base.device import device
-
-# The writers of `render`, by file suffix.
-FILES: dict[str, Callable[[Term, argparse.Namespace], bytes]] = {
-    ".svg": lambda term, args: _drawing(term, args).svg().encode(),
-    ".png": lambda term, args: _drawing(term, args).png(args.scale),
-    ".pdf": lambda term, args: _drawing(term, args).pdf(),
-    ".tex": lambda term, args: _drawing(term, args).tex(not args.picture).encode(),
-    ".html": lambda term, args: ncd.html(term, args.labels, args.title).encode(),
-}
 
 
 def list_(args: argparse.Namespace) -> int:
@@ -51,7 +41,8 @@ def list_(args: argparse.Namespace) -> int:
 
 def show(args: argparse.Namespace) -> int:
     entry, knobs, term = _chosen(args)
-    circuit, cost = ncd.elaborate(term), ncd.cost(term)
+    formats = ncd.Formats(args.weights, args.activations, args.cache, entry.cached)
+    circuit, cost = ncd.elaborate(term), ncd.cost(term, formats)
     if args.json:
         data = {"name": entry.name, "knobs": knobs, "dom": term.dom.spec, "cod": term.cod.spec}
         return print_json({**data, **circuit_data(circuit), **cost_data(circuit, cost)})
@@ -66,18 +57,22 @@ def show(args: argparse.Namespace) -> int:
         ops.append((op.node, op.label, f"{site.ins} → {site.outs}", *_counts(op)))
     print()
     print_table([*ops, ("", "total", "", *_counts(cost))], right={3, 4, 5})
-    print(f"\na run, forward and backward, takes up to {peak(circuit):,} bytes")
+    print(f"\nweights in {formats.weights} take {cost.weight_bytes:,} bytes")
+    if entry.cached:
+        print(f"a cache in {formats.cache} keeps {cost.cache_bytes:,} bytes of each position")
+    if find_spec("torch"):  # a fact about runs, and the one that takes seconds to import
+        from ncd.run import peak
+
+        print(f"a run, forward and backward, takes up to {peak(circuit):,} bytes")
     return 0
 
 
 def render(args: argparse.Namespace) -> int:
-    path = Path(args.output)
-    kind = path.suffix.lower()
-    if kind not in FILES:
-        ends = ", ".join(FILES)
-        raise ParseError(f"{args.output!r} ends in none of {ends}", cure=f"{path.stem}.svg")
+    kind = file_kind(args.output, FILES)
+    if args.picture and kind != ".tex":
+        raise ParseError(f"--picture is of a .tex file, not of a {kind}", cure="-o FILE.tex")
     entry, knobs, term = _chosen(args)
-    args.title = entry.title
+    args.title, args.facts = entry.title, entry_facts(entry, knobs)
     args.notes = {} if args.plain else entry.callouts(knobs)
     args.width = entry.width if args.width is None else args.width
     args.bands, args.cells = args.bands or entry.bands, args.cells or entry.cells
@@ -85,22 +80,9 @@ def render(args: argparse.Namespace) -> int:
     write(args.output, data)
     if args.json:
         return print_json({"file": args.output, "bytes": len(data)})
-    print(f"{args.output}: {len(data):,} bytes")
+    if args.output != STDOUT:
+        print(f"{args.output}: {len(data):,} bytes")
     return 0
-
-
-def _drawing(term: Term, args: argparse.Namespace) -> Drawing:
-    look = {name: getattr(args, name) for name in ("labels", "dark", "notes", "bands", "cells")}
-    return ncd.draw(term, folded=_folded(term, args), width=args.width or None, **look)
-
-
-def _folded(term: Term, args: argparse.Namespace) -> Sequence[str] | Literal["auto"]:
-    """Returns the titles of the blocks to collapse."""
-    titles = dict.fromkeys(fence.title for fence in ncd.elaborate(term).fences if fence.title)
-    for name in args.folded:
-        if name not in titles:
-            raise unknown("block", name, titles)
-    return args.folded or (() if args.open else "auto")
 
 
 def source(args: argparse.Namespace) -> int:
@@ -145,6 +127,7 @@ def _print_run(entry: Entry, data: Mapping[str, Any]) -> None:
 
 def check(args: argparse.Namespace) -> int:
     from ncd.cli.check import check as check_all
+    from ncd.run.base.device import device
 
     device(args.device)
     known = {op.__name__: op for op in ncd.ops.CATALOGUE}
@@ -171,6 +154,8 @@ def check(args: argparse.Namespace) -> int:
 
 
 def train(args: argparse.Namespace) -> int:
+    if args.output:
+        file_kind(args.output, (".safetensors",))
     import torch
 
     from ncd.train import Fit, written
@@ -202,31 +187,42 @@ def train(args: argparse.Namespace) -> int:
 
 
 def serve(args: argparse.Namespace) -> int:
+    check_address(args.host, args.port)
+    from ncd.importing import imported_file
     from ncd.view.server.serve import serve as serve_app
     from ncd.view.session import own_entry
 
     for place in args.modules:
         found = imported_file(place, args.inputs)
-        own_entry.serve(place.rpartition(":")[2], found.term, found.failure)
+        own_entry.serve(place.rpartition(":")[2], found.term, found.failure, found.module())
     serve_app(args.host, args.port)
     return 0
 
 
+def site(args: argparse.Namespace) -> int:
+    with needed_by("ncd site"):
+        from ncd.static_site.site_files import chosen, write_site
+
+    entries = chosen(args.names)
+    try:
+        bytes = write_site(Path(args.output), entries, entry_facts, Progress())
+    except OSError as error:
+        reason = error.strerror or error
+        raise ParseError(f"cannot write {args.output!r}: {reason}", cure="another folder") from None
+    if args.json:
+        return print_json({"folder": args.output, "systems": len(entries), "bytes": bytes})
+    print(f"{args.output}: {len(entries)} systems, {bytes:,} bytes")
+    return 0
+
+
 def crowd(args: argparse.Namespace) -> int:
+    from ncd.cli.crowd import crowd as serve_crowd
+
     serve_crowd(args.host, args.port, args.processes)
     return 0
 
 
 # --- what the commands share ---------------------------------------------------------------------
-
-
-def write(file: str, data: bytes) -> None:
-    """Writes a file; raises ParseError where that cannot be."""
-    try:
-        Path(file).write_bytes(data)
-    except OSError as error:
-        reason = error.strerror or error
-        raise ParseError(f"cannot write {file!r}: {reason}", cure="another file") from None
 
 
 def _chosen(args: argparse.Namespace) -> tuple[Entry, dict[str, int], Term]:

@@ -1,15 +1,17 @@
 """Serves the app from several processes behind one address.
 
 A cookie keeps each visitor on the process that has their session. A process that ends is started
-again within a second, as all are forked from this one, which has imported everything; its visitors
-come back with the settings in their links. While it is away they go to another process, and are
-distributed again later (``ncd/view/server/health.py``). Caddy is the proxy in front.
+again within a second or two, as all are forked from this one, which has imported everything; its
+visitors come back with the settings in their links. If it stays away they go to another process,
+which lets some of them go once it is there again (``ncd/view/server/health.py``). Caddy is the
+proxy in front, and balances the load otherwise.
 """
 
 from __future__ import annotations
 
 import gc
 import os
+import re
 import shutil
 import signal
 import socket
@@ -27,17 +29,21 @@ from tempfile import TemporaryDirectory
 from types import FrameType
 from typing import Any
 
+from ncd.cli.address import check_address
 from ncd.lang.errors import NCDError
 
 CADDY = "caddy"
 RULES = Path(__file__).with_name("Caddyfile")
-DRAIN = "3"  # seconds that an ending process still serves, until the proxy has noticed
+DRAIN = "5"  # seconds that an ending process still serves, until the proxy has noticed
+NEW = 2, 8  # the version of Caddy from which it knows all of RULES
+NEWER = re.compile(r" \{\n\s*fallback least_conn\n\s*\}|\n\s*health_fails \d+")  # in RULES
 PATIENCE = 120.0  # seconds until a process must have answered once
 FAREWELL = 10.0  # seconds until all processes must have ended
 SHORT, TRIES = 20.0, 3  # give up after so many lives of at most so many seconds
 LOOK = 0.2  # seconds between checks of the processes
 # Torch looks for a GPU without starting CUDA, which could not be used after a fork.
 GPU_CHECK = "PYTORCH_NVML_BASED_CUDA_CHECK", "1"
+SHARE = getattr(signal, "SIGUSR1", None)  # see ncd/view/server/health.py; not on every system
 AWAY = -1  # the count of visitors of a process that is not ready
 # Other systems cannot safely fork a process that has used their libraries.
 FORK = sys.platform == "linux"
@@ -45,12 +51,12 @@ CONTEXT: Any = get_context("fork" if FORK else "spawn")
 
 
 class CrowdError(NCDError):
-    """The processes, or the proxy in front of them, do not run."""
+    """The processes, or the proxy in front of them, failed to run."""
 
 
 @dataclass
 class Process:
-    """One process of the app, at a port of its own; ``counts`` has the visitors of each."""
+    """One process of the app, at its own port; ``counts`` holds the visitors of each process."""
 
     number: int
     port: int
@@ -58,10 +64,11 @@ class Process:
     counts: MutableSequence[int]
     began: float = 0.0
     short: int = 0
+    lost: bool = False
     running: BaseProcess = field(init=False)
 
     def start(self) -> None:
-        """Starts it; raises CrowdError if it has ended at once too often."""
+        """Starts it; raises CrowdError if it has ended immediately too often."""
         if self.began and time.monotonic() < self.began + SHORT:
             self.short += 1
         else:
@@ -77,7 +84,7 @@ class Process:
     @property
     def ready(self) -> bool:
         """Returns whether it accepts visitors."""
-        return self.counts[self.number] != AWAY
+        return self.counts[self.number] != AWAY and answers("127.0.0.1", self.port)
 
 
 def _serve(port: int, around: Mapping[str, str], counts: MutableSequence[int], number: int) -> None:
@@ -99,7 +106,7 @@ def crowd(host: str, port: int, count: int) -> None:
     """
     if shutil.which(CADDY) is None:
         raise CrowdError("Caddy is not installed", cure="apt-get install caddy, or brew")
-    _check_port(host, port)
+    check_address(host, port)
     around, counts = settings(count), CONTEXT.RawArray("i", [AWAY] * count)
     processes = [Process(i, own, around, counts) for i, own in enumerate(_ports(count))]
     with _stop_on_signals(), TemporaryDirectory() as folder:
@@ -110,6 +117,7 @@ def crowd(host: str, port: int, count: int) -> None:
                 process.start()
             _await(processes)
             proxy = _proxy(host, port, [own.port for own in processes], folder)
+            _await_proxy(proxy, host, port)
         except BaseException:
             _end(processes)
             raise
@@ -129,7 +137,7 @@ def settings(count: int) -> dict[str, str]:
 
 
 def _prepare() -> None:
-    """Imports and computes what every process needs, for them to share."""
+    """Imports and computes everything that the processes share."""
     os.environ.setdefault(*GPU_CHECK)
     from ncd.view.server import serve
 
@@ -146,7 +154,26 @@ def _watch(processes: list[Process], proxy: subprocess.Popen[bytes]) -> None:
         for process in processes:
             if (code := process.running.exitcode) is not None:
                 process.start()
+                process.lost = True
                 print(f"The process at port {process.port} has ended ({code}).", flush=True)
+            elif process.lost and process.ready:
+                process.lost = False
+                _share(processes)
+
+
+def _share(processes: list[Process]) -> None:
+    """Lets those who have far too many visitors send some to a process that is there again."""
+    for process in processes:
+        here = process.counts[process.number] != AWAY
+        if here and SHARE is not None and process.running.pid is not None:
+            os.kill(process.running.pid, SHARE)
+
+
+def answers(host: str, port: int) -> bool:
+    """Returns whether something listens at an address."""
+    with suppress(OSError), socket.create_connection((host, port), timeout=LOOK):
+        return True
+    return False
 
 
 def _await(processes: list[Process]) -> None:
@@ -160,6 +187,11 @@ def _await(processes: list[Process]) -> None:
         time.sleep(LOOK)
 
 
+def _await_proxy(proxy: subprocess.Popen[bytes], host: str, port: int) -> None:
+    while proxy.poll() is None and not answers(host, port):
+        time.sleep(LOOK)
+
+
 def _proxy(host: str, port: int, ports: list[int], folder: str) -> subprocess.Popen[bytes]:
     kept = dict.fromkeys(("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"), folder)
     variables = {
@@ -167,19 +199,25 @@ def _proxy(host: str, port: int, ports: list[int], folder: str) -> subprocess.Po
         "BIND": host,
         "PROCESSES": " ".join(f"127.0.0.1:{own}" for own in ports),
     }
-    command = [CADDY, "run", "--adapter", "caddyfile", "--config", str(RULES)]
+    file = Path(folder, RULES.name)
+    file.write_text(rules(subprocess.check_output([CADDY, "version"], text=True)))
+    command = [CADDY, "run", "--adapter", "caddyfile", "--config", str(file)]
     with Path(folder, "log").open("wb") as log:
         return subprocess.Popen(command, env={**os.environ, **kept, **variables}, stderr=log)
 
 
-def _check_port(host: str, port: int) -> None:
-    with socket.socket() as asked:
-        asked.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            asked.bind((host, port))
-        except OSError as error:
-            reason = error.strerror or error
-            raise CrowdError(f"{host}:{port}: {reason}", cure="another port") from None
+def rules(version: str) -> str:
+    """Returns the Caddyfile for a version of Caddy, as it says it; older ones know less.
+
+    An old one sends new visitors to processes at random, and none to one that fails one check.
+
+    >>> [rules(version).count("least_conn") for version in ("2.6.2", "v2.8.4 h1:q3pe0", "v2.10.0")]
+    [0, 1, 1]
+    """
+    text = RULES.read_text()
+    found = re.match(r"v?(\d+)\.(\d+)", version)
+    new = not found or tuple(map(int, found.groups())) >= NEW
+    return text if new else NEWER.sub("", text)
 
 
 def _ports(count: int) -> list[int]:

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 import ncd
-from ncd.cli.commands import FILES, worded, write
-from ncd.cli.json_data import import_data
-from ncd.cli.output import print_json, print_table
-from ncd.importing import imported_file
-from ncd.lang.errors import ParseError
+from ncd.cli.commands import worded
+from ncd.cli.output import file_kind, print_json, print_table, write
+from ncd.cli.picture_files import FILES, package_facts
 
 
 def import_(args: argparse.Namespace) -> int:
+    from ncd.cli.import_data import import_data
+    from ncd.importing import imported_file
+
     found = imported_file(args.module, args.inputs)
     if args.output:
-        kind = Path(args.output).suffix.lower()
-        if kind not in (*FILES, ".json"):
-            ends = ", ".join((".json", *FILES))
-            cure = f"{Path(args.output).stem}.json"
-            raise ParseError(f"{args.output!r} ends in none of {ends}", cure=cure)
+        kind = file_kind(args.output, (".json", *FILES))
         args.notes, args.bands, args.cells, args.title = {}, False, False, args.module
+        args.facts = {"system": args.module, "inputs": args.inputs, **package_facts()}
         made = ncd.to_json(found.term).encode() if kind == ".json" else None
         write(args.output, FILES[kind](found.term, args) if made is None else made)
     data = import_data(found)

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ncd.costs import Cost, cost
-from ncd.importing import Imported
+from ncd.costs import Cost
 from ncd.lang.circuits.circuit import Circuit, State, Value
 from ncd.models import Entry
-from ncd.run import peak
 
 
 def entry_data(entry: Entry) -> dict[str, Any]:
@@ -42,25 +40,13 @@ def _value_data(value: Value) -> dict[str, Any]:
 
 def cost_data(circuit: Circuit, cost: Cost) -> dict[str, Any]:
     """Returns the costs of each op, in total, and the memory of a run."""
+    from ncd.run import peak
+
     ops = []
     for op in cost.ops:
         cell = circuit.cell(op.node)
         ends = {"ins": [v.id for v in cell.inputs], "outs": [v.id for v in cell.outputs]}
         ops.append({**vars(op), "module": cell.path, **ends})
-    total = {name: getattr(cost, name) for name in ("parameters", "flops", "bytes")}
+    names = ("parameters", "flops", "bytes", "weight_bytes", "cache_bytes")
+    total = {name: getattr(cost, name) for name in names}
     return {"ops": ops, "total": {**total, "peak": peak(circuit)}}
-
-
-def import_data(found: Imported) -> dict[str, Any]:
-    """Returns what an import has found: types, cost, boxes, and how far the term is the module."""
-    total = cost(found.term)
-    data: dict[str, Any] = {
-        "dom": found.term.dom.spec,
-        "cod": found.term.cod.spec,
-        "parameters": total.parameters,
-        "flops": total.flops,
-        "boxes": [vars(box) for box in found.boxes],
-    }
-    if found.failure:
-        return {**data, "failure": found.failure}
-    return {**data, "difference": found.difference}

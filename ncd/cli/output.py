@@ -7,7 +7,12 @@ import json
 import os
 import sys
 from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
 from time import monotonic
+
+from ncd.lang.errors import ParseError
+
+STDOUT = "-"  # the file that stands for standard output
 
 
 def print_json(data: object) -> int:
@@ -48,6 +53,35 @@ class Progress:
         seconds = (self.clock() - self.begun) * (total - done) / done
         time = f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
         return f", about {time} left"
+
+
+def file_kind(file: str, kinds: Collection[str]) -> str:
+    """Returns the suffix of a file, or the first of ``kinds`` if it is ``-``, standard output.
+
+    >>> file_kind("a.PDF", [".svg", ".pdf"]), file_kind("-", [".svg", ".pdf"])
+    ('.pdf', '.svg')
+
+    Raises ParseError for one that is not among ``kinds``.
+    """
+    path, (first, *_) = Path(file), kinds
+    kind = first if file == STDOUT else path.suffix.lower()
+    if kind not in kinds:
+        ends = ", ".join(kinds)
+        what = f"none of {ends}" if len(kinds) > 1 else f"no {ends}"
+        raise ParseError(f"{file!r} ends in {what}", cure=f"{path.stem}{first}")
+    return kind
+
+
+def write(file: str, data: bytes) -> None:
+    """Writes a file, or to standard output for ``-``; raises ParseError if that fails."""
+    if file == STDOUT:
+        sys.stdout.buffer.write(data)
+        return
+    try:
+        Path(file).write_bytes(data)
+    except OSError as error:
+        reason = error.strerror or error
+        raise ParseError(f"cannot write {file!r}: {reason}", cure="another file") from None
 
 
 def replace_unprintable() -> None:

@@ -9,11 +9,13 @@ from ncd.cli.term_checks import Case, View
 from ncd.drawing import draw
 from ncd.lang.circuits.elaborate import elaborate
 from ncd.models import Entry
-from ncd.view.page import navigation
+from ncd.static_site import page_prose
 
 LONGEST = 60  # lines of a page
 PARTS = ("LEAD", "WHY", "page")  # the names in a page's file
-STYLE = re.compile(r"<style>.*?</style>", re.S)  # the compression of its fonts differs by version
+APART = re.compile(  # the compression of fonts differs by version, and the term is not drawn
+    r"<style>.*?</style>|<metadata>.*?</metadata>", re.S
+)
 
 
 def knobs(case: Case) -> str | None:
@@ -32,7 +34,7 @@ def knobs(case: Case) -> str | None:
 def page(case: Case) -> str | None:
     """The system has a page, which is short, introduces it, and shows it."""
     entry = _entry(case)
-    file = navigation.file(entry)
+    file = page_prose.file(entry)
     if not bundled(file).is_file():
         return f"there is no file {file}"
     text = bundled(file).read_text(encoding="utf-8")
@@ -53,7 +55,7 @@ def picture(case: Case) -> str | None:
     path = bundled(file)
     stored = path.read_text(encoding="utf-8") if path.is_file() else ""
     fresh = draw(case.term, **case.look).svg()
-    if STYLE.sub("", stored).strip() == STYLE.sub("", fresh).strip():
+    if APART.sub("", stored).strip() == APART.sub("", fresh).strip():
         return None
     what = "is not its drawing" if stored else "is missing"
     return f"{file} {what}: write it with python -m ncd render {entry.name} -o {file}"

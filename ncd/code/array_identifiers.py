@@ -23,7 +23,7 @@ class Known(Protocol):
 
 
 class Naming:
-    """The variables of one method, each array's by its id, and how long each is in use."""
+    """The variables of one method: the name of each array by id, and how long it is in use."""
 
     def __init__(self, known: Known, body: Body) -> None:
         self.known, self.body = known, body
@@ -35,7 +35,7 @@ class Naming:
         self._name_inputs()
 
     def _look_ahead(self) -> None:
-        """When each array is last needed, and what it is called by a name that is put on it."""
+        """Finds when each array is last used, and the names given to it later."""
         self.roots: dict[str, str] = {}
         self.given: dict[str, str] = {}
         self.last: dict[str, int] = {}
@@ -147,6 +147,6 @@ def _new_axes(cell: Cell, place: int) -> list[Axis]:
 
 
 def _bare(name: str) -> str:
-    """A variable for what an attribute holds: ``wte`` for ``self.wte``."""
+    """Returns a variable name for an attribute: ``wte`` for ``self.wte``."""
     last = name.rpartition(".")[2]
     return variable(last) if last.isidentifier() else "x"

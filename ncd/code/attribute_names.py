@@ -12,7 +12,7 @@ from ncd.lang.types.axes import Type
 
 
 class Attributes:
-    """Names for layers, also those that have none of their own, and for methods.
+    """Chooses names for layers and methods, including those without a name of their own.
 
     ``layers`` are by the ids of their cells, ``methods`` by the identity of their bodies;
     ``bodies`` are those that have a method each, ``keys`` say what their code depends on.
@@ -48,7 +48,7 @@ class Attributes:
 
 
 def _key(body: Body, batched: Callable[[Value], bool]) -> object:
-    """Bodies of one key have the same code."""
+    """Returns a key; bodies with equal keys have equal code."""
     arrays = Type(value.array for value in body.inputs)
     layers = tuple(cell.name for cell in body.cells)
     return body.term, arrays, layers, tuple(map(batched, body.inputs))

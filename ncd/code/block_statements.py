@@ -39,7 +39,7 @@ class Parts:
         self._single(body, part.inputs, part.outputs, time)
 
     def _single(self, body: Body, inputs: State, outputs: State, time: int, more: str = "") -> None:
-        """One call of a body; ``more`` is the name for what it gives beside what it takes."""
+        """Returns one call of a body; ``more`` is the variable for its additional output."""
         ins, outs = self._held(inputs), list[str]()
         name = next((n for n in reversed(body.scope.path) if not n.isdecimal()), "out")
         for place, value in enumerate(outputs):
@@ -139,7 +139,7 @@ class Parts:
         return found
 
     def _along(self, part: Part, items: Sequence[str], sequences: Sequence[str]) -> Code:
-        """The head of the loop over positions."""
+        """Returns the first line of the loop over positions."""
         assert part.loop is not None
         parts = []
         given = part.inputs[part.loop.states :]
@@ -152,7 +152,7 @@ class Parts:
         return over.before(f"for {', '.join(items)} in ").after(":")
 
     def _stacked(self, part: Part, lists: list[str], time: int, nodes: Ids) -> None:
-        """The outputs of all positions put together."""
+        """Returns the code that stacks the outputs of all positions."""
         assert part.loop is not None
         outputs = part.outputs[part.loop.states :]
         for i, (name, value) in enumerate(zip(lists, outputs, strict=True)):

@@ -10,7 +10,7 @@ from typing import Any
 from ncd.code import rearrangement
 from ncd.code.identifiers import Allotted, quoted
 from ncd.code.line_breaking import SIGN, Code, called, infix, method, receiver, signed, tuple_of
-from ncd.code.table_lookup import looked_up
+from ncd.code.table_lookup import looked_up, scattered
 from ncd.lang.formulas import expr as ex
 from ncd.lang.types.axes import Axis, Dim
 
@@ -162,6 +162,13 @@ def _lookup(writer: Writer, expr: ex.Lookup) -> Code:
     return found
 
 
+def _scattered(writer: Writer, expr: ex.Scattered) -> Code:
+    index, values = expr.index, expr.values
+    ranks = writer.rank(index), writer.rank(values)
+    batched = writer.has_batch(index), writer.has_batch(values)
+    return scattered(expr, writer.write(index), writer.write(values), ranks, batched)
+
+
 def _rearrange(writer: Writer, expr: ex.Rearrange) -> Code:
     on = writer.write(expr.on)
     if not writer.einops:
@@ -253,6 +260,7 @@ _WRITERS: Mapping[type[ex.Expr], Callable[[Writer, Any], Code]] = {
     ex.Item: _item,
     ex.Select: _select,
     ex.Lookup: _lookup,
+    ex.Scattered: _scattered,
     ex.Rearrange: _rearrange,
     ex.Contract: _contract,
     ex.Align: _align,

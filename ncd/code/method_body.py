@@ -36,7 +36,7 @@ class Forward:
         self._return()
 
     def _titles(self, unit: Cell | Part) -> tuple[str, ...]:
-        """The titles of the blocks that begin here, without those that hold all of the body."""
+        """Returns the titles of the blocks that begin here, except those around the whole body."""
         new = [id for id in unit.fences[self.body.skip :] if id not in self.opened]
         self.opened.update(new)
         titles = (self.owner.outline.fences[id].title for id in new)

@@ -62,7 +62,7 @@ class Cells:
         )
 
     def _together(self, cell: Cell, expr: Expr, writer: Writer, time: int) -> None:
-        """Writes all outputs at once, as a tuple."""
+        """Writes an assignment of all outputs at once, as a tuple."""
         names: list[str] = []
         code = self._short(expr, writer, cell, time, [])
         for place, value in enumerate(cell.outputs):

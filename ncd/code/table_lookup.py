@@ -1,9 +1,9 @@
-"""Writes lookups in a table."""
+"""Writes lookups in a table, and sums into the places of one."""
 
 from __future__ import annotations
 
 from ncd.code.line_breaking import Code, called, method, receiver
-from ncd.lang.formulas.expr import Lookup
+from ncd.lang.formulas.expr import Lookup, Scattered
 
 
 def looked_up(
@@ -37,7 +37,29 @@ def looked_up(
     return method(found, "unflatten", (Code(str(-1 - rest)), Code(sizes)))
 
 
-def _places(expr: Lookup, index: Code) -> Code:
+def scattered(
+    expr: Scattered, index: Code, values: Code, ranks: tuple[int, int], batched: tuple[bool, bool]
+) -> Code:
+    """Returns zeros with values added at their places, by ``scatter_add``."""
+    rest, dim = expr.rest, -1 - expr.rest
+    places = _places(expr, index)
+    if expr.own != 1:
+        name, args = (
+            ("unsqueeze", (dim,)) if expr.own == 0 else ("flatten", (dim - expr.own + 1, dim))
+        )
+        values = method(values, name, tuple(Code(str(arg)) for arg in args))
+    if batched == (True, False):
+        width = ranks[0] - expr.own + 1 + rest
+        values = _spread(values, width, index, ranks[0])
+    on = receiver(values).text
+    sizes = [Code(f"*{on}.shape[:{dim}]"), Code(str(expr.size))]
+    sizes += [Code(f"*{on}.shape[{-rest}:]")] if rest else []
+    zeros = method(values, "new_zeros", tuple(sizes))
+    wide = method(places, "expand_as", (values,))
+    return method(zeros, "scatter_add", (Code(str(dim)), wide, values))
+
+
+def _places(expr: Lookup | Scattered, index: Code) -> Code:
     """Returns the index with one dimension of its own, and size 1 for the others."""
     if expr.own > 1:
         index = method(index, "flatten", (Code(str(-expr.own)),))

@@ -24,10 +24,12 @@ from ncd.drawing.placement.axis_labels import Labels
 from ncd.drawing.placement.layout import lay
 from ncd.drawing.placement.row_stitching import joined
 from ncd.drawing.plan.build_plan import first_bodies, plan
+from ncd.lang.circuits.array_formats import casts
 from ncd.lang.circuits.circuit import Cell, Circuit
 from ncd.lang.circuits.elaborate import elaborate
 from ncd.lang.errors import SizeError
 from ncd.lang.errors import shown as quoted
+from ncd.lang.formats import Formats
 from ncd.lang.terms.arguments import (
     check_choice,
     check_names,
@@ -57,6 +59,7 @@ class Options:
     cells: bool
     dark: bool
     mark: str
+    casts: tuple[tuple[str, str], ...]  # short names of formats, by the ids of arrays
 
 
 def draw(
@@ -70,6 +73,7 @@ def draw(
     cells: bool = False,
     dark: bool = False,
     mark: str = "",
+    formats: Formats | None = None,
 ) -> Drawing:
     """Draws the neural circuit diagram of a term.
 
@@ -85,6 +89,7 @@ def draw(
         cells: Whether arrays are also drawn as grids of cells beside their wires.
         dark: Whether the colours are for a dark page.
         mark: The id of an op to mark as failing.
+        formats: Number formats; an array that is cast to another one has its name on its wire.
 
     Returns:
         A :class:`Drawing`, in drawing units of one pixel, y downwards.
@@ -110,7 +115,8 @@ def draw(
     circuit = elaborate(term)
     shut: Shut = "auto" if folded == "auto" else frozenset(folded)
     more = tuple(notes.items())
-    options = Options(labels, shut, width, more, bands, cells, dark, mark)
+    to = tuple(casts(circuit, formats or Formats()).items())
+    options = Options(labels, shut, width, more, bands, cells, dark, mark, to)
     return cached(circuit, options, labels != "names" or cells, lambda: _whole(circuit, options))
 
 
@@ -173,7 +179,8 @@ def _laid(rows: list[Plan], options: Options) -> Drawing:
     hidden = {cell.id: cell.op.hidden for cell in cells if isinstance(cell.op, Hiding)}
     mark = next((id for id, own in hidden.items() if options.mark in own), options.mark)
     look = {"bands": options.bands, "dark": options.dark}
-    whole = joined(rows, [lay(row, options.labels, mark=mark, **look) for row in rows])
+    to = dict(options.casts)
+    whole = joined(rows, [lay(row, options.labels, mark=mark, casts=to, **look) for row in rows])
     if any(isinstance(cell.op, Note) for cell in cells):
         wires = tuple(replace(wire, array=original(wire.array)) for wire in whole.wires)
         names = tuple(replace(text, array=original(text.array)) for text in whole.labels)

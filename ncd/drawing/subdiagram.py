@@ -28,7 +28,7 @@ def draw_part(
     ['n1']
     """
     inside = part(elaborate(term), id)
-    options = Options(labels, "auto", width, (), False, False, dark, "")
+    options = Options(labels, "auto", width, (), False, False, dark, "", ())
     return cached(inside, options, labels != "names", lambda: drawn(inside, options))
 
 

@@ -24,11 +24,13 @@ def drawn_circuits(circuit: Circuit) -> tuple[Circuit, ...]:
     return tuple(map(stacked, sides(circuit)))
 
 
-def states(term: Term, blocks: Mapping[str, str], labels: Labels) -> dict[Collapsed, Drawing]:
+def states(
+    term: Term, blocks: Mapping[str, str], labels: Labels, most: int = STATES
+) -> dict[Collapsed, Drawing]:
     """Returns the drawings that can be reached by collapsing and expanding, the initial one first.
 
     ``blocks`` maps each collapsible block to the one around it. States one step away come first,
-    then two, and so on.
+    then two, and so on, ``most`` in all.
     """
     first = draw(term, labels)
     found = {folded(first): first}
@@ -39,7 +41,7 @@ def states(term: Term, blocks: Mapping[str, str], labels: Labels) -> dict[Collap
             if folded(drawing) in found:  # another block stays collapsed, so nothing new
                 continue
             letters += len(svg(drawing))
-            if letters > LETTERS or len(found) == STATES:
+            if letters > LETTERS or len(found) == most:
                 return found
             found[folded(drawing)] = drawing
             queue.append(folded(drawing))

@@ -5,7 +5,7 @@
 const EVENT = "ncd-light";
 const KINDS = ["axis", "node", "array", "fence", "part"]; // a part has no id, but a class
 const LIT = KINDS.map((kind) => `[data-${kind}]`).join(",");
-const PARTS = "svg :is(.dash,.cells,.band,.note,.arrow,.sign:not([data-fold]))";
+const PARTS = "svg :is(.dash,.cells,.band,.note,.path,.arrow,.sign:not([data-fold]))";
 const ACTS = "[data-pick],[data-select],[data-fold],[data-axis]:not(.entry),[role=button]";
 const COLOURS = [
   "light-dark(#0a62b5, #6cb8ff)",

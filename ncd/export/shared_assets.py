@@ -8,3 +8,5 @@ FOLDER = Path(__file__).parent
 PANEL_CSS = (FOLDER / "panel.css").read_text()
 DIAGRAM_CSS = (FOLDER / "diagram.css").read_text()
 LIGHT_JS = (FOLDER / "highlight.js").read_text()
+LEGEND_CSS = (FOLDER / "legend.css").read_text()
+POLYNOMIALS_JS = (FOLDER / "polynomials.js").read_text()

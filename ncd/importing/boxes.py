@@ -20,7 +20,7 @@ PLACES = ("device", "dtype", "layout", "memory_format", "pin_memory")  # not of 
 
 
 def boxed(g: Builder, target: str, args: Sequence[Any], named: dict[str, Any], val: Any) -> Any:
-    """Adds a box that calls a function by its name; returns what it gives, as the function does."""
+    """Adds a box that calls a function by its name; returns its results."""
     taken: list[Value] = []
     kept = {name: x for name, x in named.items() if x is not None and name not in PLACES}
     words = [_spelled(g, x, taken) for x in args]
@@ -53,7 +53,7 @@ def boxed(g: Builder, target: str, args: Sequence[Any], named: dict[str, Any], v
 
 
 def operator_name(target: str, val: Any) -> str:
-    """Returns the name of a function; that of ``a & b`` says on which numbers it works.
+    """Returns the name of a function; for ``a & b`` it includes the kind of numbers.
 
     >>> operator_name("aten.__and__.Tensor", torch.ones(2).bool())
     'aten.logical_and.default'

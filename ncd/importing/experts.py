@@ -1,4 +1,4 @@
-"""Lets experts of the library ``transformers`` be read as lookups and products."""
+"""Makes mixtures of experts from ``transformers`` importable, as lookups and products."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LOOKED_UP = "batched_mm"  # looks up the weights of each token's experts
 
 @contextmanager
 def looked_up(module: nn.Module) -> Iterator[None]:
-    """Makes mixtures of experts look up the weights of each token's experts, for a while.
+    """Replaces, inside ``with``, each expert layer by a lookup of the chosen experts' weights.
 
     By default the library sorts the tokens by their experts first, which is faster for many of
     them, but says nothing of the mathematics; both give the same numbers.

@@ -114,7 +114,9 @@ class _Reader:
         return self.found
 
     def _called(self, node: fx.Node) -> None:
-        """Keeps what a call gives; after one in place it is the value of what was changed too."""
+        """Stores the result of a call; for a call in place, also as the value of the changed
+        tensor.
+        """
         found = self.env[node] = self._call(node)
         if in_place(node) and found is not None and len(node.args[0].users) > 1:  # type: ignore[union-attr]
             first = source(node)
@@ -153,10 +155,12 @@ class _Reader:
                 f"the input {name} has {val.dim()} dimensions, but its axes are {' '.join(given)}",
                 cure=f'axes={{"{name}": "{usual or " ".join("abcdefgh"[: val.dim()])}"}}',
             )
-        hints = given or usual.split() or [""] * val.dim()
+        hints = usual.split() or [""] * val.dim()
+        hints = [b if a == "_" else a for a, b in zip(given or hints, hints, strict=True)]
         dims: Dims = tuple((Atom(n, hint),) for n, hint in zip(val.shape, hints, strict=True))
         if given:
-            self.found.called |= {dim[0]: hint for dim, hint in zip(dims, given, strict=True)}
+            called = zip(dims, given, strict=True)
+            self.found.called |= {dim[0]: name for dim, name in called if name != "_"}
         below = Atom(2, "bit") if kind == "bool" else None
         slot = Slot(every(dims), kind, below)
         self.found.builder.meet(slot.atoms)
@@ -206,7 +210,9 @@ class _Reader:
         return path[-1][0] if path else ""
 
     def _inside(self, node: fx.Node, args: Any) -> Any:
-        """Returns what a part of the graph gives that runs in a mode, such as without gradients."""
+        """Returns the results of a part of the graph that runs in a mode, such as without
+        gradients.
+        """
         at = next((i for i, x in enumerate(args) if isinstance(x, fx.GraphModule)), None)
         if at is None or "wrap" not in str(node.target):
             raise ImportFailed(f"{node.target} cannot be imported", where=self._where(node))
@@ -231,7 +237,7 @@ class _Reader:
         return x
 
     def _folded(self, node: fx.Node, args: Any, named: Any) -> Any:
-        """Computes what depends on no input and no parameter."""
+        """Computes a call that depends on no input and no parameter."""
 
         def real(x: Any) -> Any:
             if isinstance(x, list):
@@ -275,7 +281,7 @@ class _Reader:
 
 
 def _depends(x: Any) -> bool:
-    """Returns whether arguments hold what depends on an input, or a parameter of real numbers."""
+    """Returns whether any argument depends on an input or on a real parameter."""
     if isinstance(x, list | tuple | dict):
         return any(map(_depends, x.values() if isinstance(x, dict) else x))
     if isinstance(x, Constant):

@@ -1,4 +1,4 @@
-"""A torch module as a term: the diagram, shapes and costs of any module."""
+"""A torch module as a term, for its diagram, shapes and costs."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from ncd.importing.annotated_axes import annotated_axes
 from ncd.importing.base.import_values import Constant, ImportFailed
 from ncd.importing.graph_reader import walk
 from ncd.importing.term_building import Refused, built
@@ -25,7 +26,7 @@ UNLIMITED = Limits(bytes=2**62, flops=2**62)  # the module is the caller's own
 
 @dataclass(frozen=True)
 class Box:
-    """A call that has no op of its own.
+    """A call that has no op of its own, and is drawn as a box.
 
     Args:
         function: The function of torch, such as ``roll``.
@@ -118,7 +119,8 @@ def from_torch(
         module: The module; it is not changed.
         *inputs: The arguments of its ``forward``: tensors, or anything else that it accepts.
         axes: The axes of its inputs by their names in ``forward``, such as ``{"x": "b t m"}``; by
-            default they follow from the number of dimensions.
+            default they are those of the annotations, such as ``Float[Tensor, "b t m"]``, or
+            follow from the number of dimensions. An axis ``_`` gets a usual name.
         **named: Further arguments of ``forward``, by name.
 
     Returns:
@@ -137,8 +139,9 @@ def from_torch(
     """
     made = exported(module, inputs, named)
     forced: dict[str, str] = {}
+    names = {**annotated_axes(module, inputs, named), **(axes or {})}
     for _ in range(TRIES):
-        walked = walk(made.program, forced, axes or {}, made.layers, made.prefix)
+        walked = walk(made.program, forced, names, made.layers, made.prefix)
         try:
             term, weights = built(walked)
         except Refused as error:

@@ -1,4 +1,4 @@
-"""Puts steps together to a term: wires bring each op its arrays, modules become blocks."""
+"""Joins the recorded steps to a term: wires between ops, and a block for each module."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def assembled(items: Sequence[Item], inputs: Slots, outputs: Slots, arrays: Arra
 
 
 def late(items: Sequence[Item]) -> list[Item]:
-    """Returns the items with those that take nothing just before the first that takes theirs.
+    """Returns the items with each input-free item moved just before the first that needs it.
 
     One that is taken in several modules stands before the first of them, in the module around.
     """
@@ -72,7 +72,7 @@ def _common(paths: Sequence[Path]) -> Path:
 
 
 def _child(item: Item, base: str) -> tuple[str, str]:
-    """Returns path and class of the module just inside ``base`` that an item is in."""
+    """Returns path and class of the module directly inside ``base`` that contains an item."""
     for path, kind in item.path:
         if not base or path.startswith(f"{base}."):
             return path, kind
@@ -110,7 +110,7 @@ def _block(
     needed: set[Slot],
     arrays: Arrays,
 ) -> Item:
-    """Returns the block of a module: what it takes from the step before stands first."""
+    """Returns the block of a module; the output of the previous step comes first in its inputs."""
     made = {slot for item in items for slot in item.gives}
     taken = dict.fromkeys(s for item in items for s in item.takes if s not in made)
     carried = [s for s in before if s in taken and s not in needed]
@@ -138,7 +138,7 @@ def role_of(kind: str) -> str:
 
 
 def _unique(items: Sequence[Item]) -> list[Item]:
-    """Returns the items with other names for modules that run again."""
+    """Returns the items with new names for modules that are called more than once."""
     seen: dict[str, int] = {}
     found = []
     for item in items:
@@ -173,7 +173,7 @@ def _repeated(items: Sequence[Item], outputs: Slots) -> list[Item]:
 
 
 def _continues(first: Item, last: Item, item: Item) -> bool:
-    """Returns whether an item is the next layer: equal to the first, on what the last gives."""
+    """Returns whether an item is the next layer: equal to the first, on the previous output."""
     n = len(last.gives)
     numbered = (
         first.name.rpartition(".")[2].isdecimal() and item.name.rpartition(".")[2].isdecimal()

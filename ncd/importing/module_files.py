@@ -1,4 +1,4 @@
-"""Modules in files of one's own, by the names that a command gives: ``model.py:Net``."""
+"""Loads modules from the user's files, by names such as ``model.py:Net``."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def example_tensors(text: str) -> tuple[Tensor, ...]:
 
 
 def imported_file(place: str, inputs: str = "") -> Imported:
-    """Imports a module of one's own.
+    """Imports a Python file of the user's.
 
     Args:
         place: A file and a name in it, ``model.py:Net``: a module, or a class or function that
@@ -128,7 +128,7 @@ def _published(path: Path, inputs: str) -> Imported:
 
 
 def _usual(config: Any) -> Sequence[Tensor]:
-    """Returns an input as a model usually takes it: tokens, or a picture."""
+    """Returns a typical input for a model: tokens, or a picture."""
     size = getattr(config, "image_size", None)
     if isinstance(size, int):
         return (example_tensor(f"1x{getattr(config, 'num_channels', 3)}x{size}x{size}"),)
@@ -136,7 +136,7 @@ def _usual(config: Any) -> Sequence[Tensor]:
 
 
 class _First(nn.Module):
-    """A model that gives its first output alone."""
+    """A wrapper of a model that returns only its first output."""
 
     def __init__(self, model: nn.Module) -> None:
         super().__init__()

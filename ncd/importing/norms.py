@@ -1,4 +1,4 @@
-"""Finds root-mean-square norms that are written out in Python, by what they compute."""
+"""Finds root-mean-square norms that are written out in Python, by testing what they compute."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _norm(part: nn.Module, eps: float, x: Tensor) -> Tensor:
 
 @contextmanager
 def replaced(norms: Mapping[str, tuple[nn.Module, Norm]]) -> Iterator[None]:
-    """Calls torch's own norm in these parts for a while."""
+    """Replaces these modules by torch's own norm inside a ``with`` block."""
     for part, norm in norms.values():
         part.forward = norm
     try:

@@ -16,7 +16,7 @@ from ncd.ops import Einsum
 
 
 class Refused(Exception):
-    """Steps that the language refuses: the nodes of torch's graph, each with the reason."""
+    """Steps that the language rejects: the nodes of torch's graph, each with the reason."""
 
     def __init__(self, reasons: Mapping[str, str]) -> None:
         super().__init__("; ".join(reasons.values()))

@@ -56,7 +56,7 @@ class Exported:
 
 
 def exported(module: nn.Module, args: tuple[Any, ...], named: Mapping[str, Any]) -> Exported:
-    """Returns the graph of a module, functional; raises ImportFailed for one that has none."""
+    """Returns the functional graph of a module; raises ImportFailed if it cannot be exported."""
     inputs = tuple(tree_leaves((args, dict(named))))
     norms = root_mean_squares(module)
     traced, failure = module, ""
@@ -75,7 +75,7 @@ def exported(module: nn.Module, args: tuple[Any, ...], named: Mapping[str, Any])
 
 
 def _cut_off(program: ExportedProgram, failure: str) -> str:
-    """Drops the calls behind the one that fails; returns its error, with the module it is in."""
+    """Removes the calls after the one that fails; returns its error, with its module."""
     calls = (node for node in program.graph.nodes if node.op == "call_function")
     first = next((node for node in calls if not node.users), None)
     stack = list((first.meta.get("nn_module_stack") or {}).values()) if first else []
@@ -93,7 +93,7 @@ def _graph(module: nn.Module, args: tuple[Any, ...], named: Mapping[str, Any]) -
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Keeps torch from logging an error that is told in one line."""
+    """Keeps torch from logging an error that is reported in one line anyway."""
     log = logging.getLogger("torch._subclasses.fake_tensor")
     level = log.level
     log.setLevel(logging.CRITICAL)
@@ -104,13 +104,13 @@ def quiet() -> Iterator[None]:
 
 
 def _message(error: Exception) -> str:
-    """Returns the first line of an error that says what is wrong."""
+    """Returns the informative line of an error message."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return lines[0] if lines else type(error).__name__
 
 
 class _UpToFailure(nn.Module):
-    """Runs a module, and gives the arrays of the first call that fails."""
+    """Runs a module up to the first call that fails, and returns that call's arrays."""
 
     def __init__(self, module: nn.Module) -> None:
         super().__init__()
@@ -125,7 +125,7 @@ class _UpToFailure(nn.Module):
 
 
 class _Watch(TorchFunctionMode):
-    """Goes on after a call that fails, as if it gave its first array, and remembers its arrays.
+    """Continues after a call that fails, returning its first array, and records its arrays.
 
     A tracer of torch cannot be left by an error, so the rest is traced as well; nothing needs it.
     """

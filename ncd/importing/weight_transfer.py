@@ -1,4 +1,4 @@
-"""Weights of a torch module in the module of its term, and back."""
+"""Copies weights between a torch module and the module of its term."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class SocketLine(Line):
         self.socket.sendall(json.dumps(message).encode() + b"\n" + (result or b""))
 
     def heed(self) -> None:
-        """Reads requests; the process ends when the other end has gone."""
+        """Handles requests until the connection closes."""
         while request := self.socket.recv(100):
             if WANT in request:
                 self.want()

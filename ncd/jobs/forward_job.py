@@ -21,11 +21,13 @@ from ncd.jobs.worker_channel import Line
 from ncd.lang.circuits.circuit import Cell, Circuit
 from ncd.lang.circuits.elaborate import elaborate
 from ncd.lang.errors import LimitError
+from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Array
 from ncd.models import CATALOGUE
 from ncd.run import CircuitModule, example_inputs
 from ncd.run.base.device import device as find_device
 from ncd.run.limits.run_memory import stated_forward
+from ncd.serial import from_json
 
 MOST = 64  # cells along each side of a picture
 EVERY = 100  # arrays that are summarised, besides the outputs
@@ -61,16 +63,19 @@ class Forward:
     arrays: Mapping[str, ArraySummary]
 
 
-def forward(line: Line, name: str, knobs: Mapping[str, int], seed: int, device: str) -> None:
+def forward(
+    line: Line, name: str, knobs: Mapping[str, int], seed: int, device: str, term: str = ""
+) -> None:
     """Runs a system on inputs from the seed, and gives a :class:`Forward`.
+
+    It is the system of the catalogue that is named, or ``term``, a visitor's own as JSON.
 
     Raises LimitError if the machine has less free memory than the run needs.
     """
-    entry = CATALOGUE[name]
-    term = entry.build(**entry.settings(knobs))
-    circuit, held = elaborate(term), stated_forward(term)
+    system = from_json(term) if term else _listed(name, knobs)
+    circuit, held = elaborate(system), stated_forward(system)
     check_free(held, device)
-    inputs = example_inputs(term, seed, device, limits())
+    inputs = example_inputs(system, seed, device, limits())
     module = CircuitModule(circuit, seed).to(find_device(device))
     arrays: dict[str, ArraySummary] = {}
     chosen, steps = summarised(circuit), sum(cell.times for cell in circuit.cells)
@@ -94,6 +99,11 @@ def forward(line: Line, name: str, knobs: Mapping[str, int], seed: int, device: 
         module.execute(inputs, watch=watch)
     seconds = perf_counter() - begun - looking
     line.give(json.dumps(asdict(Forward(seconds, held, arrays))).encode())
+
+
+def _listed(name: str, knobs: Mapping[str, int]) -> Term:
+    entry = CATALOGUE[name]
+    return entry.build(**entry.settings(knobs))
 
 
 def read(result: bytes) -> Forward:

@@ -24,7 +24,7 @@ IDLE = 10.0  # seconds that an idle actor is kept
 
 
 class Mailbox(Line):
-    """A channel whose messages are fetched."""
+    """A channel whose messages are collected by polling."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -42,7 +42,7 @@ class Hand:
         lower_priority()
 
     def process(self) -> int:
-        """Returns its process id, on whatever machine."""
+        """Returns the process id on its machine."""
         return os.getpid()
 
     def begin(self, text: str) -> None:
@@ -170,7 +170,7 @@ class Cluster:
 
 
 def answers(address: str) -> None:
-    """Raises ConnectionError if nobody listens at an address; Ray itself would try for minutes."""
+    """Raises ConnectionError if no cluster listens at an address; Ray would retry for minutes."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if not port.isdecimal():  # such as "auto"
         return

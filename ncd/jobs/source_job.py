@@ -1,4 +1,4 @@
-"""The job that reads PyTorch source, under limits of time and memory that the system enforces."""
+"""The job that reads PyTorch source, under time and memory limits of the operating system."""
 
 from __future__ import annotations
 
@@ -65,20 +65,20 @@ class Net(nn.Module):
 
 
 def warm_up() -> None:
-    """Reads a few sources, so that torch has imported and made ready what the others need."""
+    """Reads a few sources, so that torch has loaded everything that later ones need."""
     for text in WARM:
         read_source(text)
 
 
 def source(line: Line, text: str) -> None:
-    """Reads a source, and gives its term, or the error, as JSON."""
+    """Reads a source, and sends its term or the error as JSON."""
     _limit_memory()
     _limit_time(BUILDING)
     line.give(json.dumps(answer(text, lambda: _limit_time(SECONDS))).encode())
 
 
 def answer(text: str, made: Callable[[], object] = bool) -> dict[str, object]:
-    """Returns what is sent of a source: its term, a note and a failure, or an error.
+    """Returns the message about a source: its term, a note and a failure, or an error.
 
     >>> answer("class Net(nn.Module): pass")["error"]["fact"][:30]
     'there is no module in it'
@@ -105,13 +105,13 @@ def _spelled(error: TextError) -> dict[str, object]:
 
 
 def _limit_time(seconds: int) -> None:
-    """Lets the system end this process when it has computed for so long."""
+    """Makes the operating system end this process after some CPU time."""
     _, most = resource.getrlimit(resource.RLIMIT_CPU)
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, most))
 
 
 def _limit_memory() -> None:
-    """Lets this process have so much memory besides what it has now, and write no file."""
+    """Limits the additional memory of this process, and forbids writing files."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     pages = Path("/proc/self/statm")
     if pages.exists():

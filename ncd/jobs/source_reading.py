@@ -1,4 +1,4 @@
-"""Reads PyTorch source in a process of its own, so that no text harms the server or its visitors.
+"""Reads PyTorch source in a separate process, so that no text can harm the server.
 
 The process is forked from one that has imported torch and is kept; each text has a fresh one.
 """
@@ -29,7 +29,7 @@ LONGEST = 60_000  # letters
 
 @dataclass(frozen=True)
 class SourceTerm:
-    """The term of a source; a sentence on what was assumed; the error with which it stops."""
+    """The term of a source, a sentence on the assumptions, and the error of its module."""
 
     term: Term
     note: str = ""
@@ -37,7 +37,7 @@ class SourceTerm:
 
 
 class Reader:
-    """Reads sources, a few at a time; what has been read, or refused, is kept."""
+    """Reads sources, a few at a time, and caches the results."""
 
     def __init__(self) -> None:
         self.workers = Local("source")
@@ -66,7 +66,7 @@ class Reader:
         return found
 
     def _asked(self, text: str) -> SourceTerm | TextError:
-        """Returns the answer of a process to a text."""
+        """Returns the reply of a process to a text."""
         if len(text) > LONGEST:
             fact = f"it has {len(text):,} letters, at most {LONGEST:,} are read"
             return TextError(fact, 1, 1, cure="the classes of one model")
@@ -82,7 +82,7 @@ class Reader:
         return _read(result)
 
     def _result(self, text: str) -> bytes | None:
-        """Returns what a process says of a text; None if the system ended it."""
+        """Returns the result for a text; None if the operating system ended the process."""
         worker = self.workers.start(question("source", {"text": text}))
         worker.line.settimeout(PATIENCE)
         for message in worker.news():
@@ -96,7 +96,7 @@ class Reader:
 
 
 def _read(result: bytes) -> SourceTerm | TextError:
-    """Returns an answer as a term or an error."""
+    """Converts a reply to a term or an error."""
     said = json.loads(result)
     if "error" in said:
         return _error(said["error"])

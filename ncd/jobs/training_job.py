@@ -1,4 +1,4 @@
-"""The job that trains: it reports :class:`ncd.train.Progress` and gives weights."""
+"""The job that trains, reports :class:`ncd.train.Progress`, and returns weights."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LOOPS: Mapping[str, type[TrainingLoop]] = {"fit": Fit, "plane": Plane, "way": Wa
 
 
 def train(line: Line, loop: str, **asked: Any) -> None:
-    """Trains; when asked for the weights, or after too long, it scores them and gives them.
+    """Trains; on request, or after too long, it scores the weights and returns them.
 
     Scoring draws no random numbers, so it does not change the weights that follow.
     """

@@ -21,7 +21,7 @@ KINDS: Mapping[str, Callable[..., None]] = {"forward": forward, "source": source
 
 
 def make_ready(kind: str) -> None:
-    """Does what takes long before a job of a kind begins: imports data sets, or warms torch up."""
+    """Prepares for a kind of job: imports data sets, or warms torch up."""
     torch.set_num_threads(1)  # a process that is forked has no others
     if kind == "source":
         warm_up()

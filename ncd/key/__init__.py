@@ -27,7 +27,14 @@ SIGNS: Mapping[str, Sign] = {sign.name: sign for group in GROUPS.values() for si
 
 Kind = Literal["array", "axis", "fence", "node", "part"]
 COLOURS = structure_signs.COLOURS
-EXTRAS = {"arrow": "row", "band": "columns", "cells": "cells", "note": "note", "sign": "equation"}
+EXTRAS = {
+    "arrow": "row",
+    "band": "columns",
+    "cells": "cells",
+    "note": "note",
+    "path": "note",
+    "sign": "equation",
+}
 
 
 class Place(NamedTuple):

@@ -57,6 +57,13 @@ PRODUCTS = (
         lambda: SIZES(Id("y m") >> Reduce("m ->", "mean")),
     ),
     Sign(
+        "product",
+        "Product",
+        "A wire ends in Π: all numbers along it are multiplied.",
+        "x.prod(dim)",
+        lambda: SIZES(Id("y m") >> Reduce("m ->", "product")),
+    ),
+    Sign(
         "extreme",
         "Largest or smallest",
         "A wire ends in Max or Min: of all numbers along it only that one is kept.",

@@ -28,7 +28,7 @@ SHAPES = {
     "triangle": "softmax",
 }
 TOGETHER = {"batchnorm", "lookup", "concat", "cut"}  # ops whose passing wires are no broadcasting
-WORDS = {"Max": "extreme", "Min": "extreme", "Σ": "sum", "𝔼": "mean"}
+WORDS = {"Max": "extreme", "Min": "extreme", "Σ": "sum", "Π": "product", "𝔼": "mean"}
 
 
 def of_mark(mark: Mark, role: str = "") -> str:

@@ -190,7 +190,7 @@ class UnknownNameError(NCDError):
 
 
 def nearest_name(name: object, known: Collection[str]) -> str:
-    """Returns the known name that is most like another one, or a list of all if none is.
+    """Returns the known name most similar to another one, or a list of all names.
 
     >>> nearest_name("tahn", ("tanh", "relu")), nearest_name("m", ("tanh", "relu"))
     ('tanh', 'one of tanh, relu')

@@ -43,8 +43,15 @@ from ncd.models.images.identity_resnet import IDENTITY_RESNET as IDENTITY_RESNET
 from ncd.models.images.unet import UNET as UNET
 from ncd.models.images.visual_attention import VISUAL_ATTENTION as VISUAL_ATTENTION
 from ncd.models.images.vision_transformer import VIT as VIT
+from ncd.models.images.convnext import CONVNEXT as CONVNEXT
+from ncd.models.images.swin import SWIN as SWIN
+from ncd.models.images.contrastive_model import CLIP as CLIP
+from ncd.models.images.diffusion_transformer import DIT as DIT
+from ncd.models.images.diffusion_unet import DIFFUSION_UNET as DIFFUSION_UNET
+from ncd.models.images.autoencoder import VAE as VAE
 from ncd.models.recurrent_networks.gated_cells import LSTM as LSTM
 from ncd.models.recurrent_networks.gated_cells import GRU as GRU
+from ncd.models.recurrent_networks.selective_state import MAMBA as MAMBA
 from ncd.models.graphs.graph_convolution import GCN as GCN
 from ncd.models.graphs.graph_attention import GAT as GAT
 from ncd.models.learned_attention.small_transformers import REVERSAL as REVERSAL
@@ -67,6 +74,10 @@ from ncd.models.learning.two_way_network import MODULE_OR_FUNCTION as MODULE_OR_
 from ncd.models.learning.plane_perceptron import MLP_GEOMETRY as MLP_GEOMETRY
 from ncd.models.normalisation.layer_and_batch_norm import LAYER_NORM as LAYER_NORM
 from ncd.models.normalisation.layer_and_batch_norm import BATCH_NORM as BATCH_NORM
+from ncd.models.memory_levels.fused_loops import MATRIX_PRODUCT as MATRIX_PRODUCT
+from ncd.models.memory_levels.fused_loops import FLASH_ATTENTION as FLASH_ATTENTION
+from ncd.models.memory_levels.fused_loops import FUSED_MLP as FUSED_MLP
+from ncd.models.memory_levels.fused_loops import STREAMED_NORM as STREAMED_NORM
 # isort: on
 
 CATALOGUE = Catalogue(entry for entry in globals().values() if isinstance(entry, Entry))

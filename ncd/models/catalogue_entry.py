@@ -159,6 +159,8 @@ class Entry:
         cells: Whether its figure has grids of cells.
         width: The width at which its figure is drawn, in pixels.
         text: The text that it was read from, if it is none of the catalogue.
+        cached: The names of the ops whose results are kept of every position while a text is
+            written, such as keys and values.
 
     Raises:
         UnknownNameError: By :meth:`build` and :meth:`preset`, for an unknown knob or preset.
@@ -189,6 +191,7 @@ class Entry:
     cells: bool = False
     width: float = 1280.0
     text: str = ""
+    cached: tuple[str, ...] = ()
 
     @property
     def key(self) -> tuple[str, str]:

@@ -46,12 +46,15 @@ def attention(
     return Block(copied >> _heads(*masks), title, role, name, local=True)
 
 
-def self_attention(name: str, causal: bool = False, role: str = "module") -> Term:
-    """Returns attention of a sequence to itself; with ``causal``, to earlier positions only."""
+def self_attention(name: str, causal: bool = False, role: str = "module", at: str = "t") -> Term:
+    """Returns attention of a sequence to itself; with ``causal``, to earlier positions only.
+
+    ``at`` is the axis of positions.
+    """
     masks = (CausalMask("y x"),) if causal else ()
     title = "Masked Self-Attention" if causal else "Self-Attention"
     heads = Id("y m, x m, x m") >> _heads(*masks)
-    return Wire("t m -> t m, t m, t m") >> Block(heads, title, role, name, local=True)
+    return Wire(f"{at} m -> {at} m, {at} m, {at} m") >> Block(heads, title, role, name, local=True)
 
 
 def _heads(*masks: Term) -> Term:

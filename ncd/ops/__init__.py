@@ -30,15 +30,17 @@ from ncd.ops.structure.reshape import Group as Group
 from ncd.ops.structure.reshape import Rename as Rename
 from ncd.ops.structure.reshape import Split as Split
 from ncd.ops.structure.roll import Roll as Roll
+from ncd.ops.structure.scatter import Scatter as Scatter
 from ncd.ops.structure.wiring import Copy as Copy
 from ncd.ops.structure.wiring import Named as Named
 from ncd.ops.structure.wiring import Swap as Swap
 from ncd.ops.torch_calls.given import Given as Given
 from ncd.ops.torch_calls.opaque import Opaque as Opaque
 from ncd.ops.windows.convolution import Conv as Conv
-from ncd.ops.windows.convolution import ConvTranspose as ConvTranspose
 from ncd.ops.windows.pooling import MaxPool as MaxPool
+from ncd.ops.windows.sliding_window import Fold as Fold
 from ncd.ops.windows.sliding_window import Window as Window
+from ncd.ops.windows.transposed_convolution import ConvTranspose as ConvTranspose
 
 CATALOGUE: tuple[type[_Op], ...] = tuple(
     op for name, op in globals().items() if isinstance(op, type) and not name.startswith("_")

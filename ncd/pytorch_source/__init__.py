@@ -1,1 +1,1 @@
-"""PyTorch source as a term: a small interpreter of its own, which knows only what is listed."""
+"""PyTorch source as a term, read by a small interpreter that supports only listed names."""

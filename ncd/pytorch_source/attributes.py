@@ -1,4 +1,4 @@
-"""Attributes of values: those that are listed for their kind, and those that the source has set."""
+"""Attributes of values: those on a list for each kind, and those set by the source."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def lookup(machine: Machine, value: Any, name: str) -> Any:
 
 
 def member(machine: Machine, value: Any, name: str) -> Any:
-    """Returns a method that a class of the source gives an object, or None."""
+    """Returns a method that a class of the source defines, or None."""
     if not isinstance(value, Interpreted | Plain):
         return None
     found = _own_member(machine, value, name)
@@ -84,7 +84,7 @@ def member(machine: Machine, value: Any, name: str) -> Any:
 
 
 def _dunder(machine: Machine, value: Any, name: str) -> Any:
-    """Returns one of the few attributes between double underscores that are read."""
+    """Returns one of the few supported attributes with double underscores."""
     if name == "__class__" and isinstance(value, Interpreted | Plain):
         return type(value).visitor
     if name == "__name__" and isinstance(value, ClassValue | Function):
@@ -125,7 +125,7 @@ def _bases(machine: Machine, value: ClassValue) -> list[Any]:
 
 
 def _own_member(machine: Machine, value: Interpreted | Plain, name: str) -> Any:
-    """Returns what the classes of the source say of an object's attribute."""
+    """Returns the attribute of an object as the classes of the source define it."""
     for real in type(value).__mro__:
         own = machine.classes.get(real)
         if own is not None and name in own.names:
@@ -134,7 +134,7 @@ def _own_member(machine: Machine, value: Interpreted | Plain, name: str) -> Any:
 
 
 def _taken(found: Any, subject: Any, owner: ClassValue) -> Any:
-    """Returns a class attribute as it is seen from an object, or from the class itself."""
+    """Returns a class attribute as seen from an object or from the class."""
     if isinstance(found, Marked):
         if found.kind == "classmethod":
             return Bound(found.function, (owner,))
@@ -149,7 +149,7 @@ def _taken(found: Any, subject: Any, owner: ClassValue) -> Any:
 
 
 def _above(machine: Machine, value: Super, name: str) -> Any:
-    """Returns what ``super()`` gives."""
+    """Returns an attribute of ``super()``."""
     order = [*type(value.subject).__mro__]
     above = order[order.index(value.owner.real) + 1 :]
     for real in (one for one in above if one not in (Interpreted, Plain)):
@@ -164,7 +164,7 @@ def _above(machine: Machine, value: Super, name: str) -> Any:
 
 
 def _first_step(machine: Machine, real: type, subject: Any) -> Any:
-    """Returns the ``__init__`` of a class that is not of the source."""
+    """Returns the ``__init__`` of a class that the source does not define."""
 
     def first(*args: Any, **named: Any) -> None:
         if issubclass(real, nn.Module):
@@ -176,7 +176,7 @@ def _first_step(machine: Machine, real: type, subject: Any) -> Any:
 def _begin(
     machine: Machine, real: type, subject: Any, args: tuple[Any, ...], named: dict[str, Any]
 ) -> None:
-    """Makes an object a module of torch's class, with weights that take no memory."""
+    """Initialises an object as a torch module whose weights take no memory."""
     if not isinstance(subject, Interpreted):
         raise machine.refuse("__init__ is called on something that is no module", "super()")
     begin(machine, real, subject, args, named)

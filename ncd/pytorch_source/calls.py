@@ -44,7 +44,7 @@ def call(
     named: dict[str, Any],
     scope: Scope | None = None,
 ) -> Any:
-    """Returns what a call gives; raises TextError for something that is not called here."""
+    """Returns the result of a call; raises TextError if it is not supported."""
     if isinstance(function, Unknown):
         return _of_unknown(machine, function, (*args, *named.values()))
     if isinstance(function, Native):
@@ -71,7 +71,7 @@ def _native(machine: Machine, function: Native, args: Any, named: Any, scope: Sc
 
 
 def _listed(machine: Machine, function: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
-    """Returns what a function, layer or error gives that is called as it is."""
+    """Returns the result of a listed function, layer or error."""
     try:
         listed = function in LISTED
     except TypeError:
@@ -91,14 +91,14 @@ def _listed(machine: Machine, function: Any, args: tuple[Any, ...], named: dict[
 
 
 def _of_unknown(machine: Machine, function: Unknown, given: tuple[Any, ...]) -> Any:
-    """Returns an unknown value; raises where it would be needed for the diagram."""
+    """Returns an unknown value; raises an error if the diagram needs it."""
     if machine.tracing and any(isinstance(one, Tensor) for one in given):
         raise machine.unknown(function)
     return Unknown(f"{function.name}(…)"[:80], function.why)
 
 
 def _run(machine: Machine, module: nn.Module, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
-    """Runs a module inside of another; outside of all, it records the call."""
+    """Runs a module inside another one; at the top level, records the call."""
     if machine.strict:
         machine.step(machine.node, 20)
         return machine.attempt(module, *args, **{**_plain_masks(module, args), **named})
@@ -107,7 +107,7 @@ def _run(machine: Machine, module: nn.Module, args: tuple[Any, ...], named: dict
 
 
 def _plain_masks(module: nn.Module, args: tuple[Any, ...]) -> dict[str, bool]:
-    """Returns arguments that keep torch from looking at the numbers of a mask."""
+    """Changes arguments so that torch does not inspect the numbers of a mask."""
     if isinstance(module, nn.TransformerEncoder) and len(args) < 4:
         return {"is_causal": False}
     if isinstance(module, nn.TransformerDecoder) and len(args) < 7:
@@ -116,7 +116,7 @@ def _plain_masks(module: nn.Module, args: tuple[Any, ...]) -> dict[str, bool]:
 
 
 def _super(machine: Machine, args: tuple[Any, ...], scope: Scope | None) -> Super:
-    """Returns ``super()``, of the class and the object around."""
+    """Returns ``super()`` for the current class and object."""
     function = scope.function if scope else None
     if len(args) == 2 and isinstance(args[0], ClassValue):
         return Super(args[0], args[1])

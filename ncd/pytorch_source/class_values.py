@@ -1,4 +1,4 @@
-"""Classes of a source: how they are made, and what their objects are."""
+"""Classes of a source: their creation, and their objects."""
 
 from __future__ import annotations
 
@@ -62,14 +62,14 @@ def class_value(machine: Machine, node: ast.ClassDef, scope: Scope) -> ClassValu
 
 
 def _own(value: Any, made: ClassValue) -> None:
-    """Tells a method which class it is of, for ``super()``."""
+    """Records for each method the class that it belongs to, for ``super()``."""
     inner = value.function if isinstance(value, Marked | Bound) else value
     if isinstance(inner, Function) and inner.owner is None:
         inner.owner = made
 
 
 def _real(machine: Machine, name: str, bases: tuple[Any, ...]) -> type:
-    """Returns a class of Python without code, which gives the order of all bases."""
+    """Returns an empty Python class that gives the method resolution order."""
     found: list[type] = []
     for base in bases:
         if isinstance(base, ClassValue):
@@ -118,7 +118,7 @@ def _forward(machine: Machine, function: Function) -> Any:
 
 
 def _tensors(machine: Machine, found: Any, depth: int = 0) -> Any:
-    """Returns what a whole model gives; an object of settings and tensors becomes a tuple."""
+    """Returns the outputs of a whole model; an output object becomes a tuple of its tensors."""
     if isinstance(found, Unknown):
         raise machine.unknown(found)
     if isinstance(found, Plain):
@@ -194,7 +194,7 @@ class Missing:
 
 
 class Factory:
-    """The default of a field that is made anew for each object."""
+    """A default value that is made anew for each object."""
 
     def __init__(self, make: Any) -> None:
         self.make = make

@@ -37,7 +37,7 @@ def class_definition(machine: Machine, node: ast.ClassDef, scope: Scope) -> None
 
 
 def _decorated(machine: Machine, node: Any, made: Any, scope: Scope) -> Any:
-    """Returns a function or class behind its decorators; those that are unknown do nothing."""
+    """Applies the decorators of a function or class; unknown ones have no effect."""
     for decorator in reversed(node.decorator_list):
         if isinstance(decorator, ast.Name) and decorator.id in (
             "property",

@@ -1,4 +1,4 @@
-"""Reads expressions: every kind of node has one function."""
+"""Reads expressions, with one function for each kind of syntax node."""
 
 from __future__ import annotations
 
@@ -197,7 +197,7 @@ def _lambda(machine: Machine, node: ast.Lambda, scope: Scope) -> Any:
 def _looped(
     machine: Machine, node: Any, scope: Scope, parts: list[ast.comprehension]
 ) -> Iterator[Scope]:
-    """Yields the scope once for each turn of the loops of a comprehension."""
+    """Yields the scope for each iteration of a comprehension."""
     if not parts:
         yield scope
         return
@@ -231,7 +231,7 @@ def _dict_comprehension(machine: Machine, node: ast.DictComp, scope: Scope) -> A
 
 
 def assign(machine: Machine, target: ast.expr, value: Any, scope: Scope) -> None:
-    """Gives a value to a name, or to several."""
+    """Assigns a value to a name, or to several."""
     if isinstance(target, ast.Name):
         scope.home(target.id).names[target.id] = value
     elif isinstance(target, ast.Tuple | ast.List):

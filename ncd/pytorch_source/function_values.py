@@ -1,4 +1,4 @@
-"""Functions of a source: how they are made, and what a call of one does."""
+"""Functions of a source: their creation, and their calls."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Returned(Exception):
 
 
 class Left(Exception):
-    """``break`` or ``continue``; ``loop`` is whether the whole loop is left."""
+    """``break`` or ``continue``; ``loop`` says whether the whole loop ends."""
 
     def __init__(self, loop: bool) -> None:
         super().__init__()
@@ -66,7 +66,7 @@ def _function(
 def _called(
     machine: Machine, function: Function, args: tuple[Any, ...], named: Mapping[str, Any]
 ) -> Any:
-    """Returns what a function gives."""
+    """Returns the result of a function."""
     scope = Scope(function.scope, bound(machine, function, args, named), function=function)
     with machine.inside():
         if isinstance(function.node, ast.Lambda):
@@ -99,7 +99,7 @@ def _yields(node: ast.FunctionDef) -> bool:
 def bound(
     machine: Machine, function: Function, args: tuple[Any, ...], named: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Returns the arguments of a call by their names; raises what Python raises if they misfit."""
+    """Returns the arguments of a call by name; raises Python's errors if they do not match."""
     given = function.node.args
     places = [one.arg for one in (*given.posonlyargs, *given.args)]
     found: dict[str, Any] = dict(zip(places, args, strict=False))

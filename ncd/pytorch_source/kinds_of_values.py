@@ -1,4 +1,4 @@
-"""The kinds of the values of a source: ``isinstance`` and ``issubclass``."""
+"""``isinstance`` and ``issubclass`` for the values of a source."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Imports in a source: they give listed names, or values that are not known."""
+"""Imports in a source: listed names become known, all others unknown values."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def imported(machine: Machine, path: str, alias: str | None) -> tuple[str, Any]:
 
 
 def imported_name(machine: Machine, path: str, name: str, alias: str | None) -> dict[str, Any]:
-    """Returns what ``from path import name`` sets."""
+    """Returns the value for ``from path import name``."""
     space = _found(machine, path)
     if name == "*":
         return dict(space.names) if isinstance(space, Namespace) else {}
@@ -49,7 +49,7 @@ def imported_name(machine: Machine, path: str, name: str, alias: str | None) -> 
 
 
 def _unknown(machine: Machine, name: str, why: str) -> Unknown:
-    """Returns an unknown value; raises ImportError where the source expects that it may be."""
+    """Returns an unknown value; raises ImportError where the source handles that error."""
     if machine.optional:
         raise machine.raised(ImportError(f"{name}: {why}"), machine.node)
     return Unknown(name, why)

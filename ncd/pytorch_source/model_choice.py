@@ -1,4 +1,4 @@
-"""The module of a source that is drawn: the one that it runs or makes, or one that it defines."""
+"""Chooses the module of a source to draw: one that it runs, creates, or defines."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CONFIGS = ("config", "cfg", "args", "conf", "params", "hparams", "model_args")
 
 
 def model_of(machine: Machine, tree: ast.Module, scope: Scope) -> nn.Module:
-    """Returns the module that a source is about; raises TextError if it has none."""
+    """Returns the module that a source describes; raises TextError if it has none."""
     if machine.ran:
         return machine.ran[-1][0]
     if machine.shown is not None:
@@ -47,7 +47,7 @@ def model_of(machine: Machine, tree: ast.Module, scope: Scope) -> nn.Module:
 
 
 def _whole(modules: list[nn.Module]) -> list[nn.Module]:
-    """Returns the modules that are no part of another; those of the source's own classes if any."""
+    """Returns the modules that are not part of another; the source's own classes come first."""
     own = [one for one in modules if isinstance(one, Interpreted)] or modules
     inner = {id(part) for one in own for part in list(one.modules())[1:]}
     losses = [one for one in own if type(one).__name__.endswith("Loss")]
@@ -55,7 +55,7 @@ def _whole(modules: list[nn.Module]) -> list[nn.Module]:
 
 
 def _classes(tree: ast.Module, scope: Scope) -> list[ClassValue]:
-    """Returns the classes of modules that can run, those that no other one uses first."""
+    """Returns the module classes that can run; those that no other class uses come first."""
     found = [
         value
         for value in scope.names.values()
@@ -93,7 +93,7 @@ def _first(value: ClassValue, machine: Machine) -> Function | None:
 
 
 def _arguments(machine: Machine, value: ClassValue, scope: Scope) -> dict[str, Any] | None:
-    """Returns the arguments that a class needs: none, or an object of a data class of settings."""
+    """Returns the arguments for a class: none, or an object of a settings class."""
     first = _first(value, machine)
     if first is None:
         return {} if not issubclass(value.real, _BARE) else None
@@ -111,7 +111,7 @@ _BARE = (nn.Linear, nn.Conv2d, nn.LayerNorm, nn.Embedding, nn.BatchNorm2d)  # th
 
 
 def _config(machine: Machine, first: Function, name: str, scope: Scope) -> ClassValue | None:
-    """Returns the class of settings for an argument, by its type hint or its name."""
+    """Returns the settings class for an argument, by its type hint or its name."""
     whole = {
         value.name: value
         for value in scope.names.values()
@@ -144,7 +144,7 @@ def _built(
 
 
 def _builders(tree: ast.Module, scope: Scope, name: str) -> list[Function]:
-    """Returns the functions that need no arguments and may make a module."""
+    """Returns the functions that need no arguments and may create a module."""
     found = []
     for node in tree.body:
         value = scope.names.get(node.name) if isinstance(node, ast.FunctionDef) else None
@@ -155,7 +155,7 @@ def _builders(tree: ast.Module, scope: Scope, name: str) -> list[Function]:
 
 
 def _lacks(machine: Machine, tree: ast.Module, value: ClassValue) -> TextError:
-    """Returns the error for a class that needs arguments which are not known."""
+    """Returns the error for a class whose arguments are not known."""
     first = _first(value, machine)
     needed = parameters(first)[1] if first else ["in_features", "out_features"]
     words = ", ".join(f"{name}=…" for name in needed)

@@ -1,4 +1,4 @@
-"""The inputs of a module: those that the source gives, a line of shapes, or a guess."""
+"""The inputs of a module: given by the source, by a line of shapes, or guessed."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def shape_line(text: str) -> tuple[str, str]:
 
 
 def given_inputs(shapes: str, line: int) -> tuple[Tensor, ...]:
-    """Returns inputs of the shapes that a source gives; raises TextError for too large ones."""
+    """Returns inputs of the given shapes; raises TextError if they are too large."""
     for each in shapes.split(","):
         if prod(int(n) for n in each.partition("#")[0].strip().split("x")) > NUMBERS:
             raise TextError(
@@ -60,7 +60,7 @@ def given_inputs(shapes: str, line: int) -> tuple[Tensor, ...]:
 def guessed(
     machine: Machine, model: nn.Module, failed: str = ""
 ) -> tuple[tuple[Tensor, ...], str] | None:
-    """Returns an input that a module takes, and its shape; None if none of the usual ones fits.
+    """Returns an input that a module accepts, and its shape; None if no usual one fits.
 
     A likely shape is not tried, unless it is the one with which the module has ``failed``. Raises
     TextError for a module of which nothing says what it takes.
@@ -87,7 +87,7 @@ def guessed(
 
 
 def _likely(machine: Machine, model: nn.Module) -> bool:
-    """Returns whether the first layer of a module says which shape it takes."""
+    """Returns whether the first layer of a module determines the input shape."""
     first = next((part for part in model.modules() if isinstance(part, LAYERS)), None)
     parts = [*model.modules()]
     free = "adaptive_" in machine.text
@@ -98,12 +98,12 @@ def _likely(machine: Machine, model: nn.Module) -> bool:
 
 
 def assumed(shape: str) -> str:
-    """Returns the sentence that says which shape was taken."""
+    """Returns a sentence about the assumed input shape."""
     return f"No input is given, so {shape} is taken. A last line with a shape changes it."
 
 
 def _needed(model: nn.Module) -> list[str]:
-    """Returns the inputs that a module needs."""
+    """Returns the required inputs of a module."""
     kinds = inspect.Parameter
     given = inspect.signature(model.forward).parameters.values()
     plain = (kinds.POSITIONAL_ONLY, kinds.POSITIONAL_OR_KEYWORD)
@@ -111,7 +111,7 @@ def _needed(model: nn.Module) -> list[str]:
 
 
 def _candidates(machine: Machine, model: nn.Module) -> Iterator[str]:
-    """Yields shapes that the first layer of a module takes."""
+    """Yields shapes that the first layer of a module accepts."""
     every = (part for part in model.modules() if isinstance(part, LAYERS))
     first = next(every, None)
     if isinstance(first, nn.Conv1d):
@@ -129,7 +129,7 @@ def _candidates(machine: Machine, model: nn.Module) -> Iterator[str]:
 
 
 def _sides(model: nn.Module) -> list[int]:
-    """Returns the side of a picture that the settings of a module name."""
+    """Returns the side of a picture given in the settings of a module."""
     found = []
     settings = {**model.__dict__.get(SETTINGS, {}), **own_names(model)}
     for name in NAMED:
@@ -156,7 +156,7 @@ def _flat(model: nn.Module, first: Any) -> Iterator[str]:
 
 
 def _runs(machine: Machine, model: nn.Module, inputs: tuple[Tensor, ...]) -> bool:
-    """Returns whether a module runs on inputs, without numbers."""
+    """Returns whether a module runs on these inputs, computing shapes only."""
     machine.tracing = True
     try:
         with quiet(), FakeTensorMode(allow_non_fake_inputs=True) as mode, torch.no_grad():

@@ -1,4 +1,4 @@
-"""Python's own functions that a source may use, written anew for the values of a source."""
+"""Python's built-in functions for the interpreter."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NUMBER = (bool, int, float)
 
 
 def numeric(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns a function of numbers; a tensor of one number counts where its number is known."""
+    """Returns a function of numbers; a tensor with one known number counts as that number."""
 
     def run(machine: Machine, *args: Any, **named: Any) -> Any:
         plain = [_number(machine, one) for one in args]
@@ -56,7 +56,7 @@ def _number(machine: Machine, value: Any) -> Any:
 
 
 def _iterated(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns a function of things that are gone through."""
+    """Returns a function of iterables."""
 
     def run(machine: Machine, *args: Any, **named: Any) -> Any:
         lists = [machine.items(one) for one in args]

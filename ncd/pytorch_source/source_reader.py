@@ -1,4 +1,4 @@
-"""Reads PyTorch source as a term: it is interpreted node by node, and never run as Python."""
+"""Reads PyTorch source as a term by interpreting it node by node; it is never executed."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ EXAMPLE = "class Net(nn.Module): …"
 
 @dataclass(frozen=True)
 class Reading:
-    """The term of a source; what was assumed; and the error with which its module stops."""
+    """The term of a source, the assumptions made, and the error of its module, if any."""
 
     term: Term
     note: str = ""
@@ -45,7 +45,7 @@ class Reading:
 
 
 def read_source(text: str, made: Callable[[], object] = bool) -> Reading:
-    """Returns the term of the module that a source is about.
+    """Returns the term of the module that a source describes.
 
     Args:
         text: The source: classes with ``__init__`` and ``forward``, and perhaps a call of one of
@@ -115,7 +115,7 @@ def _tree(text: str) -> ast.Module:
 
 @contextmanager
 def _deep() -> Iterator[None]:
-    """Allows as many frames as the bounds of the interpreter need."""
+    """Raises Python's recursion limit to what the interpreter needs."""
     before = sys.getrecursionlimit()
     sys.setrecursionlimit(max(before, DEEP))
     try:
@@ -125,7 +125,7 @@ def _deep() -> Iterator[None]:
 
 
 def _top(machine: Machine, tree: ast.Module, scope: Scope) -> None:
-    """Interprets the whole text; lines around the classes that are not understood are left out."""
+    """Interprets the whole text; unsupported lines outside classes are skipped."""
     first: Exception | None = None
     for node in tree.body:
         try:
@@ -141,7 +141,7 @@ def _top(machine: Machine, tree: ast.Module, scope: Scope) -> None:
 
 
 def _line(machine: Machine, node: ast.stmt, scope: Scope) -> None:
-    """Interprets a line of the text itself."""
+    """Interprets a top-level line."""
     try:
         machine.run([node], scope)
     except (Returned, Left):
@@ -149,7 +149,7 @@ def _line(machine: Machine, node: ast.stmt, scope: Scope) -> None:
 
 
 def _forget(node: ast.stmt, scope: Scope) -> None:
-    """Makes the names that a line would set unknown."""
+    """Marks the names that a line would set as unknown."""
     why = f"line {node.lineno} is not understood"
     for part in ast.walk(node):
         if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
@@ -159,7 +159,7 @@ def _forget(node: ast.stmt, scope: Scope) -> None:
 
 
 def _has_class(scope: Scope) -> bool:
-    """Returns whether a source defines or makes a module."""
+    """Returns whether a source defines or creates a module."""
     return any(
         isinstance(value, nn.Module) or (isinstance(value, ClassValue) and value.is_module)
         for value in scope.names.values()
@@ -167,7 +167,7 @@ def _has_class(scope: Scope) -> bool:
 
 
 def _drawn(machine: Machine, model: nn.Module, given: tuple[Tensor, ...]) -> tuple[Imported, str]:
-    """Returns a module as a term, and what was assumed of its inputs."""
+    """Returns a module as a term, and the assumptions about its inputs."""
     if given:
         return _imported(machine, model, given, {}), ""
     for ran, args, named in reversed(machine.ran):
@@ -199,7 +199,7 @@ def _drawn(machine: Machine, model: nn.Module, given: tuple[Tensor, ...]) -> tup
 def _imported(
     machine: Machine, model: nn.Module, inputs: tuple[Any, ...], named: dict[str, Any]
 ) -> Imported:
-    """Returns the module as a term; raises the error with which it stops if it has none."""
+    """Returns the module as a term; raises its error if nothing can be drawn."""
     model.eval()
     _check_names(model)
     machine.root, machine.tracing = model, True
@@ -218,7 +218,7 @@ def _imported(
 
 
 def _check_names(model: nn.Module) -> None:
-    """Raises TextError for a part whose name is not plain: torch writes names into code."""
+    """Raises TextError for a submodule whose name is not a plain identifier."""
     for path, part in model.named_modules():
         held = (part._parameters, part._buffers, part._modules)
         for name in (*part.__dict__, *(name for names in held for name in names)):
@@ -233,7 +233,7 @@ def _told(error: Exception) -> str:
 
 
 def _failure(machine: Machine, found: Imported) -> TextError | None:
-    """Returns the error with which a module stops while its first part is drawn."""
+    """Returns the error of a module of which only the first part is drawn."""
     if not found.failure:
         return None
     error = machine.failure
@@ -243,7 +243,7 @@ def _failure(machine: Machine, found: Imported) -> TextError | None:
 
 
 def _said(machine: Machine, note: str) -> str:
-    """Returns what a visitor is told of a source that could be read."""
+    """Returns the message for a visitor whose source could be read."""
     if not machine.left_out:
         return note
     lines = ", ".join(map(str, machine.left_out[:5]))

@@ -1,4 +1,4 @@
-"""Reads statements: every kind of node has one function."""
+"""Reads statements, with one function for each kind of syntax node."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _expression(machine: Machine, node: ast.Expr, scope: Scope) -> None:
 
 
 def _yield(machine: Machine, node: ast.Yield | ast.YieldFrom, scope: Scope) -> None:
-    """Keeps what a generator gives."""
+    """Stores a value that a generator yields."""
     home: Scope | None = scope
     while home is not None and "yield" not in home.names:
         home = home.outer
@@ -189,7 +189,7 @@ def _try(machine: Machine, node: ast.Try, scope: Scope) -> None:
 
 
 def _expects_none(handler: ast.ExceptHandler) -> bool:
-    """Returns whether a handler is for a library that is not there."""
+    """Returns whether an exception handler is for a missing library."""
     words = "Exception" if handler.type is None else ast.unparse(handler.type)
     return any(name in words for name in ("ImportError", "ModuleNotFoundError", "Exception"))
 

@@ -1,4 +1,4 @@
-"""Small parts that many sources import from other files, such as ``DropPath``.
+"""Small modules that many sources import from other files, such as ``DropPath``.
 
 They are written here as a source, which is interpreted like that of a visitor.
 """
@@ -128,7 +128,7 @@ class Permute(nn.Module):
 
 
 def share(machine: Machine) -> None:
-    """Makes the shared parts known to an interpretation, at no cost of steps."""
+    """Makes these modules available to an interpretation, without counting steps."""
     scope = Scope()
     tree = ast.parse(SOURCE)
     for node in ast.walk(tree):  # an error in one is told at the first line

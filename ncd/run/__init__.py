@@ -8,11 +8,14 @@ from ncd.run.explain.equation_proof import Proof, apart, prove
 from ncd.run.explain.shape_tracker import Tracker, track
 from ncd.run.limits.compiling import compile
 from ncd.run.limits.guard import check, fits, nearest_fit, peak
+from ncd.run.limits.saved_for_backward import Saved, SavedArray, saved
 
 __all__ = [
     "CircuitModule",
     "Limits",
     "Proof",
+    "Saved",
+    "SavedArray",
     "Trace",
     "Tracker",
     "apart",
@@ -25,6 +28,7 @@ __all__ = [
     "nearest_fit",
     "peak",
     "prove",
+    "saved",
     "synchronise",
     "trace",
     "track",

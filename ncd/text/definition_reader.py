@@ -18,19 +18,19 @@ LINE = 'scores = Einsum("y k, x k -> y x")(q, k)'
 
 
 class Terms(Protocol):
-    """Reads the terms that are called."""
+    """Reads the terms that a definition calls."""
 
     known: dict[str, Any]
 
     def value(self, node: ast.expr) -> Any:
-        """Returns the value at a node."""
+        """Returns the value of a syntax node."""
 
     def term(self, node: ast.expr) -> Term:
-        """Returns the term at a node."""
+        """Returns the term of a syntax node."""
 
 
 def defined(node: ast.FunctionDef, terms: Terms) -> Term:
-    """Returns the term that a definition says.
+    """Returns the term that a definition describes.
 
     Args:
         node: The syntax tree of the function.
@@ -61,12 +61,12 @@ def defined(node: ast.FunctionDef, terms: Terms) -> Term:
 
 
 def _is_text(line: ast.stmt) -> bool:
-    """Returns whether a line is a text alone, such as a docstring."""
+    """Returns whether a line is only a string, such as a docstring."""
     return isinstance(line, ast.Expr) and isinstance(line.value, ast.Constant)
 
 
 def _sizes(node: ast.FunctionDef, terms: Terms) -> dict[str, Any]:
-    """Returns the sizes that stand in the decorator, if there is one."""
+    """Returns the sizes given in the decorator, if it has any."""
     found: dict[str, Any] = {}
     for mark in node.decorator_list:
         call = mark.func if isinstance(mark, ast.Call) else mark
@@ -90,7 +90,7 @@ def _inputs(node: ast.FunctionDef) -> Iterator[tuple[str, str]]:
 
 
 class _Body:
-    """Reads the lines of a definition; ``names`` are the arrays that have one."""
+    """Reads the lines of a definition; ``names`` maps variable names to arrays."""
 
     def __init__(self, own: Definition, terms: Terms) -> None:
         self.own, self.terms = own, terms
@@ -133,7 +133,7 @@ class _Body:
 
 @contextmanager
 def _at(node: ast.AST) -> Iterator[None]:
-    """Tells at a node what is refused there."""
+    """Adds the position of a syntax node to errors raised inside the ``with`` block."""
     try:
         yield
     except TextError:

@@ -1,13 +1,11 @@
-"""One line of einops as a term: ``rearrange``, ``reduce`` or ``repeat``, and perhaps a shape."""
+"""Reads one line of einops as a term: ``rearrange``, ``reduce`` or ``repeat``."""
 
 from __future__ import annotations
 
 import re
 from math import prod
 
-import einops
-import torch
-
+from ncd.extras import needed_by
 from ncd.lang.errors import NCDError
 from ncd.lang.terms.terms import Term
 from ncd.models.tensors import einops_calls
@@ -22,7 +20,7 @@ USUAL = 6  # the size of an axis without one
 
 
 def read(text: str) -> Term | None:
-    r"""Returns the term of a line of einops, or None for another text.
+    r"""Returns the term of a line of einops, or None for any other text.
 
     >>> term = read('rearrange(x, "b (h w) c -> b h w c", h=4)\n2x12x3')
     >>> term.cod.spec
@@ -38,18 +36,22 @@ def read(text: str) -> Term | None:
     given = NAME.search(line)
     try:
         calls = einops_calls.read(line, [given[1] if given else "x"]).calls
+        if any(call.pattern.count("->") != 1 for call in calls):
+            raise TextError("a pattern has one arrow", 1, 1, cure='"b h w c -> b c h w"')
         shape = shape or _usual(calls[0])
         _tried(shape, calls)
         return rearranged(shape, calls)
     except NCDError as error:
         raise TextError(error.fact, 1, 1, cure=error.cure) from None
-    except einops.EinopsError as error:
-        said = str(error).strip().splitlines()
+    except (TypeError, RuntimeError, OverflowError) as error:
+        # einops' own are RuntimeErrors; TypeError for an axis called tensor, the others for a huge
+        # shape
+        said = str(error).strip().splitlines() or [type(error).__name__]
         raise TextError(f"einops: {said[-1].strip()}", 1, 1, cure="another shape") from None
 
 
 def _usual(call: Call) -> tuple[int, ...]:
-    """Returns a shape that a call takes."""
+    """Returns a shape that a call accepts."""
     left = AXIS.findall(call.pattern.split("->")[0])
     axes, _ = call.sides(len(left))
     given = dict(call.lengths)
@@ -61,7 +63,11 @@ def _number(text: str) -> int:
 
 
 def _tried(shape: tuple[int, ...], calls: tuple[Call, ...]) -> None:
-    """Raises what einops raises for these calls; it computes shapes alone."""
+    """Checks the calls with einops on shapes alone, and raises its errors."""
+    with needed_by("a line of einops"):
+        import einops
+        import torch
+
     array = torch.empty(shape, device="meta")
     for call in calls:
         own = dict(call.lengths)

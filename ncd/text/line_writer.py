@@ -22,7 +22,7 @@ PAD = "    "
 
 
 def definition(term: Term, sizes: Mapping[str, str] | None) -> str:
-    """Returns a term as a definition, with definitions before it for what is inside its blocks.
+    """Returns a term as a definition, preceded by definitions for the inside of its blocks.
 
     Args:
         term: The term.
@@ -40,7 +40,7 @@ def definition(term: Term, sizes: Mapping[str, str] | None) -> str:
 
 
 def bare(axis: Axis, sizes: Mapping[str, str]) -> Axis:
-    """Returns an axis without what ``Axes`` says of it."""
+    """Returns an axis without the properties that ``Axes`` sets."""
     if axis.name not in sizes:
         return axis
     return replace(axis, size=None, sequence=False, label="")
@@ -56,7 +56,7 @@ def _reads(text: str, term: Term) -> bool:
 
 
 class _Writer:
-    """Writes definitions; equal parts have one.
+    """Writes definitions; equal parts share one.
 
     With ``inline``, what is inside a block is written by ``>>`` and ``@``.
     """
@@ -148,7 +148,7 @@ def _word(term: Term) -> str:
 
 
 def _word_inside(term: Term) -> str:
-    """Returns a word for what a block around one op gives; ``out`` for larger ones."""
+    """Returns a name for the result of a block around one op; ``out`` for larger ones."""
     parts = term.children
     return _word(parts[0]) if len(parts) == 1 and not parts[0].children else "out"
 

@@ -39,7 +39,7 @@ R = TypeVar("R")
 
 
 def parse(text: str) -> Term:
-    """Returns the term that a text says.
+    """Returns the term that a text describes.
 
     The text is as in Python: ``>>`` and ``@`` between ops of the catalogue, or a definition as of
     :func:`ncd.define`. Lines before the last one may name parts:
@@ -76,7 +76,7 @@ def parse(text: str) -> Term:
 
 
 def _tree(text: str) -> ast.Module:
-    """Returns Python's syntax tree of a text of bounded size; a chain may go on over lines."""
+    """Returns Python's syntax tree of a text; a chain may continue on further lines."""
     try:
         tree = _loose(text)
     except SyntaxError as error:
@@ -92,7 +92,7 @@ def _tree(text: str) -> ast.Module:
 
 
 def _loose(text: str) -> ast.Module:
-    """Returns the tree of a text or, if it is none, of the text in brackets."""
+    """Returns the syntax tree of a text, or of the text in brackets if it is not valid alone."""
     try:
         return ast.parse(text)
     except SyntaxError:
@@ -104,7 +104,7 @@ def _loose(text: str) -> ast.Module:
 
 
 class Reader:
-    """Reads the nodes of a syntax tree; ``known`` are the terms that were named."""
+    """Reads the nodes of a syntax tree; ``known`` holds the named terms."""
 
     def __init__(self) -> None:
         self.known: dict[str, Any] = {}
@@ -132,21 +132,21 @@ class Reader:
         self.known[name] = self.value(line.value)
 
     def definition(self, node: ast.FunctionDef) -> Term:
-        """Returns the term that a function of named arrays says."""
+        """Returns the term of a function of named arrays."""
         term = defined(node, self)
         if term.count > OPS:
             raise error_at(f"it has more than {OPS:,} ops", node, "fewer")
         return term
 
     def term(self, node: ast.expr) -> Term:
-        """Returns the term at a node."""
+        """Returns the term of a syntax node."""
         found = self.value(node)
         if not isinstance(found, Term):
             raise error_at(f"{shown(ast.unparse(node))} is not a term", node, EXAMPLE)
         return found
 
     def value(self, node: ast.expr) -> Any:
-        """Returns the value at a node: a term, a text, a number, or several of them."""
+        """Returns the value of a syntax node: a term, a text, a number, or several of them."""
         read = self.readers.get(type(node))
         if read is None:
             raise error_at(f"{type(node).__name__} is not part of the language", node, EXAMPLE)
@@ -215,7 +215,7 @@ class Reader:
         return _built(node, make, *args, **words)
 
     def _callee(self, node: ast.expr) -> Callable[..., Any]:
-        """Returns what is called: an op, ``Type.parse``, or ``Axes(…)``."""
+        """Returns the object that is called: an op, ``Type.parse``, or ``Axes(…)``."""
         if isinstance(node, ast.Call):
             sizes = self.value(node)
             if isinstance(sizes, Axes):
@@ -239,7 +239,7 @@ def _chain(node: ast.expr, kind: type[ast.operator]) -> list[ast.expr]:
 
 
 def _built(node: ast.AST, make: Callable[..., R], *args: Any, **words: Any) -> R:
-    """Returns ``make(…)``; what it refuses is told at the node."""
+    """Returns ``make(…)``; errors get the position of the syntax node."""
     takes = signature(make).parameters
     loose = any(one.kind in (one.VAR_KEYWORD, one.VAR_POSITIONAL) for one in takes.values())
     for word in words if not loose else ():

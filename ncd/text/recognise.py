@@ -1,11 +1,11 @@
-"""Reads a term from whatever a visitor pastes: JSON, a line of torch or einops, or a term."""
+"""Reads a term from any text that a visitor pastes: JSON, torch, einops, or a term."""
 
 from __future__ import annotations
 
 import re
 
 from ncd.lang.terms.terms import Term
-from ncd.serial import from_json
+from ncd.serial import from_json, term_of_file
 from ncd.text import einops_lines, torch_lines
 from ncd.text.reader import parse
 
@@ -16,16 +16,23 @@ LAYERS = ("nn.", "torch.nn.")
 
 
 def is_source(text: str) -> bool:
-    """Returns whether a text is PyTorch source, which is read in a process of its own.
+    """Returns whether a text is PyTorch source, which is read in a separate process.
 
     >>> is_source("import torch\\nclass Net(torch.nn.Module): ..."), is_source("nn.Linear(8, 3)")
     (True, False)
     """
-    return not text.lstrip().startswith("{") and SOURCE.search(text) is not None
+    return not text.lstrip().startswith(("{", "<")) and SOURCE.search(text) is not None
+
+
+def is_file(text: str) -> bool:
+    """Returns whether a text is an SVG or HTML file."""
+    return text.lstrip().startswith("<")
 
 
 def read(text: str) -> Term:
-    """Returns the term of a text: JSON of ours, a line of torch, einsum or einops, or a term.
+    """Returns the term of a text: a line of torch, einsum or einops, or a term.
+
+    Files that were exported here, as JSON, SVG or HTML, are read too.
 
     >>> str(read("nn.Linear(8, 3)").cod)
     'b m_1'
@@ -36,6 +43,8 @@ def read(text: str) -> Term:
     """
     if text.lstrip().startswith("{"):
         return from_json(text)
+    if is_file(text):
+        return term_of_file(text)
     for line in (torch_lines, einops_lines):
         if (found := line.read(text)) is not None:
             return found
@@ -54,6 +63,8 @@ def recognised(text: str) -> str:
     """
     if text.lstrip().startswith("{"):
         return "JSON"
+    if is_file(text):
+        return "an exported file"
     if is_source(text):
         return "PyTorch source"
     if torch_lines.read(text) is not None:

@@ -1,4 +1,4 @@
-"""Errors of a text, with their places."""
+"""Errors in a text, with their positions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ncd.lang.errors import ParseError, nearest_name, shown
 
 
 class TextError(ParseError):
-    """Text that is no term, with the place of the fault.
+    """A text that is not a term, with the position of the error.
 
     Args:
         fact: The fault.
@@ -34,7 +34,7 @@ class TextError(ParseError):
 
 
 def error_at(fact: str, node: ast.AST, cure: str = "") -> TextError:
-    """Returns an error at the place of a node."""
+    """Returns an error at the position of a syntax node."""
     line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
     end = getattr(node, "end_lineno", line), getattr(node, "end_col_offset", column)
     return TextError(fact, line, column + 1, (end[0], end[1] + 1), cure)

@@ -1,4 +1,4 @@
-"""One line of PyTorch as a term: a module with a shape, a chain of modules, or an einsum.
+"""Reads one line of PyTorch as a term: a module with a shape, a chain, or an einsum.
 
 Nothing is imported or run: the line is parsed by ``ast``, and each module has a handler here.
 """
@@ -23,6 +23,7 @@ SHAPE = re.compile(r"\d{1,12}(?:\s*[x×,\s]\s*\d{1,12})*")
 EINSUM = ("einsum", "torch.einsum")
 EXAMPLE = "nn.Conv2d(3, 64, 7, stride=2, padding=3)(torch.randn(1, 3, 224, 224))"
 DEEPEST = 20  # nested chains
+MOST = 100  # modules of a line; the shapes are checked after each
 PLACES = {  # dimensions of an image
     **{f"{kind}{n}d": n for kind in ("Conv", "MaxPool", "AvgPool") for n in (1, 2, 3)},
     "ConvTranspose2d": 2,
@@ -32,7 +33,7 @@ PLACES = {  # dimensions of an image
 
 
 def read(text: str) -> Term | None:
-    """Returns the term of a line of PyTorch, or None for another text.
+    """Returns the term of a line of PyTorch, or None for any other text.
 
     >>> term = read("nn.Conv2d(3, 64, 7, stride=2, padding=3)(torch.randn(1, 3, 224, 224))")
     >>> [axis.size for axis in term.cod[0]]
@@ -60,7 +61,7 @@ def read(text: str) -> Term | None:
 
 
 def _term(node: ast.expr, shape: tuple[int, ...] | None) -> Term:
-    """Returns the term of a call, perhaps on an array."""
+    """Returns the term of a call, which may be applied to an array."""
     if not isinstance(node, ast.Call):
         raise _error("it is no module", node)
     if _name(node.func) in EINSUM and node.args:
@@ -69,6 +70,8 @@ def _term(node: ast.expr, shape: tuple[int, ...] | None) -> Term:
         shape = _shape(node.args[0]) if len(node.args) == 1 else _shape(ast.Tuple(node.args))
         node = node.func
     modules = list(_modules(node, 0))
+    if len(modules) > MOST:
+        raise _error(f"it has {len(modules):,} modules", node, f"{MOST} modules at most")
     line = Line()
     line.set(_axes(modules[0], shape))
     line.first = Id(" ".join(_written(name, mark) for name, mark in line.axes.items()))
@@ -104,7 +107,7 @@ def _modules(node: ast.expr, depth: int) -> list[tuple[str, dict[str, Any], ast.
 
 
 def _einsum(pattern: str) -> Term:
-    """Returns an einsum; letters without spaces are axes of their own."""
+    """Returns an einsum; in a pattern without spaces each letter is an axis."""
     sides = pattern.replace("->", ",").split(",")
     spaced = any(" " in side.strip() for side in sides)
     text = pattern if spaced else re.sub(r"(?<=\w)(?=\w)", " ", pattern)
@@ -118,7 +121,7 @@ def _einsum(pattern: str) -> Term:
 def _axes(
     first: tuple[str, Arguments, ast.expr], shape: tuple[int, ...] | None
 ) -> dict[str, Marked]:
-    """Returns the axes of the array that goes in, for the first module."""
+    """Returns the axes of the input array, as the first module needs them."""
     name, arguments, place = first
     if name in PLACES:
         n = PLACES[name]

@@ -77,7 +77,7 @@ Handler = Callable[[Line, Arguments], None]
 
 
 def _features(line: Line, arguments: Arguments, key: str) -> str:
-    """Returns the last axis; raises if it has another size than a module was made for."""
+    """Returns the last axis; raises an error if its size differs from that of the module."""
     name, mark = list(line.axes.items())[-1]
     _fits(name, mark, arguments[key], key)
     return name
@@ -141,7 +141,7 @@ def _without(line: Line, name: str) -> dict[str, Marked]:
 
 
 def _after(line: Line, name: str) -> Marked:
-    """Returns the size that the steps so far give an axis of their output."""
+    """Returns the size of an output axis after the steps so far."""
     (axis,) = (axis for axis in line.term.cod.axes if axis.name == name)
     return Marked(axis.size if axis.size is not None else 1)
 

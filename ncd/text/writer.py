@@ -64,7 +64,7 @@ def spell(term: Term, notation: str = "pipes") -> str:
 
 
 def _sizes(term: Term) -> dict[str, str] | None:
-    """Returns the size of each axis as text; None if one name has two, or is no Python name."""
+    """Returns the size of each axis as text; None if that is ambiguous or not a Python name."""
     found: dict[str, Axis] = {}
     for axis in axes_in(term):
         if axis.size is None or axis.name.isdecimal():
@@ -110,7 +110,7 @@ def _text(term: Term, depth: int) -> str:
 
 
 def _part(term: Term, depth: int, loose: type[Term]) -> str:
-    """Returns a part of a chain; one that binds more loosely stands in brackets."""
+    """Returns a part of a chain, in brackets where they are needed."""
     if not isinstance(term, loose) or loose is Beside:
         return _text(term, depth)
     inner = STEP * (depth + 1)

@@ -1,4 +1,4 @@
-"""Training: a task for each system that has one, one loop for all, and runs that hold no page."""
+"""Training: a task for each trainable system, one loop for all, and no page needed."""
 
 from ncd.train.proofreader_weights import attention_weights as attention_weights
 from ncd.train.tasks import TASKS as TASKS
@@ -8,6 +8,7 @@ from ncd.train.tasks import data as data
 from ncd.train.tasks import task as task
 from ncd.train.training_loop import Fit as Fit
 from ncd.train.training_loop import Progress as Progress
+from ncd.train.training_loop import answered as answered
 from ncd.train.training_loop import check_room as check_room
 from ncd.train.weight_files import noted as noted
 from ncd.train.weight_files import read_weights as read_weights

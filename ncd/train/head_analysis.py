@@ -82,7 +82,9 @@ class Skill:
     without: Mapping[Head, float]
 
     def does(self, head: Head) -> tuple[str, float]:
-        """Returns the kind of cell that a head prefers most, compared with uniform attention."""
+        """Returns the kind of cell on which a head puts the most weight, relative to uniform
+        attention.
+        """
         found = self.looks[head]
         name = max(found, key=lambda name: found[name] - self.even[name])
         return name, found[name]

@@ -1,4 +1,4 @@
-"""English sentences with mistakes, made from a grammar, and what a word has to agree with."""
+"""English sentences with mistakes, generated from a grammar, and the words that must agree."""
 
 from __future__ import annotations
 
@@ -180,12 +180,12 @@ RELATIONS: Mapping[str, Cells] = {
 
 
 def agreement(tokens: Tensor) -> Tensor:
-    """Returns the cells of whatever a word has to agree with, of all kinds."""
+    """Returns the cells of the words that a word has to agree with, of all kinds."""
     return torch.stack([cells(tokens) for cells in RELATIONS.values()]).any(0)
 
 
 def right_word(read: Tensor, seen: Tensor) -> Tensor:
-    """Returns the right words in the places of those read, given what they have to agree with.
+    """Returns the right words, given the words read and those they agree with.
 
     >>> are, cat = (torch.tensor(NUMBER[word]) for word in ("are", "cat"))
     >>> WORDS[right_word(are, cat)]
@@ -220,14 +220,14 @@ def _free_noun(tokens: Tensor) -> Tensor:
 
 
 def _shifted(found: Tensor, places: int) -> Tensor:
-    """Returns what is found so many places before."""
+    """Returns the cells moved by some positions."""
     moved = torch.zeros_like(found)
     moved[..., places:] = found[..., : max(0, found.shape[-1] - places)]
     return moved
 
 
 def _before(asks: Tensor, answers: Tensor) -> Tensor:
-    """Returns the last cell that answers before each row that asks."""
+    """Returns the last matching cell before each row that has a question."""
     every = (asks[..., :, None] & answers[..., None, :]).tril(-1)
     places = torch.arange(asks.shape[-1], device=asks.device)
     return every & (places == last(every)[..., None])

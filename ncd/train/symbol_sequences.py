@@ -127,7 +127,7 @@ def brackets(v: int) -> str:
 
 
 def keys_again(tokens: Tensor) -> Tensor:
-    """Returns where a key that occurred before finds its value, at every other position."""
+    """Returns where a repeated key finds its value, at every other position."""
     rows = torch.arange(tokens.shape[-1], device=tokens.device) % 2 == 0
     return attention_cells.following(tokens) & rows[:, None]
 

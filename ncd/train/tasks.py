@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -12,6 +13,13 @@ from torch import Tensor
 from ncd.lang.errors import SizeError, unknown
 from ncd.run.base.seeding import generator
 from ncd.train.digit_images import available, digits
+from ncd.train.noisy_examples import (
+    Given,
+    evidence_loss,
+    explained,
+    made_noisy,
+    with_point_noise,
+)
 from ncd.train.shape_images import KINDS, shapes
 from ncd.train.symbol_sequences import NOT_ASKED, SEQUENCES, Sequences
 
@@ -42,23 +50,37 @@ class Task:
     ``batch`` examples with Adam at ``rate``. ``deep`` systems without norms start with larger
     weights: :func:`ncd.train.training_loop.enlarge`. ``apart`` is the weight of
     :func:`overlap`, so that each head looks elsewhere; ``decay`` is AdamW's weight decay.
+    ``sizes`` are the knobs that the data depends on. ``noise`` makes what the system is given out
+    of examples, with chance in it.
     """
 
     name: str
     data: Callable[[Mapping[str, int], torch.Generator], Data]
-    loss: Callable[[Tensor, Tensor], Tensor]
+    loss: Callable[[Any, Tensor], Tensor]
     score: Callable[[Tensor, Tensor], float]
     measure: str
     steps: int
     batch: int
     rate: float
     examples: Callable[[], int]
+    sizes: tuple[str, ...]
     deep: bool = False
     apart: float = 0
     decay: float = 0
+    noise: Callable[[Tensor, Mapping[str, int], torch.Generator], Given] | None = None
+
+    def given(
+        self, knobs: Mapping[str, int], examples: Tensor, answers: Tensor, random: torch.Generator
+    ) -> Given:
+        """Returns the inputs of the system for some examples, and what it is to answer."""
+        return self.noise(examples, knobs, random) if self.noise else ((examples,), answers)
 
 
-def _digits(knobs: Mapping[str, int], random: torch.Generator) -> Data:
+def labelled_digits(knobs: Mapping[str, int], random: torch.Generator) -> Data:
+    """Returns digits (n, x, x) from 0 to 1, and what each is.
+
+    The unseen ones are the same for every seed: weights that ship have not learned from them.
+    """
     if knobs["k"] < 10:
         raise SizeError(
             f"k is {knobs['k']}, but there are ten digits",
@@ -67,16 +89,31 @@ def _digits(knobs: Mapping[str, int], random: torch.Generator) -> Data:
             nearest=10,
         )
     images, labels, source = digits(knobs["x"])
-    order = torch.randperm(len(images), generator=random)
+    order = torch.randperm(len(images), generator=generator(0, "order of the digits"))
     unseen, seen = order.tensor_split([len(order) // 6])
     return Data(images[seen], labels[seen], images[unseen], labels[unseen], source)
 
 
 def _grey_digits(knobs: Mapping[str, int], random: torch.Generator) -> Data:
     """Returns digits with c equal channels."""
-    own = _digits(knobs, random)
+    own = labelled_digits(knobs, random)
     inputs, unseen = (x[:, None].expand(-1, knobs["c"], -1, -1) for x in (own.inputs, own.unseen))
     return Data(inputs, own.targets, unseen, own.answers, own.source)
+
+
+def _any_digits(knobs: Mapping[str, int], random: torch.Generator) -> Data:
+    """Returns digits (n, x, x) from 0 to 1, to be made again."""
+    own = labelled_digits({**knobs, "k": 10}, random)
+    return Data(own.inputs, own.inputs, own.unseen, own.unseen, own.source)
+
+
+def _signed_digits(knobs: Mapping[str, int], random: torch.Generator) -> Data:
+    """Returns digits (n, o, x, x) from -1 to 1 in o equal colours."""
+    own = _any_digits(knobs, random)
+    seen, unseen = (
+        (2 * x - 1)[:, None].expand(-1, knobs["o"], -1, -1) for x in (own.inputs, own.unseen)
+    )
+    return Data(seen, seen, unseen, unseen, own.source)
 
 
 def _shapes(knobs: Mapping[str, int], random: torch.Generator) -> Data:
@@ -116,7 +153,7 @@ def answer_loss(scores: Tensor, answers: Tensor) -> Tensor:
 
 
 def overlap(maps: Tensor) -> Tensor:
-    """Returns how much the heads of maps (…, h, t, t) look at the same: their mean cosine.
+    """Returns how similar the maps (…, h, t, t) of the heads are: their mean cosine.
 
     Source: Li et al. 2018, "Multi-Head Attention with Disagreement Regularization", section 3.1.
 
@@ -168,10 +205,68 @@ TASKS: Mapping[str, Task] = {
     task.name: task
     for task in (
         Task(
-            "image-recogniser", _digits, class_loss, accuracy, "accuracy", 300, 64, 1e-3, available
+            "image-recogniser",
+            labelled_digits,
+            class_loss,
+            accuracy,
+            "accuracy",
+            300,
+            64,
+            1e-3,
+            available,
+            ("x", "k"),
         ),
-        Task("lenet", _grey_digits, class_loss, accuracy, "accuracy", 300, 64, 2e-3, available),
-        Task("unet", _shapes, F.cross_entropy, iou, "iou", 300, 16, 2e-3, _shape_count, deep=True),
+        Task(
+            "lenet",
+            _grey_digits,
+            class_loss,
+            accuracy,
+            "accuracy",
+            300,
+            64,
+            2e-3,
+            available,
+            ("x", "c", "k"),
+        ),
+        Task(
+            "unet",
+            _shapes,
+            F.cross_entropy,
+            iou,
+            "iou",
+            300,
+            16,
+            2e-3,
+            _shape_count,
+            ("x", "y"),
+            deep=True,
+        ),
+        Task(
+            "vae",
+            _any_digits,
+            evidence_loss,
+            explained,
+            "variance",
+            3000,
+            64,
+            2e-3,
+            available,
+            ("x",),
+            noise=with_point_noise,
+        ),
+        Task(
+            "diffusion-unet",
+            _signed_digits,
+            F.mse_loss,
+            explained,
+            "variance",
+            1200,
+            64,
+            2e-3,
+            available,
+            ("x", "o"),
+            noise=made_noisy,
+        ),
         *(
             Task(
                 name,
@@ -183,6 +278,7 @@ TASKS: Mapping[str, Task] = {
                 64,
                 3e-3,
                 _sequence_count,
+                ("t", "v"),
                 apart=APART.get(name, 0),
                 decay=DECAY.get(name, 0),
             )

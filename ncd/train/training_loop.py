@@ -21,7 +21,7 @@ from ncd.run.base.limits import weight
 from ncd.run.base.seeding import generator
 from ncd.run.execution.head_switches import capturing
 from ncd.run.limits.guard import peak
-from ncd.train.tasks import Task, data, overlap, task
+from ncd.train.tasks import Data, Task, data, overlap, task
 
 
 @dataclass(frozen=True)
@@ -103,20 +103,23 @@ class Fit(TrainingLoop):
             self.module.parameters(), self.task.rate, weight_decay=self.task.decay
         )
         self.module.train()
+        random = generator(self.seed, "noise of each step")
         for rows in self._batches():
-            loss = self._loss(self.data.inputs[rows], self.data.targets[rows])
+            examples, answers = self.data.inputs[rows], self.data.targets[rows]
+            given, targets = self.task.given(self.knobs, examples, answers, random)
+            loss = self._loss(given, targets)
             optimiser.zero_grad()
             loss.backward()
             optimiser.step()
             yield loss.detach()
 
-    def _loss(self, inputs: Tensor, targets: Tensor) -> Tensor:
+    def _loss(self, given: tuple[Tensor, ...], targets: Tensor) -> Tensor:
         """Returns the task's loss, and the penalty on heads that look at the same."""
-        inputs, targets = inputs.to(self.device), targets.to(self.device)
+        inputs, targets = tuple(x.to(self.device) for x in given), targets.to(self.device)
         if not self.task.apart:
-            return self.task.loss(self.module(inputs), targets)
+            return self.task.loss(self.module(*inputs), targets)
         maps: dict[str, Tensor] = {}
-        (outputs,) = self.module.execute((inputs,), watch=capturing(self.module.circuit, maps))
+        (outputs,) = self.module.execute(inputs, watch=capturing(self.module.circuit, maps))
         alike = torch.stack([overlap(found) for found in maps.values()]).mean()
         return self.task.loss(outputs, targets) + self.task.apart * alike
 
@@ -133,9 +136,31 @@ class Fit(TrainingLoop):
     @torch.no_grad()
     def score(self) -> float:
         self.module.eval()
-        outputs = [self.module(part.to(self.device)).cpu() for part in self.data.unseen.split(64)]
+        found, answers = answered(self.task, self.knobs, self.module, self.data, self.device)
         self.module.train()
-        return self.task.score(torch.cat(outputs), self.data.answers)
+        return self.task.score(found, answers)
+
+
+@torch.no_grad()
+def answered(
+    task: Task,
+    knobs: Mapping[str, int],
+    module: CircuitModule,
+    own: Data,
+    device: str = "cpu",
+    count: int | None = None,
+) -> tuple[Tensor, Tensor]:
+    """Returns what a module answers to unseen examples, the first ``count``, and what is right.
+
+    Of several outputs the first counts. Noise is the same each time.
+    """
+    unseen, answers = own.unseen[:count], own.answers[:count]
+    given, wanted = task.given(knobs, unseen, answers, generator(0, "noise of the unseen"))
+    found = []
+    for part in zip(*(x.split(64) for x in given), strict=True):
+        outputs = module(*(x.to(device) for x in part))
+        found.append((outputs[0] if isinstance(outputs, tuple) else outputs).cpu())
+    return torch.cat(found), wanted
 
 
 def check_room(task: Task, circuit: Circuit) -> None:

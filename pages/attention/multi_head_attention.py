@@ -5,6 +5,7 @@ from ncd.view.page.page import page
 from ncd.view.panels.attention import attention_maps
 from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
 from ncd.view.panels.common.paper_equation import Paper
+from ncd.view.panels.memory.what_moves import WhatMoves
 
 LEAD = """
 Every position of *y*, such as a word, looks at every position of *x* in *h* ways at once, and takes
@@ -39,5 +40,8 @@ page(
     entry=catalogue["multi-head-attention"],
     lead=LEAD,
     why=WHY,
-    panels=(attention_maps, EQUATION, values, source, cost_table, autograd_graph, shapes),
+    panels=(
+        *(attention_maps, EQUATION, values, source, cost_table, WhatMoves()),
+        *(autograd_graph, shapes),
+    ),
 )

@@ -5,6 +5,7 @@ from ncd.view.page.page import page
 from ncd.view.panels.attention import attention_maps
 from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
 from ncd.view.panels.common.paper_equation import Paper
+from ncd.view.panels.memory.what_moves import WhatMoves
 
 LEAD = """
 Each query in *Q* is compared with every key in *K*, and takes a mixture of the values *V* of those
@@ -34,5 +35,8 @@ page(
     entry=catalogue["scaled-dot-product-attention"],
     lead=LEAD,
     why=WHY,
-    panels=(EQUATION, attention_maps, values, source, cost_table, autograd_graph, shapes),
+    panels=(
+        *(EQUATION, attention_maps, values, source, cost_table, WhatMoves()),
+        *(autograd_graph, shapes),
+    ),
 )

@@ -5,6 +5,7 @@ from ncd.view.page.page import page
 from ncd.view.panels.attention import attention_maps
 from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
 from ncd.view.panels.components.cache_size import CacheSize
+from ncd.view.panels.memory.what_moves import WhatMoves
 
 LEAD = """
 Attention with many heads of queries, and fewer heads of keys and values, which groups of them
@@ -30,11 +31,12 @@ page(
     lead=LEAD,
     why=WHY,
     panels=(
-        CacheSize(kept=("K", "V"), heads=("g", "q")),
+        CacheSize(heads=("g", "q")),
         attention_maps,
         values,
         source,
         cost_table,
+        WhatMoves(),
         autograd_graph,
         shapes,
     ),

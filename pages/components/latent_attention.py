@@ -5,6 +5,7 @@ from ncd.view.page.page import page
 from ncd.view.panels.attention import attention_maps
 from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
 from ncd.view.panels.components.cache_size import CacheSize
+from ncd.view.panels.memory.what_moves import WhatMoves
 
 LEAD = """
 Attention that keeps only a few compressed features of each token, from which the keys and values of
@@ -31,11 +32,12 @@ page(
     lead=LEAD,
     why=WHY,
     panels=(
-        CacheSize(kept=("DKV", "KR"), heads=("h",), title="latent"),
+        CacheSize(heads=("h",), title="latent"),
         attention_maps,
         values,
         source,
         cost_table,
+        WhatMoves(),
         autograd_graph,
         shapes,
     ),

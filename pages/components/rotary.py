@@ -5,6 +5,7 @@ from ncd.view.page.page import page
 from ncd.view.panels.attention import attention_maps
 from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
 from ncd.view.panels.components import rotating_pairs
+from ncd.view.panels.memory.what_moves import WhatMoves
 
 LEAD = """
 Queries and keys are turned, pair by pair of features, by an angle that grows with their position:
@@ -34,6 +35,7 @@ page(
         values,
         source,
         cost_table,
+        WhatMoves(),
         autograd_graph,
         shapes,
     ),

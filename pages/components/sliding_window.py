@@ -5,6 +5,7 @@ from ncd.view.page.page import page
 from ncd.view.panels.attention import attention_maps
 from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
 from ncd.view.panels.components import token_reach
+from ncd.view.panels.memory.what_moves import WhatMoves
 
 LEAD = """
 Layers of attention in which a position sees only itself and the few before it; what is further away
@@ -36,6 +37,7 @@ page(
         values,
         source,
         cost_table,
+        WhatMoves(),
         autograd_graph,
         shapes,
     ),

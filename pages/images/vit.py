@@ -4,6 +4,8 @@ from ncd import catalogue
 from ncd.view.page.page import page
 from ncd.view.panels.attention import attention_maps
 from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
+from ncd.view.panels.images import windows
+from ncd.view.panels.memory.what_moves import WhatMoves
 
 LEAD = """
 A picture is cut into patches, every patch becomes a word, and a transformer reads them.
@@ -31,5 +33,14 @@ page(
     entry=catalogue["vit"],
     lead=LEAD,
     why=WHY,
-    panels=(attention_maps, values, source, cost_table, autograd_graph, shapes),
+    panels=(
+        windows,
+        attention_maps,
+        values,
+        source,
+        cost_table,
+        WhatMoves(),
+        autograd_graph,
+        shapes,
+    ),
 )

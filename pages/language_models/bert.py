@@ -4,6 +4,8 @@ from ncd import catalogue
 from ncd.view.page.page import page
 from ncd.view.panels.attention import attention_maps
 from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
+from ncd.view.panels.language_models import both_sides, model_size
+from ncd.view.panels.memory.what_moves import WhatMoves
 
 LEAD = """
 Every word looks at all the others, before it and behind it, so that its vector says what it means
@@ -28,5 +30,15 @@ page(
     entry=catalogue["bert"],
     lead=LEAD,
     why=WHY,
-    panels=(attention_maps, values, source, cost_table, autograd_graph, shapes),
+    panels=(
+        both_sides,
+        attention_maps,
+        model_size,
+        values,
+        source,
+        cost_table,
+        WhatMoves(),
+        autograd_graph,
+        shapes,
+    ),
 )

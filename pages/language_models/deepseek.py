@@ -4,6 +4,9 @@ from ncd import catalogue
 from ncd.view.page.page import page
 from ncd.view.panels.attention import attention_maps, expert_routing
 from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
+from ncd.view.panels.components.cache_size import CacheSize
+from ncd.view.panels.language_models import model_size
+from ncd.view.panels.memory.what_moves import WhatMoves
 
 LEAD = """
 Keys and values are kept as a few numbers for all heads together, and each word is sent to a few of
@@ -34,5 +37,16 @@ page(
     entry=catalogue["deepseek"],
     lead=LEAD,
     why=WHY,
-    panels=(expert_routing, attention_maps, values, source, cost_table, autograd_graph, shapes),
+    panels=(
+        CacheSize(heads=("h",), title="latent"),
+        expert_routing,
+        attention_maps,
+        model_size,
+        values,
+        source,
+        cost_table,
+        WhatMoves(),
+        autograd_graph,
+        shapes,
+    ),
 )

@@ -4,6 +4,8 @@ from ncd import catalogue
 from ncd.view.page.page import page
 from ncd.view.panels.attention import attention_maps
 from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
+from ncd.view.panels.language_models import layer_windows, model_size
+from ncd.view.panels.memory.what_moves import WhatMoves
 
 LEAD = """
 Every second layer sees only the last few words; the layers between them see the whole text.
@@ -30,5 +32,15 @@ page(
     entry=catalogue["gemma"],
     lead=LEAD,
     why=WHY,
-    panels=(attention_maps, values, source, cost_table, autograd_graph, shapes),
+    panels=(
+        layer_windows,
+        attention_maps,
+        model_size,
+        values,
+        source,
+        cost_table,
+        WhatMoves(),
+        autograd_graph,
+        shapes,
+    ),
 )

@@ -4,6 +4,8 @@ from ncd import catalogue
 from ncd.view.page.page import page
 from ncd.view.panels.attention import attention_maps
 from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
+from ncd.view.panels.language_models import model_size, next_word
+from ncd.view.panels.memory.what_moves import WhatMoves
 
 LEAD = """
 A text goes in as numbers of words, and for every position come out the scores of the word that
@@ -33,5 +35,15 @@ page(
     entry=catalogue["gpt-2"],
     lead=LEAD,
     why=WHY,
-    panels=(attention_maps, values, source, cost_table, autograd_graph, shapes),
+    panels=(
+        next_word,
+        attention_maps,
+        model_size,
+        values,
+        source,
+        cost_table,
+        WhatMoves(),
+        autograd_graph,
+        shapes,
+    ),
 )

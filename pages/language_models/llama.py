@@ -4,6 +4,8 @@ from ncd import catalogue
 from ncd.view.page.page import page
 from ncd.view.panels.attention import attention_maps
 from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
+from ncd.view.panels.language_models import model_size
+from ncd.view.panels.memory.what_moves import WhatMoves
 
 LEAD = """
 A language model with four changes since GPT-2: simpler norms, positions that turn, heads that share
@@ -32,5 +34,14 @@ page(
     entry=catalogue["llama"],
     lead=LEAD,
     why=WHY,
-    panels=(attention_maps, values, source, cost_table, autograd_graph, shapes),
+    panels=(
+        model_size,
+        attention_maps,
+        values,
+        source,
+        cost_table,
+        WhatMoves(),
+        autograd_graph,
+        shapes,
+    ),
 )

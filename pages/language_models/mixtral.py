@@ -4,6 +4,8 @@ from ncd import catalogue
 from ncd.view.page.page import page
 from ncd.view.panels.attention import attention_maps, expert_routing
 from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
+from ncd.view.panels.language_models import model_size
+from ncd.view.panels.memory.what_moves import WhatMoves
 
 LEAD = """
 Eight feed-forwards stand ready in every layer, and each word is sent to two of them: many
@@ -32,5 +34,15 @@ page(
     entry=catalogue["mixtral"],
     lead=LEAD,
     why=WHY,
-    panels=(expert_routing, attention_maps, values, source, cost_table, autograd_graph, shapes),
+    panels=(
+        expert_routing,
+        attention_maps,
+        model_size,
+        values,
+        source,
+        cost_table,
+        WhatMoves(),
+        autograd_graph,
+        shapes,
+    ),
 )

@@ -4,6 +4,7 @@ from ncd import catalogue
 from ncd.view.page.page import page
 from ncd.view.panels.attention import attention_maps
 from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
+from ncd.view.panels.language_models import distance_bias, model_size
 
 LEAD = """
 A text is read, another one is written; how far two words stand apart is a number that is added to
@@ -33,5 +34,14 @@ page(
     entry=catalogue["t5"],
     lead=LEAD,
     why=WHY,
-    panels=(attention_maps, values, source, cost_table, autograd_graph, shapes),
+    panels=(
+        distance_bias,
+        attention_maps,
+        model_size,
+        values,
+        source,
+        cost_table,
+        autograd_graph,
+        shapes,
+    ),
 )

@@ -5,6 +5,7 @@ from ncd.view.page.page import page
 from ncd.view.panels.attention import attention_maps, sequence_reading
 from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
 from ncd.view.panels.learning import training
+from ncd.view.panels.memory.what_moves import WhatMoves
 
 LEAD = """
 A word of letters is said again and again, and its length is another one each time. The network
@@ -41,6 +42,7 @@ page(
         values,
         source,
         cost_table,
+        WhatMoves(),
         autograd_graph,
         shapes,
     ),

@@ -5,6 +5,7 @@ from ncd.view.page.page import page
 from ncd.view.panels.attention import attention_maps, sequence_reading
 from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
 from ncd.view.panels.learning import training
+from ncd.view.panels.memory.what_moves import WhatMoves
 
 LEAD = """
 Four heads have learned to correct sentences: *the keys by the door **is** old* becomes *are*. Each
@@ -43,6 +44,7 @@ page(
         values,
         source,
         cost_table,
+        WhatMoves(),
         autograd_graph,
         shapes,
     ),

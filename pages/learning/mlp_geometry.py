@@ -23,13 +23,18 @@ numbers: choose *none* as activation and see it fail. The activation **bends** t
 units are enough then, if training finds the way there; from some seeds it does not. Training looks
 at W₂ z + b₂ itself: a sign is flat, so it has no slope that could say which way is better.
 
+How many units are needed is a question of shape. No single cut of a line parts a piece from both of
+its ends; bent into a V in the plane it can, so one feature has to become two. A disc in a ring has
+to be lifted out of its plane: two units never part them, however many layers there are; some layer
+needs three.
+
 With more classes each has a hyperplane of its own, and the softmax likes the class whose side a
 point is deepest in. Take that as a picture only: the rows of W₂ differ in length, so the scores are
 distances times those lengths, and the softmax takes their exponential.
 
-Sources: *Notes*, Interpreting MLPs; Olah 2014, *Neural Networks, Manifolds, and Topology*. The
-notes write W₁ with p₀ rows and p₁ columns; to multiply x from the left it has p₁ rows, as here. A
-map W₁ x also stretches: the notes speak of rotating and shifting alone.
+Sources: *Notes*, Interpreting MLPs; Olah 2014, *Neural Networks, Manifolds, and Topology*, for
+the disc in the ring. The notes write W₁ with p₀ rows and p₁ columns; to multiply x from the left it
+has p₁ rows, as here. A map W₁ x also stretches: the notes speak of rotating and shifting alone.
 """
 
 page(

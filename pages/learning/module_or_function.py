@@ -20,7 +20,8 @@ that gives the gradients, and a step returns new weights and leaves the old ones
 This gains nothing as long as a single network learns. But what is a function can be changed by
 functions: `vmap` lets it pass over an axis that it knows nothing of, as broadcasting does in the
 diagram, and `vmap(grad(…))` is the gradient of every example by itself, where `backward()` only
-leaves their mean.
+leaves their mean. A step of learning is such a function too, so one can ask for the gradient of
+what comes after it: that is meta-learning.
 
 Sources: *From autograd to transformers*, section 2; Kingma and Ba 2015, *Adam*. The notebook's
 module is trained by Adam, its function by plain SGD and from other weights: their losses cannot be

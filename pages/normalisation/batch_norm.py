@@ -14,7 +14,8 @@ WHY = """
 Batch norm averages over the batch and all places and leaves the channels apart; layer norm averages
 over the channels and leaves batch and places apart. In training, batch norm takes the mean and
 variance of the batch it sees, and keeps a running average of both; in use it takes these averages,
-so that an image's result no longer depends on what else is in its batch.
+so that an image's result no longer depends on what else is in its batch. (In the notes training
+uses the running averages; in torch it only updates them.)
 
 γ and β seem to undo the norm. But now mean and spread of a channel are two numbers that are learned
 directly, where before they followed from all the layers below. A bias before batch norm is useless:

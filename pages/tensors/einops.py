@@ -35,4 +35,5 @@ page(
     lead=LEAD,
     why=WHY,
     panels=(einops_pattern, values, source, cost_table, autograd_graph, shapes),
+    typed=einops_pattern.typed_entry,
 )

@@ -4,6 +4,7 @@ from ncd import catalogue
 from ncd.view.page.page import page
 from ncd.view.panels.attention import attention_maps, kv_cache, torch_layer
 from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
+from ncd.view.panels.memory.what_moves import WhatMoves
 
 LEAD = """
 The text that is being written looks back at itself, and then at the text that was read.
@@ -38,6 +39,7 @@ page(
         values,
         source,
         cost_table,
+        WhatMoves(),
         autograd_graph,
         shapes,
     ),

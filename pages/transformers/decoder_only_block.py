@@ -4,6 +4,7 @@ from ncd import catalogue
 from ncd.view.page.page import page
 from ncd.view.panels.attention import attention_maps, kv_cache
 from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
+from ncd.view.panels.memory.what_moves import WhatMoves
 
 LEAD = """
 A language model's layer: every position looks only back, so that all of them can learn at once to
@@ -25,5 +26,14 @@ page(
     entry=catalogue["decoder-only-block"],
     lead=LEAD,
     why=WHY,
-    panels=(attention_maps, kv_cache, values, source, cost_table, autograd_graph, shapes),
+    panels=(
+        attention_maps,
+        kv_cache,
+        values,
+        source,
+        cost_table,
+        WhatMoves(),
+        autograd_graph,
+        shapes,
+    ),
 )

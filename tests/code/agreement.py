@@ -13,7 +13,7 @@ from tests.support.properties import calm, close, outputs_of
 from tests.support.written_source import written
 
 # torch takes just one batch here, or none
-OWN_BATCH = {"BatchNorm", "Conv", "ConvTranspose", "GroupNorm", "MaxPool", "Opaque"}
+OWN_BATCH = {"BatchNorm", "Conv", "ConvTranspose", "Fold", "GroupNorm", "MaxPool", "Opaque"}
 
 
 def agree(term: ncd.Term, batch: tuple[int, ...] = ()) -> None:

@@ -30,7 +30,7 @@ from ncd import (
 )
 from ncd.ops import CATALOGUE
 from tests.code.agreement import OWN_BATCH, agree
-from tests.support.sampling import sample
+from tests.support.sampling import count, sample
 from tests.support.strategies import terms
 from tests.support.written_source import written
 
@@ -85,13 +85,13 @@ def test_catalogue(entry: ncd.Entry) -> None:
         agree(term)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=count(25, 60), deadline=None, suppress_health_check=list(HealthCheck))
 @given(terms())
 def test_random_terms(term: ncd.Term) -> None:
     agree(term)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=count(20, 40), deadline=None, suppress_health_check=list(HealthCheck))
 @given(terms())
 def test_random_terms_with_batch_axes_in_front(term: ncd.Term) -> None:
     if not OWN_BATCH & {type(cell.op).__name__ for cell in ncd.elaborate(term).cells} and term.dom:

@@ -105,6 +105,7 @@ def test_multi_head_attention_is_worth_reading() -> None:
     reads_well(text, alone)
 
 
+@pytest.mark.few(20)
 @pytest.mark.parametrize("name", list(ncd.catalogue))
 def test_the_catalogue_reads_well(name: str) -> None:
     term, title = ncd.catalogue[name].build(), ncd.catalogue[name].title

@@ -65,6 +65,7 @@ def test_random_terms_of_other_sizes(look: dict[str, Any]) -> None:
             assert after(one.term, other.term, look) == anew(other.term, look), seed
 
 
+@pytest.mark.few(20)
 @pytest.mark.parametrize("entry", ncd.catalogue.values(), ids=lambda entry: entry.name)
 def test_every_knob_of_every_entry(entry: Any) -> None:
     for knob in sample(entry.knobs, 1, entry.name):

@@ -14,7 +14,7 @@ from ncd.drawing import Drawing
 from ncd.drawing.base import style
 from ncd.drawing.base.primitives import DrawnWire
 from ncd.drawing.lint import lint
-from tests.support.sampling import sample
+from tests.support.sampling import count, sample
 from tests.support.strategies import terms
 
 ENTRIES = list(ncd.catalogue.values())
@@ -51,7 +51,7 @@ def test_lint_finds_nothing_at_the_ends_of_every_knob(entry):
         assert lint(drawing) == [], (labels, knobs)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=count(25, 60), deadline=None, suppress_health_check=list(HealthCheck))
 @given(terms())
 def test_lint_finds_nothing_on_random_terms(term):
     assert lint(ncd.draw(term)) == []
@@ -60,7 +60,7 @@ def test_lint_finds_nothing_on_random_terms(term):
 # --- coordinates ---------------------------------------------------------------------------------
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
+@settings(deadline=None, max_examples=count(25, 60), suppress_health_check=list(HealthCheck))
 @given(terms())
 def test_no_wire_leaves_the_box_around_the_ends_of_its_curves(term):
     """So the box of a drawing is found from these ends alone."""

@@ -12,7 +12,7 @@ import ncd
 from ncd.drawing.base import style
 from ncd.export import markup
 from ncd.export.collapse_states import STATES, folded, state_name, states
-from ncd.export.document import DEEPEST
+from ncd.export.page.document import DEEPEST
 from tests.drawing.large_systems import resnet_50
 
 MHA = "multi-head-attention"
@@ -34,7 +34,7 @@ class Balance(HTMLParser):
 
     def handle_starttag(self, tag, attrs):
         self.ids += [value for key, value in attrs if key == "id"]
-        if tag != "meta":
+        if tag not in ("meta", "input"):
             self.open.append(tag)
 
     def handle_startendtag(self, tag, attrs):
@@ -91,10 +91,9 @@ def test_folding_leads_to_every_drawing(text):
     assert "var(--einsum)" in found[""] and style.fill("einsum") not in found[""]
 
 
-def test_a_file_holds_a_limited_number_of_drawings(monkeypatch):
+def test_a_file_holds_a_limited_number_of_drawings():
     assert len(states(*folding())) == 4
-    monkeypatch.setattr("ncd.export.collapse_states.STATES", 3)
-    found = states(*folding())
+    found = states(*folding(), most=3)
     assert [state_name(shut) for shut in found] == ["", "f0", "f1"]  # one step away comes first
 
 
@@ -123,7 +122,7 @@ def test_every_block_of_a_large_drawing_folds():
     found = packed(text)
     first = found[re.search(r'data-state="([^"]*)"', text)[1]]
     shown = set(re.findall(r'class="fence" data-fence="(\w+)"', first)) & rows
-    assert len(shown) > 10 and shown <= {id for key in found for id in key.split()}
+    assert len(shown) > 5 and shown <= {id for key in found for id in key.split()}
 
 
 def test_the_first_drawing_is_the_one_that_is_drawn_by_itself():

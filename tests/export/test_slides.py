@@ -6,6 +6,7 @@ from urllib.parse import quote
 import pytest
 
 import ncd
+from ncd.lessons.lesson import MOST
 from ncd.view.server import slides_endpoint
 from tests.export.test_document import Balance
 
@@ -82,10 +83,7 @@ def test_a_list_that_names_no_system_is_no_file(views: str) -> None:
 
 
 def test_a_list_is_bounded_and_escaped() -> None:
-    assert (
-        len(Slides(slides_endpoint.written(";".join(["tensors"] * 60))).texts)
-        == slides_endpoint.MOST
-    )
+    assert len(Slides(slides_endpoint.written(";".join(["tensors"] * 60))).texts) == MOST
     evil = quote('</script><script>alert("x")</script>')
     text = slides_endpoint.written(f"{MHA}?axes={evil}&select={evil}&panel={evil}&h={evil}#{evil}")
     assert len(Slides(text).texts) == 1 and "<script>alert" not in text
@@ -93,6 +91,6 @@ def test_a_list_is_bounded_and_escaped() -> None:
 
 @pytest.mark.catalogue
 def test_every_system_can_be_presented() -> None:
-    entries = list(ncd.catalogue.values())[: slides_endpoint.MOST]
+    entries = list(ncd.catalogue.values())[:MOST]
     found = Slides(slides_endpoint.written(";".join(entry.name for entry in entries)))
     assert [own["aria-label"] for own in found.attrs] == [entry.title for entry in entries]

@@ -18,12 +18,14 @@ class Figure:
     """A term, or several with the signs ``between`` them, and the options of ``ncd.draw``.
 
     ``signs``, ``names`` and ``titles`` are what the published picture shows: what stands in its
-    marks and between its sides, on its wires, and over its fences.
+    marks and between its sides, on its wires, and over its fences. ``paint`` is the colour of the
+    arrow between the terms, as in :func:`equated`.
     """
 
     terms: tuple[Term, ...]
     between: tuple[str, ...] = ()
     options: dict[str, Any] = field(default_factory=dict)
+    paint: str = "ink"
     signs: str = ""
     names: str = ""
     titles: tuple[str, ...] = ()
@@ -40,5 +42,5 @@ class Figure:
             return found[0]
         whole = found[-1]
         for part, sign in reversed(list(zip(found, self.between, strict=False))):
-            whole = equated([part, whole], sign, None)
+            whole = equated([part, whole], sign, None, self.paint)
         return noted(whole, elaborate(self.terms[-1]), self.options.get("notes", {}))

@@ -50,7 +50,8 @@ def broadcasting0() -> Figure:
         (indexing.row(), indexing.rows()),
         ("×4 Broadcasting ↦",),
         {"bands": True, "cells": True, "notes": {"": note}},
-        signs="G ↦ G",
+        signs="G ×4 Broadcasting G",
+        paint="lift",
         names="3 2 4",
     )
 
@@ -71,7 +72,8 @@ def inner_broadcasting0() -> Figure:
         (indexing.pair(), indexing.pairs()),
         ("×4 Inner Broadcasting ↦",),
         {"bands": True, "cells": True, "notes": {"": note}},
-        signs="H ↦ H",
+        signs="H ×4 Inner Broadcasting H",
+        paint="inner",
         names="3 4 2",
     )
 
@@ -83,15 +85,19 @@ def inner_broadcasting0a() -> Figure:
 
 def elementwise0() -> Figure:
     """Figure 12: a function of one number on every number."""
-    note = "Broadcasting with a $1$-length axis leaves data types unchanged, so arrows add it."
+    note = (
+        "Broadcasting with a $1$-length axis leaves data types unchanged, so $1$-length axes can "
+        "be freely introduced and removed with arrows."
+    )
     return Figure(
         (
             Block(indexing.value(), "Operation on a Value $f : ℝ → ℝ$", "transpose"),
             Block(indexing.values(), "Element-wise $f$", "transpose"),
         ),
         ("×4 × 3 Broadcasting ↦",),
-        {"bands": True, "notes": {"": note}},
-        signs="f ↦ f",
+        {"bands": True, "notes": {"f": note}},
+        signs="f ×4 × 3 Broadcasting f",
+        paint="lift",
         titles=("Operation on a Value f : ℝ → ℝ", "Element-wise f"),
         names="1 4 3",
     )

@@ -55,7 +55,7 @@ def test_it_holds_what_the_picture_holds(make: Callable[[], Figure]) -> None:
     figure = make()
     drawing = figure.draw()
     names = {_written(text) for text in drawing.labels}
-    signs = Counter(map(_written, _signs(drawing)))
+    signs = Counter(" ".join(map(_written, _signs(drawing))).split())
     titles = Counter(fence.words for fence in drawing.fences)
     assert not set(figure.names.split()) - names
     assert not Counter(figure.signs.split()) - signs

@@ -91,6 +91,13 @@ class ResNet(nn.Module):
         return self.fc(torch.flatten(self.avgpool(self.layer2(self.layer1(x))), 1))
 
 
+def _plain_norms() -> nn.Module:
+    """Norms that learn nothing, after one batch whose statistics they keep."""
+    batch, layer = nn.BatchNorm2d(4, affine=False), nn.LayerNorm(6, elementwise_affine=False)
+    batch(_normal(8, 4, 5, 6) * 2 + 1)
+    return nn.Sequential(batch, layer).eval()
+
+
 def _twice(c: int, d: int) -> nn.Sequential:
     first, second = nn.Conv2d(c, d, 3, padding=1), nn.Conv2d(d, d, 3, padding=1)
     return nn.Sequential(first, nn.ReLU(), second, nn.ReLU())
@@ -302,6 +309,7 @@ CASES: Mapping[str, Callable[[], Case]] = {
     "resnet": lambda: (ResNet().eval(), (_normal(2, 3, 32, 32),)),
     "unet": lambda: (UNet(), (_normal(2, 1, 16, 16),)),
     "group norm": lambda: (nn.GroupNorm(2, 4), (_normal(2, 4, 5, 5),)),
+    "norms without weights": lambda: (_plain_norms(), (_normal(2, 4, 5, 6),)),
     "sides": lambda: (_sides(), (_normal(2, 4, 9, 8),)),
     "squeeze and excitation": lambda: (Gated(), (_normal(2, 3, 8, 8),)),
     "tied and turned": lambda: (Tied(), (_normal(3, 4),)),

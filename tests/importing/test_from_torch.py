@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 import torch
@@ -49,6 +50,9 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[Tensor, ...], int]] = {
     "sum over axes": (lambda a: a.sum((0, 2)), (A,), 0),
     "mean that keeps an axis": (lambda a: a - a.mean(-1, keepdim=True), (A,), 0),
     "maximum": (lambda a: a.amax(1), (A,), 0),
+    "product of all": (lambda a: a.prod(), (A,), 0),
+    "product along an axis": (lambda a: a / a.prod(1, keepdim=True), (A,), 0),
+    "clamp on one side": (lambda a: a.clamp(max=0.25) * torch.rsqrt(a.abs()), (A,), 0),
     "softmax in the middle": (lambda a: a.softmax(1), (A,), 0),
     "log softmax": (lambda a: a.log_softmax(-1), (A,), 0),
     "batched product": (lambda a, c: a @ c, (A, C), 0),
@@ -240,6 +244,59 @@ def test_axes_have_the_names_that_the_caller_gives() -> None:
     module = nn.Linear(8, 8)
     found = from_torch(module, drawn(2, 5, 8), axes={"input": "batch y d"})
     assert found.term.dom.spec == "batch:2 y:5 d:8"
+
+
+class Float:
+    """Stands for the class of jaxtyping, which keeps its axes as text."""
+
+    def __init__(self, dim_str: str) -> None:
+        self.dim_str = dim_str
+
+    def __class_getitem__(cls, parts: tuple[type, str]) -> Float:
+        return cls(parts[1])
+
+
+class Scorer(nn.Module):
+    """A module that says its axes: as text, as this file keeps all annotations."""
+
+    def forward(self, x: Float[Tensor, "batch heads t"], w: Tensor, mask: "t s") -> Tensor:  # noqa
+        return x @ mask + w
+
+
+ANNOTATED = {
+    "jaxtyping": (Float("batch heads t"), "batch:2 heads:3 ~t:4"),
+    "one of several": (Annotated[Tensor, "rows _ d"] | None, "rows:2 ~t:3 d:4"),
+    "text": ("rows cols d", "rows:2 cols:3 d:4"),
+    "code": ("Optional[Float[Tensor, '*lead #d']]", "b:2 ~t:3 d:4"),
+    "dots": (Float("rows ... 4"), "rows:2 ~t:3 m:4"),
+    "sizes": (Float("rows=2 n+1 d"), "rows:2 ~t:3 d:4"),
+    "another number": (Float("rows d"), "b:2 ~t:3 m:4"),
+    "two stars": (Float("*a b *c"), "b:2 ~t:3 m:4"),
+    "a type": (Tensor, "b:2 ~t:3 m:4"),
+    "its name": ("torch.Tensor", "b:2 ~t:3 m:4"),
+    "nothing": (inspect.Parameter.empty, "b:2 ~t:3 m:4"),
+}
+
+
+@pytest.mark.parametrize("name", ANNOTATED)
+def test_axes_have_the_names_of_annotations(name: str) -> None:
+    annotation, spec = ANNOTATED[name]
+
+    class Annotation(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            return x * 2
+
+    Annotation.forward.__annotations__["x"] = annotation
+    if annotation is inspect.Parameter.empty:
+        del Annotation.forward.__annotations__["x"]
+    assert from_torch(Annotation(), A).term.dom.spec == spec
+    assert from_torch(Annotation(), A, axes={"x": "p q r"}).term.dom.spec == "p:2 q:3 r:4"
+
+
+def test_annotations_that_are_kept_as_text_name_the_axes_of_several_inputs() -> None:
+    found = from_torch(Scorer(), A, drawn(5), drawn(4, 5))
+    assert found.term.dom.spec == "batch:2 heads:3 ~t:4, ~s:5, ~t:4 ~s:5"
+    assert found.difference < 1e-6
 
 
 def test_axes_have_usual_names() -> None:

@@ -38,6 +38,7 @@ def ran(entry: Entry, **knobs: int) -> Forward:
     return read(line.messages[-1]["result"])
 
 
+@pytest.mark.few(15)
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
 def test_every_system_has_the_numbers_of_its_trace(entry: Entry) -> None:
     term = entry.build()
@@ -61,6 +62,7 @@ def test_every_system_has_the_numbers_of_its_trace(entry: Entry) -> None:
             assert seen.cells[0][0] == pytest.approx(float(corner.mean()), rel=1e-3, abs=1e-5)
 
 
+@pytest.mark.few(12)
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
 def test_it_takes_less_memory_than_a_page_s_run(entry: Entry) -> None:
     term = entry.build()

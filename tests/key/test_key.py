@@ -64,6 +64,7 @@ def signs_of_glyphs(drawing: Picture) -> None:
     assert {wire.axis for wire in drawing.wires} <= {p.id for p in places if p.kind == "axis"}
 
 
+@pytest.mark.few(40)
 @pytest.mark.parametrize("name", DRAWINGS)
 def test_every_part_of_a_drawing_is_in_its_key(name: str) -> None:
     for drawing in DRAWINGS[name]():

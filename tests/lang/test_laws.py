@@ -236,6 +236,7 @@ def test_of_random_terms(name: str) -> None:
     holds()
 
 
+@pytest.mark.few(15)
 @pytest.mark.parametrize("entry", ncd.catalogue.values(), ids=lambda entry: entry.name)
 def test_text_and_json_give_the_same_system_back(entry: ncd.Entry) -> None:
     term = entry.build()

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 
 import pytest
 import torch
+from torch import Tensor
 
 from ncd.lang.errors import NCDError
 from ncd.lang.formulas.expr import Arg, Call, Const, Layer
@@ -76,12 +78,19 @@ def test_flops_are_those_of_the_products() -> None:
     assert op.flops(op.site(Type.parse("b:7 3, 4 2"))) == 2 * 7 * 3 * 5 + 2 * 8 * 5
 
 
-@pytest.mark.parametrize("how", ["max", "min", "mean", "sum"])
+def product(x: Tensor) -> Callable[[int | tuple[int, ...]], Tensor]:
+    """The product along one dimension or several, which torch takes one by one."""
+    return lambda dims: reduce(
+        torch.prod, sorted([dims] if isinstance(dims, int) else dims, reverse=True), x
+    )
+
+
+@pytest.mark.parametrize("how", ["max", "min", "mean", "product", "sum"])
 def test_reduce_keeps_the_axes_around_between_and_after(how: str) -> None:
     x = real(2, 3, 5, 2, 2, 4)
     op, dom = Reduce("y x ->", how), "b:2 y:3 h:5 x:2x2 c:4"
     (found,) = values(op, dom, x)
-    plain = {"max": x.amax, "min": x.amin, "mean": x.mean, "sum": x.sum}[how]
+    plain = {"max": x.amax, "min": x.amin, "mean": x.mean, "product": product(x), "sum": x.sum}[how]
     torch.testing.assert_close(found, plain((1, 3, 4)))
     assert str(op.lift(Type.parse(dom))) == "b h c"
     (kept,) = values(Reduce("y x -> x", how), dom, x)
@@ -139,7 +148,7 @@ REFUSED = [
     ),
     (
         lambda: Reduce("x ->", "median"),
-        "Reduce: how is 'median', but it is one of max, mean, min, sum. Try how=\"max\".",
+        "Reduce: how is 'median', but it is one of max, mean, min, sum, product. Try how=\"max\".",
     ),
     (
         lambda: Dropout(1),

@@ -60,6 +60,12 @@ MEANT = [
     (Map("-> x:4", "x + min(n_x, 3) - min(2, n_x)"), "", (), X + 1),
     (Map("-> x:4", "x + max(n_x, 3) - max(5, n_x)"), "", (), X - 1),
     (Map("x -> x", "max(min($1, x), n_x / 8)"), "x:4", (B,), B.minimum(X).clamp(min=0.5)),
+    (Map("x -> x", "clamp($1, -0.5, n_x / 8)"), "x:4", (B,), B.clamp(-0.5, 0.5)),
+    (Map("x -> x", "clamp($1, 0 * x, 0.5)"), "x:4", (B,), B.clamp(0, 0.5)),
+    (Map("-> x:4", "clamp(x, 1, 2) // 2"), "", (), X.clamp(1, 2) // 2),
+    (Map("-> x:4", "clamp(5, x, 7) + clamp(-1, 0, 7)"), "", (), 5 + 0 * X),
+    (Map("x -> x", "elu($1) + elu(-1) + rsqrt(4)"), "x:4", (B,), F.elu(B) + math.exp(-1) - 0.5),
+    (Map("-> x:4", "rsqrt(x + 1)"), "", (), (X + 1).rsqrt()),
     (Map("x/s -> x/s", "$1 + x_s"), "x/s:4", (B,), B + X),
     (Map("x -> y:3 x", "$1 - y"), "x:4", (B,), B - Y[:, None]),
 ]

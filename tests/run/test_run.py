@@ -60,11 +60,13 @@ def equal(one: list[Tensor], two: list[Tensor]) -> bool:
 # --- seeds ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.few(20)
 @ENTRIES
 def test_one_seed_gives_one_set_of_numbers(entry: Entry) -> None:
     assert equal(numbers(entry, 7), numbers(entry, 7))
 
 
+@pytest.mark.few(15)
 @ENTRIES
 def test_another_seed_gives_other_numbers(entry: Entry) -> None:
     one, two = ncd.example_inputs(entry.build(), 1), ncd.example_inputs(entry.build(), 2)
@@ -141,6 +143,7 @@ def test_sixteen_threads_do_not_disturb_each_other() -> None:
 # --- traces --------------------------------------------------------------------------------------
 
 
+@pytest.mark.few(20)
 @ENTRIES
 def test_a_trace_holds_every_array_by_the_ids_of_the_circuit(entry: Entry) -> None:
     term = entry.build()
@@ -168,6 +171,7 @@ def test_a_value_is_what_its_op_made() -> None:
 # --- devices, copies, modes ----------------------------------------------------------------------
 
 
+@pytest.mark.few(15)
 @pytest.mark.parametrize("device", devices())
 @ENTRIES
 def test_every_device_gives_the_same_numbers(entry: Entry, device: str) -> None:
@@ -180,6 +184,7 @@ def test_every_device_gives_the_same_numbers(entry: Entry, device: str) -> None:
     torch.testing.assert_close(outputs, expected, rtol=1e-3, atol=1e-4)
 
 
+@pytest.mark.few(15)
 @ENTRIES
 def test_a_deep_copy_is_a_module_of_its_own(entry: Entry) -> None:
     term = entry.build()
@@ -204,6 +209,7 @@ def test_a_deep_copy_of_a_trained_part_keeps_its_mode() -> None:
     assert not any(p.requires_grad for p in twin.parameters())
 
 
+@pytest.mark.few(20)
 @ENTRIES
 def test_it_works_under_torch_func(entry: Entry) -> None:
     term = entry.build()
@@ -238,6 +244,7 @@ def test_eval_and_train_reach_the_norms() -> None:
 # --- batches and shapes --------------------------------------------------------------------------
 
 
+@pytest.mark.few(40)
 @ENTRIES
 @pytest.mark.parametrize("batch", [(3,), (2, 3)])
 def test_a_batch_in_front_of_every_entry(entry: Entry, batch: tuple[int, ...]) -> None:

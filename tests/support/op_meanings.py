@@ -143,7 +143,7 @@ def softmax(cell: Cell, own: Own, w: Weights) -> Own:
 def layer_norm(cell: Cell, own: Own, w: Weights) -> Own:
     op: Any = cell.op
     x = own[0]
-    out = (x - x.mean()) / np.sqrt(((x - x.mean()) ** 2).mean() + op.eps) * w["weight"]
+    out = (x - x.mean()) / np.sqrt(((x - x.mean()) ** 2).mean() + op.eps) * w.get("weight", 1.0)
     return (out + w["bias"] if "bias" in w else out,)
 
 
@@ -162,7 +162,7 @@ def batch_norm(cell: Cell, arrays: list[Any], w: Weights) -> Iterator[Any]:
         index = (*(slice(None),) * at, i)
         own = x.data[index]
         scaled = (own - own.mean()) / np.sqrt(own.var() + op.eps)
-        out[index] = scaled * w["weight"][i] + w["bias"][i]
+        out[index] = scaled * w["weight"][i] + w["bias"][i] if op.affine else scaled
     yield x.axes, out
 
 
@@ -170,7 +170,8 @@ def reduce(cell: Cell, own: Own, w: Weights) -> Own:
     op: Any = cell.op
     before, after = cell.site.dom[0].names, cell.site.cod[0].names
     gone = tuple(i for i, name in enumerate(before) if name not in after)
-    how = {"max": np.max, "min": np.min, "mean": np.mean, "sum": np.sum}[op.how]
+    every = {"max": np.max, "min": np.min, "mean": np.mean, "product": np.prod, "sum": np.sum}
+    how = every[op.how]
     return (np.asarray(how(own[0], gone)),)
 
 

@@ -197,6 +197,7 @@ def test_a_spelling_is_readable() -> None:
     )
 
 
+@pytest.mark.few(25)
 @pytest.mark.parametrize("name", ncd.catalogue)
 def test_every_system_is_the_same_in_lines(name: str) -> None:
     term = ncd.catalogue[name].build()

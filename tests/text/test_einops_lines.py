@@ -35,6 +35,9 @@ def test_without_a_shape_a_usual_one_is_taken(line: str) -> None:
         ('rearrange(x, "b (h w) -> b h w", h=5)\n2x12', "einops: "),
         ('rearrange(x, "b c -> b")\n2x3', "einops: "),
         ('rearrange(x, "b c -> c b", 3)', "line 1, column 1: "),
+        ('rearrange(x, "b c")', "a pattern has one arrow."),
+        ('rearrange(x, "b -> c -> b")\n2x3', "a pattern has one arrow."),
+        (f'rearrange(x, "b c d -> c b d")\n{"999999999x" * 2}999999999', "line 1, column 1: "),
         ('rearrange(__import__("os"), "b c -> c b")', "line 1, column 1: "),
     ],
 )

@@ -13,10 +13,12 @@ from hypothesis import strategies as st
 import ncd
 from ncd.lang.errors import NCDError
 from ncd.text import TextError, parse, read, spell
+from tests.support.sampling import count
 
 NAMES = list(ncd.catalogue)
 
 
+@pytest.mark.few(25)
 @pytest.mark.parametrize("name", NAMES)
 def test_every_system_comes_back_from_its_repr_and_its_spelling(name: str) -> None:
     term = ncd.catalogue[name].build()
@@ -178,7 +180,7 @@ def test_hostile_texts_are_errors_and_nothing_runs(
 SAMPLES = [repr(ncd.catalogue[name].build()) for name in ("residual-block", "induction", "lenet")]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=count(120, 300), deadline=None)
 @given(st.data())
 def test_a_changed_text_is_a_term_or_an_error(data: st.DataObject) -> None:
     text = data.draw(st.sampled_from(SAMPLES))

@@ -138,6 +138,10 @@ def test_an_einsum_is_read_in_both_spellings(text: str) -> None:
         ),
         ("nn.Conv2d(3, 6, 3)(3, 8)", "nn.Conv2d takes 3 or 4 dimensions, not 2."),
         ("nn.Linaer(3, 6)", "nn.Linaer is not known here. Try nn.Linear."),
+        (
+            f"nn.Sequential({'nn.ReLU(), ' * 101})",
+            "it has 101 modules. Try 100 modules at most.",
+        ),
         ("nn.Linear(3)", "nn.Linear lacks an argument, or has a wrong one."),
         ("nn.Linear(3, 4, True, 5)", "nn.Linear takes 3 arguments in order."),
         ("nn.Linear(a, 4)", "'a' is not a number."),

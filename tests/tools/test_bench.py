@@ -36,15 +36,19 @@ def test_a_wrong_name_is_one_line(argv: list[str], said: str, capsys: Capture) -
 
 @pytest.mark.slow
 def test_bench_prints_medians_and_ratios(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    few = {name: ncd.catalogue[name] for name in ("layer-norm", "identity-resnet")}
     monkeypatch.setattr("tools.bench.bench.LENGTHS", (64,))
-    found = data(capsys)
+    monkeypatch.setattr("tools.bench.bench.CATALOGUE", few)
+    found = [x for part in ("runs", "graph", "growth") for x in data(capsys, part)]
     ratios = {(x["what"], x["against"].split(" by ")[0]): x["ratio"] for x in found if x["ratio"]}
     assert all(x["value"] > 0 for x in found if "beyond" not in x["what"])
     assert all(0.02 < ratio < 50 for (what, _), ratio in ratios.items() if "beyond" not in what)
     assert ("forward, y 20, x 22: compiled", "einops") in ratios
     assert ("forward and backward, y = x = 64, causal: compiled", "fused") in ratios
     whats = {x["what"] for x in found}
-    assert {"knobs to source", "t = t >> layer: 48 layers"} <= whats
+    assert "t = t >> layer: 48 layers" in whats
+    for name in ("layer norm", few["identity-resnet"].title.lower()):
+        assert any(what.startswith(f"autograd graph beyond its run, {name}") for what in whats)
 
 
 @pytest.mark.slow
@@ -58,7 +62,7 @@ def test_bench_of_drawings_says_what_they_take_and_weigh(capsys: Capture) -> Non
     weights = {what: x["value"] for what, x in found.items() if x["unit"] == "bytes"}
     assert weights["multi-head attention: SVG with its fonts"] <= 20_000
     assert weights["multi-head attention: HTML"] <= 300_000
-    assert "knobs to SVG, nothing folded, 360 ops: each op" in found
+    assert {"knobs to SVG, nothing folded, 360 ops: each op", "knobs to source"} <= found.keys()
 
 
 def test_a_measurement_names_its_unit() -> None:

@@ -14,6 +14,8 @@ from ncd.train.tasks import TASKS, class_loss, data, iou, task
 KNOBS = {
     "image-recogniser": {"x": 8, "n": 8, "k": 10},
     "lenet": {"c": 1, "x": 8, "k": 10},
+    "vae": {"x": 8, "h": 16},
+    "diffusion-unet": {"x": 8, "o": 1, "T": 20},
     "unet": {"depth": 2, "c": 2, "x": 16, "y": 3},
     "reversal": {"t": 12, "v": 12},
     "recall": {"t": 24, "v": 16},
@@ -27,7 +29,8 @@ KNOBS = {
 def test_the_seed_decides_what_is_learned_from(name):
     one, again, other = (data(task(name), KNOBS[name], seed) for seed in (0, 0, 1))
     assert torch.equal(one.inputs, again.inputs) and torch.equal(one.answers, again.answers)
-    assert not torch.equal(one.targets, other.targets)
+    same = name in ("image-recogniser", "lenet", "vae", "diffusion-unet")  # of all digits
+    assert torch.equal(one.targets, other.targets) == same
 
 
 @pytest.mark.parametrize("name", TASKS)

@@ -12,6 +12,7 @@ from ncd.train import Fit, data, noted, read_weights, shipped, symbol_sequences,
 from ncd.train.attention_cells import share
 from ncd.train.head_analysis import run
 from ncd.train.symbol_sequences import SEQUENCES
+from ncd.train.tasks import TASKS
 
 
 @pytest.fixture(autouse=True)
@@ -74,7 +75,8 @@ def test_other_sizes_have_none():
     assert shipped(entry, entry.settings({})) is not None
     for other in ({"n": 1}, {"t": 23}, {"k": 16}, {"v": 14}, {"h": 2}):
         assert shipped(entry, entry.settings(other)) is None
-    assert all(path.stem.split("-")[0] in SEQUENCES for path in bundled("assets/weights").iterdir())
+    files = bundled("assets/weights").iterdir()
+    assert all(f"{path.stem}-".startswith(tuple(f"{name}-" for name in TASKS)) for path in files)
 
 
 def test_the_same_seed_gives_the_same_file(tmp_path: Path):

@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -26,7 +25,7 @@ from typing import NamedTuple
 
 from playwright.async_api import async_playwright
 
-from tests.browser.server import CHILDREN, QUIET, ROOT, awaited, free_port
+from tests.browser.server import CHILDREN, QUIET, ROOT, awaited, browser_path, free_port
 from tools.load.crowd_load import megabytes
 from tools.load.random_clicks import PAGES, Visitor
 from tools.load.session_faults import Found
@@ -93,8 +92,7 @@ async def soak(served: Served, options: argparse.Namespace) -> Found:
     found, read, began = Found(), 0, time.monotonic()
     end = began + options.minutes * MINUTE
     async with async_playwright() as playwright:
-        path = shutil.which("chromium")
-        browser = await playwright.chromium.launch(executable_path=path, args=list(QUIET))
+        browser = await playwright.chromium.launch(executable_path=browser_path(), args=list(QUIET))
         visitors = [
             Visitor(i, served.address, tuple(options.pages), Random(f"{options.seed} {i}"), found)
             for i in range(options.visitors)

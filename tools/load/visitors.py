@@ -47,6 +47,7 @@ class Visitor:
     left: float = 0.0  # when its server was lost
     cookies: dict[str, str] = field(default_factory=dict)  # of a proxy
     kept: set[str] = field(default_factory=set)  # hashes of messages that are not sent again
+    received: int = 0  # bytes
 
     async def visit(self, start: float, every: float, end: float) -> None:
         """Opens the page after ``start`` seconds, and moves a slider until the time is ``end``."""
@@ -104,6 +105,7 @@ class Visitor:
         async with asyncio.timeout(PATIENCE):
             async for raw in socket:
                 assert isinstance(raw, bytes)
+                self.received += len(raw)
                 message = ForwardMsg.FromString(raw)
                 passed = (time.perf_counter() - start) * 1e3
                 kind = message.WhichOneof("type")

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from base64 import b64encode
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from html import escape
+from typing import Any
 
 from ncd.drawing.backends.pdf import pdf
 from ncd.drawing.backends.png import png
 from ncd.drawing.backends.svg_template import svg
 from ncd.drawing.backends.tikz import tex
 from ncd.drawing.base.primitives import Picture
+from ncd.drawing.base.style import theme
 
 
 @dataclass(frozen=True)
@@ -65,14 +69,17 @@ class Drawing(Picture):
         """
         return png(self, scale)
 
-    def pdf(self) -> bytes:
+    def pdf(self, about: Mapping[str, Any] | None = None) -> bytes:
         """Returns the drawing as PDF bytes with embedded fonts; a drawing unit is 0.75 points.
+
+        Args:
+            about: Facts of its origin, such as settings and a link, for the metadata of the file.
 
         >>> import ncd
         >>> ncd.draw(ncd.Id("m:3")).pdf()[:4]
         b'%PDF'
         """
-        return pdf(self)
+        return pdf(self, about)
 
     def tex(self, alone: bool = True) -> str:
         r"""Returns the drawing as TikZ, with labels in the font of the LaTeX document.
@@ -90,5 +97,13 @@ class Drawing(Picture):
     def _repr_mimebundle_(
         self, include: Collection[str] | None = None, exclude: Collection[str] | None = None
     ) -> dict[str, str]:
-        """Returns the SVG for notebooks, and the description for consoles without pictures."""
-        return {"image/svg+xml": self.svg(), "text/plain": f"{self.title}. {self.description}"}
+        """Returns the SVG for notebooks, and the description for those who do not see it.
+
+        The HTML has the description as alternative text, and a page of the drawing's own theme, so
+        that it can be read in a dark notebook.
+        """
+        words, drawn = f"{self.title}. {self.description}", self.svg()
+        data = b64encode(drawn.encode()).decode()
+        look = f"max-width:100%;background:{theme(self.dark).page}"
+        image = f'<img alt="{escape(words)}" style="{look}" src="data:image/svg+xml;base64,{data}">'
+        return {"text/html": image, "image/svg+xml": drawn, "text/plain": words}

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import logging
+from collections.abc import Mapping
 from datetime import UTC, datetime
+from html import escape
 from typing import Any
 
 from ncd.drawing.backends.paint_order import Stroke, layers
@@ -14,11 +17,17 @@ from ncd.drawing.base.primitives import Dot, Picture, Text
 
 POINTS = 0.75  # PDF points in a drawing unit, which is a CSS pixel
 SHADOW = ((6, 0.05), (4, 0.05), (2, 0.06))  # strokes: width in drawing units, opacity
+# The metadata of a file; ncd/file_facts.py reads them.
+XMP = (
+    '<x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF '
+    'xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"><rdf:Description rdf:about="" '
+    'xmlns:ncd="urn:neural-circuit-explorer"><ncd:about>{}</ncd:about></rdf:Description></rdf:RDF></x:xmpmeta>'
+)
 STYLES = {("normal", 400): "", ("normal", 700): "B", ("italic", 400): "I"}
 
 
-def pdf(drawing: Picture) -> bytes:
-    """Returns the PDF of a drawing, on one page of its size."""
+def pdf(drawing: Picture, about: Mapping[str, Any] | None = None) -> bytes:
+    """Returns the PDF of a drawing, on one page of its size, with facts in its metadata."""
     import fpdf
 
     logging.getLogger("fontTools.subset").setLevel(logging.WARNING)
@@ -27,6 +36,8 @@ def pdf(drawing: Picture) -> bytes:
     page.set_creation_date(datetime(2000, 1, 1, tzinfo=UTC))  # equal drawings give equal bytes
     page.set_title(drawing.title)
     page.set_subject(drawing.description)
+    if about:
+        page.set_xmp_metadata(XMP.format(escape(json.dumps(about))))
     page.set_auto_page_break(False)
     page.c_margin = 0
     page.add_page()

@@ -24,7 +24,8 @@ ITALIC = (Face(ROMAN, "italic"), *UPRIGHT)
 BOLD = (Face(ROMAN, weight=700), *UPRIGHT)
 
 # Lengths in em, after the MATH table of TeX Gyre Pagella Math.
-SCRIPT = 0.72  # size of a script, relative to its base
+SCRIPT, LARGE_SCRIPT = 0.72, 0.86  # size of a script, relative to its base; of small names
+READABLE = 11.0  # scripts of names of usual size are no smaller
 SUPERSCRIPT_UP, SUBSCRIPT_DOWN, SCRIPT_GAP = 0.37, 0.22, 0.12
 BAR_GAP, BAR_THICKNESS = 0.13, 0.06
 
@@ -123,7 +124,7 @@ def _set_atom(atom: Atom, size: float, x: float, y: float) -> _Set:
         base += (_overbar(x, end, top, size, lean=0.0 if atom.bold else 0.05 * size),)
     if not (atom.sub or atom.sup):
         return base, end
-    small, up, down = size * SCRIPT, y - size * SUPERSCRIPT_UP, y + size * SUBSCRIPT_DOWN
+    small, up, down = _script(size), y - size * SUPERSCRIPT_UP, y + size * SUBSCRIPT_DOWN
     above, above_end = _set(atom.sup, small, max(end, right) + 0.04 * size, up, True)
     below, below_end = _set(atom.sub, small, end + 0.02 * size, down, True)
     upper, lower = _ink(above), _ink(below)
@@ -131,6 +132,11 @@ def _set_atom(atom: Atom, size: float, x: float, y: float) -> _Set:
         below = tuple(_moved(piece, 0.0, lack) for piece in below)
     ends = (above_end if above else end, below_end if below else end)
     return base + above + below, max(ends) + 0.04 * size
+
+
+def _script(size: float) -> float:
+    """Returns the size of scripts: readable where the name is, but smaller than it."""
+    return max(size * SCRIPT, min(size * LARGE_SCRIPT, READABLE))
 
 
 def _overbar(x: float, end: float, top: float, size: float, lean: float) -> Bar:
@@ -226,6 +232,15 @@ def roman(text: str, size: float = 16, weight: int = 400) -> Label:
     return _label(*set_, words, Typed(text, "roman", size, weight > 400))
 
 
+def unbroken(text: str) -> list[str]:
+    """Returns the parts of a text that stay on one line: words, some with a letter behind.
+
+    >>> unbroken("Operation on a value, element-wise $f$")
+    ['Operation', 'on', 'a', 'value,', 'element-wise $f$']
+    """
+    return re.findall(r"(?:\$[^$]*\$|\S)+(?: \$\w\$(?=\s|$))?", text)
+
+
 @lru_cache(maxsize=1024)
 def wrap(text: str, width: float, size: float = 14, weight: int = 400) -> tuple[Label, ...]:
     """Breaks text into lines of `sans` no wider than `width`, except for longer single words.
@@ -234,7 +249,7 @@ def wrap(text: str, width: float, size: float = 14, weight: int = 400) -> tuple[
     ['We copy the', 'injected data']
     """
     lines: tuple[str, ...] = ()
-    for word in re.findall(r"(?:\$[^$]*\$|\S)+", text):
+    for word in unbroken(text):
         longer = f"{lines[-1]} {word}" if lines else word
         fits = sans(longer, size, weight).width <= width
         lines = (*lines[:-1], longer) if fits or not lines else (*lines, word)

@@ -29,7 +29,9 @@ class Atom:
 
 
 _BAR = "\u0304\u0305"  # combining macron and overline
-_BARRED, _NAME, _NUMBER = rf"[^\W\d_][{_BAR}]", rf"(?:[^\W\d_](?![{_BAR}]))+", r"\d+(?:\.\d+)*"
+_BARRED, _NUMBER = rf"[^\W\d_][{_BAR}]", r"\d+(?:\.\d+)*"
+_NAME = rf"(?:[^\W\d_](?![{_BAR}]))+(?:‐[^\W\d_]+)*"
+_HYPHEN = re.compile(r"(?<=[^\W\d_]{3})-(?=[^\W\d_]{3})")  # of a word such as cross-entropy
 _GROUP = r"\{(?:[^{}]|\{[^{}]*\})*\}"
 _TOKEN = re.compile(
     rf"(?P<barred>{_BARRED})|(?P<function>[^\W\d_]{{2,}}(?=\())|(?P<name>{_NAME})"
@@ -40,7 +42,7 @@ _TYPED = str.maketrans({"-": "−", "*": "∗", "²": "^2", "³": "^3", "\n": " 
 
 
 def parse(text: str) -> tuple[Atom, ...]:
-    plain = "".join(_decompose(char) for char in text).translate(_TYPED)
+    plain = "".join(map(_decompose, _HYPHEN.sub("‐", text))).translate(_TYPED)
     return _atoms(_AROUND_SIGNS.sub(r"\1", plain).strip())
 
 
@@ -71,7 +73,7 @@ def _atoms(text: str) -> tuple[Atom, ...]:
 def _atom(text: str, kind: str) -> Atom:
     if kind not in ("barred", "name"):
         return Atom(text, kind)
-    letters = text.rstrip(_BAR)
+    letters = text.rstrip(_BAR).replace("‐", "-")
     style = unicodedata.name(letters[0], "").rpartition(" ")[0]
     if style.startswith(("MATHEMATICAL BOLD", "MATHEMATICAL ITALIC")):  # but not 𝔼
         letters = unicodedata.normalize("NFKC", letters)
@@ -92,7 +94,8 @@ def say(atoms: tuple[Atom, ...]) -> str:
 
 def _say_atom(atom: Atom) -> Iterator[str]:
     greek = (unicodedata.name(c, c).removeprefix("GREEK SMALL LETTER ").lower() for c in atom.text)
-    plain = atom.kind == "number" or (atom.text.isascii() and atom.text.isalpha())
+    letters = atom.text.replace("-", "")
+    plain = atom.kind == "number" or (letters.isascii() and letters.isalpha())
     spelled = atom.text if plain else " ".join(greek).replace("lamda", "lambda")
     yield SPOKEN.get(atom.text, spelled)
     if atom.bar:

@@ -248,8 +248,8 @@ class DrawnFence:
 class Extra:
     """Anything that is not a wire, op or fence: a row arrow, an =, a callout, a grid of cells.
 
-    ``kind`` is "arrow", "band", "cells", "note" or "sign"; ``of`` is the id of the array, op or
-    fence that it belongs to; ``behind`` says whether it lies under the wires.
+    ``kind`` is "arrow", "band", "cells", "note", "path" or "sign"; ``of`` is the id of the array,
+    op or fence that it belongs to; ``behind`` says whether it lies under the wires.
     """
 
     kind: str

@@ -6,9 +6,18 @@ from collections.abc import Collection
 
 from ncd.drawing.collapse.collapsed_blocks import folded
 from ncd.drawing.collapse.saved_arrays import remembered
+from ncd.drawing.collapse.saved_names import Places
 from ncd.lang.circuits.circuit import Circuit
 
 
 def shown(circuit: Circuit, shut: Collection[str]) -> Circuit:
-    """Returns the circuit with these blocks collapsed, and notes for saved and loaded arrays."""
-    return remembered(folded(circuit, shut))
+    """Returns the circuit with these blocks collapsed, and notes for saved and loaded arrays.
+
+    Where only one of the repetitions that hand arrays over is collapsed, its notes are inside it;
+    where all are, the arrays are wires between their boxes.
+    """
+    places = Places(circuit)
+    partners = {loop.id for loop in (*places.savers, *places.loaders)}
+    if partners <= {*shut}:
+        return folded(circuit, shut)
+    return folded(remembered(folded(circuit, {*shut} - partners)), partners & {*shut})

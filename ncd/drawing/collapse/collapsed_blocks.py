@@ -95,7 +95,7 @@ def folded(circuit: Circuit, ids: Collection[str]) -> Circuit:
         if fence.id not in ids or here is None or not _closed(here):
             continue
         around, hidden = inside[fence.id]
-        everything = len(hidden) == len(circuit.cells)
+        everything = len(hidden) == sum(len(_ops(cell)) for cell in circuit.cells)
         box = _box(here, title(here, loops.get(here.id)), hidden, around, everything)
         whole = gathered(whole, Part(here.first, here.states, here.id), box)
     steps = tuple([tuple([_within(unit, ids) for unit in step]) for step in whole.steps])
@@ -126,12 +126,20 @@ def _contents(circuit: Circuit) -> dict[str, tuple[tuple[str, ...], list[str]]]:
     """Returns for each fence the fences around it, the outermost first, and the ids of its ops."""
     found: dict[str, tuple[tuple[str, ...], list[str]]] = {}
     for unit in circuit.units:
-        chain, cells = unit.fences, [unit.id]
         if isinstance(unit, Loop):
-            chain, cells = (*chain, unit.id), [c.id for body in unit.bodies for c in body.cells]
+            chain = (*unit.fences, unit.id)
+            cells = [id for body in unit.bodies for cell in body.cells for id in _ops(cell)]
+        else:
+            chain, cells = unit.fences, [*_ops(unit)]
         for n, id in enumerate(chain):
             found.setdefault(id, (chain[:n], []))[1].extend(cells)
     return found
+
+
+def _ops(cell: Cell) -> tuple[str, ...]:
+    """Returns the id of an op, or those of the ops that a box or a note already stands for."""
+    hidden: tuple[str, ...] = getattr(cell.op, "hidden", (cell.id,))
+    return hidden
 
 
 def _box(

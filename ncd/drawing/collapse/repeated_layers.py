@@ -6,6 +6,7 @@ copy takes what the one before it makes.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 
@@ -18,6 +19,7 @@ FEWEST = min([copies * ops for copies, ops in WORTH])
 AGAIN = min([(copies - 1) * ops for copies, ops in WORTH])  # repeated ops of the smallest stack
 LONGEST = 200  # the most steps of a copy
 NAME = "layers"
+COUNT = re.compile(r"([^\W\d]\w*?)_?(\d+)")  # a name that ends in a number
 _Looks = dict[int, tuple[Unit, Hashable]]  # keys of units, by id() of the unit
 
 
@@ -205,6 +207,7 @@ def _looped(circuit: Circuit, strip: _Strip, start: int, period: int, copies: in
         _body(circuit, strip, start + n * period, states[n * period : (n + 1) * period + 1], id)
         for n in range(copies)
     )
+    bodies = (_numbered(bodies), *bodies[1:])
     loop = Loop(
         id, "repeat", circuit.term, states[0], states[-1], bodies, NAME, strip.chain,
     )  # fmt: skip
@@ -214,6 +217,38 @@ def _looped(circuit: Circuit, strip: _Strip, start: int, period: int, copies: in
     at = next(s for s, step in enumerate(found.steps) if loop in step)
     fence = Fence(id, "", "repeat", at, (loop.inputs, loop.outputs), part.fence, copies)
     return replace(found, own_fences=_placed(found.own_fences, fence))
+
+
+def _numbered(bodies: Sequence[Circuit]) -> Circuit:
+    """Returns the first copy; its layers are named W_λ if the copies have W0 and W1."""
+    named = [[getattr(cell.op, "name", "") for cell in body.cells] for body in bodies]
+    labels = [_counted(names) for names in zip(*named, strict=True)]
+    ops = {
+        cell.id: replace(cell.op, name=label)  # type: ignore[type-var]
+        for cell, label in zip(bodies[0].cells, labels, strict=True)
+        if label
+    }
+
+    def unit(old: Unit) -> Unit:
+        return replace(old, op=ops[old.id]) if isinstance(old, Cell) and old.id in ops else old
+
+    steps = tuple(tuple(map(unit, step)) for step in bodies[0].steps)
+    return replace(bodies[0], steps=steps)
+
+
+def _counted(names: Sequence[str]) -> str:
+    """Returns a name for layers of several names: ``W_λ`` for W0, W1, and ``λ`` for W, V.
+
+    >>> _counted(["W0", "W1"]), _counted(["W0", "V0"]), _counted(["W", "W"])
+    ('W_λ', 'λ', '')
+    """
+    if len(set(names)) == 1:
+        return ""
+    parts = [COUNT.fullmatch(name) for name in names]
+    letters = {part[1] for part in parts if part}
+    counts = {part[2] for part in parts if part}
+    alike = len(letters) == 1 and len(counts) == len(names)
+    return f"{letters.pop()}_λ" if alike else "λ"
 
 
 def _placed(fences: tuple[Fence, ...], fence: Fence) -> tuple[Fence, ...]:

@@ -40,7 +40,8 @@ class Room:
 
     def filled(self, drawing: Picture) -> tuple[float, float]:
         """Returns the shares of the width and the height that a drawing takes."""
-        least = min([text.label.size for text in drawing.texts], default=style.NAME)
+        sizes = [span.size for text in drawing.texts for span in text.label.spans]
+        least = min(sizes, default=style.NAME)  # scripts are smaller than their names
         wide, high = drawing.box.width, drawing.box.height
         return wide / self.widest(least), high / self.high(wide)
 

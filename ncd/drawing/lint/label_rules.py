@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ncd.drawing.base.primitives import Box, Picture
+from ncd.drawing.base.primitives import Box, Picture, extent
 from ncd.drawing.lint.flat_drawing import (
     SLACK,
     Flat,
@@ -78,7 +78,8 @@ def borders(flat: Flat) -> Iterator[str]:
     i, j = _cut(fences, flat.text_boxes)
     notes = {id(item) for e in drawing.extras if e.kind == "note" for item in e.items}
     for a, t in distinct(i, j):
-        if id(flat.texts[t]) in notes and not drawing.fences[a].brackets:
+        brackets = map(extent, drawing.fences[a].brackets)
+        if id(flat.texts[t]) in notes and not any(b.meets(flat.texts[t].box) for b in brackets):
             continue
         yield f"the border of {names[a]!r} runs through label {flat.texts[t].label.words!r}"
 

@@ -56,7 +56,7 @@ class Barred(MarkKind):
         ends(canvas, mark, box.x0, box.x1)
 
     def inside(self, canvas: Canvas, box: Box) -> None:
-        """Draws what distinguishes it from other norms."""
+        """Draws the sign inside the ring: a bar, or the letters of another norm."""
         x = (box.x0 + box.x1) / 2
         canvas.stroke(Point(x, box.y0), Point(x, box.y1))
 

@@ -1,14 +1,12 @@
-"""Callouts: yellow notes that point at their parts, placed where there is room.
+"""Callouts: notes in the colour of the part that they point at, placed where there is room.
 
 A place covers no mark, label, wire or callout; the best is near its part, and enlarges little.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from itertools import pairwise
 from math import hypot, inf, sqrt
 from operator import itemgetter
@@ -20,40 +18,43 @@ from ncd.drawing.backends.drawing import Drawing
 from ncd.drawing.base import style
 from ncd.drawing.base.label import Label, wrap
 from ncd.drawing.base.primitives import Box, Extra, Outline, Path, Point, Text, polygon
+from ncd.drawing.overlays.callout_parts import Part, find
 from ncd.drawing.placement.bands import rectangle
-from ncd.lang.circuits.array_names import called
 from ncd.lang.circuits.circuit import Circuit
-from ncd.lang.errors import UnknownNameError, shown
 
 WIRE, COVER = 18.0, 1000.0  # costs: a wire crossed, a sign covered
 WIDER, HIGHER, OVER = 0.3, 1.2, 6.0  # costs of each unit by which the drawing or the page grows
 SHAPES = (1.0, 1.4, 1.8)  # widths of a callout that are tried, as multiples of a compact one
 SIGN = 12.0  # around the corner of a block, where the page has a sign to collapse it
 TRIED = 80  # places that are tried along both sides of a large drawing
-PLACE = re.compile(r"[A-Z]_\S+")  # a name in memory, such as C_λ
 
 
 def noted(
     drawing: Drawing, circuit: Circuit, notes: Mapping[str, str], width: float | None = None
 ) -> Drawing:
-    """Returns the drawing with a callout for each part: an op's name, a block's title, or an id.
+    """Returns the drawing with a callout for each part.
 
-    They keep it within ``width`` drawing units if possible.
+    A part is an op's name, a block's title, an id, or the names of arrays, such as ``q, k``, which
+    get a band behind them. ``axis h`` is the path of an axis, which is highlighted. The part ``""``
+    puts a text over the diagram. Callouts keep within ``width`` drawing units if possible.
 
-    The part ``""`` puts a text over the diagram. A memory name such as ``C_λ`` is skipped if it is
-    not drawn; a part inside a collapsed block is pointed at by its box.
+    A memory name such as ``C_λ`` or an axis is skipped if it is not drawn; a part inside a
+    collapsed block is pointed at by its box.
 
     >>> from ncd.drawing.pipeline import draw
     >>> from ncd.lang.circuits.elaborate import elaborate
     >>> from ncd.ops import Linear
     >>> term = Linear("n:2 -> k:3", "Q")
-    >>> noted(draw(term), elaborate(term), {"Q": "It learns."}).extras[0].words
-    'It learns.'
+    >>> [extra.words for extra in noted(draw(term), elaborate(term), {"Q": "It learns."}).extras]
+    ['learned linear map Q, n to k', 'It learns.']
 
     Raises UnknownNameError for a part that the drawing has not.
     """
     for part, text in notes.items():
-        if part and (found := _part(drawing, circuit, part)):
+        if part and (found := find(drawing, circuit, part)):
+            if found.lit:
+                lit = Extra("path", found.lit, found.words, found.id, behind=True)
+                drawing = replace(drawing, extras=(*drawing.extras, lit))
             drawing = _with(drawing, _callout(drawing, found, text, width or inf))
     for part, text in notes.items():
         if not part:
@@ -64,57 +65,6 @@ def noted(
 def _with(drawing: Drawing, note: Extra) -> Drawing:
     box = Box.around([drawing.box, note.box.grown(style.MARGIN)])
     return replace(drawing, box=box, extras=(*drawing.extras, note))
-
-
-def _part(drawing: Drawing, circuit: Circuit, part: str) -> tuple[str, Box, bool] | None:
-    """Returns the id of a part, its box, and whether it is a fence."""
-    fences = {fence.id: fence.box for fence in drawing.fences}
-    glyphs = {glyph.node: glyph.ink or (glyph.hit,) for glyph in drawing.glyphs}
-    for id in _ids(drawing, circuit, part):
-        if id in glyphs:
-            return id, Box.around(glyphs[id]), False
-        if id in fences:
-            return id, fences[id], True
-        if box := _names(drawing, id):
-            return id, box, False
-    if PLACE.fullmatch(part):
-        return None
-    known = [*(c.name for c in circuit.cells), *(f.title for f in circuit.fences)]
-    close = get_close_matches(part, [name for name in known if name], n=1)
-    cure = close[0] if close else "the name of an op, the title of a block, or an id"
-    raise UnknownNameError(f"there is no part {shown(part)} to note", cure=cure)
-
-
-def _names(drawing: Drawing, array: str) -> Box | None:
-    """Returns the box of an array's first labels on its wires."""
-    boxes = [text.box for text in drawing.labels if text.array == array]
-    left = min((box.x0 for box in boxes), default=0.0)
-    near = [box for box in boxes if box.x0 < left + style.AXIS_GAP]
-    return Box.around(near) if near else None
-
-
-def _ids(drawing: Drawing, circuit: Circuit, part: str) -> Iterator[str]:
-    """Yields the ids under which a part may be drawn: its own, then boxes around it."""
-    hidden = {cell: glyph.node for glyph in drawing.glyphs for cell in glyph.cells}
-    parents = {fence.id: fence.parent for fence in circuit.fences}
-    named = list(_named(circuit, part))
-    yield from named
-    yield from (g.node for g in drawing.glyphs if g.words.endswith(f" {part}") and g.role == "note")
-    yield from (hidden[id] for id in named if id in hidden)
-    for id in named:
-        while id := parents.get(id, ""):
-            yield id
-
-
-def _named(circuit: Circuit, part: str) -> Iterator[str]:
-    yield part
-    yield from (f.id for f in circuit.fences if f.title == part)
-    yield from (loop.id for loop in circuit.loops if loop.name == part)
-    for cell in circuit.cells:
-        label = cell.op.label  # such as "Function G"
-        if part in (cell.name, cell.path, label, label.partition(" ")[2]):
-            yield cell.id
-    yield from (id for id, name in called(circuit).items() if name == part)
 
 
 def _legend(drawing: Drawing, text: str) -> Extra:
@@ -143,14 +93,13 @@ def _texts(lines: tuple[Label, ...], box: Box) -> tuple[Text, ...]:
 # Placing -----------------------------------------------------------------------------------------
 
 
-def _callout(drawing: Drawing, found: tuple[str, Box, bool], text: str, width: float) -> Extra:
-    id, part, fence = found
-    around = _Around(drawing, id, part, fence, max(width, drawing.box.width))
+def _callout(drawing: Drawing, found: Part, text: str, width: float) -> Extra:
+    around = _Around(drawing, found.id, found.box, found.fence, max(width, drawing.box.width))
     tried = [(*around.best(*_size(lines)), lines) for lines in _shapes(text)]
     _, box, lines = min(tried, key=itemgetter(0))
-    outline = Outline(_pointing(box, around.tip(box)), "note")
+    outline = Outline(_pointing(box, around.tip(box)), found.role)
     under = around.crossed(box) > 0  # a pointer lies below the wires that it crosses
-    return Extra("note", (outline, *_texts(lines, box)), text, id, under)
+    return Extra("note", (outline, *_texts(lines, box)), text, found.id, under)
 
 
 def _shapes(text: str) -> Iterator[tuple[Label, ...]]:
@@ -174,7 +123,7 @@ class _Around:
         picture = self.drawing
         own = [box for g in picture.glyphs if g.node == self.id for box in g.ink]
         marks = [box for g in picture.glyphs if g.node != self.id for box in g.ink]
-        extras = [e.box for e in picture.extras if e.kind != "band"]
+        extras = [e.box for e in picture.extras if e.kind not in ("band", "path")]
         lines = [line.path for line in picture.wires] + [line.path for line in picture.dashes]
         texts = [text.box for text in picture.texts]
         brackets = [box for f in picture.fences for path in f.brackets for box in _strip(path)]

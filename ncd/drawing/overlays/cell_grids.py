@@ -6,7 +6,7 @@ The cells that one slice of the output depends on are blue, as in the published 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -48,7 +48,18 @@ def celled(drawing: Drawing, circuit: Circuit) -> Drawing:
         bottom, letter = body.y1 - style.MARGIN, _letter(circuit)
         extras.append(_arrow(drawing, before[-1], after[0], bottom, letter))
     box = Box.around([drawing.box, *(extra.box.grown(style.MARGIN) for extra in extras)])
-    return replace(drawing, box=box, extras=(*drawing.extras, *extras))
+    return replace(drawing, box=box, extras=(*_lifts(drawing, paints), *drawing.extras, *extras))
+
+
+def _lifts(drawing: Drawing, paints: Mapping[str, str]) -> Iterator[Extra]:
+    """Yields a band in its colour behind each wire over which everything is broadcast."""
+    over, under, short = style.LIFT
+    for wire in drawing.wires:
+        if wire.axis in paints and wire.path:
+            (x0, y), (x1, _) = wire.path[0].a, wire.path[-1].d
+            box = Box(x0 + short, y - over, x1 - short, y + under)
+            band = Outline(rectangle(box), paints[wire.axis])
+            yield Extra("path", (band,), f"broadcast over {wire.axis}", wire.array, behind=True)
 
 
 def _is_small(value: Value) -> bool:
@@ -238,7 +249,7 @@ def _range(slots: list[int | None], at: int | None) -> tuple[int, int]:
 
 def _arrow(drawing: Drawing, start: _Grid, end: _Grid, bottom: float, letter: str) -> Extra:
     """Returns an arrow below the diagram, from the needed cells to those computed from them."""
-    a = Point(start.x + start.wide + style.RULER, start.slice.y1 - style.TOUCH_WAY)
+    a = Point(start.x + start.wide + style.RULER, start.slice.y1)
     b = Point(end.x - style.RULER_TICK, end.slice.y1)
     items: list[Outline | Text] = [Outline(path, "touch") for path in sweep(drawing, a, b, bottom)]
     if letter:

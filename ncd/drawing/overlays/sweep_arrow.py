@@ -3,42 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 from math import hypot
 
+from fontTools.misc.bezierTools import splitCubicAtT
+
 from ncd.drawing.base import style
-from ncd.drawing.base.primitives import Box, Curve, Path, Picture, Point, line, polygon
+from ncd.drawing.base.primitives import Box, Curve, Path, Picture, Point, polygon
+from ncd.drawing.base.ribbon import ribbon
+
+DROPS = (1, 2, 3, 4)  # how far below the diagram it runs, beside the usual way
+# Parts of the way: the flatter the curve, the further along; below 0 it leaves straight down.
+REACHES = (0.2, 0.14, 0.09, 0.05, 0.0, -0.02, -0.04)
 
 
 def sweep(drawing: Picture, a: Point, b: Point, bottom: float) -> tuple[Path, Path]:
-    """Returns the outlines of its shaft and head; it runs below ``bottom``, over nothing."""
-    path = _swung(a, b, bottom + style.TOUCH_DROP)
-    if any(box.meets(other) for box in _boxes(path) for other in _solid(drawing)):
-        path = _sunk(a, b, bottom + style.TOUCH_DROP / 2)
-    other = tuple(_beside(curve, style.TOUCH_WAY).back for curve in reversed(path))
-    ends = line(path[-1].d, other[0].a), line(other[-1].d, path[0].a)
-    return (*path, ends[0], *other, ends[1]), polygon(list(_head(path[-1])))
+    """Returns the outlines of its shaft and head: one smooth curve that runs below ``bottom``.
+
+    It is as flat as it can be without running over a wire, a mark or a name.
+    """
+    solid = _solid(drawing)
+    for drop, reach in product(DROPS, REACHES):
+        curve = _swung(a, b, bottom + drop * style.TOUCH_DROP, reach * (b.x - a.x))
+        if not any(box.meets(other) for box in _boxes(curve) for other in solid):
+            break
+    t = _neck(curve)
+    shaft = Curve(*(Point(*point) for point in splitCubicAtT(*curve, t)[0]))
+    return ribbon((shaft,), style.TOUCH_WAY / 2), polygon(list(_head(curve.at(t), curve.d)))
 
 
-def _swung(a: Point, b: Point, bottom: float) -> Path:
-    """Returns one smooth curve that touches the bottom."""
-    low, reach = (bottom - (a.y + b.y) / 8) / 0.75, (b.x - a.x) / 5
-    return (Curve(a, Point(a.x + reach, low), Point(b.x - reach, low), b),)
+def _swung(a: Point, b: Point, bottom: float, reach: float) -> Curve:
+    """Returns the curve that touches the bottom in its middle."""
+    low = (bottom - (a.y + b.y) / 8) / 0.75
+    return Curve(a, Point(a.x + reach, low), Point(b.x - reach, low), b)
 
 
-def _sunk(a: Point, b: Point, bottom: float) -> Path:
-    """Returns a path down beside the wires, along the bottom, and up again."""
-    turn = style.CELLS_ROOM / 6, style.CELLS_ROOM
-    left, right = a.x + turn[0], b.x - turn[0]
-    one, two = Point(a.x + turn[1], bottom), Point(b.x - turn[1], bottom)
-    down = Curve(a, Point(left, (a.y + 2 * bottom) / 3), Point(left, bottom), one)
-    up = Curve(two, Point(right, bottom), Point(right, (b.y + 2 * bottom) / 3), b)
-    return down, line(one, two), up
-
-
-def _boxes(path: Path) -> Iterator[Box]:
-    for curve in path:
-        for n in range(24):
-            yield Box.of([curve.at(n / 24), curve.at((n + 1) / 24)]).grown(style.TOUCH_ROOM)
+def _boxes(curve: Curve) -> Iterator[Box]:
+    for n in range(48):
+        yield Box.of([curve.at(n / 48), curve.at((n + 1) / 48)]).grown(style.TOUCH_ROOM)
 
 
 def _solid(drawing: Picture) -> list[Box]:
@@ -47,24 +49,18 @@ def _solid(drawing: Picture) -> list[Box]:
     return [*wires, *inks, *(text.box for text in drawing.labels)]
 
 
-def _beside(curve: Curve, way: float) -> Curve:
-    """Returns the parallel curve at a distance to the left."""
-    points = []
-    for n, p in enumerate(curve):
-        before, after = curve[max(n - 1, 0)], curve[min(n + 1, 3)]
-        x, y = after.x - before.x, after.y - before.y
-        length = hypot(x, y) or 1.0
-        points.append(Point(p.x + y / length * way, p.y - x / length * way))
-    return Curve(*points)
+def _neck(curve: Curve) -> float:
+    """Returns the parameter at which the head begins."""
+    end, t = curve.d, 1.0
+    while t > 0.5 and hypot(end.x - curve.at(t).x, end.y - curve.at(t).y) < style.TOUCH_HEAD:
+        t -= 0.005
+    return t
 
 
-def _head(curve: Curve) -> Iterator[Point]:
-    """Yields the points of a head at the end of the curve."""
-    size, (end, before) = style.TOUCH_HEAD, (curve.d, curve.at(0.9))
-    x, y = end.x - before.x, end.y - before.y
-    length = hypot(x, y) or 1.0
-    x, y = x / length * size, y / length * size
-    yield Point(end.x + x * 0.4, end.y + y * 0.4)
-    yield Point(end.x - x - y * 0.6, end.y - y + x * 0.6)
-    yield Point(end.x - x * 0.6, end.y - y * 0.6)
-    yield Point(end.x - x + y * 0.6, end.y - y - x * 0.6)
+def _head(neck: Point, tip: Point) -> Iterator[Point]:
+    """Yields the corners of the head, its barbs a little behind its neck."""
+    x, y = tip.x - neck.x, tip.y - neck.y
+    yield tip
+    yield Point(neck.x - x * 0.3 - y * 0.6, neck.y - y * 0.3 + x * 0.6)
+    yield neck
+    yield Point(neck.x - x * 0.3 + y * 0.6, neck.y - y * 0.3 - x * 0.6)

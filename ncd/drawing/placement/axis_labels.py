@@ -4,41 +4,47 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import combinations
-from typing import Literal
+from types import MappingProxyType
 
 from ncd.drawing.base import style
 from ncd.drawing.base.label import Label, math
 from ncd.drawing.base.plan_types import Plan, Port, Unit
 from ncd.drawing.marks import names_its_array
+from ncd.lang.label_choice import Labels
 from ncd.lang.types.axes import Axis
 
-Labels = Literal["names", "sizes", "both"]
 Names = Mapping[Port, Label]
 _Known = dict[Port, tuple[Label, int]]  # a wire's last label, and how many steps ago it was
+NONE: Mapping[str, str] = MappingProxyType({})
 AGAIN = 3  # steps after which a label is repeated where wires meet
 
 
-def axis_label(axis: Axis, labels: Labels, size: float = style.NAME) -> Label:
+def axis_label(axis: Axis, labels: Labels, size: float = style.NAME, cast: str = "") -> Label:
     """Returns the label of a wire: the axis' name as mathematics, its size, or both.
 
     >>> axis_label(Axis("c", 64, label="c_{5-λ}"), "both").words
     'c sub 5 minus lambda equals 64'
     """
     barred = axis.sequence or axis.spatial
-    name = axis.label or axis.name
+    name, to = axis.label or axis.name, f"→{cast}" if cast else ""
     if axis.size is None or labels == "names" or axis.name == axis.size_text:
-        return math(name, size, bold=axis.spatial, bar=barred)
+        return math(name + to, size, bold=axis.spatial, bar=barred)
     if labels == "sizes":
-        return math(axis.size_text, size)
-    return math(f"{axis.called}={axis.size_text}", size, bold=axis.spatial, bar=barred)
+        return math(axis.size_text + to, size)
+    return math(f"{axis.called}={axis.size_text}{to}", size, bold=axis.spatial, bar=barred)
 
 
-def names(plan: Plan, labels: Labels, every: bool = False) -> list[Names]:
+def names(
+    plan: Plan, labels: Labels, every: bool = False, casts: Mapping[str, str] = NONE
+) -> list[Names]:
     """Returns the labels of each state: where a reader needs them, once along a wire.
 
     A wire is labelled at both ends of the diagram, where it begins, behind a crossing, and before
     an op that ends or joins it if its last label is far away. ``every`` labels each state.
+    ``casts`` are number formats to which arrays are cast, by their ids; they stand behind the label
+    at the array's beginning.
     """
+    cast: set[str] = set()
     hidden = unseen(plan)
     found: list[Names] = []
     known: _Known = {}
@@ -61,6 +67,10 @@ def names(plan: Plan, labels: Labels, every: bool = False) -> list[Names]:
                 known[port] = (label, 0 if again else age)
                 if again and not (s == 0 and port in hidden):
                     here[port] = label
+            if value.id in casts and value.id not in cast and ports:
+                cast.add(value.id)
+                port = ports[0]
+                here[port] = axis_label(value.array[port[1]], labels, cast=casts[value.id])
         found.append(here)
     return found
 

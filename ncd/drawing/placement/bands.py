@@ -48,7 +48,7 @@ def _operations(
         fenced = any(f.first <= s < f.last for f in plan.frames)
         over, under = style.BAND_FENCED if fenced else style.BAND_HIGH
         body = Box(x0, min(ys) - over, x1, max(ys) + under)
-        more = 0.0 if fenced else style.INK
+        more = style.INK / 2 if fenced else style.INK
         box = Box.around([body, *(Box(x0, b.y0 - more, x1, b.y1 + more) for b in boxes)])
         yield _band("operation", box, "operation")
 

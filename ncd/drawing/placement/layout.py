@@ -22,7 +22,7 @@ from ncd.drawing.base.primitives import (
 )
 from ncd.drawing.base.transform import changed
 from ncd.drawing.placement.array_separators import dashes
-from ncd.drawing.placement.axis_labels import Labels, Names, names, unseen
+from ncd.drawing.placement.axis_labels import NONE, Labels, Names, names, unseen
 from ncd.drawing.placement.bands import bands as behind
 from ncd.drawing.placement.group_boxes import fences, titles
 from ncd.drawing.placement.op_routes import Steps
@@ -52,9 +52,10 @@ def lay(
     bands: bool = False,
     dark: bool = False,
     mark: str = "",
+    casts: Mapping[str, str] = NONE,
 ) -> Drawing:
     """Returns the drawing of a plan, in one row."""
-    named = names(planned, labels, bands)
+    named = names(planned, labels, bands, casts)
     heights: Mapping[str, float] = titles(planned, None)
     for _ in range(TRIES):  # widths decide how titles break, and titles decide heights
         gaps = Gaps(planned, heights)

@@ -187,8 +187,8 @@ def _foot(frame: Frame) -> float:
 def _offsets(value: Value, wires: Sequence[Port]) -> list[float]:
     """Returns the rows of an array's wires relative to its first."""
     array, found = value.array, [0.0]
-    for (_, i), (_, j) in pairwise(wires):
-        wide = array[i].spatial or array[j].spatial
+    for _, (_, i) in pairwise(wires):
+        wide = array[i].spatial  # its name stands higher over both its lines
         found.append(found[-1] + style.AXIS_GAP + (style.DOUBLE if wide else 0.0))
     return found
 

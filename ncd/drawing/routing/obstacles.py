@@ -80,16 +80,17 @@ class Ground:
                     yield from _parts(thing)
 
     def clear(self, path: Path) -> Iterator[Path]:
-        """Yields the pieces of a line without obstacles, except those that are too short."""
-        piece: list[Curve] = []
+        """Yields the longest piece of a line without obstacles, and others that are no stubs."""
+        pieces: list[list[Curve]] = []
         for curve in path:
             for start, stop in _stretches(curve, [*self.near(curve)]):
                 part = _part(curve, start, stop)
-                if piece and piece[-1].d != part.a:
-                    yield from _long(piece)
-                    piece = []
-                piece.append(part)
-        yield from _long(piece)
+                if not pieces or pieces[-1][-1].d != part.a:
+                    pieces.append([])
+                pieces[-1].append(part)
+        longest = max(map(_length, pieces), default=0.0)
+        least = min(style.DASH_STUB, max(style.DASH_LEAST, longest))
+        yield from (tuple(piece) for piece in pieces if _length(piece) >= least)
 
 
 def _inside(
@@ -120,7 +121,7 @@ def _between(curve: Curve, near: list[_Sides]) -> Iterator[tuple[float, float]]:
     taken = sorted((x0, x1) for x0, y0, x1, y1 in near if y0 < y < y1)
     free = left
     for x0, x1 in (*taken, (right, right)):
-        if x0 > free:
+        if min(x0, right) > free:  # a part of a wire that bends may lie behind the curve
             yield (free - left) / (right - left), (min(x0, right) - left) / (right - left)
         free = max(free, x1)
 
@@ -149,6 +150,5 @@ def _part(curve: Curve, start: float, stop: float) -> Curve:
     return Curve(a if start else curve.a, b, c, curve.d if stop == 1 else d)
 
 
-def _long(piece: list[Curve]) -> Iterator[Path]:
-    if piece and piece[-1].d.x - piece[0].a.x >= style.DASH_LEAST:
-        yield tuple(piece)
+def _length(piece: Sequence[Curve]) -> float:
+    return piece[-1].d.x - piece[0].a.x

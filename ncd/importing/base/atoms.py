@@ -16,12 +16,12 @@ VAGUE = ("", "one", "out", "c", "m", "bound", "whole")  # names that say little 
 
 
 class CannotSplit(ValueError):
-    """A dimension that is no product of the sizes asked for."""
+    """A dimension that is not a product of the requested sizes."""
 
 
 @dataclass(eq=False)
 class Atom:
-    """A dimension that is not split further, until it is.
+    """A factor of a dimension, which may be split further later.
 
     ``hint`` is a name to prefer. ``places`` are the numbers of the steps in which it occurs; two
     atoms that occur in one step are two axes. ``group`` are the atoms of a spatial group that it
@@ -49,7 +49,7 @@ def fresh(size: int, hint: str = "") -> Dim:
 
 
 def leaves(dim: Iterable[Atom]) -> Dim:
-    """Returns the atoms that a dimension is made of by now.
+    """Returns the atoms that a dimension currently consists of.
 
     >>> m = Atom(6)
     >>> split(m, 3)
@@ -132,7 +132,7 @@ def _root(atom: Atom) -> Atom:
 
 
 def _rank(hint: str) -> int:
-    """Returns how much a name says of an axis."""
+    """Returns how informative the name of an axis is."""
     return 0 if hint in ("", "one") else 1 if hint in VAGUE else 2
 
 

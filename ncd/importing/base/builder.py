@@ -33,7 +33,7 @@ class Builder(Recorder):
     """Records steps, and changes the dimensions of values where an op needs it."""
 
     def call(self, dim: Dim, hint: str) -> None:
-        """Gives the last part of a dimension a name to prefer, unless it has a better one."""
+        """Suggests a name for the last part of a dimension, unless it has a better one."""
         parts = leaves(dim)
         if parts and parts[-1].hint in VAGUE:
             parts[-1].hint = hint
@@ -80,7 +80,7 @@ class Builder(Recorder):
             return x if unify(new, old) else self.renamed(x, old, new)
 
     def shaped(self, x: Value, at: int, like: Dim) -> Value:
-        """Returns the value with a dimension of as many axes as another, and of their sizes."""
+        """Returns the value with a dimension split into the same sizes as another one."""
         wanted = [atom for atom in leaves(like) if atom.size > 1]
         if len(wanted) == 1 and not wanted[0].group:
             return self.single(x, at)
@@ -123,7 +123,7 @@ class Builder(Recorder):
         return self.without_ones(x, ones)
 
     def without_ones(self, x: Value, places: Sequence[int]) -> Value:
-        """Returns the value without the axes of some dimensions of size 1, at their only place."""
+        """Returns the value without the axes of some dimensions, which have size 1."""
         at = [i % len(x.dims) for i in places]
         if any(group_of(atom) for i in at for atom in leaves(x.dims[i])):
             x = self.ungrouped(x)

@@ -20,17 +20,17 @@ def in_place(node: Node) -> bool:
 
 
 def counts_batches(node: Node) -> bool:
-    """Returns whether a call counts the batches of a batch norm, of which nothing depends."""
+    """Returns whether a call only counts batches of a batch norm, which affects no result."""
     return in_place(node) and "num_batches" in str(node.args[0])
 
 
 def ignored(node: Node) -> bool:
-    """Returns whether nothing that a call does is part of the mathematics."""
+    """Returns whether a call has no effect on the computed values."""
     return counts_batches(node) or any(word in str(node.target) for word in IGNORED)
 
 
 def uses(node: Node) -> int:
-    """Returns how many calls use a tensor, also in another order or shape."""
+    """Returns how many calls use a tensor, including through views."""
     users = [user for user in node.users if not ignored(user)]
     return sum(uses(user) if _name(user) in TURNED else 1 for user in users)
 
@@ -60,7 +60,7 @@ def mutates_views(program: ExportedProgram) -> bool:
 
 
 def _is_shared(node: Node, place: Mapping[Node, int]) -> bool:
-    """Returns whether others see what a call changes in place."""
+    """Returns whether a change in place is visible through other tensors."""
     base = source(node)
     if base.op != "call_function" or _is_view(base):
         return True
@@ -69,7 +69,7 @@ def _is_shared(node: Node, place: Mapping[Node, int]) -> bool:
 
 
 def _views(base: Node) -> list[Node]:
-    """Returns the nodes that share the numbers of a node, also through others."""
+    """Returns the nodes that share memory with a node, directly or through others."""
     found: list[Node] = []
     for user in base.users:
         if user.args and user.args[0] is base:
@@ -81,7 +81,7 @@ def _views(base: Node) -> list[Node]:
 
 
 def _is_view(node: Node) -> bool:
-    """Returns whether a node gives numbers of its first argument, in the same memory."""
+    """Returns whether a node returns a view of its first argument."""
     if node.op != "call_function":
         return node.op in ("placeholder", "get_attr")
     name = str(node.target)

@@ -53,7 +53,7 @@ class Recorder:
     # steps ----------------------------------------------------------------------------------------
 
     def meet(self, atoms: Iterable[Atom]) -> None:
-        """Records that these atoms occur together, and so are different axes."""
+        """Records that these atoms occur in one array, so that they must be different axes."""
         self._places += 1
         for atom in leaves(atoms):
             atom.places.add(self._places)
@@ -97,7 +97,7 @@ class Recorder:
         return Value(x.dims, slot)
 
     def refuse(self, why: str) -> NoReturn:
-        """Raises CannotImport: the current node becomes a box."""
+        """Raises CannotImport, so that the current node becomes a box."""
         raise CannotImport(why)
 
     def mark(self) -> tuple[int, dict[str, Value]]:
@@ -176,7 +176,7 @@ def _constant(array: Array, numbers: tuple[float, ...], line: tuple[int, int] | 
 
 
 def _line(tensor: Tensor) -> tuple[int, int] | None:
-    """Returns start and step of numbers that are evenly spaced and rise; None for others."""
+    """Returns start and step if the numbers are evenly spaced and rising, else None."""
     flat = tensor.reshape(-1)
     if len(flat) < 2:
         return None

@@ -13,20 +13,19 @@ from ncd.ops import Dropout, Elementwise
 
 NAMED = (
     *("abs", "ceil", "cos", "erf", "exp", "floor", "log", "relu"),
-    *("sigmoid", "sign", "silu", "sin", "sqrt", "tanh"),
+    *("rsqrt", "sigmoid", "sign", "silu", "sin", "sqrt", "tanh"),
 )
 WRITTEN: Mapping[str, str] = {
     "neg": "-$1",
-    "rsqrt": "1 / sqrt($1)",
     "reciprocal": "1 / $1",
     "square": "$1 ** 2",
-    "relu6": "min(max($1, 0), 6)",
-    "hardtanh": "min(max($1, {0}), {1})",
+    "relu6": "clamp($1, 0, 6)",
+    "hardtanh": "clamp($1, {0}, {1})",
     "leaky_relu": "max($1, 0) + {0} * min($1, 0)",
     "elu": "where($1 > 0, $1, {0} * (exp(min($1, 0)) - 1))",
     "mish": "$1 * tanh(softplus($1))",
-    "hardsigmoid": "min(max($1 / 6 + 1 / 2, 0), 1)",
-    "hardswish": "$1 * min(max($1 / 6 + 1 / 2, 0), 1)",
+    "hardsigmoid": "clamp($1 / 6 + 1 / 2, 0, 1)",
+    "hardswish": "$1 * clamp($1 / 6 + 1 / 2, 0, 1)",
     "log1p": "log(1 + $1)",
     "expm1": "exp($1) - 1",
     "log_sigmoid": "-softplus(-$1)",
@@ -41,16 +40,16 @@ USUAL: Mapping[str, tuple[float, ...]] = {
 
 
 def unary(name: str, g: Builder, x: Operand, *settings: float) -> Value:
-    if name in NAMED:
+    if name == "elu" and any(n != 1 for n in settings[1:]):
+        g.refuse("another elu")
+    if name in NAMED or (name == "elu" and settings[:1] in ((), (1,))):
         x = g.value(x)
         if x.slot.kind != "real":
             return mapped(g, x, f"{name}($1)")
         return g.each(lambda axes, arrays: Elementwise(name), x)
-    if name == "elu" and any(n != 1 for n in settings[1:]):
-        g.refuse("another elu")
     usual = USUAL.get(name, ())
     given = (*settings[: len(usual)], *usual[len(settings) :])
-    title = "" if name in ("neg", "rsqrt", "reciprocal", "square") else name.replace("_", " ")
+    title = "" if name in ("neg", "reciprocal", "square") else name.replace("_", " ")
     return mapped(g, x, WRITTEN[name].format(*map(number, given)), title)
 
 
@@ -75,8 +74,10 @@ def softplus(g: Builder, x: Operand, beta: float = 1, threshold: float = 20) -> 
 def clamp(g: Builder, x: Operand, min: Any = None, max: Any = None) -> Value:
     if isinstance(min, Value | Constant) or isinstance(max, Value | Constant):
         g.refuse("limits that are arrays")
-    formula = "$1" if min is None else f"max($1, {number(min)})"
-    return mapped(g, x, formula if max is None else f"min({formula}, {number(max)})", "clamp")
+    if min is not None and max is not None:
+        return mapped(g, x, f"clamp($1, {number(min)}, {number(max)})", "clamp")
+    formula = f"min($1, {number(max)})" if min is None else f"max($1, {number(min)})"
+    return mapped(g, x, formula, "clamp")
 
 
 def dropout(g: Builder, x: Operand, p: float, train: bool) -> Value:

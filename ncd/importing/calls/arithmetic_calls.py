@@ -96,7 +96,7 @@ LOGIC = {"and": "min($1, $2)", "or": "max($1, $2)", "xor": "$1 != $2"}
 
 
 def logical(name: str, g: Builder, one: Operand, two: Any = None) -> Value:
-    """Adds a mask that is made of one or two others."""
+    """Adds a mask computed from one or two other masks."""
     values = [g.value(x) for x in ((one,) if name == "not" else (one, two))]
     if any(value.slot.kind != "bool" for value in values):
         g.refuse("bits of whole numbers")
@@ -106,7 +106,7 @@ def logical(name: str, g: Builder, one: Operand, two: Any = None) -> Value:
 
 
 def limit(name: str, g: Builder, one: Operand, two: Operand) -> Value:
-    """Adds the larger, or the smaller, of two numbers at each place."""
+    """Adds the elementwise maximum or minimum."""
     return broadcast(g, one, two, f"{name}($1, $2)")
 
 

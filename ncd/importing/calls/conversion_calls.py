@@ -18,7 +18,7 @@ from ncd.ops import Map
 
 
 def converted(g: Builder, x: Operand, *args: Any, **more: Any) -> Operand:
-    """Returns a tensor in another dtype or on another device: real numbers stay what they are."""
+    """Returns a tensor in another dtype or on another device; real numbers stay real."""
     dtypes = [arg for arg in (*args, *more.values()) if isinstance(arg, torch.dtype)]
     if not isinstance(x, Value) or not dtypes:
         return x
@@ -44,7 +44,7 @@ def _counted(g: Builder, x: Value) -> Value:
 
 
 def as_whole(g: Builder, found: Any, val: Any) -> Any:
-    """Returns a result as whole numbers, if torch's are."""
+    """Returns a result as whole numbers if torch's result has whole numbers."""
     if not isinstance(val, torch.Tensor) or not isinstance(found, Value):
         return found
     whole = not val.dtype.is_floating_point and not val.dtype.is_complex

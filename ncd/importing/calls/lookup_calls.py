@@ -89,12 +89,12 @@ def gathered(g: Builder, x: Operand, at: int, places: Operand, *more: Any) -> Op
 
 
 def _from_start(places: Tensor, count: int) -> Tensor:
-    """Returns positions counted from the start, also those that are counted from the end."""
+    """Returns positions counted from the start; negative ones are counted from the end."""
     return torch.where(places < 0, places + count, places)
 
 
 def _run(places: Tensor) -> int | None:
-    """Returns the first of positions that follow each other; None for others."""
+    """Returns the first of consecutive positions, or None."""
     if places.dim() != 1 or not len(places) or bool((places.diff() != 1).any()):
         return None
     return int(places[0])
@@ -121,7 +121,7 @@ def _below(g: Builder, places: Value, bound: Atom) -> Value:
 
 
 def _lowered(one: Atom, two: Atom) -> bool:
-    """Makes the bound of constant places that of a table, if it is the same or lower."""
+    """Lowers the bound of constant positions to that of a table, if they fit."""
     if one.size > two.size or one.places & two.places:
         return False
     one.same = two

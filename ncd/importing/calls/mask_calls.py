@@ -63,7 +63,7 @@ def is_causal(allowed: torch.Tensor, scores: Value) -> bool:
 
 
 def causal(g: Builder, scores: Value) -> Value:
-    """Adds the mask that forbids later positions."""
+    """Adds the causal mask."""
     y, x = leaves(scores.dims[-2]), leaves(scores.dims[-1])
 
     def make(axes: Axes, arrays: Sequence[Array]) -> Term:
@@ -99,7 +99,7 @@ def _two_valued(g: Builder, x: Constant, mask: Value, filled: float) -> Value:
 
 
 def alike(value: Any, g: Builder, x: Operand, *args: Any, **more: Any) -> Constant:
-    """Returns an array of one number in the shape of another."""
+    """Returns an array filled with one number, in the shape of another array."""
     filled = args[-1] if value is None else value
     return Constant(torch.full(g.shape, filled, dtype=g.dtype))
 

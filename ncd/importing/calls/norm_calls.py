@@ -33,14 +33,15 @@ def layer_norm(
     atoms = tuple(atom for dim in value.dims[len(value.dims) - k :] for atom in leaves(dim))
     if not atoms:
         g.refuse("a norm of one number")
-    if own(g, weight) and (bias is None or own(g, bias)):
-        name = parameter_name(weight.layer, g.path)
+    given = [one for one in (weight, bias) if one is not None]
+    if all(own(g, one) for one in given) and given != [bias]:
+        name = parameter_name(weight.layer, g.path) if given else "norm"
 
         def make(axes: Axes, arrays: Sequence[Array]) -> Term:
-            term = LayerNorm(axes(atoms), name, eps, bias is not None)
+            term = LayerNorm(axes(atoms), name, eps, bias is not None or not given, bool(given))
             return in_order(arrays[0], axes(atoms), term)
 
-        return g.op(make, [value], value.dims, [weight, *([] if bias is None else [bias])])
+        return g.op(make, [value], value.dims, given)
     found = standardised(g, value, atoms, eps)
     for other, sign in ((weight, "*"), (bias, "+")):
         if other is not None:
@@ -64,7 +65,7 @@ def group_norm(
     eps: float = 1e-5,
     *more: Any,
 ) -> Value:
-    """Adds a norm over groups of channels; in steps where its weights are not its own."""
+    """Adds a group norm; as separate steps if its weights are shared."""
     value = g.solid(g.value(x))
     shape = value.shape
     if own(g, weight) and own(g, bias) and len(shape) > 2 and shape[1] > 1:
@@ -128,21 +129,22 @@ def batch_norm(
     *more: Any,
 ) -> Value:
     """Adds a batch norm; a module in evaluation mode uses the statistics that it has kept."""
-    plain = own(g, weight) and own(g, bias) and mean is not None
+    learned = [one for one in (weight, bias) if one is not None]
+    plain = len(learned) != 1 and all(own(g, one) for one in learned) and mean is not None
     value = g.solid(g.value(x))
     if not plain or len(value.dims) < 2:
-        g.refuse("a batch norm without parameters or statistics")
+        g.refuse("a batch norm with shared parameters or without statistics")
     value = g.single(value, 1)
     if not value.dims[0] or len(leaves(value.dims[0])) != 1 or leaves(value.dims[0])[0].group:
         value = g.single(value, 0)
-    name = parameter_name(weight.layer, g.path)
+    name = parameter_name(weight.layer, g.path) if learned else "norm"
     kept = [Constant(one.tensor, one.buffer) for one in (mean, variance)]
     both = (*leaves(value.dims[0]), *leaves(value.dims[1]))
 
     def make(axes: Axes, arrays: Sequence[Array]) -> Term:
-        return BatchNorm(axes(both), name, eps)
+        return BatchNorm(axes(both), name, eps, bool(learned))
 
-    return g.op(make, [value], value.dims, [weight, bias, *kept])
+    return g.op(make, [value], value.dims, [*learned, *kept])
 
 
 CALLS: dict[str, Handler] = {

@@ -18,7 +18,7 @@ from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Array, Signature, Type
 from ncd.ops import Reduce, Softmax, Top
 
-HOW = {"amax": "max", "amin": "min", "mean": "mean", "sum": "sum"}
+HOW = {"amax": "max", "amin": "min", "mean": "mean", "prod": "product", "sum": "sum"}
 
 
 def along(how: str, g: Builder, x: Value, atoms: Dim) -> Value:

@@ -18,7 +18,7 @@ def view(g: Builder, x: Operand, *shape: Any) -> Operand:
 
 
 def _weight(g: Builder, x: Operand) -> Constant | None:
-    """Returns a parameter that only gets or loses dimensions of size 1 as it is; None for others.
+    """Returns a parameter unchanged if only dimensions of size 1 are added or removed, else None.
 
     A kernel of a convolution is often written so.
     """
@@ -103,7 +103,7 @@ def repeat_interleave(g: Builder, x: Operand, times: Any, dim: Any = None, **mor
 
 
 def copied(g: Builder, into: Operand, x: Operand, *more: Any) -> Operand:
-    """Returns what is written over all of an array."""
+    """Returns the values that are written over a whole array."""
     shape = into.tensor.shape if isinstance(into, Constant) else into.shape
     if tuple(shape) == g.value(x).shape:
         return x

@@ -117,7 +117,7 @@ def joined(own: Array) -> Array:
 
 
 def _behind(cut: Term, ends: Type, split: dict[int, Array], array: Array) -> Term:
-    """Returns a cut with each piece that has several axes split into them."""
+    """Returns a cut in which pieces with several axes are split into them."""
     if not split:
         return cut
     made = (Id(Type((array,))) >> cut).cod
@@ -157,7 +157,7 @@ def chunk(g: Builder, x: Operand, count: int, at: int = 0) -> tuple[Operand, ...
 def part_of(
     g: Builder, x: Operand, at: int = 0, start: Any = None, end: Any = None, step: int = 1
 ) -> Operand:
-    """Returns part of a dimension; the rest of it is cut off."""
+    """Returns part of a dimension."""
     shape = x.tensor.shape if isinstance(x, Constant) else x.shape
     total = shape[at]
     first, last, _ = slice(start, end).indices(total)

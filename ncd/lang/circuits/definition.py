@@ -18,7 +18,7 @@ from ncd.lang.types.axes import Array, Type
 
 @dataclass(frozen=True, eq=False)
 class NamedArray:
-    """An array inside of a definition: its axes, and which one it is."""
+    """An array inside a definition: its axes, and its number."""
 
     axes: Array
 

@@ -160,6 +160,20 @@ class Lookup(Expr):
     rest: int
 
 
+@dataclass(frozen=True)
+class Scattered(Expr):
+    """Sums of numbers into places: ``out[s, index[s, a], r] += values[s, a, r]``, from zeros.
+
+    ``own`` and ``rest`` are the numbers of dimensions a and r. Either may have batch axes in front.
+    """
+
+    index: Expr
+    values: Expr
+    own: int
+    rest: int
+    size: int
+
+
 Group = tuple[Dim, ...]  # dimensions merged into one torch dimension, the last fastest
 
 

@@ -104,10 +104,11 @@ Formula = Number | Operand | Name | Apply
 
 # Every function, with how many arguments it takes.
 FUNCTIONS: Mapping[str, int] = {
-    **dict.fromkeys(("abs", "ceil", "cos", "erf", "exp", "floor", "gelu", "log", "relu"), 1),
-    **dict.fromkeys(("sigmoid", "sign", "silu", "sin", "softplus", "sqrt", "tanh"), 1),
+    **dict.fromkeys(("abs", "ceil", "cos", "elu", "erf", "exp", "floor", "gelu", "log", "relu"), 1),
+    **dict.fromkeys(("rsqrt", "sigmoid", "sign", "silu", "sin", "softplus", "sqrt", "tanh"), 1),
     "min": 2,
     "max": 2,
+    "clamp": 3,  # a number, the lower limit and the upper one
     "where": 3,
 }
 CONSTANTS = ("e", "inf", "pi")

@@ -49,6 +49,7 @@ class Trace:
         self.written: dict[tuple[Traced, str], str] = {}
         self.differences: dict[Any, Any] = {}  # by the two numbers, which are often compared
         self.silent = False
+        self.exact = False  # whether a conversion to a real number is a fact as well
 
     def size(self, name: str, value: int) -> Any:
         """Returns a traced number for the size of this name, which has this value now."""
@@ -235,6 +236,8 @@ class Traced:
     __int__ = __index__
 
     def __float__(self) -> float:
+        if self.trace.exact:
+            self.trace.fact((self - self.value).total, "=", True)
         return float(self.value)  # real numbers are not traced
 
     @property

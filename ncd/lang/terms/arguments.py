@@ -1,4 +1,4 @@
-"""Checks of the arguments that users give to public functions, beside those that terms hold."""
+"""Checks of the arguments that users pass to public functions."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from ncd.lang.terms.terms import Term
 
 
 def check_term(value: object, where: str) -> None:
-    """Raises ParseError for what is no term; ``where`` is the function that was given it."""
+    """Raises ParseError if the value is not a term; ``where`` is the name of the function."""
     if not isinstance(value, Term):
         cure = 'a term, such as Id("m:3") >> Softmax("m")'
         raise ParseError(f"{shown(value)} is not a term", where=where, cure=cure)
 
 
 def check_text(value: object, name: str, where: str) -> None:
-    """Raises ParseError for what is no text, or holds half a letter, which no file can hold."""
+    """Raises ParseError if the value is not text, or contains half of a surrogate pair."""
     if not isinstance(value, str):
         raise ParseError(f"{name} is {shown(value)}, but it is text", where=where, cure="text")
     if not value.isascii() and any("\ud800" <= letter <= "\udfff" for letter in value):
@@ -25,7 +25,7 @@ def check_text(value: object, name: str, where: str) -> None:
 
 
 def check_texts(value: object, name: str, where: str) -> None:
-    """Raises ParseError for what is no mapping from texts to texts."""
+    """Raises ParseError if the value is not a mapping from text to text."""
     if not isinstance(value, Mapping):
         fact = f"{name} is {shown(value)}, but it is a mapping from text to text"
         raise ParseError(fact, where=where, cure=f'{name}={{"Q": "…"}}')
@@ -35,7 +35,7 @@ def check_texts(value: object, name: str, where: str) -> None:
 
 
 def check_names(value: object, name: str, where: str) -> None:
-    """Raises ParseError for what is no collection of texts; a text alone is none."""
+    """Raises ParseError if the value is not a collection of texts; a single text is not one."""
     if isinstance(value, str) or not isinstance(value, Collection):
         fact = f'{name} is {shown(value)}, but it is "auto" or several ids and titles'
         known = value if isinstance(value, str) else "f1"
@@ -54,7 +54,7 @@ def positive(value: object) -> bool:
 
 
 def check_choice(value: object, name: str, where: str, among: Collection[str]) -> None:
-    """Raises UnknownNameError for what is none of some texts."""
+    """Raises UnknownNameError if the value is not one of the permitted texts."""
     if not isinstance(value, str) or value not in among:
         fact = f"{name} is {shown(value)}, but it is one of {', '.join(among)}"
         raise UnknownNameError(fact, where=where, cure=f'{name}="{next(iter(among))}"')

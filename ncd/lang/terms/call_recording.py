@@ -13,7 +13,7 @@ CALLS: ContextVar[Call | None] = ContextVar("CALLS", default=None)
 
 
 def called(term: Any, arrays: tuple[Any, ...]) -> Any:
-    """Returns a term's outputs, as the definition around the call has them.
+    """Records a call of a term in the current definition, and returns its outputs.
 
     Raises MismatchError outside of a definition.
     """

@@ -124,17 +124,18 @@ INITIAL = maybe(FORMULA, "")
 STATED = maybe(SIGNATURE, "")
 
 
-def _text(value: Any, name: str) -> str:
+def _text(value: Any, name: str, most: int = 200) -> str:
     if not isinstance(value, str):
         raise ParseError(f"{name} is {shown(value)}, but it is text", cure=f'{name} = "…"')
-    if len(value) > 200:
-        raise ParseError(f"{name} has {len(value)} letters, at most 200 can be", cure="fewer")
+    if len(value) > most:
+        raise ParseError(f"{name} has {len(value)} letters, at most {most} can be", cure="fewer")
     if not printable(value):
         raise ParseError(f"{name} is {shown(value)}, which cannot be printed", cure="plain text")
     return value
 
 
 TEXT = Spelling("text", _text)
+LONG_TEXT = Spelling("text", lambda value, name: _text(value, name, 4000))
 
 
 def _layer_name(value: Any, name: str) -> str:

@@ -95,7 +95,7 @@ class Repeat(Term):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class _Keeping(Term):
-    """A body that also gives the memory that it takes."""
+    """A body that also returns the memory it receives."""
 
     body: Term = spelled(TERM)
     memory: int = spelled(whole())
@@ -145,7 +145,7 @@ class Scan(Term):
     body: Term = spelled(TERM)
     axis: Array = spelled(AXIS, "t")
     name: str = spelled(SCOPE, "")
-    states: int = spelled(whole(0, 16), 1)
+    states: int = spelled(whole(0, 64), 1)
 
     def __post_init__(self) -> None:
         try:

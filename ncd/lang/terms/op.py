@@ -13,8 +13,10 @@ from ncd.lang.once import once
 from ncd.lang.terms.chain_typing import Origins
 from ncd.lang.terms.field_spelling import field_names, read_fields
 from ncd.lang.terms.pattern_checks import check_form, check_kinds
+from ncd.lang.terms.pullback import Differentiable
 from ncd.lang.terms.site import Initial as Initial
 from ncd.lang.terms.site import Site as Site
+from ncd.lang.terms.streaming import Streamable
 from ncd.lang.terms.terms import Term, kept
 from ncd.lang.types.axes import NO_AXES, Array, Signature, Type
 from ncd.lang.types.pattern_binding import Binding, match, union
@@ -44,7 +46,7 @@ class Sample:
     alone: bool = False
 
 
-class Op(Term):
+class Op(Differentiable, Streamable, Term):
     """The base of all generators: frozen dataclasses that describe themselves by plain data.
 
     ``role`` gives its colour, ``label`` its name in words. A learned op also has a ``name``: the

@@ -42,7 +42,7 @@ class Site:
 
     @once
     def every(self) -> Mapping[str, Axis]:
-        """Every axis by its name, also those that the op only reads."""
+        """Every axis by its name, including those whose size the op only reads."""
         return {axis.name: axis for axis in (*self.axes, *self.reads)}
 
     def size(self, name: str) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -46,7 +46,9 @@ def alive(steps: Sequence[S], outputs: Slots) -> list[S]:
 def wired(items: Sequence[Step], inputs: Slots, outputs: Slots, arrays: Arrays) -> Then:
     """Returns the steps one after the other, each with its arrays brought to the top."""
     state: Slots = inputs
-    steps: list[Term] = [Id(Type(arrays[slot] for slot in inputs))]
+    given = [arrays[slot] for slot in inputs]
+    first = [Id(Type((array,))) for array in given] if _clash(given) else [Id(Type(given))]
+    steps: list[Term] = [first[0] if len(first) == 1 else Beside(*first)]
     waiting = list(items)
     while waiting:
         group = _abreast(waiting)
@@ -112,6 +114,15 @@ def _brought(state: Slots, wanted: Slots, arrays: Arrays) -> list[Term]:
         before, after = state[:1] or before, (*after, *state[:1])
     if {*after} - {*before}:
         before, after = state, wanted
-    dom, cod = (Type(arrays[slot] for slot in slots) for slots in (before, after))
+    bare = _clash(arrays[slot] for slot in before)
+    dom, cod = (
+        Type(Array() if bare else arrays[slot] for slot in slots) for slots in (before, after)
+    )
     places = " ".join(str(before.index(slot) + 1) for slot in after)
     return [Wire(Signature(dom, cod), places)]
+
+
+def _clash(arrays: Iterable[Array]) -> bool:
+    """Returns whether a name stands for axes of two sizes, so that no pattern can name them all."""
+    sizes: dict[str, object] = {}
+    return any(sizes.setdefault(axis.name, axis.size) != axis.size for axis in Type(arrays).axes)

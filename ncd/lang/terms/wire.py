@@ -10,8 +10,10 @@ from ncd.lang.formulas.expr import Arg, Expr
 from ncd.lang.glyph import Glyph
 from ncd.lang.once import once
 from ncd.lang.terms.chain_typing import Origins
-from ncd.lang.terms.field_spelling import SIGNATURE, TEXT, spelled
+from ncd.lang.terms.field_spelling import LONG_TEXT, SIGNATURE, spelled
 from ncd.lang.terms.op import Op, Sample, Site
+from ncd.lang.terms.step_writer import Slot, Slots, StepWriter
+from ncd.lang.terms.streaming import Streamed
 from ncd.lang.types.axes import Array, Signature, Type
 from ncd.lang.types.pattern_binding import Binding, match
 
@@ -45,8 +47,15 @@ class Wiring(Op):
         outs, cod = (Type(arrays[i] for i in self.order) for arrays in (ins, own))
         return Site(own, cod, ins, outs)
 
+    def streamed(self, site: Site, axis: str) -> Streamed:
+        """Returns a tile for every tile: arrays only pass."""
+        return Streamed(linear=tuple(range(len(site.ins))))
+
     def torch(self, site: Site) -> tuple[Expr, ...]:
         return tuple(Arg(i) for i in self.order)
+
+    def written_out(self, site: Site, steps: StepWriter, ins: Slots) -> tuple[Slot, ...]:
+        return tuple(ins[i] for i in self.order)
 
     def glyph(self, site: Site) -> Glyph:
         starts = [0]
@@ -96,7 +105,7 @@ class Wire(Wiring):
     """
 
     pattern: Signature = spelled(SIGNATURE)
-    places: str = spelled(TEXT, "")
+    places: str = spelled(LONG_TEXT, "")
 
     def __post_init__(self) -> None:
         if isinstance(self.pattern, str):

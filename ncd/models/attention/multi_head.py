@@ -69,7 +69,7 @@ def heads(causal: int = 0) -> Term:
 
 
 def forget() -> None:
-    """Empties what is kept of both systems, so that they are built anew."""
+    """Empties the caches of both systems."""
     _multi_head.cache_clear()
     _scaled_dot_product.cache_clear()
 
@@ -78,7 +78,7 @@ TITLE = "Scaled Dot-Product Attention"
 
 
 def _steps(scores: str, values: str, causal: int) -> tuple[Op, ...]:
-    """Scores of queries and keys, weights that sum to 1 along x, and the values so weighted."""
+    """Returns the steps of attention: scores, weights that sum to 1 along x, weighted values."""
     mask = (CausalMask("y x"),) if causal else ()
     return Einsum(scores, "scores"), Scale("k"), *mask, Softmax("x"), Einsum(values, "out")
 
@@ -159,13 +159,14 @@ MULTI_HEAD_ATTENTION = Entry(
     system=multi_head_attention,
     section="Attention",
     type="y m, x m -> y m",
+    cached=("K", "V"),
     presets=PRESETS,
     notes={
         "Linear": "Learned fully connected layers generate $Q$, $K$, and $V$ from the inputs.",
-        "v": "These generate $k × h$-shaped data, a $k$-deep vector for each attention head.",
+        "q, k, v": "These generate $k × h$-shaped data, a $k$-deep vector for each attention head.",
         "Copy": "We copy the injected data to generate $K$ and $V$.",
-        "out": "Concat (Diagonalize): During matrix multiplication, we diagonalize the $h$-axes, "
-        "so heads never mix and run in parallel.",
+        "axis h": "Concat (Diagonalize): During matrix multiplication, we diagonalize the "
+        "$h$-axes, so heads never mix and run in parallel.",
         "O": "A final fully connected layer combines the outputs of the separate heads into one "
         "vector.",
     },

@@ -18,7 +18,7 @@ from ncd.ops import CausalMask, Einsum, Linear, Map, RMSNorm, Softmax
 def latent(
     h: int = 4, k: int = 16, b: int = 8, c: int = 16, d: int = 24, m: int = 64, t: int = 12
 ) -> Term:
-    """h heads whose keys and values come from c kept features, and b turned ones for the position.
+    """h heads with keys and values from c cached features, and b rotated ones for positions.
 
     Source: DeepSeek-AI 2024, "DeepSeek-V2", section 2.1 and appendix C, whose names the maps have;
     section 3.1.2 for the norms.
@@ -52,7 +52,7 @@ def _latent() -> Term:
 
 
 def _scores() -> Term:
-    """Returns attention whose scores are a sum over plain and over turned features."""
+    """Returns attention whose scores are a sum over plain and over rotated features."""
     given = "y h k, y h b, x h k, x h k, x b"
     return Block(
         Wire(f"{given} -> y h k, x h k, y h b, x b, x h k", "1 3 2 5 4")
@@ -101,6 +101,7 @@ LATENT_ATTENTION = Entry(
     section="Components",
     type="t m -> t m",
     presets=PRESETS,
+    cached=("DKV", "KR"),
     width=900.0,
     notes={
         "kv_norm": "These $c$ features of a position are kept; all keys and values come from them.",

@@ -18,7 +18,7 @@ LENGTH = Knob(
 
 
 def grouped_queries(g: int = 2, q: int = 4, k: int = 16, m: int = 128, t: int = 12) -> Term:
-    """g heads of keys and values, each asked by q heads of queries.
+    """Attention with g heads of keys and values, each used by q heads of queries.
 
     Source: Ainslie et al. 2023, "GQA", section 2.2; with g = 1 Shazeer 2019, "Fast Transformer
     Decoding", section 3.
@@ -98,6 +98,7 @@ GROUPED_QUERIES = Entry(
     section="Components",
     type="t m -> t m",
     presets=PRESETS,
+    cached=("K", "V"),
     notes={
         "K": "Keys and values have the axis $g$ only: this is all that a cache keeps.",
         "scores": "The axis $q$ passes the keys by: $q$ query heads ask the same keys.",

@@ -1,4 +1,4 @@
-"""A learned map that stays as it is, and an update of low rank that is trained beside it."""
+"""A fixed learned map, and a low-rank update that is trained beside it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _updated(scale: int) -> Term:
 
 
 def _notes(merged: int, **rest: int) -> dict[str, str]:
-    """Returns the callouts of the drawing; merged, only one map is left to point at."""
+    """Returns the callouts of the drawing; if merged, there is only one map."""
     if merged:
         return {"W": "One map, whose weights are those of $W$ with the update added."}
     return {

@@ -65,7 +65,7 @@ def delta_rule(
     *,
     watched: bool = False,
 ) -> Term:
-    """A state that is corrected by what it answers wrong; with ``gate`` it also fades.
+    """A recurrence whose state is corrected by its error; with ``gate`` it also decays.
 
     With ``watched`` it also gives the state after each token, the keys and the values.
 
@@ -104,7 +104,7 @@ def _factor() -> Term:
 
 
 def _forget(step: Term) -> Term:
-    """Returns a step whose state fades first, by a factor that comes last."""
+    """Returns a step whose state first decays, by the factor in its last input."""
     rest = "h k, h v, h k, h"
     return (
         Wire(f"{STATE}, {rest}, h -> {STATE}, h, {rest}", "1 6 2 3 4 5")
@@ -114,7 +114,7 @@ def _forget(step: Term) -> Term:
 
 
 def _correct() -> Term:
-    """Returns a step that writes what is missing at a key, and reads at a query."""
+    """Returns a step that writes the difference to the old value, and reads at a query."""
     return (
         Wire(
             f"{STATE}, h k, h v, h k, h -> {STATE}, h k, {STATE}, h k, h v, h, h k",
@@ -131,7 +131,7 @@ def _correct() -> Term:
 def _recurrence(
     maps: Term, given: str, start: Term, states: str, step: Term, watched: bool, title: str
 ) -> Term:
-    """Returns a scan of ``step`` over what the maps give, from the states of ``start`` on."""
+    """Returns a scan of ``step`` over the outputs of the maps, from the states of ``start``."""
     tokens = ", ".join(["t m"] * (given.count(",") + 1))
     body = Id(tokens) >> maps
     count = states.count(",") + 1
@@ -144,7 +144,7 @@ def _recurrence(
 
 
 def _watched(given: str, start: Term, states: str, step: Term, count: int) -> Term:
-    """Returns the scan that also gives every state, beside keys, values and the output."""
+    """Returns the scan with every state, keys and values as additional outputs."""
     seen = step >> Wire(f"{states}, h v -> {states}, {STATE}, h v", f"{_to(count)} 1 {count + 1}")
     kept = "t h k, t h v"
     return (

@@ -1,4 +1,4 @@
-"""Attention whose queries and keys are turned by an angle that grows with their position."""
+"""Attention with queries and keys rotated by an angle proportional to the position."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BASE = 10000
 
 
 def rotary(h: int = 2, k: int = 16, t: int = 12, s: int = 0) -> Term:
-    """Attention of t positions to each other, of which the first is number s.
+    """Self-attention of t positions with rotary encoding, the first of which has number s.
 
     Source: Su et al. 2021, "RoFormer", section 3.2; features of a pair stand half a head apart, as
     in Llama's published weights.
@@ -67,6 +67,7 @@ ROTARY = Entry(
     system=rotary,
     section="Components",
     type="t m -> t m",
+    cached=("K", "V"),
     presets=PRESETS,
     notes={
         "turn": "A pair of features $p$ turns to $i$, by an angle of its own for every position.",

@@ -12,7 +12,7 @@ from ncd.models.language_models.expert_mixture import mixture, softmax_router
 
 
 def mixture_of_experts(t: int = 12, m: int = 16, d: int = 32, e: int = 8, c: int = 2) -> Term:
-    """Returns e gated feed-forwards of d hidden features, of which c work on a position.
+    """Returns e gated feed-forwards with d hidden features; c of them run per position.
 
     Source: Shazeer et al. 2017, "Outrageously Large Neural Networks", section 2; the experts and
     the router are those of Jiang et al. 2024, "Mixtral of Experts", section 2.1.

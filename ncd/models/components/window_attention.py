@@ -16,7 +16,7 @@ from ncd.ops import Add, Linear, Map
 
 
 def sliding_window(n: int = 3, w: int = 4, h: int = 2, k: int = 8, t: int = 20) -> Term:
-    """n layers of attention, in which a position sees itself and the w - 1 before it.
+    """n layers of attention in which a position sees itself and the w - 1 before it.
 
     Source: Jiang et al. 2023, "Mistral 7B", section 2; Beltagy et al. 2020, "Longformer", section
     3.1, for windows that also see ahead.
@@ -53,6 +53,7 @@ SLIDING_WINDOW = Entry(
     system=sliding_window,
     section="Components",
     type="t m -> t m",
+    cached=("K", "V"),
     presets=(
         Preset(
             "mistral-7b",

@@ -56,7 +56,7 @@ class Fields:
         return value
 
     def same(self, name: str, value: int) -> None:
-        """Raises SizeError if a field has another value than one that was read."""
+        """Raises SizeError if a field differs from an earlier value."""
         if self.whole(name, default=value) != value:
             fact = f"{name} is {self.get(name)}, but another field says {value}"
             raise SizeError(fact, where="config.json", cure=f'"{name}": {value}')
@@ -95,7 +95,7 @@ class Fields:
         return value
 
     def choice(self, *names: str, default: str, known: Sequence[str]) -> str:
-        """Returns one of some words.
+        """Returns one of the permitted words.
 
         Raises:
             UnknownNameError: For another word.

@@ -15,6 +15,7 @@ from ncd.models.configs.language_configs import (
     read_llama,
     read_mixtral,
 )
+from ncd.models.configs.mamba_config import read_mamba
 from ncd.models.configs.published import Published
 from ncd.models.configs.t5_config import read_t5
 from ncd.models.configs.vision_config import read_vit
@@ -30,6 +31,7 @@ READERS: Mapping[str, Callable[[Fields, str], Published]] = {
     "gemma3_text": read_gemma,
     "gpt2": read_gpt2,
     "llama": read_llama,
+    "mamba": read_mamba,
     "mistral": read_llama,
     "mixtral": read_mixtral,
     "qwen2": read_llama,

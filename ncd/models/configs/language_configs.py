@@ -51,7 +51,7 @@ def named_activation(name: str) -> Term:
 
 
 def rotary(fields: Fields, base: float = 10000, of: str = "") -> Rotary:
-    """Returns the angles of the positions, of one kind of layer where there are several.
+    """Returns the rotation angles of the positions, for one kind of layer.
 
     Raises:
         UnknownNameError: For a scaling that is not known here.
@@ -127,7 +127,7 @@ def read_llama(fields: Fields, kind: str) -> Published:
 
 
 def _window(fields: Fields, kind: str) -> int:
-    """Returns the positions that each one sees; 0 for all.
+    """Returns how many positions each one sees; 0 for all.
 
     Raises:
         ParseError: If some layers see all, and others do not.
@@ -189,7 +189,7 @@ _LOCAL = "sliding_attention"
 
 
 def _every(fields: Fields, default: int) -> int:
-    """Returns the layers of one round, of which the last sees all positions.
+    """Returns the number of layers in a round, of which the last sees all positions.
 
     Raises:
         ParseError: If the rounds differ.

@@ -14,7 +14,7 @@ MEANINGS = {
     "x": "patches along each side",
     "s": "pixels along each side of a patch",
     "c": "colours",
-    "y": "classes",
+    "v": "classes",
 }
 
 
@@ -37,7 +37,7 @@ def read_vit(fields: Fields, kind: str) -> Published:
         "h": h,
         "k": fields.heads(m, h),
         "d": fields.whole("intermediate_size", default=3072),
-        "y": len(fields.inner("id2label").values) or fields.whole("num_labels", default=1000),
+        "v": len(fields.inner("id2label").values) or fields.whole("num_labels", default=1000),
     }
     system = partial(
         vision_transformer,

@@ -1,4 +1,4 @@
-"""Graph attention: each node decides how much it takes from each of its neighbours."""
+"""Graph attention: each node weights what it takes from each of its neighbours."""
 
 from __future__ import annotations
 

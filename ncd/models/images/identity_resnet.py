@@ -32,12 +32,14 @@ def identity_resnet(
         places["x_3"] = space(last, last, label=f"x/{s * s}")
     windows = {"u": space(1, 1, label="1^2"), "w": space(last, last, label=f"{last}^2")}
     ends = {"b": b, "c": plain(3, label="3"), "y": plain(y, label=str(y))}
-    return Axes(**ends, **places, **channels, **narrow, **windows)(_resnet(N, s, last))
+    return Axes(**ends, **places, **channels, **narrow, **windows)(
+        _resnet(N, s, last, f"{n1}, {n2}, {n3}, {n4}")
+    )
 
 
 @lru_cache
-def _resnet(n: int, s: int, last: int) -> Term:
-    """``last`` is the height and width that is left at the end."""
+def _resnet(n: int, s: int, last: int, channels: str) -> Term:
+    """Returns the network; ``last`` is the side of the last image, ``channels`` are the n_μ."""
     x = ("x", "x", "x_2", "x_3") if s > 1 else ("x",) * 4
     pool = Window(f"{x[3]} -> u w", last, last) >> Reduce("u w ->", "mean")
     body = (
@@ -49,7 +51,7 @@ def _resnet(n: int, s: int, last: int) -> Term:
         >> Block(Linear("n_4 -> y", "L", True), "Linear", "residual")
         >> Block(Softmax("y"), "SoftMax", "softmax")
     )
-    return Block(body, f"Identity ResNet $(N = {n}, n_μ)$", "neutral")
+    return Block(body, f"Identity ResNet $(N = {n}, n_μ = [{channels}])$", "neutral")
 
 
 def _stage(i: int, s: int, n: int, x: str, small: str) -> Term:

@@ -13,7 +13,7 @@ from ncd.ops import Elementwise, Group, Linear, Named, Softmax
 
 
 def image_recogniser(x: int = 28, n: int = 512, k: int = 10) -> Term:
-    """Three learned maps on the pixels of an x × x image: how likely each of k classes is."""
+    """Three learned maps from the pixels of an x × x image to k class probabilities."""
     return Axes(x=seq(x), y=seq(x), d="x*y", n=n, m=n, k=k)(_recogniser())
 
 

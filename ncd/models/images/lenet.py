@@ -13,7 +13,7 @@ from ncd.ops import Conv, Elementwise, Group, Linear, MaxPool, Softmax
 
 
 def lenet(x: int = 32, c: int = 3, d: int = 6, e: int = 16, n: int = 120, k: int = 10) -> Term:
-    """Two convolutions, each pooled, and two linear maps: how likely each of k classes is."""
+    """Two convolutions, each pooled, and two linear maps to k class probabilities."""
     return Axes(x=space(x, x), c=c, d=d, e=e, n=n, k=k)(_lenet())
 
 

@@ -13,7 +13,7 @@ from ncd.ops import Add, BatchNorm, Conv, Copy, Elementwise
 
 
 def residual_block(b: int = 3, n0: int = 16, n1: int = 64, x: int = 16, s: int = 1) -> Term:
-    """The first block of a stage: it changes n₀ channels to n₁ and makes the image s times smaller.
+    """The first block of a stage: from n₀ channels to n₁, on an image s times smaller.
 
     The channels narrow to n_b = n₁ / 4 in between. Both paths start at the same activation.
     """
@@ -26,7 +26,7 @@ def _block(s: int) -> Term:
 
 
 def first(old: str, new: str, narrow: str, x: str, small: str, s: int) -> Term:
-    """From ``old`` channels to ``new``, and from places ``x`` to ``small`` by the stride s.
+    """Returns a block from ``old`` to ``new`` channels, and from sides ``x`` to ``small``.
 
     Both paths begin behind the activation.
     """
@@ -40,7 +40,7 @@ def first(old: str, new: str, narrow: str, x: str, small: str, s: int) -> Term:
 
 
 def again(n: str, narrow: str, x: str) -> Term:
-    """A residual component that keeps channels and places, beside nothing at all."""
+    """Returns a residual component that keeps channels and positions."""
     narrowed = norm_activate(n, "norm_0") >> Conv(f"{n} {x} -> {narrow} {x}", "conv_1")
     array = f"b {n} {x}"
     return Block(

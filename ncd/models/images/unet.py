@@ -16,7 +16,7 @@ from ncd.ops import Concat, Conv, ConvTranspose, Copy, Elementwise, MaxPool, Ren
 
 
 def unet(depth: int = 4, c: int = 8, x: int = 32, y: int = 3, skips: int = 0) -> Term:
-    """A class for every pixel of an x × x image, after ``depth`` halvings of it.
+    """Returns the class of every pixel of an x × x image, with ``depth`` halvings of the image.
 
     Level λ has c_λ = c · 2^λ channels, as in the figure (there 64 · 2^λ), and the way back takes
     what each level has saved. As published, what the first one saves is not taken. With ``skips``
@@ -37,7 +37,7 @@ def unet(depth: int = 4, c: int = 8, x: int = 32, y: int = 3, skips: int = 0) ->
 
 
 def _plainer(error: NCDError, x: int, depth: int, skips: int) -> NCDError:
-    """The same refusal in words about the image, at the pooling that cannot halve it."""
+    """Returns the error about the image, at the pooling layer that cannot halve it."""
     step = 2**depth
     if x % step == 0:
         return error
@@ -57,7 +57,7 @@ def _plainer(error: NCDError, x: int, depth: int, skips: int) -> NCDError:
 
 @lru_cache
 def _repeated(depth: int) -> Term:
-    """The figure's two brackets; in them the axes are called by the counter λ."""
+    """Returns the network as the figure's two repetitions, with axes named by the counter λ."""
     top, below = depth, depth + 1
     saved = ", ".join(f"q_{i} u_{i}" for i in range(depth, 1, -1))
     return (
@@ -72,13 +72,21 @@ def _repeated(depth: int) -> Term:
 
 @lru_cache
 def _level_by_level(depth: int) -> Term:
-    """The same without brackets, every axis under a name of its own and every block a box."""
+    """Returns the network without repetitions, every level as a block with its own axes."""
     downs = [
         _down(f"c_{i - 1}", f"c_{i}", f"x_{i}", f"x_{i + 1}", f"down_{i}")
         for i in range(1, depth + 1)
     ]
     ups = [
-        _up(f"c_{i}", f"2c_{i}", f"c_{i - 1}", f"x_{i}", f"x_{i - 1}", f"up_{i}")
+        _up(
+            Id(f"c_{i} x_{i}, c_{i} x_{i}"),
+            f"c_{i}",
+            f"2c_{i}",
+            f"c_{i - 1}",
+            f"x_{i}",
+            f"x_{i - 1}",
+            f"up_{i}",
+        )
         for i in range(depth, 1, -1)
     ]
     first, *rest = downs
@@ -108,7 +116,7 @@ def _double(old: str, new: str, x: str, name: str) -> Term:
 
 
 def _down(old: str, new: str, x: str, half: str, name: str = "") -> Term:
-    """A level down, which leaves what it has seen behind."""
+    """Returns a level of the way down, which saves its array."""
     return Block(
         _double(old, new, x, "conv")
         >> Copy(f"{new} {x}")
@@ -119,11 +127,11 @@ def _down(old: str, new: str, x: str, half: str, name: str = "") -> Term:
     )
 
 
-def _up(new: str, twice: str, less: str, x: str, double: str, name: str = "") -> Term:
-    """A level up, with what the way down has left there."""
+def _up(before: Term, new: str, twice: str, less: str, x: str, double: str, name: str = "") -> Term:
+    """Returns a level of the way up; ``before`` renames the array below and the loaded one."""
     return Block(
-        Id(f"{new} {x}, {new} {x}")
-        >> Concat(f"{new}, {new} -> {twice}")
+        before
+        >> Block(Concat(f"{new}, {new} -> {twice}"), "", "concat")
         >> _double(twice, new, x, "conv")
         >> ConvTranspose(f"{new} {x} -> {less} {double}", "up"),
         "Up Scale Block",
@@ -144,11 +152,11 @@ def _up_by_counter(i: int, depth: int) -> Term:
     x, double = f'w_{i}"x_{{{n}-λ}}"', f'z_{i}"x_{{{depth}-λ}}"'
     before = f"s_{i + 1} z_{i + 1}" if i < depth else f"c_{depth} x_{depth}"
     renamed = Rename(f"{before} -> {new} {x}") @ Rename(f"q_{i} u_{i} -> {new} {x}")
-    return renamed >> _up(new, twice, less, x, double)
+    return _up(renamed, new, twice, less, x, double)
 
 
 def _notes(skips: int, **sizes: int) -> dict[str, str]:
-    """The figure's callouts; without brackets what is saved is a wire."""
+    """Returns the figure's callouts, or those of the network without repetitions."""
     legend = "Legend: $x_i = x · 2^{1-i}$, $c_0 = 1$, $c_i = c · 2^i$"
     if skips:
         unused = "What the first level has seen is not taken, as in the figure."

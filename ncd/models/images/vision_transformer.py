@@ -22,7 +22,7 @@ def vision_transformer(
     h: int = 4,
     k: int = 16,
     d: int = 128,
-    y: int = 10,
+    v: int = 10,
     *,
     eps: float = 1e-6,
     activation: Term | None = None,
@@ -37,21 +37,21 @@ def vision_transformer(
         h: The heads.
         k: The features of a head; a position has h · k.
         d: The hidden features.
-        y: The classes.
+        v: The classes.
         eps: The number that the norms add.
         activation: The function of the feed-forward; by default the GELU.
 
     Returns:
-        A term from an image to the scores of classes, ``c x -> y``.
+        A term from an image to the scores of classes, ``c u -> v``.
 
     Source: Dosovitskiy et al. 2021, "An Image is Worth 16x16 Words", section 3.1.
 
     >>> import ncd
-    >>> sizes = dict(n=12, x=14, s=16, c=3, h=12, k=64, d=3072, y=1000)
+    >>> sizes = dict(n=12, x=14, s=16, c=3, h=12, k=64, d=3072, v=1000)
     >>> ncd.cost(vision_transformer(**sizes)).parameters  # ViT-B/16
     86567656
     """
-    sizes = Axes(x=space(x * s, x * s), c=c, m="h*k", h=h, k=k, d=d, y=y, o=1)
+    sizes = Axes(u=space(x * s, x * s), c=c, m="h*k", h=h, k=k, d=d, v=v, o=1)
     return sizes(_vision_transformer(n, s, eps, activation or Elementwise("gelu")))
 
 
@@ -61,7 +61,7 @@ def _vision_transformer(n: int, s: int, eps: float, activation: Term) -> Term:
         self_attention("attention", role="folded"), LayerNorm("m", "layernorm_before", eps)
     ) >> after_norm(feed_forward(activation), LayerNorm("m", "layernorm_after", eps))
     return (
-        Conv("c x -> m p", "patch_embeddings", kernel=s, stride=s, padding=0)
+        Conv("c u -> m p", "patch_embeddings", kernel=s, stride=s, padding=0)
         >> Group("p -> n")
         >> Einsum("m n -> n m")
         >> Param("o m", "cls_token", "normal")
@@ -71,13 +71,13 @@ def _vision_transformer(n: int, s: int, eps: float, activation: Term) -> Term:
         >> Repeat((layer,) * n, "layer")
         >> LayerNorm("m", "layernorm", eps)
         >> Index("t m", t=0)
-        >> Linear("m -> y", "classifier", True)
+        >> Linear("m -> v", "classifier", True)
     )
 
 
 def _sizes(n: int, x: int, s: int, h: int, d: int, k: int = 64) -> dict[str, int]:
     """Returns the sizes of a model for coloured images of 224 pixels and 1,000 classes."""
-    return {"n": n, "x": x, "s": s, "c": 3, "h": h, "k": k, "d": d, "y": 1000}
+    return {"n": n, "x": x, "s": s, "c": 3, "h": h, "k": k, "d": d, "v": 1000}
 
 
 _PUBLISHED = 'Dosovitskiy et al. 2021, "An Image is Worth 16x16 Words", table 1'
@@ -94,11 +94,11 @@ VIT = Entry(
         Knob("h", 1, 16, 4, help="heads", reason="12 in ViT-B"),
         Knob("k", 1, 64, 16, help="features of a head", reason="64 in ViT-B"),
         Knob("d", 8, 512, 128, 8, "hidden features", "4 · h · k in ViT", least=1),
-        Knob("y", 1, 100, 10, help="classes", reason="1,000 in ImageNet"),
+        Knob("v", 1, 100, 10, help="classes", reason="1,000 in ImageNet"),
     ),
     system=vision_transformer,
     section="Images",
-    type="c x -> y",
+    type="c u -> v",
     width=900,
     presets=(
         Preset("vit-b-16", _sizes(12, 14, 16, 12, 3072), _PUBLISHED, "ViT-B/16"),

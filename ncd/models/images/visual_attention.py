@@ -15,7 +15,7 @@ from ncd.ops import Conv, ConvTranspose, Copy, Einsum, Scale, Softmax
 def visual_attention(
     h: int = 4, k: int = 8, c: int = 3, y: int = 32, x: int = 32, w: int = 3, s: int = 3
 ) -> Term:
-    """Patches of a y × y image ask the patches of an x × x image, with h heads of k features.
+    """Attention from patches of a y × y image to patches of an x × x image, with h heads.
 
     A patch is a window of w × w pixels, and the next one begins s pixels further.
     """

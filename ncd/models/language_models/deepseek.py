@@ -170,7 +170,7 @@ def latent_attention(design: Design) -> Term:
 
 
 def _scores(scale: float) -> Term:
-    """Returns attention whose scores are a sum over plain and over turned features."""
+    """Returns attention whose scores are a sum over plain and over rotated features."""
     rule = "($1 + $2) / sqrt(n_k + n_b)" + (f" * {scale:.17g}" if scale != 1 else "")
     return Block(
         Wire("y h k, y h b, x h k, x h w, x b -> y h k, x h k, y h b, x b, x h w")
@@ -191,7 +191,7 @@ LITE = Design(compressed=False, routing=Routing(sigmoid=False, normalised=False)
 def deepseek_lite(
     n: int, t: int, m: int, h: int, k: int, b: int, o: int, d: int, f: int, e: int, c: int, v: int
 ) -> Term:
-    """Returns DeepSeek-V2-Lite: queries are not compressed, and two experts are shared.
+    """Returns DeepSeek-V2-Lite: queries are not compressed, two experts are shared.
 
     A value has as many features as a key that knows no position.
     """
@@ -231,6 +231,7 @@ DEEPSEEK = Entry(
     system=deepseek_lite,
     section=SECTION,
     type="t#v -> t v",
+    cached=("kv_a_proj", "k_rope"),
     width=WIDTH,
     presets=(
         Preset(

@@ -128,7 +128,7 @@ class Routing:
         return Then(*steps)
 
     def _best_groups(self) -> Term:
-        """Returns the scores with those outside of the best groups at -∞."""
+        """Returns the scores with those outside the best groups set to -∞."""
         group: Term = (
             Top("l -> j:2") >> Wire("t z j, t z j#l -> t z j") >> Reduce("j ->")
             if self.sigmoid

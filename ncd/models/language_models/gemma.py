@@ -146,7 +146,7 @@ def _layer(variant: Variant, sees_all: bool) -> Term:
 
 
 def _scaled(number: float) -> Term:
-    """Returns the scores over the root of a number."""
+    """Returns the scores divided by the root of a number."""
     return Map("() -> ()", f"$1 / sqrt({number:.17g})", "scale")
 
 
@@ -158,7 +158,7 @@ def _residual(part: Term, before: str, after: str, variant: Variant) -> Term:
 
 
 def gemma_2(n: int, t: int, m: int, g: int, q: int, k: int, d: int, w: int, v: int) -> Term:
-    """Returns Gemma 2, whose layers see w positions and all of them by turns."""
+    """Returns Gemma 2, whose layers alternate between a window of w positions and all."""
     return gemma(n, t, m, g, q, k, d, v, variant=replace(GEMMA_2, window=w))
 
 
@@ -183,6 +183,7 @@ GEMMA = Entry(
     system=gemma_2,
     section=SECTION,
     type="t#v -> t v",
+    cached=("k_proj", "v_proj"),
     width=WIDTH,
     presets=(
         Preset(

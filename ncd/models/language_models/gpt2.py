@@ -95,6 +95,7 @@ GPT_2 = Entry(
     system=gpt2,
     section=SECTION,
     type="t#v -> t v",
+    cached=("k", "v"),
     width=WIDTH,
     presets=(
         Preset("gpt-2-small", _sizes(12, 12), _PUBLISHED, "GPT-2 small"),

@@ -1,4 +1,4 @@
-"""Llama and the models that are built like it: Mistral and Qwen."""
+"""Llama and models with the same structure: Mistral and Qwen."""
 
 from __future__ import annotations
 
@@ -131,6 +131,7 @@ LLAMA = Entry(
     system=partial(llama, rotary=Rotary.plain(500_000)),
     section=SECTION,
     type="t#v -> t v",
+    cached=("k_proj", "v_proj"),
     width=WIDTH,
     presets=(
         Preset(

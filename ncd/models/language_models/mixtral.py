@@ -112,6 +112,7 @@ MIXTRAL = Entry(
     system=mixtral,
     section=SECTION,
     type="t#v -> t v",
+    cached=("k_proj", "v_proj"),
     width=WIDTH,
     presets=(
         Preset(

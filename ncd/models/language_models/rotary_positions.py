@@ -1,4 +1,4 @@
-"""Rotary positions, and the ways to stretch them over longer texts."""
+"""Rotary positions, and ways to stretch them for longer texts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ROTATION = "where(p == i, cos($1), where(p < i, sin($1), -sin($1)))"
 
 @dataclass(frozen=True)
 class Rotary:
-    """The angles by which pairs of features turn from one position to the next.
+    """The angles by which pairs of features rotate from one position to the next.
 
     Args:
         turns: The angle of pair r of n_r pairs, as a formula.
@@ -36,7 +36,7 @@ class Rotary:
 
     @classmethod
     def interpolated(cls, base: float, factor: float) -> Rotary:
-        """Returns angles that are all smaller by a factor.
+        """Returns angles that are all reduced by a factor.
 
         Source: Chen et al. 2023, "Extending Context Window of Large Language Models via Positional
         Interpolation", section 2.3.
@@ -45,7 +45,7 @@ class Rotary:
 
     @classmethod
     def llama3(cls, base: float, factor: float, low: float, high: float, positions: int) -> Rotary:
-        """Returns angles of which those with long waves are smaller by a factor.
+        """Returns angles of which those with long waves are reduced by a factor.
 
         Waves longer than ``positions / low`` are stretched, those shorter than ``positions / high``
         are kept, and those between partly.
@@ -67,7 +67,7 @@ class Rotary:
         slow: float = 1,
         magnitude: float = 1,
     ) -> Rotary:
-        """Returns angles of which those with few turns over ``positions`` are smaller by a factor.
+        """Returns angles of which those with few turns over ``positions`` are reduced by a factor.
 
         Pairs with over ``fast`` turns are kept, those with fewer than ``slow`` are stretched.
 
@@ -110,5 +110,5 @@ class Rotary:
 
 
 def _text(number: float) -> str:
-    """Returns a number as a formula spells it."""
+    """Returns a number as text for a formula."""
     return f"({number:.17g})" if number < 0 else f"{number:.17g}"

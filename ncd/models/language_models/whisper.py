@@ -1,4 +1,4 @@
-"""Whisper: speech as a spectrogram, and the words that were said."""
+"""Whisper: from the spectrogram of speech to words."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def whisper(
     *,
     activation: Term | None = None,
 ) -> Term:
-    """Returns a model from the spectrogram of speech to the words that are said.
+    """Returns a model from the spectrogram of speech to the spoken words.
 
     Args:
         n: The layers of the encoder.

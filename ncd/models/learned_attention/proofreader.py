@@ -1,4 +1,4 @@
-"""A layer of multi-head attention that corrects sentences; its heads can be named."""
+"""A layer of multi-head attention that corrects sentences, with heads that have clear roles."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WORDS = 78  # of the grammar from which it learns
 
 
 def proofreader(h: int = 4, k: int = 16, m: int = 128, t: int = 24, v: int = WORDS) -> Term:
-    """Reads sentences with mistakes, and says the right word at each place."""
+    """Reads sentences with mistakes, and predicts the right word at each position."""
     return Axes(t=seq(t), v=v, m=m, k=k, h=h)(_proofreader())
 
 

@@ -1,4 +1,4 @@
-"""Small transformers that are shown trained: what their heads look at can be read."""
+"""Small trained transformers whose attention can be interpreted."""
 
 from __future__ import annotations
 
@@ -19,33 +19,33 @@ TYPE = "t#v -> t v"
 
 
 def reversal(n: int = 1, h: int = 1, k: int = 32, t: int = 12, v: int = 12) -> Term:
-    """Reads t symbols and says them backwards."""
+    """Reads t symbols and predicts them in reverse."""
     return _sizes(h, k, t, v)(_reader(n, causal=False))
 
 
 def recall(n: int = 2, h: int = 1, k: int = 32, t: int = 24, v: int = 16) -> Term:
-    """Reads keys with their values, and says the value of a key that comes again."""
+    """Reads keys with their values, and predicts the value of a key that occurs again."""
     return _sizes(h, k, t, v)(_reader(n, causal=True))
 
 
 def induction(n: int = 2, h: int = 1, k: int = 32, t: int = 24, v: int = 26) -> Term:
-    """Reads a word that is said again and again, and says how it goes on."""
+    """Reads a word that repeats, and predicts its next symbol."""
     return _sizes(h, k, t, v)(_reader(n, causal=True))
 
 
 def brackets(n: int = 2, h: int = 1, k: int = 48, d: int = 96, t: int = 24, v: int = 6) -> Term:
-    """Reads brackets of v / 2 kinds, and says which one would close the innermost."""
+    """Reads v / 2 kinds of brackets, and predicts which one closes the innermost."""
     return _sizes(h, k, t, v, d)(_reader(n, causal=True, thinks=True))
 
 
 def _sizes(h: int, k: int, t: int, v: int, d: int = 1) -> Axes:
-    """The features m are those of all heads."""
+    """Returns the sizes; m is the number of features of all heads together."""
     return Axes(t=seq(t), v=v, m="h*k", h=h, k=k, d=d)
 
 
 @lru_cache
 def _reader(n: int, causal: bool, thinks: bool = False) -> Term:
-    """A vector for each symbol and for each place, n layers, and a score for each symbol.
+    """Returns symbol and position embeddings, n layers, and a score for each symbol.
 
     Without a norm, as the smallest transformers that are taken apart: Elhage et al. 2021, "A
     Mathematical Framework for Transformer Circuits".

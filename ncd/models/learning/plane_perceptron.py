@@ -28,7 +28,7 @@ def outputs(n: int) -> int:
 
 
 def scores(p1: int = 2, g: int = 1, n: int = 2) -> Term:
-    """The same up to its last step, the sides of the hyperplanes: what training looks at."""
+    """Returns the perceptron without its last step: the scores that training uses."""
     return Axes(p_0=2, p_1=p1, p_2=outputs(n))(Named("p_0", "x") >> _hidden(g) >> _planes())
 
 

@@ -1,4 +1,4 @@
-"""One network as a module that holds its weights, and as a function that is given them."""
+"""One network as a module that owns its weights, and as a function of its weights."""
 
 from __future__ import annotations
 

@@ -34,12 +34,12 @@ def _scores() -> Term:
 
 
 def linear_algebra(step: int = 1, a: int = 3, b: int = 4, c: int = 5, d: int = 3) -> Term:
-    """The line of figure 18 in which a step of the walk through it stands."""
+    """Returns the line of figure 18 that contains a step of the walk through it."""
     return Axes(a=a, b=b, c=c, d=d, p=b, q=b, r=b)(_line(line(step)))
 
 
 def pair(step: int, a: int = 3, b: int = 4, c: int = 5, d: int = 3) -> Equation:
-    """A step of the walk: two sides that are equal."""
+    """Returns a step of the walk: two sides that are equal."""
     sizes = Axes(a=a, b=b, c=c, d=d, p=b, q=b, r=b)
     whole = _line(line(step))
     assert isinstance(whole, Equation)
@@ -55,12 +55,12 @@ def pair(step: int, a: int = 3, b: int = 4, c: int = 5, d: int = 3) -> Equation:
 
 
 def plain(a: int = 3, b: int = 4, c: int = 5, d: int = 3) -> Term:
-    """The map F with which the figure begins, before it is transposed."""
+    """Returns the map F that the figure starts from."""
     return Axes(a=a, b=b, c=c)(Function("F", "a -> b c"))
 
 
 def line(step: int) -> int:
-    """In which of the figure's three lines a step stands: the first, the second, the last.
+    """Returns the number of the figure's line, from 0, that contains a step.
 
     >>> [line(step) for step in range(1, 8)]
     [0, 1, 1, 1, 1, 1, 2]
@@ -77,14 +77,14 @@ UNIT, CAP = Unit('q"b" r"b"', outer=True), Inner('b q"b"')
 
 
 def _transpose() -> Term:
-    """An output axis of F becomes an input axis: by a bent wire, and by the numbers of F."""
+    """Returns two equal terms: an axis of F bent by a wire, and the transposed matrix of F."""
     bent = Function("F", 'a -> q"b" c')
     turned = Function("F", "b a -> c", of="a -> b c")
     return Equation(Id("b a") >> bent >> Inner('b q"b"'), turned)
 
 
 def _shift() -> Term:
-    """A cup and a cap make a wire, along which a map is shifted."""
+    """Returns two equal terms: a map before and behind a wire made of a cup and a cap."""
     g, h = Function("G", "a -> b"), Function("H", 'r"b" -> c')
     turned = Function("H", '() -> q"b" c', of='q"b" -> c')
     return Equation(
@@ -97,7 +97,7 @@ def _shift() -> Term:
 
 
 def _outer() -> Term:
-    """Two arrays may become one before two maps, or behind them."""
+    """Returns two equal terms: arrays multiplied before two maps, or behind them."""
     g, h = Function("G", 'a -> p"b"'), Function("H", "b -> c")
     k = Function("K", 'p"b" c -> d')
     return Equation(
@@ -107,7 +107,7 @@ def _outer() -> Term:
 
 
 def _notes(step: int = 1, **sizes: int) -> Mapping[str, str]:
-    """The callouts of a line, as published."""
+    """Returns the published callouts of a line."""
     return (
         {},
         {

@@ -1,4 +1,4 @@
-"""The LSTM and the GRU: cells whose gates decide what of the state is kept."""
+"""The LSTM and the GRU: recurrent cells whose gates control the state."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def gru(t: int = 12, m: int = 16, h: int = 8) -> Term:
 
 
 def with_gates(name: str, t: int, m: int, h: int) -> Term:
-    """Returns the LSTM or the GRU, which here also gives what is in ``WATCHED`` at every position.
+    """Returns the LSTM or the GRU with the arrays in ``WATCHED`` as additional outputs.
 
     >>> str(with_gates("gru", 5, 3, 4).cod)
     't h, t h, t h'
@@ -119,7 +119,7 @@ def _gru(watched: bool = False) -> Term:
 
 
 def _sum(gate: str) -> Term:
-    """Returns a gate of what the state and the input say."""
+    """Returns a gate computed from the state and the input."""
     return Map("h, h -> h", "sigmoid($1 + $2)", gate)
 
 

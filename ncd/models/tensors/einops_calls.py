@@ -1,4 +1,4 @@
-"""Calls of einops as they are written in Python, read and never run."""
+"""Calls of einops in Python syntax, parsed but not executed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Span = tuple[int, int]
 
 
 class CallError(ParseError):
-    """An error in a call; ``spans`` are its places in the text, from and to.
+    """An error in a call; ``spans`` are its start and end positions in the text.
 
     ``message`` is what einops says of it, if it does.
     """
@@ -30,7 +30,7 @@ class CallError(ParseError):
 
 @dataclass(frozen=True)
 class Written:
-    """Calls in the order in which they are made, on an input, or on its first, ``ims[0]``.
+    """Calls in running order, on the whole input or on its first image, ``ims[0]``.
 
     ``spans`` and ``patterns`` are the places of each call and of its pattern in the text.
     """
@@ -83,7 +83,7 @@ class _Reader:
         return Written(given, first, calls, spans, patterns)
 
     def _parsed(self) -> ast.expr:
-        """The value of the one line, without a name that it is given and ``.shape``."""
+        """Returns the syntax tree of the line, without an assignment and ``.shape``."""
         try:
             lines = ast.parse(self.text).body
         except SyntaxError as error:

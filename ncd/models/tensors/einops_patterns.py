@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ncd.lang.terms.terms import Term
 from ncd.models.catalogue_entry import Entry, Knob
 from ncd.models.tensors.einops_calls import read
@@ -27,17 +29,17 @@ TEXTS = tuple(CALLS.values())
 
 
 def einops(pattern: int = 3, b: int = 6, h: int = 96, w: int = 96, c: int = 3) -> Term:
-    """One of the document's calls, by its number in CALLS, on b pictures of h × w × c."""
+    """Returns one of the document's calls, by its number in CALLS, on b pictures of h × w × c."""
     return term(TEXTS[pattern], {"b": b, "h": h, "w": w, "c": c})
 
 
 def shapes(b: int, h: int, w: int, c: int) -> dict[str, tuple[int, ...]]:
-    """The arrays that there are: ``ims``, ``x`` with its channels first, ``y`` its depth."""
+    """Returns the shapes of the inputs: ``ims``, ``x`` (channels first) and ``y`` (its depth)."""
     return {"ims": (b, h, w, c), "x": (b, c, h, w), "y": (b, 4 * c, h // 2, w // 2)}
 
 
 def term(text: str, sizes: dict[str, int]) -> Term:
-    """A line of calls on pictures of these sizes as a term.
+    """Returns a line of calls on pictures of these sizes as a term.
 
     >>> term('reduce(ims[0], "h w c -> c", "max")', {"b": 6, "h": 8, "w": 9, "c": 3}).cod.spec
     'c:3'
@@ -81,3 +83,18 @@ EINOPS = Entry(
     system=einops,
     section="Tensors",
 )
+
+
+def line_entry(text: str) -> Entry:
+    """The page's entry with a line of one's own in the place of the document's.
+
+    >>> line_entry('reduce(ims[0], "h w c -> c", "max")').build(c=4).cod.spec
+    'c:4'
+
+    Its ``build`` raises CallError for a text that says no such calls.
+    """
+
+    def system(pattern: int = 0, **sizes: int) -> Term:
+        return term(text, sizes)
+
+    return replace(EINOPS, system=system, text=text)

@@ -14,14 +14,14 @@ from ncd.ops import Function, Index
 
 
 def _numbered(**sizes: int) -> Axes:
-    """Each axis with its size for a label, as section 2.3's figures call them."""
+    """Returns the axes labelled by their sizes, as in the figures of section 2.3."""
     return Axes(**{name: plain(size, str(size)) for name, size in sizes.items()})
 
 
 def tensors(
     a: int = 3, b: int = 4, c: int = 2, d: int = 6, p: int = 3, q: int = 3, r: int = 1, s: int = 2
 ) -> Term:
-    """f on the last two of three arrays, then g on the first and what f gives."""
+    """f on the last two of three arrays, then g on the first and the result of f."""
     n = _numbered(a=a, b=b, c=c, d=d, p=p, q=q, r=r, s=s)
     f, g = Function("f", "b c, d -> p q", "tanh"), Function("g", "a, p q -> r s", "tanh")
     return n(Id("a") @ f >> g)
@@ -30,7 +30,7 @@ def tensors(
 def arrays(
     a: int = 3, b: int = 4, c: int = 2, d: int = 6, p: int = 3, q: int = 3, r: int = 1, s: int = 2
 ) -> Term:
-    """The same with a wire for each array, whatever its axes: the other style of the figure."""
+    """Returns the same drawn with one wire for each array, the figure's other style."""
     shapes = {"a": (a,), "b": (b, c), "d": (d,), "p": (p, q), "r": (r, s)}
     n = {
         name: f'{name}"ℝ^{{{"×".join(map(str, shape))}}}":{prod(shape)}'
@@ -48,7 +48,7 @@ def indexes(a: int = 4, b: int = 3, i: int = 2) -> Term:
 
 
 def subtensors(a: int = 5, b: int = 7, i: int = 2, j: int = 3) -> Term:
-    """One number of a table, by both indexes at once and by one after the other."""
+    """One number of a table, by both indexes at once and one after the other."""
     return Axes(a=a, b=b)(
         Equation(
             Index("a b", a=i, b=j),
@@ -76,7 +76,7 @@ def rows(c: int = 4, a: int = 3, b: int = 2) -> Term:
 
 
 def pair(a: int = 3, d: int = 4, b: int = 2, fn: str = "tanh") -> Term:
-    """H on one row and another array."""
+    """H on one row and one other array."""
     return _numbered(a=a, b=b, d=d)(Function("H", "a, d -> b", fn))
 
 

@@ -1,4 +1,4 @@
-"""Permute and reshape: in which order the numbers of an array are read (notes, permutations)."""
+"""Permute and reshape: the order in which the numbers of an array are read."""
 
 from __future__ import annotations
 

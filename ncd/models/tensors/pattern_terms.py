@@ -1,4 +1,4 @@
-"""einops' patterns as terms: axes that split, cross, merge, end and begin."""
+"""einops patterns as terms that split, permute, merge, reduce and repeat axes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _GROUP = re.compile(r"\((?P<several>[^()]*)\)|(?P<one>[^\s()]+)")
 
 
 class Part(NamedTuple):
-    """A word of a pattern; ``at`` tells numbers, and the axes of an ellipsis, from each other."""
+    """A word of a pattern; ``at`` distinguishes numbers, and the axes of an ellipsis."""
 
     text: str
     at: int = 0
@@ -38,7 +38,7 @@ class Call:
     lengths: tuple[tuple[str, int], ...] = ()
 
     def sides(self, axes: int) -> tuple[tuple[Parts, ...], tuple[Parts, ...]]:
-        """The parts of each axis on the left and on the right, for an array of so many axes.
+        """Returns the parts of each axis on both sides, for an array with this many axes.
 
         >>> left, right = Call("rearrange", "(h h1) ... -> h ... 1").sides(2)
         >>> [[part.text for part in axis] for axis in (*left, *right)]
@@ -50,7 +50,7 @@ class Call:
         return _read(left, rest, numbers), _read(right, rest, numbers)
 
     def places(self, axes: int) -> tuple[tuple[int, int], ...]:
-        """From where to where each axis of the left side stands in the pattern.
+        """Returns the start and end of each left axis in the pattern.
 
         >>> Call("rearrange", "(h h1) ... -> h ... 1").places(3)
         ((0, 6), (7, 10), (7, 10))
@@ -79,12 +79,12 @@ class Call:
 
 
 def _given(part: Part, lengths: dict[str, int]) -> int | None:
-    """A part's length as it is written, if it is."""
+    """Returns the length of a part: its number as written, or that of its name; else None."""
     return int(part.text) if part.text.isdecimal() else lengths.get(part.text)
 
 
 def _read(side: str, rest: int, numbers: count[int]) -> tuple[Parts, ...]:
-    """The axes of one side, with ``rest`` of them for an ellipsis."""
+    """Returns the axes of one side; an ellipsis stands for ``rest`` axes."""
     dots = tuple(Part(REST, i) for i in range(rest))
     axes: list[Parts] = []
     for found in _GROUP.finditer(side):
@@ -103,7 +103,7 @@ def _read(side: str, rest: int, numbers: count[int]) -> tuple[Parts, ...]:
 
 
 def rearranged(shape: Sequence[int], calls: Sequence[Call], names: str = "") -> Term:
-    """One call after the other on an array of these sizes, as a term.
+    """Returns a term that applies the calls in order to an array of these sizes.
 
     The array has the names that the first pattern gives it, or ``names`` if it begins with the
     first of several: of ``"b h w c"`` the place 0 of b is taken. The patterns are valid ones:
@@ -132,7 +132,7 @@ def rearranged(shape: Sequence[int], calls: Sequence[Call], names: str = "") -> 
 
 @dataclass
 class _Names:
-    """The names of a term: each axis has one of its own, and shows what is written."""
+    """Names of a term's axes: each is unique, and its label is the written name."""
 
     used: set[str] = field(default_factory=set)
 
@@ -143,14 +143,14 @@ class _Names:
         return Axis(name, size, label="" if name == (shown or said) else shown or said)
 
     def whole(self, several: Sequence[Axis]) -> Axis:
-        """An axis that is some others together: h·w."""
+        """Returns the product of some axes: h·w."""
         size = prod(axis.numel for axis in several)
         said = "".join(axis.identifier for axis in several)
         shown = "·".join(axis.label or axis.name for axis in several)
         return self.fresh(said[:40], size, shown[:40])
 
     def first(self, parts: Parts, size: int, sizes: dict[Part, int]) -> Axis:
-        """An axis of the array that goes in, by what the first pattern says of it."""
+        """Returns an axis of the input array, as the first pattern describes it."""
         if not parts:
             return self.fresh("one", size, "1")
         words = [part.text.replace(REST, "rest") for part in parts]
@@ -159,7 +159,7 @@ class _Names:
 
 @dataclass
 class _Stage:
-    """One call on the array that a term gives; ``own`` are the axes of its parts."""
+    """One call on the array that a term returns; ``own`` are the axes of its parts."""
 
     call: Call
     names: _Names
@@ -183,7 +183,7 @@ class _Stage:
         return self._given(term, right, sizes)
 
     def _taken(self, parts: Parts, axis: Axis, sizes: dict[Part, int]) -> list[Term]:
-        """The steps that give an axis its new name, take it apart, or away."""
+        """Returns the steps that rename, split or reduce an axis."""
         if not parts:
             return [Index(_pattern([Array((axis,))], [Array()]), **{axis.name: 0})]
         if len(parts) == 1 and parts[0].text in (REST, axis.called):
@@ -199,7 +199,7 @@ class _Stage:
         return self.names.fresh(name, size, part.text)
 
     def _given(self, term: Term, right: tuple[Parts, ...], sizes: dict[Part, int]) -> Term:
-        """New axes, then all in the order of the right side, then those that belong together."""
+        """Returns the steps that add axes, order all axes as on the right, and merge them."""
         new: list[Axis] = []
         order: list[Axis] = []
         for parts in right:
@@ -219,7 +219,7 @@ class _Stage:
 
 
 def _ordered(term: Term, new: Sequence[Axis], order: Sequence[Axis]) -> Term:
-    """The array with new axes, along which it is repeated, and all of them in an order."""
+    """Returns the steps that repeat the array along new axes and order all axes."""
     array = term.cod[0]
     if not new and array.names == tuple(axis.name for axis in order):
         return term

@@ -1,4 +1,4 @@
-"""Layers that write word by word: one new position, and the keys and values kept of the others."""
+"""Transformer layers that decode one position at a time, with cached keys and values."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from ncd.ops import Concat, Linear
 
 
 def cached_layer(pre: bool, activation: str = "relu") -> Term:
-    """A decoder-only layer on one new position, with the keys and values of the s before it."""
+    """A decoder-only layer on one new position, with a cache of s positions."""
     first = residual(_cached_self("s"), "norm1", pre, memory=", s h k, s h k", at="1")
     return first >> residual(feed_forward(activation), "norm2", pre, at="1")
 
 
 def cached_decoder_layer(pre: bool, roles: Roles = OPEN) -> Term:
-    """A decoder's layer on one new position, with keys and values of u before it and of memory."""
+    """A decoder layer on one new position, with caches of u positions and of memory."""
     cross = Block(
         Linear("m -> h k", "q", True) @ Id("s h k, s h k")
         >> scaled_dot_product()
@@ -33,7 +33,7 @@ def cached_decoder_layer(pre: bool, roles: Roles = OPEN) -> Term:
 
 
 def _cached_self(before: str, role: str = "module") -> Term:
-    """Self-attention of one new position, to itself and to those before it."""
+    """Self-attention of one new position, to itself and to the cached positions."""
     kept = f"{before} h k"
     return Block(
         Wire(f"1 m, {kept}, {kept} -> 1 m, {kept}, 1 m, {kept}, 1 m")

@@ -1,4 +1,4 @@
-"""The transformer's blocks and the whole of it, as torch has them ("Attention Is All You Need")."""
+"""Encoder and decoder blocks, and the whole transformer ("Attention Is All You Need")."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def encoder_block(n: int, h: int, k: int, d: int, t: int, prenorm: int, gelu: in
 
 
 def decoder_block(n: int, h: int, k: int, d: int, t: int, s: int, prenorm: int, cache: int) -> Term:
-    """n decoder layers on t positions, which also look at the s positions of an encoder.
+    """n decoder layers on t positions, which also attend to s positions of an encoder.
 
     With ``cache`` it is the last step of writing t positions: the last one alone goes in, and what
     every layer has kept: its keys and values of the u before it, and of the s positions.
@@ -42,7 +42,7 @@ def decoder_block(n: int, h: int, k: int, d: int, t: int, s: int, prenorm: int, 
 def decoder_only_block(
     n: int, h: int, k: int, d: int, t: int, prenorm: int, gelu: int, final: int, cache: int
 ) -> Term:
-    """n layers of a language model: each position sees itself and what stands before it.
+    """n layers of a language model, in which no position sees later ones.
 
     With ``final``, a norm follows the last layer. With ``cache`` it is the last step of writing t
     positions: the last one alone goes in, and of the others the keys and values that every layer
@@ -56,7 +56,7 @@ def decoder_only_block(
 def encoder_decoder(
     n: int, h: int, k: int, d: int, s: int, t: int, prenorm: int, cache: int
 ) -> Term:
-    """n encoder layers on s positions and n decoder layers on t, each stack with a norm behind.
+    """n encoder layers on s positions and n decoder layers on t, with final norms.
 
     With ``cache`` it is the last step of writing t positions, as of :func:`decoder_block`: the
     encoder has run before, and what it gave is in the keys and values that are kept.
@@ -67,7 +67,7 @@ def encoder_decoder(
 
 
 def _sizes(t: int, h: int, k: int, d: int, s: int = 1, u: int = 1) -> Axes:
-    """The features m are those of all heads."""
+    """Returns the sizes; m is the number of features of all heads together."""
     return Axes(t=seq(t), s=seq(s), u=seq(u), m="h*k", h=h, k=k, d=d)
 
 
@@ -80,12 +80,16 @@ def encoder_layer(
     causal: bool = False,
     roles: Roles = OPEN,
     activation: str = "relu",
+    at: str = "t",
 ) -> Term:
-    """``nn.TransformerEncoderLayer``; with ``causal``, a layer of a decoder-only model."""
-    attends = self_attention("self_attn", causal, roles[0])
+    """``nn.TransformerEncoderLayer``; with ``causal``, a layer of a decoder-only model.
+
+    ``at`` is the axis of positions.
+    """
+    attends = self_attention("self_attn", causal, roles[0], at)
     thinks = feed_forward(activation, role=roles[1])
-    return residual(attends, "norm1", pre, dropout=dropout) >> residual(
-        thinks, "norm2", pre, dropout=dropout
+    return residual(attends, "norm1", pre, dropout=dropout, at=at) >> residual(
+        thinks, "norm2", pre, dropout=dropout, at=at
     )
 
 
@@ -132,18 +136,19 @@ def _cached_decoder(n: int, pre: int, roles: Roles = OPEN) -> Term:
 
 
 def _written(layers: Term) -> Term:
-    """The decoder of the whole: its layers, and the norm behind them."""
+    """Returns the decoder layers with the norm after them."""
     return Block(layers >> LayerNorm("m", "norm"), "Decoder", "neutral", "decoder")
 
 
 @lru_cache
 def _encoder_decoder(n: int, pre: int) -> Term:
-    """The encoder's names are its own, so that it runs along s."""
-    reads, writes = encoder_layer(bool(pre), roles=FOLDED), decoder_layer(bool(pre), FOLDED)
+    """Returns the whole model: the encoder runs along s, the decoder along t."""
+    reads = encoder_layer(bool(pre), roles=FOLDED, at="s")
+    writes = decoder_layer(bool(pre), FOLDED)
     encoder = Repeat((reads,) * n) >> LayerNorm("m", "norm")
     return (
         Id("t m, s m")
-        >> Id("t m") @ Block(encoder, "Encoder", "neutral", "encoder", local=True)
+        >> Id("t m") @ Block(encoder, "Encoder", "neutral", "encoder")
         >> _written(Repeat((writes,) * n, memory=1))
     )
 

@@ -1,4 +1,4 @@
-"""The feed-forward of a transformer, by maps of features or by convolutions of width 1."""
+"""The feed-forward of a transformer, as linear maps or as convolutions of width 1."""
 
 from __future__ import annotations
 

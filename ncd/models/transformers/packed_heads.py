@@ -1,4 +1,4 @@
-"""Heads as torch packs them: ``nn.MultiheadAttention``, and queries, keys and values in one map."""
+"""Packed heads: ``nn.MultiheadAttention``, and one map for queries, keys and values."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ncd.ops import CausalMask, Cut, Einsum, Linear, Map, Split
 def torch_multihead_attention(
     h: int = 1, k: int = 6, y: int = 4, x: int = 4, pad: int = 0, causal: int = 0
 ) -> Term:
-    """``nn.MultiheadAttention`` on y queries and x keys, of which the last ``pad`` are padding."""
+    """``nn.MultiheadAttention`` on y queries and x keys, the last ``pad`` of them padding."""
     return Axes(y=seq(y), x=seq(x), m="h*k", h=h, k=k)(_multihead(pad, causal))
 
 
@@ -30,7 +30,7 @@ def _multihead(pad: int, causal: int) -> Term:
 
 
 def merged_qkv(h: int = 4, k: int = 8, m: int = 32, t: int = 10, outside: int = 1) -> Term:
-    """Self-attention whose queries, keys and values come out of one map, 3hk features long.
+    """Self-attention with one map for queries, keys and values, with 3hk output features.
 
     With ``outside`` the heads are the outer axis of these features, ``(h 3k)``; else the inner one,
     ``(3k h)``.

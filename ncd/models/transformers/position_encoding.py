@@ -1,4 +1,4 @@
-"""Positions for attention: learned, of sines and cosines, or turned into queries and keys."""
+"""Position encodings for attention: learned, sinusoidal, or rotary."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ KINDS = ("none", "learned", "sinusoidal", "rotary")
 
 
 def positional_embedding(kind: int = 2, h: int = 2, k: int = 16, t: int = 24) -> Term:
-    """Self-attention that knows positions in one of four ways: the ``KINDS``, by their numbers."""
+    """Self-attention with one of four kinds of positions, a number of ``KINDS``."""
     return Axes(t=seq(t), m="h*k", h=h, k=k)(_positional(kind))
 
 
@@ -41,13 +41,13 @@ def _positional(kind: int) -> Term:
 
 
 def sinusoids() -> Term:
-    """Feature 2i is a sine, 2i + 1 its cosine: "Attention Is All You Need", section 3.5."""
+    """Sinusoidal encoding: feature 2i is a sine, 2i + 1 a cosine, as in section 3.5."""
     angle = "t / 10000 ** ((m - m % 2) / n_m)"
     return Map("-> t m", f"where(m % 2 == 0, sin({angle}), cos({angle}))", "sin, cos")
 
 
 def rope() -> Term:
-    """RoPE: pairs of features (p, i) turn by an angle that grows with the position t.
+    """Rotary encoding: pairs of features (p, i) rotate by an angle proportional to position t.
 
     Su et al. 2021, "RoFormer"; the features of a pair stand half a head apart, as in Llama.
     """

@@ -10,6 +10,7 @@ from ncd.lang.formulas.expr import Arg, Expr, call
 from ncd.lang.glyph import Glyph
 from ncd.lang.terms.field_spelling import AXIS, choice, spelled
 from ncd.lang.terms.op import Op, Sample, Site
+from ncd.lang.terms.step_writer import Slot, Slots, StepWriter
 from ncd.lang.types.axes import Array
 from ncd.lang.types.pattern_binding import Binding
 from ncd.ops.structure.axis_places import check_plain, on_own
@@ -70,6 +71,20 @@ class Cumulative(Op):
 
     def words(self, site: Site) -> str:
         return f"{self.how} of all numbers up to each place of {self.axis}"
+
+    def pullback(
+        self, site: Site, steps: StepWriter, ins: Slots, outs: Slots, grads: Slots
+    ) -> tuple[Slot | None, ...]:
+        """Sums from each place on: the sum of all, without the sum up to the place before."""
+        (x,), (out,), (gradient,) = ins, outs, grads
+        product, array = self.how == "product", x.axes
+        if product:
+            gradient = steps.map("$1 * $2", (gradient, out), array)
+        (before,) = steps.call(Cumulative(Array(site.dom[0])), gradient)
+        rest = Array(axis for axis in array if axis.name not in self.axis.names)
+        whole = steps.product((gradient,), rest)
+        formula = "($1 - $2 + $3) / $4" if product else "$1 - $2 + $3"
+        return (steps.map(formula, (whole, before, gradient, x), array),)
 
     @classmethod
     def samples(cls) -> tuple[Sample, ...]:

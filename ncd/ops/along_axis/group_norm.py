@@ -11,10 +11,13 @@ from ncd.lang.formulas import expr as ex
 from ncd.lang.glyph import Glyph
 from ncd.lang.terms.field_spelling import ARRAY, NAME, SMALL, spelled, whole
 from ncd.lang.terms.op import Initial, Op, Sample, Site
-from ncd.lang.types.axes import Array
+from ncd.lang.terms.step_writer import Slot, Slots, StepWriter
+from ncd.lang.types.axes import Array, Axis, Signature, Type
 from ncd.lang.types.pattern_binding import Binding
-from ncd.ops.linear_maps.weight_init import filled
+from ncd.ops.along_axis.standardised import affine, standardised
+from ncd.ops.linear_maps.weight_init import apart, filled
 from ncd.ops.structure.axis_places import on_own
+from ncd.ops.structure.reshape import Group, Split
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -91,6 +94,19 @@ class GroupNorm(Op):
         groups = f"{self.groups} group{'s' * (self.groups > 1)}"
         places = " ".join(self.axes.names[1:])
         return f"group norm {self.name}: {groups} of {self.axes.names[0]}, each over all {places}"
+
+    def written_out(self, site: Site, steps: StepWriter, ins: Slots) -> tuple[Slot, ...]:
+        channel, *places = site.dom[0]
+        sizes = (self.groups, channel.numel // self.groups)
+        pair = (Axis("group", sizes[0]), Axis("member", sizes[1]))
+        groups, members = apart(Array(pair), tuple(site.every))
+        parts = Signature(Type((Array((channel,)),)), Type((Array((groups, members)),)))
+        (x,) = steps.call(Split(parts), ins[0])
+        over = (members.name, *(axis.name for axis in places))
+        x = standardised(steps, x, over, self.eps)
+        (x,) = steps.call(Group(Signature(parts.cod, parts.dom)), x)
+        x = steps.product((x,), site.outs[0])
+        return (affine(steps, x, Array((channel,)), True),)
 
     @classmethod
     def samples(cls) -> tuple[Sample, ...]:

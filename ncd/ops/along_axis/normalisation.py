@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from ncd.lang.errors import SizeError
@@ -11,7 +11,10 @@ from ncd.lang.formulas import expr as ex
 from ncd.lang.glyph import Glyph
 from ncd.lang.terms.field_spelling import ARRAY, FLAG, NAME, SMALL, spelled
 from ncd.lang.terms.op import Initial, Op, Sample, Site
+from ncd.lang.terms.step_writer import Slot, Slots, StepWriter
+from ncd.lang.terms.streaming import Streamed
 from ncd.lang.types.axes import Array
+from ncd.ops.along_axis.standardised import affine, standardised, streamed_moments
 from ncd.ops.linear_maps.weight_init import filled
 from ncd.ops.structure.axis_places import at_end, on_own
 
@@ -32,7 +35,8 @@ class _Norm(Op):
         return on_own(site, self.mark, keep=self.axes.names)
 
     def formula(self, site: Site) -> str:
-        return r"z = \gamma\,\frac{a - \mu}{\sqrt{\sigma^2 + \epsilon}} + \beta"
+        plain = r"\frac{a - \mu}{\sqrt{\sigma^2 + \epsilon}}"
+        return rf"z = \gamma\,{plain} + \beta" if getattr(self, "affine", True) else f"z = {plain}"
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -45,6 +49,7 @@ class BatchNorm(_Norm):
         axes: The batch and the channel, such as ``"b n"``.
         name: The name of the layer.
         eps: The number that is added to the variance.
+        affine: Whether a learned weight and bias of each channel follow.
 
     Raises:
         SizeError: If a channel has one number only.
@@ -59,6 +64,7 @@ class BatchNorm(_Norm):
     axes: Array = spelled(ARRAY)
     name: str = spelled(NAME, "norm")
     eps: float = spelled(SMALL, 1e-5)
+    affine: bool = spelled(FLAG, True)
     mark: ClassVar[str] = "circle"
     form: ClassVar[str] = "b c"
 
@@ -91,13 +97,14 @@ class BatchNorm(_Norm):
     def layer(self, site: Site) -> ex.Call:
         kind = max(1, len(self._order(site)) - 2)
         named = {} if self.eps == 1e-5 else {"eps": self.eps}
-        return ex.call(f"nn.BatchNorm{kind}d", ex.Size((site.dom[0][1],)), **named)
+        more = {} if self.affine else {"affine": False}
+        return ex.call(f"nn.BatchNorm{kind}d", ex.Size((site.dom[0][1],)), **named, **more)
 
     def initial(self, site: Site) -> Mapping[str, Initial]:
         channel = Array((site.dom[0][1],))
+        learned = {"weight": filled(channel, 1), "bias": filled(channel, 0)}
         return {
-            "weight": filled(channel, 1),
-            "bias": filled(channel, 0),
+            **(learned if self.affine else {}),
             "running_mean": filled(channel, 0, learned=False),
             "running_var": filled(channel, 1, learned=False),
             "num_batches_tracked": filled(Array(), 0, learned=False),
@@ -111,6 +118,15 @@ class BatchNorm(_Norm):
     def words(self, site: Site) -> str:
         return f"batch norm {self.name}, each {site.dom[0][1].name} over all the rest"
 
+    def streamed(self, site: Site, axis: str) -> Streamed:
+        return super().streamed(replace(site, dom=site.ins, cod=site.outs), axis)
+
+    def written_out(self, site: Site, steps: StepWriter, ins: Slots) -> tuple[Slot, ...]:
+        channel = Array(site.dom[0][1:])
+        over = [axis.name for axis in site.ins[0] if axis.name not in channel.names]
+        x = standardised(steps, ins[0], over, self.eps)
+        return (affine(steps, x, channel, True, channel) if self.affine else x,)
+
     @classmethod
     def samples(cls) -> tuple[Sample, ...]:
         norm = "F.batch_norm({}, None, None, w[0], w[1], True)"
@@ -118,6 +134,12 @@ class BatchNorm(_Norm):
             Sample(cls("b c"), "b:4 c:3", norm.format("a"), alone=True),
             Sample(cls("b c"), "b:2 c:3 x:2x3", norm.format("a"), alone=True),
             Sample(cls("b c"), "b:1 c:3 x:2x3", norm.format("a"), alone=True),
+            Sample(
+                cls("b c", affine=False),
+                "b:4 c:3",
+                "F.batch_norm(a, None, None, training=True)",
+                alone=True,
+            ),
             Sample(
                 cls("b c"),
                 "x:2 b:3 y:2 c:3",
@@ -142,6 +164,7 @@ class LayerNorm(_Norm):
         name: The name of the layer.
         eps: The number that is added to the variance.
         bias: Whether a learned bias is added.
+        affine: Whether a learned weight, and that bias, follow at all.
 
     Raises:
         ParseError: For no axis.
@@ -157,19 +180,32 @@ class LayerNorm(_Norm):
     name: str = spelled(NAME, "norm")
     eps: float = spelled(SMALL, 1e-5)
     bias: bool = spelled(FLAG, True)
+    affine: bool = spelled(FLAG, True)
     form: ClassVar[str] = "m+"
 
     def layer(self, site: Site) -> ex.Call:
         named = {} if self.eps == 1e-5 else {"eps": self.eps}
         more = {} if self.bias else {"bias": False}
+        more = more if self.affine else {"elementwise_affine": False}
         return ex.call("nn.LayerNorm", _shape(site.dom[0]), **named, **more)
 
     def initial(self, site: Site) -> Mapping[str, Initial]:
         weight = {"weight": filled(site.dom[0], 1)}
+        if not self.affine:
+            return {}
         return {**weight, "bias": filled(site.dom[0], 0)} if self.bias else weight
 
     def words(self, site: Site) -> str:
         return f"layer norm {self.name} over {site.dom[0]}"
+
+    def streamed(self, site: Site, axis: str) -> Streamed:
+        if axis not in self.axes.names:
+            return super().streamed(site, axis)
+        return streamed_moments(self.eps, True, self.affine, self.bias)
+
+    def written_out(self, site: Site, steps: StepWriter, ins: Slots) -> tuple[Slot, ...]:
+        x = standardised(steps, ins[0], self.axes.names, self.eps)
+        return (affine(steps, x, site.dom[0], self.bias) if self.affine else x,)
 
     @classmethod
     def samples(cls) -> tuple[Sample, ...]:
@@ -177,6 +213,7 @@ class LayerNorm(_Norm):
             Sample(cls("m"), "m:5", "F.layer_norm(a, (5,), w[0], w[1])"),
             Sample(cls("y m", "ln", 1e-3), "y:2 m:5", "F.layer_norm(a, (2, 5), w[0], w[1], 1e-3)"),
             Sample(cls("x", "ln", bias=False), "x:2x3", "F.layer_norm(a, (2, 3), w[0])"),
+            Sample(cls("m", affine=False), "m:5", "F.layer_norm(a, (5,))"),
         )
 
 
@@ -217,6 +254,15 @@ class RMSNorm(_Norm):
     def words(self, site: Site) -> str:
         return f"root-mean-square norm {self.name} over {site.dom[0]}"
 
+    def streamed(self, site: Site, axis: str) -> Streamed:
+        if axis not in self.axes.names:
+            return super().streamed(site, axis)
+        return streamed_moments(self.eps, centred=False, affine=True, bias=False)
+
+    def written_out(self, site: Site, steps: StepWriter, ins: Slots) -> tuple[Slot, ...]:
+        x = standardised(steps, ins[0], self.axes.names, self.eps, centred=False)
+        return (affine(steps, x, site.dom[0], False),)
+
     @classmethod
     def samples(cls) -> tuple[Sample, ...]:
         return (
@@ -226,7 +272,7 @@ class RMSNorm(_Norm):
 
 
 def _shape(array: Array) -> ex.Expr:
-    """Returns the sizes of the dimensions, as torch's norms take them."""
+    """Returns the sizes of the dimensions, in the form that torch's norms take."""
     sizes = [
         ex.Const(size) if axis.spatial else ex.Size((axis,))
         for axis in array

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import ClassVar
 
 from ncd.lang.errors import MismatchError
@@ -10,24 +11,29 @@ from ncd.lang.formulas.expr import Arg, Expr, call
 from ncd.lang.glyph import Glyph, Mark
 from ncd.lang.terms.field_spelling import SIGNATURE, choice, spelled
 from ncd.lang.terms.op import Op, Sample, Site
+from ncd.lang.terms.step_writer import Slot, Slots, StepWriter
+from ncd.lang.terms.streaming import Streamed
 from ncd.lang.types.axes import Array, Signature, Type
 from ncd.lang.types.pattern_binding import Binding
 from ncd.ops.structure.axis_places import over, ports
 
-_TORCH = {"max": "torch.amax", "mean": "torch.mean", "min": "torch.amin", "sum": "torch.sum"}
-_WORDS = {"max": "Max", "mean": "𝔼", "min": "Min", "sum": "Σ"}
-_SIGNS = {"max": r"\max", "min": r"\min", "sum": r"\sum"}
+_TORCH = {
+    **{"max": "torch.amax", "mean": "torch.mean", "min": "torch.amin", "sum": "torch.sum"},
+    "product": "torch.prod",
+}
+_WORDS = {"max": "Max", "mean": "𝔼", "min": "Min", "product": "Π", "sum": "Σ"}
+_SIGNS = {"max": r"\max", "min": r"\min", "product": r"\prod", "sum": r"\sum"}
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Reduce(Op):
-    """Reduces the axes that are not on the right to their maximum, minimum, mean or sum.
+    """Reduces the axes that are not on the right to their maximum, minimum, mean, product or sum.
 
     If several numbers are the maximum, they share the gradient equally.
 
     Args:
         pattern: The axes and those that stay, such as ``"x c -> c"``.
-        how: ``"max"``, ``"mean"``, ``"min"`` or ``"sum"``.
+        how: ``"max"``, ``"mean"``, ``"min"``, ``"product"`` or ``"sum"``.
 
     Raises:
         MismatchError: For a pattern that reduces nothing, or changes the order of axes.
@@ -76,6 +82,11 @@ class Reduce(Op):
     def torch(self, site: Site) -> tuple[Expr, ...]:
         (array,) = site.ins
         dims = tuple(dim for name in self.reduced for dim in array.position(name))
+        if self.how == "product":  # torch multiplies along one dimension at a time
+            found: Expr = Arg(0)
+            for dim in sorted(dims):  # they are counted from the end
+                found = call("torch.prod", found, dim=dim)
+            return (found,)
         one = dims[0] if len(dims) == 1 else dims
         return (call(_TORCH[self.how], Arg(0), dim=one),)
 
@@ -101,6 +112,36 @@ class Reduce(Op):
     def words(self, site: Site) -> str:
         return f"{self.how} along {' and '.join(self.reduced)}"
 
+    def pullback(
+        self, site: Site, steps: StepWriter, ins: Slots, outs: Slots, grads: Slots
+    ) -> tuple[Slot | None, ...]:
+        (array,), (x,), (out,), (gradient,) = site.ins, ins, outs, grads
+        count = prod(site.size(name) for name in self.reduced)
+        if self.how in ("sum", "mean"):
+            formula = "$1" if self.how == "sum" else f"$1 / {count}"
+            return (steps.map(formula, (gradient,), array),)
+        if self.how == "product":
+            return (self._of_product(steps, x, gradient),)
+        found = steps.map("$1 == $2", (x, out), array)
+        shared = steps.map("$1 / $2", (gradient, steps.product((found,), out.axes)), out.axes)
+        return (steps.map("$1 * $2", (found, shared), array),)
+
+    def _of_product(self, steps: StepWriter, x: Slot, gradient: Slot) -> Slot:
+        """Multiplies by the product of the other numbers, of which a zero leaves itself out."""
+        array, rest = x.axes, gradient.axes
+        is_zero = steps.map("$1 == 0", (x,), array)
+        zeros = steps.product((is_zero,), rest)
+        (whole,) = steps.call(self, steps.map("where($1 == 0, 1, $1)", (x,), array))
+        others = "where($1 == 0, where($2 == 1, $3, 0), where($2 == 0, $3 / $1, 0)) * $4"
+        return steps.map(others, (x, zeros, whole, gradient), array)
+
+    def streamed(self, site: Site, axis: str) -> Streamed:
+        if axis not in self.reduced:
+            return Streamed(linear=(0,) if self.how in ("mean", "sum") else ())
+        if self.how in ("mean", "sum"):
+            return Streamed("sum", self.how == "mean", linear=(0,))
+        return Streamed("max" if self.how == "max" else "min" if self.how == "min" else "product")
+
     @classmethod
     def samples(cls) -> tuple[Sample, ...]:
         return (
@@ -109,4 +150,6 @@ class Reduce(Op):
             Sample(cls("x c -> c", "mean"), "x:4 c:3", "a.mean(0)"),
             Sample(cls("x c y ->", "min"), "x:2 c:3 y:2", "a.min()"),
             Sample(cls("x c y -> x y"), "x:2 c:3 y:2", "a.sum(1)"),
+            Sample(cls("x y ->", "product"), "x:2x3 y:2", "a.prod()"),
+            Sample(cls("x c y -> x y", "product"), "x:2 c:3 y:2", "a.prod(1)"),
         )

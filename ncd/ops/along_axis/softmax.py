@@ -9,6 +9,8 @@ from ncd.lang.formulas.expr import Arg, Expr, arranged, groups, method
 from ncd.lang.glyph import Glyph
 from ncd.lang.terms.field_spelling import AXIS, SCOPE, spelled
 from ncd.lang.terms.op import Op, Sample, Site
+from ncd.lang.terms.step_writer import Slot, Slots, StepWriter
+from ncd.lang.terms.streaming import Part, Running, Streamed
 from ncd.lang.types.axes import Array
 from ncd.ops.structure.axis_places import on_own
 
@@ -58,6 +60,23 @@ class Softmax(Op):
 
     def words(self, site: Site) -> str:
         return f"softmax along {self.axis}: the weights sum to 1 over {self.axis}"
+
+    def pullback(
+        self, site: Site, steps: StepWriter, ins: Slots, outs: Slots, grads: Slots
+    ) -> tuple[Slot | None, ...]:
+        (weights,), (gradient,) = outs, grads
+        rest = Array(axis for axis in weights.axes if axis.name not in self.axis.names)
+        mean = steps.product((weights, gradient), rest)
+        return (steps.map("$1 * ($2 - $3)", (weights, gradient, mean), weights.axes),)
+
+    def streamed(self, site: Site, axis: str) -> Streamed:
+        if axis not in self.axis.names:
+            return super().streamed(site, axis)
+        shrink = "exp(m_old - m)"  # what was added up so far, seen from the new maximum
+        return Streamed(
+            states=(Running("m", "max", "$1"), Running("s", "sum", "exp($1 - m)", shrink)),
+            parts=(Part("exp($1 - m)", "1 / s", shrink),),
+        )
 
     @classmethod
     def samples(cls) -> tuple[Sample, ...]:

@@ -10,6 +10,7 @@ from ncd.lang.formulas.expr import Arg, Expr, Size, call
 from ncd.lang.glyph import Glyph
 from ncd.lang.terms.field_spelling import SIGNATURE, spelled
 from ncd.lang.terms.op import Op, Sample, Site
+from ncd.lang.terms.step_writer import Slot, Slots, StepWriter
 from ncd.lang.types.axes import Array, Signature, Type
 from ncd.lang.types.pattern_binding import Binding
 from ncd.ops.structure.axis_places import check_plain, on_own
@@ -76,6 +77,11 @@ class Top(Op):
     def words(self, site: Site) -> str:
         new = site.cod[0][0]
         return f"the {new.size_text} largest along {self.dom[0]}, and their places"
+
+    def pullback(
+        self, site: Site, steps: StepWriter, ins: Slots, outs: Slots, grads: Slots
+    ) -> tuple[Slot | None, ...]:
+        return (steps.scattered(outs[1], grads[0], site.ins[0]),)
 
     @classmethod
     def samples(cls) -> tuple[Sample, ...]:

@@ -10,6 +10,7 @@ from ncd.lang.formulas.expr import Arg, Expr, Infix
 from ncd.lang.glyph import Glyph, Mark
 from ncd.lang.terms.chain_typing import Origins
 from ncd.lang.terms.op import Op, Sample, Site
+from ncd.lang.terms.step_writer import Slot, Slots, StepWriter
 from ncd.lang.types.axes import Signature
 
 
@@ -59,6 +60,11 @@ class Add(Op):
 
     def words(self, site: Site) -> str:
         return f"sum of two arrays ({site.outs[0]})"
+
+    def pullback(
+        self, site: Site, steps: StepWriter, ins: Slots, outs: Slots, grads: Slots
+    ) -> tuple[Slot | None, ...]:
+        return (grads[0], grads[0])
 
     @classmethod
     def samples(cls) -> tuple[Sample, ...]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from ncd.lang.errors import MismatchError
 from ncd.lang.formulas.expr import Arg, Call, Const, Expr, Layer
 from ncd.lang.glyph import Glyph, Mark
 from ncd.lang.terms.field_spelling import NAME, PROBABILITY, spelled
 from ncd.lang.terms.op import Op, Sample, Site
+from ncd.lang.terms.step_writer import Slot, Slots, StepWriter
 from ncd.lang.types.axes import Signature
 from ncd.ops.structure.axis_places import over, ports
 
@@ -53,6 +55,14 @@ class Dropout(Op):
 
     def words(self, site: Site) -> str:
         return f"dropout: each number left out with probability {self.p:g}, in training only"
+
+    def written_out(self, site: Site, steps: StepWriter, ins: Slots) -> tuple[Slot, ...]:
+        if self.p:
+            raise MismatchError(
+                f"{self.label} draws at random in training, so its gradient is no fixed term",
+                cure="p = 0, as in evaluation",
+            )
+        return tuple(ins)
 
     @classmethod
     def samples(cls) -> tuple[Sample, ...]:

@@ -95,6 +95,8 @@ def _applied(operation: str, parts: list[Part], formula: Formula) -> Part:
     match operation, parts:
         case ["where", [condition, yes, no]]:
             return _where(_truth(condition), yes, no)
+        case ["clamp", [a, low, high]]:
+            return _clamped(_number(a), _number(low), _number(high))
         case ["and" | "or", [a, b]]:
             return _both(operation, _truth(a), _truth(b))
         case ["not", [a]]:
@@ -249,6 +251,14 @@ def _extreme(operation: str, a: Part, b: Part) -> Part:
     return Part(ex.call("torch.clamp", tensor.expr, **{side: limit.expr}), kind, dims)
 
 
+def _clamped(a: Part, low: Part, high: Part) -> Part:
+    if a.value is not None or low.value is None or high.value is None:
+        return _extreme("min", _extreme("max", a, low), high)
+    kind: Kind = "real" if "real" in (a.kind, low.kind, high.kind) else "whole"
+    a = _real(a) if kind == "real" else a
+    return Part(ex.call("torch.clamp", a.expr, min=low.expr, max=high.expr), kind, a.dims)
+
+
 def _where(condition: Part, yes: Part, no: Part) -> Part:
     if condition.value is not None:
         return yes if condition.value else no
@@ -262,7 +272,7 @@ def _where(condition: Part, yes: Part, no: Part) -> Part:
 
 
 _MATH = frozenset(("ceil", "cos", "erf", "exp", "floor", "log", "sin", "sqrt", "tanh"))
-_F = frozenset(("gelu", "relu", "silu", "softplus"))
+_F = frozenset(("elu", "gelu", "relu", "silu", "softplus"))
 _WHOLE_STAYS = frozenset(("abs", "ceil", "floor", "sign"))
 
 

@@ -7,11 +7,14 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from ncd.lang.errors import ParseError, UnknownNameError, nearest_name
+from ncd.lang.formulas.derivative import ONE, ZERO, derivative, times
 from ncd.lang.formulas.expr import Align, Arg, Expr, Position, Size
-from ncd.lang.formulas.formula import CONSTANTS, Formula, Name, Operand, leaves
+from ncd.lang.formulas.formula import CONSTANTS, Apply, Formula, Name, Number, Operand, leaves
 from ncd.lang.formulas.formula_latex import latex
 from ncd.lang.once import once
 from ncd.lang.terms.op import Op, Site
+from ncd.lang.terms.step_writer import Slot, Slots, StepWriter
+from ncd.lang.terms.streaming import Streamed
 from ncd.lang.types.axes import Array, Axis, Type
 from ncd.lang.types.pattern_binding import Binding
 from ncd.ops.elementwise.formula_lowering import Part, constant, filled, lowered
@@ -111,6 +114,39 @@ class Mapped(Op):
 
     def torch(self, site: Site) -> tuple[Expr, ...]:
         return (self._lowered(site.ins, site.outs[0], site.every),)
+
+    def pullback(
+        self, site: Site, steps: StepWriter, ins: Slots, outs: Slots, grads: Slots
+    ) -> tuple[Slot | None, ...]:
+        rule, gradient = self._plainly_named(self.rule), Operand(len(ins) + 1)
+        found: list[Slot | None] = []
+        for number, slot in enumerate(ins, start=1):
+            slope = derivative(rule, number) if slot.real and outs[0].real else ZERO
+            if slope == ZERO:
+                found.append(None)
+                continue
+            whole = grads[0]
+            if slope != ONE:
+                whole = steps.map(times(slope, gradient), (*ins, whole), site.outs[0])
+            found.append(steps.product((whole,), slot.axes))
+        return tuple(found)
+
+    def _plainly_named(self, formula: Formula) -> Formula:
+        """Returns the formula with its names as any ``Map`` on the whole arrays reads them."""
+        if isinstance(formula, Apply):
+            parts = tuple(map(self._plainly_named, formula.parts))
+            return Apply(formula.operation, parts)
+        if not isinstance(formula, Name):
+            return formula
+        what, axis = self.meanings[formula.text]
+        if what == "constant":
+            return Number("1e999" if axis == "inf" else repr(_VALUES[axis]))
+        name = Axis(axis).identifier
+        return Name(name if what == "position" else f"n_{name}")
+
+    def streamed(self, site: Site, axis: str) -> Streamed:
+        """Returns a tile of the formula for every tile: it looks at one place at a time."""
+        return Streamed()
 
     def formula(self, site: Site) -> str:
         return f"z = {latex(self.rule)}"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from math import pi
 from typing import Any, ClassVar
 from zlib import crc32
@@ -12,6 +13,7 @@ from ncd.lang.formulas import expr as ex
 from ncd.lang.glyph import Glyph, Mark
 from ncd.lang.terms.field_spelling import SIGNATURE, STATED, Spelling, choice, spelled
 from ncd.lang.terms.op import Op, Sample, Site
+from ncd.lang.terms.step_writer import Slot, Slots, StepWriter
 from ncd.lang.types.axes import Array, Dim, Signature, Type
 from ncd.lang.types.pattern_binding import union
 from ncd.ops.structure.axis_places import over, own_ports
@@ -176,6 +178,40 @@ class Function(Op):
         name = self.letter if self.of is None else f"{self.letter} transposed"
         return f"function {name}: ({site.dom}) to ({site.cod})"
 
+    def written_out(self, site: Site, steps: StepWriter, ins: Slots) -> tuple[Slot, ...]:
+        if self.of is not None:
+            return (self._transposed_steps(self.of, site, steps, ins[0]),)
+        return tuple(self._output_steps(site, steps, ins, j) for j in range(len(site.cod)))
+
+    def _output_steps(self, site: Site, steps: StepWriter, ins: Slots, j: int) -> Slot:
+        own, out, total = site.cod[j], site.outs[j], None
+        inner = [inner_axes(array, site) for array in site.dom]
+        for i, (x, array) in enumerate(zip(ins, site.dom, strict=True)):
+            x = steps.renamed(x, array, inner[i])
+            wave = self._wave_text(f"({_flat(own)} + 1) * (2 * ({_flat(inner[i])}) + 3)", i, j)
+            matrix = steps.map(wave, (), Array((*own, *inner[i])), self.letter)
+            part = steps.product((x, matrix), out)
+            total = part if total is None else steps.map("$1 + $2", (total, part), out)
+        root = f" / {math.sqrt(sum(array.numel for array in site.dom))!r}" if ins else ""
+        if total is None:
+            total = steps.map(self._wave_text(_flat(own), 0, j), (), out)
+        text = f"$1{root}" if self.fn == "linear" else f"{self.fn}($1{root})"
+        return steps.map(text, (total,), out)
+
+    def _transposed_steps(self, of: Signature, site: Site, steps: StepWriter, x: Slot) -> Slot:
+        takes = Array(site.every[name] for name in of.dom[0].names)
+        gives = Array(site.every[name] for name in of.cod[0].names)
+        wave = self._wave_text(f"({_flat(gives)} + 1) * (2 * ({_flat(takes)}) + 3)", 0, 0)
+        matrix = steps.map(wave, (), Array((*site.cod[0], *site.dom[0])), self.letter)
+        (out,) = site.outs
+        z = steps.product((x, matrix), out)
+        return steps.map(f"$1 / {math.sqrt(takes.numel)!r}", (z,), out)
+
+    def _wave_text(self, places: str, i: int, j: int) -> str:
+        """Returns the formula of the matrix entries at whole positions; see ``_wave``."""
+        shift = (crc32(self.letter.encode()) + 7 * i + 11 * j) % _TURNS
+        return f"cos(({places} * {_STEP} + {shift}) % {_TURNS} * {2 * pi / _TURNS!r})"
+
     @classmethod
     def samples(cls) -> tuple[Sample, ...]:
         shift = crc32(b"f") % _TURNS
@@ -222,3 +258,24 @@ def _count(arrays: Type) -> ex.Expr:
     for array in arrays[1:]:
         total = ex.Infix("+", total, ex.Size(tuple(array)))
     return total
+
+
+def inner_axes(own: Array, site: Site) -> Array:
+    """Returns the axes of an input, with names that no other array has."""
+    taken = {*site.every}
+    axes = []
+    for axis in own:
+        name = f"{axis.identifier}_in"
+        while name in taken:
+            name += "_"
+        taken.add(name)
+        axes.append(replace(axis, name=name, label=""))
+    return Array(axes)
+
+
+def _flat(array: Array) -> str:
+    """Returns the formula of the flat position along some axes."""
+    text = "0"
+    for axis in array:
+        text = axis.identifier if text == "0" else f"({text}) * {axis.numel} + {axis.identifier}"
+    return text

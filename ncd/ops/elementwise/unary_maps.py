@@ -14,6 +14,7 @@ from ncd.lang.formulas.formula import parse as parse_formula
 from ncd.lang.glyph import Glyph, Mark
 from ncd.lang.terms.field_spelling import ARRAY, AXIS, TEXT, spelled
 from ncd.lang.terms.op import Sample, Site
+from ncd.lang.terms.streaming import Streamed
 from ncd.lang.types.axes import Array, Signature
 from ncd.ops.elementwise.formula_op import Mapped, Meaning
 from ncd.ops.structure.axis_places import on_own, over, ports
@@ -141,6 +142,9 @@ class Scale(Mapped):
         return (
             words if axis.size is None else f"{words}, {Scale(site.reads, self.power).factor:.4g}"
         )
+
+    def streamed(self, site: Site, axis: str) -> Streamed:
+        return Streamed(linear=(0,))
 
     @classmethod
     def samples(cls) -> tuple[Sample, ...]:

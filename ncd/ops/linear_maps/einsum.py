@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from math import prod
@@ -12,9 +13,11 @@ from ncd.lang.formulas.expr import Arg, Contract, Expr
 from ncd.lang.glyph import Glyph, Mark
 from ncd.lang.terms.field_spelling import SCOPE, SIGNATURE, spelled
 from ncd.lang.terms.op import Op, Sample, Site
+from ncd.lang.terms.step_writer import Slot, Slots, StepWriter
+from ncd.lang.terms.streaming import Streamed
 from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Array, Signature, Type
-from ncd.lang.types.pattern_binding import union
+from ncd.lang.types.pattern_binding import Binding, union
 from ncd.ops.structure.axis_places import ports, subscript
 
 LETTERS = 52  # for the dimensions of an einsum in torch, a to z and A to Z
@@ -37,6 +40,8 @@ class Einsum(Op):
 
     >>> str(Einsum("y k h, x k h -> y x h").cod)
     'y x h'
+    >>> str(Einsum("t p i, t p -> t i").lift(Type.parse("t g q p i, t p")))
+    't g q i'
     """
 
     pattern: Signature = spelled(SIGNATURE)
@@ -70,6 +75,25 @@ class Einsum(Op):
                 f"an einsum has at most {LETTERS} dimensions, but these arrays have {count}",
                 cure="Group before it, to make one of several axes",
             )
+
+    def _spread(self, inputs: Type, rests: list[tuple[Array, Array]], binding: Binding) -> Type:
+        """Returns the result, in which an axis that it is broadcast over keeps its place.
+
+        One that stands between two own axes stays behind the first of them, where that is kept;
+        others stand before all own axes, or after them, as in their array.
+        """
+        (whole,) = super()._spread(inputs, rests, binding)
+        (own,) = self.signature.cod
+        behind: dict[str, str] = {}
+        for array, pattern in zip(inputs, self.signature.dom, strict=True):
+            for name, before in _between(array, pattern):
+                if before in own.names:
+                    behind.setdefault(name, before)
+        order = [axis for axis in whole if axis.name not in behind]
+        for axis in reversed([axis for axis in whole if axis.name in behind]):
+            names = [each.name for each in order]
+            order.insert(names.index(behind[axis.name]) + 1, axis)
+        return Type((Array(order, whole.below),))
 
     def contracted(self, site: Site) -> tuple[str, ...]:
         """Returns the names of the axes that are summed over."""
@@ -132,6 +156,18 @@ class Einsum(Op):
         product = Type((Array((*site.outs[0], *(a for a in whole if a.name in summed))),))
         return Einsum(Signature(site.ins, product)) >> Einsum(Signature(product, site.outs))
 
+    def pullback(
+        self, site: Site, steps: StepWriter, ins: Slots, outs: Slots, grads: Slots
+    ) -> tuple[Slot | None, ...]:
+        return tuple(
+            steps.product((grads[0], *ins[:k], *ins[k + 1 :]), slot.axes) if slot.real else None
+            for k, slot in enumerate(ins)
+        )
+
+    def streamed(self, site: Site, axis: str) -> Streamed:
+        every = tuple(range(len(site.ins)))
+        return Streamed("sum" if axis in self.contracted(site) else "", linear=every)
+
     @classmethod
     def samples(cls) -> tuple[Sample, ...]:
         return (
@@ -147,6 +183,13 @@ class Einsum(Op):
             Sample(cls("i j, j, k i -> k"), "i:2 j:3, j:3, k:4 i:2", "c @ (a @ b)"),
             Sample(cls("x c, x -> c"), "x:2x3 c:2, x:2x3", "torch.einsum('hwc,hw->c', a, b)"),
         )
+
+
+def _between(array: Array, pattern: Array) -> Iterator[tuple[str, str]]:
+    """Yields the axes of an array between two axes of a pattern, each with the first of the two."""
+    places = [array.names.index(name) for name in pattern.names]
+    for one, two in pairwise(places):
+        yield from ((array[i].name, array[one].name) for i in range(one + 1, two))
 
 
 def _pair_flops(left: Array, right: Array, out: Array) -> int:

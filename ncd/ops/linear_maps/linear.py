@@ -6,11 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
+from ncd.lang.errors import MismatchError
 from ncd.lang.formulas.expr import Call, Expr, Layer, Size, call, merged, parted
 from ncd.lang.formulas.formula import Formula
 from ncd.lang.glyph import Glyph
 from ncd.lang.terms.field_spelling import FLAG, INITIAL, NAME, SIGNATURE, spelled
 from ncd.lang.terms.op import Initial, Op, Sample, Site
+from ncd.lang.terms.step_writer import Slot, Slots, StepWriter
+from ncd.lang.terms.streaming import Streamed
 from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Array, Axis, Signature, Type
 from ncd.ops.linear_maps.weight_init import apart, check_initial, uniform
@@ -49,6 +52,7 @@ class Linear(Op):
     init: Formula | None = spelled(INITIAL, None)
     role: ClassVar[str] = "linear"
     form: ClassVar[str] = "m* -> k*"
+    weighted: ClassVar[bool] = True
 
     def check_pattern(self) -> None:
         super().check_pattern()
@@ -100,6 +104,24 @@ class Linear(Op):
         if len(own) > 1:
             term = Group(Signature(site.dom, Type((before,)))) >> term
         return term >> Split(Signature(Type((after,)), site.cod)) if len(new) > 1 else term
+
+    def written_out(self, site: Site, steps: StepWriter, ins: Slots) -> tuple[Slot, ...]:
+        (own,), (new,), (out,) = site.dom, site.cod, site.outs
+        inner = apart(own, (*new.names, *site.rest.names))
+        x = steps.renamed(ins[0], own, inner)
+        z = steps.product((x, steps.param("weight", new, inner)), out)
+        if self.bias:
+            z = steps.map("$1 + $2", (z, steps.param("bias", new)), out)
+        return (z,)
+
+    def streamed(self, site: Site, axis: str) -> Streamed:
+        own, new = site.dom[0].names, site.cod[0].names
+        if axis in own and axis in new:
+            raise MismatchError(
+                f"{self.label} takes {axis} and gives {axis}, which are not the same tiles",
+                cure=f"another name for one of them, such as {axis} -> {axis}_2",
+            )
+        return Streamed("sum" if axis in own else "", linear=() if self.bias else (0,))
 
     @classmethod
     def samples(cls) -> tuple[Sample, ...]:

@@ -12,6 +12,8 @@ from ncd.lang.formulas.formula import Formula, parse
 from ncd.lang.glyph import Glyph, Mark
 from ncd.lang.terms.field_spelling import ARRAY, INITIAL, NAME, spelled
 from ncd.lang.terms.op import Initial, Op, Sample, Site
+from ncd.lang.terms.step_writer import Slot, Slots, StepWriter
+from ncd.lang.terms.streaming import Streamed
 from ncd.lang.types.axes import Array, Signature, Type
 from ncd.ops.linear_maps.weight_init import check_initial
 from ncd.ops.structure.axis_places import own_ports
@@ -45,6 +47,7 @@ class Param(Op):
     name: str = spelled(NAME, "weight")
     init: Formula | None = spelled(INITIAL, None)
     role: ClassVar[str] = "linear"
+    weighted: ClassVar[bool] = True
 
     def check_pattern(self) -> None:
         if self.array.below:
@@ -58,6 +61,10 @@ class Param(Op):
     @property
     def signature(self) -> Signature:
         return Signature(Type(), Type((self.array,)))
+
+    def streamed(self, site: Site, axis: str) -> Streamed:
+        """Returns a tile for every tile: it only lies in memory."""
+        return Streamed()
 
     def initial(self, site: Site) -> Mapping[str, Initial]:
         return {self.name: Initial(site.cod[0], SMALL if self.init is None else self.init)}
@@ -78,6 +85,9 @@ class Param(Op):
 
     def words(self, site: Site) -> str:
         return f"learned array {self.name} of axes ({site.cod})"
+
+    def written_out(self, site: Site, steps: StepWriter, ins: Slots) -> tuple[Slot, ...]:
+        return (steps.param("", kept=site.cod[0]),)
 
     @classmethod
     def samples(cls) -> tuple[Sample, ...]:

@@ -9,6 +9,7 @@ from ncd.lang.formulas.expr import Arg, Cast, Contract, Expr, Infix, Position
 from ncd.lang.glyph import Glyph
 from ncd.lang.terms.field_spelling import ARRAY, FLAG, spelled
 from ncd.lang.terms.op import Op, Sample, Site
+from ncd.lang.terms.step_writer import Slot, Slots, StepWriter
 from ncd.lang.types.axes import Array, Signature, Type
 from ncd.lang.types.pattern_binding import Binding
 from ncd.ops.structure.axis_places import on_own, over, own_ports
@@ -78,6 +79,11 @@ class Unit(Op):
         a, b = self.axes.names
         return f"unit: {a} and {b} are one wire"
 
+    def pullback(
+        self, site: Site, steps: StepWriter, ins: Slots, outs: Slots, grads: Slots
+    ) -> tuple[Slot | None, ...]:
+        return steps.call(Inner(site.cod[0]), grads[0]) if self.outer else ()
+
     @classmethod
     def samples(cls) -> tuple[Sample, ...]:
         return (
@@ -133,6 +139,11 @@ class Inner(Op):
     def words(self, site: Site) -> str:
         a, b = self.axes.names
         return f"inner product of {a} and {b}: {site.ins} to {site.outs}"
+
+    def pullback(
+        self, site: Site, steps: StepWriter, ins: Slots, outs: Slots, grads: Slots
+    ) -> tuple[Slot | None, ...]:
+        return steps.call(Unit(site.dom[0], outer=True), grads[0])
 
     @classmethod
     def samples(cls) -> tuple[Sample, ...]:

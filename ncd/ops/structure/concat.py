@@ -12,6 +12,7 @@ from ncd.lang.glyph import Glyph, Mark
 from ncd.lang.terms.chain_typing import Origins
 from ncd.lang.terms.field_spelling import SIGNATURE, spelled
 from ncd.lang.terms.op import Op, Sample, Site
+from ncd.lang.terms.step_writer import Slot, Slots, StepWriter
 from ncd.lang.types.axes import Axis, Signature
 from ncd.lang.types.pattern_binding import Binding
 from ncd.ops.structure.axis_places import check_plain, ports
@@ -135,6 +136,11 @@ class Concat(_Pieces):
         pieces = [axis.name for axis in self.pieces]
         return f"concatenation of {' and '.join(pieces)} to {self.whole.name}"
 
+    def pullback(
+        self, site: Site, steps: StepWriter, ins: Slots, outs: Slots, grads: Slots
+    ) -> tuple[Slot | None, ...]:
+        return steps.call(Cut(Signature(site.cod, site.dom)), grads[0])
+
     @classmethod
     def samples(cls) -> tuple[Sample, ...]:
         return (
@@ -195,6 +201,11 @@ class Cut(_Pieces):
 
     def words(self, site: Site) -> str:
         return f"cuts {self.whole.name} into {' and '.join(axis.name for axis in self.pieces)}"
+
+    def pullback(
+        self, site: Site, steps: StepWriter, ins: Slots, outs: Slots, grads: Slots
+    ) -> tuple[Slot | None, ...]:
+        return steps.call(Concat(Signature(site.cod, site.dom)), *grads)
 
     @classmethod
     def samples(cls) -> tuple[Sample, ...]:

@@ -12,6 +12,7 @@ from ncd.lang.formulas.expr import Arg, Expr, Lookup, Select, reordered
 from ncd.lang.glyph import Glyph, Mark
 from ncd.lang.terms.field_spelling import SIGNATURE, Spelling, read_fields, spelled
 from ncd.lang.terms.op import Op, Sample, Site
+from ncd.lang.terms.step_writer import Slot, Slots, StepWriter
 from ncd.lang.types.axes import Array, Axis, Signature, Type
 from ncd.lang.types.pattern_binding import Binding
 from ncd.ops.structure.axis_places import check_plain, over, ports
@@ -217,6 +218,15 @@ class Index(Op):
         if self.at:
             return "takes " + " and ".join(f"place {place} along {name}" for name, place in self.at)
         return f"looks up along {_bound(self.dom[0])}: ({site.ins[0]}) in ({site.ins[1]})"
+
+    def pullback(
+        self, site: Site, steps: StepWriter, ins: Slots, outs: Slots, grads: Slots
+    ) -> tuple[Slot | None, ...]:
+        if not self.at:
+            return (None, steps.scattered(ins[0], grads[0], ins[1].axes))
+        (array,) = site.ins
+        found = [f"{Axis(name).identifier} == {at % site.size(name)}" for name, at in self.at]
+        return (steps.map(f"where({' and '.join(found)}, $1, 0)", grads, array),)
 
     @classmethod
     def samples(cls) -> tuple[Sample, ...]:

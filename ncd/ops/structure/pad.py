@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -11,9 +11,12 @@ from ncd.lang.formulas.expr import Expr, call
 from ncd.lang.glyph import Glyph
 from ncd.lang.terms.field_spelling import NUMBER, SIGNATURE, spelled, whole
 from ncd.lang.terms.op import Op, Sample, Site
-from ncd.lang.types.axes import Axis, Signature
+from ncd.lang.terms.step_writer import Slot, Slots, StepWriter
+from ncd.lang.types.axes import Array, Axis, Signature, Type
 from ncd.lang.types.pattern_binding import Binding
 from ncd.ops.structure.axis_places import at_end, on_own
+from ncd.ops.structure.concat import Cut
+from ncd.ops.structure.reshape import Group, Split
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -104,6 +107,32 @@ class Pad(Op):
             f"all {self.value:g}: {site.dom} to {site.cod}"
         )
 
+    def pullback(
+        self, site: Site, steps: StepWriter, ins: Slots, outs: Slots, grads: Slots
+    ) -> tuple[Slot | None, ...]:
+        """Cuts the places that were added away, along each dimension of a spatial group."""
+        (old,), (new,), (x,) = site.dom[0], site.cod[0], grads
+        taken = site.every
+        longer = [_beside(taken, f"{new.name}_{i}", size) for i, size in enumerate(new.shape)]
+        kept = [_beside(taken, f"{old.name}_{i}", size) for i, size in enumerate(old.shape)]
+        flat = _beside(taken, f"{old.name}_all", old.numel)
+        (x,) = steps.call(Split(_of((new,), longer)), x)
+        for before, after in zip(longer, kept, strict=True):
+            x = self._cropped(steps, x, before, after)
+        (x,) = steps.call(Group(_of(kept, (flat,))), x)
+        return steps.call(Split(_of((flat,), (old,))), x)
+
+    def _cropped(self, steps: StepWriter, x: Slot, long: Axis, short: Axis) -> Slot:
+        """Returns the array without the places that were added along one dimension."""
+        if not self.added:
+            return steps.renamed(x, Array((long,)), Array((short,)))
+        first = (Axis(f"{short.name}_a", self.before),) if self.before else ()
+        last = (Axis(f"{short.name}_b", self.after),) if self.after else ()
+        pieces = (*first, short, *last)
+        one = Type((Array((long,)),))
+        cut = Cut(Signature(one, Type(Array((piece,)) for piece in pieces)))
+        return steps.call(cut, x)[pieces.index(short)]
+
     @classmethod
     def samples(cls) -> tuple[Sample, ...]:
         return (
@@ -118,3 +147,15 @@ def _learn(binding: Binding, name: Axis, known: Axis, more: int) -> None:
     sizes = tuple(size + more for size in known.shape)
     size = sizes if known.spatial else sizes[0]
     binding.meet(name, replace(name, size=size, sequence=known.sequence))
+
+
+def _of(before: Sequence[Axis], after: Sequence[Axis]) -> Signature:
+    """Returns the type of a map of one array to one."""
+    return Signature(Type((Array(before),)), Type((Array(after),)))
+
+
+def _beside(taken: Collection[str], name: str, size: int) -> Axis:
+    """Returns an axis whose name is not taken."""
+    while name in taken:
+        name += "_"
+    return Axis(name, size)

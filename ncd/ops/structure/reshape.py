@@ -11,7 +11,8 @@ from ncd.lang.formulas.expr import Arg, Expr, Rearrange, groups, merged
 from ncd.lang.glyph import Glyph
 from ncd.lang.terms.field_spelling import SIGNATURE, spelled
 from ncd.lang.terms.op import Op, Sample, Site
-from ncd.lang.types.axes import Array, Signature, Type
+from ncd.lang.terms.step_writer import Slot, Slots, StepWriter
+from ncd.lang.types.axes import Array, Axis, Signature, Type
 from ncd.lang.types.pattern_binding import Binding
 from ncd.ops.structure.axis_places import at_end, on_own, subscript
 
@@ -73,6 +74,8 @@ class _Product(Op):
 class Group(_Product):
     """Merges axes into one, the last fastest (``torch.flatten``); drawn as a thick bar.
 
+    Into a spatial group they are merged in the order of its dimensions.
+
     Args:
         pattern: The axes and the new one, such as ``"h k -> d"``.
 
@@ -105,7 +108,13 @@ class Group(_Product):
             for axis in out
             for group in ((own.dims,) if axis.name == self.product else groups(Array((axis,))))
         ]
-        return (Rearrange(Arg(0), groups(array), tuple(after)),)
+        joined = Rearrange(Arg(0), groups(array), tuple(after))
+        before = tuple(
+            group
+            for axis in out
+            for group in ((axis.dims,) if axis.name == self.product else groups(Array((axis,))))
+        )
+        return (joined if len(before) == len(out.dims) else Rearrange(joined, before, groups(out)),)
 
     def formula(self, site: Site) -> str:
         names = subscript(site.dom[0])
@@ -114,12 +123,18 @@ class Group(_Product):
     def words(self, site: Site) -> str:
         return f"groups {site.dom[0]} as {site.cod[0]}"
 
+    def pullback(
+        self, site: Site, steps: StepWriter, ins: Slots, outs: Slots, grads: Slots
+    ) -> tuple[Slot | None, ...]:
+        return steps.call(Split(Signature(site.cod, site.dom)), grads[0])
+
     @classmethod
     def samples(cls) -> tuple[Sample, ...]:
         return (
             Sample(cls("h k -> d"), "h:2 k:3", "a.flatten()"),
             Sample(cls("x c -> d"), "x:2x3 c:2", "a.flatten()"),
             Sample(cls("x -> n"), "x:2x3", "a.flatten()"),
+            Sample(cls("y a u b -> x:4x6"), "y:2 a:2 u:3 b:2", "a.reshape(4, 6)"),
         )
 
 
@@ -166,6 +181,19 @@ class Split(_Product):
 
     def words(self, site: Site) -> str:
         return f"splits {site.dom[0]} into {site.cod[0]}"
+
+    def pullback(
+        self, site: Site, steps: StepWriter, ins: Slots, outs: Slots, grads: Slots
+    ) -> tuple[Slot | None, ...]:
+        (old,), every = site.dom[0], site.every
+        if not old.spatial:
+            return steps.call(Group(Signature(site.cod, site.dom)), grads[0])
+        name = f"{old.identifier}_flat"
+        while name in every:
+            name += "_"
+        flat = Type((Array((Axis(name, old.numel),)),))  # a group of dimensions is made by Split
+        (x,) = steps.call(Group(Signature(site.cod, flat)), grads[0])
+        return steps.call(Split(Signature(flat, site.dom)), x)
 
     @classmethod
     def samples(cls) -> tuple[Sample, ...]:
@@ -245,6 +273,11 @@ class Rename(Op):
 
     def words(self, site: Site) -> str:
         return f"calls {site.dom[0]} by the name {site.cod[0]}"
+
+    def pullback(
+        self, site: Site, steps: StepWriter, ins: Slots, outs: Slots, grads: Slots
+    ) -> tuple[Slot | None, ...]:
+        return steps.call(Rename(Signature(site.cod, site.dom)), grads[0])
 
     @classmethod
     def samples(cls) -> tuple[Sample, ...]:

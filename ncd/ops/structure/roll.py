@@ -10,6 +10,7 @@ from ncd.lang.formulas.expr import Arg, Expr, call
 from ncd.lang.glyph import Glyph
 from ncd.lang.terms.field_spelling import AXIS, spelled, whole
 from ncd.lang.terms.op import Op, Sample, Site
+from ncd.lang.terms.step_writer import Slot, Slots, StepWriter
 from ncd.lang.types.axes import Array
 from ncd.ops.structure.axis_places import on_own
 
@@ -65,6 +66,11 @@ class Roll(Op):
         way = "on" if self.shift >= 0 else "back"
         places = "place" if abs(self.shift) == 1 else "places"
         return f"shifts {self.axis} {way} by {abs(self.shift)} {places}, and round its end"
+
+    def pullback(
+        self, site: Site, steps: StepWriter, ins: Slots, outs: Slots, grads: Slots
+    ) -> tuple[Slot | None, ...]:
+        return steps.call(Roll(site.dom[0], -self.shift), grads[0])
 
     @classmethod
     def samples(cls) -> tuple[Sample, ...]:

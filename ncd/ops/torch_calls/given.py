@@ -14,6 +14,7 @@ from ncd.lang.formulas.short_formula import cut
 from ncd.lang.glyph import Glyph, Mark
 from ncd.lang.terms.field_spelling import ARRAY, NAME, Spelling, spelled
 from ncd.lang.terms.op import Initial, Op, Sample, Site
+from ncd.lang.terms.step_writer import Slot, Slots, StepWriter
 from ncd.lang.types.axes import Array, Signature, Type
 from ncd.lang.types.pattern_binding import Binding
 from ncd.ops.structure.axis_places import own_ports
@@ -132,6 +133,9 @@ class Given(Op):
 
     def words(self, site: Site) -> str:
         return f"constant array {self.name} of axes ({site.cod})"
+
+    def written_out(self, site: Site, steps: StepWriter, ins: Slots) -> tuple[Slot, ...]:
+        return (steps.param("", kept=site.cod[0]),)
 
     @classmethod
     def samples(cls) -> tuple[Sample, ...]:

@@ -10,6 +10,7 @@ from ncd.lang.formulas.expr import Expr, call, several
 from ncd.lang.glyph import Glyph
 from ncd.lang.terms.field_spelling import SIGNATURE, spelled
 from ncd.lang.terms.op import Sample, Site
+from ncd.lang.terms.step_writer import Slot, Slots, StepWriter
 from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Array, Signature, Type
 from ncd.ops.along_axis.reduce import Reduce
@@ -82,6 +83,19 @@ class MaxPool(Sliding):
         window = self.window(site, tuple(site.every))
         slid = Signature(Type((old,)), Type((Array((*new, *window)),)))
         return Window(slid, self.kernel, self.stride) >> Reduce(f"{window.spec} ->", "max")
+
+    def written_out(self, site: Site, steps: StepWriter, ins: Slots) -> tuple[Slot, ...]:
+        """Returns the largest number of each window, of those that are not padding."""
+        (old,), (new,), (x,) = site.dom, site.cod, ins
+        window = self.window(site, tuple(site.every))
+        slid = Signature(Type((old,)), Type((Array((*new, *window)),)))
+        slide = Window(slid, self.kernel, self.stride, self.padding)
+        (x,) = steps.call(slide, x)
+        if self.padding:
+            (inside,) = steps.call(slide, steps.map("1", (), old))
+            x = steps.map("where($2 > 0, $1, -1e999)", (x, inside), x.axes)
+        largest = Reduce(Signature(Type((window,)), Type((Array(),))), "max")
+        return (steps.product(steps.call(largest, x), site.outs[0]),)
 
     @classmethod
     def samples(cls) -> tuple[Sample, ...]:

@@ -214,7 +214,7 @@ class Sliding(Op):
         n = self.flat(site) if site.dom[0][-1].size is not None else 1
         one = isinstance(self.kernel, int)
         kernel = f"{self.kernel}^{n}" if n > 1 and one else written(self.kernel)
-        old, new = self.places
+        old, new = self.places[::-1] if turned and not end else self.places
         ins = _first(old, site.ins, own_ports(site.ins, site.dom))
         outs = _first(new, site.outs, own_ports(site.outs, site.cod))
         text = f"{kernel}|{written(self.stride)}{turned}|{end}"

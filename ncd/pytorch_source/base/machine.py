@@ -57,7 +57,7 @@ class Machine:
 
     @property
     def strict(self) -> bool:
-        """Whether a value that is not known is an error at once."""
+        """Whether the use of an unknown value is an error at once."""
         return self.tracing or self.building > 0
 
     def value(self, node: ast.expr, scope: Scope) -> Any:
@@ -114,7 +114,7 @@ class Machine:
             self.building -= 1
 
     def attempt(self, function: Callable[..., Any], *args: Any, **named: Any) -> Any:
-        """Returns what a listed function gives; what it raises belongs to the current node."""
+        """Calls a listed function; errors get the position of the current node."""
         node = self.node
         try:
             return function(*args, **named)
@@ -126,11 +126,11 @@ class Machine:
             raise Raised(error, node) from None
 
     def raised(self, error: BaseException, node: ast.AST) -> Raised:
-        """Returns an error of the source with its place."""
+        """Returns an error of the source with its position."""
         return Raised(error, node)
 
     def items(self, value: Any) -> list[Any]:
-        """Returns what a loop goes through, of a bounded number."""
+        """Returns the items that a loop iterates over, up to a limit."""
         if isinstance(value, Unknown):
             if self.strict:
                 raise self.unknown(value)
@@ -146,21 +146,21 @@ class Machine:
         return found
 
     def unknown(self, value: Unknown) -> Exception:
-        """Returns the error for the use of a value that is not known."""
+        """Returns the error for the use of an unknown value."""
         return error_at(
             self.node, f"{value.name} is not known here: {value.why}", "code without it"
         )
 
     def stop(self, fact: str, cure: str = "a smaller one") -> Exception:
-        """Returns the error for a bound that is exceeded at the current node."""
+        """Returns the error for a limit exceeded at the current node."""
         return error_at(self.node, fact, cure, Stopped)
 
     def refuse(self, fact: str, cure: str = "") -> Exception:
-        """Returns the error for something that is not understood at the current node."""
+        """Returns the error for unsupported syntax at the current node."""
         return error_at(self.node, fact, cure)
 
     def within(self, value: Any) -> Any:
-        """Returns a value of Python; raises Stopped for one that is too large."""
+        """Returns a Python value unchanged; raises Stopped if it is too large."""
         if type(value) is int and value.bit_length() > BITS:
             raise self.stop(f"a whole number has more than {BITS} bits")
         if isinstance(value, str) and len(value) > LETTERS:

@@ -1,4 +1,4 @@
-"""Errors of a visitor's source, with their places."""
+"""Errors in a visitor's source, with their positions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ LETTERS = 300  # of a message of torch
 
 
 class Raised(Exception):
-    """An error that the source raises itself, or a function that it calls; it may catch it."""
+    """An error that the source, or a function called by it, raises; the source may catch it."""
 
     def __init__(self, error: BaseException, node: ast.AST) -> None:
         super().__init__(str(error))
@@ -19,20 +19,20 @@ class Raised(Exception):
 
 
 class Stopped(TextError):
-    """A bound that the source exceeds; it ends the reading, wherever it occurs."""
+    """An exceeded limit; it ends the reading, and the source cannot catch it."""
 
 
 def error_at(
     node: ast.AST, fact: str, cure: str = "", kind: type[TextError] = TextError
 ) -> TextError:
-    """Returns an error at the place of a node."""
+    """Returns an error at the position of a node."""
     line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
     end = getattr(node, "end_lineno", line), getattr(node, "end_col_offset", column)
     return kind(fact, line, column + 1, (end[0], end[1] + 1), cure)
 
 
 def told(raised: Raised) -> TextError:
-    """Returns the error that a visitor is shown for one that the source raises."""
+    """Returns the error that is shown to the visitor for an error raised by the source."""
     if isinstance(raised.error, TextError):
         return raised.error
     lines = [line.strip() for line in str(raised.error).splitlines() if line.strip()]

@@ -1,4 +1,4 @@
-"""Operators of Python on the values of a source, bounded."""
+"""Python's operators on the values of a source, with limits on the results."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def compared(machine: Machine, kind: ast.cmpop, a: Any, b: Any) -> Any:
 
 
 def truth(machine: Machine, value: Any) -> bool:
-    """Returns whether a value counts as true; a tensor's numbers are not known in a run."""
+    """Returns whether a value counts as true; tensors have no known numbers."""
     if isinstance(value, Unknown):
         raise machine.unknown(value)
     if isinstance(value, Tensor) and (machine.tracing or value.numel() != 1):
@@ -121,20 +121,20 @@ def truth(machine: Machine, value: Any) -> bool:
 
 
 def absorbed(machine: Machine, value: Unknown) -> Unknown:
-    """Returns what comes of a value that is not known; raises where one is needed."""
+    """Returns the result of an operation on an unknown value; raises an error if one is needed."""
     if machine.strict:
         raise machine.unknown(value)
     return value
 
 
 def is_placeholder(tensor: Tensor) -> bool:
-    """Returns whether a tensor stands for weights: its numbers are never looked at."""
+    """Returns whether a tensor stands for weights, whose numbers do not matter."""
     spread = any(s == 0 and n > 1 for s, n in zip(tensor.stride(), tensor.shape, strict=True))
     return spread or isinstance(tensor, torch.nn.Parameter)
 
 
 def described(value: Any) -> str:
-    """Returns the kind of a value in a message.
+    """Returns the kind of a value for a message.
 
     >>> described(3), described(None), described(torch)
     ('int', 'None', 'module')

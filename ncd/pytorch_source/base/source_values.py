@@ -12,7 +12,7 @@ from torch import nn
 
 
 class _Whole:
-    """A value that a copy of a module shares."""
+    """A value that copies of a module share."""
 
     def __deepcopy__(self, memo: Any) -> Any:
         return self
@@ -20,7 +20,7 @@ class _Whole:
 
 @dataclass(eq=False)
 class Unknown(_Whole):
-    """A value that is not known, such as what an unknown library gives; using it is an error."""
+    """A value that is not known, such as a result of an unknown library."""
 
     name: str
     why: str
@@ -28,7 +28,7 @@ class Unknown(_Whole):
 
 @dataclass(eq=False)
 class Namespace(_Whole):
-    """A module of a library: the names of it that may be used."""
+    """A module of a library, with the names that may be used."""
 
     name: str
     names: Mapping[str, Any]
@@ -36,7 +36,7 @@ class Namespace(_Whole):
 
 @dataclass(eq=False)
 class Scope(_Whole):
-    """The names of a module, class or function; ``outer`` is looked at next."""
+    """The names of a module, class or function; ``outer`` is the enclosing scope."""
 
     outer: Scope | None = None
     names: dict[str, Any] = field(default_factory=dict)
@@ -65,7 +65,7 @@ class Scope(_Whole):
 
 @dataclass(eq=False)
 class Function(_Whole):
-    """A function of the source; called, it is interpreted."""
+    """A function defined in the source, which is interpreted when called."""
 
     name: str
     node: ast.FunctionDef | ast.Lambda
@@ -100,7 +100,7 @@ class Bound(_Whole):
 
 @dataclass(eq=False)
 class Method(_Whole):
-    """A method of a value that is listed for its kind."""
+    """A method that is on the list for a kind of value."""
 
     name: str
     call: Callable[..., Any]
@@ -111,7 +111,7 @@ class Method(_Whole):
 
 @dataclass(eq=False)
 class Super(_Whole):
-    """``super()``: what stands behind a class in the order of an object's classes."""
+    """``super()``: the classes that come after a class in the method resolution order."""
 
     owner: ClassValue
     subject: Any
@@ -119,7 +119,7 @@ class Super(_Whole):
 
 @dataclass(eq=False)
 class ClassValue(_Whole):
-    """A class of the source; ``real`` gives the order of its bases and holds no code of it."""
+    """A class of the source; ``real`` is an empty Python class with the same base order."""
 
     name: str
     real: type
@@ -139,7 +139,7 @@ class ClassValue(_Whole):
 
 
 class Plain:
-    """An object of a class that is no module."""
+    """An object of a class that is not a module."""
 
     visitor: ClassValue
 
@@ -148,14 +148,14 @@ class Plain:
 
 
 class Interpreted(nn.Module):
-    """A module of a class of the source; its plain attributes stand apart, in ``own_names``."""
+    """A module of a class of the source; its plain attributes are stored in ``own_names``."""
 
     visitor: ClassValue
 
 
 @dataclass(eq=False)
 class Native(_Whole):
-    """A function of Python that is written here anew; it is given the machine first."""
+    """A function implemented here for the interpreter, which is its first argument."""
 
     name: str
     run: Callable[..., Any]

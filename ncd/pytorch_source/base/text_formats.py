@@ -18,7 +18,7 @@ DEEPEST = 3  # lists inside of each other that are written
 
 
 def written(value: Any, depth: int = 0) -> str:
-    """Returns a value as text; of an object only its kind."""
+    """Returns a value as text; for an object only its kind."""
     if isinstance(value, SHOWN):
         return str(value)
     if isinstance(value, list | tuple) and depth < DEEPEST and len(value) < 100:

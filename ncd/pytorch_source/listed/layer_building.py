@@ -1,4 +1,4 @@
-"""Layers of torch whose weights take no memory: only their shapes are looked at."""
+"""Layers of torch whose weights take no memory, as only their shapes matter."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ONES = ("running_var",)  # buffers that begin with ones
 
 
 def placeholder(shape: Any, dtype: torch.dtype = torch.float32, grad: bool = True) -> nn.Parameter:
-    """Returns a weight of a shape with the memory of one number.
+    """Returns a weight of a given shape that takes the memory of one number.
 
     >>> placeholder((1000, 1000)).untyped_storage().nbytes()
     4
@@ -34,7 +34,7 @@ def begin(
     args: tuple[Any, ...],
     named: Mapping[str, Any],
 ) -> None:
-    """Does what the ``__init__`` of a class of torch does to an object."""
+    """Initialises an object as the ``__init__`` of a class of torch does."""
     machine.step(machine.node, 20)
     with _copies(), torch.device("meta"):
         machine.attempt(real.__init__, subject, *args, **_placed(named))
@@ -65,7 +65,7 @@ def _placed(named: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _fill(part: nn.Module) -> None:
-    """Gives a layer weights instead of those without a place."""
+    """Gives a layer placeholder weights."""
     for name, own in [*part._parameters.items()]:
         if own is not None and own.is_meta:
             setattr(part, name, placeholder(own.shape, own.dtype, own.requires_grad))
@@ -77,7 +77,7 @@ def _fill(part: nn.Module) -> None:
 
 @contextmanager
 def _copies() -> Iterator[None]:
-    """Copies of weights are placeholders as well, while torch makes copies of layers."""
+    """Makes copies of weights placeholders too, while torch copies layers."""
     before = nn.Parameter.__deepcopy__
 
     def copied(own: nn.Parameter, memo: dict[int, Any]) -> nn.Parameter:
@@ -96,7 +96,7 @@ def _copies() -> Iterator[None]:
 
 
 def deep_copy(machine: Machine, value: Any) -> Any:
-    """Returns a copy of a module with weights of its own; other values are their own copies."""
+    """Returns a copy of a module with its own weights; other values are returned unchanged."""
     import copy
 
     if not isinstance(value, nn.Module | list | dict | tuple):

@@ -1,4 +1,4 @@
-"""Methods of modules: those that look at their parts, and those that a diagram does not need."""
+"""Methods of modules that list their parts, and methods without effect on a diagram."""
 
 from __future__ import annotations
 

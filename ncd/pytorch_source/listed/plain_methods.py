@@ -1,4 +1,4 @@
-"""Methods of Python's own values: texts, lists, dicts and the like, bounded."""
+"""Methods of Python's strings, lists, dicts and other built-in values, with limits."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DTYPE = ("is_floating_point", "is_complex", "itemsize")
 
 
 def plain_method(machine: Machine, value: Any, name: str, missing: Any) -> Any:
-    """Returns a listed attribute of a value of Python, or ``missing``."""
+    """Returns a listed attribute of a Python value, or ``missing``."""
     if isinstance(value, torch.dtype):
         return getattr(value, name) if name in DTYPE else missing
     if isinstance(value, torch.device):
@@ -34,7 +34,7 @@ def plain_method(machine: Machine, value: Any, name: str, missing: Any) -> Any:
 
 
 def _of_result(value: Any, name: str, missing: Any) -> Any:
-    """Returns a field of what torch gives, such as ``values`` of a maximum."""
+    """Returns a field of a result of torch, such as ``values`` of a maximum."""
     kind = type(value)
     if isinstance(value, tuple) and kind.__module__ == "torch.return_types":
         return getattr(value, name) if name in ("values", "indices") else missing
@@ -44,7 +44,7 @@ def _of_result(value: Any, name: str, missing: Any) -> Any:
 def _called(
     machine: Machine, value: Any, name: str, args: tuple[Any, ...], named: dict[str, Any]
 ) -> Any:
-    """Returns what a method gives; raises Stopped where it becomes too large."""
+    """Returns the result of a method; raises Stopped if it is too large."""
     if name in ("extend", "update") and args:
         spread = args[0] if isinstance(args[0], dict) else machine.items(args[0])
         args = (spread, *args[1:])
@@ -64,6 +64,6 @@ def _called(
 
 
 def _grown(machine: Machine, value: Any, more: int) -> None:
-    """Raises Stopped if a value would become too large by this much more."""
+    """Raises Stopped if a value would become too large by an addition."""
     if len(value) + more > ITEMS:
         raise machine.stop("it becomes too long", "less")

@@ -1,4 +1,4 @@
-"""Calls of torch: arguments are checked, and results bounded."""
+"""Calls of torch functions, with checked arguments and limited results."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def tensor_method(machine: Machine, value: Tensor, name: str) -> Any:
 def _converted(
     machine: Machine, value: Tensor, args: tuple[Any, ...], named: dict[str, Any]
 ) -> Any:
-    """Returns a tensor of another type; all tensors lie in one place."""
+    """Returns a tensor of another dtype; devices are ignored."""
     given = [*args, *named.values()]
     kind = next((found for x in given if (found := _type(x)) is not None), None)
     return value if kind is None else torch_call(machine, value.to, (kind,), {})
@@ -100,7 +100,7 @@ def _flat(values: Any, depth: int) -> list[Any]:
 
 
 def _bounded(machine: Machine, found: Any) -> Any:
-    """Counts the numbers of results that are computed now."""
+    """Counts the numbers of the results, up to a limit."""
     if machine.tracing:
         return found
     for one in _flat((found,), 0):
@@ -119,7 +119,7 @@ def _count(machine: Machine, numbers: int) -> None:
 
 
 def sized(function: Callable[..., Tensor], first: int = 0) -> Callable[..., Any]:
-    """Returns a function such as ``torch.zeros`` that makes no tensor larger than is looked at.
+    """Returns a function such as ``torch.zeros`` with a limit on the size.
 
     ``first`` is the number of arguments before the shape.
     """

@@ -211,7 +211,7 @@ EINOPS = Namespace(
 
 
 def _whole(machine: Any, *args: Any, **named: Any) -> Any:
-    """Returns ``torch.randint(low, high, size)``, whose first argument may be left out."""
+    """Returns ``torch.randint(low, high, size)``; ``low`` is optional."""
     bounds = [named.pop(name) for name in ("low", "high") if name in named]
     whole = [*args]
     while whole and isinstance(whole[0], int) and len(bounds) < 2:
@@ -235,7 +235,7 @@ def _eye(machine: Any, n: int, m: Any = None, **named: Any) -> Any:
 
 
 def _callables() -> frozenset[Any]:
-    """Returns everything of torch and einops that is called as it is."""
+    """Returns all functions of torch and einops that are called directly."""
     spaces: list[Mapping[str, Any]] = [
         *(space.names for space in (TORCH, NN, FUNCTIONAL, EINOPS, EINOPS_LAYERS)),
         *(TORCH.names[name].names for name in ("linalg", "fft", "special")),

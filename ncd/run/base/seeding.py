@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 import torch
 import torch.nn.functional as F
@@ -108,6 +109,26 @@ class SeededDropout(nn.Dropout):
         super().__setstate__({**state, "random": random})
 
 
+def same_draws(
+    module: nn.Module,
+) -> tuple[AbstractContextManager[None], AbstractContextManager[None]]:
+    """Returns the contexts of a run and of its repetition, in which dropout drops the same."""
+    random = [part.random for part in module.modules() if isinstance(part, SeededDropout)]
+    before = [one.get_state() for one in random]
+    return nullcontext(), _at(random, before)
+
+
+@contextmanager
+def _at(random: list[torch.Generator], states: list[Tensor]) -> Iterator[None]:
+    """Sets generators to other states for a while."""
+    later = [one.get_state() for one in random]
+    for one, state in zip(random, states, strict=True):
+        one.set_state(state)
+    yield
+    for one, state in zip(random, later, strict=True):
+        one.set_state(state)
+
+
 # --- initial values ------------------------------------------------------------------------------
 
 
@@ -164,6 +185,8 @@ _FUNCTIONS: Mapping[str, Callable[..., Tensor]] = {
     "min": torch.minimum,
     "max": torch.maximum,
     "where": lambda test, yes, no: torch.where(test != 0, yes, no),
+    "clamp": lambda x, low, high: torch.minimum(torch.maximum(x, low), high),
+    "elu": F.elu,
     "gelu": F.gelu,
     "silu": F.silu,
     "softplus": F.softplus,
@@ -175,6 +198,7 @@ _FUNCTIONS: Mapping[str, Callable[..., Tensor]] = {
     "floor": torch.floor,
     "log": torch.log,
     "relu": torch.relu,
+    "rsqrt": torch.rsqrt,
     "sigmoid": torch.sigmoid,
     "sign": torch.sign,
     "sin": torch.sin,

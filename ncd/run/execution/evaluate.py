@@ -29,6 +29,7 @@ from ncd.run.execution.tensor_ops import (
     multiplied,
     narrow,
     rearranged,
+    scattered,
     softmax,
 )
 
@@ -69,6 +70,44 @@ def code(expr: ex.Expr, ranks: Sequence[int] = (), layer: str = "") -> Code:
     return _running(_Reader(ranks, layer).read(expr))
 
 
+def codes(exprs: Sequence[ex.Expr], ranks: Sequence[int] = (), layer: str = "") -> Code:
+    """Returns several expressions as one function, which gives a tuple.
+
+    A call whose items they all use, such as ``topk``, runs once.
+    """
+    calls = [{part.on for part in expr.walk() if isinstance(part, ex.Item)} for expr in exprs]
+    same = len({frozenset(found) for found in calls}) == 1 and len(calls[0]) == 1
+    shared = calls[0] if same else set()
+    first = [code(call, ranks, layer) for call in shared]
+    reader = _Reader(ranks, layer)
+    reader.shared = {call: len(ranks) for call in shared}
+    runs = [reader.run(expr) for expr in exprs]
+
+    def several(args: Sequence[Tensor], own: Any, like: Like) -> tuple[Tensor, ...]:
+        args = (*args, *[run(args, own, like) for run in first])
+        return tuple([run(args, own, like) for run in runs])
+
+    return several
+
+
+def over_batches(run: Code, ranks: Sequence[int]) -> Code:
+    """Returns a function of tensors of these dimensions as one that also takes batch axes."""
+
+    def batched(args: Sequence[Tensor], own: Any, like: Like) -> Any:
+        more = [x.ndim - rank for x, rank in zip(args, ranks, strict=True)]
+        mapped: Callable[..., Any] = partial(_unpacked, run, own, like)
+        for depth in range(1, max(more, default=0) + 1):
+            dims = tuple(0 if extra >= depth else None for extra in more)
+            mapped = torch.vmap(mapped, in_dims=dims)
+        return mapped(*args)
+
+    return batched
+
+
+def _unpacked(run: Code, own: Any, like: Like, *args: Tensor) -> Any:
+    return run(args, own, like)
+
+
 def known(expr: ex.Expr) -> Known | None:
     """Returns the value of an expression if it needs no tensor, else None."""
     part = _Reader((), "").read(expr) if not any(map(_needs, expr.walk())) else None
@@ -100,9 +139,12 @@ class _Reader:
 
     def __init__(self, ranks: Sequence[int], layer: str) -> None:
         self.ranks, self.called = ranks, layer
+        self.shared: Mapping[ex.Expr, int] = {}  # what stands among the tensors already
 
     def read(self, expr: ex.Expr) -> Code | Known:
         """Compiles an expression, or returns its value if it needs no tensor."""
+        if (index := self.shared.get(expr) if self.shared else None) is not None:
+            return lambda args, own, like: args[index]
         reader: Callable[[Any], Code | Known] = getattr(self, type(expr).__name__.lower())
         return reader(expr)
 
@@ -203,6 +245,10 @@ class _Reader:
     def lookup(self, expr: ex.Lookup) -> Code:
         found = partial(looked_up, own=expr.own, rest=expr.rest)
         return self.applied(found, (expr.index, expr.table))
+
+    def scattered(self, expr: ex.Scattered) -> Code:
+        summed = partial(scattered, own=expr.own, rest=expr.rest, size=expr.size)
+        return self.applied(summed, (expr.index, expr.values))
 
     def rearrange(self, expr: ex.Rearrange) -> Code:
         return self.applied(rearranged(expr.before, expr.after), (expr.on,))

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeGuard
 
-from ncd.lang.circuits.circuit import Circuit, Loop
+from ncd.lang.circuits.circuit import Circuit
 from ncd.lang.formulas import expr as ex
 from ncd.run.execution.evaluate import NEW, Known, code, known
 from ncd.run.execution.fused_attention import Mask, attending
@@ -73,7 +73,7 @@ class _Chain:
     def _said(self, at: int) -> ex.Expr | None:
         """Returns the expression of a step, if it has only one."""
         part = self.parts[at]
-        if isinstance(part, Loop) or part.cell is None or not part.alone:
+        if not isinstance(part, Part) or part.cell is None or not part.alone:
             return None
         return part.said[0]
 

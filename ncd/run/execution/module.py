@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -15,12 +15,15 @@ from torch.autograd import forward_ad
 from ncd.lang.circuits.circuit import Cell, Circuit
 from ncd.lang.circuits.elaborate import elaborate
 from ncd.lang.errors import ParseError, shown
+from ncd.lang.formats import Formats
 from ncd.lang.formulas.expr import Call, Expr
 from ncd.run.base.seeding import SeededDropout, begin, generator
 from ncd.run.execution.evaluate import Like, function, known
 from ncd.run.execution.fusion import fused
 from ncd.run.execution.input_checks import check_shapes, real, whole
 from ncd.run.execution.program import Part, Program, Run, Watch, execute, plan
+from ncd.run.execution.recompute import grouped, segments
+from ncd.run.execution.rounding import round_weights, rounded_inputs, rounding
 
 
 class CircuitModule(nn.Module):
@@ -34,6 +37,9 @@ class CircuitModule(nn.Module):
         circuit: The circuit of a term.
         seed: The seed of the weights; None leaves them on torch's device ``meta``, without data.
     """
+
+    formats = Formats()  # of its numbers; see rounding.py
+    recompute: tuple[str, ...] = ()  # blocks whose arrays are not saved; see recompute.py
 
     def __init__(self, circuit: Circuit, seed: int | None = 0) -> None:
         super().__init__()
@@ -49,7 +55,12 @@ class CircuitModule(nn.Module):
         """Computes everything that follows from the circuit and need not be saved."""
         self.circuit, self.term = circuit, circuit.term
         known: dict[str, Part] = {}
-        self._plain, self._fused = plan(circuit, None, known), plan(circuit, fused, known)
+        if self.recompute:  # fused attention would hide the ops of a block
+            wanted = segments(circuit, self.recompute)
+            self._plain = plan(circuit, lambda parts, own: grouped(parts, own, wanted), known)
+            self._fused = self._plain
+        else:
+            self._plain, self._fused = plan(circuit, None, known), plan(circuit, fused, known)
         self._shapes = [(array.shape, array.below is None) for array in self.term.dom]
 
     def _attach(self, cell: Cell, seed: int | None) -> bool:
@@ -104,6 +115,8 @@ class CircuitModule(nn.Module):
         attention runs as one function.
         """
         inputs = self._checked(inputs)
+        if not self.formats.plain:
+            inputs, watch = rounded_inputs(inputs, self.formats), rounding(self.formats, watch)
         plain = keep is not None or watch is not None or _transformed()
         program: Program = self._plain if plain else self._fused
         like = self._alike(inputs) if program.new else _ANY
@@ -193,6 +206,22 @@ def _value(expr: Expr) -> Any:
 def _undrawn(kind: type[nn.Module]) -> type[nn.Module]:
     """Returns a subclass of a layer class that does not initialise its numbers."""
     return type(kind.__name__, (kind,), {"reset_parameters": lambda layer: None})
+
+
+def in_formats(module: CircuitModule, formats: Formats) -> CircuitModule:
+    """Rounds a module's weights, and lets it round every array of its runs; returns it."""
+    if not formats.plain:
+        round_weights(module, formats)
+        module.formats = formats
+    return module
+
+
+def recomputing(module: CircuitModule, blocks: Collection[str]) -> CircuitModule:
+    """Lets a module calculate blocks again in the backward pass; returns it."""
+    if blocks:
+        module.recompute = tuple(blocks)
+        module._read(module.circuit)
+    return module
 
 
 # --- inputs --------------------------------------------------------------------------------------

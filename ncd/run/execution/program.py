@@ -9,10 +9,12 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 
 from ncd.lang.circuits.circuit import Cell, Circuit, Loop
 from ncd.lang.formulas.expr import Expr
-from ncd.run.execution.evaluate import NEW, Code, Like, code
+from ncd.run.base.seeding import same_draws
+from ncd.run.execution.evaluate import NEW, Code, Like, code, codes, over_batches
 
 # What is shown a step may put other tensors in the place of those that it made.
 Watch = Callable[[Cell, tuple[Tensor, ...], tuple[Tensor, ...]], tuple[Tensor, ...] | None]
@@ -50,13 +52,23 @@ class ScanStep:
 
 
 @dataclass(frozen=True)
+class SegmentStep:
+    """Steps whose arrays are not saved, but calculated again in the backward pass."""
+
+    body: Program
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    done: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class Program:
     """Steps in order; ``ids`` names the value of each slot, ``new`` says if any makes a tensor."""
 
     ids: tuple[str, ...]
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
-    steps: tuple[Step | ScanStep, ...]
+    steps: tuple[Step | ScanStep | SegmentStep, ...]
     new: bool
 
 
@@ -103,16 +115,12 @@ def expressions(cell: Cell) -> tuple[Expr, ...]:
 def part(cell: Cell) -> Part:
     """Returns a cell as a step without slots."""
     ranks = tuple(len(array.shape) for array in cell.site.ins)
-    said, layer = cell.torch, cell.layer
-    every = said if isinstance(said, tuple) else (said,)
-    codes = [code(expr, ranks, layer.function if layer is not None else "") for expr in every]
-    alone = isinstance(said, Expr) or len(codes) == 1
-
-    def several(args: Sequence[Tensor], own: Any, like: Like) -> tuple[Tensor, ...]:
-        return tuple([run(args, own, like) for run in codes])
-
+    said, layer, every = cell.torch, cell.layer, expressions(cell)
+    alone = isinstance(said, Expr) or len(every) == 1
+    name = layer.function if layer else ""
+    run = code(every[0], ranks, name) if alone else codes(every, ranks, name)
     return Part(
-        codes[0] if alone else several,
+        over_batches(run, ranks) if cell.op.calls else run,
         tuple(value.id for value in cell.inputs),
         tuple(value.id for value in cell.outputs),
         any(isinstance(node, NEW) for expr in every for node in expr.walk()),
@@ -122,8 +130,17 @@ def part(cell: Cell) -> Part:
     )
 
 
-Parts = list[Part | Loop]
+Ids = tuple[str, ...]
+Parts = Sequence["Part | Loop | Segment"]
 Change = Callable[[Parts, Circuit], Parts]
+
+
+class Segment(NamedTuple):
+    """Parts that form one segment, with the ids of what it takes from and gives to the others."""
+
+    parts: Parts
+    inputs: Ids
+    outputs: Ids
 
 
 def plan(
@@ -134,18 +151,23 @@ def plan(
     ``known`` caches the steps of cells for another plan of the same circuit.
     """
     known = {} if known is None else known
-    parts: Parts = []
+    parts: list[Part | Loop] = []
     for unit in units(circuit):
         if isinstance(unit, Cell):
             known[unit.id] = known.get(unit.id) or part(unit)
         parts.append(unit if isinstance(unit, Loop) else known[unit.id])
-    if change is not None:
-        parts = change(parts, circuit)
-    inputs = [value.id for value in circuit.inputs]
-    ids = dict.fromkeys((*inputs, *(id for item in parts for id in ends(item)[1])))
-    slots = {id: slot for slot, id in enumerate(ids)}
-    needed = {value.id for value in circuit.outputs}
-    steps: list[Step | ScanStep] = []
+    changed = parts if change is None else change(parts, circuit)
+    ins, outs = (tuple(value.id for value in end) for end in (circuit.inputs, circuit.outputs))
+    return _program(changed, ins, outs, change, known)
+
+
+def _program(
+    parts: Parts, inputs: Ids, outputs: Ids, change: Change | None, known: dict[str, Part]
+) -> Program:
+    every = (*inputs, *(id for item in parts for id in ends(item)[1]))
+    slots = {id: slot for slot, id in enumerate(dict.fromkeys(every))}
+    needed = {*outputs}
+    steps: list[Step | ScanStep | SegmentStep] = []
     for item in reversed(parts):
         ins, outs = ends(item)
         done = tuple(slots[id] for id in dict.fromkeys((*ins, *outs)) if id not in needed)
@@ -156,15 +178,15 @@ def plan(
     return Program(
         tuple(slots),
         tuple(slots[id] for id in inputs),
-        tuple(slots[value.id] for value in circuit.outputs),
+        tuple(slots[id] for id in outputs),
         tuple(reversed(steps)),
-        new or any(step.body.new for step in steps if isinstance(step, ScanStep)),
+        new or any(step.body.new for step in steps if not isinstance(step, Step)),
     )
 
 
-def ends(item: Part | Loop) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def ends(item: Part | Loop | Segment) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Returns the ids of the values that a step takes and gives."""
-    if isinstance(item, Part):
+    if not isinstance(item, Loop):
         return item.inputs, item.outputs
     return tuple(v.id for v in item.inputs), tuple(v.id for v in item.outputs)
 
@@ -174,8 +196,10 @@ Places = tuple[Slots, Slots, Slots]  # of the inputs, the outputs, and those the
 
 
 def _step(
-    item: Part | Loop, places: Places, change: Change | None, known: dict[str, Part]
-) -> Step | ScanStep:
+    item: Part | Loop | Segment, places: Places, change: Change | None, known: dict[str, Part]
+) -> Step | ScanStep | SegmentStep:
+    if isinstance(item, Segment):
+        return SegmentStep(_program(*item, change, known), *places)
     if isinstance(item, Loop):
         return _scan(item, places, plan(item.bodies[0], change, known))
     cell = item.cell
@@ -215,6 +239,8 @@ def execute(program: Program, inputs: Iterable[Tensor], run: Run) -> tuple[Tenso
         given = [values[slot] for slot in step.inputs]
         if isinstance(step, ScanStep):
             made: Sequence[Tensor] = scan(step, given, run)
+        elif isinstance(step, SegmentStep):
+            made = recomputed(step, given, run)
         else:
             found = step.run(given, _own(step, run.module), run.like)
             made = (found,) if step.alone else found
@@ -229,6 +255,19 @@ def execute(program: Program, inputs: Iterable[Tensor], run: Run) -> tuple[Tenso
     if keep is not None:
         keep.update(zip(program.ids, values, strict=True))
     return tuple([values[slot] for slot in program.outputs])
+
+
+def recomputed(step: SegmentStep, given: Sequence[Tensor], run: Run) -> tuple[Tensor, ...]:
+    """Runs a segment; of its arrays only those that it takes are saved for the backward pass."""
+    if run.keep is not None or not torch.is_grad_enabled():
+        return execute(step.body, given, run)
+    made: tuple[Tensor, ...] = checkpoint(
+        lambda *xs: execute(step.body, xs, run),
+        *given,
+        use_reentrant=False,
+        context_fn=lambda: same_draws(run.module),
+    )
+    return made
 
 
 def _own(step: Step, module: Any) -> Any:

@@ -98,6 +98,18 @@ def _looked_up(index: Tensor, table: Tensor, own: int, rest: int) -> Tensor:
     return found.reshape(lead + ends)
 
 
+def scattered(index: Tensor, values: Tensor, own: int, rest: int, size: int) -> Tensor:
+    """Returns zeros with the values added at their places; leading dimensions are shared."""
+    before, after = index.dim() - own, values.dim() - own - rest
+    lead = torch.broadcast_shapes(index.shape[:before], values.shape[:after])
+    places, ends = math.prod(index.shape[before:]), values.shape[after + own :]
+    width = math.prod(ends)
+    flat = values.expand(lead + values.shape[after:]).reshape((*lead, places, width))
+    wide = index.expand(lead + index.shape[before:]).reshape((*lead, places, 1))
+    zeros = values.new_zeros((*lead, size, width))
+    return zeros.scatter_add(-2, wide.expand_as(flat), flat).reshape((*lead, size, *ends))
+
+
 # --- what follows from the axes alone ------------------------------------------------------------
 
 

@@ -11,11 +11,16 @@ import torch
 from torch import Tensor
 
 from ncd.lang.circuits.circuit import Cell
-from ncd.lang.formulas.expr import Expr, Group
+from ncd.lang.formulas.expr import Call, Expr, Group
 from ncd.lang.types.axes import Dim
+from ncd.run.execution.evaluate import known
 
 Index = tuple[int | Tensor, ...]  # a place in a tensor, or several at once
 MOST = 4_000_000  # numbers that are looked at for one
+REDUCTIONS = {
+    **{"torch.amax": "max", "torch.amin": "min", "torch.mean": "mean", "torch.sum": "sum"},
+    "torch.prod": "product",
+}
 
 
 @dataclass(frozen=True)
@@ -125,7 +130,7 @@ class Normed:
 
 @dataclass(frozen=True)
 class Chosen:
-    """A reduction of numbers: the largest, the least, the sum or the mean (``how``)."""
+    """A reduction of numbers: the largest, least, sum, product or mean (``how``)."""
 
     spans: Spans
     numbers: Tensor
@@ -134,9 +139,7 @@ class Chosen:
 
     @property
     def value(self) -> float:
-        if self.how == "mean":
-            return float(self.numbers.mean())
-        return float(getattr(self.numbers, self.how)())
+        return float(getattr(self.numbers, "prod" if self.how == "product" else self.how)())
 
 
 @dataclass(frozen=True)
@@ -267,3 +270,15 @@ def windowed(x: Tensor, window: Spans, beyond: float) -> Tensor:
         x = x.index_select(i, at.clamp(0, span.dim.size - 1).to(x.device))
         inside = inside[..., None] & (at >= 0) & (at < span.dim.size)
     return exact(x).where(inside, beyond).flatten()
+
+
+def reduced_dims(expr: Call) -> tuple[Expr, list[int]]:
+    """Returns what a reduction reduces, and its dimensions; a product has a call for each."""
+    on: Expr = expr
+    dims: list[int] = []
+    while isinstance(on, Call) and on.function == expr.function:
+        along = known(on.kwargs[0][1])
+        assert along is not None
+        dims += along.value if isinstance(along.value, tuple) else (along.value,)
+        (on,) = on.args
+    return on, dims

@@ -20,6 +20,7 @@ from ncd.run.execution.module import CircuitModule
 from ncd.run.execution.program import expressions
 from ncd.run.explain.arithmetic_kinds import (
     MOST,
+    REDUCTIONS,
     Chosen,
     Each,
     How,
@@ -34,13 +35,13 @@ from ncd.run.explain.arithmetic_kinds import (
     exact,
     grid,
     moved,
+    reduced_dims,
     taken,
     whole,
     windowed,
 )
 from ncd.run.explain.layer_arithmetic import LAYERS
 
-REDUCTIONS = {"torch.amax": "max", "torch.amin": "min", "torch.mean": "mean", "torch.sum": "sum"}
 POINTWISE = (
     ex.Arg,
     ex.Align,
@@ -222,10 +223,8 @@ class Reader:
         return None
 
     def _reduced(self, expr: ex.Call, index: Index) -> Chosen | None:
-        (on,), ((_, dims),) = expr.args, expr.kwargs
-        x, along = self.tensor(on), known(dims)
-        assert along is not None
-        gone = along.value if isinstance(along.value, tuple) else (along.value,)
+        on, gone = reduced_dims(expr)
+        x = self.tensor(on)
         at = sorted(dim % x.dim() for dim in gone)
         if math.prod(x.shape[dim] for dim in at) > MOST:
             return None

@@ -1,4 +1,4 @@
-"""Records the sizes of what every module of a model takes and gives, as it runs.
+"""Records the input and output shapes of every module of a model as it runs.
 
 After the ``Tracker`` of the notebook's appendix, for any ``nn.Module``, which is not changed.
 """
@@ -131,7 +131,7 @@ def _said(shapes: tuple[Shape, ...]) -> str:
 
 
 def _shapes(value: object) -> Iterator[Shape]:
-    """The shapes of all tensors in it."""
+    """Returns the shapes of all tensors in a value."""
     if isinstance(value, Tensor):
         yield tuple(value.shape)
         return

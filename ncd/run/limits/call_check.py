@@ -16,7 +16,7 @@ META = torch.device("meta")
 
 
 def check_calls(circuit: Circuit) -> None:
-    """Raises MismatchError for a call that torch refuses, or that gives another shape."""
+    """Raises MismatchError for a call that torch rejects, or whose result has another shape."""
     for cell in circuit.cells:
         fault = _fault(cell) if cell.op.calls else ""
         if fault:
@@ -41,7 +41,7 @@ def _fault(cell: Cell) -> str:
 
 
 def _check_functional(function: str) -> None:
-    """Raises ValueError for what is no function, or changes its inputs."""
+    """Raises ValueError for a name that is not a function, or that changes its inputs."""
     space, name = function.split(".")[:2]
     schemas = torch._C._jit_get_schemas_for_operator(f"{space}::{name}")
     if not schemas:

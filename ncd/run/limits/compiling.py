@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import torch
 
 from ncd.lang.circuits.elaborate import elaborate
+from ncd.lang.formats import Formats
 from ncd.lang.terms.arguments import check_term
 from ncd.lang.terms.terms import Term
 from ncd.run.base.device import device as find_device
 from ncd.run.base.limits import Limits
-from ncd.run.execution.module import CircuitModule
+from ncd.run.execution.module import CircuitModule, in_formats, recomputing
 from ncd.run.limits.guard import check
 
 
@@ -18,6 +21,8 @@ def compile(
     seed: int = 0,
     device: str | torch.device = "cpu",
     limits: Limits | None = None,
+    formats: Formats | None = None,
+    recompute: Collection[str] = (),
 ) -> CircuitModule:
     """Compiles a term to a ``torch.nn.Module`` with weights drawn from a seed.
 
@@ -28,6 +33,10 @@ def compile(
         seed: The seed of the weights; torch's global state is not used.
         device: The device of the weights: "cpu", "cuda" or "mps".
         limits: The memory and FLOPs allowed; by default those of the environment.
+        formats: The number formats to which weights and arrays are rounded; float32 by default.
+        recompute: Ids or titles of blocks whose arrays are not saved for the backward pass, but
+            calculated again there. A block in a repetition stands for that of every body, and a
+            repetition for each of its bodies.
 
     Returns:
         A :class:`CircuitModule`. It takes a tensor for each array of ``term.dom``, all with the
@@ -36,9 +45,10 @@ def compile(
     Raises:
         LimitError: If a run would exceed the limits; it names the nearest size that fits.
         SizeError: If an axis has no size.
-        UnknownNameError: If the machine lacks the device.
+        UnknownNameError: If the machine lacks the device, or ``recompute`` names no block.
 
-    Source: the modules of the notebook, such as figure 21's multi-head attention.
+    Source: the modules of the notebook, such as figure 21's multi-head attention;
+    ``torch.utils.checkpoint`` and Chen et al. 2016, arXiv 1604.06174, for ``recompute``.
 
     >>> from ncd.lang.terms.terms import Id
     >>> from ncd.ops import Linear
@@ -48,6 +58,7 @@ def compile(
     check_term(term, "compile")
     target = find_device(device)
     circuit = elaborate(term)
-    check(circuit, limits, suggest=True)
-    module = CircuitModule(circuit, seed)
+    used = formats or Formats()
+    check(circuit, limits, suggest=True, formats=used)
+    module = recomputing(in_formats(CircuitModule(circuit, seed), used), recompute)
     return module if target.type == "cpu" else module.to(target)

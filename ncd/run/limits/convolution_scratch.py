@@ -24,6 +24,7 @@ FEW = 4  # channels below which it leaves an input as it is
 SMALL = 1000  # bytes that every convolution keeps beside its copies
 TABLES = 26_000  # bytes of the same where the gradient of a weight is made
 STRIDED = 60_000  # bytes that each thread keeps where windows are apart
+APART = 1500  # bytes for each place of a window, where each channel has a window of its own
 ROWS = 8  # rows of a picture that each thread keeps then
 
 
@@ -51,7 +52,8 @@ class Convolution:
         sides, self.window = weight.shape[2:], prod(weight.shape[2:])
         self.columns = channels * self.window * prod(narrow) * BYTES
         self.wide, self.narrow = (_filled(shape) for shape in shapes)
-        self.weight = _lanes(channels) * _lanes(deep) * self.window * BYTES
+        self.weight = _weights(channels, deep, setting[-1]) * self.window * BYTES
+        self.apart = APART * self.window if setting[-1] > 1 else 0
         self.taken, self.kernel = self.wide, self.weight  # where nothing is summed into the wide
         if channels < FEW and self.window > 1 and not self.transposed:
             self.taken = prod(shapes[0]) * BYTES
@@ -69,20 +71,20 @@ class Convolution:
             self.picked = self.threads * _lanes(channels) * prod(narrow) * BYTES
 
     def gathered(self) -> int:
-        """From the wide pictures to the narrow ones."""
+        """Returns the bytes held while computing narrow images from wide ones."""
         return self.taken + self.narrow + self.kernel + self.picked + self.multiplied + SMALL
 
     def scattered(self) -> int:
-        """From the narrow pictures to the wide ones, which a forward pass sums up beside."""
+        """Returns the bytes held while computing wide images from narrow ones, by summation."""
         beside = (self.wide if self.transposed else 0) + self.tables
         return self.wide + self.narrow + self.weight + beside + self.multiplied + SMALL
 
     def summed(self) -> int:
-        """To the gradient of the weight; each thread sums up a part of its own."""
+        """Returns the bytes held for the gradient of the weights; each thread sums its own part."""
         parts = self.kernel + (self.weight if self.multiplied else 0)
         parts += 4 * self.weight if self.odd else 0
         found = self.taken + self.narrow + self.threads * parts
-        return found + self.picked + self.multiplied + TABLES
+        return found + self.picked + self.multiplied + TABLES + self.apart
 
 
 def forward(x: Tensor, weight: Tensor, setting: Sequence[Any], made: Tensor) -> int:
@@ -114,7 +116,7 @@ def backward(
 
 
 def most(pictures: int, channels: Sequence[int], places: Sequence[int], window: int) -> int:
-    """Returns more bytes than any of these kernels holds, from sizes alone.
+    """Returns an upper bound of the bytes that any of these kernels holds, from sizes alone.
 
     Args:
         pictures: how many there are.
@@ -135,6 +137,13 @@ def _lanes(channels: int) -> int:
     return -(-channels // (LANES or 16)) * (LANES or 16)
 
 
+def _weights(channels: int, deep: int, groups: int) -> int:
+    """Returns how many weights oneDNN holds for each place of a window."""
+    if groups == channels == deep and groups >= LANES:  # the groups themselves are filled up
+        return _lanes(groups)
+    return groups * _lanes(channels // groups) * _lanes(deep // groups)
+
+
 def _filled(shape: Sequence[int]) -> int:
-    """The bytes of a stack of pictures with its channels filled up."""
+    """Returns the bytes of a stack of images whose channels are padded to whole vectors."""
     return prod((shape[0], _lanes(shape[1]), *shape[2:])) * BYTES

@@ -11,6 +11,7 @@ from ncd.costs import BYTES, WHOLE, Cost, OpCost, cost_of, learned
 from ncd.lang.circuits.circuit import Cell, Circuit
 from ncd.lang.circuits.elaborate import elaborate
 from ncd.lang.errors import LimitError, NCDError
+from ncd.lang.formats import Formats
 from ncd.lang.formulas.expr import Arg, Const, Contract, Size, Tuple
 from ncd.lang.terms.rewrite import rewrite
 from ncd.lang.terms.terms import Term
@@ -23,24 +24,26 @@ from ncd.run.limits import kernel_scratch
 from ncd.run.limits.call_check import check_calls
 from ncd.run.limits.run_memory import NUMBER, stated_peak
 
+FLOAT32 = Formats()
 STEPS = 50_000  # of one run: a scan takes its body's once for each position
 SEARCHED = 200  # cells of a term for which a size that fits is looked for
 TRIED = 4  # axes that are tried then
 SAVED = 16 * NUMBER  # bytes of the numbers that a node of an expression keeps on its way
 
 
-def peak(circuit: Circuit, *, watched: bool = False) -> int:
+def peak(circuit: Circuit, *, watched: bool = False, formats: Formats = FLOAT32) -> int:
     """Returns the most bytes that a run forward and backward holds at once, without running it.
 
     Weights, inputs, their gradients and all intermediate arrays count. ``watched``: every array is
-    kept to be looked at, as :func:`ncd.run.trace` does.
+    kept to be looked at, as :func:`ncd.run.trace` does. With ``formats`` the numbers are rounded,
+    but held in float32.
 
     >>> from ncd.lang.terms.terms import Id
     >>> peak(elaborate(Id("y:250"))) >= 2 * 1000  # the input and its gradient
     True
     """
     try:
-        return stated_peak(circuit.term, watched).backward
+        return stated_peak(circuit.term, watched, formats).backward
     except (RuntimeError, TypeError, OverflowError):  # more numbers than torch can count
         return _least(circuit)
 
@@ -51,6 +54,7 @@ def check(
     *,
     suggest: bool = False,
     watched: bool = False,
+    formats: Formats = FLOAT32,
 ) -> Cost:
     """Returns the cost of a circuit; raises LimitError, naming limit and need, if it is too high.
 
@@ -62,7 +66,7 @@ def check(
     check_calls(circuit)
     try:
         _check_steps(circuit)
-        _check(circuit, cost, limits, watched)
+        _check(circuit, cost, limits, watched, formats)
     except LimitError as error:
         search = suggest and len(circuit.cells) <= SEARCHED
         error.cure = (_nearest(circuit, limits, watched) if search else "") or error.cure
@@ -84,17 +88,22 @@ def _steps(circuit: Circuit) -> int:
     return sum(cell.times for cell in circuit.cells)
 
 
-def _check(circuit: Circuit, cost: Cost, limits: Limits, watched: bool) -> None:
+def _check(circuit: Circuit, cost: Cost, limits: Limits, watched: bool, formats: Formats) -> None:
     if cost.flops > limits.flops:
         raise _over(circuit, cost, cost.flops, "floating-point operations", limits.flops)
-    if _most(circuit.term) <= limits.bytes:
+    if formats.plain and _most(circuit.term) <= limits.bytes:
         return
-    need = peak(circuit, watched=watched)
+    large = len(circuit.cells) > SEARCHED  # their peak takes seconds to find
+    if large and (least := _least(circuit)) > limits.bytes:
+        raise _over(circuit, cost, least, "bytes of memory", limits.bytes, "at least ")
+    need = peak(circuit, watched=watched, formats=formats)
     if need > limits.bytes:
         raise _over(circuit, cost, need, "bytes of memory", limits.bytes)
 
 
-def _over(circuit: Circuit, cost: Cost, need: int, unit: str, limit: int) -> LimitError:
+def _over(
+    circuit: Circuit, cost: Cost, need: int, unit: str, limit: int, bound: str = ""
+) -> LimitError:
     memory = "bytes" in unit
 
     def heavy(op: OpCost) -> int:
@@ -102,7 +111,7 @@ def _over(circuit: Circuit, cost: Cost, need: int, unit: str, limit: int) -> Lim
 
     cell: Cell | None = circuit.cell(max(cost.ops, key=heavy).node) if cost.ops else None
     error = LimitError(
-        f"the run needs {need:,} {unit}, "
+        f"the run needs {bound}{need:,} {unit}, "
         f"and the limit {'NCD_MAX_BYTES' if memory else 'NCD_MAX_FLOPS'} is {limit:,}",
         where=cell.op.label if cell else "Input",
         bound=cell.site.axes if cell else circuit.term.dom.axes,
@@ -141,7 +150,7 @@ def _weights(circuit: Circuit) -> int:
 
 @lru_cache(maxsize=256)
 def _most(term: Term) -> int:
-    """More than any run takes: as if nothing on the way through an op were ever freed.
+    """Returns an upper bound of the memory of a run, as if nothing inside an op were ever freed.
 
     Each node of an expression is taken to leave four tensors behind: itself, its gradient, and a
     copy of either in another order. One kernel at a time has memory of its own beside them.

@@ -48,7 +48,7 @@ def arithmetic(func: Any) -> bool:
 
 
 def _cast(func: Any, args: Sequence[Any], made: Any) -> int:
-    """Copies of the arguments that are not of the type in which an elementwise op computes."""
+    """Returns the bytes of arguments copied to the type in which an elementwise op computes."""
     given = [x for x in _tensors(args) if x.dim()]
     if func in CHOICES:
         given = [x for x in given if x.dtype != torch.bool]
@@ -69,12 +69,12 @@ def _size(x: Tensor) -> int:
 
 
 def _plain(*places: int) -> Rule:
-    """The rule of kernels that copy these arguments unless they lie in plain order."""
+    """Returns a rule for kernels that copy these arguments unless they are contiguous."""
     return lambda args, made: sum(0 if args[i].is_contiguous() else _size(args[i]) for i in places)
 
 
 def _dense(*places: int) -> Rule:
-    """The rule of products of matrices, which copy those without a dimension side by side."""
+    """Returns a rule for matrix products, which copy arguments without a contiguous dimension."""
 
     def rule(args: Sequence[Any], made: Any) -> int:
         given = [args[i] for i in places]
@@ -87,7 +87,7 @@ def _dense(*places: int) -> Rule:
 
 
 def _layer_norm_backward(args: Sequence[Any], made: Any) -> int:
-    """Two sums over the rows for each thread: of the gradients of the scale and of the shift."""
+    """Returns the bytes of each thread's sums for the gradients of scale and shift."""
     return 2 * torch.get_num_threads() * prod(args[2]) * BYTES + _plain(0, 1)(args, made)
 
 
@@ -96,7 +96,7 @@ def _batch_norm(args: Sequence[Any], made: Any) -> int:
 
 
 def _batch_norm_backward(args: Sequence[Any], made: Any) -> int:
-    """The gradient before it is centred."""
+    """Returns the bytes of the gradient before it is centred."""
     return _size(args[1]) + 16 * args[1].shape[1] + _plain(0, 1)(args, made)
 
 
@@ -111,14 +111,14 @@ def _attention_tile(query: Tensor, key: Tensor) -> tuple[int, int]:
 
 
 def _attention(args: Sequence[Any], made: Any) -> int:
-    """For each thread a tile of scores, its maxima and sums, and a tile of the output."""
+    """Returns the bytes of each thread's tiles of scores and outputs, with maxima and sums."""
     rows, columns = _attention_tile(args[0], args[1])
     tile = rows * (columns + 2 + args[2].shape[-1])
     return torch.get_num_threads() * tile * BYTES
 
 
 def _attention_backward(args: Sequence[Any], made: Any) -> int:
-    """For each thread a tile of weights and of their gradients, and a sum for each query."""
+    """Returns the bytes of each thread's tiles of weights and gradients, and sums."""
     rows, columns = _attention_tile(args[1], args[2])
     tile = rows * (2 * columns + 1)
     given = sum(_size(x) for x in args[:5] if x.stride(-1) != 1)
@@ -140,7 +140,7 @@ def _convolution_backward(args: Sequence[Any], made: Any) -> int:
 
 
 def most(cell: Cell) -> int:
-    """Returns more bytes than any kernel of an op holds, forward or backward, from sizes alone."""
+    """Returns an upper bound of the bytes that any kernel of an op holds, from sizes alone."""
     site, threads = cell.site, torch.get_num_threads()
     arrays = [*site.ins, *site.outs, *(initial.array for initial in cell.initial.values())]
     copies = 3 * WHOLE * max((array.numel for array in arrays), default=1)

@@ -25,7 +25,7 @@ FEWEST = 3  # rounds, however long they take
 
 
 def _repeat(turn: Call, rounds: int, budget: float) -> int:
-    """Takes turns until enough rounds or time have passed; returns the number of rounds."""
+    """Makes the calls in turn until enough rounds or time have passed; returns the rounds."""
     start, done = time.perf_counter(), 0
     while done < rounds and (done < FEWEST or time.perf_counter() - start < budget):
         turn()

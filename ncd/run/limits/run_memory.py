@@ -17,6 +17,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from ncd.lang.circuits.elaborate import elaborate
+from ncd.lang.formats import Formats
 from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Array
 from ncd.run.execution.module import CircuitModule
@@ -75,13 +76,13 @@ class Storages(TorchDispatchMode):
         return made
 
     def _beside(self, func: Any, args: Any, made: Any) -> None:
-        """Counts the memory that a kernel took for itself, and a number that it may have saved."""
+        """Counts memory that a kernel allocated itself, and a number that it may have saved."""
         self.saved += NUMBER * arithmetic(func)
         self.peak = max(self.peak, self.now + self.saved + scratch(func, args, made))
 
 
 def _as_it_lies(func: Any, args: Any, made: Any) -> Any:
-    """Returns an op's output in the memory order of the true kernel.
+    """Returns an op's output in the memory layout that the real kernel gives it.
 
     A norm of a permuted tensor returns one in plain order; the fake kernel keeps the permutation,
     so that copies needed by the next op would not be counted.
@@ -142,7 +143,7 @@ def _cuda_peak(module: CircuitModule, inputs: tuple[Tensor, ...], watched: bool)
 def _forward_backward(
     module: CircuitModule, inputs: tuple[Tensor, ...], watched: bool, read: Any
 ) -> int:
-    """Goes forward and backward; gives what ``read`` says between."""
+    """Runs forward and backward; returns the result of ``read``, called in between."""
     kept: dict[str, Tensor] | None = {} if watched else None
     total = summed(module.execute(inputs, keep=kept))
     forward: int = read()
@@ -152,7 +153,7 @@ def _forward_backward(
 
 
 def summed(outputs: Tensor | tuple[Tensor, ...]) -> Tensor:
-    """One number that every real output reaches, to go backward from."""
+    """Returns one number that depends on every real output, as the start of a backward pass."""
     tensors = outputs if isinstance(outputs, tuple) else (outputs,)
     means = [x.square().mean() for x in tensors if x.is_floating_point()]
     return torch.stack(means).sum() if means else torch.zeros(())
@@ -161,22 +162,23 @@ def summed(outputs: Tensor | tuple[Tensor, ...]) -> Tensor:
 # --- what a run would take -----------------------------------------------------------------------
 
 
-def stated_peak(term: Term, watched: bool = False) -> Peak:
+def stated_peak(term: Term, watched: bool = False, formats: Formats | None = None) -> Peak:
     """Returns the memory that :func:`measured_peak` would measure, without numbers.
 
     The module runs forward and backward on tensors without data. Raises RuntimeError or
     OverflowError if there are more numbers than torch can count.
     """
-    return _stated_peak(term, watched, torch.get_num_threads())
+    return _stated_peak(term, watched, formats or Formats(), torch.get_num_threads())
 
 
 @lru_cache(maxsize=256)
-def _stated_peak(term: Term, watched: bool, threads: int) -> Peak:
-    """The same for a number of threads, each of which takes memory of its own in some kernels."""
+def _stated_peak(term: Term, watched: bool, formats: Formats, threads: int) -> Peak:
+    """Returns the memory for a number of threads, as some kernels allocate per thread."""
     circuit = elaborate(term)
     module = CircuitModule(circuit, seed=None)
-    with _blank_run():
-        return measured_peak(module, _blanks(module), watched=watched)
+    module.formats = formats
+    with blank_run():
+        return measured_peak(module, blanks(module), watched=watched)
 
 
 @lru_cache(maxsize=256)
@@ -186,16 +188,16 @@ def stated_forward(term: Term) -> int:
     Raises as :func:`stated_peak` does.
     """
     module = CircuitModule(elaborate(term), seed=None)
-    with _blank_run(), torch.no_grad():
-        inputs = _blanks(module)
+    with blank_run(), torch.no_grad():
+        inputs = blanks(module)
         with Storages([*inputs, *module.parameters(), *module.buffers()]) as counted:
             module.execute(inputs, watch=lambda cell, given, made: None)
         return counted.peak
 
 
 @contextmanager
-def _blank_run() -> Iterator[None]:
-    """Tensors without numbers that say they are on the CPU, so that torch takes the same paths.
+def blank_run() -> Iterator[None]:
+    """Returns tensors without data that claim to be on the CPU, so torch takes the same paths.
 
     What torch keeps of each op at each size, for good, is let go where it is too much.
     """
@@ -205,8 +207,8 @@ def _blank_run() -> Iterator[None]:
         yield
 
 
-def _blanks(module: CircuitModule) -> tuple[Tensor, ...]:
-    """Inputs without numbers, for a module whose weights have none now either."""
+def blanks(module: CircuitModule) -> tuple[Tensor, ...]:
+    """Returns inputs without data, and removes the data of the module's weights."""
     for part in module.modules():
         _take_blank(part)
     return tuple(_blank(value.array) for value in module.circuit.inputs)

@@ -125,13 +125,14 @@ def factor_name(scene: Scene, cell: Cell, factor: Numbers) -> str:
 def _chosen(cell: Cell, how: Chosen) -> str:
     """Returns a maximum or a mean, with the numbers it is of."""
     adds = how.how in ("sum", "mean")
-    best = None if adds else int(getattr(how.numbers, f"arg{how.how}")())
+    picks = how.how in ("max", "min")
+    best = int(getattr(how.numbers, f"arg{how.how}")()) if picks else None
     shown = sum_table.largest(how.numbers, () if best is None else (best,))
     line = Line("", how.numbers, total=how.value, strong=True)
     if adds:
         line = summed("", how.numbers, shown, total=how.value, strong=True)
-    names = {"max": "the largest", "min": "the least", "sum": "sum", "mean": "mean"}
-    return sum_table.table(cell.site, how.spans, [line], shown, end=names[how.how], here=best)
+    end = {"max": "the largest", "min": "the least"}.get(how.how, how.how)
+    return sum_table.table(cell.site, how.spans, [line], shown, end=end, here=best)
 
 
 def _normed(cell: Cell, how: Normed) -> str:

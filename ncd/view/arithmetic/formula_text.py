@@ -105,8 +105,8 @@ def _call(name: str, args: Sequence[Expr], kwargs: Sequence[tuple[str, Expr]], h
     if name == "sqrt":
         return f"√{_text(args[0], how)}"
     options = {key: _text(part, how, top=True) for key, part in kwargs}
-    if name == "clamp" and len(options) == 1:
-        ((side, limit),) = options.items()
-        return f"{'min' if side == 'max' else 'max'}({given[0]}, {limit})"
+    if name == "clamp":
+        text = f"max({given[0]}, {options['min']})" if "min" in options else given[0]
+        return f"min({text}, {options['max']})" if "max" in options else text
     name = {"maximum": "max", "minimum": "min"}.get(name, name)
     return f"{name}({', '.join([*given, *(f'{key} = {text}' for key, text in options.items())])})"

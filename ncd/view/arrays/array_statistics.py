@@ -94,7 +94,7 @@ def _real(found: Statistics) -> dict[str, str]:
 def show_histogram(found: Statistics, key: str) -> None:
     """Shows a switch, and with it on a histogram of equal steps from the smallest to the largest.
 
-    It is off at first, as Plotly's script would slow down the page of whoever does not want it.
+    It is off at first, as loading Plotly's script would slow down the page.
     """
     if len(found.bins) < 2 or not st.toggle("Histogram", key=key):
         return

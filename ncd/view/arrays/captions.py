@@ -1,4 +1,4 @@
-"""Sentences about the numbers on a page."""
+"""Captions that say where the numbers on a page come from."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ UNTRAINED = (
 
 
 def origin(scene: Scene) -> str:
-    """Returns the origin of a run's numbers as HTML: untrained or learned weights, and inputs."""
+    """Returns as HTML where a run's numbers come from: how weights and inputs were made."""
     given = markup.text(scene.feed.description)
     seed = f"from seed {scene.seed}"
     if not scene.feed.is_random:

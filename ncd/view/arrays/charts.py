@@ -1,6 +1,6 @@
 """Plotly charts: training curves, histograms and bars, in the colours and fonts of the page.
 
-They are made only while their tab is open, so that Plotly's script (4.7 MB) is loaded with it.
+Use them only inside an open tab, so that Plotly's script (4.7 MB) is loaded with that tab.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import plotly.graph_objects as go
 import streamlit as st
 
 HEIGHT = 250  # pixels, always the same, so that nothing below moves
-ROW, EDGES = 26, 90  # pixels of a bar, and of what is around the bars
-MOST = 400  # points of a curve
+ROW, EDGES = 26, 90  # the heights of a bar and of the margins, in pixels
+MOST = 400  # the greatest number of points in a curve
 DASHES = ("solid", "dash", "dot", "dashdot")
 COLOURS = ("#3d6fb6", "#c9732b", "#7a9a3a", "#9a5fb0")  # readable on light and dark pages
 CONFIG = {"displaylogo": False, "modeBarButtonsToRemove": ["lasso2d", "select2d"]}
@@ -21,7 +21,7 @@ Points = Sequence[tuple[float, float]]
 
 
 def show(figure: go.Figure, key: str, said: str) -> None:
-    """Shows a chart; ``said`` describes it to those who cannot see it."""
+    """Shows a chart; ``said`` is its description for screen readers."""
     st.plotly_chart(figure, key=key, height=figure.layout.height, config=CONFIG, alt=said)
 
 
@@ -34,7 +34,7 @@ def curves(
     percent: bool = False,
     dots: bool = False,
 ) -> go.Figure:
-    """Returns a chart of values over the steps of a run; several lines differ in colour and dash.
+    """Returns a chart of values over the steps of a run; lines differ in colour and dash.
 
     Args:
         title: The title, above the chart.
@@ -111,7 +111,7 @@ def bars(title: str, labels: Sequence[str], shares: Mapping[str, Sequence[float]
 
 
 def spoken(name: str, points: Points) -> str:
-    """Returns a curve in words.
+    """Returns a description of a curve for screen readers.
 
     >>> spoken("", [(1, 2.5), (9, 0.5)]), spoken("by hand", [])
     ('from 2.5 at step 1 to 0.5 at step 9', 'by hand nothing yet')

@@ -7,11 +7,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-# By Okabe and Ito, who chose them so that the colour-blind tell them apart.
+# Colours by Okabe and Ito, which colour-blind readers can tell apart.
 COLOURS = ((230, 159, 0), (86, 180, 233), (204, 121, 167), (0, 158, 115))
-COVER = 0.6  # how much of a pixel is its class's colour
-LARGE = 256  # points a side; a pixel is a square of them
-STROKE = 4  # points, from which a pixel is large enough to be struck through
+COVER = 0.6  # the opacity of the class colour
+LARGE = 256  # the side of the image in points; a pixel is a square of several points
+STROKE = 4  # the least side of a pixel, in points, for a stroke through it
 
 
 def colour(kind: int) -> tuple[int, int, int]:

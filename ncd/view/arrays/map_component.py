@@ -1,4 +1,4 @@
-"""A panel with a map of numbers: one component, drawn anew only where something changed."""
+"""A component that shows a map of numbers, and redraws only the parts that have changed."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ HTML = f"""
 <div class="foot"></div></div>
 """
 
-ONE, BEHIND = "one", "behind"  # a cell, and a number in another array
+ONE, BEHIND = "one", "behind"  # link parameters: a cell, and a number in another array
 SUBSCRIPT = re.compile(r"_(\d+)")
 BELOW = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 LIGHTS = re.compile(' data-axis="[^"]*"')
@@ -78,10 +78,10 @@ class Mark:
 
 @dataclass(frozen=True)
 class Map:
-    """A map in focus. Its zoom is kept while ``id`` stays; ``said`` is the name of a number.
+    """A large map of numbers; its zoom is kept as long as ``id`` stays the same.
 
-    With ``picks="cell"`` a click picks a cell as ``"cell=3,5"``, by the first number that it stands
-    for. ``marks`` are frames on cells. A cell picked as ``ONE`` is explained below the map.
+    With ``picks="cell"`` a click picks a cell as ``"cell=3,5"``, the place of the first number in
+    it. ``marks`` are frames around cells. A cell picked as ``ONE`` is explained below the map.
     """
 
     id: str
@@ -99,7 +99,7 @@ class Map:
 
     @property
     def data(self) -> dict[str, Any]:
-        """Returns the data that the browser draws the map from."""
+        """Returns a map as the data that the browser needs."""
         numbers, ends = self.numbers, self.ends
         clipped = ends.high < ends.largest
         high = ("≥ " if clipped else "") + markup.digits(ends.high)
@@ -154,7 +154,7 @@ def show(
     aside: str = "",
     foot: str = "",
 ) -> None:
-    """Shows HTML, a map between smaller ones and words about it.
+    """Shows a map between other HTML: small pictures above, words below.
 
     A click on an element with ``data-pick="head=3"`` calls ``on_pick`` with ``"head", "3"``, and so
     does a change of an input with ``data-set="head"``.
@@ -179,7 +179,7 @@ def show(
 
 
 def plain(axis: Axis) -> str:
-    """Returns the name of an axis in plain letters, as near to its label as possible.
+    """Returns the name of an axis as plain text, as similar to its label as possible.
 
     >>> plain(Axis("n_0")), plain(Axis("n_b")), plain(Axis("c", label="c_{5-λ}"))
     ('n₀', 'n_b', 'c_{5-λ}')
@@ -188,12 +188,22 @@ def plain(axis: Axis) -> str:
 
 
 def named(axis: Axis, at: int, side: str = "") -> str:
-    """Returns a position of an axis as HTML that may be inside a button."""
+    """Returns a position on an axis as HTML without links, for use inside a button."""
     return f"{LIGHTS.sub('', markup.axis(axis))}{side and f' {side}'} = {at}"
 
 
+def slider(said: str, name: str, values: range, at: int) -> str:
+    """Returns a slider that sets a session key to one of several numbers; nothing for one."""
+    if len(values) < 2:
+        return ""
+    return (
+        f'<label class="cut">{said} <input type="range" min="{values[0]}" max="{values[-1]}" '
+        f'value="{at}" data-set="{name}" aria-valuetext="{said}"></label>'
+    )
+
+
 def gallery(pictures: Sequence[tuple[str, str, str]], chosen: str) -> str:
-    """Returns small pictures as buttons: what each picks, its name (HTML), its address."""
+    """Returns small pictures as buttons; each has a value to pick, a name and an image URL."""
     buttons = (
         _button(pick, pick == chosen, f'<img alt="" src="{address}">{name}')
         for pick, name, address in pictures
@@ -202,7 +212,7 @@ def gallery(pictures: Sequence[tuple[str, str, str]], chosen: str) -> str:
 
 
 def cut(sheet: str, names: Sequence[tuple[str, str]], chosen: str) -> str:
-    """Returns such buttons for pictures that are stacked in one image.
+    """Returns small pictures as buttons, cut from one image in which they are stacked.
 
     >>> html = cut("data:", [("a=0", ""), ("a=1", ""), ("a=2", "")], "a=0")
     >>> [part.partition("%")[0] for part in html.split("position-y:")[1:]]
@@ -252,7 +262,7 @@ def beyond(ends: Ends, chosen: Ends, key: str = "colours") -> str:
 
 
 def beside(name: str, run: range, count: int) -> str:
-    """Returns buttons to the previous and the next page of pictures."""
+    """Returns buttons to the previous and the next group of pictures."""
     if len(run) == count:
         return ""
     before, after = run.start - 1, run.stop

@@ -14,10 +14,10 @@ from ncd.view.base import heatmap
 from ncd.view.base.heatmap import Grid
 
 WIDE, TALL = 960, 640  # pixels of a picture
-LEAST = 48  # that a row, or a column, of few numbers is stretched to
-MANY = 72  # pictures
+LEAST = 48  # pixels to which a picture with few rows or columns is stretched
+MANY = 72  # the greatest number of pictures
 GAP = 3
-BEHIND = 128  # the shade between pictures
+BEHIND = 128  # the grey between pictures
 
 
 @dataclass(frozen=True)

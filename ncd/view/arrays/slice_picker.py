@@ -1,4 +1,4 @@
-"""The choice of a slice: two dimensions for the picture, and a position along the others."""
+"""Controls to choose a slice of an array: the two dimensions shown, positions along others."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from ncd.view.arrays import map_component
 from ncd.view.base import heatmap
 from ncd.view.base.heatmap import Ends, Grid
 
-PICTURE, SLICES = "picture", "slices"  # the link's "y,h" and "b.2,n_1.5"
+PICTURE, SLICES = "picture", "slices"  # link parameters such as "y,h" and "b.2,n_1.5"
 MOST = 36  # small pictures at once
-CHANNELS = 3  # of an image in colours
+CHANNELS = 3  # the channels of a colour image
 COLOURED = -1  # the position that stands for all three
 
 
@@ -70,7 +70,7 @@ class Cut:
     def along(self) -> int | None:
         """The dimension shown as small pictures: the longest of the others.
 
-        Of two equally long ones it is the one just before the picture's.
+        Of equally long ones it is the last one before those of the picture.
         """
 
         def rank(i: int) -> tuple[int, bool]:
@@ -85,7 +85,7 @@ class Cut:
 
     @property
     def alike(self) -> bool:
-        """Whether a step down and a step across mean the same."""
+        """Whether rows and columns have the same scale."""
         rows = self.rows
         return rows is not None and (
             self.image or (rows.axis.sequence and self.columns.axis.sequence)
@@ -111,7 +111,7 @@ def dimensions(array: Array) -> tuple[Dimension, ...]:
 
 
 def chosen(array: Array) -> Cut:
-    """Returns the visitor's choice, as far as this array has it."""
+    """Returns the visitor's choice, where it is valid for this array."""
     own = dimensions(array)
     names = [d.name for d in own]
     asked = [n for n in str(st.session_state.get(PICTURE, "")).split(",") if n in names]
@@ -128,7 +128,7 @@ def chosen(array: Array) -> Cut:
     wrong = {d.name: str(i) for d, i in zip(own, at, strict=True) if i >= 0}
     if any(places.get(name, place) != place for name, place in wrong.items()):
         _keep({**places, **{n: place for n, place in wrong.items() if n in places}})
-        st.rerun()  # so that the link says what is seen
+        st.rerun()  # so that the link matches the page
     return Cut(own, shown, at)
 
 
@@ -160,7 +160,7 @@ def _places() -> dict[str, str]:
 
 
 def show(array: Array, index: tuple[int, ...]) -> str:
-    """Chooses the slice that contains a number; returns its row and column there: ``3,5``."""
+    """Selects the slice that contains a number; returns the number's row and column, as ``3,5``."""
     whole = dimensions(array)
     names = [d.name for d in whole]
     asked = [n for n in str(st.session_state.get(PICTURE, "")).split(",") if n in names]
@@ -204,7 +204,7 @@ def grid(tensor: torch.Tensor, cut: Cut) -> Grid:
 
 
 def stack(tensor: torch.Tensor, cut: Cut, run: range) -> Grid:
-    """Returns the pictures at some positions of the dimension shown as small pictures."""
+    """Returns the small pictures for some positions of the longest other dimension."""
     along = cut.along
     assert along is not None
     index = tuple(
@@ -264,7 +264,7 @@ def _slider(cut: Cut, i: int) -> str:
 
 
 def overview(cut: Cut, tensor: torch.Tensor, signed: bool) -> str:
-    """Returns small pictures along the longest of the other dimensions."""
+    """Returns small pictures for the positions along the longest of the other dimensions."""
     if cut.along is None:
         return ""
     dimension, at = cut.dimensions[cut.along], cut.at[cut.along]

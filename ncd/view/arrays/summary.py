@@ -13,12 +13,12 @@ from ncd.view.arrays.slice_picker import Cut, Dimension
 from ncd.view.base import heatmap
 from ncd.view.base.heatmap import Ends, Grid, Pooled
 
-FEW, WIDE = 6, 8  # rows and columns that are written out
-FIRST = 5  # numbers that are told beside a picture
-CELLS = 64  # a side of the picture, if it is the only one
-MANY, TILE = 8, 32  # small pictures of an array with more than two axes, and their cells a side
-MOST = 1_000_000  # numbers that are read for pictures
-SIDE, THIN = 190, 26  # pixels of a picture, and at least
+FEW, WIDE = 6, 8  # the largest numbers of rows and columns that are shown as a table
+FIRST = 5  # numbers that are written beside a picture
+CELLS = 64  # the cells along a side of a single picture
+MANY, TILE = 8, 32  # the number of small pictures, and the cells along a side of each
+MOST = 1_000_000  # the greatest number of values that are read for pictures
+SIDE, THIN = 190, 26  # the usual and the least side of a picture, in pixels
 
 
 def shape(array: Array) -> str:
@@ -125,7 +125,7 @@ def _ends(numbers: Grid) -> Ends:
 
 
 def _range(pooled: Pooled) -> str:
-    """Returns a sentence about the first and last colour, and about pooled cells."""
+    """Returns a sentence about the colour scale and about pooled cells."""
     ends = _ends(pooled.maps)
     low, high = ("blue", "red") if ends.low < 0 else ("dark", "yellow")
     beyond = " and beyond" if ends.beyond else ""

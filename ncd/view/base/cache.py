@@ -23,13 +23,13 @@ from ncd.run import CircuitModule, Trace
 
 T = TypeVar("T")
 LIMIT = 300_000_000
-SMALL, LEAF, TERM = 1_000, 100, 50_000  # bytes of an entry, of a value in it, of a term
+SMALL, LEAF, TERM = 1_000, 100, 50_000  # estimated bytes of an entry, of a value in it, of a term
 # Runs count a megabyte extra, so that at most a few hundred small ones are cached.
 RUN = 1_000_000
 
 
 def weigh(value: object) -> int:
-    """Returns the approximate size of a value in the cache, in bytes."""
+    """Returns the approximate size of a cached value in bytes."""
     return SMALL + _held(value)
 
 
@@ -83,5 +83,5 @@ def known(what: str, term: Term, *rest: Hashable) -> Any:
 
 
 def remember(what: str, term: Term, *rest: Hashable, make: Callable[[], T]) -> T:
-    """Returns ``make()``, cached under a name, the term, and anything else that it depends on."""
+    """Returns ``make()``, cached under a name, the term and further keys."""
     return kept(SHELF, (what, term, *rest), make)

@@ -1,4 +1,4 @@
-"""Arrays as heat maps: pooled to screen size, in colours that the colour-blind can tell apart."""
+"""Heat maps of arrays: pooled to screen size, in colours that suit colour-blind readers."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from PIL import Image
 
 Grid = NDArray[np.float32]
-LARGE, SMALL = 256, 84  # cells a side: the map in focus, a small picture
+LARGE, SMALL = 256, 84  # the cells along a side of the large map and of a small picture
 FEW, RARE = 3, 2000  # outliers ignored: at least 3, or one in 2000
-MANY = 12  # outliers are ignored only in larger arrays
-FAR = 5.0  # an outlier is this many times as large as the others
+MANY = 12  # outliers are ignored only in arrays with more numbers
+FAR = 5.0  # an outlier is at least this many times as large as the other numbers
 
 # Viridis, and red to blue by ColorBrewer: both suit colour-blind readers.
 POSITIVE = "440154 482878 3e4989 31688e 26828e 1f9e89 35b779 6ece58 b5de2b fde725"
@@ -48,7 +48,7 @@ class Pooled:
 
     @property
     def told(self) -> str:
-        """A sentence that says how the maps were pooled; empty if they were not."""
+        """A sentence about the pooling; empty if nothing was pooled."""
         if self.block == (1, 1):
             return ""
         what = "the largest number" if self.largest else "means"
@@ -57,10 +57,10 @@ class Pooled:
 
 
 def pooled(maps: Grid, most: int) -> Pooled:
-    """Pools maps to at most ``most`` cells a side; masked numbers (NaN) count only where all are.
+    """Pools maps to at most ``most`` cells a side; masked numbers (NaN) are ignored.
 
-    A cell is the mean of its block. If a few numbers stand out so far that the mean would hide
-    them, every cell is the number of its block that is furthest from zero.
+    A cell is the mean of a block of numbers. If the mean would hide a few outliers, every cell is
+    the number of its block that is furthest from zero.
 
     >>> pooled(np.arange(6, dtype=np.float32).reshape(1, 6), 3).maps
     array([[0.5, 2.5, 4.5]], dtype=float32)
@@ -92,7 +92,7 @@ def _blocks(maps: Grid, rows: int, columns: int) -> Grid:
 
 @dataclass(frozen=True)
 class Ends:
-    """The values of the first and the last colour, and how many numbers lie far beyond them."""
+    """The range of a colour scale, and the number of outliers far beyond it."""
 
     low: float
     high: float
@@ -103,7 +103,7 @@ class Ends:
     def of(numbers: Grid, *, signed: bool) -> Ends:
         """Returns the range from zero to the largest number, or symmetric about zero if ``signed``.
 
-        A few numbers so large that all others would have one colour do not set the range.
+        A few outliers are ignored, because with them all other numbers would have the same colour.
 
         >>> Ends.of(np.float32([*range(16), 1000]), signed=False)
         Ends(low=0.0, high=15.0, beyond=1, largest=1000.0)
@@ -121,13 +121,13 @@ class Ends:
 
     @property
     def whole(self) -> Ends:
-        """The same range, extended to the largest number."""
+        """The same scale, extended to the largest number."""
         high = self.largest or 1.0
         return Ends(-high if self.low < 0 else 0.0, high, self.beyond, self.largest)
 
 
 def picture(cells: Grid, ends: Ends, stops: str = POSITIVE) -> str:
-    """Returns a small picture of a map as a data URL; masked cells are transparent."""
+    """Returns a map as a small image in a data URL; masked cells are transparent."""
     share = (cells - ends.low) / (ends.high - ends.low)
     known = np.isfinite(share)
     if not known.all():
@@ -170,7 +170,7 @@ def _address(image: Image.Image) -> str:
 
 
 def shown(count: int, at: int, most: int) -> range:
-    """Returns the page of ``most`` pictures, out of ``count``, that contains number ``at``.
+    """Returns the group of ``most`` pictures, out of ``count``, that contains number ``at``.
 
     >>> shown(100, 70, 32), shown(100, 99, 32)
     (range(64, 96), range(96, 100))

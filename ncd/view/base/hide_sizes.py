@@ -44,7 +44,7 @@ class Veil:
 
 
 def look(usual: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns drawing options with names only; callouts and cell grids would reveal sizes."""
+    """Returns the drawing options with names only, without callouts and cell grids."""
     return {**usual, "labels": "names", "notes": {}, "cells": False}
 
 
@@ -100,7 +100,7 @@ def _glyph(
 
 
 def _unsized(cell: Cell) -> str:
-    """Returns the words of an op on axes without sizes, or its label if it cannot do without."""
+    """Returns the description of an op without sizes, or its label if that needs sizes."""
     try:
         op: Op = rewrite(cell.op, _bare)
         return op.words(op.site(rewrite(cell.site.ins, _bare)))
@@ -126,7 +126,7 @@ def _inside(part: T, veil: Veil) -> T:
 
 
 def words(circuit: Circuit, veil: Veil, told: Mapping[str, str]) -> dict[str, str]:
-    """Returns the hover texts of arrays and blocks without sizes; ``told`` are the full texts."""
+    """Returns hover texts without sizes; ``told`` are the full texts."""
     names = called(circuit)
     found = {id: told[id] for id in veil.known if id in told}
     for id, value in circuit.values.items():

@@ -14,6 +14,7 @@ export default function (component) {
       scale(svg, 0.8, 1.35);
       widen(svg);
     }
+    document.dispatchEvent(new Event("ncd-panel"));
   }
   content.onchange = ({ target: { dataset, value } }) =>
     dataset.set && host.send("pick", `${dataset.set}=${value}`);

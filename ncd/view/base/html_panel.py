@@ -1,4 +1,4 @@
-"""A component that shows a panel's HTML and takes part in the highlighting."""
+"""A component that shows a panel's HTML and highlights the selection in it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def show(html: str, key: str, on_pick: Callable[[str], None] | None = None) -> N
 
 
 def heed(key: str) -> None:
-    """Applies the selection that a component has sent; a callback."""
+    """Applies a selection made in a component; a callback."""
     value = asked(key, "select")
     if isinstance(value, dict):
         selection.heed(value)

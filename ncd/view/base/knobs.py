@@ -1,4 +1,4 @@
-"""The values of the knobs, kept in the session under the knobs' names; widgets only show them."""
+"""The values of the knobs, stored in the session by name."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ncd.run import devices
 SEED = Knob("seed", 0, 2**31 - 1, 0, most=2**31 - 1)
 MOST = 10**9  # larger numbers would be rounded by the slider in the browser
 NOTES, RANGES, TYPED = "notes", "ranges", "typed"
-# What PyTorch and published configurations call a size: the knob, and what it must stand for.
+# Names of sizes in PyTorch and in published configurations, with the knob and its meaning.
 USUAL = {
     **dict.fromkeys(("d_model", "embed_dim", "hidden_size", "n_embd"), ("m", "features")),
     **dict.fromkeys(("heads", "n_heads", "num_heads", "nhead", "n_head"), ("h", "heads")),
@@ -73,7 +73,7 @@ def _value(knob: Knob) -> int:
 
 
 def take(entry: Entry) -> None:
-    """Parses the values that a link has put into the session, and notes what was changed."""
+    """Parses the knob values of a link, and adds a note for every value that had to be changed."""
     st.session_state[NOTES], st.session_state[RANGES] = {}, {}
     settings(entry)
     seed()
@@ -81,7 +81,7 @@ def take(entry: Entry) -> None:
 
 
 def read(knob: Knob, asked: str) -> tuple[int, str]:
-    """Returns the nearest legal value to a text of a link, and a note if it differs.
+    """Returns the legal value nearest to a text, and a note if it differs.
 
     >>> h, n1 = Knob("h", 1, 16, 4), Knob("n1", 4, 256, 64, multiple=4)
     >>> read(h, "96"), read(h, "0")
@@ -129,7 +129,7 @@ def _read_switch(knob: Knob, asked: str) -> tuple[int, str]:
 
 
 def typed(entry: Entry) -> None:
-    """Sets the sizes typed as ``h=96 m=12288``; the callback of the field.
+    """Sets the sizes in a text such as ``h=96 m=12288``; the callback of the text field.
 
     Usual names such as ``d_model`` stand for the knobs in ``USUAL``.
     """
@@ -157,7 +157,7 @@ def typed(entry: Entry) -> None:
 
 
 def spelled(text: str) -> tuple[dict[str, str], list[str]]:
-    """Parses sizes from a text; returns them by name, and the words that could not be read.
+    """Parses sizes from a text; returns them by name, and the words that cannot be read.
 
     >>> spelled("h=96, m = 12,288 n₀: 7 x")
     ({'h': '96', 'm': '12,288', 'n0': '7'}, ['x'])
@@ -168,7 +168,7 @@ def spelled(text: str) -> tuple[dict[str, str], list[str]]:
 
 
 def put(values: Mapping[str, int]) -> None:
-    """Sets knobs, from a callback."""
+    """Sets knobs; for use in callbacks."""
     for name, value in values.items():
         held = st.session_state.get(name)
         st.session_state[name] = bool(value) if isinstance(held, bool) else value
@@ -189,18 +189,18 @@ def reset(entry: Entry, given: Mapping[str, str]) -> None:
     """Resets the whole sidebar, inputs included; a callback."""
     st.session_state[NOTES], st.session_state[RANGES] = {}, {}
     put({knob.name: knob.default for knob in (*entry.knobs, SEED)})
-    for name, value in {"device": devices()[0], **given, "preset": None}.items():
+    for name, value in {"device": devices()[0], **given, "preset": None, "formats": ""}.items():
         st.session_state[name] = value
 
 
 def choose(entry: Entry, name: str | None) -> None:
-    """Sets the knobs of a preset, the others to their defaults; a callback."""
+    """Sets the knobs of a preset, and all others to their defaults; a callback."""
     published = entry.preset(name).knobs if name else {}
     put({knob.name: published.get(knob.name, knob.default) for knob in entry.knobs})
 
 
 def chosen(entry: Entry, values: Mapping[str, int]) -> Preset | None:
-    """Returns the preset with these sizes; of several, the one that states the most.
+    """Returns the preset with the current sizes; of several, the one that fixes the most knobs.
 
     >>> import ncd
     >>> entry = ncd.catalogue["multi-head-attention"]
@@ -212,7 +212,7 @@ def chosen(entry: Entry, values: Mapping[str, int]) -> Preset | None:
 
 
 def span(knob: Knob, value: int) -> tuple[int, int]:
-    """Returns the range of a slider, extended once a value outside it was asked for."""
+    """Returns the range of a slider, extended to include a value outside it that was requested."""
     ranges: dict[str, tuple[int, int]] = st.session_state.setdefault(RANGES, {})
     low, high = ranges.get(knob.name, (knob.min, knob.max))
     if not low <= value <= high:
@@ -243,7 +243,7 @@ def told(name: str) -> str:
 
 
 def beside(names: Iterable[str]) -> dict[str, object]:
-    """Returns the notes of these names and the extended slider ranges."""
+    """Returns the notes for these names and the extended slider ranges."""
     notes = st.session_state.get(NOTES, {})
     said = {name: notes[name] for name in names if name in notes} if notes else {}
     return {NOTES: said, RANGES: dict(st.session_state.get(RANGES, {}))}

@@ -1,4 +1,4 @@
-"""The selection on a page: an array ``v4``, op ``n3`` or block ``f1``, axes, and collapsed blocks.
+"""The selection on a page: an array ``v4``, op ``n3`` or block ``f1``, axes, collapsed blocks.
 
 It is kept in the session under the keys below and in the link; every view highlights it.
 ``select`` is an id, ``axes`` are up to four names, each at the place of its colour (``k,,h``),
@@ -18,12 +18,13 @@ from ncd.lang.circuits.circuit import Circuit
 KEY, AXES, FOLDED, LABELS, PANEL = "select", "axes", "folded", "labels", "panel"
 CALLOUTS = "callouts"  # "on" or "off"
 QUIZ = "quiz"  # "1", or nothing
-WIDE = "wide"  # one of WIDTHS: what the browser measured
+ASK = "ask"  # a question of ncd.lessons.computed_questions
+WIDE = "wide"  # one of WIDTHS, measured by the browser
 OPENS = "Values"
 COLOURS = 4  # axes highlighted at once
 AUTO, NONE = "auto", "none"
 WIDTHS = (340, 620, 860, 1280)  # pixels for which diagrams are drawn: phone, tablet, laptop, screen
-COOKIE = "ncd_wide"  # tells the first run of a page, which nothing was measured for yet
+COOKIE = "ncd_wide"  # holds the width for the first run of a page
 BLOCK = re.compile(r"[fs]\d+")  # a block, or a stack of equal layers
 NOTE = re.compile(r"(?:save|load)-(v\d+)~?")  # a memory note
 
@@ -42,31 +43,31 @@ def known(circuit: Circuit) -> set[str]:
 
 
 def axes(circuit: Circuit) -> str:
-    """Returns the highlighted axes that this circuit has, each at the place of its colour."""
+    """Returns the highlighted axes of this circuit, each at the position of its colour."""
     names = {axis.name for axis in circuit.axes}
     wanted = str(st.session_state.get(AXES, "")).split(",")[:COLOURS]
     return ",".join(name if name in names else "" for name in wanted).rstrip(",")
 
 
 def folding() -> str:
-    """Returns the session's text about collapsed blocks."""
+    """Returns the session's list of collapsed blocks as text."""
     return str(st.session_state.get(FOLDED, AUTO))
 
 
 def folded(circuit: Circuit, text: str | None = None) -> Literal["auto"] | frozenset[str]:
-    """Returns the blocks of this circuit that a text (or the session) collapses, or "auto"."""
+    """Returns the collapsed blocks of this circuit, from a text or from the session."""
     text = folding() if text is None else text
     ids = known(circuit).intersection(BLOCK.findall(text))
     return frozenset(ids) if ids or text == NONE else "auto"
 
 
 def width() -> int:
-    """Returns the width for which the diagram is drawn, in pixels: it fits the column."""
+    """Returns the width of the diagram in pixels, which fits the column."""
     return fitting(str(st.session_state.get(WIDE) or st.context.cookies.get(COOKIE, "")))
 
 
 def fitting(text: str) -> int:
-    """Returns the width that a text names, or the largest.
+    """Returns the width given by a text, or the largest.
 
     >>> fitting("620"), fitting("90000"), fitting("")
     (620, 1280, 1280)
@@ -75,7 +76,7 @@ def fitting(text: str) -> int:
 
 
 def heed(wish: Mapping[str, object]) -> None:
-    """Applies a click in a component; called from a callback."""
+    """Applies a click in a component; a callback."""
     for key in (AXES, FOLDED, LABELS, CALLOUTS, QUIZ, WIDE):
         if isinstance(value := wish.get(key), str):
             st.session_state[key] = value
@@ -93,4 +94,4 @@ def select(target: str, *, open_card: bool = False) -> None:
     st.session_state[KEY] = target
     if target and open_card and st.session_state.get(PANEL) != OPENS:
         st.session_state[PANEL] = OPENS
-        st.rerun()  # the tabs lie outside the fragment that a click reruns
+        st.rerun()  # the tabs are outside the fragment that a click reruns

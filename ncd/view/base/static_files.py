@@ -12,14 +12,14 @@ VIEW = Path(__file__).parents[1]
 def static(*paths: str) -> str:
     """Returns the text of one or more files, joined; each path starts at ``ncd/view``.
 
-    >>> static("diagram/legend.css", "diagram/scrub.css").count("{") > 2
+    >>> static("quiz/quiz.css", "diagram/scrub.css").count("{") > 2
     True
     """
     return "".join((VIEW / path).read_text() for path in paths)
 
 
 class File(NamedTuple):
-    """A file as it is sent; its name contains a hash of its content."""
+    """A static file; its name contains a hash of its content."""
 
     name: str
     kind: str

@@ -18,7 +18,7 @@ from ncd.view.session.scene import Scene
 MOST = 6  # ops and axes named in a sentence
 # The smallest scales of two drawings side by side: usually, and if they are tall.
 LEAST, LEAST_HIGH = 0.55, 0.48
-SIDES = ("Pinned", "Now")
+SIDES: tuple[str, ...] = ("Pinned", "Now")
 NUMBERS = {"parameters": "Parameters", "flops": "FLOPs", "bytes": "Bytes made"}
 
 
@@ -59,10 +59,14 @@ def diagrams(one: Scene, two: Scene, found: Match) -> str:
     lone = [{cell.id for cell in cells} for cells in found.alone]
     ids: tuple[Callable[[str], str | None], ...] = (found.ids.get, lambda id: id)
     wide, high = (max(own.size[i] for own in drawn) for i in (0, 1))
+    titles = SIDES
+    if one.entry.key != two.entry.key:
+        pairs = zip(SIDES, (one, two), strict=True)
+        titles = tuple(f"{side}: {markup.text(scene.entry.title)}" for side, scene in pairs)
     sections = "".join(
         f'<section style="--wide:{own.size[0]:.0f}"><h2>{title}</h2><div class="drawing">'
         f"{marked(own.svg, found.axes, alone, named)}</div></section>"
-        for title, own, alone, named in zip(SIDES, drawn, lone, ids, strict=True)
+        for title, own, alone, named in zip(titles, drawn, lone, ids, strict=True)
     )
     least = LEAST_HIGH if 2 * high > wide else LEAST
     style = f"--least:{least};--room:{least * wide:.0f}px;--widest:{wide:.0f};--highest:{high:.0f}"
@@ -96,12 +100,12 @@ def _drawn(scene: Scene, shut: frozenset[str] | None) -> Drawn:
             frozenset(titles.get(id, "") for id in boxes),
         )
 
-    what = (scene.entry.key, scene.dark, scene.notes, scene.wide, shut)
+    what = (scene.entry.key, scene.dark, scene.notes, scene.wide, shut, scene.formats)
     return remember("compared", scene.term, *what, make=make)
 
 
 def _alone(one: Scene, two: Scene, found: Match) -> str:
-    """Returns the meaning of the marks in words."""
+    """Returns a legend of the marks."""
     sentences = [
         f"Only {side.lower()}: {_named(cells)}."
         for side, cells in zip(SIDES, found.alone, strict=True)

@@ -37,7 +37,7 @@ function show(host) {
   const callouts = host.box.querySelector(".callouts");
   callouts.hidden = data.callouts === null;
   callouts.firstChild.checked = data.callouts;
-  host.box.querySelector(".labels").hidden = Boolean(data.quiz);
+  host.box.querySelector(".labels").hidden = Boolean(data.veiled);
   host.box.querySelector(".quiz input").checked = Boolean(data.quiz);
   if (host.fits === data.wide) host.fits = null;
   measure(host);
@@ -91,8 +91,7 @@ function due(host, data) {
 // While a slider moves, requests its diagram from the live endpoint; the page's run follows.
 function moved(host, thumb) {
   const slider = thumb.closest("[class*=st-key-]");
-  const name = /st-key-(\w+)/.exec(slider?.className)?.[1];
-  if (thumb.type === "range" && slider?.matches(":focus-within, :active")) want(host, name, thumb.value);
+  if (thumb.type === "range" && slider?.matches(":focus-within, :active")) want(host, knob(thumb), thumb.value);
 }
 
 async function want(host, name, value) {
@@ -124,7 +123,9 @@ function measure(host) {
   const room = host.box.querySelector(".drawing").clientWidth;
   if (!room || !host.data) return;
   const { wide, widths } = host.data;
-  const fits = widths.findLast((width) => width <= room) ?? widths[0];
+  const presented = document.documentElement.dataset.present; // scaled there to what is free
+  const least = presented && innerWidth > 640 ? widths.find((width) => width >= room) ?? widths.at(-1) : 0;
+  const fits = least || (widths.findLast((width) => width <= room) ?? widths[0]);
   if (fits === wide || fits === host.fits) return;
   host.fits = fits;
   document.cookie = `ncd_wide=${fits}; path=/; samesite=lax`;
@@ -171,6 +172,7 @@ function prepare(host) {
     input: (event) => moved(host, event.target), // of a key; a drag is seen in the slider itself
     "ncd-drawn": drawn,
     "ncd-marked": drawn,
+    "ncd-panel": () => replaced(host),
     "ncd-line": timed,
     "ncd-time": timed,
   };
@@ -179,10 +181,12 @@ function prepare(host) {
   host.column.observe(box.querySelector(".drawing"));
   const sliders = new MutationObserver((records) => records.forEach((each) => moved(host, each.target)));
   sliders.observe(document.body, { subtree: true, attributeFilter: ["aria-valuetext"] });
+  document.ncdDiagram = host; // what is wanted of it, for a process that is asked next
+  const parted = reconnect(host);
   host.leave = () => {
+    parted();
     sliders.disconnect();
     host.column.disconnect();
-    host.watcher?.disconnect();
     for (const [event, heed] of Object.entries(heard)) document.removeEventListener(event, heed);
     shine({ hover: null, target: null, axes: [] });
     host.end();

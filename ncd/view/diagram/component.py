@@ -17,7 +17,7 @@ from ncd.drawing.collapse.collapsed_blocks import blocks
 from ncd.drawing.pipeline import Folded
 from ncd.drawing.subdiagram import draw_part
 from ncd.export import markup, op_facts
-from ncd.export.shared_assets import DIAGRAM_CSS, LIGHT_JS, PANEL_CSS
+from ncd.export.shared_assets import DIAGRAM_CSS, LIGHT_JS, PANEL_CSS, POLYNOMIALS_JS
 from ncd.lang.circuits.array_names import called
 from ncd.lang.circuits.circuit import Circuit, Fence
 from ncd.lang.terms.terms import Term
@@ -26,7 +26,7 @@ from ncd.view.base.cache import remember
 from ncd.view.base.html_panel import asked, heed
 from ncd.view.base.static_files import static
 from ncd.view.diagram import axis_chips, callout_list, legend
-from ncd.view.session import own_entry
+from ncd.view.session import number_formats, own_entry
 from ncd.view.session.link_text import packed
 from ncd.view.session.refusal import Refusal
 from ncd.view.session.scene import LABELS, Scene
@@ -36,7 +36,7 @@ CHOICES = "".join(
     f'<label><input type="radio" name="labels" value="{name}"><span>{name}</span></label>'
     for name in LABELS
 )
-SCRUB_JS = static("diagram/polynomials.js", "diagram/live_numbers.js", "diagram/scrub.js")
+SCRUB_JS = POLYNOMIALS_JS + static("diagram/live_numbers.js", "diagram/scrub.js")
 # Ids and keyboard attributes, which inert drawings must not have.
 FOREIGN = re.compile(r' (?:data-(?:node|array|fence)|tabindex|role)="[^"]*"')
 
@@ -52,7 +52,7 @@ _diagram = st.components.v2.component(
 <label class="quiz"><input type="checkbox"><span>quiz</span></label></div>
 <div class="words" hidden></div></div>""",
     css=PANEL_CSS + DIAGRAM_CSS + legend.CSS + static("diagram/scrub.css"),
-    js=LIGHT_JS + LINK_JS + SCRUB_JS + static("diagram/component.js"),
+    js=LIGHT_JS + LINK_JS + SCRUB_JS + static("diagram/reconnect.js", "diagram/component.js"),
 )
 
 _message = st.components.v2.component("ncd_told", js=static("diagram/broadcast.js"))
@@ -122,7 +122,8 @@ def _send(what: str, scene: Scene, found: Drawn, link: str, keys: str = "") -> N
             "keys": keys,
             "labels": scene.labels,
             "callouts": None if scene.veil or not noted else scene.notes,
-            **({"quiz": True} if scene.veil else {}),
+            **({"quiz": True} if st.session_state.get(selection.QUIZ) else {}),
+            **({"veiled": True} if scene.veil else {}),
             "noted": callout_list.html(scene),
             "wide": scene.wide,
             "widths": selection.WIDTHS,
@@ -148,6 +149,7 @@ def drawing_query(scene: Scene) -> str:
         "callouts": "on" if scene.notes else "off",
         "folded": selection.folding(),
         selection.WIDE: scene.wide,
+        **({} if scene.formats.plain else {number_formats.FORMATS: scene.formats.said}),
         **({"held": ",".join(scene.feed.lengths)} if scene.feed.lengths else {}),
         **({own_entry.TEXT: packed(scene.entry.text)} if scene.entry.text else {}),
     }
@@ -174,7 +176,7 @@ def drawn(scene: Scene, refusal: Refusal | None, folding: str) -> Drawn:
     mark = (refusal.node if refusal else None) or ""
     folded = selection.folded(scene.circuit, folding)
     look = scene.labels, scene.dark, scene.notes, scene.wide, mark, folded, scene.veil
-    what = scene.entry.key, *look
+    what = scene.entry.key, *look, scene.formats
     return remember("diagram", scene.term, *what, make=lambda: _draw(scene, mark, folded))
 
 

@@ -43,10 +43,8 @@ function adapt(host) {
   write(host, "wires", box.querySelector(".drawing"), now, (root) => onWires(host, root));
   write(host, "chips", box.querySelector(".chips"), now, (root) => inOrder(root, open.chips));
   const panel = panelNow();
-  if (now.whole && panel.content && panel.name === open.panelled) {
+  if (now.whole && panel.content && panel.name === open.panelled)
     write(host, "panel", panel.content, now, (root) => inOrder(root, open.panel));
-    watch(host, panel.content);
-  }
   if (!host.want) return; // the server has said the rest
   fill(host, "cost", now(open.cost));
   host.filled = (id) => now(open.told[id] ?? "");
@@ -92,14 +90,8 @@ function onWires(host, root) {
   });
 }
 
-// A run has replaced the panel, at its own sizes.
-function watch(host, content) {
-  if (host.watched === content) return;
-  host.watcher?.disconnect();
-  host.watched = content;
-  host.watcher = new MutationObserver(() => host.want && adapt(host));
-  host.watcher.observe(content, { childList: true });
-}
+// Writes the numbers again when a run has replaced the panel by one of its own sizes.
+const replaced = (host) => host.want && adapt(host);
 
 // Updates the words for what the pointer or the focus is on.
 function words(host, told) {

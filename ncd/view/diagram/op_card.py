@@ -7,6 +7,7 @@ from ncd.export import markup, op_facts, source_listing
 from ncd.export.collapse_states import drawn_circuits
 from ncd.export.mathml import mathml
 from ncd.lang.circuits.circuit import Cell, Circuit, Fence
+from ncd.models.references import REFERENCES
 from ncd.view.base import html_panel
 from ncd.view.base.cache import remember
 from ncd.view.diagram import component
@@ -50,6 +51,7 @@ def _op(scene: Scene, cell: Cell) -> str:
         + f"<p>{markup.text(cell.op.words(cell.site))}</p>"
         + mathml(cell.op.formula(cell.site), block=True)
         + op_facts.listed(facts)
+        + _reference(scene.circuit, cell.fences)
         + _inside("Written out", "" if term is None else component.other_term(term, scene))
         + _source(scene, frozenset({cell.id}))
     )
@@ -63,6 +65,7 @@ def _block(scene: Scene, circuit: Circuit, fence: Fence) -> str:
         _around(circuit, chain)
         + _head(op_facts.title(fence), fence.role, scene.dark)
         + op_facts.listed(op_facts.of_block(circuit, fence, scene.cost))
+        + _reference(circuit, (*chain, fence.id))
         + component.fold_button(scene, fence.id)
         + _inside(f"What is inside{first}", component.block_inside(scene, fence.id))
         + _source(scene, op_facts.inside(circuit, fence))
@@ -84,6 +87,23 @@ def _around(circuit: Circuit, chain: tuple[str, ...]) -> str:
     known = {fence.id: fence for fence in circuit.fences}
     steps = " › ".join(_step(known[id]) for id in chain if id in known)
     return f'<nav class="around" aria-label="The blocks around it">{steps}</nav>' if steps else ""
+
+
+def _reference(circuit: Circuit, chain: tuple[str, ...]) -> str:
+    """Returns links to the paper and the published code of the innermost block that has some."""
+    titles = {fence.id: fence.title.strip() for fence in circuit.fences}
+    blocks = (REFERENCES.get(titles.get(id, "")) for id in reversed(chain))
+    found = next(filter(None, blocks), None)
+    if found is None:
+        return ""
+    links = [_link(found.paper_address, found.paper)]
+    if found.code_address:
+        links.append(_link(found.code_address, f"{found.name} in transformers"))
+    return f'<p class="muted">Published: {" · ".join(links)}</p>'
+
+
+def _link(address: str, said: str) -> str:
+    return f'<a href="{address}" target="_blank" rel="noopener">{markup.text(said)}</a>'
 
 
 def _step(fence: Fence) -> str:

@@ -1,4 +1,4 @@
-"""Drawings of other terms side by side: one becomes the other, or equals it."""
+"""Drawings of other terms side by side, as the two sides of an equation."""
 
 from __future__ import annotations
 

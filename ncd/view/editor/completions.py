@@ -19,7 +19,7 @@ class Completion(TypedDict):
 
 
 def completions() -> dict[str, list[Completion]]:
-    """Returns the names by what stands before them; those of the language behind nothing.
+    """Returns the completions by prefix, such as ``nn.``; ops have the empty prefix.
 
     >>> known = completions()
     >>> [each["detail"] for each in known[""] if each["label"] == "Softmax"]

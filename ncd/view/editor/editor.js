@@ -2,6 +2,7 @@
 
 const REST = 350; // milliseconds without a key before a text is sent
 const LONG = 1500; // letters from which a text is read with more work, so that it rests longer
+const PASTED = 40; // letters that come at once are no typing, and nothing is waited for
 const NAME = /[a-z]\w*/g; // an axis in a pattern
 
 export default function ({ data, parentElement: root, setTriggerValue }) {
@@ -21,6 +22,7 @@ function prepare(root, data) {
   field.setAttribute("aria-label", data.label);
   field.value = data.text;
   const host = { root, field, known: data.text, sent: [], timer: 0, faults: [] };
+  host.length = data.text.length;
   host.text = () => host.view?.text() ?? field.value;
   field.oninput = () => changed(host);
   field.onkeydown = (event) => {
@@ -64,13 +66,17 @@ function axes(whole) {
 function put(host, text) {
   clearTimeout(host.timer);
   host.sent = [];
+  host.length = text.length;
   if (host.view) host.view.set(text);
   else host.field.value = text;
 }
 
 function changed(host) {
   clearTimeout(host.timer);
-  host.timer = setTimeout(() => send(host), host.text().length > LONG ? 3 * REST : REST);
+  const length = host.text().length;
+  const pasted = length - host.length > PASTED;
+  host.length = length;
+  host.timer = setTimeout(() => send(host), pasted ? 0 : length > LONG ? 3 * REST : REST);
 }
 
 function send(host) {

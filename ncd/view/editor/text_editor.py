@@ -1,4 +1,4 @@
-"""A text editor with highlighting, completion and underlined faults, made of CodeMirror 6.
+"""A text editor with highlighting, completion and underlined errors, based on CodeMirror 6.
 
 Its script is a file that the browser fetches once, when the editor is first shown. Until it has
 come, and where it cannot come, there is a plain text field.
@@ -36,7 +36,7 @@ _editor = st.components.v2.component(
 
 
 class Fault(NamedTuple):
-    """A fault of a text: its beginning, the place behind its end, and a text that would work.
+    """An error in a text: its start, its end, and a replacement that would work.
 
     A place is a line and a column, both from 1.
     """
@@ -48,7 +48,7 @@ class Fault(NamedTuple):
 
 
 class Said(NamedTuple):
-    """The words below a text, whether they tell an error, and the faults with a place."""
+    """The message below a text, whether it is an error, and the errors with a position."""
 
     words: str
     wrong: bool = False
@@ -56,7 +56,7 @@ class Said(NamedTuple):
 
 
 def faults(error: NCDError) -> tuple[Fault, ...]:
-    """Returns the fault that an error tells, or none if it has no place in the text.
+    """Returns the position of an error, or nothing if it has none in the text.
 
     >>> faults(TextError("there is no op 'Idd'", 1, 1, (1, 4), "Id"))[0].instead
     'Id'
@@ -74,7 +74,6 @@ def show(
     said: Said,
     take: Callable[[str], None],
     key: str,
-    longest: int,
 ) -> None:
     """Shows the editor; ``take`` is called with the text a moment after each change.
 
@@ -84,7 +83,6 @@ def show(
         said: What stands in the line below, and what is underlined.
         take: A callback.
         key: The key of the component.
-        longest: The letters that the text may have.
     """
     data = {
         "text": text,
@@ -100,6 +98,6 @@ def show(
 
     def changed() -> None:
         if isinstance(found := asked(key, "text"), str):
-            take(found[:longest])
+            take(found)
 
     _editor(key=key, data=data, on_text_change=changed)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
 from io import BytesIO
+from itertools import takewhile
 from threading import Lock
 
 import numpy as np
@@ -17,7 +18,7 @@ from torch import Tensor
 from ncd.bundled_files import bundled
 from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Array
-from ncd.run import generator
+from ncd.run import example_inputs, generator
 from ncd.train.shape_images import shapes
 from ncd.view.inputs import strokes
 
@@ -30,6 +31,7 @@ DIGITS = tuple(f"digit {i}" for i in range(10))
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP")
 MEGABYTES, MEGAPIXELS = 10, 30  # limits of an uploaded file
 BAND = 64  # rows of the small picture that are converted at a time
+DIGIT = 64  # pixels along a side, up to which a picture to classify is a digit
 DISTINCT = 64  # different images in a batch; later ones repeat
 KEPT = 512  # largest side of a stored upload, in pixels
 _DECODING = Lock()  # one at a time: each may need 150 MB
@@ -175,23 +177,40 @@ def _on_white(image: Image.Image) -> Image.Image:
 
 
 def takes_pictures(term: Term) -> bool:
-    """Returns whether every input is a picture or a batch of pictures."""
-    return bool(term.dom) and (is_plain_grey(term) or all(_places(array) for array in term.dom))
+    """Returns whether the inputs are pictures or batches of them, perhaps beside noise or words."""
+    return bool(pictured(term))
+
+
+def pictured(term: Term) -> tuple[Array, ...]:
+    """Returns the first inputs, as far as they are pictures, if the others are small vectors."""
+    if is_plain_grey(term):
+        return tuple(term.dom[:1])
+    own = tuple(takewhile(_places, term.dom))
+    return own if all(map(_small, term.dom[len(own) :])) else ()
+
+
+def _small(array: Array) -> bool:
+    """Returns whether an array is a vector, or holds the words of sentences."""
+    if array.below is not None:
+        return len(array) == 2
+    return len(array) == 1 and not (array[0].sequence or array[0].spatial)
 
 
 def is_plain_grey(term: Term) -> bool:
     """Returns whether the input is one grey picture without a channel axis, ``x̄ ȳ``."""
-    (*more, array) = term.dom or (Array(),)
-    return not more and len(array) == 2 and all(a.sequence and not a.spatial for a in array)
+    array, *more = term.dom or (Array(),)
+    plain = len(array) == 2 and all(a.sequence and not a.spatial for a in array)
+    return plain and all(map(_small, more))
 
 
 def classifies(term: Term) -> bool:
-    """Returns whether the system classifies one picture."""
+    """Returns whether the system classifies one small picture, such as a digit."""
     if is_plain_grey(term):
         return True
-    (*more, array) = term.dom or (Array(),)
+    array, *more = term.dom or (Array(),)
     (*others, found) = term.cod or (Array(),)
-    alone = not more and len(array) == 2 and _places(array)
+    small = _places(array) and max(array[-1].shape) <= DIGIT
+    alone = not more and len(array) == 2 and small
     return alone and not others and len(found) == 1 and not found[0].spatial
 
 
@@ -216,7 +235,7 @@ def channels(term: Term) -> int:
 
 def names(term: Term) -> list[str]:
     """Returns the inputs' titles, by their places."""
-    return [array[0 if is_plain_grey(term) else -1].name for array in term.dom]
+    return [array[0 if is_plain_grey(term) else -1].name for array in pictured(term)]
 
 
 def samples(term: Term) -> tuple[str, ...]:
@@ -232,10 +251,12 @@ def tensors(term: Term, pictures: Sequence[Picture], seed: int) -> tuple[Tensor,
     After ``DISTINCT`` images a batch repeats, since each image is drawn by Python: a batch of
     64,000 would otherwise take half a minute that no limit counts.
     """
-    every, fit = samples(term), classifies(term)
-    return tuple(
-        _batch(array, own, every, seed, fit) for array, own in zip(term.dom, pictures, strict=True)
+    every, fit, held = samples(term), classifies(term), pictured(term)
+    seen = tuple(
+        _batch(array, own, every, seed, fit) for array, own in zip(held, pictures, strict=True)
     )
+    rest = len(held) < len(term.dom)
+    return (*seen, *example_inputs(term, seed)[len(held) :]) if rest else seen
 
 
 def _batch(array: Array, own: Picture, every: tuple[str, ...], seed: int, fit: bool) -> Tensor:

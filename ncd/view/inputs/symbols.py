@@ -101,7 +101,7 @@ def known_words(text: str, symbols: Sequence[str]) -> list[str]:
 
 
 def _wrong(typed: list[str], symbols: tuple[str, ...], t: int, shorter: bool) -> str:
-    """Returns a sentence that says why these symbols are no sequence."""
+    """Returns a sentence that says why the symbols are not a valid sequence."""
     for letter in typed:
         if letter not in symbols:
             few = f"symbols here: {' '.join(symbols)}"

@@ -23,7 +23,7 @@ SHOWN = 20  # characters of an unknown word that are shown
 def read(
     axes: Sequence[str], held: Mapping[Any, Any], settings: Mapping[str, int]
 ) -> dict[str, tuple[str, ...]]:
-    """Returns as many words of the sentence as each axis has, and full stops beyond its end.
+    """Returns as many words as each axis has positions; missing words are full stops.
 
     There are none if the weights do not fit the settings.
 

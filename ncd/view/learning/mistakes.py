@@ -10,14 +10,16 @@ from torch import Tensor
 
 from ncd.export import markup
 from ncd.lang.circuits.elaborate import elaborate
-from ncd.train import Data, Task, check_room, data
+from ncd.train import Data, Task, answered, check_room, data
 from ncd.train.symbol_sequences import NOT_ASKED, SEQUENCES
 from ncd.view.arrays.class_image import painted
 from ncd.view.base import heatmap
+from ncd.view.base.cache import SHELF, kept
 from ncd.view.base.heatmap import Ends
 from ncd.view.session.scene import LONG, Scene
 
-MOST = 12  # pictures
+UNTRAINED = 100_000_000  # FLOPs for unseen examples of untrained weights: tens of milliseconds
+MOST = 12  # the greatest number of pictures
 BLANK = "data:image/gif;base64,R0lGODlhAQABAAAAACwAAAAAAQABAAA="
 STYLE = """<style>
 .mistakes { display: flex; flex-wrap: wrap; gap: 0.5rem 0.75rem; }
@@ -65,7 +67,7 @@ class Line:
 class Mistakes:
     """The number of examples tried, the score, and the worst examples, the worst first.
 
-    ``blank`` is the number of empty places, which keep what is below from moving.
+    ``blank`` is the number of empty places, so that what is below does not move.
     """
 
     tried: int
@@ -76,18 +78,29 @@ class Mistakes:
     blank: Picture | Line
 
 
-def measure(scene: Scene, task: Task) -> Mistakes:
-    """Tries the scene's module on unseen examples.
+def examples(scene: Scene, task: Task) -> Data:
+    """Returns the data of a task; a move of another size than those it depends on keeps it."""
+    key = ("data", task.name, *(scene.settings[name] for name in task.sizes), scene.seed)
+    return kept(SHELF, key, lambda: data(task, scene.settings, scene.seed))
 
-    Raises SizeError and LimitError as training would.
+
+def budget(scene: Scene) -> int:
+    """Returns how many FLOPs may be spent on unseen examples: few while nothing has been learned.
+
+    Every move of a size leads to other untrained weights, whose answers are all alike.
+    """
+    return LONG if scene.learned else UNTRAINED
+
+
+def measure(scene: Scene, task: Task) -> Mistakes:
+    """Evaluates the scene's module on unseen examples.
+
+    Raises SizeError or LimitError if the system cannot be trained at these sizes.
     """
     check_room(task, elaborate(scene.term))
-    own = data(task, scene.settings, scene.seed)
-    count = min(len(own.unseen), max(MOST, LONG // max(1, scene.cost.flops)))
-    with torch.no_grad():
-        parts = own.unseen[:count].split(task.batch)
-        outputs = torch.cat([scene.module(part.to(scene.device)).cpu() for part in parts])
-    answers = own.answers[:count]
+    own = examples(scene, task)
+    count = max(1, min(len(own.unseen), budget(scene) // max(1, scene.cost.flops)))
+    outputs, answers = answered(task, scene.settings, scene.module, own, scene.device, count)
     if task.measure == "answers":
         symbols = SEQUENCES[task.name].symbols(scene.settings["v"])
         wrong, pictures = _lines(own, outputs.argmax(-1), answers, symbols)
@@ -95,7 +108,7 @@ def measure(scene: Scene, task: Task) -> Mistakes:
         blank: Picture | Line = Line(" " * length, ((" " * length, False),))
     else:
         blank = Picture(BLANK, "\N{NO-BREAK SPACE}")
-        wrong, pictures = (_digits if task.measure == "accuracy" else _masks)(own, outputs, answers)
+        wrong, pictures = PICTURES[task.measure](own, outputs, answers)
     return Mistakes(count, wrong, task.score(outputs, answers), own.source, pictures, blank)
 
 
@@ -108,7 +121,7 @@ def _digits(own: Data, chances: Tensor, answers: Tensor) -> tuple[int, tuple[Pic
     def each() -> Iterator[Picture]:
         for i in order[:MOST].tolist():
             said = f"{int(answers[i])} → {int(found[i])}, {float(sure[i]):.0%}"
-            image = own.unseen[i].reshape(-1, *own.unseen.shape[-2:])[0]  # its channels are alike
+            image = own.unseen[i].reshape(-1, *own.unseen.shape[-2:])[0]  # all channels are equal
             yield Picture(heatmap.picture(image.numpy(), Ends(0.0, 1.0), heatmap.GREY), said)
 
     return len(wrong), tuple(each())
@@ -127,6 +140,23 @@ def _masks(own: Data, scores: Tensor, answers: Tensor) -> tuple[int, tuple[Pictu
             yield Picture(heatmap.address(pixels), f"{share:.1%}")
 
     return int(wrong.flatten(1).any(1).sum()), tuple(each())
+
+
+def _remade(own: Data, found: Tensor, answers: Tensor) -> tuple[int, tuple[Picture, ...]]:
+    """Returns the images with the largest errors."""
+    errors = (found - answers).square().flatten(1).mean(1)
+    ends = Ends(float(own.unseen.min()), 1.0)
+
+    def each() -> Iterator[Picture]:
+        for i in errors.argsort(descending=True, stable=True)[:MOST].tolist():
+            image = own.unseen[i].reshape(-1, *own.unseen.shape[-2:])[0]
+            address = heatmap.picture(image.numpy(), ends, heatmap.GREY)
+            yield Picture(address, markup.digits(float(errors[i])))
+
+    return len(errors), tuple(each())
+
+
+PICTURES = {"accuracy": _digits, "iou": _masks, "variance": _remade}
 
 
 def _lines(
@@ -163,7 +193,7 @@ def html(found: Mistakes, task: Task) -> str:
     return f'{STYLE}<h2>What it gets wrong</h2>{said}<div class="mistakes">{figures}</div>'
 
 
-# What is said is as long whatever is found: what stands below keeps its place.
+# These texts always have the same length, so that what is below does not move.
 def _read(found: Mistakes) -> str:
     right = found.tried - found.wrong
     return (
@@ -190,4 +220,12 @@ def _answered(found: Mistakes) -> str:
     )
 
 
-SAID = {"accuracy": _read, "answers": _answered, "iou": _outlined}
+def _explained(found: Mistakes) -> str:
+    return (
+        f"<p>Of the variance of {found.tried:,} examples that it has not learned from it explains "
+        f"{found.score:.1%}. The {MOST} pictures with the largest errors, and the mean of their "
+        "squares.</p>"
+    )
+
+
+SAID = {"variance": _explained, "accuracy": _read, "answers": _answered, "iou": _outlined}

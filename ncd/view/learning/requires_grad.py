@@ -12,8 +12,8 @@ from ncd.lang.circuits.array_names import given
 from ncd.view.arrays.map_component import LIGHTS
 from ncd.view.session.scene import Scene
 
-FROZEN = "frozen"  # in the session: the names of what needs no gradient, commas between
-FEW = 8  # switches that stand in a row
+FROZEN = "frozen"  # session key: the names of tensors without a gradient, separated by commas
+FEW = 8  # the greatest number of switches that are always visible
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Leaf:
 
 
 def leaves(scene: Scene) -> tuple[Leaf, ...]:
-    """Returns everything that could need a gradient, the inputs first."""
+    """Returns all parameters and inputs that can have a gradient, the inputs first."""
     circuit, names = scene.circuit, given(scene.circuit)
     cells = {cell.path: cell for cell in circuit.cells if cell.name}
     found = []
@@ -48,7 +48,7 @@ def frozen(scene: Scene) -> frozenset[str]:
 
 
 def pick(name: str) -> None:
-    """Turns one switch, or all of them on if there is no name; a callback."""
+    """Turns one switch, or all of them on if the name is empty; a callback."""
     held = [part for part in str(st.session_state.get(FROZEN, "")).split(",") if part]
     now = [part for part in held if part != name] if name in held else [*held, name]
     st.session_state[FROZEN] = ",".join(now) if name else ""

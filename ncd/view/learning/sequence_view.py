@@ -1,4 +1,4 @@
-"""A sequence read by a system, and the system's skill at its task."""
+"""The answers of a system to a sequence, and its skill on unseen sequences."""
 
 from __future__ import annotations
 
@@ -13,24 +13,26 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ncd.run.execution.head_switches import Head, attending
-from ncd.train import data, task
+from ncd.train import task
 from ncd.train.head_analysis import Skill, run, skill, with_heads_off
 from ncd.train.symbol_sequences import NOT_ASKED, SEQUENCES
 from ncd.view.base.cache import remember
 from ncd.view.base.heatmap import Grid
 from ncd.view.inputs.symbols import SymbolInput
+from ncd.view.learning import mistakes
 from ncd.view.runtime import scheduler, torch_threads
-from ncd.view.session.scene import LONG, Scene
+from ncd.view.session.scene import Scene
 
 T = TypeVar("T")
-TRIED, LEAST = 512, 16  # sequences that it is tried on at most; and at least, without each head
+TRIED, LEAST = 512, 16  # test sequences: at most, and at least for a score without each head
 
 
 @dataclass(frozen=True)
 class Look:
-    """A sequence with the scores (t, v) and answers at its places, and the map of each head.
+    """A sequence with the scores (t, v) and right answers at its positions, and the map of each
+    head.
 
-    ``cells`` (t, t) are where each row finds its answer, ``off`` the heads that were switched off.
+    ``cells`` (t, t) marks where each row finds its answer; ``off`` lists the heads switched off.
     """
 
     read: SymbolInput
@@ -41,7 +43,7 @@ class Look:
     off: frozenset[Head]
 
     def finds(self, head: Head, row: int) -> float:
-        """Returns the weight that a row of a head's map has on the cells with its answer."""
+        """Returns how much weight a row of a head's map has on the cells with its answer."""
         return float(self.maps[head][row] @ self.cells[row].numpy())
 
     @property
@@ -50,7 +52,7 @@ class Look:
 
     @property
     def names(self) -> dict[Head, str]:
-        """The names of the heads: by layer, and by number if there are several."""
+        """The names of the heads: the layer, and a number if the layer has several."""
         layers = list(dict.fromkeys(head.softmax for head in self.heads))
         several = any(head.number for head in self.heads)
         return {
@@ -60,7 +62,7 @@ class Look:
 
     @property
     def asked(self) -> tuple[int, ...]:
-        """The places with a question; all places if there is none."""
+        """The positions with a question; all positions if there are no questions."""
         found = tuple(i for i, answer in enumerate(self.answers) if answer != NOT_ASKED)
         return found or tuple(range(self.read.length))
 
@@ -90,14 +92,15 @@ def _run(scene: Scene, off: frozenset[Head]) -> tuple[Tensor, dict[Head, Grid]]:
 
 
 def able(scene: Scene, off: frozenset[Head]) -> Skill:
-    """Returns the system's skill on unseen sequences of its task."""
+    """Measures the system's skill on unseen sequences of its task."""
     own, kept = task(scene.entry.name), partial(remember, "skill", scene.term, *scene.weights)
-    affordable, every = 4 * LONG // max(1, scene.cost.flops), len(heads(scene))
-    each = affordable // (every + 2) >= LEAST  # whether there is time to try it without each head
+    affordable = 4 * mistakes.budget(scene) // max(1, scene.cost.flops)
+    every = len(heads(scene))
+    each = affordable // (every + 2) >= LEAST  # whether there is time to score it without each head
     count = max(1, min(TRIED, affordable // (every + 2 if each else 2)))
 
     def unseen() -> tuple[Tensor, Tensor]:
-        given = data(own, scene.settings, scene.seed)
+        given = mistakes.examples(scene, own)
         return given.unseen[:count].to(scene.device), given.answers[:count]
 
     def tried() -> tuple[Tensor, Tensor]:
@@ -111,7 +114,7 @@ def able(scene: Scene, off: frozenset[Head]) -> Skill:
 
 
 def _aside(make: Callable[[], T]) -> T:
-    """Computes ``make()`` while other visitors have their turn."""
+    """Computes ``make()`` while other visitors have the turn."""
     with scheduler.aside():
         return torch_threads.run(make, long=True)
 
@@ -122,13 +125,13 @@ def seen_cells(found: Grid) -> Grid:
 
 
 def _open(found: Grid) -> NDArray[np.bool_]:
-    """Returns which cells of maps (…, t, t) are not masked: all, unless no row looks ahead."""
+    """Returns which cells of maps (…, t, t) are not masked: all, or those up to the diagonal."""
     every = np.ones_like(found, bool)
     return every if np.triu(found, 1).any() else np.tril(every)
 
 
 def covered_cells(found: Grid) -> Any:
-    """Returns a hidden map: light where there is a weight, dark where none can be."""
+    """Returns a map that hides the weights: light cells can have a weight, dark ones cannot."""
     board = 205 + 18 * (np.indices(found.shape).sum(0) % 2)
     shade = np.where(_open(found), board, 90).astype(np.uint8)
     return np.repeat(shade[:, :, None], 3, axis=2)

@@ -1,4 +1,4 @@
-"""A sequence as a table: the symbol, the prediction and the right answer at each place."""
+"""A table of a sequence: the symbol, the prediction and the right answer at each position."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from ncd.export import markup
 from ncd.train.symbol_sequences import NOT_ASKED
 from ncd.view.inputs.symbols import SymbolInput, symbol
 
-WORDS = 12  # in a row of the table
+WORDS = 12  # the greatest number of words in a row of the table
 
 
 def html(read: SymbolInput, scores: Tensor, answers: Sequence[int], row: int) -> str:
-    """Returns the table; each place is a button that picks its row, ``row`` is the picked one.
+    """Returns the table; each position is a button that picks its row, and ``row`` is highlighted.
 
-    Words are wider than letters: their table goes on below after some places.
+    A long sequence of words continues in a second table below.
     """
     words = any(len(symbol) > 1 for symbol in read.symbols)
     each = WORDS if words else max(1, read.length)
@@ -29,7 +29,7 @@ def html(read: SymbolInput, scores: Tensor, answers: Sequence[int], row: int) ->
 def _table(
     read: SymbolInput, scores: Tensor, answers: Sequence[int], row: int, places: range
 ) -> str:
-    """Returns the table of some places."""
+    """Returns the table of some positions."""
     chances = scores.softmax(-1)
     said = [int(i) for i in chances.argmax(-1)]
     heads = "".join(

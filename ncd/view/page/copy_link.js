@@ -1,12 +1,28 @@
-// Copies the link to the page to the clipboard.
+// Copies the link to the page, or HTML that shows its diagram in another page, to the clipboard.
 
 async function copy(button) {
-  const before = "Copy link";
+  await put(button, window.location.href, "Link copied", "The link is in the address bar");
+}
+
+// Which sites may show it, the server says.
+async function embed(button) {
+  const { origin, pathname, search } = window.location;
+  const frame = document.createElement("iframe");
+  frame.src = `${origin}/embed${pathname}${search}`;
+  frame.title = document.title;
+  frame.width = 860;
+  frame.height = 480;
+  frame.style.border = "0";
+  await put(button, frame.outerHTML, "Code copied", "The clipboard is closed");
+}
+
+async function put(button, text, done, failed) {
+  const before = (button.dataset.before ??= button.textContent);
   try {
-    await navigator.clipboard.writeText(window.location.href);
-    button.textContent = "Link copied";
+    await navigator.clipboard.writeText(text);
+    button.textContent = done;
   } catch {
-    button.textContent = "The link is in the address bar";
+    button.textContent = failed;
   }
   setTimeout(() => (button.textContent = before), 2500);
 }

@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from importlib.util import find_spec
 from typing import Any
 from urllib.parse import quote
 
 import streamlit as st
 
 import ncd
+from ncd.export.page.document import document
+from ncd.file_facts import onnx_with_facts, png_with_facts, tex_with_facts
+from ncd.serial import svg_with_term
+from ncd.static_site.entry_sizes import of_entry
 from ncd.view.base import selection
 from ncd.view.page import provenance
 from ncd.view.runtime import downloads
@@ -41,18 +46,58 @@ def _files(scene: Scene) -> None:
     drawn = replace(scene, wide=None).look  # a file does not depend on the window
     look = partial(ncd.draw, scene.term, **drawn, folded=folded)
     every: list[File] = [
-        ("Drawing, SVG", lambda: provenance.svg(look().svg(), facts), f"{name}.svg", SVG),
-        ("Drawing, PNG", lambda: look().png(3), f"{name}.png", "image/png"),
-        ("Drawing, PDF", lambda: look().pdf(), f"{name}.pdf", "application/pdf"),
-        ("Drawing, TikZ", lambda: look().tex(), f"{name}.tex", "application/x-tex"),
-        ("Page, HTML", lambda: ncd.html(scene.term), f"{name}.html", "text/html"),
+        (
+            "Drawing, SVG",
+            lambda: svg_with_term(look().svg(), scene.term, facts),
+            f"{name}.svg",
+            SVG,
+        ),
+        ("Drawing, PNG", lambda: png_with_facts(look().png(3), facts), f"{name}.png", "image/png"),
+        ("Drawing, PDF", lambda: look().pdf(facts), f"{name}.pdf", "application/pdf"),
+        (
+            "Drawing, TikZ",
+            lambda: tex_with_facts(look().tex(), facts),
+            f"{name}.tex",
+            "application/x-tex",
+        ),
+        ("Page, HTML", lambda: _html(scene, facts), f"{name}.html", "text/html"),
         *_sources(scene, scene.entry.identifier, facts),
+        *_weights(scene),
+        *_model(scene, facts),
         ("Term, JSON", lambda: ncd.to_json(scene.term, about=facts), f"{name}.json", JSON),
     ]
     for label, make, path, kind in every:
         downloads.button(label, make, path, kind, key=f"export {path}", width="stretch")
     if text := packed(ncd.spell(scene.term)):
         st.markdown(f"[Edit this system as text]({own_entry.NAME}?{own_entry.TEXT}={quote(text)})")
+
+
+def _html(scene: Scene, facts: dict[str, Any]) -> str:
+    system = of_entry(scene.entry, scene.settings)
+    return document(scene.term, about=facts, system=system)
+
+
+def _model(scene: Scene, facts: dict[str, Any]) -> list[File]:
+    """Returns the ONNX model with the weights of the page, where the library is installed."""
+    known = not any(cell.op.calls for cell in scene.circuit.cells)
+    if not (known and scene.sized and scene.runs and find_spec("onnx")):
+        return []
+
+    def written() -> bytes:
+        model = ncd.onnx(scene.term, scene.module.state_dict())
+        return onnx_with_facts(model.SerializeToString(), facts)
+
+    path, kind = f"{scene.entry.name}.onnx", "application/octet-stream"
+    return [("Model, ONNX", written, path, kind)]
+
+
+def _weights(scene: Scene) -> list[File]:
+    """Returns the file of the weights, if some were learned that do not come with the package."""
+    learned = scene.learned
+    if learned is None or learned.ships:
+        return []
+    path, kind = f"{scene.entry.name}.safetensors", "application/octet-stream"
+    return [("Weights, safetensors", lambda: learned.weights, path, kind)]
 
 
 def _sources(scene: Scene, file: str, facts: dict[str, Any]) -> list[File]:

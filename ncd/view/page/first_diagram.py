@@ -6,6 +6,7 @@ import streamlit as st
 
 import ncd
 from ncd.export import markup
+from ncd.export.page import legend_rows
 from ncd.models import CATALOGUE
 from ncd.train.proofreader_weights import LONGEST, roles
 from ncd.train.sentence_grammar import ARE, IS, NUMBER, WORDS
@@ -13,7 +14,6 @@ from ncd.view.base import html_panel, selection
 from ncd.view.base.cache import remember
 from ncd.view.base.heatmap import Grid
 from ncd.view.base.static_files import static
-from ncd.view.diagram import legend
 from ncd.view.inputs.feed import Feed
 from ncd.view.inputs.symbols import known_words
 from ncd.view.inputs.trained_sentence import PAGE
@@ -62,7 +62,7 @@ def _sentence() -> list[str]:
 
 
 def _asking(words: list[str]) -> int:
-    """Returns the place of the word that looks at the others: the one picked, or the verb."""
+    """Returns the position of the query word: the one picked, or the verb."""
     picked = st.session_state.get(ASKS)
     if isinstance(picked, int) and picked < len(words):
         return picked
@@ -103,7 +103,7 @@ def _drawing(scene: Scene) -> str:
         scene.term,
         scene.dark,
         scene.width,
-        make=lambda: legend.inert(ncd.draw(scene.term, **scene.look).svg(fonts=False)),
+        make=lambda: legend_rows.inert(ncd.draw(scene.term, **scene.look).svg(fonts=False)),
     )
     h, k, m = (scene.settings[name] for name in "hkm")
     line = (
@@ -115,7 +115,7 @@ def _drawing(scene: Scene) -> str:
 
 
 def _looks(scene: Scene, words: list[str], row: int) -> str:
-    """Returns a line for each head: the words, shaded by the weight that the row gives them."""
+    """Returns a line for each head: the words, shaded by the attention weights of the query."""
     (cell,) = (cell for cell in scene.circuit.cells if cell.op.role == "softmax")
     maps = scene.work(lambda: weights(cell, scene.trace.values[cell.outputs[0].id])).maps
     said = (*roles(), *["not trained"] * MOST)

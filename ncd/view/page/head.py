@@ -9,6 +9,7 @@ import json
 
 from ncd.drawing.base.fonts import all_faces_css
 from ncd.models import CATALOGUE
+from ncd.static_site import page_prose
 from ncd.view.base.static_files import File, static
 from ncd.view.diagram import legend
 from ncd.view.editor import text_editor
@@ -30,23 +31,25 @@ def heads() -> dict[str, tuple[str, str]]:
         for own in own_entry.SERVED.values()
     }
     systems = {
-        own.name: (navigation.heading(own.title), navigation.lead(own))
+        own.name: (navigation.heading(own.title), page_prose.lead(own))
         for own in CATALOGUE.values()
     }
     return {
-        name: (title, navigation.plain_text(words))
+        name: (title, page_prose.plain_text(words))
         for name, (title, words) in (first | served | systems).items()
     }
 
 
 HEADS = heads()
+SECTIONS = {entry.name: entry.section for entry in CATALOGUE.values()}
 # Inside a shadow root @font-face does nothing; in the document it serves every shadow root.
 SHEET = File.of("css", "text/css", all_faces_css() + static("page/page.css"))
 SCRIPT = File.of(
     "js",
     "text/javascript",
     f"const PAGES = {json.dumps(HEADS)};\n"
-    f"const LOST = {json.dumps(LOST[1])};\n{static('page/page.js')}",
+    f"const LOST = {json.dumps(LOST[1])};\n"
+    f"const SECTIONS = {json.dumps(SECTIONS)};\n{static('page/page.js')}",
 )
 FILES = {file.name: file for file in (SHEET, SCRIPT, text_editor.SCRIPT)}
 # At the end, since later rules win; as a module, so that its names are not global.

@@ -16,6 +16,7 @@ from ncd.jobs.job_pool import QUIET, Ticket, pool
 from ncd.jobs.pool_limits import fits, limits
 from ncd.lang.circuits.circuit import Value
 from ncd.run.limits.run_memory import stated_forward
+from ncd.serial import to_json
 from ncd.view.arrays import map_component, slice_picker
 from ncd.view.arrays.array_statistics import SPREAD
 from ncd.view.arrays.captions import explained
@@ -40,7 +41,9 @@ class PoolRun:
 def _settings(scene: Scene) -> dict[str, Any]:
     """Returns everything that the run of a scene depends on, as the pool is given it."""
     knobs = dict(scene.settings)
-    return {"name": scene.entry.name, "knobs": knobs, "seed": scene.seed, "device": scene.device}
+    given = {"name": scene.entry.name, "knobs": knobs, "seed": scene.seed, "device": scene.device}
+    own = bool(scene.entry.text)  # the pool knows the catalogue, and is sent any other system
+    return {**given, "term": to_json(scene.term, indent=None)} if own else given
 
 
 def show(scene: Scene) -> None:

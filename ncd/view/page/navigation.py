@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-import ast
-import re
 from collections.abc import Mapping, Sequence
 from copy import copy
 from functools import cache, partial
 
 import streamlit as st
 
-from ncd.bundled_files import bundled
-from ncd.models import CATALOGUE, Entry
+from ncd.models import CATALOGUE
+from ncd.static_site.page_prose import file
 from ncd.view.page import own_page
 from ncd.view.session.own_entry import SERVED
 
 TITLE = "Neural circuits"
-
-
-def file(entry: Entry) -> str:
-    """Returns the file of a system's page, relative to the app's folder."""
-    folder = entry.section.lower().replace(" ", "_")
-    return f"pages/{folder}/{entry.identifier}.py"
 
 
 def pages() -> Mapping[str, Sequence[st.Page]]:
@@ -55,20 +47,3 @@ def heading(title: str) -> str:
     'Residual block · Neural circuits'
     """
     return title if title == TITLE else f"{title} · {TITLE}"
-
-
-def lead(entry: Entry) -> str:
-    """Returns the first sentence of a system's page, ``LEAD`` in its file."""
-    tree = ast.parse(bundled(file(entry)).read_text())
-    assigned = (node for node in tree.body if isinstance(node, ast.Assign))
-    named = {ast.unparse(node.targets[0]): node.value for node in assigned}
-    return plain_text(str(ast.literal_eval(named["LEAD"])))
-
-
-def plain_text(text: str) -> str:
-    """Returns Markdown as one line of plain text.
-
-    >>> plain_text("Every position of *y*, and [more](legend).")
-    'Every position of y, and more.'
-    """
-    return " ".join(re.sub(r"\[(.*?)\]\(.*?\)", r"\1", text).replace("*", "").split())

@@ -1,4 +1,4 @@
-"""Texts to begin with on the page Yours."""
+"""Example texts on the page Yours."""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
-"""The page of a visitor's own system: a text, and every view of the term that it says."""
+"""The page of a visitor's own system: a text, and every view of its term."""
 
 from __future__ import annotations
+
+from contextlib import suppress
 
 import streamlit as st
 
@@ -8,14 +10,16 @@ from ncd.jobs.source_reading import SourceTerm
 from ncd.lang.errors import NCDError, SizeError
 from ncd.models import Entry
 from ncd.models.configs.config_reader import is_config
-from ncd.text.recognise import recognised
+from ncd.serial import term_of_file
+from ncd.text import spell
+from ncd.text.recognise import is_file, recognised
 from ncd.view.editor import text_editor
 from ncd.view.page.own_examples import EXAMPLES
 from ncd.view.page.page import page
 from ncd.view.panels.attention import attention_maps
 from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
-from ncd.view.runtime import downloads
-from ncd.view.session import own_entry, url
+from ncd.view.runtime import downloads, streamlit_internals
+from ncd.view.session import own_entry, pasted_source, url
 from ncd.view.session.link_text import LINK, LONGEST, packed, unpacked
 from ncd.view.session.own_entry import NAME, SAMPLE, TEXT
 
@@ -44,12 +48,13 @@ operations, and becomes the same kind of term that every other page is made from
   gives, and the wires follow from the names.
 - **A published configuration**, the `config.json` of a model of GPT-2, BERT, T5, Llama, Mistral,
   Mixtral, Qwen, Gemma, DeepSeek, ViT or Whisper: it opens at its real sizes, which need no run.
-- **JSON** of a term, as the *Export* menu of any page writes it.
+- **A file** that was exported here, as JSON, SVG or HTML: it contains its term.
 
 Sources: Abbott 2024, *Neural Circuit Diagrams*, sections 2 and 3, for what the notation means.
 """
 SETTINGS = ("seed", "panel", "step", "stop", TEXT)  # of every page
 FIELD, FILE = "field", "opened file"  # session keys
+UPLOAD = 4  # megabytes of a file
 LAST = "last text that could be read"  # a session key
 LAST_SHOWN = "The diagram is that of the last text that could be read."
 STOPS = "This module stops with an error. The diagram goes up to the call that fails."
@@ -58,7 +63,9 @@ PANELS = (shapes, source, cost_table, values, attention_maps, autograd_graph)
 
 def show() -> None:
     """Shows the page for the text of the session, or of the link with which it opened."""
-    if TEXT not in st.session_state:
+    pasted_source.prepare()
+    moved = url.GO in st.query_params or streamlit_internals.went_back()
+    if TEXT not in st.session_state or moved:
         st.session_state[TEXT] = unpacked(st.query_params.get(TEXT, SAMPLE)) or SAMPLE
     entry, error = _read(str(st.session_state[TEXT]))
     source = own_entry.NOTES.get(entry.text)
@@ -66,8 +73,8 @@ def show() -> None:
 
 
 SERVED_LEAD = """
-Your own module, read by `torch.export`: what each axis is for, what comes out, what it costs. The
-weights here are random; `ncd.from_torch` keeps those of the module.
+Your own module, read by `torch.export`: what each axis is for, what comes out, what it costs. It
+runs with its own weights, wherever the sizes are those that they have.
 """
 SERVED_WHY = """
 Equal layers are one repetition, and a function that the language has no operation for is a box with
@@ -83,14 +90,14 @@ def show_served(name: str) -> None:
 
 
 def _failure(name: str) -> None:
-    """Tells with which error the module stops, if it does."""
+    """Shows the error with which the module stops, if it does."""
     if own_entry.FAILURES[name]:
         st.warning(STOPS)
         st.code(own_entry.FAILURES[name], language=None, wrap_lines=True)
 
 
 def _read(text: str) -> tuple[Entry, NCDError | None]:
-    """Returns the entry of a text; of one that cannot be read the last one, and the error."""
+    """Returns the entry of a text, or the last valid entry and the error."""
     try:
         found, error = _checked(own_entry.own_entry(text)), None
         st.session_state[LAST] = text
@@ -111,8 +118,8 @@ def _checked(entry: Entry) -> Entry:
 
 
 def _editor(error: NCDError | None, source: SourceTerm | None) -> None:
-    """Shows the text editor, examples to begin with, and what is said of the text."""
-    text = str(st.session_state[TEXT])
+    """Shows the text editor, examples to start from, and the message about the text."""
+    text = str(st.session_state.setdefault(TEXT, SAMPLE))  # a link leaves it out
     with st.container(key="editor"):
         with st.container(horizontal=True, vertical_alignment="center"):
             st.pills(
@@ -123,12 +130,12 @@ def _editor(error: NCDError | None, source: SourceTerm | None) -> None:
                 label_visibility="collapsed",
             )
             _opener()
-        text_editor.show("Your text", text, _said(text, error, source), _take, FIELD, LONGEST)
+        text_editor.show("Your text", text, _said(text, error, source), _take, FIELD)
         _saver(text)
 
 
 def _said(text: str, error: NCDError | None, source: SourceTerm | None) -> text_editor.Said:
-    """Returns what is said of a text, with its faults."""
+    """Returns the message about a text, with the errors in it."""
     if error is not None:
         return text_editor.Said(f"{error}\n{LAST_SHOWN}", True, text_editor.faults(error))
     if source is not None and source.failure is not None:
@@ -143,10 +150,10 @@ def _opener() -> None:
     with st.popover("Open a file"):
         st.file_uploader(
             "A file with the text",
-            ("py", "txt", "json"),
+            ("py", "txt", "json", "svg", "html"),
             key=FILE,
             on_change=_open,
-            max_upload_size=1,
+            max_upload_size=UPLOAD,
         )
 
 
@@ -162,12 +169,19 @@ def _saver(text: str) -> None:
 def _open() -> None:
     """Puts the text of a file into the field; a callback."""
     if (file := st.session_state.get(FILE)) is not None:
-        st.session_state[TEXT] = file.getvalue().decode("utf-8", "replace")[:LONGEST]
+        _take(file.getvalue().decode("utf-8", "replace"))
 
 
 def _take(text: str) -> None:
     """Puts what was typed into the session; a callback."""
-    st.session_state[TEXT] = text
+    st.session_state[TEXT] = edited(text)
+
+
+def edited(text: str) -> str:
+    """Returns a text shortened to the limit; an exported file is replaced by its term."""
+    with suppress(NCDError):  # the error is shown when the text is read
+        text = spell(term_of_file(text)) if is_file(text) else text
+    return text[:LONGEST]
 
 
 def _begin() -> None:

@@ -1,8 +1,20 @@
 // Sets the page's description, and makes links between pages work like the menu: otherwise the
 // browser would load the whole app again. `go` remembers a way back, which keeps no query.
 
+// Marks the section of the page in the menu, or what hides it.
+function mark() {
+  const [name] = Object.entries(PAGES).find(([, [title]]) => title === document.title) ?? [];
+  const sections = [...document.querySelectorAll("[data-testid=stTopNavSection]")];
+  const own = sections.find((each) => each.innerText.trim().startsWith(SECTIONS[name]));
+  const here = own ?? (SECTIONS[name] && sections.at(-1));
+  for (const each of sections)
+    if (each !== here) each.removeAttribute("aria-current");
+    else if (!each.hasAttribute("aria-current")) each.setAttribute("aria-current", "true");
+}
+
 // Recognises a page by its title, as the address changes later.
 function named() {
+  mark();
   const [, words] = Object.values(PAGES).find(([title]) => title === document.title) ?? [];
   document.querySelector("meta[name=description]").content = words ?? LOST;
   const here = new URL(location.href);
@@ -43,6 +55,8 @@ new MutationObserver(() => document.querySelector(GONE) && again()).observe(docu
   attributeFilter: ["data-test-connection-state"],
 });
 document.addEventListener("click", open);
+// The menu is made anew when the width of the window changes.
+new MutationObserver(mark).observe(document.body, { subtree: true, childList: true });
 // The title changes when the server has read the new address.
 new MutationObserver(named).observe(document.querySelector("title"), { childList: true });
 document.body.dataset.links = "here";

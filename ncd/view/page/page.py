@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from time import sleep
 from typing import Protocol
 
@@ -11,7 +10,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from ncd.export import markup
-from ncd.models import Entry
+from ncd.models import CATALOGUE, Entry
 from ncd.view.base import knobs, selection
 from ncd.view.diagram import component
 from ncd.view.inputs import feed as inputs
@@ -19,12 +18,12 @@ from ncd.view.inputs.feed import Feed
 from ncd.view.page import export_menu, large_run, sidebar
 from ncd.view.panels.common import compare, step
 from ncd.view.presenter import presenter
-from ncd.view.quiz import quiz
+from ncd.view.quiz import prediction, quiz
 from ncd.view.quiz.locked_panel import LockedPanel
 from ncd.view.runtime import metrics, scheduler, streamlit_internals
-from ncd.view.session import refusal, trained_weights, url
+from ncd.view.session import number_formats, refusal, trained_weights, url
 from ncd.view.session.refusal import Refusal
-from ncd.view.session.scene import Scene, built
+from ncd.view.session.scene import Scene, built, limited
 
 EVERYWHERE = (step, compare)  # the panels of every page, after its own
 HEAD_START = 0.03  # seconds for the diagram to be sent and shown before the rest is computed
@@ -45,10 +44,12 @@ def page(
     why: str,
     panels: Sequence[Panel],
     above: Callable[[], None] | None = None,
+    typed: Callable[[Entry], Entry] = lambda entry: entry,
 ) -> None:
     """Shows a page, with ``lead`` above the diagram and ``why`` at the end.
 
-    ``above`` shows what stands between the lead and the diagram.
+    ``above`` shows what stands between the lead and the diagram; ``typed`` returns the entry with
+    the same knobs that a visitor's line in a panel makes of the page's.
 
     Parts that no knob changes are sent once, here. The sidebar is a fragment, and everything that
     depends on it is another. The diagram is filled first, then the sidebar, then the panel.
@@ -60,7 +61,8 @@ def page(
     with header:
         st.title(entry.title, anchor=False)
         presenter.show(entry)
-    st.markdown(lead)
+    with st.container(key="lead"):
+        st.markdown(lead)
     if above:
         above()
     url.hold()
@@ -69,21 +71,44 @@ def page(
         tabs = st.tabs([panel.TITLE for panel in panels], on_change="rerun", key=selection.PANEL)
     tab, opened = next(pair for pair in zip(tabs, panels, strict=True) if pair[0].open)
     with body:
-        _changing(entry, side, tab, opened)
+        _changing(entry, side, tab, opened, typed)
     with header:
-        export_menu.show(partial(_scene, entry))
+        export_menu.show(lambda: _scene(typed(entry)))
     with st.container(key="why"):
         st.header("Why it works", anchor=False)
         st.markdown(why)
+    if entry.name in CATALOGUE:
+        with st.container(key="beyond"):
+            st.markdown(_beyond(entry))
+
+
+def _beyond(entry: Entry) -> str:
+    """Returns links to the systems before and after one, in the order of the menu.
+
+    >>> from ncd.models import CATALOGUE
+    >>> _beyond(CATALOGUE["scaled-dot-product-attention"])
+    '[Multi-head attention →](multi-head-attention)'
+    """
+    every = list(CATALOGUE.values())
+    at = every.index(entry)
+    before = [f"[← {own.title}]({own.name})" for own in every[:at][-1:]]
+    after = [f"[{own.title} →]({own.name})" for own in every[at + 1 :][:1]]
+    return "\n".join(before + after)
 
 
 @streamlit_internals.fragment(streamlit_internals.CHANGING)
-def _changing(entry: Entry, side: DeltaGenerator, tab: DeltaGenerator, opened: Panel) -> None:
+def _changing(
+    entry: Entry,
+    side: DeltaGenerator,
+    tab: DeltaGenerator,
+    opened: Panel,
+    typed: Callable[[Entry], Entry],
+) -> None:
     """Shows everything that depends on a knob, the diagram first."""
     url.hold()
     sidebar.follow(entry)
     with metrics.run(entry), scheduler.turn():
-        _change(entry, side, tab, opened)
+        _change(typed(entry), side, tab, opened)
 
 
 def _change(entry: Entry, side: DeltaGenerator, tab: DeltaGenerator, opened: Panel) -> None:
@@ -96,6 +121,7 @@ def _change(entry: Entry, side: DeltaGenerator, tab: DeltaGenerator, opened: Pan
             sleep(HEAD_START)
         component.send_mark(scene, link)
         quiz.show(scene)
+        prediction.show(scene)
         untimed = scene.runs and not scene.veil and scene.known_seconds is None
         if not untimed or scene.long:
             component.line(scene, link, cost_line(scene, scene.known_seconds))
@@ -103,7 +129,10 @@ def _change(entry: Entry, side: DeltaGenerator, tab: DeltaGenerator, opened: Pan
         with streamlit_internals.outside(), side:
             sidebar.show(entry)
     with tab:
-        _panel(scene, opened, link, untimed)
+        if not streamlit_internals.renewed(streamlit_internals.CHANGING):
+            _panel(scene, opened, link, untimed)
+        elif streamlit_internals.whole():
+            st.empty()  # so that the run that waits, which is of the fragment, may write here
         if isinstance(scene, Refusal) or url.text() != link:  # a panel corrected a setting
             url.send()
     trained_weights.watch(entry)
@@ -119,6 +148,8 @@ def _scene(entry: Entry) -> Scene | Refusal:
         return refused
     if feed.words and not inputs.takes_words(term):  # such as one step with a KV cache
         feed = Feed()
+    if refused is None and limited(entry, settings, term) is None:
+        trained_weights.resume(entry, settings, knobs.seed(), knobs.device())
     scene = Scene(
         entry,
         settings,
@@ -133,8 +164,10 @@ def _scene(entry: Entry) -> Scene | Refusal:
         wide=selection.width(),
         refused=refused,
         learned=trained_weights.learned(entry, settings, knobs.seed(), feed),
+        formats=number_formats.formats(entry),
     )
-    return quiz.with_question(scene.choosing(selection.selected(scene.circuit)))
+    chosen = scene.choosing(selection.selected(scene.circuit))
+    return prediction.with_question(quiz.with_question(chosen))
 
 
 def _panel(scene: Scene | Refusal, opened: Panel, link: str, untimed: bool) -> None:
@@ -146,7 +179,7 @@ def _panel(scene: Scene | Refusal, opened: Panel, link: str, untimed: bool) -> N
         opened = LockedPanel(opened.TITLE)
     if scene.refusal:
         refusal.show(scene.refusal)
-        if opened.RUNS and not scene.entry.text:  # the pool knows the catalogue only
+        if opened.RUNS:
             large_run.show(scene)
         elif scene.sized:
             opened.show(scene)
@@ -171,6 +204,9 @@ def cost_line(scene: Scene, seconds: float | None) -> str:
         markup.counted(scene.cost.parameters, "parameter"),
         markup.amount(scene.cost.flops, "FLOP"),
     ]
+    if not scene.formats.plain:
+        weights = markup.amount(scene.cost.weight_bytes, "B")
+        parts.append(f"weights {weights} in {scene.formats.weights}")
     if scene.runs:
         time = "–" if seconds is None else markup.amount(seconds, "s")
         parts.append(f"{time} on {markup.text(scene.device)}")

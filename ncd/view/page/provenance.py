@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import ncd
-from ncd.export import markup
+from ncd.file_facts import LICENCE
 from ncd.view.inputs.feed import RANDOM
 from ncd.view.session.scene import Scene
 
@@ -22,6 +21,8 @@ def facts(scene: Scene, link: str) -> dict[str, Any]:
         "device": scene.device,
         "inputs": _inputs(scene),
         "link": f"/{scene.entry.name}{link}",
+        "version": ncd.__version__,
+        "licence": LICENCE,
     }
 
 
@@ -30,17 +31,6 @@ def _inputs(scene: Scene) -> dict[str, list[str]] | str:
     if feed.pictures:
         return feed.description
     return {name: list(words) for name, words in feed.words.items()} or RANDOM
-
-
-def svg(text: str, facts: dict[str, Any]) -> str:
-    """Returns the SVG with the provenance in its metadata, as JSON.
-
-    >>> svg("<svg><g/></svg>", {"seed": 7})
-    '<svg><g/><metadata>{&#34;seed&#34;: 7}</metadata></svg>'
-    """
-    drawn, end, _ = text.rpartition("</svg>")
-    metadata = markup.text(json.dumps(facts, ensure_ascii=False))
-    return f"{drawn}<metadata>{metadata}</metadata>{end}"
 
 
 def python(scene: Scene, facts: dict[str, Any], einops: bool) -> str:

@@ -19,6 +19,7 @@ from ncd.run import devices
 from ncd.view.base import knobs
 from ncd.view.inputs import feed
 from ncd.view.runtime import streamlit_internals
+from ncd.view.session import number_formats
 from ncd.view.session.scene import built
 
 PRESET = "preset"
@@ -50,6 +51,7 @@ def show(entry: Entry) -> None:
             _choice(knob)
     if sketch is not None:
         feed.show(entry, sketch)
+    number_formats.show(entry)
     seed, device = st.columns(2, gap="small")
     with seed:
         _seed()
@@ -75,9 +77,10 @@ def _shown_values(entry: Entry) -> dict[str, Any]:
         **{f"{knob.name} ends": settings[knob.below] for knob in entry.knobs if knob.below},
         "seed": knobs.seed(),
         "device": knobs.device(),
+        **number_formats.shown(entry),
         PRESET: published.name if published else None,
         **(feed.state(entry, sketch) if sketch else {}),
-        **knobs.beside(("", *settings, "seed", "device", knobs.TYPED)),
+        **knobs.beside(("", *settings, "seed", "device", knobs.TYPED, number_formats.FORMATS)),
     }
 
 

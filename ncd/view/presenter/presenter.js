@@ -7,7 +7,9 @@ const KEPT = "ncd-views";
 const MOST = 40; // views
 const LETTERS = 8000; // of all of them in the address
 const CAPTION = 200; // letters
-const UNTOLD = /^(labels|callouts|select|axes|folded|colours|slices|text_.*|softmax|back|frozen|drawing|panel|with)$/;
+const UNTOLD = /^(labels|callouts|select|axes|folded|colours|slices|text.*|softmax|back|frozen|drawing|panel|with)$/;
+// What is not the state of a panel, beside the sizes.
+const ABOVE = /^(seed|device|labels|select|axes|folded|callouts|quiz|ask|input|sample.*|picture|proofread|text.*|drawing)$/;
 const TYPES = "input, textarea, select, [contenteditable], [role=slider], [role=spinbutton]";
 const MOVES = `${TYPES}, [role=tab], [role=radio], [role=application], [role=listbox], [role=menu]`;
 const STEPS = { ArrowRight: 1, PageDown: 1, ArrowLeft: -1, PageUp: -1, Home: -Infinity, End: Infinity };
@@ -15,15 +17,18 @@ const STEPS = { ArrowRight: 1, PageDown: 1, ArrowLeft: -1, PageUp: -1, Home: -In
 export default function ({ parentElement, data }) {
   const host = (parentElement.ncdPresent ??= prepare(parentElement, data));
   host.find("source").textContent = data.source;
+  host.sizes = data.sizes;
+  host.find("embed").hidden = !data.framed;
   sync(host);
   return host.end;
 }
 
-function prepare(root, { pages, light }) {
+function prepare(root, { pages, sizes, light }) {
   const find = (name) => root.querySelector(`.${name}`);
-  const host = { find, pages, on: false, at: 1, views: [] };
+  const host = { find, pages, sizes, on: false, at: 1, views: [] };
   const acts = {
     copy: () => copy(find("copy")),
+    embed: () => embed(find("embed")),
     present: () => begin(host),
     add: () => add(host),
     collect: () => add(host),
@@ -33,8 +38,13 @@ function prepare(root, { pages, light }) {
     panel: () => write(host, { with: own().get("with") ? null : "panel" }),
     screen: () => screen(!document.fullscreenElement),
     leave: () => leave(host),
+    lesson: () => learn(host),
+    link: () => share(host),
+    phones: () => code(host, find("phone").hidden),
+    shut: () => code(host, false),
   };
   for (const [name, act] of Object.entries(acts)) find(name).onclick = act;
+  find("open").firstElementChild.onchange = ({ target }) => take(host, target);
   const heard = [
     [window, "popstate", () => sync(host)],
     [window, "keydown", () => arm(host), true], // before others let go at Escape
@@ -59,15 +69,19 @@ function own() {
   return new URLSearchParams([...asked()].filter(([name]) => OWN.includes(name)));
 }
 
-// Returns the current page as a view.
-function here() {
+// Returns the current page as a view; its panel is part of it once something was chosen there.
+function here(host) {
   const query = asked();
+  const chosen = [...query.keys()].some((name) => !(OWN.includes(name) || ABOVE.test(name) || host.sizes.includes(name)));
+  if (!host.on && chosen) query.set("with", "panel");
   for (const name of [...query.keys()])
     if (name.startsWith("embed") || name === "go" || (OWN.includes(name) && name !== "with")) query.delete(name);
   const tab = document.querySelector(".st-key-panels [role=tab][aria-selected=true]");
   if (query.has("with") && tab) query.set("panel", tab.textContent);
-  return { name: location.pathname.split("/").pop(), query: `${query}`, caption: "" };
+  return { name: page(), query: `${query}`, caption: "" };
 }
+
+const page = () => location.pathname.split("/").pop();
 
 // `name?query#caption`, separated by semicolons, which are escaped inside.
 function spell(views) {
@@ -105,7 +119,10 @@ function write(host, change) {
   sync(host);
 }
 
+// A question is answered before its view is left.
 function walk(host, steps) {
+  const unanswered = steps > 0 && question()?.querySelector("[data-pick=show]");
+  if (unanswered) return unanswered.click();
   const to = Math.min(Math.max(host.at + steps, 1), host.views.length);
   if (to !== host.at) go(host, to);
 }
@@ -113,10 +130,12 @@ function walk(host, steps) {
 function go(host, place) {
   const view = host.views[place - 1];
   const query = new URLSearchParams(view.query);
+  const text = asked().get("text"); // one's own system is the same in all views
+  if (text && view.name === page() && !query.has("text")) query.set("text", text);
   for (const [name, value] of asked()) if (name.startsWith("embed")) query.append(name, value);
   query.set("present", place);
   query.set("views", spell(host.views));
-  const way = view.name === here().name ? "replaceState" : "pushState"; // a page is one entry
+  const way = view.name === page() ? "replaceState" : "pushState"; // a page is one entry
   history[way](null, "", new URL(`${view.name}?${query}`, new URL(".", location.href)));
   dispatchEvent(new PopStateEvent("popstate"));
 }
@@ -142,8 +161,8 @@ function store(host, mine) {
 
 function add(host) {
   const views = [...host.views];
-  const place = host.on ? Math.min(host.at, views.length) : views.length;
-  views.splice(place, 0, here());
+  const place = (host.on && Math.min(host.at, views.length)) || views.length;
+  views.splice(place, 0, here(host));
   const fits = views.length <= MOST && spell(views).length <= LETTERS;
   if (fits) change(host, views, place + 1);
   say(host, fits ? `Added: ${count(views.length)}` : `No more fit: ${count(host.views.length)}`);
@@ -155,7 +174,7 @@ const count = (n) => (n === 1 ? "1 view" : `${n} views`);
 function change(host, views, at = views.indexOf(host.views[host.at - 1]) + 1 || host.at) {
   host.views = views;
   store(host, true);
-  if (host.on) write(host, { views: spell(views) || null, present: Math.max(1, Math.min(at, views.length)) });
+  if (host.on) write(host, { views: spell(views) || null, present: views.length ? Math.min(at, views.length) : 1 });
   else sync(host);
 }
 
@@ -163,18 +182,21 @@ function say(host, words) {
   const told = host.find("told");
   told.textContent = words;
   clearTimeout(host.told);
-  host.told = setTimeout(() => (told.textContent = ""), 2500);
+  host.told = setTimeout(() => (told.textContent = ""), 2500 + 40 * words.length);
 }
 
 // --- what is seen -------------------------------------------------------------------------------
 
 function sync(host) {
   const query = own();
+  if (query.get("views")?.startsWith(PACKED)) return unpack(host, query.get("views"));
   const linked = read(query.get("views"), host.pages);
   host.views = linked.length ? linked : read(stored(), host.pages);
   if (linked.length) store(host, false);
   host.on = query.has("present");
-  host.at = Math.max(1, Math.min(parseInt(query.get("present")) || 1, host.views.length || 1));
+  if (query.get("present") === "lesson") learn(host);
+  const place = parseInt(query.get("present"));
+  host.at = Math.max(0, Math.min(place >= 0 ? place : 1, host.views.length || 1)); // 0: none of them
   const { dataset } = document.documentElement;
   if (host.on) dataset.present = query.get("with") === "panel" ? "panel" : "alone";
   else delete dataset.present;
@@ -188,23 +210,29 @@ function draw(host) {
   find("bar").hidden = !on;
   find("many").textContent = many ? ` ${many}` : "";
   find("walk").hidden = !many;
-  find("place").textContent = `${at} / ${many}`;
+  find("place").textContent = `${at || "–"} / ${many}`;
   find("back").disabled = at <= 1;
   find("next").disabled = at >= many;
   find("caption").textContent = (on && views[at - 1]?.caption) || "";
   find("caption").hidden = !find("caption").textContent;
+  document.documentElement.toggleAttribute("data-said", !find("caption").hidden); // in place of the lead
   find("panel").setAttribute("aria-pressed", own().get("with") === "panel");
   find("screen").setAttribute("aria-pressed", Boolean(document.fullscreenElement));
-  find("file").href = `./presentation.html?views=${encodeURIComponent(spell(many ? views : [here()]))}`;
+  const every = `views=${encodeURIComponent(spell(many ? views : [here(host)]))}`;
+  find("file").href = `./presentation.html?${every}${ownText("&")}`;
+  find("kept").href = `./lesson.json?${every}`;
+  if (!on) code(host, false);
   if (!find("sheet").hidden) rows(host);
 }
 
+// The presentation begins at the current page: at its view, or outside of the list.
 function begin(host) {
   const { views } = host;
-  if (views.length) write(host, { views: spell(views), present: 1 });
-  else write(host, { present: 1 });
-  const first = views[0];
-  if (first && `${first.name}?${first.query}` !== `${here().name}?${here().query}`) go(host, 1);
+  const { name, query } = here(host);
+  const now = `${new URLSearchParams(query)}`;
+  const same = views.findIndex((view) => view.name === name && `${new URLSearchParams(view.query)}` === now);
+  if (same >= 0) go(host, same + 1);
+  else write(host, { present: views.length ? 0 : 1, views: spell(views) || null });
   screen(true);
   host.find("next").focus();
 }
@@ -242,7 +270,8 @@ function press(host, event) {
   if (!host.on || event.defaultPrevented || ctrlKey || metaKey || altKey) return;
   const inner = event.composedPath()[0];
   const within = (what) => inner.closest?.(what);
-  if (key === "Escape" && document.fullscreenElement) screen(false);
+  if (key === "Escape" && !host.find("phone").hidden) code(host, false);
+  else if (key === "Escape" && document.fullscreenElement) screen(false);
   else if (key === "Escape") escape(host, within);
   else if (key in STEPS && host.views.length && !within(MOVES)) {
     event.preventDefault();

@@ -6,6 +6,7 @@ needs no code for it.
 
 from __future__ import annotations
 
+import os
 from functools import cache
 
 import streamlit as st
@@ -13,6 +14,7 @@ import streamlit as st
 from ncd.drawing.base import style
 from ncd.models import CATALOGUE, Entry
 from ncd.view.base.static_files import static
+from ncd.view.session.own_entry import NAME, SERVED
 
 # Hides the menu before the first paint.
 EARLY = """<script>
@@ -21,7 +23,8 @@ if (presented.has("present"))
   document.documentElement.dataset.present = presented.get("with") === "panel" ? "panel" : "alone";
 </script>"""
 
-JS = ("page/copy_link.js", "presenter/print.js", "presenter/view_list.js", "presenter/presenter.js")
+FILES = ("print.js", "view_list.js", "lesson.js", "presenter.js")
+JS = ("page/copy_link.js", *(f"presenter/{file}" for file in FILES))
 
 _present = st.components.v2.component(
     "ncd_present",
@@ -32,8 +35,11 @@ _present = st.components.v2.component(
 
 
 def show(entry: Entry) -> None:
-    """Shows the figure's source and the buttons: copy link, present, add this view."""
-    _present(key="present", data={"source": entry.source, **_known()}, width="content")
+    """Shows the figure's source and the buttons: copy link or code, lesson, present, add a view."""
+    sizes = [knob.name for knob in entry.knobs]
+    framed = bool(os.environ.get("NCD_FRAMES", "").strip())  # other sites may show it
+    data = {"source": entry.source, "sizes": sizes, "framed": framed, **_known()}
+    _present(key="present", data=data, width="content")
 
 
 @cache
@@ -41,6 +47,7 @@ def _known() -> dict[str, dict[str, str]]:
     """Returns the titles of all pages, and the print colour for each colour of a dark drawing."""
     names = (*style.COLOURS, *style.ROLES)
     return {
-        "pages": {entry.name: entry.title for entry in CATALOGUE.values()},
+        "pages": {name: entry.title for name, entry in (CATALOGUE | SERVED).items()}
+        | {NAME: "Yours"},
         "light": {style.paint(name, dark=True): style.paint(name) for name in names},
     }

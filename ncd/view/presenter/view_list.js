@@ -49,7 +49,7 @@ function button(words, label, act) {
 function title(host, { name, query }) {
   const asked = new URLSearchParams(query);
   const set = [...asked].filter(([key]) => !UNTOLD.test(key));
-  const told = set.map(([key, value]) => (key === "quiz" ? key : `${key} ${value}`));
+  const told = set.map(([key, value]) => (key === "quiz" ? key : key === "ask" ? "question" : `${key} ${value}`));
   if (asked.has("with")) told.push(asked.get("panel") ?? "panel"); // only then it is seen
   return [host.pages[name], ...told.map((each) => each.slice(0, 24))].join(" · ");
 }

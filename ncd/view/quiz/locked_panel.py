@@ -11,6 +11,7 @@ from ncd.export import markup, source_listing
 from ncd.lang.circuits.circuit import Cell, Value
 from ncd.view.base import hide_sizes, html_panel, selection
 from ncd.view.base.hide_sizes import Veil
+from ncd.view.quiz import prediction
 from ncd.view.quiz.questions import is_given
 from ncd.view.session.scene import Scene
 
@@ -26,15 +27,19 @@ class LockedPanel:
         """Shows the panel without sizes."""
         assert scene.veil is not None
         html = {"Source": _source, "Shapes": _shapes}.get(self.TITLE, _locked)(scene)
-        html_panel.show(
-            html, "covered", on_pick=lambda _: st.session_state.update({selection.QUIZ: ""})
-        )
+        html_panel.show(html, "covered", on_pick=lambda _: _end())
+
+
+def _end() -> None:
+    """Ends the quiz, or the question of a lesson; a callback."""
+    st.session_state[selection.QUIZ] = ""
+    prediction.reveal()
 
 
 def _locked(scene: Scene) -> str:
     return (
         "<p>This panel tells sizes, so it is closed while they are asked for.</p>"
-        '<p><button type="button" class="plain" data-pick="end">End the quiz</button></p>'
+        '<p><button type="button" class="plain" data-pick="end">Show them</button></p>'
     )
 
 

@@ -137,7 +137,7 @@ def _graded(scene: Scene, value: Value, text: str) -> Verdict:
 
 def show(scene: Scene) -> None:
     """Shows the question below the diagram, if the session is in a quiz."""
-    if scene.veil is None:
+    if scene.veil is None or not is_on():  # a lesson's question hides an array too
         return
     found = _round(scene.entry.name)
     value = scene.circuit.values.get(found.asked)

@@ -1,4 +1,4 @@
-"""Buttons that download a file, which is made when it is asked for."""
+"""Buttons that download a file, which is made only when the button is pressed."""
 
 from __future__ import annotations
 

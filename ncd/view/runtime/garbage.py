@@ -1,9 +1,9 @@
-"""Collects garbage when nobody waits.
+"""Garbage collection while the server is idle.
 
-A full collection stops every visitor's run, so Streamlit's own, after each run, is off. What dies
-young is collected by Python as it grows, some milliseconds at a time; all of it once nobody has
-made anything for a while, or now and then on a server that never rests. What has outlived a rest
-is not walked again before the next one.
+A full collection stops every visitor's run, so the one that Streamlit makes after each run is off.
+Python still collects young objects, for some milliseconds at a time. A full collection runs when
+the process has been idle for two seconds, or every ten minutes on a busy server. Objects that
+survive it are frozen: Python does not visit them again before the next full one.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from threading import Thread
 
 import torch
 
-YOUNG = 5_000, 5, 1_000_000  # new objects, and younger collections, before each generation's own
-PERIOD = 0.5  # seconds between two looks
-REST = 4  # looks without anything new after which it is a rest
-STILL = 50  # objects that come and go even then
-LONGEST = 600.0  # seconds after which a collection waits for no rest
-# Seconds after which what is free goes back to the machine, rest or not: each run is a thread, and
-# the C library gives many threads room of their own, and keeps all that is freed there.
+YOUNG = 5_000, 5, 1_000_000  # the thresholds of the three generations; the third is never reached
+PERIOD = 0.5  # seconds between two checks
+REST = 4  # checks without new objects after which the process counts as idle
+STILL = 50  # objects that an idle process makes between two checks
+LONGEST = 600.0  # seconds after which a full collection runs even if the process is busy
+# Seconds after which free memory is returned even if the process is busy: each run is a thread, and
+# the C library keeps the memory that a thread has freed.
 OFTEN = 30.0
 _glibc = ctypes.CDLL(None) if "glibc" in platform.libc_ver() else None
 
 
 def start() -> None:
-    """Takes garbage over from Python, for as long as the process lives."""
+    """Replaces Python's automatic full collections for the rest of the process."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(*YOUNG)
@@ -52,7 +52,7 @@ def _sweep() -> None:
 
 
 def resting() -> Iterator[bool]:
-    """At every look, whether a rest has just come, the first since something was made."""
+    """Yields, every half second, whether the process has just become idle."""
     before, still = gc.get_count(), REST
     while True:
         time.sleep(PERIOD)
@@ -63,7 +63,7 @@ def resting() -> Iterator[bool]:
 
 
 def tidy() -> None:
-    """A collection of everything; what is free goes back to the machine."""
+    """Collects all garbage, and returns free memory to the system."""
     gc.unfreeze()
     gc.collect()
     gc.freeze()
@@ -73,6 +73,6 @@ def tidy() -> None:
 
 
 def give() -> None:
-    """What is free goes back to the machine."""
+    """Returns free memory to the system."""
     if _glibc:
         _glibc.malloc_trim(0)

@@ -1,6 +1,7 @@
-"""What a server tells of its runs: a line of each in its log, and numbers at ``/metrics``.
+"""Measurements of the server: one log line for each run, and numbers at ``/metrics``.
 
-Nothing that a visitor typed is in them but the knobs' own numbers. ``NCD_LOG=off`` is a quiet log.
+They contain no text that a visitor typed, only the values of knobs. ``NCD_LOG=off`` turns the log
+off.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ VISITORS = Gauge("ncd_visitors", "Pages that are open")
 
 
 def start() -> None:
-    """Lets the log begin."""
+    """Sets up the log."""
     if os.environ.get("NCD_LOG", "on").lower() == "off" or LOG.handlers:
         return
     handler = logging.StreamHandler()
@@ -39,7 +40,7 @@ def start() -> None:
 
 @contextmanager
 def run(entry: Entry) -> Iterator[None]:
-    """Records what runs inside as a run of this page."""
+    """Records the time of the enclosed code as a run of this page."""
     began, waited = time.perf_counter(), scheduler.waited()
     try:
         yield
@@ -52,7 +53,7 @@ def run(entry: Entry) -> Iterator[None]:
 
 
 def line(page: str, sizes: dict[str, int], seconds: float, queue: float) -> str:
-    """A line of the log.
+    """Returns a line of the log.
 
     >>> line("layer-norm", {"t": 6, "m": 16}, 0.0314, 0.002)
     'page=layer-norm t=6 m=16 ms=31.4 queue=2.0'
@@ -62,5 +63,5 @@ def line(page: str, sizes: dict[str, int], seconds: float, queue: float) -> str:
 
 
 def metrics() -> Response:
-    """All numbers, as Prometheus reads them."""
+    """Returns all measurements in the format of Prometheus."""
     return Response(generate_latest(), media_type=CONTENT_TYPE_LATEST)

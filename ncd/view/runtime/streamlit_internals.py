@@ -1,4 +1,4 @@
-"""Everything private to Streamlit that the app reads; ``streamlit_patches`` has what it replaces.
+"""Every private name of Streamlit that the app reads; patches are in ``streamlit_patches``.
 
 It is written for the version that ``constraints.txt`` pins. Each part lists the names that it
 needs. If another version lacks one, the log says so in a line, the part is left out, and the app
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
@@ -26,6 +26,7 @@ CHANGING, SIDEBAR = "changing", "sidebar"  # the keys of a page's fragments
 
 _RUNTIME = "streamlit.runtime"
 _CONTEXT = f"{_RUNTIME}.scriptrunner_utils.script_run_context"
+_REQUESTS = f"{_RUNTIME}.scriptrunner_utils.script_requests"
 
 FRAGMENTS = "the fragments of a page"
 CLICKS = "clicks that survive the next request"
@@ -39,15 +40,17 @@ NEEDS = {
     FRAGMENTS: (
         f"{_RUNTIME}.app_session:AppSession._clear_queue",
         f"{_RUNTIME}.app_session:AppSession._browser_queue",
+        f"{_RUNTIME}.app_session:AppSession._create_scriptrunner",
+        f"{_RUNTIME}.app_session:AppSession._event_loop",
         f"{_RUNTIME}.app_session:AppSession._fragment_storage",
+        f"{_RUNTIME}.app_session:AppSession._scriptrunner",
         f"{_RUNTIME}.app_session:AppSession.request_rerun",
-        f"{_RUNTIME}.forward_msg_queue:ForwardMsgQueue._queue",
+        f"{_RUNTIME}.forward_msg_queue:ForwardMsgQueue._delta_index_map",
         f"{_RUNTIME}.fragment:MemoryFragmentStorage._parent_by_id",
         f"{_RUNTIME}.fragment:MemoryFragmentStorage._target_key_by_id",
         f"{_RUNTIME}.fragment:MemoryFragmentStorage.resolve_target",
         f"{_RUNTIME}.scriptrunner:RerunData",
         f"{_RUNTIME}.scriptrunner:RerunException",
-        f"{_CONTEXT}:create_reference_msg",
         f"{_CONTEXT}:ThreadState.scoped",
         f"{_CONTEXT}:ScriptRunContext.fragment_storage",
         f"{_CONTEXT}:ScriptRunContext.fragment_ids_this_run",
@@ -58,7 +61,15 @@ NEEDS = {
         f"{_RUNTIME}.scriptrunner:ScriptRunner._execing",
     ),
     FILES: (f"{_RUNTIME}.media_file_manager:MediaFileManager.remove_orphaned_files",),
-    ENDS: (f"{_CONTEXT}:ScriptRunContext.yield_check",),
+    ENDS: (
+        f"{_CONTEXT}:ScriptRunContext.yield_check",
+        f"{_CONTEXT}:ScriptRunContext.fragment_ids_this_run",
+        f"{_RUNTIME}.scriptrunner:ScriptRunner._requests",
+        f"{_RUNTIME}.scriptrunner:RerunException",
+        f"{_REQUESTS}:ScriptRequests._state",
+        f"{_REQUESTS}:ScriptRequests._rerun_data",
+        f"{_REQUESTS}:ScriptRequests.on_scriptrunner_ready",
+    ),
     RESTART: (
         f"{_CONTEXT}:ScriptRunContext.cached_message_hashes",
         f"{_CONTEXT}:ScriptRunContext.session_id",
@@ -109,13 +120,53 @@ def index_html() -> str:
     return Path(get_static_dir(), "index.html").read_text()
 
 
+def static_folder() -> Path:
+    """Returns the folder of the frontend's files."""
+    return Path(get_static_dir()).resolve()
+
+
 def stop_check() -> Callable[[], None] | None:
     """Returns a function that ends the run of a page if its visitor has asked for another.
 
-    It is none outside of a page's run.
+    A run of fragments also ends for one that makes the same fragments anew, which Streamlit would
+    let wait. It is none outside of a page's run.
     """
     run = get_script_run_ctx(suppress_warning=True)
-    return run.yield_check if run is not None and works(ENDS) else None
+    if run is None or not works(ENDS):
+        return None
+
+    def check() -> None:
+        assert run is not None and run.yield_check is not None
+        run.yield_check()
+        own = run.fragment_ids_this_run
+        if own and {*own} <= {*_awaited(run)}:
+            _give_way(run)
+
+    return check
+
+
+def renewed(key: str) -> bool:
+    """Returns whether a run that waits makes the fragment of this key anew."""
+    run = get_script_run_ctx()
+    if run is None or not (works(ENDS) and works(FRAGMENTS)):
+        return False
+    return bool({*run.fragment_storage.resolve_target(key)} & {*_awaited(run)})
+
+
+def _awaited(run: Any) -> Sequence[str]:
+    """Returns the fragments of the run that waits for the end of this one."""
+    from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequestType
+
+    requests = run.yield_check.__self__._requests
+    waits = requests._state == ScriptRequestType.RERUN
+    return requests._rerun_data.fragment_id_queue if waits else ()
+
+
+def _give_way(run: Any) -> NoReturn:
+    """Ends a run for the one that waits."""
+    from streamlit.runtime.scriptrunner import RerunException
+
+    raise RerunException(run.yield_check.__self__._requests.on_scriptrunner_ready().rerun_data)
 
 
 def went_back() -> bool:
@@ -148,14 +199,14 @@ def fragment(key: str) -> Callable[[Function], Function]:
 
 
 def whole() -> bool:
-    """Returns whether all of the page is run, and not only some of its fragments."""
+    """Returns whether the whole page is run, not only some of its fragments."""
     run = get_script_run_ctx()
     return run is not None and not (works(FRAGMENTS) and run.fragment_ids_this_run)
 
 
 @contextmanager
 def outside() -> Iterator[None]:
-    """Makes what is shown inside part of the page, not of the fragment that is running."""
+    """Shows the enclosed elements in the page itself, not in the fragment that is running."""
     if not works(FRAGMENTS):
         yield
         return
@@ -166,7 +217,7 @@ def outside() -> Iterator[None]:
 
 
 def without(key: str) -> bool:
-    """Returns whether only fragments are run, and the one of this key is not among them."""
+    """Returns whether this run leaves out the fragment with this key."""
     run = get_script_run_ctx()
     if run is None or whole():
         return False
@@ -175,7 +226,7 @@ def without(key: str) -> bool:
 
 
 def restart_with(key: str) -> NoReturn:
-    """Ends a run of fragments, and starts it again with the one of this key.
+    """Stops a run of fragments, and starts it again including the one with this key.
 
     ``st.rerun`` takes a key in callbacks only.
     """

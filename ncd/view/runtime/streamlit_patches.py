@@ -1,14 +1,13 @@
-"""The parts of Streamlit that the app replaces; each is left out where a name is missing."""
+"""The functions of Streamlit that the app replaces; a patch is skipped if a name is missing."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from threading import Lock
 from time import monotonic
 from typing import Any
 
 from streamlit.proto.ClientState_pb2 import ClientState
-from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from ncd.view.runtime.streamlit_internals import (
     CHANGING,
@@ -19,95 +18,95 @@ from ncd.view.runtime.streamlit_internals import (
     works,
 )
 
-STAY = 30.0  # seconds between two removals of files that no page offers any more
+STAY = 30.0  # seconds between two removals of unused files
 
 
 def _replace(owner: Any, function: Callable[..., Any], name: str) -> None:
     setattr(owner, name, function)
 
 
-def with_nested(storage: Any, ids: Iterable[str]) -> list[str]:
-    """Returns these fragments and all inside of them.
-
-    >>> from streamlit.runtime.fragment import MemoryFragmentStorage
-    >>> storage = MemoryFragmentStorage()
-    >>> for id, outer in (("a", None), ("b", "a"), ("c", "b"), ("d", None)):
-    ...     storage.register(id, lambda: None, parent_fragment_id=outer)
-    >>> with_nested(storage, ["a"]), with_nested(storage, ["c", "d"])
-    (['a', 'b', 'c'], ['c', 'd'])
-    """
-    found, outer = list(ids), dict(storage._parent_by_id)
-    for one in found:  # it grows meanwhile
-        found += [id for id, around in outer.items() if around == one and id not in found]
-    return found
-
-
 def target(storage: Any, id: str) -> str:
-    """Returns the fragment to run when something happens in this one.
+    """Returns the fragment to run after an event in the given one.
 
-    A slider that was moved in the sidebar shows its value already; the rest has to follow.
+    An event in the sidebar runs the outer fragment: the moved slider already shows its new value,
+    but the rest of the page has to be updated. A process that has just started knows no fragment
+    of a page that reconnects; then the whole page runs.
 
     >>> from streamlit.runtime.fragment import MemoryFragmentStorage
     >>> storage = MemoryFragmentStorage()
+    >>> target(storage, "a")
+    ''
     >>> for id, key in (("a", CHANGING), ("b", SIDEBAR), ("c", None)):
     ...     storage.register(id, lambda: None, target_key=key)
     >>> [target(storage, id) for id in "abcd"]
     ['a', 'a', 'c', 'd']
     """
+    if not storage._parent_by_id:
+        return ""
     if storage._target_key_by_id.get(id) != SIDEBAR:
         return id
     return str(storage.resolve_target(CHANGING)[0])
 
 
-def clear(session: Any, fragment_ids_this_run: list[str] | None = None) -> None:
-    """Drops the unsent messages of fragments that run again, and of all inside of them."""
-    ids, queue = fragment_ids_this_run, session._browser_queue
-    if ids:
-        ids = with_nested(session._fragment_storage, ids)
-        queue._queue = [message for message in queue._queue if not _refers(message, ids)]
-    queue.clear(retain_lifecycle_msgs=True, fragment_ids_this_run=ids)
+def begin_run(session: Any, fragment_ids_this_run: list[str] | None = None) -> None:
+    """Drops unsent messages if the whole page runs, and keeps them if fragments do.
+
+    A fragment replaces only its own elements, so the browser needs all earlier messages, in their
+    order: no message may take the place of an older one in the queue.
+    """
+    if fragment_ids_this_run:
+        session._browser_queue._delta_index_map = {}
+    else:
+        session._browser_queue.clear(retain_lifecycle_msgs=True)
 
 
-def _refers(message: ForwardMsg, ids: Iterable[str]) -> bool:
-    """Returns whether a message only names a cached one, in one of these fragments."""
-    return message.HasField("ref_hash") and not set(ids).isdisjoint(
-        message.metadata.run.fragment_ids
-    )
+def create_runner(session: Any, rerun_data: Any, create: Callable[[Any, Any], None]) -> None:
+    """Creates a session's script runner once the messages of its last one have been taken in.
+
+    A runner that has just ended accepts no more requests, while its last messages still wait in the
+    event loop. Streamlit ignores the messages of any runner but the current one, so the browser
+    would lack elements that the next run of a fragment refers to.
+    """
+    from streamlit.runtime.app_session import AppSessionState
+
+    def start() -> None:
+        if session._state == AppSessionState.SHUTDOWN_REQUESTED:
+            return
+        runner = session._scriptrunner
+        if runner is None or not runner.request_rerun(rerun_data):
+            create(session, rerun_data)
+
+    session._event_loop.call_soon(start)
 
 
 def _run_fragments() -> None:
-    """Lets a fragment's messages be replaced as a whole, and the sidebar run the outer fragment.
+    """Sends every message of a fragment, and lets the sidebar update the page.
 
-    When a fragment runs again before its last messages were sent, Streamlit drops those. But it
-    keeps the messages of nested fragments, and references to cached messages, which do not say
-    whose they are. These then fill places that the browser lacks, and it shows an error.
+    When a fragment runs again before its last messages were sent, Streamlit drops those. Later
+    messages may then refer to elements that the browser does not have, and it shows an error.
     """
     from streamlit.runtime.app_session import AppSession
-    from streamlit.runtime.scriptrunner_utils import script_run_context
 
-    request_rerun, reference = AppSession.request_rerun, script_run_context.create_reference_msg
+    request_rerun, create = AppSession.request_rerun, AppSession._create_scriptrunner
 
     def request(session: Any, client_state: ClientState | None) -> None:
         if client_state is not None and client_state.fragment_id:
             client_state.fragment_id = target(session._fragment_storage, client_state.fragment_id)
         request_rerun(session, client_state)
 
-    def refer(message: ForwardMsg) -> ForwardMsg:
-        named = reference(message)
-        if message.delta.fragment_id:  # kept in a field that references leave free
-            named.metadata.run.fragment_ids.append(message.delta.fragment_id)
-        return named
+    def create_later(session: Any, rerun_data: Any) -> None:
+        create_runner(session, rerun_data, create)
 
-    _replace(AppSession, clear, "_clear_queue")
+    _replace(AppSession, begin_run, "_clear_queue")
     _replace(AppSession, request, "request_rerun")
-    _replace(script_run_context, refer, "create_reference_msg")
+    _replace(AppSession, create_later, "_create_scriptrunner")
 
 
 def _keep_clicks() -> None:
-    """Lets a run end only after it has taken in what its visitor did.
+    """Keeps a click that is followed at once by another one.
 
-    Else a request for another run ends it before that, and the press of a button is lost when a
-    tab is pressed right after it.
+    Streamlit interrupts a run when another is requested, even before the run has processed the
+    click that caused it: the press of a button is lost when a tab is pressed right after it.
     """
     from streamlit.runtime.state import SafeSessionState
 
@@ -125,9 +124,10 @@ def _keep_clicks() -> None:
 
 
 def _keep_files() -> None:
-    """Removes unused files every half minute, and not at the end of every run.
+    """Removes unused files every half minute instead of after every run.
 
-    Runs of all visitors count: among many, a file is else often gone before it is fetched.
+    Streamlit removes them after every run of any visitor; with many visitors a file is often gone
+    before a slow browser has fetched it.
     """
     from streamlit.runtime.media_file_manager import MediaFileManager
 
@@ -152,7 +152,7 @@ PATCHES = {
 
 
 def install() -> None:
-    """Replaces what the app needs otherwise, for this process from now on."""
+    """Installs all patches whose names exist in this version of Streamlit."""
     for part, replace in PATCHES.items():
         if works(part):
             replace()

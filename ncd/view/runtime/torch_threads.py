@@ -1,7 +1,7 @@
-"""Threads that stay, for torch to run in.
+"""A pool of long-lived threads in which torch runs.
 
-Every run of a page is a thread of its own, and the first parallel operation in a new thread makes
-torch start a team of threads for it: 0.3 ms of work then takes 100 ms on a busy machine.
+Every run of a page is a new thread, and the first parallel operation in a new thread makes torch
+start a team of threads for it: 0.3 ms of work then takes 100 ms on a busy machine.
 """
 
 from __future__ import annotations
@@ -17,29 +17,29 @@ import torch
 from ncd.view.runtime import streamlit_internals
 
 T = TypeVar("T")
-EVERY = 0.1  # seconds between looks whether a page still wants what it waits for
+EVERY = 0.1  # seconds between two checks whether the page still needs the result
 HALF = max(1, (os.cpu_count() or 2) // 2)
 _here = local()
 
 
 def _begin() -> None:
     _here.inside = True
-    torch.set_num_threads(HALF)  # the browser's messages need a core as well
+    torch.set_num_threads(HALF)  # leaves cores for the messages to the browsers
 
 
 def _pool(threads: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(threads, thread_name_prefix="torch", initializer=_begin)
 
 
-# Long runs wait for each other, as each may fill the memory; short ones never wait for a long one.
+# Few long runs at a time, as each may fill the memory; short ones never wait for a long one.
 _short, _long = _pool(max(8, 2 * HALF)), _pool(HALF)
 
 
 def run(make: Callable[[], T], *, long: bool = False) -> T:
-    """``make()``, in one of the threads that stay; what it raises is raised here.
+    """Returns ``make()``, computed in a thread of the pool; its exceptions are raised here.
 
-    A run of a page ends here if the visitor has asked for another; what has not begun then never
-    does, and nobody takes what is still going on.
+    The run of the page ends here if the visitor has requested another one. ``make`` is then skipped
+    if it has not begun, and its result is ignored if it has.
 
     >>> run(lambda: run(lambda: 1 + 1, long=True))
     2
@@ -47,6 +47,8 @@ def run(make: Callable[[], T], *, long: bool = False) -> T:
     if getattr(_here, "inside", False):
         return make()
     check = streamlit_internals.stop_check()
+    if check is not None:
+        check()
     made = (_long if long else _short).submit(make)
     try:
         while check is not None and not wait((made,), EVERY).done:

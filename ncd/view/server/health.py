@@ -1,13 +1,13 @@
-"""Whether a process is well, and whether visitors should be sent to it: for proxies and hosts.
+"""Health checks for proxies and hosts, and the balance of visitors between processes.
 
-``/healthz`` answers as long as the process does. ``/readyz`` answers once every page has been made
-ready, until the process is told to end (SIGTERM): then it says 503 for ``NCD_DRAIN`` seconds, in
-which it serves as before, while whoever sends visitors learns to send them elsewhere. Those who
-are still there then come to another process, which finds their page in its link.
+``/healthz`` returns 200 as long as the process responds. ``/readyz`` returns 200 once all pages are
+prepared. After SIGTERM it returns 503 for ``NCD_DRAIN`` seconds, so that the proxy sends new
+visitors to other processes; existing visitors are still served. Visitors who remain at the end
+reconnect to another process, which restores their page from its link.
 
-Of a crowd of processes (``ncd/cli/crowd.py``) one that comes back may have few visitors, and
-another far too many. That one says 503 too, until the proxy has heard it, and then lets those go
-who came last, one after the other.
+With several processes (``ncd/cli/crowd.py``), one that was lost may come back to few visitors while
+another has too many. A signal tells both. The latter then returns 503 until the proxy has noticed
+it, and disconnects its most recent visitors one by one.
 """
 
 from __future__ import annotations
@@ -26,40 +26,43 @@ from starlette.types import Send
 WELL, READY = "/healthz", "/readyz"
 PATHS = (WELL, READY)
 LONGEST = 3600.0  # seconds
-AGAIN = 1012  # of a websocket that is closed: the service starts anew, so come again
-MORE = "There is more room elsewhere."
-AWAY = -1  # how many visitors a process has that is not ready for any
-LOOK = 3.0  # seconds between two looks at how many the others have
-FEW = 10  # a process with so many more than its part keeps them, since to move costs a visitor
-APART = 0.05  # seconds between two visitors who go
-_leaving = _sharing = _heard = False
-_here: dict[Send, None] = {}  # the websockets that are open, in the order in which they came
+AGAIN = 1012  # the websocket close code "service restart", after which browsers reconnect
+MORE = "Another process has fewer visitors."
+AWAY = -1  # stands for the number of visitors of a process that accepts none
+LOOK = 3.0  # seconds after which the proxy may send visitors here again
+TOLD = 3  # failed checks after which the proxy has noticed (health_fails in ncd/cli/Caddyfile)
+SHARE = getattr(signal, "SIGUSR1", None)  # sent when a process that was lost is ready again
+FEW = 10  # a surplus up to this number is tolerated, since reconnecting disturbs a visitor
+APART = 0.05  # seconds between two disconnections
+_leaving = _sharing = False
+_heard = 0  # the number of failed checks since it returns 503
+_here: dict[Send, None] = {}  # the open websockets, oldest first
 _counts: MutableSequence[int] = [AWAY]  # the visitors of every process
-_own = 0  # which of them this one is
+_own = 0  # the index of this process
 
 
 def join(counts: MutableSequence[int], own: int) -> None:
-    """Makes this process the one at ``own`` among those whose visitors are counted there."""
+    """Registers this process: its number of visitors is stored at ``counts[own]``."""
     global _counts, _own
     _counts, _own = counts, own
 
 
 def answer(path: str) -> Response:
-    """What a host is told; it may ask under any name.
+    """Returns the answer to a health check; requests for any host name are accepted.
 
     >>> answer(WELL).status_code, answer(READY).status_code
     (200, 200)
     """
     global _heard
     if path == READY and (_leaving or _sharing):
-        _heard = True
+        _heard += 1
         return PlainTextResponse("leaving" if _leaving else "sharing", 503)
     return PlainTextResponse("ok")
 
 
 @asynccontextmanager
 async def lifespan(app: object) -> AsyncIterator[None]:
-    """While the server runs: a first SIGTERM begins the leaving, a second ends it."""
+    """Runs with the server: the first SIGTERM starts the draining, a second one ends it."""
     loop, ends, wait = asyncio.get_running_loop(), signal.getsignal(signal.SIGTERM), drain()
 
     def told(number: int, frame: FrameType | None) -> None:
@@ -76,15 +79,16 @@ async def lifespan(app: object) -> AsyncIterator[None]:
 
     if wait:
         signal.signal(signal.SIGTERM, told)
+    if SHARE is not None and len(_counts) > 1:
+        tasks = set[asyncio.Task[None]]()  # else one may be collected before its end
+        loop.add_signal_handler(SHARE, lambda: tasks.add(loop.create_task(share(wait))))
     _count()
-    balancing = loop.create_task(balance(wait))
     yield
-    balancing.cancel()
 
 
 @contextmanager
 def visitor(send: Send) -> Iterator[None]:
-    """While a websocket is open."""
+    """Counts a visitor while the websocket is open."""
     _here[send] = None
     _count()
     try:
@@ -98,22 +102,8 @@ def _count() -> None:
     _counts[_own] = AWAY if _leaving else len(_here)
 
 
-async def balance(wait: float) -> None:
-    """Lets visitors go when there are far too many; ``wait`` is until nobody else comes.
-
-    Only what is so at two looks: visitors of a process that was lost come back in between.
-    """
-    before = 0
-    while len(_counts) > 1:
-        await asyncio.sleep(LOOK)
-        now = 0 if _leaving else excess(_counts, _own)
-        if before and now:
-            await share(wait)
-        before = now
-
-
 def excess(counts: Sequence[int], own: int) -> int:
-    """How many more than its part a process has, if that is worth a move.
+    """Returns how many visitors a process has above its share; 0 if too few to matter.
 
     >>> excess([200, 0], 0), excess([200, 0], 1), excess([200, -1], 0), excess([109, 91], 0)
     (100, 0, 0, 0)
@@ -125,15 +115,20 @@ def excess(counts: Sequence[int], own: int) -> int:
 
 
 async def share(wait: float) -> None:
-    """Lets those who are too many go, once nobody is sent here again."""
+    """Disconnects the surplus visitors once the proxy sends nobody here any more.
+
+    ``wait`` is the longest time in seconds until the proxy notices.
+    """
     global _sharing, _heard
-    _sharing, _heard = True, False
+    if _sharing or _leaving or not excess(_counts, _own):
+        return
+    _sharing, _heard = True, 0
     try:
         end = asyncio.get_running_loop().time() + wait
-        while not _heard and asyncio.get_running_loop().time() < end:
+        while _heard < TOLD and asyncio.get_running_loop().time() < end:
             await asyncio.sleep(APART)
         for send in [*_here][::-1][: excess(_counts, _own)]:
-            with suppress(OSError, RuntimeError):  # who has gone meanwhile
+            with suppress(OSError, RuntimeError):  # the visitor has left in the meantime
                 await send({"type": "websocket.close", "code": AGAIN, "reason": MORE})
             await asyncio.sleep(APART)
         await asyncio.sleep(min(wait, LOOK))
@@ -142,7 +137,7 @@ async def share(wait: float) -> None:
 
 
 def drain() -> float:
-    """The seconds between being told to end and ending; 0 for what is no number of seconds.
+    """Returns ``NCD_DRAIN``: the seconds between SIGTERM and the end; 0 if it is not valid.
 
     >>> drain()
     0.0

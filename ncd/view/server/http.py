@@ -1,8 +1,8 @@
 """The outermost layer of the server: checks of host and origin, and the HTML of pages.
 
-``NCD_HOSTS`` names the hosts under which the server may be asked for, ``*.example.org`` for all
-below one; without it, localhost and the address it is bound to. ``NCD_FRAMES`` names the sites
-that may show it in a frame; without it, none. ``*`` is anyone.
+``NCD_HOSTS`` lists the host names that the server answers to (``*.example.org`` for all
+subdomains); the default is localhost and the address it is bound to. ``NCD_FRAMES`` lists the sites
+that may show it in a frame; the default is none. ``*`` stands for any.
 """
 
 from __future__ import annotations
@@ -16,32 +16,51 @@ from starlette.responses import HTMLResponse, PlainTextResponse, RedirectRespons
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ncd.export import markup
-from ncd.models import CATALOGUE
 from ncd.view.base import selection
+from ncd.view.base.static_files import static
 from ncd.view.page import head as page_style
 from ncd.view.presenter import presenter
 from ncd.view.runtime import metrics as records
 from ncd.view.runtime import streamlit_internals
-from ncd.view.server import health, live_endpoint, slides_endpoint
+from ncd.view.server import (
+    compressed_files,
+    embed_endpoint,
+    health,
+    lessons_endpoint,
+    live_endpoint,
+    slides_endpoint,
+)
 
+FILES = page_style.FILES | embed_endpoint.FILES
+ANYWHERE = {"Cache-Control": "no-cache", "Access-Control-Allow-Origin": "*"}
+COMPONENT = static("server/ncd-diagram.js")
+# By the first or the last part of an address.
+ENDPOINTS: dict[str, ASGIApp] = {
+    live_endpoint.PATH: live_endpoint.answer,
+    embed_endpoint.PATH: embed_endpoint.answer,
+    embed_endpoint.COMPONENT: Response(COMPONENT, media_type="text/javascript", headers=ANYWHERE),
+    slides_endpoint.FILE: slides_endpoint.answer,
+    lessons_endpoint.FILE: lessons_endpoint.answer,
+    lessons_endpoint.CODE: lessons_endpoint.code,
+}
 HERE = ("localhost", "127.0.0.1", "::1")
 OWN = ("_stcore", "static", "media", "component", "app", "auth", "oauth2callback")  # Streamlit's
-METRICS = "metrics"
-REFUSED = "This server is not asked for under that name. NCD_HOSTS names those that it answers to."
-# Else the browser asks for the server at /page/ first, and finds nothing there twice.
+METRICS, STATIC = "metrics", "static"
+REFUSED = "This server does not answer to this host name. NCD_HOSTS lists those that it accepts."
+# Without it the browser first looks for the server at /page/, and gets "not found" twice.
 BASE = '<script>window.__streamlit = {BACKEND_BASE_URL: new URL(".", location.href).href}</script>'
-# Tells the first run how wide the diagram's column will be, beside the sidebar on wide screens, and
-# the style sheet that the page is opening.
+# Tells the first run how wide the diagram's column will be (wide screens have a sidebar beside it).
 COLUMN = f"""<script>{{
 const room = innerWidth - (innerWidth > 768 ? 380 : 32);
 const wide = {[*selection.WIDTHS]}.findLast((width) => width <= room) ?? {selection.WIDTHS[0]};
 document.cookie = `{selection.COOKIE}=${{wide}}; path=/; samesite=lax`;
 }}</script>"""
+# Tells the style sheet that the page is still loading.
 OPENING = "<script>document.documentElement.dataset.opening = '';</script>"
 
 
 class Site:
-    """Everything that comes from the network passes here first."""
+    """The outermost layer of the server, through which every request passes."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -71,13 +90,15 @@ class Site:
         if not self.welcome(scope):
             return PlainTextResponse(REFUSED, 403)
         first, *_, last = scope["path"].strip("/").split("/", 1)[0], scope["path"].rsplit("/")[-1]
-        if file := page_style.FILES.get(last):
+        if file := FILES.get(last):
             kept = {"Cache-Control": "public, max-age=31536000, immutable"}
             return Response(file.text, media_type=file.kind, headers=kept)
-        if last == slides_endpoint.FILE:
-            return slides_endpoint.answer
-        if first == live_endpoint.PATH:
-            return live_endpoint.answer
+        if found := ENDPOINTS.get(first) or ENDPOINTS.get(last):
+            return found
+        if first == embed_endpoint.OEMBED:
+            return embed_endpoint.oembed(scope, bool(self.frames))
+        if first == STATIC and (packed := compressed_files.answer(scope)):
+            return packed
         if first == METRICS:
             return records.metrics()
         if scope["method"] not in ("GET", "HEAD") or first in OWN or "." in last:
@@ -85,11 +106,11 @@ class Site:
         if not last:
             return self.app if first else self.html("")
         if scope["path"] != f"/{last.strip()}" or not sound(scope["raw_path"]):
-            return RedirectResponse(f"/{quote(last.strip())}")  # all pages lie at the top
+            return RedirectResponse(f"/{quote(last.strip())}")  # all pages are at the top level
         return self.html(last)
 
     def html(self, name: str) -> Response:
-        """The page of this name, as far as it is there before the app runs."""
+        """Returns the HTML of a page, with the parts that are known before the app runs."""
         title, words = page_style.HEADS.get(name, page_style.LOST)
         head = (
             f"<title>{markup.text(title)}</title>"
@@ -97,7 +118,7 @@ class Site:
         )
         if name in page_style.HEADS:
             head += COLUMN
-        if name in CATALOGUE:
+        if name in lessons_endpoint.pages():
             head += OPENING + presenter.EARLY
         text = self.index.replace("<title>Streamlit</title>", head)
         text = text.replace("</body>", f"{page_style.TAGS}</body>")
@@ -107,8 +128,8 @@ class Site:
     def welcome(self, scope: Scope) -> bool:
         """Returns whether a request may pass, by its host name and its origin.
 
-        What has passed comes to Streamlit as its own: of any other origin it would ask the
-        internet for its own address, to compare.
+        The origin is then changed to Streamlit's own, because for any other one Streamlit would
+        look up its public address on the internet to compare.
         """
         headers = Headers(scope=scope)
         host, origin = headers.get("host", ""), headers.get("origin")
@@ -142,7 +163,7 @@ def sound(path: bytes) -> bool:
 
 
 def named(setting: str) -> tuple[str, ...]:
-    """The names in a setting, apart by commas or spaces."""
+    """Returns the names in a setting, which are separated by commas or spaces."""
     return tuple(os.environ.get(setting, "").replace(",", " ").split())
 
 
@@ -164,7 +185,7 @@ def allowed(host: str, names: tuple[str, ...]) -> bool:
 
 
 def framing(sites: tuple[str, ...]) -> dict[str, str]:
-    """The headers that say who may show a page in a frame.
+    """Returns the headers that say which sites may show a page in a frame.
 
     >>> framing(())
     {'Content-Security-Policy': "frame-ancestors 'none'", 'X-Frame-Options': 'DENY'}

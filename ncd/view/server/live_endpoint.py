@@ -1,8 +1,9 @@
-"""Drawings while a slider still moves: the browser asks for them itself, beside the page's runs.
+"""The endpoint that draws while a slider is still being moved, without a run of the page.
 
-A slider tells Streamlit when it is let go, and the page's run then sends all that has changed. The
-drawing depends on a few settings alone, which the browser has been told: so it need not wait. The
-run that follows draws the same. How the numbers follow from the knobs is asked for here as well.
+Streamlit hears of a slider only when it is released, and the run of the page then updates
+everything. The drawing depends only on a few settings that the browser knows, so the browser
+requests it here without waiting; the run that follows draws the same. The formulas of the numbers
+on a page (:mod:`.size_formulas`) are served here as well.
 """
 
 from __future__ import annotations
@@ -24,17 +25,17 @@ from ncd.view.inputs.feed import Feed
 from ncd.view.page.page import cost_line
 from ncd.view.runtime import metrics, scheduler
 from ncd.view.server import size_formulas
-from ncd.view.session import link_text
+from ncd.view.session import link_text, number_formats
 from ncd.view.session.own_entry import entry_of
 from ncd.view.session.scene import LABELS, Scene, built
 
 PATH = "_ncd"  # the first part of the address, before the name of the page
 LONGEST = 2000 + link_text.LINK  # letters of a query
-SCRUB = "scrub"  # in a query: asks how the numbers follow, also those of the panel that it names
+SCRUB = "scrub"  # in a query: requests the formulas of the numbers, and names a panel
 
 
 async def answer(scope: Scope, receive: Receive, send: Send) -> None:
-    """The drawing that an address asks for as JSON; nothing (204) if there is none."""
+    """Answers with the requested drawing as JSON, or with 204 if there is none."""
     request = Request(scope)
     page, query = request.url.path.rpartition("/")[-1], request.url.query
     make = followed if SCRUB in request.query_params else drawn
@@ -45,7 +46,7 @@ async def answer(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 def drawn(page: str, query: str) -> dict[str, object] | None:
-    """Returns a page's drawing at these settings as it is sent; None if it cannot be built.
+    """Returns the drawing of a page at these settings as JSON data; None if it cannot be built.
 
     >>> drawn("multi-head-attention", "h=2&labels=sizes")["svg"][:4]
     '<svg'
@@ -71,8 +72,8 @@ def followed(page: str, query: str) -> dict[str, Any] | None:
     panel = _said(query).get(SCRUB, "")
     if scene is None or panel not in ("", *size_formulas.PANELS):
         return None
-    key = ("scrub", scene.entry.key, tuple(scene.settings.items()), panel)
-    # long for a large system, and nobody waits for it: so it takes no turn
+    key = ("scrub", scene.entry.key, tuple(scene.settings.items()), panel, scene.formats)
+    # takes long for a large system but is not urgent, so it does not hold the turn
     return kept(SHELF, key, lambda: size_formulas.follows(scene, panel))
 
 
@@ -81,16 +82,14 @@ def _said(query: str) -> dict[str, str]:
 
 
 def _asked(page: str, query: str) -> Scene | None:
-    """The system at the settings of a query, if it can be built there."""
+    """Returns the scene for the settings in a query; None if it cannot be built."""
     asked = _said(query)
     entry = entry_of(page, asked)
     return scene(entry, asked) if entry and asked else None
 
 
 def scene(entry: Entry, asked: Mapping[str, str]) -> Scene | None:
-    """A system at the settings that a link says, if it can be built there; of what goes in nothing
-    is known here.
-    """
+    """Returns the scene for the settings in a link, without inputs; None if it cannot be built."""
     said = {knob: asked.get(knob.name, str(knob.default)) for knob in entry.knobs}
     settings = entry.within({knob.name: knobs.read(knob, text)[0] for knob, text in said.items()})
     with scheduler.turn():
@@ -109,4 +108,5 @@ def scene(entry: Entry, asked: Mapping[str, str]) -> Scene | None:
         term=term,
         notes=asked.get("callouts") != "off",
         wide=selection.fitting(asked[selection.WIDE]) if selection.WIDE in asked else None,
+        formats=number_formats.read(entry, asked.get(number_formats.FORMATS, ""))[0],
     )

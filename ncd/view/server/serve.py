@@ -1,4 +1,4 @@
-"""The server: the app, made ready before its first visitor comes.
+"""Starts the server, and prepares the app before the first visitor comes.
 
 ``python -m ncd serve --host 127.0.0.1 --port 8501`` starts it, from any folder. Every other setting
 stands in ``.streamlit/config.toml`` beside the app.
@@ -24,12 +24,12 @@ from ncd.view.page import gallery
 from ncd.view.page import navigation as menu
 from ncd.view.runtime import garbage, metrics, streamlit_patches
 
-# What is imported when it is used first, some of it in seconds.
+# Modules that are otherwise imported at their first use; some take seconds.
 LATE = "ncd.view.server.http", "pandas", "torch.fx.experimental.symbolic_shapes", "uvicorn"
 
 
 def serve(host: str = "127.0.0.1", port: int = 8501) -> None:
-    """Serves the app until stopped, in uvloop where it is installed: uvicorn prefers it."""
+    """Serves the app until stopped; uvicorn uses uvloop where it is installed."""
     app = bundled("app.py")
     os.chdir(app.parent)  # where Streamlit looks for its settings
     settings = "--server.address", host, "--server.port", str(port)
@@ -47,15 +47,16 @@ def make_ready(app: str) -> None:
     warm_up(app)
     garbage.start()
     metrics.start()
-    # A thread that needs the interpreter lock waits this long for a busy one. The usual 5 ms are
-    # long for a drawing that is due; with much less, the threads mostly change places.
+    # A thread that needs the interpreter lock waits this long for a busy one. The default of 5 ms
+    # delays a drawing that is due; with much less, threads spend their time switching.
     sys.setswitchinterval(0.002)
 
 
 def prepare() -> None:
-    """Imports what is slow to import, and draws the pictures of the gallery and of the key.
+    """Imports slow modules, and draws the pictures of the gallery and of the legend.
 
-    A process may be forked afterwards: nothing runs in torch here, whose threads would be missing.
+    The process may be forked afterwards, so nothing here may run torch: its threads would not exist
+    in the copy.
     """
     for name in LATE:
         importlib.import_module(name)
@@ -66,14 +67,14 @@ def prepare() -> None:
 
 
 def warm_up(app: str) -> None:
-    """Runs the app without a browser: its first page and, for what is imported late, a system's.
+    """Runs the app without a browser: its first page, and one page of a system.
 
-    The first visit then takes 0.15 s of Python instead of 0.32. And until `st.navigation` has been
-    called in a process, Streamlit takes the folder ``pages/`` for its older kind of multipage app:
-    a first visitor who comes by a link to a page gets "Page not found". ``AppTest`` is the only
-    public way to run a page without a browser.
+    The first visit then takes 0.15 s of Python instead of 0.32 s. Also, until ``st.navigation`` has
+    been called in a process, Streamlit treats ``pages/`` as an old-style multipage app, and a first
+    visitor who follows a link to a page gets "Page not found". ``AppTest`` is the only public way
+    to run a page without a browser.
     """
-    logging.disable(logging.WARNING)  # AppTest warns of itself: that it is no visitor's run
+    logging.disable(logging.WARNING)  # AppTest warns that it runs without a browser
     learning = (entry for entry in CATALOGUE.values() if cost(entry.build()).parameters)
     file = menu.file(next(learning))
     system = AppTest.from_file(app, default_timeout=120).switch_page(file).run()

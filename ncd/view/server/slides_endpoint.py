@@ -1,11 +1,10 @@
-"""Writes a presentation as one file: each view is drawn from its address, as on its page."""
+"""The endpoint that writes a presentation as one file, each view drawn from its address."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from urllib.parse import parse_qsl, unquote
+from urllib.parse import parse_qsl
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -15,8 +14,10 @@ from starlette.types import Receive, Scope, Send
 import ncd
 from ncd.code import lines
 from ncd.export import markup, source_listing
-from ncd.export.slides import Slide, html
-from ncd.models import CATALOGUE, Entry
+from ncd.export.page.slides import Slide, html
+from ncd.lang.errors import LimitError
+from ncd.lessons import Lesson
+from ncd.models import Entry
 from ncd.view.base import heatmap, knobs, selection
 from ncd.view.base.heatmap import Ends
 from ncd.view.base.knobs import SEED
@@ -25,54 +26,54 @@ from ncd.view.inputs import feed as inputs
 from ncd.view.panels.attention import attention_maps
 from ncd.view.panels.common import cost_table, shapes, source
 from ncd.view.runtime import scheduler
-from ncd.view.server import live_endpoint
-from ncd.view.session import trained_weights
+from ncd.view.server import lessons_endpoint, live_endpoint
+from ncd.view.session import own_entry, trained_weights
 from ncd.view.session.scene import Scene, built
 
 FILE = "presentation.html"
-MOST, LONGEST = 40, 8000  # views, and letters of all of them, as in present.js
-CAPTION = 200
 HEADS = 16
-SAID = re.compile(r"([^?#]*)\??([^#]*)#?(.*)", re.DOTALL)
-NONE = "No view is named here: ?views= has the address of each."
+NONE = "No views given: put the address of each view into ?views=, separated by semicolons."
 
 
 async def answer(scope: Scope, receive: Receive, send: Send) -> None:
-    """The file of the views that an address names; not found (404) where it names none."""
-    asked = Request(scope).query_params.get("views", "")
-    text = await run_in_threadpool(written, asked)
+    """Answers with the file of the views that an address names, or with 404 if there are none."""
+    query = Request(scope).query_params
+    asked, own = query.get("views", ""), query.get(own_entry.TEXT, "")
+    text = await run_in_threadpool(written, asked, own)
     named = {"Content-Disposition": f'attachment; filename="{FILE}"', "Cache-Control": "no-store"}
     response = Response(text, media_type="text/html", headers=named) if text else None
     await (response or PlainTextResponse(NONE, 404))(scope, receive, send)
 
 
-def written(views: str) -> str:
-    """The file of views such as ``residual-block?s=2#Half as large;residual-block``.
+def written(views: str, text: str = "") -> str:
+    """Returns the file for views such as ``residual-block?s=2#Half as large;residual-block``.
+
+    ``text`` is that of one's own system, for the views of it that have none.
 
     >>> written("residual-block?s=2;nothing;residual-block").count('class="slide"')
     2
     >>> written("nothing")
     ''
     """
-    found = list(slides(views)) if len(views) <= LONGEST else []
+    try:
+        found = list(slides(Lesson.of_link(views, lessons_endpoint.pages()), text))
+    except LimitError:
+        return ""
     return html(found, "Presentation" if len(found) > 1 else "") if found else ""
 
 
-def slides(views: str) -> Iterator[Slide]:
-    """A slide for each view of a system that there is."""
-    for view in views.split(";")[:MOST]:
-        match = SAID.fullmatch(view)
-        assert match is not None
-        name, query, caption = match.groups()
-        if name in CATALOGUE:
-            said = dict(parse_qsl(query))
+def slides(lesson: Lesson, text: str) -> Iterator[Slide]:
+    """Yields a slide for each view whose system exists."""
+    for view in lesson.views:
+        said = {own_entry.TEXT: text, **dict(parse_qsl(view.query))}
+        if entry := own_entry.entry_of(view.page, {k: v for k, v in said.items() if v}):
             with scheduler.turn():
-                yield _slide(CATALOGUE[name], said, unquote(caption)[:CAPTION])
+                yield _slide(entry, said, view.says)
 
 
 def _slide(entry: Entry, said: Mapping[str, str], caption: str) -> Slide:
     scene = _scene(entry, said)
-    if scene is None:  # the drawing as far as it goes, as on the page
+    if scene is None:  # draws what can be drawn, as the page does
         settings = {k.name: knobs.read(k, said.get(k.name, str(k.default)))[0] for k in entry.knobs}
         term, refused = built(entry, entry.within(settings))
         words = f"<p>{markup.text(str(refused.error))}</p>" if refused else ""
@@ -100,7 +101,7 @@ def _costs(scene: Scene) -> str:
 
 
 def _scene(entry: Entry, said: Mapping[str, str]) -> Scene | None:
-    """The page at a view, in light colours; the file turns them dark by itself."""
+    """Returns the scene of a view in light colours; the file itself switches to dark ones."""
     hidden = {"labels": "names"} if said.get("quiz") == "1" else {}
     asked = {**said, **hidden, "dark": "0"}
     sketch, _ = built(entry, entry.settings({}))
@@ -124,7 +125,7 @@ def _scene(entry: Entry, said: Mapping[str, str]) -> Scene | None:
 
 
 def _panel(scene: Scene, said: Mapping[str, str]) -> str:
-    """The panel that is open, where it says all that it has without being asked."""
+    """Returns the open panel as HTML, if all its content is known without a visitor's request."""
     opened = said.get(selection.PANEL)
     if not scene.sized:
         return ""
@@ -140,7 +141,7 @@ def _panel(scene: Scene, said: Mapping[str, str]) -> str:
 
 
 def _heads(scene: Scene, softmax: str) -> str:
-    """The maps of the heads of a softmax, in colours that are the same in all of them."""
+    """Returns the maps of a softmax's heads on one colour scale."""
     cells = [cell for cell in scene.circuit.cells if cell.op.role == "softmax"]
     if not cells:
         return ""

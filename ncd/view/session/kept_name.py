@@ -1,4 +1,4 @@
-"""A name of the session that the link of a page keeps."""
+"""Describes a session key that the link of a page stores."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ Value = str | int | bool
 
 @dataclass(frozen=True)
 class Kept:
-    """A name that is kept: how it begins, what it may be, if that is a choice, and how long.
+    """A session key: its default, its allowed values, if limited, and its greatest length.
 
-    Settings of one ``meaning`` go along from page to page; a long text may be ``packed``.
+    Pages share the values of keys with the same ``meaning``; a long text may be ``packed``
+    (compressed).
     """
 
     default: Value
@@ -23,7 +24,7 @@ class Kept:
     packed: bool = False
 
     def read(self, text: str) -> Value | None:
-        """Returns the value of a text, or None for a text that is no valid value.
+        """Returns the value that a text stands for, or None if it is not valid.
 
         >>> Kept(False).read("1"), Kept("op", ("op", "all")).read("no")
         (True, None)
@@ -35,6 +36,6 @@ class Kept:
         if self.default == "0" and not (text.isdecimal() and len(text) < 10):
             return None
         if isinstance(self.default, int):
-            return text[: self.longest]  # the knobs read it
+            return text[: self.longest]  # parsed by the knobs
         known = text in self.among if self.among else len(text) <= self.longest
         return text if known else None

@@ -1,4 +1,4 @@
-"""A text as a part of a link: as it is, or compressed where that is shorter."""
+"""Text inside a link: as it is, or compressed where that is shorter."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import zlib
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from urllib.parse import quote
 
-MARK = "z."  # begins what is compressed
-LINK = 6000  # letters that a link has for a text, at most
-LONGEST = 60_000  # letters of a text
+MARK = "z."  # the prefix of compressed text
+LINK = 6000  # the greatest number of letters in a link
+LONGEST = 60_000  # the greatest number of letters in a text
 
 
 def packed(text: str) -> str:
-    """Returns what stands in a link for a text; empty if it is too long for a link.
+    """Returns the form of a text in a link; empty if it is too long.
 
     >>> packed("a b -> b a"), unpacked(packed("layer " * 900)) == "layer " * 900
     ('a b -> b a', True)
@@ -25,7 +25,7 @@ def packed(text: str) -> str:
 
 
 def unpacked(said: str) -> str | None:
-    """Returns the text that a part of a link stands for; None if it is none, or too long.
+    """Returns the text that a part of a link stands for; None if it is invalid or too long.
 
     >>> unpacked("z.AAAA") is None, unpacked("b i d, b j d -> b i j")
     (True, 'b i d, b j d -> b i j')
@@ -33,7 +33,7 @@ def unpacked(said: str) -> str | None:
     if not said.startswith(MARK):
         return said if len(said) <= LONGEST else None
     try:
-        # without a check of its letters, b64decode would skip those that are wrong
+        # b64decode skips invalid letters; the checksum of zlib then rejects a damaged text
         small = urlsafe_b64decode(said.removeprefix(MARK).encode("ascii") + b"==")
         opened = zlib.decompressobj()
         text = opened.decompress(small, 4 * LONGEST).decode()

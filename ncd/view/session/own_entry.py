@@ -12,7 +12,7 @@ from cachetools import LRUCache
 
 from ncd.jobs.source_reading import SourceTerm
 from ncd.lang.circuits.elaborate import Axes, elaborate, needed_sizes
-from ncd.lang.errors import NCDError, SizeError, unknown
+from ncd.lang.errors import LimitError, NCDError, SizeError, unknown
 from ncd.lang.terms.op import Op
 from ncd.lang.terms.rewrite import axes_in, rewrite
 from ncd.lang.terms.terms import Term
@@ -20,9 +20,14 @@ from ncd.lang.types.axes import Axis
 from ncd.lang.types.axis_kinds import Marked
 from ncd.models import CATALOGUE, Entry, Knob
 from ncd.models.configs.config_reader import is_config, read_config
+from ncd.models.tensors.einops_patterns import EINOPS, line_entry
 from ncd.ops.torch_calls.opaque import COMMON
+from ncd.run import CircuitModule
+from ncd.train import written
+from ncd.train.weight_files import MOST as MOST_BYTES
 from ncd.view.session.link_text import unpacked
 from ncd.view.session.pasted_source import term_of
+from ncd.view.session.trained_weights import OWN, Learned
 
 NAME, TEXT = "yours", "text"  # the page's address, and the session key of its text
 SAMPLE = """Axes(t=seq(12), m=64, d=256)(
@@ -32,16 +37,18 @@ SAMPLE = """Axes(t=seq(12), m=64, d=256)(
     >> Linear("d -> m", "down")
 )
 """
-OVERLOADS = ("", "Tensor", "Scalar", "dim", "dim_IntList", "int", "correction", "self")  # pure ones
+# The overloads without side effects.
+OVERLOADS = ("", "Tensor", "Scalar", "dim", "dim_IntList", "int", "correction", "self")
 FUNCTIONS = [f"aten.{name}" for name in sorted(COMMON)]
-MOST = 10**6  # a larger size is the bound of whole numbers, and has no slider
-USUAL, LONG = 16, 12  # the size of an axis without one, and of a sequence
-UNSIZED = 50  # axes that are given a size
+MOST = 10**6  # larger sizes get no slider
+USUAL, LONG = 16, 12  # the default sizes of an axis and of a sequence axis
+ARRAYS = 500  # that go in and come out, so that drawing them takes no more than a second
+UNSIZED = 50  # the greatest number of axes that are given a default size
 
 
 @lru_cache(64)
 def own_entry(text: str) -> Entry:
-    """Returns the entry of a text; its knobs are the sizes that the text gives or lacks.
+    """Returns the entry of a text; its knobs are the sizes in the text and those it leaves open.
 
     >>> entry = own_entry('Id("~y:5 m:8") >> Linear("m -> k", "W")')
     >>> [(knob.name, knob.default) for knob in entry.knobs]
@@ -54,6 +61,9 @@ def own_entry(text: str) -> Entry:
     if is_config(text):
         return read_config(text).entry(NAME, text)
     term, source = term_of(text)
+    if (count := len(term.dom) + len(term.cod)) > ARRAYS:
+        fact = f"it takes and gives {count:,} arrays, and at most {ARRAYS} can be drawn"
+        raise LimitError(fact, cure="fewer")
     _check_functions(term)
     if source is not None:
         NOTES[text] = source
@@ -61,7 +71,7 @@ def own_entry(text: str) -> Entry:
 
 
 def _check_functions(term: Term) -> None:
-    """Raises UnknownNameError for a function of torch that not everyone may call."""
+    """Raises UnknownNameError for a torch function that visitors may not call."""
     function = term.calls if isinstance(term, Op) else ""
     name, _, overload = function.removeprefix("aten.").partition(".")
     if function and (f"aten.{name}" not in FUNCTIONS or overload not in OVERLOADS):
@@ -70,13 +80,15 @@ def _check_functions(term: Term) -> None:
         _check_functions(part)
 
 
-NOTES: LRUCache[str, SourceTerm] = LRUCache(64)  # what else is known of a text that is source
-SERVED: dict[str, Entry] = {}  # modules of one's own, by the addresses of their pages
-FAILURES: dict[str, str] = {}  # the errors with which some of them stop
+NOTES: LRUCache[str, SourceTerm] = LRUCache(64)  # details of texts that are PyTorch source
+SERVED: dict[str, Entry] = {}  # the user's own modules, by the addresses of their pages
+FAILURES: dict[str, str] = {}  # the error messages of those that fail, by the same addresses
 
 
-def serve(title: str, term: Term, failure: str = "") -> str:
-    """Adds a page for a term of one's own; returns its address.
+def serve(title: str, term: Term, failure: str = "", module: CircuitModule | None = None) -> str:
+    """Adds a page for the user's own term; returns its address.
+
+    It runs with the weights of ``module`` where the sizes on the page fit them.
 
     >>> from ncd.text import parse
     >>> serve("Net", parse('Id("~y:5 m:8") >> Linear("m -> k", "W")')), SERVED["own-net"].title
@@ -87,11 +99,13 @@ def serve(title: str, term: Term, failure: str = "") -> str:
     name = f"own-{re.sub('[^a-z0-9]+', '-', title.lower()).strip('-')}"
     SERVED[name] = _entry(term, name, title, "A module of your own", name, least=True)
     FAILURES[name] = failure
+    if module is not None and sum(x.nbytes for x in module.state_dict().values()) < MOST_BYTES:
+        OWN[name] = Learned(written(module, {"system": title}), "of the module itself")
     return name
 
 
 def _entry(term: Term, name: str, title: str, source: str, text: str, least: bool = False) -> Entry:
-    """Returns the entry of a term, with a knob for each size, or for those that none gives."""
+    """Returns the entry of a term, with a knob for every size, or for the independent ones only."""
     bare, marks = _with_all_sizes(term)
     marks = _needed(bare, marks, {axis.name for axis in term.dom.axes}) if least else marks
     sides = {name: _side(mark) for name, mark in marks.items()}
@@ -106,9 +120,11 @@ def _entry(term: Term, name: str, title: str, source: str, text: str, least: boo
 
 def entry_of(page: str, asked: Mapping[str, str]) -> Entry | None:
     """Returns the system of a page's address and query, or None if there is none."""
+    text = unpacked(asked.get(TEXT, SAMPLE))
+    if page == EINOPS.name and TEXT in asked and text is not None:
+        return line_entry(text)  # whose line is checked when it is built
     if page != NAME:
         return SERVED.get(page) or CATALOGUE.get(page)
-    text = unpacked(asked.get(TEXT, SAMPLE))
     try:
         return None if text is None else own_entry(text)
     except NCDError:
@@ -116,7 +132,7 @@ def entry_of(page: str, asked: Mapping[str, str]) -> Entry | None:
 
 
 def _with_all_sizes(term: Term) -> tuple[Term, dict[str, Marked]]:
-    """Returns a term without sizes, and the size of every axis that is not solved for."""
+    """Returns a term without sizes, and a size for every axis that cannot be solved for."""
     marks = _marks(term)
     bare: Term = rewrite(term, lambda axis: _bare(axis) if axis.name in marks else axis)
     for _ in range(UNSIZED):
@@ -133,7 +149,7 @@ def _with_all_sizes(term: Term) -> tuple[Term, dict[str, Marked]]:
 
 
 def _needed(bare: Term, marks: dict[str, Marked], inputs: set[str]) -> dict[str, Marked]:
-    """Returns the sizes without those that follow from others; those of inputs stay."""
+    """Returns the independent sizes, and those of the inputs."""
     order = sorted(marks, key=lambda name: _count(marks[name]))
     sizes = {name: Axis(name, _plain(marks[name])) for name in order}
     first = [name for name in marks if name in inputs]
@@ -146,7 +162,7 @@ def _needed(bare: Term, marks: dict[str, Marked], inputs: set[str]) -> dict[str,
 
 
 def _count(mark: Marked) -> int:
-    """Returns a size as one number; small ones are turned, as heads are rather than their sum."""
+    """Returns a size as one number, for sorting: small sizes become knobs before large ones."""
     return prod(mark.size) if isinstance(mark.size, tuple) else int(mark.size)
 
 
@@ -160,7 +176,7 @@ def _shapes(term: Term) -> list[tuple[int, ...]]:
 
 
 def _marks(term: Term) -> dict[str, Marked]:
-    """Returns the size of each axis that has one, unless one name has two."""
+    """Returns the size of each axis; names with two different sizes are left out."""
     found: dict[str, Marked] = {}
     twice: set[str] = set()
 
@@ -177,7 +193,7 @@ def _bare(axis: Axis) -> Axis:
 
 
 def _usual(name: str, term: Term) -> Marked:
-    """Returns a size for an axis that has none."""
+    """Returns a default size for an axis without one."""
     sequences = {axis.name for axis in axes_in(term) if axis.sequence}
     return Marked(LONG, True) if name in sequences else Marked(USUAL)
 
@@ -190,7 +206,7 @@ def _side(mark: Marked) -> int | None:
 
 
 def _turned(mark: Marked, size: int | None) -> Marked:
-    """Returns the mark at another size."""
+    """Returns the mark with another size."""
     if size is None:
         return mark
     new = (size,) * len(mark.size) if isinstance(mark.size, tuple) else size

@@ -9,6 +9,11 @@ from ncd.text.recognise import LAYERS
 from ncd.view.runtime import scheduler
 
 
+def prepare() -> None:
+    """Starts the process that reads sources, as a visitor comes who may paste one."""
+    reader().workers.prepare()
+
+
 def term_of(text: str) -> tuple[Term, SourceTerm | None]:
     """Returns the term of a text, and what else is known of it if it is source.
 

@@ -25,15 +25,15 @@ from ncd.view.base.cache import SHELF, kept
 from ncd.view.base.knobs import label, put
 from ncd.view.runtime import scheduler
 
-REACH = 32  # how far to look, in steps of a knob, for a size that fits
+REACH = 32  # the range of the search for a size that fits, in steps of the knob
 WAYS = 3
-NEAR = 1.03  # as near as that to the largest size that fits
-PATIENCE = 1.0  # seconds of this thread in which ways are looked for, whatever others do
+NEAR = 1.03  # the greatest ratio of the largest size that fits to the one found
+PATIENCE = 1.0  # seconds of CPU time for the search
 
 
 @dataclass(frozen=True)
 class Refusal:
-    """An error at some settings, and the op at which it came."""
+    """An error at some settings, and the op that caused it."""
 
     error: NCDError
     node: str | None
@@ -47,7 +47,7 @@ class Refusal:
 
     @property
     def ways(self) -> tuple[Mapping[str, int], ...]:
-        """Up to three settings that would work; looked for once, in about a second."""
+        """Up to three settings that would work; searched once, for about a second."""
         key = ("ways", self.entry.key, tuple(self.settings.items()), str(self.error))
         return kept(SHELF, key, self._found)
 
@@ -59,12 +59,12 @@ class Refusal:
 def refuse(
     error: NCDError, entry: Entry, settings: Mapping[str, int], drawn: Term | None
 ) -> Refusal:
-    """The refusal for an error, with the op at which it came."""
+    """Returns the refusal for an error, with the op that caused it."""
     return Refusal(error, failing(error, drawn), entry, settings)
 
 
 def _ways(refusal: Refusal) -> Iterator[dict[str, int]]:
-    """One knob at another value; if none would do, several: halved together, or all of them."""
+    """Yields settings that change one knob; if none works, settings that change several."""
     entry, settings, large = refusal.entry, refusal.settings, refusal.large
     if large and entry.text and (smaller := _smaller_preset(entry, settings)):
         yield smaller
@@ -86,7 +86,7 @@ def _ways(refusal: Refusal) -> Iterator[dict[str, int]]:
 
 
 def _smaller_preset(entry: Entry, settings: Mapping[str, int]) -> dict[str, int]:
-    """Returns a preset of all sizes that runs, if the settings are those of another one."""
+    """Returns a smaller preset that runs, if the current settings are a preset."""
     whole = [dict(p.knobs) for p in entry.presets if len(p.knobs) == len(entry.knobs)]
     if settings not in whole:
         return {}
@@ -94,7 +94,7 @@ def _smaller_preset(entry: Entry, settings: Mapping[str, int]) -> dict[str, int]
 
 
 def _all(entry: Entry, settings: Mapping[str, int]) -> Iterator[dict[str, int]]:
-    """Every size as near as its slider goes, as the page begins, or the least."""
+    """Yields settings with every size inside its slider, at its default, or at its minimum."""
     knobs = [knob for knob in entry.knobs if knob.is_size]
     for way in (
         {knob.name: knob.nearest(settings[knob.name]) for knob in knobs},
@@ -106,9 +106,9 @@ def _all(entry: Entry, settings: Mapping[str, int]) -> Iterator[dict[str, int]]:
 
 
 def _together(entry: Entry, settings: Mapping[str, int], end: float) -> Iterator[dict[str, int]]:
-    """The two largest sizes halved until it fits; if that is not enough the three largest; …
+    """Yields settings in which the two, three, … largest sizes are halved until they fit.
 
-    More than two are looked for until a time, as ``thread_time`` has it.
+    More than two are tried only until ``thread_time()`` reaches ``end``.
     """
     knobs = sorted((k for k in entry.knobs if k.is_size), key=lambda k: -settings[k.name])
     for count in range(2, len(knobs) + 1):
@@ -128,7 +128,7 @@ def _together(entry: Entry, settings: Mapping[str, int], end: float) -> Iterator
 
 
 def _works(entry: Entry, settings: Mapping[str, int], knob: Knob, end: float, value: int) -> bool:
-    """Returns whether a value of one knob works; false after ``end``, without a try."""
+    """Returns whether a value of one knob works; false without a try after time ``end``."""
     return thread_time() < end and works(entry, {**settings, knob.name: value})
 
 
@@ -141,9 +141,9 @@ def works(entry: Entry, settings: Mapping[str, int]) -> bool:
 
 
 def largest(knob: Knob, above: int, fits: Callable[[int], bool]) -> int | None:
-    """About the largest size below one that is too large, in two digits; None if none fits.
+    """Returns about the largest size that fits, rounded to two digits; None if none fits.
 
-    What fits is taken to fit at every smaller size as well, as cost grows with each.
+    Assumes that every smaller size fits too, as cost grows with size.
 
     >>> largest(Knob("n", 1, 10, 1), 10**6, lambda n: n < 12_345)
     12000
@@ -160,7 +160,7 @@ def largest(knob: Knob, above: int, fits: Callable[[int], bool]) -> int | None:
 
 
 def failing(error: NCDError, drawn: Term | None) -> str | None:
-    """The id of the op at which an error came, in the circuit that is drawn."""
+    """Returns the id of the op that caused an error, in the circuit that is drawn."""
     if drawn is None or not isinstance(error.op, Op):
         return None
     wanted = (error.op, bare(error.op))
@@ -171,7 +171,7 @@ def failing(error: NCDError, drawn: Term | None) -> str | None:
 
 
 def bare(term: Term) -> Term:
-    """The term without its sizes, by which an op of a sketch is known again."""
+    """Returns the term without sizes, to recognise an op of a sketch."""
 
     def unsized(axis: Axis) -> Axis:
         return replace(axis, size=None, sequence=False)
@@ -181,7 +181,7 @@ def bare(term: Term) -> Term:
 
 
 def show(refusal: Refusal) -> None:
-    """The reason in plain words, and buttons that set knobs to what works."""
+    """Shows the reason in plain words, and buttons that set knobs to values that work."""
     with st.container(border=True, key="refusal"):
         st.markdown("**Too large to run here.**" if refusal.large else "**This does not fit yet.**")
         st.text(_reason(refusal.error))
@@ -200,8 +200,10 @@ def _reason(error: NCDError) -> str:
         return str(error)
     unit, name = ("B", "NCD_MAX_BYTES") if "bytes" in error.fact else ("FLOP", "NCD_MAX_FLOPS")
     of = " of memory, forward and backward" if unit == "B" else ""
+    least = "at least " if "at least" in error.fact else ""
+    need = f"{least}{amount(error.need, unit)}"
     return (
-        f"A run takes {amount(error.need, unit)}{of}, most of it in {error.where}, and this server "
+        f"A run takes {need}{of}, most of it in {error.where}, and this server "
         f"allows {amount(error.limit, unit)} ({name}). Shapes, cost and source need no run."
     )
 
@@ -223,7 +225,7 @@ def _most_likely_first(entry: Entry, error: NCDError) -> list[Knob]:
 
 
 def _around(knob: Knob, at: int, fits: Callable[[int], bool]) -> int | None:
-    """The nearest value that fits, on either side; or around the nearest that its slider shows."""
+    """Returns the nearest value that fits, or the one nearest to the range of the slider."""
     for middle in dict.fromkeys((at, knob.nearest(at))):
         for distance in range(REACH + 1):
             for value in (middle - distance * knob.step, middle + distance * knob.step):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
+from time import sleep
 from typing import Any, TypeVar
 
 import torch
@@ -15,9 +16,11 @@ from ncd.drawing import Labels
 from ncd.lang.circuits.circuit import Circuit
 from ncd.lang.circuits.elaborate import elaborate
 from ncd.lang.errors import NCDError
+from ncd.lang.formats import Formats
 from ncd.lang.terms.terms import Term
 from ncd.models import Entry
 from ncd.run import CircuitModule, Trace, check
+from ncd.run.execution.module import in_formats
 from ncd.run.limits.measurement import medians
 from ncd.train import read_weights
 from ncd.view.base import hide_sizes, selection
@@ -29,7 +32,9 @@ from ncd.view.session.refusal import Refusal, refuse
 from ncd.view.session.trained_weights import Learned
 
 T = TypeVar("T")
+FLOAT32 = Formats()
 QUICK = 50_000_000  # FLOPs: some milliseconds
+LARGE, REST = 500_000_000, 0.2  # FLOPs of a run that waits until a slider rests; seconds
 LONG = 2_000_000_000  # some tenths of a second
 SUBSCRIPTS = 0.82  # a drawing may shrink until its names have 11 pixels; this keeps it larger
 LABELS: tuple[Labels, ...] = ("names", "sizes", "both")
@@ -40,8 +45,8 @@ class Scene:
     """A system at its settings, with the figure's callouts if ``notes``.
 
     ``wide`` is the width of the diagram's column in pixels; files and slides have none.
-    ``refused`` says why it could not be built as it was asked for, ``learned`` holds weights that
-    were trained, if they were, and ``veil`` says what a quiz hides.
+    ``refused`` says why the settings could not be built, ``learned`` holds trained weights, if any,
+    and ``veil`` says what a quiz hides.
     """
 
     entry: Entry
@@ -58,9 +63,10 @@ class Scene:
     refused: Refusal | None = None
     learned: Learned | None = None
     veil: Veil | None = None
+    formats: Formats = FLOAT32
 
     def choosing(self, selected: str) -> Scene:
-        """The scene with something selected."""
+        """Returns the scene with another selection."""
         return replace(self, selected=selected)
 
     @property
@@ -68,6 +74,7 @@ class Scene:
         """The options with which :func:`ncd.draw` draws its diagram."""
         own = self.entry.look(self.settings, self.notes and not self.narrow)
         usual = {**own, "labels": self.labels, "dark": self.dark, "width": self.width}
+        usual["formats"] = self.formats
         return hide_sizes.look(usual) if self.veil else usual
 
     @property
@@ -78,13 +85,15 @@ class Scene:
 
     @property
     def narrow(self) -> bool:
-        """Returns whether its column is a phone's; callouts then stand below the diagram."""
+        """Returns whether the column is as narrow as a phone; callouts then stand below the
+        diagram.
+        """
         return self.wide == selection.WIDTHS[0]
 
     @property
     def refusal(self) -> Refusal | None:
         """The reason why it cannot run, if it cannot."""
-        return self.refused or limited(self.entry, self.settings, self.term)
+        return self.refused or limited(self.entry, self.settings, self.term, self.formats)
 
     @property
     def runs(self) -> bool:
@@ -102,24 +111,32 @@ class Scene:
 
     @property
     def cost(self) -> Cost:
-        return cost_of(self.circuit)
+        return cost_of(self.circuit, self.formats)
 
     @property
     def long(self) -> bool:
         """Returns whether a run takes so long that it starts only when asked for."""
         return self.cost.flops > LONG or self.cost.parameters > LONG // 100
 
+    @property
+    def quick(self) -> bool:
+        """Returns whether a forward pass takes only some milliseconds."""
+        return self.cost.flops < QUICK and self.cost.parameters < QUICK // 100
+
     def work(self, make: Callable[[], T]) -> T:
-        """``make()``, where torch runs; the turn is kept only if another would hardly begin."""
-        if self.cost.flops < QUICK and self.cost.parameters < QUICK // 100:
+        """Returns ``make()``, run in a thread for torch; others get the turn if it takes long."""
+        if self.quick:
             return torch_threads.run(make)
         with scheduler.aside():
+            if self.cost.flops > LARGE:
+                sleep(REST)  # a slider that moves on ends this run before it costs anything
             return torch_threads.run(make, long=self.long)
 
     @property
     def weights(self) -> tuple[Hashable, ...]:
         """Returns everything that the module depends on, apart from the term."""
-        return self.seed, self.device, self.learned.key if self.learned else ""
+        trained = self.learned.key if self.learned else ""
+        return self.seed, self.device, trained, self.formats
 
     @property
     def numbers(self) -> tuple[Hashable, ...]:
@@ -128,14 +145,14 @@ class Scene:
 
     @property
     def module(self) -> CircuitModule:
-        """The compiled module, shared by all who look at the same term, and only ever read."""
+        """The compiled module, shared by all visitors with the same term and never modified."""
         return remember("module", self.term, *self.weights, make=lambda: self.work(self._compiled))
 
     def _compiled(self) -> CircuitModule:
         module = ncd.compile(self.term, self.seed, self.device)
         if self.learned:
             read_weights(module, self.learned.weights, finite=False)
-        return module
+        return in_formats(module, self.formats)
 
     @property
     def inputs(self) -> tuple[torch.Tensor, ...]:
@@ -159,19 +176,21 @@ class Scene:
 
     @property
     def known_seconds(self) -> float | None:
-        """The same if it has been measured, else None."""
+        """The median time if it has been measured already, else None."""
         seconds: float | None = known("seconds", self.term, self.device)
         return seconds
 
     def _measured(self) -> float:
-        with scheduler.aside(late=False):  # a message is all that comes then
+        with scheduler.aside(late=False):  # only a message has to be sent afterwards
             return self.work(self._time)
 
     def _time(self) -> float:
         module, inputs = self.module, self.inputs
         with torch.no_grad():
-            calls = {"forward": lambda: module(*inputs)}  # the trace has warmed it, mostly
-            return medians(calls, device=self.device, rounds=3, warm=0)["forward"]
+            calls = {"forward": lambda: module(*inputs)}  # usually warmed up by the trace
+            return medians(calls, device=self.device, rounds=3 if self.quick else 1, warm=0)[
+                "forward"
+            ]
 
     def words(self, axis: str) -> tuple[str, ...]:
         """The words at the positions of an axis, if there are any."""
@@ -179,7 +198,7 @@ class Scene:
 
 
 def built(entry: Entry, settings: Mapping[str, int]) -> tuple[Term | None, Refusal | None]:
-    """The term at these settings, or as much as can be drawn of it with the reason why not."""
+    """Returns the term at these settings; or the part that can be drawn, and the refusal."""
     key = ("built", entry.key, tuple(settings.items()))
     return kept(SHELF, key, lambda: _build(entry, settings))
 
@@ -191,16 +210,20 @@ def _build(entry: Entry, settings: Mapping[str, int]) -> tuple[Term | None, Refu
         return error.sketch, refuse(error, entry, settings, error.sketch)
 
 
-def limited(entry: Entry, settings: Mapping[str, int], term: Term) -> Refusal | None:
+def limited(
+    entry: Entry, settings: Mapping[str, int], term: Term, formats: Formats = FLOAT32
+) -> Refusal | None:
     """Returns the reason why a term is too large to run here, if it is."""
     limits = (os.environ.get("NCD_MAX_BYTES"), os.environ.get("NCD_MAX_FLOPS"))
-    key = ("limited", entry.key, tuple(settings.items()), limits)
-    return kept(SHELF, key, lambda: _limit(entry, settings, term))
+    key = ("limited", entry.key, tuple(settings.items()), limits, formats)
+    return kept(SHELF, key, lambda: _limit(entry, settings, term, formats))
 
 
-def _limit(entry: Entry, settings: Mapping[str, int], term: Term) -> Refusal | None:
+def _limit(
+    entry: Entry, settings: Mapping[str, int], term: Term, formats: Formats
+) -> Refusal | None:
     try:
-        check(elaborate(term), watched=True)  # the page shows every array
+        check(elaborate(term), watched=True, formats=formats)  # the page shows every array
     except NCDError as error:
         return refuse(error, entry, settings, term)
     return None

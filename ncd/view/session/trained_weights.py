@@ -1,4 +1,4 @@
-"""Holds the training runs of a visitor's system, and finds the weights for a page."""
+"""Finds the trained weights for a page: from the visitor's training, or from a shipped file."""
 
 from __future__ import annotations
 
@@ -10,22 +10,29 @@ import streamlit as st
 
 from ncd.jobs.job_pool import QUIET, Ticket
 from ncd.jobs.training_runs import Run
+from ncd.lang.circuits.elaborate import elaborate
+from ncd.lang.errors import NCDError
 from ncd.lang.once import once
+from ncd.lang.terms.terms import Term
 from ncd.models import Entry
 from ncd.train import attention_weights, noted, proofreader_weights, shipped
+from ncd.train.tasks import TASKS
+from ncd.view.base.cache import SHELF, kept
 from ncd.view.inputs.feed import Feed
 from ncd.view.runtime import downloads
 
 STATE = "training"
-EVERY = 0.4  # seconds between looks at a run
+STEPS, CHOICES = "steps", ("100", "300", "1000", "3000")  # the session key of how many, and values
+TRAINED = "trained"  # the session key, also in the link, that a run of so many steps was begun
+EVERY = 0.4  # seconds between two checks of a run
 ENDS = {1: "st", 2: "nd", 3: "rd"}
 
 
 @dataclass(frozen=True)
 class Learned:
-    """Weights in the place of those drawn from the seed; ``said`` is how they came about.
+    """Trained weights that replace those drawn from the seed; ``said`` describes their training.
 
-    ``ships`` for those that go with the package.
+    ``ships`` is true for weights that are part of the package.
     """
 
     weights: bytes = field(repr=False)
@@ -34,17 +41,17 @@ class Learned:
 
     @once
     def key(self) -> str:
-        """The same for the same weights."""
+        """A hash of the weights."""
         return sha256(self.weights).hexdigest()
 
 
 @dataclass
 class Training:
-    """The session's training of one system at its settings; weights of a file fit any seed.
+    """The session's training of one system at some settings; weights from a file fit any seed.
 
-    ``beside`` is a second run, to be compared with the first; what is learned is the first's.
-    ``ended`` and ``learned`` change only where a run of the page begins, so that all of it is of
-    one mind, whatever comes meanwhile.
+    ``beside`` is a second run to compare with the first, from which the learned weights are taken.
+    ``ended`` and ``learned`` change only at the start of a run of the page, so that the whole page
+    shows the same state.
     """
 
     page: str
@@ -61,17 +68,17 @@ class Training:
         return tuple(run for run in (self.run, self.beside) if run is not None)
 
     def of(self, entry: Entry, settings: Mapping[str, int], seed: int) -> bool:
-        """Whether it is of this system, at these settings."""
+        """Returns whether the training belongs to this system at these settings."""
         here = self.page == entry.name and dict(self.settings) == dict(settings)
         return here and self.seed in (None, seed)
 
     @property
     def going(self) -> bool:
-        """Whether its run goes on, as far as the page knows."""
+        """Whether the run was still going on when the page last looked."""
         return self.run is not None and not self.ended
 
     def look(self) -> None:
-        """Takes in what the run has left, if it has ended."""
+        """Takes over the weights of a run that has ended."""
         if self.run is None or self.ended:
             return
         for run in self.runs:
@@ -83,15 +90,32 @@ class Training:
 
 
 def training(entry: Entry, settings: Mapping[str, int], seed: int) -> Training | None:
-    """The session's training of this system at these settings, if there is one."""
+    """Returns the session's training of this system at these settings, if there is one."""
     found: Training | None = st.session_state.get(STATE)
     return found if found is not None and found.of(entry, settings, seed) else None
 
 
-def learned(entry: Entry, settings: Mapping[str, int], seed: int, feed: Feed) -> Learned | None:
-    """Returns what the system has learned at these settings, if it has; asked for as a run begins.
+def resume(entry: Entry, settings: Mapping[str, int], seed: int, device: str) -> None:
+    """Finds the training run that the link names, and keeps the link right.
 
-    What the session has trained comes before what is shipped, which is of any seed.
+    The pool has the run while it goes on and keeps its result for a while, so that a page that is
+    loaded again takes part in it; else it begins again.
+    """
+    found: Training | None = st.session_state.get(STATE)
+    if st.session_state.get(TRAINED) and (found is None or found.page != entry.name):
+        steps = st.session_state.get(STEPS)
+        if entry.name in TASKS and str(steps) in CHOICES:
+            run = Run(entry.name, settings, seed, int(str(steps)), device)
+            begin(Training(entry.name, settings, seed, run))
+    now = training(entry, settings, seed)
+    fits = now is not None and now.run is not None and not (now.run.stopping or now.run.failure)
+    st.session_state[TRAINED] = "1" if fits else ""
+
+
+def learned(entry: Entry, settings: Mapping[str, int], seed: int, feed: Feed) -> Learned | None:
+    """Returns the trained weights for these settings, if any; called at the start of a run.
+
+    Weights that the session has trained come before shipped ones, which serve every seed.
     """
     if feed.trained:
         return proofreading(settings["h"], seed)
@@ -104,20 +128,39 @@ def learned(entry: Entry, settings: Mapping[str, int], seed: int, feed: Feed) ->
 def proofreading(h: int, seed: int) -> Learned:
     """Returns the proofreader's heads, as weights of multi-head attention with h heads."""
     data, own = attention_weights(h, seed), proofreader_weights.OWN["h"]
-    more = f", but for its heads from {own} on, drawn from seed {seed}" if h > own else ""
+    more = f"; head {own} and later ones are random, from seed {seed}" if h > own else ""
     return Learned(data, f"{_trained(data)} to correct sentences{more}", True)
 
 
+OWN: dict[str, Learned] = {}  # the weights of modules that the server was started with, by page
+
+
 def ready(entry: Entry, settings: Mapping[str, int]) -> Learned | None:
-    """The weights that are shipped for these settings, if there are any."""
+    """Returns the weights shipped for these settings, or a served module's own, if any."""
+    if entry.name in OWN:
+        key = ("own weights", entry.key, tuple(settings.items()))
+        return OWN[entry.name] if kept(SHELF, key, lambda: _fits(entry, settings)) else None
     data = shipped(entry, settings)
     if data is None:
         return None
     return Learned(data, _trained(data), True)
 
 
+def _fits(entry: Entry, settings: Mapping[str, int]) -> bool:
+    """Returns whether all weights have the shapes that they have at the defaults."""
+    try:
+        return _weight_shapes(entry.build(**settings)) == _weight_shapes(entry.build())
+    except NCDError:
+        return False
+
+
+def _weight_shapes(term: Term) -> list[tuple[int, ...]]:
+    cells = elaborate(term).cells
+    return [own.array.shape for cell in cells for own in cell.initial.values()]
+
+
 def _trained(data: bytes) -> str:
-    """Returns how shipped weights were trained."""
+    """Returns a phrase about the training of shipped weights."""
     note = noted(data)
     return f"trained for {int(note['steps']):,} steps from seed {note['seed']}"
 
@@ -136,7 +179,7 @@ def without(run: Ticket, progress: Sequence[object]) -> str:
 
 
 def nth(place: int) -> str:
-    """A place in a queue.
+    """Returns an ordinal number.
 
     >>> nth(1), nth(2), nth(3), nth(4), nth(11), nth(22)
     ('1st', '2nd', '3rd', '4th', '11th', '22nd')
@@ -146,20 +189,22 @@ def nth(place: int) -> str:
 
 
 def begin(training: Training | None) -> None:
-    """Puts another training, or none, in the place of the session's."""
+    """Replaces the session's training; None removes it."""
     leave()
     st.session_state[STATE] = training
+    if training is None:
+        st.session_state[TRAINED] = ""  # the link would begin it again
 
 
 def leave() -> None:
-    """Ends the session's run, if one goes on; for whoever leaves its page."""
+    """Stops the session's training run; called when the visitor leaves its page."""
     found: Training | None = st.session_state.get(STATE)
     for run in found.runs if found is not None else ():
         run.leave()
 
 
 def download(entry: Entry, found: Learned | None) -> None:
-    """A button that takes the weights along, if there are any."""
+    """Shows a button that downloads the weights, if there are any."""
     if found is not None:
         path, kind = f"{entry.name}.safetensors", "application/octet-stream"
         downloads.button(
@@ -175,7 +220,7 @@ def _watch(found: Training) -> None:
 
 
 def watch(entry: Entry) -> None:
-    """Shows the page anew once its run has ended, whatever panel is open."""
+    """Reruns the page when its training has ended, whatever panel is open."""
     found: Training | None = st.session_state.get(STATE)
     if found is not None and found.page == entry.name and found.going:
         _watch(found)

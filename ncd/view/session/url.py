@@ -1,7 +1,7 @@
-"""The link of a page. The session's state is the truth; the address says it, and is read once.
+"""The link of a page: reads the address into the session's state once, then writes it.
 
-The address is read when a page opens: by a link, a reload, or Back. From then on it follows the
-state, with every name that is kept and is not at its default.
+The address is read when a page opens: by a link, a reload, or Back. Afterwards it is rewritten from
+the state: every stored key that is not at its default.
 """
 
 from __future__ import annotations
@@ -22,13 +22,14 @@ from ncd.view.inputs import feed, image_picker, sketch_pad, trained_sentence
 from ncd.view.runtime import streamlit_internals
 from ncd.view.session import link_text, pin, trained_weights
 from ncd.view.session.kept_name import Kept, Value
+from ncd.view.session.number_formats import FORMATS, LONGEST
 from ncd.view.session.own_entry import SAMPLE, TEXT
 from ncd.view.session.scene import LABELS, built
 
 JS = static("session/url.js")
 STATE, GO = "link", "go"
-PRESENTED = ("present", "views", "with")  # what the browser alone reads: present.js
-MOST = 10_000  # letters of a sentence; how many are read is told beside it
+PRESENTED = ("present", "views", "with")  # read by the browser alone, in presenter.js
+MOST = 10_000  # the greatest number of letters in a sentence
 
 EVERYWHERE: dict[str, Kept] = {}
 ON_SYSTEMS: dict[str, Kept] = {
@@ -39,6 +40,7 @@ ON_SYSTEMS: dict[str, Kept] = {
     "folded": Kept("auto"),
     "callouts": Kept("on", ("on", "off"), meaning="callouts"),
     "quiz": Kept("", ("", "1")),
+    "ask": Kept(""),
     "positions": Kept(False),
     "softmax": Kept(""),
     "head": Kept("0"),
@@ -48,8 +50,11 @@ ON_SYSTEMS: dict[str, Kept] = {
     "level": Kept("", LEVELS),
     "call": Kept("", longest=300),
     "frozen": Kept("", longest=MOST),
+    "recompute": Kept("", longest=MOST),
     "back": Kept("0"),
-    pin.PIN: Kept("", longest=pin.LONGEST),
+    trained_weights.TRAINED: Kept("", ("", "1")),
+    FORMATS: Kept("", longest=LONGEST, meaning="formats"),
+    pin.PIN: Kept("", longest=pin.LONGEST, meaning="pin"),
     pin.VIEW: Kept(pin.VIEWS[0], pin.VIEWS),
 }
 
@@ -61,27 +66,27 @@ def keep(
     shared: bool = False,
     longest: int = 100,
 ) -> None:
-    """Keeps a key of the session in the link of every page; called where a module begins."""
+    """Stores a session key in the links of all pages; called when a module is imported."""
     EVERYWHERE[name] = Kept(default, among, name if shared else "", longest)
 
 
 def place(name: str, count: int) -> int:
-    """Returns the place, out of ``count``, that a key of the session chooses.
+    """Returns the position, below ``count``, that a session key holds.
 
-    A place beyond them becomes the last, and a text that is no place the first.
+    A larger number becomes the last position, and a text that is not a number the first.
     """
     text = str(st.session_state.get(name, "0"))
-    known = text.isdecimal() and len(text) < 10  # Python reads no number of thousands of digits
+    known = text.isdecimal() and len(text) < 10  # int() fails for thousands of digits
     return min(int(text), count - 1) if known else 0
 
 
 @dataclass
 class Link:
-    """The names that the page of a session keeps, and their last values.
+    """The session keys that a page stores in its link, and their last values.
 
-    Streamlit drops the value of a widget that is not shown; ``held`` has it still. ``shared`` is
-    what goes along to the next page, by its meaning, ``seen`` what is really there where the
-    state asks for what is not.
+    Streamlit drops the value of a widget that is not shown; ``held`` still has it. ``shared`` holds
+    the values that the next page takes over, by their meaning. ``seen`` holds the values that are
+    really shown where the state names something that does not exist.
     """
 
     page: str
@@ -92,14 +97,14 @@ class Link:
 
 
 def take(page: Entry | str, titles: tuple[str, ...] = ()) -> None:
-    """Reads the address into the session's state, if a page has just opened.
+    """Reads the address into the session's state when a page has just opened.
 
     ``page`` is a system, or the name of a page without knobs; ``titles`` are those of its panels.
     """
     name = page if isinstance(page, str) else page.name
     left: Link | None = st.session_state.get(STATE)
     asked = _asked() if left is None else st.query_params.to_dict()
-    went = asked.pop(GO, None)  # a link of ours was followed
+    went = asked.pop(GO, None)  # one of the app's own links was followed
     for known in PRESENTED:
         asked.pop(known, None)
     back = not went and streamlit_internals.went_back()
@@ -113,6 +118,7 @@ def take(page: Entry | str, titles: tuple[str, ...] = ()) -> None:
         value = kept.read(asked[key]) if key in asked else None
         if value is None and kept.meaning in shared and not back:
             value = shared[kept.meaning]
+            value = pin.here(name, str(value)) if key == pin.PIN else value
         if value is not None:
             st.session_state[key] = value
     if isinstance(page, Entry):
@@ -124,21 +130,25 @@ _where = st.components.v2.component(
     "ncd_where",
     js="""
 export default function ({ setStateValue }) {
-  setStateValue("search", location.search || "?");
+  const search = new URLSearchParams(location.search);
+  const told = new URLSearchParams(document.ncdTold?.["ncd-drawn"]?.ask);
+  for (const [name, value] of new URLSearchParams(document.ncdDiagram?.want ?? ""))
+    if (told.get(name) !== value) search.set(name, value); // no server has answered yet
+  setStateValue("search", `?${search}`);
 }
 """,
 )
 
 
 def _asked() -> dict[str, str]:
-    """The names in the address of a browser that is new to this process.
+    """Returns the query of the address, also in a session that has just reconnected.
 
-    A page that has lost its server, and finds it or another one again, tells the address with which
-    it was opened: so it is asked for the one that it has now.
+    After a reconnection Streamlit reports the address with which the page was first opened, so the
+    browser is asked for its current one, with the sizes that were set in the meantime.
     """
     if not streamlit_internals.reconnected():
         return st.query_params.to_dict()
-    # The browser keeps what it said to another process, under the key that it had there.
+    # The browser remembers a component's answer to another process under its key, so this is new.
     found = _where(key=f"where {streamlit_internals.session_id()}", on_search_change=lambda: None)
     if not found.search:
         st.stop()
@@ -146,7 +156,7 @@ def _asked() -> dict[str, str]:
 
 
 def _names(entry: Entry, titles: tuple[str, ...]) -> dict[str, Kept]:
-    """Returns the names that the page of a system keeps, its knobs first."""
+    """Returns the session keys that the page of a system stores, its knobs first."""
     sizes = {knob.name: _knob(knob) for knob in entry.knobs}
     sketch, _ = built(entry, entry.settings({}))
     given = _given(entry, sketch) if sketch else {}
@@ -158,7 +168,7 @@ def _names(entry: Entry, titles: tuple[str, ...]) -> dict[str, Kept]:
 
 
 def change(entry: Entry) -> None:
-    """Begins anew with the knobs of another entry on the same page."""
+    """Replaces the knobs by those of another entry on the same page."""
     link: Link | None = st.session_state.get(STATE)
     if link is None or link.page != entry.name:
         return
@@ -171,12 +181,12 @@ def change(entry: Entry) -> None:
 
 
 def walked(entry: Entry) -> str:
-    """The name of the place of a walk: ``step``, but not where a knob has that name."""
+    """Returns the key of a walk's current step: ``step``, or ``stop`` if a knob has that name."""
     return "stop" if any(knob.name == "step" for knob in entry.knobs) else "step"
 
 
 def _given(entry: Entry, sketch: Term) -> dict[str, Kept]:
-    """Returns the names for the choice of inputs, and for the sentences or pictures."""
+    """Returns the keys for the choice of inputs, and for the sentences or pictures."""
     ways = feed.choices(entry, sketch)
     found = {feed.INPUT: Kept(ways[0], ways)}
     if feed.TRAINED in ways:
@@ -192,17 +202,19 @@ def _given(entry: Entry, sketch: Term) -> dict[str, Kept]:
 
 
 def _knob(knob: knobs.Knob) -> Kept:
-    """A knob; knobs of one name and one help mean the same on all pages."""
+    """Returns how a knob is stored; knobs with the same name and help are shared between pages."""
     default = bool(knob.default) if knob.switch else knob.default
     return Kept(default, meaning=f"{knob.name}: {knob.help}")
 
 
 def _leave(link: Link) -> dict[str, Value]:
-    """Forgets a page; gives what goes along to the next."""
+    """Forgets a page's values; returns those that the next page takes over."""
     shared = dict(link.shared)
     for key, kept in link.kept.items():
         st.session_state.pop(key, None)
         value = link.held.get(key, kept.default)
+        if key == pin.PIN:
+            value = pin.elsewhere(link.page, str(link.held.get(TEXT, SAMPLE)), str(value))
         if kept.meaning and value != kept.default:
             shared[kept.meaning] = value
         else:
@@ -211,7 +223,7 @@ def _leave(link: Link) -> dict[str, Value]:
 
 
 def _tell_unread(link: Link, asked: Mapping[str, str]) -> None:
-    """Says which parts of an address this page does not know."""
+    """Shows a note about the parts of an address that this page does not know."""
     unread = [
         f"{key[:20]}={text[:20]}"
         for key, text in asked.items()
@@ -219,12 +231,13 @@ def _tell_unread(link: Link, asked: Mapping[str, str]) -> None:
     ]
     if unread:
         more = f" and {len(unread) - 3} more" if len(unread) > 3 else ""
-        knobs.note("", f"The link says {', '.join(unread[:3])}{more}, which this page lacks.")
+        names = ", ".join(unread[:3])
+        knobs.note("", f"The link has {names}{more}, which this page does not know.")
 
 
 def hold() -> None:
-    """Remembers what is kept, and gives back what Streamlit dropped with its widget."""
-    state = st.session_state.to_dict()  # at once: each look at it takes some microseconds
+    """Remembers all stored values, and restores those that Streamlit dropped with their widgets."""
+    state = st.session_state.to_dict()  # one copy: each access takes some microseconds
     link: Link = state[STATE]
     for key in link.kept:
         if key in state:
@@ -234,7 +247,7 @@ def hold() -> None:
 
 
 def text(**seen: str) -> str:
-    """The query of the address for the state as it is, from its "?" on; empty at the defaults.
+    """Returns the query of the address for the current state, with its "?"; empty at the defaults.
 
     Called before the widgets of a run are made.
     """
@@ -248,7 +261,7 @@ def text(**seen: str) -> str:
         if value is not None and value != link.kept[key].default
     }
     said = {key: text for key, text in said.items() if text or not link.kept[key].packed}
-    return f"?{urlencode(said, quote_via=quote, safe=',=')}" if said else ""
+    return f"?{urlencode(said, quote_via=quote, safe=',=:~')}" if said else ""
 
 
 def _said(kept: Kept, value: Value) -> str:
@@ -268,6 +281,6 @@ export default function ({{ data }}) {{
 
 
 def send() -> None:
-    """The link again, where there is no diagram to carry it or it has changed since."""
+    """Sends the link again, where no diagram carries it or where it has changed since."""
     link: Link = st.session_state[STATE]
     _link(key="address", data={"query": text(), "page": link.page})

@@ -88,6 +88,25 @@ def test_a_link_brings_both_back_with_maps_in_one_scale(page: Page, address: str
     assert [message.text for message in said if message.type == "error"] == []
 
 
+def test_another_page_shows_what_was_pinned_on_this_one(page: Page, address: str) -> None:
+    visit(page, address, f"{ATTENTION}?panel=Compare&callouts=off")
+    act(page, "Pin this setting")
+    expect(page.get_by_text("Both are alike.")).to_be_visible()
+    page.get_by_test_id("stTopNavSection").filter(has_text="Components").click()
+    page.get_by_role("menuitem", name="Grouped queries", exact=True).click()
+    expect(page.get_by_role("heading", name="Grouped queries")).to_be_visible()
+    page.get_by_role("tab", name="Compare").click()
+    expect(page.locator(".two h2")).to_have_text(
+        ["Pinned: Multi-head attention", "Now: Grouped queries"]
+    )
+    expect(page.locator(".two .drawing svg")).to_have_count(2)
+    expect(facts(page)).to_contain_text("Cache of a token, bfloat16256 B → 128 B")
+    expect(facts(page)).to_contain_text("32,768 → 40,960")
+    act(page, "Cost")
+    expect(page.locator(".ncd tfoot td").first).to_have_text("Total")
+    until_query(page, pin="multi-head-attention:h=4", compare="cost", panel="Compare")
+
+
 @pytest.mark.parametrize("colours", ["light", "dark"])
 def test_axe_finds_nothing(browser: Browser, address: str, colours: str) -> None:
     scheme: Literal["light", "dark"] = "dark" if colours == "dark" else "light"

@@ -9,6 +9,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.page.test_links import move, says, visit
 from tests.support.polling import to_pass
+from tests.support.sampling import sample
 
 pytestmark = pytest.mark.browser
 MHA, RESIDUAL = "multi-head-attention", "residual-block"
@@ -55,7 +56,8 @@ def test_a_list_is_collected_and_walked_by_the_keyboard(page: Page, address: str
     page.get_by_role("button", name="Present 3").focus()
     page.keyboard.press("Enter")
     for key, axis, size, counted in (
-        ("", "h", "2", "1 / 3"),
+        ("", "b", "3", "3 / 3"),  # the page that it comes from
+        ("Home", "h", "2", "1 / 3"),
         ("ArrowRight", "h", "3", "2 / 3"),
         ("PageDown", "b", "3", "3 / 3"),
         ("ArrowRight", "b", "3", "3 / 3"),
@@ -118,7 +120,7 @@ def test_keys_belong_to_what_has_the_focus(page: Page, address: str) -> None:
     expect(page.get_by_text("Eighft")).to_be_visible()
 
 
-@pytest.mark.parametrize("width", [1280, 720, 400])
+@pytest.mark.parametrize("width", sample([1280, 720, 400], 1, "widths"))
 def test_the_bar_is_one_row_and_covers_nothing(page: Page, address: str, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 720})
     present(page, address, f"{MHA}?panel=Shapes&with=panel;{RESIDUAL}?panel=Shapes")
@@ -136,7 +138,10 @@ def test_the_bar_is_one_row_and_covers_nothing(page: Page, address: str, width: 
     expect(rows).to_have_text(["Multi-head attention · Shapes", "Residual block"])
 
 
-@pytest.mark.parametrize("views", ["nothing;../x?h=1", "a" * 9000, ";;;%ff#%ff", "?h=3"])
+WRONG = ("nothing;../x?h=1", "a" * 9000, ";;;%ff#%ff", "?h=3")
+
+
+@pytest.mark.parametrize("views", sample(WRONG, 1, "views"))
 def test_a_list_that_names_no_page_is_none(page: Page, address: str, views: str) -> None:
     present(page, address, views.replace("%", "%25"))
     expect(page.get_by_role("region", name="Presenting")).to_be_visible()
@@ -154,6 +159,31 @@ def test_the_panel_is_part_of_a_view(page: Page, address: str) -> None:
     page.wait_for_function("location.search.includes('views=')")
     views = page.evaluate("new URLSearchParams(location.search).get('views')")
     assert "with=panel" in views and "panel=Source" in views
+
+
+def test_a_view_that_is_added_on_a_page_keeps_what_was_chosen_there(
+    page: Page, address: str
+) -> None:
+    visit(page, address, f"/{MHA}?panel=Step&step=4&h=2")
+    page.get_by_role("button", name="Add this view to the presentation").click()
+    expect(page.get_by_role("button", name="Present 1")).to_be_visible()
+    visit(page, address, "/yours")  # not in the list: the presentation begins outside of it
+    page.get_by_role("button", name="Present 1").click()
+    place(page, "– / 1")
+    drawn(page, "d", "256")
+    expect(page.get_by_text("Paste PyTorch, an einsum")).to_be_visible()  # the first sentence
+    page.keyboard.press("ArrowRight")
+    place(page, "1 / 1")
+    drawn(page, "h", "2")
+    expect(page.locator(".here-now")).to_contain_text("Linear K")
+    page.goto(f"{address}/yours?present=lesson")
+    expect(page.locator("output.place")).to_have_text(re.compile("^1 / "))
+    expect(page).to_have_url(re.compile("present=1"))  # the lesson's views are in the address
+    drawn(page, "d", "256")
+    page.keyboard.press("ArrowRight")
+    question = page.locator(".st-key-prediction .predict")
+    expect(question).to_contain_text("What shape leaves Linear gate?")
+    expect(page.locator(".drawing svg .wire").first).to_be_attached()
 
 
 def test_the_file_walks_the_same_views_offline(
@@ -188,7 +218,7 @@ def test_the_file_walks_the_same_views_offline(
     context.close()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", sample(["light", "dark"], 1, "paper"))
 def test_on_paper_the_page_is_whole_and_light(page: Page, address: str, scheme: str) -> None:
     page.emulate_media(color_scheme=scheme)
     visit(page, address, "/encoder-block?panel=Source")

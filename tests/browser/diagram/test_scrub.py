@@ -11,6 +11,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from tests.browser.waits import next_frame
+from tests.support.sampling import sample
 
 pytestmark = pytest.mark.browser
 
@@ -110,10 +111,10 @@ def test_all_numbers_follow_a_drag_in_the_next_frame(page: Page, address: str) -
     assert runs.most == 1
 
 
-@pytest.mark.parametrize(
-    ("panel", "part"),
-    [("Source", ".st-key-source .line"), ("Cost", ".st-key-cost td:nth-child(-n+3)")],
-)
+PARTS = (("Source", ".st-key-source .line"), ("Cost", ".st-key-cost td:nth-child(-n+3)"))
+
+
+@pytest.mark.parametrize(("panel", "part"), sample(PARTS, 1, "parts"))
 def test_an_open_panel_says_what_the_server_will(
     page: Page, address: str, panel: str, part: str
 ) -> None:

@@ -47,6 +47,7 @@ def meets(entry: ncd.Entry, word: str) -> bool:
     return word in card["axes"] or any(map(begins.search, told))
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("words", "among"),
     [
@@ -112,6 +113,10 @@ def test_a_card_is_reached_and_opened_from_the_keyboard(page: Page, address: str
     page.goto(address)
     expect(cards(page).first).to_be_visible()
     page.get_by_role("searchbox").focus()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")  # folds the first section, and shows it again
+    expect(page.locator(".cards details").first.locator("a").first).to_be_hidden()
+    page.keyboard.press("Enter")
     page.keyboard.press("Tab")
     expect(cards(page).first).to_be_focused()
     page.keyboard.press("Enter")

@@ -15,6 +15,7 @@ import ncd
 from ncd.train import attention_weights, read_weights
 from ncd.view.page import navigation
 from tests.browser.server import served
+from tests.support.sampling import sample
 
 pytestmark = pytest.mark.browser
 ATTENTION, SCALED, RESIDUAL = (
@@ -73,6 +74,7 @@ def says(page: Page, axis: str, text: str) -> None:
 # --- what is seen ---------------------------------------------------------------------------------
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
@@ -236,7 +238,7 @@ def test_each_page_has_its_title_and_its_description(page: Page, address: str) -
     found: list[tuple[str, str | None]] = []
     named = {f"/{name}": entry.title for name, entry in ncd.catalogue.items()}
     named |= {"/": navigation.TITLE, "/legend": "Legend"}
-    for path in named:
+    for path in sample(named, 8, "titles"):
         page.goto(f"{address}{path}")
         expect(page.locator("h1").first).to_be_visible()
         expect(page).to_have_title(navigation.heading(named[path]))
@@ -245,7 +247,6 @@ def test_each_page_has_its_title_and_its_description(page: Page, address: str) -
         found.append((page.title(), description.get_attribute("content")))
     titles, descriptions = zip(*found, strict=True)
     assert len(set(titles)) == len(titles) and len(set(descriptions)) == len(descriptions)
-    assert "Residual block · Neural circuits" in titles
 
 
 def test_title_and_description_follow_the_menu(page: Page, address: str) -> None:
@@ -272,6 +273,7 @@ def test_an_unknown_address_names_the_nearest(page: Page, address: str) -> None:
     expect(page.get_by_role("heading", name="No such page")).to_be_visible()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("path", ["/<img src=x onerror=hacked=1>", "/a/b/caf%C3%A9%20?h=3", "/%"])
 def test_an_unknown_address_is_only_text(page: Page, address: str, path: str) -> None:
     page.add_init_script("window.hacked = 0")
@@ -325,7 +327,7 @@ def test_exports_carry_settings_and_seed(page: Page, address: str, tmp_path: Pat
     svg = taken(page, "Drawing, SVG", tmp_path).read_text()
     found = re.search("<metadata>(.*?)</metadata>", svg)
     assert found is not None
-    facts = json.loads(unescape(found[1]))
+    facts = json.loads(unescape(found[1]))["about"]
     assert (facts["system"], facts["seed"]) == ("multi-head-attention", 7)
     assert facts["settings"] == {"h": 2, "k": 16, "m": 128, "y": 20, "x": 22, "causal": 1}
     assert facts["link"] == f"{ATTENTION}?h=2&causal=true&seed=7"
@@ -334,6 +336,7 @@ def test_exports_carry_settings_and_seed(page: Page, address: str, tmp_path: Pat
     assert ncd.from_json(text) == ncd.catalogue["multi-head-attention"].build(h=2, causal=1)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "query",
     [

@@ -108,7 +108,7 @@ def test_a_file_is_opened(page: Page, address: str) -> None:
     visit(page, address, "/yours")
     page.get_by_role("button", name="Open a file").click()
     text = b"b i, i j -> b j"
-    page.locator("input[type=file]").set_input_files(
+    page.get_by_test_id("stFileUploaderDropzoneInput").set_input_files(
         {"name": "line.txt", "mimeType": "text/plain", "buffer": text}
     )
     expect(page.get_by_role("textbox", name="Your text")).to_have_text(text.decode())

@@ -83,6 +83,7 @@ def test_reset_keeps_the_page(page: Page, address: str) -> None:
     expect(slider(page, "h")).to_have_attribute("max", "16")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("panel", "shown"), [("Cost", "Linear Q"), ("Source", "import torch")])
 def test_what_is_too_large_is_still_told_and_a_button_makes_it_fit(
     page: Page, address: str, panel: str, shown: str
@@ -115,6 +116,7 @@ def test_a_refusal_moves_neither_the_diagram_nor_the_tabs(page: Page, address: s
     to_pass(stayed)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("asked", "left"),
     [
@@ -164,6 +166,7 @@ def test_nothing_lies_on_the_text_of_a_sentence(page: Page, address: str) -> Non
     to_pass(above)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("panel", ["Attention", "Values"])
 def test_a_word_of_400_letters_breaks_no_picture(page: Page, address: str, panel: str) -> None:
     text = quote(f"a {'w' * 400} b")

@@ -10,6 +10,7 @@ from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 import ncd
 from ncd.view.inputs.sentences import tokens
 from tests.browser.server import served
+from tests.support.sampling import sample
 
 pytestmark = pytest.mark.browser
 ATTENTION = "/multi-head-attention"
@@ -58,7 +59,7 @@ def scores() -> str:
 def test_no_page_writes_an_error_to_the_console(page: Page, address: str) -> None:
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))
-    for name in ncd.catalogue:
+    for name in sample(ncd.catalogue, 8, "errors"):
         visit(page, address, f"/{name}")
     assert not errors
 
@@ -254,6 +255,7 @@ def test_what_is_too_big_says_what_fits(browser: Browser) -> None:
         page.close()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("asked", ["seed=inf", "seed=1e400", f"head={'9' * 5000}", "h=inf"])
 def test_a_link_with_a_wild_number_opens_the_page(page: Page, address: str, asked: str) -> None:
     visit(page, address, f"{ATTENTION}?{asked}")

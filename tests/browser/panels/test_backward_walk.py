@@ -42,3 +42,16 @@ def test_a_switch_makes_the_graph_smaller(page: Page, address: str) -> None:
     expect(nodes).to_have_count(7)
     page.get_by_role("button", name="all on").click()
     expect(nodes).to_have_count(8)
+
+
+def test_a_block_that_is_recomputed_saves_fewer_bytes(page: Page, address: str) -> None:
+    page.goto(f"{address}/multi-head-attention?panel=Autograd")
+    told = page.locator(".foot [role=status]")
+    expect(told).to_contain_text("Measured")
+    switch = page.get_by_role("switch", name="Scaled Dot-Product Attention")
+    switch.click()
+    expect(told).to_contain_text("instead of 50 kB")
+    page.reload()
+    expect(switch).to_have_attribute("aria-checked", "true")
+    switch.click()
+    expect(told).not_to_contain_text("instead of")

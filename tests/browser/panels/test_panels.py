@@ -55,6 +55,7 @@ def view(page: Page, inner: str = ".map .inner") -> str:
 # --- what the numbers are ------------------------------------------------------------------------
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("panel", ["Attention", "Values", "Autograd"])
 def test_untrained_weights_are_called_that(page: Page, address: str, panel: str) -> None:
     visit(page, address, f"{ATTENTION}?panel={panel}&input=random arrays")
@@ -371,6 +372,7 @@ def graph(page: Page, address: str, path: str = ATTENTION) -> Page:
     return page
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("path", [ATTENTION, "/residual-block"])
 @pytest.mark.parametrize("width", [1280, 400])
 def test_the_graph_fits_its_frame(page: Page, address: str, path: str, width: int) -> None:
@@ -455,6 +457,7 @@ def test_without_graphviz_the_browser_lays_the_graph_out(browser: Browser, tmp_p
 # --- in one view ---------------------------------------------------------------------------------
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("width", "height"), [(1440, 900), (1280, 720)])
 def test_the_diagram_and_the_beginning_of_its_map_are_in_one_view(
     page: Page, address: str, width: int, height: int
@@ -490,6 +493,7 @@ def test_the_map_keeps_its_place_when_the_head_changes(page: Page, address: str)
     assert depth(page, ".map") == before
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("panel", ["Attention", "Values", "Autograd"])
 def test_a_panel_leaves_room_while_it_waits(page: Page, address: str, panel: str) -> None:
     visit(page, address, f"{ATTENTION}?panel=Source")

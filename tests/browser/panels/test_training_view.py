@@ -1,5 +1,7 @@
 """A run of training in a browser: begun, seen, ended, and its weights taken along."""
 
+import re
+
 import pytest
 from playwright.sync_api import Page, expect
 from safetensors.torch import load_file
@@ -28,6 +30,10 @@ def test_a_run_is_seen_and_what_it_learned_is_shown(page: Page, address: str) ->
     page.get_by_role("button", name="Train", exact=True).click()
     page.get_by_role("status").filter(has_text="Step ").wait_for(timeout=60_000)
     page.get_by_role("figure", name="Loss of each batch: from").first.wait_for()
+    expect(page).to_have_url(re.compile("trained=1"))
+    page.reload()  # the run goes on, and the page finds it again
+    page.get_by_role("status").filter(has_text="Step ").wait_for(timeout=60_000)
+    page.evaluate(WATCH)
     page.get_by_role("button", name="Stop").click()
     with page.expect_download() as download:
         page.get_by_role("button", name="Download the weights").click()

@@ -32,59 +32,60 @@ def test_the_keys_walk_and_ask_nothing_of_the_server(page: Page, address: str) -
 
     page.on("websocket", listen)
     page.goto(f"{address}/multi-head-attention?panel=Step")
-    at(page, "1 of 11")
+    at(page, "1 of 10")
     expect(page.locator(".whole .wire.here").first).to_have_attribute("data-array", "v0")
     expect(page.locator("[data-test-script-state=notRunning]")).to_be_attached()
     page.get_by_role("button", name="Previous").focus()
     page.keyboard.press("Tab")
     expect(page.get_by_role("button", name="Next")).to_be_focused()
     before = len(sent)
-    for step in range(2, 8):
+    for step in range(2, 7):
         page.keyboard.press("ArrowRight")
-        at(page, f"{step} of 11")
+        at(page, f"{step} of 10")
     expect(page.locator(HERE)).to_have_attribute("data-node", "n4")
     expect(page.locator(".whole .wire.past[data-array=v6]").first).to_be_visible()
     expect(page.locator(".whole .wire[data-array=v11]").first).not_to_have_class("past")
     expect(page.locator(".stop h2")).to_have_text("Einsum scores")
-    expect(page.locator(".stop .tiles img")).to_have_count(4)
+    heads = page.locator(".stop .tiles img")  # of two inputs and of the result
+    expect(heads).to_have_count(12)
     expect(page.locator(".stop .code")).to_contain_text("scores = einsum(q, k")
     page.keyboard.press("End")
-    at(page, "11 of 11")
+    at(page, "10 of 10")
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowLeft")
-    at(page, "10 of 11")
+    at(page, "9 of 10")
     page.keyboard.press("Home")
     page.keyboard.press("Enter")  # on Next
-    at(page, "2 of 11")
+    at(page, "2 of 10")
     ends(page, "step=2")
     assert len(sent) == before
 
 
 def test_the_place_outlives_a_knob_a_tab_and_a_reload(page: Page, address: str) -> None:
     page.goto(f"{address}/multi-head-attention?panel=Step&step=4")
-    at(page, "4 of 11")
+    at(page, "4 of 10")
     page.get_by_role("button", name="Next").click()
-    at(page, "5 of 11")
+    at(page, "5 of 10")
     page.get_by_role("slider", name="h · heads").press("ArrowRight")
     ends(page, "h=5", "step=5")
-    expect(page.locator(".whole .op.here")).to_have_attribute("data-node", "n2")
-    expect(page.locator(".stop figcaption")).to_contain_text("h 5")
-    at(page, "5 of 11")
+    expect(page.locator(".whole .op.here")).to_have_attribute("data-node", "n3")
+    expect(page.locator(".stop figcaption").filter(has_text="h 5")).to_have_count(1)
+    at(page, "5 of 10")
     page.get_by_role("tab", name="Shapes").click()
     expect(page.locator(".whole .here")).to_have_count(0)
     page.get_by_role("tab", name="Step").click()
-    at(page, "5 of 11")
+    at(page, "5 of 10")
     page.reload()
-    at(page, "5 of 11")
+    at(page, "5 of 10")
 
 
 def test_a_click_on_the_diagram_goes_there(page: Page, address: str) -> None:
     page.goto(f"{address}/multi-head-attention?panel=Step")
-    at(page, "1 of 11")
+    at(page, "1 of 10")
     page.locator(".whole .op[data-node=n6]").click()
-    at(page, "9 of 11")
+    at(page, "8 of 10")
     page.locator(".whole .wire[data-array=v0]").first.press("Enter")
-    at(page, "1 of 11")
+    at(page, "1 of 10")
     expect(page.get_by_role("tab", name="Step")).to_have_attribute("aria-selected", "true")
 
 
@@ -103,7 +104,7 @@ def test_a_long_walk_is_fetched_as_it_goes_and_played(page: Page, address: str) 
 
 def test_the_gradients_walk_back(page: Page, address: str) -> None:
     page.goto(f"{address}/autograd?panel=Step")
-    at(page, "1 of 7")
+    at(page, "1 of 6")
     page.get_by_role("button", name="Backward").click()
     at(page, "1 of 8")
     page.get_by_role("button", name="Next").focus()
@@ -114,18 +115,18 @@ def test_the_gradients_walk_back(page: Page, address: str) -> None:
     expect(page.locator(HERE)).to_have_count(1)
     ends(page, "step=back5")
     page.get_by_role("button", name="Forward").click()
-    at(page, "1 of 7")
+    at(page, "1 of 6")
 
 
 def test_the_way_back_leads_to_the_same_step(page: Page, address: str) -> None:
     page.goto(f"{address}/multi-head-attention?panel=Step&step=4")
-    at(page, "4 of 11")
+    at(page, "4 of 10")
     page.get_by_role("button", name="Next").click()
     ends(page, "step=5")
     page.get_by_role("link", name="Legend").click()
     expect(page.get_by_role("heading", name="Legend")).to_be_visible()
     page.go_back()
-    at(page, "5 of 11")
+    at(page, "5 of 10")
 
 
 def test_a_step_and_what_it_lights_fit_into_a_window(page: Page, address: str) -> None:

@@ -124,7 +124,7 @@ def test_large_systems_are_readable_at_1280_pixels(name):
 
 
 def test_the_layers_of_a_transformer_written_out_are_two_stacks():
-    drawing = ncd.draw(LARGE["transformer, unrolled"]())
+    drawing = ncd.draw(LARGE["transformer, unrolled"](), width=1400)
     ends = [f.title[-1].label.words for f in drawing.fences if f.brackets]
     assert ends == ["lambda equals 12"] * 2
 

@@ -130,7 +130,11 @@ def test_a_lookup_leads_from_its_places_to_the_axis_that_it_ends():
 
 
 @pytest.mark.parametrize(
-    ("how", "word"), [("max", "Max"), ("mean", "expectation"), ("min", "Min"), ("sum", "sigma")]
+    ("how", "word"),
+    [
+        *(("max", "Max"), ("mean", "expectation"), ("min", "Min"), ("product", "pi")),
+        ("sum", "sigma"),
+    ],
 )
 def test_each_axis_that_is_reduced_ends_in_a_word_and_an_arrow(how, word):
     drawing = draw(Id("x:3 c:4 y:2") >> Reduce("x c y -> c", how))

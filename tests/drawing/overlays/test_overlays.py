@@ -138,6 +138,33 @@ def test_a_note_points_at_its_part_and_lies_on_nothing(part: str) -> None:
     assert lint(drawing) == []
 
 
+def test_a_note_has_the_colour_of_its_part() -> None:
+    parts = {"Copy": "copy", "Q": "linear", "q, k, v": "data", "Multi-Head Attention": "note"}
+    notes = dict.fromkeys(parts, "Said of it.")
+    found = [extra for extra in ncd.draw(ATTENTION, notes=notes).extras if extra.kind == "note"]
+    assert [note.items[0].paint for note in found] == list(parts.values())
+
+
+def test_a_note_on_an_axis_highlights_its_whole_path() -> None:
+    drawing = ncd.draw(ATTENTION, notes={"axis h": "It is never mixed."})
+    lit, note = drawing.extras
+    assert (lit.kind, lit.behind, note.of) == ("path", True, "n7")
+    paths = [item for item in lit.items if isinstance(item, Outline)]
+    boxes = [Box.of(p for c in path.path for p in c) for path in paths]
+    assert len(boxes) == 3  # from L^Q to a dot, from L^K to the other dot, from L^V to L^O
+    ends = [wire.path[n] for wire in drawing.wires if wire.axis == "h" for n in (0, -1)]
+    assert all(any(box.meets(Box.at(end.a, 1)) for box in boxes) for end in ends)
+    with pytest.raises(UnknownNameError):
+        ncd.draw(ATTENTION, notes={"axis z": "?"})
+
+
+def test_a_note_on_arrays_has_one_band_behind_their_names() -> None:
+    drawing = ncd.draw(ATTENTION, notes={"q, k, v": "k h each"})
+    band = next(extra for extra in drawing.extras if extra.kind == "path")
+    covered = [text.axis for text in drawing.labels if outline(band).meets(text.box)]
+    assert covered == ["k", "h"] * 3
+
+
 def test_notes_lie_beside_each_other() -> None:
     notes = {part: f"A note of some length on {part}." for part in "QKVO"} | {"": "A legend."}
     drawing = ncd.draw(ATTENTION, notes=notes)
@@ -161,6 +188,11 @@ def test_a_note_on_nothing_says_what_there_is() -> None:
     with pytest.raises(UnknownNameError) as error:
         ncd.draw(ATTENTION, notes={"Copi": "?"})
     assert "there is no part 'Copi' to note. Try Copy." in str(error.value)
+
+
+def test_a_note_on_an_array_that_is_folded_away_is_left_out() -> None:
+    drawing = ncd.draw(ATTENTION, folded={"Multi-Head Attention"}, notes={"v": "A value."})
+    assert drawing.extras == ()
 
 
 @pytest.mark.parametrize("part", ["Scaled Dot-Product Attention", "scores", "n5"])

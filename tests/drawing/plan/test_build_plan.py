@@ -140,6 +140,28 @@ def test_what_a_repetition_leaves_for_another_is_saved_to_memory_and_loaded():
     assert notes[save].words == "(c0 x) saved to memory as C_λ"
 
 
+def test_notes_stay_while_one_of_two_repetitions_is_collapsed():
+    """A collapsed repetition loads inside its box; if both are collapsed, wires join the boxes."""
+    term = ncd.catalogue["unet"].build()
+    down, up = (b.id for b in blocks(ncd.elaborate(term)) if "×" in b.name)
+    expected = {(): ["load", "save"], (up,): ["save"], (down,): ["load"], (down, up): []}
+    for folded, kinds in expected.items():
+        drawing = ncd.draw(term, folded=folded)
+        notes = [glyph.node for glyph in drawing.glyphs if glyph.role == "note"]
+        assert sorted(node.split("-")[0] for node in notes) == kinds
+        assert lint(drawing) == []
+
+
+def test_a_box_around_boxes_and_notes_hides_all_ops_in_them():
+    """Of U-Net's two repetitions one is collapsed here, after the convolutions inside it."""
+    term = ncd.catalogue["unet"].build(skips=0)
+    drawing = ncd.draw(term, "both", width=800)
+    boxes = [glyph.cells for glyph in drawing.glyphs if len(glyph.cells) > 1]
+    assert boxes
+    known = {cell.id for cell in ncd.elaborate(term).cells}
+    assert all(known.issuperset(cells) for cells in boxes)
+
+
 def test_what_only_one_repetition_knows_of_begins_at_its_bracket():
     """Nothing loads them here: what the later bodies leave begins at the right bracket."""
     only = Id("c0 x") >> Repeat(tuple(map(down, range(3))), "down")

@@ -49,6 +49,7 @@ def fits(entry: Entry, knobs: dict[str, int]) -> bool:
     return True
 
 
+@pytest.mark.few(20)
 @pytest.mark.parametrize("entry", CATALOGUE.values(), ids=lambda entry: entry.name)
 def test_every_entry_is_the_same_whatever_was_built_before(entry: Entry) -> None:
     begin = entry.settings({})

@@ -56,7 +56,7 @@ def test_it_equals_torch(sizes: dict[str, int]) -> None:
 
 def test_the_cache_is_that_of_the_papers_table() -> None:
     """Table 1: 2 h k for multi-head attention, and c + b here, which is 9/2 k."""
-    panel = CacheSize(kept=("DKV", "KR"), heads=("h",), title="latent")
+    panel = CacheSize(heads=("h",), title="latent")
     ways = panel.ways(scene(ENTRY.name, **ENTRY.preset("deepseek-v2").knobs))
     assert ways[0].numbers == 32768
     assert ways[-1].numbers == 576 == 9 * 128 // 2

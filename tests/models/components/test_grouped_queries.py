@@ -8,7 +8,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 import ncd
-from ncd.view.panels.components.cache_size import CacheSize, numbers
+from ncd.costs import kept_numbers
+from ncd.view.panels.components.cache_size import CacheSize
 from tests.models.components.against_torch import equals_torch
 from tests.view.panels.test_language_panels import scene
 
@@ -37,9 +38,9 @@ def test_it_equals_torch(sizes: dict[str, int]) -> None:
 
 
 def test_the_cache_is_q_times_smaller() -> None:
-    panel = CacheSize(kept=("K", "V"), heads=("g", "q"))
+    panel = CacheSize(heads=("g", "q"))
     circuit = ncd.elaborate(ENTRY.build(g=2, q=4, k=16))
-    assert numbers(circuit, panel.kept) == 2 * 2 * 16
+    assert kept_numbers(circuit, ENTRY.cached) == 2 * 2 * 16
     ways = panel.ways(scene("grouped-queries", g=2, q=4, k=16))
     assert [(way.groups, way.numbers) for way in ways] == [(8, 256), (4, 128), (2, 64), (1, 32)]
     assert [way.groups for way in ways if way.here] == [2]
@@ -48,7 +49,7 @@ def test_the_cache_is_q_times_smaller() -> None:
 @pytest.mark.parametrize("preset", ENTRY.presets, ids=lambda preset: preset.name)
 def test_a_preset_has_a_row_of_its_own(preset: ncd.Preset) -> None:
     """All presets, of which some have more query heads than there are rows."""
-    ways = CacheSize(kept=("K", "V"), heads=("g", "q")).ways(scene(ENTRY.name, **preset.knobs))
+    ways = CacheSize(heads=("g", "q")).ways(scene(ENTRY.name, **preset.knobs))
     assert len([way for way in ways if way.here]) == 1
     assert ways[0].groups == preset.knobs["g"] * preset.knobs["q"]
     torch.testing.assert_close(ways[0].numbers, 2 * ways[0].groups * preset.knobs["k"])

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -49,3 +52,18 @@ def test_each_layer_reaches_one_window_further(n: int, w: int) -> None:
     layers = np.where(away == 0, 1, np.ceil(away / max(w - 1, 1e-9)))
     expected = np.where((away >= 0) & (layers <= n), layers, np.inf)
     np.testing.assert_array_equal(found, expected)
+
+
+def test_the_panel_hides_what_later_layers_reach(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And its table counts as many tokens as the formula beside it."""
+    shown: dict[str, Any] = {}
+    chosen = {token_reach.UP_TO: 1}  # the second layer
+    monkeypatch.setattr(token_reach, "_place", lambda name, last: chosen.get(name, last))
+    monkeypatch.setattr(token_reach.map_component, "show", lambda *_, **parts: shown.update(parts))
+    here = scene("sliding-window", n=3, w=4, t=12)
+    token_reach.show(here)
+    found = token_reach.reach(here, 3, 12)
+    expected = np.where(found <= 2, found, np.nan)
+    np.testing.assert_array_equal(shown["map"].numbers.maps, expected)
+    rows = re.findall(r'<td>(\d)</td><td class="number">(\d+)</td><td [^>]*>(\d+)<', shown["aside"])
+    assert rows == [("1", "4", "4"), ("2", "7", "7"), ("3", "10", "10")]

@@ -12,6 +12,7 @@ from ncd.models.configs.config_reader import READERS, read_config
 from tests.models.configs.test_config_reader import BY_TYPE
 
 
+@pytest.mark.few(18)
 @pytest.mark.parametrize("width", [340, 860, 1280])
 @pytest.mark.parametrize("kind", READERS)
 def test_nothing_overlaps(kind: str, width: int) -> None:

@@ -13,6 +13,7 @@ import ncd
 from ncd.lang.errors import NCDError
 from ncd.models.configs.config_reader import READERS, is_config, read_config
 from ncd.models.language_models.rotary_positions import Rotary
+from tests.support.sampling import count
 
 LLAMA: dict[str, Any] = {
     **{"model_type": "llama", "hidden_size": 64, "intermediate_size": 128, "vocab_size": 99},
@@ -108,7 +109,7 @@ FIELDS = sorted(
 SCALED = [{"rope_type": kind} for kind in ("yarn", "llama3", "linear", "dynamic")]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=count(80, 200), deadline=None)
 @given(
     kind=st.sampled_from(sorted(READERS)),
     change=st.dictionaries(

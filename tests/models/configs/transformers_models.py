@@ -34,6 +34,10 @@ WHISPER = {
     **{"encoder_attention_heads": 4, "decoder_attention_heads": 4, "decoder_start_token_id": 1},
     **{"encoder_ffn_dim": 48, "decoder_ffn_dim": 64, "bos_token_id": 1, "eos_token_id": 2},
 }
+MAMBA = {
+    **{"vocab_size": 99, "hidden_size": 32, "state_size": 6, "num_hidden_layers": 2},
+    **{"time_step_rank": 3, "conv_kernel": 3, "expand": 2},
+}
 CONFIGS: Mapping[str, tuple[str, Mapping[str, Any], str]] = {
     "bert": ("Bert", SMALL, "Model"),
     "deepseek-2": ("DeepseekV2", DEEP, "ForCausalLM"),
@@ -59,6 +63,7 @@ CONFIGS: Mapping[str, tuple[str, Mapping[str, Any], str]] = {
         {**GROUPED, "attention_bias": True, "mlp_bias": True, "tie_word_embeddings": True},
         "ForCausalLM",
     ),
+    "mamba": ("Mamba", MAMBA, "ForCausalLM"),
     "mistral": ("Mistral", {**GROUPED, **WINDOW}, "ForCausalLM"),
     "mixtral": ("Mixtral", {**GROUPED, "num_local_experts": 4}, "ForCausalLM"),
     "qwen 2": ("Qwen2", GROUPED, "ForCausalLM"),
@@ -125,7 +130,7 @@ def _tensors(name: str, model: nn.Module) -> Weights:
     family = name.split()[0].strip(",")
     change = {
         **{"deepseek-2": _of_deepseek, "deepseek-3": _of_deepseek, "t5": _of_t5, "vit": _of_vit},
-        "whisper": _of_whisper,
+        **{"whisper": _of_whisper, "mamba": _of_mamba},
         **{"gpt-2": _of_gpt2, "bert": _of_bert, "gemma": _of_gemma, "mixtral": _of_mixtral},
     }
     same: Callable[[Weights], Weights] = dict
@@ -256,3 +261,19 @@ def _of_whisper(weights: Weights) -> Weights:
     """Returns Whisper's weights."""
     names = {"decoder.embed_tokens": "embed_tokens", "embed_positions.weight": "embed_positions"}
     return _renamed(weights, names)
+
+
+def _of_mamba(weights: Weights) -> Weights:
+    """Returns Mamba's weights; it stores two maps in one array, and three in another."""
+    names = {
+        **{"backbone.": "", "embeddings.weight": "embeddings", "dt_proj.bias": "dt_bias"},
+        **{"mixer.A_log": "mixer.ssm.A_log"},
+    }
+    made: Weights = {}
+    for key, value in _renamed(weights, names).items():
+        place, _, name = key.removesuffix(".weight").rpartition(".")
+        sizes = {"in_proj": (64, 64), "x_proj": (3, 6, 6)}.get(name)
+        maps = {"in_proj": ("in_x", "in_z"), "x_proj": ("x_dt", "x_B", "x_C")}.get(name, ())
+        parts = zip(maps, value.split(sizes), strict=True) if sizes else ()
+        made |= {f"{place}.{new}.weight": part for new, part in parts} or {key: value}
+    return made

@@ -9,7 +9,7 @@ import pytest
 import ncd
 from ncd.models import Entry
 
-NAMES = ("gpt-2", "bert", "t5", "llama", "gemma", "mixtral", "deepseek", "vit")
+NAMES = ("gpt-2", "bert", "t5", "llama", "gemma", "mixtral", "deepseek", "vit", "mamba")
 # What the published weights hold, by their own index or by the library that publishes them.
 PARAMETERS: Mapping[str, int] = {
     "gpt-2-small": 124_439_808,
@@ -28,6 +28,11 @@ PARAMETERS: Mapping[str, int] = {
     "gemma-2-9b": 9_241_705_984,
     "mixtral-8x7b": 46_702_792_704,
     "deepseek-v2-lite": 15_706_484_224,
+    "mamba-130m": 129_135_360,
+    "mamba-370m": 371_516_416,
+    "mamba-790m": 793_204_224,
+    "mamba-1.4b": 1_372_178_432,
+    "mamba-2.8b": 2_768_345_600,
     "vit-b-16": 86_567_656,
     "vit-b-32": 88_224_232,
     "vit-l-16": 304_326_632,

@@ -166,6 +166,7 @@ def test_nothing_is_told_of_more_numbers_than_can_be_looked_at(
     assert made(module, run.values, out.id, ()).how is None
 
 
+@pytest.mark.few(20)
 @pytest.mark.parametrize("entry", ncd.catalogue.values(), ids=lambda entry: entry.name)
 def test_every_array_of_every_system(entry: Entry) -> None:
     """To 1e-6, whichever op has made it, also in loops, scans and both sides of an equation."""

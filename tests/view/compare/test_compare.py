@@ -83,6 +83,7 @@ def cells(app: AppTest, title: str) -> np.ndarray:
 # --- the link -------------------------------------------------------------------------------------
 
 
+@pytest.mark.few(20)
 @pytest.mark.parametrize("entry", ENTRIES, ids=NAMES)
 def test_what_is_pinned_is_read_back(entry: Entry) -> None:
     for settings in (entry.settings({}), moved(entry)):
@@ -98,7 +99,7 @@ def test_what_is_pinned_is_read_back(entry: Entry) -> None:
         ("h=2,k=8", "h=2,k=8", ""),
         ("h=0", "h=1", "h cannot be 0"),
         ("h=1e400,seed=nan", "h=4", "no whole number"),
-        ("zz=3,h=2", "h=2", "The pin says zz, which this page lacks."),
+        ("zz=3,h=2", "h=2", "The pin has zz, which this page does not know."),
         ("<b>", "", "<b>"),
         ("causal=1,seed=5", "causal=true,seed=5", ""),
         ("preset=gpt-2-small", "h=12,k=64,m=768,y=1024,x=1024,causal=true", ""),
@@ -115,14 +116,47 @@ def test_a_pin_is_checked_as_sizes_are(asked: str, said: str, note: str) -> None
 
 
 def test_a_pin_that_is_too_long_is_not_read() -> None:
-    app = compare(pin="h=2," * 100, compare="<b>")
+    app = compare(pin="h=2," * 2000, compare="<b>")
     fine(app)
     assert "Pin this setting" in html(app)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    ["lstm:h=3,seed=2", 'yours~Id("y:5 m:8") >> Linear("m -> k", "W"):m=3'],
+)
+def test_another_system_may_be_pinned(asked: str) -> None:
+    held, note = pin.read(MHA, asked)
+    assert held is not None and held.other is not None and not note
+    assert pin.read(MHA, pin.said(MHA, held)) == (held, "")
+    other = pin.seen(scene(MHA), held)
+    assert isinstance(other, Scene) and other.entry == held.other and other.runs
+    assert other.term == held.other.build(**held.settings)
+    found = html(compare(pin=asked))
+    assert "System" in words(found) and f"Pinned: {held.other.title}" in found
+    assert "Swap" not in found and "Unpin" in found
+    for view in pin.VIEWS:
+        fine(compare(pin=asked, compare=view))
+
+
+def test_of_two_kinds_of_attention_the_caches_are_compared() -> None:
+    """Multi-head attention keeps 2 · 4 · 16 numbers, grouped queries 2 · 2 · 16."""
+    told = words(html(page("grouped-queries", panel="Compare", pin="multi-head-attention:h=4")))
+    assert "System Multi-head attention → Grouped queries" in told
+    assert "Cache of a token, bfloat16 256 B → 128 B −128 × 0.5" in told
+
+
+@pytest.mark.parametrize("asked", ["zz:h=2", "yours~(:h=2", "yours~z.AA:k=1", ":", "lstm:zz=1"])
+def test_a_system_that_is_not_there_pins_nothing(asked: str) -> None:
+    app = compare(pin=asked)
+    fine(app)
+    assert "Unpin" not in html(app) and app.session_state["pin"] == ""
 
 
 # --- what is told of both -------------------------------------------------------------------------
 
 
+@pytest.mark.few(15)
 @pytest.mark.parametrize("entry", ENTRIES, ids=NAMES)
 def test_every_system_is_compared_with_itself_at_other_sizes(entry: Entry) -> None:
     one, two = scene(entry, **moved(entry)), scene(entry)

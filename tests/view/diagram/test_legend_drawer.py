@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -11,6 +13,7 @@ from streamlit.testing.v1 import AppTest
 import ncd
 from ncd.bundled_files import bundled
 from ncd.drawing import Drawing
+from ncd.export.page import legend_rows
 from ncd.key import COLOURS, SIGNS, key
 from ncd.view.diagram import legend
 from ncd.view.page import gallery
@@ -19,14 +22,21 @@ from tests.figures import vision
 DATA = re.compile(r'data-(node|array|axis|fence|part)="([^"]*)"')
 
 
-def drawings() -> Iterator[Drawing]:
-    yield from (ncd.draw(entry.build()) for entry in ncd.catalogue.values())
-    yield ncd.draw(ncd.catalogue["residual-block"].build(), dark=True, mark="n2")
-    yield vision.unet().draw()  # with memory, rows, notes and an equation
+def drawn(name: str, **look: Any) -> Drawing:
+    return ncd.draw(ncd.catalogue[name].build(), **look)
 
 
-@pytest.mark.parametrize("drawing", [*drawings()], ids=lambda drawing: drawing.title)
-def test_what_a_row_lights_is_in_the_drawing(drawing: Drawing) -> None:
+DRAWINGS: dict[str, Callable[[], Drawing]] = {
+    **{name: partial(drawn, name) for name in ncd.catalogue},
+    "a marked op": partial(drawn, "residual-block", dark=True, mark="n2"),
+    "memory, rows, notes, an equation": lambda: vision.unet().draw(),
+}
+
+
+@pytest.mark.few(20)
+@pytest.mark.parametrize("make", DRAWINGS.values(), ids=DRAWINGS)
+def test_what_a_row_lights_is_in_the_drawing(make: Callable[[], Drawing]) -> None:
+    drawing = make()
     svg, html = drawing.svg(fonts=False), legend.drawer(drawing, drawing.dark)
     rows = re.findall(r'<li class="entry"([^>]*)>', html)
     assert len(rows) == len(key(drawing))
@@ -38,7 +48,7 @@ def test_what_a_row_lights_is_in_the_drawing(drawing: Drawing) -> None:
 
 @pytest.mark.parametrize("sign", SIGNS.values(), ids=lambda sign: sign.name)
 def test_a_picture_is_only_looked_at(sign) -> None:
-    svg = legend.picture(sign, False)
+    svg = legend_rows.picture(sign, False)
     assert svg.startswith('<svg aria-hidden="true"')
     assert not re.search(r"data-|tabindex|role=|<title|<style|<script", svg)
 

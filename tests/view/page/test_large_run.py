@@ -8,7 +8,9 @@ from streamlit.testing.v1 import AppTest
 import ncd
 from ncd.export import markup
 from ncd.view.page.large_run import STATE, PoolRun
+from ncd.view.session.own_entry import own_entry
 from tests.jobs.test_runs import ended
+from tests.view.page.test_own_page import yours
 from tests.view.page.test_pages import fine, page
 from tests.view.panels.test_training_panel import told
 
@@ -18,7 +20,7 @@ OFFER = "heavy run"
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NCD_MAX_BYTES", "4e6")
+    monkeypatch.setenv("NCD_MAX_BYTES", "1e6")
     monkeypatch.setenv("NCD_POOL_BYTES", "1e9")
 
 
@@ -80,3 +82,12 @@ def test_a_run_is_cancelled() -> None:
     found.ticket.leave()
     fine(app.run())
     assert found.ticket.over and (found.ticket.result or offered(app))
+
+
+def test_a_system_of_ones_own_runs_in_the_pool(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = 'Axes(t=seq(300))(Id("t m:128") >> Linear("m -> k:500", "Q"))'
+    said = told(run(yours(text=text, t="310", panel="Values")))
+    monkeypatch.setenv("NCD_MAX_BYTES", "2e9")
+    term = own_entry(text).build(t=310)
+    output = ncd.compile(term)(*ncd.example_inputs(term)).detach()
+    assert "(310, 500)" in said and markup.digits(float(output.max())) in said

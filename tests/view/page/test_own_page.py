@@ -12,9 +12,13 @@ from streamlit.testing.v1 import AppTest
 import ncd
 from ncd import parse
 from ncd.lang.errors import NCDError
+from ncd.serial import svg_with_term
+from ncd.view.page import own_page
 from ncd.view.page.own_examples import EXAMPLES
 from ncd.view.server import live_endpoint
+from ncd.view.session import trained_weights
 from ncd.view.session.own_entry import FAILURES, SAMPLE, SERVED, entry_of, own_entry, serve
+from ncd.view.session.trained_weights import OWN
 from tests.view.page.test_pages import APP, fine
 
 
@@ -86,6 +90,16 @@ def test_an_error_is_shown_with_its_place_and_the_last_diagram_stays() -> None:
     assert not editor(app)["wrong"] and not editor(app)["faults"]
 
 
+def test_a_file_that_was_exported_becomes_its_term() -> None:
+    term = parse('Linear("t:9 m:8 -> t k:2", "Q")')
+    for text in (ncd.html(term), svg_with_term(ncd.draw(term).svg(), term)):
+        assert own_page.edited(text) == ncd.spell(term)
+        assert own_entry(text).build().cod.spec == "t:9 k:2"
+    app = yours()
+    write(app, "<svg></svg>")
+    assert editor(app)["told"].startswith("this file contains no term. Try an SVG or HTML file")
+
+
 def test_a_link_holds_the_text_and_the_sizes() -> None:
     app = yours(text="b i, i j -> b j", i="5")
     fine(app)
@@ -113,6 +127,7 @@ def test_one_name_with_two_sizes_has_no_knob() -> None:
     assert own_entry(text).build().cod
 
 
+@pytest.mark.few(15)
 @pytest.mark.parametrize("name", ncd.catalogue)
 def test_every_system_of_the_catalogue_can_be_edited(name: str) -> None:
     term = ncd.catalogue[name].build()
@@ -175,6 +190,23 @@ def test_a_module_has_no_slider_for_a_size_that_follows_from_others() -> None:
         del SERVED[name], FAILURES[name]
 
 
+def test_a_module_runs_with_its_own_weights_where_they_fit() -> None:
+    layer = torch.nn.TransformerEncoderLayer(8, 2, 16, 0.0, batch_first=True).eval()
+    found = ncd.from_torch(layer, torch.randn(2, 5, 8))
+    name = serve("Layer", found.term, module=found.module())
+    try:
+        entry = SERVED[name]
+        longer = entry.settings({"b": 1, "t": 9})
+        learned = trained_weights.ready(entry, longer)
+        assert learned is not None and not learned.ships
+        mine = ncd.train.read_weights(ncd.compile(entry.build(**longer)), learned.weights)
+        x = torch.linspace(-1, 1, 72).sin().view(1, 9, 8)
+        torch.testing.assert_close(mine.eval()(x), layer(x))
+        assert trained_weights.ready(entry, entry.settings({"f": 4})) is None
+    finally:
+        del SERVED[name], FAILURES[name], OWN[name]
+
+
 def test_a_module_of_ones_own_has_a_page() -> None:
     name = serve("My Net", parse('Linear("b:2 m:4 -> b m_2:3", "W")'), "W: a message")
     try:
@@ -182,7 +214,7 @@ def test_a_module_of_ones_own_has_a_page() -> None:
         assert [knob.name for knob in SERVED[name].knobs] == ["b", "m", "m_2"]
 
         def shown(name: str) -> None:
-            from ncd.view.page import own_page
+            from ncd.view.page import own_page  # its source runs alone
 
             own_page.show_served(name)
 

@@ -21,12 +21,13 @@ from ncd.export import markup, source_listing
 from ncd.lang.circuits.elaborate import elaborate
 from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Type
+from ncd.static_site import page_prose
 from ncd.view.arrays.mosaic import Mosaic
 from ncd.view.base.cache import kept, remember, weigh
 from ncd.view.base.heatmap import Pooled
 from ncd.view.inputs.feed import Feed, takes_words
 from ncd.view.inputs.sentences import embed, tokens
-from ncd.view.page import navigation
+from ncd.view.page import head, navigation
 from ncd.view.panels.attention.attention_maps import heads_named, weights
 from ncd.view.panels.common import autograd_graph
 from ncd.view.session.refusal import bare
@@ -204,9 +205,19 @@ def test_an_array_of_whole_numbers_says_so() -> None:
 
 @pytest.mark.parametrize("entry", ncd.catalogue.values(), ids=lambda entry: entry.name)
 def test_every_system_has_a_page(entry: ncd.Entry) -> None:
-    path = bundled(navigation.file(entry))
-    assert path.is_file(), f"the system {entry.name} has no page: write {navigation.file(entry)}"
+    path = bundled(page_prose.file(entry))
+    assert path.is_file(), f"the system {entry.name} has no page: write {page_prose.file(entry)}"
     assert entry.section, f"the system {entry.name} is in no section of the menu"
+
+
+def test_every_page_has_a_title_and_a_description_of_its_own() -> None:
+    """As they stand in the page before the app runs."""
+    assert {"", "legend", *ncd.catalogue} <= {*head.HEADS}
+    titles, descriptions = zip(*head.HEADS.values(), strict=True)
+    assert len({*titles}) == len({*descriptions}) == len(head.HEADS)
+    assert all(descriptions)
+    for name, entry in ncd.catalogue.items():
+        assert head.HEADS[name][0] == navigation.heading(entry.title)
 
 
 def test_every_page_is_in_the_menu() -> None:
@@ -214,7 +225,7 @@ def test_every_page_is_in_the_menu() -> None:
         "home.py",
         "legend.py",
         "yours.py",
-        *(Path(navigation.file(entry)).name for entry in ncd.catalogue.values()),
+        *(Path(page_prose.file(entry)).name for entry in ncd.catalogue.values()),
     }
     found = {path.name for path in bundled("pages").rglob("*.py")}
     assert found <= known, f"no system of the catalogue has the page {min(found - known)}"

@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 import ncd
 from ncd.models import Entry, Knob
-from ncd.view.page import navigation
+from ncd.static_site import page_prose
 from tests.support.sampling import sample
 
 APP = Path(__file__).parents[3] / "app.py"
@@ -20,7 +20,7 @@ def page(name: str, **query: str) -> AppTest:
     """A page opened by a link."""
     app = AppTest.from_file(APP, default_timeout=60).run()
     app.query_params.update(query)
-    app.switch_page(navigation.file(ncd.catalogue[name])).run()
+    app.switch_page(page_prose.file(ncd.catalogue[name])).run()
     return app
 
 
@@ -46,6 +46,7 @@ def test_the_first_page_links_to_all() -> None:
     assert app.title[0].value == "Neural circuits"
 
 
+@pytest.mark.few(20)
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
 def test_every_knob_at_its_ends(entry: Entry) -> None:
     app = page(entry.name)

@@ -26,6 +26,8 @@ def test_a_step_shows_what_arrives_its_rule_and_what_goes_on() -> None:
     found = backward(ncd.compile(term), *ncd.example_inputs(term))
     told = step(5)
     assert "Step 5 of 8" in told and "∇a = G bᵀ and ∇b = aᵀ G" in told
+    assert "The first 2 arrays are the inputs, the last is G" in told
+    assert "<svg" in told.partition("The same as a diagram")[2]
     for grad in (found.arrays["v0"], found.parameters["w"]):
         for number in grad.flatten().tolist():
             assert f">{markup.digits(number)}</td>" in told
@@ -68,3 +70,27 @@ def test_what_a_later_layer_does_is_lit_in_the_one_that_is_drawn() -> None:
         named[0].outputs[0].id
     ] * 3
     assert drawn.get(named[2].id) == named[0].id and named[0].id not in drawn
+
+
+def test_a_recomputed_block_saves_fewer_bytes_as_stated_and_as_measured() -> None:
+    term = ncd.catalogue["multi-head-attention"].build()
+    block = "Scaled Dot-Product Attention"
+    (fence,) = (f.id for f in elaborate(term).fences if f.title == block)
+    foot = [
+        sent(page("multi-head-attention", panel="Autograd", recompute=names), "graph")["foot"]
+        for names in ("", fence)
+    ]
+    for told, again in zip(foot, ((), (block,)), strict=True):
+        stated = markup.amount(ncd.saved(term, again).bytes, "B")
+        assert f"<b>{stated}</b> are saved" in told and f"Measured: {stated}" in told
+    assert ncd.saved(term, (block,)).bytes < ncd.saved(term).bytes
+    assert f'aria-checked="true" data-pick="recompute={fence}"' in foot[1]
+
+
+def test_a_block_inside_a_recomputed_one_has_no_switch_of_its_own() -> None:
+    term = ncd.catalogue["encoder-block"].build()
+    (layers,) = (f.id for f in elaborate(term).fences if f.repeats)
+    foot = sent(page("encoder-block", panel="Autograd", recompute=layers), "graph")["foot"]
+    assert "recomputed at most" in foot and "<td>Each of 2 layers</td>" in foot
+    assert foot.count('disabled title="A block around it is recomputed"') == 3
+    assert f'data-pick="recompute={layers}">Each of 2 layers' in foot

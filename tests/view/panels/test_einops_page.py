@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html import unescape
 from random import Random
 
@@ -16,6 +17,7 @@ from ncd.run import apart
 from ncd.view.einops_lab import rearrange_demo
 from ncd.view.einops_lab.shape_check import MOST, tried
 from ncd.view.panels.tensors import einops_pattern
+from ncd.view.server import live_endpoint
 from tests.support.einops_lines import ARRAYS, SIZES, by_hand, valid, wrong
 from tests.view.page.test_pages import fine, page
 from tests.view.panels.test_figure_panels import sent
@@ -56,7 +58,7 @@ def test_it_agrees_with_einops_on_200_random_lines() -> None:
 
 
 def test_200_lines_that_are_wrong_each_get_a_message_and_their_place() -> None:
-    random, app = Random(1), page("einops", **QUERY)
+    random, app = Random(1), page("einops", asking="on", **QUERY)
     texts: dict[str, None] = {}
     while len(texts) < 200:
         text = wrong(random).strip()
@@ -80,7 +82,7 @@ def test_200_lines_that_are_wrong_each_get_a_message_and_their_place() -> None:
 
 def test_the_lines_of_the_document_are_asked_for_and_then_shown() -> None:
     for number, text in enumerate(TEXTS):
-        app = page("einops", pattern=str(number), **QUERY)
+        app = page("einops", pattern=str(number), asking="on", **QUERY)
         assert app.text_input(key=einops_pattern.FIELD).value == text
         asked = html(app)
         assert "Which shape comes out?" in asked
@@ -92,11 +94,31 @@ def test_the_lines_of_the_document_are_asked_for_and_then_shown() -> None:
         assert "Which shape comes out?" not in shown
 
 
-def test_a_line_of_ones_own_is_drawn_and_one_of_the_document_is_chosen() -> None:
-    app = page("einops", asking="off", **QUERY)
-    assert "Your line as a diagram" in typed(app, LINE)
-    assert "Your line as a diagram" not in typed(app, f" {TEXTS[6]} ")
+def drawn(app: AppTest) -> str:
+    """The diagram of the page, and whether the live endpoint draws the same."""
+    told = sent(app, "told-drawn")
+    ahead = live_endpoint.drawn("einops", str(told["ask"]))
+    assert ahead is not None and ahead["svg"] == told["svg"]
+    return re.sub(" (id|data-[a-z]+)=.*?(?=[ >])", "", str(told["svg"]))
+
+
+def diagram(text: str) -> str:
+    look = {"labels": "names", "width": 0.82 * 1280}
+    svg = ncd.draw(term(text, SIZES), **look).svg(fonts=False)
+    return re.sub(" (id|data-[a-z]+)=.*?(?=[ >])", "", svg)
+
+
+def test_a_line_of_ones_own_is_the_diagram_and_one_of_the_document_is_chosen() -> None:
+    app = page("einops", **QUERY)
+    shown = typed(app, LINE)
+    assert "What comes out: shape <b>3 2 4 6</b>" in shown  # answered at once
+    assert 'href="yours?text=' in shown and "in Yours" in shown
+    assert drawn(app) == diagram(LINE)
+    typed(app, f" {TEXTS[6]} ")
+    assert drawn(app) == diagram(TEXTS[6])
     assert app.session_state["pattern"] == 6
+    elsewhere = typed(app, "einsum('bhid,bhjd->bhij', q, k)")
+    assert "Yours draws it, with any shape" in elsewhere
     typed(app, LINE)
     fine(app.segmented_control(key="pattern").set_value(5).run())
     assert app.text_input(key=einops_pattern.FIELD).value == TEXTS[5]

@@ -37,6 +37,7 @@ def test_a_panel_stands_at_the_least_and_with_every_switch(name: str, panel: str
         assert not app.warning, [warning.value for warning in app.warning]
 
 
+@pytest.mark.few(12)
 @pytest.mark.parametrize(
     ("name", "key"), [("layer-norm", "position"), ("batch-norm", "gamma"), ("batch-norm", "beta")]
 )

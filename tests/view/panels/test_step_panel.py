@@ -16,6 +16,7 @@ from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Array, Axis
 from ncd.models import Entry
 from ncd.view.arrays import summary
+from ncd.view.diagram import op_reasons
 from ncd.view.inputs.feed import Feed
 from ncd.view.panels.common import backward_pass, forward_pass, step
 from ncd.view.session.scene import Scene
@@ -35,6 +36,7 @@ def walk(name: str, place: str, **query: str) -> dict[str, Any]:
     return sent(page(name, panel="Step", step=place, **query), "stepping")
 
 
+@pytest.mark.few(20)
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
 def test_every_op_is_a_stop_and_every_stop_is_lit(entry: Entry) -> None:
     seen = scene(entry)
@@ -54,15 +56,22 @@ def test_every_op_is_a_stop_and_every_stop_is_lit(entry: Entry) -> None:
         assert drawn & set(stop.ids) or not stop.arrays, stop.ids
 
 
+@pytest.mark.few(20)
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
+def test_every_op_has_a_sentence_on_what_it_is_for(entry: Entry) -> None:
+    for cell in scene(entry).circuit.cells:
+        assert re.fullmatch(r"[A-Z].*[.]", op_reasons.reason(cell)), cell.op.label
+
+
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
 def test_what_is_sent_at_once_is_bounded(entry: Entry) -> None:
     seen = scene(entry)
     count = len(forward_pass.stops(seen))
     html: list[str] = []
-    for at in range(1, count + 1, step.SENT):
-        found = step._forward(seen, at)
+    while len(html) < count:
+        found = step._forward(seen, len(html) + 1)
         assert len(json.dumps(found)) < MOST
-        assert found["first"] == at - 1
+        assert found["first"] == len(html)
         html += found["html"]
     assert len(html) == count
 
@@ -70,13 +79,15 @@ def test_what_is_sent_at_once_is_bounded(entry: Entry) -> None:
 def test_a_stop_tells_the_numbers_that_torch_has() -> None:
     term = ncd.catalogue["multi-head-attention"].build()
     run = ncd.trace(ncd.compile(term), *ncd.example_inputs(term))
-    found = walk("multi-head-attention", "7", input="random arrays")
-    told = found["html"][6]
-    assert found["stops"][6] == ["n4", "v7"] and found["at"] == 7
+    found = walk("multi-head-attention", "6", input="random arrays")
+    told = found["html"][5 - found["first"]]
+    assert found["stops"][5] == ["n4", "v7"] and found["at"] == 6
+    assert found["stops"][0] == ["v0", "v1"]  # all that goes in
+    assert "summed over k: that is how much two vectors agree" in told
     numbers = " ".join(markup.digits(n) for n in run.values["v7"].flatten()[:5].tolist())
     assert f"begins</span> {numbers} …" in told
     assert ">y</i> 20 · " in told and ">h</i> 4</figcaption>" in told
-    assert told.count("<img") == 4  # a head each
+    assert told.count("<img") == 3 * 4  # a head each, of both inputs and of what is made
     assert "einsum(q, k" in markup.text(re.sub("<[^>]*>", "", told)).replace("&#39;", "'")
 
 
@@ -107,9 +118,9 @@ def test_a_link_may_ask_for_any_stop(place: str) -> None:
 
 
 def test_a_stop_far_on_brings_those_around_it() -> None:
-    found = walk("encoder-decoder", "44")
+    found = walk("encoder-decoder", "43")
     assert found["first"] == 36 and len(found["html"]) == step.SENT
-    assert "decoder.layers.0.self_attn" in found["html"][7]
+    assert "decoder.layers.0.self_attn" in found["html"][6]
 
 
 def test_beside_a_knob_of_the_same_name() -> None:
@@ -122,8 +133,12 @@ def test_a_scan_ends_with_its_arrays_and_has_no_way_back() -> None:
     app = AppTest.from_function(language, default_timeout=60).run()
     app.session_state["panel"] = "Step"
     told = sent(app.run(), "stepping")
-    assert "at every position of the scan" in "".join(told["html"])
-    (end,) = (i for i, html in enumerate(told["html"]) if "The end of the scan" in html)
+    every = list(told["html"])
+    while len(every) < len(told["stops"]):
+        app.session_state["step"] = str(len(every) + 1)
+        every += sent(app.run(), "stepping")["html"]
+    assert "at every position of the scan" in "".join(every)
+    (end,) = (i for i, html in enumerate(every) if "The end of the scan" in html)
     (loop,) = (x for x in ncd.elaborate(language_term()).loops if x.kind == "scan")
     assert {value.id for value in loop.outputs} <= set(told["stops"][end])
     app.session_state["step"] = "back1"

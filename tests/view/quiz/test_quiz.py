@@ -164,6 +164,7 @@ def names(of: Scene) -> list[object]:
     return [*blocks, *(value.array.names for value in of.circuit.values.values())]
 
 
+@pytest.mark.few(15)
 @pytest.mark.parametrize("name", ncd.catalogue)
 def test_nothing_that_is_sent_depends_on_a_size(name: str) -> None:
     first = scene(ncd.catalogue[name])
@@ -178,6 +179,7 @@ def test_nothing_that_is_sent_depends_on_a_size(name: str) -> None:
     assert not re.search(r'number-literal">[^?]', locked_panel._source(hidden))
 
 
+@pytest.mark.few(15)
 @pytest.mark.parametrize("name", ncd.catalogue)
 def test_every_page_has_a_question_and_its_answer_is_right(name: str) -> None:
     one = scene(ncd.catalogue[name])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from threading import Event, Thread
 
 import pytest
@@ -21,11 +22,15 @@ def started(work: Callable[[], None]) -> Thread:
 
 def queued(work: Callable[[], None]) -> Thread:
     """Starts it, and returns once it waits for its turn."""
-    before = len(scheduler._waiting)
+    before = waiting()
     thread = started(work)
-    while len(scheduler._waiting) == before and thread.is_alive():
+    while waiting() == before and thread.is_alive():
         thread.join(0.001)
     return thread
+
+
+def waiting() -> int:
+    return sum(map(len, scheduler._lines))
 
 
 def joined(*threads: Thread) -> None:
@@ -48,38 +53,72 @@ def test_they_come_one_after_the_other_in_the_order_in_which_they_asked() -> Non
     assert order == [0, 1, 2, 3, 4]
 
 
-@pytest.mark.parametrize(
-    ("grace", "expected"),
-    [(60.0, ["second", "third", "first"]), (0.0, ["second", "first", "third"])],
-)
-def test_who_steps_aside_lets_others_go_on_and_comes_back_after_those_who_soon_begin(
-    monkeypatch: pytest.MonkeyPatch, grace: float, expected: list[str]
-) -> None:
-    monkeypatch.setattr(scheduler, "GRACE", grace)
+def test_the_rest_of_a_run_waits_for_diagrams_and_delays_none() -> None:
     order: list[str] = []
-    away, back = Event(), Event()
+    away, back, begun, end = Event(), Event(), Event(), Event()
 
-    def first() -> None:
+    def slow() -> None:
         with turn():
             with aside():
                 away.set()
                 back.wait(PATIENCE)
-            order.append("first")
+            order.append("rest")
+            begun.set()
+            end.wait(PATIENCE)
 
-    def other(name: str) -> None:
+    def diagram(name: str) -> None:
         with turn():
             order.append(name)
 
-    slow = started(first)
+    first = started(slow)
     assert away.wait(PATIENCE)
-    joined(started(lambda: other("second")))  # while the first is away
+    joined(started(lambda: diagram("while it is away")))
     with turn():
+        second = queued(lambda: diagram("before the rest"))
+        before = waiting()
         back.set()
-        while not scheduler._waiting:
-            slow.join(0.001)
-        late = queued(lambda: other("third"))
-    joined(slow, late)
-    assert order == expected
+        while waiting() == before:
+            first.join(0.001)
+        assert order == ["while it is away"]
+    assert begun.wait(PATIENCE)
+    joined(second, started(lambda: diagram("while the rest is made")))
+    end.set()
+    joined(first)
+    assert order == ["while it is away", "before the rest", "rest", "while the rest is made"]
+
+
+def test_a_run_whose_visitor_has_moved_on_ends_while_it_waits_and_keeps_its_place(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Newer(Exception):
+        """Another run is asked for."""
+
+    moved, order = Event(), list[str]()
+
+    def check() -> None:
+        if moved.is_set() and not order:
+            order.append("moved on")
+            raise Newer
+
+    def visitor() -> None:
+        monkeypatch.setattr(scheduler.streamlit_internals, "stop_check", lambda: check)
+        with suppress(Newer), turn():
+            order.append("the older move")
+        with turn():
+            order.append("the newest move")
+
+    def other() -> None:
+        with turn():
+            order.append("who came later")
+
+    with turn():
+        first = queued(visitor)
+        second = queued(other)
+        moved.set()
+        while not order or waiting() < 2:
+            first.join(0.001)
+    joined(first, second)
+    assert order == ["moved on", "the newest move", "who came later"]
 
 
 def test_a_run_that_fails_gives_its_turn_away() -> None:
@@ -91,6 +130,6 @@ def test_a_run_that_fails_gives_its_turn_away() -> None:
 
 def test_a_turn_inside_of_a_turn_is_the_same_and_aside_alone_is_nothing() -> None:
     with aside(), turn(), turn(), aside():
-        assert not scheduler._taken
-    assert not scheduler._taken
-    assert not scheduler._waiting
+        assert scheduler._taken == [False, False]
+    assert scheduler._taken == [False, False]
+    assert not waiting()

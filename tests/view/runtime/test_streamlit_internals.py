@@ -1,5 +1,6 @@
 """What a session drops when a fragment runs anew, which fragment runs, and what is never lost."""
 
+import asyncio
 from threading import Event
 from types import SimpleNamespace
 
@@ -12,7 +13,6 @@ from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 from streamlit.runtime.fragment import MemoryFragmentStorage
 from streamlit.runtime.media_file_manager import MediaFileManager
 from streamlit.runtime.scriptrunner import RerunData
-from streamlit.runtime.scriptrunner_utils import script_run_context
 from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequests
 from streamlit.runtime.state import SafeSessionState
 from streamlit.testing.v1 import AppTest
@@ -28,20 +28,21 @@ def block(fragment: str, *path: int) -> ForwardMsg:
     return message
 
 
-def named(fragment: str, *path: int) -> ForwardMsg:
-    """What the browser has already, and is only named."""
-    message = block(fragment, *path)
-    message.hash = "what was sent"
-    return script_run_context.create_reference_msg(message)
+def element(fragment: str, *path: int) -> ForwardMsg:
+    message = ForwardMsg()
+    message.delta.new_element.text.body = "words"
+    message.delta.fragment_id = fragment
+    message.metadata.delta_path[:] = path
+    return message
 
 
 def put_back(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lets every name that is replaced be what it was, after the test."""
     for owner, name in (
         (AppSession, "_clear_queue"),
+        (AppSession, "_create_scriptrunner"),
         (AppSession, "request_rerun"),
         (SafeSessionState, "on_script_will_rerun"),
-        (script_run_context, "create_reference_msg"),
         (MediaFileManager, "remove_orphaned_files"),
     ):
         monkeypatch.setattr(owner, name, getattr(owner, name, None))
@@ -52,35 +53,40 @@ def patched(monkeypatch: pytest.MonkeyPatch) -> None:
     streamlit_patches.install()
 
 
-@pytest.mark.parametrize(
-    ("anew", "left"),
-    [
-        (["outer"], [(0, 0), (0, 0, 0), (0, 2)]),
-        (["inner"], [(0, 0), (0, 0, 0), (0, 1), (0, 1, 0), (0, 1, 0, 0), (0, 2)]),
-        (None, []),
-    ],
-)
-def test_what_is_inside_a_fragment_is_dropped_with_it(
+@pytest.mark.parametrize(("anew", "left"), [(["outer"], [(0, 1), (0, 1, 0), (0, 1)]), (None, [])])
+def test_what_a_fragment_has_not_sent_is_sent_before_it_runs_anew(
     monkeypatch: pytest.MonkeyPatch, anew: list[str] | None, left: list[tuple[int, ...]]
 ) -> None:
     patched(monkeypatch)
-    storage, queue = MemoryFragmentStorage(), ForwardMsgQueue()
-    for id, around in (("outer", None), ("inner", "outer"), ("other", None)):
-        storage.register(id, lambda: None, parent_fragment_id=around)
-    session = SimpleNamespace(_fragment_storage=storage, _browser_queue=queue)
-    for message in (
-        block("", 0, 0),
-        named("", 0, 0, 0),
-        block("outer", 0, 1),
-        block("outer", 0, 1, 0),
-        named("outer", 0, 1, 0, 0),
-        block("inner", 0, 1, 1),
-        named("inner", 0, 1, 1, 0),
-        block("other", 0, 2),
-    ):
-        queue.enqueue(message)
+    session = SimpleNamespace(_browser_queue=ForwardMsgQueue())
+    for message in (block("outer", 0, 1), element("inner", 0, 1, 0)):
+        session._browser_queue.enqueue(message)
     AppSession._clear_queue(session, anew)
-    assert [tuple(message.metadata.delta_path) for message in queue.flush()] == left
+    if anew:  # it takes the place of nothing that a block before it holds
+        session._browser_queue.enqueue(element("outer", 0, 1))
+    assert [
+        tuple(message.metadata.delta_path) for message in session._browser_queue.flush()
+    ] == left
+
+
+def test_what_a_run_has_sent_at_its_very_end_is_not_ignored(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Another run is asked for while the last messages still wait in the event loop."""
+    taken: list[str] = []
+    monkeypatch.setattr(
+        AppSession, "_create_scriptrunner", lambda session, data: taken.append(f"run {data}")
+    )
+    patched(monkeypatch)
+    ended = SimpleNamespace(request_rerun=lambda data: False)
+    loop = asyncio.new_event_loop()
+    session = SimpleNamespace(_event_loop=loop, _scriptrunner=ended, _state=None)
+    loop.call_soon(lambda: taken.append("the last message"))
+    AppSession._create_scriptrunner(session, 1)
+    loop.call_soon(loop.stop)
+    loop.run_forever()
+    loop.close()
+    assert taken == ["the last message", "run 1"]
 
 
 def test_what_follows_the_sidebar_runs_where_that_has_asked(
@@ -102,6 +108,9 @@ def test_what_follows_the_sidebar_runs_where_that_has_asked(
     for id in ("one", "two", "three", "gone", ""):
         AppSession.request_rerun(session, ClientState(fragment_id=id))
     assert asked == ["two", "two", "three", "gone", ""]
+    session = SimpleNamespace(_fragment_storage=MemoryFragmentStorage())  # of a new process
+    AppSession.request_rerun(session, ClientState(fragment_id="one"))
+    assert asked[-1] == ""
 
 
 def pressed() -> None:

@@ -11,6 +11,7 @@ from ncd.view.server.live_endpoint import drawn
 from ncd.view.session.scene import SUBSCRIPTS
 
 
+@pytest.mark.few(20)
 @pytest.mark.parametrize("name", ncd.catalogue)
 def test_it_draws_what_the_page_draws(name: str) -> None:
     entry = ncd.catalogue[name]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from ncd.view.server.slides_endpoint import LONGEST, written
+from ncd.lessons.lesson import LETTERS
+from ncd.view.server.slides_endpoint import written
 
 
 def test_an_address_that_is_too_long_makes_no_file() -> None:
     view = "subtensors#"
-    longest = view + "x" * (LONGEST - len(view))
+    longest = view + "x" * (LETTERS - len(view))
     assert written(longest).count('class="slide"') == 1
     assert written(longest + "x") == ""

@@ -1,4 +1,4 @@
-"""The Attention panel: a small map for each head, and the chosen one large."""
+"""The Attention panel: a small map for each head, and a large map of the chosen head."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import torch
 from ncd.export import markup
 from ncd.lang.circuits.circuit import Cell, Circuit, Fence
 from ncd.lang.types.axes import Array, Axis
+from ncd.run.explain.attention_axes import attention_axes
 from ncd.train import proofreader_weights
 from ncd.view.arithmetic import cell as arithmetic
 from ncd.view.arrays import captions, map_component
@@ -42,7 +43,7 @@ class Weights:
 
 
 def heads_named(heads: Array) -> list[str]:
-    """Returns the heads as HTML: ``h = 0``, ``h = 1``, …"""
+    """Returns the names of the heads as HTML, such as ``h = 0``."""
     counts = (range(axis.numel) for axis in heads)
     return [
         ", ".join(map_component.named(axis, i) for axis, i in zip(heads, at, strict=True))
@@ -86,9 +87,9 @@ def show(scene: Scene) -> None:
 def _arithmetic(
     scene: Scene, cell: Cell, found: Weights, numbers: Pooled, head: int, one: tuple[int, int]
 ) -> str:
-    """Returns how the weight of a query on a key comes about."""
+    """Returns the computation of one attention weight."""
     array, asks, place = cell.outputs[0].array, found.queries, {}
-    before, at, rest = _order(array, cell.site.cod[0][0])
+    before, at, rest = attention_axes(array, cell.site.cod[0][0])
     heads = np.unravel_index(head, [axis.numel for axis in found.heads] or [1])
     place = dict(zip(rest, map(int, heads), strict=False)) | {at: one[1]}
     if before is not None:
@@ -110,35 +111,19 @@ def _at(axis: Axis, i: int, scene: Scene) -> str:
 def _heads(cell: Cell) -> Array:
     """Returns the head axes of a softmax."""
     array = cell.outputs[0].array
-    return Array(array[i] for i in _order(array, cell.site.cod[0][0])[2])
+    return Array(array[i] for i in attention_axes(array, cell.site.cod[0][0])[2])
 
 
 def weights(cell: Cell, value: torch.Tensor) -> Weights:
-    """Returns the output of a softmax with its axes in order: heads, queries, keys.
-
-    The softmax's axis holds the keys; the nearest other axis before it holds the queries.
-    """
+    """Returns the output of a softmax with its axes in order: heads, queries, keys."""
     array = cell.outputs[0].array
-    before, at, rest = _order(array, cell.site.cod[0][0])
+    before, at, rest = attention_axes(array, cell.site.cod[0][0])
     flat = value.detach().float().cpu().reshape([axis.numel for axis in array])
     order = [*rest, *([] if before is None else [before]), at]
     queries = None if before is None else array[before]
     shape = (-1, queries.numel if queries else 1, array[at].numel)
     maps = flat.permute(order).reshape(shape).numpy()
     return Weights(cell.outputs[0].id, queries, array[at], Array(array[i] for i in rest), maps)
-
-
-def _order(array: Array, own: Axis) -> tuple[int | None, int, list[int]]:
-    """Returns the positions of queries, keys and heads in an array of weights."""
-    at = array.names.index(own.name)
-    others = [*range(at - 1, -1, -1), *range(at + 1, len(array))]
-    alike = [i for i in others if _kind(array[i]) == _kind(own)]
-    before = next(iter(alike or others), None)
-    return before, at, [i for i in range(len(array)) if i not in (at, before)]
-
-
-def _kind(axis: Axis) -> tuple[bool, bool]:
-    return axis.sequence, axis.spatial
 
 
 def _chosen(heads: int) -> int:
@@ -160,9 +145,9 @@ def _pick(name: str, value: str) -> None:
 
 
 def places(cells: list[Cell], circuit: Circuit) -> dict[str, str]:
-    """Returns the place of each softmax: its blocks and, in a repetition, its layer.
+    """Returns a name for each softmax: its blocks and, in a repetition, its layer.
 
-    A level that is the same for all is left out.
+    Parts of the name that are the same for all softmaxes are left out.
     """
     fences = {fence.id: fence for fence in circuit.fences}
     found = {cell.id: [_place(cell, fences[id]) for id in cell.fences] for cell in cells}
@@ -181,7 +166,7 @@ def _place(cell: Cell, fence: Fence) -> str:
 
 
 def choice(cells: list[Cell], chosen: Cell, names: Mapping[str, str]) -> str:
-    """Returns the choice of a softmax if there are several, by their blocks."""
+    """Returns buttons to choose a softmax, if there are several."""
     if len(cells) == 1:
         return ""
 
@@ -209,7 +194,7 @@ def _sentence(found: Weights, scene: Scene) -> str:
 def _every(
     scene: Scene, cells: list[Cell], names: Mapping[str, str], chosen: str
 ) -> tuple[str, str]:
-    """Returns the caption and the small pictures of all softmaxes."""
+    """Returns the small pictures of all softmaxes, with a caption."""
     values = scene.trace.values
     found = remember(
         "all small maps",
@@ -229,7 +214,7 @@ def _every(
 
 
 def _overview(scene: Scene, found: Weights, chosen: int) -> tuple[str, str]:
-    """Returns a sentence about the small pictures, and the pictures."""
+    """Returns the small pictures of the heads, with a sentence about them."""
     count, names = len(found.maps), heads_named(found.heads)
     if scene.feed.trained and (roles := proofreader_weights.roles()):
         roles = (*roles, *["untrained"] * count)
@@ -246,7 +231,7 @@ def _overview(scene: Scene, found: Weights, chosen: int) -> tuple[str, str]:
 
 
 def _sheet(found: Weights, run: range | None = None) -> tuple[str, str]:
-    """Returns a sentence about all small pictures or a run of them, and their sheet."""
+    """Returns all small pictures, or a group of them, as one image, with a sentence."""
     own = found.maps if run is None else found.maps[run.start : run.stop]
     small, ends = heatmap.pooled(own, heatmap.SMALL), Ends.of(own, signed=False)
     return f"Small pictures: {small.told}" if small.told else "", heatmap.sheet(small.maps, ends)

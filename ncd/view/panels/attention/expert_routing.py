@@ -1,4 +1,4 @@
-"""Experts: which position goes to which, how busy each is, and what is stored but not computed."""
+"""The Experts panel: which expert each position uses, their loads, and unused parameters."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from ncd.view.session.scene import Scene
 
 TITLE = "Experts"
 RUNS = False
-LAYER = "router"  # the number of the layer in focus
-MIX = "Einsum mix"  # the op in which what the experts gave is weighted
-MOST = 32  # experts in the list, and layers as small pictures
+LAYER = "router"  # session key: the number of the chosen layer
+MIX = "Einsum mix"  # the op that sums the experts' results with their weights
+MOST = 32  # the greatest number of experts in the list, and of layers as small pictures
 
 url.keep(LAYER, "0")
 
@@ -43,21 +43,21 @@ class Choice:
 
 
 def choices(circuit: Circuit) -> tuple[Choice, ...]:
-    """Returns the choice of every router, in the order of the layers."""
+    """Returns the choices of all routers, in layer order."""
     mixes = [cell for cell in circuit.cells if cell.op.label == MIX]
     pairs = zip(_choosing(circuit), mixes, strict=True)
     return tuple(Choice(cell.outputs[1], mix.inputs[1]) for cell, mix in pairs)
 
 
 def _choosing(circuit: Circuit) -> Iterator[Cell]:
-    """Yields the cells that give the largest numbers and their places."""
+    """Yields the top-k ops, which return the largest numbers and their indexes."""
     for cell in circuit.cells:
         if cell.op.role == "index" and len(cell.outputs) == 2:
             yield cell
 
 
 def routed(places: np.ndarray, weights: Grid, experts: int) -> Grid:
-    """Returns the weight of each expert at each position; 0 for one that is not chosen.
+    """Returns the weight of each expert at each position; 0 where it is not chosen.
 
     Args:
         places: The experts chosen at each position, (t, c).
@@ -73,7 +73,7 @@ def routed(places: np.ndarray, weights: Grid, experts: int) -> Grid:
 
 
 def idle(circuit: Circuit, choice: Choice) -> tuple[int, int]:
-    """Returns the parameters of all experts, and those that one position passes through."""
+    """Returns the number of parameters of all experts, and of those that one position uses."""
     tables = (cell for cell in circuit.cells if not cell.inputs and cell.initial)
     arrays = [value.array for cell in tables for value in cell.initial.values() if value.learned]
     stored = sum(a.numel for a in arrays if len(a) > 2 and a[0] == choice.axis)
@@ -81,7 +81,7 @@ def idle(circuit: Circuit, choice: Choice) -> tuple[int, int]:
 
 
 def show(scene: Scene) -> None:
-    """Shows the weights of a layer's experts, the loads, and what is stored and computed."""
+    """Shows the experts' weights in a layer, their loads, and stored against used parameters."""
     every = choices(scene.circuit)
     if not every:
         html_panel.show("<p>No layer has experts at these sizes.</p>", "no experts")
@@ -137,7 +137,7 @@ def _focus(scene: Scene, choice: Choice, table: Grid, at: int) -> Map:
 
 
 def _loads(scene: Scene, table: Grid) -> str:
-    """Returns the number of positions that each expert works on, as bars."""
+    """Returns how many positions each expert works on, as bars."""
     loads = (table > 0).sum(0)
     most, colour = max(int(loads.max()), 1), markup.colour("linear", scene.dark)
     rows = [
@@ -156,7 +156,7 @@ def _loads(scene: Scene, table: Grid) -> str:
 
 
 def _stored(scene: Scene, choice: Choice) -> str:
-    """Returns how many parameters are stored, and how many a position passes through."""
+    """Returns how many parameters are stored, and how many one position uses."""
     whole = scene.cost.parameters
     stored, used = idle(scene.circuit, choice)
     colour = markup.colour("linear", scene.dark)

@@ -1,4 +1,4 @@
-"""Gates: what a recurrent network keeps, writes and shows at every position."""
+"""The Gates panel: what a recurrent network keeps, writes and outputs at every position."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ncd.view.session.scene import Scene
 
 TITLE = "Gates"
 RUNS = True
-GATE = "gate"  # the number of the array in focus
+GATE = "gate"  # session key: the number of the chosen array
 MEANS = {
     "hidden state": "It is the output, and goes to the next position.",
     "cell state": "The memory: each step multiplies it by the forget gate and adds what is new.",
@@ -36,7 +36,7 @@ url.keep(GATE, "0")
 
 
 def show(scene: Scene) -> None:
-    """Shows every gate and state as a small map, and the chosen one large, along the sequence."""
+    """Shows every gate and state as a small map along the sequence, and the chosen one large."""
     names = WATCHED[scene.entry.name]
     make = partial(scene.work, partial(watched, scene))
     maps = remember("gates", scene.term, *scene.numbers, make=make)
@@ -55,7 +55,7 @@ def show(scene: Scene) -> None:
 
 
 def watched(scene: Scene) -> list[Grid]:
-    """Runs the same weights with the gates given out; returns each array as (features, positions).
+    """Runs the network with its gates as outputs; returns each as (features, positions).
 
     A run records a loop's arrays at its last position only.
     """
@@ -68,7 +68,7 @@ def watched(scene: Scene) -> list[Grid]:
 
 
 def _coloured(map: Grid, small: bool = False) -> tuple[Grid, Ends]:
-    """Returns a map and its colours: a state has signs, a gate goes from 0 to 1."""
+    """Returns a map and its colour scale: signed for a state, from 0 to 1 for a gate."""
     ends = Ends.of(map, signed=True).whole if map.min() < 0 else Ends(0.0, 1.0, 0, 1.0)
     return (heatmap.pooled(map, heatmap.SMALL).maps if small else map), ends
 

@@ -1,4 +1,4 @@
-"""On the picture: a patch is clicked, and its attention is laid over the picture that it asks."""
+"""The On the picture panel: the attention of a clicked patch, drawn over the picture."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from ncd.view.session.scene import Scene
 
 TITLE = "On the picture"
 RUNS = True
-PATCH = "patch"  # row and column of the patch that asks, "3.4"
+PATCH = "patch"  # session key: row and column of the query's patch, such as "3.4"
 PLACE = re.compile(r"(\d{1,6})\.(\d{1,6})")
-LARGE = 512  # pixels a side, of a picture that is sent
-COLOUR, FAINT = 0.75, 70  # share of the colours over the picture; alpha of what no patch holds
+LARGE = 512  # the greatest side of a picture that is sent, in pixels
+COLOUR, FAINT = 0.75, 70  # the opacity of the colours; the alpha of pixels outside all patches
 KEY = "patches"
 
 url.keep(PATCH, "")
@@ -58,12 +58,12 @@ class Windows:
 
     @property
     def count(self) -> tuple[int, int]:
-        """The number of windows that fit, down and across."""
+        """The number of windows that fit, along height and width."""
         high, wide = ((size - self.kernel) // self.stride + 1 for size in self.shape)
         return high, wide
 
     def spread(self, numbers: Grid) -> Grid:
-        """The mean, at each pixel, of the numbers of all windows that hold it; NaN where none does.
+        """Returns at each pixel the mean over the windows that contain it; NaN where none does.
 
         >>> Windows((1, 4), 1, 2).spread(np.float32([[5, 7]]))
         array([[ 5., nan,  7., nan]], dtype=float32)
@@ -88,7 +88,7 @@ class Windows:
 
 
 def show(scene: Scene) -> None:
-    """The picture that asks, with its patches, and the one that answers, under the weights."""
+    """Shows the query's picture with its patches, and the key's picture under the weights."""
     cell = next(c for c in scene.circuit.cells if c.op.role == "softmax")
     asks, answers = (_windows(scene, tensor) for tensor in scene.inputs)
     at = _place(asks)
@@ -127,7 +127,7 @@ def _windows(scene: Scene, tensor: torch.Tensor) -> Windows:
 
 
 def _place(asks: Windows) -> tuple[int, int]:
-    """The patch that is asked for, or the nearest there is; the middle one at first."""
+    """Returns the row and column of the chosen patch; the middle one at first."""
     high, wide = asks.count
     found = PLACE.fullmatch(str(st.session_state.get(PATCH, "")))
     if not found:
@@ -151,7 +151,7 @@ def _side(windows: Windows) -> dict[str, Any]:
 
 
 def _picture(tensor: torch.Tensor, pictured: bool) -> Grid:
-    """An input as an image, (height, width, 3) between 0 and 1; of random arrays three channels."""
+    """Returns an input as an image (height, width, 3) between 0 and 1."""
     numbers = tensor.detach().float().cpu().numpy()
     colours = numbers[[i % len(numbers) for i in range(3)]]
     if pictured:
@@ -161,13 +161,13 @@ def _picture(tensor: torch.Tensor, pictured: bool) -> Grid:
 
 
 def _held(picture: Grid, windows: Windows) -> str:
-    """A picture whose pixels are faint where no patch holds them, as a data address."""
+    """Returns a picture as a data URL; pixels outside all patches are faint."""
     empty = np.isnan(windows.spread(np.zeros(windows.count, np.float32)))
     return _address(255 * picture, empty, LARGE)
 
 
 def _laid(picture: Grid, weights: Grid, most: int) -> str:
-    """The weights in colours over a picture without any, as a data address."""
+    """Returns the weights as a half-transparent coloured image in a data URL."""
     low, high = float(np.nanmin(weights)), float(np.nanmax(weights))
     empty = np.isnan(weights)
     share = np.where(empty, 0, (weights - low) / ((high - low) or 1))
@@ -179,7 +179,7 @@ def _laid(picture: Grid, weights: Grid, most: int) -> str:
 
 
 def _address(colours: Grid, empty: NDArray[np.bool_], most: int) -> str:
-    """An image that is faint where it is empty; of large ones only some pixels."""
+    """Returns an image as a data URL, reduced if it is large; empty pixels are faint."""
     image = np.dstack([np.round(colours), np.where(empty, FAINT, 255)]).astype(np.uint8)
     step = -(-max(image.shape) // most)
     return heatmap.address(np.ascontiguousarray(image[::step, ::step]))

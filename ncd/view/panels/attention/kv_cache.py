@@ -1,4 +1,4 @@
-"""KV cache: a decoder that writes step by step, with and without what it has kept."""
+"""The KV cache panel: a decoder that writes step by step, with and without its cache."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from ncd.view.session.scene import Scene
 
 TITLE = "KV cache"
 RUNS = True
-MOST, LAYERS = 12, 48  # steps that are run, and layers in all of them
+MOST, LAYERS = 12, 48  # the greatest number of steps, and of layers in all steps together
 WHOLE = "encoder-decoder"
 HEAD = ("Step", "Kept before", "With the cache", "", "Without", "", "Largest difference")
 
 
 @dataclass(frozen=True)
 class Step:
-    """One position more: FLOPs with and without what is kept, and how far the outputs are apart."""
+    """One decoding step: its cost with and without the cache, and the difference of the outputs."""
 
     kept: int  # bytes
     flops: int
@@ -35,7 +35,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Written:
-    """All steps, and the seconds of the last one with and without the cache."""
+    """All steps, and the seconds that the last one takes with and without the cache."""
 
     steps: tuple[Step, ...]
     seconds: float
@@ -43,7 +43,7 @@ class Written:
 
 
 def show(scene: Scene) -> None:
-    """A row for each step: what was kept, the cost both ways, and that the numbers are the same."""
+    """Shows a row for each step: the cache, both costs, and that the outputs agree."""
     few = max(2, min(MOST, LAYERS // scene.settings["n"]))
     settings = {**scene.settings, "t": min(few, scene.settings["t"])}
     key = (scene.entry.name, tuple(settings.items()), scene.seed, scene.device)
@@ -58,7 +58,7 @@ def show(scene: Scene) -> None:
 
 
 def written(scene: Scene, settings: dict[str, int]) -> Written:
-    """Runs the decoder on the whole sequence, and step by step with what its layers have kept."""
+    """Runs the decoder on the whole sequence at once, and step by step with a cache."""
 
     def built(t: int, cache: int) -> ncd.Term:
         return scene.entry.build(**{**settings, "t": t, "cache": cache})
@@ -85,10 +85,10 @@ def written(scene: Scene, settings: dict[str, int]) -> Written:
 
 
 def kept(circuit: Circuit) -> list[str]:
-    """What the layers keep for the next step: keys and values, the new ones among them.
+    """Returns the arrays that the layers keep for the next step.
 
-    At first these are all that the decoder has made; later each that has grown, and those of an
-    encoder's positions as they came in.
+    In the first step these are all keys and values of the decoder. Later they are the extended
+    arrays, and those of the encoder's positions unchanged.
     """
     joined = [cell for cell in circuit.cells if cell.op.role == "concat"]
     if not joined:
@@ -122,7 +122,7 @@ def _told(scene: Scene, found: Written) -> str:
 
 
 def _across(scene: Scene) -> str:
-    """What is said of a decoder that looks at an encoder's positions."""
+    """Returns a sentence about a decoder that also attends to an encoder."""
     if "s" not in scene.settings:
         return ""
     encodes = "the encoder runs and " if scene.entry.name == WHOLE else ""

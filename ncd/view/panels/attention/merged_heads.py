@@ -1,4 +1,4 @@
-"""Two orders: which feature of the merged map belongs to which head, and the proof on numbers."""
+"""The Two orders panel: which feature of a merged map belongs to which head."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ncd.view.session.scene import Scene
 
 TITLE = "Two orders"
 RUNS = True
-MOST = 192  # features that are drawn, each a cell
+MOST = 192  # the greatest number of features that are drawn as cells
 ORDERS = {1: "(h 3k)", 0: "(3k h)"}
 CELL = "display:inline-block;width:1.15em;text-align:center;font-size:0.8em;margin:0 1px 2px 0"
 ROLES = {"q": "linear", "k": "einsum", "v": "scale"}
@@ -66,7 +66,7 @@ def permutation(h: int, k: int) -> Tensor:
 
 
 def orders(scene: Scene) -> Orders:
-    """Runs both orders on one map, then the second with the features permuted."""
+    """Runs both orders with the same weights, then the second with its features permuted."""
     one, two = (
         ncd.compile(scene.entry.build(**{**scene.settings, "outside": outside}), scene.seed)
         for outside in ORDERS

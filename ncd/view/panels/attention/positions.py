@@ -1,4 +1,4 @@
-"""Positions: what is added, or the turns, as a picture; and what attention knows of the order."""
+"""The Positions panel: positions as a picture, and whether attention depends on the order."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ TOLD = {
 
 @dataclass(frozen=True)
 class Permuted:
-    """How far outputs move when the inputs are permuted and the outputs permuted back."""
+    """The change of the outputs when the sequence is permuted."""
 
     order: tuple[int, ...]
     apart: tuple[float, ...]  # for each of the kinds
 
 
 def show(scene: Scene) -> None:
-    """The picture of positions, and the experiment with a permuted sequence."""
+    """Shows the positions as a picture, and the experiment with a permuted sequence."""
     key = scene.numbers
     found = remember("permuted", scene.term, *key, make=lambda: scene.work(lambda: permuted(scene)))
     map_component.show(
@@ -52,7 +52,7 @@ def show(scene: Scene) -> None:
 
 
 def permuted(scene: Scene) -> Permuted:
-    """Runs each kind on the sequence, and on its positions in another order."""
+    """Runs the system, with each kind of positions, on a sequence and on a permutation of it."""
     (x,) = scene.inputs
     order = torch.randperm(len(x), generator=generator(scene.seed, "order")).to(x.device)
     moved = []
@@ -86,7 +86,7 @@ def _map(scene: Scene) -> Map | None:
 
 
 def _source(scene: Scene) -> Cell | None:
-    """The op that makes the positions out of nothing."""
+    """Returns the op that makes the positions."""
     return next((cell for cell in scene.circuit.cells if not cell.inputs), None)
 
 

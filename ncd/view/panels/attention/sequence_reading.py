@@ -26,10 +26,10 @@ from ncd.view.session.scene import Scene
 TITLE = "Reading"
 RUNS = True
 OFF, ROW, GUESS = "off", "row", "guess"
-SEEN = "all"  # in the place of a guess: the maps are shown
-MOST = 48  # heads that are listed
+SEEN = "all"  # stored instead of a guess: all maps are shown
+MOST = 48  # the greatest number of heads in the list
 CSS = static("panels/attention/sequence_reading.css")
-LITTLE = 0.1  # of a head's weight: so much more than by chance says nothing
+LITTLE = 0.1  # a share of a head's weight; this much above chance means nothing
 url.keep(typed.SEQUENCE, "", longest=2 * typed.MOST)
 for key in (typed.TURN, OFF, ROW, GUESS):
     url.keep(key, "")
@@ -37,7 +37,7 @@ for key in (typed.TURN, OFF, ROW, GUESS):
 
 @dataclass(frozen=True)
 class Asked:
-    """The question: where a head looks from a row, and the clicked place, if any.
+    """A question about a head: the row, and the position that the visitor clicked, if any.
 
     The maps are hidden until they are ``shown``.
     """
@@ -77,7 +77,7 @@ def show(scene: Scene) -> None:
 
 
 def _place(key: str, count: int) -> int | None:
-    """Returns the place, out of ``count``, stored under a session key, or None."""
+    """Returns the position, below ``count``, stored under a session key, or None."""
     text = str(st.session_state.get(key) or "")
     return min(int(text), count - 1) if text.isdecimal() and len(text) < 5 else None
 
@@ -89,7 +89,7 @@ def _off(every: tuple[Head, ...]) -> frozenset[Head]:
 
 
 def _asked(look: Look) -> Asked:
-    """Returns the question; its head is the session's, or the best of the last layer."""
+    """Returns the question; by default about the last layer's best head."""
     last = look.heads[-1].softmax
     softmax = str(st.session_state.get(SOFTMAX) or "")
     own = [head for head in look.heads if head.softmax == softmax]
@@ -133,7 +133,7 @@ def _another() -> None:
 
 
 def _again() -> None:
-    """Asks another question, unless all is to be shown; a callback."""
+    """Hides the answer for the next question, unless all maps are shown; a callback."""
     shown = st.session_state.get(GUESS) == SEEN
     st.session_state[ROW], st.session_state[GUESS] = "", SEEN if shown else ""
 
@@ -154,7 +154,7 @@ def _told(look: Look, able: Skill) -> str:
 
 
 def _map(look: Look, asked: Asked) -> Map:
-    """Returns the map in focus; before the guess it shows only which cells exist."""
+    """Returns the large map; before the guess it shows only which cells can have a weight."""
     found, name = look.maps[asked.head], look.names[asked.head]
     marks = [Mark("row", asked.row)]
     if asked.shown:
@@ -178,7 +178,7 @@ def _map(look: Look, asked: Asked) -> Map:
 
 
 def _question(look: Look, asked: Asked) -> str:
-    """Returns the question, or the guess and where the row looks."""
+    """Returns the question, or after the guess its answer."""
     said = markup.text(look.read.words[asked.row])
     if not asked.shown:
         return (
@@ -221,7 +221,7 @@ def _next(rows: tuple[int, ...], row: int) -> int:
 
 
 def _does(asked: Asked, able: Skill) -> str:
-    """Returns how much weight of the head in focus lies on which cells."""
+    """Returns how much of the head's weight is on the cells with the answer."""
     if not asked.shown:
         return ""
     found = able.looks[asked.head]

@@ -22,13 +22,13 @@ RUNS = True
 Settings = Mapping[str, int]
 Weights = Mapping[str, Tensor]
 PARTS = ("q", "k", "v")
-LONG = ' style="white-space:normal;overflow-wrap:anywhere;min-width:9rem"'  # a name may break
-FEW = 12  # rows and columns of a mask that are written out
+LONG = ' style="white-space:normal;overflow-wrap:anywhere;min-width:9rem"'  # long names may wrap
+FEW = 12  # the greatest number of rows and columns of a mask that are shown
 
 
 @dataclass(frozen=True)
 class Layer:
-    """A system's counterpart in torch: its code, how to build it, and how to run it."""
+    """The torch layer that matches a system: its code, constructor and call."""
 
     code: str
     make: Callable[[Settings], nn.Module]
@@ -176,7 +176,7 @@ def compared(scene: Scene) -> Compared:
 
 
 def here(name: str) -> str:
-    """Returns our name of one of torch's parameters.
+    """Returns this project's name for one of torch's parameters.
 
     >>> here("layers.0.self_attn.in_proj_weight"), here("out_proj.bias"), here("norm1.weight")
     ('layers.0.self_attn.{q, k, v}.weight', 'out.bias', 'norm1.weight')
@@ -213,7 +213,7 @@ def _told(scene: Scene, found: Compared) -> str:
 
 
 def _masks(scene: Scene) -> str:
-    """Returns the boolean masks as torch gets them."""
+    """Returns the boolean masks in the form that torch expects."""
     if scene.entry.name != "torch-multihead-attention":
         return ""
     return "".join(_mask(name, mask) for name, mask in masks(scene.settings).items())

@@ -20,7 +20,7 @@ from ncd.view.base import html_panel
 from ncd.view.base.cache import remember
 from ncd.view.base.html_panel import asked, heed
 from ncd.view.base.static_files import static
-from ncd.view.learning import requires_grad
+from ncd.view.learning import requires_grad, saved_table
 from ncd.view.learning.requires_grad import FROZEN
 from ncd.view.panels.common import backward_pass
 from ncd.view.panels.common.backward_pass import STEP
@@ -29,9 +29,9 @@ from ncd.view.session.scene import Scene
 TITLE = "Autograd"
 RUNS = True
 LEVEL = "level"
-FEW = 40  # nodes that can be read at once
+FEW = 40  # the greatest number of nodes that can be read at once
 PATIENCE = 4  # seconds for a layout; after that the browser has to make it
-FAILED: TTLCache[str, str] = TTLCache(maxsize=100, ttl=60)  # graphs not to try again so soon, why
+FAILED: TTLCache[str, str] = TTLCache(maxsize=100, ttl=60)  # graphs that failed, and why
 _LOCK = Lock()
 NODE = re.compile(r'<g id="(?P<id>[^"]*)" class="(?P<names>node [^"]*)"')
 OPS = re.compile(r"\bn\d+\b")
@@ -50,7 +50,7 @@ _graph = st.components.v2.component(
 
 
 def show(scene: Scene) -> None:
-    """Shows the graph at the chosen level, the number of hidden nodes, and a backward step."""
+    """Shows the graph at the chosen level, how many nodes are hidden, and one backward step."""
     off = requires_grad.frozen(scene)
     level = _level(scene, off)
     key = (*scene.numbers, off, level, scene.dark)
@@ -60,14 +60,14 @@ def show(scene: Scene) -> None:
     step, at = backward_pass.show(scene, dag(scene, off), off, every)
     try:
         svg = remember("autograd svg", scene.term, *key, make=lambda: laid_out(dot))
-    except LayoutError as error:  # nothing is kept
+    except LayoutError as error:  # errors are not cached
         _without(dot, head + step, str(error), scene)
         return
     data = {
         "head": head,
         "pass": step,
         "at": at,
-        "foot": _foot(scene),
+        "foot": _foot(scene) + saved_table.html(scene),
         "level": f"{LEVEL}={level}",
         "label": "Autograd graph: arrow keys go from node to node, Enter selects",
         "svg": lit(svg, scene.circuit),
@@ -86,6 +86,8 @@ def _pick(asked: object) -> None:
         st.session_state[LEVEL] = value
     elif name == FROZEN:
         requires_grad.pick(value)
+    elif name == saved_table.RECOMPUTE:
+        saved_table.pick(value)
     elif name == STEP:
         backward_pass.pick(value)
 
@@ -112,16 +114,17 @@ def _foot(scene: Scene) -> str:
 
 
 def _without(dot: str, head: str, why: str, scene: Scene) -> None:
-    """Shows the graph laid out by the browser, without highlighting, and says why."""
+    """Shows the graph as laid out by the browser, without highlighting, and says why."""
     told = f"{why} So your browser lays the graph out, and its nodes do not light here."
     html = f'{head}<p role="status">{markup.text(told)}</p>'
     html_panel.show(html, "graph head", on_pick=_pick)
     st.graphviz_chart(dot)
-    html_panel.show(_foot(scene), "graph foot")
+    foot = _foot(scene) + saved_table.html(scene)
+    html_panel.show(foot, "graph foot", on_pick=_pick)
 
 
 def _level(scene: Scene, off: frozenset[str]) -> str:
-    """Returns the chosen level, or one that fits on a screen."""
+    """Returns the chosen level of detail, or one that fits the screen."""
     asked = str(st.session_state.get(LEVEL))
     if asked in LEVELS:
         return asked
@@ -129,7 +132,7 @@ def _level(scene: Scene, off: frozenset[str]) -> str:
 
 
 def dag(scene: Scene, off: frozenset[str]) -> ncd.Dag:
-    """Returns the graph of the backward pass; ``off`` are those that need no gradient."""
+    """Returns the graph of the backward pass; ``off`` names tensors without a gradient."""
 
     def build() -> ncd.Dag:
         return scene.work(lambda: ncd.autograd(scene.module, *scene.inputs, frozen=off))
@@ -162,7 +165,7 @@ def laid_out(dot: str) -> str:
 
 
 def lit(svg: str, circuit: Circuit) -> str:
-    """Returns the SVG with the ids of ops, blocks and arrays on its nodes, for highlighting.
+    """Adds the ids of ops, blocks and arrays to the SVG's nodes, for highlighting.
 
     >>> from ncd.lang.circuits.elaborate import elaborate
     >>> from ncd.ops import Softmax

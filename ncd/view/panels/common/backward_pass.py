@@ -20,13 +20,14 @@ from ncd.lang.types.axes import Array
 from ncd.view.base import heatmap, selection
 from ncd.view.base.cache import remember
 from ncd.view.base.heatmap import Ends
+from ncd.view.diagram import gradient_diagram
 from ncd.view.learning.requires_grad import Leaf
 from ncd.view.panels.common import gradient_check
 from ncd.view.session import url
 from ncd.view.session.scene import Scene
 
-STEP = "back"  # in the session: which step, from 1 on; 0 before the first
-FEW = 6  # rows and columns that are written out
+STEP = "back"  # session key: the number of the step, from 1; 0 before the first
+FEW = 6  # the greatest number of rows and columns that are shown as a table
 
 LOSS = (
     "<code>loss.backward()</code> begins here. The loss changes as fast as itself, so its own "
@@ -49,9 +50,9 @@ START = (
 
 @dataclass(frozen=True)
 class Step:
-    """A stop of the backward walk: an op, or an end if it has no ``cell``.
+    """A step of the backward walk: an op, or an output or input if ``cell`` is empty.
 
-    ``array`` is where its gradient arrives, ``light`` what is selected with it.
+    ``array`` is the array whose gradient arrives, ``light`` the id that is selected with it.
     """
 
     array: str
@@ -61,12 +62,12 @@ class Step:
 
 
 def steps(scene: Scene, dag: Dag, gradients: Gradients) -> tuple[Step, ...]:
-    """Returns the outputs, then every op that a gradient passes in reverse, then the inputs."""
+    """Returns the steps: the outputs, the ops in reverse order, then the inputs."""
     circuit, came = scene.circuit, gradients.arrays
     drawn = first(circuit)
 
     def step(value: Value, cell: Cell | None = None) -> Step:
-        maker = circuit.makers.get(value.id)  # a single number has no wire that could be lit
+        maker = circuit.makers.get(value.id)  # a single number has no wire to highlight
         light = value.id if value.array or maker is None else maker.id
         return Step(
             value.id, cell.id if cell else "", drawn.get(light, light), cell.fences if cell else ()
@@ -83,7 +84,7 @@ def steps(scene: Scene, dag: Dag, gradients: Gradients) -> tuple[Step, ...]:
 
 
 def first(circuit: Circuit) -> dict[str, str]:
-    """Maps arrays and ops of later bodies of a repetition to those of the first, which is drawn."""
+    """Maps arrays and ops in later bodies of a repetition to those in the first, which is drawn."""
     found: dict[str, str] = {}
     for loop in circuit.loops:
         ends = {value.id for value in loop.outputs}
@@ -103,9 +104,9 @@ def _last(found: Mapping[str, str], id: str) -> str:
 
 
 def place(every: tuple[Step, ...], selected: str) -> int:
-    """Returns the number of the step shown, from 1, or 0 before the first.
+    """Returns the number of the current step, from 1; 0 before the first.
 
-    It is the stored one until something else with a step is selected.
+    It is the stored number until another array or op that has a step is selected.
     """
     now = url.place(STEP, len(every) + 1)
     if not now or not selected or every[now - 1].light == selected:
@@ -115,7 +116,7 @@ def place(every: tuple[Step, ...], selected: str) -> int:
 
 
 def pick(value: str) -> None:
-    """Goes to a step and selects its part: ``"3 v4"``; a callback."""
+    """Goes to a step and selects its op or array, as in ``"3 v4"``; a callback."""
     at, _, light = value.partition(" ")
     st.session_state[STEP] = at
     if light and st.session_state.get(selection.KEY) != light:
@@ -140,7 +141,7 @@ def show(scene: Scene, dag: Dag, off: frozenset[str], leaves: tuple[Leaf, ...]) 
 
 
 def gradients(scene: Scene, off: frozenset[str]) -> Gradients:
-    """Returns the gradient of every array and parameter; ``off`` are those that need none."""
+    """Returns the gradient of every array and parameter; ``off`` names those without one."""
 
     def run() -> Gradients:
         return backward(scene.module, *scene.inputs, frozen=off)
@@ -159,7 +160,7 @@ def _begin(every: tuple[Step, ...]) -> str:
 
 
 def _turn(every: tuple[Step, ...], at: int) -> str:
-    """Returns buttons to the previous and the next step, and out."""
+    """Returns buttons for the previous step, the next step, and leaving the walk."""
 
     def button(word: str, to: int, key: str) -> str:
         known = 1 <= to <= len(every)
@@ -209,10 +210,11 @@ class Told:
             sent += self._parameters(cell)
         named = f" <span class='muted'>{markup.text(cell.path)}</span>" if cell.scope else ""
         head = f'<span data-node="{cell.id}">{markup.text(cell.op.label)}</span>{named}'
-        return self._card(head, cell.op.role, self._rules(cell), arrived, sent)
+        card = self._card(head, cell.op.role, self._rules(cell), arrived, sent)
+        return card + gradient_diagram.told(self.scene, cell)
 
     def _rules(self, cell: Cell) -> str:
-        """Returns torch's functions of an op, in the order in which the gradient meets them."""
+        """Returns torch's backward functions for an op, in the order in which they run."""
         labels = dict.fromkeys(reversed(self.functions.get(cell.id, [])))
         if labels:
             rows = (
@@ -268,7 +270,7 @@ def _axes(array: Array) -> str:
 
 
 def _sides(shape: Sequence[int]) -> tuple[int, int]:
-    """Returns rows and columns for all numbers of an array, nearly square for three or more axes.
+    """Returns a number of rows and columns that shows all numbers of an array.
 
     >>> _sides((4,)), _sides((4, 3)), _sides((2, 3, 50))
     ((1, 4), (4, 3), (6, 50))

@@ -31,7 +31,7 @@ def show(scene: Scene) -> None:
 
 
 def written(scene: Scene) -> str:
-    """Returns the listings as HTML."""
+    """Returns the listings of all sides as HTML."""
     term, circuit = scene.term, scene.circuit
     if not isinstance(term, Equation):
         return _listing(term, circuit, scene.dark, told=False)
@@ -44,7 +44,7 @@ def written(scene: Scene) -> str:
 
 
 def _listing(term: Term, part: Circuit, dark: bool, *, told: bool) -> str:
-    """Returns the working lines of a side, with the op ids of ``part``; ``told`` adds words."""
+    """Returns the lines of one side, with the ids of its ops; ``told`` adds explanations."""
     alone = elaborate(term)
     cells = dict(zip((cell.id for cell in alone.cells), part.cells, strict=True))
     rows = [
@@ -58,12 +58,12 @@ def _listing(term: Term, part: Circuit, dark: bool, *, told: bool) -> str:
 def _row(
     line: SourceLine, code: str, cells: list[Cell], part: Circuit, dark: bool, told: bool
 ) -> str:
-    """Returns a line in colours, with its meaning above if ``told``."""
+    """Returns a coloured line, with an explanation above it if ``told``."""
     ids = " ".join(cell.id for cell in cells)
     colour = _colour(cells[-1], part, dark)
     comment = f'<span class="comment"># {_said(cells)}</span>\n' if told else ""
     cut = len(line.text) - len(line.text.lstrip())
-    if told:  # on one array at a time, without a batch in front
+    if told:  # explains the op on a single array, without a batch axis
         code = code.replace("... ", "")
     return (
         f'<div class="line" tabindex="0" data-node="{ids}" data-select="{cells[-1].id}" '
@@ -73,7 +73,7 @@ def _row(
 
 
 def _said(cells: list[Cell]) -> str:
-    """Returns the meaning of some ops in words."""
+    """Returns an explanation of some ops."""
     products = ((cell, product(cell)) for cell in cells)
     words = (steps(of) if of else (cell.op.label.lower(),) for cell, of in products)
     return markup.text(", ".join(dict.fromkeys(chain.from_iterable(words))).capitalize())
@@ -86,7 +86,7 @@ def _colour(cell: Cell, part: Circuit, dark: bool) -> str:
 
 
 def _marked(code: str, cell: Cell, colour: str) -> str:
-    """Returns code with the letters that an op works on in its colour."""
+    """Returns code in which the axes that an op works on have the op's colour."""
     of = product(cell)
     if of is None:
         return VALUE.sub(rf'\1<span style="background:{colour}">\2</span>', code)
@@ -100,14 +100,14 @@ def _marked(code: str, cell: Cell, colour: str) -> str:
 
 
 def product(cell: Cell) -> Contract | None:
-    """Returns what an op multiplies and sums, if it is a product."""
+    """Returns the product in an op: the axes of its inputs and of its output, if it is one."""
     said = cell.torch
     first = said[0] if isinstance(said, tuple) else said
     return first if isinstance(first, Contract) else None
 
 
 def touched(of: Contract) -> set[str]:
-    """Returns the axes that a product sums, joins or moves.
+    """Returns the axes that a product sums, diagonalises or moves.
 
     >>> from ncd.ops import Einsum
     >>> def found(pattern):
@@ -145,5 +145,5 @@ def steps(of: Contract) -> tuple[str, ...]:
 
 
 def _names(of: Contract) -> tuple[list[str], list[str]]:
-    """Returns the input axes with their multiplicity, and the output axes."""
+    """Returns the names of the input axes, repeated if they occur twice, and of the output axes."""
     return [dim.name for group in of.before for dim in group], [dim.name for dim in of.after]

@@ -8,9 +8,11 @@ from functools import partial
 import streamlit as st
 
 from ncd.code import lines
+from ncd.costs import in_bytes, kept_numbers
 from ncd.export import markup, text_diff
 from ncd.export.shared_assets import DIAGRAM_CSS, LIGHT_JS, PANEL_CSS
-from ncd.models import Entry
+from ncd.lang.formats import PLAIN
+from ncd.models import CATALOGUE, Entry
 from ncd.view.base import knobs
 from ncd.view.base.html_panel import asked, heed
 from ncd.view.base.static_files import static
@@ -24,6 +26,7 @@ from ncd.view.session.scene import Scene
 TITLE = "Compare"
 RUNS = False
 KEY = "compare panel"
+KEPT = "bfloat16"  # the usual format of a cache of keys and values
 
 _compare = st.components.v2.component(
     "ncd_compare",
@@ -34,7 +37,7 @@ _compare = st.components.v2.component(
 
 
 def show(scene: Scene) -> None:
-    """Shows both settings, if one is pinned, and the chosen view of both."""
+    """Shows the pinned and the current setting in the chosen view, or how to pin one."""
     entry, held = scene.entry, pin.pinned(scene.entry)
     if held is None:
         _show(scene, None, _begin(entry))
@@ -82,7 +85,8 @@ def _show(scene: Scene, held: Pin | None, html: str) -> None:
 
 def _acts(entry: Entry, held: Pin | None) -> str:
     if held is None:
-        return f'<div class="acts">{_button("pin", "Pin this setting")}{_published(entry)}</div>'
+        begin = _button("pin", "Pin this setting") + _published(entry) + _others(entry)
+        return f'<div class="acts">{begin}</div>'
     views = "".join(
         f'<button type="button" class="plain" data-pick="view={view}" '
         f'aria-pressed="{str(view == _view()).lower()}">{view.capitalize()}</button>'
@@ -90,8 +94,8 @@ def _acts(entry: Entry, held: Pin | None) -> str:
     )
     return (
         f'<div class="acts"><div class="views" role="group" aria-label="What is compared">{views}'
-        f"</div>{_published(entry)}{_button('pin', 'Pin this instead')}"
-        f"{_button('swap', 'Swap')}{_button('unpin', 'Unpin')}</div>"
+        f"</div>{_published(entry)}{_others(entry)}{_button('pin', 'Pin this instead')}"
+        f"{'' if held.other else _button('swap', 'Swap')}{_button('unpin', 'Unpin')}</div>"
     )
 
 
@@ -111,6 +115,25 @@ def _published(entry: Entry) -> str:
     return f'<select data-set="preset" aria-label="Pin a published model">{first}{options}</select>'
 
 
+def _others(entry: Entry) -> str:
+    """Returns a choice of the other systems, each of which can be pinned."""
+    groups = (
+        f'<optgroup label="{markup.text(section)}">'
+        + "".join(
+            f'<option value="{other.name}">{markup.text(other.title)}</option>'
+            for other in members
+            if other.name != entry.name
+        )
+        + "</optgroup>"
+        for section, members in CATALOGUE.sections.items()
+    )
+    first = '<option value="">Pin another system …</option>'
+    return (
+        f'<select data-set="system" aria-label="Pin another system">{first}{"".join(groups)}'
+        "</select>"
+    )
+
+
 def _pick(entry: Entry, held: Pin | None, picked: str) -> None:
     """Applies a button; a callback."""
     name, _, value = picked.partition("=")
@@ -123,7 +146,10 @@ def _pick(entry: Entry, held: Pin | None, picked: str) -> None:
         pin.put(entry, None)
     elif name == "preset" and value in {preset.name for preset in entry.presets}:
         pin.put(entry, Pin(entry.settings(entry.preset(value).knobs), now.seed))
-    elif name == "swap" and held is not None:
+    elif name == "system" and value in CATALOGUE and value != entry.name:
+        other = CATALOGUE[value]
+        pin.put(entry, Pin(other.settings({}), now.seed, other))
+    elif name == "swap" and held is not None and held.other is None:
         knobs.put({**held.settings, knobs.SEED.name: held.seed})
         pin.put(entry, now)
     else:
@@ -133,9 +159,9 @@ def _pick(entry: Entry, held: Pin | None, picked: str) -> None:
 def _begin(entry: Entry) -> str:
     names = " or ".join(f"<b>{markup.text(knobs.label(k.name))}</b>" for k in entry.knobs[:2])
     return (
-        f"<p>Pin the setting that the page has now, then move a knob such as {names}: both are "
-        "shown beside each other, with what differs between their diagrams, shapes, cost, maps and "
-        "source. The pin is in the link.</p>"
+        f"<p>Pin the setting that the page has now, then move a knob such as {names}, or go to "
+        "another page: both are shown beside each other, with what differs between their diagrams, "
+        "shapes, cost, maps and source. The pin is in the link.</p>"
     )
 
 
@@ -147,24 +173,43 @@ def _refused(refusal: Refusal) -> str:
 
 
 def _told(one: Scene, two: Scene) -> str:
-    """Returns every knob that differs, and the totals, from the pinned setting to now."""
-    every = {knob.name: knob for knob in (*one.entry.knobs, knobs.SEED)}
-    values = [{**scene.settings, knobs.SEED.name: scene.seed} for scene in (one, two)]
-    facts = {
-        knobs.label(name): _becomes(*(pin.worded(knob, side[name]) for side in values))
-        for name, knob in every.items()
-        if values[0][name] != values[1][name]
-    }
+    """Returns every setting that differs, and the totals, of the pinned and the current setting."""
+    facts = _settings(one, two)
     if not facts:
         return '<p role="status">Both are alike. Move a knob, and see what changes.</p>'
     if one.sized and two.sized:
         for name, title in diagram_pair.NUMBERS.items():
             pair = [getattr(scene.cost, name) for scene in (one, two)]
             facts[title] = _becomes(*map(diagram_pair.amount, pair)) + diagram_pair.change(*pair)
+        facts |= _cache(one, two)
     rows = (
         f"<div><dt>{markup.text(name)}</dt><dd>{said}</dd></div>" for name, said in facts.items()
     )
     return f'<dl class="changes">{"".join(rows)}</dl>'
+
+
+def _settings(one: Scene, two: Scene) -> dict[str, str]:
+    """Returns the settings that differ; of two systems, their titles and the sizes of both."""
+    values = [{**scene.settings, knobs.SEED.name: scene.seed} for scene in (one, two)]
+    every = {knob.name: knob for s in (one, two) for knob in (*s.entry.knobs, knobs.SEED)}
+    facts = {}
+    if one.entry.key != two.entry.key:
+        facts["System"] = _becomes(one.entry.title, two.entry.title)
+    for name, knob in every.items():
+        sides = [pin.worded(knob, side[name]) if name in side else "–" for side in values]
+        if sides[0] != sides[1]:
+            facts[knobs.label(name)] = _becomes(*sides)
+    return facts
+
+
+def _cache(one: Scene, two: Scene) -> dict[str, str]:
+    """Returns the bytes of keys and values of a token in both, where both keep some."""
+    name = KEPT if two.formats.cache == PLAIN else two.formats.cache
+    kept = [in_bytes(kept_numbers(s.circuit, s.entry.cached), name) for s in (one, two)]
+    if not all(kept) or kept[0] == kept[1]:
+        return {}
+    said = _becomes(*(f"{n:,} B" for n in kept)) + diagram_pair.change(*kept)
+    return {f"Cache of a token, {name}": said}
 
 
 def _becomes(before: str, after: str) -> str:
@@ -174,7 +219,7 @@ def _becomes(before: str, after: str) -> str:
 
 
 def _source(one: Scene, two: Scene, found: Match) -> str:
-    """Returns the lines in which the source differs."""
+    """Returns the lines of source that differ."""
     texts = ([line.text for line in lines(scene.term)] for scene in (one, two))
     return text_diff.html(*texts) or "<p>The source of both is the same, letter by letter.</p>"
 

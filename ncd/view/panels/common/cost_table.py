@@ -1,8 +1,8 @@
-"""Cost: parameters, operations and bytes of every op, and the time it took."""
+"""The Cost panel: parameters, FLOPs and bytes of every op, and its measured time."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import plotly.graph_objects as go
 import torch
@@ -11,6 +11,7 @@ import ncd
 from ncd.costs import OpCost
 from ncd.export import markup
 from ncd.lang.circuits.circuit import Cell
+from ncd.lang.formats import Formats
 from ncd.run.limits.measurement import op_seconds
 from ncd.run.limits.run_memory import Peak, measured_peak, stated_peak
 from ncd.view.arrays import charts
@@ -22,12 +23,12 @@ TITLE = "Cost"
 RUNS = False
 HEAD = ("Op", "Parameters", "FLOPs", "Bytes made", "Time")
 NUMBERS = (1, 2, 3, 4)
-MOST = 24  # ops in the chart: those that cost most
+MOST = 24  # the greatest number of ops in the chart; the costliest are shown
 
 
 @dataclass(frozen=True)
 class Measured:
-    """Median seconds of each op, in how many runs; and the most bytes that a run held."""
+    """The median seconds of each op, the number of runs, and the peak memory in bytes."""
 
     seconds: dict[str, float]
     runs: int
@@ -35,17 +36,17 @@ class Measured:
 
 
 def show(scene: Scene) -> None:
-    """A row for each op, totals, and what was measured, if it runs, beside what was counted."""
+    """Shows a row for each op, the totals, and the measured time and memory."""
     found = None
     if scene.runs:
-        key = "measured", scene.term, scene.device
+        key = "measured", scene.term, scene.device, scene.formats
         found = remember(*key, make=lambda: scene.work(lambda: measure(scene)))
     html_panel.show(html(scene, found), "cost")
     charts.show(chart(scene, found), "cost chart", "Each op's share of the FLOPs and of the time")
 
 
 def chart(scene: Scene, found: Measured | None) -> go.Figure:
-    """Returns each op's share of the FLOPs and, once measured, of the time."""
+    """Returns a chart of each op's share of the FLOPs and, once measured, of the time."""
     ops = sorted(scene.cost.ops, key=lambda op: -op.flops)[:MOST]
     flops = {"FLOPs": [op.flops / (scene.cost.flops or 1) for op in ops]}
     whole = sum(found.seconds.values()) if found else 0
@@ -56,21 +57,22 @@ def chart(scene: Scene, found: Measured | None) -> go.Figure:
 
 
 def measure(scene: Scene) -> Measured:
-    """Times every op, and watches the memory of a run forward and backward."""
+    """Times every op, and measures the memory of a forward and backward run."""
     seconds, runs = op_seconds(scene.module, scene.inputs, device=scene.device)
-    # a module of its own, since a backward pass leaves gradients on the weights
-    own, given = ncd.compile(scene.term, scene.seed, scene.device), scene.inputs
+    # a new module, since a backward pass leaves gradients on the weights
+    own = ncd.compile(scene.term, scene.seed, scene.device, formats=scene.formats)
+    given = scene.inputs
     peak = measured_peak(own, tuple(map(_asking, given)))
     return Measured(seconds, runs, peak)
 
 
 def _asking(x: torch.Tensor) -> torch.Tensor:
-    """The tensor, with a gradient wanted where it can have one."""
+    """Returns the tensor, with a gradient if its type can have one."""
     return x.detach().requires_grad_(x.is_floating_point())
 
 
 def html(scene: Scene, found: Measured | None) -> str:
-    """The table, and below it how it was found."""
+    """Returns the table, with a description of the method below it."""
     cost, cells = scene.cost, {cell.id: cell for cell in scene.circuit.cells}
     seconds = found.seconds if found else {}
     rows = [_row(op, cells[op.node], scene.dark, seconds) for op in cost.ops]
@@ -80,7 +82,50 @@ def html(scene: Scene, found: Measured | None) -> str:
         f'<td class="number">{markup.amount(cost.bytes, "B")}</td>'
         f'<td class="number">{_time(sum(seconds.values()) if found else None)}</td></tr>'
     )
-    return markup.table(HEAD, rows, foot, NUMBERS) + _notes(scene, found)
+    formats = "" if scene.formats.plain else _formats(scene)
+    return formats + markup.table(HEAD, rows, foot, NUMBERS) + _notes(scene, found)
+
+
+def _formats(scene: Scene) -> str:
+    """Returns the bytes in the chosen formats and in float32, and how far the outputs are apart."""
+    formats, plain = scene.formats, ncd.cost(scene.term, Formats(cached=scene.formats.cached))
+    rows = [
+        _sizes("Weights", formats.weights, scene.cost.weight_bytes, plain.weight_bytes),
+        _sizes("Arrays that ops make", formats.activations, scene.cost.bytes, plain.bytes),
+    ]
+    if formats.cached:
+        kept = scene.cost.cache_bytes, plain.cache_bytes
+        rows.append(_sizes("Cache of a token", formats.cache, *kept))
+    table = markup.table(("", "Format", "Bytes", "In float32"), rows, numbers=(2, 3))
+    if not scene.runs:
+        return table
+    off, largest = remember(
+        "apart from float32",
+        scene.term,
+        *scene.numbers,
+        make=lambda: scene.work(lambda: _off(scene)),
+    )
+    share = f" ({100 * off / largest:.2g} % of the largest)" if largest else ""
+    return (
+        f"{table}<p>The outputs are up to <b>{markup.digits(off)}</b>{share} from those of "
+        'float32.</p><p class="muted">Numbers are rounded to their format and calculated with in '
+        "float32, so the time and the memory of a run here do not shrink.</p>"
+    )
+
+
+def _sizes(what: str, name: str, now: int, plain: int) -> str:
+    return (
+        f'<tr><td>{what}</td><td>{name}</td><td class="number">{markup.amount(now, "B")}</td>'
+        f'<td class="number">{markup.amount(plain, "B")}</td></tr>'
+    )
+
+
+def _off(scene: Scene) -> tuple[float, float]:
+    """Returns the largest difference of an output from float32's, and the largest number there."""
+    plain = replace(scene, formats=Formats(cached=scene.formats.cached))
+    pairs = zip(scene.trace.outputs, plain.trace.outputs, strict=True)
+    gaps = [((a - b).abs().max().item(), b.abs().max().item()) for a, b in pairs if a.numel()]
+    return max((gap for gap, _ in gaps), default=0.0), max((most for _, most in gaps), default=0.0)
 
 
 def _row(op: OpCost, cell: Cell, dark: bool, every: dict[str, float]) -> str:

@@ -15,18 +15,19 @@ from ncd.lang.terms.blocks import Equation
 from ncd.run import Trace
 from ncd.view.arrays import summary
 from ncd.view.base.cache import remember
+from ncd.view.diagram import op_reasons
 from ncd.view.panels.common.backward_pass import first
 from ncd.view.session.scene import Scene
 
-ARRAYS, LINES = 3, 6  # of one op that are shown
+ARRAYS, LINES = 3, 6  # the greatest numbers of arrays and of lines that are shown for an op
 LAST = " This is done at every position of the scan; these are the last numbers."
 
 
 @dataclass(frozen=True)
 class Stop:
-    """A stop of the forward walk: an input, an op, or the end of a scan.
+    """A step of the forward walk: an input, an op, or the end of a scan.
 
-    ``ids`` are the op and the arrays it makes, ``arrays`` those that are shown.
+    ``ids`` are the op and the arrays that it makes, ``arrays`` the arrays that are shown.
     """
 
     ids: tuple[str, ...]
@@ -35,15 +36,15 @@ class Stop:
 
 
 def stops(scene: Scene) -> tuple[Stop, ...]:
-    """Returns the inputs, then every op in running order.
+    """Returns the steps: the inputs, then every op in running order.
 
-    An op that only names an array, or passes it to the sides of an equation, belongs to the stop
+    An op that only names an array, or passes it to the sides of an equation, belongs to the step
     that made the array.
     """
     circuit, drawn = scene.circuit, first(scene.circuit)
     sided = dict(_by_side(scene))
     shared = {cell.id for cell in circuit.cells if sided and cell.id not in sided}
-    made: dict[str, list[str]] = {}  # by the array that was made first
+    made: dict[str, list[str]] = {}  # the ids of each stop, by the first array made there
     found: list[tuple[tuple[Value, ...], Cell | Loop | None, list[str]]] = []
 
     def stop(values: tuple[Value, ...], unit: Cell | Loop | None = None) -> None:
@@ -51,11 +52,11 @@ def stops(scene: Scene) -> tuple[Stop, ...]:
         made.update((value.id, ids) for value in values)
         found.append((values, unit, ids))
 
-    for value in circuit.inputs:
-        stop((value,))
+    if circuit.inputs:
+        stop(circuit.inputs)
     for unit in _units(circuit):
         handed = _handed(unit) if len(unit.outputs) == 1 or unit.id in shared else {}
-        if not handed or not made.keys() >= set(handed.values()):  # what goes into a scan has none
+        if not handed or not made.keys() >= set(handed.values()):  # a scan's inputs have no stop
             stop(unit.outputs, unit)
             continue
         for id, source in handed.items():
@@ -68,7 +69,7 @@ def stops(scene: Scene) -> tuple[Stop, ...]:
 
 
 def _units(circuit: Circuit) -> Iterator[Cell | Loop]:
-    """Yields all ops in running order, and each scan after its body."""
+    """Yields all ops in running order, and each scan after the ops inside it."""
     for unit in circuit.units:
         if isinstance(unit, Cell):
             yield unit
@@ -80,7 +81,7 @@ def _units(circuit: Circuit) -> Iterator[Cell | Loop]:
 
 
 def _handed(unit: Cell | Loop) -> dict[str, str]:
-    """Maps each output to its input, for a unit that only passes arrays on."""
+    """Returns a map from output to input for an op that only passes arrays on."""
     said = None if isinstance(unit, Loop) else unit.op.torch(unit.site)
     args = [part for part in said if isinstance(part, Arg)] if isinstance(said, tuple) else []
     if not args or len(args) != len(unit.outputs):
@@ -90,7 +91,7 @@ def _handed(unit: Cell | Loop) -> dict[str, str]:
 
 
 class Told:
-    """Writes the stops of the forward walk as HTML."""
+    """Writes the steps of the forward walk as HTML."""
 
     def __init__(self, scene: Scene, trace: Trace) -> None:
         self.scene, self.circuit, self.values = scene, scene.circuit, trace.values
@@ -110,9 +111,12 @@ class Told:
         copies = isinstance(unit, Cell) and unit.op.role == "copy" and len(stop.arrays) > 1
         made = self._all_alike(stop) if copies else self._made(stop)
         head = self._op(unit) if isinstance(unit, Cell) else self._end(unit)
-        return (
-            f'<div class="stop"><div class="done">{head}</div><div class="gives">{made}</div></div>'
-        )
+        inputs = unit.inputs if isinstance(unit, Cell) else ()
+        known = [value for value in inputs if value.id in self.values]
+        taken = "".join(map(self._figure, known[:ARRAYS]))
+        takes = f'<div class="gives taken">{taken}</div>' if taken else ""
+        right = f'<div>{takes}<div class="gives">{made}</div></div>'
+        return f'<div class="stop"><div class="done">{head}</div>{right}</div>'
 
     def _end(self, unit: Loop | None) -> str:
         if unit is None:
@@ -128,6 +132,7 @@ class Told:
         path = f" <span class='muted'>{markup.text(where)}</span>" if where else ""
         ids = " ".join(f"{self._named(value)}" for value in cell.inputs)
         takes = f'<p class="takes"><span class="muted">takes</span> {ids}</p>' if ids else ""
+        why = f'<p class="why">{markup.text(op_reasons.reason(cell))}</p>'
         again = LAST if cell.id in self.scanned else ""
         code = source_listing.excerpt(
             self.source, self.circuit, self.scene.dark, frozenset({cell.id}), LINES
@@ -135,7 +140,7 @@ class Told:
         return (
             f'<h2 data-node="{cell.id}">{markup.role(cell.op.role, self.scene.dark)}'
             f"{markup.text(cell.op.label)}{path}</h2>"
-            f"<p>{_sentence(cell.words)}{again}</p>{takes}{code}"
+            f"<p>{_sentence(cell.words)}{again}</p>{why}{takes}{code}"
         )
 
     def _named(self, value: Value) -> str:

@@ -10,12 +10,16 @@ from ncd.view.base.cache import remember
 from ncd.view.learning import requires_grad
 from ncd.view.session.scene import Scene
 
-MANY = 20  # what is moved one by one, and not together
-MOST = 200_000_000  # FLOPs of all trials together, and the parameters
+MANY = 20  # the greatest number of entries that are changed one by one
+MOST = 200_000_000  # the limit for the FLOPs of all trials together, and for the parameters
+CORNER = (
+    " They differ at a corner: where the largest numbers of a window are equal, as on the plain "
+    "ground of a picture, or a ReLU stands at 0, there is no single slope; torch takes one side."
+)
 
 
 def told(scene: Scene, off: frozenset[str], names: Mapping[str, str]) -> str:
-    """Returns the comparison in words."""
+    """Returns a sentence about the comparison."""
     count = len(requires_grad.leaves(scene)) - len(off)
     if scene.cost.flops > MOST or scene.cost.parameters > MOST:
         return '<p class="muted">Finite differences would take too long at these sizes.</p>'
@@ -38,7 +42,7 @@ def _lines(found: tuple[Slope, ...], names: Mapping[str, str]) -> str:
     return (
         f"<details><summary>{sign} The same by finite differences, but for {far}</summary>"
         f"<p>In 64 bits, {what} moved by 10⁻⁶ along a random direction, there and back: how fast "
-        "the end changes.</p>"
+        f"the end changes.{'' if all(found) else CORNER}</p>"
         f"{markup.table(('', 'as the gradient says', 'as tried'), rows, numbers=(1, 2))}</details>"
     )
 

@@ -59,7 +59,7 @@ class Paper:
 
 
 def _line(latex: str, scene: Scene, parts: list[Part]) -> str:
-    """Returns a line as MathML with coloured parts, which are added to ``parts``."""
+    """Returns a line as MathML with coloured parts, and appends these to ``parts``."""
 
     def keep(found: re.Match[str]) -> str:
         parts.append(Part(found[2], _part(scene.circuit, found[1])))
@@ -81,7 +81,7 @@ def _part(circuit: Circuit, name: str) -> Cell | Fence:
 
 
 def _coloured(part: Part, scene: Scene) -> str:
-    """Returns a part as MathML on its colour in the diagram.
+    """Returns a part as MathML on the background colour of its op in the diagram.
 
     It reacts to the pointer; its row in the table also to the keyboard, as a formula cannot
     contain buttons.

@@ -1,4 +1,4 @@
-"""The Shapes panel: the input and output arrays of every step, as the notebook's Tracker prints."""
+"""The Shapes panel: the shapes of every step, in the format of the notebook's Tracker."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The Step panel: a walk through the diagram, forward op by op and backward.
+"""The Step panel: a walk through the diagram, forward op by op, then backward.
 
-Stops are sent in groups, and the browser moves between them. The link has the current stop; the
-server is asked only for stops that are missing.
+Steps are sent in groups, and the browser moves between them. The link holds the current step; the
+server is asked only for steps that the browser does not have.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ from ncd.view.session.scene import Scene
 
 TITLE = "Step"
 RUNS = True
-KEY = "stepping"  # a knob may be called step
-BACK = "back"  # how the place of a backward walk begins
-SENT = 12  # stops at once
+KEY = "stepping"  # not "step", as a knob may have that name
+BACK = "back"  # the prefix of a step in the backward walk
+SENT, FEW = 12, 4  # the number of steps that are sent at once, and of large ones
+LIGHT = 250_000  # letters of steps that are not large
 WAYS = {"": "Forward", BACK: "Backward"}
 SCAN = (
     '<p role="status">The arrays of a scan are made anew at every position, so none of them has '
@@ -43,7 +44,7 @@ _step = st.components.v2.component(
 
 
 def show(scene: Scene) -> None:
-    """Shows the walk at the link's stop, with the stops around it."""
+    """Shows the step that the link names, with the steps around it."""
     name = url.walked(scene.entry)
     place = str(st.session_state.get(name, ""))
     way, at = read(place)
@@ -66,7 +67,7 @@ def show(scene: Scene) -> None:
 
 
 def read(place: str) -> tuple[str, int]:
-    """Parses the direction and the stop of a walk, from 1; the first stop by default.
+    """Parses the direction and the number of a step, from 1; by default the first.
 
     >>> read("7"), read("back3"), read("back"), read("nonsense")
     (('', 7), ('back', 3), ('back', 1), ('', 1))
@@ -78,7 +79,7 @@ def read(place: str) -> tuple[str, int]:
 
 
 def _go(name: str, place: str) -> None:
-    """Goes to the stop that the browser asks for; a callback."""
+    """Goes to the step that the browser requests; a callback."""
     st.session_state[name] = place[:10]
 
 
@@ -92,9 +93,18 @@ def _ways(way: str) -> str:
 
 
 def _run(at: int, count: int) -> range:
-    """Returns the group of stops that contains one."""
+    """Returns the group of steps that contains one."""
     start = (min(at, count) - 1) // SENT * SENT
     return range(start, min(count, start + SENT))
+
+
+def _sent(stops: list[tuple[str, ...]], at: int, run: range, html: list[str]) -> dict[str, Any]:
+    """Returns the group of steps, or a small part of it with this one if they are large."""
+    start = run.start
+    if sum(map(len, html)) > LIGHT:
+        skipped = (min(at, len(stops)) - 1 - start) // FEW * FEW
+        start, html = start + skipped, html[skipped : skipped + FEW]
+    return {"stops": stops, "first": start, "html": html}
 
 
 def _forward(scene: Scene, at: int) -> dict[str, Any]:
@@ -108,7 +118,7 @@ def _forward(scene: Scene, at: int) -> dict[str, Any]:
 
     key = (*scene.numbers, scene.dark, run.start)
     html = remember("steps", scene.term, *key, make=lambda: torch_threads.run(told))
-    return {"stops": [stop.ids for stop in every], "first": run.start, "html": html}
+    return _sent([stop.ids for stop in every], at, run, html)
 
 
 def _backward(scene: Scene, at: int) -> dict[str, Any]:
@@ -132,7 +142,7 @@ def _backward(scene: Scene, at: int) -> dict[str, Any]:
     drawn = first(scene.circuit)
     there = {id: stop.ids for stop in forward_pass.stops(scene) for id in stop.ids}
     lit = [there.get(step.light) or there[drawn.get(step.cell, step.cell)] for step in every]
-    return {"stops": lit, "first": run.start, "html": html}
+    return _sent(lit, at, run, html)
 
 
 def _nowhere(why: str) -> dict[str, Any]:

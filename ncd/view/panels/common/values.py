@@ -28,7 +28,7 @@ COLOURS = "colours"
 
 
 def show(scene: Scene) -> None:
-    """Shows the selection, or the output."""
+    """Shows the selected array or op; without a selection, the output."""
     if not op_card.show(scene):
         chosen = scene.selected
         _array(scene, chosen if chosen.startswith("v") else scene.circuit.outputs[0].id)
@@ -77,7 +77,7 @@ def _pick(circuit: Circuit, name: str, value: str) -> None:
 def _focus(
     scene: Scene, value: Value, tensor: torch.Tensor, cut: Cut, found: Statistics
 ) -> tuple[Map, Ends]:
-    """Returns the map, and its default colour range."""
+    """Returns the map of an array, and its default colour scale."""
     whole = not tensor.is_floating_point()
     grid = slice_picker.grid(tensor, cut)
     ends = Ends.of(grid, signed=found.smallest < 0)
@@ -105,7 +105,7 @@ def _focus(
 
 
 def _arithmetic(scene: Scene, value: Value, cut: Cut, focus: Map) -> str:
-    """Returns the arithmetic of the selected cell, if there is one."""
+    """Returns the computation of the selected cell, if there is one."""
     one = cell.chosen(cell.NUMBER, *focus.numbers.shape)
     if one is None:
         return ""
@@ -139,7 +139,7 @@ def _scans(scene: Scene) -> list[Loop]:
 
 
 def _neighbours(scene: Scene, id: str) -> tuple[str, str]:
-    """Returns the maker of an array and its takers, as links."""
+    """Returns links to the op that makes an array and to those that read it."""
     units: list[Cell | Loop] = [*scene.circuit.cells, *_scans(scene)]
     maker = next((u for u in units if any(v.id == id for v in u.outputs)), None)
     takers = [u for u in units if any(v.id == id for v in u.inputs)]

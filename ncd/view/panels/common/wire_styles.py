@@ -14,7 +14,7 @@ RUNS = False
 
 
 def show(scene: Scene) -> None:
-    """Shows the diagram in both styles, and a table of it."""
+    """Shows the diagram in both styles, and a table that compares them."""
     whole = arrays(**scene.settings)
     note = "This lets us reexpress diagrams by drawing the details of axes."
     tables = (Id(Type((whole.dom[1],))), Id(Type((scene.term.dom[1],))))

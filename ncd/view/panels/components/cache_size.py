@@ -1,4 +1,4 @@
-"""Cache size: the bytes that a token leaves behind, beside other ways to share keys and values."""
+"""The Cache size panel: bytes per token for different ways to share keys and values."""
 
 from __future__ import annotations
 
@@ -8,19 +8,20 @@ from math import prod
 
 import streamlit as st
 
+from ncd.costs import kept_numbers
 from ncd.export import markup
-from ncd.lang.circuits.circuit import Circuit
+from ncd.lang.formats import BITS, PLAIN
 from ncd.view.arrays import map_component
 from ncd.view.base import knobs
 from ncd.view.session import url
 from ncd.view.session.scene import Scene
 
-BYTES = 2  # of a number in bfloat16, as such caches are kept
+USUAL = "bfloat16"  # the format of such caches, where none is chosen
 CONTEXT, LAYERS, SHARED = "context", "cached_layers", "shared"
 POWERS = range(10, 21)  # contexts of 1,024 to 1,048,576 tokens
 MOST_LAYERS = 128
-ROWS, LONGEST = 8, 8.0  # ways in the table; em of the longest bar
-LARGE = 1024  # query heads of which all divisors are looked for
+ROWS, LONGEST = 8, 8.0  # the number of ways in the table; the longest bar, in em
+LARGE = 1024  # the greatest number of query heads for which all divisors are tried
 HEAD = ("Keys and values", "", "", "The whole context", "Bytes a token", "Numbers a token")
 
 url.keep(CONTEXT, "13", tuple(map(str, POWERS)))
@@ -29,9 +30,9 @@ url.keep(LAYERS, "32", tuple(map(str, range(1, MOST_LAYERS + 1))))
 
 @dataclass(frozen=True)
 class Way:
-    """A way to share keys and values, and the numbers that a layer keeps of a token.
+    """A way to share keys and values, and how many numbers a layer keeps per token.
 
-    ``groups`` is its number of heads of keys and values, 0 where there are none.
+    ``groups`` is its number of key-value heads, 0 if it has none.
     """
 
     title: str
@@ -45,42 +46,45 @@ class CacheSize:
     """The Cache panel of a page.
 
     Args:
-        kept: The names of the ops whose results are kept.
         heads: The knobs whose product is the number of query heads.
         title: The name of the page's own way; empty where it is one of the groups.
     """
 
-    kept: tuple[str, ...]
     heads: tuple[str, ...]
     title: str = ""
     TITLE: str = "Cache size"
     RUNS: bool = False
 
     def show(self, scene: Scene) -> None:
-        """Shows a bar for each way, at the context and the layers that are chosen."""
+        """Shows a bar for each way, at the chosen context length and number of layers."""
         context, layers = _chosen()
         ways = self.ways(scene)
         dragged = _range("tokens", CONTEXT, POWERS, context.bit_length() - 1, f"{context:,}")
         sliders = dragged + _range("layers", LAYERS, range(1, MOST_LAYERS + 1), layers, str(layers))
         if not self.title:
             sliders = _groups(ways) + sliders
-        head = f'<div class="told">{sliders}</div>{_table(ways, context, layers, scene.dark)}'
+        name = USUAL if scene.formats.cache == PLAIN else scene.formats.cache
+        size = BITS[name] / 8
+        table = _table(ways, context * layers, size, scene.dark)
+        head = f'<div class="told">{sliders}</div>{table}'
         pick = partial(_pick, self.heads, [way.groups for way in reversed(ways)])
-        map_component.show("cache size", pick, head=head, foot=_told(ways, context, layers))
+        map_component.show("cache size", pick, head=head, foot=_told(ways, context, layers, name))
 
     def ways(self, scene: Scene) -> list[Way]:
         """Returns every way with this number of query heads, the largest cache first."""
         h = prod(scene.settings[name] for name in self.heads)
-        own, k = numbers(scene.circuit, self.kept), scene.settings["k"]
+        layers, k = scene.settings.get("n", 1), scene.settings["k"]
+        own = kept_numbers(scene.circuit, scene.entry.cached) // layers
         here = 0 if self.title else own // (2 * k)
         shared = [Way(named(g, h), 2 * g * k, g, g == here) for g in divisors(h, here)]
         return [*shared, Way(self.title, own, 0, True)] if self.title else shared
 
 
 def divisors(heads: int, here: int) -> list[int]:
-    """Returns the heads of keys and values that are shown, from the most to 1.
+    """Returns the possible numbers of key-value heads, largest first.
 
-    They divide the query heads; of many, they are those that halve them, and ``here``.
+    They divide the number of query heads. If there are many divisors, only those from repeated
+    halving are returned, and ``here``.
 
     >>> divisors(12, 3), divisors(100, 20)
     ([12, 6, 4, 3, 2, 1], [100, 50, 25, 20, 1])
@@ -92,14 +96,8 @@ def divisors(heads: int, here: int) -> list[int]:
     return every
 
 
-def numbers(circuit: Circuit, kept: tuple[str, ...]) -> int:
-    """Returns how many numbers of a position the ops of these names give."""
-    found = [cell.outputs[0].array for cell in circuit.cells if cell.name in kept]
-    return sum(array.numel // array[0].numel for array in found)
-
-
 def named(groups: int, heads: int) -> str:
-    """Returns the name of attention with so many heads of keys and values.
+    """Returns the usual name of attention with this many key-value heads.
 
     >>> named(8, 8), named(2, 8), named(1, 8)
     ('multi-head: 8', 'grouped: 2', 'multi-query: 1')
@@ -109,7 +107,7 @@ def named(groups: int, heads: int) -> str:
 
 
 def _chosen() -> tuple[int, int]:
-    """Returns the tokens of the context and the layers of the model."""
+    """Returns the chosen context length in tokens and number of layers."""
     power, layers = (str(st.session_state.get(*pair)) for pair in ((CONTEXT, "13"), (LAYERS, "32")))
     known = power.isdecimal() and len(power) < 4 and int(power) in POWERS
     many = layers.isdecimal() and len(layers) < 4 and 0 < int(layers) <= MOST_LAYERS
@@ -124,7 +122,7 @@ def _range(said: str, name: str, values: range, at: int, now: str) -> str:
 
 
 def _groups(ways: list[Way]) -> str:
-    """Returns the slider from multi-query to multi-head, at a fixed number of query heads."""
+    """Returns a slider for the number of key-value heads, from multi-query to multi-head."""
     if len(ways) < 2:
         return ""
     at = next(i for i, way in enumerate(reversed(ways)) if way.here)
@@ -141,20 +139,21 @@ def _pick(heads: tuple[str, ...], groups: list[int], name: str, value: str) -> N
         knobs.put(dict(zip(heads, (g, groups[-1] // g), strict=True)))
 
 
-def _table(ways: list[Way], context: int, layers: int, dark: bool) -> str:
+def _table(ways: list[Way], times: int, size: float, dark: bool) -> str:
+    """Returns a row for each way; ``times`` tokens and layers, numbers of ``size`` bytes."""
     most = max(way.numbers for way in ways)
-    rows = (_row(way, most, context * layers, dark) for way in ways)
+    rows = (_row(way, most, times, size, dark) for way in ways)
     return markup.table(HEAD, rows, numbers=(2, 3, 4, 5))
 
 
-def _row(way: Way, most: int, times: int, dark: bool) -> str:
+def _row(way: Way, most: int, times: int, size: float, dark: bool) -> str:
     title = markup.text(way.title)
     role = "softmax" if way.here else "linear"
     bar = markup.meter(way.numbers / most, markup.colour(role, dark), LONGEST)
     share = f"{100 * way.numbers / most:.3g} %"
     cells = (
-        markup.amount(BYTES * way.numbers * times, "B"),
-        f"{BYTES * way.numbers:,}",
+        markup.amount(size * way.numbers * times, "B"),
+        f"{size * way.numbers:,g}",
         f"{way.numbers:,}",
     )
     return (
@@ -165,15 +164,16 @@ def _row(way: Way, most: int, times: int, dark: bool) -> str:
     )
 
 
-def _told(ways: list[Way], context: int, layers: int) -> str:
+def _told(ways: list[Way], context: int, layers: int, name: str) -> str:
     here = next(way for way in ways if way.here)
-    most = BYTES * ways[0].numbers * context * layers
+    size = BITS[name] / 8
+    times = size * context * layers
     return (
         f"<p>One sequence of {context:,} tokens in a model of "
         f"{markup.counted(layers, 'layer')} keeps "
-        f"<b>{markup.amount(BYTES * here.numbers * context * layers, 'B')}</b> here, and "
-        f"{markup.amount(most, 'B')} with keys and values for each of the {ways[0].groups} "
-        f'query heads.</p><p class="muted">A token’s bytes are those of one layer, {BYTES} for '
-        "each number (bfloat16). Every new token reads all of them, so that the cache also says "
-        "how long a step takes at least.</p>"
+        f"<b>{markup.amount(times * here.numbers, 'B')}</b> here, and "
+        f"{markup.amount(times * ways[0].numbers, 'B')} with keys and values for each of the "
+        f'{ways[0].groups} query heads.</p><p class="muted">A token’s bytes are of one layer, '
+        f"{size:g} for each number ({name}). Every new token reads all of them, so that the cache "
+        "also says how long a step takes at least.</p>"
     )

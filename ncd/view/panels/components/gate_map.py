@@ -1,4 +1,4 @@
-"""Gates: what each hidden feature lets through of each token, and what a third map costs."""
+"""The Gates panel: which hidden features pass for each token, and the cost of a third map."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ TITLE = "Gate"
 RUNS = True
 SHOWN = "hidden"
 PARTS = {"gate": "gate", "value": "value", "product": "gate · value"}
-CLOSED = 0.05  # a gate nearer to 0 lets next to nothing through
+CLOSED = 0.05  # a gate nearer to 0 counts as closed
 WIDE, TALL, ENDS = 260, 120, 4.0  # pixels of the curve, and its largest input
 
 url.keep(SHOWN, "product", tuple(PARTS))
 
 
 def show(scene: Scene) -> None:
-    """Shows gates, values or products of every token, and the curve of the gate."""
+    """Shows gates, values or products of every token, and the curve of the activation."""
     chosen = str(st.session_state.get(SHOWN, "product"))
     chosen = chosen if chosen in PARTS else "product"
     every = parts(scene)

@@ -1,4 +1,4 @@
-"""Merged: an update of low rank added to its map, and what is saved by training it alone."""
+"""The Merged panel: a low-rank update added to its map, and how few numbers are trained."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TITLE = "Merged"
 RUNS = True
 MATRIX, RANK = "matrix", "r"
 MATRICES = {"W": "W, trained before", "update": "the update", "sum": "both added"}
-LONGEST = 8.0  # em of the longest bar
+LONGEST = 8.0  # the longest bar, in em
 MOST = 64  # the largest rank of the slider and the table
 
 url.keep(MATRIX, "update", tuple(MATRICES))
@@ -32,7 +32,7 @@ url.keep(MATRIX, "update", tuple(MATRICES))
 
 @dataclass(frozen=True)
 class Merged:
-    """The matrices (out, in) of the map and of its update, and two runs of both."""
+    """The matrices (out, in) of the map and of its update, and the outputs of two runs."""
 
     map: Tensor
     update: Tensor
@@ -43,7 +43,7 @@ class Merged:
 
 
 def show(scene: Scene) -> None:
-    """Shows the matrices, that merging changes nothing, and the numbers that are trained."""
+    """Shows the matrices, that merging changes nothing, and the number of trained parameters."""
     found = remember(
         "merged", scene.term, *scene.numbers, make=lambda: scene.work(lambda: merged(scene))
     )
@@ -60,7 +60,7 @@ def show(scene: Scene) -> None:
 
 
 def merged(scene: Scene) -> Merged:
-    """Runs the term with the update beside its map, and with both in one map."""
+    """Runs the term with a separate update, and with the update merged into the map."""
     apart_, one = (
         ncd.compile(scene.entry.build(**{**scene.settings, "merged": n}), scene.seed, scene.device)
         for n in (0, 1)

@@ -1,4 +1,4 @@
-"""Rotation: the turned pairs of a query and a key, and scores that a shift leaves as they are."""
+"""The Rotation panel: rotated pairs of queries and keys, and scores that ignore a shift."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from ncd.view.session.scene import Scene
 TITLE = "Rotation"
 RUNS = True
 ASKS, ANSWERS, SHIFT = "query_at", "key_at", "s"
-FAR = 100  # the shift that is measured where the knob is 0
-PAIRS = 8  # circles that are drawn
+FAR = 100  # the shift that is used if the knob is 0
+PAIRS = 8  # the greatest number of circles
 RADIUS, WIDE, TALL = 34, 96, 118
 QUERY, KEY = "#3d6fb6", "#c9732b"  # readable on light and dark pages
 
@@ -37,7 +37,7 @@ for _name, _at in BEGIN.items():
 
 @dataclass(frozen=True)
 class Shifted:
-    """How far the numbers are apart from those of a sequence that begins at position 0."""
+    """The differences from the run on a sequence that begins at position 0."""
 
     queries: float
     scores: float
@@ -45,7 +45,7 @@ class Shifted:
 
 
 def show(scene: Scene) -> None:
-    """Shows the pairs as clock hands, the scores of a head, and what a shift changes."""
+    """Shows the pairs as clock hands, the scores of a head, and the effect of a shift."""
     t, shift = scene.settings["t"], scene.settings[SHIFT]
     for name, at in BEGIN.items():
         st.session_state.setdefault(name, at)
@@ -85,14 +85,14 @@ def _scores(module: ncd.run.CircuitModule) -> Cell:
 
 
 def turned(scene: Scene) -> tuple[Tensor, Tensor]:
-    """Returns the turned queries and keys, each (positions, heads, features)."""
+    """Returns the rotated queries and keys, each (positions, heads, features)."""
     cell, values = _scores(scene.module), scene.trace.values
     queries, keys = (values[value.id].detach().float().cpu() for value in cell.inputs)
     return queries, keys
 
 
 def shifted(scene: Scene) -> Shifted:
-    """Runs the term from position 0 and from the shift, with the same weights and inputs."""
+    """Runs the term from position 0 and from a shifted one, with equal weights and inputs."""
     shift = scene.settings[SHIFT] or FAR
     runs = []
     with torch.no_grad():

@@ -1,4 +1,4 @@
-"""State: the matrix of a recurrence while tokens arrive, and what it still remembers of them."""
+"""The State panel: the matrix of a recurrence after each token, and what can be recalled."""
 
 from __future__ import annotations
 
@@ -24,8 +24,9 @@ from ncd.view.session.scene import Scene
 
 TOKEN, HEAD, SHOWN = "after_token", "state_head", "state_shown"
 SHOWS = ("state", "change")
-MOST = 24  # small pictures, and tokens whose recall is shown
-LONGEST = 8.0  # em of the longest bar
+MOST = 24  # the greatest number of small pictures, and of tokens with a bar
+LONGEST = 8.0  # the longest bar, in em
+SIDES = Side("feature of a key", "key feature"), Side("feature of a value", "value feature")
 
 url.keep(TOKEN, "")
 url.keep(HEAD, "0")
@@ -34,7 +35,7 @@ url.keep(SHOWN, SHOWS[0], SHOWS)
 
 @dataclass(frozen=True)
 class Watched:
-    """The states after each token (t h k v), keys and values, and the check of the outputs."""
+    """The states after each token (t h k v), the keys and values, and a check of the outputs."""
 
     states: Tensor
     keys: Tensor
@@ -55,7 +56,7 @@ class StatePictures:
     RUNS: bool = True
 
     def show(self, scene: Scene) -> None:
-        """Shows the state after the chosen token, and what it answers to the keys so far."""
+        """Shows the state after the chosen token, and what it recalls for each key so far."""
         found = remember(
             "states",
             scene.term,
@@ -71,16 +72,16 @@ class StatePictures:
         pictures = states - before if change else states
         map_component.show(
             "states",
-            _pick,
-            head=_choices(at, t, head, heads, change, scene),
-            side=_gallery(pictures, at),
-            map=_map(pictures, at, change),
+            pick,
+            head=choices(at, t, slider(f"head {head}", HEAD, heads, head), change, scene),
+            side=gallery(pictures, at),
+            map=focus(pictures, at, change, *SIDES),
             aside=_told(scene, found, at, head),
         )
 
 
 def watched(scene: Scene, build: Callable[..., Term]) -> Watched:
-    """Runs the term with its own weights and inputs, and keeps every state."""
+    """Runs the term with its own weights and inputs, and records every state."""
     with torch.no_grad():
         module = ncd.compile(build(**scene.settings, watched=True), scene.seed, scene.device)
         module.load_state_dict(scene.module.state_dict())
@@ -91,9 +92,10 @@ def watched(scene: Scene, build: Callable[..., Term]) -> Watched:
 
 
 def recall(found: Watched, at: int, head: int) -> list[float]:
-    """Returns how well the state after a token answers each key so far.
+    """Returns how well the state after a token recalls the value of each key so far.
 
-    It is the cosine of the answer and the value: 1 for the right direction, 0 for a stranger's.
+    It is the cosine of the recalled and the true value: 1 for the same direction, 0 for unrelated
+    ones.
     """
     keys, values = found.keys[: at + 1, head], found.values[: at + 1, head]
     answers = keys @ found.states[at, head]
@@ -101,18 +103,17 @@ def recall(found: Watched, at: int, head: int) -> list[float]:
     return cosines
 
 
-def _pick(name: str, value: str) -> None:
+def pick(name: str, value: str) -> None:
     """Applies a slider, a picture or a button; a callback."""
     if name in (TOKEN, HEAD, SHOWN):
         st.session_state[name] = value
 
 
-def _choices(at: int, t: int, head: int, heads: int, change: bool, scene: Scene) -> str:
+def choices(at: int, t: int, more: str, change: bool, scene: Scene) -> str:
+    """Returns the slider of the token, another one, and what is shown of a state."""
     words = scene.words("t")
     word = f" ({markup.text(words[at])})" if at < len(words) else ""
-    sliders = _range(f"after token {at}{word}", TOKEN, t, at) + _range(
-        f"head {head}", HEAD, heads, head
-    )
+    sliders = slider(f"after token {at}{word}", TOKEN, t, at) + more
     buttons = "".join(
         f'<button type="button" class="plain" data-pick="{SHOWN}={name}" '
         f'aria-pressed="{str(change == (name == SHOWS[1])).lower()}">{said}</button> '
@@ -121,7 +122,8 @@ def _choices(at: int, t: int, head: int, heads: int, change: bool, scene: Scene)
     return f'<div class="told">{sliders}<span>{buttons}</span></div>'
 
 
-def _range(said: str, name: str, count: int, at: int) -> str:
+def slider(said: str, name: str, count: int, at: int) -> str:
+    """Returns a slider over the numbers below a count; nothing if there is one."""
     if count < 2:
         return ""
     return (
@@ -130,7 +132,8 @@ def _range(said: str, name: str, count: int, at: int) -> str:
     )
 
 
-def _gallery(pictures: Tensor, at: int) -> str:
+def gallery(pictures: Tensor, at: int) -> str:
+    """Returns a small picture of every token's state."""
     run = heatmap.shown(len(pictures), at, MOST)
     maps = pictures[run.start : run.stop].numpy()
     small = heatmap.pooled(maps, heatmap.SMALL).maps
@@ -141,15 +144,16 @@ def _gallery(pictures: Tensor, at: int) -> str:
     )
 
 
-def _map(pictures: Tensor, at: int, change: bool) -> Map:
+def focus(pictures: Tensor, at: int, change: bool, rows: Side, columns: Side) -> Map:
+    """Returns the picture of one state, or of its change, in the colours of all of them."""
     grid = pictures[at].numpy().astype(np.float32)
     return Map(
         f"state {grid.shape}",
         "The change by a token" if change else "The state after a token",
         heatmap.pooled(grid, heatmap.LARGE),
         Ends.of(pictures.numpy(), signed=True),
-        Side("feature of a key", "key feature"),
-        Side("feature of a value", "value feature"),
+        rows,
+        columns,
         said="change" if change else "state",
         square=True,
     )

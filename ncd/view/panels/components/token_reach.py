@@ -1,4 +1,4 @@
-"""Reach: the tokens whose change is felt at a position, measured layer by layer."""
+"""The Reach panel: which tokens influence a position, measured layer by layer."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from ncd.view.session.scene import Scene
 TITLE = "Reach"
 RUNS = True
 UP_TO, AT = "up_to_layer", "reach_from"
-POSITIONS, LAYERS = 64, 8  # the most that are measured
-SMALL = {"h": 1, "k": 4}  # what reaches what depends on neither
-FELT = 1e-12  # a change below it is rounding
+POSITIONS, LAYERS = 64, 8  # the greatest numbers that are measured
+SMALL = {"h": 1, "k": 4}  # the reach does not depend on these sizes
+FELT = 1e-12  # smaller changes are rounding errors
 
 url.keep(UP_TO, "")
 url.keep(AT, "")
 
 
 def show(scene: Scene) -> None:
-    """Shows by how many layers each token is felt at each position."""
+    """Shows after how many layers each token influences each position."""
     n, t = min(scene.settings["n"], LAYERS), min(scene.settings["t"], POSITIONS)
     w = scene.settings["w"]
     key = ("reach", scene.entry.name, n, t, w, scene.seed)
@@ -57,15 +57,15 @@ def _pick(name: str, value: str) -> None:
 
 
 def _place(name: str, last: int) -> int:
-    """Returns the place that a key of the session chooses, by default the last."""
+    """Returns the position stored under a session key, by default the last."""
     return url.place(name, last + 1) if st.session_state.get(name) else last
 
 
 def reach(scene: Scene, layers: int, positions: int) -> Grid:
-    """Returns the first layer after which a change of a token is felt at a position.
+    """Returns the first layer after which each token influences each position.
 
-    Each token is changed in turn, all in one run of the term. Rows are positions, columns tokens;
-    infinite where no layer is enough.
+    Rows are positions, columns tokens; infinite if a token has no influence after all layers. Each
+    token is changed separately, all in one run of the term.
     """
     sizes = {**scene.settings, **SMALL, "n": layers, "t": positions}
     module = ncd.compile(scene.entry.build(**sizes), scene.seed).double()

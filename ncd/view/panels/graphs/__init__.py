@@ -1,1 +1,1 @@
-"""Panels of the networks on graphs."""
+"""Panels for networks on graphs."""

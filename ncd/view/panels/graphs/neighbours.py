@@ -1,4 +1,4 @@
-"""Neighbours: the graph of a run, and what a node takes from each of its neighbours."""
+"""The Neighbours panel: the graph, and what a node takes from each of its neighbours."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from ncd.view.session.scene import Scene
 TITLE = "Neighbours"
 RUNS = True
 NODE, HEAD = "node", "graph_head"
-SHARE = "share"  # the op of a convolution that gives what each node takes; else a softmax does
-MOST = 24  # nodes that are drawn
+SHARE = "share"  # the op of a graph convolution that computes the weights; others have a softmax
+MOST = 24  # the greatest number of nodes that are drawn
 RADIUS, DISC, MARGIN = 150.0, 15.0, 24.0  # pixels
-THICK = 7.0  # pixels, of a line for the weight 1
+THICK = 7.0  # the width of a line for the weight 1, in pixels
 
 url.keep(NODE, "")
 url.keep(HEAD, "0")
@@ -56,7 +56,7 @@ def weights(scene: Scene) -> Numbers:
 
 
 def busiest(table: Numbers) -> int:
-    """Returns the node that reads the most others.
+    """Returns the node with the most neighbours to read.
 
     >>> busiest(np.float32([[1, 0], [0.5, 0.5]]))
     1
@@ -73,7 +73,7 @@ def _source(scene: Scene) -> Value:
 
 
 def places(count: int) -> list[tuple[float, float]]:
-    """Returns the place of each node on a circle, in pixels, the first at the top.
+    """Returns the position of each node on a circle, in pixels, the first at the top.
 
     >>> [(round(x), round(y)) for x, y in places(2)]
     [(174, 24), (174, 324)]
@@ -84,7 +84,7 @@ def places(count: int) -> list[tuple[float, float]]:
 
 
 def picture(table: Numbers, node: int) -> str:
-    """Returns the graph as SVG: a line from each node to those that read it.
+    """Returns the graph as SVG: a line from each node to the nodes that read it.
 
     Args:
         table: What node n takes from node u, (n, u).
@@ -92,7 +92,7 @@ def picture(table: Numbers, node: int) -> str:
     """
     at, size = places(len(table)), 2 * (RADIUS + MARGIN)
     pairs = [(n, u) for n, u in zip(*np.nonzero(table), strict=True) if n != u]
-    pairs.sort(key=lambda pair: pair[0] == node)  # those in focus above the others
+    pairs.sort(key=lambda pair: pair[0] == node)  # lines of the chosen node are drawn on top
     lines = "".join(_arrow(at[u], at[n], float(table[n, u]), n == node) for n, u in pairs)
     discs = "".join(_disc(i, *place, i == node) for i, place in enumerate(at))
     said = f"A graph of {len(table)} nodes; node {node} is in focus"
@@ -103,7 +103,7 @@ def picture(table: Numbers, node: int) -> str:
 
 
 def _arrow(start: tuple[float, float], end: tuple[float, float], weight: float, focus: bool) -> str:
-    """Returns a line with a head, from the edge of one disc to the edge of another."""
+    """Returns an arrow from the edge of one disc to the edge of another."""
     (x0, y0), (x1, y1) = start, end
     length = hypot(x1 - x0, y1 - y0)
     dx, dy = (x1 - x0) / length, (y1 - y0) / length
@@ -135,7 +135,7 @@ def _disc(i: int, x: float, y: float, focus: bool) -> str:
 
 
 def _taken(scene: Scene, row: Numbers, node: int) -> str:
-    """Returns a table of what a node takes, the most first."""
+    """Returns a table of what a node takes from its neighbours, largest first."""
     order = sorted(np.flatnonzero(row).tolist(), key=lambda u: -abs(row[u]))
     most, colour = float(np.abs(row).max()), markup.colour("softmax", scene.dark)
     rows = [

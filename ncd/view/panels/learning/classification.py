@@ -1,4 +1,4 @@
-"""What it says: the picture as it goes in, and how likely each class is."""
+"""The What it says panel: the input picture, and the probability of each class."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from ncd.view.session.scene import Scene
 TITLE = "What it says"
 RUNS = True
 SIDE = 224  # pixels on the screen
-METER = 14.0  # em, of a certain answer
+METER = 14.0  # the length of a bar for 100 %, in em
 
 
 def show(scene: Scene) -> None:
-    """The input of a system from one picture to classes, and its output as bars."""
+    """Shows the input picture, and the output as bars."""
     shares = scene.trace.outputs[0].float().cpu()
     best = int(shares.argmax())
     rows = "".join(_row(i, float(share), i == best) for i, share in enumerate(shares))
@@ -31,7 +31,7 @@ def show(scene: Scene) -> None:
 
 
 def _picture(image: torch.Tensor) -> str:
-    """An image, grey or in three colours, each number between the extremes or 0 and 1."""
+    """Returns an image as a data URL, scaled between 0 and 1 or its own extremes."""
     numbers = image.float().cpu()
     if numbers.ndim == 3:
         numbers = numbers.movedim(0, -1) if len(numbers) == 3 else numbers[0]
@@ -56,7 +56,7 @@ def _row(i: int, share: float, best: bool) -> str:
 
 
 def _percent(share: float) -> str:
-    """A share with one place behind the point.
+    """Returns a share in per cent with one decimal.
 
     >>> _percent(0.51234), _percent(2e-9), _percent(1.0)
     ('51.2 %', '< 0.1 %', '100.0 %')

@@ -23,9 +23,9 @@ from ncd.view.session.scene import Scene
 TITLE = "Feature maps"
 RUNS = True
 CSS = static("panels/learning/feature_maps.css")
-WIDE, HIGH = 148, 190  # pixels of the maps of one array
-SMALLEST, LARGEST, FINEST = 12, 46, 64  # pixels of a map's side, and the most cells along it
-COLOURS = 3  # channels that are one image in colours
+WIDE, HIGH = 148, 190  # the room for the maps of one array, in pixels
+SMALLEST, LARGEST, FINEST = 12, 46, 64  # a map's side in pixels, and the most cells along it
+COLOURS = 3  # this many channels are shown as one colour image
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Stack:
 
 
 def show(scene: Scene) -> None:
-    """Shows the arrays in diagram order, expanding the blocks that are expanded there."""
+    """Shows the arrays in diagram order; blocks are expanded as in the diagram."""
     found = stacks(scene)
     if not found:
         html_panel.show("<p>No array here has the two sides of an image.</p>", "features")
@@ -75,7 +75,7 @@ def show(scene: Scene) -> None:
 
 
 def stacks(scene: Scene) -> list[Stack]:
-    """Returns the arrays on drawn wires that are images, without copies."""
+    """Returns the visible arrays that are images, without copies."""
     drawing = draw(scene.term, **scene.look, folded=selection.folded(scene.circuit))
     wires = {wire.array: wire.made_by for wire in reversed(drawing.wires)}
     copies = {v.id for c in scene.circuit.cells if c.op.role == "copy" for v in c.outputs}
@@ -94,7 +94,7 @@ def _stack(value: Value, made_by: str) -> Stack | None:
 
 
 def _images(batch: Dimension | None, at: Mapping[str, int]) -> str:
-    """Returns the choice of an image of the batch."""
+    """Returns buttons to choose an image of the batch."""
     if batch is None:
         return ""
     buttons = "".join(
@@ -126,7 +126,7 @@ def _figure(scene: Scene, stack: Stack, at: Mapping[str, int], largest: int) -> 
 
 
 def _maker(scene: Scene, node: str) -> str:
-    """Returns the name of an array's maker."""
+    """Returns the name of the op that makes an array."""
     fence = next((fence for fence in scene.circuit.fences if fence.id == node), None)
     if fence:
         return markup.text(op_facts.title(fence))
@@ -137,7 +137,7 @@ def _maker(scene: Scene, node: str) -> str:
 def _sheet(
     tensor: torch.Tensor, stack: Stack, at: Mapping[str, int], largest: int
 ) -> tuple[str, float, str]:
-    """Returns the images side by side as one picture: address, width and number."""
+    """Returns the images side by side as one picture: its URL, its width and their number."""
     every = stack.maps(tensor, at)
     if not stack.made_by and len(every) == COLOURS:
         pixels = heatmap.photograph(heatmap.pooled(every, FINEST).maps)

@@ -1,4 +1,4 @@
-"""Plane and hidden space: what the layers of a perceptron do to points, at any step of training."""
+"""The Plane and hidden space panel: what a perceptron's layers do to points while it learns."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ KEY, POINTS, PLACED, UPDATES = "geometry", "points", "placed", "updates"
 OWN = "your own"
 CHOICES = (*SETS, OWN)
 STEPS = ("300", "1000", "3000")
-STILL = 0.05  # of the loss: what falls by less in the last fifth of a run is stuck
+STILL = 0.05  # a run is stuck if its loss falls by a smaller share in its last fifth
 SCRIPTS = ("hidden_space", "geometry_canvas", "geometry_scene", "geometry")
 
 url.keep(POINTS, CHOICES[0], CHOICES)
@@ -50,7 +50,7 @@ _geometry = st.components.v2.component(
 
 @dataclass(frozen=True)
 class Tried:
-    """The points, how many of them are on the right side, and the weights as one row."""
+    """The points, how many are classified correctly, and the weights as one row."""
 
     places: tuple[tuple[float, float, int], ...]
     right: int
@@ -58,12 +58,12 @@ class Tried:
 
     @property
     def classes(self) -> int:
-        """The number of classes that have a point."""
+        """The number of classes with at least one point."""
         return len({kind for _, _, kind in self.places})
 
 
 def show(scene: Scene) -> None:
-    """The choice of points, buttons, and both spaces."""
+    """Shows the choice of points, the buttons, and both spaces."""
     if scene.settings["p1"] > WIDEST:
         st.text(f"With more than {WIDEST} hidden units there is nothing to be seen any more.")
         return
@@ -79,12 +79,12 @@ def show(scene: Scene) -> None:
         make=lambda: scene.work(lambda: tried(scene, chosen)),
     )
     _controls(scene, now, found.classes > 1)
-    with st.container():  # where a fragment shows itself anew
+    with st.container():  # a fragment needs a container to draw itself again
         (st.fragment(_shown, run_every=EVERY) if going else _shown)(scene, now, found)
 
 
 def _chosen() -> str:
-    """The set that is asked for, or the points as they were set."""
+    """Returns the name of the chosen set, or the visitor's own points as text."""
     name = str(st.session_state.get(POINTS, CHOICES[0]))
     return name if name in SETS else valid(st.session_state.get(PLACED, ""))
 
@@ -129,21 +129,21 @@ def _controls(scene: Scene, now: Training | None, enough: bool) -> None:
 
 
 def _train(scene: Scene, seed: int) -> None:
-    """Begins a run; a callback."""
+    """Starts a training run; a callback."""
     name, steps, given = scene.entry.name, int(st.session_state[UPDATES]), {"points": _chosen()}
     run = Run(name, scene.settings, seed, steps, scene.device, loop="plane", given=given)
     trained_weights.begin(Training(name, scene.settings, seed, run))
 
 
 def _next(scene: Scene) -> None:
-    """Begins a run from other weights; a callback."""
+    """Starts a training run from the weights of the next seed; a callback."""
     seed = (knobs.seed() + 1) % (knobs.SEED.max + 1)
     knobs.put({"seed": seed})
     _train(scene, seed)
 
 
 def _place() -> None:
-    """Takes the points as they were set; a run on others ends."""
+    """Stores the points that the visitor has set; stops a run on other points. A callback."""
     st.session_state[PLACED] = valid(asked(KEY, "drawn"))
     found = st.session_state.get(trained_weights.STATE)
     if found is not None and found.going:
@@ -154,7 +154,7 @@ def _place() -> None:
 
 
 def _shown(scene: Scene, now: Training | None, found: Tried) -> None:
-    """Both spaces at every step that the run has told."""
+    """Shows both spaces at every recorded training step."""
     run = now.run if now else None
     progress = tuple(run.progress) if run else ()
     settings, own = scene.settings, st.session_state.get(POINTS) == OWN
@@ -181,9 +181,9 @@ def _shown(scene: Scene, now: Training | None, found: Tried) -> None:
 def frames(
     progress: Sequence[Progress], found: Tried, ended: bool
 ) -> list[tuple[int, float, float, Sequence[float]]]:
-    """The steps that can be looked at: step, loss, share on the right side, and weights.
+    """Returns the recorded steps: number, loss, accuracy and weights.
 
-    The last one of a run that has ended has the page's own weights.
+    After the end of a run, the last step has the weights of the page itself.
     """
     share = found.right / max(1, len(found.places))
     known = [(now.step, now.loss, now.score or 0.0, now.numbers) for now in progress if now.numbers]
@@ -218,7 +218,7 @@ def _said(scene: Scene, now: Training | None, progress: Sequence[Progress], foun
 
 
 def stuck(progress: Sequence[Progress]) -> bool:
-    """Whether the loss has hardly fallen in the last fifth of a run.
+    """Returns whether the loss has hardly fallen in the last fifth of a run.
 
     >>> falls = [Progress(step, 10, 1.0 - step / 20, 0.0) for step in range(11)]
     >>> stuck(falls), stuck([Progress(step, 10, 0.35, 0.0) for step in range(11)])

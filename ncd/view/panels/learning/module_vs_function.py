@@ -1,4 +1,4 @@
-"""Side by side: one network trained by a module and its optimiser, and by pure functions."""
+"""The Side by side panel: one network, trained as a module and as pure functions."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ COMPARED, EPOCHS = "compared", "epochs"
 CHOICES, BEGIN = ("20", "100", "300", "1000", "3000"), "300"
 MODULE = {"way": "module", "optimiser": "Adam", "start": "torch"}
 SLOW = 2.0  # seconds between new curves: Streamlit mounts a Plotly chart again for new data
-FUNCTION = {  # in each case; the first is the notebook's own
+FUNCTION = {  # the code for each setting; the first is that of the notebook
     "as in the notebook": {"way": "function", "optimiser": "SGD", "start": "He"},
     "one start": {"way": "function", "optimiser": "SGD", "start": "torch"},
     "one optimiser": {"way": "function", "optimiser": "Adam", "start": "He"},
@@ -56,7 +56,7 @@ url.keep(EPOCHS, BEGIN, CHOICES)
 
 @dataclass(frozen=True)
 class Examples:
-    """How many are learned from and kept apart, what they are, and what their mean alone loses."""
+    """The numbers of training and test examples, their description, and a baseline error."""
 
     seen: int
     unseen: int
@@ -65,7 +65,7 @@ class Examples:
 
 
 def show(scene: Scene) -> None:
-    """Buttons, both runs and their curves; or why these sizes cannot be trained."""
+    """Shows buttons, both runs and their curves; or why these sizes cannot be trained."""
     settings = plain(scene.settings)
     try:
         given = remember(
@@ -88,14 +88,14 @@ def show(scene: Scene) -> None:
 
 
 def plain(settings: Mapping[str, int]) -> dict[str, int]:
-    """The settings of the network that holds its weights: these are what is learned."""
+    """Returns the settings of the network that owns its weights, which is trained."""
     return {**settings, "function": 0}
 
 
 def examples(settings: Mapping[str, int], seed: int) -> Examples:
-    """What there is to learn from.
+    """Returns a description of the training examples.
 
-    Raises SizeError and LimitError as training would.
+    Raises SizeError or LimitError if these sizes cannot be trained.
     """
     own = houses(settings["i"], seed)
     check(elaborate(network(settings, len(own.inputs))))
@@ -104,7 +104,7 @@ def examples(settings: Mapping[str, int], seed: int) -> Examples:
 
 
 def refuse(error: NCDError) -> None:
-    """What does not fit, and a button for what would."""
+    """Shows why these sizes cannot be trained, and a button that sets sizes that can."""
     st.text(str(error))
     if error.axis and error.nearest is not None:
         said = f"{knobs.label(error.axis)} = {error.nearest}"
@@ -131,7 +131,7 @@ def _stop(now: Training) -> None:
 
 
 def _train(scene: Scene) -> None:
-    """Begins both runs; a callback."""
+    """Starts both runs; a callback."""
     name, settings, seed = scene.entry.name, plain(scene.settings), scene.seed
     one, two = (
         Run(name, settings, seed, _epochs(), scene.device, loop="way", given=way)
@@ -141,7 +141,7 @@ def _train(scene: Scene) -> None:
 
 
 def chosen() -> tuple[Way, Way]:
-    """What the module and the function are to do."""
+    """Returns the settings of both runs."""
     return MODULE, FUNCTION[str(st.session_state.get(COMPARED, CASES[0]))]
 
 
@@ -153,14 +153,14 @@ def _epochs() -> int:
 
 
 def _reported(now: Training | None) -> tuple[tuple[Run, ...], Sequence[Told], int]:
-    """Returns the runs, what each has reported, and their number of epochs."""
+    """Returns the runs, what each has reported, and the number of epochs."""
     runs = now.runs if now else ()
     steps = (runs[0].steps if runs else None) or _epochs()
     return runs, tuple(tuple(run.progress) for run in runs) or ((), ()), steps
 
 
 def _shown(now: Training | None, given: Examples) -> None:
-    """Shows how far both runs are, and how their losses compare."""
+    """Shows the progress of both runs, and a comparison of their losses."""
     runs, told, steps = _reported(now)
     ways = tuple(run.given for run in runs) or chosen()
     without = tuple(trained_weights.without(*each) for each in zip(runs, told, strict=False))
@@ -173,7 +173,7 @@ def _shown(now: Training | None, given: Examples) -> None:
 
 
 def _bar(way: Way, told: Told, steps: int, where: str) -> str:
-    """What a run is and where it is, as text and as a bar."""
+    """Returns the name and progress of a run as text and a bar."""
     name, style = NAMES[way["way"]], ' class="second"' if way["way"] == "function" else ""
     key = f'<svg width="26" height="8" aria-hidden="true"><path d="M0 4H26"{style}/></svg>'
     said = f"{way['optimiser']}, {STARTS[way['start']]} · {where}"
@@ -193,7 +193,7 @@ def _where(told: Told) -> str:
 
 
 def _curves(now: Training | None) -> None:
-    """Shows the losses of both runs, and their errors on unseen examples."""
+    """Shows the losses of both runs, and their errors on test examples."""
     _, told, steps = _reported(now)
     named = dict(zip(NAMES.values(), told, strict=True))
     losses = {name: [(now.step, now.loss) for now in own] for name, own in named.items()}
@@ -210,7 +210,7 @@ def _curves(now: Training | None) -> None:
 
 
 def _compared(told: Sequence[Told], over: bool) -> str:
-    """Whether the two curves are one, once both runs have ended."""
+    """Returns whether the two curves agree, once both runs have ended."""
     one, two = ([now.loss for now in own] for own in told)
     both = min(len(one), len(two))
     if not (over and both):

@@ -1,4 +1,4 @@
-"""By hand: layer norm of one position, with the biased and the unbiased variance beside torch's."""
+"""The By hand panel: layer norm with the biased and the unbiased variance, against torch's."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ncd.view.session.scene import Scene
 TITLE = "By hand"
 RUNS = True
 POSITION = "position"
-MOST = 12  # features that are written out
+MOST = 12  # the greatest number of features that are shown
 EPS = 1e-5
 
 url.keep(POSITION, "0")
@@ -28,7 +28,7 @@ Numbers = tuple[float, ...]
 
 @dataclass(frozen=True)
 class Norms:
-    """A position's numbers, its mean and both variances, and what each way gives."""
+    """One position's numbers, mean and both variances, and the results of each way."""
 
     x: Numbers
     mean: float
@@ -40,7 +40,7 @@ class Norms:
 
 
 def show(scene: Scene) -> None:
-    """The chosen position: its statistics, and three ways to normalise it."""
+    """Shows the statistics of the chosen position, and three ways to normalise it."""
     size = scene.settings["t"]
     at = url.place(POSITION, size)
     key = (*scene.numbers, at)
@@ -58,7 +58,7 @@ def _pick(name: str, value: str) -> None:
 
 
 def by_hand(x: Tensor, unbiased: bool) -> Tensor:
-    """The notebook's lines: less the mean, over the root of the variance.
+    """Normalises as the notebook does: minus the mean, divided by the root of the variance.
 
     >>> by_hand(torch.tensor([[1.0, 3.0]]), unbiased=False).round(decimals=2).tolist()
     [[-1.0, 1.0]]
@@ -69,7 +69,7 @@ def by_hand(x: Tensor, unbiased: bool) -> Tensor:
 
 
 def norms(scene: Scene, at: int) -> Norms:
-    """Normalises all positions in three ways, and keeps what is shown of one."""
+    """Normalises all positions in three ways; returns the results at one position."""
     x = scene.inputs[0].detach().cpu()
     theirs = nn.functional.layer_norm(x, x.shape[-1:], eps=EPS)
     hand = [by_hand(x, unbiased) for unbiased in (False, True)]

@@ -1,4 +1,4 @@
-"""Statistics: what batch norm averages, in training and in use, beside layer norm."""
+"""The Statistics panel: batch norm in training and in evaluation, beside layer norm."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from ncd.view.session.scene import Scene
 
 TITLE = "Statistics"
 RUNS = True
-STEPS = 40  # batches that the running mean follows
-MOMENTUM = 0.1  # torch's own
-MOST = 8  # channels that are written out
-LARGEST = (64, 32, 32, 32)  # images, channels, rows, columns: as far as the sliders go
+STEPS = 40  # the number of batches for the running mean
+MOMENTUM = 0.1  # torch's default
+MOST = 8  # the greatest number of channels that are shown
+LARGEST = (64, 32, 32, 32)  # images, channels, rows, columns: the ends of the sliders
 GAMMA, BETA = "gamma", "beta"
 RANGE = {GAMMA: (0, 30, "10"), BETA: (-20, 20, "0")}  # in tenths
 WIDE, TALL = 360, 130
@@ -38,10 +38,10 @@ Moments = tuple[tuple[float, float], ...]  # mean and deviation: before, by batc
 
 @dataclass(frozen=True)
 class Statistics:
-    """Of each channel, before and after both norms; and what a batch, a bias and the steps do.
+    """Statistics of each channel before and after both norms, and of three experiments.
 
-    ``places`` are the same numbers over the channels, at the first place of each image.
-    ``running`` is the running mean after each batch, (steps, channels).
+    ``places`` are the statistics over the channels, at the first pixel of each image. ``running``
+    is the running mean after each batch, (steps, channels).
     """
 
     channels: tuple[Moments, ...]
@@ -54,7 +54,7 @@ class Statistics:
 
 
 def show(scene: Scene) -> None:
-    """The statistics of every channel, a chart of the running mean, and three experiments."""
+    """Shows the statistics of every channel, a chart of the running mean, and three experiments."""
     gamma, beta = (_tenths(name) for name in RANGE)
     key = (*scene.numbers, gamma, beta)
     found = remember(
@@ -83,9 +83,9 @@ def _tenths(name: str) -> float:
 
 
 def statistics(x: Tensor, seed: int, gamma: float, beta: float) -> Statistics:
-    """Runs torch's norms on images ``b c h w``, with this γ and β in every channel.
+    """Runs torch's norms on images ``b c h w``, with this γ and β for every channel.
 
-    As it draws ``STEPS`` more batches of the kind, it takes no more of the images than ``LARGEST``.
+    It draws ``STEPS`` further batches of this shape, so the shape is cut to at most ``LARGEST``.
     """
     x = x[tuple(map(slice, LARGEST))].detach().cpu()
     channels = x.shape[1]
@@ -118,7 +118,7 @@ def statistics(x: Tensor, seed: int, gamma: float, beta: float) -> Statistics:
 
 
 def _moments(x: Tensor) -> Moments:
-    """Mean and deviation of each row."""
+    """Returns the mean and deviation of each row."""
     pairs = zip(x.mean(1).tolist(), x.std(1, correction=0).tolist(), strict=True)
     return tuple(pairs)[:MOST]
 
@@ -144,7 +144,7 @@ def _slider(name: str) -> str:
 
 
 def _table(found: Statistics) -> str:
-    """What each norm makes equal: a channel over all images, or a place over all channels."""
+    """Returns a table of each norm's statistics, over a channel or over a position."""
     head = (
         "",
         "mean before",
@@ -194,7 +194,7 @@ def _experiments(scene: Scene, found: Statistics) -> str:
 
 
 def _cut(scene: Scene) -> str:
-    """Returns how much of the images is taken, where that is not all."""
+    """Returns a sentence about the part of the images that is used, if not all."""
     if all(map(le, scene.inputs[0].shape, LARGEST)):
         return ""
     return f"Of the images at most {' × '.join(map(str, LARGEST))} numbers are taken. "

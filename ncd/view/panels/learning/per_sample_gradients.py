@@ -1,4 +1,4 @@
-"""Per sample: the gradient of each example by itself, and what they sum to."""
+"""The Per sample panel: the gradient of each example, and their sum."""
 
 from __future__ import annotations
 
@@ -23,18 +23,19 @@ from ncd.view.session.scene import Scene
 
 TITLE = "Per sample"
 RUNS = True
-MOST = 64  # examples
-WIDEST = 10.0  # em of the longest bar
+MOST = 64  # the greatest number of examples
+WIDEST = 10.0  # the longest bar, in em
 BAR = "var(--st-primary-color)"
 CODE = "vmap(grad(loss_of), in_dims=(None, None, 0, 0))(weights, model, x, y)"
 
 
 @dataclass(frozen=True)
 class Samples:
-    """Of each example: answer, prediction, loss, the norm of its gradient, and its share.
+    """For each example: answer, prediction, loss, gradient norm, and share of the mean gradient.
 
-    A share is how far an example's gradient goes along that of the mean loss; all sum to 1.
-    ``norm`` is that of the mean gradient, ``apart`` how far it is from the batch's own.
+    A share is the part of the mean gradient that an example contributes along its direction; the
+    shares sum to 1. ``norm`` is the norm of the mean gradient, and ``apart`` its difference from
+    the gradient of the batch.
     """
 
     answers: tuple[float, ...]
@@ -47,7 +48,7 @@ class Samples:
 
 
 def show(scene: Scene) -> None:
-    """A row for each example, and what their gradients sum to."""
+    """Shows a row for each example, and the sum of the gradients."""
     try:
         found = remember(
             "per sample",
@@ -62,9 +63,9 @@ def show(scene: Scene) -> None:
 
 
 def samples(scene: Scene) -> Samples:
-    """Takes the gradient of every example by itself, and that of all at once.
+    """Computes the gradient of every example separately, and that of the batch.
 
-    Raises SizeError for more features than there are, LimitError for too many weights.
+    Raises SizeError if there are too few features in the data, LimitError for too many weights.
     """
     settings, seed = scene.settings, scene.seed
     own = houses(settings["i"], seed)
@@ -92,7 +93,7 @@ def _check(weights: Weights, count: int) -> None:
 
 
 def _flat(gradients: Weights, count: int) -> Tensor:
-    """A row of all numbers for each example."""
+    """Returns all gradients of each example as one row."""
     return torch.cat([g.reshape(count, -1) for g in gradients.values()], 1)
 
 

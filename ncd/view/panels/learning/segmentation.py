@@ -1,4 +1,4 @@
-"""Mask: pictures that the network has not seen, and the class that it gives each pixel."""
+"""The Mask panel: unseen pictures, and the class that the network gives each pixel."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TITLE = "Mask"
 RUNS = True
 PICKED = "masked"
 TRAIN, TRAINING = "train", "Training"
-PICTURES = 8  # of a small network
+PICTURES = 8  # the number of pictures for a small network
 STYLE = """<style>
 .masks { display: grid; grid-template-columns: repeat(3, minmax(0, 260px)); gap: 0.4rem 1.2rem; }
 .masks figure { margin: 0; }
@@ -38,10 +38,9 @@ url.keep(PICKED, "0")
 
 
 class Masks(NamedTuple):
-    """Pictures (n, h, w), the class found at each pixel, the right one, and the IoU of them all.
+    """Pictures (n, h, w), the predicted and the right class of each pixel, and the overall IoU.
 
-    What goes into the network on this page comes first, if that is a picture; of it nobody has said
-    what is right.
+    The first picture is the page's own input, if that is a picture; its right answer is not known.
     """
 
     pictures: Tensor
@@ -51,7 +50,7 @@ class Masks(NamedTuple):
 
     @property
     def own(self) -> int:
-        """The number of pictures without a known answer."""
+        """The number of pictures of the visitor's, which have no known answer."""
         return len(self.pictures) - len(self.right)
 
     def wrong(self, i: int) -> Tensor | None:
@@ -59,13 +58,13 @@ class Masks(NamedTuple):
         return None if i < self.own else self.found[i] != self.right[i - self.own]
 
     def said(self, i: int) -> str:
-        """Returns in words how many pixels of a picture are wrong."""
+        """Returns a phrase about the number of wrong pixels in a picture."""
         wrong = self.wrong(i)
         return "what goes in" if wrong is None else f"{int(wrong.sum()):,} wrong"
 
 
 def show(scene: Scene) -> None:
-    """One picture, what is found in it and what is there; below it the others."""
+    """Shows one picture with its predicted and its right mask, and the others as buttons."""
     key = scene.numbers
     masks = remember("masks", scene.term, *key, make=lambda: scene.work(lambda: measure(scene)))
     html_panel.show(_html(scene, masks), "mask", on_pick=_pick)
@@ -76,11 +75,11 @@ def _pick(value: str) -> None:
         st.session_state[PICKED] = value
     elif st.session_state.get(selection.PANEL) != TRAINING:
         st.session_state[selection.PANEL] = TRAINING
-        st.rerun()  # the tabs stand outside of what a click sends anew
+        st.rerun()  # the tabs are outside the fragment that a click reruns
 
 
 def measure(scene: Scene) -> Masks:
-    """Pictures from the seed, but others than those that it learns from, and their masks."""
+    """Segments pictures that are not in the training data."""
     few = 1 if scene.cost.flops * PICTURES > LONG else PICTURES
     side, classes = scene.settings["x"], min(scene.settings["y"], len(KINDS))
     pictures, right = shapes(few, side, classes, generator(scene.seed, "pictures of the masks"))
@@ -113,7 +112,7 @@ def _html(scene: Scene, masks: Masks) -> str:
 
 
 def _told(scene: Scene, masks: Masks) -> str:
-    """Returns how good the segmentation is, and where its weights come from."""
+    """Returns a sentence about the quality of the masks and the origin of the weights."""
     count = markup.counted(len(masks.right), "picture")
     weights = captions.explained("Untrained weights", captions.UNTRAINED)
     offer = f' <button class="plain" data-pick="{TRAIN}">Train them</button>'
@@ -127,7 +126,7 @@ def _told(scene: Scene, masks: Masks) -> str:
 
 
 def _kinds(classes: int) -> str:
-    """Returns the key to the colours."""
+    """Returns the legend of the class colours."""
     names = (*KINDS, *(f"kind {n}" for n in range(len(KINDS), classes)))[1:classes]
     fields = (
         f'<span class="kind" style="background:rgb{colour(n)}"></span> {name}'
@@ -137,7 +136,7 @@ def _kinds(classes: int) -> str:
 
 
 def _others(masks: Masks, at: int) -> str:
-    """All pictures as buttons."""
+    """Returns all pictures as buttons."""
     buttons = (
         f'<button type="button" data-pick="{i}" aria-pressed="{str(i == at).lower()}">'
         f'<img alt="" src="{_small(masks, i)}">{masks.said(i)}</button>'

@@ -1,4 +1,4 @@
-"""Training: a run on examples from the seed, its curves, and what the system then gets wrong."""
+"""The Training panel: a run on examples from the seed, its curves, and remaining mistakes."""
 
 from __future__ import annotations
 
@@ -18,17 +18,21 @@ from ncd.view.learning import mistakes
 from ncd.view.runtime import torch_threads
 from ncd.view.session import trained_weights, url
 from ncd.view.session.scene import Scene
-from ncd.view.session.trained_weights import EVERY, Learned, Training
+from ncd.view.session.trained_weights import CHOICES, EVERY, STEPS, Learned, Training
 
 TITLE = "Training"
 RUNS = True
-STEPS, FILE, WRONG = "steps", "weights", "wrong weights"
-CHOICES = ("100", "300", "1000", "3000")
-MEGABYTES = 64  # of a file of weights
+FILE, WRONG = "weights", "wrong weights"
+MEGABYTES = 64  # the largest file of weights
 SLOW = 2.0  # seconds between new curves: Streamlit mounts a Plotly chart again for new data
-NAMES = {"accuracy": "accuracy", "answers": "right answers", "iou": "intersection over union"}
-SHARES = ("accuracy", "answers")  # measures that are shown in per cent
-EARLIER, KEPT = "earlier runs", 3  # runs of this page whose curves stay for comparison
+NAMES = {
+    "accuracy": "accuracy",
+    "answers": "right answers",
+    "iou": "intersection over union",
+    "variance": "variance explained",
+}
+SHARES = ("accuracy", "answers", "variance")  # measures that are shown in per cent
+EARLIER, KEPT = "earlier runs", 3  # session key; the number of earlier runs whose curves are kept
 STYLE = """<style>
 progress { width: 100%; height: 0.6rem; accent-color: var(--st-primary-color); }
 </style>"""
@@ -37,7 +41,7 @@ url.keep(STEPS, CHOICES[1], CHOICES)
 
 
 def show(scene: Scene) -> None:
-    """Buttons, curves and mistakes; or why this system cannot be trained at these sizes."""
+    """Shows buttons, curves and mistakes; or why this system cannot be trained at these sizes."""
     own = task(scene.entry.name)
     try:
         found = remember(
@@ -88,7 +92,7 @@ def _controls(scene: Scene, now: Training | None) -> None:
 
 
 def _train(scene: Scene) -> None:
-    """Starts a run, and keeps the curves of the one before; a callback."""
+    """Starts a run, and keeps the curves of the previous one; a callback."""
     before = trained_weights.training(scene.entry, scene.settings, scene.seed)
     if before is not None and before.run is not None and before.run.progress:
         kept = (f"{len(before.run.progress):,} steps before", tuple(before.run.progress))
@@ -103,7 +107,7 @@ def _train(scene: Scene) -> None:
 
 
 def _beginning(scene: Scene) -> str:
-    """What is said before anything was trained here."""
+    """Returns the text that is shown before any training."""
     if scene.learned:
         said = scene.learned.said
         return f"Shipped: {said}. Training here begins anew, from the weights of this page's seed."
@@ -126,7 +130,7 @@ def _progress(now: Training | None) -> tuple[tuple[Progress, ...], int]:
 
 
 def _shown(now: Training | None, own: Task, beginning: str) -> None:
-    """Shows how far the run is, in words and as a bar."""
+    """Shows the progress of the run, in words and as a bar."""
     progress, steps = _progress(now)
     line = _line(now, progress, own) if now else beginning
     html_panel.show(bar(line, len(progress), steps), "progress")
@@ -162,7 +166,7 @@ def _curves(now: Training | None, own: Task) -> None:
 
 
 def _line(now: Training, progress: tuple[Progress, ...], own: Task) -> str:
-    """What is said above the bar."""
+    """Returns the text above the progress bar."""
     if now.run is None:
         return "The weights are those of your file."
     if said := trained_weights.without(now.run, progress):
@@ -194,7 +198,7 @@ def _file(scene: Scene) -> None:
 
 
 def _take(scene: Scene) -> None:
-    """Takes the weights of a file, if they fit; a callback."""
+    """Loads weights from a file, if they fit; a callback."""
     file = st.session_state.get(FILE)
     st.session_state[WRONG] = ""
     if file is None:

@@ -1,4 +1,4 @@
-"""Two codes: the lines that train the module, beside those of the pure functions."""
+"""The Two codes panel: code that trains a module, beside code with pure functions."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ COMMENTS = {
 
 @dataclass(frozen=True)
 class Apart:
-    """The largest differences between the two: of outputs, and of gradients."""
+    """The largest differences between both ways, in outputs and in gradients."""
 
     outputs: float
     gradients: float
 
 
 def show(scene: Scene) -> None:
-    """Both codes in two columns, and how far what they give is apart."""
+    """Shows both codes in two columns, and the differences of their results."""
     module, function = both(scene)
     found = remember(
         "two codes", module, scene.seed, make=lambda: scene.work(lambda: compared(scene))
@@ -64,7 +64,7 @@ def show(scene: Scene) -> None:
 
 
 def both(scene: Scene) -> tuple[Term, Term]:
-    """The network that holds its weights, and the one that is given them."""
+    """Returns the network that owns its weights, and the one that takes them as inputs."""
     module, function = (
         scene.entry.build(**{**scene.settings, "function": given}) for given in (0, 1)
     )
@@ -72,7 +72,7 @@ def both(scene: Scene) -> tuple[Term, Term]:
 
 
 def compared(scene: Scene) -> Apart:
-    """Runs both on the same weights and examples, and takes the gradients in both ways."""
+    """Runs both with the same weights and examples, and compares outputs and gradients."""
     module, function = (ncd.compile(term, scene.seed) for term in both(scene))
     (x,) = ncd.example_inputs(module.term, scene.seed)
     weights = dict(module.named_parameters())
@@ -94,7 +94,7 @@ def _gradient(weights: Tensor) -> Tensor:
 
 
 def plain(function: Callable[..., Any]) -> str:
-    """The source of a function as it runs, without its types and its docstring.
+    """Returns the source of a function without its type annotations and docstring.
 
     >>> print(plain(train_steps.loss_of))
     def loss_of(weights, model, x, y):
@@ -110,14 +110,14 @@ def plain(function: Callable[..., Any]) -> str:
 
 
 def _class(term: Term) -> str:
-    """The class of a term, without what it imports."""
+    """Returns the source of a term's class, without imports."""
     text = [line.text for line in lines(term)]
     first = next(i for i, line in enumerate(text) if line.startswith("class "))
     return "\n".join(text[first:])
 
 
 def _function(term: Term) -> str:
-    """What the class of a term does, as a function."""
+    """Returns the source of a term as a function."""
     tree = ast.parse(_class(term))
     forward = next(node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
     names = ", ".join(argument.arg for argument in forward.args.args[1:])
@@ -126,7 +126,7 @@ def _function(term: Term) -> str:
 
 
 def _listing(title: str, parts: Sequence[str], term: Term) -> str:
-    """Pieces of source below each other, coloured, their axes lit with the diagram's."""
+    """Returns pieces of coloured source, whose axes are highlighted with the diagram's."""
     text = "\n\n".join(parts).split("\n")
     rows = source_listing.coloured(text, source_listing.identifiers(elaborate(term)))
     body = "".join(f'<div class="line">{row or " "}</div>' for row in rows)

@@ -20,7 +20,7 @@ from ncd.view.session.scene import Scene
 
 TITLE = "Cells"
 RUNS = True
-MOST = 10  # cells along one axis
+MOST = 10  # the greatest number of cells along an axis
 
 
 def show(scene: Scene) -> None:
@@ -54,12 +54,12 @@ def sliders(scene: Scene) -> str:
 
 
 def indexes(scene: Scene) -> list[Knob]:
-    """Returns the knobs that are places along an axis."""
+    """Returns the knobs that are positions along an axis."""
     return [knob for knob in scene.entry.knobs if knob.below]
 
 
 def _pick(scene: Scene, picked: str) -> None:
-    """Moves an index; a callback."""
+    """Sets an index; a callback."""
     name, _, place = picked.partition("=")
     knob = next((knob for knob in indexes(scene) if knob.name == name), None)
     if knob:
@@ -67,7 +67,7 @@ def _pick(scene: Scene, picked: str) -> None:
 
 
 class _Line:
-    """The arrays of a circuit, state by state, with the ops between them."""
+    """The arrays of a circuit, column by column, with the ops between them."""
 
     def __init__(self, circuit: Circuit, scene: Scene) -> None:
         self.circuit, self.scene = circuit, scene
@@ -111,7 +111,7 @@ class _Grid:
     value: Value
     numbers: torch.Tensor  # (rows, columns)
     axes: tuple[Axis | None, Axis | None]
-    at: Slice  # along those two, where not all of it is touched
+    at: Slice  # the part of rows and columns that is used, if not all
     lit: bool
     told: str
 
@@ -147,7 +147,7 @@ class _Grid:
         )
 
     def head(self, axis: Axis | None, place: int | None, side: int, picks: dict[str, str]) -> str:
-        """Returns the number of a row or column, which sets the index along its axis, if any."""
+        """Returns the number of a row or column; a click on it sets the index along its axis."""
         name = axis.name if axis else ""
         if place is None:
             return "<th>…</th>"
@@ -169,7 +169,7 @@ class _Grid:
 
 
 def _slots(size: int, at: int | None) -> list[int | None]:
-    """Returns the places that are shown, including those around the index; None marks a gap.
+    """Returns the positions that are shown, including those near the index; None marks a gap.
 
     >>> _slots(3, None), _slots(20, 12)
     ([0, 1, 2], [None, 8, 9, 10, 11, 12, 13, 14, 15, None])
@@ -184,6 +184,6 @@ def _slots(size: int, at: int | None) -> list[int | None]:
 
 
 def _figure(number: torch.Tensor) -> str:
-    """Returns a number as short as a cell is wide."""
+    """Returns a number rounded to the width of a cell."""
     text = f"{float(number):.2f}" if number.is_floating_point() else str(int(number))
     return text.replace("-", "−")

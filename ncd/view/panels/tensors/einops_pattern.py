@@ -8,13 +8,14 @@ from zlib import crc32
 import streamlit as st
 
 from ncd.export import markup
+from ncd.models import Entry
 from ncd.models.tensors.einops_calls import LONGEST, CallError
-from ncd.models.tensors.einops_patterns import CALLS, TEXTS, shapes, term
+from ncd.models.tensors.einops_patterns import CALLS, TEXTS, line_entry, shapes
 from ncd.models.tensors.pattern_terms import REDUCTIONS, Call
 from ncd.view.arrays.mosaic import Mosaic
 from ncd.view.base import html_panel, knobs
 from ncd.view.base.cache import remember
-from ncd.view.diagram import component
+from ncd.view.einops_lab import own_lines
 from ncd.view.einops_lab.rearrange_demo import Outcome, choices, outcome
 from ncd.view.einops_lab.shape_check import MOST, Shape, Tried, tried
 from ncd.view.session import url
@@ -22,7 +23,7 @@ from ncd.view.session.scene import Scene
 
 TITLE = "Pattern"
 RUNS = True
-OWN, FIELD, BESIDE = "call", "call field", "call beside"  # BESIDE: the example it was typed at
+OWN, FIELD, BESIDE = "call", "call field", "call beside"  # BESIDE: the example shown while typing
 SAID, ASKING = "said shape", "asking"
 FIT = {"b": 6, "h": 96, "w": 96, "c": 3}
 STYLE = """<style>
@@ -40,12 +41,27 @@ STYLE = """<style>
 @media (max-width: 640px) { .einops { grid-template-columns: minmax(0, 1fr); } }
 </style>"""
 
-url.keep(ASKING, "on", ("on", "off"))
+url.keep(ASKING, "off", ("on", "off"))
+
+
+def typed_entry(entry: Entry) -> Entry:
+    """Returns the entry of the page's line: one that is typed and right is its diagram."""
+    settings = knobs.settings(entry)
+    text = _text(settings["pattern"])
+    if text in TEXTS:
+        return entry
+    try:
+        tried(text, {name: settings[name] for name in FIT})
+    except CallError:
+        return entry
+    return line_entry(text)
 
 
 def show(scene: Scene) -> None:
-    """Shows the line, its effect on the pictures, and its diagram if it is not the page's."""
+    """Shows the line and its effect on the pictures."""
     text = _text(scene.settings["pattern"])
+    if st.session_state.get(FIELD) != text:
+        st.session_state[FIELD] = text
     st.text_input(
         "A line of einops, on `ims`, `ims[0]`, `x` or `y`: write your own",
         key=FIELD,
@@ -69,14 +85,11 @@ def _text(example: int) -> str:
     if st.session_state.get(BESIDE, example) != example:
         st.session_state[OWN] = ""
     st.session_state[BESIDE] = example
-    text = str(st.session_state.get(OWN) or TEXTS[example])
-    if st.session_state.get(FIELD) != text:
-        st.session_state[FIELD] = text
-    return text
+    return str(st.session_state.get(OWN) or TEXTS[example])
 
 
 def _typed() -> None:
-    """Takes the typed line; a line that is an example chooses it. A callback."""
+    """Stores the typed line, or chooses the example with the same line; a callback."""
     text = str(st.session_state[FIELD]).strip()
     if text in TEXTS:
         knobs.put({"pattern": TEXTS.index(text)})
@@ -85,7 +98,7 @@ def _typed() -> None:
 
 
 def _examples(text: str) -> str:
-    """Returns the lines of the document as buttons."""
+    """Returns the example lines as buttons."""
     buttons = "".join(
         f'<button type="button" class="plain" data-pick="pattern={i}" title="{markup.text(line)}" '
         f'aria-pressed="{str(line == text).lower()}">{name}</button>'
@@ -130,7 +143,7 @@ def _wrong(error: CallError, text: str) -> str:
         )
     return (
         f'<div class="code wrong">{_marked(text, error)}</div>'
-        f'<p role="status"><b>{markup.text(fact)}.</b>{cure}</p>{theirs}'
+        f'<p role="status"><b>{markup.text(fact)}.</b>{cure}</p>{own_lines.elsewhere(text)}{theirs}'
     )
 
 
@@ -163,12 +176,13 @@ def _tried(scene: Scene, text: str, sizes: dict[str, int]) -> str:
     left = _figure(made.given, f"<code>{name}</code>: shape <b>{_said(found.shapes[0])}</b>")
     question = str(crc32(f"{text} {sizes}".encode()))
     mine, _, answered = str(st.session_state.get(SAID, "")).partition(" of ")
-    if answered != question and st.session_state.get(ASKING) != "off":
+    if answered != question and st.session_state.get(ASKING) == "on":
         return f'<div class="einops">{left}{_asked(choices(text, found), question)}</div>'
     answer = _answer(mine if answered == question else "", _said(found.shapes[-1]))
+    shaped = own_lines.shaped(text, found.shapes[0])
     return (
         f'<div class="einops">{left}<div class="asked">{answer}{_result(made, found)}</div></div>'
-        f"{_again()}{_own(scene, text, sizes)}{_steps(found)}{_backwards(made, name)}"
+        f"{_again()}{shaped}{_steps(found)}{_backwards(made, name)}"
     )
 
 
@@ -201,8 +215,8 @@ def _asked(ways: tuple[Shape, ...], question: str) -> str:
 
 
 def _again() -> str:
-    """Returns a button back to the question."""
-    if st.session_state.get(ASKING) != "off":
+    """Returns a button that asks the question again."""
+    if st.session_state.get(ASKING) == "on":
         return ""
     button = f'<button type="button" class="plain" data-pick="{ASKING}=on">Ask me first</button>'
     return f"<p>{button}</p>"
@@ -223,7 +237,7 @@ def _result(made: Outcome, found: Tried) -> str:
 
 
 def _steps(found: Tried) -> str:
-    """Returns every call, with the origin of each axis of its result."""
+    """Returns every call, with the source of each axis of its result."""
     rows = [
         f"<tr><td><code>{_called(call)}</code></td><td>{_lengths(call, before)}</td>"
         f'<td class="number">{_said(after)}</td></tr>'
@@ -256,7 +270,7 @@ def _lengths(call: Call, shape: Shape) -> str:
 
 
 def _backwards(made: Outcome, name: str) -> str:
-    """Returns the gradient of the sum of the output, and whether the diagram agrees."""
+    """Returns the gradient of the sum of the output, and whether it matches the diagram's."""
     low, high = map(markup.digits, made.extremes)
     each = f"{low}, everywhere" if low == high else f"from {low} to {high}, as below"
     ahead, back = map(markup.digits, made.apart)
@@ -273,11 +287,3 @@ def _backwards(made: Outcome, name: str) -> str:
 
 def _whole(number: float) -> str:
     return f"{number:,.0f}" if abs(number - round(number)) < 1e-3 else markup.digits(number)
-
-
-def _own(scene: Scene, text: str, sizes: dict[str, int]) -> str:
-    """Returns the diagram of a line that is not an example."""
-    own = term(text, sizes)
-    if own == scene.term:
-        return ""
-    return f"<h2>Your line as a diagram</h2>{component.other_term(own, scene)}"

@@ -33,7 +33,7 @@ RUNS = True
 SIDE, DIFFERENCE = "side", "difference"
 HEAD = ("Side", "Steps", "Bytes made", "Time", "")
 NUMBERS = (2, 3)
-EQUAL = 1e-4  # of the largest number; more than rounding makes of 32 bits
+EQUAL = 1e-4  # relative to the largest number; larger than the rounding error of 32 bits
 ROUNDING = (
     "a number of 32 bits keeps about seven digits, and sums in another order are rounded "
     "differently; one of 64 bits keeps about sixteen"
@@ -44,10 +44,10 @@ url.keep(SIDE, "", ("", *map(str, range(2, 10)), DIFFERENCE))
 
 @dataclass(frozen=True)
 class Sides:
-    """The sides as circuits, with the ids of the whole, and their results.
+    """The sides as circuits, with the ids of their ops in the whole equation, and their results.
 
-    ``difference`` is the largest between two sides, ``largest`` the largest number of any side;
-    ``double`` is the difference in 64 bits, or None if it was not computed.
+    ``difference`` is the largest difference between two sides, ``largest`` the largest number of
+    any side, and ``double`` the difference in 64 bits, or None if it was not computed.
     """
 
     circuits: tuple[Circuit, ...]
@@ -96,7 +96,7 @@ def show(scene: Scene) -> None:
 
 
 def tried(scene: Scene) -> Sides:
-    """Runs all sides on the same inputs, together and each alone."""
+    """Runs all sides on the same inputs: together, and each separately."""
     assert isinstance(scene.term, Equation)
     own = scene.term.sides
     circuits = tuple(map(elaborate, own))

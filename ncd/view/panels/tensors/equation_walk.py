@@ -1,4 +1,4 @@
-"""The Step by step panel: figure 18 as a walk; each step morphs one side into the other."""
+"""The Step by step panel: figure 18 as a sequence of equations, each animated."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from ncd.view.session.scene import Scene
 
 TITLE = "Step by step"
 RUNS = True
-MOST = 8  # numbers of a side that are shown
+MOST = 8  # the greatest number of values that are shown for a side
 
 
 class Step(NamedTuple):
-    """The title of a step, and why it is allowed."""
+    """The title of a step, and its justification."""
 
     title: str
     why: str
@@ -82,7 +82,7 @@ _walk = st.components.v2.component(
 
 
 def show(scene: Scene) -> None:
-    """Shows the chosen step: its words, its sides as a moving picture, its numbers."""
+    """Shows the chosen step: its text, an animation from one side to the other, its numbers."""
     step = scene.settings["step"]
     sizes = {name: n for name, n in scene.settings.items() if name != "step"}
     pair = graphical_algebra.pair(step, **sizes)
@@ -113,7 +113,7 @@ def _pick() -> None:
 
 
 def _steps(now: int) -> str:
-    """Returns the list of steps, this one marked."""
+    """Returns the list of steps, with the current one highlighted."""
     here = ' aria-current="step"'
     rows = (
         f'<li><button type="button" data-pick="step={n}"{here if n == now else ""}>'
@@ -124,12 +124,12 @@ def _steps(now: int) -> str:
 
 
 def _told(now: int) -> str:
-    """Returns the title of a step, and why it is allowed."""
+    """Returns the title of a step, and its justification."""
     return f"<h2>{now}. {STEPS[now - 1].title}</h2><p>{STEPS[now - 1].why}</p>"
 
 
 def _begin(now: int, sizes: dict[str, int], scene: Scene) -> str:
-    """Returns the picture that the first step begins with: the map itself."""
+    """Returns the picture that the first step starts from: the map itself."""
     if now > 1:
         return ""
     apart = component.other_term(graphical_algebra.plain(**sizes), scene)

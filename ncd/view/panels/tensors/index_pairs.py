@@ -14,11 +14,11 @@ from ncd.view.session.scene import Scene
 
 TITLE = "Every pair"
 RUNS = True
-MOST = 144  # pairs that are tried at once
+MOST = 144  # the greatest number of pairs
 
 
 def show(scene: Scene) -> None:
-    """Shows the table, each number with whether all orders of its indexes gave it."""
+    """Shows the table of all pairs; each number is marked if all sides agree on it."""
     settings = scene.settings
     first = scene.entry.build(**{**settings, "i": 0, "j": 0})  # the same for all pairs
     agree = remember("pairs", first, *scene.numbers, make=lambda: scene.work(lambda: tried(scene)))
@@ -36,7 +36,7 @@ def show(scene: Scene) -> None:
 
 
 def tried(scene: Scene) -> dict[tuple[int, int], bool]:
-    """Returns for each pair of indexes whether all sides give the table's number."""
+    """Returns for each pair of indexes whether all sides give the number in the table."""
     a, b = scene.settings["a"], scene.settings["b"]
     (table,) = scene.inputs
     found = {}

@@ -1,4 +1,4 @@
-"""The In memory panel: numbers where they lie in memory, and the order in which they are read."""
+"""The In memory panel: numbers in memory, and the order in which they are read."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from ncd.view.session.scene import Scene
 
 TITLE = "In memory"
 RUNS = True
-READ = "read"  # which of the numbers that are read is looked at
-MOST = 256  # numbers that are drawn
+READ = "read"  # session key: the place of the selected number in the reading order
+MOST = 256  # the greatest number of values that are drawn
 CELL, ROW, GAP, EDGE, TOP = 42, 32, 16, 46, 22  # pixels
-BEND = 0.18  # of an arc, as a share of its length
+BEND = 0.18  # the bend of an arc, as a share of its length
 HALO = (
     'fill="currentColor" paint-order="stroke" stroke="var(--st-background-color)" stroke-width="5"'
 )
@@ -35,9 +35,9 @@ url.keep(READ, "0")
 class Reading:
     """An array on ``AXES`` with these sizes, permuted to ``order`` and read as a table.
 
-    ``places`` are memory positions in the order of reading; empty if there are too many to show.
-    ``strides`` are those of the array, of it permuted, and of the table; ``copied`` says whether
-    the table needs memory of its own.
+    ``places`` are memory positions in reading order; empty if there are too many to show.
+    ``strides`` are those of the array, of the permuted array, and of the table; ``copied`` says
+    whether the table is a copy.
     """
 
     sizes: tuple[int, ...]
@@ -89,7 +89,7 @@ def _pick(picked: str) -> None:
 
 
 def of(scene: Scene) -> Reading:
-    """Returns the reading of the numbers 0, 1, 2, … by this system."""
+    """Returns the reading order that this system uses, for the numbers 0, 1, 2, …."""
     return remember(
         "memory order", scene.term, scene.device, make=lambda: scene.work(lambda: _run(scene))
     )
@@ -113,7 +113,7 @@ def strided(
     >>> strided((2, 2, 2, 2), "hbwc")
     (((8, 4, 2, 1), (2, 8, 1, 4), (4, 1)), True)
     """
-    array = torch.empty(tuple(sizes), device="meta")  # has strides, and no memory
+    array = torch.empty(tuple(sizes), device="meta")  # has strides but no memory
     turned = array.permute(*(AXES.index(name) for name in order))
     rows = turned.shape[0] * turned.shape[1]
     table = turned.reshape(rows, -1)
@@ -247,7 +247,7 @@ def _line(found: Reading, at: int) -> str:
 
 
 def _told(found: Reading, at: int) -> str:
-    """Returns how the address of the selected number follows from the strides."""
+    """Returns how the address of the selected number is computed from the strides."""
     place, (p, q) = found.places[at], divmod(at, found.table[1])
     stride = dict(zip(found.order, found.strides[1], strict=True))
     index = found.index(place)

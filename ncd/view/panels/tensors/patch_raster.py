@@ -22,11 +22,11 @@ from ncd.view.session.scene import Scene
 
 TITLE = "Patches"
 RUNS = True
-CUT, ALONG = "cut", "along"  # how it is cut, and into how many patches along a side
+CUT, ALONG = "cut", "along"  # session keys: the way of cutting, and the patches along a side
 SIDES = ("2", "4", "8")
-CHANNELS, SIDE = 3, 64  # of the picture
-GAP = 2  # pixels of it between patches
-SHOWN = 272  # pixels on the screen
+CHANNELS, SIDE = 3, 64  # the shape of the picture
+GAP = 2  # pixels of the picture between patches
+SHOWN = 272  # the side on the screen, in pixels
 CODES: Mapping[str, tuple[str, str]] = {
     RASTER: (
         "a.reshape(C, H′, p, W′, q).permute(1, 3, 0, 2, 4)",
@@ -109,7 +109,7 @@ def _buttons(name: str, called: Mapping[str, str], chosen: str) -> str:
 
 
 def _counted(found: Read) -> str:
-    """Returns how many patches are right, anywhere and at their places."""
+    """Returns how many patches are right, and how many of those are at the right position."""
     count = len(found.patches)
     sign = "✓" if found.ordered == count else "✗"
     return (
@@ -125,7 +125,7 @@ def _pick(picked: str) -> None:
 
 
 def read(term: ncd.Term, n: int) -> Read:
-    """Runs the system on the pixels' positions, and takes the pixels from there.
+    """Runs the system on the positions of the pixels, and looks up the pixels there.
 
     >>> [read(patches(cut), 4).ordered for cut in CUTS]
     [16, 4, 0, 0]

@@ -13,7 +13,7 @@ from ncd.view.session.scene import Scene
 
 TITLE = "Puzzle"
 RUNS = True
-PLACE = "place"  # and its number: "place2=h" sets the third axis
+PLACE = "place"  # session key, followed by a number: "place2=h" sets the third axis
 ANSWER = tuple("hbwc")
 
 Table = tuple[tuple[int, ...], ...]
@@ -37,7 +37,7 @@ def show(scene: Scene) -> None:
 
 
 def _pick(order: tuple[str, ...], picked: str) -> None:
-    """Puts an axis at a place and exchanges the one that was there; a callback."""
+    """Moves an axis to a position, in exchange for the one there; a callback."""
     place, _, name = picked.partition("=")
     places = [f"{PLACE}{i}" for i in range(len(order))]
     if place in places and name in order:
@@ -45,7 +45,7 @@ def _pick(order: tuple[str, ...], picked: str) -> None:
 
 
 def exchanged(order: tuple[str, ...], place: int, name: str) -> tuple[str, ...]:
-    """Returns the order with an axis at a place.
+    """Returns the order after moving an axis to a position.
 
     >>> exchanged(("b", "c", "h", "w"), 0, "h")
     ('h', 'c', 'b', 'w')
@@ -95,7 +95,7 @@ def _choice(order: tuple[str, ...], place: int) -> str:
 
 
 def _said(goal: Table, ours: Table) -> str:
-    """Returns how much of the table is right."""
+    """Returns a sentence about how much of the table is right."""
     count = sum(map(len, goal))
     if goal == ours:
         words = f"✓ Solved: all {count} numbers stand where they should."

@@ -21,12 +21,12 @@ from ncd.view.session.scene import Scene
 
 TITLE = "Two ways"
 RUNS = True
-FEW = 8  # positions and features that are written out
+FEW = 8  # the greatest number of positions and features that are shown
 
 
 @dataclass(frozen=True)
 class Ways:
-    """The difference of the two ways; inputs and outputs of ones with twos in channel 1."""
+    """The difference between both ways, and the notebook's example."""
 
     outputs: float
     gradients: float
@@ -45,7 +45,7 @@ def show(scene: Scene) -> None:
 
 
 def both(scene: Scene) -> tuple[Term, Term]:
-    """Returns the system with convolutions, and with linear maps."""
+    """Returns the system with convolutions, and the same with linear maps."""
     conv, linear = (scene.entry.build(**{**scene.settings, "conv": n}) for n in (1, 0))
     return conv, linear
 
@@ -65,7 +65,7 @@ def ways(scene: Scene) -> Ways:
 
 
 def _windowed(weight: Tensor) -> Tensor:
-    """Returns weights with an axis for the window; biases unchanged."""
+    """Returns the weights reshaped for the convolution; biases stay unchanged."""
     return weight.unsqueeze(-1) if weight.dim() > 1 else weight
 
 

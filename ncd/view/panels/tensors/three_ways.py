@@ -23,17 +23,17 @@ from ncd.view.session.scene import Scene
 
 TITLE = "Three ways"
 RUNS = True
-MANY = 1000  # rows, beside those of the diagram
-LARGEST = 10_000_000  # numbers in them
-LONGEST = 20_000  # steps of a loop that somebody waits for
+MANY = 300  # the number of rows in the second timing
+LARGEST = 10_000_000  # the greatest number of values in those rows
+LONGEST = 3_000  # the greatest number of steps of a loop
 Map = Callable[..., Tensor]
 
 
 @dataclass(frozen=True)
 class Lift:
-    """An operation and its broadcast form: the figure, and the code of each way.
+    """An operation on one row, its broadcast form as a figure, and code for each way.
 
-    ``op`` is the operation as code, ``code`` each way to apply it to every row.
+    ``op`` is the operation as code, ``code`` the code of each way to apply it to every row.
     """
 
     one: Callable[..., Term]
@@ -48,9 +48,9 @@ class Lift:
 
 @dataclass(frozen=True)
 class Tried:
-    """The seconds of each way at each number of rows, None where it would take too long.
+    """The seconds of each way for each number of rows; None where it would take too long.
 
-    ``apart`` is the largest difference of each way from the diagram's module.
+    ``apart`` is the largest difference between each way and the diagram's module.
     """
 
     seconds: Mapping[int, Mapping[str, float | None]]
@@ -61,7 +61,7 @@ LOOP, VMAP, OWN = "by a loop", "by torch.vmap", "by torch’s own rules"
 
 
 def show(scene: Scene) -> None:
-    """Shows the operation and its broadcast form, each way's code, its times, its error."""
+    """Shows the operation, its broadcast form, and for each way its code, time and error."""
     lift = LIFTS[scene.entry.name]
     own = {name: scene.settings[name] for name in lift.takes}
     each = lift.each(c=scene.settings["c"], **own)
@@ -96,7 +96,7 @@ def _framed(term: Term, lift: Lift, lifted: bool = False) -> Term:
 
 
 def tried(scene: Scene, lift: Lift) -> Tried:
-    """Runs all ways on the page's input, and times them there and on many rows."""
+    """Runs all ways on the page's input, and measures their times there and on many rows."""
     settings, inputs = scene.settings, scene.inputs
     ways = made(scene, lift)
     own = {name: settings[name] for name in lift.takes}
@@ -115,13 +115,13 @@ def tried(scene: Scene, lift: Lift) -> Tried:
                 for name, way in ways.items()
                 if _steps(name, scene, rows)
             }
-            found = medians(calls, device=scene.device, rounds=9, warm=1, budget=0.05)
+            found = medians(calls, device=scene.device, rounds=9, warm=0, budget=0.05)
             seconds[rows] = {name: found.get(name) for name in ways}
     return Tried(seconds, {name: apart.get(name) for name in ways})
 
 
 def _steps(name: str, scene: Scene, rows: int) -> bool:
-    """Returns whether a way needs few enough Python steps to be waited for."""
+    """Returns whether a loop needs few enough steps in Python."""
     each = scene.settings["a"] if scene.entry.name == "elementwise" else 1
     return name != LOOP or rows * each <= LONGEST
 
@@ -158,8 +158,8 @@ def made(scene: Scene, lift: Lift) -> dict[str, Map]:
 def _weights(scene: Scene, lift: Lift) -> list[Tensor]:
     """Returns the matrix of each input of the operation, (in, out); of a number, a number.
 
-    It is what the operation without its tanh makes of each unit vector, the other inputs being 0,
-    or what its gradient makes of unit vectors where its outputs are fewer.
+    It is found by applying the operation without its tanh to unit vectors, with the other inputs 0,
+    or its gradient if there are fewer outputs than inputs.
     """
     term = lift.one(**{name: scene.settings[name] for name in lift.takes}, fn="linear")
     linear = ncd.compile(term, device=scene.device)
@@ -186,7 +186,7 @@ def _weights(scene: Scene, lift: Lift) -> list[Tensor]:
 
 
 def _told(found: Tried) -> str:
-    """Returns whether the ways agree, and what the loop costs."""
+    """Returns a sentence about the agreement of the ways and the cost of the loop."""
     far = [apart for apart in found.apart.values() if apart is not None]
     sign, agree = ("✓", "give the same") if max(far) < 1e-5 else ("✗", "do not give the same")
     many = found.seconds[max(found.seconds)]

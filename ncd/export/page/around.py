@@ -1,0 +1,30 @@
+"""The parts of a page around its diagram, which a site adds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ncd.export.collapse_states import STATES
+from ncd.lang.circuits.circuit import Circuit
+
+
+@dataclass(frozen=True)
+class Around:
+    """HTML of a site around the diagram: above it, its lead, and prose below; ``css`` is its own.
+
+    ``legend`` is the address of the page of all signs, ``states`` the most drawings with different
+    blocks collapsed. ``run`` writes a part whose numbers follow the sizes, ``data`` and ``js`` are
+    for it, and ``allowed`` is what the content policy allows besides.
+    """
+
+    top: str = ""
+    lead: str = ""
+    below: str = ""
+    css: str = ""
+    legend: str = ""
+    states: int = STATES
+    run: Callable[[Circuit], str] | None = None
+    data: str = ""
+    js: str = ""
+    allowed: str = ""

@@ -1,0 +1,145 @@
+// The page of one diagram: the selection and its card, collapsed blocks, light and dark theme.
+
+const host = connect({ parentElement: document, setTriggerValue: select });
+host.opens = true;
+const drawing = document.querySelector(".drawing");
+const packed = document.getElementById("states");
+let state = packed.dataset.state;
+let selected = "";
+let from = null; // where the focus was when a card opened
+
+fit(drawing.querySelector("svg"));
+mark();
+
+// Slightly enlarged where there is room; wires get a wider invisible stroke to point at.
+function fit(svg) {
+  svg.style.width = `min(100%, ${1.3 * svg.viewBox.baseVal.width}px)`;
+  widen(svg);
+  sign(svg, rows().map((row) => row.dataset.fold));
+}
+
+// A row for each block that can be collapsed.
+function rows() {
+  return [...document.querySelectorAll(".row[data-fold]")];
+}
+
+// Applies a click; clicking the same part again clears the selection. Axes are already locked.
+function select(kind, { id }) {
+  if (kind !== "select") return;
+  if (id === undefined) return address();
+  if (document.ncdQuiz?.on && id) return document.ncdQuiz.pick(id);
+  selected = id === selected ? "" : id;
+  for (const card of document.querySelectorAll(".card")) card.hidden = card.id !== `card-${selected}`;
+  shine({ target: target(selected) });
+  const card = document.querySelector(".card:not([hidden])");
+  if (card && !card.contains(document.activeElement)) {
+    from = document.activeElement;
+    if (from?.matches(":focus-visible")) card.focus();
+  }
+  address();
+}
+
+function close() {
+  const back = document.activeElement?.closest(".card") ? from : null;
+  letGo(host);
+  back?.focus();
+}
+
+light.fold = fold;
+
+// The page contains, packed, the drawing of every state of its collapsed blocks.
+const drawings = unpack();
+
+async function unpack() {
+  const bytes = Uint8Array.from(atob(packed.textContent), (letter) => letter.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Response(stream).json();
+}
+
+async function fold(id) {
+  const found = await drawings;
+  if (!rows().some((row) => row.dataset.fold === id)) return;
+  const shut = new Set(state.split(" ").filter(Boolean));
+  const folds = !shut.has(id);
+  if (folds) shut.add(id);
+  else shut.delete(id);
+  const inner = folds ? inside(id) : new Set();
+  const wanted = new Set([...shut].filter((other) => !inner.has(other)));
+  state = nearest(Object.keys(found), wanted, id);
+  show(found[state], id);
+}
+
+// A large diagram has only some states in the page: picks the one most like the wish.
+function nearest(names, wanted, id) {
+  let best = state;
+  let least = Infinity;
+  for (const name of names) {
+    const shut = new Set(name.split(" ").filter(Boolean));
+    const both = [...shut].filter((other) => wanted.has(other)).length;
+    const apart = shut.size + wanted.size - 2 * both;
+    if (shut.has(id) === wanted.has(id) && apart < least) [best, least] = [name, apart];
+  }
+  return best;
+}
+
+// The blocks hidden inside a collapsed one.
+function inside(id) {
+  const depth = (row) => parseFloat(row.style.marginLeft);
+  const at = rows().findIndex((row) => row.dataset.fold === id);
+  const after = rows().slice(at + 1);
+  const end = after.findIndex((row) => depth(row) <= depth(rows()[at]));
+  return new Set((end < 0 ? after : after.slice(0, end)).map((row) => row.dataset.fold));
+}
+
+function show(text, id) {
+  const focused = drawing.contains(document.activeElement);
+  const read = new DOMParser().parseFromString(text, "image/svg+xml").documentElement;
+  const svg = document.importNode(read, true);
+  drawing.replaceChildren(svg);
+  fit(svg);
+  if (focused) svg.querySelector(`[data-fence="${id}"]`)?.focus();
+  label();
+  document.ncdQuiz?.veil();
+  paint(host);
+  mark();
+}
+
+// Updates the legend and the block buttons: axes that are not drawn are hidden, and a block inside
+// a collapsed one cannot be collapsed itself.
+function mark() {
+  for (const row of document.querySelectorAll(".row[data-axis]"))
+    row.hidden = !drawing.querySelector(`.wire[data-axis="${CSS.escape(row.dataset.axis)}"]`);
+  const shut = new Set(state.split(" "));
+  for (const button of document.querySelectorAll("button[data-fold]")) {
+    const { fold: id } = button.dataset;
+    button.setAttribute("aria-expanded", !shut.has(id));
+    button.disabled = !drawing.querySelector(`[data-fence="${id}"]`);
+    if (!button.classList.contains("row")) button.textContent = shut.has(id) ? "Unfold" : "Fold";
+  }
+}
+
+document.addEventListener("click", (event) => {
+  if (event.target.closest(".close")) close();
+  else if (event.target.closest(".theme")) turn();
+});
+drawing.addEventListener("dblclick", (event) => {
+  const block = event.target.closest("[data-fence]");
+  if (block) fold(block.dataset.fence);
+});
+document.addEventListener(
+  "keydown",
+  (event) => {
+    if (event.key === "Escape") {
+      event.stopPropagation();
+      close();
+    }
+  },
+  true,
+);
+
+function turn() {
+  const root = document.documentElement;
+  const asked = root.style.colorScheme;
+  const dark = asked ? asked === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  root.style.colorScheme = dark ? "light" : "dark";
+}

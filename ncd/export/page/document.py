@@ -1,0 +1,287 @@
+"""Exports a term as one HTML file: the diagram with hover, collapse, cards, sizes and a quiz.
+
+Styles, fonts, drawings, formulas and the term are in the file; its content policy forbids loading
+more. A size that is moved is followed by formulas (:mod:`ncd.export.page.live_texts`).
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from ncd.drawing import Drawing, Labels
+from ncd.drawing.base import style
+from ncd.drawing.base.fonts import font_faces
+from ncd.drawing.collapse.collapsed_blocks import Block
+from ncd.drawing.collapse.collapsed_blocks import blocks as blocks_of
+from ncd.export import markup
+from ncd.export.collapse_states import (
+    compressed,
+    drawn_circuits,
+    folded,
+    state_name,
+    states,
+    svg,
+)
+from ncd.export.page.around import Around
+from ncd.export.page.cards import Cards, Content
+from ncd.export.page.live_texts import LiveTexts
+from ncd.export.page.page_tables import key_drawer, step_table
+from ncd.export.page.sized_system import SizedSystem, SizeRange, of_term
+from ncd.export.shared_assets import (
+    DIAGRAM_CSS,
+    LEGEND_CSS,
+    LIGHT_JS,
+    PANEL_CSS,
+    POLYNOMIALS_JS,
+)
+from ncd.export.source_listing import excerpt
+from ncd.lang.circuits.circuit import Circuit
+from ncd.lang.circuits.elaborate import elaborate
+from ncd.lang.terms.arguments import check_term, check_text
+from ncd.lang.terms.terms import Term
+from ncd.lang.types.axes import Axis
+from ncd.serial import term_script
+
+FOLDER = Path(__file__).parent
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{}'; font-src data:"
+MOST = 600  # lines of source in a file
+DEEPEST = 12  # levels of nested blocks that collapse in a file: each state is one more drawing
+PAGE = (FOLDER / "document.html").read_text()
+SCRIPTS = ("document.js", "live_sizes.js", "live_quiz.js")
+JS = LIGHT_JS + POLYNOMIALS_JS + "".join((FOLDER / name).read_text() for name in SCRIPTS)
+
+
+def policy(js: str) -> str:
+    """Returns the content policy of a file: it runs this script alone and loads nothing.
+
+    >>> policy("go()").split("; ")[2][:34]
+    "script-src 'sha256-5KYv+PUboo5h+0+"
+    """
+    return POLICY.format(b64encode(sha256(js.encode()).digest()).decode())
+
+
+class Page(str):
+    """The text of an HTML file, which a notebook shows as the page that it is."""
+
+    def _repr_mimebundle_(
+        self, include: Collection[str] | None = None, exclude: Collection[str] | None = None
+    ) -> dict[str, str]:
+        """Returns a frame with the page, which may run its own script and reach nothing else."""
+        frame = f'<iframe srcdoc="{markup.text(self)}" sandbox="allow-scripts" title="Diagram"'
+        shape = "width:100%;height:600px;border:0"
+        text = f"An HTML page of {len(self.encode()):,} bytes"
+        return {"text/html": f'{frame} style="{shape}"></iframe>', "text/plain": text}
+
+
+def html(
+    term: Term,
+    labels: Labels = "names",
+    title: str = "",
+    about: Mapping[str, Any] | None = None,
+) -> Page:
+    """Exports a term as one HTML file, with a card for each op and block.
+
+    Args:
+        term: The system; axes without sizes are shown by name.
+        labels: The texts on the wires: "names", "sizes" or "both".
+        title: The title of the page; by default that of the outermost block.
+        about: Facts of its origin, such as settings and a link, which are kept beside the term.
+
+    Returns:
+        The text of the file. It needs no server and loads nothing, and contains the term as JSON;
+        a notebook shows it as a page.
+
+    Raises:
+        SizeError: If sizes contradict each other.
+
+    Source: after the HTML views of Treescope and the legend of pyncd.
+
+    >>> from ncd.lang.terms.terms import Id
+    >>> html(Id("y:2 m:3"))[:15]
+    '<!doctype html>'
+    """
+    check_term(term, "html")
+    check_text(title, "title", "html")
+    return document(term, labels, title, about)
+
+
+def document(
+    term: Term,
+    labels: Labels = "names",
+    title: str = "",
+    about: Mapping[str, Any] | None = None,
+    system: SizedSystem | None = None,
+    around: Around | None = None,
+) -> Page:
+    """Returns the file of a term as a function of its sizes; by default all its axes' sizes."""
+    around, circuit = around or Around(), elaborate(term)
+    live, parts = LiveTexts(system or of_term(term, circuit), circuit), drawn_circuits(circuit)
+    depths = _depths(block for part in parts for block in blocks_of(part))
+    blocks = [block for block, depth in depths.items() if depth < DEEPEST]
+    drawings = states(term, {block.id: block.parent for block in blocks}, labels, around.states)
+    every = tuple(drawings.values())
+    first, cards = every[0], Cards.of(live, every, blocks)
+    page = PAGE.format(
+        policy=policy(js := JS + around.js) + around.allowed,
+        title=markup.text(title or first.title),
+        term=term_script(term, about),
+        css=css(every, (signs := key_drawer(first, around.legend)).drawings) + around.css,
+        **{name: getattr(around, name) for name in ("top", "lead", "below", "data")},
+        summary=_live_summary(live, cards),
+        sizes=_sizes(live),
+        svg=svg(first),
+        axes=_live_axes(live, every),
+        blocks="".join(_rows(depths, blocks, parts)) or "None.",
+        cards="".join(cards.html(every)),
+        key=signs.html,
+        steps=_details("steps", "Shapes and cost of every step", live, cards, step_table),
+        source=_details("source", "PyTorch source", live, cards, _listing),
+        words=markup.text(first.description),
+        state=state_name(folded(first)),
+        states=compressed(drawings),
+        run=_run(live, around.run),
+        live=live.script(),
+        js=js,
+    )
+    return Page(page)
+
+
+def _live_summary(live: LiveTexts, cards: Cards) -> str:
+    plain, own = cards.plain, cards.own
+    return live.part("summary", _summary(plain), lambda: _summary(own), own.facts)
+
+
+def _run(live: LiveTexts, write: Callable[[Circuit], str] | None) -> str:
+    if write is None:
+        return ""
+    return live.part("run", write(live.plain), lambda: write(live.circuit))
+
+
+def _live_axes(live: LiveTexts, drawings: Iterable[Drawing]) -> str:
+    wires = {wire.axis for drawing in drawings for wire in drawing.wires}
+    rows = _rows_of(live.plain, wires)
+    return live.part("axes", rows, lambda: _rows_of(live.circuit, wires))
+
+
+def _sizes(live: LiveTexts) -> str:
+    """Returns a slider and a field for each size, and the value of one that does not follow."""
+    open_ = live.trace.sizes if live.follows else {}
+    settings = live.system.settings
+    return "".join(
+        _slider(size, settings[size.name]) if size.name in open_ else _fixed(size, settings)
+        for size in live.system.sizes
+    )
+
+
+def _slider(size: SizeRange, now: int) -> str:
+    name, help = markup.text(size.name), markup.text(size.help)
+    least, most = min(size.min, now), max(size.max, now)
+    return (
+        f'<div class="size" data-size="{name}"><label for="size-{name}" title="{help}">'
+        f'<b>{name}</b> <span class="muted">{help}</span></label>'
+        f'<input type="range" aria-label="{name}" min="{least}" max="{most}" step="{size.step}" '
+        f'value="{now}"><input type="text" inputmode="numeric" autocomplete="off" '
+        f'maxlength="12" id="size-{name}" value="{now}"></div>'
+    )
+
+
+def _fixed(size: SizeRange, settings: Mapping[str, int]) -> str:
+    now = settings[size.name]
+    said = size.names[now] if size.names else f"{now:,}"
+    said = ("off", "on")[now] if size.switch else said
+    help = f' <span class="muted">{markup.text(size.help)}</span>' if size.help else ""
+    return (
+        f'<div class="size fixed"><span><b>{markup.text(size.name)}</b>{help}</span>'
+        f'<span title="Another value is another drawing, which is not in this file.">'
+        f'{markup.text(said)} <span class="muted">fixed</span></span></div>'
+    )
+
+
+def _details(
+    id: str, name: str, live: LiveTexts, cards: Cards, make: Callable[[Content], str]
+) -> str:
+    """Returns a part of the page that opens, if all sizes are known."""
+    if cards.plain.cost is None:
+        return ""
+    html = live.part(id, make(cards.plain), lambda: make(cards.own), cards.own.facts)
+    return (
+        f'<details class="told"><summary>{name}</summary><div data-live="{id}">{html}</div>'
+        "</details>"
+    )
+
+
+def _listing(content: Content) -> str:
+    return excerpt(content.source, content.circuit, None, most=MOST)
+
+
+def css(drawings: Iterable[Drawing], more: Iterable[Drawing] = ()) -> str:
+    """Returns the style sheet of a file with these drawings, and the fonts for their labels."""
+    every = (*drawings, *more)
+    spans = (span for d in every for text in d.texts for span in text.label.spans)
+    names = (*style.COLOURS, *style.ROLES)
+    colours = ";".join(
+        f"--{name}:light-dark({style.paint(name)},{style.paint(name, dark=True)})" for name in names
+    )
+    page = (FOLDER / "document.css").read_text()
+    return f"{font_faces(spans)}:root{{{colours}}}\n{PANEL_CSS}{DIAGRAM_CSS}{LEGEND_CSS}{page}"
+
+
+def _axes(circuit: Circuit) -> tuple[Axis, ...]:
+    """Returns every axis, each name once."""
+    found: dict[str, Axis] = {}
+    for axis in circuit.axes:
+        found.setdefault(axis.name, axis)
+    return tuple(found.values())
+
+
+def _summary(content: Content) -> str:
+    circuit, cost = content.circuit, content.cost
+    types = f"({markup.arrays(circuit.term.dom)}) → ({markup.arrays(circuit.term.cod)})"
+    if cost is None:
+        return types
+    parameters = markup.counted(cost.parameters, "parameter")
+    return f"{types} · {parameters} · {markup.amount(cost.flops, 'FLOP')}"
+
+
+def _rows_of(circuit: Circuit, wires: Collection[str]) -> str:
+    return "".join(_axis(axis) for axis in _axes(circuit) if axis.name in wires) or "None."
+
+
+def _axis(axis: Axis) -> str:
+    """Returns a row of the legend, which locks the highlight of its axis."""
+    kind = "sequence" if axis.sequence else "spatial" if axis.spatial else ""
+    size = "" if axis.size is None else markup.text(axis.size_text)
+    own = markup.text(axis.name)
+    return (
+        f'<button class="row" type="button" data-axis="{own}" data-select="axis:{own}">'
+        f'{markup.axis(axis)}<b>{size}</b><span class="muted">{kind}</span></button>'
+    )
+
+
+def _depths(blocks: Iterable[Block]) -> dict[Block, int]:
+    """Returns how many blocks are around each block; outer blocks come before inner ones."""
+    depths = {"": -1}
+    found: dict[Block, int] = {}
+    for block in blocks:
+        depths[block.id] = found[block] = depths[block.parent] + 1
+    return found
+
+
+def _rows(
+    depths: Mapping[Block, int], blocks: Sequence[Block], parts: Iterable[Circuit]
+) -> Iterator[str]:
+    """Returns a button for each block that collapses it, indented by depth, in reading order."""
+    roles = {fence.id: fence.role for part in parts for fence in part.fences}
+    begin: dict[str, int] = {}
+    for cell in (cell for part in parts for cell in part.cells):
+        begin = dict.fromkeys(cell.fences, len(begin)) | begin
+    for block in sorted(blocks, key=lambda block: (begin[block.id], depths[block])):
+        yield (
+            f'<button class="row" type="button" data-fold="{block.id}" data-fence="{block.id}" '
+            f'style="margin-left:{depths[block]}em">{markup.role(roles[block.id], None)}'
+            f"{markup.text(' '.join(block.name.split()))}</button>"
+        )

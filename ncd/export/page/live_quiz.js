@@ -1,0 +1,248 @@
+// The quiz of the page asks for the shapes of arrays. Sizes and the asked names are hidden in the
+// drawing; an answer is compared axis by axis.
+
+const quiz = document.querySelector(".quiz");
+const answer = quiz.querySelector("input");
+const round = { on: false, asked: "", done: new Map(), tried: new Set() };
+const SMALL = "₀₁₂₃₄₅₆₇₈₉";
+const plain = (name) => [...name].map((c) => (SMALL.includes(c) ? SMALL.indexOf(c) : c)).join("").replace(/[_{}]/g, "").toLowerCase();
+const listed = (names) => [names.slice(0, -1).join(", "), names.at(-1)].filter(Boolean).join(" and ");
+const count = (number) => `${number} size${number === 1 ? "" : "s"}`;
+
+document.ncdQuiz = refresh;
+Object.assign(refresh, { start, pick, on: false, veil });
+document.querySelector(".tools .ask").addEventListener("click", () => (round.on ? end() : start()));
+quiz.addEventListener("submit", (event) => {
+  event.preventDefault();
+  judge();
+});
+quiz.addEventListener("click", ({ target }) => {
+  const { say: word } = target.closest("[data-say]")?.dataset ?? {};
+  if (word) {
+    answer.value = `${answer.value.trimEnd()} ${word} `.trimStart();
+    answer.focus();
+  }
+  const act = target.closest("[data-do]")?.dataset.do;
+  if (act === "show") settle("shown");
+  if (act === "next") pose(following());
+});
+
+// --- questions -----------------------------------------------------------------------------------
+
+// Returns the arrays in the drawing whose shape can be asked for, from left to right.
+function askable() {
+  const drawn = [...drawing.querySelectorAll(".wire[data-array]")].flatMap((wire) => wire.dataset.array.split(" "));
+  return [...new Set(drawn)].filter((id) => live.arrays[id]?.axes.every(([, , , size]) => size));
+}
+
+function shape(id) {
+  return live.arrays[id].axes.map(([name, called, html, size]) => ({ name, called, html, size: fill ? fill(size) : size }));
+}
+
+const key = (id) => `${id} ${shape(id).map(({ size }) => size)}`;
+
+function following() {
+  const every = askable();
+  const at = every.indexOf(round.asked) + 1;
+  return [...every.slice(at), ...every.slice(0, at)].find((id) => !round.done.has(key(id))) ?? round.asked;
+}
+
+function start() {
+  round.on = refresh.on = true;
+  close();
+  document.body.classList.add("asking");
+  quiz.hidden = false;
+  pose(following());
+  toggle();
+}
+
+function end() {
+  round.on = refresh.on = false;
+  document.body.classList.remove("asking");
+  quiz.hidden = true;
+  shine({ target: null });
+  restore();
+  toggle();
+}
+
+function toggle() {
+  const button = document.querySelector(".tools .ask");
+  button.setAttribute("aria-pressed", round.on);
+  button.textContent = round.on ? "End the quiz" : "Quiz";
+  address();
+}
+
+// A click on a wire or an operation chooses the array that it means.
+function pick(id) {
+  const made = Object.keys(live.arrays).find((array) => live.arrays[array].node === id);
+  const asked = live.arrays[id] ? id : made;
+  if (asked && askable().includes(asked)) pose(asked);
+}
+
+function pose(id) {
+  round.asked = id ?? "";
+  answer.value = "";
+  const own = live.arrays[id];
+  quiz.querySelector(".question").textContent = own ? `What shape leaves ${own.of}?` : "No array here can be asked for.";
+  quiz.querySelector(".verdict").textContent = "";
+  shine({ target: target(round.asked) });
+  refresh();
+}
+
+// Updates what depends on sizes: the hidden parts, the choices and the outcome.
+function refresh() {
+  if (!round.on) return;
+  veil();
+  const out = round.asked ? round.done.get(key(round.asked)) : "";
+  quiz.classList.toggle("done", Boolean(out));
+  if (out) quiz.querySelector(".verdict").innerHTML = solution(out);
+  const choices = new Map();
+  for (const id of askable()) for (const axis of shape(id)) choices.set(axis.called, axis);
+  quiz.querySelector(".choices").replaceChildren(...[...choices.values()].map(choice));
+  const ends = [...round.done.values()];
+  const given = ends.filter((one) => one === "shown").length;
+  const first = ends.filter((one) => one === "right").length;
+  quiz.querySelector(".score").textContent = ends.length ? `${first} of ${ends.length} at the first try${given ? `, ${given} shown` : ""}` : "";
+}
+
+function choice({ called, name, html }) {
+  const button = document.createElement("button");
+  Object.assign(button, { type: "button", innerHTML: html });
+  Object.assign(button.dataset, { say: called, axis: name });
+  return button;
+}
+
+function solution(out) {
+  const every = shape(round.asked).map(({ html, size }) => `${html} ${size}`);
+  const sign = out === "shown" ? "It is" : "✓";
+  return `${sign} <b>${every.join(" · ") || "a number, without axes"}</b>`;
+}
+
+// --- answers -------------------------------------------------------------------------------------
+
+function judge() {
+  if (round.done.has(key(round.asked))) return pose(following());
+  const { right, words, whole } = grade(answer.value, shape(round.asked));
+  if (right) return settle(round.tried.has(key(round.asked)) ? "later" : "right");
+  if (whole) round.tried.add(key(round.asked));
+  quiz.querySelector(".verdict").innerHTML = words;
+}
+
+function settle(out) {
+  if (!round.asked || round.done.has(key(round.asked))) return;
+  round.done.set(key(round.asked), out);
+  restore();
+  refresh();
+}
+
+function grade(text, wanted) {
+  if (!text.trim()) return { words: "Type a shape, or click it together." };
+  if (!wanted.length && ["()", "1", "[]", "scalar", "number", "a number"].includes(text.trim().toLowerCase())) return { right: true };
+  const { items, strange } = read(text);
+  if (strange.length) return { words: `${strange.slice(0, 3).map((word) => `“${escape(word)}”`).join(", ")} is no axis here.` };
+  return items.some(({ called }) => called) ? byName(items, wanted) : bySize(items.flatMap(({ size }) => size.split("×")), wanted);
+}
+
+function escape(word) {
+  const place = document.createElement("i");
+  place.textContent = word.slice(0, 20);
+  return place.innerHTML;
+}
+
+// Returns the parts of an answer, each an axis, a size or both, and the words that are neither.
+function read(text) {
+  const names = new Map();
+  for (const { axes } of Object.values(live.arrays))
+    for (const [name, called] of axes) for (const one of [called, name]) names.set(plain(one), called);
+  const items = [];
+  const strange = [];
+  for (const word of text.split(/[\s,;:=()[\]·]+/).filter(Boolean)) {
+    const glued = /^(.*?\D)(\d+(?:[x×*]\d+)*)$/.exec(word);
+    if (names.has(plain(word))) items.push({ called: names.get(plain(word)), size: "" });
+    else if (/^\d+(?:[x×*]\d+)*$/.test(word)) sized(items, word.replace(/[x*]/g, "×"));
+    else if (glued && names.has(plain(glued[1]))) items.push({ called: names.get(plain(glued[1])), size: glued[2].replace(/[x*]/g, "×") });
+    else if ([...word].every((letter) => names.has(plain(letter)))) items.push(...[...word].map((letter) => ({ called: names.get(plain(letter)), size: "" })));
+    else strange.push(word);
+  }
+  return { items, strange };
+}
+
+function sized(items, size) {
+  const last = items.at(-1);
+  if (last?.called && !last.size) last.size = size;
+  else items.push({ called: "", size });
+}
+
+function byName(items, wanted) {
+  const given = items.map(({ called }) => called);
+  const missing = wanted.filter(({ called }) => !given.includes(called)).map(({ html }) => html);
+  const faults = missing.length ? [`You forgot ${listed(missing)}.`] : [];
+  for (const { called, size } of items) {
+    if (!wanted.some((axis) => axis.called === called)) faults.push(`${escape(called || size)} does not leave here.`);
+  }
+  if (!faults.length && given.length > wanted.length) faults.push("An axis stands there twice.");
+  if (!faults.length && given.join() !== wanted.map(({ called }) => called).join()) faults.push("These are the right axes, in another order.");
+  for (const { called, size } of items) {
+    const axis = wanted.find((one) => one.called === called);
+    if (axis && size && size !== axis.size) faults.push(`The size of ${axis.html} is another one.`);
+  }
+  return { right: !faults.length, words: faults.join(" "), whole: true };
+}
+
+function bySize(given, wanted) {
+  const own = wanted.flatMap(({ size }) => size.split("×"));
+  if (given.join() === own.join()) return { right: true };
+  const same = [...given].sort().join() === [...own].sort().join();
+  const strange = [...new Set(given)].filter((size) => !own.includes(size)).map((size) => `${size} is no size of it.`);
+  const more = given.length > own.length ? `That is ${count(given.length - own.length)} too many. ` : "";
+  const few = given.length < own.length ? `It has ${count(own.length)}. ` : "";
+  const words = same ? "These are the right sizes, in another order." : `${more}${few}${strange.join(" ")}` || "The sizes are not these.";
+  return { words, whole: true };
+}
+
+// --- what is hidden ------------------------------------------------------------------------------
+
+function veil() {
+  if (!round.on) return;
+  restore();
+  const hidden = round.done.has(key(round.asked)) ? "" : round.asked;
+  for (const title of drawing.querySelectorAll("[data-array] > title")) hide(title, title.textContent.replace(SIZE, ""));
+  for (const title of drawing.querySelectorAll("[data-node] > title")) hide(title, live.arrays[round.asked]?.of ?? "operation");
+  for (const wire of hidden ? drawing.querySelectorAll(`.wire[data-array~="${hidden}"]`) : []) {
+    hide(wire.querySelector("title"), "an axis of the array that is asked for");
+    for (const text of wire.querySelectorAll("text")) hide(text, "?");
+    wire.classList.add("veiled");
+    wire.dataset.veiled = wire.dataset.axis;
+    delete wire.dataset.axis;
+  }
+}
+
+function hide(element, text) {
+  if (!element) return;
+  element.ncdTold ??= [...element.childNodes].map((node) => node.cloneNode(true));
+  element.textContent = text;
+}
+
+function restore() {
+  for (const element of drawing.querySelectorAll("title, text")) {
+    if (!element.ncdTold) continue;
+    element.replaceChildren(...element.ncdTold);
+    delete element.ncdTold;
+  }
+  for (const wire of drawing.querySelectorAll(".veiled")) {
+    wire.classList.remove("veiled");
+    wire.dataset.axis = wire.dataset.veiled;
+  }
+  label();
+}
+
+// The page begins at what its link says, and follows links to views of itself.
+open_link(location.search || location.hash.slice(1));
+document.addEventListener("click", (event) => {
+  const link = event.target.closest?.("a[data-view]");
+  if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  letGo(host);
+  open_link(link.dataset.view);
+  document.querySelector("h1").scrollIntoView({ behavior: "smooth" });
+});

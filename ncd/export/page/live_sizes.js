@@ -1,0 +1,251 @@
+// Sizes that can be moved: sliders, fields, and the sizes in the list of axes. Formulas in the page
+// (see live_texts.py) write every text again; where they do not hold, the page says why.
+
+const live = JSON.parse(document.getElementById("live").textContent);
+const START = new Map(Object.entries(live.settings));
+const wanted = new Map(START); // what the visitor asks for
+const shown = new Map(START); // the sizes that the page shows
+const NEAR = 4; // pixels that a press may move and still be a click
+const DIGITS = "₀₁₂₃₄₅₆₇₈₉";
+const SIZE = /, size [^,]+/;
+const parts = new Map(Object.keys(live.parts).map((name) => [name, bound(name)]));
+let fill = null;
+let frame = 0;
+
+const spelt = (name) => name.replace(/\d/g, (digit) => DIGITS[digit]);
+const range = (name) => live.sizes.find((size) => size.name === name);
+const follows = (name) => !(name in live.fixed);
+
+// Returns the text nodes of a part, each with its text in letters.
+function bound(name) {
+  const place = document.querySelector(`[data-live="${CSS.escape(name)}"]`);
+  const every = live.parts[name];
+  if (!place || !every) return { place, texts: [] };
+  const walker = document.createTreeWalker(place, NodeFilter.SHOW_TEXT);
+  const nodes = [];
+  while (walker.nextNode()) nodes.push(walker.currentNode);
+  return { place, texts: every.map(([i, text]) => [nodes[i], text]) };
+}
+
+// Returns the writer of texts at some sizes; null where the formulas do not hold.
+function writer(open, sizes) {
+  try {
+    return texts(open, sizes);
+  } catch (error) {
+    if (error instanceof RangeError) return null; // a quotient by 0
+    throw error;
+  }
+}
+
+// --- what is shown -------------------------------------------------------------------------------
+
+function render() {
+  frame = 0;
+  const found = writer(live, wanted);
+  if (found) for (const [name, value] of wanted) shown.set(name, value);
+  if (found) fill = found;
+  refuse(found ? "" : reason());
+  controls();
+  const moved = [...shown].some(([name, value]) => START.get(name) !== value);
+  document.querySelector(".reset").hidden = !moved && !document.querySelector(".size.wrong");
+  if (!fill) return;
+  for (const [name, { place, texts: every }] of parts) {
+    const holds = fill.right(live.part_holds[name] ?? []);
+    const right = holds && (live.parts[name] || !moved);
+    place?.classList.toggle("stale", !right);
+    if (right) for (const [node, text] of every) write(node, fill(text));
+  }
+  label();
+  if (document.ncdQuiz) document.ncdQuiz();
+  document.dispatchEvent(new Event("sizes"));
+}
+
+function write(node, said) {
+  if (node && node.data !== said) node.data = said;
+}
+
+// Returns the texts of sizes among those of a wire, which has a label in each row: numbers after
+// "=", or the only texts, as subscripts and factors are numbers as well.
+function sizesIn(every) {
+  let open = every.every((text) => text.classList.contains("r"));
+  return every.filter(({ textContent: said }) => {
+    if (/^[\d,]+$/.test(said)) return open;
+    open = said === "=" || (open && said === "×");
+    return false;
+  });
+}
+
+// Writes the sizes into the words of the drawing.
+function label() {
+  if (!fill) return;
+  for (const title of drawing.querySelectorAll(".wire[data-array] > title")) {
+    const { array, axis } = title.parentNode.dataset;
+    const own = array.split(" ").find((id) => live.wires[`${id}/${axis}`]);
+    if (!own) continue;
+    const size = fill(live.wires[`${own}/${axis}`]);
+    title.textContent = title.textContent.replace(SIZE, `, size ${size}`);
+    const places = sizesIn([...title.parentNode.querySelectorAll(":scope > text")]);
+    const numbers = size.split("×");
+    places.forEach((place, i) => (place.textContent = numbers[i % numbers.length]));
+  }
+  for (const title of drawing.querySelectorAll(".op[data-node] > title")) {
+    const said = live.words[title.parentNode.dataset.node];
+    if (said) title.textContent = fill(said);
+  }
+}
+
+function controls() {
+  for (const place of document.querySelectorAll(".size[data-size]")) {
+    const { size: name } = place.dataset;
+    const [slider, field] = place.querySelectorAll("input");
+    const value = wanted.get(name);
+    if (value > Number(slider.max)) slider.max = value;
+    if (value < Number(slider.min)) slider.min = value;
+    slider.value = value;
+    if (document.activeElement !== field) field.value = value.toLocaleString("en-US");
+    const wrong = value !== shown.get(name);
+    place.classList.toggle("wrong", wrong);
+    field.toggleAttribute("aria-invalid", wrong);
+  }
+}
+
+function refuse(text) {
+  const place = document.querySelector(".refused");
+  place.hidden = !text;
+  if (place.textContent !== text) place.textContent = text;
+}
+
+// Says why sizes are not shown: by the error of a term that cannot be, or that it is another one.
+function reason() {
+  const now = [...shown].filter(([name, value]) => wanted.get(name) !== value);
+  const stays = `The diagram stays at ${now.map(([name, value]) => `${spelt(name)} = ${value.toLocaleString("en-US")}`).join(", ")}.`;
+  for (const refused of live.refused) {
+    const said = writer(refused, wanted);
+    if (said) return `${said(refused.text)} ${stays}`;
+  }
+  const tried = now.map(([name]) => `${spelt(name)} = ${wanted.get(name).toLocaleString("en-US")}`).join(", ");
+  return `At ${tried} the diagram is another one, which is not in this file. ${stays}`;
+}
+
+// --- what is asked for ---------------------------------------------------------------------------
+
+function legal({ least, most, multiple }, value) {
+  const first = Math.ceil(least / multiple);
+  const closest = Math.floor((2 * value + multiple) / (2 * multiple));
+  return multiple * Math.max(first, Math.min(closest, Math.floor(most / multiple)));
+}
+
+// Sets a size to the nearest legal value; returns a note if that is another one.
+function ask(name, value) {
+  const own = range(name);
+  if (!own || !Number.isFinite(value)) return "";
+  const number = legal(own, Math.round(value));
+  wanted.set(name, number);
+  frame ||= requestAnimationFrame(render);
+  address();
+  if (number === value) return "";
+  return `${spelt(name)} cannot be ${value.toLocaleString("en-US")}: it ${own.limits.startsWith("from") ? "goes" : "is"} ${own.limits}. The nearest is ${number.toLocaleString("en-US")}.`;
+}
+
+function say(note) {
+  if (note) requestAnimationFrame(() => refuse(note));
+}
+
+const sizes = document.querySelector(".sizes");
+sizes.addEventListener("input", ({ target }) => {
+  if (target.type === "range") ask(target.closest(".size").dataset.size, Number(target.value));
+});
+sizes.addEventListener("change", ({ target }) => {
+  if (target.type !== "range") typed(target);
+});
+sizes.addEventListener("submit", (event) => event.preventDefault());
+sizes.addEventListener("keydown", (event) => {
+  const step = { ArrowUp: 1, ArrowDown: -1 }[event.key];
+  if (event.target.type === "range") return;
+  if (event.key === "Enter") typed(event.target);
+  if (!step) return;
+  event.preventDefault();
+  const { size: name } = event.target.closest(".size").dataset;
+  event.target.value = wanted.get(name) + step * range(name).step * (event.shiftKey ? 10 : 1);
+  typed(event.target);
+});
+document.querySelector(".reset").addEventListener("click", () => {
+  for (const [name, value] of START) wanted.set(name, value);
+  render();
+  address();
+});
+
+function typed(field) {
+  const { size: name } = field.closest(".size").dataset;
+  const text = field.value.replaceAll(",", "").trim();
+  const value = Number(text || NaN);
+  if (!Number.isFinite(value)) say(`“${text.slice(0, 20)}” is no whole number. ${spelt(name)} is ${wanted.get(name)}.`);
+  else say(ask(name, value));
+  field.value = wanted.get(name);
+}
+
+// A size in the list of axes, or the name on a wire, is dragged.
+let held = null;
+document.addEventListener("pointerdown", (event) => {
+  const own = event.button === 0 && event.target.closest?.(".row[data-axis], .wire > text");
+  const axis = own && (own.dataset.axis ?? own.parentNode.dataset.axis);
+  if (axis && range(axis) && follows(axis)) held = { axis, x: event.clientX, from: wanted.get(axis), on: false };
+});
+document.addEventListener("pointermove", (event) => {
+  if (!held || (!held.on && Math.abs(event.clientX - held.x) < NEAR)) return;
+  const { min, max, step } = range(held.axis);
+  held.on = true;
+  document.body.classList.add("dragging");
+  const pixels = Math.min(12, Math.max(1, (320 * step) / (max - min || 1)));
+  const far = Math.round(((event.clientX - held.x) / pixels) * (event.shiftKey ? 10 : 1));
+  ask(held.axis, Math.min(Math.max(max, held.from), Math.max(Math.min(min, held.from), held.from + far * step)));
+});
+for (const end of ["pointerup", "pointercancel"])
+  document.addEventListener(end, () => {
+    if (held?.on) {
+      document.body.classList.remove("dragging");
+      const stop = (event) => event.stopPropagation();
+      document.addEventListener("click", stop, { capture: true, once: true });
+      setTimeout(() => document.removeEventListener("click", stop, { capture: true }));
+    }
+    held = null;
+  });
+
+// --- the link ------------------------------------------------------------------------------------
+
+// Keeps sizes, selection and quiz in the address, under the names that the app has for them.
+function address() {
+  const link = new URLSearchParams(location.search || location.hash.slice(1));
+  for (const [name, value] of wanted)
+    if (START.get(name) === value) link.delete(name);
+    else link.set(name, value);
+  const axes = light.axes.join(",").replace(/,+$/, "");
+  for (const [name, value] of Object.entries({ select: selected, axes, quiz: document.ncdQuiz?.on ? "1" : "" }))
+    if (value) link.set(name, value);
+    else link.delete(name);
+  const text = link.toString();
+  try {
+    history.replaceState(null, "", location.pathname + (text ? `?${text}` : ""));
+  } catch {
+    // a page inside another one has no address of its own
+  }
+}
+
+// Applies a link: sizes by their names, a selection, axes, a quiz.
+function open_link(text) {
+  const link = new URLSearchParams(text);
+  for (const [name, value] of START) wanted.set(name, value);
+  const notes = live.sizes.map(({ name }) => {
+    const asked = link.get(name)?.replaceAll(",", "");
+    if (asked === undefined) return "";
+    const value = { true: 1, false: 0 }[asked] ?? Number(asked || NaN);
+    return Number.isFinite(value) ? ask(name, value) : `“${asked.slice(0, 20)}” is no whole number. ${spelt(name)} is ${START.get(name)}.`;
+  });
+  render();
+  say(notes.filter(Boolean).join(" "));
+  const axes = (link.get("axes") ?? "").split(",").slice(0, COLOURS.length);
+  if (axes.some(Boolean)) setAxes(axes.join(","));
+  const id = link.get("select");
+  if (id && id !== selected && document.getElementById(`card-${id}`)) select("select", { id });
+  if (link.get("quiz") === "1") document.ncdQuiz?.start();
+}

@@ -1,0 +1,75 @@
+"""Tables below a diagram: its steps with shapes and cost, and the key to its signs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ncd.drawing import Drawing
+from ncd.export import markup
+from ncd.export.page import legend_rows
+from ncd.export.page.cards import Content
+from ncd.key import GROUPS, key
+from ncd.lang.circuits.circuit import Cell
+
+HEAD = ("Step", "Arrays", "Sizes", "Parameters", "FLOPs", "Bytes made")
+STEPS = 400  # rows of the table
+FIRST = GROUPS["Axes and arrays"]
+
+
+@dataclass(frozen=True)
+class Drawer:
+    """The key to a diagram as HTML, and the drawings in it."""
+
+    html: str
+    drawings: tuple[Drawing, ...]
+
+
+def step_table(content: Content) -> str:
+    """Returns the shapes and the cost of every step, and the totals."""
+    cost = content.cost
+    if cost is None:
+        return ""
+    ops = {op.node: op for op in cost.ops}
+    cells = content.circuit.cells
+    rows = []
+    for cell in cells[:STEPS]:
+        op = ops[cell.id]
+        counts = f"{op.parameters:,}", markup.amount(op.flops), markup.amount(op.bytes, "B")
+        rows.append(_row(cell, counts))
+    more = f" of {len(cells):,} steps; the first {STEPS} are listed" if len(cells) > STEPS else ""
+    totals = f"{cost.parameters:,}", markup.amount(cost.flops), markup.amount(cost.bytes, "B")
+    foot = f"<tr><td>Total{more}</td><td></td><td></td>{''.join(map(_number, totals))}</tr>"
+    return markup.table(HEAD, rows, foot, (3, 4, 5))
+
+
+def _row(cell: Cell, counts: tuple[str, ...]) -> str:
+    ids = " ".join(value.id for value in (*cell.inputs, *cell.outputs))
+    ins, outs = ([value.array for value in end] for end in (cell.inputs, cell.outputs))
+    return (
+        f'<tr data-node="{cell.id}" data-array="{ids}" data-select="{cell.id}" tabindex="0">'
+        f"<td>{markup.role(cell.op.role, None)}{markup.text(cell.op.label)}</td>"
+        f"<td>{markup.arrays(ins)} → {markup.arrays(outs)}</td>"
+        f"<td>{markup.shapes(ins)} → {markup.shapes(outs)}</td>"
+        f"{''.join(map(_number, counts))}</tr>"
+    )
+
+
+def _number(text: str) -> str:
+    return f'<td class="number">{text}</td>'
+
+
+def key_drawer(drawing: Drawing, legend: str = "") -> Drawer:
+    """Returns the signs of a drawing, each highlighted with its places.
+
+    ``legend`` is the address of the page of all signs, if there is one.
+    """
+    found = sorted(key(drawing), key=lambda each: each.sign in FIRST)  # the familiar signs last
+    signs = [each.sign for each in found]
+    rows = "".join(legend_rows.row(each.sign, None, legend_rows.places(each)) for each in found)
+    link = f'<p><a href="{markup.text(legend)}">All signs of the notation</a></p>' if legend else ""
+    html = (
+        f"{legend_rows.rules(signs, None)}<details class='key'><summary>Key to the "
+        f"{markup.counted(len(found), 'sign')} in this diagram</summary>"
+        f'<ul class="signs">{rows}</ul>{link}</details>'
+    )
+    return Drawer(html, tuple(sign.picture(False) for sign in signs))

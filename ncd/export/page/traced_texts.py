@@ -1,0 +1,160 @@
+"""Texts whose numbers follow from sizes: letters in place of numbers, with a formula for each.
+
+A term is built once more at traced sizes (:mod:`ncd.lang.formulas.traced_sizes`), and texts are
+made from it. In place of each number they hold a letter. A browser evaluates the formulas of the
+letters while a size is moved (``polynomials.js``), wherever the recorded conditions hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from html.parser import HTMLParser
+from typing import Any
+
+from ncd.lang.circuits.circuit import Circuit
+from ncd.lang.circuits.elaborate import elaborate
+from ncd.lang.errors import NCDError
+from ncd.lang.formulas.traced_sizes import FILL, FIRST, LAST, Fact, Sum, Trace, traced
+from ncd.lang.terms.terms import Term
+from ncd.lang.types.axes import Array
+
+Table = dict[str, Any]
+
+
+def traced_circuit(
+    build: Callable[[Mapping[str, int]], Term],
+    settings: Mapping[str, int],
+    sizes: Collection[str],
+) -> tuple[Trace, Circuit] | None:
+    """Returns the circuit at traced sizes; None if it cannot be built so.
+
+    Sizes that are part of names stay plain numbers.
+    """
+    names = set(sizes)
+    while names:
+        trace = Trace()
+        given = {n: trace.size(n, v) if n in names else v for n, v in settings.items()}
+        try:
+            return trace, elaborate(build(given))
+        except NCDError as error:
+            wrong = named_in(trace, error)
+            if not wrong:
+                return None
+            names -= wrong
+    return None
+
+
+def named_in(trace: Trace, error: NCDError) -> set[str]:
+    """Returns the names of the sizes in the text of an error."""
+    text = str(error).encode("unicode_escape").decode()
+    said = [n for (n, _), own in trace.written.items() if f"\\u{ord(own):x}" in text]
+    return {name for number in said for name in trace.read(number.total)}
+
+
+def alike(circuit: Circuit, plain: Circuit) -> bool:
+    """Returns whether both circuits have the same arrays at the current sizes."""
+    ours, theirs = (list(c.values.items()) for c in (circuit, plain))
+    return len(ours) == len(theirs) and all(
+        id == other and _now(value.array) == _now(same.array)
+        for (id, value), (other, same) in zip(ours, theirs, strict=True)
+    )
+
+
+def _now(array: Array) -> tuple[object, ...]:
+    return *array.names, *(n.value if traced(n) else n for n in array.shape)
+
+
+def changed_texts(plain: str, own: str) -> list[tuple[int, str]]:
+    """Returns the positions of the texts in HTML that contain a letter, with the new texts."""
+    return changes(texts(plain), "".join(texts(own)))
+
+
+def changes(plain: list[str], own: str) -> list[tuple[int, str]]:
+    """Returns the positions of the texts that contain a letter, with the new texts.
+
+    >>> changes(["m ", "128"], "m \ue000\uf8ff\uf8ff")
+    [(1, '\ue000')]
+    """
+    if len(own) != sum(map(len, plain)):
+        return []
+    found, at = [], 0
+    for i, text in enumerate(plain):
+        piece = own[at : at + len(text)]
+        at += len(text)
+        if has_letter(piece):
+            found.append((i, piece.replace(FILL, "")))
+    return found
+
+
+def has_letter(text: str) -> bool:
+    """Returns whether a text contains a letter that stands for a number."""
+    return any(chr(FIRST) <= letter <= chr(LAST) for letter in text)
+
+
+class _Reader(HTMLParser):
+    """Collects the texts between the tags."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+        self.new = True
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        self.new = True
+
+    def handle_endtag(self, tag: str) -> None:
+        self.new = True
+
+    def handle_data(self, data: str) -> None:
+        if self.new:
+            self.texts.append("")
+            self.new = False
+        self.texts[-1] += data
+
+
+def wire_sizes(circuit: Circuit) -> Iterator[tuple[str, str]]:
+    """Yields each axis of each array, as ``v3/m``, with the text of its size."""
+    for value in circuit.values.values():
+        for axis in value.array:
+            if has_letter(axis.size_text):
+                yield f"{value.id}/{axis.name}", axis.size_text.replace(FILL, "")
+
+
+def texts(html: str) -> list[str]:
+    """Returns the texts between the tags of some HTML."""
+    reader = _Reader()
+    reader.feed(html)
+    reader.close()
+    return reader.texts
+
+
+class FormulaTable:
+    """The sums and their parts, each stored once."""
+
+    def __init__(self) -> None:
+        self.atoms: dict[Any, int] = {}
+        self.sums: dict[Sum, int] = {}
+        self.rows: list[list[list[int]]] = []
+        self.parts: list[Any] = []
+
+    def written(self, trace: Trace, facts: Mapping[str, list[Fact]]) -> Table:
+        letters = [(self.sum(number.total), how) for number, how in trace.written]
+        told = {
+            name: [(self.sum(total), sign, true) for total, sign, true in every]
+            for name, every in facts.items()
+        }
+        return {"atoms": self.parts, "sums": self.rows, "letters": letters, **told}
+
+    def sum(self, total: Sum) -> int:
+        if total not in self.sums:
+            row = [[n, *map(self.atom, product)] for product, n in total]
+            self.sums[total] = len(self.rows)
+            self.rows.append(row)
+        return self.sums[total]
+
+    def atom(self, atom: Any) -> int:
+        if atom not in self.atoms:
+            part = atom if isinstance(atom, str) else (atom[0], *map(self.sum, atom[1:]))
+            self.atoms[atom] = len(self.parts)
+            self.parts.append(part)
+        return self.atoms[atom]

@@ -1,0 +1,53 @@
+// Numbers as functions of sizes: sums of products, which may contain floors of quotients and
+// remainders (see traced_texts.py). A text has one letter for each number.
+
+const FIRST = 0xe000; // the letters that stand for numbers
+const LETTERS = /[\ue000-\uf8fe]/g;
+const PREFIXES = [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]];
+
+// Writes a text at these sizes; returns null if its formula does not hold there.
+function texts(open, sizes) {
+  const atoms = [];
+  const sums = [];
+  const atom = (i) => (atoms[i] ??= part(open.atoms[i]));
+  const sum = (i) => (sums[i] ??= open.sums[i].reduce((all, each) => all + product(each), 0n));
+  const product = ([times, ...of]) => of.reduce((all, i) => all * atom(i), BigInt(times));
+  const part = (said) => {
+    if (typeof said === "string") return BigInt(sizes.get(said));
+    const [a, b] = said.slice(1).map(sum);
+    const rest = ((a % b) + b) % b;
+    return said[0] === "%" ? rest : (a - rest) / b;
+  };
+  const test = { "<": (n) => n < 0n, "<=": (n) => n <= 0n, "=": (n) => n === 0n };
+  const same = Object.entries(open.fixed).every(([name, value]) => Number(sizes.get(name)) === value);
+  const right = ([i, sign, holds]) => test[sign](sum(i)) === holds;
+  if (!same || !open.holds.every(right)) return null;
+  const fill = (text) =>
+    text.replace(LETTERS, (letter) => {
+      const [i, how] = open.letters[letter.charCodeAt(0) - FIRST];
+      return written(sum(i), how);
+    });
+  fill.whole = open.also.every(right);
+  fill.right = (facts) => facts.every(right);
+  return fill;
+}
+
+function written(number, how) {
+  if (how[0] === "~") return amount(Number(number), how.slice(1));
+  return how === "," ? number.toLocaleString("en-US") : `${number}`;
+}
+
+// Returns a number with three significant digits and a prefix, formatted as on the server.
+function amount(number, unit) {
+  const [factor, prefix] = PREFIXES.find(([least]) => number >= least) ?? [1, ""];
+  return `${digits(number / factor)} ${prefix}${unit}`.trim();
+}
+
+function digits(number) {
+  const places = number >= 999.5 ? 4 : 3;
+  const exact = number.toPrecision(60); // a tie goes to the even digit
+  const tie = /^(\d\.?\d\.?\d)(\.?)50*$/.exec(exact);
+  if (tie && places === 3 && tie[1].replace(".", "").length === 3 && Number(tie[1].at(-1)) % 2 === 0)
+    return `${Number(tie[1])}`;
+  return places === 4 ? number.toFixed(0) : `${Number(number.toPrecision(3))}`;
+}

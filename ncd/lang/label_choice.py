@@ -1,0 +1,5 @@
+"""The choices for the labels of wires: their names, their sizes, or both."""
+
+from typing import Literal
+
+Labels = Literal["names", "sizes", "both"]

@@ -1,0 +1,1 @@
+"""Algorithms that are cut into tiles, so that they move little between memories."""

@@ -1,0 +1,168 @@
+"""Mamba: a recurrence whose steps depend on what is read."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from ncd.lang.circuits.elaborate import Axes
+from ncd.lang.terms.blocks import Block
+from ncd.lang.terms.loops import Repeat, Scan
+from ncd.lang.terms.terms import Id, Term, Then
+from ncd.lang.terms.wire import Wire
+from ncd.lang.types.axis_kinds import seq
+from ncd.models.catalogue_entry import Entry, Knob, Preset
+from ncd.models.language_models.model_parts import after_norm, tied_model
+from ncd.ops import Conv, Einsum, Elementwise, Linear, Map, Pad, Param, RMSNorm
+
+STEPS, INPUTS, WRITES, READS = "steps", "conv1d", "x_B", "x_C"  # names of the scan's inputs
+RATES, STATE, SCAN = "A_log", "d s", "ssm"
+# The step of a feature is 0.001 to 0.1 at first: Gu and Dao 2023, section 3.6.
+_STEP = "log(exp(0.001 * 100 ** ((uniform + 1) / 2)) - 1)"
+
+
+def mamba(
+    n: int = 2,
+    t: int = 12,
+    m: int = 16,
+    d: int = 32,
+    s: int = 8,
+    r: int = 2,
+    w: int = 4,
+    v: int = 256,
+    *,
+    eps: float = 1e-5,
+    bias: bool = False,
+) -> Term:
+    """Returns a language model of selective state spaces (S6), without attention.
+
+    Args:
+        n: The layers.
+        t: The positions.
+        m: The features of a position.
+        d: The features inside a layer.
+        s: The numbers of the state for each of them.
+        r: The features from which the steps are made.
+        w: The positions that the convolution sees.
+        v: The words.
+        eps: The number that the norms add.
+        bias: Whether the first and the last map of a layer have a bias.
+
+    Returns:
+        A term from words to the scores of the next word, ``t#v -> t v``.
+
+    Source: Gu and Dao 2023, "Mamba: Linear-Time Sequence Modeling with Selective State Spaces",
+    algorithm 2 and section 3.4.
+
+    >>> import ncd
+    >>> sizes = dict(n=24, t=1, m=768, d=1536, s=16, r=48, w=4, v=50280)
+    >>> ncd.cost(mamba(**sizes)).parameters  # Mamba 130M
+    129135360
+    """
+    sizes = Axes(t=seq(t), m=m, d=d, s=s, r=r, v=v)
+    return sizes(_mamba(n, d, w, eps, bias))
+
+
+@lru_cache(64)
+def _mamba(n: int, d: int, w: int, eps: float, bias: bool) -> Term:
+    layer = after_norm(_block(d, w, bias), RMSNorm("m", "norm", eps))
+    layers = Repeat((layer,) * n, "layers") >> RMSNorm("m", "norm_f", eps)
+    return tied_model(layers, "embeddings")
+
+
+def _block(d: int, w: int, bias: bool) -> Term:
+    """Returns a Mamba block, ``t m -> t m``: two maps, a convolution, the state, a gate."""
+    body = Then(
+        Id("t m, t m"),
+        Linear("m -> d", "in_x", bias) @ Linear("m -> d", "in_z", bias),
+        _convolution(d, w) @ Id("t d"),
+        _selective_state() @ Id("t d"),
+        Map("t d, t d -> t d", "$1 * silu($2)", "gate"),
+        Linear("d -> m", "out_proj", bias),
+    )
+    return Wire("t m -> t m, t m") >> Block(body, "Mamba Block", "module", "mixer")
+
+
+def _convolution(d: int, w: int) -> Term:
+    """Returns a map of each feature's last w positions."""
+    steps = (
+        Einsum("t d -> d t"),
+        *((Pad("t -> u", w - 1, 0),) if w > 1 else ()),
+        Conv(f"d {'u' if w > 1 else 't'} -> d t", INPUTS, w, padding=0, groups=d),
+        Einsum("d t -> t d"),
+        Elementwise("silu"),
+    )
+    return Block(Then(*steps), "Short Convolution", "window")
+
+
+def _selective_state() -> Term:
+    """Returns the state along t, whose steps, writing and reading depend on the position."""
+    step = Linear("d -> r", "x_dt") >> Linear("r -> d", "dt_proj") @ Param("d", "dt_bias", _STEP)
+    step = step >> Map("d, d -> d", "log(1 + exp($1 + $2))", STEPS)
+    scan = (
+        Map(f"-> {STATE}", "0", "0") @ Id("t d, t d, t s, t s")
+        >> Scan(_step(), "t", SCAN)
+        >> Wire(f"{STATE}, t d -> t d")
+    )
+    body = Then(
+        Wire("t d -> t d, t d, t d, t d, t d"),
+        step @ Id("t d") @ Linear("d -> s", WRITES) @ Linear("d -> s", READS) @ Id("t d"),
+        scan @ Id("t d"),
+        Id("t d, t d") @ Param("d", "D", "1"),
+        Map("t d, t d, d -> t d", "$1 + $3 * $2", "skip"),
+    )
+    return Block(body, "Selective State Space", "einsum")
+
+
+def _step() -> Term:
+    """Returns one step of the state: it fades, takes in the input, and is read.
+
+    It takes the state, the step, the input, and what writes and reads.
+    """
+    return Then(
+        Id(STATE) @ Wire("d, d, s, s -> d, d, d, s, s", "1 1 2 3 4"),
+        Id(f"{STATE}, d") @ Param(STATE, RATES, "log(1 + s)") @ Id("d, d, s, s"),
+        Map(f"{STATE}, d, {STATE} -> {STATE}", "exp(-$2 * exp($3)) * $1", "forget")
+        @ Map("d, d, s -> d s", "$1 * $2 * $3", "write")
+        @ Id("s"),
+        Map(f"{STATE}, {STATE} -> {STATE}", "$1 + $2", "+") @ Id("s"),
+        Wire(f"{STATE}, s -> {STATE}, {STATE}, s"),
+        Id(STATE) @ Einsum(f"{STATE}, s -> d", "read"),
+    )
+
+
+def _sizes(n: int, m: int) -> dict[str, int]:
+    """Returns the sizes of a published model."""
+    return {"n": n, "m": m, "d": 2 * m, "s": 16, "r": m // 16, "w": 4, "v": 50280}
+
+
+_TABLE = 'Gu and Dao 2023, "Mamba", appendix E.2.1, table 12, and its published config.json'
+_PUBLISHED = (
+    ("130m", 24, 768, "Mamba 130M"),
+    ("370m", 48, 1024, "Mamba 370M"),
+    ("790m", 48, 1536, "Mamba 790M"),
+    ("1.4b", 48, 2048, "Mamba 1.4B"),
+    ("2.8b", 64, 2560, "Mamba 2.8B"),
+)
+
+MAMBA = Entry(
+    name="mamba",
+    title="Mamba",
+    source="Gu and Dao 2023, Mamba",
+    knobs=(
+        Knob("n", 1, 6, 2, help="layers", reason="24 to 64 in published models", most=64),
+        Knob("t", 1, 48, 12, help="positions", reason="each is a step, one after the other"),
+        Knob("m", 1, 128, 16, help="features of a position", reason="768 to 2,560 as published"),
+        Knob("d", 1, 256, 32, help="features inside a layer", reason="2 · m as published"),
+        Knob("s", 1, 32, 8, help="numbers of the state for each", reason="16 as published"),
+        Knob("r", 1, 16, 2, help="features that make the steps", reason="m / 16 as published"),
+        Knob("w", 1, 8, 4, help="positions of the convolution", reason="4 as published", most=48),
+        Knob("v", 8, 1024, 256, 8, "words", "50,280 as published", least=1),
+    ),
+    system=mamba,
+    section="Recurrent networks",
+    type="t#v -> t v",
+    width=900,
+    presets=tuple(
+        Preset(f"mamba-{name}", _sizes(n, m), _TABLE, title) for name, n, m, title in _PUBLISHED
+    ),
+)

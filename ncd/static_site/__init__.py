@@ -1,0 +1,1 @@
+"""The explorer as static files: every system on a live page, with search, legend and lessons."""

@@ -1,0 +1,184 @@
+"""Writes the explorer as static files that work on any host and under any prefix."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ncd.bundled_files import bundled
+from ncd.drawing import Drawing, draw
+from ncd.drawing.backends.svg import write
+from ncd.drawing.base import style
+from ncd.export import markup
+from ncd.export.page import legend_rows
+from ncd.export.page.around import Around
+from ncd.export.page.document import css, document, policy
+from ncd.key import COLOURS, GROUPS, SIGNS, key
+from ncd.models import CATALOGUE, Entry
+from ncd.static_site.entry_model import entry_model, run_part, without_model
+from ncd.static_site.entry_page import below, top
+from ncd.static_site.entry_sizes import of_entry
+from ncd.static_site.gallery_cards import FOLDER, GALLERY_CSS, GALLERY_HTML, GALLERY_JS, Card, card
+from ncd.static_site.page_prose import file as page_file
+from ncd.static_site.page_prose import html, prose
+
+TITLE = "Neural circuits"
+LEAD = (
+    "Deep learning systems drawn as circuits: every wire is an axis of an array, every shape is an "
+    "operation. Move a size, and shapes, cost and source follow."
+)
+LEGEND_LEAD = (
+    "A circuit is read from left to right, as the numbers go. Wires are the axes of arrays, and "
+    "what stands in them is done to the arrays. Here is every sign, with the line of PyTorch or "
+    "einops that does the same, and pages on which to see it."
+)
+STATES = 12  # drawings in a page with different blocks collapsed
+SEEN = 3  # pages named with each sign
+SITE_CSS = (FOLDER / "site.css").read_text()
+SHELL = (FOLDER / "site.html").read_text()
+THEME_JS = (FOLDER / "theme.js").read_text()
+RUN_JS = "".join((FOLDER / name).read_text() for name in ("torch_random.js", "run_here.js"))
+RUN_CSS = (FOLDER / "run_here.css").read_text()
+WORKER_JS = (FOLDER / "run_worker.js").read_bytes()
+RUNTIME = ("ort.mjs", "ort.wasm.gz", "LICENSE.txt")
+START_JS = (FOLDER / "start.js").read_text()
+Facts = Callable[[Entry, Mapping[str, int]], dict[str, Any]]
+Report = Callable[[int, int, str], None]
+
+
+def write_site(
+    folder: Path, entries: Sequence[Entry], facts: Facts, report: Report = lambda *_: None
+) -> int:
+    """Writes the pages of these systems, the gallery and the legend; returns the bytes written.
+
+    ``facts`` gives the origin that each page states, and ``report`` is told the progress.
+
+    Raises:
+        OSError: If a file cannot be written.
+    """
+    drawings, cards, bytes = {}, [], 0
+    for number, entry in enumerate(entries):
+        report(number, len(entries), entry.title)
+        term = entry.build()
+        drawings[entry.name] = drawing = draw(term, **entry.look({}, notes=False))
+        own = card(entry, term, drawing)
+        own["href"], own["picture"] = f"{entry.name}/", f"pictures/{entry.name}.svg"
+        cards.append(own)
+        bytes += _write(folder / "pictures" / f"{entry.name}.svg", picture(drawing))
+        page, model = entry_page(entry, entries, facts)
+        if model:
+            bytes += _copied(folder / entry.name / f"{entry.name}.onnx", model)
+        bytes += _write(folder / entry.name / "index.html", page)
+    for name in RUNTIME:
+        bytes += _copied(folder / "runtime" / name, bundled("assets", "runtime", name).read_bytes())
+    bytes += _copied(folder / "runtime" / "run_worker.js", WORKER_JS)
+    bytes += _write(folder / "index.html", gallery(cards))
+    bytes += _write(folder / "legend" / "index.html", legend(entries, drawings))
+    report(len(entries), len(entries), "")
+    return bytes
+
+
+def _write(path: Path, text: str) -> int:
+    return _copied(path, text.encode())
+
+
+def _copied(path: Path, bytes: bytes) -> int:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path.write_bytes(bytes)
+
+
+def picture(drawing: Drawing) -> str:
+    """Returns a drawing as an SVG file that follows the colours of the page around it."""
+    names = (*style.COLOURS, *style.ROLES)
+    colours = ";".join(
+        f"--{name}:light-dark({style.paint(name)},{style.paint(name, dark=True)})" for name in names
+    )
+    text = legend_rows.inert(write(drawing, fonts=True, paint=lambda name: f"var(--{name})"))
+    head, end, rest = text.partition(">")
+    return f"{head}{end}<style>:root{{color-scheme:light dark;{colours}}}</style>{rest}"
+
+
+def entry_page(entry: Entry, entries: Sequence[Entry], facts: Facts) -> tuple[str, bytes]:
+    """Returns the page of a system, with links to the ones before and after it, and its model."""
+    at = [one.name for one in entries].index(entry.name)
+    before = entries[at - 1] if at else None
+    after = entries[at + 1] if at + 1 < len(entries) else None
+    settings, model = entry.settings({}), entry_model(entry)
+    data = json.dumps(model.facts, ensure_ascii=False).replace("<", "\\u003c")
+    around = Around(
+        top=top(before, after),
+        lead=f'<div class="prose">{html(prose(page_file(entry))["LEAD"], "../")}</div>',
+        below=below(entry, {one.name for one in entries}),
+        css=SITE_CSS + RUN_CSS,
+        legend="../legend/",
+        states=STATES,
+        run=run_part if model.file else without_model(model.why),
+        data=f'<script type="application/json" id="run">{data}</script>' if model.file else "",
+        js=RUN_JS if model.file else "",
+        allowed="; worker-src 'self'" if model.file else "",
+    )
+    system = of_entry(entry, settings)
+    page = document(
+        entry.build(), title=entry.title, about=facts(entry, settings), system=system, around=around
+    )
+    return page, model.file
+
+
+def gallery(cards: Sequence[Card]) -> str:
+    """Returns the first page: all systems, searched in the browser."""
+    start = GALLERY_JS.replace("export default function", "function gallery", 1) + START_JS
+    data = json.dumps(cards, ensure_ascii=False).replace("<", "\\u003c")
+    body = (
+        f'<p class="prose">{LEAD}</p>'
+        '<p class="doors"><a href="legend/">How to read a diagram</a></p>'
+        f'<div class="gallery">{GALLERY_HTML}</div>'
+        f'<script type="application/json" id="cards">{data}</script>'
+    )
+    return _page(TITLE, body, start, (), GALLERY_CSS, "./")
+
+
+def legend(entries: Sequence[Entry], drawings: Mapping[str, Drawing]) -> str:
+    """Returns the page of all signs, by group, then the colours."""
+    used: dict[str, list[str]] = {}
+    for entry in entries:
+        for found in key(drawings[entry.name]):
+            link = f'<a href="../{entry.name}/">{markup.text(entry.title)}</a>'
+            used.setdefault(found.sign.name, []).append(link)
+    more = {name: f'<p class="used">{", ".join(own[:SEEN])}</p>' for name, own in used.items()}
+    groups = "".join(
+        f"<h2>{name}</h2><ul class='signs'>"
+        + "".join(
+            legend_rows.row(sign, None, {"id": sign.name}, more.get(sign.name, ""))
+            for sign in group
+        )
+        + "</ul>"
+        for name, group in GROUPS.items()
+    )
+    colours = "".join(f"<li>{legend_rows.colour(role, None)}</li>" for role in COLOURS)
+    body = (
+        f'{legend_rows.rules(SIGNS.values(), None)}<p class="prose">{LEGEND_LEAD}</p>{groups}'
+        f"<h2>Colours</h2><ul class='signs'>{colours}</ul>"
+    )
+    signs = [sign.picture(False) for sign in SIGNS.values()]
+    return _page("Legend", body, "", signs, "", "../")
+
+
+def _page(title: str, body: str, js: str, drawings: Sequence[Drawing], more: str, root: str) -> str:
+    script = THEME_JS + js
+    return SHELL.format(
+        policy=f"{policy(script)}; img-src 'self'",
+        title=title if title == TITLE else f"{title} · {TITLE}",
+        heading=title,
+        css=css(drawings) + SITE_CSS + more,
+        root=root,
+        body=body,
+        js=script,
+    )
+
+
+def chosen(names: Sequence[str]) -> list[Entry]:
+    """Returns the systems of these names, or all, in the order of the catalogue."""
+    wanted = {CATALOGUE[name].name for name in names}
+    return [entry for entry in CATALOGUE.values() if not wanted or entry.name in wanted]

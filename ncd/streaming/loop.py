@@ -1,0 +1,296 @@
+"""Runs a fused loop over tiles in torch, and counts what it moves."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product as every
+from math import prod
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ncd.lang.circuits.circuit import Value
+from ncd.lang.errors import MismatchError
+from ncd.run.execution.evaluate import Like
+from ncd.streaming.plan import Stream
+from ncd.streaming.schedule import Planned, Stage
+from ncd.streaming.tile_ops import Group, Shared, Waiting, as_state, called, ran, updated
+from ncd.streaming.tiles import JOINS, STARTS, Cut, Tile, aligned, reduced, tiled, value
+
+Watch = Callable[[Cut, Mapping[str, Tensor]], None]
+
+
+@dataclass(frozen=True)
+class Result:
+    """The outputs of a loop, and the bytes that it moved.
+
+    Args:
+        outputs: The arrays that it writes.
+        bytes_read: The bytes that were read, counted tile by tile.
+        bytes_written: The bytes that were written.
+
+    Source: Abbott and Zardini 2024, *FlashAttention on a Napkin*, whose H it counts.
+
+    >>> Result((), 3, 4).bytes_moved
+    7
+    """
+
+    outputs: tuple[Tensor, ...]
+    bytes_read: int
+    bytes_written: int
+
+    @property
+    def bytes_moved(self) -> int:
+        """The bytes that moved in both directions."""
+        return self.bytes_read + self.bytes_written
+
+
+def run_stream(
+    plan: Stream,
+    inputs: Sequence[Tensor],
+    module: nn.Module | None = None,
+    watch: Watch | None = None,
+) -> Result:
+    """Runs a fused loop in torch; gradients flow through it.
+
+    Args:
+        plan: The loop, from :func:`ncd.stream`.
+        inputs: The arrays that it reads, in the order of ``plan.schedule.inputs``.
+        module: The compiled module of the term, if it learns anything.
+        watch: Is called after each tile, with where it is and the numbers that are kept: those of
+            an op such as ``n5.m``, and totals by the id of their array.
+
+    Returns:
+        The arrays that it writes, and how many bytes it moved.
+
+    Raises:
+        MismatchError: For another number of inputs.
+
+    Source: Dao et al. 2022, "FlashAttention", algorithm 1, for the loop of attention.
+
+    >>> from ncd.ops import Softmax, Einsum
+    >>> from ncd.streaming import stream
+    >>> term = Softmax("x:5") >> Einsum("x:5 -> ")
+    >>> done = run_stream(stream(term, {}, ("x", 2)), [torch.arange(5.0)])
+    >>> round(done.outputs[0].item(), 6), done.bytes_read
+    (1.0, 20)
+    """
+    wanted = plan.schedule.inputs
+    if len(inputs) != len(wanted):
+        arrays = ", ".join(f"({v.array})" for v in wanted)
+        raise MismatchError(f"the loop reads {arrays}, not {len(inputs)} arrays", cure=arrays)
+    return _Loop(plan, list(inputs), module, watch).run()
+
+
+class _Loop:
+    def __init__(
+        self, plan: Stream, inputs: list[Tensor], module: nn.Module | None, watch: Watch | None
+    ) -> None:
+        self.plan, self.watch = plan, watch
+        self.slow = {v.id: (v.array, x) for v, x in zip(plan.schedule.inputs, inputs, strict=True)}
+        own = (weight for op in plan.schedule.ops for weight in op.weights)
+        learned = dict(module.named_parameters()) if module is not None else {}
+        self.slow |= {weight.id: (weight.array, learned[weight.id]) for weight in own}
+        real = next((x for _, x in self.slow.values() if x.is_floating_point()), torch.zeros(()))
+        self.shared = Shared(module, Like(real.device, real.dtype))
+        self.read = self.written = 0  # bits
+        self.widths: dict[str, int] = {}
+        self.by_stage = {s: [op for op in plan.schedule.ops if op.stage is s] for s in Stage}
+
+    def run(self) -> Result:
+        found = [self._group(dict(cut)) for cut in self._cuts(self.plan.grouped)]
+        outputs = []
+        for place, output in enumerate(self.plan.schedule.outputs):
+            blocks = [group[place] for group in found]
+            outputs.append(self._joined(blocks, output.array.names, self.plan.grouped))
+        return Result(tuple(outputs), -(-self.read // 8), -(-self.written // 8))
+
+    def _cuts(self, names: Sequence[str]) -> Iterator[tuple[tuple[str, tuple[int, int]], ...]]:
+        sizes, tiles = self.plan.sizes, self.plan.tiles
+        spans = [
+            [
+                (name, (i, min(i + tiles[name], sizes[name])))
+                for i in range(0, sizes[name], tiles[name])
+            ]
+            for name in names
+        ]
+        return every(*spans)
+
+    def _joined(self, blocks: list[Tensor], names: Sequence[str], cut: Sequence[str]) -> Tensor:
+        """Joins the blocks of all groups along the grouped axes, the last of which varies first."""
+        for name in reversed(cut):
+            count = -(-self.plan.sizes[name] // self.plan.tiles[name])
+            dim = names.index(name)
+            rows = range(0, len(blocks), count)
+            blocks = [torch.cat(blocks[i : i + count], dim) for i in rows]
+        return blocks[0]
+
+    # --- one group ------------------------------------------------------------------------------
+
+    def _group(self, cut: dict[str, tuple[int, int]]) -> list[Tensor]:
+        """Does the work on one group; returns what it writes."""
+        group = Group(cut)
+        for op in self.by_stage[Stage.BEFORE]:
+            self._do(op, group)
+        rows: dict[str, list[Tensor]] = {}
+        kept = dict(group.held)
+        for ((name, span),) in self._cuts([self.plan.streamed]) if self.plan.streamed else []:
+            group.cut, group.held = {**cut, name: span}, dict(kept)
+            self._one_tile(group, rows)
+            kept |= {id: x for id, x in group.held.items() if self._stays(id)}
+        group.cut, group.held = cut, kept
+        for id, parts in group.totals.items():
+            group.held[id] = self._finished(id, parts, group)
+        for op in self.by_stage[Stage.AFTER]:
+            self._do(op, group)
+        return [self._output(value, group, rows) for value in self.plan.schedule.outputs]
+
+    def _one_tile(self, group: Group, rows: dict[str, list[Tensor]]) -> None:
+        for op in self.by_stage[Stage.TILE]:
+            self._do(op, group)
+        for output in self.plan.schedule.outputs:
+            found = group.held.get(output.id)
+            if isinstance(found, Tile) and self.plan.streamed in output.array.names:
+                rows.setdefault(output.id, []).append(self._write(output.id, found))
+        if self.watch:
+            named = {f"{id}.{n}": x for id, own in group.states.items() for n, x in own.items()}
+            totals = {id: parts[0].data for id, parts in group.totals.items()}
+            self.watch(group.cut, named | totals)
+
+    def _output(self, output: Value, group: Group, rows: dict[str, list[Tensor]]) -> Tensor:
+        if output.id in rows:
+            return torch.cat(rows[output.id], output.array.names.index(self.plan.streamed))
+        found = group.held[output.id]
+        assert isinstance(found, Tile)
+        return self._write(output.id, found)
+
+    def _stays(self, id: str) -> bool:
+        """Returns whether an array that was read for a tile is the same for the next ones."""
+        return id in self.slow and self.plan.streamed not in self.slow[id][0].names
+
+    def _write(self, id: str, tile: Tile) -> Tensor:
+        self.written += self._bits(id, tile)
+        return tile.data
+
+    def _take(self, id: str, group: Group) -> Tile | Waiting:
+        """Returns an array in fast memory, which is read from slow memory if it is not there."""
+        if id not in group.held:
+            array, data = self.slow[id]
+            tile = tiled(data, array, group.cut)
+            self.read += self._bits(id, tile)
+            group.held[id] = tile
+        return group.held[id]
+
+    def _bits(self, id: str, tile: Tile) -> int:
+        if id not in self.widths:
+            self.widths[id] = self.plan.bits(id)
+        return tile.data.numel() * self.widths[id]
+
+    # --- one op ---------------------------------------------------------------------------------
+
+    def _do(self, op: Planned, group: Group) -> None:
+        pairs = zip(op.cell.inputs, op.cell.site.ins, strict=True)
+        ins = [called(self._take(value.id, group), array) for value, array in pairs]
+        weights = {weight.name: self._take(weight.id, group) for weight in op.weights}
+        own = {name: tile for name, tile in weights.items() if isinstance(tile, Tile)}
+        if op.rule.parts:
+            (tile,) = ins
+            assert isinstance(tile, Tile)
+            group.held[op.cell.outputs[0].id] = self._parted(op, tile, own, group)
+            return
+        waiting = next((x for x in ins if isinstance(x, Waiting)), None)
+        if waiting is None:
+            made = ran(op, [x for x in ins if isinstance(x, Tile)], own, group.cut, self.shared)
+            self._keep(op, [[tile] for tile in made], None, group)
+            return
+        parts = []
+        for part in waiting.parts:
+            tiles = [part if x is waiting else x for x in ins]
+            found = [x for x in tiles if isinstance(x, Tile)]
+            parts.append(ran(op, found, own, group.cut, self.shared))
+        self._keep(op, [list(tiles) for tiles in zip(*parts, strict=True)], waiting.of, group)
+
+    def _keep(
+        self, op: Planned, made: list[list[Tile]], waits: Planned | None, group: Group
+    ) -> None:
+        """Keeps results, or joins them with those of the tiles before."""
+        for result, parts in zip(op.cell.outputs, made, strict=True):
+            if not op.totals:
+                group.held[result.id] = Waiting(parts, waits) if waits else parts[0]
+                continue
+            before = group.totals.get(result.id)
+            if before is None:
+                start = STARTS[op.rule.merge]
+                before = [Tile(p.keys, torch.full_like(p.data, start)) for p in parts]
+            scales = group.scales[waits.cell.id] if waits else [1.0] * len(parts)
+            pairs = zip(before, parts, scales, strict=True)
+            join = JOINS[op.rule.merge]
+            group.totals[result.id] = [
+                Tile(p.keys, join(self._scaled(old, scale, waits), p.data))
+                for old, p, scale in pairs
+            ]
+
+    def _scaled(self, old: Tile, scale: Tensor | float, of: Planned | None) -> Tensor:
+        if of is None or not isinstance(scale, Tensor):
+            return old.data
+        return old.data * aligned(as_state(of, scale), old.keys)
+
+    def _parted(self, op: Planned, tile: Tile, own: Mapping[str, Tile], group: Group) -> Waiting:
+        """Updates what an op keeps, and returns the parts of its result on a tile."""
+        axes = {axis.name for axis in op.cell.site.dom.axes}
+        dims = [place for place, key in enumerate(tile.keys) if key[0] in axes]
+        names: dict[str, Any] = {name: aligned(x, tile.keys) for name, x in own.items()}
+        states, kept = group.states.get(op.cell.id, {}), {}
+        for state in op.rule.states:
+            old = states.get(state.name)
+            found = reduced(value(state.of, tile.data, names), state.how, dims)
+            if old is None:
+                old = torch.full_like(found, STARTS[state.how])
+            names[f"{state.name}_old"] = old
+            kept[state.name] = new = updated(state, old, found, names)
+            names[state.name] = new.masked_fill(new == -math.inf, 0)  # nothing was seen yet
+        group.states[op.cell.id] = kept
+        group.scales[op.cell.id] = [
+            value(part.rescale, None, names) if part.rescale else 1.0 for part in op.rule.parts
+        ]
+        parts = []
+        for part in op.rule.parts:
+            data = torch.as_tensor(value(part.of, tile.data, names), dtype=tile.data.dtype)
+            parts.append(Tile(tile.keys, data.expand(tile.data.shape)))
+        return Waiting(parts, op)
+
+    def _finished(self, id: str, parts: list[Tile], group: Group) -> Tile:
+        """Returns a total: the sum of its parts, each times its coefficient."""
+        op = next(o for o in self.plan.schedule.ops if any(v.id == id for v in o.cell.outputs))
+        data = self._weighed(op, parts, group) if op.waits else parts[0].data
+        if op.rule.mean:
+            data = data / (op.cell.site.ins[0].numel // op.cell.site.outs[0].numel)
+        bias = next((w for w in op.weights if op.cell.op.weighted and w.name == "bias"), None)
+        if bias is not None:
+            tile = self._take(bias.id, group)
+            assert isinstance(tile, Tile)
+            data = data + aligned(tile, parts[0].keys)
+        return Tile(parts[0].keys, data)
+
+    def _weighed(self, op: Planned, parts: list[Tile], group: Group) -> Tensor:
+        """Returns the sum of the parts of a total, each times its coefficient."""
+        of = self._source(op)
+        names: dict[str, Any] = {"n": prod(axis.numel for axis in of.cell.site.dom.axes)}
+        for name, x in group.states[of.cell.id].items():
+            names[name] = aligned(as_state(of, x), parts[0].keys)
+        pairs = list(zip(of.rule.parts, parts, strict=True))
+        data = value(pairs[0][0].coefficient, None, names) * pairs[0][1].data
+        for part, tile in pairs[1:]:
+            data = data + value(part.coefficient, None, names) * tile.data
+        return data
+
+    def _source(self, op: Planned) -> Planned:
+        """Returns the op whose result waits for the last tile, and which this one takes."""
+        makers = {v.id: o for o in self.plan.schedule.ops for v in o.cell.outputs}
+        while True:
+            op = next(makers[v.id] for v in op.cell.inputs if v.id in makers and makers[v.id].gives)
+            if op.rule.parts:
+                return op

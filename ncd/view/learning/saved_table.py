@@ -1,0 +1,200 @@
+"""The arrays that wait for the backward pass, with a switch for each block: save or recompute."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import streamlit as st
+import torch
+from torch import Tensor
+
+import ncd
+from ncd.export import markup
+from ncd.lang.circuits.array_names import called
+from ncd.lang.circuits.circuit import Fence
+from ncd.run.execution.recompute import choices, segments
+from ncd.run.limits.measurement import medians
+from ncd.run.limits.run_memory import summed
+from ncd.run.limits.saved_for_backward import (
+    Saved,
+    SavedArray,
+    measured_saved,
+    saved,
+    training_flops,
+)
+from ncd.view.base.cache import remember
+from ncd.view.session.scene import Scene
+
+RECOMPUTE = "recompute"  # session key: the ids of blocks that are calculated again
+HEAD = ("Array", "Bytes", "Saved for", "Sizes")
+MOST = 200  # the greatest number of rows
+
+
+def blocks(scene: Scene) -> tuple[Fence, ...]:
+    """Returns the blocks that have a switch, the outer ones first."""
+    return tuple(f for f in choices(scene.circuit) if f.title.strip() or f.repeats)
+
+
+def titles(scene: Scene) -> list[str]:
+    """Returns the title of each block; equal ones are numbered."""
+    plain = [
+        f.title.replace("$", "").strip() or f"Each of {f.repeats} layers" for f in blocks(scene)
+    ]
+    return [
+        f"{name} {plain[: n + 1].count(name)}" if plain.count(name) > 1 else name
+        for n, name in enumerate(plain)
+    ]
+
+
+def chosen(scene: Scene) -> tuple[str, ...]:
+    """Returns the ids of the blocks that are calculated again, in their order."""
+    wanted = str(st.session_state.get(RECOMPUTE, "")).split(",")
+    return tuple(f.id for f in blocks(scene) if f.id in wanted)
+
+
+def pick(id: str) -> None:
+    """Turns the switch of one block; a callback."""
+    held = [part for part in str(st.session_state.get(RECOMPUTE, "")).split(",") if part]
+    now = [part for part in held if part != id] if id in held else [*held, id]
+    st.session_state[RECOMPUTE] = ",".join(now)
+
+
+def html(scene: Scene) -> str:
+    """Returns the switches, the totals beside what was measured, and a row for each array."""
+    again = chosen(scene)
+    kept, every = (saved(scene.term, names, scene.formats) for names in (again, ()))
+    names, homes = called(scene.circuit), _recomputed(scene, again)
+    rows = [_row(scene, one, names, homes) for one in kept.arrays[:MOST]]
+    more = len(kept.arrays) - len(rows)
+    left = f'<p class="muted">{markup.counted(more, "more array")}.</p>' if more else ""
+    foot = (
+        f'<tr><td>Total</td><td class="number">{markup.amount(kept.bytes, "B")}</td>'
+        "<td></td><td></td></tr>"
+    )
+    return (
+        "<h2>What is saved for the backward pass</h2>"
+        f"{_switches(scene, again)}{_totals(scene, kept, every, again)}"
+        f"{markup.table(HEAD, rows, foot, (1, 3))}{left}"
+        '<p class="muted">Weights are left out, as they stay anyway. A block that is recomputed '
+        "saves only the arrays that it takes; its own arrays are calculated a second time when the "
+        "backward pass needs them (<code>torch.utils.checkpoint</code>; Chen et al. 2016, "
+        "<i>Training Deep Nets with Sublinear Memory Cost</i>). Attention counts with its scores, "
+        "as it is drawn.</p>"
+    )
+
+
+def _recomputed(scene: Scene, again: tuple[str, ...]) -> dict[str, str]:
+    """Returns the title of the outermost recomputed block of each op in one."""
+    found: dict[str, str] = {}
+    for fence, title in zip(blocks(scene), titles(scene), strict=True):
+        if fence.id in again:
+            for id in _ops(scene, fence):
+                found.setdefault(id, title)
+    return found
+
+
+def _ops(scene: Scene, fence: Fence) -> set[str]:
+    """Returns the ids of the ops in a block; of a repetition those of all its bodies."""
+    return {id for part in segments(scene.circuit, [fence.id]) for id in part}
+
+
+def _switches(scene: Scene, again: tuple[str, ...]) -> str:
+    buttons = "".join(
+        f'<button type="button" role="switch" aria-checked="{str(f.id in again).lower()}" '
+        f'data-pick="{RECOMPUTE}={f.id}"{_covered(scene, f, again)}>{markup.text(name)}</button>'
+        for f, name in zip(blocks(scene), titles(scene), strict=True)
+    )
+    if not buttons:
+        return ""
+    return (
+        '<div class="needs"><span>Recompute</span><span class="switches" role="group" '
+        f'aria-label="Blocks to recompute">{buttons}</span></div>'
+    )
+
+
+def _covered(scene: Scene, fence: Fence, again: tuple[str, ...]) -> str:
+    """Returns attributes that turn a switch off while a block around it is recomputed."""
+    others = [f for f in blocks(scene) if f.id in again and f.id != fence.id]
+    own = _ops(scene, fence)
+    inside = any(own < _ops(scene, other) for other in others)
+    return ' disabled title="A block around it is recomputed"' if inside else ""
+
+
+def _totals(scene: Scene, kept: Saved, every: Saved, again: tuple[str, ...]) -> str:
+    told = f"<b>{markup.amount(kept.bytes, 'B')}</b> are saved"
+    if again:
+        told += (
+            f" instead of {markup.amount(every.bytes, 'B')}, for at most "
+            f"<b>{markup.amount(kept.flops, 'FLOP')}</b> more"
+        )
+    told += _flops(scene, kept)
+    if not scene.quick:
+        return f'<p role="status">{told}.</p>'
+    key = *scene.numbers, again
+
+    def make() -> tuple[int, float, float]:
+        return scene.work(lambda: _measured(scene, again))
+
+    found, now, before = remember("saved", scene.term, *key, make=make)
+    told += f". Measured: {markup.amount(found, 'B')}"
+    if again:
+        told += (
+            f"; forward and backward take {markup.amount(now, 's')} instead of "
+            f"{markup.amount(before, 's')}"
+        )
+    formats = "" if scene.formats.plain else " in float32, with which it is calculated"
+    return f'<p role="status">{told}{formats}.</p>'
+
+
+def _flops(scene: Scene, kept: Saved) -> str:
+    """Returns the FLOPs of both passes and of what is recomputed, stated without a run."""
+    forward = scene.cost.flops
+    whole = remember("training flops", scene.term, make=lambda: training_flops(scene.term))
+    parts = {"Forward": forward, "backward": whole - forward}
+    if kept.flops:
+        parts["recomputed at most"] = kept.flops
+    listed = ", ".join(f"{name} {markup.amount(n, 'FLOP')}" for name, n in parts.items())
+    return f". {listed}: together {markup.amount(whole + kept.flops, 'FLOP')}"
+
+
+def _measured(scene: Scene, again: tuple[str, ...]) -> tuple[int, float, float]:
+    """Returns the bytes saved, and the seconds forward and backward with and without the choice."""
+    plain, module = (
+        ncd.compile(scene.term, scene.seed, scene.device, recompute=names) for names in ((), again)
+    )
+    bytes = measured_saved(module, scene.inputs).bytes
+    given = tuple(x.detach().requires_grad_(x.is_floating_point()) for x in scene.inputs)
+    if not again:
+        return bytes, 0.0, 0.0
+    calls = {"now": lambda: _pass(module, given), "before": lambda: _pass(plain, given)}
+    found = medians(calls, device=scene.device, rounds=3)
+    return bytes, found["now"], found["before"]
+
+
+def _pass(module: ncd.run.CircuitModule, inputs: tuple[Tensor, ...]) -> None:
+    with torch.enable_grad():
+        total = summed(module.execute(inputs, watch=lambda cell, given, made: None))
+        if total.requires_grad:
+            total.backward()
+
+
+def _row(scene: Scene, one: SavedArray, names: Mapping[str, str], homes: Mapping[str, str]) -> str:
+    cells = {cell.id: cell for cell in scene.circuit.cells}
+    op = homes.get(one.node) or (cells[one.node].op.label if one.node in cells else "")
+    value = scene.circuit.values.get(one.array)
+    light = (
+        f' data-array="{one.array}" data-select="{one.array}" tabindex="0"'
+        if value and value.array
+        else f' data-node="{one.node}" data-select="{one.node}" tabindex="0"'
+        if one.node
+        else ""
+    )
+    title = "kept by the op itself"
+    if value:
+        title = f"{markup.text(names.get(one.array, ''))} {markup.array(value.array)}".strip()
+    numbers = "×".join(map(str, one.shape)) or "1"
+    return (
+        f"<tr{light}><td>{title or 'one number'}</td>"
+        f'<td class="number">{markup.amount(one.bytes, "B")}</td><td>{markup.text(op)}</td>'
+        f'<td class="number">{numbers}</td></tr>'
+    )

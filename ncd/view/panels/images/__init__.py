@@ -1,0 +1,1 @@
+"""Panels of the networks on pictures: kernels, windows, similarities, steps, planes of pictures."""

@@ -1,0 +1,117 @@
+"""Time step: what the step sets in a layer, over all steps."""
+
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+import torch
+from torch import Tensor
+
+import ncd
+from ncd.models.images.diffusion_transformer import MODULATION, PARTS
+from ncd.view.arrays import captions, map_component
+from ncd.view.arrays.map_component import Map, Mark, Side
+from ncd.view.base import heatmap
+from ncd.view.base.cache import remember
+from ncd.view.base.heatmap import Ends
+from ncd.view.panels.images import picture_parts as parts
+from ncd.view.session import url
+from ncd.view.session.scene import Scene
+
+TITLE = "Time step"
+RUNS = True
+LAYER, PART, STEP = "modulated_layer", "modulated_part", "modulated_step"
+STEPS = 24  # that are shown, evenly spaced
+OF = ("attention", "feed-forward")
+
+for key in (LAYER, PART, STEP):
+    url.keep(key, "0")
+
+
+def show(scene: Scene) -> None:
+    """Shows a shift, scale or gate of a layer as a map of steps and features."""
+    every = remember(
+        "modulation", scene.term, *scene.numbers, make=lambda: scene.work(lambda: over_time(scene))
+    )
+    layer, part = url.place(LAYER, len(every)), url.place(PART, len(PARTS))
+    steps = shown_steps(scene.settings["T"])
+    at = url.place(STEP, len(steps))
+    buttons = "".join(
+        f'<button type="button" class="plain" data-pick="{PART}={i}" '
+        f'aria-pressed="{str(i == part).lower()}">{_named(i)}</button> '
+        for i in range(len(PARTS))
+    )
+    sliders = parts.slider(f"layer {layer + 1} of {len(every)}", LAYER, len(every), layer)
+    sliders += parts.slider(f"step {steps[at]:,} of {scene.settings['T']:,}", STEP, len(steps), at)
+    map_component.show(
+        "modulation",
+        _pick,
+        head=f'<div class="told">{sliders}</div><p>{buttons}</p>',
+        map=_map(every[layer][:, part], steps, at, part),
+        aside=_told(scene, every[layer], at),
+    )
+
+
+def _pick(name: str, value: str) -> None:
+    if name in (LAYER, PART, STEP):
+        st.session_state[name] = value
+    elif name == "cell":
+        st.session_state[STEP] = value.partition(",")[0]
+
+
+def shown_steps(count: int) -> list[int]:
+    """Returns the steps that are shown, the first and the last among them.
+
+    >>> shown_steps(3), len(shown_steps(1000))
+    ([0, 1, 2], 24)
+    """
+    return sorted({round(i) for i in np.linspace(0, count - 1, min(count, STEPS)).tolist()})
+
+
+def over_time(scene: Scene) -> list[Tensor]:
+    """Returns what each layer is told at each shown step, (steps, 6, features), for the class."""
+    picture, _, kind = scene.inputs
+    steps = torch.tensor(shown_steps(scene.settings["T"]), device=scene.device)
+    pictures = picture.expand(len(steps), *picture.shape)
+    with torch.no_grad():
+        run = ncd.trace(scene.module, pictures, steps, kind.expand(len(steps)))
+    cells = [c for c in scene.circuit.cells if c.name == MODULATION]
+    told = [run.values[cell.outputs[0].id].detach().float().cpu() for cell in cells]
+    return [numbers for numbers in told if numbers.shape[1] == len(PARTS)]
+
+
+def _named(i: int) -> str:
+    return f"{PARTS[i]} of {OF[i // 3]}"
+
+
+def _map(numbers: Tensor, steps: list[int], at: int, part: int) -> Map:
+    cells = parts.grid(numbers)
+    return Map(
+        f"modulation {cells.shape}",
+        f"The {_named(part)} at each step",
+        heatmap.pooled(cells, heatmap.LARGE),
+        Ends.of(cells, signed=True),
+        Side("step, from a picture to noise", "step", [f"{n:,}" for n in steps]),
+        Side("feature", "feature"),
+        said=PARTS[part],
+        marks=(Mark("row", at),),
+        picks="cell",
+    )
+
+
+def _told(scene: Scene, numbers: Tensor, at: int) -> str:
+    """Returns how strong each of the six is at the step, and how much it changes over time."""
+    rows = "".join(
+        f"<tr><td>{_named(i)}</td><td class='number'>{float(numbers[at, i].abs().mean()):.2f}</td>"
+        f"<td class='number'>{float(numbers[:, i].std(0).mean()) if len(numbers) > 1 else 0:.2f}"
+        "</td></tr>"
+        for i in range(len(PARTS))
+    )
+    return (
+        '<table><thead><tr><td></td><th class="number">size here</th><th class="number">change '
+        f"over time</th></tr></thead><tbody>{rows}</tbody></table>"
+        "<p>A norm without weights of its own comes first; then each feature is scaled by "
+        "1 + scale and moved by shift. The gate scales what the part adds.</p><p>Training begins "
+        "with all six at 0: each layer is then a wire. That is the Zero in adaLN-Zero.</p>"
+        f'<p class="muted">{captions.origin(scene)}</p>'
+    )

@@ -1,0 +1,111 @@
+"""The words that a hidden position depends on, found by exchanging each of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+import torch
+
+from ncd.export import markup
+from ncd.view.arrays import captions, map_component
+from ncd.view.arrays.map_component import Map, Mark, Side
+from ncd.view.base import heatmap
+from ncd.view.base.cache import remember
+from ncd.view.base.heatmap import Ends, Grid
+from ncd.view.session import url
+from ncd.view.session.scene import Scene
+
+TITLE = "Both sides"
+RUNS = True
+MASKED = "masked"
+LONGEST = 8.0  # the longest bar, in em
+
+url.keep(MASKED, "")
+
+
+def show(scene: Scene) -> None:
+    """Shows how far a hidden word's vector moves if another word is exchanged."""
+    found = remember(
+        "both sides", scene.term, *scene.numbers, make=lambda: scene.work(lambda: moves(scene))
+    )
+    t = len(found)
+    at = url.place(MASKED, t) if st.session_state.get(MASKED) else t // 2
+    words = scene.words("t")
+    said = f" ({markup.text(words[at])})" if at < len(words) else ""
+    slider = map_component.slider(f"hidden: position {at}{said}", MASKED, range(t), at)
+    map_component.show(
+        "both sides",
+        _pick,
+        head=f'<div class="told">{slider}</div>',
+        map=_map(scene, found, at),
+        aside=_told(scene, found, at),
+    )
+
+
+def _pick(name: str, value: str) -> None:
+    if name == MASKED:
+        st.session_state[MASKED] = value
+    elif name == "cell":
+        st.session_state[MASKED] = value.partition(",")[0]
+
+
+@torch.no_grad()
+def moves(scene: Scene) -> Grid:
+    """Returns how far the vector of each position moves if one word is exchanged.
+
+    Rows are positions whose own word is hidden (replaced by word 0), columns the exchanged words.
+    """
+    words, *rest = scene.inputs
+    t, v = len(words), scene.settings["v"]
+    rows = []
+    for at in range(t):
+        hidden = words.clone()
+        hidden[at] = 0
+        changed = hidden.repeat(t + 1, 1)
+        places = torch.arange(t)
+        changed[places + 1, places] = (changed[places + 1, places] + 1 + v // 2) % v
+        out = scene.module(changed, *(x.expand(t + 1, *x.shape) for x in rest))
+        vectors = (out[0] if isinstance(out, tuple) else out)[:, at].float()
+        rows.append((vectors[1:] - vectors[:1]).norm(dim=-1).cpu().numpy())
+    grid = np.stack(rows).astype(np.float32)
+    np.fill_diagonal(grid, np.nan)  # the hidden word itself is not there to be exchanged
+    return grid
+
+
+def _map(scene: Scene, found: Grid, at: int) -> Map:
+    words = scene.words("t")
+    return Map(
+        f"both sides {found.shape}",
+        "How far a hidden position moves with each other word",
+        heatmap.pooled(found, heatmap.LARGE),
+        Ends.of(np.nan_to_num(found), signed=False),
+        Side("hidden word", "hidden word", words),
+        Side("word that is exchanged", "exchanged word", words),
+        said="moves by",
+        square=True,
+        marks=(Mark("row", at),),
+        picks="cell",
+    )
+
+
+def _told(scene: Scene, found: Grid, at: int) -> str:
+    row, words = np.nan_to_num(found[at]), scene.words("t")
+    most, colour = float(row.max()) or 1.0, markup.colour("softmax", scene.dark)
+    lines = [
+        f"<tr><td>{j}{f' {markup.text(words[j])}' if j < len(words) else ''}</td>"
+        + (
+            '<td class="muted">hidden</td>'
+            if j == at
+            else f"<td>{markup.meter(float(n) / most, colour, LONGEST)}</td>"
+        )
+        + f'<td class="number">{"" if j == at else markup.digits(float(n))}</td></tr>'
+        for j, n in enumerate(row)
+    ]
+    before, after = int((row[:at] > 0).sum()), int((row[at + 1 :] > 0).sum())
+    table = markup.table(("Word", "moves it by", ""), lines, numbers=(2,))
+    return (
+        f"<p>The word at position {at} is hidden. What stands there in the end depends on "
+        f"<b>{markup.counted(before, 'word')}</b> before it and <b>{after}</b> behind it; a model "
+        f"that writes, such as GPT-2, would depend on those before it only.</p>{table}"
+        f'<p class="muted">Measured: every word is exchanged in turn. {captions.origin(scene)}</p>'
+    )

@@ -1,0 +1,88 @@
+"""Distances: the number that each head adds to a score, by how far two words are apart."""
+
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+
+from ncd.lang.circuits.circuit import Cell
+from ncd.view.arrays import captions, map_component
+from ncd.view.arrays.map_component import Map, Side
+from ncd.view.base import heatmap
+from ncd.view.base.heatmap import Ends, Grid
+from ncd.view.session import url
+from ncd.view.session.scene import Scene
+
+TITLE = "Distances"
+RUNS = True
+STACK = "bias_of"
+STACKS = ("encoder", "decoder")
+
+url.keep(STACK, STACKS[0], STACKS)
+
+
+def show(scene: Scene) -> None:
+    """Shows the bias of every head at every distance, for the encoder or the decoder."""
+    chosen = str(st.session_state.get(STACK, STACKS[0]))
+    chosen = chosen if chosen in STACKS else STACKS[0]
+    grid, distances = biases(scene, chosen)
+    buttons = "".join(
+        f'<button type="button" class="plain" data-pick="{STACK}={name}" '
+        f'aria-pressed="{str(name == chosen).lower()}">{name}</button> '
+        for name in STACKS
+    )
+    map_component.show(
+        "distances",
+        _pick,
+        head=f"<p>{buttons}</p>",
+        map=_map(grid, distances, chosen),
+        aside=_told(scene, distances, chosen),
+    )
+
+
+def _pick(name: str, value: str) -> None:
+    if name == STACK and value in STACKS:
+        st.session_state[STACK] = value
+
+
+def biases(scene: Scene, stack: str) -> tuple[Grid, list[int]]:
+    """Returns the bias of each head at each distance, and the distances from query to key.
+
+    A negative distance is a word before the query. Only the distances that a stack uses are there:
+    a decoder looks back.
+    """
+    cell = next(cell for cell in scene.circuit.cells if _reads_bias(cell, stack))
+    table = scene.trace.values[cell.outputs[0].id].detach().float().cpu().numpy()
+    n = len(table)
+    distances = list(range(1 - n, n if stack == STACKS[0] else 1))
+    rows = [table[max(0, -d), max(0, -d) + d] for d in distances]
+    return np.stack(rows, axis=1).astype(np.float32), distances
+
+
+def _reads_bias(cell: Cell, stack: str) -> bool:
+    """Returns whether an op looks up the bias of a stack."""
+    whole = cell.inputs and cell.inputs[0].array.below is not None
+    return bool(whole) and len(cell.outputs[0].array) == 3 and cell.scope[:1] == (stack,)
+
+
+def _map(grid: Grid, distances: list[int], stack: str) -> Map:
+    return Map(
+        f"distances {stack} {grid.shape}",
+        "The bias of each head by distance",
+        heatmap.pooled(grid, heatmap.LARGE),
+        Ends.of(grid, signed=True),
+        Side("head", "head"),
+        Side("distance from the query to the key", "distance", [f"{d:+}" for d in distances]),
+        said="bias",
+    )
+
+
+def _told(scene: Scene, distances: list[int], stack: str) -> str:
+    past = "no word behind it is seen" if stack == "decoder" else "words behind have buckets too"
+    return (
+        f"<p>Each head adds a learned number to a score, by the distance of the two words alone "
+        f"({distances[0]} to {distances[-1]:+} here; {past}). Near distances have a number each; "
+        "farther ones share one, in buckets that grow like a logarithm, up to a distance of 128. "
+        "All layers of a stack use the same numbers.</p>"
+        f'<p class="muted">{captions.origin(scene)}</p>'
+    )

@@ -1,0 +1,87 @@
+"""The layers of a model: windows or the whole text, and what windows save in the cache."""
+
+from __future__ import annotations
+
+from ncd.costs import in_bytes, kept_numbers
+from ncd.export import markup
+from ncd.lang.circuits.circuit import Circuit
+from ncd.lang.formats import PLAIN
+from ncd.view.arrays import map_component
+from ncd.view.panels.language_models.context_slider import chosen_context, dragged, pick
+from ncd.view.session.scene import Scene
+
+TITLE = "Layers"
+RUNS = False
+USUAL = "bfloat16"
+LONGEST = 10.0  # the longest bar, in em
+MOST = 48  # rows
+
+
+def windows(circuit: Circuit) -> tuple[bool, ...]:
+    """Returns for each layer whether it sees a window only, in order.
+
+    >>> import ncd
+    >>> windows(ncd.elaborate(ncd.catalogue["gemma"].build(n=5)))
+    (True, False, True, False, True)
+    """
+    found: list[bool] = []
+    window = False
+    for cell in circuit.cells:
+        window = window or cell.op.label == "Map window"
+        if cell.op.role == "softmax" and cell.site.cod[0][0].sequence:
+            found.append(window)
+            window = False
+    return tuple(found)
+
+
+def kept_positions(scene: Scene, context: int) -> int:
+    """Returns the numbers that a cache holds of a text: all positions, or those of a window."""
+    numbers = kept_numbers(scene.circuit, scene.entry.cached)
+    local = windows(scene.circuit)
+    if "w" not in scene.settings or not any(local):
+        return numbers * context
+    short = min(context, scene.settings["w"])
+    each = numbers // len(local)
+    return sum(each * (short if near else context) for near in local)
+
+
+def show(scene: Scene) -> None:
+    """Shows what each layer keeps of a text, and the sum beside that of whole layers."""
+    context = chosen_context()
+    local = windows(scene.circuit)
+    map_component.show(
+        "layers",
+        pick,
+        head=f'<div class="told">{dragged(context)}</div>{_told(scene, local, context)}',
+        foot=_rows(scene, local, context),
+    )
+
+
+def _told(scene: Scene, local: tuple[bool, ...], context: int) -> str:
+    name = USUAL if scene.formats.cache == PLAIN else scene.formats.cache
+    numbers = kept_numbers(scene.circuit, scene.entry.cached)
+    here, whole = (
+        markup.amount(in_bytes(n, name), "B")
+        for n in (kept_positions(scene, context), numbers * context)
+    )
+    share = kept_positions(scene, context) / (numbers * context)
+    return (
+        f"<p>{markup.counted(sum(local), 'layer')} of {len(local)} see the last "
+        f"{scene.settings['w']:,} tokens only. A text of {context:,} keeps <b>{here}</b> of keys "
+        f"and values ({share:.0%}); if all layers saw the whole text, {whole} ({name}).</p>"
+    )
+
+
+def _rows(scene: Scene, local: tuple[bool, ...], context: int) -> str:
+    colours = {
+        near: markup.colour("window" if near else "softmax", scene.dark) for near in (True, False)
+    }
+    short = min(context, scene.settings["w"])
+    rows = [
+        f'<tr><td class="number">{i + 1}</td><td>{"window" if near else "whole text"}</td>'
+        f"<td>{markup.meter((short if near else context) / context, colours[near], LONGEST)}</td>"
+        f'<td class="number">{short if near else context:,}</td></tr>'
+        for i, near in enumerate(local[:MOST])
+    ]
+    more = "" if len(local) <= MOST else f'<p class="muted">The first {MOST} layers.</p>'
+    return markup.table(("Layer", "sees", "", "tokens kept"), rows, numbers=(0, 3)) + more

@@ -1,0 +1,161 @@
+"""The memory of a language model: parameters by part, cache and FLOPs at a context length."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import groupby
+
+import ncd
+from ncd.costs import in_bytes, kept_numbers
+from ncd.export import markup
+from ncd.lang.circuits.circuit import Cell, Circuit
+from ncd.lang.formats import PLAIN
+from ncd.view.arrays import map_component
+from ncd.view.base.cache import remember
+from ncd.view.panels.language_models.context_slider import chosen_context, dragged, pick
+from ncd.view.panels.language_models.layer_windows import kept_positions
+from ncd.view.session.scene import Scene
+
+TITLE = "Memory"
+RUNS = False
+USUAL = "bfloat16"  # the format of published weights and caches, where none is chosen
+LONGEST = 5.0  # the longest bar, in em
+TRAINED = 3  # times the FLOPs of a forward pass: one more each for inputs and for weights
+WHY = (
+    "T is the number of tokens. The first part of the FLOPs is two for each weight that a token "
+    "meets; in the second, it is compared with all T, of which a causal model needs half. Training "
+    "goes backward as well, which costs twice a forward pass (Kaplan et al. 2020, section 2.1)."
+)
+NONE = "<p>It keeps no cache: it reads a whole text at once.</p>"
+BOTH = (
+    "<p>Each layer of its decoder keeps the keys and values of what is written, and once those of "
+    "what was read. They are not counted here.</p>"
+)
+POSITIONS = ("t", "s")  # the knobs of how much is read or written
+
+
+@dataclass(frozen=True)
+class Work:
+    """The FLOPs of a forward pass over T positions: ``once + each * T + pairs * T ** 2``."""
+
+    once: int
+    each: int
+    pairs: int
+
+    def per_token(self, context: int) -> int:
+        """Returns the mean FLOPs of one of so many positions."""
+        return self.once // context + self.each + self.pairs * context
+
+
+def show(scene: Scene) -> None:
+    """Shows the parameters of each part, and the cache and the FLOPs at the chosen context."""
+    context = chosen_context()
+    rows = parts(scene.circuit)
+    used = remember("work", scene.term, make=lambda: work(scene))
+    map_component.show(
+        "memory",
+        pick,
+        head=f'<div class="told">{dragged(context)}</div>',
+        side=_parts(scene, rows),
+        foot=_facts(scene, used, context),
+    )
+
+
+def parts(circuit: Circuit) -> dict[str, int]:
+    """Returns the parameters of each part, the words first; equal parts of layers are added up.
+
+    >>> import ncd
+    >>> parts(ncd.elaborate(ncd.catalogue["gpt-2"].build(n=1)))
+    {'words': 16384, 'positions': 4096, 'attention': 16640, 'feed-forward': 16576, 'norms': 384}
+    """
+    found: dict[str, int] = {}
+    seen: set[str] = set()
+    for path, cells in groupby(circuit.cells, lambda cell: cell.path):
+        cell = next(cells)
+        count = sum(value.array.numel for value in cell.initial.values() if value.learned)
+        if count and path not in seen:
+            part = _part(cell)
+            found[part] = found.get(part, 0) + count
+        seen.add(path)
+    order = ("words", "positions", "attention", "feed-forward", "experts", "router", "norms")
+    return {name: found[name] for name in (*order, *found) if name in found}
+
+
+KNOWN = {  # the part, by what the path of a layer has in it
+    "norm": "norms",
+    **dict.fromkeys(("ln_",), "norms"),
+    **dict.fromkeys(("embed_tokens", "wte", "shared", "lm_head", "word_embeddings"), "words"),
+    **dict.fromkeys(("wpe", "position_embeddings", "relative_attention_bias"), "positions"),
+    **dict.fromkeys(("shared_experts",), "feed-forward"),
+    **dict.fromkeys(("attn", "attention", "Attention"), "attention"),
+    **dict.fromkeys(("mlp", "intermediate", "output", "DenseReluDense"), "feed-forward"),
+}
+
+
+def _part(cell: Cell) -> str:
+    """Returns the part of a model to which a learned op belongs."""
+    path = cell.path
+    weight = next(iter(cell.initial.values())).array
+    if "e" in weight.names:
+        return "router" if cell.layer is not None else "experts"
+    if cell.name == "gate" and "moe" in path:
+        return "router"
+    return next((part for word, part in KNOWN.items() if word in path), "others")
+
+
+def work(scene: Scene) -> Work:
+    """Returns the FLOPs of a forward pass, from the costs at three lengths of a text."""
+    names = [name for name in POSITIONS if name in scene.settings]
+    two, three, four = (
+        ncd.cost(scene.entry.build(**{**scene.settings, **dict.fromkeys(names, n)})).flops
+        for n in (2, 3, 4)  # a size of 1 is no product for torch, and costs nothing
+    )
+    pairs = (four - 2 * three + two) // 2
+    each = three - two - 5 * pairs
+    return Work(two - 2 * each - 4 * pairs, each, pairs)
+
+
+def _parts(scene: Scene, rows: dict[str, int]) -> str:
+    whole, colour = scene.cost.parameters, markup.colour("linear", scene.dark)
+    most = max(rows.values(), default=1)
+    name = USUAL if scene.formats.weights == PLAIN else scene.formats.weights
+    lines = [
+        f"<tr><td>{part}</td><td>{markup.meter(n / most, colour, LONGEST)}</td>"
+        f'<td class="number">{n:,}</td><td class="number">{n / whole:.1%}</td>'
+        f'<td class="number">{markup.amount(in_bytes(n, name), "B")}</td></tr>'
+        for part, n in rows.items()
+    ]
+    foot = (
+        f'<tr><td>Total</td><td></td><td class="number">{whole:,}</td><td></td>'
+        f'<td class="number">{markup.amount(in_bytes(whole, name), "B")}</td></tr>'
+    )
+    table = markup.table(("Part", "", "Parameters", "", name), lines, foot, numbers=(2, 3, 4))
+    return f'<div class="scroll">{table}</div>'
+
+
+def _facts(scene: Scene, used: Work, context: int) -> str:
+    token = used.per_token(context)
+    sum_ = f"{markup.amount(used.each)} + {used.pairs:,} · T"
+    rows = [
+        ("FLOPs of a token, forward", sum_, markup.amount(token, "FLOP")),
+        ("FLOPs of a token, training", f"{TRAINED} × the same", markup.amount(3 * token, "FLOP")),
+    ]
+    name = USUAL if scene.formats.cache == PLAIN else scene.formats.cache
+    numbers = kept_numbers(scene.circuit, scene.entry.cached)
+    if numbers:
+        each, kept = in_bytes(numbers, name), in_bytes(kept_positions(scene, context), name)
+        whole = f"<b>{markup.amount(kept, 'B')}</b>"
+        cache = f"Cache of a token, {name}", f"{numbers:,} numbers", markup.amount(each, "B")
+        rows += [cache, ("Cache of the text", _cache_formula(scene), whole)]
+    lines = [
+        f'<tr><td>{what}</td><td>{formula}</td><td class="number">{value}</td></tr>'
+        for what, formula, value in rows
+    ]
+    table = markup.table(("", "formula", f"T = {context:,}"), lines, numbers=(2,))
+    reads_only = not {*POSITIONS} <= scene.settings.keys()
+    note = "" if numbers else NONE if reads_only else BOTH
+    return f'<div class="scroll">{table}</div>{note}<p class="muted">{WHY}</p>'
+
+
+def _cache_formula(scene: Scene) -> str:
+    return "bytes × min(T, w), or × T" if "w" in scene.settings else "bytes × T"

@@ -1,0 +1,1 @@
+"""Panels of what an algorithm moves between slow and fast memory."""

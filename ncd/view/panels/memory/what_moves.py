@@ -1,0 +1,279 @@
+"""The What moves panel: a fused loop over tiles, its bytes, its fast memory, its roofline."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from math import sqrt
+
+import plotly.graph_objects as go
+import streamlit as st
+
+from ncd.drawing import draw
+from ncd.export import markup
+from ncd.export.mathml import mathml
+from ncd.lang.errors import NCDError
+from ncd.lang.formats import BITS
+from ncd.streaming import Stream, stream
+from ncd.streaming.plan import passes, too_large
+from ncd.view.arrays import charts, map_component
+from ncd.view.base import html_panel
+from ncd.view.base.cache import remember
+from ncd.view.panels.memory.machines import Point, machines, ridge, roofline
+from ncd.view.session import url
+from ncd.view.session.scene import Scene
+
+GROUP, TILE, FAST = "group_of", "tile_of", "fast_memory"
+FIT = "fitting"  # a pick that sets both sizes of tiles
+POWERS = range(10)  # of two: tiles of 1 to 512
+MEMORY = range(8, 19)  # of two: 256 bytes to 256 kB
+MOST = 16  # ops of a diagram that is drawn here
+WIRE = re.compile(r'<g class="wire([^"]*)" data-axis="([^"]+)" data-array="([^"]+)"')
+FOREIGN = re.compile(r' (?:data-(?:node|fence|array)|tabindex|role)="[^"]*"')
+STYLE = """
+<style>
+.moves .wire.slow path:not(.hit) { stroke: #3d7fd6; }
+.moves .wire.fast path:not(.hit) { stroke: #d9722b; }
+.moves .wire.fast text, .moves .key .fast { fill: #d9722b; color: #d9722b; }
+.moves .wire.slow text, .moves .key .slow { fill: #3d7fd6; color: #3d7fd6; }
+.moves .wire.fast.grouped path:not(.hit) { stroke-dasharray: 9 4; stroke-width: 2; }
+.moves .wire.fast.streamed path:not(.hit) { stroke-dasharray: 2 4; stroke-width: 2.6; }
+.moves .drawing > svg { max-width: 100%; height: auto; }
+.moves .key { margin: 0.2rem 0 0.6rem; } .moves .large { font-size: 1.15em; }
+.moves math { font-size: 1.15em; }
+.moves math[display="block"] { overflow-x: auto; max-width: 100%; }
+</style>
+"""
+
+for _key, _default in ((GROUP, "5"), (TILE, "3"), (FAST, "15")):
+    url.keep(_key, _default)
+
+
+@dataclass(frozen=True)
+class WhatMoves:
+    """The What moves panel of a page.
+
+    Args:
+        grouped: The axes that are cut into groups, all of one size.
+        streamed: The axis whose tiles come one after the other.
+        around: Whether the whole term is one loop; else only what takes or gives the scores.
+        product: Whether it is a matrix product, for which the least that must move is known.
+    """
+
+    grouped: tuple[str, ...] = ("y",)
+    streamed: str = "x"
+    around: bool = False
+    product: bool = False
+    TITLE: str = "What moves"
+    RUNS: bool = False
+
+    def show(self, scene: Scene) -> None:
+        """Shows the sliders, what moves at these sizes or a refusal, the charts and the drawing."""
+        group, tile = 1 << _chosen(GROUP, POWERS), 1 << _chosen(TILE, POWERS)
+        try:
+            loop = self.loop(scene, group, tile)
+        except NCDError as error:
+            said = f'<p role="status">This is not one loop over tiles: {markup.text(error)}</p>'
+            html_panel.show(said, "moves", _pick)
+            return
+        budget = 1 << _chosen(FAST, MEMORY)
+        html_panel.show(self.html(scene, loop, budget), "moves", _pick)
+        charts.show(
+            self.curve(scene, loop, tile, budget),
+            "moves curve",
+            "The bytes that move against the fast memory, for groups of every size",
+        )
+        figure = roofline(points(loop), BITS[scene.formats.activations])
+        charts.show(figure, "roofline", "Each part's operations for each byte, and four machines")
+
+    def loop(self, scene: Scene, group: int, tile: int) -> Stream:
+        """Returns the loop at these sizes of groups and tiles."""
+        grouped = tuple((name, group) for name in self.grouped)
+
+        def make() -> Stream:
+            given = dict(grouped), (self.streamed, tile)
+            return stream(scene.term, *given, formats=scene.formats, around=self.around)
+
+        return remember("loop", scene.term, grouped, tile, scene.formats, self, make=make)
+
+    def html(self, scene: Scene, loop: Stream, budget: int) -> str:
+        """Returns the sliders, the numbers and the table of what moves."""
+        group, tile = loop.tiles[self.grouped[0]], loop.tiles[self.streamed]
+        names = " = ".join(f"g_{name}" for name in self.grouped)
+        last = max(loop.sizes[name] for name in self.grouped).bit_length()
+        sliders = (
+            _slider(f"{names} = {group}", GROUP, POWERS[: last + 1])
+            + _slider(f"tile g_{self.streamed} = {tile}", TILE, POWERS)
+            + _slider(f"fast memory {1 << _chosen(FAST, MEMORY):,} B", FAST, MEMORY)
+        )
+        return (
+            f'{STYLE}<div class="moves"><div class="told">{sliders}</div>'
+            f"{self._verdict(loop, budget)}{self._drawing(scene, loop)}{_table(loop)}"
+            f"{_bound(loop)}</div>"
+        )
+
+    def _verdict(self, loop: Stream, budget: int) -> str:
+        """Returns H and M as formulas and numbers, or the refusal of a loop that does not fit."""
+        if loop.fast_bytes > budget:
+            tiles = loop.fitting(budget)
+            refused = markup.text(too_large(loop, budget, tiles))
+            head = f'<p role="alert"><b>Refused.</b> {refused} {self._cure(tiles)}</p>'
+        else:
+            head = (
+                f'<p role="status" class="large">One loop moves '
+                f"<b>{markup.amount(loop.bytes_moved, 'B')}</b> and needs "
+                f"<b>{markup.amount(loop.fast_bytes, 'B')}</b> of fast memory. {_apart(loop)}</p>"
+            )
+        moved = mathml("H = " + loop.moved.latex(), block=True)
+        kept = mathml("M = " + loop.fast.latex(), block=True)
+        return (
+            f"{head}{moved}{kept}"
+            '<p class="muted">In numbers; bytes are these times the width of each.</p>'
+        )
+
+    def _cure(self, tiles: dict[str, int] | None) -> str:
+        """Returns a button that chooses the tiles that fit and move least; nothing for none."""
+        if not tiles:
+            return ""
+        group = max(tiles[name] for name in self.grouped)
+        powers = [(size - 1).bit_length() for size in (group, tiles[self.streamed])]
+        return (
+            f'<button type="button" class="plain" data-pick="{FIT}={powers[0]}-{powers[1]}">'
+            "Take these tiles</button>"
+        )
+
+    def _drawing(self, scene: Scene, loop: Stream) -> str:
+        if len(scene.circuit.cells) > MOST:
+            return ""
+        key = self.grouped, self.streamed, scene.dark, scene.width
+        svg = remember("moved", scene.term, *key, make=lambda: self._coloured(scene, loop))
+        legend = (
+            '<p class="key"><b class="slow">Blue</b> wires lie in slow memory, '
+            '<b class="fast">orange</b> ones in fast memory. There a dashed wire is a '
+            f"group of {markup.text(' and '.join(self.grouped))}, a dotted one a tile of "
+            f"{markup.text(self.streamed)}.</p>"
+        )
+        return f'<div class="drawing part">{svg}</div>{legend}'
+
+    def _coloured(self, scene: Scene, loop: Stream) -> str:
+        """Returns the drawing with the level of every wire, and marks on the axes that are cut."""
+        drawing = draw(scene.term, dark=scene.dark, width=scene.width, folded=())
+        slow = {move.id for move in loop.moves}
+        for op in loop.schedule.ops:
+            if passes(op.cell.torch) and all(v.id in slow for v in op.cell.inputs):
+                slow |= {v.id for v in op.cell.outputs}
+        inside = {v.id for op in loop.schedule.ops for v in op.cell.outputs} - slow
+
+        def marked(found: re.Match[str]) -> str:
+            more, axis, array = found.groups()
+            level = " slow" if array in slow else " fast" if array in inside else ""
+            cut = " grouped" if axis in self.grouped else " streamed"
+            cut = cut if axis in (*self.grouped, self.streamed) else ""
+            return f'<g class="wire{more}{level}{cut}" data-axis="{axis}"'
+
+        return FOREIGN.sub("", WIRE.sub(marked, drawing.svg(fonts=False)))
+
+    def curve(self, scene: Scene, loop: Stream, tile: int, budget: int) -> go.Figure:
+        """Returns H against M for groups of every size, the current one marked."""
+        every = [self.loop(scene, 1 << power, tile) for power in POWERS]
+        moved = {own.fast_bytes: own.bytes_moved for own in every}
+        figure = go.Figure()
+        xs = sorted(moved)
+        figure.add_scatter(x=xs, y=[moved[m] for m in xs], name="this loop", mode="lines+markers")
+        if self.product:
+            a, b, c = (loop.sizes[name] for name in "abc")
+            least = [4 * (2 * a * b * c / sqrt(m / 4) + a * c) for m in xs]
+            figure.add_scatter(x=xs, y=least, name="2abc/√M + ac", line={"dash": "dot"})
+        figure.add_scatter(
+            x=[loop.fast_bytes],
+            y=[loop.bytes_moved],
+            name="now",
+            mode="markers",
+            marker={"size": 15, "symbol": "star", "color": "#c0392b"},
+        )
+        figure.add_vline(x=budget, line_dash="dash", line_color="#888")
+        axis = {"type": "log", "exponentformat": "SI"}
+        figure.update_layout(
+            height=320,
+            title={"text": "What moves, against fast memory", "x": 0, "font": {"size": 15}},
+            margin={"l": 60, "r": 12, "t": 44, "b": 80},
+            xaxis={**axis, "title": "fast memory M (B); dashed: what there is"},
+            yaxis={**axis, "title": "moved H (B)"},
+            legend={"orientation": "h", "y": -0.32},
+        )
+        return figure
+
+
+def points(loop: Stream) -> list[Point]:
+    """Returns each op by itself, all of them one after the other, and the fused loop."""
+    alone = [Point(*own) for own in loop.alone]
+    flops = sum(point.flops for point in alone)
+    whole = [Point("all, one by one", flops, loop.apart_bytes)] if len(alone) > 1 else []
+    return [*alone, *whole, Point("one loop", loop.flops, loop.bytes_moved)]
+
+
+def _chosen(name: str, values: range) -> int:
+    text = str(st.session_state.get(name, ""))
+    known = text.isdecimal() and len(text) < 4
+    defaults = {GROUP: 5, TILE: 3, FAST: 15}
+    return min(max(int(text), values[0]), values[-1]) if known else defaults[name]
+
+
+def tile_power() -> int:
+    """Returns the chosen tile size, as a power of two."""
+    return _chosen(TILE, POWERS)
+
+
+def _pick(picked: str) -> None:
+    name, _, value = picked.partition("=")
+    if name == FIT:
+        group, _, tile = value.partition("-")
+        _pick(f"{GROUP}={group}")
+        _pick(f"{TILE}={tile}")
+    if name in (GROUP, TILE, FAST) and value.isdecimal():
+        st.session_state[name] = value
+
+
+def _slider(said: str, name: str, values: range) -> str:
+    return map_component.slider(said, name, values, _chosen(name, values))
+
+
+def _apart(loop: Stream) -> str:
+    """Returns how much would move if each op moved each of its arrays once."""
+    apart, times = markup.amount(loop.apart_bytes, "B"), loop.apart_bytes / loop.bytes_moved
+    if times >= 1:
+        return f"Op by op {apart} would move: {markup.digits(times)} times as much."
+    return f"If each op moved each of its arrays only once, it would be {apart}."
+
+
+def _table(loop: Stream) -> str:
+    rows = (
+        f"<tr><td>{markup.text(move.kind)}</td><td>({markup.array(move.array)})"
+        f"{' ' + markup.text(move.id) if '.' in move.id else ''}</td>"
+        f"<td><math>{mathml(move.amount.latex()).partition('>')[2].rpartition('</math>')[0]}</math>"
+        f'</td><td class="number">'
+        f"{markup.amount(move.amount.bytes(loop.sizes, loop.tiles), 'B')}</td></tr>"
+        for move in loop.moves
+    )
+    return markup.table(("", "Array", "Numbers", "Bytes"), rows, numbers=(3,))
+
+
+def _bound(loop: Stream) -> str:
+    """Returns which machines the loop leaves waiting for their memory, with their sources."""
+    bits = BITS[loop.formats.activations]
+    now = loop.flops / loop.bytes_moved
+    rows = []
+    for machine in machines():
+        turn = ridge(machine, bits)
+        kind = "memory" if now < turn else "arithmetic"
+        rows.append(
+            f"<tr><td>{machine.name}</td><td class='number'>{markup.digits(turn)}</td>"
+            f"<td>{kind}</td><td>{machine.source}</td></tr>"
+        )
+    table = markup.table(("Machine", "FLOP/B it needs", "Bound by", "Source"), rows, numbers=(1,))
+    return (
+        f"<p>The loop does {markup.digits(now)} operations for each byte that moves.</p>{table}"
+        '<p class="muted">Rates of 16-bit numbers on GPUs are those of tensor cores without '
+        "sparsity. An op that counts no FLOPs, such as a softmax, is always bound by memory and "
+        "not in the chart.</p>"
+    )

@@ -1,0 +1,120 @@
+"""A question of a lesson below the diagram: several answers, one of them right.
+
+The link has it under ``ask``, so that a lecturer's screen and a hundred phones show the same one.
+The answer is computed from the term, and leaves the server once somebody has chosen. In the
+presenter the key for the next view first shows the answer (``presenter.js``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import streamlit as st
+
+from ncd.export import markup
+from ncd.lang.types.axes import Array, Axis
+from ncd.lessons import Question, question
+from ncd.lessons.computed_questions import Answer
+from ncd.view.base import hide_sizes, html_panel, selection
+from ncd.view.base.cache import remember
+from ncd.view.base.hide_sizes import Veil
+from ncd.view.base.static_files import static
+from ncd.view.session import url
+from ncd.view.session.scene import Scene
+
+KEY = "prediction"
+CHOSEN = "predicted"  # a session key: the question that was answered, and with what
+SHOW = "show"  # in place of an answer: nobody has guessed
+SHOWS = f'<button type="button" class="show" data-pick="{SHOW}">Show the answer</button>'
+CSS = static("quiz/prediction.css")
+
+
+def with_question(scene: Scene) -> Scene:
+    """Returns the scene with what is asked for selected, and hidden if its shape is asked for."""
+    found = asked(scene)
+    if found is None or not found.about:
+        return scene
+    chosen = scene.choosing(found.about)
+    if _chosen(scene) or not found.hides:
+        return chosen
+    others = frozenset(scene.circuit.values) - {found.about}
+    return replace(chosen, veil=Veil(found.about, others))
+
+
+def asked(scene: Scene) -> Question | None:
+    """Returns the question of the link, if this system has it at its sizes and no quiz is on."""
+    ask = str(st.session_state.get(selection.ASK, ""))
+    if not ask or st.session_state.get(selection.QUIZ):
+        return None
+    key = ask, tuple(scene.settings.items())
+    make = lambda: (question(scene.entry, scene.settings, ask),)  # noqa: E731
+    (found,) = remember("prediction", scene.term, scene.entry.key, *key, make=make)
+    return found
+
+
+def reveal() -> None:
+    """Shows the answer of the link's question; a callback."""
+    _choose(SHOW)
+
+
+def _identity() -> tuple[str, str]:
+    """Returns the page and the question of the session."""
+    return st.session_state[url.STATE].page, str(st.session_state.get(selection.ASK, ""))
+
+
+def _choose(answer: str) -> None:
+    """Keeps the first answer to a question; a callback."""
+    kept = st.session_state.get(CHOSEN)
+    if not (kept and kept[0] == _identity()):
+        st.session_state[CHOSEN] = _identity(), answer[:20]
+
+
+def _chosen(scene: Scene) -> str:
+    """Returns the answer that was given to the question of the link, or an empty text."""
+    kept = st.session_state.get(CHOSEN)
+    return str(kept[1]) if kept and kept[0] == _identity() else ""
+
+
+def show(scene: Scene) -> None:
+    """Shows the question below the diagram, if the link has one."""
+    found = asked(scene)
+    if found is None:
+        return
+    with st.container(key="prediction-box"):
+        html_panel.show(f"<style>{CSS}</style>{_html(found, _chosen(scene))}", KEY, _choose)
+
+
+def _html(found: Question, chosen: str) -> str:
+    """Returns the question with its answers as buttons, marked once one was chosen."""
+    rows = "".join(_answer(found, n, chosen) for n in range(len(found.answers)))
+    show, told = ("", _told(found, chosen)) if chosen else (SHOWS, "")
+    buttons = f'<div class="answers" role="group" aria-label="Answers">{rows}{show}</div>'
+    return (
+        f'<div class="predict"><p class="asked">{markup.text(found.text)}</p>{buttons}{told}</div>'
+    )
+
+
+def _told(found: Question, chosen: str) -> str:
+    return f'<p role="status">{_verdict(found, chosen)} {markup.text(found.why)}</p>'
+
+
+def _answer(found: Question, n: int, chosen: str) -> str:
+    right, own = n == found.right, chosen == str(n)
+    mark, kind = ("✓ ", "right") if right else ("✗ ", "wrong") if own else ("", "other")
+    letter, words = "ABCD"[n], _words(found.answers[n])
+    if not chosen:
+        return f'<button type="button" data-pick="{n}"><b>{letter}</b> {words}</button>'
+    return f'<span class="{kind}"><b>{mark}{letter}</b> {words}</span>'
+
+
+def _words(answer: Answer) -> str:
+    if isinstance(answer, Array):
+        return markup.sized(hide_sizes.plain(answer))
+    return markup.axis(answer) if isinstance(answer, Axis) else markup.text(answer)
+
+
+def _verdict(found: Question, chosen: str) -> str:
+    letter = "ABCD"[found.right]
+    if chosen == SHOW:
+        return f"It is <b>{letter}</b>."
+    return "<b>Right.</b>" if chosen == str(found.right) else f"No: it is <b>{letter}</b>."

@@ -1,0 +1,76 @@
+// The page in a frame: requests a drawing whenever a size moves, a block folds or the frame is
+// resized, and tells the page around it how high it is.
+
+const { page } = document.body.dataset;
+const form = document.querySelector(".sizes");
+const drawing = document.querySelector(".drawing");
+const dark = matchMedia("(prefers-color-scheme: dark)");
+const asked = new URLSearchParams(document.body.dataset.ask);
+let folds = JSON.parse(document.body.dataset.folds);
+let drawn = `${asked}`;
+let busy = false;
+
+connect({ parentElement: document, setTriggerValue() {} });
+light.fold = (id) => folds[id] && want({ folded: folds[id] });
+fit();
+
+form.addEventListener("submit", (event) => event.preventDefault());
+form.addEventListener("input", ({ target }) => {
+  const { name } = target;
+  const value = target.type === "checkbox" ? +target.checked : target.value;
+  for (const other of form.elements)
+    if (other.name === name && other !== target) other.value = value;
+  if (value !== "") want({ [name]: value });
+});
+addEventListener("resize", () => want({ wide: innerWidth }));
+dark.addEventListener("change", themed);
+new ResizeObserver(tall).observe(document.querySelector(".ncd"));
+want({ wide: innerWidth });
+themed();
+
+// A theme that the address names stays.
+function themed() {
+  if (!document.documentElement.style.colorScheme) want({ dark: +dark.matches });
+}
+
+async function want(change) {
+  for (const [name, value] of Object.entries(change)) asked.set(name, value);
+  asked.set("wide", [340, 620, 860, 1280].findLast((n) => n <= asked.get("wide")) ?? 340);
+  link();
+  if (busy) return; // what is wanted by then comes next
+  busy = true;
+  while (drawn !== `${asked}`) {
+    drawn = `${asked}`;
+    const answer = await fetch(`../_ncd/${page}?${drawn}`).catch(() => null);
+    if (answer?.status === 200) show(await answer.json());
+    document.querySelector(".told").textContent =
+      answer?.status === 200 ? "" : answer ? "No diagram fits these sizes." : "The server is away.";
+  }
+  busy = false;
+}
+
+function show(found) {
+  folds = found.folds;
+  drawing.innerHTML = found.svg;
+  fit();
+  shine({});
+}
+
+function fit() {
+  const svg = drawing.querySelector("svg");
+  if (!svg) return;
+  svg.removeAttribute("height");
+  widen(svg);
+  sign(svg, Object.keys(folds));
+}
+
+// The full page opens with the sizes of the frame.
+function link() {
+  const sizes = new URLSearchParams([...asked].filter(([name]) => form.elements[name]));
+  form.querySelector("a").search = sizes;
+}
+
+function tall() {
+  const { height } = document.querySelector(".ncd").getBoundingClientRect();
+  parent.postMessage({ ncd: "height", height: Math.ceil(height) }, "*");
+}

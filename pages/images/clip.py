@@ -1,0 +1,36 @@
+"""CLIP: pictures and sentences as points of one space."""
+
+from ncd import catalogue
+from ncd.view.page.page import page
+from ncd.view.panels.attention import attention_maps
+from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
+from ncd.view.panels.images import similarity_table
+
+LEAD = """
+One network reads pictures, another reads sentences, and both are taught to put what belongs
+together at the same place: a table says how near each picture is to each sentence.
+"""
+
+WHY = """
+A classifier knows the classes that it was trained with. Here a class is a sentence. A batch of
+pictures and their captions gives a table of similarities, and training makes the diagonal large and
+all else small: along each row the right sentence has to win, along each column the right picture.
+All other captions of the batch are wrong answers for free, so large batches teach more.
+
+Both points are put at length 1, so that their product is a cosine, and a learned number says how
+sharply differences count. A new kind of picture needs no training: write a sentence for each class,
+and take the one that is nearest.
+
+The pictures are read by a [vision transformer](vit) at its class vector, the sentences by a
+transformer whose words see only those before, at their last word, which has seen all.
+
+Source: Radford et al. 2021, *Learning Transferable Visual Models From Natural Language
+Supervision*, sections 2.3 to 2.5 and figure 3.
+"""
+
+page(
+    entry=catalogue["clip"],
+    lead=LEAD,
+    why=WHY,
+    panels=(similarity_table, attention_maps, values, source, cost_table, autograd_graph, shapes),
+)

@@ -1,0 +1,36 @@
+"""The U-Net of a diffusion model: it finds the noise in a picture, knowing how noisy it is."""
+
+from ncd import catalogue
+from ncd.view.page.page import page
+from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
+from ncd.view.panels.images import noise_steps
+from ncd.view.panels.learning import training
+
+LEAD = """
+A network that has learned to find the noise in a picture can begin with noise alone: it takes a
+little away, step after step, until a picture is left.
+"""
+
+WHY = """
+To ruin a picture is easy: add a little noise, many times, until nothing is left of it. To undo one
+such step, one has to know what was added. So a network is shown pictures at random steps and says
+what the noise in them is; that is all that it learns, by the square of its error. It is told the
+step, as sines and cosines of it, since the same dots are dirt on a clean picture and a trace of one
+in a noisy picture.
+
+A new picture begins as noise. At each step the network says what it takes for noise, a part of that
+is removed, and a little fresh noise is added, less and less. The network is a [U-Net](unet) of
+residual blocks; at the second level each place also reads all others, so that both ends of a stroke
+agree.
+
+Sources: Ho et al. 2020, *Denoising Diffusion Probabilistic Models*, algorithms 1 and 2, equation 11
+and appendix B; Sohl-Dickstein et al. 2015, *Deep Unsupervised Learning using Nonequilibrium
+Thermodynamics*.
+"""
+
+page(
+    entry=catalogue["diffusion-unet"],
+    lead=LEAD,
+    why=WHY,
+    panels=(noise_steps, training, values, source, cost_table, autograd_graph, shapes),
+)

@@ -1,0 +1,28 @@
+"""A feed-forward as one loop over its inner features."""
+
+from ncd import catalogue
+from ncd.view.page.page import page
+from ncd.view.panels.common import cost_table, shapes, source, values
+from ncd.view.panels.memory.what_moves import WhatMoves
+
+LEAD = """
+The wide layer between two linear maps is made tile by tile, used at once, and never stored.
+"""
+
+WHY = """
+A feed-forward widens *m* features to *f*, cuts off what is negative, and adds up to *m* again.
+Each of the *f* features is made by itself, and the second map only adds up what they give. So a
+tile of *f* can be made, used and forgotten, if both weights come in the same tiles. What it saves
+are the *y* · *f* numbers between the maps; what it costs is that the weights are read again for
+each group of *y*.
+
+Source: Abbott and Zardini 2024, *FlashAttention on a Napkin*, on fusing functions that stream over
+the same axis.
+"""
+
+page(
+    entry=catalogue["fused-mlp"],
+    lead=LEAD,
+    why=WHY,
+    panels=(WhatMoves(("y",), "f", around=True), values, source, cost_table, shapes),
+)

@@ -1,0 +1,36 @@
+"""A matrix product in tiles."""
+
+from ncd import catalogue
+from ncd.view.page.page import page
+from ncd.view.panels.common import cost_table, shapes, source, values
+from ncd.view.panels.memory.what_moves import WhatMoves
+
+LEAD = """
+A product of two matrices, done in squares of the result: how large they are decides how often *A*
+and *B* are read.
+"""
+
+WHY = """
+A processor computes on a small fast memory and fetches everything else from a large slow one. Cut
+the rows *a* and the columns *c* into groups of *g*: each square of the result needs *g* rows of
+*A* and *g* columns of *B*, which come in tiles along *b* and are added up. So *A* is read once for
+each group of columns, and *B* once for each group of rows. A square of *g*² numbers has to stay,
+and so twice the fast memory does not halve what moves: it falls as 1/√*M*, and no order of the
+same multiplications does better than by a constant.
+
+Sources: Abbott and Zardini 2024, *FlashAttention on a Napkin*; Hong and Kung 1981, *I/O
+Complexity: The Red-Blue Pebble Game*.
+"""
+
+page(
+    entry=catalogue["matrix-product"],
+    lead=LEAD,
+    why=WHY,
+    panels=(
+        WhatMoves(("a", "c"), "b", around=True, product=True),
+        values,
+        source,
+        cost_table,
+        shapes,
+    ),
+)

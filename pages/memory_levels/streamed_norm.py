@@ -1,0 +1,29 @@
+"""A norm and a linear map in one pass."""
+
+from ncd import catalogue
+from ncd.view.page.page import page
+from ncd.view.panels.common import cost_table, shapes, source, values
+from ncd.view.panels.memory.what_moves import WhatMoves
+
+LEAD = """
+A norm divides by a number that depends on all features. In front of a linear map one pass over
+them is enough.
+"""
+
+WHY = """
+The root of the mean square is known only after the last feature. But it only divides, and what
+follows is linear: so the map adds up the features as they are, a sum of squares grows beside it,
+and the division comes at the end. It is the idea of flash attention without its maximum. If
+something that is not linear followed, such as a ReLU, the loop would have to read all features
+twice.
+
+Sources: Zhang and Sennrich 2019, *Root Mean Square Layer Normalization*; Abbott and Zardini 2024,
+*FlashAttention on a Napkin*.
+"""
+
+page(
+    entry=catalogue["streamed-norm"],
+    lead=LEAD,
+    why=WHY,
+    panels=(WhatMoves(("y",), "m", around=True), values, source, cost_table, shapes),
+)

@@ -1,0 +1,38 @@
+"""Mamba: a recurrence whose steps depend on what is read."""
+
+from ncd import catalogue
+from ncd.view.page.page import page
+from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
+from ncd.view.panels.components import selective_states
+
+LEAD = """
+A language model without attention: each word itself decides how much of the past is forgotten, and
+where in the state it is written.
+"""
+
+WHY = """
+Every one of the *d* features has a small state of *s* numbers, which goes from position to
+position. At each step it is multiplied by a factor below 1 and the feature is added, in the
+direction *B*; then it is read in the direction *C*. Older state spaces have the same factor and
+directions at every position, so that they are one long convolution. Here a map of the position
+makes them (they are *selective*): a large step takes the new word in and forgets, a step near 0
+passes it by and keeps everything.
+
+The state does not grow with the text, so a new word always costs the same, and nothing like a cache
+of keys and values is kept. The price is that all of the past has to fit in *d* · *s* numbers a
+layer. A convolution over the last *w* positions stands before the state, and a gate behind it; the
+second map of the input opens the gate.
+
+Nothing is trained here: weights are drawn from the seed, the steps between 0.001 and 0.1 as
+published.
+
+Source: Gu and Dao 2023, *Mamba: Linear-Time Sequence Modeling with Selective State Spaces*,
+algorithm 2 and sections 3.4 to 3.6.
+"""
+
+page(
+    entry=catalogue["mamba"],
+    lead=LEAD,
+    why=WHY,
+    panels=(selective_states, values, source, cost_table, autograd_graph, shapes),
+)

@@ -1,0 +1,91 @@
+"""A diagram in a page of another site: refused, allowed, and as a component."""
+
+import re
+from collections.abc import Callable, Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+
+import pytest
+from playwright.sync_api import FrameLocator, Page, expect
+
+from tests.browser.server import served
+
+pytestmark = pytest.mark.browser
+School = Callable[[str], FrameLocator]
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
+    """Another site: its address, and the folder of its files."""
+    folder = tmp_path_factory.mktemp("school")
+    server = ThreadingHTTPServer(("localhost", 0), partial(Quiet, directory=folder))
+    Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://localhost:{server.server_port}", folder
+    server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def framed(site: tuple[str, Path]) -> Iterator[str]:
+    """A server that the other site may show in a frame."""
+    with served(NCD_FRAMES=site[0]) as address:
+        yield address
+
+
+@pytest.fixture
+def school(page: Page, site: tuple[str, Path]) -> School:
+    """Opens a page of the other site with this body, and returns its frame."""
+
+    def opened(body: str) -> FrameLocator:
+        (site[1] / "index.html").write_text(f"<!doctype html><body>{body}")
+        page.goto(site[0])
+        return page.frame_locator("iframe")
+
+    return opened
+
+
+def test_a_frame_is_refused_by_default(page: Page, address: str, school: School) -> None:
+    refused = "chrome-error://chromewebdata/"
+    with page.expect_event("framenavigated", lambda frame: frame.url == refused):
+        school(f'<iframe src="{address}/embed/lora"></iframe>')
+
+
+def test_a_frame_that_is_allowed_is_live(page: Page, framed: str, school: School) -> None:
+    frame = school(f'<iframe width=900 height=500 src="{framed}/embed/lora?t=3"></iframe>')
+    expect(frame.locator(".drawing svg")).to_be_visible()
+    field = frame.locator("input[type=number][name=t]")
+    expect(field).to_have_value("3")
+    with page.expect_response(lambda r: "/_ncd/lora" in r.url and "t=5" in r.url) as asked:
+        field.fill("5")
+    assert asked.value.status == 200
+    expect(frame.locator("input[type=range][name=t]")).to_have_value("5")
+    link = frame.get_by_role("link", name="LoRA")
+    expect(link).to_have_attribute("href", re.compile(rf"{framed}/lora\?.*\bt=5\b"))
+
+
+def test_the_component_shows_and_follows_its_attributes(
+    page: Page, framed: str, school: School
+) -> None:
+    script = f'<script src="{framed}/ncd-diagram.js"></script>'
+    frame = school(f'{script}<ncd-diagram system="lora" t="3" dark="1"></ncd-diagram>')
+    expect(frame.locator("input[type=number][name=t]")).to_have_value("3")
+    page.wait_for_function(  # as high as what it shows
+        "parseInt(document.querySelector('ncd-diagram').frame.style.height) > 100"
+    )
+    page.evaluate("document.querySelector('ncd-diagram').setAttribute('t', 6)")
+    expect(frame.locator("input[type=number][name=t]")).to_have_value("6")
+
+
+def test_the_code_for_another_page_is_copied(page: Page, framed: str) -> None:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.goto(f"{framed}/lora?t=3")
+    page.get_by_role("button", name="Copy embed code").click()
+    expect(page.get_by_text("Code copied")).to_be_visible()
+    code = page.evaluate("navigator.clipboard.readText()")
+    assert code.startswith(f'<iframe src="{framed}/embed/lora?t=3"')

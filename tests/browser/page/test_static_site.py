@@ -1,0 +1,199 @@
+"""The static site in a real browser, below a prefix, where every other address is blocked."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+from playwright.sync_api import Browser, Locator, Page, Route, expect
+
+import ncd
+from ncd.__main__ import main
+from ncd.cli.picture_files import entry_facts
+from ncd.drawing import Labels
+from ncd.static_site.site_files import chosen, write_site
+from ncd.view.base.static_files import static
+
+pytestmark = pytest.mark.browser
+NAMES = ("scaled-dot-product-attention", "multi-head-attention", "layer-norm")
+
+TALK = '<ncd-diagram files base="some/course" system="layer-norm" m="7"></ncd-diagram><script>'
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    root = tmp_path_factory.mktemp("host")
+    write_site(root / "some" / "course", chosen(NAMES), entry_facts)
+    (root / "talk.html").write_text(TALK + static("server/ncd-diagram.js") + "</script>")
+    command = [sys.executable, "-u", "-m", "http.server", "0", "--bind", "127.0.0.1"]
+    server = subprocess.Popen(
+        command, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
+    assert server.stdout
+    port = re.search(r"port (\d+)", server.stdout.readline())
+    assert port
+    page = root / "some" / "course" / "multi-head-attention" / "index.html"
+    assert page.stat().st_size < 300_000
+    yield f"http://127.0.0.1:{port[1]}/some/course/"
+    server.terminate()
+    server.wait()
+
+
+def test_a_visitor_searches_moves_sizes_and_answers_a_quiz(browser: Browser, site: str) -> None:
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    context.set_default_timeout(20_000)
+    page = context.new_page()
+    wrong: list[str] = []
+
+    def door(route: Route) -> None:
+        if route.request.url.startswith(site):
+            return route.continue_()
+        if not route.request.url.endswith("/favicon.ico"):
+            wrong.append(route.request.url)
+        return route.abort()
+
+    context.route("**/*", door)
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.goto(site)
+    page.get_by_role("searchbox").fill("mha attn")
+    expect(page.locator(".count")).to_contain_text("Nothing matches")
+    page.get_by_role("searchbox").fill("attn")
+    expect(page.locator(".count")).to_have_text("2 of 3")
+    page.get_by_role("link", name="Multi-head attention").click()
+    _sizes_follow(page)
+    _runs(page)
+    _quiz(page)
+    page.get_by_role("link", name="Layer").first.click()  # the next system
+    expect(page.get_by_role("heading", level=1)).to_contain_text("ayer")
+    page.get_by_role("link", name="Legend").click()
+    expect(page.locator(".signs .entry").first).to_be_visible()
+    assert not wrong
+    context.close()
+
+
+LABELS = """(wires) => wires.map((wire) => [
+  `${wire.dataset.array} ${wire.dataset.axis}`,
+  [...wire.querySelectorAll("text")].map((text) => text.textContent)])"""
+
+
+def test_the_component_shows_a_page_of_the_site(browser: Browser, site: str) -> None:
+    page = browser.new_page()
+    page.goto(f"{site}../../talk.html")
+    frame = page.frame_locator("iframe")
+    expect(frame.get_by_role("heading", level=1)).to_have_text("Layer norm")
+    expect(frame.get_by_role("textbox", name="m ")).to_have_value("7")
+    page.close()
+
+
+def labels_of(wires: Locator) -> dict[str, set[str]]:
+    """The texts on each wire that has a label; a wire of several rows may have more than one."""
+    return {wire: set(said) for wire, said in wires.evaluate_all(LABELS) if said}
+
+
+@pytest.mark.parametrize("labels", ["names", "both"])
+def test_labels_follow_sizes_as_if_drawn_again(
+    browser: Browser, tmp_path: Path, labels: Labels
+) -> None:
+    """Subscripts and factors of names are numbers as well, and stay as they are."""
+    file = tmp_path / "unet.html"
+    assert main(["render", "unet", "--labels", labels, "-o", str(file)]) == 0
+    page, other = browser.new_page(), browser.new_page()
+    page.goto(f"{file.as_uri()}#c=16&x=64")
+    expect(page.locator("header p")).to_contain_text("7,731,875 parameters")
+    other.set_content(ncd.draw(ncd.catalogue["unet"].build(c=16, x=64), labels).svg())
+    found, drawn = labels_of(page.locator(".drawing .wire")), labels_of(other.locator(".wire"))
+    both = found.keys() & drawn.keys()  # wider labels may collapse other blocks
+    assert len(both) > 20 and [found[wire] for wire in both] == [drawn[wire] for wire in both]
+    page.close()
+    other.close()
+
+
+def _sizes_follow(page: Page) -> None:
+    def parameters(h: int) -> str:
+        entry = ncd.catalogue["multi-head-attention"]
+        return f"{ncd.cost(entry.build(h=h)).parameters:,} parameters"
+
+    summary = page.locator("header p")
+    page.get_by_role("textbox", name="h heads").fill("9")
+    page.keyboard.press("Enter")
+    expect(summary).to_contain_text(parameters(9))
+    expect(page).to_have_url(re.compile(r"/some/course/multi-head-attention/\?h=9$"))
+    page.reload()
+    expect(summary).to_contain_text(parameters(9))
+    place = page.locator('.row[data-axis="h"] b')
+    place.scroll_into_view_if_needed()
+    box = place.bounding_box()
+    assert box
+    page.mouse.move(box["x"] + 2, box["y"] + 5)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 500, box["y"] + 5, steps=4)
+    page.mouse.up()
+    expect(summary).to_contain_text(parameters(16))
+    page.locator('.op[data-node="n2"]').click()
+    expect(page.locator("#card-n2")).to_contain_text("22 16 16")
+    page.get_by_role("textbox", name="h heads").fill("0")
+    page.keyboard.press("Enter")
+    expect(page.locator(".refused")).to_have_text(
+        "h cannot be 0: it is 1 or more. The nearest is 1."
+    )
+    expect(summary).to_contain_text(parameters(1))
+    page.get_by_role("button", name="Reset").click()
+    expect(summary).to_contain_text(parameters(4))
+
+
+def _runs(page: Page) -> None:
+    """The numbers are those of torch, at the first sizes and at others."""
+    page.get_by_role("button", name="Run here").click()
+    expect(page.locator(".ran")).to_contain_text("Ran in this browser")
+    _same_as_torch(page, y=20, x=22)
+    expect(page.locator(".run figcaption").first).to_have_text("h = 0: 20 × 22")
+    page.locator(".run canvas").first.focus()
+    page.keyboard.press("ArrowRight")
+    weight = _map(y=20, x=22)[0, 1, 0]
+    said = page.locator(".run output").first
+    expect(said).to_contain_text("query 0, key 1: ")
+    assert abs(float(said.inner_text().split(": ")[1]) - weight) < 1e-4
+    page.get_by_role("textbox", name="x ").fill("7")
+    page.keyboard.press("Enter")
+    expect(page.locator(".run figcaption").first).to_have_text("h = 0: 20 × 7")
+    _same_as_torch(page, y=20, x=7)
+    page.get_by_role("textbox", name="h heads").fill("9")
+    page.keyboard.press("Enter")
+    expect(page.locator(".ran")).to_contain_text("The weights of this model are for h = 4.")
+    page.get_by_role("button", name="Reset").click()
+    expect(page.locator(".run figcaption").first).to_have_text("h = 0: 20 × 22")
+
+
+def _map(**sizes: int) -> torch.Tensor:
+    term = ncd.catalogue["multi-head-attention"].build(**sizes)
+    return ncd.trace(ncd.compile(term), *ncd.example_inputs(term)).values["v9"]
+
+
+def _same_as_torch(page: Page, **sizes: int) -> None:
+    term = ncd.catalogue["multi-head-attention"].build(**sizes)
+    wanted = ncd.compile(term)(*ncd.example_inputs(term)).flatten()[:8].tolist()
+    said = page.locator('.numbers[data-value="out0"]').inner_text()
+    found = [float(number) for number in said.partition(": ")[2].split()]
+    assert found == pytest.approx(wanted, abs=1e-4)
+
+
+def _quiz(page: Page) -> None:
+    page.get_by_role("button", name="Quiz").click()
+    expect(page.locator("#card-n2")).to_be_hidden()
+    page.locator('.op[data-node="n1"]').click()
+    expect(page.locator(".question")).to_contain_text("What shape leaves Linear Q")
+    expect(page.locator(".drawing .veiled")).to_have_count(3)
+    answer = page.locator("#shape")
+    answer.fill("y k")
+    page.get_by_role("button", name="Answer", exact=True).click()
+    expect(page.locator(".verdict")).to_have_text("You forgot h.")
+    answer.fill("y 20 k h=4")
+    page.get_by_role("button", name="Answer", exact=True).click()
+    expect(page.locator(".verdict")).to_contain_text("✓ y 20 · k 16 · h 4")
+    expect(page.locator(".drawing .veiled")).to_have_count(0)
+    page.get_by_role("button", name="End the quiz").click()

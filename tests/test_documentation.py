@@ -1,0 +1,59 @@
+"""The documentation: it builds, its links lead somewhere, its examples are right."""
+
+from __future__ import annotations
+
+import doctest
+import os
+import re
+import subprocess
+import sys
+from html import unescape
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+import ncd
+from ncd.bundled_files import ROOT
+
+PAGES = sorted((ROOT / "docs").glob("*.md"))
+
+
+@pytest.mark.slow
+def test_it_builds_without_a_warning_and_every_link_leads_somewhere(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "-d", str(tmp_path)]
+    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    pages = {path.name: path.read_text() for path in tmp_path.glob("*.html")}
+    assert set(pages) >= {page.with_suffix(".html").name for page in PAGES}
+    ids = {name: set(re.findall(r'\bid="?([^\s">]+)', text)) for name, text in pages.items()}
+    for name, text in pages.items():
+        for link in map(unescape, re.findall(r'\bhref="?([^\s">]+)', text)):
+            url = urlsplit(link)
+            if url.scheme or name == "404.html":
+                continue
+            target = url.path or name
+            assert (tmp_path / target).exists(), f"{name}: {link}"
+            if url.fragment and not url.fragment.startswith("__") and target in ids:
+                assert url.fragment in ids[target], f"{name}: {link}"
+    assert "&gt;&gt;&gt; " not in re.sub(
+        r"<code.*?</code>", "", pages["reference.html"], flags=re.S
+    )
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_its_examples_are_right(page: Path) -> None:
+    flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+    found = doctest.testfile(str(page), module_relative=False, optionflags=flags)
+    assert found.failed == 0
+
+
+def test_the_systems_and_sizes_of_its_elements_exist() -> None:
+    files = [path.read_text() for path in (ROOT / "docs" / "examples").glob("*.html")]
+    elements = [tag for text in files for tag in re.findall(r"<ncd-diagram ([^>]*)>", text)]
+    assert elements
+    for element in elements:
+        said = dict(re.findall(r'(\w+)="([^"]*)"', element))
+        knobs = {knob.name for knob in ncd.catalogue[said.pop("system")].knobs}
+        assert set(said) - {"style", "dark", "sizes", "base"} <= knobs

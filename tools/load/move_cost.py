@@ -1,0 +1,89 @@
+"""Processor time of a move on every page: ``python -m tools.load.move_cost [PAGE …]``.
+
+One visitor after the other opens each page of the catalogue on one server, and moves a slider to a
+random value so many times. The processor's time, of all of the server's processes and threads, says
+what a move costs whatever else the machine does. The table tells it for each page, beside what the
+diagram's message and the whole move took, and how large the messages were.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import random
+from collections.abc import Iterator
+from statistics import mean, median
+from typing import NamedTuple
+
+from ncd import catalogue
+from tests.browser.server import Server, started
+from tools.load.crowd_load import seconds
+from tools.load.soak import family
+from tools.load.visitors import Found, Visitor
+
+REST = 1.0  # seconds after a page has opened, for what is done when nobody waits
+
+
+class Cost(NamedTuple):
+    """What the moves on one page took, in milliseconds, and what was sent, in kilobytes."""
+
+    page: str
+    processor: float
+    median: float
+    most: float
+    diagram: float
+    end: float
+    sent: float
+
+
+def used(server: Server) -> float:
+    """The processor time of a server and of all that it has begun, in milliseconds."""
+    return 1e3 * sum(map(seconds, family(server.pid)))
+
+
+async def measured(server: Server, page: str, moves: int, every: float) -> Cost:
+    """Opens a page and moves its sliders."""
+    address = f"{server.address.replace('http', 'ws', 1)}/_stcore/stream"
+    visitor = Visitor(address, page, False, random.Random(page), Found())
+    costs, times, before = list[float](), list[tuple[float, float]](), 0
+    async with visitor.connected() as socket:
+        await visitor.run(socket, visitor.asking())
+        await asyncio.sleep(REST)
+        before = visitor.received
+        for _ in range(moves):
+            start = used(server)
+            times.append(await visitor.run(socket, visitor.moved()))
+            await asyncio.sleep(every)
+            costs.append(used(server) - start)
+    diagrams, ends = zip(*times, strict=True)
+    sent = (visitor.received - before) / moves / 1e3
+    return Cost(page, mean(costs), median(costs), max(costs), median(diagrams), median(ends), sent)
+
+
+def told(costs: list[Cost]) -> Iterator[str]:
+    """Returns the lines of the table, the dearest page first."""
+    yield f"{'page':32} {'mean':>6} {'median':>6} {'most':>6} {'diagram':>8} {'end':>6} {'kB':>6}"
+    for cost in sorted(costs, key=lambda cost: -cost.processor):
+        yield (
+            f"{cost.page:32} {cost.processor:6.0f} {cost.median:6.0f} {cost.most:6.0f} "
+            f"{cost.diagram:8.0f} {cost.end:6.0f} {cost.sent:6.0f}"
+        )
+
+
+async def main(pages: list[str], moves: int, every: float) -> None:
+    """Measures pages, and prints the table."""
+    costs = []
+    with started(OMP_NUM_THREADS="1") as server:
+        for page in pages:
+            costs.append(await measured(server, page, moves, every))
+            print(*[*told(costs[-1:])][1:], flush=True)
+    print(*told(costs), sep="\n")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("pages", nargs="*", default=list(catalogue))
+    parser.add_argument("--moves", type=int, default=12)
+    parser.add_argument("--every", type=float, default=0.3, help="seconds of rest after a move")
+    options = parser.parse_args()
+    asyncio.run(main(options.pages, options.moves, options.every))
