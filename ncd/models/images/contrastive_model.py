@@ -101,14 +101,14 @@ def clip(
     sizes = {"i": i, "j": j, "c": 3, "x": space(x * p, x * p), "v": v, "z": z, "k": k, "o": 1}
     sizes |= {"m": h * k, "h": h, "d": plain(4 * h * k, "4m"), "t": seq(x * x + 1)}
     sizes |= {"e": g * k, "g": g, "f": plain(4 * g * k, "4e"), "s": seq(s)}
-    return Axes(**sizes, u=seq(x * x + 1), w=seq(s))(_clip(n, l, p, s))
+    return Axes(**sizes, u=seq(x * x + 1), w=seq(s))(_clip(n, l, p))
 
 
 @lru_cache(32)
-def _clip(pictures: int, sentences: int, patch: int, words: int) -> Term:
+def _clip(pictures: int, sentences: int, patch: int) -> Term:
     # Attention of sentences: a word sees those before it, so that the last has seen them all.
     sides = Block(_pictures(pictures, patch), "Picture Encoder", "residual", "vision") @ Block(
-        _sentences(sentences, words), "Text Encoder", "window", "text"
+        _sentences(sentences), "Text Encoder", "window", "text"
     )
     compared = (
         _unit("i") @ _unit("j")
@@ -141,7 +141,7 @@ def _pictures(layers: int, patch: int) -> Term:
     )
 
 
-def _sentences(layers: int, words: int) -> Term:
+def _sentences(layers: int) -> Term:
     """Returns a point for each sentence, read at its last word."""
     first = (
         Id("j s#v") @ Param("v e", "token_embedding")
@@ -151,7 +151,7 @@ def _sentences(layers: int, words: int) -> Term:
     return (
         Block(first, "Words", "folded")
         >> _layers(SENTENCE, layers)
-        >> Index("s e", s=words - 1)
+        >> Index("s e", s=-1)
         >> LayerNorm("e", "final_layer_norm")
         >> Linear("e -> z", "text_projection")
     )

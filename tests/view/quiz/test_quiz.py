@@ -136,11 +136,15 @@ def scene(entry: Entry, **knobs: int) -> Scene:
 
 
 def told(of: Scene) -> list[str]:
-    """All words that are sent of a drawing and beside it, but the numbers that ops have."""
+    """All words that are sent of a drawing and beside it, but the numbers that ops have.
+
+    They are sorted, as the parts of a drawing stand from left to right: where an op shows its
+    kernel, the digits of it move what is right of it by a fraction of a pixel.
+    """
     found = component.drawn(of, None, "auto")
     texts = [WINDOW.sub("", a or b) for a, b in SEEN.findall(found.svg)]
     letters = [text for text in texts if not text.isdecimal()]
-    return [*letters, *found.hover.values(), found.chips, found.keys]
+    return sorted([*letters, *found.hover.values(), found.chips, found.keys])
 
 
 def others(entry: Entry) -> Iterator[Scene]:
