@@ -33,12 +33,16 @@ crowd: .venv/run.stamp
 
 # What must pass before a change lands: large products of cases are sampled by a seed.
 # The browser's workers share one server, and wait for it often: three keep two cores busy.
+# What fails is run once more, alone: on a busy machine a browser or a process can be late.
+AGAIN := --last-failed --last-failed-no-failures none
 test: .venv/system.stamp
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	$(BIN)/pytest -n auto -m "not browser" --durations=15 $(CASES)
-	$(BIN)/pytest -n 3 --dist worksteal -m browser --durations=15 $(CASES) tests/browser
+	$(BIN)/pytest -n auto -m "not browser" --durations=15 $(CASES) || \
+		$(BIN)/pytest -m "not browser" $(AGAIN) $(CASES)
+	$(BIN)/pytest -n 3 --dist worksteal -m browser --durations=15 $(CASES) tests/browser || \
+		$(BIN)/pytest -m browser $(AGAIN) $(CASES) tests/browser
 
 # The same with every case.
 test-all: CASES := --all
