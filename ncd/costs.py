@@ -9,7 +9,7 @@ from math import prod
 
 from ncd.lang.circuits.circuit import Cell, Circuit
 from ncd.lang.circuits.elaborate import elaborate, require_sizes
-from ncd.lang.formats import BITS, SCALE, Formats
+from ncd.lang.formats import BITS, SCALE, Formats, is_cached
 from ncd.lang.formulas.expr import Arg
 from ncd.lang.terms.arguments import check_term
 from ncd.lang.terms.op import Initial
@@ -164,17 +164,33 @@ def learned(cell: Cell, seen: set[str]) -> tuple[Initial, ...]:
 def kept_numbers(circuit: Circuit, names: tuple[str, ...]) -> int:
     """Returns how many numbers of a position the ops of these names give, in all layers together.
 
-    They are what a text that is written needs to keep of each word, such as keys and values.
+    They are what a text that is written needs to keep of each word, such as keys and values; of a
+    model that reads one text and writes another, of a word of both.
     """
-    found = [cell.outputs[0].array for cell in circuit.cells if cell.name in names]
-    return sum(array.numel // array[0].numel for array in found)
+    return sum(kept_by_axis(circuit, names).values())
+
+
+def kept_by_axis(circuit: Circuit, names: tuple[str, ...]) -> dict[str, int]:
+    """Returns the same, parted by the axis of the text whose positions they are of.
+
+    >>> from ncd import catalogue, elaborate
+    >>> t5 = catalogue["t5"]
+    >>> kept_by_axis(elaborate(t5.build(l=1, h=2, k=8)), t5.cached)
+    {'t': 32, 's': 32}
+    """
+    found: dict[str, int] = {}
+    for cell in circuit.cells:
+        if is_cached(cell.path, names):
+            axis, *rest = cell.outputs[0].array
+            found[axis.name] = found.get(axis.name, 0) + Array(rest).numel
+    return found
 
 
 def made(cell: Cell, formats: Formats | None = None) -> int:
     """Returns the bytes of the new arrays of a cell, without those that it only passes on."""
     used = formats or FLOAT32
     weight = not cell.inputs and bool(cell.initial)
-    name = used.weights if weight else used.made_by(cell.name)
+    name = used.weights if weight else used.made_by(cell.path)
     code = cell.torch
     arrays = [value.array for value in cell.outputs]
     if isinstance(code, tuple):

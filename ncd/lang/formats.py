@@ -37,7 +37,7 @@ class Formats:
         weights: The format of learned numbers.
         activations: The format of every array that an op makes.
         cache: The format of the arrays that a cache keeps.
-        cached: The names of the ops that make these, such as ``("K", "V")``.
+        cached: The names of the ops that make these, such as ``("K", "V")`` or ``("decoder.k",)``.
 
     Raises:
         UnknownNameError: For a format that is none of ``BITS``.
@@ -75,9 +75,26 @@ class Formats:
         """The format of weights with one axis."""
         return self.weights if BITS[self.weights] >= LEAST else self.activations
 
-    def made_by(self, name: str) -> str:
-        """Returns the format of the array that the op of a name makes."""
-        return self.cache if name and name in self.cached else self.activations
+    def made_by(self, path: str) -> str:
+        """Returns the format of the array that the op at a path makes."""
+        return self.cache if is_cached(path, self.cached) else self.activations
+
+
+def is_cached(path: str, names: tuple[str, ...]) -> bool:
+    """Returns whether one of the names is that of the op at this path.
+
+    A name may say a block that the op is in: ``decoder.k`` is any ``k`` within ``decoder``.
+
+    >>> is_cached("decoder.block.0.k", ("decoder.k",)), is_cached("encoder.k", ("decoder.k",))
+    (True, False)
+    """
+    *within, own = path.split(".")
+    blocks = {*within}
+    for name in names:
+        *wanted, last = name.split(".")
+        if last == own and blocks.issuperset(wanted):
+            return True
+    return False
 
 
 def read_formats(said: str, cached: tuple[str, ...] = ()) -> Formats:

@@ -160,7 +160,7 @@ class Entry:
         width: The width at which its figure is drawn, in pixels.
         text: The text that it was read from, if it is none of the catalogue.
         cached: The names of the ops whose results are kept of every position while a text is
-            written, such as keys and values.
+            written, such as keys and values; ``decoder.k`` is every k in a block ``decoder``.
 
     Raises:
         UnknownNameError: By :meth:`build` and :meth:`preset`, for an unknown knob or preset.

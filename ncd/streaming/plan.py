@@ -89,7 +89,7 @@ class Stream:
         if value is not None and value.array.below is not None:
             return WHOLE
         maker = self.circuit.makers.get(id)
-        return BITS[self.formats.made_by(maker.name if maker else "")]
+        return BITS[self.formats.made_by(maker.path if maker else "")]
 
     @property
     def moves(self) -> tuple[Move, ...]:

@@ -31,7 +31,7 @@ def _made(cell: Cell, formats: Formats) -> str:
     """Returns the format of the array that an op makes."""
     if cell.initial and not cell.inputs:
         return formats.weights if len(cell.outputs[0].array) > 1 else formats.vector
-    return formats.made_by(cell.name)
+    return formats.made_by(cell.path)
 
 
 def casts(circuit: Circuit, formats: Formats) -> Mapping[str, str]:

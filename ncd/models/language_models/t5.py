@@ -259,6 +259,7 @@ T5 = Entry(
     section=SECTION,
     type="s#v, t#v -> t v",
     width=WIDTH,
+    cached=("decoder.k", "decoder.v"),
     presets=(
         Preset("t5-small", _sizes(6, 512, 8, 2048), _SIZES, "T5 small"),
         Preset("t5-base", _sizes(12, 768, 12, 3072), _SIZES, "T5 base"),

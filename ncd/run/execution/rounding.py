@@ -84,5 +84,5 @@ def _array(x: Tensor, cell: Cell, formats: Formats) -> Tensor:
     if not x.is_floating_point():
         return x
     x = rounded(x, formats.activations)
-    name = formats.made_by(cell.name)
+    name = formats.made_by(cell.path)
     return x if name == formats.activations else rounded(x, name)

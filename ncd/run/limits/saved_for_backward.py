@@ -189,7 +189,7 @@ class _Watched:
     def _array(self, circuit: Circuit, key: int, cell: Cell | None, x: Tensor) -> SavedArray:
         id, bytes = self.values.get(key, ""), x.untyped_storage().nbytes()
         if x.is_floating_point():
-            name = self.formats.made_by(cell.name if cell else "")
+            name = self.formats.made_by(cell.path if cell else "")
             bytes = in_bytes(bytes // x.element_size(), name)
         value = circuit.values.get(id)
         if value is not None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 import ncd
-from ncd.costs import in_bytes, kept_numbers
+from ncd.costs import in_bytes, kept_by_axis
 from ncd.export import markup
 from ncd.lang.circuits.circuit import Cell, Circuit
 from ncd.lang.formats import PLAIN
@@ -28,9 +28,10 @@ WHY = (
 )
 NONE = "<p>It keeps no cache: it reads a whole text at once.</p>"
 BOTH = (
-    "<p>Each layer of its decoder keeps the keys and values of what is written, and once those of "
-    "what was read. They are not counted here.</p>"
+    "<p>Each layer of its decoder keeps the keys and values of what is written, and those of what "
+    "was read, which are calculated once. Here T tokens are read and T are written.</p>"
 )
+WHICH = ((), ("",), (" written", " read"))  # a token, by how many texts are kept
 POSITIONS = ("t", "s")  # the knobs of how much is read or written
 
 
@@ -141,21 +142,27 @@ def _facts(scene: Scene, used: Work, context: int) -> str:
         ("FLOPs of a token, training", f"{TRAINED} × the same", markup.amount(3 * token, "FLOP")),
     ]
     name = USUAL if scene.formats.cache == PLAIN else scene.formats.cache
-    numbers = kept_numbers(scene.circuit, scene.entry.cached)
+    numbers = kept_by_axis(scene.circuit, scene.entry.cached)
+    rows += [
+        (f"Cache of a token{said}, {name}", f"{n:,} numbers", markup.amount(in_bytes(n, name), "B"))
+        for said, n in zip(WHICH[len(numbers)], numbers.values(), strict=True)
+    ]
     if numbers:
-        each, kept = in_bytes(numbers, name), in_bytes(kept_positions(scene, context), name)
-        whole = f"<b>{markup.amount(kept, 'B')}</b>"
-        cache = f"Cache of a token, {name}", f"{numbers:,} numbers", markup.amount(each, "B")
-        rows += [cache, ("Cache of the text", _cache_formula(scene), whole)]
+        kept = in_bytes(kept_positions(scene, context), name)
+        what, formula = _whole_cache(scene, len(numbers))
+        rows.append((what, formula, f"<b>{markup.amount(kept, 'B')}</b>"))
     lines = [
         f'<tr><td>{what}</td><td>{formula}</td><td class="number">{value}</td></tr>'
         for what, formula, value in rows
     ]
     table = markup.table(("", "formula", f"T = {context:,}"), lines, numbers=(2,))
-    reads_only = not {*POSITIONS} <= scene.settings.keys()
-    note = "" if numbers else NONE if reads_only else BOTH
+    note = (NONE, "", BOTH)[len(numbers)]
     return f'<div class="scroll">{table}</div>{note}<p class="muted">{WHY}</p>'
 
 
-def _cache_formula(scene: Scene) -> str:
-    return "bytes × min(T, w), or × T" if "w" in scene.settings else "bytes × T"
+def _whole_cache(scene: Scene, texts: int) -> tuple[str, str]:
+    """Returns what the whole cache is of, and its formula."""
+    if texts > 1:
+        return "Cache of both texts", "sum of bytes × T"
+    windows = "w" in scene.settings
+    return "Cache of the text", "bytes × min(T, w), or × T" if windows else "bytes × T"

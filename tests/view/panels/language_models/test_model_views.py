@@ -7,6 +7,7 @@ import pytest
 import torch
 
 import ncd
+from ncd.costs import kept_by_axis
 from ncd.view.panels.components.cache_size import CacheSize
 from ncd.view.panels.language_models import (
     both_sides,
@@ -52,6 +53,19 @@ def test_llama_3_keeps_128_kib_of_a_token() -> None:
     formats = ncd.Formats(cache="bfloat16", cached=here.entry.cached)
     assert ncd.cost(here.term, formats).cache_bytes == 131_072
     assert layer_windows.kept_positions(here, 100) == 100 * 65_536
+
+
+def test_t5_keeps_keys_and_values_of_both_texts_in_its_decoder_alone() -> None:
+    """Those of 12 layers with 12 heads of 64 features: 18,432 numbers for a word of each text."""
+    preset = ncd.catalogue["t5"].preset("t5-base").knobs
+    here = scene("t5", **{**preset, "n": 3})  # the layers of the encoder keep nothing
+    assert kept_by_axis(here.circuit, here.entry.cached) == {"t": 18_432, "s": 18_432}
+    formats = ncd.Formats(cache="int8", cached=here.entry.cached)
+    assert ncd.cost(here.term, formats).cache_bytes == 36_864
+    told = model_size._facts(here, model_size.Work(0, 0, 0), 1024)
+    assert told.count("18,432 numbers") == 2
+    assert "Cache of both texts</td><td>sum of bytes × T</td>" in told
+    assert "<b>75.5 MB</b>" in told  # 1,024 of each, at 2 bytes
 
 
 def test_gemma_keeps_a_window_in_every_second_layer() -> None:
