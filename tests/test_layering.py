@@ -38,10 +38,11 @@ PARTS: dict[str, set[str]] = {
     "graph": {*LANGUAGE, "costs", "run", "drawing"},  # the colours of the diagram
     "models": LANGUAGE,
     "lessons": {*LANGUAGE, "costs", "models", "bundled_files"},
+    "inputs": {*LANGUAGE, "bundled_files", "models", "run", "train"},
     "static_site": {
         *(*LANGUAGE, "costs", "drawing", "code", "serial", "export", "key", "models", "lessons"),
         *("bundled_files", "file_facts"),
-        *("run", "onnx_model", "train"),  # a page runs its model
+        *("run", "onnx_model", "train", "inputs"),  # a page runs its model
     },
     "importing": {*LANGUAGE, "run"},
     "onnx_model": {*LANGUAGE, "run"},

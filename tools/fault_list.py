@@ -117,7 +117,7 @@ FAULTS = (
     Fault("view/session/pin.py", "value != knob.default", "value > knob.default"),
     Fault("view/compare/diagram_pair.py", '"+" if after > before', '"+" if after < before'),
     Fault("view/arrays/slice_picker.py", "and d.size > 1]", "]"),
-    Fault("view/inputs/sentences.py", ' and kind != "space"', ""),
+    Fault("inputs/sentences.py", ' and kind != "space"', ""),
     Fault("view/learning/symbol_table.py", "(wanted != NOT_ASKED).sum()", "len(wanted)"),
     Fault("view/quiz/questions.py", "and all(is_given(", "and any(is_given("),
     Fault("view/einops_lab/shape_check.py", '.count("->") != 1', '.count("->") < 1'),

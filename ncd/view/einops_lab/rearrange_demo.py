@@ -12,12 +12,12 @@ import torch
 from torch import Tensor
 
 import ncd
+from ncd.inputs import images
 from ncd.models.tensors.einops_calls import Written
 from ncd.models.tensors.einops_patterns import term
 from ncd.run import apart
 from ncd.view.arrays.mosaic import Mosaic, mosaic
 from ncd.view.einops_lab.shape_check import Shape, Tried, made
-from ncd.view.inputs import images
 
 COLOURS = 3  # red, green and blue
 

@@ -3,150 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import streamlit as st
-import torch
-from torch import Tensor
 
+from ncd.inputs import images, proofread_sentence
+from ncd.inputs.run_inputs import RANDOM, Feed, sequences, takes_words
+from ncd.inputs.sentences import tokens
 from ncd.lang.terms.terms import Term
-from ncd.lang.types.axes import Array
 from ncd.models import Entry
-from ncd.run import example_inputs
-from ncd.train import proofreader_weights
+from ncd.train.symbol_sequences import SEQUENCES
 from ncd.view.base import knobs
-from ncd.view.inputs import image_picker, images, sketch_pad, symbols, trained_sentence
-from ncd.view.inputs.images import Picture
-from ncd.view.inputs.sentences import embed, tokens
+from ncd.view.inputs import image_picker, sketch_pad, symbols, trained_sentence
 
-INPUT, RANDOM, WORDS, TRAINED = "input", "random arrays", "sentences", "a trained model"
+INPUT, WORDS, TRAINED = "input", "sentences", "a trained model"
 SAMPLE = "The cat sat on the mat because it was tired."
 LONGEST = 2000  # characters of a text that are read
 SHORT = {TRAINED: "trained", WORDS: "words", RANDOM: "random"}
-LONG = 20  # characters of a word that are shown
-
-
-@dataclass(frozen=True)
-class Feed:
-    """The words of each sequence axis, or a picture for each input, or neither for random arrays.
-
-    A word becomes a row of features or, where the array holds whole numbers, the index of the
-    word among the distinct words; ``numbers`` can state other indexes. If ``trained``, words are
-    those of the proofreader.
-    """
-
-    words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    positions: bool = False
-    pictures: tuple[Picture, ...] = ()
-    numbers: tuple[int, ...] = ()
-    trained: bool = False
-
-    @property
-    def key(self) -> str:
-        """A text that identifies the inputs, apart from the term and the seed."""
-        if self.pictures:
-            return repr([picture.key for picture in self.pictures])
-        own = (sorted(self.words.items()), self.positions, self.numbers, self.trained)
-        return repr(own) if self.words else RANDOM
-
-    @property
-    def is_random(self) -> bool:
-        """Whether the inputs are drawn at random from the seed."""
-        return not (self.pictures or self.numbers or self.trained)
-
-    @property
-    def code(self) -> str:
-        """The arguments that make this Feed, as Python; empty for random arrays.
-
-        >>> Feed({"y": ("a", "cat")}).code
-        "{'y': ['a', 'cat']}, False"
-        """
-        if self.pictures:
-            return f"pictures=({''.join(f'{picture.code}, ' for picture in self.pictures)})"
-        words = {name: list(own) for name, own in self.words.items()}
-        numbers = f", numbers={self.numbers}" if self.numbers else ""
-        trained = ", trained=True" if self.trained else ""
-        return f"{words!r}, {self.positions}{numbers}{trained}" if words else ""
-
-    @property
-    def description(self) -> str:
-        """A description of the inputs."""
-        if self.pictures:
-            titles = dict.fromkeys(picture.title for picture in self.pictures)
-            return " and ".join(titles)
-        if self.numbers:
-            return f"the sequence {' '.join(*self.words.values())}"
-        if self.trained:
-            return "the words as the proofreader knows them"
-        return "a random vector for each word" if self.words else "random inputs"
-
-    @property
-    def lengths(self) -> dict[str, int]:
-        """The size of every axis that a sentence sets."""
-        if self.numbers or self.trained:  # the sizes say how much is read
-            return {}
-        return {name: len(words) for name, words in self.words.items()}
-
-    def shown(self, axis: str) -> tuple[str, ...]:
-        """Returns the words along an axis, long ones shortened.
-
-        >>> Feed({"y": ("a" * 400,)}).shown("y")
-        ('aaaaaaaaaaaaaaaaaaa…',)
-        """
-        words = self.words.get(axis, ())
-        return tuple(w if len(w) <= LONG else f"{w[: LONG - 1]}…" for w in words)
-
-    def tensors(self, term: Term, seed: int, device: str) -> tuple[Tensor, ...]:
-        """Returns a tensor for each array of ``term.dom``."""
-        if self.pictures:
-            seen = images.tensors(term, self.pictures, seed)
-            return tuple(tensor.to(device) for tensor in seen)
-        if self.numbers:
-            return (torch.tensor(self.numbers, device=device),)
-        if not self.words:
-            return example_inputs(term, seed, device)
-        return tuple(self._tensor(array, seed).to(device) for array in term.dom)
-
-    def _tensor(self, array: Array, seed: int) -> Tensor:
-        words = self.words[array[0].name]
-        if self.trained:
-            return proofreader_weights.word_vectors(words)
-        if array.below is None:
-            return embed(words, array[1].numel, seed, self.positions)
-        every = dict.fromkeys(word for own in self.words.values() for word in own)
-        numbers = {word: i % array.below.numel for i, word in enumerate(every)}
-        return torch.tensor([numbers[word] for word in words])
-
-
-def takes_words(term: Term) -> bool:
-    """Returns whether every input is a sequence of features ``ȳ m`` or whole numbers ``ȳ#v``."""
-    return bool(term.dom) and all(_is_sequence(array) for array in term.dom)
-
-
-def _is_sequence(array: Array) -> bool:
-    if not array or not array[0].sequence:
-        return False
-    if array.below is not None:
-        return len(array) == 1
-    return len(array) == 2 and not array[1].sequence and not array[1].spatial
 
 
 def choices(entry: Entry, sketch: Term) -> tuple[str, ...]:
     """Returns the kinds of inputs that a system accepts, its default first."""
-    if entry.name == trained_sentence.PAGE:
+    if entry.name == proofread_sentence.PAGE:
         return TRAINED, WORDS, RANDOM
     if images.takes_pictures(sketch):
         shown = image_picker.CHOICES
-        return (*shown, RANDOM) if image_picker.opens_with_sample(sketch) else (RANDOM, *shown)
+        return (*shown, RANDOM) if images.opens_with_sample(sketch) else (RANDOM, *shown)
     return (RANDOM, WORDS) if takes_words(sketch) else (RANDOM,)
 
 
 def defaults(entry: Entry, sketch: Term) -> dict[str, str]:
     """Returns the default session values for the choice of inputs."""
     found = {INPUT: choices(entry, sketch)[0]}
-    if entry.name == trained_sentence.PAGE:
-        found[trained_sentence.KEY] = trained_sentence.SAMPLE
+    if entry.name == proofread_sentence.PAGE:
+        found[trained_sentence.KEY] = proofread_sentence.SAMPLE
     if images.takes_pictures(sketch):
         found |= {key: default for key, (default, _) in image_picker.session_keys(sketch).items()}
         found[sketch_pad.DRAWING] = ""
@@ -158,7 +48,7 @@ def feed(entry: Entry, sketch: Term, settings: Mapping[str, int] | None = None) 
 
     ``settings`` are those of the session if none are given.
     """
-    if entry.name in symbols.SEQUENCES:
+    if entry.name in SEQUENCES:
         return _sequence(entry, sketch)
     every = choices(entry, sketch)
     way = st.session_state.get(INPUT, every[0])
@@ -175,8 +65,9 @@ def read_words(
 ) -> Feed:
     """Returns the words of the sentences in ``held``, a copy of the session."""
     way = held.get(INPUT, choices(entry, sketch)[0])
-    if way == TRAINED and entry.name == trained_sentence.PAGE:
-        words = trained_sentence.read(sequences(sketch), held, settings)
+    if way == TRAINED and entry.name == proofread_sentence.PAGE:
+        text = str(held.get(trained_sentence.KEY, proofread_sentence.SAMPLE) or "")
+        words = proofread_sentence.read(text, sequences(sketch), settings)
         return Feed(words, trained=bool(words))
     return read_sentences(entry, sketch, held) if way == WORDS else Feed()
 
@@ -200,11 +91,6 @@ def _sequence(entry: Entry, sketch: Term) -> Feed:
     return Feed({sketch.dom[0][0].name: found.words}, numbers=found.numbers)
 
 
-def sequences(sketch: Term) -> list[str]:
-    """Returns the sequence axes of the inputs; each takes a sentence, by default the first."""
-    return list(dict.fromkeys(array[0].name for array in sketch.dom))
-
-
 def sentence(name: str, axes: list[str], held: Mapping[Any, Any]) -> str:
     """Returns the sentence of an axis, cut at the longest length."""
     text = held.get(f"text_{name}", SAMPLE if name == axes[0] else "")
@@ -222,7 +108,7 @@ def _most(entry: Entry, name: str) -> int:
 def show(entry: Entry, sketch: Term) -> None:
     """Shows the choice of inputs, if the system has one."""
     every = choices(entry, sketch)
-    if len(every) == 1 or entry.name in symbols.SEQUENCES:
+    if len(every) == 1 or entry.name in SEQUENCES:
         return
     st.segmented_control(
         "What goes in",
@@ -256,7 +142,7 @@ def show(entry: Entry, sketch: Term) -> None:
 def state(entry: Entry, sketch: Term) -> dict[str, object]:
     """Returns what these widgets show, by session key; switches keep their own value."""
     every = choices(entry, sketch)
-    if len(every) == 1 or entry.name in symbols.SEQUENCES:
+    if len(every) == 1 or entry.name in SEQUENCES:
         return {}
     if WORDS in every:
         keys = [INPUT, trained_sentence.KEY, *(f"text_{name}" for name in sequences(sketch))]

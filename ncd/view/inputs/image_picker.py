@@ -8,10 +8,11 @@ from typing import Any
 import streamlit as st
 
 from ncd.export import markup
+from ncd.inputs import images
+from ncd.inputs.images import Picture, UnreadableError
 from ncd.lang.terms.terms import Term
 from ncd.view.base import heatmap, html_panel
-from ncd.view.inputs import images, sketch_pad
-from ncd.view.inputs.images import Picture, UnreadableError
+from ncd.view.inputs import sketch_pad
 
 SAMPLE, UPLOAD, DRAWING = "a sample", "upload", "drawing"
 CHOICES = (SAMPLE, UPLOAD, DRAWING)
@@ -19,11 +20,6 @@ SHORT = {SAMPLE: "sample", UPLOAD: "upload", DRAWING: "draw"}  # short, so that 
 FILE, TAKEN, WRONG = "file", "uploaded picture", "unreadable picture"
 SAME = "same"
 THUMB = 36  # pixels a side
-
-
-def opens_with_sample(sketch: Term) -> bool:
-    """Returns whether a system opens with a sample: its input is grey or has three colours."""
-    return images.takes_pictures(sketch) and images.channels(sketch) in (0, 1, 3)
 
 
 def session_keys(sketch: Term) -> dict[str, tuple[str, tuple[str, ...]]]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
+from ncd.inputs import strokes
 from ncd.view.base.html_panel import asked
 from ncd.view.base.static_files import static
-from ncd.view.inputs import strokes
 
 KEY, DRAWING = "canvas", "drawing"
 

@@ -12,13 +12,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ncd.inputs.symbol_input import SymbolInput
 from ncd.run.execution.head_switches import Head, attending
 from ncd.train import task
 from ncd.train.head_analysis import Skill, run, skill, with_heads_off
 from ncd.train.symbol_sequences import NOT_ASKED, SEQUENCES
 from ncd.view.base.cache import remember
 from ncd.view.base.heatmap import Grid
-from ncd.view.inputs.symbols import SymbolInput
 from ncd.view.learning import mistakes
 from ncd.view.runtime import scheduler, torch_threads
 from ncd.view.session.scene import Scene

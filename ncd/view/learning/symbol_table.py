@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from ncd.export import markup
+from ncd.inputs.symbol_input import SymbolInput, symbol
 from ncd.train.symbol_sequences import NOT_ASKED
-from ncd.view.inputs.symbols import SymbolInput, symbol
 
 WORDS = 12  # the greatest number of words in a row of the table
 

@@ -7,18 +7,18 @@ import streamlit as st
 import ncd
 from ncd.export import markup
 from ncd.export.page import legend_rows
+from ncd.inputs.proofread_sentence import PAGE
+from ncd.inputs.run_inputs import Feed
+from ncd.inputs.symbol_input import known_words
 from ncd.models import CATALOGUE
+from ncd.train.learned_weights import proofreading
 from ncd.train.proofreader_weights import LONGEST, roles
 from ncd.train.sentence_grammar import ARE, IS, NUMBER, WORDS
 from ncd.view.base import html_panel, selection
 from ncd.view.base.cache import remember
 from ncd.view.base.heatmap import Grid
 from ncd.view.base.static_files import static
-from ncd.view.inputs.feed import Feed
-from ncd.view.inputs.symbols import known_words
-from ncd.view.inputs.trained_sentence import PAGE
 from ncd.view.panels.attention.attention_maps import weights
-from ncd.view.session import trained_weights
 from ncd.view.session.scene import Scene
 
 SENTENCE, HEADS, ASKS = "first sentence", "first heads", "first word"  # session keys
@@ -92,7 +92,7 @@ def _scene(words: list[str], h: int) -> Scene:
         entry.build(**settings),
         notes=False,
         wide=wide,
-        learned=trained_weights.proofreading(h, 0),
+        learned=proofreading(h, 0),
     )
 
 

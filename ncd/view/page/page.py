@@ -10,11 +10,11 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from ncd.export import markup
+from ncd.inputs.run_inputs import Feed
 from ncd.models import CATALOGUE, Entry
 from ncd.view.base import knobs, selection
 from ncd.view.diagram import component
 from ncd.view.inputs import feed as inputs
-from ncd.view.inputs.feed import Feed
 from ncd.view.page import export_menu, large_run, sidebar
 from ncd.view.panels.common import compare, step
 from ncd.view.presenter import presenter

@@ -6,7 +6,7 @@ from typing import Any
 
 import ncd
 from ncd.file_facts import LICENCE
-from ncd.view.inputs.feed import RANDOM
+from ncd.inputs.run_inputs import RANDOM
 from ncd.view.session.scene import Scene
 
 
@@ -60,8 +60,8 @@ def reproducing_line(scene: Scene) -> str:
     where = "" if scene.device == "cpu" else f', "{scene.device}"'
     names, inputs = "import ncd", f"ncd.example_inputs(term, {scene.seed}{where})"
     if scene.feed.code:
-        names += ", ncd.view.inputs.feed"
-        feed = f"ncd.view.inputs.feed.Feed({scene.feed.code})"
+        names += ", ncd.inputs.run_inputs"
+        feed = f"ncd.inputs.run_inputs.Feed({scene.feed.code})"
         inputs = f'{feed}.tensors(term, {scene.seed}, "{scene.device}")'
     term = f'ncd.catalogue["{scene.entry.name}"].build({turned})'
     if scene.entry.text:

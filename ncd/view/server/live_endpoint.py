@@ -17,11 +17,11 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
+from ncd.inputs.run_inputs import Feed
 from ncd.models import Entry
 from ncd.view.base import knobs, selection
 from ncd.view.base.cache import SHELF, kept
 from ncd.view.diagram import component
-from ncd.view.inputs.feed import Feed
 from ncd.view.page.page import cost_line
 from ncd.view.runtime import metrics, scheduler
 from ncd.view.server import size_formulas

@@ -18,6 +18,7 @@ from ncd.export.page.slides import Slide, html
 from ncd.lang.errors import LimitError
 from ncd.lessons import Lesson
 from ncd.models import Entry
+from ncd.train.learned_weights import proofreading
 from ncd.view.base import heatmap, knobs, selection
 from ncd.view.base.heatmap import Ends
 from ncd.view.base.knobs import SEED
@@ -117,7 +118,7 @@ def _scene(entry: Entry, said: Mapping[str, str]) -> Scene | None:
     seed = knobs.read(SEED, said.get("seed", "0"))[0]
     known = trained_weights.ready(entry, scene.settings)
     if feed.trained:
-        known = trained_weights.proofreading(scene.settings["h"], seed)
+        known = proofreading(scene.settings["h"], seed)
     return replace(scene, seed=seed, feed=feed, learned=known)
 
 

@@ -24,10 +24,11 @@ from ncd.models.tensors.einops_patterns import EINOPS, line_entry
 from ncd.ops.torch_calls.opaque import COMMON
 from ncd.run import CircuitModule
 from ncd.train import written
+from ncd.train.learned_weights import Learned
 from ncd.train.weight_files import MOST as MOST_BYTES
 from ncd.view.session.link_text import unpacked
 from ncd.view.session.pasted_source import term_of
-from ncd.view.session.trained_weights import OWN, Learned
+from ncd.view.session.trained_weights import OWN
 
 NAME, TEXT = "yours", "text"  # the page's address, and the session key of its text
 SAMPLE = """Axes(t=seq(12), m=64, d=256)(

@@ -13,6 +13,7 @@ import torch
 import ncd
 from ncd.costs import Cost, cost_of
 from ncd.drawing import Labels
+from ncd.inputs.run_inputs import Feed
 from ncd.lang.circuits.circuit import Circuit
 from ncd.lang.circuits.elaborate import elaborate
 from ncd.lang.errors import NCDError
@@ -23,13 +24,12 @@ from ncd.run import CircuitModule, Trace, check
 from ncd.run.execution.module import in_formats
 from ncd.run.limits.measurement import medians
 from ncd.train import read_weights
+from ncd.train.learned_weights import Learned
 from ncd.view.base import hide_sizes, selection
 from ncd.view.base.cache import SHELF, kept, known, remember
 from ncd.view.base.hide_sizes import Veil
-from ncd.view.inputs.feed import Feed
 from ncd.view.runtime import scheduler, torch_threads
 from ncd.view.session.refusal import Refusal, refuse
-from ncd.view.session.trained_weights import Learned
 
 T = TypeVar("T")
 FLOAT32 = Formats()

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from hashlib import sha256
+from dataclasses import dataclass
 
 import streamlit as st
 
+from ncd.inputs.run_inputs import Feed
 from ncd.jobs.job_pool import QUIET, Ticket
 from ncd.jobs.training_runs import Run
 from ncd.lang.circuits.elaborate import elaborate
 from ncd.lang.errors import NCDError
-from ncd.lang.once import once
 from ncd.lang.terms.terms import Term
 from ncd.models import Entry
-from ncd.train import attention_weights, noted, proofreader_weights, shipped
+from ncd.train.learned_weights import Learned, proofreading, shipped_weights
 from ncd.train.tasks import TASKS
 from ncd.view.base.cache import SHELF, kept
-from ncd.view.inputs.feed import Feed
 from ncd.view.runtime import downloads
 
 STATE = "training"
@@ -26,23 +24,6 @@ STEPS, CHOICES = "steps", ("100", "300", "1000", "3000")  # the session key of h
 TRAINED = "trained"  # the session key, also in the link, that a run of so many steps was begun
 EVERY = 0.4  # seconds between two checks of a run
 ENDS = {1: "st", 2: "nd", 3: "rd"}
-
-
-@dataclass(frozen=True)
-class Learned:
-    """Trained weights that replace those drawn from the seed; ``said`` describes their training.
-
-    ``ships`` is true for weights that are part of the package.
-    """
-
-    weights: bytes = field(repr=False)
-    said: str
-    ships: bool = False
-
-    @once
-    def key(self) -> str:
-        """A hash of the weights."""
-        return sha256(self.weights).hexdigest()
 
 
 @dataclass
@@ -125,13 +106,6 @@ def learned(entry: Entry, settings: Mapping[str, int], seed: int, feed: Feed) ->
     return found.learned if found is not None and found.learned else ready(entry, settings)
 
 
-def proofreading(h: int, seed: int) -> Learned:
-    """Returns the proofreader's heads, as weights of multi-head attention with h heads."""
-    data, own = attention_weights(h, seed), proofreader_weights.OWN["h"]
-    more = f"; head {own} and later ones are random, from seed {seed}" if h > own else ""
-    return Learned(data, f"{_trained(data)} to correct sentences{more}", True)
-
-
 OWN: dict[str, Learned] = {}  # the weights of modules that the server was started with, by page
 
 
@@ -140,10 +114,7 @@ def ready(entry: Entry, settings: Mapping[str, int]) -> Learned | None:
     if entry.name in OWN:
         key = ("own weights", entry.key, tuple(settings.items()))
         return OWN[entry.name] if kept(SHELF, key, lambda: _fits(entry, settings)) else None
-    data = shipped(entry, settings)
-    if data is None:
-        return None
-    return Learned(data, _trained(data), True)
+    return shipped_weights(entry, settings)
 
 
 def _fits(entry: Entry, settings: Mapping[str, int]) -> bool:
@@ -157,12 +128,6 @@ def _fits(entry: Entry, settings: Mapping[str, int]) -> bool:
 def _weight_shapes(term: Term) -> list[tuple[int, ...]]:
     cells = elaborate(term).cells
     return [own.array.shape for cell in cells for own in cell.initial.values()]
-
-
-def _trained(data: bytes) -> str:
-    """Returns a phrase about the training of shipped weights."""
-    note = noted(data)
-    return f"trained for {int(note['steps']):,} steps from seed {note['seed']}"
 
 
 def without(run: Ticket, progress: Sequence[object]) -> str:

@@ -13,6 +13,7 @@ from urllib.parse import parse_qsl, quote, urlencode
 import streamlit as st
 
 from ncd.graph import LEVELS
+from ncd.inputs import proofread_sentence
 from ncd.lang.terms.terms import Term
 from ncd.models import Entry
 from ncd.run import devices
@@ -190,7 +191,7 @@ def _given(entry: Entry, sketch: Term) -> dict[str, Kept]:
     ways = feed.choices(entry, sketch)
     found = {feed.INPUT: Kept(ways[0], ways)}
     if feed.TRAINED in ways:
-        found[trained_sentence.KEY] = Kept(trained_sentence.SAMPLE, longest=MOST)
+        found[trained_sentence.KEY] = Kept(proofread_sentence.SAMPLE, longest=MOST)
     if feed.WORDS in ways:
         axes = feed.sequences(sketch)
         found |= {f"text_{name}": Kept("", longest=MOST) for name in axes}

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
 import ncd
-from ncd.view.inputs.sentences import tokens
+from ncd.inputs.sentences import tokens
 from tests.browser.server import served
 from tests.support.sampling import sample
 

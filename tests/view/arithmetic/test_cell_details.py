@@ -11,6 +11,7 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 import ncd
+from ncd.inputs.run_inputs import Feed
 from ncd.lang.formulas.expr import Arg, Const, Expr, Infix, Method, Position, call
 from ncd.lang.types.axes import Dim
 from ncd.models import Entry
@@ -19,7 +20,6 @@ from ncd.view.arithmetic import cell as arithmetic
 from ncd.view.arithmetic import sum_table
 from ncd.view.arithmetic.formula_text import rule, spelled
 from ncd.view.arithmetic.sum_table import summed
-from ncd.view.inputs.feed import Feed
 from ncd.view.session.scene import Scene
 from tests.view.page.test_pages import attention, fine
 

@@ -14,10 +14,10 @@ from streamlit.testing.v1 import AppTest
 import ncd
 from ncd.code import source
 from ncd.export import text_diff
+from ncd.inputs.run_inputs import Feed
 from ncd.models import Entry
 from ncd.view.compare import diagram_pair, value_maps
 from ncd.view.compare.matching import match
-from ncd.view.inputs.feed import Feed
 from ncd.view.session import pin
 from ncd.view.session.pin import Pin
 from ncd.view.session.scene import Scene, built

@@ -13,13 +13,14 @@ import torch.nn.functional as F
 from PIL import Image
 
 import ncd
-import ncd.view.inputs.images  # named by the code of a feed
+import ncd.inputs.images  # named by the code of a feed
+from ncd.inputs import images, strokes
+from ncd.inputs.images import DISTINCT, UnreadableError
+from ncd.inputs.run_inputs import RANDOM, Feed
 from ncd.models import Entry
 from ncd.train import Fit
 from ncd.view.inputs import feed as inputs
-from ncd.view.inputs import image_picker, images, strokes
-from ncd.view.inputs.feed import RANDOM, Feed
-from ncd.view.inputs.images import DISTINCT, UnreadableError
+from ncd.view.inputs import image_picker
 from ncd.view.panels.attention.image_patches import Windows
 from tests.view.page.test_pages import fine, page
 

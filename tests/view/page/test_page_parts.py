@@ -18,6 +18,8 @@ import ncd
 from ncd.bundled_files import bundled
 from ncd.code import SourceLine, lines
 from ncd.export import markup, source_listing
+from ncd.inputs.run_inputs import Feed, takes_words
+from ncd.inputs.sentences import embed, tokens
 from ncd.lang.circuits.elaborate import elaborate
 from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Type
@@ -25,8 +27,6 @@ from ncd.static_site import page_prose
 from ncd.view.arrays.mosaic import Mosaic
 from ncd.view.base.cache import kept, remember, weigh
 from ncd.view.base.heatmap import Pooled
-from ncd.view.inputs.feed import Feed, takes_words
-from ncd.view.inputs.sentences import embed, tokens
 from ncd.view.page import head, navigation
 from ncd.view.panels.attention.attention_maps import heads_named, weights
 from ncd.view.panels.common import autograd_graph

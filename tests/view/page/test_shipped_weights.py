@@ -6,8 +6,8 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 import ncd
+from ncd.inputs.run_inputs import Feed
 from ncd.train import noted, read_weights
-from ncd.view.inputs.feed import Feed
 from ncd.view.page import provenance
 from ncd.view.session import trained_weights
 from ncd.view.session.scene import Scene

@@ -10,10 +10,10 @@ import torch
 import ncd
 from ncd.drawing import equation
 from ncd.drawing.base.style import fill
+from ncd.inputs.run_inputs import Feed
 from ncd.models import Entry
 from ncd.models.linear_algebra import graphical_algebra
 from ncd.view.diagram.morph import IN, OUT, morph, strands
-from ncd.view.inputs.feed import Feed
 from ncd.view.panels.common import code_lines
 from ncd.view.panels.tensors import equation_sides, equation_walk
 from ncd.view.session.scene import Scene

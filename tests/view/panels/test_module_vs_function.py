@@ -8,8 +8,8 @@ from streamlit.testing.v1 import AppTest
 from torch import nn
 
 import ncd
+from ncd.inputs.run_inputs import Feed
 from ncd.train import train_steps
-from ncd.view.inputs.feed import Feed
 from ncd.view.panels.learning import per_sample_gradients, training_code
 from ncd.view.session.scene import Scene
 from ncd.view.session.trained_weights import STATE, Training

@@ -4,6 +4,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import ncd
+from ncd.inputs.symbol_input import FILLED, SymbolInput, parse
 from ncd.train.symbol_sequences import SEQUENCES
 from ncd.view.inputs import feed as inputs
 from ncd.view.inputs import symbols as typed
@@ -15,11 +16,11 @@ from tests.view.page.test_pages import fine, page
 NAMES = list(SEQUENCES)
 
 
-def scene(name: str, text: str, seed: int = 0) -> tuple[Scene, typed.SymbolInput]:
+def scene(name: str, text: str, seed: int = 0) -> tuple[Scene, SymbolInput]:
     """An untrained system, with a text as what goes in."""
     entry = ncd.catalogue[name]
     settings = entry.settings({})
-    read = typed.parse(name, settings["t"], settings["v"], seed, text=text)
+    read = parse(name, settings["t"], settings["v"], seed, text=text)
     feed = inputs.Feed({"t": read.words}, numbers=read.numbers)
     term = entry.build()
     return Scene(entry, settings, seed, "cpu", feed, False, "names", "", term), read
@@ -45,22 +46,22 @@ def test_what_is_typed_is_what_goes_in() -> None:
 def test_the_field_takes_any_example_and_gives_it_back(name: str) -> None:
     knobs = ncd.catalogue[name].settings({})
     for turn in ("", "1", "2"):
-        example = typed.parse(name, knobs["t"], knobs["v"], 0, turn)
-        again = typed.parse(name, knobs["t"], knobs["v"], 0, text=" ".join(example.words))
+        example = parse(name, knobs["t"], knobs["v"], 0, turn)
+        again = parse(name, knobs["t"], knobs["v"], 0, text=" ".join(example.words))
         assert again == example
 
 
 def test_a_shorter_sequence_is_read_where_nothing_behind_it_counts() -> None:
-    read = typed.parse("induction", 24, 16, 0, text="abcab")
+    read = parse("induction", 24, 16, 0, text="abcab")
     assert (read.length, len(read.numbers), read.wrong) == (5, 24, "")
-    assert read.words == (*"abcab", *[typed.FILLED] * 19)
+    assert read.words == (*"abcab", *[FILLED] * 19)
     longer, short = scene("induction", "abcabdddd"), scene("induction", "abcab")
     one, two = (sequence_view.look(*each, frozenset()) for each in (longer, short))
     assert two.answers == (-100, -100, -100, 1, 2)
     assert len(two.scores) == 5 and next(iter(two.maps.values())).shape == (5, 5)
     assert (one.scores[:5] - two.scores).abs().max() < 1e-6
-    assert "not" not in typed.parse("reversal", 12, 12, 0, text="abc").wrong
-    assert typed.parse("reversal", 12, 12, 0, text="abc").wrong.endswith("and these are 3.")
+    assert "not" not in parse("reversal", 12, 12, 0, text="abc").wrong
+    assert parse("reversal", 12, 12, 0, text="abc").wrong.endswith("and these are 3.")
 
 
 @pytest.mark.parametrize("text", ["<script>", "abx", "ab" * 40, "é" * 12, "0", "a" * 500])
@@ -68,7 +69,7 @@ def test_a_shorter_sequence_is_read_where_nothing_behind_it_counts() -> None:
 def test_what_cannot_be_read_is_said_and_an_example_stands_there(name: str, text: str) -> None:
     knobs = ncd.catalogue[name].settings({})
     t, v = knobs["t"], knobs["v"]
-    read, example = typed.parse(name, t, v, 0, text=text), typed.parse(name, t, v, 0)
+    read, example = parse(name, t, v, 0, text=text), parse(name, t, v, 0)
     if set(text) <= set(read.symbols) and len(text) <= t:
         assert not read.wrong and read.numbers[0] == read.symbols.index(text[0])
     else:

@@ -12,12 +12,12 @@ from streamlit.testing.v1 import AppTest
 
 import ncd
 from ncd.export import markup
+from ncd.inputs.run_inputs import Feed
 from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Array, Axis
 from ncd.models import Entry
 from ncd.view.arrays import summary
 from ncd.view.diagram import op_reasons
-from ncd.view.inputs.feed import Feed
 from ncd.view.panels.common import backward_pass, forward_pass, step
 from ncd.view.session.scene import Scene
 from tests.view.page.test_pages import ENTRIES, fine, language, language_term, page

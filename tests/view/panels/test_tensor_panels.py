@@ -7,8 +7,8 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 import ncd
+from ncd.inputs.run_inputs import Feed
 from ncd.models import Entry
-from ncd.view.inputs.feed import Feed
 from ncd.view.panels.tensors import cells, index_pairs, three_ways
 from ncd.view.session.scene import Scene
 from tests.view.page.test_pages import fine, page

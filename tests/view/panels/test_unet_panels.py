@@ -4,11 +4,11 @@ import pytest
 import torch
 
 import ncd
+from ncd.inputs import images
+from ncd.inputs.run_inputs import Feed
 from ncd.run import example_inputs
 from ncd.train.tasks import data, task
 from ncd.view.arrays.class_image import COLOURS, painted
-from ncd.view.inputs import images
-from ncd.view.inputs.feed import Feed
 from ncd.view.panels.learning import segmentation
 from ncd.view.session.scene import Scene
 from tests.view.page.test_pages import fine, page

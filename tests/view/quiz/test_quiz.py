@@ -13,6 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 import ncd
 from ncd.drawing import draw
+from ncd.inputs.run_inputs import Feed
 from ncd.lang.errors import NCDError
 from ncd.lang.terms.op import Site
 from ncd.lang.types.axes import Array, Axis
@@ -21,7 +22,6 @@ from ncd.ops import Einsum, Elementwise, Softmax
 from ncd.view.base import hide_sizes
 from ncd.view.base.hide_sizes import Veil
 from ncd.view.diagram import component
-from ncd.view.inputs.feed import Feed
 from ncd.view.quiz import locked_panel, questions, quiz
 from ncd.view.quiz.grading import grade
 from ncd.view.quiz.locked_panel import LockedPanel

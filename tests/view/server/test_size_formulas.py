@@ -15,12 +15,12 @@ import pytest
 import ncd
 from ncd.code import lines
 from ncd.export import markup, source_listing
+from ncd.inputs.run_inputs import Feed
 from ncd.lang.terms.rewrite import rewrite
 from ncd.lang.terms.terms import Term
 from ncd.models import Entry, Knob
 from ncd.view.base import knobs
 from ncd.view.diagram import axis_chips, component
-from ncd.view.inputs.feed import Feed
 from ncd.view.page.page import cost_line
 from ncd.view.panels.common import cost_table, shapes
 from ncd.view.server import size_formulas

@@ -8,6 +8,7 @@ from functools import partial
 import streamlit as st
 
 from ncd.export import markup
+from ncd.inputs.symbol_input import SymbolInput
 from ncd.run.execution.head_switches import Head
 from ncd.train.head_analysis import Skill
 from ncd.view.arrays import captions, map_component
@@ -16,7 +17,6 @@ from ncd.view.base import heatmap, html_panel
 from ncd.view.base.heatmap import Ends, Grid
 from ncd.view.base.static_files import static
 from ncd.view.inputs import symbols as typed
-from ncd.view.inputs.symbols import SymbolInput
 from ncd.view.learning import sequence_view, symbol_table
 from ncd.view.learning.sequence_view import Look, covered_cells, seen_cells
 from ncd.view.panels.attention.attention_maps import HEAD, MAP, SOFTMAX

@@ -11,6 +11,7 @@ from ncd.export import markup
 from ncd.jobs.training_runs import Run, prepare
 from ncd.lang.errors import NCDError
 from ncd.train import Progress, Task, read_weights, task
+from ncd.train.learned_weights import Learned
 from ncd.view.arrays import charts
 from ncd.view.base import html_panel, knobs
 from ncd.view.base.cache import remember
@@ -18,7 +19,7 @@ from ncd.view.learning import mistakes
 from ncd.view.runtime import torch_threads
 from ncd.view.session import trained_weights, url
 from ncd.view.session.scene import Scene
-from ncd.view.session.trained_weights import CHOICES, EVERY, STEPS, Learned, Training
+from ncd.view.session.trained_weights import CHOICES, EVERY, STEPS, Training
 
 TITLE = "Training"
 RUNS = True

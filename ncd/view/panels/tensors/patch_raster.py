@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 import ncd
+from ncd.inputs.images import sample
 from ncd.models.tensors.memory_layout import COLUMNS, CUTS, PLAIN, RASTER, STRIDED, patches
 from ncd.view.base import heatmap, html_panel
 from ncd.view.base.cache import remember
 from ncd.view.diagram.component import FOREIGN
-from ncd.view.inputs.images import sample
 from ncd.view.session import url
 from ncd.view.session.scene import Scene
 

@@ -16,11 +16,11 @@ from PIL import Image, ImageOps
 from torch import Tensor
 
 from ncd.bundled_files import bundled
+from ncd.inputs import strokes
 from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Array
 from ncd.run import example_inputs, generator
 from ncd.train.shape_images import shapes
-from ncd.view.inputs import strokes
 
 FOLDER = bundled("assets", "pictures")
 MADE_UP = "made-up shapes"
@@ -63,11 +63,11 @@ class Picture:
         """The picture as Python; an upload is read from its file.
 
         >>> sample("boat").code
-        "ncd.view.inputs.images.sample('boat')"
+        "ncd.inputs.images.sample('boat')"
         """
         if isinstance(self.data, bytes):
-            return "ncd.view.inputs.images.uploaded(open('the uploaded picture', 'rb').read())"
-        return f"ncd.view.inputs.images.{self.kind}({self.data!r})"
+            return "ncd.inputs.images.uploaded(open('the uploaded picture', 'rb').read())"
+        return f"ncd.inputs.images.{self.kind}({self.data!r})"
 
     def pixels(
         self, channels: int, height: int, width: int, seed: int, fit: bool = False
@@ -121,7 +121,7 @@ def sample(name: str) -> Picture:
 
 
 def drawing(text: str) -> Picture:
-    """Returns a visitor's drawing from its text (:mod:`ncd.view.inputs.strokes`)."""
+    """Returns a visitor's drawing from its text (:mod:`ncd.inputs.strokes`)."""
     return Picture("a drawing", "drawing", strokes.valid(text))
 
 
@@ -231,6 +231,11 @@ def channels(term: Term) -> int:
     if is_plain_grey(term):
         return 0
     return array[-2].numel if len(array) > 1 else 1
+
+
+def opens_with_sample(term: Term) -> bool:
+    """Returns whether a system opens with a sample: its input is grey or has three colours."""
+    return takes_pictures(term) and channels(term) in (0, 1, 3)
 
 
 def names(term: Term) -> list[str]:

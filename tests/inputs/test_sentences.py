@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ncd.view.inputs.sentences import tokens
+from ncd.inputs.sentences import tokens
 
 
 def test_joined_emoji_are_one_token() -> None:

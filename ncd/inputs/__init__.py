@@ -1,0 +1,1 @@
+"""Inputs of a run: pictures, words, symbols, or random arrays."""

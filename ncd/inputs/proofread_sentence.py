@@ -1,0 +1,33 @@
+"""The sentence that multi-head attention reads with the weights of the trained proofreader."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ncd.inputs.symbol_input import known_words
+from ncd.train import proofreader_weights
+from ncd.train.sentence_grammar import END, WORDS
+
+PAGE = "multi-head-attention"  # the system that can have these weights
+SAMPLE = "Anna Hill said , “ the keys by the door are old ” . Tom found the box because it fell ."
+LONGEST = 2000  # characters of a sentence that are read
+
+
+def read(text: str, axes: Sequence[str], settings: Mapping[str, int]) -> dict[str, tuple[str, ...]]:
+    """Returns as many words as each axis has positions; missing words are full stops.
+
+    There are none if the weights do not fit the settings.
+
+    >>> read("the cat", "yx", {"k": 16, "m": 128, "y": 1, "x": 3})
+    {'y': ('the',), 'x': ('the', 'cat', '.')}
+    """
+    own = words(text)
+    if not own or not proofreader_weights.fits(settings):
+        return {}
+    line = [*own, *[END] * proofreader_weights.LONGEST]
+    return {name: tuple(line[: settings[name]]) for name in axes}
+
+
+def words(text: str) -> list[str]:
+    """Returns the words of a sentence."""
+    return known_words(text[:LONGEST], WORDS)
