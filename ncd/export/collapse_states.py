@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from ncd.drawing import Drawing, Labels, draw
 from ncd.drawing.backends.svg import write
@@ -17,6 +19,7 @@ from ncd.lang.terms.terms import Term
 Collapsed = frozenset[str]  # ids of the collapsed blocks
 STATES = 64  # drawings in a file
 LETTERS = 3_000_000  # characters of all drawings, before compression
+GROUP = re.compile("(?=<g[ >])")
 
 
 def drawn_circuits(circuit: Circuit) -> tuple[Circuit, ...]:
@@ -58,13 +61,27 @@ def svg(drawing: Drawing) -> str:
     return write(drawing, fonts=False, paint=lambda name: f"var(--{name})")
 
 
-def compressed(drawings: Mapping[Collapsed, Drawing]) -> str:
-    """Returns all drawings as gzipped JSON in base64, as they have nearly everything in common.
+def drawing_parts(drawings: Mapping[Collapsed, Drawing]) -> dict[str, Any]:
+    """Returns the SVG of all drawings as the parts that they have, and a list of these for each.
 
-    The keys are the ids of the collapsed blocks, sorted and separated by spaces.
+    Parts are sorted, so that alike ones come within the 32 kB that gzip remembers. The keys are
+    the ids of the collapsed blocks, sorted and separated by spaces.
     """
-    texts = {state_name(shut): svg(drawing) for shut, drawing in drawings.items()}
-    return b64encode(gzip.compress(json.dumps(texts).encode(), mtime=0)).decode()
+    texts = {state_name(shut): GROUP.split(svg(drawing)) for shut, drawing in drawings.items()}
+    parts = sorted({part for text in texts.values() for part in text})
+    places = {part: i for i, part in enumerate(parts)}
+    states = {name: [places[part] for part in text] for name, text in texts.items()}
+    return {"parts": parts, "states": states}
+
+
+def compressed(data: Mapping[str, Any]) -> str:
+    """Returns data as gzipped JSON in base64.
+
+    >>> compressed({"n0": "<p>relu</p>"})[:4]
+    'H4sI'
+    """
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    return b64encode(gzip.compress(text.encode(), mtime=0)).decode()
 
 
 def state_name(shut: Collapsed) -> str:

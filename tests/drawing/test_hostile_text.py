@@ -9,6 +9,7 @@ import pytest
 
 import ncd
 from tests.drawing.backends.test_tikz import compiled
+from tests.support.html_files import whole
 
 EVIL = '</script><b onload="x()">&amp;]]> \\undefined{ } % # ~ ^ _ é 漢'
 
@@ -46,8 +47,8 @@ class Attributes(HTMLParser):
 
 def test_so_has_the_html(term: ncd.Term) -> None:
     found = Attributes()
-    found.feed(ncd.html(term))
-    assert found.scripts == 4 and "onload" not in found.names
+    found.feed(whole(ncd.html(term)))
+    assert found.scripts == 5 and "onload" not in found.names
 
 
 def test_the_tex_has_no_command_of_theirs(drawing: ncd.drawing.Drawing) -> None:

@@ -1,9 +1,6 @@
 """The HTML file: what is in it, what folding leads to, what it weighs."""
 
-import gzip
-import json
 import re
-from base64 import b64decode
 from html.parser import HTMLParser
 
 import pytest
@@ -14,6 +11,7 @@ from ncd.export import markup
 from ncd.export.collapse_states import STATES, folded, state_name, states
 from ncd.export.page.document import DEEPEST
 from tests.drawing.large_systems import resnet_50
+from tests.support.html_files import packed, whole
 
 MHA = "multi-head-attention"
 VOID = {"meta", "button", "br"}
@@ -44,14 +42,9 @@ class Balance(HTMLParser):
         assert self.open.pop() == tag
 
 
-def packed(text: str) -> dict[str, str]:
-    data = re.search(r'id="states"[^>]*>([^<]*)<', text)[1]
-    return json.loads(gzip.decompress(b64decode(data)))
-
-
 def test_it_is_one_sound_file(text):
     balance = Balance()
-    balance.feed(text)
+    balance.feed(text + "".join(packed(text, "later").values()))
     assert balance.open == [] and len(set(balance.ids)) == len(balance.ids)
 
 
@@ -61,16 +54,17 @@ def test_it_asks_for_nothing(text):
     assert not re.search(r"url\((?!data:font|#)", text)
 
 
-def test_it_is_small(text):
-    assert len(text.encode()) <= 300_000
+def test_it_is_small_and_the_diagram_comes_first(text):
+    assert len(text.encode()) <= 150_000
+    assert len(text.partition("</svg></div>")[0].encode()) <= 50_000
     assert text.count("@font-face") == len({*re.findall(r"@font-face\{[^}]*\}", text)}) <= 6
 
 
 def test_every_op_and_block_has_a_card(text):
-    circuit = ncd.elaborate(ncd.catalogue[MHA].build())
+    circuit, cards = ncd.elaborate(ncd.catalogue[MHA].build()), packed(text, "later")
     for part in (*circuit.cells, *circuit.fences):
-        assert f'id="card-{part.id}"' in text
-    card = text.partition('id="card-n6"')[2].partition("</article>")[0]
+        assert f'id="card-{part.id}"' in cards[part.id]
+    card = cards["n6"]
     assert "softmax along x" in card and "<math" in card and "softmax(" in card
     assert "(20 22 4)" in card and "FLOP" in card
 
@@ -111,7 +105,7 @@ def test_alike_layers_are_one_block_that_folds():
     names = re.findall(r"data-fold=\"\w+\" data-fence=\"\w+\"[^>]*>[^>]*></span>([^<]*)<", text)
     assert names == ["Layer ×6"]
     (stack,) = (key for key in packed(text) if key.startswith("s"))
-    card = text.partition(f'id="card-{stack}"')[2].partition("</article>")[0]
+    card = packed(text, "later")[stack]
     assert "Repeated 6 times" in card and "(4)" in card
 
 
@@ -135,26 +129,25 @@ def test_the_first_drawing_is_the_one_that_is_drawn_by_itself():
 def test_a_card_shows_the_lines_of_its_own_class():
     inner = ncd.Block(ncd.Linear("m:4 -> m:4", "W") >> ncd.Softmax("m"), "Inner", name="inner")
     text = ncd.html(inner >> ncd.Linear("m -> m", "V"))
-    card = text.partition('id="card-n0"')[2].partition("</article>")[0]
-    code = re.sub(r"<[^>]*>", "", card)
+    code = re.sub(r"<[^>]*>", "", packed(text, "later")["n0"])
     assert "self.W = " in code and "self.W(" in code and "self.inner" not in code
 
 
 def test_what_comes_from_outside_is_escaped():
     evil = '</script><script>alert("x")</script>'
-    text = ncd.html(ncd.Block(ncd.Id("m:2") >> ncd.Softmax("m"), evil))
+    text = whole(ncd.html(ncd.Block(ncd.Id("m:2") >> ncd.Softmax("m"), evil)))
     assert "<script>alert" not in text
     assert markup.text(evil) in text
 
 
 def test_a_term_without_sizes_has_cards_without_costs():
     text = ncd.html(ncd.Linear("m -> k h", "Q"))
-    assert 'id="card-n0"' in text and "FLOP" not in text
+    assert list(packed(text, "later")) == ["n0"] and "FLOP" not in whole(text)
 
 
 def test_an_equation_and_a_repetition_are_written():
     layer = ncd.Block(ncd.Linear("m:4 -> m:4", "W") >> ncd.Softmax("m"), "Layer")
-    assert "Repeated 6 times" in ncd.html(ncd.Repeat((layer,) * 6))
+    assert "Repeated 6 times" in whole(ncd.html(ncd.Repeat((layer,) * 6)))
     same = ncd.Equation(ncd.Id("m:2") >> ncd.Softmax("m"), ncd.Softmax("m:2"))
     assert "<svg" in ncd.html(same)
 

@@ -101,13 +101,15 @@ def test_a_page_filled_in_reads_as_the_page_of_those_sizes(name: str) -> None:
             continue
         there = Told(of_entry(entry, settings), entry.build(**settings))
         for part, changes in found["parts"].items():
-            if changes is None or not holds(found["part_holds"][part]):
+            conditions = found["conditions"][found["part_holds"][part]]
+            if changes is None or not holds(conditions):
                 continue
             every = texts(there.html[part])
             assert {i: fill(text) for i, text in changes} == {i: every[i] for i, _ in changes}
         same = [part for part in here.html if part not in found["parts"]]
         assert {part: here.html[part] for part in same} == {p: there.html[p] for p in same}
-        sizes = {id: [fill(one[3]) for one in own["axes"]] for id, own in found["arrays"].items()}
+        axes = {id: [found["axes"][i] for i in own["axes"]] for id, own in found["arrays"].items()}
+        sizes = {id: [fill(size) for *_, size in own] for id, own in axes.items()}
         values = there.plain.values
         assert sizes == {id: [axis.size_text for axis in values[id].array] for id in sizes}
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import ncd
 from ncd.bundled_files import bundled
 from ncd.export.mathml import ATTRIBUTE, ELEMENT, LONGEST, mathml
+from tests.support.html_files import whole
 
 SCRIPT = r"\text{<script>document.title='x'</script>}"
 HOSTILE = (
@@ -93,8 +94,8 @@ class Attributes(HTMLParser):
 @pytest.mark.parametrize("text", [*HOSTILE, "%", "^", "_", "{", r"a\left(b"])
 def test_no_text_of_a_term_becomes_markup_in_a_file(text: str) -> None:
     found = Attributes()
-    found.feed(ncd.html(ncd.Axes(a=2, b=3)(ncd.Id("a b") >> ncd.Named("a b", text))))
-    assert found.scripts == 4  # its own: drawings, formulas and term as data, and the code
+    found.feed(whole(ncd.html(ncd.Axes(a=2, b=3)(ncd.Id("a b") >> ncd.Named("a b", text)))))
+    assert found.scripts == 5  # its own: drawings, cards, formulas, term as data, and the code
     assert not [name for name in found.names if name.startswith("on") or name == "src"]
 
 

@@ -80,8 +80,8 @@ class Cards:
             own = plain
         return Cards(plain, own, live, frozenset(block.id for block in blocks))
 
-    def html(self, drawings: Collection[Drawing]) -> Iterator[str]:
-        """Yields a card for each op and block in one of the drawings."""
+    def html(self, drawings: Collection[Drawing]) -> Iterator[tuple[str, str]]:
+        """Yields the id and the card of each op and block in one of the drawings."""
         ids = {fence.id for drawing in drawings for fence in drawing.fences}.union(
             *map(folded, drawings)
         )
@@ -91,12 +91,13 @@ class Cards:
             for fence in part.fences:
                 if fence.id in ids:
                     mine = self.own.block(own, fences[fence.id])
-                    yield self._block(fence, self.plain.block(part, fence), mine)
+                    yield fence.id, self._block(fence, self.plain.block(part, fence), mine)
         cells = {cell.id: cell for cell in self.own.circuit.cells}
         for cell in self.plain.circuit.cells:
             if cell.id in self.plain.drawn:
                 inside = self._pieces(cell.id, self.plain.op(cell), self.own.op(cells[cell.id]))
-                yield _card(cell.id, cell.op.label, cell.op.role, "".join(inside.values()))
+                card = _card(cell.id, cell.op.label, cell.op.role, "".join(inside.values()))
+                yield cell.id, card
 
     def _block(self, fence: Fence, plain: Pieces, own: Pieces) -> str:
         fold = f'<p><button type="button" data-fold="{fence.id}">Fold</button></p>'
@@ -115,7 +116,7 @@ class Cards:
 
 def _card(id: str, title: str, role: str, inside: str) -> str:
     return (
-        f'<article class="card" id="card-{id}" aria-label="{markup.text(title)}" tabindex="-1" '
-        f'hidden><button class="close" type="button" aria-label="Close">×</button>'
+        f'<article class="card" id="card-{id}" aria-label="{markup.text(title)}" tabindex="-1">'
+        f'<button class="close" type="button" aria-label="Close">×</button>'
         f"<h3>{markup.role(role, None)}{markup.text(title)}</h3>{inside}</article>"
     )

@@ -3,8 +3,8 @@
 const host = connect({ parentElement: document, setTriggerValue: select });
 host.opens = true;
 const drawing = document.querySelector(".drawing");
-const packed = document.getElementById("states");
-let state = packed.dataset.state;
+const hint = document.querySelector(".hint");
+let state = document.getElementById("states").dataset.state;
 let selected = "";
 let from = null; // where the focus was when a card opened
 
@@ -29,14 +29,30 @@ function select(kind, { id }) {
   if (id === undefined) return address();
   if (document.ncdQuiz?.on && id) return document.ncdQuiz.pick(id);
   selected = id === selected ? "" : id;
-  for (const card of document.querySelectorAll(".card")) card.hidden = card.id !== `card-${selected}`;
   shine({ target: target(selected) });
-  const card = document.querySelector(".card:not([hidden])");
-  if (card && !card.contains(document.activeElement)) {
-    from = document.activeElement;
-    if (from?.matches(":focus-visible")) card.focus();
-  }
+  open_card();
   address();
+}
+
+// Shows the card of the selection, the only one in the document.
+async function open_card() {
+  const html = (await later)[selected];
+  const { activeElement: before } = document;
+  const [keys, inside] = [before?.matches(":focus-visible"), before?.closest(".card")];
+  document.querySelector(".card")?.remove();
+  if (!html) return;
+  hint.insertAdjacentHTML("beforebegin", html);
+  const card = document.querySelector(".card");
+  if (!inside) from = before;
+  if (keys) card.focus();
+  filled(card);
+}
+
+// Updates what has come into the page: its sizes, its buttons, its highlights.
+function filled(place) {
+  follow(place);
+  mark();
+  paint(host);
 }
 
 function close() {
@@ -47,11 +63,17 @@ function close() {
 
 light.fold = fold;
 
-// The page contains, packed, the drawing of every state of its collapsed blocks.
-const drawings = unpack();
+// The page contains, compressed, the drawing of every state of its collapsed blocks, the cards by
+// their ids, and the parts that open.
+const later = unpack("later");
+const drawings = unpack("states").then(({ parts, states }) => {
+  const drawn = ([name, own]) => [name, own.map((i) => parts[i]).join("")];
+  return Object.fromEntries(Object.entries(states).map(drawn));
+});
 
-async function unpack() {
-  const bytes = Uint8Array.from(atob(packed.textContent), (letter) => letter.charCodeAt(0));
+async function unpack(id) {
+  const packed = document.getElementById(id).textContent;
+  const bytes = Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
   return new Response(stream).json();
 }
@@ -122,6 +144,14 @@ document.addEventListener("click", (event) => {
   if (event.target.closest(".close")) close();
   else if (event.target.closest(".theme")) turn();
 });
+for (const part of document.querySelectorAll("[data-later]")) part.addEventListener("toggle", open_part, { once: true });
+
+async function open_part({ target: part }) {
+  const place = part.querySelector("[data-live]");
+  place.innerHTML = (await later)[part.dataset.later];
+  filled(part);
+}
+
 drawing.addEventListener("dblclick", (event) => {
   const block = event.target.closest("[data-fence]");
   if (block) fold(block.dataset.fence);

@@ -1,7 +1,8 @@
 """Exports a term as one HTML file: the diagram with hover, collapse, cards, sizes and a quiz.
 
 Styles, fonts, drawings, formulas and the term are in the file; its content policy forbids loading
-more. A size that is moved is followed by formulas (:mod:`ncd.export.page.live_texts`).
+more. The diagram comes first; cards, steps and source stand compressed after it, as they are seen
+after a click. A size that is moved is followed by formulas (:mod:`ncd.export.page.live_texts`).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from ncd.drawing.collapse.collapsed_blocks import blocks as blocks_of
 from ncd.export import markup
 from ncd.export.collapse_states import (
     compressed,
+    drawing_parts,
     drawn_circuits,
     folded,
     state_name,
@@ -29,7 +31,7 @@ from ncd.export.collapse_states import (
 from ncd.export.page.around import Around
 from ncd.export.page.cards import Cards, Content
 from ncd.export.page.live_texts import LiveTexts
-from ncd.export.page.page_tables import key_drawer, step_table
+from ncd.export.page.page_tables import closed_part, key_drawer, parts_that_open
 from ncd.export.page.sized_system import SizedSystem, SizeRange, of_term
 from ncd.export.shared_assets import (
     DIAGRAM_CSS,
@@ -38,7 +40,6 @@ from ncd.export.shared_assets import (
     PANEL_CSS,
     POLYNOMIALS_JS,
 )
-from ncd.export.source_listing import excerpt
 from ncd.lang.circuits.circuit import Circuit
 from ncd.lang.circuits.elaborate import elaborate
 from ncd.lang.terms.arguments import check_term, check_text
@@ -48,7 +49,6 @@ from ncd.serial import term_script
 
 FOLDER = Path(__file__).parent
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{}'; font-src data:"
-MOST = 600  # lines of source in a file
 DEEPEST = 12  # levels of nested blocks that collapse in a file: each state is one more drawing
 PAGE = (FOLDER / "document.html").read_text()
 SCRIPTS = ("document.js", "live_sizes.js", "live_quiz.js")
@@ -125,6 +125,7 @@ def document(
     drawings = states(term, {block.id: block.parent for block in blocks}, labels, around.states)
     every = tuple(drawings.values())
     first, cards = every[0], Cards.of(live, every, blocks)
+    closed = dict(parts_that_open(live, cards))
     page = PAGE.format(
         policy=policy(js := JS + around.js) + around.allowed,
         title=markup.text(title or first.title),
@@ -136,13 +137,12 @@ def document(
         svg=svg(first),
         axes=_live_axes(live, every),
         blocks="".join(_rows(depths, blocks, parts)) or "None.",
-        cards="".join(cards.html(every)),
         key=signs.html,
-        steps=_details("steps", "Shapes and cost of every step", live, cards, step_table),
-        source=_details("source", "PyTorch source", live, cards, _listing),
+        told="".join(map(closed_part, closed)),
         words=markup.text(first.description),
         state=state_name(folded(first)),
-        states=compressed(drawings),
+        states=compressed(drawing_parts(drawings)),
+        later=compressed(dict(cards.html(every)) | closed),
         run=_run(live, around.run),
         live=live.script(),
         js=js,
@@ -199,23 +199,6 @@ def _fixed(size: SizeRange, settings: Mapping[str, int]) -> str:
         f'<span title="Another value is another drawing, which is not in this file.">'
         f'{markup.text(said)} <span class="muted">fixed</span></span></div>'
     )
-
-
-def _details(
-    id: str, name: str, live: LiveTexts, cards: Cards, make: Callable[[Content], str]
-) -> str:
-    """Returns a part of the page that opens, if all sizes are known."""
-    if cards.plain.cost is None:
-        return ""
-    html = live.part(id, make(cards.plain), lambda: make(cards.own), cards.own.facts)
-    return (
-        f'<details class="told"><summary>{name}</summary><div data-live="{id}">{html}</div>'
-        "</details>"
-    )
-
-
-def _listing(content: Content) -> str:
-    return excerpt(content.source, content.circuit, None, most=MOST)
 
 
 def css(drawings: Iterable[Drawing], more: Iterable[Drawing] = ()) -> str:

@@ -2,6 +2,7 @@
 // (see live_texts.py) write every text again; where they do not hold, the page says why.
 
 const live = JSON.parse(document.getElementById("live").textContent);
+for (const own of Object.values(live.arrays)) own.axes = own.axes.map((i) => live.axes[i]);
 const START = new Map(Object.entries(live.settings));
 const wanted = new Map(START); // what the visitor asks for
 const shown = new Map(START); // the sizes that the page shows
@@ -27,6 +28,15 @@ function bound(name) {
   return { place, texts: every.map(([i, text]) => [nodes[i], text]) };
 }
 
+// Lets the parts in a place that was not there before follow the sizes.
+function follow(place) {
+  for (const { dataset } of place.querySelectorAll("[data-live]")) {
+    if (!parts.has(dataset.live)) continue;
+    parts.set(dataset.live, bound(dataset.live));
+    if (fill) update(dataset.live);
+  }
+}
+
 // Returns the writer of texts at some sizes; null where the formulas do not hold.
 function writer(open, sizes) {
   try {
@@ -46,18 +56,24 @@ function render() {
   if (found) fill = found;
   refuse(found ? "" : reason());
   controls();
-  const moved = [...shown].some(([name, value]) => START.get(name) !== value);
-  document.querySelector(".reset").hidden = !moved && !document.querySelector(".size.wrong");
+  document.querySelector(".reset").hidden = !moved() && !document.querySelector(".size.wrong");
   if (!fill) return;
-  for (const [name, { place, texts: every }] of parts) {
-    const holds = fill.right(live.part_holds[name] ?? []);
-    const right = holds && (live.parts[name] || !moved);
-    place?.classList.toggle("stale", !right);
-    if (right) for (const [node, text] of every) write(node, fill(text));
-  }
+  for (const name of parts.keys()) update(name);
   label();
   if (document.ncdQuiz) document.ncdQuiz();
   document.dispatchEvent(new Event("sizes"));
+}
+
+function moved() {
+  return [...shown].some(([name, value]) => START.get(name) !== value);
+}
+
+function update(name) {
+  const { place, texts: every } = parts.get(name);
+  const holds = fill.right(live.conditions[live.part_holds[name]] ?? []);
+  const right = holds && (live.parts[name] || !moved());
+  place?.classList.toggle("stale", !right);
+  if (right) for (const [node, text] of every) write(node, fill(text));
 }
 
 function write(node, said) {
@@ -246,6 +262,6 @@ function open_link(text) {
   const axes = (link.get("axes") ?? "").split(",").slice(0, COLOURS.length);
   if (axes.some(Boolean)) setAxes(axes.join(","));
   const id = link.get("select");
-  if (id && id !== selected && document.getElementById(`card-${id}`)) select("select", { id });
+  if (id && id !== selected) later.then((found) => id in found && select("select", { id }));
   if (link.get("quiz") === "1") document.ncdQuiz?.start();
 }

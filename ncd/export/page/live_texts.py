@@ -95,22 +95,24 @@ class LiveTexts:
 
         ``sizes`` are the ranges, ``settings`` the current values, ``fixed`` the values that must
         not change; ``parts`` has the texts of each part, or null if it does not follow, and
-        ``also`` its conditions. ``wires`` and ``words`` are the texts in the drawing, ``arrays``
-        the axes of each array for the quiz. ``refused`` are the errors beyond the conditions.
+        ``part_holds`` the place of its conditions among ``conditions``. ``wires`` and ``words`` are
+        the texts in the drawing, ``arrays`` the places of each array's axes among ``axes``, for the
+        quiz. ``refused`` are the errors beyond the conditions.
         """
         said: dict[str, Any] = {
             "sizes": [_said(size) for size in self.system.sizes],
             "settings": dict(self.system.settings),
             "wires": dict(wire_sizes(self.circuit)) if self.follows else {},
             "words": dict(self._words()) if self.follows else {},
-            "arrays": _arrays(self.circuit, self.plain),
+            **_arrays(self.circuit, self.plain),
         }
         facts = {"holds": list(self.base), **{n: list(own) for n, own in self.also.items()}}
         table = FormulaTable().written(self.trace, facts)
-        also = {name: table.pop(name) for name in self.also}
+        conditions, also = _numbered({name: table.pop(name) for name in self.also})
         open_ = set(self.trace.sizes) if self.follows else set()
         fixed = {n: v for n, v in self.system.settings.items() if n not in open_}
-        more = {"fixed": fixed, "parts": self.parts, "part_holds": also, "also": []}
+        holds = {"conditions": conditions, "part_holds": also}
+        more = {"fixed": fixed, "parts": self.parts, **holds, "also": []}
         return {**said, **more, "refused": list(self._refused()), **table}
 
     def script(self) -> str:
@@ -175,21 +177,30 @@ def _said(size: SizeRange) -> dict[str, Any]:
     return {name: value for name, value in asdict(size).items() if value not in ("", ())}
 
 
+def _numbered(own: Mapping[str, Any]) -> tuple[list[Any], dict[str, int]]:
+    """Returns different values once each, and the place of each name's value among them."""
+    places: dict[str, int] = {}
+    at = {name: places.setdefault(json.dumps(value), len(places)) for name, value in own.items()}
+    return list(map(json.loads, places)), at
+
+
 def _arrays(circuit: Circuit, plain: Circuit) -> dict[str, Any]:
-    """Returns the axes of each new array with their sizes, and the op that makes it."""
+    """Returns the axes of each new array, the op that makes it, and what is known of each axis."""
     found: dict[str, Any] = {}
+    places: dict[tuple[str, ...], int] = {}
     given = {value.id for value in circuit.inputs}
     for id, value in circuit.values.items():
         known = all(axis.size is not None for axis in value.array)
         if id in given or id not in circuit.makers or not known or _passes(plain.makers[id]):
             continue
         maker = circuit.makers[id]
-        axes = [
-            [axis.name, axis.called, markup.axis(axis), axis.size_text.replace(FILL, "")]
+        axes = (
+            (axis.name, axis.called, markup.axis(axis), axis.size_text.replace(FILL, ""))
             for axis in value.array
-        ]
-        found[id] = {"of": maker.op.label, "node": maker.id, "axes": axes}
-    return found
+        )
+        at = [places.setdefault(axis, len(places)) for axis in axes]
+        found[id] = {"of": maker.op.label, "node": maker.id, "axes": at}
+    return {"arrays": found, "axes": list(places)}
 
 
 def _passes(cell: Cell) -> bool:

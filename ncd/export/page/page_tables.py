@@ -1,18 +1,23 @@
-"""Tables below a diagram: its steps with shapes and cost, and the key to its signs."""
+"""Parts below a diagram: its steps with shapes and cost, its source, and the key to its signs."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from ncd.drawing import Drawing
 from ncd.export import markup
 from ncd.export.page import legend_rows
-from ncd.export.page.cards import Content
+from ncd.export.page.cards import Cards, Content
+from ncd.export.page.live_texts import LiveTexts
+from ncd.export.source_listing import excerpt
 from ncd.key import GROUPS, key
 from ncd.lang.circuits.circuit import Cell
 
 HEAD = ("Step", "Arrays", "Sizes", "Parameters", "FLOPs", "Bytes made")
 STEPS = 400  # rows of the table
+LINES = 600  # lines of source
 FIRST = GROUPS["Axes and arrays"]
 
 
@@ -73,3 +78,32 @@ def key_drawer(drawing: Drawing, legend: str = "") -> Drawer:
         f'<ul class="signs">{rows}</ul>{link}</details>'
     )
     return Drawer(html, tuple(sign.picture(False) for sign in signs))
+
+
+def listing(content: Content) -> str:
+    """Returns the source of a system."""
+    return excerpt(content.source, content.circuit, None, most=LINES)
+
+
+# The parts that are closed at first: the title of each, and what writes it.
+PARTS: Mapping[str, tuple[str, Callable[[Content], str]]] = {
+    "steps": ("Shapes and cost of every step", step_table),
+    "source": ("PyTorch source", listing),
+}
+
+
+def parts_that_open(live: LiveTexts, cards: Cards) -> Iterator[tuple[str, str]]:
+    """Yields the name and the HTML of each closed part, if all sizes are known."""
+    if cards.plain.cost is None:
+        return
+    for name, (_, make) in PARTS.items():
+        own = partial(make, cards.own)
+        yield name, live.part(name, make(cards.plain), own, cards.own.facts)
+
+
+def closed_part(name: str) -> str:
+    """Returns the place of a part, which is filled when somebody opens it."""
+    return (
+        f'<details class="told" data-later="{name}"><summary>{PARTS[name][0]}</summary>'
+        f'<div data-live="{name}"></div></details>'
+    )
