@@ -49,10 +49,12 @@ if TYPE_CHECKING:
     from ncd.models import Entry, Knob
     from ncd.onnx_model import onnx
     from ncd.run import (
+        Checkpoints,
         Limits,
         Saved,
         SavedArray,
         Trace,
+        checkpoints,
         compile,
         devices,
         example_inputs,
@@ -87,7 +89,7 @@ _RUN = {
     "streaming.loop": ("Result", "run_stream"),
     "run": (
         *("Limits", "Trace", "compile", "devices", "example_inputs", "prove", "trace", "track"),
-        *("Saved", "SavedArray", "saved"),
+        *("Saved", "SavedArray", "saved", "Checkpoints", "checkpoints"),
     ),
 }
 # Those of modules that import one more library each.

@@ -6,11 +6,13 @@ from ncd.run.base.seeding import example_inputs, generator
 from ncd.run.execution.module import CircuitModule, Trace, trace
 from ncd.run.explain.equation_proof import Proof, apart, prove
 from ncd.run.explain.shape_tracker import Tracker, track
+from ncd.run.limits.checkpoint_plans import Checkpoints, checkpoints
 from ncd.run.limits.compiling import compile
 from ncd.run.limits.guard import check, fits, nearest_fit, peak
 from ncd.run.limits.saved_for_backward import Saved, SavedArray, saved
 
 __all__ = [
+    "Checkpoints",
     "CircuitModule",
     "Limits",
     "Proof",
@@ -20,6 +22,7 @@ __all__ = [
     "Tracker",
     "apart",
     "check",
+    "checkpoints",
     "compile",
     "devices",
     "example_inputs",

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator
 
 from ncd.lang.circuits.circuit import Circuit, Fence, Loop
 from ncd.lang.errors import unknown
 from ncd.run.execution.program import Part, Parts, Segment, ends, units
+
+LAYERS = re.compile(r"(\d{1,4})(?::(\d{1,4}))?", re.ASCII)  # "2" or "0:3"
 
 
 def choices(circuit: Circuit) -> tuple[Fence, ...]:
@@ -19,27 +22,58 @@ def choices(circuit: Circuit) -> tuple[Fence, ...]:
 
 
 def segments(circuit: Circuit, names: Collection[str]) -> tuple[frozenset[str], ...]:
-    """Returns the ids of the ops in each block of these ids or titles.
+    """Returns the ids of the ops in each block of these ids or titles, or in these layers.
 
     A block in a repetition stands for that of every body, and a repetition for each of its bodies.
-    A block inside another chosen one is left out.
+    ``"layers.2"`` is one body, and ``"layers.0:3"`` the first three as one segment. Segments that
+    share ops are one.
 
     Raises:
-        UnknownNameError: For a name that is none of the blocks.
+        UnknownNameError: For a name that is none of these.
     """
-    alike = _alike(circuit)
+    alike, blocks = _alike(circuit), choices(circuit)
     every = {fence.id: fence for fence in circuit.fences}
-    known = [f for f in choices(circuit) if f.title.strip() or f.repeats]
-    found: dict[frozenset[str], None] = {}
+    found: list[frozenset[str]] = []
     for name in names:
-        fences = [f for f in choices(circuit) if name in (f.id, f.title)]
-        if not fences:
-            titles = [f.title if f.title.strip() else f.id for f in known]
-            raise unknown("block", name, dict.fromkeys(titles), where="recompute")
-        for fence in fences:
-            for id in alike.get(fence.id, (fence.id,)):
-                found.update(dict.fromkeys(_members(circuit, every[id])))
-    return tuple(one for one in found if one and not any(one < other for other in found))
+        parts = [
+            part
+            for fence in blocks
+            if name in (fence.id, fence.title)
+            for id in alike.get(fence.id, (fence.id,))
+            for part in _members(circuit, every[id])
+        ] or _layers(circuit, name)
+        if not parts:
+            raise unknown("block", name, _known(circuit), where="recompute")
+        for part in parts:
+            shared = [one for one in found if one & part]
+            found = [one for one in found if not one & part] + [part.union(*shared)]
+    return tuple(found)
+
+
+def path(loop: Loop) -> str:
+    """Returns the place of a repetition's layers in the module, such as ``encoder.layers``."""
+    return ".".join((*loop.scope, loop.name))
+
+
+def _layers(circuit: Circuit, name: str) -> list[frozenset[str]]:
+    """Returns the ops of the layers that a name such as ``layers.0:3`` says, as one segment."""
+    stack, _, places = name.rpartition(".")
+    found = LAYERS.fullmatch(places)
+    if not found:
+        return []
+    first = int(found[1])
+    last = int(found[2] or first + 1)
+    stacks = [_bodies(circuit, loop) for loop in circuit.loops if stack in (path(loop), loop.id)]
+    parts = [own[first:last] for own in stacks if first < last <= len(own)]
+    return [segment for part in parts if (segment := frozenset[str]().union(*part))]
+
+
+def _known(circuit: Circuit) -> dict[str, None]:
+    """Returns the names that stand for blocks, and for the first layer of each repetition."""
+    blocks = [f for f in choices(circuit) if f.title.strip() or f.repeats]
+    titles = [f.title if f.title.strip() else f.id for f in blocks]
+    layers = [f"{path(loop)}.0" for loop in circuit.loops if _bodies(circuit, loop)]
+    return dict.fromkeys([*titles, *layers])
 
 
 def inside(circuit: Circuit) -> Iterator[Fence]:
@@ -54,11 +88,16 @@ def _members(circuit: Circuit, fence: Fence) -> list[frozenset[str]]:
     """Returns the ids of the ops of a block, or of each body of a repetition."""
     for loop in circuit.loops:
         if loop.id == fence.id and loop.kind == "repeat":
-            inner = {unit.id for unit in units(circuit)}
-            parts = [frozenset(unit.id for unit in units(body)) for body in loop.bodies]
-            return [part for part in parts if part and part <= inner]
+            return [part for part in _bodies(circuit, loop) if part]
     own = frozenset(unit.id for unit in units(circuit) if fence.id in unit.fences)
     return [own] if own else []
+
+
+def _bodies(circuit: Circuit, loop: Loop) -> list[frozenset[str]]:
+    """Returns the ids of the ops in each body of a repetition; of one in a scan none."""
+    inner = {unit.id for unit in units(circuit)}
+    parts = [frozenset(unit.id for unit in units(body)) for body in loop.bodies]
+    return parts if loop.kind == "repeat" and all(part <= inner for part in parts) else []
 
 
 def _alike(circuit: Circuit) -> dict[str, tuple[str, ...]]:

@@ -36,7 +36,8 @@ def compile(
         formats: The number formats to which weights and arrays are rounded; float32 by default.
         recompute: Ids or titles of blocks whose arrays are not saved for the backward pass, but
             calculated again there. A block in a repetition stands for that of every body, and a
-            repetition for each of its bodies.
+            repetition for each of its bodies. ``"layers.2"`` is one body of ``module.layers``, and
+            ``"layers.0:3"`` the first three together, as :func:`ncd.checkpoints` gives them.
 
     Returns:
         A :class:`CircuitModule`. It takes a tensor for each array of ``term.dom``, all with the
@@ -45,7 +46,7 @@ def compile(
     Raises:
         LimitError: If a run would exceed the limits; it names the nearest size that fits.
         SizeError: If an axis has no size.
-        UnknownNameError: If the machine lacks the device, or ``recompute`` names no block.
+        UnknownNameError: If the machine lacks the device, or ``recompute`` names no block or layer.
 
     Source: the modules of the notebook, such as figure 21's multi-head attention;
     ``torch.utils.checkpoint`` and Chen et al. 2016, arXiv 1604.06174, for ``recompute``.

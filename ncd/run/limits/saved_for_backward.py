@@ -115,6 +115,8 @@ def _stated(term: Term, recompute: tuple[str, ...], formats: Formats) -> Saved:
     with blank_run():
         found = _Watched(module, formats)
         arrays = found.run(blanks(module))
+    scans = (loop for loop in circuit.loops if loop.id in again)
+    again |= {cell.id for loop in scans for body in loop.bodies for cell in body.cells}
     cells = (cell for cell in circuit.cells if cell.id in again)
     return Saved(arrays, sum(cell.times * cell.op.flops(cell.site) for cell in cells))
 
