@@ -41,7 +41,7 @@ def segments(circuit: Circuit, names: Collection[str]) -> tuple[frozenset[str], 
             if name in (fence.id, fence.title)
             for id in alike.get(fence.id, (fence.id,))
             for part in _members(circuit, every[id])
-        ] or _layers(circuit, name)
+        ] or layers(circuit, name)
         if not parts:
             raise unknown("block", name, _known(circuit), where="recompute")
         for part in parts:
@@ -55,7 +55,7 @@ def path(loop: Loop) -> str:
     return ".".join((*loop.scope, loop.name))
 
 
-def _layers(circuit: Circuit, name: str) -> list[frozenset[str]]:
+def layers(circuit: Circuit, name: str) -> list[frozenset[str]]:
     """Returns the ops of the layers that a name such as ``layers.0:3`` says, as one segment."""
     stack, _, places = name.rpartition(".")
     found = LAYERS.fullmatch(places)

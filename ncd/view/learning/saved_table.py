@@ -12,7 +12,7 @@ import ncd
 from ncd.export import markup
 from ncd.lang.circuits.array_names import called
 from ncd.lang.circuits.circuit import Fence
-from ncd.run.execution.recompute import choices, segments
+from ncd.run.execution.recompute import choices, layers, segments
 from ncd.run.limits.measurement import medians
 from ncd.run.limits.run_memory import summed
 from ncd.run.limits.saved_for_backward import (
@@ -47,9 +47,10 @@ def titles(scene: Scene) -> list[str]:
 
 
 def chosen(scene: Scene) -> tuple[str, ...]:
-    """Returns the ids of the blocks that are calculated again, in their order."""
-    wanted = str(st.session_state.get(RECOMPUTE, "")).split(",")
-    return tuple(f.id for f in blocks(scene) if f.id in wanted)
+    """Returns the blocks, then the layers, that are calculated again."""
+    wanted = dict.fromkeys(str(st.session_state.get(RECOMPUTE, "")).split(","))
+    single = (name for name in wanted if layers(scene.circuit, name))
+    return *(f.id for f in blocks(scene) if f.id in wanted), *single
 
 
 def pick(id: str) -> None:
@@ -88,14 +89,17 @@ def _recomputed(scene: Scene, again: tuple[str, ...]) -> dict[str, str]:
     found: dict[str, str] = {}
     for fence, title in zip(blocks(scene), titles(scene), strict=True):
         if fence.id in again:
-            for id in _ops(scene, fence):
+            for id in _ops(scene, fence.id):
                 found.setdefault(id, title)
+    for name in again:
+        for id in _ops(scene, name):
+            found.setdefault(id, name)
     return found
 
 
-def _ops(scene: Scene, fence: Fence) -> set[str]:
-    """Returns the ids of the ops in a block; of a repetition those of all its bodies."""
-    return {id for part in segments(scene.circuit, [fence.id]) for id in part}
+def _ops(scene: Scene, *names: str) -> set[str]:
+    """Returns the ids of the ops in blocks or layers; of a repetition those of all its bodies."""
+    return {id for part in segments(scene.circuit, names) for id in part}
 
 
 def _switches(scene: Scene, again: tuple[str, ...]) -> str:
@@ -114,10 +118,13 @@ def _switches(scene: Scene, again: tuple[str, ...]) -> str:
 
 def _covered(scene: Scene, fence: Fence, again: tuple[str, ...]) -> str:
     """Returns attributes that turn a switch off while a block around it is recomputed."""
-    others = [f for f in blocks(scene) if f.id in again and f.id != fence.id]
-    own = _ops(scene, fence)
-    inside = any(own < _ops(scene, other) for other in others)
-    return ' disabled title="A block around it is recomputed"' if inside else ""
+    others = [f.id for f in blocks(scene) if f.id in again and f.id != fence.id]
+    single = [name for name in again if layers(scene.circuit, name)]
+    own = _ops(scene, fence.id)
+    if any(own < _ops(scene, other) for other in others):
+        return ' disabled title="A block around it is recomputed"'
+    inside = fence.id not in again and own <= _ops(scene, *single)
+    return ' disabled title="Its layers are recomputed"' if inside else ""
 
 
 def _totals(scene: Scene, kept: Saved, every: Saved, again: tuple[str, ...]) -> str:
@@ -148,13 +155,17 @@ def _totals(scene: Scene, kept: Saved, every: Saved, again: tuple[str, ...]) -> 
 
 def _flops(scene: Scene, kept: Saved) -> str:
     """Returns the FLOPs of both passes and of what is recomputed, stated without a run."""
-    forward = scene.cost.flops
-    whole = remember("training flops", scene.term, make=lambda: training_flops(scene.term))
+    forward, whole = scene.cost.flops, both_passes(scene)
     parts = {"Forward": forward, "backward": whole - forward}
     if kept.flops:
         parts["recomputed at most"] = kept.flops
     listed = ", ".join(f"{name} {markup.amount(n, 'FLOP')}" for name, n in parts.items())
     return f". {listed}: together {markup.amount(whole + kept.flops, 'FLOP')}"
+
+
+def both_passes(scene: Scene) -> int:
+    """Returns the FLOPs of the forward and the backward pass."""
+    return remember("training flops", scene.term, make=lambda: training_flops(scene.term))
 
 
 def _measured(scene: Scene, again: tuple[str, ...]) -> tuple[int, float, float]:

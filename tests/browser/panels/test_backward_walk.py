@@ -55,3 +55,18 @@ def test_a_block_that_is_recomputed_saves_fewer_bytes(page: Page, address: str) 
     expect(switch).to_have_attribute("aria-checked", "true")
     switch.click()
     expect(told).not_to_contain_text("instead of")
+
+
+def test_a_budget_sets_what_the_layers_recompute(page: Page, address: str) -> None:
+    page.goto(f"{address}/vit?panel=Autograd")
+    slider = page.get_by_role("slider", name="budget")
+    expect(slider).to_have_value("2")
+    slider.focus()
+    page.keyboard.press("ArrowLeft")
+    told = page.locator(".foot [role=status]")
+    expect(told).to_contain_text("79.7 kB are saved instead of 132 kB")
+    page.reload()
+    expect(slider).to_have_value("1")
+    expect(page.locator(".js-plotly-plot .scatter")).to_have_count(2)
+    page.get_by_role("switch", name="Feed-Forward").click()
+    expect(page.get_by_text("no point of the curve")).to_be_visible()

