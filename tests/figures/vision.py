@@ -18,7 +18,7 @@ from tests.figures.figure import Figure
 def imagerec() -> Figure:
     """Figure 19."""
     return Figure(
-        (IMAGE_RECOGNISER.build(),),
+        (IMAGE_RECOGNISER.build(n=512),),
         options={"labels": "both"},
         signs="X L+ R L+ R L+ Ŷ",
         titles=("Linear", "SoftMax"),

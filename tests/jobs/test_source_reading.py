@@ -75,7 +75,7 @@ def test_the_place_of_an_error_comes_through(reader: Reader) -> None:
     assert (error.value.line, error.value.column, error.value.end) == (7, 13, (7, 20))
 
 
-LONG = "self.a = torch.ones(1500, 1500); [self.a @ self.a for _ in range(50)]"
+LONG = "self.a = torch.ones(1500, 1500); [(self.a @ self.a).sum() for _ in range(5000)]"
 
 
 def test_a_source_that_computes_too_long_is_ended_and_the_next_is_read(reader: Reader) -> None:

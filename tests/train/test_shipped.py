@@ -13,6 +13,7 @@ from ncd.train.attention_cells import share
 from ncd.train.head_analysis import run
 from ncd.train.symbol_sequences import SEQUENCES
 from ncd.train.tasks import TASKS
+from ncd.train.training_loop import answered
 
 
 @pytest.fixture(autouse=True)
@@ -52,6 +53,28 @@ def test_what_ships_answers_right_and_looks_at_the_right_cell(name):
     least, weight = LEARNED[name]
     assert right >= least
     assert max(share(own, cells) for own in maps.values()) > weight
+
+
+# the least score of the systems of pictures on 64 pictures that they have not learned from
+SCORES = {
+    "lenet": 0.85,
+    "image-recogniser": 0.9,
+    "unet": 0.75,
+    "vae": 0.35,
+    "diffusion-unet": 0.85,
+}
+
+
+@pytest.mark.parametrize("name", SCORES)
+def test_what_ships_for_pictures_does_well_on_unseen_ones(name):
+    entry, own = ncd.catalogue[name], task(name)
+    settings = entry.settings({})
+    file = shipped(entry, settings)
+    assert file is not None and len(file) < 500_000
+    assert noted(file)["system"] == name
+    module = read_weights(ncd.compile(entry.build()), file).eval()
+    found, right = answered(own, settings, module, data(own, settings, seed=0), count=64)
+    assert own.score(found, right) >= SCORES[name]
 
 
 def test_one_layer_that_was_trained_alike_stalls():
