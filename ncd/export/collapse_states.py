@@ -17,7 +17,8 @@ from ncd.lang.circuits.circuit import Circuit
 from ncd.lang.terms.terms import Term
 
 Collapsed = frozenset[str]  # ids of the collapsed blocks
-STATES = 64  # drawings in a file
+STATES = 64  # drawings in a file, for each width
+WIDTH = 1280.0  # in pixels
 LETTERS = 3_000_000  # characters of all drawings, before compression
 GROUP = re.compile("(?=<g[ >])")
 
@@ -28,23 +29,28 @@ def drawn_circuits(circuit: Circuit) -> tuple[Circuit, ...]:
 
 
 def states(
-    term: Term, blocks: Mapping[str, str], labels: Labels, most: int = STATES
+    term: Term,
+    blocks: Mapping[str, str],
+    labels: Labels,
+    most: int = STATES,
+    width: float = WIDTH,
+    letters: int = LETTERS,
 ) -> dict[Collapsed, Drawing]:
     """Returns the drawings that can be reached by collapsing and expanding, the initial one first.
 
     ``blocks`` maps each collapsible block to the one around it. States one step away come first,
-    then two, and so on, ``most`` in all.
+    then two, and so on, ``most`` in all, and no more than ``letters`` of SVG beside the first.
     """
-    first = draw(term, labels)
+    first = draw(term, labels, width=width)
     found = {folded(first): first}
-    letters, queue = len(svg(first)), [folded(first)]
+    written, queue = 0, [folded(first)]
     for shut in queue:
         for next_ in _beside(blocks, found[shut], shut):
-            drawing = found.get(next_) or draw(term, labels, folded=next_)
+            drawing = found.get(next_) or draw(term, labels, folded=next_, width=width)
             if folded(drawing) in found:  # another block stays collapsed, so nothing new
                 continue
-            letters += len(svg(drawing))
-            if letters > LETTERS or len(found) == most:
+            written += len(svg(drawing))
+            if written > letters or len(found) == most:
                 return found
             found[folded(drawing)] = drawing
             queue.append(folded(drawing))
@@ -61,17 +67,23 @@ def svg(drawing: Drawing) -> str:
     return write(drawing, fonts=False, paint=lambda name: f"var(--{name})")
 
 
-def drawing_parts(drawings: Mapping[Collapsed, Drawing]) -> dict[str, Any]:
+def drawing_parts(views: Mapping[float, Mapping[Collapsed, Drawing]]) -> dict[str, Any]:
     """Returns the SVG of all drawings as the parts that they have, and a list of these for each.
 
-    Parts are sorted, so that alike ones come within the 32 kB that gzip remembers. The keys are
-    the ids of the collapsed blocks, sorted and separated by spaces.
+    Parts are sorted, so that alike ones come within the 32 kB that gzip remembers. There is a list
+    for each width and state: the ids of the collapsed blocks, sorted and separated by spaces.
     """
-    texts = {state_name(shut): GROUP.split(svg(drawing)) for shut, drawing in drawings.items()}
-    parts = sorted({part for text in texts.values() for part in text})
+    texts = {
+        width: {state_name(shut): GROUP.split(svg(drawing)) for shut, drawing in view.items()}
+        for width, view in views.items()
+    }
+    parts = sorted({part for view in texts.values() for text in view.values() for part in text})
     places = {part: i for i, part in enumerate(parts)}
-    states = {name: [places[part] for part in text] for name, text in texts.items()}
-    return {"parts": parts, "states": states}
+    said = [
+        {"width": width, "states": {n: [places[part] for part in text] for n, text in own.items()}}
+        for width, own in texts.items()
+    ]
+    return {"parts": parts, "views": said}
 
 
 def compressed(data: Mapping[str, Any]) -> str:

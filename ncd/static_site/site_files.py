@@ -12,6 +12,7 @@ from ncd.drawing import Drawing, draw
 from ncd.drawing.backends.svg import write
 from ncd.drawing.base import style
 from ncd.export import markup
+from ncd.export.collapse_states import LETTERS, WIDTH
 from ncd.export.page import legend_rows
 from ncd.export.page.around import Around
 from ncd.export.page.document import css, document, policy
@@ -34,7 +35,9 @@ LEGEND_LEAD = (
     "what stands in them is done to the arrays. Here is every sign, with the line of PyTorch or "
     "einops that does the same, and pages on which to see it."
 )
-STATES = 12  # drawings in a page with different blocks collapsed
+STATES = 12  # drawings in a page with different blocks collapsed, for each width
+PHONE = 360.0  # its width in pixels
+WIDTHS = ((WIDTH, LETTERS), (PHONE, LETTERS // 20))
 SEEN = 3  # pages named with each sign
 SITE_CSS = (FOLDER / "site.css").read_text()
 SHELL = (FOLDER / "site.html").read_text()
@@ -114,6 +117,7 @@ def entry_page(entry: Entry, entries: Sequence[Entry], facts: Facts) -> tuple[st
         css=SITE_CSS + RUN_CSS,
         legend="../legend/",
         states=STATES,
+        widths=WIDTHS,
         run=run_part if model.file else without_model(model.why),
         data=f'<script type="application/json" id="run">{data}</script>' if model.file else "",
         js=RUN_JS if model.file else "",

@@ -137,14 +137,14 @@ def free_port() -> int:
         return int(free.getsockname()[1])
 
 
-def awaited(port: int, process: subprocess.Popen[bytes]) -> str:
-    """The address of a server on this machine, once it answers."""
+def awaited(port: int, process: subprocess.Popen[bytes], page: str = "_stcore/health") -> str:
+    """The address of a server on this machine, once it answers to a page."""
     address = f"http://127.0.0.1:{port}"
 
     def answers() -> bool:
         if process.poll() is not None:
             raise RuntimeError(f"the server stopped with code {process.returncode}")
-        with suppress(URLError, OSError), urlopen(f"{address}/_stcore/health", timeout=5):
+        with suppress(URLError, OSError), urlopen(f"{address}/{page}", timeout=5):
             return True
         return False
 

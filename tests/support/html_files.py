@@ -15,7 +15,8 @@ def packed(text: str, id: str = "states") -> dict[str, str]:
     data = json.loads(gzip.decompress(b64decode(found[1])))
     if id != "states":
         return data
-    return {name: "".join(data["parts"][i] for i in own) for name, own in data["states"].items()}
+    states = data["views"][0]["states"]  # of the widest
+    return {name: "".join(data["parts"][i] for i in own) for name, own in states.items()}
 
 
 def whole(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ncd.export.collapse_states import STATES
+from ncd.export.collapse_states import LETTERS, STATES, WIDTH
 from ncd.lang.circuits.circuit import Circuit
 
 
@@ -14,8 +14,10 @@ class Around:
     """HTML of a site around the diagram: above it, its lead, and prose below; ``css`` is its own.
 
     ``legend`` is the address of the page of all signs, ``states`` the most drawings with different
-    blocks collapsed. ``run`` writes a part whose numbers follow the sizes, ``data`` and ``js`` are
-    for it, and ``allowed`` is what the content policy allows besides.
+    blocks collapsed. ``widths`` are those in pixels that the page is drawn for, the first in the
+    page itself, each with the most letters of further drawings. ``run`` writes a part whose numbers
+    follow the sizes, ``data`` and ``js`` are for it, and ``allowed`` is what the content policy
+    allows besides.
     """
 
     top: str = ""
@@ -24,6 +26,7 @@ class Around:
     css: str = ""
     legend: str = ""
     states: int = STATES
+    widths: tuple[tuple[float, int], ...] = ((WIDTH, LETTERS),)
     run: Callable[[Circuit], str] | None = None
     data: str = ""
     js: str = ""

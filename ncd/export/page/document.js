@@ -3,8 +3,11 @@
 const host = connect({ parentElement: document, setTriggerValue: select });
 host.opens = true;
 const drawing = document.querySelector(".drawing");
+const READABLE = 0.8; // of the size of a drawing, so that its titles have 11 pixels
 const hint = document.querySelector(".hint");
 let state = document.getElementById("states").dataset.state;
+let known = null; // the drawings, once they are unpacked
+let view = 0; // the place of those for this width; the first is in the page itself
 let selected = "";
 let from = null; // where the focus was when a card opened
 
@@ -63,12 +66,16 @@ function close() {
 
 light.fold = fold;
 
-// The page contains, compressed, the drawing of every state of its collapsed blocks, the cards by
-// their ids, and the parts that open.
+// The page contains, compressed, the drawings of every state of its collapsed blocks for some widths
+// of the page, the cards by their ids, and the parts that open.
 const later = unpack("later");
-const drawings = unpack("states").then(({ parts, states }) => {
+const views = unpack("states").then(({ parts, views }) => {
   const drawn = ([name, own]) => [name, own.map((i) => parts[i]).join("")];
-  return Object.fromEntries(Object.entries(states).map(drawn));
+  return views.map(({ states }) => ({ drawings: Object.fromEntries(Object.entries(states).map(drawn)) }));
+});
+views.then((every) => {
+  known = every;
+  mark();
 });
 
 async function unpack(id) {
@@ -79,7 +86,7 @@ async function unpack(id) {
 }
 
 async function fold(id) {
-  const found = await drawings;
+  const { drawings: found } = (await views)[view];
   if (!rows().some((row) => row.dataset.fold === id)) return;
   const shut = new Set(state.split(" ").filter(Boolean));
   const folds = !shut.has(id);
@@ -113,6 +120,21 @@ function inside(id) {
   return new Set((end < 0 ? after : after.slice(0, end)).map((row) => row.dataset.fold));
 }
 
+// Shows the drawing for the widest page on which it can be read here.
+async function resized() {
+  const every = await views;
+  const across = ({ drawings: found }) => Number(/viewBox="\S+ \S+ (\S+)/.exec(Object.values(found)[0])[1]);
+  const fits = every.findIndex((each) => drawing.clientWidth >= READABLE * across(each));
+  const wanted = fits < 0 ? every.length - 1 : fits;
+  if (wanted === view) return;
+  view = wanted;
+  [state] = Object.keys(every[view].drawings);
+  show(every[view].drawings[state]);
+}
+
+addEventListener("resize", resized);
+resized();
+
 function show(text, id) {
   const focused = drawing.contains(document.activeElement);
   const read = new DOMParser().parseFromString(text, "image/svg+xml").documentElement;
@@ -126,6 +148,12 @@ function show(text, id) {
   mark();
 }
 
+// Returns whether a drawing here has a block folded the other way.
+function turns(id) {
+  const has = (name) => name.split(" ").includes(id);
+  return !known || Object.keys(known[view].drawings).some((name) => has(name) !== has(state));
+}
+
 // Updates the legend and the block buttons: axes that are not drawn are hidden, and a block inside
 // a collapsed one cannot be collapsed itself.
 function mark() {
@@ -135,7 +163,7 @@ function mark() {
   for (const button of document.querySelectorAll("button[data-fold]")) {
     const { fold: id } = button.dataset;
     button.setAttribute("aria-expanded", !shut.has(id));
-    button.disabled = !drawing.querySelector(`[data-fence="${id}"]`);
+    button.disabled = !drawing.querySelector(`[data-fence="${id}"]`) || !turns(id);
     if (!button.classList.contains("row")) button.textContent = shut.has(id) ? "Unfold" : "Fold";
   }
 }

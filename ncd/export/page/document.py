@@ -20,6 +20,7 @@ from ncd.drawing.collapse.collapsed_blocks import Block
 from ncd.drawing.collapse.collapsed_blocks import blocks as blocks_of
 from ncd.export import markup
 from ncd.export.collapse_states import (
+    Collapsed,
     compressed,
     drawing_parts,
     drawn_circuits,
@@ -122,8 +123,8 @@ def document(
     live, parts = LiveTexts(system or of_term(term, circuit), circuit), drawn_circuits(circuit)
     depths = _depths(block for part in parts for block in blocks_of(part))
     blocks = [block for block, depth in depths.items() if depth < DEEPEST]
-    drawings = states(term, {block.id: block.parent for block in blocks}, labels, around.states)
-    every = tuple(drawings.values())
+    views = _views(term, labels, blocks, around)
+    every = tuple(drawing for view in views.values() for drawing in view.values())
     first, cards = every[0], Cards.of(live, every, blocks)
     closed = dict(parts_that_open(live, cards))
     page = PAGE.format(
@@ -141,13 +142,24 @@ def document(
         told="".join(map(closed_part, closed)),
         words=markup.text(first.description),
         state=state_name(folded(first)),
-        states=compressed(drawing_parts(drawings)),
+        states=compressed(drawing_parts(views)),
         later=compressed(dict(cards.html(every)) | closed),
         run=_run(live, around.run),
         live=live.script(),
         js=js,
     )
     return Page(page)
+
+
+def _views(
+    term: Term, labels: Labels, blocks: Iterable[Block], around: Around
+) -> dict[float, dict[Collapsed, Drawing]]:
+    """Returns the drawings of a page by its width and by their collapsed blocks."""
+    outer = {block.id: block.parent for block in blocks}
+    return {
+        width: states(term, outer, labels, around.states, width, letters)
+        for width, letters in around.widths
+    }
 
 
 def _live_summary(live: LiveTexts, cards: Cards) -> str:

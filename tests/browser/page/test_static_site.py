@@ -76,6 +76,25 @@ def test_a_visitor_searches_moves_sizes_and_answers_a_quiz(browser: Browser, sit
     context.close()
 
 
+SMALLEST = """(svg) => Math.min(...[...svg.querySelectorAll("text")].map((text) =>
+  parseFloat(getComputedStyle(text).fontSize)
+  * svg.getBoundingClientRect().width / svg.viewBox.baseVal.width))"""
+
+
+def test_a_phone_has_drawings_of_its_own(browser: Browser, site: str) -> None:
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    page.goto(f"{site}multi-head-attention/")
+    ops = page.locator(".drawing .op")
+    expect(ops).to_have_count(9)
+    page.set_viewport_size({"width": 390, "height": 844})
+    expect(ops).to_have_count(6)  # a block is one box
+    assert page.locator(".drawing svg").evaluate(SMALLEST) >= 11
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    page.locator('.op[data-fence="f5"]').dblclick()
+    expect(ops).to_have_count(9)
+    page.close()
+
+
 LABELS = """(wires) => wires.map((wire) => [
   `${wire.dataset.array} ${wire.dataset.axis}`,
   [...wire.querySelectorAll("text")].map((text) => text.textContent)])"""
