@@ -60,8 +60,9 @@ def show(scene: Scene) -> None:
     _controls(scene, now)
     with st.container():  # a fragment needs a container to draw itself again
         st.fragment(_shown, run_every=EVERY if going else None)(now, own, _beginning(scene))
-    with st.container():
-        st.fragment(_curves, run_every=SLOW if going else None)(now, own)
+    if now is not None and now.run is not None:
+        with st.container():
+            st.fragment(_curves, run_every=SLOW if going else None)(now, own)
     html_panel.show(mistakes.html(found, own), "mistakes")
     _file(scene)
 
@@ -145,10 +146,10 @@ def bar(said: str, done: int, steps: int) -> str:
     )
 
 
-def _curves(now: Training | None, own: Task) -> None:
+def _curves(now: Training, own: Task) -> None:
     """Shows the loss and the score of the run, over those of earlier runs."""
     progress, steps = _progress(now)
-    earlier = {} if now is None else dict(_earlier(now.page))
+    earlier = dict(_earlier(now.page))
     runs = {"this run": progress, **earlier}
     losses = {name: [(p.step, p.loss) for p in run] for name, run in runs.items()}
     scores = {
