@@ -8,11 +8,11 @@ import pytest
 
 import ncd
 from ncd.export import markup
+from ncd.export.forward_steps import first
 from ncd.graph import backward
 from ncd.lang.circuits.elaborate import elaborate
 from ncd.run.limits.checkpoint_plans import plans
 from ncd.view.learning.checkpoint_curve import curve
-from ncd.view.panels.common.backward_pass import first
 from tests.view.page.test_pages import page
 from tests.view.panels.test_figure_panels import sent
 

@@ -12,13 +12,15 @@ from streamlit.testing.v1 import AppTest
 
 import ncd
 from ncd.export import markup
+from ncd.export.forward_steps import first as drawn_ids
+from ncd.export.forward_steps import stops
 from ncd.inputs.run_inputs import Feed
 from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Array, Axis
 from ncd.models import Entry
 from ncd.view.arrays import summary
 from ncd.view.diagram import op_reasons
-from ncd.view.panels.common import backward_pass, forward_pass, step
+from ncd.view.panels.common import step
 from ncd.view.session.scene import Scene
 from tests.view.page.test_pages import ENTRIES, fine, language, language_term, page
 from tests.view.panels.test_figure_panels import sent
@@ -40,7 +42,7 @@ def walk(name: str, place: str, **query: str) -> dict[str, Any]:
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
 def test_every_op_is_a_stop_and_every_stop_is_lit(entry: Entry) -> None:
     seen = scene(entry)
-    every = forward_pass.stops(seen)
+    every = stops(seen.circuit)
     circuit, svg = seen.circuit, ncd.draw(seen.term, **seen.look).svg(fonts=False)
     drawn = set(" ".join(IDS.findall(svg)).split())
     units = [stop.unit.id for stop in every if stop.unit]
@@ -49,7 +51,7 @@ def test_every_op_is_a_stop_and_every_stop_is_lit(entry: Entry) -> None:
     assert set(units) - scans <= {cell.id for cell in circuit.cells}
     skipped = {c.id for c in circuit.cells if not scans & set(c.fences)} - set(units)
     shown = {id for stop in every for id in stop.ids}
-    first = backward_pass.first(circuit)
+    first = drawn_ids(circuit)
     assert {first.get(id, id) for id in skipped} <= shown  # they belong to other stops
     assert {value.id for value in circuit.outputs} <= shown
     for stop in every:
@@ -66,7 +68,7 @@ def test_every_op_has_a_sentence_on_what_it_is_for(entry: Entry) -> None:
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
 def test_what_is_sent_at_once_is_bounded(entry: Entry) -> None:
     seen = scene(entry)
-    count = len(forward_pass.stops(seen))
+    count = len(stops(seen.circuit))
     html: list[str] = []
     while len(html) < count:
         found = step._forward(seen, len(html) + 1)
@@ -192,5 +194,5 @@ def test_more_axes_are_more_pictures_and_it_says_how_many_are_missing() -> None:
 def test_terms_may_have_no_inputs() -> None:
     term: Term = ncd.Param("a:2 b:3", "w")
     entry = Entry("w", "W", "Nowhere", (), lambda: term)
-    first, *_ = forward_pass.stops(scene(entry))
+    first, *_ = stops(scene(entry).circuit)
     assert first.unit is not None and [v.array.shape for v in first.arrays] == [(2, 3)]

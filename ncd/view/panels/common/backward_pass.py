@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -12,10 +12,11 @@ import streamlit as st
 from torch import Tensor
 
 from ncd.export import markup
+from ncd.export.forward_steps import first
 from ncd.graph import Dag, Gradients, backward, scanless
 from ncd.graph.backward_rules import plain, rule
 from ncd.lang.circuits.array_names import called, given
-from ncd.lang.circuits.circuit import Cell, Circuit, Value
+from ncd.lang.circuits.circuit import Cell, Value
 from ncd.lang.types.axes import Array
 from ncd.view.base import heatmap, selection
 from ncd.view.base.cache import remember
@@ -81,26 +82,6 @@ def steps(scene: Scene, dag: Dag, gradients: Gradients) -> tuple[Step, ...]:
             ops.append(step(reached[0], cell))
     ends = [step(value) for value in circuit.outputs if value.id in came][:1]
     return (*ends, *ops, *(step(value) for value in circuit.inputs if value.id in came))
-
-
-def first(circuit: Circuit) -> dict[str, str]:
-    """Maps arrays and ops in later bodies of a repetition to those in the first, which is drawn."""
-    found: dict[str, str] = {}
-    for loop in circuit.loops:
-        ends = {value.id for value in loop.outputs}
-        for body in loop.bodies[1:]:
-            own = ends | {value.id for value in body.inputs}
-            pairs = [*zip(body.values, loop.bodies[0].values, strict=False)]
-            pairs += [(a.id, b.id) for a, b in zip(body.cells, loop.bodies[0].cells, strict=False)]
-            found.update(pair for pair in pairs if pair[0] not in own)
-    return {id: _last(found, id) for id in found}
-
-
-def _last(found: Mapping[str, str], id: str) -> str:
-    """Follows an id through nested repetitions to the one that is drawn."""
-    while found.get(id, id) != id:
-        id = found[id]
-    return id
 
 
 def place(every: tuple[Step, ...], selected: str) -> int:

@@ -2,92 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-
 from ncd.code import lines
-from ncd.drawing.equation import sides
 from ncd.export import markup, source_listing
+from ncd.export.forward_steps import Stop, by_side
 from ncd.lang.circuits.array_names import called, given
-from ncd.lang.circuits.circuit import Cell, Circuit, Loop, Value
-from ncd.lang.formulas.expr import Arg
-from ncd.lang.terms.blocks import Equation
+from ncd.lang.circuits.circuit import Cell, Loop, Value
 from ncd.run import Trace
 from ncd.view.arrays import summary
 from ncd.view.base.cache import remember
 from ncd.view.diagram import op_reasons
-from ncd.view.panels.common.backward_pass import first
 from ncd.view.session.scene import Scene
 
 ARRAYS, LINES = 3, 6  # the greatest numbers of arrays and of lines that are shown for an op
 LAST = " This is done at every position of the scan; these are the last numbers."
-
-
-@dataclass(frozen=True)
-class Stop:
-    """A step of the forward walk: an input, an op, or the end of a scan.
-
-    ``ids`` are the op and the arrays that it makes, ``arrays`` the arrays that are shown.
-    """
-
-    ids: tuple[str, ...]
-    arrays: tuple[Value, ...]
-    unit: Cell | Loop | None = None
-
-
-def stops(scene: Scene) -> tuple[Stop, ...]:
-    """Returns the steps: the inputs, then every op in running order.
-
-    An op that only names an array, or passes it to the sides of an equation, belongs to the step
-    that made the array.
-    """
-    circuit, drawn = scene.circuit, first(scene.circuit)
-    sided = dict(_by_side(scene))
-    shared = {cell.id for cell in circuit.cells if sided and cell.id not in sided}
-    made: dict[str, list[str]] = {}  # the ids of each stop, by the first array made there
-    found: list[tuple[tuple[Value, ...], Cell | Loop | None, list[str]]] = []
-
-    def stop(values: tuple[Value, ...], unit: Cell | Loop | None = None) -> None:
-        ids = [*([unit.id] if unit else []), *(value.id for value in values)]
-        made.update((value.id, ids) for value in values)
-        found.append((values, unit, ids))
-
-    if circuit.inputs:
-        stop(circuit.inputs)
-    for unit in _units(circuit):
-        handed = _handed(unit) if len(unit.outputs) == 1 or unit.id in shared else {}
-        if not handed or not made.keys() >= set(handed.values()):  # a scan's inputs have no stop
-            stop(unit.outputs, unit)
-            continue
-        for id, source in handed.items():
-            made[id] = made[source]
-            made[id] += [unit.id, id]
-    return tuple(
-        Stop(tuple(dict.fromkeys(drawn.get(id, id) for id in ids)), values, unit)
-        for values, unit, ids in found
-    )
-
-
-def _units(circuit: Circuit) -> Iterator[Cell | Loop]:
-    """Yields all ops in running order, and each scan after the ops inside it."""
-    for unit in circuit.units:
-        if isinstance(unit, Cell):
-            yield unit
-            continue
-        for body in unit.bodies:
-            yield from _units(body)
-        if unit.kind == "scan":
-            yield unit
-
-
-def _handed(unit: Cell | Loop) -> dict[str, str]:
-    """Returns a map from output to input for an op that only passes arrays on."""
-    said = None if isinstance(unit, Loop) else unit.op.torch(unit.site)
-    args = [part for part in said if isinstance(part, Arg)] if isinstance(said, tuple) else []
-    if not args or len(args) != len(unit.outputs):
-        return {}
-    pairs = zip(unit.outputs, args, strict=True)
-    return {value.id: unit.inputs[arg.index].id for value, arg in pairs}
 
 
 class Told:
@@ -101,7 +28,7 @@ class Told:
             scene.term,
             make=lambda: source_listing.coloured_lines(lines(scene.term), self.circuit),
         )
-        self.side = dict(_by_side(scene))
+        self.side = by_side(scene.circuit)
         loops = [loop for loop in self.circuit.loops if loop.kind == "scan"]
         self.scanned = {cell.id for loop in loops for b in loop.bodies for cell in b.cells}
 
@@ -168,13 +95,6 @@ class Told:
             f"{summary.shape(value.array)}</figcaption>"
             f"{summary.html(value.array, self.values[value.id])}</figure>"
         )
-
-
-def _by_side(scene: Scene) -> Iterator[tuple[str, str]]:
-    """Yields each op with its side of the equation."""
-    if isinstance(scene.term, Equation):
-        for n, side in enumerate(sides(scene.circuit), 1):
-            yield from ((cell.id, f"side {n}") for cell in side.cells)
 
 
 def _sentence(words: str) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 import streamlit as st
 
+from ncd.export.forward_steps import first, stops
 from ncd.export.shared_assets import LIGHT_JS, PANEL_CSS
 from ncd.graph import scanless
 from ncd.view.arrays import captions
@@ -18,7 +19,6 @@ from ncd.view.base.html_panel import asked, heed
 from ncd.view.base.static_files import static
 from ncd.view.learning import requires_grad
 from ncd.view.panels.common import autograd_graph, backward_pass, forward_pass
-from ncd.view.panels.common.backward_pass import first
 from ncd.view.runtime import torch_threads
 from ncd.view.session import url
 from ncd.view.session.scene import Scene
@@ -98,17 +98,17 @@ def _run(at: int, count: int) -> range:
     return range(start, min(count, start + SENT))
 
 
-def _sent(stops: list[tuple[str, ...]], at: int, run: range, html: list[str]) -> dict[str, Any]:
+def _sent(ids: list[tuple[str, ...]], at: int, run: range, html: list[str]) -> dict[str, Any]:
     """Returns the group of steps, or a small part of it with this one if they are large."""
     start = run.start
     if sum(map(len, html)) > LIGHT:
-        skipped = (min(at, len(stops)) - 1 - start) // FEW * FEW
+        skipped = (min(at, len(ids)) - 1 - start) // FEW * FEW
         start, html = start + skipped, html[skipped : skipped + FEW]
-    return {"stops": stops, "first": start, "html": html}
+    return {"stops": ids, "first": start, "html": html}
 
 
 def _forward(scene: Scene, at: int) -> dict[str, Any]:
-    every = forward_pass.stops(scene)
+    every = stops(scene.circuit)
     run = _run(at, len(every))
     trace = scene.trace
 
@@ -140,7 +140,7 @@ def _backward(scene: Scene, at: int) -> dict[str, Any]:
 
     html = remember("steps back", scene.term, *key, make=lambda: torch_threads.run(told))
     drawn = first(scene.circuit)
-    there = {id: stop.ids for stop in forward_pass.stops(scene) for id in stop.ids}
+    there = {id: stop.ids for stop in stops(scene.circuit) for id in stop.ids}
     lit = [there.get(step.light) or there[drawn.get(step.cell, step.cell)] for step in every]
     return _sent(lit, at, run, html)
 
