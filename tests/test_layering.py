@@ -75,6 +75,7 @@ FOLDERS: dict[str, tuple[str, ...]] = {
         ".",
     ),
     "export": (".", "page"),
+    "static_site": ("runs", "."),
     "importing": ("base", "calls", "."),
     "pytorch_source": ("base", "listed", "."),
     "run": ("base", "execution", "limits", "explain"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ncd.inputs import images, proofread_sentence
 from ncd.inputs.run_inputs import Feed, sequences
 from ncd.inputs.symbol_input import parse
@@ -10,8 +12,10 @@ from ncd.models import Entry
 from ncd.train.symbol_sequences import SEQUENCES
 
 
-def opening_inputs(entry: Entry, term: Term, seed: int = 0) -> Feed:
-    """Returns the example that a system opens with at its defaults, or random arrays.
+def opening_inputs(
+    entry: Entry, term: Term, settings: Mapping[str, int] | None = None, seed: int = 0
+) -> Feed:
+    """Returns the example that a system opens with at some settings, or random arrays.
 
     >>> import ncd
     >>> def opened(name):
@@ -21,7 +25,7 @@ def opening_inputs(entry: Entry, term: Term, seed: int = 0) -> Feed:
     >>> opened("multi-head-attention").words["y"][:4]
     ('Anna', 'Hill', 'said', ',')
     """
-    settings = entry.settings({})
+    settings = settings or entry.settings({})
     if entry.name in SEQUENCES:
         read = parse(entry.name, settings["t"], settings["v"], seed)
         return Feed({term.dom[0][0].name: read.words}, numbers=read.numbers)

@@ -18,12 +18,13 @@ from ncd.export.page.around import Around
 from ncd.export.page.document import css, document, policy
 from ncd.key import COLOURS, GROUPS, SIGNS, key
 from ncd.models import CATALOGUE, Entry
-from ncd.static_site.entry_model import entry_model, run_part, without_model
 from ncd.static_site.entry_page import below, top
 from ncd.static_site.entry_sizes import of_entry
 from ncd.static_site.gallery_cards import FOLDER, GALLERY_CSS, GALLERY_HTML, GALLERY_JS, Card, card
 from ncd.static_site.page_prose import file as page_file
 from ncd.static_site.page_prose import html, prose
+from ncd.static_site.runs.entry_model import entry_model
+from ncd.static_site.runs.run_part import run_part, without_model
 
 TITLE = "Neural circuits"
 LEAD = (
@@ -42,9 +43,11 @@ SEEN = 3  # pages named with each sign
 SITE_CSS = (FOLDER / "site.css").read_text()
 SHELL = (FOLDER / "site.html").read_text()
 THEME_JS = (FOLDER / "theme.js").read_text()
-RUN_JS = "".join((FOLDER / name).read_text() for name in ("torch_random.js", "run_here.js"))
-RUN_CSS = (FOLDER / "run_here.css").read_text()
-WORKER_JS = (FOLDER / "run_worker.js").read_bytes()
+RUNS = FOLDER / "runs"
+RUN_SCRIPTS = ("torch_random.js", "run_here.js", "run_values.js", "run_steps.js")
+RUN_JS = "".join((RUNS / name).read_text() for name in RUN_SCRIPTS)
+RUN_CSS = (RUNS / "run_here.css").read_text()
+WORKER_JS = (RUNS / "run_worker.js").read_bytes()
 RUNTIME = ("ort.mjs", "ort.wasm.gz", "LICENSE.txt")
 START_JS = (FOLDER / "start.js").read_text()
 Facts = Callable[[Entry, Mapping[str, int]], dict[str, Any]]
@@ -70,9 +73,9 @@ def write_site(
         own["href"], own["picture"] = f"{entry.name}/", f"pictures/{entry.name}.svg"
         cards.append(own)
         bytes += _write(folder / "pictures" / f"{entry.name}.svg", picture(drawing))
-        page, model = entry_page(entry, entries, facts)
-        if model:
-            bytes += _copied(folder / entry.name / f"{entry.name}.onnx", model)
+        page, files = entry_page(entry, entries, facts)
+        for name, content in files.items():
+            bytes += _copied(folder / entry.name / name, content)
         bytes += _write(folder / entry.name / "index.html", page)
     for name in RUNTIME:
         bytes += _copied(folder / "runtime" / name, bundled("assets", "runtime", name).read_bytes())
@@ -103,13 +106,16 @@ def picture(drawing: Drawing) -> str:
     return f"{head}{end}<style>:root{{color-scheme:light dark;{colours}}}</style>{rest}"
 
 
-def entry_page(entry: Entry, entries: Sequence[Entry], facts: Facts) -> tuple[str, bytes]:
-    """Returns the page of a system, with links to the ones before and after it, and its model."""
+def entry_page(
+    entry: Entry, entries: Sequence[Entry], facts: Facts
+) -> tuple[str, Mapping[str, bytes]]:
+    """Returns the page of a system, with links to the ones before and after it, and its files."""
     at = [one.name for one in entries].index(entry.name)
     before = entries[at - 1] if at else None
     after = entries[at + 1] if at + 1 < len(entries) else None
     settings, model = entry.settings({}), entry_model(entry)
-    data = json.dumps(model.facts, ensure_ascii=False).replace("<", "\\u003c")
+    known = model.facts or {}
+    data = json.dumps(known, ensure_ascii=False).replace("<", "\\u003c")
     around = Around(
         top=top(before, after),
         lead=f'<div class="prose">{html(prose(page_file(entry))["LEAD"], "../")}</div>',
@@ -118,16 +124,16 @@ def entry_page(entry: Entry, entries: Sequence[Entry], facts: Facts) -> tuple[st
         legend="../legend/",
         states=STATES,
         widths=WIDTHS,
-        run=run_part if model.file else without_model(model.why),
-        data=f'<script type="application/json" id="run">{data}</script>' if model.file else "",
-        js=RUN_JS if model.file else "",
-        allowed="; worker-src 'self'" if model.file else "",
+        run=run_part(known["said"][0]) if known else without_model(model.why),
+        data=f'<script type="application/json" id="run">{data}</script>' if known else "",
+        js=RUN_JS if known else "",
+        allowed="; worker-src 'self'" if known else "",
     )
     system = of_entry(entry, settings)
     page = document(
         entry.build(), title=entry.title, about=facts(entry, settings), system=system, around=around
     )
-    return page, model.file
+    return page, model.files
 
 
 def gallery(cards: Sequence[Card]) -> str:

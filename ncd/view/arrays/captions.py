@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ncd.export import markup
+from ncd.inputs import number_origin
 from ncd.view.session.scene import Scene
 
 UNTRAINED = (
@@ -13,18 +14,10 @@ UNTRAINED = (
 
 def origin(scene: Scene) -> str:
     """Returns as HTML where a run's numbers come from: how weights and inputs were made."""
-    given = markup.text(scene.feed.description)
-    seed = f"from seed {scene.seed}"
-    if not scene.feed.is_random:
-        weights = f"{explained('Untrained weights', UNTRAINED)} {seed}"
-        if scene.learned:
-            weights = f"Weights {markup.text(scene.learned.said)}"
-        return f"{weights}, and {given}." if _learns(scene) else f"{given.capitalize()}."
-    if not _learns(scene):
-        return f"{given.capitalize()}, {seed}; nothing is learned here."
-    if scene.learned:
-        return f"Weights {markup.text(scene.learned.said)}, and {given}, {seed}."
-    return f"{explained('Untrained weights', UNTRAINED)} and {given}, {seed}."
+    trained = scene.learned.said if scene.learned else ""
+    said = number_origin.origin(scene.feed, trained, _learns(scene), scene.seed)
+    words = number_origin.UNTRAINED
+    return markup.text(said).replace(words, explained(words, UNTRAINED), 1)
 
 
 def explained(words: str, why: str) -> str:

@@ -12,16 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from ncd.export.palettes import GREY as GREY
+from ncd.export.palettes import POSITIVE as POSITIVE
+from ncd.export.palettes import SIGNED as SIGNED
+
 Grid = NDArray[np.float32]
 LARGE, SMALL = 256, 84  # the cells along a side of the large map and of a small picture
 FEW, RARE = 3, 2000  # outliers ignored: at least 3, or one in 2000
 MANY = 12  # outliers are ignored only in arrays with more numbers
 FAR = 5.0  # an outlier is at least this many times as large as the other numbers
-
-# Viridis, and red to blue by ColorBrewer: both suit colour-blind readers.
-POSITIVE = "440154 482878 3e4989 31688e 26828e 1f9e89 35b779 6ece58 b5de2b fde725"
-SIGNED = "053061 2166ac 4393c3 92c5de d1e5f0 f7f7f7 fddbc7 f4a582 d6604d b2182b 67001f"
-GREY = "000000 ffffff"
 
 
 @lru_cache

@@ -16,7 +16,10 @@ import ncd
 from ncd.__main__ import main
 from ncd.cli.picture_files import entry_facts
 from ncd.drawing import Labels
+from ncd.inputs.opening_inputs import opening_inputs
 from ncd.static_site.site_files import chosen, write_site
+from ncd.train import read_weights
+from ncd.train.learned_weights import proofreading
 from ncd.view.base.static_files import static
 
 pytestmark = pytest.mark.browser
@@ -166,39 +169,81 @@ def _sizes_follow(page: Page) -> None:
 
 
 def _runs(page: Page) -> None:
-    """The numbers are those of torch, at the first sizes and at others."""
+    """The numbers are those of torch with what the app opens on, and at other sizes."""
     page.get_by_role("button", name="Run here").click()
     expect(page.locator(".ran")).to_contain_text("Ran in this browser")
+    expect(page.locator(".origin")).to_contain_text("Weights trained for 2,500 steps")
     _same_as_torch(page, y=20, x=22)
-    expect(page.locator(".run figcaption").first).to_have_text("h = 0: 20 × 22")
-    page.locator(".run canvas").first.focus()
+    expect(page.locator(".results .sequence").first).to_contain_text("Anna Hill said , “ the keys")
+    assert page.locator(".results .column-words span").all_inner_texts()[:2] == ["Anna", "Hill"]
+    caption = page.locator(".heads figcaption").first
+    expect(caption).to_have_text("h = 0: 20 × 22")
+    page.locator(".heads canvas").first.focus()
     page.keyboard.press("ArrowRight")
-    weight = _map(y=20, x=22)[0, 1, 0]
-    said = page.locator(".run output").first
-    expect(said).to_contain_text("query 0, key 1: ")
-    assert abs(float(said.inner_text().split(": ")[1]) - weight) < 1e-4
+    expect(caption).to_contain_text("query 0 Anna, key 1 Hill: ")
+    weight = _traced(y=20, x=22)["v9"][0, 1, 0]
+    assert abs(float(caption.inner_text().split(": ")[1]) - weight) < 1e-4
     page.get_by_role("textbox", name="x ").fill("7")
     page.keyboard.press("Enter")
-    expect(page.locator(".run figcaption").first).to_have_text("h = 0: 20 × 7")
+    expect(caption).to_have_text("h = 0: 20 × 7")
     _same_as_torch(page, y=20, x=7)
+    page.get_by_role("textbox", name="x ").fill("25")
+    page.keyboard.press("Enter")
+    expect(caption).to_have_text("h = 0: 20 × 25")
+    expect(page.locator(".origin")).to_have_text(
+        "It has learned with y up to 24, x up to 24. At the sizes set now, all numbers are random. "
+        "Untrained weights and random inputs, from seed 0."
+    )
+    _same_as_torch(page, y=20, x=25)
     page.get_by_role("textbox", name="h heads").fill("9")
     page.keyboard.press("Enter")
     expect(page.locator(".ran")).to_contain_text("The weights of this model are for h = 4.")
     page.get_by_role("button", name="Reset").click()
-    expect(page.locator(".run figcaption").first).to_have_text("h = 0: 20 × 22")
+    expect(caption).to_have_text("h = 0: 20 × 22")
+    _steps(page)
 
 
-def _map(**sizes: int) -> torch.Tensor:
-    term = ncd.catalogue["multi-head-attention"].build(**sizes)
-    return ncd.trace(ncd.compile(term), *ncd.example_inputs(term)).values["v9"]
+EVERY = """() => values_of(MADE).then(
+  (all) => Object.fromEntries(MADE.map((id) => [id, [...all[id].data]])))"""
+
+
+def _steps(page: Page) -> None:
+    """A click on a wire shows its array, and steps go through the ops in order."""
+    traced, walk = _traced(y=20, x=22), page.locator(".walk")
+    page.locator('.wire[data-array~="v7"] path').first.dispatch_event("click")
+    expect(walk.locator(".count")).to_have_text("6 of 10")
+    expect(walk.locator("h3").filter(has_text="Einsum scores")).to_be_visible()
+    begins = walk.locator('[data-values="v7"] .numbers').inner_text().partition("begins ")[2]
+    found = [float(number.replace("−", "-")) for number in begins.split()]
+    assert found == pytest.approx(traced["v7"].flatten()[:5].tolist(), rel=1e-3)
+    every = page.evaluate(EVERY)
+    assert every.keys() == traced.keys() - {"v0", "v1"}
+    for id, numbers in every.items():
+        assert numbers == pytest.approx(traced[id].flatten().tolist(), abs=1e-4), id
+    expect(page.locator('.drawing .op[data-node="n4"]')).to_have_class(re.compile("here"))
+    walk.get_by_role("button", name="Next").click()
+    expect(walk.locator("h3").filter(has_text="Scale")).to_be_visible()
+    expect(walk.locator('[data-values="v8"] canvas')).to_have_count(4)
+    walk.get_by_role("button", name="End the steps").click()
+    expect(page.locator(".drawing .here")).to_have_count(0)
+
+
+def _traced(**sizes: int) -> dict[str, torch.Tensor]:
+    """Every array with what the page opens on, as far as the sizes allow."""
+    entry = ncd.catalogue["multi-head-attention"]
+    term, settings = entry.build(**sizes), entry.settings(sizes)
+    module, inputs = ncd.compile(term), ncd.example_inputs(term)
+    if max(sizes.values()) <= 24:
+        module = read_weights(module, proofreading(4, 0).weights)
+        inputs = opening_inputs(entry, term, settings).tensors(term, 0, "cpu")
+    return dict(ncd.trace(module, *inputs).values)
 
 
 def _same_as_torch(page: Page, **sizes: int) -> None:
-    term = ncd.catalogue["multi-head-attention"].build(**sizes)
-    wanted = ncd.compile(term)(*ncd.example_inputs(term)).flatten()[:8].tolist()
+    wanted = _traced(**sizes)["v11"].flatten()[:8].tolist()
     said = page.locator('.numbers[data-value="out0"]').inner_text()
     found = [float(number) for number in said.partition(": ")[2].split()]
-    assert found == pytest.approx(wanted, abs=1e-4)
+    assert found == pytest.approx(wanted, abs=1e-3)
 
 
 def _quiz(page: Page) -> None:

@@ -1,0 +1,81 @@
+// A walk through the run, op by op: the diagram lights the step, and below stand its values.
+
+const walk = panel.querySelector(".walk");
+const steps = [...walk.querySelectorAll("article")].map((place) => {
+  const list = (text) => text.split(" ").filter(Boolean);
+  return { place, ids: list(place.dataset.ids), takes: list(place.dataset.takes), makes: list(place.dataset.makes) };
+});
+const ARRAYS = 3; // shown of those that an op takes, and of those that it makes
+let step_now = 0; // from 1; 0 while there is no walk
+let chosen_array = ""; // the wire that was clicked
+
+walk.querySelector("input").max = steps.length;
+walk.querySelector("input").addEventListener("input", ({ target }) => step_to(Number(target.value)));
+panel.querySelector(".begin").addEventListener("click", () => step_to(1));
+walk.querySelector(".end").addEventListener("click", end_walk);
+for (const button of walk.querySelectorAll("[data-by]")) button.addEventListener("click", () => step_to(step_now + Number(button.dataset.by)));
+walk.addEventListener("keydown", (event) => {
+  const to = { ArrowLeft: step_now - 1, ArrowRight: step_now + 1, Home: 1, End: steps.length }[event.key];
+  if (to === undefined || event.target.matches("input")) return;
+  event.preventDefault();
+  step_to(to);
+});
+document.addEventListener("ran", () => step_now && show_step());
+
+// A click on a wire or an op of the diagram goes to the step that makes it, once there is a run; in
+// stacked layers to the next such step.
+light.goes = (id) => {
+  if (!last || document.ncdQuiz?.on) return false;
+  const found = steps.flatMap(({ ids }, i) => (ids.includes(id) ? [i + 1] : []));
+  const to = found.find((i) => i > step_now) ?? found[0];
+  if (!to) return false;
+  step_to(to, id);
+  walk.scrollIntoView({ block: "nearest" });
+  return id.startsWith("v"); // an op has a card, too
+};
+
+function step_to(to, array = "") {
+  step_now = Math.max(1, Math.min(steps.length, to));
+  chosen_array = array;
+  walk.hidden = false;
+  panel.querySelector(".begin").hidden = true;
+  walk.querySelector("input").value = step_now;
+  walk.querySelector(".count").textContent = `${step_now} of ${steps.length}`;
+  const [back, next] = walk.querySelectorAll("[data-by]");
+  back.setAttribute("aria-disabled", step_now === 1);
+  next.setAttribute("aria-disabled", step_now === steps.length);
+  steps.forEach(({ place }, i) => (place.hidden = i !== step_now - 1));
+  const past = steps.slice(0, step_now - 1).flatMap(({ ids }) => ids);
+  shine({ walk: { here: new Set(steps[step_now - 1].ids), past: new Set(past) } });
+  show_step();
+}
+
+function end_walk() {
+  step_now = 0;
+  walk.hidden = true;
+  panel.querySelector(".begin").hidden = false;
+  panel.querySelector(".begin").focus();
+  shine({ walk: null });
+}
+
+async function show_step() {
+  const at = step_now;
+  const { takes, makes } = steps[at - 1];
+  const own = makes.includes(chosen_array) ? [chosen_array, ...makes.filter((id) => id !== chosen_array)] : makes;
+  const values = await values_of([...takes, ...own]);
+  if (at !== step_now) return;
+  const row = (title, ids, wide) => {
+    const known = ids.filter((id) => values[id]).slice(0, ARRAYS);
+    const more = ids.filter((id) => values[id]).length - known.length;
+    const made = part("div", "", part("h3", title), ...known.map((id) => array_figure(id, values[id], wide)));
+    if (more > 0) made.append(part("p", `and ${more} more`));
+    return known.length ? [made] : [];
+  };
+  walk.querySelector(".figures").replaceChildren(...row("Takes", takes, 160), ...row(takes.length ? "Makes" : "", own, 260));
+}
+
+function array_figure(id, value, wide) {
+  const made = part("section", "", titled(id, value.dims), ...pictured(id, value, wide));
+  made.dataset.values = id;
+  return made;
+}

@@ -1,0 +1,77 @@
+"""What the pages without a server run: the weights and inputs that the app opens on."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+import torch
+
+import ncd
+from ncd.inputs.opening_inputs import opening_inputs
+from ncd.lang.circuits.elaborate import elaborate
+from ncd.models import Entry
+from ncd.static_site.runs.entry_example import Example
+from ncd.static_site.runs.entry_model import entry_model
+from ncd.static_site.runs.run_part import run_part
+from ncd.train import noted
+from ncd.train.weight_files import shipped
+
+TRAINED = [entry for entry in ncd.catalogue.values() if shipped(entry, {})]
+
+
+@pytest.mark.parametrize("entry", TRAINED, ids=lambda entry: entry.name)
+def test_trained_systems_open_on_shipped_weights_and_an_example(entry: Entry) -> None:
+    model, term = entry_model(entry), entry.build()
+    assert model.facts
+    data = shipped(entry, {})
+    assert data
+    steps = int(noted(data)["steps"])
+    assert f"Weights trained for {steps:,} steps" in model.facts["said"][0]
+    given = np.frombuffer(model.files.get("example.bin", b""), np.float32)
+    feed = opening_inputs(entry, term)
+    for at, x in zip(model.facts["kept"], feed.tensors(term, 0, "cpu"), strict=True):
+        own = given[at : at + x.numel()] if at >= 0 else []
+        assert at < 0 or torch.equal(torch.tensor(own), x.float().flatten())
+    assert any(at >= 0 for at in model.facts["kept"]) or feed.is_random
+
+
+def test_words_stand_along_the_axes_of_attention_and_the_symbols_along_the_answers() -> None:
+    entry = ncd.catalogue["reversal"]
+    facts = entry_model(entry).facts
+    assert facts
+    read = "".join(opening_inputs(entry, entry.build()).words["t"])
+    words = {name: "".join(line) for name, line in facts["words"].items()}
+    assert words == {"t": read, "y": read, "x": read, "v": "abcdefghijkl"}
+
+
+def test_a_sentence_may_be_as_long_as_the_weights_allow_and_is_random_beyond() -> None:
+    entry = ncd.catalogue["multi-head-attention"]
+    model, example = entry_model(entry), Example.of(entry)
+    assert model.facts and model.facts["within"] == {"y": 24, "x": 24}
+    assert model.files["random.onnx"] != model.files["multi-head-attention.onnx"]
+    term, settings = entry.build(y=5), entry.settings({"y": 5})
+    short = opening_inputs(entry, term, settings).tensors(term, 0, "cpu")
+    assert torch.equal(short[0], example.numbers[0][:5])
+
+
+def test_a_system_without_an_example_runs_on_random_arrays_at_all_sizes() -> None:
+    model = entry_model(ncd.catalogue["layer-norm"])
+    assert model.facts and model.facts["within"] == {} and list(model.files) == ["layer-norm.onnx"]
+
+
+@pytest.mark.few(20)
+@pytest.mark.parametrize("entry", ncd.catalogue.values(), ids=lambda entry: entry.name)
+def test_every_array_of_a_step_is_known(entry: Entry) -> None:
+    """But those inside scans, which are made anew at every position."""
+    circuit, model = elaborate(entry.build()), entry_model(entry)
+    if model.facts is None:
+        return
+    bodies = [body for loop in circuit.loops if loop.kind == "scan" for body in loop.bodies]
+    inside = {id for body in bodies for id in body.values}
+    assert json.dumps(model.facts)
+    part = run_part(model.facts["said"][0])(circuit)
+    for made in part.split('data-makes="')[1:]:
+        ids = set(made.partition('"')[0].split())
+        assert ids - inside <= model.facts["arrays"].keys()
