@@ -3,17 +3,31 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 import torch
 
 import ncd
+from ncd.run.limits.measurement import medians
 from tools.bench.__main__ import main
 from tools.bench.measurements import Line, against
 from tools.bench.peers import ByHand, Fused
 
+Call = Callable[[], object]
 Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture(autouse=True)
+def few_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three rounds say as much as fifty where only what is printed matters."""
+
+    def measured(calls: dict[str, Call], **options: Any) -> dict[str, float]:
+        return medians(calls, **{**options, "rounds": 3, "warm": 1})
+
+    for module in ("bench", "bench_drawing"):
+        monkeypatch.setattr(f"tools.bench.{module}.medians", measured)
 
 
 def data(capsys: Capture, *argv: str) -> Any:
