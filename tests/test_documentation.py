@@ -9,12 +9,14 @@ import subprocess
 import sys
 from html import unescape
 from pathlib import Path
+from types import ModuleType
 from urllib.parse import urlsplit
 
 import pytest
 
 import ncd
 from ncd.bundled_files import ROOT
+from tools import live_diagrams, reference_examples
 
 PAGES = sorted((ROOT / "docs").glob("*.md"))
 
@@ -37,6 +39,9 @@ def test_it_builds_without_a_warning_and_every_link_leads_somewhere(tmp_path: Pa
             assert (tmp_path / target).exists(), f"{name}: {link}"
             if url.fragment and not url.fragment.startswith("__") and target in ids:
                 assert url.fragment in ids[target], f"{name}: {link}"
+    shown = re.findall(r"<ncd-diagram files [^>]*>", "".join(pages.values()))
+    assert len(shown) >= 6 and not re.search("<ncd-diagram (?!files)", "".join(pages.values()))
+    assert (tmp_path / "ncd-diagram.js").exists()
     assert "&gt;&gt;&gt; " not in re.sub(
         r"<code.*?</code>", "", pages["reference.html"], flags=re.S
     )
@@ -49,9 +54,19 @@ def test_its_examples_are_right(page: Path) -> None:
     assert found.failed == 0
 
 
+@pytest.mark.parametrize("module", [live_diagrams, reference_examples], ids=str)
+def test_what_builds_it_is_right(module: ModuleType) -> None:
+    assert doctest.testmod(module).failed == 0 < doctest.testmod(module).attempted
+
+
 def test_the_systems_and_sizes_of_its_elements_exist() -> None:
-    files = [path.read_text() for path in (ROOT / "docs" / "examples").glob("*.html")]
-    elements = [tag for text in files for tag in re.findall(r"<ncd-diagram ([^>]*)>", text)]
+    files = [*PAGES, *(ROOT / "docs" / "examples").glob("*")]
+    texts = (path.read_text() for path in files)
+    elements = [
+        tag
+        for text in texts
+        for tag in re.findall(r"<ncd-diagram (system=[^>]*|files[^>]*)>", text)
+    ]
     assert elements
     for element in elements:
         said = dict(re.findall(r'(\w+)="([^"]*)"', element))

@@ -180,6 +180,26 @@ async function open_part({ target: part }) {
   filled(part);
 }
 
+// In another page, with `embed` in its link, it shows the diagram, its sizes and cards alone;
+// `dark` (1 or 0) chooses a theme, and `sizes=off` leaves the sizes out.
+const asked = new URLSearchParams(location.search);
+if (asked.has("embed")) embed(document.documentElement);
+
+function embed(root) {
+  root.classList.add("embed");
+  root.style.colorScheme = { 1: "dark", 0: "light" }[asked.get("dark")] ?? "";
+  const sizes = document.querySelector(".sizes");
+  sizes.classList.toggle("off", asked.get("sizes") === "off");
+  const whole = Object.assign(document.createElement("a"), { target: "_blank", textContent: document.title });
+  sizes.append(whole);
+  const here = () => (whole.href = location.href.replace(/\bembed=?&?/, ""));
+  document.addEventListener("sizes", here);
+  here();
+  const box = document.querySelector(".ncd");
+  const tell = () => parent.postMessage({ ncd: "height", height: Math.ceil(box.getBoundingClientRect().height) }, "*");
+  new ResizeObserver(tell).observe(box);
+}
+
 drawing.addEventListener("dblclick", (event) => {
   const block = event.target.closest("[data-fence]");
   if (block) fold(block.dataset.fence);

@@ -46,14 +46,16 @@ async def answer(scope: Scope, receive: Receive, send: Send) -> None:
     request = Request(scope)
     name, query = request.url.path.rpartition("/")[-1], request.url.query
     said = dict(parse_qsl(query)) if len(query) <= live_endpoint.LONGEST else {}
-    text = await run_in_threadpool(written, name, said)
+    text = await run_in_threadpool(written, name, said, str(request.url))
     kept = {"Cache-Control": "no-cache"}
     response = HTMLResponse(text, headers=kept) if text else PlainTextResponse(UNKNOWN, 404)
     await response(scope, receive, send)
 
 
-def written(name: str, said: Mapping[str, str]) -> str:
+def written(name: str, said: Mapping[str, str], address: str = "") -> str:
     """Returns the page of a system at the settings of a query; empty if there is no such system.
+
+    If its own ``address`` is given, it names the oEmbed answer for it.
 
     >>> "<svg" in written("multi-head-attention", {"h": "8"})
     True
@@ -80,6 +82,7 @@ def written(name: str, said: Mapping[str, str]) -> str:
         scheme=_scheme(said),
         title=markup.text(entry.title),
         sheet=SHEET.name,
+        discovery=_discovery(address, entry.title) if address else "",
         script=SCRIPT.name,
         page=markup.text(entry.name),
         ask=markup.text(urlencode(asked)),
@@ -88,6 +91,14 @@ def written(name: str, said: Mapping[str, str]) -> str:
         told=told,
         sizes="".join(_control(knob, scene.settings[knob.name]) for knob in entry.knobs),
     )
+
+
+def _discovery(address: str, title: str) -> str:
+    """Returns the link by which other programs find the oEmbed answer of a page."""
+    site = urlsplit(address)
+    href = f"{site.scheme}://{site.netloc}/{OEMBED}?{urlencode({'url': address})}"
+    kind = 'rel="alternate" type="application/json+oembed"'
+    return f'<link {kind} href="{markup.text(href)}" title="{markup.text(title)}">'
 
 
 def _scheme(said: Mapping[str, str]) -> str:

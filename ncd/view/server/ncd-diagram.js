@@ -31,7 +31,7 @@ class Diagram extends HTMLElement {
   show() {
     const system = this.getAttribute("system") ?? "multi-head-attention";
     const base = this.getAttribute("base") ?? HOME;
-    const path = this.hasAttribute("files") ? `${system}/` : `embed/${system}`;
+    const path = this.hasAttribute("files") ? `${system}/index.html?embed` : `embed/${system}`;
     const address = new URL(path, new URL(base.replace(/\/?$/, "/"), document.baseURI));
     for (const { name, value } of this.attributes)
       if (!OWN.has(name) && !name.startsWith("data-")) address.searchParams.set(name, value);

@@ -107,8 +107,18 @@ def test_the_component_shows_a_page_of_the_site(browser: Browser, site: str) -> 
     page = browser.new_page()
     page.goto(f"{site}../../talk.html")
     frame = page.frame_locator("iframe")
-    expect(frame.get_by_role("heading", level=1)).to_have_text("Layer norm")
-    expect(frame.get_by_role("textbox", name="m ")).to_have_value("7")
+    field = frame.get_by_role("textbox", name="m ")
+    expect(field).to_have_value("7")
+    expect(frame.get_by_role("heading")).to_have_count(0)  # the diagram and its sizes alone
+    page.wait_for_function(
+        "parseInt(document.querySelector('ncd-diagram').frame.style.height) > 100"
+    )
+    field.fill("9")
+    field.press("Enter")
+    link = frame.get_by_role("link", name="Layer norm")
+    expect(link).to_have_attribute("href", re.compile(r"/layer-norm/index\.html\?m=9$"))
+    frame.locator(".drawing .op").first.click()
+    expect(frame.locator(".card")).to_be_visible()
     page.close()
 
 

@@ -61,6 +61,15 @@ def test_oembed_gives_the_frame_of_a_page(client: TestClient) -> None:
     )
 
 
+def test_a_page_leads_to_its_oembed_answer(client: TestClient) -> None:
+    page = client.get("/embed/lora?t=3&m=8").text
+    (link,) = re.findall(
+        r'<link rel="alternate" type="application/json\+oembed" href="(.*?)"', page
+    )
+    found = client.get(unescape(link)).json()
+    assert 'src="http://localhost/embed/lora?t=3&amp;m=8"' in found["html"]
+
+
 @pytest.mark.parametrize(
     ("params", "status"),
     [
