@@ -125,7 +125,10 @@ def opened(browser: Browser, address: str, mbit: float) -> str:
     page = browser.new_page(viewport={"width": 1280, "height": 900})
     network, sizes = page.context.new_cdp_session(page), list[int]()
     network.send("Network.enable")
-    network.on("Network.dataReceived", lambda part: sizes.append(part["encodedDataLength"]))
+    network.on(
+        "Network.dataReceived",
+        lambda part: sizes.append(part["encodedDataLength"] or part["dataLength"]),
+    )
     if mbit:
         rate = mbit * 1e6 / 8
         slow = {"latency": 40, "downloadThroughput": rate, "uploadThroughput": rate}
