@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from html import unescape
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 from urllib.parse import urlsplit
@@ -52,6 +53,18 @@ def test_its_examples_are_right(page: Path) -> None:
     flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
     found = doctest.testfile(str(page), module_relative=False, optionflags=flags)
     assert found.failed == 0
+
+
+@pytest.mark.skipif(not find_spec("myst_parser"), reason="there is no myst-parser")
+def test_a_page_of_sphinx_keeps_the_element(tmp_path: Path) -> None:
+    (tmp_path / "course.md").write_text((ROOT / "docs" / "examples" / "course.md").read_text())
+    options = ["-C", "-D", "extensions=myst_parser", "-D", "root_doc=course", "-W", "-q"]
+    command = [sys.executable, "-m", "sphinx", *options, str(tmp_path), str(tmp_path / "built")]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    built = (tmp_path / "built" / "course.html").read_text()
+    assert '<ncd-diagram system="multi-head-attention" h="8"></ncd-diagram>' in built
+    assert '<script src="http://127.0.0.1:8501/ncd-diagram.js"></script>' in built
 
 
 @pytest.mark.parametrize("module", [live_diagrams, reference_examples], ids=str)
