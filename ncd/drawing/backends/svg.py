@@ -97,7 +97,9 @@ class _Writer:
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{view}" width="{number(box.width)}" '
             f'height="{number(box.height)}" class="{kind}" '
-            f'role="group" color="{self.paint("ink")}" fill="currentColor" '
+            # letters where they were measured: a browser may round their widths to whole pixels
+            f'role="group" text-rendering="geometricPrecision" '
+            f'color="{self.paint("ink")}" fill="currentColor" '
             f'font-family="{PLAIN.family}" font-style="{PLAIN.style}" '
             f'font-size="{number(style.NAME)}" stroke-width="{number(style.OUTLINE)}">'
             f"<title>{text(drawing.title)}</title><desc>{text(drawing.description)}</desc>"

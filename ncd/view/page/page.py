@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from time import sleep
 from typing import Protocol
@@ -62,7 +63,7 @@ def page(
         st.title(entry.title, anchor=False)
         presenter.show(entry)
     with st.container(key="lead"):
-        st.markdown(lead)
+        st.markdown(f"{lead.strip()} :small[{_plain(entry.source)}]")
     if above:
         above()
     url.hold()
@@ -80,6 +81,15 @@ def page(
     if entry.name in CATALOGUE:
         with st.container(key="beyond"):
             st.markdown(_beyond(entry))
+
+
+def _plain(said: str) -> str:
+    """Returns a text as Markdown that shows it letter by letter.
+
+    >>> print(_plain("a_1 [b]"))
+    a\\_1 \\[b\\]
+    """
+    return re.sub(r"([!-/:-@[-`{-~])", r"\\\1", said)
 
 
 def _beyond(entry: Entry) -> str:

@@ -16,7 +16,6 @@ const STEPS = { ArrowRight: 1, PageDown: 1, ArrowLeft: -1, PageUp: -1, Home: -In
 
 export default function ({ parentElement, data }) {
   const host = (parentElement.ncdPresent ??= prepare(parentElement, data));
-  host.find("source").textContent = data.source;
   host.sizes = data.sizes;
   host.find("embed").hidden = !data.framed;
   sync(host);

@@ -35,10 +35,10 @@ _present = st.components.v2.component(
 
 
 def show(entry: Entry) -> None:
-    """Shows the figure's source and the buttons: copy link or code, lesson, present, add a view."""
+    """Shows the buttons: copy link or code, lesson, present, add a view."""
     sizes = [knob.name for knob in entry.knobs]
     framed = bool(os.environ.get("NCD_FRAMES", "").strip())  # other sites may show it
-    data = {"source": entry.source, "sizes": sizes, "framed": framed, **_known()}
+    data = {"sizes": sizes, "framed": framed, **_known()}
     _present(key="present", data=data, width="content")
 
 

@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.page.test_links import move, says, visit
+from tests.browser.waits import quiet
 from tests.support.polling import to_pass
 from tests.support.sampling import sample
 
@@ -222,7 +223,7 @@ def test_the_file_walks_the_same_views_offline(
 def test_on_paper_the_page_is_whole_and_light(page: Page, address: str, scheme: str) -> None:
     page.emulate_media(color_scheme=scheme)
     visit(page, address, "/encoder-block?panel=Source")
-    expect(page.locator(".source")).not_to_be_empty()  # by the script that listens to the print
+    quiet(page)  # the script that listens to the print has come
     ink = "document.querySelector('.st-key-diagram [data-testid=stBidiComponentIsolated]')"
     ink = f"{ink}.shadowRoot.querySelector('.drawing svg').getAttribute('color')"
     before = page.evaluate(ink)
