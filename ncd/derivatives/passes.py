@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ncd.derivatives.steps import Recording, Steps
-from ncd.lang.circuits.circuit import Circuit, Loop, Value
+from ncd.lang.circuits.circuit import Cell, Circuit, Loop, Value
 from ncd.lang.terms.loops import Scan
 from ncd.lang.terms.step_wires import Step, alive, wired
 from ncd.lang.terms.step_writer import Slot, Slots
@@ -20,12 +20,17 @@ Env = dict[str, Slot]  # the array of each value of a circuit
 def walk(steps: Recording, circuit: Circuit, env: Env) -> None:
     """Writes the ops of a circuit on the arrays of ``env``, which it extends."""
     for unit in circuit.units:
-        if isinstance(unit, Loop):
-            _loop(steps, unit, env)
-            continue
-        slots = [found(steps, env, value) for value in unit.inputs]
-        steps.path, steps.written = unit.path, unit.op
-        _keep(env, unit.outputs, steps.call(unit.op, *slots))
+        write(steps, unit, env)
+
+
+def write(steps: Recording, unit: Cell | Loop, env: Env) -> None:
+    """Writes one op or loop on the arrays of ``env``, which it extends."""
+    if isinstance(unit, Loop):
+        _loop(steps, unit, env)
+        return
+    slots = [found(steps, env, value) for value in unit.inputs]
+    steps.path, steps.written = unit.path, unit.op
+    _keep(env, unit.outputs, steps.call(unit.op, *slots))
 
 
 def _loop(steps: Recording, loop: Loop, env: Env) -> None:

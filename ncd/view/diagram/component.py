@@ -226,14 +226,21 @@ def block_inside(scene: Scene, id: str) -> str:
     return remember("part", scene.term, id, scene.labels, scene.dark, make=make)
 
 
-def other_term(term: Term, scene: Scene) -> str:
-    """Returns a term that is not the page's as SVG; only its axes take part in highlighting."""
+def other_term(
+    term: Term, scene: Scene, labels: Labels | None = None, folded: tuple[str, ...] | None = None
+) -> str:
+    """Returns a term that is not the page's as SVG; only its axes take part in highlighting.
+
+    ``labels`` and ``folded`` are as in :func:`ncd.draw`; by default the labels are the page's.
+    """
+    look: Labels = labels or scene.labels
+    shut: Folded = "auto" if folded is None else folded
 
     def make() -> str:
-        drawing = draw(term, labels=scene.labels, dark=scene.dark, width=scene.width)
+        drawing = draw(term, look, dark=scene.dark, width=scene.width, folded=shut)
         return FOREIGN.sub("", _framed(drawing))
 
-    return remember("apart", term, scene.labels, scene.dark, scene.width, make=make)
+    return remember("apart", term, look, scene.dark, scene.width, folded, make=make)
 
 
 def _framed(drawing: Drawing) -> str:

@@ -52,6 +52,7 @@ ON_SYSTEMS: dict[str, Kept] = {
     "call": Kept("", longest=300),
     "frozen": Kept("", longest=MOST),
     "recompute": Kept("", longest=MOST),
+    "mirror": Kept("", ("", "1")),
     "back": Kept("0"),
     trained_weights.TRAINED: Kept("", ("", "1")),
     FORMATS: Kept("", longest=LONGEST, meaning="formats"),

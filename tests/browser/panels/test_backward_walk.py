@@ -53,8 +53,16 @@ def test_a_block_that_is_recomputed_saves_fewer_bytes(page: Page, address: str) 
     expect(told).to_contain_text("instead of 50 kB")
     page.reload()
     expect(switch).to_have_attribute("aria-checked", "true")
+    page.get_by_role("button", name="Draw the backward pass").click()
+    both = page.locator(".foot figure svg")
+    expect(both).to_have_count(2)
+    expect(both.last).to_contain_text("Attention'")
+    expect(both.last).not_to_contain_text("weights")
     switch.click()
     expect(told).not_to_contain_text("instead of")
+    expect(both.last).to_contain_text("weights 7.04 kB")
+    page.get_by_role("button", name="Hide the backward pass").click()
+    expect(both).to_have_count(0)
 
 
 def test_a_budget_sets_what_the_layers_recompute(page: Page, address: str) -> None:

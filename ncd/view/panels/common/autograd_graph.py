@@ -20,6 +20,7 @@ from ncd.view.base import html_panel
 from ncd.view.base.cache import remember
 from ncd.view.base.html_panel import asked, heed
 from ncd.view.base.static_files import static
+from ncd.view.diagram import backward_diagram
 from ncd.view.learning import checkpoint_curve, requires_grad, saved_table
 from ncd.view.learning.requires_grad import FROZEN
 from ncd.view.panels.common import backward_pass
@@ -73,7 +74,7 @@ def _show_graph(scene: Scene) -> None:
         "head": head,
         "pass": step,
         "at": at,
-        "foot": _foot(scene) + saved_table.html(scene),
+        "foot": _foot(scene) + _saved(scene),
         "level": f"{LEVEL}={level}",
         "label": "Autograd graph: arrow keys go from node to node, Enter selects",
         "svg": lit(svg, scene.circuit),
@@ -94,6 +95,8 @@ def _pick(asked: object) -> None:
         requires_grad.pick(value)
     elif name == saved_table.RECOMPUTE:
         saved_table.pick(value)
+    elif name == backward_diagram.MIRROR:
+        st.session_state[name] = value
     elif name == STEP:
         backward_pass.pick(value)
 
@@ -108,6 +111,10 @@ def _head(hidden: int) -> str:
         f'<div class="levels" role="group" aria-label="A node for each">{buttons}</div>'
         f'<span class="muted hides">This level {hides}.</span>'
     )
+
+
+def _saved(scene: Scene) -> str:
+    return saved_table.html(scene) + backward_diagram.html(scene, saved_table.chosen(scene))
 
 
 def _foot(scene: Scene) -> str:
@@ -125,7 +132,7 @@ def _without(dot: str, head: str, why: str, scene: Scene) -> None:
     html = f'{head}<p role="status">{markup.text(told)}</p>'
     html_panel.show(html, "graph head", on_pick=_pick)
     st.graphviz_chart(dot)
-    foot = _foot(scene) + saved_table.html(scene)
+    foot = _foot(scene) + _saved(scene)
     html_panel.show(foot, "graph foot", on_pick=_pick)
 
 

@@ -1,0 +1,67 @@
+"""The backward pass with a box for each block: its gradients, its order, and what it loads."""
+
+from __future__ import annotations
+
+import pytest
+
+import ncd
+from ncd.derivatives.mirrored import Load, Mirror
+from ncd.drawing.lint import lint
+from ncd.lang.circuits.elaborate import elaborate
+from ncd.view.diagram.backward_diagram import readable
+
+
+def boxes(name: str, again: tuple[str, ...] = ()) -> list[tuple[str, list[str]]]:
+    """Returns the title of each box in order, with the notes that it loads."""
+    term = ncd.catalogue[name].build()
+    circuit = elaborate(readable(elaborate(term), ncd.saved(term, again).arrays))
+    found: list[tuple[str, list[str]]] = []
+    notes: list[str] = []
+    for cell in circuit.cells:
+        if isinstance(cell.op, Load):
+            notes.append(cell.op.text)
+        if isinstance(cell.op, Mirror):
+            found.append((cell.op.title, notes))
+            notes = []
+    return found
+
+
+def test_blocks_come_in_reverse_order_and_load_what_was_saved_for_them() -> None:
+    assert boxes("encoder-block") == [
+        ("Feed-Forward'", ["norm2 3.07 kB", "relu 6.14 kB"]),
+        ("LayerNorm norm2'", ["3.07 kB"]),
+        (
+            "Self-Attention'",
+            ["norm1 3.07 kB", "k 3.07 kB", "q 3.07 kB", "weights 2.3 kB", "v 3.07 kB", "3.07 kB"],
+        ),
+        ("LayerNorm norm1'", ["3.07 kB"]),
+    ]
+
+
+def test_a_recomputed_block_loads_only_what_it_takes() -> None:
+    again = dict(boxes("encoder-block", ("Self-Attention",)))
+    assert again["Self-Attention'"] == ["norm1 3.07 kB"]
+    assert again["Feed-Forward'"] == ["norm2 3.07 kB", "relu 6.14 kB"]
+
+
+@pytest.mark.parametrize("name", ["encoder-block", "unet", "swiglu", "lenet"])
+def test_gradients_go_from_the_outputs_to_the_inputs_in_a_sound_drawing(name: str) -> None:
+    term = ncd.catalogue[name].build()
+    back = readable(elaborate(term), ncd.saved(term).arrays)
+    sizes = [[array.shape for array in side] for side in (back.dom, back.cod)]
+    assert sizes == [[array.shape for array in side] for side in (term.cod, term.dom)]
+    assert lint(ncd.draw(back, "sizes", width=900)) == []
+
+
+def test_layers_of_other_sizes_are_all_drawn() -> None:
+    titles = [title for title, _ in boxes("unet")]
+    assert titles.count("Down Scale Block'") == 4 and titles.count("Up Scale Block'") == 3
+
+
+def test_what_cannot_be_read_is_not_drawn() -> None:
+    term = ncd.catalogue["gru"].build()
+    with pytest.raises(ncd.LimitError) as caught:
+        readable(elaborate(term), ncd.saved(term).arrays)
+    assert str(caught.value) == (
+        "76 boxes and notes, with 75 arrays side by side, are too many to be read."
+    )
