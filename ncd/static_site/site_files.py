@@ -24,7 +24,7 @@ from ncd.static_site.gallery_cards import FOLDER, GALLERY_CSS, GALLERY_HTML, GAL
 from ncd.static_site.page_prose import file as page_file
 from ncd.static_site.page_prose import html, prose
 from ncd.static_site.runs.entry_model import entry_model
-from ncd.static_site.runs.run_part import run_part, without_model
+from ncd.static_site.runs.run_part import run_part, walk, without_model
 
 TITLE = "Neural circuits"
 LEAD = (
@@ -125,6 +125,7 @@ def entry_page(
         states=STATES,
         widths=WIDTHS,
         run=run_part(known["said"][0]) if known else without_model(model.why),
+        walk=walk if known else None,
         data=f'<script type="application/json" id="run">{data}</script>' if known else "",
         js=RUN_JS if known else "",
         allowed="; worker-src 'self'" if known else "",

@@ -14,7 +14,7 @@ from ncd.lang.circuits.elaborate import elaborate
 from ncd.models import Entry
 from ncd.static_site.runs.entry_example import Example
 from ncd.static_site.runs.entry_model import entry_model
-from ncd.static_site.runs.run_part import run_part
+from ncd.static_site.runs.run_part import walk
 from ncd.train import noted
 from ncd.train.weight_files import shipped
 
@@ -71,7 +71,7 @@ def test_every_array_of_a_step_is_known(entry: Entry) -> None:
     bodies = [body for loop in circuit.loops if loop.kind == "scan" for body in loop.bodies]
     inside = {id for body in bodies for id in body.values}
     assert json.dumps(model.facts)
-    part = run_part(model.facts["said"][0])(circuit)
+    part = walk(circuit)
     for made in part.split('data-makes="')[1:]:
         ids = set(made.partition('"')[0].split())
         assert ids - inside <= model.facts["arrays"].keys()

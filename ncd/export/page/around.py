@@ -16,8 +16,8 @@ class Around:
     ``legend`` is the address of the page of all signs, ``states`` the most drawings with different
     blocks collapsed. ``widths`` are those in pixels that the page is drawn for, the first in the
     page itself, each with the most letters of further drawings. ``run`` writes a part whose numbers
-    follow the sizes, ``data`` and ``js`` are for it, and ``allowed`` is what the content policy
-    allows besides.
+    follow the sizes, ``walk`` one that comes into it later; ``data`` and ``js`` are for them, and
+    ``allowed`` is what the content policy allows besides.
     """
 
     top: str = ""
@@ -28,6 +28,7 @@ class Around:
     states: int = STATES
     widths: tuple[tuple[float, int], ...] = ((WIDTH, LETTERS),)
     run: Callable[[Circuit], str] | None = None
+    walk: Callable[[Circuit], str] | None = None
     data: str = ""
     js: str = ""
     allowed: str = ""

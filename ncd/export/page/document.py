@@ -127,6 +127,7 @@ def document(
     every = tuple(drawing for view in views.values() for drawing in view.values())
     first, cards = every[0], Cards.of(live, every, blocks)
     closed = dict(parts_that_open(live, cards))
+    walk = {"walk": _live(live, "walk", around.walk)} if around.walk else {}
     page = PAGE.format(
         policy=policy(js := JS + around.js) + around.allowed,
         title=markup.text(title or first.title),
@@ -143,8 +144,8 @@ def document(
         words=markup.text(first.description),
         state=state_name(folded(first)),
         states=compressed(drawing_parts(views)),
-        later=compressed(dict(cards.html(every)) | closed),
-        run=_run(live, around.run),
+        later=compressed(dict(cards.html(every)) | closed | walk),
+        run=_live(live, "run", around.run),
         live=live.script(),
         js=js,
     )
@@ -167,10 +168,10 @@ def _live_summary(live: LiveTexts, cards: Cards) -> str:
     return live.part("summary", _summary(plain), lambda: _summary(own), own.facts)
 
 
-def _run(live: LiveTexts, write: Callable[[Circuit], str] | None) -> str:
+def _live(live: LiveTexts, name: str, write: Callable[[Circuit], str] | None) -> str:
     if write is None:
         return ""
-    return live.part("run", write(live.plain), lambda: write(live.circuit))
+    return live.part(name, write(live.plain), lambda: write(live.circuit))
 
 
 def _live_axes(live: LiveTexts, drawings: Iterable[Drawing]) -> str:

@@ -110,6 +110,5 @@ function show_results() {
   const outputs = task.outputs.map((id, i) => output(id, `out${i}`, values[id]));
   const inside = shown_inputs.length ? [part("section", "", part("h3", "What goes in"), ...shown_inputs)] : [];
   panel.querySelector(".results").replaceChildren(...inside, ...maps, ...outputs);
-  panel.querySelector(".begin").hidden = false;
   document.dispatchEvent(new Event("ran"));
 }

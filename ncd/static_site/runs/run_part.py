@@ -12,7 +12,8 @@ WALK = """<div class="walk" hidden><div class="strip" role="group" aria-label="S
 <button type="button" data-by="-1">Previous</button>
 <button type="button" data-by="1">Next</button>
 <input type="range" min="1" value="1" aria-label="Step"><b class="count"></b>
-<button type="button" class="end">End the steps</button></div>"""
+<button type="button" class="end">End the steps</button></div>
+<div data-live="walk" aria-live="polite"></div><div class="figures"></div></div>"""
 INSIDE = " This is done at every position of a scan, and its numbers are not kept here."
 
 
@@ -34,8 +35,7 @@ def run_part(said: str) -> Callable[[Circuit], str]:
             '<p><button class="go" type="button">Run here</button> '
             '<button class="begin" type="button" hidden>Step by step</button> '
             '<span class="ran" role="status"></span></p>'
-            f"{WALK}<div class='stops' aria-live='polite'>{''.join(_stops(circuit))}</div>"
-            '<div class="figures"></div></div><div class="results"></div></section>'
+            f'{WALK}<div class="results"></div></section>'
         )
 
     return part
@@ -47,8 +47,12 @@ def without_model(why: str) -> Callable[[Circuit], str]:
     return lambda circuit: f'<section class="run"><h2>Run here</h2>{said}</section>'
 
 
+def walk(circuit: Circuit) -> str:
+    """Returns each step: what is lit in the diagram, what it takes and makes, and its words."""
+    return "".join(_stops(circuit))
+
+
 def _stops(circuit: Circuit) -> Iterator[str]:
-    """Yields each step: what is lit in the diagram, what it takes and makes, and its words."""
     side = by_side(circuit)
     scans = (body for loop in circuit.loops if loop.kind == "scan" for body in loop.bodies)
     inside = {cell.id for body in scans for cell in body.cells}

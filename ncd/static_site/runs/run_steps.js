@@ -1,15 +1,11 @@
 // A walk through the run, op by op: the diagram lights the step, and below stand its values.
 
 const walk = panel.querySelector(".walk");
-const steps = [...walk.querySelectorAll("article")].map((place) => {
-  const list = (text) => text.split(" ").filter(Boolean);
-  return { place, ids: list(place.dataset.ids), takes: list(place.dataset.takes), makes: list(place.dataset.makes) };
-});
+let steps = []; // once there is a run
 const ARRAYS = 3; // shown of those that an op takes, and of those that it makes
 let step_now = 0; // from 1; 0 while there is no walk
 let chosen_array = ""; // the wire that was clicked
 
-walk.querySelector("input").max = steps.length;
 walk.querySelector("input").addEventListener("input", ({ target }) => step_to(Number(target.value)));
 panel.querySelector(".begin").addEventListener("click", () => step_to(1));
 walk.querySelector(".end").addEventListener("click", end_walk);
@@ -20,7 +16,22 @@ walk.addEventListener("keydown", (event) => {
   event.preventDefault();
   step_to(to);
 });
-document.addEventListener("ran", () => step_now && show_step());
+document.addEventListener("ran", async () => {
+  if (!steps.length) await read_steps();
+  if (step_now) show_step();
+});
+
+async function read_steps() {
+  walk.querySelector("[data-live]").innerHTML = (await later).walk;
+  filled(walk);
+  const list = (text) => text.split(" ").filter(Boolean);
+  steps = [...walk.querySelectorAll("article")].map((place) => {
+    const { ids, takes, makes } = place.dataset;
+    return { place, ids: list(ids), takes: list(takes), makes: list(makes) };
+  });
+  walk.querySelector("input").max = steps.length;
+  panel.querySelector(".begin").hidden = false;
+}
 
 // A click on a wire or an op of the diagram goes to the step that makes it, once there is a run; in
 // stacked layers to the next such step.
