@@ -47,6 +47,7 @@ RUNS = FOLDER / "runs"
 RUN_SCRIPTS = ("torch_random.js", "run_here.js", "run_values.js", "run_steps.js")
 RUN_JS = "".join((RUNS / name).read_text() for name in RUN_SCRIPTS)
 RUN_CSS = (RUNS / "run_here.css").read_text()
+LOADER_JS = (RUNS / "run_loader.js").read_text()
 WORKER_JS = (RUNS / "run_worker.js").read_bytes()
 RUNTIME = ("ort.mjs", "ort.wasm.gz", "LICENSE.txt")
 START_JS = (FOLDER / "start.js").read_text()
@@ -80,6 +81,7 @@ def write_site(
     for name in RUNTIME:
         bytes += _copied(folder / "runtime" / name, bundled("assets", "runtime", name).read_bytes())
     bytes += _copied(folder / "runtime" / "run_worker.js", WORKER_JS)
+    bytes += _write(folder / "runtime" / "run_here.js", RUN_JS)
     bytes += _write(folder / "index.html", gallery(cards))
     bytes += _write(folder / "legend" / "index.html", legend(entries, drawings))
     report(len(entries), len(entries), "")
@@ -115,7 +117,6 @@ def entry_page(
     after = entries[at + 1] if at + 1 < len(entries) else None
     settings, model = entry.settings({}), entry_model(entry)
     known = model.facts or {}
-    data = json.dumps(known, ensure_ascii=False).replace("<", "\\u003c")
     around = Around(
         top=top(before, after),
         lead=f'<div class="prose">{html(prose(page_file(entry))["LEAD"], "../")}</div>',
@@ -126,8 +127,9 @@ def entry_page(
         widths=WIDTHS,
         run=run_part(known["said"][0]) if known else without_model(model.why),
         walk=walk if known else None,
-        data=f'<script type="application/json" id="run">{data}</script>' if known else "",
-        js=RUN_JS if known else "",
+        task=known or None,
+        js=LOADER_JS if known else "",
+        scripts=" 'self'" if known else "",
         allowed="; worker-src 'self'" if known else "",
     )
     system = of_entry(entry, settings)

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
+import re
+from collections import Counter
 
 import numpy as np
 import pytest
 import torch
 
 import ncd
+from ncd.export.page.document import JS
 from ncd.inputs.opening_inputs import opening_inputs
 from ncd.lang.circuits.elaborate import elaborate
 from ncd.models import Entry
 from ncd.static_site.runs.entry_example import Example
 from ncd.static_site.runs.entry_model import entry_model
 from ncd.static_site.runs.run_part import walk
+from ncd.static_site.site_files import LOADER_JS, RUN_JS
 from ncd.train import noted
 from ncd.train.weight_files import shipped
 
@@ -75,3 +79,11 @@ def test_every_array_of_a_step_is_known(entry: Entry) -> None:
     for made in part.split('data-makes="')[1:]:
         ids = set(made.partition('"')[0].split())
         assert ids - inside <= model.facts["arrays"].keys()
+
+
+def test_no_two_scripts_of_a_page_define_one_name() -> None:
+    """They share one scope, as later ones are loaded into the page."""
+    lines = re.compile(r"^(?:async )?(?:function|const|let) (\w+)", re.MULTILINE)
+    names = Counter(lines.findall(JS + LOADER_JS + RUN_JS))
+    assert names["load_run"] == names["pictured"] == 1
+    assert [name for name, n in names.items() if n > 1] == []

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from ncd.export.collapse_states import LETTERS, STATES, WIDTH
 from ncd.lang.circuits.circuit import Circuit
@@ -16,8 +17,9 @@ class Around:
     ``legend`` is the address of the page of all signs, ``states`` the most drawings with different
     blocks collapsed. ``widths`` are those in pixels that the page is drawn for, the first in the
     page itself, each with the most letters of further drawings. ``run`` writes a part whose numbers
-    follow the sizes, ``walk`` one that comes into it later; ``data`` and ``js`` are for them, and
-    ``allowed`` is what the content policy allows besides.
+    follow the sizes, ``walk`` one that comes into it later; ``task`` and ``js`` are for them,
+    ``scripts`` is where the page may load more of them from, and ``allowed`` what the content
+    policy allows besides.
     """
 
     top: str = ""
@@ -29,6 +31,7 @@ class Around:
     widths: tuple[tuple[float, int], ...] = ((WIDTH, LETTERS),)
     run: Callable[[Circuit], str] | None = None
     walk: Callable[[Circuit], str] | None = None
-    data: str = ""
+    task: Mapping[str, Any] | None = None
     js: str = ""
+    scripts: str = ""
     allowed: str = ""

@@ -49,20 +49,22 @@ from ncd.lang.types.axes import Axis
 from ncd.serial import term_script
 
 FOLDER = Path(__file__).parent
-POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{}'; font-src data:"
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{}'{}; font-src data:"
 DEEPEST = 12  # levels of nested blocks that collapse in a file: each state is one more drawing
 PAGE = (FOLDER / "document.html").read_text()
 SCRIPTS = ("document.js", "live_sizes.js", "live_quiz.js")
 JS = LIGHT_JS + POLYNOMIALS_JS + "".join((FOLDER / name).read_text() for name in SCRIPTS)
 
 
-def policy(js: str) -> str:
-    """Returns the content policy of a file: it runs this script alone and loads nothing.
+def policy(js: str, scripts: str = "") -> str:
+    """Returns the content policy of a file: it runs this script and loads nothing.
+
+    ``scripts`` is where it may load more scripts from.
 
     >>> policy("go()").split("; ")[2][:34]
     "script-src 'sha256-5KYv+PUboo5h+0+"
     """
-    return POLICY.format(b64encode(sha256(js.encode()).digest()).decode())
+    return POLICY.format(b64encode(sha256(js.encode()).digest()).decode(), scripts)
 
 
 class Page(str):
@@ -127,13 +129,13 @@ def document(
     every = tuple(drawing for view in views.values() for drawing in view.values())
     first, cards = every[0], Cards.of(live, every, blocks)
     closed = dict(parts_that_open(live, cards))
-    walk = {"walk": _live(live, "walk", around.walk)} if around.walk else {}
+    run = {"walk": _live(live, "walk", around.walk), "task": around.task} if around.task else {}
     page = PAGE.format(
-        policy=policy(js := JS + around.js) + around.allowed,
+        policy=policy(js := JS + around.js, around.scripts) + around.allowed,
         title=markup.text(title or first.title),
         term=term_script(term, about),
         css=css(every, (signs := key_drawer(first, around.legend)).drawings) + around.css,
-        **{name: getattr(around, name) for name in ("top", "lead", "below", "data")},
+        **{name: getattr(around, name) for name in ("top", "lead", "below")},
         summary=_live_summary(live, cards),
         sizes=_sizes(live),
         svg=svg(first),
@@ -144,7 +146,7 @@ def document(
         words=markup.text(first.description),
         state=state_name(folded(first)),
         states=compressed(drawing_parts(views)),
-        later=compressed(dict(cards.html(every)) | closed | walk),
+        later=compressed(dict(cards.html(every)) | closed | run),
         run=_live(live, "run", around.run),
         live=live.script(),
         js=js,

@@ -1,8 +1,6 @@
 // Runs the system with the sizes of the page: with its trained weights and its example as far as
 // they fit the sizes, else with weights and inputs from a seed.
 
-const task = JSON.parse(document.getElementById("run").textContent);
-const panel = document.querySelector(".run");
 const MOST_NUMBERS = 2 ** 23; // in the inputs of a run
 const MADE = Object.keys(task.arrays).filter((id) => !task.inputs.some(({ name }) => name === id));
 let worker = null;
@@ -12,15 +10,10 @@ let again = false;
 let last = null; // the run that is shown: its number, message, values, and whether it fits the example
 const waiting = new Map();
 
-panel.querySelector(".go").addEventListener("click", run);
 document.addEventListener("sizes", () => {
   origin();
   if (worker) run();
 });
-
-function tell(text) {
-  panel.querySelector(".ran").textContent = text;
-}
 
 const fits = () => Object.entries(task.within).every(([name, most]) => shown.get(name) <= most);
 
@@ -33,10 +26,10 @@ function origin() {
 }
 
 async function run() {
-  const moved = [...shown].filter(([name, value]) => START.get(name) !== value && !task.free.includes(name));
-  panel.classList.toggle("old", moved.length > 0);
-  if (moved.length) {
-    const first = moved.map(([name]) => `${spelt(name)} = ${START.get(name)}`).join(", ");
+  const fixed = [...shown].filter(([name, value]) => START.get(name) !== value && !task.free.includes(name));
+  panel.classList.toggle("old", fixed.length > 0);
+  if (fixed.length) {
+    const first = fixed.map(([name]) => `${spelt(name)} = ${START.get(name)}`).join(", ");
     return tell(`The weights of this model are for ${first}. Reset the sizes to run it. ${task.free.length ? `Free: ${task.free.map(spelt).join(", ")}.` : ""}`);
   }
   if (busy) return (again = true);
@@ -95,7 +88,8 @@ function fail(error) {
 // Returns an input at the sizes of the page: of the example, or drawn from the seed.
 function given({ name, below, seed }, at) {
   const text = panel.querySelector(`[data-input="${name}"]`).textContent;
-  const dims = (text.replaceAll(",", "").match(/\d+/g) ?? []).map(Number);
+  const one = task.arrays[name].length === 1; // a number, of no axes
+  const dims = one ? [] : (text.replaceAll(",", "").match(/\d+/g) ?? []).map(Number);
   const count = dims.reduce((all, each) => all * each, 1);
   const kind = below === null ? "float32" : "int64";
   if (count > MOST_NUMBERS) return null;
@@ -112,3 +106,5 @@ function show_results() {
   panel.querySelector(".results").replaceChildren(...inside, ...maps, ...outputs);
   document.dispatchEvent(new Event("ran"));
 }
+
+origin();

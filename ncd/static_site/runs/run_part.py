@@ -60,12 +60,18 @@ def _stops(circuit: Circuit) -> Iterator[str]:
         taken = stop.unit.inputs if isinstance(stop.unit, Cell) else ()
         yield (
             f'<article data-ids="{" ".join(stop.ids)}" data-takes="{_ids(taken)}" '
-            f'data-makes="{_ids(stop.arrays)}" hidden>{_head(stop, side, inside)}</article>'
+            f'data-makes="{_ids(stop.arrays)}"{_same(stop)} hidden>'
+            f"{_head(stop, side, inside)}</article>"
         )
 
 
 def _ids(values: Iterable[Value]) -> str:
     return " ".join(value.id for value in values)
+
+
+def _same(stop: Stop) -> str:
+    """Returns the mark of a step that makes several arrays of the same numbers."""
+    return ' data-same="1"' if isinstance(stop.unit, Cell) and stop.unit.op.role == "copy" else ""
 
 
 def _head(stop: Stop, side: dict[str, str], inside: set[str]) -> str:

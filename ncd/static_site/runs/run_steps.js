@@ -26,8 +26,8 @@ async function read_steps() {
   filled(walk);
   const list = (text) => text.split(" ").filter(Boolean);
   steps = [...walk.querySelectorAll("article")].map((place) => {
-    const { ids, takes, makes } = place.dataset;
-    return { place, ids: list(ids), takes: list(takes), makes: list(makes) };
+    const { ids, takes, makes, same } = place.dataset;
+    return { place, ids: list(ids), takes: list(takes), makes: list(makes), same };
   });
   walk.querySelector("input").max = steps.length;
   panel.querySelector(".begin").hidden = false;
@@ -71,15 +71,15 @@ function end_walk() {
 
 async function show_step() {
   const at = step_now;
-  const { takes, makes } = steps[at - 1];
+  const { takes, makes, same } = steps[at - 1];
   const own = makes.includes(chosen_array) ? [chosen_array, ...makes.filter((id) => id !== chosen_array)] : makes;
   const values = await values_of([...takes, ...own]);
   if (at !== step_now) return;
   const row = (title, ids, wide) => {
-    const known = ids.filter((id) => values[id]).slice(0, ARRAYS);
-    const more = ids.filter((id) => values[id]).length - known.length;
+    const every = ids.filter((id) => values[id]);
+    const known = every.slice(0, same && ids === own ? 1 : ARRAYS);
     const made = part("div", "", part("h3", title), ...known.map((id) => array_figure(id, values[id], wide)));
-    if (more > 0) made.append(part("p", `and ${more} more`));
+    if (every.length > known.length) made.append(part("p", known.length < ARRAYS ? `The same numbers, ${every.length} times.` : `and ${every.length - known.length} more`));
     return known.length ? [made] : [];
   };
   walk.querySelector(".figures").replaceChildren(...row("Takes", takes, 160), ...row(takes.length ? "Makes" : "", own, 260));

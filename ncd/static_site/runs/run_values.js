@@ -23,8 +23,10 @@ function dimensions(id, dims) {
     const [name, label, count] = typeof own === "string" ? [own, own, 1] : own;
     return Array.from({ length: count }, (_, i) => ({ name, label, axis: own, side: count > 1 ? (sides[i] ?? "") : "" }));
   });
-  return every.map((own, i) => ({ ...own, size: dims[i], said: `${own.label} ${own.side}`.trim(), words: words(own.name, dims[i]) }));
+  return every.map((own, i) => ({ ...own, size: dims[i], said: `${spelt_axis(own.label)} ${own.side}`.trim(), words: words(own.name, dims[i]) }));
 }
+
+const spelt_axis = (label) => label.replace(/_\{?(\d+)\}?/g, (_, number) => spelt(number));
 
 // Returns the words along an axis, if the example has that many.
 function words(name, size) {
@@ -74,9 +76,9 @@ function pictured(id, { data, dims }, wide = 220) {
   range.className = "numbers muted";
   const image = own.findIndex((each, i) => each.side && each.axis === own[i + 1]?.axis);
   const two = image >= 0 ? [image, image + 1] : own.length > 1 ? [0, 1] : [];
-  const rest = own.map((_, i) => i).filter((i) => !two.includes(i) && (own.length > 1 || !i) && own[i].size > 1);
+  const rest = two.length ? own.map((_, i) => i).filter((i) => !two.includes(i) && own[i].size > 1) : [];
   const [rows, columns] = two.length ? two.map((i) => own[i]) : [{ size: 1, said: "" }, own[0] ?? { size: 1, said: "" }];
-  if ((own.length < 2 || !rest.length) && rows.size <= FEW[0] && columns.size <= FEW[1]) return [table(data, rows.size, columns), ...(data.length > 1 ? [range] : [])];
+  if (!rest.length && rows.size <= FEW[0] && columns.size <= FEW[1]) return [table(data, rows.size, columns), ...(data.length > 1 ? [range] : [])];
   const steps = strides(dims);
   const [down, across] = two.length ? two.map((i) => steps[i]) : [0, 1];
   const most = Math.max(Math.abs(low), Math.abs(high));
@@ -96,9 +98,11 @@ function pictured(id, { data, dims }, wide = 220) {
 
 function table(data, rows, { size, words }) {
   const made = part("table");
+  const scroll = part("div", "", made);
+  scroll.className = "scroll";
   if (words) made.append(part("tr", "", ...words.map((word) => part("th", word))));
   for (let row = 0; row < rows; row++) made.append(part("tr", "", ...[...data.slice(row * size, (row + 1) * size)].map((each) => part("td", digit(each)))));
-  return made;
+  return scroll;
 }
 
 // Returns an example that goes in: its words in order, or its picture.

@@ -1,0 +1,29 @@
+// Loads what runs the system when somebody asks for it, or moves a size.
+
+const task = {};
+const panel = document.querySelector(".run");
+let loading = null;
+
+async function load_run() {
+  Object.assign(task, (await later).task);
+  const script = document.createElement("script");
+  script.src = "../runtime/run_here.js";
+  const done = new Promise((resolve, fail) => Object.assign(script, { onload: resolve, onerror: fail }));
+  document.head.append(script);
+  await done;
+}
+
+function tell(text) {
+  panel.querySelector(".ran").textContent = text;
+}
+
+panel.querySelector(".go").addEventListener("click", async () => {
+  try {
+    await (loading ??= load_run());
+  } catch {
+    loading = null;
+    return tell("It did not run: this host does not have all files of the site.");
+  }
+  run();
+});
+document.addEventListener("sizes", () => moved() && (loading ??= load_run()));
