@@ -81,7 +81,7 @@ def fits(circuit: Circuit, limits: Limits | None = None, *, watched: bool = Fals
         return False
     if _least(circuit) > limits.bytes:
         return False
-    return _most(circuit.term) <= limits.bytes or peak(circuit, watched=watched) <= limits.bytes
+    return peak_bound(circuit) <= limits.bytes or peak(circuit, watched=watched) <= limits.bytes
 
 
 def _steps(circuit: Circuit) -> int:
@@ -91,7 +91,7 @@ def _steps(circuit: Circuit) -> int:
 def _check(circuit: Circuit, cost: Cost, limits: Limits, watched: bool, formats: Formats) -> None:
     if cost.flops > limits.flops:
         raise _over(circuit, cost, cost.flops, "floating-point operations", limits.flops)
-    if formats.plain and _most(circuit.term) <= limits.bytes:
+    if formats.plain and peak_bound(circuit) <= limits.bytes:
         return
     large = len(circuit.cells) > SEARCHED  # their peak takes seconds to find
     if large and (least := _least(circuit)) > limits.bytes:
@@ -148,13 +148,23 @@ def _weights(circuit: Circuit) -> int:
     return sum(4 * initial.array.numel for cell in circuit.cells for initial in learned(cell, seen))
 
 
-@lru_cache(maxsize=256)
-def _most(term: Term) -> int:
-    """Returns an upper bound of the memory of a run, as if nothing inside an op were ever freed.
+def peak_bound(circuit: Circuit) -> int:
+    """Returns an upper bound of :func:`peak`, as if nothing inside an op were ever freed.
 
-    Each node of an expression is taken to leave four tensors behind: itself, its gradient, and a
-    copy of either in another order. One kernel at a time has memory of its own beside them.
+    It needs arithmetic alone. Each node of an expression is taken to leave four tensors behind:
+    itself, its gradient, and a copy of either in another order. One kernel at a time has memory of
+    its own beside them.
+
+    >>> import ncd
+    >>> circuit = elaborate(ncd.catalogue["lenet"].build())
+    >>> peak(circuit) <= peak_bound(circuit) < 10 * peak(circuit)
+    True
     """
+    return _peak_bound(circuit.term)
+
+
+@lru_cache(maxsize=256)
+def _peak_bound(term: Term) -> int:
     circuit = elaborate(term)
     made = sum(cell.times * _left(cell) for cell in circuit.cells)
     ends = sum(weight(value.array) for value in (*circuit.inputs, *circuit.outputs))

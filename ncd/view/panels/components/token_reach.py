@@ -12,7 +12,7 @@ from ncd.run import generator
 from ncd.view.arrays import map_component
 from ncd.view.arrays.map_component import Map, Mark, Side
 from ncd.view.base import heatmap
-from ncd.view.base.cache import remember
+from ncd.view.base.cache import SHELF, kept
 from ncd.view.base.heatmap import Ends, Grid
 from ncd.view.session import url
 from ncd.view.session.scene import Scene
@@ -31,11 +31,7 @@ url.keep(AT, "")
 def show(scene: Scene) -> None:
     """Shows after how many layers each token influences each position."""
     n, t = min(scene.settings["n"], LAYERS), min(scene.settings["t"], POSITIONS)
-    w = scene.settings["w"]
-    key = ("reach", scene.entry.name, n, t, w, scene.seed)
-    found = remember(
-        *key[:1], scene.term, *key, make=lambda: scene.work(lambda: reach(scene, n, t))
-    )
+    found = reach(scene, n, t)
     layers, at = _place(UP_TO, n - 1) + 1, _place(AT, t - 1)
     felt = np.where(found <= layers, found, np.nan).astype(np.float32)
     sliders = _range(f"after layer {layers} of {n}", UP_TO, n, layers - 1)
@@ -64,17 +60,25 @@ def _place(name: str, last: int) -> int:
 def reach(scene: Scene, layers: int, positions: int) -> Grid:
     """Returns the first layer after which each token influences each position.
 
-    Rows are positions, columns tokens; infinite if a token has no influence after all layers. Each
-    token is changed separately, all in one run of the term.
+    Rows are positions, columns tokens; infinite if a token has no influence after all layers. It is
+    measured once for each window, as no layer and no position knows how many come after it.
     """
-    sizes = {**scene.settings, **SMALL, "n": layers, "t": positions}
+    key = ("reach", scene.entry.name, scene.settings["w"], scene.seed)
+    whole: Grid = kept(SHELF, key, lambda: scene.work(lambda: _measured(scene)))
+    found = whole[:positions, :positions]
+    return np.where(found <= layers, found, np.float32(np.inf))
+
+
+def _measured(scene: Scene) -> Grid:
+    """Returns the reach of the most layers; each token is changed separately, all in one run."""
+    sizes = {**scene.settings, **SMALL, "n": LAYERS, "t": POSITIONS}
     module = ncd.compile(scene.entry.build(**sizes), scene.seed).double()
-    given = torch.randn(positions, SMALL["k"], generator=generator(scene.seed, "reach")).double()
-    changed = given + torch.eye(positions).double()[..., None]
+    given = torch.randn(POSITIONS, SMALL["k"], generator=generator(scene.seed, "reach")).double()
+    changed = given + torch.eye(POSITIONS).double()[..., None]
     with torch.no_grad():
         run = ncd.trace(module, torch.cat((given[None], changed)))
     ends = [cell.outputs[0].id for cell in module.circuit.cells if cell.op.role == "residual"]
-    first = np.full((positions, positions), np.inf, np.float32)
+    first = np.full((POSITIONS, POSITIONS), np.inf, np.float32)
     for layer, id in reversed([*enumerate(ends, 1)]):
         value = run.values[id]
         far = (value[1:] - value[:1]).abs().amax(-1).T.numpy()
