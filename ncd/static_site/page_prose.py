@@ -11,8 +11,8 @@ from ncd.bundled_files import bundled
 from ncd.export import markup
 from ncd.models import Entry
 
+CODE = re.compile(r"`([^`]+)`")
 SIGNS = (
-    (re.compile(r"`([^`]+)`"), r"<code>\1</code>"),
     (re.compile(r"\*\*(.+?)\*\*", re.DOTALL), r"<b>\1</b>"),
     (re.compile(r"\*(.+?)\*", re.DOTALL), r"<i>\1</i>"),
 )
@@ -60,6 +60,8 @@ def html(text: str, root: str = "") -> str:
 
     >>> html("See [*a*](legend?x=1), `b < c`.", "../")
     '<p>See <a href="../legend/?x=1"><i>a</i></a>, <code>b &lt; c</code>.</p>'
+    >>> html("`a * b` and *c*")
+    '<p><code>a * b</code> and <i>c</i></p>'
     """
     return "".join(_block(block, root) for block in re.split(r"\n\s*\n", text.strip()))
 
@@ -81,11 +83,18 @@ def _inline(text: str, root: str) -> str:
         links.append(address(found[2], root))
         return f"\0{len(links) - 1}\0{found[1]}\1"
 
-    html = markup.text(LINK.sub(kept, text))
+    html = CODE.sub(_code, markup.text(LINK.sub(kept, text)))
     for sign, tag in SIGNS:
         html = sign.sub(tag, html)
+    html = html.replace("\2", "*")
     opened = re.sub(r"\0(\d+)\0", lambda found: f'<a href="{links[int(found[1])]}">', html)
     return opened.replace("\1", "</a>")
+
+
+def _code(found: re.Match[str]) -> str:
+    """Returns code, in which a star is no sign."""
+    inside = found[1].replace("*", "\2")
+    return f"<code>{inside}</code>"
 
 
 def address(link: str, root: str) -> str:

@@ -129,7 +129,6 @@ def document(
     every = tuple(drawing for view in views.values() for drawing in view.values())
     first, cards = every[0], Cards.of(live, every, blocks)
     closed = dict(parts_that_open(live, cards))
-    run = {"walk": _live(live, "walk", around.walk), "task": around.task} if around.task else {}
     page = PAGE.format(
         policy=policy(js := JS + around.js, around.scripts) + around.allowed,
         title=markup.text(title or first.title),
@@ -146,7 +145,7 @@ def document(
         words=markup.text(first.description),
         state=state_name(folded(first)),
         states=compressed(drawing_parts(views)),
-        later=compressed(dict(cards.html(every)) | closed | run),
+        later=compressed(dict(cards.html(every)) | closed | _of_run(live, around)),
         run=_live(live, "run", around.run),
         live=live.script(),
         js=js,
@@ -174,6 +173,13 @@ def _live(live: LiveTexts, name: str, write: Callable[[Circuit], str] | None) ->
     if write is None:
         return ""
     return live.part(name, write(live.plain), lambda: write(live.circuit))
+
+
+def _of_run(live: LiveTexts, around: Around) -> dict[str, Any]:
+    """Returns what the page has to know for a run, if there is one."""
+    if not around.task:
+        return {}
+    return {"walk": _live(live, "walk", around.walk), "task": around.task}
 
 
 def _live_axes(live: LiveTexts, drawings: Iterable[Drawing]) -> str:

@@ -105,7 +105,7 @@ def _facts(
         "outputs": [value.id for value in circuit.outputs],
         "maps": maps,
         "arrays": dict(_arrays(circuit, made)),
-        "colours": [palettes.POSITIVE, palettes.SIGNED],
+        "colours": [palettes.POSITIVE, palettes.SIGNED, palettes.GREY],
         **example.facts(entry, circuit, free),
     }
 

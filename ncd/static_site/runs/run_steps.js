@@ -8,7 +8,11 @@ let chosen_array = ""; // the wire that was clicked
 
 walk.querySelector("input").addEventListener("input", ({ target }) => step_to(Number(target.value)));
 panel.querySelector(".begin").addEventListener("click", () => step_to(1));
-walk.querySelector(".end").addEventListener("click", end_walk);
+walk.querySelector(".end").addEventListener("click", () => {
+  end_walk();
+  panel.querySelector(".begin").focus();
+});
+document.querySelector(".ask").addEventListener("click", () => step_now && end_walk());
 for (const button of walk.querySelectorAll("[data-by]")) button.addEventListener("click", () => step_to(step_now + Number(button.dataset.by)));
 walk.addEventListener("keydown", (event) => {
   const to = { ArrowLeft: step_now - 1, ArrowRight: step_now + 1, Home: 1, End: steps.length }[event.key];
@@ -65,7 +69,6 @@ function end_walk() {
   step_now = 0;
   walk.hidden = true;
   panel.querySelector(".begin").hidden = false;
-  panel.querySelector(".begin").focus();
   shine({ walk: null });
 }
 
@@ -78,7 +81,7 @@ async function show_step() {
   const row = (title, ids, wide) => {
     const every = ids.filter((id) => values[id]);
     const known = every.slice(0, same && ids === own ? 1 : ARRAYS);
-    const made = part("div", "", part("h3", title), ...known.map((id) => array_figure(id, values[id], wide)));
+    const made = part("div", "", ...(title ? [part("h3", title)] : []), ...known.map((id) => array_figure(id, values[id], wide)));
     if (every.length > known.length) made.append(part("p", known.length < ARRAYS ? `The same numbers, ${every.length} times.` : `and ${every.length - known.length} more`));
     return known.length ? [made] : [];
   };

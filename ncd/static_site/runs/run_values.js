@@ -69,7 +69,7 @@ function ends(data) {
 // --- an array ------------------------------------------------------------------------------------
 
 // Returns an array as a table of few numbers, an image in colours, or pictures of its first slices.
-function pictured(id, { data, dims }, wide = 220) {
+function pictured(id, { data, dims }, wide = 220, grey = false) {
   const own = dimensions(id, dims);
   const [low, high] = ends(data);
   const range = part("p", data.length > 1 ? `From ${digit(low)} to ${digit(high)}; begins ${[...data.slice(0, 5)].map(digit).join("  ")}` : "");
@@ -82,7 +82,7 @@ function pictured(id, { data, dims }, wide = 220) {
   const steps = strides(dims);
   const [down, across] = two.length ? two.map((i) => steps[i]) : [0, 1];
   const most = Math.max(Math.abs(low), Math.abs(high));
-  const told = { rows, columns, low: low < 0 ? -most : 0, high: most, wide };
+  const told = grey ? { rows, columns, low, high, wide, scale: 2 } : { rows, columns, low: low < 0 ? -most : 0, high: most, wide };
   const along = two.length ? rest.reduce((best, i) => (best < 0 || dims[i] > dims[best] ? i : best), -1) : -1;
   if (image >= 0 && along === image - 1 && dims[along] === 3) return [map({ ...told, name: "as one image", read: (row, column) => data[row * down + column * across], channels: (row, column) => [0, 1, 2].map((i) => (data[i * steps[along] + row * down + column * across] - low) / (high - low || 1)) }), range];
   const count = along < 0 ? 1 : Math.min(TILES, dims[along]);
@@ -110,7 +110,7 @@ function input(id, value) {
   const made = part("div", "", titled(id, value.dims));
   const line = value.dims.length && words(dimensions(id, value.dims)[0].name, value.dims[0]);
   if (line) made.append(Object.assign(part("p", line.join(" ")), { className: "sequence" }));
-  if (task.pictures.includes(id)) made.append(...pictured(id, value, 160));
+  if (task.pictures.includes(id)) made.append(...pictured(id, value, 160, true));
   return made;
 }
 
@@ -166,9 +166,9 @@ function colour(stops, share) {
 // The 256 colours of a scale.
 const scales = task.colours.map((stops) => Array.from({ length: 256 }, (_, i) => colour(stops, i / 255)));
 
-function painted({ read, channels, low, high }, rows, columns) {
+function painted({ read, channels, low, high, scale: number = low < 0 ? 1 : 0 }, rows, columns) {
   const image = new ImageData(columns, rows);
-  const scale = scales[low < 0 ? 1 : 0];
+  const scale = scales[number];
   for (let row = 0; row < rows; row++)
     for (let column = 0; column < columns; column++) {
       const value = read(row, column);

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import axe_playwright_python
 import pytest
 import torch
 from playwright.sync_api import Browser, Locator, Page, Route, expect
@@ -234,6 +235,9 @@ def _steps(page: Page) -> None:
     walk.get_by_role("button", name="Next").click()
     expect(walk.locator("h3").filter(has_text="Scale")).to_be_visible()
     expect(walk.locator('[data-values="v8"] canvas')).to_have_count(4)
+    page.evaluate((Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text())
+    found = page.evaluate("() => axe.run('.run').then(({ violations }) => violations)")
+    assert [each["id"] for each in found] == []
     walk.get_by_role("button", name="End the steps").click()
     expect(page.locator(".drawing .here")).to_have_count(0)
 
