@@ -11,7 +11,7 @@ from ncd.derivatives.parameters import Parameters
 from ncd.lang.formulas.formula import Apply, Formula, Name, Operand, leaves, parse
 from ncd.lang.terms.op import Op, Site
 from ncd.lang.terms.step_wires import Step
-from ncd.lang.terms.step_writer import Slot, Slots
+from ncd.lang.terms.step_writer import Rule, Slot, Slots
 from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import NO_AXES, Array, Axis, Signature, Type
 from ncd.ops import Einsum, Index, Map, Param, Rename, Scatter, Split
@@ -77,6 +77,13 @@ class Steps:
         (found,) = self.call(lookup, places, slot)
         return self.renamed(found, Array((turned,)), Array((axis,)))
 
+    @property
+    def count(self) -> int:
+        return 0
+
+    def ruled(self, since: int, slot: Slot, made: Slot, rule: Rule) -> None:
+        """Does nothing, as no pullback is recorded here."""
+
     def zeros(self, array: Array) -> Slot:
         """Adds an array of zeros."""
         return self.map("0", (), array)
@@ -114,6 +121,18 @@ class OpRecord:
         return self.op.pullback(self.site, steps, self.ins, self.outs, grads)
 
 
+@dataclass(frozen=True)
+class RuleRecord:
+    """Steps of the forward pass from one array to another, whose pullback is one rule."""
+
+    ins: Slots
+    outs: Slots
+    rule: Rule
+
+    def pull(self, steps: Steps, grads: Slots) -> tuple[Slot | None, ...]:
+        return (self.rule(steps, grads[0]),)
+
+
 class Recording(Steps):
     """The forward pass, written in ops that have a pullback, all of which are recorded."""
 
@@ -135,6 +154,13 @@ class Recording(Steps):
         made = super().call(term, *slots)
         self.records.append(OpRecord(term, site, slots, made))
         return made
+
+    @property
+    def count(self) -> int:
+        return len(self.records)
+
+    def ruled(self, since: int, slot: Slot, made: Slot, rule: Rule) -> None:
+        self.records[since:] = [RuleRecord((slot,), (made,), rule)]
 
     def param(self, name: str, *groups: Array, kept: Array = NO_AXES) -> Slot:
         path = f"{self.path}.{name}" if name else self.path

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
 import pytest
@@ -12,6 +13,7 @@ from torch import Tensor
 import ncd
 from ncd import Axes, Entry, Id, Linear, Softmax, Term
 from ncd.derivatives.gradient_term import parameter_names
+from ncd.lang.circuits.elaborate import elaborate
 from ncd.lang.terms.op import Sample
 from ncd.lang.terms.terms import Then
 from ncd.ops import CATALOGUE
@@ -140,3 +142,10 @@ def test_what_has_no_gradient_says_why(term: Term, wrt: object, message: str) ->
     with pytest.raises(ncd.NCDError) as caught:
         ncd.gradient(term, wrt)
     assert str(caught.value) == message
+
+
+def test_the_gradient_of_a_norm_is_short_enough_to_be_read() -> None:
+    """Five formulas and two sums of the norm itself, two and two of its gradient."""
+    term = Id("t:3 m:5") >> ncd.LayerNorm("m", affine=False)
+    labels = Counter(cell.op.label.split()[0] for cell in elaborate(ncd.gradient(term)).cells)
+    assert labels["Einsum"] == 4 and labels["Map"] == 7 and "Add" not in labels

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -23,6 +23,9 @@ class Slot:
 
 
 Slots = Sequence[Slot]
+
+
+Rule = Callable[["StepWriter", Slot], Slot]
 
 
 class StepWriter(Protocol):
@@ -46,6 +49,17 @@ class StepWriter(Protocol):
         In torch it has one dimension for each of the groups, which may have several axes or none,
         and then those of the ``kept`` axes.
         """
+
+    def ruled(self, since: int, slot: Slot, made: Slot, rule: Rule) -> None:
+        """Makes one rule the pullback of all steps since a count, from one array to another.
+
+        ``rule`` takes the writer of the backward pass and the gradient of ``made``, and gives that
+        of ``slot``. Nothing else may use what the steps in between make.
+        """
+
+    @property
+    def count(self) -> int:
+        """The number of steps so far that have a pullback."""
 
     def scattered(self, places: Slot, values: Slot, out: Array) -> Slot:
         """Adds a sum of numbers into the places of an array."""

@@ -14,13 +14,30 @@ def standardised(
 ) -> Slot:
     """Divides by the root of the mean square over some axes; first subtracts the mean.
 
-    Source: ``torch.nn.LayerNorm``, whose variance is the biased one.
+    The gradient is divided by the same root, and loses its mean and its share along the result.
+
+    Source: ``torch.nn.LayerNorm``, whose variance is the biased one; Ioffe and Szegedy 2015, "Batch
+    Normalization", section 3, for the gradient.
     """
-    array = x.axes
+    array, since, first = x.axes, steps.count, x
     if centred:
         x = steps.map("$1 - $2", (x, _mean(steps, x, over)), array)
-    square = steps.map("$1 ** 2", (x,), array)
-    return steps.map(f"$1 / sqrt($2 + {eps!r})", (x, _mean(steps, square, over)), array)
+    square = _mean(steps, steps.map("$1 ** 2", (x,), array), over)
+    root = f"$1 / sqrt($2 + {eps!r})"
+    made = steps.map(root, (x, square), array)
+
+    def rule(back: StepWriter, gradient: Slot) -> Slot:
+        count = array.numel // square.axes.numel
+        scaled = back.map(root, (gradient, square), array)
+        slots = [scaled, made, back.product((made, scaled), square.axes)]
+        formula = f"$1 - $2 * $3 / {count}"
+        if centred:
+            slots.append(back.product((scaled,), square.axes))
+            formula += f" - $4 / {count}"
+        return back.map(formula, slots, array)
+
+    steps.ruled(since, first, made, rule)
+    return made
 
 
 def _mean(steps: StepWriter, x: Slot, over: Collection[str]) -> Slot:
