@@ -25,7 +25,12 @@ EXTRAS: Mapping[str, str] = {
     "onnx": "onnx",
 }
 # The extra with everything that a command needs, where that is more than `run`.
-COMMANDS: Mapping[str, str] = {"serve": "app", "crowd": "app", "train": "train"}
+COMMANDS: Mapping[str, str] = {
+    "serve": "app",
+    "crowd": "app",
+    "train": "train",
+    "site": "onnx,train",
+}
 
 
 class MissingExtra(ImportError):

@@ -229,14 +229,15 @@ for name in ("compile", "from_torch"):
         getattr(ncd, name)
     except ImportError as error:
         print(error)
-for argv in (["run", "lenet"], ["train", "recall"], ["serve"]):
+for argv in (["run", "lenet"], ["train", "recall"], ["serve"], ["site", "-o", "x"]):
     assert ncd.__main__.main(argv) == 2
 """)
     cure = "needs torch: pip install 'neural-circuit-explorer[run]'"
-    *lines, train, serve = text.splitlines()
+    *lines, train, serve, site = text.splitlines()
     assert lines == [f"{name} {cure}" for name in ("ncd.compile", "ncd.from_torch", "ncd: ncd run")]
     assert train == f"ncd: ncd train {cure.replace('[run]', '[train]')}"
     assert serve == f"ncd: ncd serve {cure.replace('[run]', '[app]')}"
+    assert site == "ncd: ncd site needs onnx: pip install 'neural-circuit-explorer[onnx,train]'"
 
 
 def test_the_command_works(installed: Path) -> None:

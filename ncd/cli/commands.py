@@ -15,7 +15,6 @@ from ncd.cli.json_data import circuit_data, cost_data, entry_data
 from ncd.cli.output import STDOUT, Progress, file_kind, print_json, print_table, write
 from ncd.cli.picture_files import FILES, entry_facts
 from ncd.costs import Cost, OpCost
-from ncd.extras import needed_by
 from ncd.lang.circuits.circuit import Circuit, Loop
 from ncd.lang.errors import ParseError
 from ncd.lang.terms.terms import Term
@@ -200,8 +199,7 @@ def serve(args: argparse.Namespace) -> int:
 
 
 def site(args: argparse.Namespace) -> int:
-    with needed_by("ncd site"):
-        from ncd.static_site.site_files import chosen, write_site
+    from ncd.static_site.site_files import chosen, write_site
 
     entries = chosen(args.names)
     try:

@@ -151,6 +151,17 @@ class Explorer(anywidget.AnyWidget):
         """The term at the sizes that are shown."""
         return self._term
 
+    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
+        """Returns the widget, and for a page without a kernel the picture with its description."""
+        shown = super()._repr_mimebundle_(**kwargs)
+        if shown is None:
+            return None
+        drawing = draw(self._term, "both", dark=self.dark, folded=self.folded)
+        picture = drawing._repr_mimebundle_()
+        return {**shown[0], **{kind: picture[kind] for kind in ("text/html", "text/plain")}}, shown[
+            1
+        ]
+
     def _resize(self, change: Any) -> None:
         """Draws the term at new sizes; where they do not fit, the error is shown instead."""
         try:

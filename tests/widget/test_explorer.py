@@ -68,6 +68,15 @@ def test_long_arrays_are_cut() -> None:
     assert widget.value["said"] == "the first 64 rows and columns"
 
 
+def test_without_a_kernel_there_is_a_picture_with_its_description() -> None:
+    widget = ncd.explore("multi-head-attention", h=8)
+    shown = widget._repr_mimebundle_()
+    assert shown and "application/vnd.jupyter.widget-view+json" in shown[0]
+    picture = ncd.draw(widget.term, "both")._repr_mimebundle_()
+    assert shown[0]["text/html"] == picture["text/html"]
+    assert shown[0]["text/plain"] == picture["text/plain"]
+
+
 def test_wrong_arguments_are_named() -> None:
     with pytest.raises(ncd.UnknownNameError) as error:
         ncd.explore("multi-head-attention", q=3)
