@@ -24,7 +24,8 @@ TITLE = "Noise to picture"
 RUNS = True
 TAKEN, SAMPLE = "steps_taken", "noise_sample"
 SAMPLES = 6  # pictures that are made at once
-MOST, FEW = 50, 5  # steps with weights that were trained, and without
+MOST, FEW = 50, 5  # steps with weights that were trained, and without, if it is small
+UNTRAINED = 200_000_000  # FLOPs for steps without trained weights: noise remains noise
 LARGE, SMALL = 150, 60  # pixels
 STRIP = 9  # pictures of the way
 PICTURE = Ends(-1.0, 1.0)
@@ -86,7 +87,8 @@ def way(scene: Scene) -> Way:
     Dhariwal 2021, "Improved Denoising Diffusion Probabilistic Models", section 4.
     """
     count = scene.settings["T"]
-    steps = min(count, MOST if scene.learned else FEW)
+    few = UNTRAINED // (SAMPLES * max(1, scene.cost.flops))
+    steps = min(count, MOST if scene.learned else max(1, min(FEW, few)))
     at = torch.linspace(count - 1, 0, steps).round().long().unique().flip(0)
     left = kept(count)[at]
     then = torch.cat((left[1:], torch.ones(1)))
