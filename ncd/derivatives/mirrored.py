@@ -215,9 +215,10 @@ def _parts(circuit: Circuit, homes: Homes) -> list[_Part]:
 
 
 def titled(circuit: Circuit) -> dict[str, str]:
-    """Returns the blocks with a title, by their ids, without those around everything."""
+    """Returns the blocks with a title, by their ids, without those around all or a repetition."""
     every = [{*cell.fences} for cell in circuit.cells] or [set()]
     around = set.intersection(*every)
+    around |= {id for loop in circuit.loops if loop.kind == "repeat" for id in loop.fences}
     return {f.id: f.title for f in circuit.fences if f.title.strip() and f.id not in around}
 
 

@@ -58,6 +58,13 @@ def test_layers_of_other_sizes_are_all_drawn() -> None:
     assert titles.count("Down Scale Block'") == 4 and titles.count("Up Scale Block'") == 3
 
 
+def test_a_block_around_layers_is_open() -> None:
+    titles = [title for title, _ in boxes("encoder-decoder")]
+    assert [title for title in titles if "Attention" in title] == [
+        *("Cross-Attention'", "Masked Self-Attention'", "Self-Attention'")
+    ]
+
+
 def test_what_cannot_be_read_is_not_drawn() -> None:
     term = ncd.catalogue["gru"].build()
     with pytest.raises(ncd.LimitError) as caught:

@@ -42,7 +42,11 @@ def show(scene: Scene) -> None:
 def _now(scene: Scene, every: tuple[Checkpoints, ...]) -> int | None:
     """Returns which choice is in force; None if the switches say something else."""
     found = {*segments(scene.circuit, saved_table.chosen(scene))}
-    alike = (n for n, one in enumerate(every) if {*segments(scene.circuit, one.recompute)} == found)
+    alike = (
+        n
+        for n, one in enumerate(every)
+        if len(one.recompute) == len(found) and {*segments(scene.circuit, one.recompute)} == found
+    )
     return next(alike, None)
 
 
