@@ -3,6 +3,7 @@
 const walk = panel.querySelector(".walk");
 let steps = []; // once there is a run
 const ARRAYS = 3; // shown of those that an op takes, and of those that it makes
+const CLICK = "Click a cell, or press Enter on it, to see how its number comes about.";
 let step_now = 0; // from 1; 0 while there is no walk
 let chosen_array = ""; // the wire that was clicked
 
@@ -30,8 +31,8 @@ async function read_steps() {
   filled(walk);
   const list = (text) => text.split(" ").filter(Boolean);
   steps = [...walk.querySelectorAll("article")].map((place) => {
-    const { ids, takes, makes, same } = place.dataset;
-    return { place, ids: list(ids), takes: list(takes), makes: list(makes), same };
+    const { ids, takes, makes, same, kind } = place.dataset;
+    return { place, ids: list(ids), takes: list(takes), makes: list(makes), same, kind };
   });
   walk.querySelector("input").max = steps.length;
   panel.querySelector(".begin").hidden = false;
@@ -74,22 +75,29 @@ function end_walk() {
 
 async function show_step() {
   const at = step_now;
-  const { takes, makes, same } = steps[at - 1];
+  const { takes, makes, same, kind } = steps[at - 1];
   const own = makes.includes(chosen_array) ? [chosen_array, ...makes.filter((id) => id !== chosen_array)] : makes;
   const values = await values_of([...takes, ...own]);
   if (at !== step_now) return;
   const row = (title, ids, wide) => {
     const every = ids.filter((id) => values[id]);
     const known = every.slice(0, same && ids === own ? 1 : ARRAYS);
-    const made = part("div", "", ...(title ? [part("h3", title)] : []), ...known.map((id) => array_figure(id, values[id], wide)));
+    const made = part("div", "", ...(title ? [part("h3", title)] : []), ...known.map((id) => array_figure(id, values, wide, ids === own && kind ? steps[at - 1] : null)));
     if (every.length > known.length) made.append(part("p", known.length < ARRAYS ? `The same numbers, ${every.length} times.` : `and ${every.length - known.length} more`));
     return known.length ? [made] : [];
   };
   walk.querySelector(".figures").replaceChildren(...row("Takes", takes, 160), ...row(takes.length ? "Makes" : "", own, 260));
 }
 
-function array_figure(id, value, wide) {
-  const made = part("section", "", titled(id, value.dims), ...pictured(id, value, wide));
+// Returns an array; with a step, a click on a cell says how its number came about.
+function array_figure(id, values, wide, step) {
+  const said = part("output", CLICK);
+  said.className = "cell";
+  const known = step && explained(step, values, id, 0);
+  const pick = known && ((flat) => (said.textContent = explained(step, values, id, flat)));
+  const shown = pictured(id, values[id], wide, false, pick);
+  const made = part("section", "", titled(id, values[id].dims), ...shown);
+  if (known && made.querySelector("canvas")) made.append(said);
   made.dataset.values = id;
   return made;
 }

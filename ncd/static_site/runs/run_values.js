@@ -69,7 +69,7 @@ function ends(data) {
 // --- an array ------------------------------------------------------------------------------------
 
 // Returns an array as a table of few numbers, an image in colours, or pictures of its first slices.
-function pictured(id, { data, dims }, wide = 220, grey = false) {
+function pictured(id, { data, dims }, wide = 220, grey = false, pick = null) {
   const own = dimensions(id, dims);
   const [low, high] = ends(data);
   const range = part("p", data.length > 1 ? `From ${digit(low)} to ${digit(high)}; begins ${[...data.slice(0, 5)].map(digit).join("  ")}` : "");
@@ -82,18 +82,24 @@ function pictured(id, { data, dims }, wide = 220, grey = false) {
   const steps = strides(dims);
   const [down, across] = two.length ? two.map((i) => steps[i]) : [0, 1];
   const most = Math.max(Math.abs(low), Math.abs(high));
+  const spot = (start) => (row, column) => start + row * down + column * across;
   const told = grey ? { rows, columns, low, high, wide, scale: 2 } : { rows, columns, low: low < 0 ? -most : 0, high: most, wide };
   const along = two.length ? rest.reduce((best, i) => (best < 0 || dims[i] > dims[best] ? i : best), -1) : -1;
   if (image >= 0 && along === image - 1 && dims[along] === 3) return [map({ ...told, name: "as one image", read: (row, column) => data[row * down + column * across], channels: (row, column) => [0, 1, 2].map((i) => (data[i * steps[along] + row * down + column * across] - low) / (high - low || 1)) }), range];
   const count = along < 0 ? 1 : Math.min(TILES, dims[along]);
   const tiles = Array.from({ length: count }, (_, n) =>
-    map({ ...told, name: along < 0 ? "" : `${own[along].said} = ${n}`, read: (row, column) => data[(along < 0 ? 0 : n * steps[along]) + row * down + column * across], wide: count > 1 ? wide / 2 : wide }));
+    map({ ...told, name: along < 0 ? "" : `${own[along].said} = ${n}`, ...picks(spot(along < 0 ? 0 : n * steps[along]), data, pick), wide: count > 1 ? wide / 2 : wide }));
   const grid = part("div", "", ...tiles);
   grid.className = "heads";
   if (along >= 0 && dims[along] > count) range.textContent += `. ${dims[along] - count} more along ${own[along].said}`;
   const fixed = rest.filter((i) => i !== along).map((i) => `${own[i].said} = 0`);
   if (fixed.length) range.textContent += `, at ${fixed.join(", ")}`;
   return [grid, range];
+}
+
+// Returns how a picture reads its numbers, and what a click on one does.
+function picks(spot, data, pick) {
+  return { read: (...at) => data[spot(...at)], pick: pick && ((...at) => pick(spot(...at))) };
 }
 
 function table(data, rows, { size, words }) {
@@ -218,7 +224,7 @@ function map(told) {
 }
 
 // Returns the line below a picture: what it is, or the number that is pointed at.
-function pointed(canvas, { rows, columns, read }, cells, told) {
+function pointed(canvas, { rows, columns, read, pick }, cells, told) {
   const tip = part("output", told);
   let at = [0, 0];
   const rest = () => (tip.textContent = told);
@@ -227,16 +233,22 @@ function pointed(canvas, { rows, columns, read }, cells, told) {
     at = where.map((each, i) => Math.min(cells[i] - 1, Math.max(0, each)));
     tip.textContent = `${rows.size > 1 ? `${place(rows, at[0])}, ` : ""}${place(columns, at[1])}: ${digit(read(...at)).replace("−", "-")}`;
   };
-  canvas.addEventListener("pointermove", (event) => {
+  const point = (event) => {
     const box = canvas.getBoundingClientRect();
     const spot = (from, length, count) => Math.floor(((from - 1) / (length - 2)) * count);
     show(spot(event.clientY - box.top, box.height, cells[0]), spot(event.clientX - box.left, box.width, cells[1]));
+  };
+  canvas.addEventListener("pointermove", point);
+  canvas.addEventListener("click", (event) => {
+    point(event);
+    pick?.(...at);
   });
   canvas.addEventListener("pointerleave", rest);
   canvas.addEventListener("blur", rest);
   canvas.addEventListener("focus", () => show(...at));
   canvas.addEventListener("keydown", (event) => {
     const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
+    if (event.key === "Enter") pick?.(...at);
     if (!step) return;
     event.preventDefault();
     event.stopPropagation();

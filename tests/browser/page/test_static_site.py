@@ -227,6 +227,11 @@ def _steps(page: Page) -> None:
     begins = walk.locator('[data-values="v7"] .numbers').inner_text().partition("begins ")[2]
     found = [float(number.replace("−", "-")) for number in begins.split()]
     assert found == pytest.approx(traced["v7"].flatten()[:5].tolist(), rel=1e-3)
+    walk.locator('[data-values="v7"] canvas').first.press("Enter")
+    q, k = traced["v4"][0, :, 0], traced["v5"][0, :, 0]
+    told = walk.locator('[data-values="v7"] .cell')
+    expect(told).to_contain_text(f" = {float(f'{q @ k:.4g}')}, summed over k".replace("-", "−"))
+    expect(told).to_contain_text("… 12 more")
     every = page.evaluate(EVERY)
     assert every.keys() == traced.keys() - {"v0", "v1"}
     for id, numbers in every.items():
@@ -235,6 +240,12 @@ def _steps(page: Page) -> None:
     walk.get_by_role("button", name="Next").click()
     expect(walk.locator("h3").filter(has_text="Scale")).to_be_visible()
     expect(walk.locator('[data-values="v8"] canvas')).to_have_count(4)
+    walk.get_by_role("button", name="Next").click()
+    walk.locator('[data-values="v9"] canvas').nth(1).press("Enter")
+    scores, value = traced["v8"][0, :, 1], traced["v9"][0, 0, 1]
+    expect(walk.locator('[data-values="v9"] .cell')).to_contain_text(
+        f"= {float(f'{value:.4g}')}; {float(f'{scores.max():.4g}')} is the largest along x"
+    )
     page.evaluate((Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text())
     found = page.evaluate("() => axe.run('.run').then(({ violations }) => violations)")
     assert [each["id"] for each in found] == []
