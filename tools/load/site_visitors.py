@@ -7,7 +7,7 @@ the median and the 95th percentile until a visitor has everything, failures, and
 ``--run`` lets visitors of the site load the model and the runtime of *Run here* as well.
 
 ``--browser`` opens ten systems in Chromium instead, and tells the milliseconds until the first
-paint and until the diagram is visible, and the kilobytes received until then and in all;
+paint and until the diagram is visible, and the kilobytes received;
 ``--mbit 10`` slows the network down to that, with 40 ms for each answer.
 """
 
@@ -125,10 +125,7 @@ def opened(browser: Browser, address: str, mbit: float) -> str:
     page = browser.new_page(viewport={"width": 1280, "height": 900})
     network, sizes = page.context.new_cdp_session(page), list[int]()
     network.send("Network.enable")
-    network.on(
-        "Network.dataReceived",
-        lambda part: sizes.append(part["encodedDataLength"] or part["dataLength"]),
-    )
+    network.on("Network.loadingFinished", lambda done: sizes.append(done["encodedDataLength"]))
     if mbit:
         rate = mbit * 1e6 / 8
         slow = {"latency": 40, "downloadThroughput": rate, "uploadThroughput": rate}
@@ -136,12 +133,11 @@ def opened(browser: Browser, address: str, mbit: float) -> str:
     start = time.perf_counter()
     page.goto(address, wait_until="commit")
     page.locator(WIRE).first.wait_for()
-    shown, until = 1e3 * (time.perf_counter() - start), sum(sizes)
+    shown = 1e3 * (time.perf_counter() - start)
     page.wait_for_load_state("networkidle")
     painted = page.evaluate(PAINT)
     page.close()
-    sent = f"{until / 1e3:5.0f} of {sum(sizes) / 1e3:5.0f} kB"
-    return f"paint {painted:5.0f}  diagram {shown:5.0f} ms  {sent}"
+    return f"paint {painted:5.0f}  diagram {shown:5.0f} ms  {sum(sizes) / 1e3:5.0f} kB"
 
 
 def browse(site: str, app: str, mbit: float) -> None:
