@@ -78,7 +78,8 @@ async def of_site(address: str, page: str, run: bool) -> int:
     """Asks for a page of the site, with the files that run its system; returns the bytes."""
     files = [f"{page}/"]
     files += [f"{page}/{page}.onnx"] if run else []
-    files += [f"runtime/{name}" for name in ("run_worker.js", "ort.mjs", "ort.wasm.gz") if run]
+    runtime = ("run_here.js", "run_worker.js", "ort.mjs", "ort.wasm.gz")
+    files += [f"runtime/{name}" for name in runtime if run]
     return sum([len(await got(f"{address}/{file}")) for file in files])
 
 
