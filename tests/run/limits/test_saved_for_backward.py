@@ -81,6 +81,6 @@ def test_the_backward_pass_of_a_matrix_product_is_two_products() -> None:
 
 def test_sizes_that_could_be_of_several_axes_stay_numbers() -> None:
     """U-Net's poolings keep places of 16 × 16 × 16 numbers: channels, rows and columns."""
-    arrays = ncd.saved(ncd.catalogue["unet"].build()).arrays
+    arrays = ncd.saved(ncd.catalogue["unet"].build(c=8)).arrays
     found = [one.formula for one in arrays if not one.array]
     assert found == ["16·16·16", "q_2·8·8", "64·4·4", "q_4·2·2"]
