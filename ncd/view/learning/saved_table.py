@@ -75,7 +75,7 @@ def html(scene: Scene) -> str:
     return (
         "<h2>What is saved for the backward pass</h2>"
         f"{_switches(scene, again)}{_totals(scene, kept, every, again)}"
-        f"{markup.table(HEAD, rows, foot, (1, 3))}{left}"
+        f'<div class="saved">{markup.table(HEAD, rows, foot, (1, 3))}</div>{left}'
         '<p class="muted">Weights are left out, as they stay anyway. A block that is recomputed '
         "saves only the arrays that it takes; its own arrays are calculated a second time when the "
         "backward pass needs them (<code>torch.utils.checkpoint</code>; Chen et al. 2016, "
