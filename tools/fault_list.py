@@ -117,6 +117,11 @@ FAULTS = (
     Fault("view/session/pin.py", "value != knob.default", "value > knob.default"),
     Fault("view/compare/diagram_pair.py", '"+" if after > before', '"+" if after < before'),
     Fault("view/arrays/slice_picker.py", "and d.size > 1]", "]"),
+    Fault(
+        "view/inputs/feed.py",
+        "if images.opens_with_sample(sketch) else",
+        "if not images.opens_with_sample(sketch) else",
+    ),
     Fault("inputs/sentences.py", ' and kind != "space"', ""),
     Fault("view/learning/symbol_table.py", "(wanted != NOT_ASKED).sum()", "len(wanted)"),
     Fault("view/quiz/questions.py", "and all(is_given(", "and any(is_given("),
@@ -139,8 +144,8 @@ FAULTS = (
     Fault("view/panels/components/cache_size.py", "if heads % g == 0", "if heads % g <= 1"),
     Fault(
         "view/panels/components/token_reach.py",
-        "np.where(found <= layers",
-        "np.where(found < layers",
+        "np.where(found <= layers, found, np.float32",
+        "np.where(found < layers, found, np.float32",
         "tests/models/components/test_window_attention.py",
     ),
     Fault("view/panels/graphs/neighbours.py", "(table != 0).sum(1)", "(table != 0).sum(0)"),
