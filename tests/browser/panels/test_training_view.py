@@ -21,7 +21,7 @@ WATCH = """() => {
 
 
 def test_a_run_is_seen_and_what_it_learned_is_shown(page: Page, address: str) -> None:
-    page.goto(f"{address}/image-recogniser?steps=3000")
+    page.goto(f"{address}/image-recogniser?n=512&steps=3000")
     status = page.get_by_role("status").filter(has_text="Not trained yet")
     expect(status).to_be_visible()
     expect(page.locator(".mistakes figure")).to_have_count(12)
