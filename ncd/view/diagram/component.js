@@ -172,7 +172,7 @@ function prepare(host) {
     input: (event) => moved(host, event.target), // of a key; a drag is seen in the slider itself
     "ncd-drawn": drawn,
     "ncd-marked": drawn,
-    "ncd-panel": () => adapt(host), // a panel may come late, with the sizes of an earlier run
+    "ncd-panel": () => replaced(host),
     "ncd-line": timed,
     "ncd-time": timed,
   };

@@ -90,6 +90,9 @@ function onWires(host, root) {
   });
 }
 
+// Writes the numbers again when a run has replaced the panel by one of its own sizes.
+const replaced = (host) => host.want && adapt(host);
+
 // Updates the words for what the pointer or the focus is on.
 function words(host, told) {
   if (told.matches(".chip")) return "";
