@@ -28,7 +28,7 @@ def test_both_are_seen_to_learn_the_same(page: Page, address: str) -> None:
 
 
 def test_both_are_stopped_while_they_learn(page: Page, address: str) -> None:
-    page.goto(f"{address}/module-or-function?h=256&epochs=3000")
+    page.goto(f"{address}/module-or-function?h=2048&epochs=3000")
     page.get_by_role("button", name="Train both").click()
     expect(page.get_by_role("status").filter(has_text="epoch ")).to_have_count(2, timeout=90_000)
     page.get_by_role("button", name="Stop").dispatch_event("click")  # without waiting for a rest
