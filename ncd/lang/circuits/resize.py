@@ -1,8 +1,8 @@
 """Resizing: the circuit of a term at other sizes, from its circuit without sizes.
 
-If every axis is given a size, the structure does not depend on the sizes. So a term is placed once;
-for other sizes its axes are replaced and every op checks its site again. Terms that are not so
-simple are solved from the start, and so are sizes that do not fit, for a complete error message.
+The structure of a term does not depend on its sizes. So a term is placed once; for other sizes its
+axes are replaced and every op checks its site again. A term in which one name has several sizes is
+solved from the start, and so are sizes that do not fit, for a complete error message.
 """
 
 from __future__ import annotations
@@ -10,35 +10,39 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from operator import is_
 from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import ref
 
 from cachetools import LRUCache
 
 from ncd.lang.circuits.assembly import Around, Builder
-from ncd.lang.circuits.circuit import Cell, Circuit, Fence, Loop, State, Value
+from ncd.lang.circuits.circuit import Circuit
+from ncd.lang.circuits.name_scopes import Sizes
+from ncd.lang.circuits.resizer import Resizer, type_of
 from ncd.lang.circuits.shared_layers import check_shared
-from ncd.lang.circuits.size_solver import Rule
-from ncd.lang.errors import MismatchError, NCDError, SizeError
+from ncd.lang.circuits.size_solver import Place, Rule, solve
+from ncd.lang.errors import NCDError, SizeError
 from ncd.lang.formulas.formula import parse
 from ncd.lang.once import Key
-from ncd.lang.terms.blocks import Block
-from ncd.lang.terms.chain_typing import Flow
-from ncd.lang.terms.field_spelling import field_names
-from ncd.lang.terms.op import Op, Site
-from ncd.lang.terms.rewrite import rewrite
 from ncd.lang.terms.terms import Term
-from ncd.lang.types.axes import Array, Axis, Signature, Size, Type
+from ncd.lang.types.axes import Axis, Size
 from ncd.lang.types.axis_kinds import Marked, sized
 from ncd.lang.types.pattern_binding import Binding
 
 Given = Mapping[str, int | str | Marked]
-Sizes = Mapping[str, Marked]
+
+
+class Placed(NamedTuple):
+    """A term without sizes as a circuit, its places, and the names of its axes in all of it."""
+
+    circuit: Circuit
+    places: tuple[Place, ...]
+    names: set[str]
+
 
 _CIRCUITS: LRUCache[Any, Circuit] = LRUCache(256)  # by the sketch and its sizes
-_PLACED: LRUCache[Term, Circuit | None] = LRUCache(64)
+_PLACED: LRUCache[Term, Placed | None] = LRUCache(64)
 _LOCK = Lock()
 
 
@@ -68,17 +72,18 @@ def circuit_of(sketch: Term, given: Given, solve: Callable[[], Circuit]) -> Circ
     return circuit
 
 
-def _placed(sketch: Term) -> Circuit | None:
-    """Returns the circuit of an unsized term; None if its structure may depend on sizes."""
+def _placed(sketch: Term) -> Placed | None:
+    """Returns the circuit of an unsized term; None if it cannot be placed without sizes."""
     with _LOCK:
         if sketch in _PLACED:
             return _PLACED[sketch]
-    found: Circuit | None = None
+    found: Placed | None = None
     with suppress(NCDError):
-        builder = Builder(solving=False)
+        builder = Builder()
         strip = builder.place(sketch, builder.values(sketch.dom), 0, Around())
         circuit = strip.circuit(sketch, builder.fences)
-        found = circuit if _regular(circuit) else None
+        names = {name for place in builder.places for name in place.slots.keys() - place.local}
+        found = Placed(circuit, tuple(builder.places), {name for name in names if " " not in name})
     with _LOCK:
         _PLACED[sketch] = found
     return found
@@ -109,158 +114,36 @@ def _known(axis: Axis) -> Size:
     return axis.size
 
 
-def _regular(circuit: Circuit) -> bool:
-    """Returns whether each name means one axis everywhere, and no loop runs along an axis."""
-    local = (isinstance(f.term, Block) and f.term.local for f in circuit.fences)
-    return not any(local) and not any(loop.kind == "scan" for loop in circuit.loops)
+def _solved(placed: Placed, sizes: Sizes) -> dict[str, Axis]:
+    """Returns the axes of the names that are not given; raises SizeError for one of two sizes."""
+    if placed.names <= sizes.keys():
+        return {}
+    found: dict[str, Axis] = {}
+    places = [_sized_place(place, sizes) for place in placed.places]
+    for place, known in zip(places, solve(places, {}), strict=True):
+        for name, axis in known.items():
+            if axis.size is None or name in sizes or name in place.local:
+                continue
+            before = found.setdefault(name, axis)
+            if before.size != axis.size:
+                raise SizeError(f"axis {name} has several sizes")
+            if axis.sequence:
+                found[name] = axis
+    return found
 
 
-def _resized(circuit: Circuit, sizes: Sizes, formulas: Collection[str]) -> Circuit | None:
-    """Returns the circuit at these sizes; None if sizes are missing or do not fit."""
+def _sized_place(place: Place, sizes: Sizes) -> Place:
+    own = (axis if axis.name in place.local else sized(axis, sizes) for axis in place.own)
+    return replace(place, own=tuple(own))
+
+
+def _resized(placed: Placed, sizes: Sizes, formulas: Collection[str]) -> Circuit | None:
+    """Returns the circuit at these sizes; None if they do not fit."""
     try:
-        found = _Resizer(sizes, formulas).circuit(circuit)
+        found = Resizer(sizes, formulas, _solved(placed, sizes)).circuit(placed.circuit)
         check_shared(found)
     except NCDError:
         return None
     found.term.__dict__["_circuit"] = ref(found)
-    found.term.__dict__["cod"] = _arrays(found.outputs)  # saves lifting all ops again
+    found.term.__dict__["cod"] = type_of(found.outputs)  # saves lifting all ops again
     return found
-
-
-class _Resizer:
-    """Replaces axes by sized ones; an object that occurs several times is replaced once."""
-
-    def __init__(self, sizes: Sizes, formulas: Collection[str]) -> None:
-        self.sizes, self.formulas = sizes, formulas
-        self.axes: dict[Axis, Axis] = {}
-        self.arrays: dict[Array, Array] = {}
-        self.made: dict[
-            int, Any
-        ] = {}  # by the id of the old object, which the old circuit keeps alive
-
-    def axis(self, axis: Axis) -> Axis:
-        found = self.axes.get(axis)
-        if found is None:
-            found = self.axes[axis] = sized(axis, self.sizes)
-            if found.size is None or (axis.size is not None and axis.name in self.formulas):
-                raise SizeError(f"the size of {axis.name} must be solved for")
-        return found
-
-    def array(self, array: Array) -> Array:
-        found: Array | None = self.made.get(id(array))
-        if found is None:
-            found = self.arrays.get(array)
-            if found is None:
-                found = rewrite(array, self.axis)
-                found = self.arrays[array] = array if found == array else found
-            self.made[id(array)] = found
-        return found
-
-    def type(self, arrays: Type) -> Type:
-        return Type([self.array(array) for array in arrays])
-
-    def term(self, term: Term) -> Any:
-        found = self.made.get(id(term))
-        if found is None:
-            found = self.made[id(term)] = self._term(term)
-        return found
-
-    def _term(self, term: Term) -> Any:
-        kept = term.__dict__
-        new = {name: self.field(kept[name]) for name in field_names(type(term))}
-        if all(map(is_, new.values(), map(kept.get, new))):
-            return term
-        found = object.__new__(type(term))  # skips the checks, which do not depend on sizes
-        if not term.children:  # an op or an Id
-            found.__dict__.update(new)
-            return found
-        for name in ("dom", "cod"):
-            if name in kept:
-                new[name] = self.type(kept[name])
-        if "flow" in kept:
-            dom, cod, origins = kept["flow"]
-            new["flow"] = Flow(self.type(dom), self.type(cod), origins)
-        found.__dict__.update(new, depth=term.depth, count=term.count)
-        return found
-
-    def field(self, value: Any) -> Any:
-        if isinstance(value, Term):
-            return self.term(value)
-        resize = _RESIZERS.get(type(value))  # numbers and text have no axes
-        return value if resize is None else resize(self, value)
-
-    def parts(self, value: Any) -> Any:
-        new = tuple(map(self.field, value))
-        return value if all(map(is_, new, value)) else type(value)(new)
-
-    def signature(self, value: Signature) -> Signature:
-        dom, cod = self.parts(value.dom), self.parts(value.cod)
-        same = dom is value.dom and cod is value.cod
-        return value if same else Signature(dom, cod)
-
-    def state(self, state: State) -> State:
-        return tuple([self.value(value) for value in state])
-
-    def value(self, value: Value) -> Value:
-        found = self.made.get(id(value))
-        if found is None:
-            found = self.made[id(value)] = Value(value.id, self.array(value.array))
-        return found
-
-    def circuit(self, circuit: Circuit) -> Circuit:
-        term = self.term(circuit.term)
-        states = tuple(map(self.state, circuit.states))
-        steps = tuple(tuple(map(self.unit, step)) for step in circuit.steps)
-        return Circuit(term, states, steps, tuple(map(self.fence, circuit.own_fences)))
-
-    def unit(self, unit: Cell | Loop) -> Cell | Loop:
-        return self.loop(unit) if isinstance(unit, Loop) else self.cell(unit)
-
-    def cell(self, cell: Cell) -> Cell:
-        op: Op = self.term(cell.op)
-        inputs, outputs = self.state(cell.inputs), self.state(cell.outputs)
-        if type(op).solve is Op.solve:  # it makes no new sizes
-            site = self.site(cell.site)
-            if type(op).check is not Op.check:
-                own = (*site.dom.axes, *site.cod.axes, *site.reads)
-                op.check(Binding({axis.name: axis for axis in own}))
-            op.admit(site)
-        else:
-            site = op.site(_arrays(inputs))
-        if site.outs != _arrays(outputs):
-            raise MismatchError(f"{op.label} gives ({site.outs})")
-        return Cell(
-            cell.id, op, site, inputs, outputs, cell.name, cell.fences, cell.scope, cell.times
-        )
-
-    def site(self, site: Site) -> Site:
-        dom, cod, ins, outs = map(self.type, (site.dom, site.cod, site.ins, site.outs))
-        return Site(dom, cod, ins, outs, self.array(site.reads))
-
-    def loop(self, loop: Loop) -> Loop:
-        return replace(
-            loop,
-            term=self.term(loop.term),
-            inputs=self.state(loop.inputs),
-            outputs=self.state(loop.outputs),
-            bodies=tuple(map(self.circuit, loop.bodies)),
-        )
-
-    def fence(self, fence: Fence) -> Fence:
-        term = fence.term and self.term(fence.term)
-        return Fence(
-            fence.id, fence.title, fence.role, fence.first, tuple(map(self.state, fence.states)),
-            fence.parent, fence.repeats, term, fence.scope,
-        )  # fmt: skip
-
-
-_RESIZERS: Mapping[type, Callable[[_Resizer, Any], Any]] = {
-    Array: _Resizer.array,
-    Type: _Resizer.parts,
-    tuple: _Resizer.parts,
-    Signature: _Resizer.signature,
-}
-
-
-def _arrays(state: State) -> Type:
-    return Type([value.array for value in state])

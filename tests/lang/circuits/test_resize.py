@@ -8,21 +8,29 @@ from itertools import permutations
 import pytest
 
 from ncd import (
+    Add,
     Axes,
+    Block,
+    Circuit,
     Conv,
+    Copy,
     Elementwise,
     Group,
     Id,
     Linear,
     MismatchError,
+    Pad,
     Rename,
     Repeat,
+    Scan,
+    Softmax,
+    Split,
     seq,
     space,
 )
 from ncd import catalogue as CATALOGUE
 from ncd.lang.circuits.elaborate import elaborate
-from ncd.lang.circuits.resize import forget
+from ncd.lang.circuits.resize import circuit_of, forget
 from ncd.lang.errors import NCDError
 from ncd.lang.terms.terms import Term
 from ncd.models import Entry
@@ -61,6 +69,36 @@ def test_every_entry_is_the_same_whatever_was_built_before(entry: Entry) -> None
         forget()
         entry.build(**one)
         assert elaborate(entry.build(**other)) == alone, (one, other)
+
+
+LOCAL = Block(Linear("m -> k", "Q") >> Softmax("k"), "Local", local=True)
+SIZES = {"t": seq(3), "m": 4, "k": 5, "b": 2}
+
+
+def unsolved() -> Circuit:
+    raise AssertionError("it was solved from the start")
+
+
+@pytest.mark.parametrize(
+    "sketch",
+    (
+        Id("t m") >> Block(Id("y f") >> Linear("f -> k", "Q"), "Part", local=True),
+        Id("t m") >> Repeat((LOCAL >> Linear("k -> m", "O"),) * 2),
+        Id("t m") >> Block(Id("y z") >> LOCAL, "Outer", local=True),
+        Id("m, t m") >> Scan(Id("m, m") >> Add() >> Copy("m"), "t"),
+        Id("t m") >> Pad("t -> u", 2, 0) >> Softmax("u"),
+        Id("t m") >> Split("m -> a b") >> Softmax("a") >> Group("a b -> m"),
+    ),
+    ids=("local", "repeated", "nested", "scan", "wider", "split"),
+)
+def test_local_names_scans_and_sizes_that_follow_need_no_solving(sketch: Term) -> None:
+    for t in (3, 7):
+        sizes = {**SIZES, "t": seq(t)}
+        found = circuit_of(sketch, sizes, unsolved)
+        assert found == Axes(**sizes)._solved(sketch)
+        assert [cell.words for cell in found.cells] == [
+            cell.words for cell in Axes(**sizes)._solved(sketch).cells
+        ]
 
 
 def test_what_its_term_says_of_itself_has_the_new_sizes() -> None:
