@@ -41,10 +41,10 @@ def inserted(line: str, catalogue: str) -> str:
 
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the project with what CONTRIBUTING adds."""
+    """A copy of the project with what CONTRIBUTING adds, and with what Python has compiled."""
     copy = tmp_path_factory.mktemp("copy")
     for part in PARTS:
-        shutil.copytree(ROOT / part, copy / part, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(ROOT / part, copy / part, ignore=shutil.ignore_patterns("*.pyc.*"))
     for path in ROOT.iterdir():
         if path.is_file():
             shutil.copy(path, copy)

@@ -8,7 +8,6 @@ import re
 import subprocess
 import sys
 from html import unescape
-from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 from urllib.parse import urlsplit
@@ -55,7 +54,6 @@ def test_its_examples_are_right(page: Path) -> None:
     assert found.failed == 0
 
 
-@pytest.mark.skipif(not find_spec("myst_parser"), reason="there is no myst-parser")
 def test_a_page_of_sphinx_keeps_the_element(tmp_path: Path) -> None:
     (tmp_path / "course.md").write_text((ROOT / "docs" / "examples" / "course.md").read_text())
     options = ["-C", "-D", "extensions=myst_parser", "-D", "root_doc=course", "-W", "-q"]

@@ -23,10 +23,17 @@ class Factor(NamedTuple):
         return tile if self.kind == "tile" else f"⌈{self.axis}/{tile}⌉"
 
     def latex(self) -> str:
-        tile = rf"g_{{{self.axis}}}"
+        r"""Returns it in LaTeX: what follows "_" in a name is its index.
+
+        >>> Factor("size", "x_2").latex(), Factor("tiles", "y/s").latex()
+        ('x_{2}', '\\lceil (y/s) / g_{y/s} \\rceil')
+        """
+        letter, _, index = self.axis.partition("_")
+        name = f"{letter}_{{{index}}}" if index else letter
+        tile, size = f"g_{{{name}}}", f"({name})" if "/" in name else name
         if self.kind == "size":
-            return self.axis.replace("_", r"\_")
-        return tile if self.kind == "tile" else rf"\lceil {self.axis} / {tile} \rceil"
+            return size
+        return tile if self.kind == "tile" else rf"\lceil {size} / {tile} \rceil"
 
 
 @dataclass(frozen=True)

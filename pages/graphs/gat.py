@@ -4,6 +4,7 @@ from ncd import catalogue
 from ncd.view.page.page import page
 from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
 from ncd.view.panels.graphs import neighbours
+from ncd.view.panels.memory.what_moves import WhatMoves
 
 LEAD = """
 Each node scores its neighbours and takes from them by a softmax: attention that may look only along
@@ -28,5 +29,5 @@ page(
     entry=catalogue["gat"],
     lead=LEAD,
     why=WHY,
-    panels=(neighbours, values, source, cost_table, autograd_graph, shapes),
+    panels=(neighbours, values, source, cost_table, WhatMoves(("n",), "u"), autograd_graph, shapes),
 )

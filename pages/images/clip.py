@@ -5,6 +5,7 @@ from ncd.view.page.page import page
 from ncd.view.panels.attention import attention_maps
 from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
 from ncd.view.panels.images import similarity_table
+from ncd.view.panels.memory.what_moves import WhatMoves
 
 LEAD = """
 One network reads pictures, another reads sentences, and both are taught to put what belongs
@@ -32,5 +33,14 @@ page(
     entry=catalogue["clip"],
     lead=LEAD,
     why=WHY,
-    panels=(similarity_table, attention_maps, values, source, cost_table, autograd_graph, shapes),
+    panels=(
+        similarity_table,
+        attention_maps,
+        values,
+        source,
+        cost_table,
+        WhatMoves(("t",), "u"),
+        autograd_graph,
+        shapes,
+    ),
 )

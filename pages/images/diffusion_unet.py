@@ -5,6 +5,7 @@ from ncd.view.page.page import page
 from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
 from ncd.view.panels.images import noise_steps
 from ncd.view.panels.learning import training
+from ncd.view.panels.memory.what_moves import WhatMoves
 
 LEAD = """
 A network that has learned to find the noise in a picture can begin with noise alone: it takes a
@@ -32,5 +33,14 @@ page(
     entry=catalogue["diffusion-unet"],
     lead=LEAD,
     why=WHY,
-    panels=(noise_steps, training, values, source, cost_table, autograd_graph, shapes),
+    panels=(
+        noise_steps,
+        training,
+        values,
+        source,
+        cost_table,
+        WhatMoves(("x_2",), "z"),
+        autograd_graph,
+        shapes,
+    ),
 )

@@ -4,6 +4,7 @@ from ncd import catalogue
 from ncd.view.page.page import page
 from ncd.view.panels.attention import attention_maps, image_patches
 from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
+from ncd.view.panels.memory.what_moves import WhatMoves
 
 LEAD = """
 Every patch of one picture looks at all patches of another, and takes from each what it finds there.
@@ -31,5 +32,14 @@ page(
     entry=catalogue["visual-attention"],
     lead=LEAD,
     why=WHY,
-    panels=(image_patches, attention_maps, values, source, cost_table, autograd_graph, shapes),
+    panels=(
+        image_patches,
+        attention_maps,
+        values,
+        source,
+        cost_table,
+        WhatMoves(("y/s",), "x/s"),
+        autograd_graph,
+        shapes,
+    ),
 )

@@ -5,6 +5,7 @@ from ncd.view.page.page import page
 from ncd.view.panels.attention import attention_maps
 from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
 from ncd.view.panels.language_models import distance_bias, model_size
+from ncd.view.panels.memory.what_moves import WhatMoves
 
 LEAD = """
 A text is read, another one is written; how far two words stand apart is a number that is added to
@@ -41,6 +42,7 @@ page(
         values,
         source,
         cost_table,
+        WhatMoves(("t",), "s"),
         autograd_graph,
         shapes,
     ),

@@ -23,7 +23,10 @@ from tests.support.strategies import terms
 RANDOM = ("Dropout", "Opaque")  # ops without a gradient as a term
 SAMPLES = [one for op in CATALOGUE if op.__name__ not in RANDOM for one in op.samples()]
 ENTRIES = sample(ncd.catalogue.values(), 16, "gradient")
-TWICE = ("lstm", "lenet", "rotary", "layer-norm", "batch-norm", "mixture-of-experts")
+TWICE = (
+    *("lstm", "lenet", "rotary", "layer-norm", "batch-norm", "mixture-of-experts", "swiglu"),
+    *("scaled-dot-product-attention", "delta-rule", "gcn"),
+)
 
 
 def listed(found: Tensor | tuple[Tensor, ...]) -> list[Tensor]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -12,6 +13,8 @@ import torch
 import ncd
 from ncd.run.limits.measurement import medians
 from tools.bench.__main__ import main
+from tools.bench.bench import growth_lines
+from tools.bench.bench_drawing import size_lines
 from tools.bench.measurements import Line, against
 from tools.bench.peers import ByHand, Fused
 
@@ -20,14 +23,17 @@ Capture = pytest.CaptureFixture[str]
 
 
 @pytest.fixture(autouse=True)
-def few_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Three rounds say as much as fifty where only what is printed matters."""
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One round and few layers say as much as many where only what is printed matters."""
 
     def measured(calls: dict[str, Call], **options: Any) -> dict[str, float]:
-        return medians(calls, **{**options, "rounds": 3, "warm": 1})
+        return medians(calls, **{**options, "rounds": 1, "warm": 1})
 
     for module in ("bench", "bench_drawing"):
         monkeypatch.setattr(f"tools.bench.{module}.medians", measured)
+    few = partial(growth_lines, layers=(2, 4), rounds=1)
+    monkeypatch.setattr("tools.bench.bench.growth_lines", few)
+    monkeypatch.setattr("tools.bench.bench.size_lines", partial(size_lines, layers=(1, 2)))
 
 
 def data(capsys: Capture, *argv: str) -> Any:
@@ -60,7 +66,7 @@ def test_bench_prints_medians_and_ratios(capsys: Capture, monkeypatch: pytest.Mo
     assert ("forward, y 20, x 22: compiled", "einops") in ratios
     assert ("forward and backward, y = x = 64, causal: compiled", "fused") in ratios
     whats = {x["what"] for x in found}
-    assert "t = t >> layer: 48 layers" in whats
+    assert "t = t >> layer: 4 layers" in whats
     for name in ("layer norm", few["identity-resnet"].title.lower()):
         assert any(what.startswith(f"autograd graph beyond its run, {name}") for what in whats)
 
@@ -76,7 +82,7 @@ def test_bench_of_drawings_says_what_they_take_and_weigh(capsys: Capture) -> Non
     weights = {what: x["value"] for what, x in found.items() if x["unit"] == "bytes"}
     assert weights["multi-head attention: SVG with its fonts"] <= 20_000
     assert weights["multi-head attention: HTML"] <= 300_000
-    assert {"knobs to SVG, nothing folded, 360 ops: each op", "knobs to source"} <= found.keys()
+    assert {"knobs to SVG, nothing folded, 20 ops: each op", "knobs to source"} <= found.keys()
 
 
 def test_a_measurement_names_its_unit() -> None:

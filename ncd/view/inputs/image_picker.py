@@ -20,6 +20,7 @@ SHORT = {SAMPLE: "sample", UPLOAD: "upload", DRAWING: "draw"}  # short, so that 
 FILE, TAKEN, WRONG = "file", "uploaded picture", "unreadable picture"
 SAME = "same"
 THUMB = 36  # pixels a side
+IN_A_ROW = 5  # of them, beside each other
 
 
 def session_keys(sketch: Term) -> dict[str, tuple[str, tuple[str, ...]]]:
@@ -85,7 +86,8 @@ def _gallery(sketch: Term, key: str, first: str) -> None:
     html = f'<div class="heads" style="{style}" role="group" aria-label="{label}">{inner}</div>'
     if first:
         html = f"<p>{label}</p>{html}"
-    html_panel.show(html, key=f"{key} gallery", on_pick=partial(_pick, key))
+    place = "wall" if len(buttons) > IN_A_ROW else "gallery"  # the style sheet keeps its room
+    html_panel.show(html, key=f"{key} {place}", on_pick=partial(_pick, key))
 
 
 def _button(name: str, pressed: bool, picture: str, text: str = "") -> str:

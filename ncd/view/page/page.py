@@ -139,10 +139,12 @@ def _change(entry: Entry, side: DeltaGenerator, tab: DeltaGenerator, opened: Pan
         with streamlit_internals.outside(), side:
             sidebar.show(entry)
     with tab:
-        if not streamlit_internals.renewed(streamlit_internals.CHANGING):
-            _panel(scene, opened, link, untimed)
-        elif streamlit_internals.whole():
+        # This run ends for one that makes the panel anew; until then the panel stays as it is.
+        streamlit_internals.stop_if_renewed()
+        if streamlit_internals.renewed(streamlit_internals.CHANGING):  # and the whole page is run
             st.empty()  # so that the run that waits, which is of the fragment, may write here
+        else:
+            _panel(scene, opened, link, untimed)
         if isinstance(scene, Refusal) or url.text() != link:  # a panel corrected a setting
             url.send()
     trained_weights.watch(entry)

@@ -11,6 +11,7 @@ import logging
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -128,8 +129,8 @@ def static_folder() -> Path:
 def stop_check() -> Callable[[], None] | None:
     """Returns a function that ends the run of a page if its visitor has asked for another.
 
-    A run of fragments also ends for one that makes the same fragments anew, which Streamlit would
-    let wait. It is none outside of a page's run.
+    A run of fragments also ends for one that makes one of them anew, which Streamlit would let
+    wait. It is none outside of a page's run.
     """
     run = get_script_run_ctx(suppress_warning=True)
     if run is None or not works(ENDS):
@@ -138,11 +139,16 @@ def stop_check() -> Callable[[], None] | None:
     def check() -> None:
         assert run is not None and run.yield_check is not None
         run.yield_check()
-        own = run.fragment_ids_this_run
-        if own and {*own} <= {*_awaited(run)}:
+        if {*(run.fragment_ids_this_run or ())} & {*_awaited(run)}:
             _give_way(run)
 
     return check
+
+
+def stop_if_renewed() -> None:
+    """Ends the run of a page if its visitor has asked for another, as :func:`stop_check` does."""
+    if check := stop_check():
+        check()
 
 
 def renewed(key: str) -> bool:
@@ -163,10 +169,12 @@ def _awaited(run: Any) -> Sequence[str]:
 
 
 def _give_way(run: Any) -> NoReturn:
-    """Ends a run for the one that waits."""
+    """Ends a run of fragments for the one that waits, which then makes all of them."""
     from streamlit.runtime.scriptrunner import RerunException
 
-    raise RerunException(run.yield_check.__self__._requests.on_scriptrunner_ready().rerun_data)
+    waits = run.yield_check.__self__._requests.on_scriptrunner_ready().rerun_data
+    ids = dict.fromkeys((*run.fragment_ids_this_run, *waits.fragment_id_queue))
+    raise RerunException(replace(waits, fragment_id_queue=[*ids]))
 
 
 def went_back() -> bool:

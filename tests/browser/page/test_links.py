@@ -286,28 +286,22 @@ def test_an_unknown_address_is_only_text(page: Page, address: str, path: str) ->
 # --- a fresh server -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("plain", [False, True], ids=["serve", "streamlit run"])
-def test_the_first_visitor_of_a_fresh_server_by_a_deep_link(browser: Browser, plain: bool) -> None:
-    with served(plain=plain) as address:
-        page = browser.new_page()
+def test_the_first_visitors_of_a_fresh_plain_server(page: Page, browser: Browser) -> None:
+    """By a deep link, and by an unknown address that is also the name of a file in pages/."""
+    with served(plain=True) as address:
+        other = browser.new_page()
         missing: list[str] = []
         page.on("response", lambda r: missing.append(r.url) if r.status >= 400 else None)
+        other.goto(f"{address}/residual_block", wait_until="commit")
         visit(page, address, f"{ATTENTION}?h=6")
         says(page, "h", "h 6")
         expect(page.get_by_text("Page not found")).to_have_count(0)
         assert not missing
-        page.close()
-
-
-def test_an_unknown_address_on_a_fresh_plain_server(browser: Browser) -> None:
-    with served(plain=True) as address:
-        page = browser.new_page()
-        page.goto(f"{address}/residual_block")  # also the name of a file in pages/
-        expect(page.get_by_role("heading", name="No such page")).to_be_visible()
-        expect(page.get_by_test_id("stMain").get_by_role("link").first).to_have_text(
+        expect(other.get_by_role("heading", name="No such page")).to_be_visible()
+        expect(other.get_by_test_id("stMain").get_by_role("link").first).to_have_text(
             "Residual block"
         )
-        page.close()
+        other.close()
 
 
 # --- what is taken along --------------------------------------------------------------------------

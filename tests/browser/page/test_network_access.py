@@ -4,13 +4,15 @@ import os
 import sys
 from collections.abc import Iterator
 from http.client import HTTPConnection, HTTPResponse
-from subprocess import PIPE, Popen
+from pathlib import Path
+from subprocess import Popen
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.server import ROOT, awaited, free_port, served
+from tests.browser.server import ROOT, awaited, free_port
 from tests.browser.waits import quiet
 
 pytestmark = pytest.mark.browser
@@ -20,6 +22,7 @@ SOCKET = {
     "Sec-WebSocket-Version": "13",
     "Sec-WebSocket-Key": "bmV1cmFsIGNpcmN1aXRzIQ==",
 }
+SCHOOL = "https://www.school.example"
 WAYS = pytest.mark.parametrize("path", ["/", "/residual-block", "/_stcore/stream", "/favicon.png"])
 
 
@@ -36,12 +39,37 @@ def opened(answer: HTTPResponse) -> bool:
     return answer.status != 403
 
 
-@pytest.fixture(scope="module")
-def named() -> Iterator[str]:
+# Streamlit would ask for the outside address, to print it, and to compare it with an origin that is
+# not its own.
+NAMED = """
+import sys; from streamlit import net_util; from ncd.view.server.serve import serve
+net_util.get_external_ip = net_util.get_internal_ip = lambda: print('ASKED', flush=True)
+serve(port=int(sys.argv[1]), host='0.0.0.0')
+"""
+
+
+class Named(NamedTuple):
     """A server that answers to names, and that a school may frame."""
-    hosts, frames = "circuits.example, *.school.example", "https://www.school.example"
-    with served(NCD_HOSTS=hosts, NCD_FRAMES=frames) as address:
-        yield address
+
+    address: str
+    said: Path
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Named]:
+    names = {"NCD_HOSTS": "circuits.example, *.school.example", "NCD_FRAMES": SCHOOL}
+    command = [sys.executable, "-u", "-c", NAMED, str(port := free_port())]
+    said = tmp_path_factory.mktemp("named") / "said"
+    with said.open("w") as out, Popen(command, cwd=ROOT, env=os.environ | names, stdout=out) as own:
+        try:
+            yield Named(awaited(port, own), said)
+        finally:
+            own.terminate()
+
+
+@pytest.fixture
+def named(server: Named) -> str:
+    return server.address
 
 
 @WAYS
@@ -100,26 +128,14 @@ def test_no_site_frames_a_page_unless_it_may(address: str, named: str) -> None:
         allowed = ask(named, path, Host="circuits.example")
         assert "X-Frame-Options" not in allowed.headers
         policy = allowed.headers["Content-Security-Policy"]
-        assert policy == "frame-ancestors https://www.school.example"
+        assert policy == f"frame-ancestors {SCHOOL}"
 
 
-def test_nobody_asks_for_the_outside_address() -> None:
-    """Streamlit would, to print it, and to compare it with an origin that is not its own."""
-    code = (
-        "import sys; from streamlit import net_util; from ncd.view.server.serve import serve\n"
-        "net_util.get_external_ip = net_util.get_internal_ip = lambda: print('ASKED', flush=True)\n"
-        "serve(port=int(sys.argv[1]), host='0.0.0.0')"
-    )
-    port = free_port()
-    environment = {**os.environ, "NCD_HOSTS": "circuits.example,127.0.0.1"}
-    command = [sys.executable, "-c", code, str(port)]
-    with Popen(command, cwd=ROOT, env=environment, stdout=PIPE, text=True) as process:
-        address = awaited(port, process)
-        for path in ("/", "/_stcore/health", "/_stcore/stream"):
-            for origin in ("https://circuits.example", "http://other.example", "null"):
-                ask(address, path, Origin=origin)
-        process.terminate()
-        said, _ = process.communicate(timeout=20)
+def test_nobody_asks_for_the_outside_address(server: Named) -> None:
+    for path in ("/", "/_stcore/health", "/_stcore/stream"):
+        for origin in ("https://circuits.example", "http://other.example", "null"):
+            ask(server.address, path, Origin=origin)
+    said = server.said.read_text()
     assert "URL" in said and "ASKED" not in said
 
 

@@ -9,7 +9,6 @@ from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
 import ncd
 from ncd.inputs.sentences import tokens
-from tests.browser.server import served
 from tests.support.sampling import sample
 
 pytestmark = pytest.mark.browser
@@ -243,16 +242,6 @@ def test_nothing_scrolls_sideways_in_a_narrow_window(page: Page, address: str) -
     page.wait_for_function("document.documentElement.scrollWidth <= 420")
     natural = page.locator(".drawing svg").evaluate("s => s.viewBox.baseVal.width")
     assert page.locator(".drawing svg").bounding_box()["width"] >= 0.9 * natural  # type: ignore[index]
-
-
-def test_what_is_too_big_says_what_fits(browser: Browser) -> None:
-    with served(NCD_MAX_FLOPS="1e6") as address:
-        page = visit(browser.new_page(), address)
-        expect(page.get_by_text("NCD_MAX_FLOPS")).to_be_visible()
-        expect(page.locator(".op.marked")).to_have_count(1)
-        page.locator(".st-key-refusal button").first.click()
-        expect(page.get_by_text("NCD_MAX_FLOPS")).to_have_count(0)
-        page.close()
 
 
 @pytest.mark.few(1)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -20,7 +19,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 import ncd
 from ncd.view.base import heatmap
 from tests.browser.page.test_visit import ATTENTION, query, scores, visit
-from tests.browser.server import FAREWELL, ROOT, awaited, free_port, served
+from tests.browser.server import FAREWELL, ROOT, awaited, free_port
 from tests.browser.waits import next_frame
 from tests.support.polling import to_pass
 
@@ -439,19 +438,6 @@ def test_the_graph_keeps_its_place_and_its_view(page: Page, address: str) -> Non
     expect(node(page, "CausalMask")).to_be_visible()
     assert view(page, ".graph-view .inner") == near
     assert depth(page, ".graph-view") == place
-
-
-def test_without_graphviz_the_browser_lays_the_graph_out(browser: Browser, tmp_path: Path) -> None:
-    dot = tmp_path / "dot"
-    dot.write_text("#!/bin/sh\nexit 0\n")
-    dot.chmod(dot.stat().st_mode | stat.S_IXUSR)
-    with served(PATH=f"{tmp_path}{os.pathsep}{os.environ['PATH']}") as address:
-        page = browser.new_page()
-        visit(page, address, f"{ATTENTION}?panel=Autograd")
-        expect(page.get_by_text("Graphviz on this server is broken")).to_be_visible()
-        expect(page.locator(".stGraphVizChart svg .node").first).to_be_visible()
-        expect(page.get_by_text("length of the gradient")).to_be_visible()
-        page.close()
 
 
 # --- in one view ---------------------------------------------------------------------------------

@@ -48,7 +48,7 @@ def test_random_terms(term: Term) -> None:
     assert_held(term)
 
 
-@pytest.mark.few(25)
+@pytest.mark.few(14)
 @ENTRIES
 def test_every_entry(entry: Entry) -> None:
     ends = (

@@ -137,7 +137,7 @@ def test_a_typed_size_that_cannot_be_is_put_right_at_its_knob() -> None:
 
 @pytest.mark.parametrize(
     ("entry", "preset"),
-    sample(PUBLISHED, 8),
+    sample(PUBLISHED, 5),
     ids=lambda part: part.name if hasattr(part, "name") else "",
 )
 def test_published_sizes_are_chosen_with_their_source(entry: Entry, preset: ncd.Preset) -> None:
@@ -211,7 +211,7 @@ def test_what_is_too_large_to_run_still_tells_what_needs_no_run(panel: str, show
     assert not fits(app) and sizes(app)["x"] == 1024
 
 
-@pytest.mark.parametrize("entry", sample(ncd.catalogue.values(), 8), ids=lambda entry: entry.name)
+@pytest.mark.parametrize("entry", sample(ncd.catalogue.values(), 5), ids=lambda entry: entry.name)
 def test_sizes_without_measure_are_refused_at_once_and_a_way_is_shown(
     entry: Entry, monkeypatch: pytest.MonkeyPatch
 ) -> None:

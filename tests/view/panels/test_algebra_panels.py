@@ -35,6 +35,7 @@ def scene(name: str, seed: int = 0, **settings: int) -> Scene:
     return Scene(entry, every, seed, "cpu", Feed(), False, "names", "", entry.build(**every))
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("seed", range(10))
 @pytest.mark.parametrize("name", PAGES)
 def test_all_sides_of_an_equation_are_equal(name: str, seed: int) -> None:

@@ -65,6 +65,7 @@ def test_every_op_has_a_sentence_on_what_it_is_for(entry: Entry) -> None:
         assert re.fullmatch(r"[A-Z].*[.]", op_reasons.reason(cell)), cell.op.label
 
 
+@pytest.mark.few(20)
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
 def test_what_is_sent_at_once_is_bounded(entry: Entry) -> None:
     seen = scene(entry)

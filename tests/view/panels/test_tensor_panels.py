@@ -42,6 +42,7 @@ def index(app: AppTest) -> int:
     return int(app.slider(key="i").value)
 
 
+@pytest.mark.few(12)
 @pytest.mark.parametrize("seed", range(10))
 @pytest.mark.parametrize("name", EQUATIONS)
 def test_all_sides_of_an_equation_are_equal(name: str, seed: int) -> None:

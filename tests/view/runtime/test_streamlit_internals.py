@@ -12,7 +12,7 @@ from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 from streamlit.runtime.fragment import MemoryFragmentStorage
 from streamlit.runtime.media_file_manager import MediaFileManager
-from streamlit.runtime.scriptrunner import RerunData
+from streamlit.runtime.scriptrunner import RerunData, RerunException
 from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequests
 from streamlit.runtime.state import SafeSessionState
 from streamlit.testing.v1 import AppTest
@@ -208,6 +208,38 @@ def test_a_button_pressed_while_the_page_is_made_is_taken_along_by_the_next_run(
     asked = requests.on_scriptrunner_ready().rerun_data
     assert [each.id for each in asked.widget_states.widgets] == ["button"]
     assert (asked.fragment_id_queue, asked.page_script_hash) == ([], "a tab")
+
+
+class Runner:
+    """Runs the two fragments of a page, while a request waits that names some fragments."""
+
+    def __init__(self, *awaited: str) -> None:
+        self._requests = ScriptRequests()
+        self._requests.request_rerun(RerunData(fragment_id_queue=[*awaited]))
+        self.fragment_ids_this_run = ["outer", "side"]
+        self.yield_check = self.look
+
+    def look(self) -> None:
+        """Lets the run go on, as Streamlit does while a request for a fragment waits."""
+
+
+@pytest.mark.parametrize("awaited", [("outer",), ("outer", "side"), ("side", "other")])
+def test_a_run_that_gives_way_leaves_its_fragments_to_the_next(
+    monkeypatch: pytest.MonkeyPatch, awaited: tuple[str, ...]
+) -> None:
+    runner = Runner(*awaited)
+    monkeypatch.setattr(streamlit_internals, "get_script_run_ctx", lambda **given: runner)
+    with pytest.raises(RerunException) as stopped:
+        streamlit_internals.stop_if_renewed()
+    after = [id for id in awaited if id == "other"]
+    assert stopped.value.rerun_data.fragment_id_queue == ["outer", "side", *after]
+
+
+def test_a_run_goes_on_while_another_fragment_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        streamlit_internals, "get_script_run_ctx", lambda **given: Runner("a panel's own")
+    )
+    streamlit_internals.stop_if_renewed()
 
 
 def test_files_that_no_page_offers_are_removed_seldom(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -102,7 +102,7 @@ def plain(term: Term) -> Term:
     return rewrite(term, lambda axis: replace(axis, size=None, label=""))
 
 
-@pytest.mark.few(20)
+@pytest.mark.few(12)
 @pytest.mark.parametrize("name", ncd.catalogue)
 def test_what_follows_is_what_the_page_says(name: str) -> None:
     entry = ncd.catalogue[name]

@@ -41,7 +41,7 @@ STYLE = """
 .moves .drawing > svg { max-width: 100%; height: auto; }
 .moves .key { margin: 0.2rem 0 0.6rem; } .moves .large { font-size: 1.15em; }
 .moves math { font-size: 1.15em; }
-.moves math[display="block"] { overflow-x: auto; max-width: 100%; }
+.moves math[display="block"] { overflow-x: auto; max-width: 100%; padding-bottom: 0.3rem; }
 </style>
 """
 

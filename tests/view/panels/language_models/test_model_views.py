@@ -35,7 +35,7 @@ def test_a_view_stands_at_the_least_sizes(name: str) -> None:
 def test_parts_and_work_are_those_of_the_term(name: str) -> None:
     entry = ncd.catalogue[name]
     for preset in entry.presets[:1]:
-        term = entry.build(**preset.knobs)
+        term = entry.build(**preset.knobs | {"n": 2})
         parts = model_size.parts(ncd.elaborate(term))
         assert sum(parts.values()) == ncd.cost(term).parameters
         assert min(parts.values()) > 0
