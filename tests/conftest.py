@@ -36,7 +36,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     names, most = config.getoption("--of"), config.getoption("--few")
     kept = named(items, names) if names else set(items) - set(left_out(items, most))
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
-    items[:] = [item for item in items if item in kept]
+    items[:] = sorted((item for item in items if item in kept), key=begins_late)
+
+
+def begins_late(item: pytest.Item) -> bool:
+    """Returns whether a test is quick: slow ones begin first, so that none is left for the end."""
+    return item.get_closest_marker("slow") is None
 
 
 def named(items: list[pytest.Item], names: list[str]) -> set[pytest.Item]:

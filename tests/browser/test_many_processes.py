@@ -21,6 +21,7 @@ from tests.support.polling import until
 
 pytestmark = [
     pytest.mark.browser,
+    pytest.mark.slow,
     pytest.mark.skipif(not Path("/proc/self").exists(), reason="processes are looked up in /proc"),
 ]
 

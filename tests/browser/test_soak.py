@@ -9,8 +9,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from tests.browser.server import ROOT
+from tests.support.sampling import count
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 WRONG = b"""<div class="stApp" data-test-connection-state="CONNECTED">
 <input type="range" onkeydown="throw new Error('a knob that fails')">
 <button onclick="console.error('a button that fails')" style="width: 100%; height: 500px">x</button>
@@ -46,12 +47,12 @@ def soaked(address: str, things: int, *pages: str) -> subprocess.CompletedProces
 
 
 def test_it_finds_what_is_wrong(wrong: str) -> None:
-    done = soaked(wrong, 60, "x")
+    done = soaked(wrong, 40, "x")
     assert done.returncode == 1, done.stdout + done.stderr
     for fault in ("a button that fails", "a page that fails", "404", "a knob that fails"):
         assert fault in done.stdout, done.stdout
 
 
 def test_a_few_pages_bear_it(address: str) -> None:
-    done = soaked(address, 40, "multi-head-attention", "layer-norm", "lenet")
+    done = soaked(address, count(24, 200), "multi-head-attention", "layer-norm", "lenet")
     assert done.returncode == 0, done.stdout + done.stderr

@@ -6,7 +6,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.server import started
 from tests.browser.waits import quiet
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
 def test_without_patches_pages_open_and_sizes_move(page: Page) -> None:

@@ -1,4 +1,4 @@
-"""Waiting for what Playwright's ``expect`` has no words for: a page at rest, the next frame."""
+"""What Playwright has no words for: a page at rest, the next frame, another page of the app."""
 
 from playwright.sync_api import Page
 
@@ -46,3 +46,12 @@ def quiet(page: Page) -> None:
 def next_frame(page: Page) -> None:
     """Waits until the browser has drawn what was asked of it so far."""
     page.evaluate("() => new Promise(requestAnimationFrame)")
+
+
+def turn_to(page: Page, path: str) -> None:
+    """Shows another page of the app, as a step in the history does, without loading it again."""
+    page.evaluate(
+        """path => { history.pushState(null, "", path);
+        dispatchEvent(new PopStateEvent("popstate", { state: null })); }""",
+        path,
+    )

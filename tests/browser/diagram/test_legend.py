@@ -32,7 +32,7 @@ def entry(drawer: Locator, sign: str) -> Locator:
     )
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(4)
 @pytest.mark.parametrize("name", ncd.catalogue)
 def test_the_key_lists_just_the_signs_of_the_diagram(page: Page, address: str, name: str) -> None:
     drawer = opened(page, address, f"/{name}")

@@ -18,7 +18,7 @@ from playwright.sync_api import FrameLocator, Page, expect
 from tests.browser.page.test_visit import ATTENTION, visit
 from tests.browser.server import served
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 School = Callable[[str], FrameLocator]
 
 

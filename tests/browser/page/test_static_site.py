@@ -128,6 +128,7 @@ def labels_of(wires: Locator) -> dict[str, set[str]]:
     return {wire: set(said) for wire, said in wires.evaluate_all(LABELS) if said}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("labels", ["names", "both"])
 def test_labels_follow_sizes_as_if_drawn_again(
     browser: Browser, tmp_path: Path, labels: Labels

@@ -5,7 +5,7 @@ from playwright.sync_api import Page, expect
 
 from tests.support.polling import to_pass
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
 def test_both_are_seen_to_learn_the_same(page: Page, address: str) -> None:

@@ -8,16 +8,15 @@ from functools import partial
 from typing import Any
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
 import ncd
-from ncd.bundled_files import bundled
 from ncd.drawing import Drawing
 from ncd.export.page import legend_rows
 from ncd.key import COLOURS, SIGNS, key
 from ncd.view.diagram import legend
 from ncd.view.page import gallery
 from tests.figures import vision
+from tests.view.page.test_pages import opened
 
 DATA = re.compile(r'data-(node|array|axis|fence|part)="([^"]*)"')
 
@@ -75,8 +74,7 @@ def test_the_legend_has_every_sign_and_colour() -> None:
 
 @pytest.mark.parametrize("page", ["home", "legend"])
 def test_the_pages_run(page: str) -> None:
-    app = AppTest.from_file(str(bundled("app.py")), default_timeout=120).run()
-    run = app.switch_page(f"pages/{page}.py").run()
+    run = opened(f"pages/{page}.py")
     assert not run.exception
     assert run.title[0].value
 

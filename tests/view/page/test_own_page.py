@@ -19,14 +19,12 @@ from ncd.view.server import live_endpoint
 from ncd.view.session import trained_weights
 from ncd.view.session.own_entry import FAILURES, SAMPLE, SERVED, entry_of, own_entry, serve
 from ncd.view.session.trained_weights import OWN
-from tests.view.page.test_pages import APP, fine
+from tests.view.page.test_pages import fine, opened
 
 
 def yours(**query: str) -> AppTest:
     """The page, opened by a link."""
-    app = AppTest.from_file(APP, default_timeout=60).run()
-    app.query_params.update(query)
-    return app.switch_page("pages/yours.py").run()
+    return opened("pages/yours.py", **query)
 
 
 def write(app: AppTest, text: str) -> AppTest:

@@ -1,7 +1,9 @@
 """Every page through Streamlit's own test runner, without a browser."""
 
+from functools import cache
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -16,12 +18,23 @@ ENTRIES = list(ncd.catalogue.values())
 PANELS = ("Attention", "Values", "Source", "Cost", "Autograd", "Shapes")
 
 
-def page(name: str, **query: str) -> AppTest:
-    """A page opened by a link."""
-    app = AppTest.from_file(APP, default_timeout=60).run()
+@cache
+def registered() -> Any:
+    """Returns the pages of the app, which it registers in its first run."""
+    return AppTest.from_file(APP, default_timeout=60).run()._registered_pages
+
+
+def opened(file: str, **query: str) -> AppTest:
+    """A page opened by a link, without the gallery before it, which takes longer than most."""
+    app = AppTest.from_file(APP, default_timeout=60)
+    app._registered_pages = registered()
     app.query_params.update(query)
-    app.switch_page(page_prose.file(ncd.catalogue[name])).run()
-    return app
+    return app.switch_page(file).run()
+
+
+def page(name: str, **query: str) -> AppTest:
+    """The page of a system opened by a link."""
+    return opened(page_prose.file(ncd.catalogue[name]), **query)
 
 
 def attention(**query: str) -> AppTest:

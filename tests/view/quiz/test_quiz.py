@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from html import unescape
-from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -26,8 +25,8 @@ from ncd.view.quiz import locked_panel, questions, quiz
 from ncd.view.quiz.grading import grade
 from ncd.view.quiz.locked_panel import LockedPanel
 from ncd.view.session.scene import Scene
+from tests.view.page.test_pages import opened
 
-APP = Path(__file__).parents[3] / "app.py"
 Y, X, K, H = Axis("y", 20), Axis("x", 22), Axis("k", 16), Axis("h", 4)
 SCORES, ALL = Array((Y, X, H)), (Y, X, K, H)
 PICTURE = Array((Axis("d", 6), Axis("u", (28, 28))))
@@ -248,9 +247,7 @@ def test_the_words_of_an_op_may_hold_numbers(name: str, said: str) -> None:
 
 
 def at(**query: str) -> AppTest:
-    page = AppTest.from_file(APP, default_timeout=60).run()
-    page.query_params.update(query)
-    return page.switch_page("pages/attention/multi_head_attention.py").run()
+    return opened("pages/attention/multi_head_attention.py", **query)
 
 
 def ask(page: AppTest, act: str, text: str = "") -> quiz.Round:
