@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from types import MappingProxyType
 from typing import Literal, get_args
 
@@ -43,7 +44,8 @@ from ncd.lang.terms.terms import Term
 Folded = Literal["auto"] | Collection[str]
 Shut = Literal["auto"] | frozenset[str]
 Hiding = Box | Note  # ops that replace others
-TRIES = 3  # layouts at most, as sizes are first only estimated
+TRIES = 5  # layouts at most, as sizes are first only estimated
+SLACK = 1.1  # the share of its room that a drawing may take once two tries have taken more
 SMALL = 12  # ops that mostly fit without collapsing
 
 
@@ -157,14 +159,16 @@ def drawn(circuit: Circuit, options: Options) -> Drawing:
         drawing = _laid([plan(shown(circuit, ()))], options)
         if max(room.filled(drawing)) <= 1:
             return drawing
-    for _ in range(TRIES):
+    tried: list[tuple[tuple[float, float], Drawing]] = []
+    for n in range(TRIES):
         planned = _planned(circuit, options, room)
         drawing = _laid(rows_of(planned.plan, planned.at), options)
-        over = Room(width).filled(drawing)
-        if max(over if auto else over[:1]) <= 1:
-            break
-        room = room.tighter(*over)
-    return drawing
+        along, down = Room(width).filled(drawing)
+        if max(along, down if auto else 0.0) <= (SLACK if n > 1 else 1.0):
+            return drawing
+        tried.append(((max(along, SLACK), down), drawing))  # first readable, then low
+        room = room.tighter(along, down)
+    return min(tried, key=itemgetter(0))[1]
 
 
 def _planned(circuit: Circuit, options: Options, room: Room) -> Sized:

@@ -203,8 +203,9 @@ function widen(svg) {
   }
 }
 
-// The box of a rectangle is known without a layout.
+// The corner of a rectangle is known without a layout, and the path of a box begins at its front's.
 const corner = ({ x, y }) => ({ x: x.baseVal.value, y: y.baseVal.value });
+const front = (shape) => shape.getPointAtLength(0);
 
 // Adds a small sign to the corner of each block that can be collapsed or expanded.
 function sign(svg, ids) {
@@ -212,7 +213,7 @@ function sign(svg, ids) {
     const { fence, node } = block.dataset;
     if (!ids.includes(fence)) continue;
     const shape = block.querySelector("rect, path");
-    const { x, y } = shape.localName === "rect" ? corner(shape) : shape.getBBox();
+    const { x, y } = shape.localName === "rect" ? corner(shape) : node ? front(shape) : shape.getBBox();
     const mark = document.createElementNS(svg.namespaceURI, "g");
     mark.setAttribute("class", "sign");
     mark.setAttribute("transform", `translate(${x + 3} ${y + 3})`);

@@ -17,6 +17,7 @@ SIGNS = (
     (re.compile(r"\*(.+?)\*", re.DOTALL), r"<i>\1</i>"),
 )
 LINK = re.compile(r"\[([^\]]*)\]\(([^)\s]*)\)")
+MARKS = str.maketrans("", "", "*`")
 ITEM = re.compile(r"^(?:[-*]|\d+\.) ", re.MULTILINE)
 
 
@@ -47,10 +48,10 @@ def lead(entry: Entry) -> str:
 def plain_text(text: str) -> str:
     """Returns Markdown as one line of plain text.
 
-    >>> plain_text("Every position of *y*, and [more](legend).")
-    'Every position of y, and more.'
+    >>> plain_text("Every position of *y* in `einsum`, and [more](legend).")
+    'Every position of y in einsum, and more.'
     """
-    return " ".join(re.sub(r"\[(.*?)\]\(.*?\)", r"\1", text).replace("*", "").split())
+    return " ".join(re.sub(r"\[(.*?)\]\(.*?\)", r"\1", text).translate(MARKS).split())
 
 
 def html(text: str, root: str = "") -> str:

@@ -8,8 +8,8 @@ from ncd.view.panels.learning import training
 from ncd.view.panels.memory.what_moves import WhatMoves
 
 LEAD = """
-A word of letters is said again and again, and its length is another one each time. The network
-says how it goes on.
+A random word is repeated again and again; each text has another word, of another length. The
+network says which letter comes next.
 """
 
 WHY = """

@@ -6,8 +6,8 @@ from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, v
 from ncd.view.panels.learning import norm_statistics
 
 LEAD = """
-Two norms of one array: one asks how a channel is in all images, the other how one place is in all
-channels.
+Two norms of one array: batch norm compares a channel with itself in all images, layer norm the
+channels of one place with each other.
 """
 
 WHY = """

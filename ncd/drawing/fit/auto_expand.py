@@ -46,8 +46,13 @@ class Room:
         return wide / self.widest(least), high / self.high(wide)
 
     def tighter(self, along: float, down: float) -> Room:
-        """Returns the room for the next try, after one that filled these shares."""
+        """Returns the room for the next try, after one that filled these shares.
+
+        Rows that an earlier try made too short are longer again, as fewer are less high.
+        """
         least = style.TIGHTER
+        if down > 1 > along and self.along < 1:
+            return replace(self, along=min(1.0, self.along / along) - least)
         return replace(
             self,
             along=self.along / along - least if along > 1 else self.along,

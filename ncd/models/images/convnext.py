@@ -99,7 +99,7 @@ CONVNEXT = Entry(
     title="ConvNeXt",
     source="Liu et al. 2022, ConvNeXt",
     knobs=(
-        Knob("n", 1, 4, 1, help="blocks of the first, second and last stage", most=12, reason="3"),
+        Knob("n", 1, 4, 1, help="blocks of the other stages", most=12, reason="3"),
         Knob("N", 1, 9, 2, help="blocks of the third stage", most=48, reason="9 in ConvNeXt-T"),
         Knob("c", 1, 32, 8, help="channels, doubled by each stage", reason="96 in ConvNeXt-T"),
         Knob("r", 0, 5, 3, help="reach of a window, to each side", reason="3, for 7 × 7 pixels"),

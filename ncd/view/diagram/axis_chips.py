@@ -24,14 +24,26 @@ def html(circuit: Circuit) -> str:
 
 def _chip(alike: Sequence[Axis]) -> str:
     axis, last = alike[0], alike[-1]
-    size = "" if axis.size is None else f" {markup.text(axis.size_text)}"
-    if size and last.size not in (None, axis.size):
-        size += f" … {markup.text(last.size_text)}"
-    name = markup.text(axis.name)
+    name, size, told = markup.text(axis.name), "", ""
+    if axis.size is not None:
+        size = told = f" {markup.text(axis.size_text)}"
+    if several(alike):
+        size, told = "", " of several sizes"
+    elif size and last.size not in (None, axis.size):
+        size = told = f"{size} … {markup.text(last.size_text)}"
     return (
         f'<button class="chip" data-axis="{name}" aria-pressed="false" '
-        f'aria-label="axis {name}{size}: light it everywhere">{markup.axis(axis)}{size}</button>'
+        f'aria-label="axis {name}{told}: light it everywhere">{markup.axis(axis)}{size}</button>'
     )
+
+
+def several(alike: Sequence[Axis]) -> bool:
+    """Returns whether blocks use one name for axes of different sizes, such as the queries y.
+
+    >>> several([Axis("y", 16), Axis("y", 12)]), several([Axis("c_1", 4), Axis("c_2", 8)])
+    (True, False)
+    """
+    return len({axis.name for axis in alike}) < len({axis.size for axis in alike})
 
 
 def products(circuit: Circuit) -> tuple[Array, ...]:

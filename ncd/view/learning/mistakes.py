@@ -198,16 +198,17 @@ def _read(found: Mistakes) -> str:
     right = found.tried - found.wrong
     return (
         f"<p>It reads {right:,} of {found.tried:,} digits right that it has not learned from: "
-        f"{found.score:.1%}. The errors that it is surest of, {MOST} at most: what was written → "
-        "what it reads, and how likely it finds that.</p>"
+        f"{found.score:.1%}. Below are its surest errors, {MOST} at most: the digit that was "
+        "written → the one it reads, with the probability that it gives it.</p>"
     )
 
 
 def _outlined(found: Mistakes) -> str:
     return (
-        f"<p>On {found.tried:,} pictures that it has not learned from the intersection over union "
-        f"is {found.score:.2f}, the mean over all kinds of shape. The {len(found.pictures)} worst, "
-        "with how many of their pixels are right; one that is struck through is wrong.</p>"
+        f"<p>On {found.tried:,} pictures that it has not learned from, the intersection over union "
+        f"is {found.score:.2f}, the mean over all kinds of shape. Below are the "
+        f"{len(found.pictures)} worst, with the share of their pixels that is right; wrong pixels "
+        "are struck through.</p>"
     )
 
 
@@ -222,7 +223,7 @@ def _answered(found: Mistakes) -> str:
 
 def _explained(found: Mistakes) -> str:
     return (
-        f"<p>Of the variance of {found.tried:,} examples that it has not learned from it explains "
+        f"<p>Of the variance of {found.tried:,} examples that it has not learned from, it explains "
         f"{found.score:.1%}. The {MOST} pictures with the largest errors, and the mean of their "
         "squares.</p>"
     )

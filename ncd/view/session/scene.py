@@ -37,6 +37,7 @@ QUICK = 50_000_000  # FLOPs: some milliseconds
 LARGE, REST = 500_000_000, 0.2  # FLOPs of a run that waits until a slider rests; seconds
 LONG = 2_000_000_000  # some tenths of a second
 SUBSCRIPTS = 0.82  # a drawing may shrink until its names have 11 pixels; this keeps it larger
+PHONE = 0.94  # the same where the room is scarce
 LABELS: tuple[Labels, ...] = ("names", "sizes", "both")
 
 
@@ -80,8 +81,8 @@ class Scene:
     @property
     def width(self) -> float:
         """The width for which its diagram is drawn, in pixels."""
-        own = self.entry.width
-        return own if self.wide is None else min(own, SUBSCRIPTS * self.wide)
+        own, share = self.entry.width, PHONE if self.narrow else SUBSCRIPTS
+        return own if self.wide is None else min(own, share * self.wide)
 
     @property
     def narrow(self) -> bool:

@@ -233,6 +233,6 @@ def _data(given: Examples) -> str:
     return (
         f'<p class="muted">Learned from: {markup.text(given.source)}. An epoch is one '
         f"step on all {given.seen:,} examples, as in the notebook, at a rate of {RATE}; "
-        f"{given.unseen:,} are kept apart. Who always answers the mean has an error of "
-        f"{markup.digits(given.mean)} on those.</p>"
+        f"{given.unseen:,} are kept apart. On those, always answering the mean has an error of "
+        f"{markup.digits(given.mean)}.</p>"
     )
