@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import groupby
 
-import ncd
 from ncd.costs import in_bytes, kept_by_axis
 from ncd.export import markup
 from ncd.lang.circuits.circuit import Cell, Circuit
+from ncd.lang.circuits.elaborate import elaborate
 from ncd.lang.formats import PLAIN
+from ncd.lang.terms.terms import Term
 from ncd.view.arrays import map_component
-from ncd.view.base.cache import remember
+from ncd.view.base.cache import SHELF, kept
 from ncd.view.panels.language_models.context_slider import chosen_context, dragged, pick
 from ncd.view.panels.language_models.layer_windows import kept_positions
 from ncd.view.session.scene import Scene
@@ -52,7 +53,7 @@ def show(scene: Scene) -> None:
     """Shows the parameters of each part, and the cache and the FLOPs at the chosen context."""
     context = chosen_context()
     rows = parts(scene.circuit)
-    used = remember("work", scene.term, make=lambda: work(scene))
+    used = work(scene)
     map_component.show(
         "memory",
         pick,
@@ -105,15 +106,26 @@ def _part(cell: Cell) -> str:
 
 
 def work(scene: Scene) -> Work:
-    """Returns the FLOPs of a forward pass, from the costs at three lengths of a text."""
+    """Returns the FLOPs of a forward pass; a move of a length keeps them."""
+    others = ((name, n) for name, n in scene.settings.items() if name not in POSITIONS)
+    key = "work", scene.entry.key, *others
+    return kept(SHELF, key, lambda: _measured(scene))
+
+
+def _measured(scene: Scene) -> Work:
+    """Returns the FLOPs of a forward pass, from those at three lengths of a text."""
     names = [name for name in POSITIONS if name in scene.settings]
     two, three, four = (
-        ncd.cost(scene.entry.build(**{**scene.settings, **dict.fromkeys(names, n)})).flops
+        _flops(scene.entry.build(**{**scene.settings, **dict.fromkeys(names, n)}))
         for n in (2, 3, 4)  # a size of 1 is no product for torch, and costs nothing
     )
     pairs = (four - 2 * three + two) // 2
     each = three - two - 5 * pairs
     return Work(two - 2 * each - 4 * pairs, each, pairs)
+
+
+def _flops(term: Term) -> int:
+    return sum(cell.times * cell.op.flops(cell.site) for cell in elaborate(term).cells)
 
 
 def _parts(scene: Scene, rows: dict[str, int]) -> str:
