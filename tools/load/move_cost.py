@@ -22,6 +22,7 @@ from tools.load.soak import family
 from tools.load.visitors import Found, Visitor
 
 REST = 1.0  # seconds after a page has opened, for what is done when nobody waits
+IDLE = 20.0  # milliseconds of processor time in so long; the pool's first process takes seconds
 
 
 class Cost(NamedTuple):
@@ -41,6 +42,14 @@ def used(server: Server) -> float:
     return 1e3 * sum(map(seconds, family(server.pid)))
 
 
+async def rest(server: Server) -> None:
+    """Waits until a server does nothing more for a page that has opened."""
+    before = -IDLE
+    while (now := used(server)) >= before + IDLE:
+        before = now
+        await asyncio.sleep(REST)
+
+
 async def measured(server: Server, page: str, moves: int, every: float) -> Cost:
     """Opens a page and moves its sliders."""
     address = f"{server.address.replace('http', 'ws', 1)}/_stcore/stream"
@@ -48,7 +57,7 @@ async def measured(server: Server, page: str, moves: int, every: float) -> Cost:
     costs, times, before = list[float](), list[tuple[float, float]](), 0
     async with visitor.connected() as socket:
         await visitor.run(socket, visitor.asking())
-        await asyncio.sleep(REST)
+        await rest(server)
         before = visitor.received
         for _ in range(moves):
             start = used(server)

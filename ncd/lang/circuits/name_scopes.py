@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from operator import is_
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from ncd.lang.errors import SizeError
 from ncd.lang.terms.rewrite import rewrite
@@ -59,18 +60,30 @@ class Arrays:
         return value
 
 
+class Solved(NamedTuple):
+    """What follows for names without a given size: their axes, and names with several sizes.
+
+    ``slots`` are the axes of the arrays of a circuit, by their ids and the places in them.
+    """
+
+    axes: Mapping[str, Axis]
+    several: Collection[str] = ()
+    slots: Mapping[tuple[object, object], Axis] = MappingProxyType({})
+
+
 class Whole:
     """The scope of the whole term, whose names have the given sizes."""
 
-    def __init__(self, sizes: Sizes, formulas: Collection[str], solved: Mapping[str, Axis]) -> None:
-        self.sizes, self.formulas, self.solved = sizes, formulas, solved
+    def __init__(self, sizes: Sizes, formulas: Collection[str], solved: Solved) -> None:
+        self.sizes, self.formulas, self.solved = sizes, formulas, solved.axes
+        self.free = {*formulas, *solved.axes, *solved.several}
         self.made: dict[int, Any] = {}  # terms and values, by the ids of the old ones
         self.placed = self.written = self.stated = Arrays(self._placed)
-        if solved or formulas:
+        if self.free:
             self.written, self.stated = Arrays(self._written), Arrays(self._stated)
 
     def is_open(self, axis: Axis) -> bool:
-        return axis.size is None and (axis.name in self.solved or axis.name in self.formulas)
+        return axis.size is None and axis.name in self.free
 
     def _placed(self, axis: Axis) -> Axis:
         if axis.size is None and axis.name in self.solved:
@@ -88,7 +101,7 @@ class Whole:
     def _stated(self, axis: Axis) -> Axis:
         if not self.is_open(axis):
             return self.placed.axis(axis)
-        return axis if axis.name in self.solved else replace(self._placed(axis), size=None)
+        return replace(self._placed(axis), size=None) if axis.name in self.formulas else axis
 
 
 class Local:

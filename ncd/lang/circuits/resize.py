@@ -1,8 +1,8 @@
 """Resizing: the circuit of a term at other sizes, from its circuit without sizes.
 
 The structure of a term does not depend on its sizes. So a term is placed once; for other sizes its
-axes are replaced and every op checks its site again. A term in which one name has several sizes is
-solved from the start, and so are sizes that do not fit, for a complete error message.
+axes are replaced and every op checks its site again. Sizes that do not fit are solved from the
+start, for a complete error message.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from cachetools import LRUCache
 
 from ncd.lang.circuits.assembly import Around, Builder
 from ncd.lang.circuits.circuit import Circuit
-from ncd.lang.circuits.name_scopes import Sizes
+from ncd.lang.circuits.name_scopes import Sizes, Solved
 from ncd.lang.circuits.resizer import Resizer, type_of
 from ncd.lang.circuits.shared_layers import check_shared
-from ncd.lang.circuits.size_solver import Place, Rule, solve
+from ncd.lang.circuits.size_solver import Place, Rule, Slot, solve
 from ncd.lang.errors import NCDError, SizeError
 from ncd.lang.formulas.formula import parse
 from ncd.lang.once import Key
@@ -114,22 +114,24 @@ def _known(axis: Axis) -> Size:
     return axis.size
 
 
-def _solved(placed: Placed, sizes: Sizes) -> dict[str, Axis]:
-    """Returns the axes of the names that are not given; raises SizeError for one of two sizes."""
+def _solved(placed: Placed, sizes: Sizes) -> Solved:
+    """Returns what follows for the names that are not given."""
     if placed.names <= sizes.keys():
-        return {}
+        return Solved({})
     found: dict[str, Axis] = {}
+    several: set[str] = set()
+    slots: dict[Slot, Axis] = {}
     places = [_sized_place(place, sizes) for place in placed.places]
-    for place, known in zip(places, solve(places, {}), strict=True):
+    for place, known in zip(places, solve(places, slots), strict=True):
         for name, axis in known.items():
             if axis.size is None or name in sizes or name in place.local:
                 continue
             before = found.setdefault(name, axis)
             if before.size != axis.size:
-                raise SizeError(f"axis {name} has several sizes")
+                several.add(name)
             if axis.sequence:
                 found[name] = axis
-    return found
+    return Solved({name: found[name] for name in found.keys() - several}, several, slots)
 
 
 def _sized_place(place: Place, sizes: Sizes) -> Place:

@@ -6,13 +6,13 @@ occurs several times in one scope is rebuilt once.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from operator import is_
 from typing import Any
 
 from ncd.lang.circuits.circuit import Cell, Circuit, Fence, Loop, State, Value
-from ncd.lang.circuits.name_scopes import Arrays, Local, Scope, Sizes, Whole
+from ncd.lang.circuits.name_scopes import Arrays, Local, Scope, Sizes, Solved, Whole
 from ncd.lang.errors import MismatchError
 from ncd.lang.terms.blocks import Block
 from ncd.lang.terms.chain_typing import Flow
@@ -20,7 +20,7 @@ from ncd.lang.terms.field_spelling import field_names
 from ncd.lang.terms.loops import Repeat, Scan
 from ncd.lang.terms.op import Op, Site
 from ncd.lang.terms.terms import Term
-from ncd.lang.types.axes import Axis, Type
+from ncd.lang.types.axes import Array, Axis, Type
 from ncd.lang.types.pattern_binding import Binding
 
 
@@ -30,14 +30,14 @@ class Resizer:
     Args:
         sizes: The size and kind of each name.
         formulas: The names whose sizes follow from others by a formula.
-        solved: The axes of other names, whose sizes follow from those by the ops.
+        solved: What follows from those for other names.
 
     Raises:
         NCDError: For sizes that do not fit, or that must be solved for.
     """
 
-    def __init__(self, sizes: Sizes, formulas: Collection[str], solved: Mapping[str, Axis]) -> None:
-        self.whole = Whole(sizes, formulas, solved)
+    def __init__(self, sizes: Sizes, formulas: Collection[str], solved: Solved) -> None:
+        self.whole, self.solved = Whole(sizes, formulas, solved), solved
         self.scopes: dict[str, Scope] = {"": self.whole}  # inside each fence, by its id
         self.inner: dict[Any, Local] = {}  # by the scope around it and the names
         self.within: dict[int, Scope] = {}  # the scope of a value, by its id as an object
@@ -88,7 +88,7 @@ class Resizer:
         if type(cell.op).solve is Op.solve or any(map(scope.is_open, cell.op.reads)):
             return True
         op: Op = self._with(cell.op, self._fields(cell.op, scope, scope.stated), scope)
-        return not all(a.sized for a in op.lift(scope.placed.type(type_of(cell.inputs))))
+        return not all(array.sized for array in op.lift(type_of(self._state(cell.inputs, scope))))
 
     def _scope(self, unit: Cell | Loop) -> Scope:
         return self.scopes[unit.fences[-1] if unit.fences else ""]
@@ -165,8 +165,25 @@ class Resizer:
     def _value(self, value: Value, scope: Scope) -> Value:
         found: Value | None = scope.made.get(id(value))
         if found is None:
-            found = scope.made[id(value)] = Value(value.id, scope.placed.array(value.array))
+            array = value.array
+            new = self._by_slot(value, scope) if self._varies(array) else scope.placed.array(array)
+            found = scope.made[id(value)] = Value(value.id, new)
         return found
+
+    def _varies(self, array: Array) -> bool:
+        """Returns whether an array has a name that has other sizes elsewhere."""
+        several = self.solved.several
+        return bool(several) and any(axis.name in several for axis in Type((array,)).axes)
+
+    def _by_slot(self, value: Value, scope: Scope) -> Array:
+        def axis(old: Axis, place: object) -> Axis:
+            if old.name not in self.solved.several:
+                return scope.placed.axis(old)
+            found = self.solved.slots[value.id, place]
+            return replace(old, size=found.size, sequence=old.sequence or found.sequence)
+
+        axes = [axis(old, place) for place, old in enumerate(value.array)]
+        return Array(axes, value.array.below and axis(value.array.below, "#"))
 
     def _column(self, state: State, base: Scope) -> State:
         """Returns the arrays of a column, of which some may be inside a block with local names."""
@@ -186,7 +203,8 @@ class Resizer:
         op: Op = self._term(cell.op, scope)
         inputs, outputs = self._state(cell.inputs, scope), self._state(cell.outputs, scope)
         labels = any(a.label for value in cell.inputs for a in value.array)
-        if type(op).solve is Op.solve and not labels:  # it makes no new axes
+        varies = any(self._varies(value.array) for value in (*cell.inputs, *cell.outputs))
+        if type(op).solve is Op.solve and not labels and not varies:  # it makes no new axes
             site = _site(cell.site, scope.placed)
             if type(op).check is not Op.check:
                 own = (*site.dom.axes, *site.cod.axes, *site.reads)

@@ -61,7 +61,7 @@ def swin(n: int = 1, w: int = 3, s: int = 4, h: int = 1, k: int = 8, y: int = 10
         sizes |= {f"x_{i}": space(side * w, side * w), f"h_{i}": heads, f"m_{i}": heads * k}
         sizes |= {f"d_{i}": plain(4 * heads * k, f"4m_{i}"), f"a_{i}": side, f"b_{i}": side}
         sizes |= {f"{name}_{i}": side // 2 * w for name in "eg" if i < 4}
-    return Axes(**sizes, p=2, q=2, v=w, w=w, r=w * w, z=(2 * w - 1) ** 2)(_swin(n, w, s))
+    return Axes(**sizes, p=2, q=2, v=w, w=w, t=w * w, r=w * w, z=(2 * w - 1) ** 2)(_swin(n, w, s))
 
 
 @lru_cache(32)
@@ -77,6 +77,7 @@ def _swin(n: int, w: int, s: int) -> Term:
     )
 
 
+@lru_cache(64)
 def _stage(i: int, pairs: int, w: int) -> Term:
     """Returns pairs of layers; behind all stages but the last, four patches become one."""
     shift = w // 2 if i < 4 else 0

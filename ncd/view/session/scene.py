@@ -34,6 +34,7 @@ from ncd.view.session.refusal import Refusal, refuse
 T = TypeVar("T")
 FLOAT32 = Formats()
 QUICK = 50_000_000  # FLOPs: some milliseconds
+BRIEF = 0.001  # seconds of a run that is repeated, as anything can interrupt it
 LARGE, REST = 500_000_000, 0.2  # FLOPs of a run that waits until a slider rests; seconds
 LONG = 2_000_000_000  # some tenths of a second
 SUBSCRIPTS = 0.82  # a drawing may shrink until its names have 11 pixels; this keeps it larger
@@ -187,11 +188,12 @@ class Scene:
 
     def _time(self) -> float:
         module, inputs = self.module, self.inputs
+        calls = {"forward": lambda: module(*inputs)}  # usually warmed up by the trace
         with torch.no_grad():
-            calls = {"forward": lambda: module(*inputs)}  # usually warmed up by the trace
-            return medians(calls, device=self.device, rounds=3 if self.quick else 1, warm=0)[
-                "forward"
-            ]
+            once = medians(calls, device=self.device, rounds=1, warm=0)["forward"]
+            if once > BRIEF:
+                return once
+            return medians(calls, device=self.device, rounds=3, warm=0)["forward"]
 
     def words(self, axis: str) -> tuple[str, ...]:
         """The words at the positions of an axis, if there are any."""
