@@ -61,7 +61,7 @@ class Arrays:
 
 
 class Solved(NamedTuple):
-    """What follows for names without a given size: their axes, and names with several sizes.
+    """The axes of names whose sizes follow from those given, and the names of several sizes.
 
     ``slots`` are the axes of the arrays of a circuit, by their ids and the places in them.
     """
