@@ -21,6 +21,7 @@ from ncd.onnx_model import onnx
 from ncd.run.base.seeding import generator
 from ncd.run.explain.attention_axes import attention_axes
 from ncd.run.limits.compiling import compile
+from ncd.static_site.runs.cell_terms import terms
 from ncd.static_site.runs.entry_example import SEED, Example
 from ncd.train.weight_files import read_weights
 
@@ -105,6 +106,7 @@ def _facts(
         "outputs": [value.id for value in circuit.outputs],
         "maps": maps,
         "arrays": dict(_arrays(circuit, made)),
+        "weights": sorted(_weights(circuit) & {given.name for given in model.graph.initializer}),
         "colours": [palettes.POSITIVE, palettes.SIGNED, palettes.GREY],
         **example.facts(entry, circuit, free),
     }
@@ -117,6 +119,11 @@ def _arrays(circuit: Circuit, made: set[str]) -> Iterator[tuple[str, Any]]:
     for id, value in circuit.values.items():
         if id in made or id in inputs:
             yield id, [names.get(id, ""), *_axes(value)]
+
+
+def _weights(circuit: Circuit) -> set[str]:
+    """Returns the names of the weights of which the steps write out products."""
+    return {name for cell in circuit.cells for name in terms(cell).get("weights", "").split()}
 
 
 def _axes(value: Value) -> Iterator[Any]:

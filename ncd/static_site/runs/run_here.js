@@ -3,6 +3,7 @@
 
 const MOST_NUMBERS = 2 ** 23; // in the inputs of a run
 const MADE = Object.keys(task.arrays).filter((id) => !task.inputs.some(({ name }) => name === id));
+const KEPT = [...MADE, ...task.weights]; // what a model can give besides its results
 let worker = null;
 let runs = 0;
 let busy = false;
@@ -68,9 +69,9 @@ function calculate(message) {
 // Returns the values of arrays, which are calculated again where they are not known yet.
 async function values_of(ids) {
   const { message, values } = last;
-  const wanted = ids.filter((id) => !(id in values) && MADE.includes(id));
+  const wanted = ids.filter((id) => !(id in values) && KEPT.includes(id));
   if (wanted.length) {
-    const more = MADE.filter((id) => !task.maps.some(({ value }) => value === id));
+    const more = KEPT.filter((id) => !task.maps.some(({ value }) => value === id));
     const found = await calculate({ ...message, more, wanted });
     if (found.error) fail(found.error);
     Object.assign(values, found.values);

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator
 
 from ncd.export import markup
 from ncd.export.forward_steps import Stop, by_side, stops
 from ncd.lang.circuits.circuit import Cell, Circuit, Loop, Value
-from ncd.ops import Add, Einsum, Elementwise, Scale
+from ncd.static_site.runs.cell_terms import renamed, terms
 
 WALK = """<div class="walk" hidden><div class="strip" role="group" aria-label="Steps">
 <button type="button" data-by="-1">Previous</button>
@@ -61,7 +62,7 @@ def _stops(circuit: Circuit) -> Iterator[str]:
         taken = stop.unit.inputs if isinstance(stop.unit, Cell) else ()
         yield (
             f'<article data-ids="{" ".join(stop.ids)}" data-takes="{_ids(taken)}" '
-            f'data-makes="{_ids(stop.arrays)}"{_same(stop)}{_kind(stop)} hidden>'
+            f'data-makes="{_ids(stop.arrays)}"{_same(stop)}{_terms(stop, circuit)} hidden>'
             f"{_head(stop, side, inside)}</article>"
         )
 
@@ -75,16 +76,12 @@ def _same(stop: Stop) -> str:
     return ' data-same="1"' if isinstance(stop.unit, Cell) and stop.unit.op.role == "copy" else ""
 
 
-def _kind(stop: Stop) -> str:
-    """Returns the mark of a step of which the page says how one number came about."""
-    op = stop.unit.op if isinstance(stop.unit, Cell) else None
-    if isinstance(op, Einsum):
-        return ' data-kind="einsum"'
-    if isinstance(op, Add | Scale | Elementwise):
-        return ' data-kind="same"'
-    if isinstance(stop.unit, Cell) and stop.unit.op.role == "softmax":
-        return f' data-kind="softmax {markup.text(stop.unit.site.cod[0][0].name)}"'
-    return ""
+def _terms(stop: Stop, circuit: Circuit) -> str:
+    """Returns what the page needs to say how one number of the step came about."""
+    found = terms(stop.unit) if isinstance(stop.unit, Cell) else {}
+    if found and isinstance(stop.unit, Cell) and any(names := renamed(stop.unit, circuit)):
+        found["renamed"] = json.dumps(names)
+    return "".join(f' data-{name}="{markup.text(said)}"' for name, said in found.items())
 
 
 def _head(stop: Stop, side: dict[str, str], inside: set[str]) -> str:

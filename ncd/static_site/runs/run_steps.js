@@ -31,8 +31,10 @@ async function read_steps() {
   filled(walk);
   const list = (text) => text.split(" ").filter(Boolean);
   steps = [...walk.querySelectorAll("article")].map((place) => {
-    const { ids, takes, makes, same, kind } = place.dataset;
-    return { place, ids: list(ids), takes: list(takes), makes: list(makes), same, kind };
+    const { dataset } = place;
+    const lists = ["ids", "takes", "makes", "from", "to", "weights", "places"].map((name) => [name, list(dataset[name] ?? "")]);
+    const { same, kind, groups, window = "[]", renamed = "[]" } = dataset;
+    return { place, same, kind, groups: Number(groups), window: JSON.parse(window), renamed: JSON.parse(renamed), ...Object.fromEntries(lists) };
   });
   walk.querySelector("input").max = steps.length;
   panel.querySelector(".begin").hidden = false;
@@ -75,9 +77,9 @@ function end_walk() {
 
 async function show_step() {
   const at = step_now;
-  const { takes, makes, same, kind } = steps[at - 1];
+  const { takes, makes, same, kind, weights } = steps[at - 1];
   const own = makes.includes(chosen_array) ? [chosen_array, ...makes.filter((id) => id !== chosen_array)] : makes;
-  const values = await values_of([...takes, ...own]);
+  const values = await values_of([...takes, ...own, ...weights]);
   if (at !== step_now) return;
   const row = (title, ids, wide) => {
     const every = ids.filter((id) => values[id]);

@@ -24,7 +24,7 @@ from ncd.train.learned_weights import proofreading
 from ncd.view.base.static_files import static
 
 pytestmark = pytest.mark.browser
-NAMES = ("scaled-dot-product-attention", "multi-head-attention", "layer-norm")
+NAMES = ("scaled-dot-product-attention", "multi-head-attention", "layer-norm", "convnext")
 
 TALK = '<ncd-diagram files base="some/course" system="layer-norm" m="7"></ncd-diagram><script>'
 
@@ -67,13 +67,13 @@ def test_a_visitor_searches_moves_sizes_and_answers_a_quiz(browser: Browser, sit
     page.get_by_role("searchbox").fill("mha attn")
     expect(page.locator(".count")).to_contain_text("Nothing matches")
     page.get_by_role("searchbox").fill("attn")
-    expect(page.locator(".count")).to_have_text("2 of 3")
+    expect(page.locator(".count")).to_have_text("2 of 4")
     page.get_by_role("link", name="Multi-head attention").click()
     _sizes_follow(page)
     _runs(page)
     _quiz(page)
-    page.get_by_role("link", name="Layer").first.click()  # the next system
-    expect(page.get_by_role("heading", level=1)).to_contain_text("ayer")
+    page.get_by_role("link", name="ConvNeXt").click()  # the next system
+    expect(page.get_by_role("heading", level=1)).to_contain_text("ConvNeXt")
     page.get_by_role("link", name="Legend").click()
     expect(page.locator(".signs .entry").first).to_be_visible()
     assert not wrong
@@ -219,6 +219,30 @@ EVERY = """() => values_of(MADE).then(
   (all) => Object.fromEntries(MADE.map((id) => [id, [...all[id].data]])))"""
 
 
+# The steps whose first, middle or last number is not told, of all that say how one came about.
+UNTOLD = """async () => {
+  const told = steps.filter(({ kind }) => kind);
+  const ids = ({ takes, makes, weights }) => [...takes, ...makes, ...weights];
+  const values = await values_of(told.flatMap(ids));
+  const cells = ({ length }) => [0, length >> 1, length - 1];
+  const untold = (step) => {
+    const [id] = step.makes;
+    return cells(values[id].data).some((at) => !explained(step, values, id, at));
+  };
+  return [told.length, ...told.filter(untold).map(({ place }) => place.textContent)];
+}"""
+
+
+def test_numbers_of_linear_maps_and_convolutions_are_told(browser: Browser, site: str) -> None:
+    """A number is told only if the products, as they stand there, add up to it."""
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    page.goto(f"{site}convnext/")  # with strides, groups and padding
+    page.get_by_role("button", name="Run here").click()
+    expect(page.get_by_role("button", name="Step by step")).to_be_visible()
+    assert page.evaluate(UNTOLD) == [35]
+    page.close()
+
+
 def _steps(page: Page) -> None:
     """A click on a wire shows its array, and steps go through the ops in order."""
     traced, walk = _traced(y=20, x=22), page.locator(".walk")
@@ -233,6 +257,7 @@ def _steps(page: Page) -> None:
     told = walk.locator('[data-values="v7"] .cell')
     expect(told).to_contain_text(f" = {float(f'{q @ k:.4g}')}, summed over k".replace("-", "−"))
     expect(told).to_contain_text("… 12 more")
+    assert page.evaluate(UNTOLD) == [8]
     every = page.evaluate(EVERY)
     assert every.keys() == traced.keys() - {"v0", "v1"}
     for id, numbers in every.items():
