@@ -11,9 +11,9 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 def test_without_patches_pages_open_and_sizes_move(page: Page) -> None:
     with started(NCD_STREAMLIT_PATCHES="off") as server:
+        page.goto(server.address)
+        quiet(page)
         for name, size in (("multi-head-attention", "h"), ("lstm", "t"), ("unet", "depth")):
-            page.goto(server.address)
-            quiet(page)
             page.goto(f"{server.address}/{name}?panel=Shapes")
             slider = page.get_by_role("slider").first
             before = int(slider.get_attribute("aria-valuenow") or 0)

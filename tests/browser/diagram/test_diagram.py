@@ -157,8 +157,13 @@ def test_an_axis_that_is_not_there_is_not_lit(page: Page, address: str) -> None:
 # What is pointed at --------------------------------------------------------------------------
 
 
-def test_a_block_answers_to_the_pointer_and_to_a_click(page: Page, address: str) -> None:
+def test_wires_and_blocks_answer_to_the_pointer_and_to_a_click(page: Page, address: str) -> None:
     visit(page, address)
+    for name in ("scores", "scaled scores", "weights"):  # told apart aloud, though of one shape
+        wire = page.locator(f".drawing .wire[data-array={array(name)}][data-axis=h]").first
+        expect(wire).to_have_attribute("aria-label", f"axis h, size 4, of array {name} (y x h)")
+    page.locator(f".drawing .wire[data-array={array('weights')}] text").first.hover()
+    expect(page.locator(".words")).to_have_text(WEIGHTS)
     title = block(page, ATTEND).locator("text").first
     title.hover()
     expect(block(page, ATTEND)).to_have_class(re.compile(r"\blit\b"))
@@ -169,19 +174,6 @@ def test_a_block_answers_to_the_pointer_and_to_a_click(page: Page, address: str)
     title.click()
     asked(page, "select", ATTEND)
     expect(page.get_by_role("heading", name="Scaled Dot-Product Attention")).to_be_visible()
-
-
-def test_a_wire_tells_its_name_and_its_shape(page: Page, address: str) -> None:
-    visit(page, address)
-    page.locator(f".drawing .wire[data-array={array('weights')}] text").first.hover()
-    expect(page.locator(".words")).to_have_text(WEIGHTS)
-
-
-def test_arrays_of_one_shape_are_told_apart_aloud(page: Page, address: str) -> None:
-    visit(page, address)
-    for name in ("scores", "scaled scores", "weights"):
-        wire = page.locator(f".drawing .wire[data-array={array(name)}][data-axis=h]").first
-        expect(wire).to_have_attribute("aria-label", f"axis h, size 4, of array {name} (y x h)")
 
 
 # Letting go ----------------------------------------------------------------------------------

@@ -67,33 +67,21 @@ def test_a_slider_moves_diagram_shapes_and_link(page: Page, address: str) -> Non
     expect(page.locator(".legend")).to_contain_text("k·h = 80")
 
 
-def test_the_drawing_is_not_replaced_when_it_is_the_same(page: Page, address: str) -> None:
+def test_what_is_clicked_is_told_in_the_same_drawing(page: Page, address: str) -> None:
     visit(page, address)
     page.locator(".drawing svg").evaluate("svg => { svg.dataset.mine = 'yes' }")
     page.locator(".chip[data-axis=k]").click()
     until_query(page, axes="k")
     expect(page.locator(".drawing .wire.chosen").first).to_be_attached()
-    expect(page.locator(".drawing svg[data-mine=yes]")).to_have_count(1)
-
-
-def test_a_wire_opens_its_values(page: Page, address: str) -> None:
-    visit(page, address)
     wire(page, scores()).dispatch_event("click")
     expect(page.get_by_role("tab", name="Values")).to_have_attribute("aria-selected", "true")
     expect(page.get_by_text("made by Softmax")).to_be_visible()
     until_query(page, select=scores(), panel="Values")
-
-
-def test_an_op_opens_its_card(page: Page, address: str) -> None:
-    visit(page, address)
     op(page, "Softmax").dispatch_event("click")
     expect(page.get_by_role("heading", name="Softmax")).to_be_visible()
     expect(page.locator(".card math")).to_be_visible()
     expect(page.locator(".code").filter(has_text="softmax(-2)")).to_be_visible()
-
-
-def test_a_block_shows_what_is_inside(page: Page, address: str) -> None:
-    visit(page, address)
+    expect(page.locator(".drawing svg[data-mine=yes]")).to_have_count(1)
     page.locator(".drawing [data-fence] text", has_text="Scaled").first.dispatch_event("click")
     expect(page.get_by_text("What is inside")).to_be_visible()
     expect(page.locator(".drawing svg")).to_have_count(2)
@@ -136,7 +124,7 @@ def test_an_axis_lights_everywhere_without_the_server(page: Page, address: str) 
     expect(page.locator(".chosen")).to_have_count(0)
 
 
-def test_an_axis_lights_its_title_on_the_map(page: Page, address: str) -> None:
+def test_an_axis_lights_its_title_on_the_map_and_a_head_is_chosen(page: Page, address: str) -> None:
     visit(page, address)
     keys, queries = (page.locator(f".map .title .axis[data-axis={axis}]") for axis in "xy")
     expect(keys).to_be_visible()
@@ -145,6 +133,12 @@ def test_an_axis_lights_its_title_on_the_map(page: Page, address: str) -> None:
     expect(queries).not_to_have_class(re.compile(r"\blit\b"))
     page.get_by_text("Why it works").hover()
     expect(keys).not_to_have_class(re.compile(r"\blit\b"))
+    heads = page.locator(".heads button")
+    expect(heads).to_have_count(4)
+    expect(page.locator(".map canvas").first).to_be_visible()
+    heads.nth(2).click()
+    expect(heads.nth(2)).to_have_attribute("aria-pressed", "true")
+    until_query(page, head="2")
 
 
 def test_a_line_and_its_op_light_each_other(page: Page, address: str) -> None:
@@ -155,16 +149,6 @@ def test_a_line_and_its_op_light_each_other(page: Page, address: str) -> None:
     op(page, "Linear K").dispatch_event("pointerover", {"bubbles": True})
     expect(page.locator(".line.lit", has_text="self.K(x)")).to_be_attached()
     expect(line).not_to_have_class(re.compile(r"\blit\b"))
-
-
-def test_the_heads_can_be_chosen(page: Page, address: str) -> None:
-    visit(page, address)
-    heads = page.locator(".heads button")
-    expect(heads).to_have_count(4)
-    expect(page.locator(".map canvas").first).to_be_visible()
-    heads.nth(2).click()
-    expect(heads.nth(2)).to_have_attribute("aria-pressed", "true")
-    until_query(page, head="2")
 
 
 def test_every_panel_opens(page: Page, address: str) -> None:

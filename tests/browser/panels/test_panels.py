@@ -70,13 +70,6 @@ def test_a_system_that_learns_nothing_says_so(page: Page, address: str) -> None:
     expect(page.get_by_text("Random inputs, from seed 0; nothing is learned here.")).to_be_visible()
 
 
-def test_no_developers_numbers(page: Page, address: str) -> None:
-    visit(page, address)
-    told = page.locator(".aside", has_text="Rows are queries")
-    expect(told).to_contain_text("each row sums to 1.")
-    assert not re.search(r"\de-\d", told.inner_text())
-
-
 def test_signs_of_the_graph_and_of_the_statistics_explain_themselves(
     page: Page, address: str
 ) -> None:
@@ -174,6 +167,9 @@ def test_a_pointer_on_the_edge_of_a_map_is_in_its_last_cell(page: Page, address:
 
 def test_the_cells_are_read_with_the_arrow_keys(page: Page, address: str) -> None:
     visit(page, address)
+    told = page.locator(".aside", has_text="Rows are queries")
+    expect(told).to_contain_text("each row sums to 1.")
+    assert not re.search(r"\de-\d", told.inner_text())  # no developer's numbers
     frame(page).focus()
     page.keyboard.press("ArrowRight")
     expect(tip(page)).to_contain_text("query y 0")
@@ -185,6 +181,8 @@ def test_the_cells_are_read_with_the_arrow_keys(page: Page, address: str) -> Non
     assert view(page) != "100%,0%,0%"
     page.keyboard.press("0")
     assert view(page) == "100%,0%,0%"
+    page.locator(".map .title .axis[data-axis=x]").hover()
+    expect(page.locator(".drawing .wire.lit[data-axis=x]").first).to_be_attached()
 
 
 def test_the_cells_of_two_sequences_are_square(page: Page, address: str) -> None:
@@ -258,12 +256,6 @@ def test_arrays_and_axes_are_called_as_on_the_wires(page: Page, address: str) ->
     visit(page, address, "/residual-block?panel=Values")
     expect(page.locator(".heads sub").first).to_have_text("1")
     expect(page.locator(".map .title.rows")).to_have_text("x height")
-
-
-def test_an_axis_of_the_map_is_lit_with_the_diagram(page: Page, address: str) -> None:
-    visit(page, address)
-    page.locator(".map .title .axis[data-axis=x]").hover()
-    expect(page.locator(".drawing .wire.lit[data-axis=x]").first).to_be_attached()
 
 
 # --- numbers that no page has --------------------------------------------------------------------
