@@ -194,6 +194,11 @@ def test_a_preset_is_one_of_the_entry_and_has_a_source(entry: Entry) -> None:
     for preset in entry.presets:
         assert entry.preset(preset.name) is preset
         assert preset.source
+
+
+@pytest.mark.few(25)
+@ENTRIES
+def test_a_preset_is_built(entry: Entry) -> None:
     for preset in sample(entry.presets, 1, entry.name):
         term = entry.build(**preset.knobs)
         assert ncd.cost(term).flops > 0
