@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
+from inspect import Parameter, Signature
 from typing import Any
 
 from ncd.lang.circuits.definition import define
@@ -92,26 +94,57 @@ def _diffusion_unet(depth: int, n: int, g: int) -> Term:
 
     def network(x: Any, t: Any) -> Any:
         time = _time()(t)
+        last, *saved = _down(depth, n, g)(x, time)
+        h = _middle(depth, g)(last, time)
+        up = _up([array.axes.spec for array in (h, last, *saved, time)], depth, n, g)
+        return _last(g)(up(h, last, *saved, time))
+
+    network.__annotations__ |= {"x": "o x_1", "t": "()#T"}  # axes, as ``define`` reads them
+    return define(network)
+
+
+def _down(depth: int, n: int, g: int) -> Term:
+    """Returns the levels on the way down, which give all that is saved there, the last first."""
+
+    def down(x: Any, time: Any) -> Any:
         saved = [Conv("o x_1 -> c x_1", "conv_in", 3)(x)]
         for i in range(1, depth + 1):
             for j in range(n):
                 saved.append(_block(_channels(saved[-1]), i, f"down_{i}_{j}", g)(saved[-1], time))
             if i < depth:
                 saved.append(_smaller(i)(saved[-1]))
-        h = _block(_channels(saved[-1]), depth, "middle_1", g, attends=True)(saved[-1], time)
-        h = _block(_channels(h), depth, "middle_2", g, attends=False)(h, time)
+        return tuple(reversed(saved))
+
+    down.__annotations__ |= {"x": "o x_1", "time": "m"}
+    return Block(define(down), "Down", "linear")
+
+
+def _middle(depth: int, g: int) -> Term:
+    array = f"d x_{depth}"
+    first = _block("d", depth, "middle_1", g, attends=True)
+    second = _block("d", depth, "middle_2", g, attends=False)
+    body = Wire(f"{array}, m -> {array}, m, m") >> first @ Id("m") >> second
+    return Block(body, "Middle", "linear")
+
+
+def _up(axes: Sequence[str], depth: int, n: int, g: int) -> Term:
+    """Returns the levels on the way up; each block takes what was saved last."""
+
+    def up(h: Any, *others: Any) -> Any:
+        *saved, time = others
         for i in range(depth, 0, -1):
             for j in range(n + 1):
-                skip = saved.pop()
+                skip = saved.pop(0)
                 both = _channels(h) + _channels(skip)
                 h = Concat(f"{_channels(h)}, {_channels(skip)} -> {both}")(h, skip)
                 h = _block(both, i, f"up_{i}_{j}", g)(h, time)
             if i > 1:
                 h = _larger(i)(h)
-        return _last(g)(h)
+        return h
 
-    network.__annotations__ |= {"x": "o x_1", "t": "()#T"}  # axes, as ``define`` reads them
-    return define(network)
+    own = [Parameter(f"a_{k}", Parameter.POSITIONAL_ONLY, annotation=a) for k, a in enumerate(axes)]
+    up.__signature__ = Signature(own)  # type: ignore[attr-defined]
+    return Block(define(up), "Up", "linear")
 
 
 def _channels(array: Any) -> str:
