@@ -21,6 +21,7 @@ from ncd.run.base.seeding import SeededDropout, begin, generator
 from ncd.run.execution.evaluate import Like, function, known
 from ncd.run.execution.fusion import fused
 from ncd.run.execution.input_checks import check_shapes, real, whole
+from ncd.run.execution.partial_run import leading
 from ncd.run.execution.program import Part, Program, Run, Watch, execute, plan
 from ncd.run.execution.recompute import grouped, segments
 from ncd.run.execution.rounding import round_weights, rounded_inputs, rounding
@@ -108,17 +109,21 @@ class CircuitModule(nn.Module):
         *,
         keep: dict[str, Tensor] | None = None,
         watch: Watch | None = None,
+        only: Collection[str] | None = None,
     ) -> tuple[Tensor, ...]:
         """Runs every cell; stores every array in ``keep``, and shows every step to ``watch``.
 
         A value returned by ``watch`` replaces the step's output; None keeps it. Without both,
-        attention runs as one function.
+        attention runs as one function. With ``only`` it runs what these arrays depend on, which
+        ``keep`` then has, and returns nothing.
         """
         inputs = self._checked(inputs)
         if not self.formats.plain:
             inputs, watch = rounded_inputs(inputs, self.formats), rounding(self.formats, watch)
         plain = keep is not None or watch is not None or _transformed()
         program: Program = self._plain if plain else self._fused
+        if only is not None:
+            program = leading(program, only)
         like = self._alike(inputs) if program.new else _ANY
         return execute(program, inputs, Run(self, like, keep, watch))
 

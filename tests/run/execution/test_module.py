@@ -374,3 +374,16 @@ def test_values_are_freed_after_their_last_use() -> None:
     with torch.no_grad(), Storages() as counted:
         module(*inputs)
     assert counted.peak < 3 * 4000  # two arrays, and what the kernel takes for itself
+
+
+def test_a_part_of_a_run_calculates_what_some_arrays_depend_on() -> None:
+    module = compile(attention(), seed=3)
+    inputs = example_inputs(module.term)
+    whole = trace(module, *inputs).values
+    cell = next(cell for cell in module.circuit.cells if cell.name == "K")
+    (array,) = (value.id for value in cell.outputs)
+    values: dict[str, Tensor] = {}
+    assert module.execute(inputs, keep=values, only=[array]) == ()
+    torch.testing.assert_close(values[array], whole[array])
+    later = {v.id for cell in module.circuit.cells[4:] for v in cell.outputs}
+    assert all(values[id] is None for id in later)

@@ -7,7 +7,6 @@ import streamlit as st
 import torch
 from torch import Tensor
 
-import ncd
 from ncd.models.images.diffusion_transformer import MODULATION, PARTS
 from ncd.view.arrays import captions, map_component
 from ncd.view.arrays.map_component import Map, Mark, Side
@@ -73,10 +72,12 @@ def over_time(scene: Scene) -> list[Tensor]:
     picture, _, kind = scene.inputs
     steps = torch.tensor(shown_steps(scene.settings["T"]), device=scene.device)
     pictures = picture.expand(len(steps), *picture.shape)
-    with torch.no_grad():
-        run = ncd.trace(scene.module, pictures, steps, kind.expand(len(steps)))
-    cells = [c for c in scene.circuit.cells if c.name == MODULATION]
-    told = [run.values[cell.outputs[0].id].detach().float().cpu() for cell in cells]
+    given = pictures, steps, kind.expand(len(steps))
+    ids = [cell.outputs[0].id for cell in scene.circuit.cells if cell.name == MODULATION]
+    values: dict[str, Tensor] = {}
+    with torch.no_grad():  # the pictures take no part in what the layers are told
+        scene.module.execute(given, keep=values, only=ids)
+    told = [values[id].detach().float().cpu() for id in ids]
     return [numbers for numbers in told if numbers.shape[1] == len(PARTS)]
 
 
