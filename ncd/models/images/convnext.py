@@ -55,6 +55,7 @@ def _convnext(n: int, N: int, c: int, kernel: int) -> Term:
     )
 
 
+@lru_cache(64)
 def _stage(i: int, count: int, channels: int, kernel: int) -> Term:
     """Returns the blocks of a stage, which from the second on begins by halving the image."""
     block = _block(f"c_{i}", f"d_{i}", f"x_{i}", channels, kernel)

@@ -54,6 +54,7 @@ def _resnet(n: int, s: int, last: int, channels: str) -> Term:
     return Block(body, f"Identity ResNet $(N = {n}, n_μ = [{channels}])$", "neutral")
 
 
+@lru_cache(64)
 def _stage(i: int, s: int, n: int, x: str, small: str) -> Term:
     """The figure's Block (s, N): to n_{i+1} channels, then N - 1 components that keep them."""
     old, new, narrow = f"n_{i}", f"n_{i + 1}", f"n_b{i + 1}"

@@ -71,6 +71,8 @@ def _ways(refusal: Refusal) -> Iterator[dict[str, int]]:
         return
     end, found = thread_time() + PATIENCE, False
     for knob in _most_likely_first(entry, refusal.error):
+        if not large and knob.name != refusal.error.axis and not _matters(refusal, knob):
+            continue
         at, fits = settings[knob.name], partial(_works, entry, settings, knob, end)
         if large:
             value = largest(knob, at, fits)
@@ -83,6 +85,24 @@ def _ways(refusal: Refusal) -> Iterator[dict[str, int]]:
     if not found:
         ways = (*(_together(entry, settings, end) if large else ()), *_all(entry, settings))
         yield from ways[:1]
+
+
+def _matters(refusal: Refusal, knob: Knob) -> bool:
+    """Returns whether some value of a knob, near or far, leads to another error or to none."""
+    entry, settings, fact = refusal.entry, refusal.settings, refusal.error.fact
+    far = REACH * knob.step
+    steps = (-knob.step, knob.step, -far, far)
+    values = [value for step in steps if (value := settings[knob.name] + step) >= knob.min]
+    return any(_fact(entry, {**settings, knob.name: value}) != fact for value in values)
+
+
+def _fact(entry: Entry, settings: Mapping[str, int]) -> str:
+    """Returns what is wrong with settings; nothing if they can be built."""
+    try:
+        entry.build(**settings)
+    except NCDError as error:
+        return error.fact
+    return ""
 
 
 def _smaller_preset(entry: Entry, settings: Mapping[str, int]) -> dict[str, int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 import torch
+from torch import Tensor
 
 from ncd.export import markup
 from ncd.view.arrays import captions, map_component
@@ -18,6 +19,7 @@ from ncd.view.session.scene import Scene
 TITLE = "Both sides"
 RUNS = True
 MASKED = "masked"
+TEXTS = 128  # that are run at once
 LONGEST = 8.0  # the longest bar, in em
 
 url.keep(MASKED, "")
@@ -58,18 +60,24 @@ def moves(scene: Scene) -> Grid:
     words, *rest = scene.inputs
     t, v = len(words), scene.settings["v"]
     rows = []
-    for at in range(t):
-        hidden = words.clone()
-        hidden[at] = 0
-        changed = hidden.repeat(t + 1, 1)
-        places = torch.arange(t)
-        changed[places + 1, places] = (changed[places + 1, places] + 1 + v // 2) % v
-        out = scene.module(changed, *(x.expand(t + 1, *x.shape) for x in rest))
-        vectors = (out[0] if isinstance(out, tuple) else out)[:, at].float()
-        rows.append((vectors[1:] - vectors[:1]).norm(dim=-1).cpu().numpy())
+    for places in torch.arange(t).split(max(1, TEXTS // (t + 1))):
+        texts = torch.cat([_exchanged(words, at, v) for at in places.tolist()])
+        out = scene.module(texts, *(x.expand(len(texts), *x.shape) for x in rest))
+        every = (out[0] if isinstance(out, tuple) else out).float().chunk(len(places))
+        for at, vectors in zip(places.tolist(), every, strict=True):
+            rows.append((vectors[1:, at] - vectors[:1, at]).norm(dim=-1).cpu().numpy())
     grid = np.stack(rows).astype(np.float32)
     np.fill_diagonal(grid, np.nan)  # the hidden word itself is not there to be exchanged
     return grid
+
+
+def _exchanged(words: Tensor, at: int, v: int) -> Tensor:
+    """Returns the text with one word hidden, then the same with each word exchanged in turn."""
+    hidden, places = words.clone(), torch.arange(len(words))
+    hidden[at] = 0
+    texts = hidden.repeat(len(words) + 1, 1)
+    texts[places + 1, places] = (texts[places + 1, places] + 1 + v // 2) % v
+    return texts
 
 
 def _map(scene: Scene, found: Grid, at: int) -> Map:

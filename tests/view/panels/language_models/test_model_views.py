@@ -108,3 +108,17 @@ def test_distances_have_the_numbers_of_their_buckets(stack: str) -> None:
         np.testing.assert_allclose(grid[:, distances.index(d)], table[-d])
     if stack == "encoder":
         np.testing.assert_allclose(grid[:, distances.index(2)], table[half + 2])
+
+
+@torch.no_grad()
+def test_how_far_a_hidden_word_moves_is_what_one_exchange_gives() -> None:
+    here = scene("bert", n=1, t=6)
+    (words, sentences), at, other = here.inputs, 4, 2
+    hidden = words.clone()
+    hidden[at] = 0
+    changed = hidden.clone()
+    changed[other] = (changed[other] + 1 + here.settings["v"] // 2) % here.settings["v"]
+    before, after = (here.module(text, sentences)[0][at] for text in (hidden, changed))
+    grid = both_sides.moves(here)
+    assert grid[at, other] == pytest.approx(float((after - before).norm()), rel=1e-4)
+    assert np.isnan(grid.diagonal()).all()
