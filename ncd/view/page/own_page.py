@@ -64,7 +64,7 @@ PANELS = (shapes, source, cost_table, values, attention_maps, autograd_graph)
 def show() -> None:
     """Shows the page for the text of the session, or of the link with which it opened."""
     pasted_source.prepare()
-    moved = url.GO in st.query_params or streamlit_internals.went_back()
+    moved = url.followed() or streamlit_internals.went_back()
     if TEXT not in st.session_state or moved:
         st.session_state[TEXT] = unpacked(st.query_params.get(TEXT, SAMPLE)) or SAMPLE
     entry, error = _read(str(st.session_state[TEXT]))

@@ -1,5 +1,5 @@
 // Sets the page's description, and makes links between pages work like the menu: otherwise the
-// browser would load the whole app again. `go` remembers a way back, which keeps no query.
+// browser would load the whole app again. Each time one is followed, `go` has another value.
 
 // Marks the section of the page in the menu, or what hides it.
 function mark() {
@@ -31,7 +31,7 @@ function open(event) {
   const menu = link?.closest("[data-testid^=stTopNav], [data-testid^=stSidebarNav]");
   if (menu || !(name in PAGES)) return;
   event.preventDefault();
-  history.pushState(null, "", `${base}${name}?${query ? `${query}&` : ""}go=1`);
+  history.pushState(null, "", `${base}${name}?${query ? `${query}&` : ""}go=${Date.now()}`);
   dispatchEvent(new PopStateEvent("popstate"));
 }
 

@@ -88,7 +88,8 @@ class Link:
 
     Streamlit drops the value of a widget that is not shown; ``held`` still has it. ``shared`` holds
     the values that the next page takes over, by their meaning. ``seen`` holds the values that are
-    really shown where the state names something that does not exist.
+    really shown where the state names something that does not exist. ``followed`` is the mark of
+    the app's own link by which the page was opened.
     """
 
     page: str
@@ -96,6 +97,17 @@ class Link:
     shared: dict[str, Value] = field(default_factory=dict)
     held: dict[str, Value] = field(default_factory=dict)
     seen: dict[str, Value] = field(default_factory=dict)
+    followed: str = ""
+
+
+def followed() -> bool:
+    """Returns whether one of the app's own links was followed to a page that is not yet open.
+
+    The mark of the link stays in the address until the browser has shown the page. What a visitor
+    does before must not open the page again.
+    """
+    left: Link | None = st.session_state.get(STATE)
+    return st.query_params.get(GO, "") not in ("", left.followed if left else "")
 
 
 def take(page: Entry | str, titles: tuple[str, ...] = ()) -> None:
@@ -106,7 +118,7 @@ def take(page: Entry | str, titles: tuple[str, ...] = ()) -> None:
     name = page if isinstance(page, str) else page.name
     left: Link | None = st.session_state.get(STATE)
     asked = _asked() if left is None else st.query_params.to_dict()
-    went = asked.pop(GO, None)  # one of the app's own links was followed
+    mark, went = asked.pop(GO, ""), followed()
     for known in PRESENTED:
         asked.pop(known, None)
     back = not went and streamlit_internals.went_back()
@@ -114,7 +126,8 @@ def take(page: Entry | str, titles: tuple[str, ...] = ()) -> None:
         return
     shared = {} if left is None else _leave(left)
     trained_weights.leave()
-    link = Link(name, EVERYWHERE if isinstance(page, str) else _names(page, titles), shared)
+    names = EVERYWHERE if isinstance(page, str) else _names(page, titles)
+    link = Link(name, names, shared, followed=mark)
     st.session_state[STATE] = link
     for key, kept in link.kept.items():
         value = kept.read(asked[key]) if key in asked else None

@@ -51,6 +51,19 @@ def test_it_opens_on_an_example_with_a_slider_for_each_size() -> None:
     assert sizes(app) == {"t": 12, "m": 64, "d": 256}
 
 
+def test_what_is_typed_before_the_address_has_lost_its_mark_stays() -> None:
+    """The mark of a link that was followed is in the address until the browser removes it."""
+    app = yours(go="7")
+    write(app, "b i, i j -> b j")
+    assert sizes(app) == {"b": 8, "i": 8, "j": 8}
+    app.slider(key="i").set_value(5)
+    app.run()
+    assert sizes(app) == {"b": 8, "i": 5, "j": 8}
+    app.query_params["go"] = "8"  # another link to the same page
+    app.run()
+    assert app.session_state["text"] == SAMPLE
+
+
 @pytest.mark.parametrize("text", EXAMPLES.values(), ids=EXAMPLES)
 def test_every_example_can_be_read_and_turned(text: str) -> None:
     app = yours()
