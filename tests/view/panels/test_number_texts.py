@@ -136,6 +136,12 @@ def test_any_two_axes_make_the_picture(picture: tuple[str, str]) -> None:
     assert slice_picker.stack(tensor, chosen, range(size))[at].tolist() == wanted.tolist()
 
 
+def test_an_axis_of_one_place_is_not_asked_for() -> None:
+    (array,) = Type.parse("b:1 y:3 x:4 h:5")
+    assert cut(array, ("y", "x")).rest == [3]
+    assert cut(array, ("x", "h")).rest == [1]
+
+
 def test_images_and_sequences_have_square_cells() -> None:
     (image,) = Type.parse("b:2 c:3 x:4x6")
     (scores,) = Type.parse("~y:3 ~x:4 h:2")
