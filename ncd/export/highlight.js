@@ -203,9 +203,9 @@ function widen(svg) {
   }
 }
 
-// The corner of a rectangle is known without a layout, and the path of a box begins at its front's.
+// The box of a rectangle is known without a layout.
 const corner = ({ x, y }) => ({ x: x.baseVal.value, y: y.baseVal.value });
-const front = (shape) => shape.getPointAtLength(0);
+const DEPTH = 9; // of a collapsed block, whose front begins below the corner of its outline
 
 // Adds a small sign to the corner of each block that can be collapsed or expanded.
 function sign(svg, ids) {
@@ -213,10 +213,10 @@ function sign(svg, ids) {
     const { fence, node } = block.dataset;
     if (!ids.includes(fence)) continue;
     const shape = block.querySelector("rect, path");
-    const { x, y } = shape.localName === "rect" ? corner(shape) : node ? front(shape) : shape.getBBox();
+    const { x, y } = shape.localName === "rect" ? corner(shape) : shape.getBBox();
     const mark = document.createElementNS(svg.namespaceURI, "g");
     mark.setAttribute("class", "sign");
-    mark.setAttribute("transform", `translate(${x + 3} ${y + 3})`);
+    mark.setAttribute("transform", `translate(${x + 3} ${y + 3 + (node ? DEPTH : 0)})`);
     mark.dataset.fold = fence;
     mark.innerHTML = `<circle r="7"/><path d="M-3.5 0h7${node ? "M0-3.5v7" : ""}"/>`;
     block.append(mark);
