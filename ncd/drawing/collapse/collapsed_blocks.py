@@ -160,7 +160,8 @@ def title(fence: Fence, loop: Loop | None = None) -> str:
         return fence.title
     body = loop.bodies[0]
     around = next((f for f in body.own_fences if f.states == body.states and f.title.strip()), None)
-    name = around.title.strip() if around else loop.name.replace("_", " ").capitalize()
+    called = loop.name.replace("_", " ").capitalize() if len(loop.name) > 1 else "Layer"
+    name = around.title.strip() if around else called
     return f"{name}\n{TIMES}{len(loop.bodies)}"
 
 

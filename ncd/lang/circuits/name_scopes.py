@@ -115,7 +115,7 @@ class Local:
         self.outer, self.names = outer, names
         self.made: dict[int, Any] = {}  # terms and values, by the ids of the old ones
         self.placed, self.written = Arrays(self._placed), Arrays(self._written)
-        self.stated = Arrays(lambda a: a if a.name in names else outer.stated.axis(a))
+        self.stated = Arrays(self._stated)
 
     def is_open(self, axis: Axis) -> bool:
         own = axis.name in self.names
@@ -140,6 +140,13 @@ class Local:
         if axis.name not in self.names:
             return self.outer.written.axis(axis)
         return replace(axis, size=self._around(axis).size)
+
+    def _stated(self, axis: Axis) -> Axis:
+        if axis.name not in self.names:
+            return self.outer.stated.axis(axis)
+        if axis.size is not None:
+            self._around(axis)
+        return axis
 
 
 Scope = Whole | Local

@@ -26,7 +26,7 @@ from ncd.lang.errors import NCDError, SizeError
 from ncd.lang.formulas.formula import parse
 from ncd.lang.once import Key
 from ncd.lang.terms.terms import Term
-from ncd.lang.types.axes import Axis, Size
+from ncd.lang.types.axes import Axis, Size, Type
 from ncd.lang.types.axis_kinds import Marked, sized
 from ncd.lang.types.pattern_binding import Binding
 
@@ -34,11 +34,18 @@ Given = Mapping[str, int | str | Marked]
 
 
 class Placed(NamedTuple):
-    """A term without sizes as a circuit, its places, and the names of its axes in all of it."""
+    """A term without sizes as a circuit, its places, and the names of its axes in all of it.
+
+    ``stated`` are the names that have a size in the term; ``mixed`` tells whether one of them has
+    none or another one elsewhere, or is local; ``nested`` whether there are scans or local names.
+    """
 
     circuit: Circuit
     places: tuple[Place, ...]
     names: set[str]
+    stated: set[str]
+    mixed: bool
+    nested: bool
 
 
 _CIRCUITS: LRUCache[Any, Circuit] = LRUCache(256)  # by the sketch and its sizes
@@ -82,11 +89,24 @@ def _placed(sketch: Term) -> Placed | None:
         builder = Builder()
         strip = builder.place(sketch, builder.values(sketch.dom), 0, Around())
         circuit = strip.circuit(sketch, builder.fences)
-        names = {name for place in builder.places for name in place.slots.keys() - place.local}
-        found = Placed(circuit, tuple(builder.places), {name for name in names if " " not in name})
+        found = _found(circuit, tuple(builder.places))
     with _LOCK:
         _PLACED[sketch] = found
     return found
+
+
+def _found(circuit: Circuit, places: tuple[Place, ...]) -> Placed:
+    names = {name for place in places for name in place.slots.keys() - place.local}
+    local = {name for place in places for name in place.local}
+    sizes: dict[str, set[Size | None]] = {}
+    for value in circuit.values.values():
+        for axis in Type((value.array,)).axes:
+            sizes.setdefault(axis.name, set()).add(axis.size)
+    stated = {name for name, own in sizes.items() if own != {None}}
+    mixed = any(len(sizes[name]) > 1 or name in local for name in stated)
+    nested = bool(local) or any(loop.kind == "scan" for loop in circuit.loops)
+    known = {name for name in names if " " not in name}
+    return Placed(circuit, places, known, stated, mixed, nested)
 
 
 def _read(given: Given) -> tuple[dict[str, Marked], dict[str, str]] | None:
@@ -140,7 +160,13 @@ def _sized_place(place: Place, sizes: Sizes) -> Place:
 
 
 def _resized(placed: Placed, sizes: Sizes, formulas: Collection[str]) -> Circuit | None:
-    """Returns the circuit at these sizes; None if they do not fit."""
+    """Returns the circuit at these sizes; None if they do not fit.
+
+    Sizes in the term may contradict what follows for other names: then it is solved.
+    """
+    follows = placed.nested or not placed.names <= sizes.keys()
+    if follows and (placed.mixed or placed.stated & sizes.keys()):
+        return None
     try:
         found = Resizer(sizes, formulas, _solved(placed, sizes)).circuit(placed.circuit)
         check_shared(found)

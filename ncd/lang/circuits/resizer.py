@@ -13,7 +13,7 @@ from typing import Any
 
 from ncd.lang.circuits.circuit import Cell, Circuit, Fence, Loop, State, Value
 from ncd.lang.circuits.name_scopes import Arrays, Local, Scope, Sizes, Solved, Whole
-from ncd.lang.errors import MismatchError
+from ncd.lang.errors import MismatchError, SizeError
 from ncd.lang.terms.blocks import Block
 from ncd.lang.terms.chain_typing import Flow
 from ncd.lang.terms.field_spelling import field_names
@@ -66,6 +66,9 @@ class Resizer:
             assert isinstance(fence.term, Block)
             _, own = fence.term.inside(type_of(fence.states[0]))
             names = {axis.name: axis for axis in fence.term.dom.axes} | own
+            for value in fence.states[-1]:
+                if value.array.below and value.array.below.name in names:
+                    raise SizeError(f"{value.array.below.name} is local, and its numbers leave")
             key = id(outer), tuple(names.items())
             inner = self.inner.setdefault(key, Local(outer, names))
         self.scopes[fence.id] = inner
@@ -202,6 +205,7 @@ class Resizer:
         scope = self._scope(cell)
         op: Op = self._term(cell.op, scope)
         inputs, outputs = self._state(cell.inputs, scope), self._state(cell.outputs, scope)
+        self._check_kinds(cell, outputs, scope)
         labels = any(a.label for value in cell.inputs for a in value.array)
         varies = any(self._varies(value.array) for value in (*cell.inputs, *cell.outputs))
         if type(op).solve is Op.solve and not labels and not varies:  # it makes no new axes
@@ -215,6 +219,17 @@ class Resizer:
         if site.outs != type_of(outputs):
             raise MismatchError(f"{op.label} gives ({site.outs})")
         return Cell(cell.id, op, site, inputs, outputs, cell.name, cell.fences, cell.scope, times)
+
+    def _check_kinds(self, cell: Cell, outputs: State, scope: Scope) -> None:
+        """Raises SizeError for an op that makes an axis whose size, but not kind, is another's."""
+        if type(cell.op).solve is not Op.solve:
+            return
+        known = {axis.name for axis in type_of(cell.inputs).axes}
+        local = scope.names if isinstance(scope, Local) else ()
+        free = {*self.solved.axes, *local}
+        for axis in type_of(outputs).axes:
+            if axis.sequence and axis.name in free and axis.name not in known:
+                raise SizeError(f"the kind of {axis.name} must be solved for")
 
     def _loop(self, loop: Loop, times: int) -> Loop:
         scope = self._scope(loop)

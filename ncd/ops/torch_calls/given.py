@@ -95,18 +95,22 @@ class Given(Op):
         return Signature(Type(), Type((self.array,)))
 
     def check_pattern(self) -> None:
-        below = self.array.below
-        if below is None:
+        self._check_numbers(self.array)
+
+    def _check_numbers(self, array: Array) -> None:
+        """Raises MismatchError for a number that is no place along the axis below."""
+        if array.below is None:
             return
-        most = below.numel if below.size is not None else math.inf
+        most = array.below.numel if array.below.size is not None else math.inf
         wrong = [n for n in self.numbers if not (n.is_integer() and 0 <= n < most)]
         if wrong:
             raise MismatchError(
-                f"{wrong[0]:g} is no {self.array.kind}", cure=f'Given("{Array(self.array)}", …)'
+                f"{wrong[0]:g} is no {array.kind}", cure=f'Given("{Array(array)}", …)'
             )
 
     def check(self, binding: Binding) -> None:
         (array,) = map(binding.resolve, self.signature.cod)
+        self._check_numbers(array)
         if array.sized and array.numel != len(self.numbers):
             count = len(self.numbers)
             raise SizeError(

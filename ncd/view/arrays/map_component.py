@@ -192,13 +192,16 @@ def named(axis: Axis, at: int, side: str = "") -> str:
     return f"{LIGHTS.sub('', markup.axis(axis))}{side and f' {side}'} = {at}"
 
 
-def slider(said: str, name: str, values: range, at: int) -> str:
-    """Returns a slider that sets a session key to one of several numbers; nothing for one."""
+def slider(said: str, name: str, values: range, at: int, label: str = "") -> str:
+    """Returns a slider that sets a session key to one of several numbers; nothing for one.
+
+    ``label`` is HTML for what stands before it, where that is not the plain text ``said``.
+    """
     if len(values) < 2:
         return ""
     return (
-        f'<label class="cut">{said} <input type="range" min="{values[0]}" max="{values[-1]}" '
-        f'value="{at}" data-set="{name}" aria-valuetext="{said}"></label>'
+        f'<label class="cut">{label or said} <input type="range" min="{values[0]}" '
+        f'max="{values[-1]}" value="{at}" data-set="{name}" aria-valuetext="{said}"></label>'
     )
 
 

@@ -88,8 +88,8 @@ class Link:
 
     Streamlit drops the value of a widget that is not shown; ``held`` still has it. ``shared`` holds
     the values that the next page takes over, by their meaning. ``seen`` holds the values that are
-    really shown where the state names something that does not exist. ``followed`` is the mark of
-    the app's own link by which the page was opened.
+    really shown where the state names something that does not exist. ``followed`` marks the link of
+    the app that was followed to the page.
     """
 
     page: str
@@ -103,8 +103,7 @@ class Link:
 def followed() -> bool:
     """Returns whether one of the app's own links was followed to a page that is not yet open.
 
-    The mark of the link stays in the address until the browser has shown the page. What a visitor
-    does before must not open the page again.
+    Its mark stays in the address for a moment, in which a visitor may have changed something.
     """
     left: Link | None = st.session_state.get(STATE)
     return st.query_params.get(GO, "") not in ("", left.followed if left else "")

@@ -20,7 +20,7 @@ def test_a_tile_is_dragged_until_it_is_refused_and_attention_becomes_one_pass(
     assert moves.locator(".drawing .wire.fast.grouped").count() > 0
     assert moves.locator(".drawing .wire.fast.streamed").count() > 0
     moves.locator("input[data-set=group_of]").fill("3")
-    expect(moves).to_contain_text("g_y = 8")
+    expect(moves.locator(".cut").first).to_have_text("gy = 8")
     moves.locator("input[data-set=fast_memory]").fill("12")
     expect(moves).to_contain_text("fast memory 4,096 B")
     expect(moves.locator("[role=status]")).to_contain_text("One loop moves")
