@@ -181,6 +181,7 @@ def test_a_view_that_is_added_on_a_page_keeps_what_was_chosen_there(
     expect(page.locator("output.place")).to_have_text(re.compile("^1 / "))
     expect(page).to_have_url(re.compile("present=1"))  # the lesson's views are in the address
     drawn(page, "d", "256")
+    quiet(page)
     page.keyboard.press("ArrowRight")
     question = page.locator(".st-key-prediction .predict")
     expect(question).to_contain_text("What shape leaves Linear gate?")
