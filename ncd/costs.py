@@ -147,9 +147,8 @@ def _channels(cell: Cell, array: Array) -> int:
 def _op_cost(cell: Cell, seen: set[str], formats: Formats) -> OpCost:
     initial = learned(cell, seen)
     parameters = sum(value.array.numel for value in initial if value.learned)
-    flops = cell.times * cell.op.flops(cell.site)
     bytes = cell.times * made(cell, formats)
-    return OpCost(cell.id, cell.op.label, parameters, flops, bytes)
+    return OpCost(cell.id, cell.op.label, parameters, cell.flops, bytes)
 
 
 def learned(cell: Cell, seen: set[str]) -> tuple[Initial, ...]:

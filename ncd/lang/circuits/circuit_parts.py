@@ -78,6 +78,11 @@ class Cell:
         """The layer's name in the compiled module, such as ``Q`` or ``layers.0.conv``."""
         return ".".join((*self.scope, self.name))
 
+    @property
+    def flops(self) -> int:
+        """The floating-point operations of all its runs in one forward pass."""
+        return self.times * self.op.flops(self.site)
+
     @once
     def glyph(self) -> Glyph:
         """The drawing of the op, as marks on its wires."""

@@ -179,7 +179,7 @@ def _stack(
         sizes = {id: _bytes(value, formats) for id, value in own.items() if id not in seen}
         enter = sum(size for id, size in sizes.items() if id in passed)
         inside = sum(one.bytes for one in kept if one.array not in {*own} | following)
-        flops = sum(cell.times * cell.op.flops(cell.site) for cell in body.cells)
+        flops = sum(cell.flops for cell in body.cells)
         others = sum(sizes.values()) - enter
         found.append(Layer(name, at, enter, held, others, needed, inside, left, flops))
         seen.update(own)

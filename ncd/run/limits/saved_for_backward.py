@@ -118,7 +118,7 @@ def _stated(term: Term, recompute: tuple[str, ...], formats: Formats) -> Saved:
     scans = (loop for loop in circuit.loops if loop.id in again)
     again |= {cell.id for loop in scans for body in loop.bodies for cell in body.cells}
     cells = (cell for cell in circuit.cells if cell.id in again)
-    return Saved(arrays, sum(cell.times * cell.op.flops(cell.site) for cell in cells))
+    return Saved(arrays, sum(cell.flops for cell in cells))
 
 
 def training_flops(term: Term) -> int:
@@ -133,7 +133,7 @@ def training_flops(term: Term) -> int:
         if total.requires_grad:
             total.backward()
         back = counted.get_total_flops() - forward
-    return sum(cell.times * cell.op.flops(cell.site) for cell in module.circuit.cells) + back
+    return sum(cell.flops for cell in module.circuit.cells) + back
 
 
 def measured_saved(module: CircuitModule, inputs: tuple[Tensor, ...]) -> Saved:

@@ -125,7 +125,7 @@ def _measured(scene: Scene) -> Work:
 
 
 def _flops(term: Term) -> int:
-    return sum(cell.times * cell.op.flops(cell.site) for cell in elaborate(term).cells)
+    return sum(cell.flops for cell in elaborate(term).cells)
 
 
 def _parts(scene: Scene, rows: dict[str, int]) -> str:

@@ -237,7 +237,7 @@ def _pick(picked: str) -> None:
 def _slider(said: str, name: str, values: range) -> str:
     """Returns a slider; in its label, what follows "_" is an index."""
     label = re.sub(r"g_(\S+)", r"<i>g</i><sub>\1</sub>", said)
-    return map_component.slider(said, name, values, _chosen(name, values), label)
+    return map_component.slider(said, name, values, _chosen(name, values), f"<span>{label}</span>")
 
 
 def _apart(loop: Stream) -> str:
