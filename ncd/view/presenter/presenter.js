@@ -54,6 +54,7 @@ function prepare(root, { pages, sizes, light }) {
   for (const [where, ...own] of heard) where.addEventListener(...own);
   host.end = () => {
     for (const [where, ...own] of heard) where.removeEventListener(...own);
+    host.ended = true;
     delete root.ncdPresent;
   };
   return host;

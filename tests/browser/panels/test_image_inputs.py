@@ -10,7 +10,6 @@ from PIL import Image
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.page.test_visit import until_query, visit
-from tests.browser.waits import quiet
 
 pytestmark = pytest.mark.browser
 VISUAL, DIGITS = "/visual-attention", "/image-recogniser"
@@ -119,11 +118,10 @@ def test_the_weights_of_a_patch_are_told_under_the_pointer(page: Page, address: 
 
 def test_an_uploaded_picture_goes_in_and_a_broken_one_is_refused(page: Page, address: str) -> None:
     visit(page, address, f"{VISUAL}?input=upload")
-    quiet(page)  # the sidebar may be made anew while the page opens
     before = picture(page, "asks")
     data = io.BytesIO()
     Image.radial_gradient("L").convert("RGB").save(data, "jpeg")
-    box = page.locator("input[type=file]").first
+    box = page.get_by_test_id("stFileUploader").locator("input")
     box.set_input_files({"name": "a.jpg", "mimeType": "image/jpeg", "buffer": data.getvalue()})
     expect(page.locator("img[alt='the uploaded picture']")).to_be_visible()
     expect(page.locator(".asks img")).not_to_have_attribute("src", before)
