@@ -1,4 +1,4 @@
-"""Free axes: the input axes of a term whose sizes an ONNX model may leave open.
+"""Free axes: the input axes whose sizes an ONNX model with weights inside may leave open.
 
 An axis is free if every op that meets it is the same op at another size: its code differs only in
 the size of this axis, its layer does not differ at all, and no other axis changes with it. So the

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ncd.onnx_model.nodes import Known, Nodes, Tensor, broadcast, plain, whole_size
+from ncd.onnx_model.nodes import Kind, Known, Nodes, Shape, Tensor, broadcast, plain
 from ncd.onnx_model.window_nodes import max_pool, pad, transposed, unfold
 
 Given = Tensor | Known
@@ -112,7 +112,7 @@ def _cumprod(nodes: Nodes, x: Tensor, dim: Known) -> Tensor:
 
 def _cat(nodes: Nodes, parts: Sequence[Tensor], dim: Known) -> Tensor:
     kind, axis = _common(*parts), dim.value % parts[0].rank
-    total = sum(whole_size(x.shape[axis], "a concatenation fixes its axis") for x in parts)
+    total = sum(x.shape[axis] for x in parts)
     shape = (*parts[0].shape[:axis], total, *parts[0].shape[axis + 1 :])
     given = [nodes.cast(x, kind) for x in parts]
     return nodes.add("Concat", given, kind, shape, axis=axis)
@@ -127,8 +127,8 @@ def _split(nodes: Nodes, x: Tensor, sizes: Known, dim: Known) -> list[Tensor]:
 def _topk(nodes: Nodes, x: Tensor, count: Known, dim: Known) -> list[Tensor]:
     axis = dim.value % x.rank
     shape = (*x.shape[:axis], count.value, *x.shape[axis + 1 :])
-    given = [x, nodes.constant([count.value], "whole")]
-    return nodes.several("TopK", given, [(x.kind, shape), ("whole", shape)], axis=axis)
+    outputs: list[tuple[Kind, Shape]] = [(x.kind, shape), ("whole", shape)]
+    return nodes.several("TopK", [x, nodes.vector((count.value,))], outputs, axis=axis)
 
 
 def _roll(nodes: Nodes, x: Tensor, shifts: Known, dims: Known) -> Tensor:
@@ -139,8 +139,7 @@ def _roll(nodes: Nodes, x: Tensor, shifts: Known, dims: Known) -> Tensor:
         axis = dim % x.rank
         size = x.shape[axis]
         back = nodes.elementwise("Sub", "whole", nodes.places(size), shift)
-        end: Any = size if isinstance(size, int) else nodes.number(size)
-        index = nodes.elementwise("Mod", "whole", back, end)
+        index = nodes.elementwise("Mod", "whole", back, size)
         x = nodes.add("Gather", [x, index], x.kind, x.shape, axis=axis)
     return x
 

@@ -1,26 +1,26 @@
-"""The layers of torch that ops have, as ONNX nodes.
+"""The layers of torch that ops have, as ONNX nodes; settings are read from the call of a layer.
 
 Batch norm uses the statistics of its batch, as a compiled module does; dropout drops nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+import math
+from collections.abc import Callable, Iterable, Mapping
 
-import numpy as np
 import torch
-from torch import nn
 
+from ncd.lang.formulas.traced_sizes import traced
 from ncd.onnx_model.functions import FUNCTIONS
-from ncd.onnx_model.nodes import Nodes, Tensor, product
-from ncd.onnx_model.window_nodes import slid, transposed
+from ncd.onnx_model.layer_settings import Settings
+from ncd.onnx_model.nodes import Nodes, Tensor
+from ncd.onnx_model.window_nodes import slid, transposed, windowed
 
 Weights = Mapping[str, Tensor]
-LayerWriter = Callable[[Nodes, Any, Weights, Tensor], Tensor]
+LayerWriter = Callable[[Nodes, Settings, Weights, Tensor], Tensor]
 
 
-def _linear(nodes: Nodes, layer: nn.Linear, weights: Weights, x: Tensor) -> Tensor:
+def _linear(nodes: Nodes, layer: Settings, weights: Weights, x: Tensor) -> Tensor:
     found: Tensor = FUNCTIONS["F.linear"](nodes, x, weights["weight"], weights.get("bias"))
     return found
 
@@ -28,7 +28,7 @@ def _linear(nodes: Nodes, layer: nn.Linear, weights: Weights, x: Tensor) -> Tens
 def _in_batch(writer: LayerWriter) -> LayerWriter:
     """Returns the writer of a convolution that also takes an array without a batch."""
 
-    def written(nodes: Nodes, layer: Any, weights: Weights, x: Tensor) -> Tensor:
+    def written(nodes: Nodes, layer: Settings, weights: Weights, x: Tensor) -> Tensor:
         if x.rank == len(layer.kernel_size) + 2:
             return writer(nodes, layer, weights, x)
         found = writer(nodes, layer, weights, nodes.reshape(x, (1, *x.shape)))
@@ -37,8 +37,10 @@ def _in_batch(writer: LayerWriter) -> LayerWriter:
     return written
 
 
-def _convolution(nodes: Nodes, layer: Any, weights: Weights, x: Tensor) -> Tensor:
+def _convolution(nodes: Nodes, layer: Settings, weights: Weights, x: Tensor) -> Tensor:
     spans, steps, pads, apart = layer.kernel_size, layer.stride, layer.padding, layer.dilation
+    if any(map(traced, (layer.groups, *spans, *steps, *pads, *apart))):
+        return windowed(nodes, layer, weights["weight"], weights.get("bias"), x)
     ends = [
         slid(size, far * (span - 1) + 1, step, pad)
         for size, far, span, step, pad in zip(x.shape[2:], apart, spans, steps, pads, strict=True)
@@ -49,7 +51,7 @@ def _convolution(nodes: Nodes, layer: Any, weights: Weights, x: Tensor) -> Tenso
     return nodes.add("Conv", given, "real", shape, group=layer.groups, **attributes)
 
 
-def _transposed(nodes: Nodes, layer: Any, weights: Weights, x: Tensor) -> Tensor:
+def _transposed(nodes: Nodes, layer: Settings, weights: Weights, x: Tensor) -> Tensor:
     return transposed(
         nodes,
         x,
@@ -63,17 +65,17 @@ def _transposed(nodes: Nodes, layer: Any, weights: Weights, x: Tensor) -> Tensor
     )
 
 
-def _layer_norm(nodes: Nodes, layer: nn.LayerNorm, weights: Weights, x: Tensor) -> Tensor:
-    shape = tuple(layer.normalized_shape)
-    scale = weights.get("weight") or nodes.constant(np.ones(shape), "real")
+def _layer_norm(nodes: Nodes, layer: Settings, weights: Weights, x: Tensor) -> Tensor:
+    axis = x.rank - len(layer.normalized_shape)
+    ones = nodes.expand(nodes.constant(1, "real"), x.shape[axis:])
+    scale = weights.get("weight", ones)
     given = [x, scale, weights["bias"]] if "bias" in weights else [x, scale]
-    axis = x.rank - len(shape)
     return nodes.add(
         "LayerNormalization", given, "real", x.shape, axis=axis, epsilon=float(layer.eps)
     )
 
 
-def _rms_norm(nodes: Nodes, layer: nn.RMSNorm, weights: Weights, x: Tensor) -> Tensor:
+def _rms_norm(nodes: Nodes, layer: Settings, weights: Weights, x: Tensor) -> Tensor:
     dims = range(-len(layer.normalized_shape), 0)
     eps = torch.finfo(torch.float32).eps if layer.eps is None else layer.eps
     mean = nodes.reduced("ReduceMean", nodes.real("Mul", x, x), dims, keep=True)
@@ -82,7 +84,7 @@ def _rms_norm(nodes: Nodes, layer: nn.RMSNorm, weights: Weights, x: Tensor) -> T
     return nodes.real("Mul", found, weights["weight"]) if "weight" in weights else found
 
 
-def _standardised(nodes: Nodes, x: Tensor, dims: range | list[int], eps: float) -> Tensor:
+def _standardised(nodes: Nodes, x: Tensor, dims: Iterable[int], eps: float) -> Tensor:
     """Subtracts the mean over some dimensions and divides by the standard deviation."""
     centred = nodes.real("Sub", x, nodes.reduced("ReduceMean", x, dims, keep=True))
     squares = nodes.real("Mul", centred, centred)
@@ -99,13 +101,13 @@ def _by_channel(nodes: Nodes, weights: Weights, x: Tensor) -> Tensor:
     return x
 
 
-def _batch_norm(nodes: Nodes, layer: Any, weights: Weights, x: Tensor) -> Tensor:
+def _batch_norm(nodes: Nodes, layer: Settings, weights: Weights, x: Tensor) -> Tensor:
     dims = [dim for dim in range(x.rank) if dim != 1]
     return _by_channel(nodes, weights, _standardised(nodes, x, dims, layer.eps))
 
 
-def _group_norm(nodes: Nodes, layer: nn.GroupNorm, weights: Weights, x: Tensor) -> Tensor:
-    members = product([layer.num_channels // layer.num_groups, *x.shape[2:]])
+def _group_norm(nodes: Nodes, layer: Settings, weights: Weights, x: Tensor) -> Tensor:
+    members = layer.num_channels // layer.num_groups * math.prod(x.shape[2:])
     parts = nodes.reshape(x, (x.shape[0], layer.num_groups, members))
     found = nodes.reshape(_standardised(nodes, parts, [-1], layer.eps), x.shape)
     return _by_channel(nodes, weights, found)
@@ -119,5 +121,5 @@ LAYERS: Mapping[str, LayerWriter] = {
     "LayerNorm": _layer_norm,
     "Linear": _linear,
     "RMSNorm": _rms_norm,
-    "SeededDropout": lambda nodes, layer, weights, x: x,
+    "Dropout": lambda nodes, layer, weights, x: x,
 }

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from torch import nn
-
 from ncd.lang.errors import MismatchError
 from ncd.lang.formulas import expr as ex
 from ncd.lang.formulas.operators import SIGNS
+from ncd.lang.formulas.traced_sizes import traced
 from ncd.onnx_model.functions import FUNCTIONS, METHODS
+from ncd.onnx_model.layer_settings import settings
 from ncd.onnx_model.layers import LAYERS
-from ncd.onnx_model.nodes import Kind, Known, Nodes, Shape, Size, Tensor, product
+from ncd.onnx_model.nodes import Kind, Known, Nodes, Shape, Tensor
 from ncd.run.execution.evaluate import MODULES
 from ncd.run.execution.tensor_ops import equation
 
 Result = Any  # a tensor, a plain number (Known), or a list of results
 _PLAIN = {**SIGNS, "&": operator.and_, "|": operator.or_}
+_WHOLE = ("+", "-", "*", "//", "%")  # what whole numbers are closed under
 _COMPARED = {"<": "Less", "<=": "LessOrEqual", ">": "Greater", ">=": "GreaterOrEqual"}
 _ARITHMETIC = {"+": "Add", "-": "Sub", "*": "Mul"}
 
@@ -30,7 +32,7 @@ class Writer:
         nodes: The graph.
         args: The op's inputs.
         sizes: The sizes of the dimensions that are free.
-        own: Its layer, if it has one.
+        own: The call of its layer, if it has one.
         weights: The tensors of its layer by their names; "" is its own parameter.
     """
 
@@ -38,8 +40,8 @@ class Writer:
         self,
         nodes: Nodes,
         args: Sequence[Tensor],
-        sizes: Mapping[tuple[str, int], Size],
-        own: nn.Module | None,
+        sizes: Mapping[tuple[str, int], int],
+        own: ex.Call | None,
         weights: Mapping[str, Tensor],
     ) -> None:
         self.nodes, self.args, self.sizes = nodes, args, sizes
@@ -62,7 +64,7 @@ class Writer:
             self.done[expr] = writer(expr)
         return self.done[expr]
 
-    def size(self, dim: ex.Dim) -> Size:
+    def size(self, dim: ex.Dim) -> int:
         return self.sizes.get(dim.key, dim.size)
 
     def shape(self, dims: Sequence[ex.Dim]) -> Shape:
@@ -76,14 +78,13 @@ class Writer:
     def _const(self, expr: ex.Const) -> Known:
         return Known(expr.value)
 
-    def _size(self, expr: ex.Size) -> Result:
-        total = product(self.size(dim) for axis in expr.axes for dim in axis.dims)
-        return Known(total) if isinstance(total, int) else self.nodes.number(total)
+    def _size(self, expr: ex.Size) -> Known:
+        return Known(math.prod(self.size(dim) for axis in expr.axes for dim in axis.dims))
 
     def _call(self, expr: ex.Call) -> Result:
         args = [self.read(part) for part in expr.args]
         named = {name: self.read(part) for name, part in expr.kwargs}
-        if expr.function.startswith("math.") and all(isinstance(x, Known) for x in args):
+        if expr.function.startswith("math.") and all(map(_plain_number, args)):
             function = getattr(MODULES["math"], expr.function.removeprefix("math."))
             return Known(function(*(x.value for x in args)))
         if expr.function not in FUNCTIONS:
@@ -98,7 +99,8 @@ class Writer:
 
     def _infix(self, expr: ex.Infix) -> Result:
         a, b = self.read(expr.left), self.read(expr.right)
-        if isinstance(a, Known) and isinstance(b, Known):
+        both = isinstance(a, Known) and isinstance(b, Known)
+        if both and (expr.sign in _WHOLE or (_plain_number(a) and _plain_number(b))):
             return Known(_PLAIN[expr.sign](a.value, b.value))
         return infix(self.nodes, expr.sign, a, b)
 
@@ -126,11 +128,12 @@ class Writer:
         return self.nodes.add("Gather", [x, index], x.kind, shape, axis=dim)
 
     def _layer(self, expr: ex.Layer) -> Tensor:
-        name = type(self.own).__name__
+        assert self.own is not None
+        name = self.own.function.removeprefix("nn.")
         if name not in LAYERS:
             raise unwritten(f"nn.{name}")
         (x,) = (self.tensor(part) for part in expr.args)
-        return LAYERS[name](self.nodes, self.own, self.weights, x)
+        return LAYERS[name](self.nodes, settings(self.own), self.weights, x)
 
     def _weight(self, expr: ex.Weight) -> Tensor:
         return self.weights[""]
@@ -149,12 +152,12 @@ class Writer:
     def _scattered(self, expr: ex.Scattered) -> Tensor:
         index, values, nodes = self.tensor(expr.index), self.tensor(expr.values), self.nodes
         lead = values.shape[: values.rank - expr.own - expr.rest]
-        places = product(index.shape[len(lead) :])
+        places = math.prod(index.shape[len(lead) :])
         ends = values.shape[values.rank - expr.rest :]
-        wide = (*lead, places, product(ends))
+        wide = (*lead, places, math.prod(ends))
         index = nodes.expand(index, (*lead, *index.shape[len(lead) :]))
         index = nodes.expand(nodes.reshape(index, (*lead, places, 1)), wide)
-        whole = (*lead, expr.size, product(ends))
+        whole = (*lead, expr.size, math.prod(ends))
         zeros = nodes.expand(nodes.constant(0, values.kind), whole)
         given = [zeros, index, nodes.reshape(values, wide)]
         out = nodes.add(
@@ -168,7 +171,7 @@ class Writer:
         new = [dim for group in expr.after for dim in group]
         x = self.nodes.reshape(x, self.shape(old))
         x = self.nodes.transpose(x, [old.index(dim) for dim in new])
-        return self.nodes.reshape(x, tuple(product(self.shape(group)) for group in expr.after))
+        return self.nodes.reshape(x, tuple(math.prod(self.shape(group)) for group in expr.after))
 
     def _contract(self, expr: ex.Contract) -> Tensor:
         args = [self.tensor(part) for part in expr.args]
@@ -194,6 +197,11 @@ class Writer:
 
     def _cast(self, expr: ex.Cast) -> Tensor:
         return self.nodes.cast(self.tensor(expr.on), expr.to)
+
+
+def _plain_number(x: Result) -> bool:
+    """Returns whether a value is known and does not follow a size."""
+    return isinstance(x, Known) and not traced(x.value)
 
 
 def unwritten(what: str) -> MismatchError:

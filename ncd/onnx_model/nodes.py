@@ -1,21 +1,24 @@
 """The nodes of an ONNX graph, each tensor with its kind of numbers and its shape.
 
-A size in a shape is a number, or a product of symbols of the model's inputs: ``(2, ("y",))`` is
-twice the size of y. A symbol's size is read from an input when the model runs.
+A size in a shape is a number, or one that was computed from sizes that the model leaves open
+(:mod:`ncd.lang.formulas.traced_sizes`); the model computes that when it runs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial, reduce
 from typing import Any, Literal
 
 import numpy as np
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 
+from ncd.lang.formulas.size_polynomials import Atom, Product, Sum
+from ncd.lang.formulas.traced_sizes import traced
+
 Kind = Literal["real", "whole", "truth"]
-Size = int | tuple[int, tuple[str, ...]]
-Shape = tuple[Size, ...]
+Shape = tuple[int, ...]
 TYPES: dict[Kind, int] = {
     "real": TensorProto.FLOAT,
     "whole": TensorProto.INT64,
@@ -49,19 +52,13 @@ def plain(x: Any) -> Any:
     return x.value if isinstance(x, Known) else x
 
 
-def product(sizes: Iterable[Size]) -> Size:
-    """Returns the product of sizes.
+def alike(one: Shape, two: Shape) -> bool:
+    """Returns whether two shapes are the same at all sizes."""
+    return [*map(_total, one)] == [*map(_total, two)]
 
-    >>> product([2, (3, ("y",))])
-    (6, ('y',))
-    """
-    count = 1
-    symbols: list[str] = []
-    for size in sizes:
-        number, names = (size, ()) if isinstance(size, int) else size
-        count *= number
-        symbols += names
-    return (count, tuple(sorted(symbols))) if symbols else count
+
+def _total(size: int) -> int | Sum:
+    return size.total if traced(size) else size
 
 
 def broadcast(*shapes: Shape) -> Shape:
@@ -69,15 +66,20 @@ def broadcast(*shapes: Shape) -> Shape:
     rank = max(map(len, shapes))
     wide = [(1,) * (rank - len(shape)) + shape for shape in shapes]
     return tuple(
-        next((size for size in sizes if size != 1), 1) for sizes in zip(*wide, strict=True)
+        next((size for size in sizes if traced(size) or size != 1), 1)
+        for sizes in zip(*wide, strict=True)
     )
 
 
 @dataclass
 class Shared:
-    """The constants of a graph and of the graphs inside it, and a count for names."""
+    """The constants of a graph and of the graphs inside it, and a count for names.
+
+    ``sizes`` are the open sizes that are computed with.
+    """
 
     constants: dict[tuple[Any, ...], TensorProto] = field(default_factory=dict)
+    sizes: dict[str, None] = field(default_factory=dict)
     count: int = 0
 
 
@@ -106,7 +108,8 @@ class Nodes:
         """Adds a node with several outputs, and returns them."""
         made = [Tensor(self.name(), *output) for output in outputs]
         names = [x.name if isinstance(x, Tensor) else x for x in inputs]
-        self.nodes.append(helper.make_node(op, names, [x.name for x in made], **attributes))
+        known = {name: _attribute(value) for name, value in attributes.items()}
+        self.nodes.append(helper.make_node(op, names, [x.name for x in made], **known))
         return made
 
     def name(self) -> str:
@@ -120,7 +123,9 @@ class Nodes:
         return Tensor(name, tensor.kind, tensor.shape)
 
     def constant(self, value: Any, kind: Kind) -> Tensor:
-        """Returns a tensor of known numbers; equal ones are one."""
+        """Returns a tensor of known numbers, or of one size; equal ones are one."""
+        if traced(value):
+            return self.cast(self.number(value), kind)
         array: Any = np.asarray(value, NUMPY[kind])
         key = kind, array.shape, array.tobytes()
         if key not in self.shared.constants:
@@ -132,7 +137,7 @@ class Nodes:
 
     def vector(self, sizes: Shape) -> str:
         """Returns the name of a vector of sizes."""
-        if all(isinstance(size, int) for size in sizes):
+        if not any(map(traced, sizes)):
             return self.constant(sizes, "whole").name
         if sizes not in self.known:
             parts = [self._length(size) for size in sizes]
@@ -140,29 +145,43 @@ class Nodes:
             self.known[sizes] = whole if len(parts) > 1 else parts[0]
         return self.known[sizes]
 
-    def _length(self, size: Size) -> str:
+    def _length(self, size: int) -> str:
         """Returns the name of a vector of one size."""
-        if isinstance(size, int):
-            return self.constant([size], "whole").name
-        count, symbols = size
-        found = [size_of(symbol) for symbol in symbols]
-        if count != 1:
-            found.append(self.constant([count], "whole").name)
-        total = found[0]
-        for other in found[1:]:
-            total = self.add("Mul", [total, other], "whole", (1,)).name
-        return total
+        return self._sum(size.total) if traced(size) else self.constant([size], "whole").name
 
-    def number(self, size: Size) -> Tensor:
+    def _sum(self, total: Sum) -> str:
+        if total not in self.known:
+            self.known[total] = reduce(partial(self._joined, "Add"), map(self._product, total))
+        return self.known[total]
+
+    def _product(self, counted: tuple[Product, int]) -> str:
+        atoms, count = counted
+        parts = [*map(self._atom, atoms)]
+        if count != 1 or not parts:
+            parts.append(self.constant([count], "whole").name)
+        return reduce(partial(self._joined, "Mul"), parts)
+
+    def _atom(self, atom: Atom) -> str:
+        if isinstance(atom, str):
+            self.shared.sizes[atom] = None
+            return size_of(atom)
+        a, b = map(self._sum, atom[1:])
+        rest = self._joined("Mod", a, b)
+        return rest if atom[0] == "%" else self._joined("Div", self._joined("Sub", a, rest), b)
+
+    def _joined(self, op: str, a: str, b: str) -> str:
+        return self.add(op, [a, b], "whole", (1,)).name
+
+    def number(self, size: Any) -> Tensor:
         """Returns a size as a number without axes."""
         empty = self.constant(np.zeros(0), "whole")
         return self.add("Reshape", [self.vector((size,)), empty], "whole", ())
 
     def reshape(self, x: Tensor, shape: Shape) -> Tensor:
         """Returns the tensor in another shape; one unknown size is left to the runtime."""
-        if x.shape == shape:
+        if alike(x.shape, shape):
             return x
-        unknown = [i for i, size in enumerate(shape) if not isinstance(size, int)]
+        unknown = [i for i, size in enumerate(shape) if traced(size)]
         if len(unknown) == 1:
             target = self.constant(
                 [-1 if i in unknown else size for i, size in enumerate(shape)], "whole"
@@ -180,15 +199,18 @@ class Nodes:
 
     def expand(self, x: Tensor, shape: Shape) -> Tensor:
         """Returns the tensor broadcast to a shape."""
-        return x if x.shape == shape else self.add("Expand", [x, self.vector(shape)], x.kind, shape)
+        if alike(x.shape, shape):
+            return x
+        return self.add("Expand", [x, self.vector(shape)], x.kind, shape)
 
     def cast(self, x: Tensor, kind: Kind) -> Tensor:
         """Returns the tensor with numbers of this kind."""
         return x if x.kind == kind else self.add("Cast", [x], kind, x.shape, to=TYPES[kind])
 
-    def places(self, size: Size) -> Tensor:
+    def places(self, size: Any) -> Tensor:
         """Returns the whole numbers from 0 up to a size."""
-        if isinstance(size, int):
+        known = not traced(size)
+        if known:
             return self.constant(range(size), "whole")
         ends = self.constant(0, "whole"), self.number(size), self.constant(1, "whole")
         return self.add("Range", ends, "whole", (size,))
@@ -229,7 +251,8 @@ def size_of(symbol: str) -> str:
     return f"size.{symbol}"
 
 
-def whole_size(size: Size, why: str) -> int:
-    """Returns a size that must be a number."""
-    assert isinstance(size, int), why
-    return size
+def _attribute(value: Any) -> Any:
+    """Returns the value of an attribute, which cannot follow a size: a trace notes that."""
+    if isinstance(value, tuple | list):
+        return [*map(_attribute, value)]
+    return int(value) if isinstance(value, int) else value

@@ -14,9 +14,14 @@ import torch
 import ncd
 from ncd import Cumulative, Id, Linear, Opaque, Param, Scale, Softmax, Type
 from ncd.__main__ import main
+from ncd.export.page.live_texts import TESTS
 from ncd.file_facts import facts_of_file
+from ncd.lang.formulas.traced_sizes import Trace
 from ncd.models import Entry
+from ncd.onnx_model.model_graph import STRUCTURE, ModelGraph, fixed_sizes
+from ncd.onnx_model.open_sizes import open_graph
 from ncd.ops import CATALOGUE
+from ncd.static_site.entry_sizes import of_entry
 
 CASES = [
     (op, sample) for op in CATALOGUE if op is not Opaque for sample in op.samples()
@@ -32,12 +37,32 @@ def prepared(term: ncd.Term) -> ncd.run.CircuitModule:
     return module
 
 
-def run(model: onnx.ModelProto, inputs: Sequence[torch.Tensor]) -> list[np.ndarray]:
+def opened(model: onnx.ModelProto) -> onnxruntime.InferenceSession:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads, options.log_severity_level = 1, 3
-    session = onnxruntime.InferenceSession(model.SerializeToString(), options)
+    return onnxruntime.InferenceSession(model.SerializeToString(), options)
+
+
+def run(model: onnx.ModelProto, inputs: Sequence[torch.Tensor]) -> list[np.ndarray]:
+    session = opened(model)
     names = [given.name for given in session.get_inputs()]
     return session.run(None, {n: x.detach().numpy() for n, x in zip(names, inputs, strict=True)})
+
+
+def feeds(graph: ModelGraph, term: ncd.Term, sizes: Mapping[str, int]) -> dict[str, np.ndarray]:
+    """The inputs of a model with open sizes: arrays, weights, and sizes."""
+    arrays = [value.id for value in graph.circuit.inputs]
+    weights = prepared(term).state_dict()
+    return {
+        **{id: x.numpy() for id, x in zip(arrays, ncd.example_inputs(term), strict=True)},
+        **{name: weights[name].numpy() for name in graph.weights},
+        **{f"size.{name}": np.array([sizes[name]]) for name in graph.sizes},
+    }
+
+
+def holds(trace: Trace, sizes: Mapping[str, int]) -> bool:
+    trace.sizes = {name: sizes[name] for name in trace.sizes}
+    return all(TESTS[sign](trace.now(total)) is true for total, sign, true in trace.holds)
 
 
 def assert_equal(model: onnx.ModelProto, term: ncd.Term) -> None:
@@ -68,6 +93,50 @@ def test_every_system_gives_what_torch_gives(entry: Entry) -> None:
     assert_equal(model, entry.build())
     if other := resized(entry, free(model)):
         assert_equal(model, entry.build(**other))
+
+
+@pytest.mark.few(16)
+@pytest.mark.parametrize("entry", ncd.catalogue.values(), ids=lambda entry: entry.name)
+def test_one_model_gives_what_torch_gives_at_every_size(entry: Entry) -> None:
+    """With weights as inputs: each size is moved alone, where that is the same term."""
+    graph = open_graph(of_entry(entry, entry.settings({})))
+    session = opened(graph.whole())
+    outputs = [f"out{i}" for i in range(len(graph.circuit.outputs))]
+    moved = set()
+    for name in ("", *graph.trace.sizes):
+        sizes = entry.settings(resized(entry, {name}))
+        if not holds(graph.trace, sizes) or (name and not _builds(entry, sizes)):
+            continue
+        term = entry.build(**sizes)
+        given = feeds(graph, term, sizes)
+        known = {each.name for each in session.get_inputs()}
+        found = session.run(outputs, {n: x for n, x in given.items() if n in known})
+        for one, want in zip(found, prepared(term).execute(ncd.example_inputs(term)), strict=True):
+            np.testing.assert_allclose(one, want.detach().numpy(), rtol=1e-5, atol=1e-5)
+        moved.add(name)
+    depth = {knob.name for knob in entry.knobs if knob.name in fixed_sizes(graph.trace)}
+    assert not depth & moved and all(graph.fixed[n] == STRUCTURE for n in depth)
+
+
+def _builds(entry: Entry, sizes: Mapping[str, int]) -> bool:
+    try:
+        entry.build(**sizes)
+    except ncd.NCDError:
+        return False
+    return True
+
+
+def test_settings_of_windows_follow_sizes() -> None:
+    """A kernel of one weight for each channel, and its padding, as ConvNeXt has them."""
+    entry = ncd.catalogue["convnext"]
+    graph = open_graph(of_entry(entry, entry.settings({})))
+    session = opened(graph.whole())
+    sizes = entry.settings({"c": 16, "r": 2, "x": 96})
+    assert holds(graph.trace, sizes) and fixed_sizes(graph.trace) == ("n", "N")
+    term = entry.build(**sizes)
+    (found,) = session.run(None, feeds(graph, term, sizes))
+    (want,) = ncd.compile(term).execute(ncd.example_inputs(term))
+    np.testing.assert_allclose(found, want.detach().numpy(), rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.few(40)

@@ -36,7 +36,7 @@ from ncd.ops import (
 EPS = 1e-6
 FIRST = "f < n_f / 2"
 PLACE = f"where({FIRST}, f, f - n_f / 2)"  # of a sine or of its cosine
-ANGLE = f"$1 / 10000 ** ({PLACE} / max(n_f / 2 - 1, 1))"
+ANGLE = f"$1 / 10000 ** ({PLACE} / max(n_f // 2 - 1, 1))"
 
 
 def diffusion_unet(

@@ -17,6 +17,7 @@ from ncd.lang.formulas.formula import COMPARISONS, Apply, Formula, Name, Number,
 from ncd.lang.formulas.operators import SIGNS
 from ncd.lang.types.axes import Axis
 from ncd.ops.elementwise.plain_functions import PLAIN
+from ncd.ops.elementwise.traced_values import now, settled, stale
 
 Kind = Literal["truth", "whole", "real"]
 WHOLE = 2**53  # whole numbers up to this are exact as real ones too
@@ -30,6 +31,10 @@ class Part:
     kind: Kind
     dims: frozenset[tuple[str, int]] = frozenset()
     value: int | float | bool | None = None
+
+    @property
+    def decided(self) -> int | float | bool | None:  # where the translation depends on it
+        return settled(self.expr, self.value)
 
 
 def constant(value: int | float | bool, expr: ex.Expr | None = None) -> Part:
@@ -65,7 +70,7 @@ def filled(part: Part, dims: ex.Group, below: Axis | None) -> ex.Expr:
         number = _number(part)
         if below is not None:
             _check_below(number, below)
-        return zeros if number.value == 0 else ex.Infix("+", zeros, number.expr)
+        return zeros if number.decided == 0 else ex.Infix("+", zeros, number.expr)
     expr = (_real(part) if below is None else _number(part)).expr
     if below is not None and part.kind == "real":
         expr = ex.Cast(expr, "whole")
@@ -77,10 +82,11 @@ def filled(part: Part, dims: ex.Group, below: Axis | None) -> ex.Expr:
 
 
 def _check_below(part: Part, below: Axis) -> None:
-    whole = part.kind == "whole" and part.value is not None and part.value >= 0
-    if not whole or (below.size is not None and not (part.value or 0) < below.numel):
+    value = part.decided
+    whole = part.kind == "whole" and value is not None and value >= 0
+    if not whole or (below.size is not None and not (value or 0) < below.numel):
         raise SizeError(
-            f"it gives {part.value}, but its numbers are whole ones below {below.sized_words}",
+            f"it gives {value}, but its numbers are whole ones below {below.sized_words}",
             cure="a whole number, 0 or more, below it",
         )
 
@@ -123,7 +129,7 @@ def _number(part: Part) -> Part:
     if part.kind != "truth":
         return part
     if part.value is not None:
-        return constant(int(part.value))
+        return constant(int(bool(part.decided)))
     return replace(part, expr=ex.Cast(part.expr, "whole"), kind="whole")
 
 
@@ -139,7 +145,7 @@ def _truth(part: Part) -> Part:
     if part.kind == "truth":
         return part
     if part.value is not None:
-        return constant(bool(part.value))
+        return constant(bool(part.decided))
     return Part(ex.Infix("!=", part.expr, ex.Const(0)), "truth", part.dims)
 
 
@@ -181,16 +187,19 @@ def _tensor(part: Part) -> Part:
 def _plain(sign: str, a: Part, b: Part, formula: Formula) -> Part:
     """Computes plain numbers, but keeps the expression as it was written: ``k ** -0.5``."""
     assert a.value is not None and b.value is not None
-    exact = isinstance(a.value, int) and isinstance(b.value, int)
-    if sign == "**" and exact and abs(a.value) > 1 and b.value > 64:
+    one, two = a.value, b.value
+    exact = isinstance(one, int) and isinstance(two, int)
+    if sign == "**" and exact and abs(one) > 1 and two > 64:
         raise _uncomputable(formula)  # Python would compute all its digits
+    if not exact or sign in ("/", "**") or stale(a.expr, one) or stale(b.expr, two):
+        one, two = now(one), now(two)
     try:
-        value = SIGNS[sign](a.value, b.value)
+        value = SIGNS[sign](one, two)
     except (ArithmeticError, ValueError):
         raise _uncomputable(formula) from None
     if isinstance(value, complex):
         raise _uncomputable(formula)
-    if sign == "**" and b.value == 0.5:
+    if sign == "**" and b.decided == 0.5:
         return constant(value, ex.call("math.sqrt", a.expr))
     return constant(value, ex.Infix(sign, a.expr, b.expr))
 
@@ -208,7 +217,7 @@ def _power(a: Part, b: Part) -> Part:
 
 def _compared(sign: str, a: Part, b: Part) -> Part:
     if a.value is not None and b.value is not None:
-        return constant(bool(SIGNS[sign](a.value, b.value)))
+        return constant(bool(SIGNS[sign](a.decided, b.decided)))
     a, b = _number(a), _number(b)
     if a.value is None and b.value is None:
         a, b, _ = _alike(a, b)
@@ -239,7 +248,7 @@ def _negative(a: Part) -> Part:
 
 def _extreme(operation: str, a: Part, b: Part) -> Part:
     if a.value is not None and b.value is not None:
-        first = a.value <= b.value if operation == "min" else a.value >= b.value
+        first = SIGNS["<=" if operation == "min" else ">="](a.decided, b.decided)
         return a if first else b
     a, b, kind = _alike(a, b)
     dims = a.dims | b.dims
@@ -279,7 +288,7 @@ _WHOLE_STAYS = frozenset(("abs", "ceil", "floor", "sign"))
 def _function(name: str, a: Part, formula: Formula) -> Part:
     if a.value is not None:
         try:
-            value = PLAIN[name](a.value)
+            value = PLAIN[name](now(a.value) if name in _MATH else a.decided)
         except (ArithmeticError, ValueError):
             raise _uncomputable(formula) from None
         return constant(value, ex.call(f"math.{name}", a.expr) if name in _MATH else None)
