@@ -5,16 +5,19 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from threading import Lock
 
 import torch
 import torch.nn.functional as F
+from cachetools import LRUCache
 from torch import Tensor, nn
 
 from ncd.lang.circuits.elaborate import elaborate
 from ncd.lang.errors import ParseError, shown
 from ncd.lang.formulas.formula import Formula, Name, Number, Operand
 from ncd.lang.formulas.operators import SIGNS
+from ncd.lang.once import Key
 from ncd.lang.terms.arguments import check_term
 from ncd.lang.terms.op import Initial
 from ncd.lang.terms.terms import Term
@@ -132,13 +135,25 @@ def _at(random: list[torch.Generator], states: list[Tensor]) -> Iterator[None]:
 # --- initial values ------------------------------------------------------------------------------
 
 
-def begin(tensor: Tensor, initial: Initial, random: torch.Generator) -> None:
+# The last numbers drawn: a slider changes the shapes of few weights, and drawing takes longest.
+_LAST: LRUCache[Key, Tensor] = LRUCache(64_000_000, getsizeof=lambda x: x.nbytes + 1_000)
+_LOCK = Lock()
+
+
+def begin(tensor: Tensor, initial: Initial, seed: int, purpose: str) -> None:
     """Fills a parameter or a buffer by its formula, or with its own numbers."""
     if initial.numbers:
         written = torch.tensor(initial.numbers, dtype=torch.float64)
         tensor.copy_(written.reshape(tensor.shape))
         return
-    value = _Drawn(initial.array, random).value(initial.formula)
+    key = Key(initial.array, initial.formula, seed, purpose, torch.get_default_dtype())
+    with _LOCK:
+        value = _LAST.get(key)
+    if value is None:
+        value = _Drawn(initial.array, generator(seed, purpose)).value(initial.formula)
+        if type(value) is Tensor and value.is_cpu:  # and not one without data
+            with _LOCK, suppress(ValueError):  # it may be too large
+                _LAST[key] = value
     with torch.no_grad():
         tensor.copy_(value.expand(initial.array.shape).reshape(tensor.shape))
 
@@ -159,6 +174,8 @@ class _Drawn:
         parts = [self.value(part) for part in formula.parts]
         if formula.operation == "-" and len(parts) == 1:
             return -parts[0]
+        if formula.operation in _IN_PLACE and _scaled(*parts):
+            return _IN_PLACE[formula.operation](*parts)  # no array more: each part is of its own
         return _FUNCTIONS[formula.operation](*parts)
 
     def named(self, name: str) -> Tensor:
@@ -177,6 +194,14 @@ class _Drawn:
 
 
 _CONSTANTS = {"e": math.e, "pi": math.pi, "inf": math.inf}
+
+
+def _scaled(array: Tensor, number: Tensor) -> bool:
+    """Returns whether an array can be multiplied by a number without another array."""
+    return array.is_floating_point() and array.dim() > 0 and number.dim() == 0
+
+
+_IN_PLACE = {"*": Tensor.mul_, "/": Tensor.div_}
 _FUNCTIONS: Mapping[str, Callable[..., Tensor]] = {
     **SIGNS,
     "and": torch.logical_and,

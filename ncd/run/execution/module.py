@@ -88,7 +88,7 @@ class CircuitModule(nn.Module):
         if seed is not None:
             for name, tensor in tensors.items():
                 purpose = f"{cell.path}.{name}" if call is not None else cell.path
-                begin(tensor, initial[name], generator(seed, purpose))
+                begin(tensor, initial[name], seed, purpose)
         return True
 
     def forward(self, *inputs: Tensor) -> Tensor | tuple[Tensor, ...]:

@@ -25,7 +25,7 @@ from ncd.run.base.seeding import SeededDropout, begin
 def begun(array: str, formula: str, seed: int = 0) -> torch.Tensor:
     found = Array.parse(array)
     tensor = torch.empty(found.shape)
-    begin(tensor, Initial(found, parse(formula)), generator(seed, "test"))
+    begin(tensor, Initial(found, parse(formula)), seed, "test")
     return tensor
 
 
@@ -62,6 +62,17 @@ def test_draws_have_their_distributions() -> None:
     assert not torch.equal(uniform, begun("m:20000", "uniform", seed=1))
     two = begun("m:1000", "normal - normal")
     assert two.std().item() == pytest.approx(math.sqrt(2), abs=0.15)  # each is a draw of its own
+
+
+def test_every_module_begins_with_numbers_of_its_own() -> None:
+    term = Linear("m:3 -> k:2", "Q")
+    one, two = compile(term), compile(term)
+    assert torch.equal(one.Q.weight, two.Q.weight)
+    before = two.Q.weight.clone()
+    with torch.no_grad():
+        one.Q.weight.zero_()
+    assert torch.equal(two.Q.weight, before)
+    assert torch.equal(compile(term).Q.weight, before)
 
 
 def test_a_layer_begins_as_torch_begins_it() -> None:
