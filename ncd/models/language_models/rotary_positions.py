@@ -96,13 +96,14 @@ class Rotary:
             first: The position at which the sequence begins.
         """
         at = f"(t + {first})" if first else "t"
-        pairs, turned = ("r p:2", "r i") if adjacent else ("p:2 r", "i r")
+        # p and i have their size everywhere: a size that must be found makes each build slow
+        pairs, turned = ("r p:2", "r i:2") if adjacent else ("p:2 r", "i:2 r")
         turn = _ROTATION if self.magnitude == 1 else f"{_text(self.magnitude)} * {_ROTATION}"
         return Block(
             Split(f"{feature} -> {pairs}")
             >> Map("-> t r", f"{at} * {self.turns}", "angle")
-            >> Map("t r -> t p r i:2", turn, "turn")
-            >> Einsum(f"t p r i, t {others} {pairs.replace(':2', '')} -> t {others} {turned}")
+            >> Map("t r -> t p:2 r i:2", turn, "turn")
+            >> Einsum(f"t p:2 r i:2, t {others} {pairs} -> t {others} {turned}")
             >> Group(f"{turned} -> {feature}"),
             "Rotary",
             "neutral",

@@ -77,11 +77,18 @@ def test_every_entry_is_the_same_whatever_was_built_before(entry: Entry) -> None
         assert elaborate(entry.build(**other)) == alone, (one, other)
 
 
+def test_no_move_on_a_page_solves_for_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
+    forget()
+    monkeypatch.setattr(Axes, "_solved", unsolved)
+    for entry in CATALOGUE.values():
+        entry.build()
+
+
 LOCAL = Block(Linear("m -> k", "Q") >> Softmax("k"), "Local", local=True)
 SIZES = {"t": seq(3), "m": 4, "k": 5, "b": 2}
 
 
-def unsolved() -> Circuit:
+def unsolved(*_: object) -> Circuit:
     raise AssertionError("it was solved from the start")
 
 
