@@ -21,7 +21,7 @@ from tools.load.crowd_load import seconds
 from tools.load.soak import family
 from tools.load.visitors import Found, Visitor
 
-REST = 1.0  # seconds after a page has opened, for what is done when nobody waits
+REST = 2.5  # seconds after a page has opened, for what is done when nobody waits, as garbage is
 IDLE = 20.0  # milliseconds of processor time in so long; the pool's first process takes seconds
 
 

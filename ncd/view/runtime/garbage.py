@@ -1,9 +1,10 @@
 """Garbage collection while the server is idle.
 
 A full collection stops every visitor's run, so the one that Streamlit makes after each run is off.
-Python still collects young objects, for some milliseconds at a time. A full collection runs when
-the process has been idle for two seconds, or every ten minutes on a busy server. Objects that
-survive it are frozen: Python does not visit them again before the next full one.
+Python still collects young objects, for some milliseconds at a time. When the process has been idle
+for two seconds, all objects since the last collection are visited, and once a minute all objects;
+a busy server does so every ten minutes. Objects that survive are frozen: Python does not visit them
+again before a full collection, which takes some tenths of a second.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ YOUNG = 5_000, 5, 1_000_000  # the thresholds of the three generations; the thir
 PERIOD = 0.5  # seconds between two checks
 REST = 4  # checks without new objects after which the process counts as idle
 STILL = 50  # objects that an idle process makes between two checks
+WHOLE = 60.0  # seconds between full collections of a server that is idle now and then
 LONGEST = 600.0  # seconds after which a full collection runs even if the process is busy
 # Seconds after which free memory is returned even if the process is busy: each run is a thread, and
 # the C library keeps the memory that a thread has freed.
@@ -37,12 +39,14 @@ def start() -> None:
 
 
 def _sweep() -> None:
-    last = given = time.monotonic()
+    whole = last = given = time.monotonic()
     for rests in resting():
         now = time.monotonic()
         if rests:
-            tidy()
+            every = now > whole + WHOLE
+            tidy(every)
             last = given = now
+            whole = now if every else whole
         elif now > last + LONGEST:
             gc.collect()
             last = now
@@ -62,9 +66,10 @@ def resting() -> Iterator[bool]:
         yield still == REST
 
 
-def tidy() -> None:
-    """Collects all garbage, and returns free memory to the system."""
-    gc.unfreeze()
+def tidy(every: bool = True) -> None:
+    """Collects the garbage, also of objects that were frozen if ``every``; returns free memory."""
+    if every:
+        gc.unfreeze()
     gc.collect()
     gc.freeze()
     if torch.cuda.is_initialized():

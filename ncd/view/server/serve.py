@@ -25,7 +25,7 @@ from ncd.view.page import navigation as menu
 from ncd.view.runtime import garbage, metrics, streamlit_patches
 
 # Modules that are otherwise imported at their first use; some take seconds.
-LATE = "ncd.view.server.http", "pandas", "torch.fx.experimental.symbolic_shapes", "uvicorn"
+LATE = "ncd.view.server.http", "pandas", "torch._dynamo", "uvicorn"
 
 
 def serve(host: str = "127.0.0.1", port: int = 8501) -> None:

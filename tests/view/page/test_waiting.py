@@ -35,8 +35,13 @@ def test_an_idle_moment_frees_what_was_there_at_the_last_one() -> None:
     assert seen() is ring
     assert gc.get_freeze_count() > 0  # not walked again by what collects under load
     del ring
+    garbage.tidy(every=False)
+    assert seen() is not None
     garbage.tidy()
     assert seen() is None
+    lost = weakref.ref(Ring())
+    garbage.tidy(every=False)
+    assert lost() is None
 
 
 def test_a_long_run_leaves_room_for_others() -> None:
