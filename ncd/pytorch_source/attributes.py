@@ -13,6 +13,7 @@ from ncd.pytorch_source.base.machine import Machine
 from ncd.pytorch_source.base.source_operators import absorbed, described
 from ncd.pytorch_source.base.source_values import (
     PART,
+    Assumed,
     Bound,
     ClassValue,
     Function,
@@ -36,6 +37,7 @@ from ncd.pytorch_source.listed.layer_building import begin
 from ncd.pytorch_source.listed.module_methods import module_method
 from ncd.pytorch_source.listed.plain_methods import plain_method
 from ncd.pytorch_source.listed.tensor_calls import tensor_method
+from ncd.pytorch_source.usual_sizes import UNKNOWN, usual
 
 MISSING = object()
 DATA = (bool, int, float, str, tuple, type(None), torch.dtype, torch.Size)  # of torch's modules
@@ -66,6 +68,8 @@ def lookup(machine: Machine, value: Any, name: str) -> Any:
         return _above(machine, value, name)
     if isinstance(value, ClassValue):
         return _of_class(machine, value, name)
+    if isinstance(value, Assumed):
+        return _assumed(machine, value, name)
     if isinstance(value, Plain):
         return value.own[name] if name in value.own else _own_member(machine, value, name)
     if isinstance(value, nn.Module):
@@ -85,6 +89,8 @@ def member(machine: Machine, value: Any, name: str) -> Any:
 
 def _dunder(machine: Machine, value: Any, name: str) -> Any:
     """Returns one of the few supported attributes with double underscores."""
+    if name == "__dict__" and isinstance(value, Plain):
+        return value.own
     if name == "__class__" and isinstance(value, Interpreted | Plain):
         return type(value).visitor
     if name == "__name__" and isinstance(value, ClassValue | Function):
@@ -104,6 +110,17 @@ def _dunder(machine: Machine, value: Any, name: str) -> Any:
     if isinstance(value, Unknown):
         return value
     raise machine.refuse(f"{shown(name)} is not understood here", "a plain attribute")
+
+
+def _assumed(machine: Machine, value: Assumed, name: str) -> Any:
+    """Returns a setting that stands in another file, if a value is usual for its name."""
+    if name not in value.own:
+        if usual(name) is UNKNOWN:
+            raise machine.refuse(
+                f"{value.name}.{name} is not given", f"a class with {name} = … for {value.name}"
+            )
+        value.own[name] = usual(name)
+    return value.own[name]
 
 
 # classes ------------------------------------------------------------------------------------------
@@ -257,6 +274,8 @@ def _set_on_module(machine: Machine, value: nn.Module, name: str, new: Any) -> N
         if taken:
             raise machine.refuse(f"{shown(name)} is a name of nn.Module itself", "another name")
         own.pop(name, None)
+        if isinstance(new, nn.Module):
+            machine.parents[id(new)] = value
         if not held or getattr(value, name) is not new:  # else torch would see a change
             machine.attempt(setattr, value, name, new)
     elif isinstance(new, (*DATA, Tensor)) and not taken and not name.startswith("_"):

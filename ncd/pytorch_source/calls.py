@@ -103,6 +103,8 @@ def _run(machine: Machine, module: nn.Module, args: tuple[Any, ...], named: dict
         machine.step(machine.node, 20)
         return machine.attempt(module, *args, **{**_plain_masks(module, args), **named})
     machine.ran.append((module, args, named))
+    if not machine.calls:
+        machine.direct.add(id(module))
     return Unknown("the result of the model", MADE)
 
 

@@ -37,6 +37,11 @@ def _name(machine: Machine, node: ast.Name, scope: Scope) -> Any:
         return found.names[node.id]
     if node.id in machine.names:
         return machine.names[node.id]
+    if machine.starred:
+        fact = (
+            f"{shown(node.id)} is not known: it may come from {machine.starred}, which is not read"
+        )
+        raise machine.refuse(fact, "the text of that file above this one")
     known = [*scope.names, *scope.top.names, *machine.names]
     raise machine.refuse(f"there is nothing called {shown(node.id)}", nearest_name(node.id, known))
 

@@ -7,6 +7,9 @@ import math
 from collections import OrderedDict
 from typing import Any
 
+import torch
+from torch import Tensor
+
 from ncd.pytorch_source.base.machine import ITEMS, Machine
 from ncd.pytorch_source.base.source_values import (
     Bound,
@@ -20,6 +23,7 @@ from ncd.pytorch_source.base.source_values import (
 from ncd.pytorch_source.calls import call
 from ncd.pytorch_source.class_values import Factory, fill
 from ncd.pytorch_source.listed.layer_building import deep_copy
+from ncd.pytorch_source.listed.tensor_calls import torch_call
 from ncd.pytorch_source.listed.torch_names import (
     BACKENDS,
     CUDA,
@@ -185,11 +189,37 @@ ITERTOOLS = Namespace(
     ),
 )
 _ARRAYS = "sqrt exp log log2 log10 sin cos tan tanh floor ceil prod"
+_TORCH = "zeros ones arange linspace eye where concatenate stack outer"
+
+
+def _either(name: str) -> Any:
+    """Returns a function of numbers, or of tensors where it is given one."""
+    whole = numeric(pow) if name == "power" else MATH.names[name].run
+    of_tensors = torch.pow if name == "power" else getattr(torch, name)
+
+    def run(machine: Machine, *args: Any) -> Any:
+        if any(isinstance(one, Tensor) for one in args):
+            return torch_call(machine, of_tensors, args, {})
+        return whole(machine, *args)
+
+    return Native(name, run)
+
+
+def _array(machine: Machine, value: Any, dtype: Any = None) -> Any:
+    """Returns an array of numpy, as a tensor."""
+    return torch_call(machine, torch.as_tensor, (value,), {"dtype": dtype} if dtype else {})
+
+
 NUMPY = Namespace(
     "numpy",
     {
-        **{name: MATH.names[name] for name in _ARRAYS.split()},
-        **native(power=numeric(pow), abs=numeric(abs), log1p=numeric(math.log1p)),
+        **{name: _either(name) for name in _ARRAYS.split()},
+        **{name: TORCH.names[name] for name in _TORCH.split()},
+        **native(abs=numeric(abs), log1p=numeric(math.log1p), array=_array, asarray=_array),
+        "power": _either("power"),
+        "float32": torch.float32,
+        "float64": torch.float64,
+        "int64": torch.int64,
         "pi": math.pi,
         "inf": math.inf,
         "e": math.e,

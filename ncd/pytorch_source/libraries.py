@@ -33,7 +33,10 @@ def imported_name(machine: Machine, path: str, name: str, alias: str | None) -> 
     """Returns the value for ``from path import name``."""
     space = _found(machine, path)
     if name == "*":
-        return dict(space.names) if isinstance(space, Namespace) else {}
+        if isinstance(space, Namespace):
+            return dict(space.names)
+        machine.starred = path.strip(".") or "another file"
+        return {}
     whole, given = f"{path}.{name}", alias or name
     if whole in machine.libraries:
         return {given: machine.libraries[whole]}

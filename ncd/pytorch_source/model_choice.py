@@ -3,47 +3,100 @@
 from __future__ import annotations
 
 import ast
+import gc
 from typing import Any
 
 from torch import nn
 
 from ncd.lang.errors import shown
 from ncd.pytorch_source.base.machine import Machine
-from ncd.pytorch_source.base.source_errors import Raised, error_at
-from ncd.pytorch_source.base.source_values import Bound, ClassValue, Function, Interpreted, Scope
-from ncd.pytorch_source.class_values import Missing, every_field
+from ncd.pytorch_source.base.source_errors import Raised, Stopped, error_at, told
+from ncd.pytorch_source.base.source_values import (
+    Assumed,
+    Bound,
+    ClassValue,
+    Function,
+    Interpreted,
+    Scope,
+)
 from ncd.pytorch_source.function_values import parameters
+from ncd.pytorch_source.model_arguments import arguments, needed
+from ncd.pytorch_source.usual_sizes import UNKNOWN, usual, written
 from ncd.text.reader import TextError
-
-CONFIGS = ("config", "cfg", "args", "conf", "params", "hparams", "model_args")
 
 
 def model_of(machine: Machine, tree: ast.Module, scope: Scope) -> nn.Module:
     """Returns the module that a source describes; raises TextError if it has none."""
-    if machine.ran:
-        return machine.ran[-1][0]
+    alone = _classes(machine, tree, scope)
+    if (tried := _tried(machine, alone)) is not None:
+        return tried
     if machine.shown is not None:
         return machine.shown
     made = [value for value in scope.names.values() if isinstance(value, nn.Module)]
     if whole := _whole(made):
         return whole[-1]
-    kinds = _classes(tree, scope)
-    if not kinds:
+    if not alone:
         raise TextError("there is no module in it", 1, 1, cure="class Net(nn.Module): …")
-    for made_by in kinds:
-        if (given := _arguments(machine, made_by, scope)) is not None:
-            return _built(machine, tree, made_by, given)
-    for function in _builders(tree, scope, kinds[0].name):
-        machine.node = function.node
-        try:
-            value = function()
-        except (Raised, TextError):
-            continue
-        if isinstance(value, nn.Module):
-            return value
-        if machine.ran:  # a function that tries a module out
-            return machine.ran[-1][0]
-    raise _lacks(machine, tree, kinds[0])
+    return _made(machine, tree, scope, alone)
+
+
+def _made(machine: Machine, tree: ast.Module, scope: Scope, alone: list[ClassValue]) -> nn.Module:
+    """Returns an object of the first class that can be made, or what a function makes of one."""
+    failures: list[Exception] = []
+    for usual_too in (False, True):
+        kinds = [(made_by, arguments(machine, made_by, scope, usual_too)) for made_by in alone]
+        ready = next(((one, given) for one, given in kinds if given is not None), None)
+        if ready and not usual_too:
+            return _built(machine, tree, *ready)
+        for function in _builders(tree, scope):
+            found = _result(machine, function, usual_too, alone, failures)
+            if found is not None:
+                return found
+        if ready and not (failures and any(isinstance(x, Assumed) for x in ready[1].values())):
+            return _built(machine, tree, *ready)
+    raise failures[0] if failures else _lacks(machine, tree, alone[0])
+
+
+def _tried(machine: Machine, alone: list[ClassValue]) -> nn.Module | None:
+    """Returns the last module that the source runs on an input: no part of another, no loss."""
+    whole = tuple(each.real for each in alone)
+    ran = [module for module, _, _ in machine.ran]
+    direct = [module for module in ran if not alone or id(module) in machine.direct]
+    for one in reversed(ran):
+        while id(one) not in machine.direct and id(one) in machine.parents:
+            one = machine.parents[id(one)]
+        if isinstance(one, whole) and any(True for _ in one.parameters()):
+            return one
+    return next(reversed(direct), None)
+
+
+def _result(
+    machine: Machine,
+    function: Function,
+    usual_too: bool,
+    alone: list[ClassValue],
+    failures: list[Exception],
+) -> nn.Module | None:
+    """Returns the module that a function creates or tries out, or None."""
+    given = {name: usual(name) for name in parameters(function)[1]}
+    if UNKNOWN in given.values() or bool(given) is not usual_too:
+        return None
+    machine.node = function.node
+    try:
+        value = function(**given)
+    except (Raised, TextError) as error:
+        if not given and getattr(error, "inside", False):
+            failures.append(error.with_traceback(None))
+        value = None
+    if (tried := _tried(machine, alone)) is not None:
+        return tried
+    machine.ran.clear()
+    kinds = tuple(each.real for each in alone) if given else (nn.Module,)
+    if isinstance(value, nn.Module) and isinstance(value, kinds):
+        machine.taken.update({function.name: given} if given else {})
+        return value
+    gc.collect()  # the parts made so far, which refer to each other
+    return None
 
 
 def _whole(modules: list[nn.Module]) -> list[nn.Module]:
@@ -54,12 +107,14 @@ def _whole(modules: list[nn.Module]) -> list[nn.Module]:
     return [one for one in own if id(one) not in inner and one not in losses]
 
 
-def _classes(tree: ast.Module, scope: Scope) -> list[ClassValue]:
-    """Returns the module classes that can run; those that no other class uses come first."""
+def _classes(machine: Machine, tree: ast.Module, scope: Scope) -> list[ClassValue]:
+    """Returns the module classes that can run and that no other class uses; else all of them."""
+    shared = [*machine.shared.values()]  # which another file defines
     found = [
         value
         for value in scope.names.values()
         if isinstance(value, ClassValue) and value.is_module and _forward(value)
+        if value not in shared
     ]
     used = {
         name.id
@@ -68,8 +123,8 @@ def _classes(tree: ast.Module, scope: Scope) -> list[ClassValue]:
         for name in ast.walk(part)
         if isinstance(name, ast.Name) and name.id != part.name
     }
-    unused = [one for one in found if one.name not in used]
-    return [*reversed(unused), *(one for one in reversed(found) if one not in unused)][:20]
+    alone = [one for one in reversed(found) if one.name not in used]
+    return (alone or found[::-1])[:10]
 
 
 def _forward(value: ClassValue) -> bool:
@@ -83,83 +138,41 @@ def _place(tree: ast.Module, name: str) -> ast.AST:
     return next(every, tree)
 
 
-def _first(value: ClassValue, machine: Machine) -> Function | None:
-    """Returns the ``__init__`` of a class."""
-    for real in value.real.__mro__:
-        own = machine.classes.get(real)
-        if own and isinstance(found := own.names.get("__init__"), Function):
-            return found
-    return None
-
-
-def _arguments(machine: Machine, value: ClassValue, scope: Scope) -> dict[str, Any] | None:
-    """Returns the arguments for a class: none, or an object of a settings class."""
-    first = _first(value, machine)
-    if first is None:
-        return {} if not issubclass(value.real, _BARE) else None
-    _, needed = parameters(first)
-    given: dict[str, Any] = {}
-    for name in needed:
-        config = _config(machine, first, name, scope)
-        if config is None:
-            return None
-        given[name] = config()
-    return given
-
-
-_BARE = (nn.Linear, nn.Conv2d, nn.LayerNorm, nn.Embedding, nn.BatchNorm2d)  # they need sizes
-
-
-def _config(machine: Machine, first: Function, name: str, scope: Scope) -> ClassValue | None:
-    """Returns the settings class for an argument, by its type hint or its name."""
-    whole = {
-        value.name: value
-        for value in scope.names.values()
-        if isinstance(value, ClassValue) and not value.is_module and _has_defaults(machine, value)
-    }
-    every = [*first.node.args.posonlyargs, *first.node.args.args, *first.node.args.kwonlyargs]
-    hint = next((one.annotation for one in every if one.arg == name), None)
-    words = {n.id for n in ast.walk(hint) if isinstance(n, ast.Name)} if hint else set()
-    if isinstance(hint, ast.Constant):
-        words = {str(hint.value)}
-    if by_hint := words & whole.keys():
-        return whole[min(by_hint)]
-    return next(iter(whole.values())) if name in CONFIGS and len(whole) == 1 else None
-
-
-def _has_defaults(machine: Machine, value: ClassValue) -> bool:
-    if value.fields is None:
-        first = _first(value, machine)
-        return first is not None and not parameters(first)[1]
-    return not any(isinstance(one, Missing) for one in every_field(machine, value).values())
-
-
 def _built(
     machine: Machine, tree: ast.Module, value: ClassValue, given: dict[str, Any]
 ) -> nn.Module:
     machine.node = _place(tree, value.name)
-    made = value(**given)
+    try:
+        made = value(**given)
+    except Stopped:
+        raise
+    except (Raised, TextError) as raised:
+        if not machine.taken:
+            raise
+        error = told(raised) if isinstance(raised, Raised) else raised
+        cure = error.cure or f"a last line model = {written(value.name, given)}, of other values"
+        raise TextError(error.fact, error.line, error.column, error.end, cure) from None
     assert isinstance(made, nn.Module)
     return made
 
 
-def _builders(tree: ast.Module, scope: Scope, name: str) -> list[Function]:
-    """Returns the functions that need no arguments and may create a module."""
+def _builders(tree: ast.Module, scope: Scope) -> list[Function]:
+    """Returns the functions that may create a module."""
     found = []
     for node in tree.body:
         value = scope.names.get(node.name) if isinstance(node, ast.FunctionDef) else None
         value = value.function if isinstance(value, Bound) else value
-        if isinstance(value, Function) and not parameters(value)[1]:
+        if isinstance(value, Function):
             found.append(value)
-    return found[:10]
+    return found[:40]
 
 
 def _lacks(machine: Machine, tree: ast.Module, value: ClassValue) -> TextError:
     """Returns the error for a class whose arguments are not known."""
-    first = _first(value, machine)
-    needed = parameters(first)[1] if first else ["in_features", "out_features"]
-    words = ", ".join(f"{name}=…" for name in needed)
-    fact = f"{shown(value.name).strip(chr(39))} needs {', '.join(needed)}"
+    names = needed(machine, value) or ["in_features", "out_features"]
+    known = {name: usual(name) for name in names}
+    words = ", ".join(f"{n}={'…' if v is UNKNOWN else repr(v)}" for n, v in known.items())
+    fact = f"{shown(value.name).strip(chr(39))} needs {', '.join(names)}"
     place = _place(tree, value.name)
     line = getattr(place, "lineno", 1)
     spot = ast.Pass(lineno=line, col_offset=0, end_lineno=line, end_col_offset=6 + len(value.name))

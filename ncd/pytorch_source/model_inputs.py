@@ -59,7 +59,7 @@ def given_inputs(shapes: str, line: int) -> tuple[Tensor, ...]:
 
 def guessed(
     machine: Machine, model: nn.Module, failed: str = ""
-) -> tuple[tuple[Tensor, ...], str] | None:
+) -> tuple[tuple[Any, ...], str] | None:
     """Returns an input that a module accepts, and its shape; None if no usual one fits.
 
     A likely shape is not tried, unless it is the one with which the module has ``failed``. Raises
@@ -69,10 +69,7 @@ def guessed(
     if not names:
         return (), ""
     if len(names) > 1:
-        fact = (
-            f"{type(model).__name__} takes inputs ({', '.join(names)}), of which no shape is given"
-        )
-        raise TextError(fact, 1, 1, cure="a last line with their shapes, such as 1x16x64, 1x16x64")
+        return _several(machine, model, names) if not failed else None
     candidates = [one for one in dict.fromkeys(_candidates(machine, model)) if one != failed]
     if not candidates and not failed:
         fact = f"no shape of an input of {type(model).__name__} is given"
@@ -84,6 +81,18 @@ def guessed(
         if _runs(machine, model, inputs):
             return inputs, shape
     return None if failed else (example_tensors(candidates[0]), candidates[0])
+
+
+def _several(machine: Machine, model: nn.Module, names: list[str]) -> tuple[tuple[Any, ...], str]:
+    """Returns inputs of equal shapes that a module accepts, and None for its masks."""
+    masks = [name for name in names if "mask" in name]
+    for shape in dict.fromkeys(_candidates(machine, model)):
+        inputs = tuple(None if name in masks else example_tensors(shape)[0] for name in names)
+        if _runs(machine, model, inputs):
+            given = [f"{name} {shape}" for name in names if name not in masks]
+            return inputs, ", ".join(given) + f", no {' or '.join(masks)}" * bool(masks)
+    fact = f"{type(model).__name__} takes inputs ({', '.join(names)}), of which no shape is given"
+    raise TextError(fact, 1, 1, cure="a last line with their shapes, such as 1x16x64, 1x16x64")
 
 
 def _likely(machine: Machine, model: nn.Module) -> bool:
@@ -126,6 +135,9 @@ def _candidates(machine: Machine, model: nn.Module) -> Iterator[str]:
         yield from (f"1x{n}#{first.num_embeddings}" for n in (*LENGTHS, 4, 1))
     elif isinstance(first, nn.Linear | nn.LayerNorm | nn.RNNBase):
         yield from _flat(model, first)
+    table = next((part for part in model.modules() if isinstance(part, nn.Embedding)), None)
+    if table is not None and table is not first:
+        yield from (f"1x{n}#{table.num_embeddings}" for n in LENGTHS)
 
 
 def _sides(model: nn.Module) -> list[int]:
@@ -155,12 +167,12 @@ def _flat(model: nn.Module, first: Any) -> Iterator[str]:
     yield from (f"1x3x{n}x{n}" for n in (224, 256, 32, 64))
 
 
-def _runs(machine: Machine, model: nn.Module, inputs: tuple[Tensor, ...]) -> bool:
+def _runs(machine: Machine, model: nn.Module, inputs: tuple[Any, ...]) -> bool:
     """Returns whether a module runs on these inputs, computing shapes only."""
     machine.tracing = True
     try:
         with quiet(), FakeTensorMode(allow_non_fake_inputs=True) as mode, torch.no_grad():
-            model(*(mode.from_tensor(x) for x in inputs))
+            model(*(x if x is None else mode.from_tensor(x) for x in inputs))
     except (Raised, RuntimeError, TypeError, ValueError, IndexError, AssertionError):
         return False
     finally:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -16,8 +17,8 @@ from ncd.importing import from_torch
 from ncd.importing.imported import Imported
 from ncd.lang.errors import NCDError, readable, shown
 from ncd.lang.terms.terms import Term
-from ncd.pytorch_source.base.machine import Machine
-from ncd.pytorch_source.base.source_errors import Raised, Stopped, error_at, told
+from ncd.pytorch_source.base.machine import STEPS, Machine
+from ncd.pytorch_source.base.source_errors import NotKnown, Raised, Stopped, error_at, told
 from ncd.pytorch_source.base.source_values import PART, ClassValue, Scope, Unknown
 from ncd.pytorch_source.expressions import EXPRESSIONS
 from ncd.pytorch_source.function_values import Left, Returned
@@ -27,10 +28,12 @@ from ncd.pytorch_source.model_inputs import assumed, given_inputs, guessed, shap
 from ncd.pytorch_source.python_names import NAMES
 from ncd.pytorch_source.source_statements import STATEMENTS
 from ncd.pytorch_source.usual_parts import share
+from ncd.pytorch_source.usual_sizes import written
 from ncd.text.reader import TextError
 
-LONGEST = 60_000  # letters of a source
-NODES = 40_000  # of its syntax tree
+LONGEST = 120_000  # letters of a source
+NODES = 60_000  # of its syntax tree
+ASIDE = 100_000  # steps of a line that defines nothing
 DEEP = 12_000  # frames of Python that the interpreter may use
 EXAMPLE = "class Net(nn.Module): …"
 
@@ -128,14 +131,21 @@ def _top(machine: Machine, tree: ast.Module, scope: Scope) -> None:
     """Interprets the whole text; unsupported lines outside classes are skipped."""
     first: Exception | None = None
     for node in tree.body:
+        ran = len(machine.ran)
         try:
             _line(machine, node, scope)
         except (Raised, TextError) as error:
-            if isinstance(error, Stopped) or getattr(error, "inside", False):
+            aside = isinstance(node, ast.Expr | ast.If) and isinstance(error, Stopped | NotKnown)
+            if not aside and (isinstance(error, Stopped) or getattr(error, "inside", False)):
                 raise
-            first = first or error
+            first = first or error.with_traceback(None)  # else it would hold all values
             machine.left_out.append(node.lineno)
             _forget(node, scope)
+        else:
+            continue
+        del machine.ran[ran:]
+        if machine.modules:
+            gc.collect()  # those that the line has made
     if first is not None and not machine.ran and not _has_class(scope):
         raise first
 
@@ -143,7 +153,8 @@ def _top(machine: Machine, tree: ast.Module, scope: Scope) -> None:
 def _line(machine: Machine, node: ast.stmt, scope: Scope) -> None:
     """Interprets a top-level line."""
     try:
-        machine.run([node], scope)
+        with machine.aside(ASIDE if isinstance(node, ast.Expr | ast.If) else STEPS):
+            machine.run([node], scope)
     except (Returned, Left):
         raise error_at(node, "it stands outside of a function or a loop") from None
 
@@ -244,8 +255,10 @@ def _failure(machine: Machine, found: Imported) -> TextError | None:
 
 def _said(machine: Machine, note: str) -> str:
     """Returns the message for a visitor whose source could be read."""
+    for name, given in machine.taken.items():
+        note += f" {written(name, given)} is taken, as not all sizes are given."
     if not machine.left_out:
-        return note
+        return note.strip()
     lines = ", ".join(map(str, machine.left_out[:5]))
     more = " and more" * (len(machine.left_out) > 5)
     if len(machine.left_out) == 1:

@@ -10,11 +10,11 @@ from typing import Any
 
 from torch import nn
 
-from ncd.pytorch_source.base.source_errors import Raised, Stopped, error_at
+from ncd.pytorch_source.base.source_errors import NotKnown, Raised, Stopped, error_at
 from ncd.pytorch_source.base.source_values import ClassValue, Scope, Unknown
 from ncd.text.reader import TextError
 
-STEPS = 200_000  # nodes that are interpreted
+STEPS = 400_000  # nodes that are interpreted
 CALLS = 40  # functions of the source inside of each other
 NESTED = 90  # parts of one expression or statement inside of each other
 ITEMS = 100_000  # of a list
@@ -41,11 +41,15 @@ class Machine:
     optional: bool = False  # whether a library that is not there is expected
     classes: dict[type, ClassValue] = field(default_factory=dict)
     ran: list[tuple[nn.Module, tuple[Any, ...], dict[str, Any]]] = field(default_factory=list)
+    direct: set[int] = field(default_factory=set)  # ids of those called outside of a function
+    parents: dict[int, nn.Module] = field(default_factory=dict)  # by the ids of their parts
     shown: nn.Module | None = None  # the last one that is the value of a line
     tracing: bool = False
     building: int = 0
     text: str = ""
     steps: int = 0
+    began: int = 0  # the steps at the beginning of a line that has a limit of its own
+    most: int = STEPS
     calls: int = 0
     nested: int = 0
     modules: int = 0  # of the source's classes that were made
@@ -53,6 +57,8 @@ class Machine:
     node: ast.AST = NODE  # the one being interpreted
     failure: Raised | TextError | None = None  # with which a module stopped
     root: nn.Module | None = None  # the module that is drawn
+    taken: dict[str, dict[str, Any]] = field(default_factory=dict)  # sizes that are assumed
+    starred: str = ""  # a file of which everything is imported
     left_out: list[int] = field(default_factory=list)  # lines that could not be interpreted
 
     @property
@@ -87,10 +93,20 @@ class Machine:
     def step(self, node: ast.AST, count: int = 1) -> None:
         """Counts steps; raises Stopped for too many of them."""
         self.steps += count
-        if self.steps > STEPS:
-            raise error_at(node, f"it takes more than {STEPS:,} steps", "shorter loops", Stopped)
+        if self.steps > self.most:
+            taken = self.most - self.began
+            raise error_at(node, f"it takes more than {taken:,} steps", "shorter loops", Stopped)
         if self.nested > NESTED * (1 + self.calls):
             raise error_at(node, f"it is nested more than {NESTED} deep", "shorter lines", Stopped)
+
+    @contextmanager
+    def aside(self, most: int) -> Iterator[None]:
+        """Gives a line that may be left out few steps of its own."""
+        self.began, self.most = self.steps, min(STEPS, self.steps + most)
+        try:
+            yield
+        finally:
+            self.began, self.most = 0, STEPS
 
     @contextmanager
     def inside(self) -> Iterator[None]:
@@ -147,9 +163,8 @@ class Machine:
 
     def unknown(self, value: Unknown) -> Exception:
         """Returns the error for the use of an unknown value."""
-        return error_at(
-            self.node, f"{value.name} is not known here: {value.why}", "code without it"
-        )
+        fact = f"{value.name} is not known here: {value.why}"
+        return error_at(self.node, fact, "code without it", NotKnown)
 
     def stop(self, fact: str, cure: str = "a smaller one") -> Exception:
         """Returns the error for a limit exceeded at the current node."""

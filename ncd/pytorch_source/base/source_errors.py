@@ -22,6 +22,10 @@ class Stopped(TextError):
     """An exceeded limit; it ends the reading, and the source cannot catch it."""
 
 
+class NotKnown(TextError):
+    """The use of a value that comes from elsewhere, such as a file."""
+
+
 def error_at(
     node: ast.AST, fact: str, cure: str = "", kind: type[TextError] = TextError
 ) -> TextError:

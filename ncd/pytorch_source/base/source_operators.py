@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from ncd.pytorch_source.base.machine import BITS, ITEMS, LETTERS, Machine
 from ncd.pytorch_source.base.source_values import ClassValue, Unknown
@@ -66,6 +66,8 @@ def combined(machine: Machine, kind: ast.operator, a: Any, b: Any, in_place: boo
             return absorbed(machine, one)
     if isinstance(kind, ast.BitOr) and _is_type(a) and _is_type(b):
         return Unknown("a union of types", "it is a type hint")
+    if isinstance(a, nn.ModuleList | nn.ParameterList) and isinstance(kind, ast.Add):
+        return machine.attempt((operator.iadd if in_place else operator.add), a, b)
     for one in (a, b):
         if not isinstance(one, (*PLAIN, Tensor)):
             raise machine.refuse(f"{described(one)} takes no part in arithmetic", "numbers")

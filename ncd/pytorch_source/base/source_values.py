@@ -147,6 +147,20 @@ class Plain:
         self.own: dict[str, Any] = {}
 
 
+class Assumed(Plain):
+    """Settings that a source takes from elsewhere; each has the value usual for its name.
+
+    Args:
+        name: Its name in the source.
+    """
+
+    visitor = ClassValue("Config", Plain, {}, lambda *_: None)
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
+
+
 class Interpreted(nn.Module):
     """A module of a class of the source; its plain attributes are stored in ``own_names``."""
 

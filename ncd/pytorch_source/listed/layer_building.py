@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from ncd.pytorch_source.base.machine import Machine
 from ncd.pytorch_source.base.source_operators import is_placeholder
+from ncd.pytorch_source.base.source_values import Unknown
 
 PLACES = ("device", "pin_memory", "out")  # arguments that say where numbers lie
 MODULES = 4_000  # that one source makes
@@ -24,7 +25,7 @@ def placeholder(shape: Any, dtype: torch.dtype = torch.float32, grad: bool = Tru
     4
     """
     real = dtype.is_floating_point or dtype.is_complex
-    return nn.Parameter(torch.ones(1, dtype=dtype).expand(shape), requires_grad=grad and real)
+    return nn.Parameter(torch.ones((), dtype=dtype).expand(shape), requires_grad=grad and real)
 
 
 def begin(
@@ -36,6 +37,8 @@ def begin(
 ) -> None:
     """Initialises an object as the ``__init__`` of a class of torch does."""
     machine.step(machine.node, 20)
+    if unknown := [one for one in (*args, *named.values()) if isinstance(one, Unknown)]:
+        raise machine.unknown(unknown[0])
     with _copies(), torch.device("meta"):
         machine.attempt(real.__init__, subject, *args, **_placed(named))
     for part in subject.modules():

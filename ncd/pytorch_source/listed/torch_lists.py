@@ -41,15 +41,15 @@ AlphaDropout AvgPool1d AvgPool2d AvgPool3d BCELoss BCEWithLogitsLoss BatchNorm1d
 BatchNorm3d Bilinear CELU ChannelShuffle CircularPad2d ConstantPad1d ConstantPad2d Conv1d Conv2d
 Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d CosineSimilarity CrossEntropyLoss Dropout
 Dropout1d Dropout2d Dropout3d ELU Embedding EmbeddingBag FeatureAlphaDropout Flatten Fold GELU GLU
-GRU GRUCell GroupNorm Hardshrink Hardsigmoid Hardswish Hardtanh Identity InstanceNorm1d
-InstanceNorm2d InstanceNorm3d L1Loss LSTM LSTMCell LayerNorm LeakyReLU Linear LocalResponseNorm
-LogSigmoid LogSoftmax MSELoss MaxPool1d MaxPool2d MaxPool3d Mish Module ModuleDict ModuleList
-MultiheadAttention NLLLoss PReLU ParameterDict ParameterList PixelShuffle PixelUnshuffle RMSNorm RNN
-RNNCell RReLU ReLU ReLU6 ReflectionPad1d ReflectionPad2d ReplicationPad1d ReplicationPad2d SELU
-Sequential SiLU Sigmoid SmoothL1Loss Softmax Softmax2d Softmin Softplus Softshrink Softsign
-SyncBatchNorm Tanh Tanhshrink Threshold Transformer TransformerDecoder TransformerDecoderLayer
-TransformerEncoder TransformerEncoderLayer Unflatten Unfold Upsample UpsamplingBilinear2d
-UpsamplingNearest2d ZeroPad2d
+GRU GRUCell GroupNorm Hardshrink Hardsigmoid Hardswish Hardtanh HuberLoss Identity InstanceNorm1d
+InstanceNorm2d InstanceNorm3d KLDivLoss L1Loss LSTM LSTMCell LayerNorm LeakyReLU Linear
+LocalResponseNorm LogSigmoid LogSoftmax MSELoss MaxPool1d MaxPool2d MaxPool3d Mish Module ModuleDict
+ModuleList MultiheadAttention NLLLoss PReLU ParameterDict ParameterList PixelShuffle PixelUnshuffle
+RMSNorm RNN RNNCell RReLU ReLU ReLU6 ReflectionPad1d ReflectionPad2d ReplicationPad1d
+ReplicationPad2d SELU Sequential SiLU Sigmoid SmoothL1Loss Softmax Softmax2d Softmin Softplus
+Softshrink Softsign SyncBatchNorm Tanh Tanhshrink Threshold Transformer TransformerDecoder
+TransformerDecoderLayer TransformerEncoder TransformerEncoderLayer Unflatten Unfold Upsample
+UpsamplingBilinear2d UpsamplingNearest2d ZeroPad2d
 """
 LINEAR_ALGEBRA = "norm vector_norm matrix_norm cross matmul multi_dot diagonal vecdot"
 FOURIER = "fft ifft rfft irfft fft2 ifft2 rfft2 irfft2 fftshift ifftshift"

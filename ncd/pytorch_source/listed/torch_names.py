@@ -231,7 +231,7 @@ def _eye(machine: Any, n: int, m: Any = None, **named: Any) -> Any:
     """Returns ``torch.eye(n)`` of a bounded size."""
     if not isinstance(n, int) or not 0 <= n <= 2000 or not (m is None or 0 <= m <= 2000):
         raise machine.stop("it is a tensor of more than 4,000,000 numbers")
-    return torch.eye(n, m if m is not None else n)
+    return torch_call(machine, torch.eye, (n, m if m is not None else n), named)
 
 
 def _callables() -> frozenset[Any]:

@@ -1,0 +1,109 @@
+"""Arguments for a class of modules: settings objects, or values usual for their names."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from torch import nn
+
+from ncd.pytorch_source.base.machine import Machine
+from ncd.pytorch_source.base.source_values import Assumed, ClassValue, Function, Scope
+from ncd.pytorch_source.class_values import Missing, every_field
+from ncd.pytorch_source.function_values import parameters
+from ncd.pytorch_source.usual_sizes import UNKNOWN, usual
+
+CONFIGS = ("config", "cfg", "args", "conf", "params", "hparams", "model_args", "opt", "configs")
+BARE = (nn.Linear, nn.Conv2d, nn.LayerNorm, nn.Embedding, nn.BatchNorm2d)  # they need sizes
+UNSET = -1  # a size that is "defined later"
+
+
+def arguments(
+    machine: Machine, value: ClassValue, scope: Scope, usual_too: bool
+) -> dict[str, Any] | None:
+    """Returns the arguments that a class needs, or None if one is not known.
+
+    Args:
+        machine: The interpretation; ``taken`` gets what is assumed.
+        value: The class.
+        scope: The names of the source.
+        usual_too: Whether values that are usual for the names of the arguments are taken.
+    """
+    first = first_step(machine, value)
+    if first is None:
+        return {} if not issubclass(value.real, BARE) else None
+    given: dict[str, Any] = {}
+    assumed: dict[str, Any] = {}
+    for name in parameters(first)[1]:
+        if (config := _config(machine, first, name, scope)) is not None:
+            fields = _missing(machine, config)
+            if fields is None or (fields and not usual_too):
+                return None
+            given[name] = _filled(machine, config, fields, name)
+        elif usual_too and name in CONFIGS:
+            given[name] = Assumed(name)
+            machine.taken[name] = given[name].own
+        elif usual_too and usual(name) is not UNKNOWN:
+            given[name] = assumed[name] = usual(name)
+        else:
+            return None
+    if assumed:
+        machine.taken[value.name] = assumed
+    return given
+
+
+def needed(machine: Machine, value: ClassValue) -> list[str]:
+    """Returns the names of the arguments that a class needs."""
+    first = first_step(machine, value)
+    return parameters(first)[1] if first else []
+
+
+def first_step(machine: Machine, value: ClassValue) -> Function | None:
+    """Returns the ``__init__`` of a class."""
+    for real in value.real.__mro__:
+        own = machine.classes.get(real)
+        if own and isinstance(found := own.names.get("__init__"), Function):
+            return found
+    return None
+
+
+def _config(machine: Machine, first: Function, name: str, scope: Scope) -> ClassValue | None:
+    """Returns the settings class for an argument, by its type hint or its name."""
+    shared = [*machine.shared.values()]
+    whole = {
+        value.name: value
+        for value in scope.names.values()
+        if isinstance(value, ClassValue) and not value.is_module and value not in shared
+        if _missing(machine, value) is not None
+    }
+    every = [*first.node.args.posonlyargs, *first.node.args.args, *first.node.args.kwonlyargs]
+    hint = next((one.annotation for one in every if one.arg == name), None)
+    words = {n.id for n in ast.walk(hint) if isinstance(n, ast.Name)} if hint else set()
+    if isinstance(hint, ast.Constant):
+        words = {str(hint.value)}
+    if by_hint := words & whole.keys():
+        return whole[min(by_hint)]
+    return next(iter(whole.values())) if name in CONFIGS and len(whole) == 1 else None
+
+
+def _missing(machine: Machine, value: ClassValue) -> dict[str, Any] | None:
+    """Returns usual values of the settings without a default, or None if one has none."""
+    if value.fields is None:
+        names = needed(machine, value) if first_step(machine, value) else ["an __init__"]
+    else:
+        fields = every_field(machine, value)
+        names = [name for name, default in fields.items() if isinstance(default, Missing)]
+    found = {name: usual(name) for name in names}
+    return None if UNKNOWN in found.values() else found
+
+
+def _filled(machine: Machine, config: ClassValue, fields: dict[str, Any], name: str) -> Any:
+    """Returns an object of a settings class; sizes that are to be set later have usual values."""
+    made = config(**fields)
+    taken = dict(fields)
+    for field, value in made.own.items():
+        if type(value) is int and value == UNSET and usual(field) is not UNKNOWN:
+            made.own[field] = taken[field] = usual(field)
+    if taken:
+        machine.taken[name] = taken
+    return made

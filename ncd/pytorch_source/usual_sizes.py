@@ -1,0 +1,99 @@
+"""Usual values of arguments that a class needs and a source does not give, by their names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+_NAMES: tuple[tuple[Any, str], ...] = (
+    (
+        64,
+        """
+        image_size img_size imsize dim d_model model_dim embed_dim embedding_dim emb_dim emb_size
+        embed_size hidden_dim hidden_size hid_dim hidden_channels num_hiddens n_hidden nhid ninp
+        n_embd n_embed width features feature_dim feat_dim in_features input_dim input_size
+        in_planes inplanes planes d_word_vec query_dim context_dim latent_dim
+        """,
+    ),
+    (
+        16,
+        "patch_size image_patch_size dim_head head_dim d_k d_v d_head frames inner_dim num_patches",
+    ),
+    (
+        128,
+        """
+        mlp_dim d_ff d_inner ff_dim ffn_dim ffn_hidden hidden_features dim_feedforward
+        intermediate_size ffn_num_hiddens mlp_hidden
+        """,
+    ),
+    (
+        2,
+        """
+        depth n_layer n_layers num_layers nlayers num_hidden_layers num_encoder_layers
+        num_decoder_layers enc_layers dec_layers n_blocks num_blocks num_blks N cls_depth
+        upscale_factor scale_factor mlp_mult frame_patch_size temporal_patch_size spatial_depth
+        temporal_depth num_hierarchies block_repeats patch_height patch_width
+        """,
+    ),
+    (4, "heads n_head n_heads num_heads nhead mlp_ratio expansion reduction num_experts h"),
+    (3, "channels n_channels num_channels in_channels in_chans in_ch kernel_size input_channels"),
+    (
+        10,
+        """
+        num_classes n_classes num_class n_class nclass classes output_dim out_dim out_features
+        output_size
+        """,
+    ),
+    (8, "out_channels out_ch num_output_channels window_size num_groups"),
+    (
+        1000,
+        """
+        vocab_size n_vocab num_vocab vocab src_vocab tgt_vocab trg_vocab n_src_vocab n_trg_vocab
+        src_vocab_size tgt_vocab_size trg_vocab_size enc_voc_size dec_voc_size ntoken ntokens
+        n_tokens num_tokens num_embeddings vocabulary_size
+        """,
+    ),
+    (
+        32,
+        """
+        block_size max_len max_length max_seq_len max_seq_length seq_len seq_length context_length
+        context_size context_window sequence_length n_positions n_ctx max_position_embeddings
+        num_steps length
+        """,
+    ),
+    (12, "growth_rate"),
+    (
+        0.0,
+        """
+        dropout dropout_rate dropout_p drop_rate drop_prob attn_drop attn_dropout emb_dropout
+        attn_pdrop resid_pdrop embd_pdrop attention_dropout resid_dropout p_drop
+        """,
+    ),
+    (0, "src_pad_idx trg_pad_idx tgt_pad_idx pad_idx padding_idx pad_token_id layer_idx layer_id"),
+    (1, "stride padding dilation trg_sos_idx groups"),
+    (1e-5, "eps norm_eps rms_norm_eps layer_norm_eps"),
+    (True, "bias"),
+    ("cpu", "device"),
+    (None, "model_type"),  # a choice of sizes by a name
+)
+UNKNOWN = object()
+PLAIN = (bool, int, float, str, type(None))
+VALUES: dict[str, Any] = {name: value for value, names in _NAMES for name in names.split()}
+
+
+def usual(name: str) -> Any:
+    """Returns the usual value of an argument, or UNKNOWN.
+
+    >>> usual("num_heads"), usual("n_classes"), usual("encoder") is UNKNOWN
+    (4, 10, True)
+    """
+    return VALUES.get(name, VALUES.get(name.lower(), UNKNOWN))
+
+
+def written(name: str, given: dict[str, Any]) -> str:
+    """Returns the call of a class with such values.
+
+    >>> written("ViT", {"dim": 64, "heads": 4})
+    'ViT(dim=64, heads=4)'
+    """
+    words = (f"{key}={x!r}" if type(x) in PLAIN else f"{key}=…" for key, x in given.items())
+    return f"{name}({', '.join(words)})"

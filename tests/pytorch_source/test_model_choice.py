@@ -1,0 +1,122 @@
+"""Files that are pasted whole give their model, with usual sizes where they give none."""
+
+from __future__ import annotations
+
+import pytest
+
+from ncd.pytorch_source.source_reader import read_source
+from ncd.text.reader import TextError
+
+SIZES = """
+class Net(nn.Module):
+    def __init__(self, dim, num_classes, scale=2):
+        super().__init__()
+        self.layer = nn.Linear(dim, num_classes)
+    def forward(self, x):
+        return self.layer(x)
+"""
+SETTINGS = """
+class Net(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.layer = nn.Linear(config.n_embd, config.{})
+    def forward(self, x):
+        return self.layer(x)
+"""
+FIELDS = """
+from dataclasses import dataclass
+@dataclass
+class Args:
+    n_embd: int
+    vocab_size: int = -1  # set later
+"""
+PARTS = """
+from .other import *
+class Part(nn.Module):
+    def __init__(self, n):
+        super().__init__()
+        self.layer = nn.Linear(n, 5)
+    def forward(self, x):
+        return self.layer(x)
+class Whole(nn.Module):
+    def __init__(self, one, two):
+        super().__init__()
+        self.one, self.two = one, two
+    def forward(self, src, tgt, src_mask):
+        x = self.one(src) * self.two(tgt)
+        return x if src_mask is None else x.masked_fill(src_mask, 0)
+def make(d_model, n_blocks=2):
+    return Whole(Part(d_model), Part(d_model))
+"""
+TRIAL = """
+def trial():
+    whole = make(8)
+    return whole.two(torch.ones(1, 8))
+trial()
+for i in range(3):
+    pass
+if True:
+    while True: pass
+"""
+TAKEN = "is taken, as not all sizes are given."
+
+
+@pytest.mark.parametrize(
+    ("source", "drawn", "said"),
+    [
+        (SIZES, "m:64 -> d:10", f"Net(dim=64, num_classes=10) {TAKEN}"),
+        (
+            SETTINGS.format("vocab_size"),
+            "m:64 -> d:1000",
+            f"config(n_embd=64, vocab_size=1000) {TAKEN}",
+        ),
+        (
+            FIELDS + SETTINGS.format("vocab_size"),
+            "m:64 -> d:1000",
+            f"config(n_embd=64, vocab_size=1000) {TAKEN}",
+        ),
+        (PARTS, "m:64 -> d:5", f"make(d_model=64) {TAKEN}"),
+        (PARTS + TRIAL, "m:8 -> d:5", "Line 25 stands apart from the module, and is left out."),
+    ],
+)
+def test_a_model_is_made_with_the_sizes_that_are_usual_for_its_arguments(
+    source: str, drawn: str, said: str
+) -> None:
+    found = read_source(source)
+    assert drawn in repr(found.term)
+    assert found.note.endswith(said)
+
+
+def test_several_inputs_have_one_shape_and_masks_are_left_out() -> None:
+    assert read_source(PARTS).note.startswith(
+        "No input is given, so src 1x64, tgt 1x64, no src_mask is taken. A last line"
+    )
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        (
+            SETTINGS.format("depth_of_it"),
+            "line 5, column 47: config.depth_of_it is not given. "
+            "Try a class with depth_of_it = … for config.",
+        ),
+        (
+            SIZES.replace("nn.Linear(dim", "nn.Linear(dim / 2"),
+            "line 5, column 22: TypeError: empty(): argument 'size'",
+        ),
+        (
+            "from .blocks import *\n" + SIZES.replace("nn.Linear(", "Block("),
+            "line 6, column 22: 'Block' is not known: it may come from blocks, which is not read.",
+        ),
+        (
+            SIZES.replace("dim,", "dim, kind,").replace("dim, num", "dim, num"),
+            "line 2, column 1: Net needs dim, kind, num_classes. "
+            "Try a last line model = Net(dim=64, kind=…, num_classes=10).",
+        ),
+    ],
+)
+def test_what_cannot_be_made_says_what_is_missing(source: str, words: str) -> None:
+    with pytest.raises(TextError) as error:
+        read_source(source)
+    assert str(error.value).startswith(words)
