@@ -46,8 +46,8 @@ FAULTS = (
     Fault("ops/linear_maps/einsum.py", "if both <= set(out.names):", "if not both:"),
     Fault(
         "ops/elementwise/formula_lowering.py",
-        'a.value <= b.value if operation == "min"',
-        'a.value <= b.value if operation == "max"',
+        'SIGNS["<=" if operation == "min"',
+        'SIGNS["<=" if operation == "max"',
     ),
     Fault("ops/torch_calls/given.py", "array.numel != len(", "array.numel < len("),
     # torch modules as terms
@@ -83,6 +83,7 @@ FAULTS = (
     Fault("export/collapse_states.py", "len(found) == most", "len(found) > most"),
     Fault("static_site/site_files.py", "entries[at + 1] if at + 1 <", "entries[at] if at + 1 <"),
     Fault("streaming/plan.py", "if name not in array.names)", "if name in array.names)"),
+    Fault("onnx_model/nodes.py", 'if atom[0] == "%" else', 'if atom[0] == "//" else'),
     Fault("onnx_model/free_axes.py", "if dim.key not in own]", "if dim.key in own]"),
     Fault("widget/explorer.py", "max(16, 4 * size)", "max(16, size)"),
     Fault("key/sign_lookup.py", '"concat" if len(mark.ins) > 1', '"concat" if len(mark.ins) > 2'),

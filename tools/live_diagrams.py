@@ -21,7 +21,7 @@ from ncd.cli.picture_files import entry_facts
 from ncd.export.collapse_states import LETTERS
 from ncd.export.page.around import Around
 from ncd.export.page.document import document
-from ncd.static_site.entry_sizes import of_entry
+from ncd.static_site.runs.entry_sizes import of_entry
 
 FOLDER = "diagrams"
 SCRIPT = Path(ncd.__file__).parent / "view" / "server" / "ncd-diagram.js"

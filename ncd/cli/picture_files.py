@@ -30,7 +30,7 @@ FILES: dict[str, Callable[[Term, argparse.Namespace], bytes]] = {
 
 def _html(term: Term, args: argparse.Namespace) -> str:
     from ncd.export.page.document import document  # takes a second, and `ncd list` needs none
-    from ncd.static_site.entry_sizes import of_entry
+    from ncd.static_site.runs.entry_sizes import of_entry
 
     facts = args.facts
     entry = ncd.catalogue.get(facts.get("system", ""))

@@ -13,7 +13,7 @@ from torch import Tensor as Numbers
 from ncd.lang.circuits.circuit import Cell, Circuit, Loop, Value
 from ncd.lang.errors import LimitError, NCDError
 from ncd.lang.formulas.expr import Expr
-from ncd.lang.formulas.traced_sizes import Trace, traced
+from ncd.lang.formulas.traced_sizes import Fact, Trace, traced
 from ncd.lang.terms.site import Initial
 from ncd.onnx_model.free_axes import FreeAxes, dims_read, loop_dims, spread, symbol
 from ncd.onnx_model.layer_settings import shapes
@@ -41,6 +41,7 @@ class ModelGraph:
     trace: Trace
     numbers: Mapping[str, Numbers] | None
     axes: FreeAxes | None = None
+    known: frozenset[Fact] = frozenset()  # what the circuit itself depends on
     nodes: Nodes = field(default_factory=Nodes)
     values: dict[str, Tensor] = field(default_factory=dict)
     weights: dict[str, Tensor] = field(default_factory=dict)
@@ -97,7 +98,7 @@ class ModelGraph:
         found: dict[str, tuple[str, int]] = {}
         for tensor in entered:
             for dim, size in enumerate(tensor.shape):
-                if name := _symbol(size):
+                if name := symbol_of(size):
                     found.setdefault(name, (tensor.name, dim))
         used = self.nodes.shared.sizes
         self.sizes = tuple(name for name in used if name not in found)
@@ -248,8 +249,13 @@ def fixed_sizes(trace: Trace) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for total in plain for name in trace.read(total)))
 
 
-def _symbol(size: Any) -> str | None:
-    """Returns the name of a size that is open itself."""
+def symbol_of(size: Any) -> str | None:
+    """Returns the name of a size that is open itself, and is not computed from others.
+
+    >>> h = Trace().size("h", 4)
+    >>> symbol_of(h), symbol_of(2 * h), symbol_of(4)
+    ('h', None, None)
+    """
     if not traced(size) or len(size.total) != 1:
         return None
     ((atoms, count),) = size.total
@@ -258,5 +264,5 @@ def _symbol(size: Any) -> str | None:
 
 def _info(tensor: Tensor) -> ValueInfoProto:
     """Returns a tensor's type as ONNX states it, with a name for a size that is one symbol."""
-    shape = [_symbol(size) if traced(size) else size for size in tensor.shape]
+    shape = [symbol_of(size) if traced(size) else size for size in tensor.shape]
     return helper.make_tensor_value_info(tensor.name, TYPES[tensor.kind], shape)

@@ -27,4 +27,4 @@ def open_graph(system: SizedSystem) -> ModelGraph:
         return ModelGraph(elaborate(system.build(system.settings)), Trace(), None)
     trace, circuit = found
     trace.exact = True
-    return ModelGraph(circuit, trace, None)
+    return ModelGraph(circuit, trace, None, known=frozenset(trace.holds))

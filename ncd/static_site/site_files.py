@@ -19,11 +19,11 @@ from ncd.export.page.document import css, document, policy
 from ncd.key import COLOURS, GROUPS, SIGNS, key
 from ncd.models import CATALOGUE, Entry
 from ncd.static_site.entry_page import below, top
-from ncd.static_site.entry_sizes import of_entry
 from ncd.static_site.gallery_cards import FOLDER, GALLERY_CSS, GALLERY_HTML, GALLERY_JS, Card, card
 from ncd.static_site.page_prose import file as page_file
 from ncd.static_site.page_prose import html, prose
 from ncd.static_site.runs.entry_model import entry_model
+from ncd.static_site.runs.entry_sizes import of_entry
 from ncd.static_site.runs.run_part import run_part, walk, without_model
 
 TITLE = "Neural circuits"
@@ -44,11 +44,12 @@ SITE_CSS = (FOLDER / "site.css").read_text()
 SHELL = (FOLDER / "site.html").read_text()
 THEME_JS = (FOLDER / "theme.js").read_text()
 RUNS = FOLDER / "runs"
-RUN_SCRIPTS = ("torch_random.js", "run_here.js", "run_values.js", "run_cell.js", "run_steps.js")
+RUN_SCRIPTS = ("run_here.js", "run_values.js", "run_cell.js", "run_steps.js")
 RUN_JS = "".join((RUNS / name).read_text() for name in RUN_SCRIPTS)
 RUN_CSS = (RUNS / "run_here.css").read_text()
 LOADER_JS = (RUNS / "run_loader.js").read_text()
-WORKER_JS = (RUNS / "run_worker.js").read_bytes()
+WORKER_SCRIPTS = ("run_worker.js", "torch_random.js", "initial_values.js")
+WORKER_JS = b"\n".join((RUNS / name).read_bytes() for name in WORKER_SCRIPTS)
 RUNTIME = ("ort.mjs", "ort.wasm.gz", "LICENSE.txt")
 START_JS = (FOLDER / "start.js").read_text()
 Facts = Callable[[Entry, Mapping[str, int]], dict[str, Any]]

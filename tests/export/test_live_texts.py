@@ -20,7 +20,7 @@ from ncd.export.page.sized_system import SizedSystem, of_term
 from ncd.export.page.traced_texts import texts
 from ncd.lang.errors import NCDError
 from ncd.lang.terms.terms import Term
-from ncd.static_site.entry_sizes import of_entry
+from ncd.static_site.runs.entry_sizes import of_entry
 
 LETTER = re.compile("[\ue000-\uf8fe]")
 TESTS = {"<": lambda n: n < 0, "<=": lambda n: n <= 0, "=": lambda n: n == 0}

@@ -21,7 +21,7 @@ from ncd.models import Entry
 from ncd.onnx_model.model_graph import STRUCTURE, ModelGraph, fixed_sizes
 from ncd.onnx_model.open_sizes import open_graph
 from ncd.ops import CATALOGUE
-from ncd.static_site.entry_sizes import of_entry
+from ncd.static_site.runs.entry_sizes import of_entry
 
 CASES = [
     (op, sample) for op in CATALOGUE if op is not Opaque for sample in op.samples()

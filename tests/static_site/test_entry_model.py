@@ -18,10 +18,11 @@ from ncd.models import Entry
 from ncd.static_site.runs.entry_example import Example
 from ncd.static_site.runs.entry_model import entry_model
 from ncd.static_site.runs.run_part import walk
-from ncd.static_site.site_files import LOADER_JS, RUN_JS
+from ncd.static_site.site_files import LOADER_JS, RUN_JS, WORKER_JS
 from ncd.train import noted
-from ncd.train.weight_files import shipped
+from ncd.train.weight_files import read_weights, shipped
 
+KEPT = re.compile(r'"name":"([^"]+)"[^{}]*"kept":\["([^"]+)",(\d+)\]')
 TRAINED = [entry for entry in ncd.catalogue.values() if shipped(entry, {})]
 
 
@@ -33,12 +34,16 @@ def test_trained_systems_open_on_shipped_weights_and_an_example(entry: Entry) ->
     assert data
     steps = int(noted(data)["steps"])
     assert f"Weights trained for {steps:,} steps" in model.facts["said"][0]
-    given = np.frombuffer(model.files.get("example.bin", b""), np.float32)
     feed = opening_inputs(entry, term)
-    for at, x in zip(model.facts["kept"], feed.tensors(term, 0, "cpu"), strict=True):
-        own = given[at : at + x.numel()] if at >= 0 else []
-        assert at < 0 or torch.equal(torch.tensor(own), x.float().flatten())
-    assert any(at >= 0 for at in model.facts["kept"]) or feed.is_random
+    inputs = zip(model.facts["inputs"], feed.tensors(term, 0, "cpu"), strict=True)
+    known = {**dict(inputs), **read_weights(ncd.compile(term), data).state_dict()}
+    kept = KEPT.findall(model.facts["run"]["text"])
+    assert model.facts["learned"] and {name for name, *_ in kept} > {*model.facts["kept"]}
+    assert model.facts["kept"] or feed.is_random
+    for name, file, at in kept:
+        x = known[name].float().flatten()
+        found = np.frombuffer(model.files[file], np.float32)[int(at) :][: x.numel()]
+        assert torch.equal(torch.tensor(found), x), name
 
 
 def test_words_stand_along_the_axes_of_attention_and_the_symbols_along_the_answers() -> None:
@@ -54,10 +59,22 @@ def test_a_sentence_may_be_as_long_as_the_weights_allow_and_is_random_beyond() -
     entry = ncd.catalogue["multi-head-attention"]
     model, example = entry_model(entry), Example.of(entry)
     assert model.facts and model.facts["within"] == {"y": 24, "x": 24}
-    assert model.files["random.onnx"] != model.files["multi-head-attention.onnx"]
+    assert model.facts["exactly"] == {"h": 4, "k": 16, "m": 128}
     term, settings = entry.build(y=5), entry.settings({"y": 5})
     short = opening_inputs(entry, term, settings).tensors(term, 0, "cpu")
     assert torch.equal(short[0], example.numbers[0][:5])
+
+
+def test_the_settings_of_windows_and_the_limits_follow_sizes() -> None:
+    facts = entry_model(ncd.catalogue["convnext"]).facts
+    assert facts
+    run = facts["run"]
+    sums = [[tuple(own) for own in each] for each in run["sums"]]
+    c, r = run["atoms"].index("c"), run["atoms"].index("r")
+    letters = [sums[place] for place, _ in run["letters"]]
+    kernel, pad, groups = ([(2, r), (1,)], [(1, r)], [(1, c)])
+    assert kernel in letters and pad in letters and groups in letters
+    assert facts["stays"] == {} and facts["exactly"] == {"x": 64}
 
 
 def test_a_system_without_an_example_runs_on_random_arrays_at_all_sizes() -> None:
@@ -82,8 +99,11 @@ def test_every_array_of_a_step_is_known(entry: Entry) -> None:
 
 
 def test_no_two_scripts_of_a_page_define_one_name() -> None:
-    """They share one scope, as later ones are loaded into the page."""
+    """They share one scope, as later ones are loaded into the page; so do those of the worker."""
     lines = re.compile(r"^(?:async )?(?:function|const|let) (\w+)", re.MULTILINE)
     names = Counter(lines.findall(JS + LOADER_JS + RUN_JS))
     assert names["load_run"] == names["pictured"] == 1
+    assert [name for name, n in names.items() if n > 1] == []
+    names = Counter(lines.findall(WORKER_JS.decode()))
+    assert names["normals"] == names["initial"] == 1
     assert [name for name, n in names.items() if n > 1] == []

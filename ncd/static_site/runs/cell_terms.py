@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import json
-
 from ncd.lang.circuits.circuit import Cell, Circuit
-from ncd.lang.formulas.traced_sizes import traced
 from ncd.ops import Add, Conv, Einsum, Elementwise, Linear, Scale
-from ncd.ops.windows.window_shapes import side
 
 
 def terms(cell: Cell) -> dict[str, str]:
@@ -32,16 +28,13 @@ def terms(cell: Cell) -> dict[str, str]:
     if isinstance(op, Linear):
         found = {"kind": "linear", "from": " ".join(old), "to": " ".join(new)}
         return {**found, "weights": " ".join(learned)}
-    settings = (op.kernel, op.stride, op.pad, op.dilation)
-    window = [[_plain(side(each, i)) for each in settings] for i in range(op.flat(site))]
     return {
         "kind": "conv",
         "from": " ".join(old[:-1]),
         "to": " ".join(new[:-1]),
         "weights": " ".join(learned),
         "places": f"{old[-1]} {new[-1]}",
-        "window": json.dumps(window),
-        "groups": f"{_plain(op.groups)}",
+        "slid": cell.id,
     }
 
 
@@ -61,8 +54,3 @@ def renamed(cell: Cell, circuit: Circuit) -> list[dict[str, str]]:
         }
         for value in cell.inputs
     ]
-
-
-def _plain(number: int) -> int:
-    """Returns a setting without its formula: a page runs only with those of its weights."""
-    return number.value if traced(number) else number

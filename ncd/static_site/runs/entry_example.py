@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,7 +12,9 @@ from ncd.inputs.number_origin import origin
 from ncd.inputs.opening_inputs import opening_inputs
 from ncd.inputs.run_inputs import RANDOM, Feed
 from ncd.lang.circuits.circuit import Circuit
+from ncd.lang.formulas.traced_sizes import traced
 from ncd.models import Entry
+from ncd.onnx_model.model_graph import ModelGraph, symbol_of
 from ncd.run import example_inputs
 from ncd.run.explain.attention_axes import attention_axes
 from ncd.train import proofreader_weights
@@ -61,19 +63,34 @@ class Example:
     @property
     def file(self) -> bytes:
         """The inputs that are not random, one after the other, as float32."""
-        tensors = (x.to(torch.float32).contiguous() for x in self.numbers.values())
-        return b"".join(x.numpy().astype("<f4").tobytes() for x in tensors)
+        return b"".join(map(_bytes, self.numbers.values()))
 
-    def facts(self, entry: Entry, circuit: Circuit, free: list[str]) -> dict[str, Any]:
-        """Returns what the page has to know; ``kept`` is where each input begins in the file."""
-        places, at = {}, 0
-        for i, x in self.numbers.items():
-            places[i], at = at, at + x.numel()
-        known = self.learned is not None or bool(self.numbers)
+    def arrays(self, circuit: Circuit) -> dict[str, bytes]:
+        """Returns the bytes of the inputs that are not random, by their ids."""
+        return {circuit.inputs[i].id: _bytes(x) for i, x in self.numbers.items()}
+
+    def facts(self, entry: Entry, circuit: Circuit, graph: ModelGraph) -> dict[str, Any]:
+        """Returns what the page has to know.
+
+        The example holds ``within`` the sizes of the first axes of its inputs, and ``exactly`` with
+        the other sizes that it has; what was learned, with all others.
+        """
+        inputs = [graph.circuit.inputs[i] for i in self.numbers]
+        shapes = [value.array.shape for value in inputs]
+        first = {name for shape in shapes for size in shape[:1] if (name := symbol_of(size))}
+        rest = [shape[1:] if any(map(symbol_of, shape[:1])) else shape for shape in shapes]
+        if self.learned:
+            rest += [tensor.shape for tensor in graph.weights.values()]
+        others = {name for shape in rest for size in shape for name in _read(graph, size)}
+        if self.learned:
+            others |= graph.trace.sizes.keys() - first
+        others -= graph.fixed.keys()
         return {
-            "kept": [places.get(i, -1) for i in range(len(circuit.inputs))],
+            "kept": [value.id for value in inputs],
+            "learned": self.learned is not None,
             "pictures": [circuit.inputs[i].id for i in self.numbers if self.feed.pictures],
-            "within": {name: self.largest[name] for name in free} if known else {},
+            "within": {n: size for n, size in self.largest.items() if n in first - others},
+            "exactly": {n: size for n, size in self.largest.items() if n in others},
             "said": self._said(circuit),
             "words": self._words(entry, circuit),
         }
@@ -99,3 +116,14 @@ class Example:
                 words |= {axis.name: line for axis in alike if axis.size == size}
         symbols = SEQUENCES[entry.name].symbols(self.largest["v"])
         return {**words, own: line, circuit.outputs[0].array[-1].name: tuple(symbols)}
+
+
+def _bytes(x: torch.Tensor) -> bytes:
+    data: bytes = x.to(torch.float32).contiguous().numpy().astype("<f4").tobytes()
+    return data
+
+
+def _read(graph: ModelGraph, size: Any) -> Iterator[str]:
+    """Yields the names of the open sizes in a size."""
+    if traced(size):
+        yield from graph.trace.read(size.total)

@@ -7,27 +7,26 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from onnx import ModelProto, ValueInfoProto
+from onnx import ValueInfoProto
 
-from ncd.costs import cost
 from ncd.export import palettes
 from ncd.lang.circuits.array_names import called, given
 from ncd.lang.circuits.circuit import Circuit, Value
 from ncd.lang.circuits.elaborate import elaborate
 from ncd.lang.errors import NCDError
-from ncd.lang.terms.terms import Term
 from ncd.models import Entry
-from ncd.onnx_model import onnx
-from ncd.run.base.seeding import generator
+from ncd.onnx_model.model_graph import STRUCTURE, ModelGraph
+from ncd.onnx_model.open_sizes import open_graph
 from ncd.run.explain.attention_axes import attention_axes
 from ncd.run.limits.compiling import compile
 from ncd.static_site.runs.cell_terms import terms
 from ncd.static_site.runs.entry_example import SEED, Example
+from ncd.static_site.runs.entry_sizes import of_entry
+from ncd.static_site.runs.run_sizes import run_sizes
 from ncd.train.weight_files import read_weights
 
-LARGEST = 4_000_000  # bytes of a model
-MASK = 2**32 - 1
-EXAMPLE, RANDOM = "example.bin", "random.onnx"
+LARGEST = 4_000_000  # bytes of a file
+EXAMPLE, TRAINED = "example.bin", "trained.bin"
 
 
 @dataclass(frozen=True)
@@ -40,76 +39,65 @@ class EntryModel:
 
 
 def entry_model(entry: Entry) -> EntryModel:
-    """Returns the model of a system at its defaults, with its attention maps as outputs.
+    """Returns the model of a system at all sizes, with its attention maps as outputs.
+
+    Its weights are inputs: the page draws them, or reads those that were trained from a file.
 
     >>> import ncd
     >>> found = entry_model(ncd.catalogue["multi-head-attention"])
-    >>> list(found.files), found.facts["within"]
-    (['multi-head-attention.onnx', 'random.onnx', 'example.bin'], {'y': 24, 'x': 24})
+    >>> list(found.files), found.facts["within"], found.facts["exactly"]
+    (['multi-head-attention.onnx', 'trained.bin', 'example.bin'], {'y': 24, 'x': 24},
+     {'h': 4, 'k': 16, 'm': 128})
     >>> [each["value"] for each in found.facts["maps"]]
     ['v9']
     """
-    term = entry.build()
-    circuit = elaborate(term)
-    weights = 4 * cost(term).parameters
-    if weights > LARGEST:
-        return EntryModel(why=f"its weights take {weights:,} bytes, and {LARGEST:,} are the most")
-    example = Example.of(entry)
-    maps = list(_maps(circuit))
+    circuit, example = elaborate(entry.build()), Example.of(entry)
+    graph = open_graph(of_entry(entry, entry.settings({})))
     try:
-        model = _model(term, maps, example.learned.weights if example.learned else None)
-        files = {f"{entry.name}.onnx": model.SerializeToString()}
-        facts = _facts(entry, circuit, model, maps, example)
-        if example.learned and facts["within"]:
-            files[RANDOM] = _model(term, maps, None).SerializeToString()
+        model = graph.whole()
     except NCDError as error:
         return EntryModel(why=f"{error}".rstrip("."))
-    if example.numbers:
-        files[EXAMPLE] = example.file
+    trained = dict(_trained(entry, graph, example))
+    files = {f"{entry.name}.onnx": b"", TRAINED: b"".join(trained.values()), EXAMPLE: example.file}
+    made = {name for node in model.graph.node for name in node.output}
+    maps = [each for each in _maps(circuit) if each["value"] in made]
+    model.graph.output.extend(ValueInfoProto(name=each["value"]) for each in maps)
+    files[f"{entry.name}.onnx"] = model.SerializeToString()
     size = max(map(len, files.values()))
     if size > LARGEST:
-        return EntryModel(why=f"its model takes {size:,} bytes, and {LARGEST:,} are the most")
-    named = {"random": RANDOM in files, "example": EXAMPLE in files}
-    return EntryModel(files, {**facts, **named})
-
-
-def _model(term: Term, maps: list[dict[str, Any]], weights: bytes | None) -> ModelProto:
-    """Returns a model that has those maps as outputs, as far as it makes them."""
-    module = compile(term, SEED)
-    numbers = (read_weights(module, weights) if weights else module).state_dict()
-    model = onnx(term, numbers)
-    made = {name for node in model.graph.node for name in node.output}
-    maps[:] = [each for each in maps if each["value"] in made]
-    model.graph.output.extend(ValueInfoProto(name=each["value"]) for each in maps)
-    return model
-
-
-def _facts(
-    entry: Entry, circuit: Circuit, model: ModelProto, maps: list[Any], example: Example
-) -> dict[str, Any]:
-    shapes = [given.type.tensor_type.shape.dim for given in model.graph.input]
-    symbols = {dim.dim_param for shape in shapes for dim in shape if dim.dim_param}
-    free = [knob.name for knob in entry.knobs if knob.name in symbols]
-    inputs = [
-        {
-            "name": value.id,
-            "below": None if value.array.below is None else value.array.below.numel,
-            "seed": generator(SEED, f"input {i}").initial_seed() & MASK,
-        }
-        for i, value in enumerate(circuit.inputs)
-    ]
-    made = {name for node in model.graph.node for name in node.output}
-    return {
+        return EntryModel(why=f"a file of it takes {size:,} bytes, and {LARGEST:,} are the most")
+    kept = {**dict(_places(EXAMPLE, example.arrays(circuit))), **dict(_places(TRAINED, trained))}
+    facts = {
         "file": f"{entry.name}.onnx",
-        "free": free,
-        "inputs": inputs,
+        "run": run_sizes(graph, entry.settings({}), kept),
+        "stays": {name: why for name, why in graph.fixed.items() if why != STRUCTURE},
+        "inputs": [value.id for value in circuit.inputs],
         "outputs": [value.id for value in circuit.outputs],
         "maps": maps,
         "arrays": dict(_arrays(circuit, made)),
-        "weights": sorted(_weights(circuit) & {given.name for given in model.graph.initializer}),
+        "weights": sorted(_weights(circuit) & graph.weights.keys()),
         "colours": [palettes.POSITIVE, palettes.SIGNED, palettes.GREY],
-        **example.facts(entry, circuit, free),
+        **example.facts(entry, circuit, graph),
     }
+    return EntryModel({name: data for name, data in files.items() if data}, facts)
+
+
+def _trained(entry: Entry, graph: ModelGraph, example: Example) -> Iterator[tuple[str, bytes]]:
+    """Yields the bytes of each trained weight, in the order of the model's inputs."""
+    if example.learned is None:
+        return
+    module = read_weights(compile(entry.build(), SEED), example.learned.weights)
+    state = module.state_dict()
+    for name in graph.weights:
+        yield name, state[name].float().contiguous().numpy().astype("<f4").tobytes()
+
+
+def _places(file: str, parts: Mapping[str, bytes]) -> Iterator[tuple[str, tuple[str, int]]]:
+    """Yields the file of each part and its place in it, counted in numbers."""
+    at = 0
+    for name, data in parts.items():
+        yield name, (file, at // 4)
+        at += len(data)
 
 
 def _arrays(circuit: Circuit, made: set[str]) -> Iterator[tuple[str, Any]]:

@@ -57,7 +57,7 @@ function explained(step, values, id, flat) {
 
 // Returns the products of a linear map or a convolution, each a weight times a number, and the bias.
 function learned(step, values, given, made, where, value) {
-  const { from, to, places: [old, slid] } = step;
+  const { from, to, places: [old, moved] } = step;
   const spread = on(given, old ? [...from, old] : from);
   if (total_of(spread) > MOST_TERMS) return "";
   const numbers = along(given, where, spread);
@@ -65,8 +65,8 @@ function learned(step, values, given, made, where, value) {
   const rows = on(made, to);
   const row = place_of(rows, where);
   const sides = on(given, old ? [old] : []).map(({ size }) => size);
-  const centre = on(made, old ? [slid] : []).map(({ name }) => where.get(name));
-  const pairs = old ? in_window(step, numbers.length, sides, total_of(rows), row, centre) : numbers.map((_, i) => [row * numbers.length + i, i]);
+  const centre = on(made, old ? [moved] : []).map(({ name }) => where.get(name));
+  const pairs = old ? in_window(last.windows[step.slid], numbers.length, sides, total_of(rows), row, centre) : numbers.map((_, i) => [row * numbers.length + i, i]);
   const terms = pairs.map(([at, i]) => [weight[at], numbers[i]]);
   return products(terms, value, [...from.map(spelt_axis), ...(old ? ["the window"] : [])].join(", "), bias?.[row], "each a weight times a number, ");
 }

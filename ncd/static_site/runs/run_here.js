@@ -1,9 +1,9 @@
 // Runs the system with the sizes of the page: with its trained weights and its example as far as
 // they fit the sizes, else with weights and inputs from a seed.
 
-const MOST_NUMBERS = 2 ** 23; // in the inputs of a run
-const MADE = Object.keys(task.arrays).filter((id) => !task.inputs.some(({ name }) => name === id));
-const KEPT = [...MADE, ...task.weights]; // what a model can give besides its results
+const MOST_BYTES = 2 ** 29; // of weights and arrays
+const MOST_FLOPS = 2e10; // about ten seconds
+const MADE = Object.keys(task.arrays).filter((id) => !task.inputs.includes(id)); // what a model can give
 let worker = null;
 let runs = 0;
 let busy = false;
@@ -16,31 +16,49 @@ document.addEventListener("sizes", () => {
   if (worker) run();
 });
 
-const fits = () => Object.entries(task.within).every(([name, most]) => shown.get(name) <= most);
+// Returns the sizes that the example does not have, each with what it has.
+function unlike() {
+  const most = Object.entries(task.within).filter(([name, most]) => shown.get(name) > most);
+  const exact = Object.entries(task.exactly).filter(([name, own]) => shown.get(name) !== own);
+  return [...exact.map(([name, own]) => `${spelt(name)} = ${own}`), ...most.map(([name, own]) => `${spelt(name)} up to ${own}`)];
+}
 
 // Says where the numbers come from, and why the example is not used.
 function origin() {
   const [with_example, without] = task.said;
-  const sizes = Object.entries(task.within).map(([name, most]) => `${spelt(name)} up to ${most}`).join(", ");
-  const why = task.random ? `It has learned with ${sizes}. At the sizes set now, all numbers are random.` : `The example has ${sizes}. At the sizes set now, the inputs are random.`;
-  panel.querySelector(".origin").textContent = fits() ? with_example : `${why} ${without}`;
+  const sizes = unlike().join(", ");
+  const why = task.learned ? `It has learned with ${sizes}. At the sizes set now, all numbers are random.` : `The example has ${sizes}. At the sizes set now, the inputs are random.`;
+  panel.querySelector(".origin").textContent = sizes ? `${why} ${without}` : with_example;
+}
+
+// Says which sizes a model cannot have.
+function stays() {
+  const now = [...shown].filter(([name, value]) => START.get(name) !== value).map(([name]) => name);
+  const found = now.filter((name) => name in task.stays);
+  const why = found.map((name) => `${spelt(name)} = ${START.get(name)}, by ${task.stays[name]}`).join("; ");
+  const said = why ? `This model is for ${why}.` : `This model is not for this ${now.map(spelt).join(", ")}.`;
+  return `${said} Reset the sizes to run it.`;
+}
+
+// Says why a run would be too large, if it would be.
+function too_large({ bytes, flops }) {
+  const most = bytes > MOST_BYTES ? `its arrays and weights take ${amount(bytes, "B")}, and ${amount(MOST_BYTES, "B")}` : flops > MOST_FLOPS ? `it takes ${amount(flops, "FLOPs")}, and ${amount(MOST_FLOPS, "FLOPs")}` : "";
+  return most && `At these sizes ${most} are the most in a browser. Smaller sizes run here.`;
 }
 
 async function run() {
-  const fixed = [...shown].filter(([name, value]) => START.get(name) !== value && !task.free.includes(name));
-  panel.classList.toggle("old", fixed.length > 0);
-  if (fixed.length) {
-    const first = fixed.map(([name]) => `${spelt(name)} = ${START.get(name)}`).join(", ");
-    return tell(`The weights of this model are for ${first}. Reset the sizes to run it. ${task.free.length ? `Free: ${task.free.map(spelt).join(", ")}.` : ""}`);
-  }
+  const open = writer(task.run, shown);
+  const now = open && JSON.parse(open(task.run.text));
+  const no = now ? too_large(now) : stays();
+  panel.classList.toggle("old", !!no);
+  if (no) return tell(no);
   if (busy) return (again = true);
-  const example = fits();
-  const inputs = task.inputs.map((input, i) => given(input, example ? task.kept[i] : -1));
-  if (inputs.includes(null)) return tell(`These inputs have more than ${MOST_NUMBERS.toLocaleString("en-US")} numbers.`);
+  const example = !unlike().length;
   const at = (name) => new URL(name, document.baseURI).href;
-  const message = { model: at(example || !task.random ? task.file : "random.onnx"), example: at("example.bin"), inputs };
+  const own = ({ kept, ...input }) => (kept && example ? { ...input, file: at(kept[0]), at: kept[1] } : input);
+  const message = { model: at(task.file), inputs: now.inputs.map(own) };
   busy = true;
-  const found = await calculate({ ...message, more: [], wanted: [...task.inputs.map(({ name }) => name), ...task.outputs.map((_, i) => `out${i}`), ...task.maps.map(({ value }) => value)] });
+  const found = await calculate({ ...message, more: [], wanted: [...task.inputs, ...task.outputs.map((_, i) => `out${i}`), ...task.maps.map(({ value }) => value)] });
   busy = false;
   if (found.error) return fail(found.error);
   if (again) {
@@ -50,7 +68,7 @@ async function run() {
   const { ms, values } = found;
   tell(`Ran in this browser, in ${ms < 1 ? "under 1" : Math.round(ms)} ms.`);
   task.outputs.forEach((id, i) => (values[id] = values[`out${i}`]));
-  last = { message, values, example };
+  last = { message, values, example, windows: now.windows };
   show_results();
 }
 
@@ -66,12 +84,12 @@ function calculate(message) {
   return new Promise((resolve) => waiting.set(number, resolve)).finally(() => waiting.delete(number));
 }
 
-// Returns the values of arrays, which are calculated again where they are not known yet.
+// Returns the values of arrays and weights, which are calculated where they are not known yet.
 async function values_of(ids) {
   const { message, values } = last;
-  const wanted = ids.filter((id) => !(id in values) && KEPT.includes(id));
+  const wanted = ids.filter((id) => !(id in values) && (MADE.includes(id) || task.weights.includes(id)));
   if (wanted.length) {
-    const more = KEPT.filter((id) => !task.maps.some(({ value }) => value === id));
+    const more = MADE.filter((id) => !task.maps.some(({ value }) => value === id));
     const found = await calculate({ ...message, more, wanted });
     if (found.error) fail(found.error);
     Object.assign(values, found.values);
@@ -86,21 +104,9 @@ function fail(error) {
   tell(`It did not run: ${error}.`);
 }
 
-// Returns an input at the sizes of the page: of the example, or drawn from the seed.
-function given({ name, below, seed }, at) {
-  const text = panel.querySelector(`[data-input="${name}"]`).textContent;
-  const one = task.arrays[name].length === 1; // a number, of no axes
-  const dims = one ? [] : (text.replaceAll(",", "").match(/\d+/g) ?? []).map(Number);
-  const count = dims.reduce((all, each) => all * each, 1);
-  const kind = below === null ? "float32" : "int64";
-  if (count > MOST_NUMBERS) return null;
-  if (at >= 0) return { name, dims, kind, at };
-  return { name, dims, kind, data: below === null ? normals(seed, count) : wholes(seed, count, below) };
-}
-
 function show_results() {
   const { values, example } = last;
-  const shown_inputs = example ? task.inputs.filter((_, i) => task.kept[i] >= 0).map(({ name }) => input(name, values[name])) : [];
+  const shown_inputs = example ? task.kept.map((id) => input(id, values[id])) : [];
   const maps = task.maps.map((told) => attention(told, values[told.value]));
   const outputs = task.outputs.map((id, i) => output(id, `out${i}`, values[id]));
   const inside = shown_inputs.length ? [part("section", "", part("h3", "What goes in"), ...shown_inputs)] : [];

@@ -33,8 +33,8 @@ async function read_steps() {
   steps = [...walk.querySelectorAll("article")].map((place) => {
     const { dataset } = place;
     const lists = ["ids", "takes", "makes", "from", "to", "weights", "places"].map((name) => [name, list(dataset[name] ?? "")]);
-    const { same, kind, groups, window = "[]", renamed = "[]" } = dataset;
-    return { place, same, kind, groups: Number(groups), window: JSON.parse(window), renamed: JSON.parse(renamed), ...Object.fromEntries(lists) };
+    const { same, kind, slid, renamed = "[]" } = dataset;
+    return { place, same, kind, slid, renamed: JSON.parse(renamed), ...Object.fromEntries(lists) };
   });
   walk.querySelector("input").max = steps.length;
   panel.querySelector(".begin").hidden = false;

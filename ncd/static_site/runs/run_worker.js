@@ -49,21 +49,41 @@ function varint(number) {
   return number < 128 ? [number] : [(number & 127) | 128, ...varint(number >> 7)];
 }
 
-// Inputs have their data, or the place where they begin in the file of the example.
-async function tensor({ kind, dims, data, at }, example) {
-  const count = dims.reduce((all, each) => all * each, 1);
-  const known = data ?? new Float32Array(await bytes(example), 4 * at, count);
-  const whole = kind === "int64" && !data;
-  return new ort.Tensor(kind, whole ? BigInt64Array.from(known, (each) => BigInt(each)) : known, dims);
+let ready_inputs = new Map(); // those of the last run, which are often those of the next
+
+async function tensors(inputs) {
+  const found = new Map();
+  const feeds = {};
+  for (const input of inputs) {
+    const key = JSON.stringify(input);
+    found.set(key, (feeds[input.name] = ready_inputs.get(key) ?? (await tensor(input))));
+  }
+  ready_inputs = found;
+  return feeds;
 }
 
-self.onmessage = async ({ data: { number, model, example, more, wanted, inputs } }) => {
+async function tensor({ kind, dims, ...own }) {
+  const count = dims.reduce((all, each) => all * each, 1);
+  const found = await numbers(own, count);
+  const whole = kind === "int64" && !(found instanceof BigInt64Array);
+  return new ort.Tensor(kind, whole ? BigInt64Array.from(found, (each) => BigInt(each)) : found, dims);
+}
+
+// Returns numbers that are given, or stand in a file, or are drawn from a seed.
+async function numbers({ data, file, at, seed, below, start, axes }, count) {
+  if (data) return data;
+  if (file) return new Float32Array(await bytes(file), 4 * at, count);
+  if (below !== undefined) return wholes(seed, count, below);
+  return start === undefined ? normals(seed, count) : initial(start, axes ?? [], seed, count);
+}
+
+self.onmessage = async ({ data: { number, model, more, wanted, inputs } }) => {
   try {
     const run = await session(model, more);
-    const feeds = {};
-    for (const input of inputs) feeds[input.name] = await tensor(input, example);
+    const feeds = await tensors(inputs);
     const start = performance.now();
-    const made = await run.run(feeds, wanted.filter((name) => !(name in feeds)));
+    const asked = wanted.filter((name) => !(name in feeds));
+    const made = asked.length ? await run.run(feeds, asked) : {};
     const ms = performance.now() - start;
     const plain = (name) => {
       const { data, dims } = made[name] ?? feeds[name];

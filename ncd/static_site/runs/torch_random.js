@@ -1,5 +1,5 @@
 // The numbers that torch draws from a seed on a CPU: the generator MT19937, standard normal numbers
-// in pairs by Box and Muller, and whole numbers as remainders.
+// in pairs by Box and Muller, uniform ones of 24 bits, and whole numbers as remainders.
 
 function twister(seed) {
   const state = new Uint32Array(624);
@@ -58,6 +58,14 @@ function few(next, found) {
     found[i] = radius * Math.cos(angle);
     if (i + 1 < found.length) found[i + 1] = radius * Math.sin(angle);
   }
+  return found;
+}
+
+// Numbers from -1 to 1.
+function uniforms(seed, count) {
+  const next = twister(seed);
+  const found = new Float32Array(count);
+  for (let i = 0; i < count; i++) found[i] = ((next() & 0xffffff) / 2 ** 24) * 2 - 1;
   return found;
 }
 

@@ -15,7 +15,7 @@ import ncd
 from ncd.export.page.document import document
 from ncd.file_facts import onnx_with_facts, png_with_facts, tex_with_facts
 from ncd.serial import svg_with_term
-from ncd.static_site.entry_sizes import of_entry
+from ncd.static_site.runs.entry_sizes import of_entry
 from ncd.view.base import selection
 from ncd.view.page import provenance
 from ncd.view.runtime import downloads

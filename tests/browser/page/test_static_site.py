@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlencode
 
 import axe_playwright_python
 import pytest
@@ -25,6 +26,7 @@ from ncd.view.base.static_files import static
 
 pytestmark = pytest.mark.browser
 NAMES = ("scaled-dot-product-attention", "multi-head-attention", "layer-norm", "convnext")
+MORE = ("mamba", "positional-embedding")
 
 TALK = '<ncd-diagram files base="some/course" system="layer-norm" m="7"></ncd-diagram><script>'
 
@@ -32,7 +34,7 @@ TALK = '<ncd-diagram files base="some/course" system="layer-norm" m="7"></ncd-di
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     root = tmp_path_factory.mktemp("host")
-    write_site(root / "some" / "course", chosen(NAMES), entry_facts)
+    write_site(root / "some" / "course", chosen((*NAMES, *MORE)), entry_facts)
     (root / "talk.html").write_text(TALK + static("server/ncd-diagram.js") + "</script>")
     command = [sys.executable, "-u", "-m", "http.server", "0", "--bind", "127.0.0.1"]
     server = subprocess.Popen(
@@ -67,13 +69,13 @@ def test_a_visitor_searches_moves_sizes_and_answers_a_quiz(browser: Browser, sit
     page.get_by_role("searchbox").fill("mha attn")
     expect(page.locator(".count")).to_contain_text("Nothing matches")
     page.get_by_role("searchbox").fill("attn")
-    expect(page.locator(".count")).to_have_text("2 of 4")
+    expect(page.locator(".count")).to_have_text("4 of 6")
     page.get_by_role("link", name="Multi-head attention").click()
     _sizes_follow(page)
     _runs(page)
     _quiz(page)
-    page.get_by_role("link", name="ConvNeXt").click()  # the next system
-    expect(page.get_by_role("heading", level=1)).to_contain_text("ConvNeXt")
+    page.get_by_role("link", name="Positional embedding →").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Positional embedding")
     page.get_by_role("link", name="Legend").click()
     expect(page.locator(".signs .entry").first).to_be_visible()
     assert not wrong
@@ -203,13 +205,19 @@ def _runs(page: Page) -> None:
     page.keyboard.press("Enter")
     expect(caption).to_have_text("h = 0: 20 × 25")
     expect(page.locator(".origin")).to_have_text(
-        "It has learned with y up to 24, x up to 24. At the sizes set now, all numbers are random. "
+        "It has learned with x up to 24. At the sizes set now, all numbers are random. "
         "Untrained weights and random inputs, from seed 0."
     )
     _same_as_torch(page, y=20, x=25)
     page.get_by_role("textbox", name="h heads").fill("9")
     page.keyboard.press("Enter")
-    expect(page.locator(".ran")).to_contain_text("The weights of this model are for h = 4.")
+    expect(page.locator(".heads").first.locator("canvas")).to_have_count(9)
+    _same_as_torch(page, y=20, x=25, h=9)
+    page.get_by_role("textbox", name="y queries").fill("900000")
+    page.keyboard.press("Enter")
+    expect(page.locator(".ran")).to_contain_text(
+        "are the most in a browser. Smaller sizes run here."
+    )
     page.get_by_role("button", name="Reset").click()
     expect(caption).to_have_text("h = 0: 20 × 22")
     _steps(page)
@@ -219,9 +227,41 @@ EVERY = """() => values_of(MADE).then(
   (all) => Object.fromEntries(MADE.map((id) => [id, [...all[id].data]])))"""
 
 
+OTHERS = {  # with a kernel, groups, padding and a formula of positions that follow sizes
+    "multi-head-attention": {"h": 3, "k": 8, "m": 40, "y": 5},
+    "convnext": {"c": 16, "r": 2, "x": 96},
+    "mamba": {"m": 10, "r": 3, "d": 6},
+    "positional-embedding": {"h": 2, "k": 6},
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_every_number_is_that_of_torch_at_other_sizes(
+    browser: Browser, site: str, name: str
+) -> None:
+    """Weights and inputs are drawn in the page, from the same seed."""
+    page = browser.new_page()
+    sizes = OTHERS[name]
+    page.goto(f"{site}{name}/?{urlencode(sizes)}")
+    page.get_by_role("button", name="Run here").click()
+    expect(page.get_by_role("button", name="Step by step")).to_be_visible()
+    expect(page.locator(".origin")).to_contain_text("Untrained weights and random inputs")
+    term = ncd.catalogue[name].build(**sizes)
+    traced = ncd.trace(ncd.compile(term), *ncd.example_inputs(term)).values
+    found = page.evaluate(EVERY)
+    assert len(found) > 3 and found.keys() <= traced.keys()
+    for id, numbers in found.items():
+        wanted = traced[id].detach().flatten()
+        one = torch.tensor(numbers, dtype=torch.float32)
+        torch.testing.assert_close(one, wanted.float(), rtol=1e-5, atol=1e-5)
+    told = page.evaluate(UNTOLD)
+    assert told[0] > 2 and told[1:] == []
+    page.close()
+
+
 # The steps whose first, middle or last number is not told, of all that say how one came about.
 UNTOLD = """async () => {
-  const told = steps.filter(({ kind }) => kind);
+  const told = steps.filter(({ kind, makes }) => kind && MADE.includes(makes[0])); // not in scans
   const ids = ({ takes, makes, weights }) => [...takes, ...makes, ...weights];
   const values = await values_of(told.flatMap(ids));
   const cells = ({ length }) => [0, length >> 1, length - 1];
@@ -284,7 +324,7 @@ def _traced(**sizes: int) -> dict[str, torch.Tensor]:
     entry = ncd.catalogue["multi-head-attention"]
     term, settings = entry.build(**sizes), entry.settings(sizes)
     module, inputs = ncd.compile(term), ncd.example_inputs(term)
-    if max(sizes.values()) <= 24:
+    if max(sizes.values()) <= 24 and "h" not in sizes:
         module = read_weights(module, proofreading(4, 0).weights)
         inputs = opening_inputs(entry, term, settings).tensors(term, 0, "cpu")
     return dict(ncd.trace(module, *inputs).values)
