@@ -12,6 +12,7 @@ import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import torch
@@ -134,6 +135,27 @@ def _running(part: Code | Known) -> Code:
     return lambda args, own, like: value
 
 
+def _applied(
+    function: Callable[..., Any],
+    given: Sequence[Code | Known],
+    extra: Mapping[str, Code | Known] = MappingProxyType({}),
+) -> Code:
+    known = {name: part.value for name, part in extra.items() if isinstance(part, Known)}
+    more = {n: part for n, part in extra.items() if not isinstance(part, Known)}
+    if known:
+        function = partial(function, **known)
+    runs = [_running(part) for part in given]
+    if more:
+        return lambda args, own, like: function(
+            *[run(args, own, like) for run in runs],
+            **{name: run(args, own, like) for name, run in more.items()},
+        )
+    if runs and all(isinstance(part, Known) for part in given[1:]):
+        first, rest = runs[0], tuple(p.value for p in given[1:] if isinstance(p, Known))
+        return lambda args, own, like: function(first(args, own, like), *rest)
+    return lambda args, own, like: function(*[run(args, own, like) for run in runs])
+
+
 class _Reader:
     """Compiles expressions; one method for each kind."""
 
@@ -158,28 +180,13 @@ class _Reader:
         named: Iterable[tuple[str, ex.Expr]] = (),
     ) -> Code:
         """Compiles a function call; known arguments are passed as values."""
-        given, extra = [self.read(part) for part in parts], {k: self.read(v) for k, v in named}
-        known = {name: part.value for name, part in extra.items() if isinstance(part, Known)}
-        more = {n: part for n, part in extra.items() if not isinstance(part, Known)}
-        if known:
-            function = partial(function, **known)
-        runs = [_running(part) for part in given]
-        if more:
-            return lambda args, own, like: function(
-                *[run(args, own, like) for run in runs],
-                **{name: run(args, own, like) for name, run in more.items()},
-            )
-        if runs and all(isinstance(part, Known) for part in given[1:]):
-            first, rest = runs[0], tuple(p.value for p in given[1:] if isinstance(p, Known))
-            return lambda args, own, like: function(first(args, own, like), *rest)
-        return lambda args, own, like: function(*[run(args, own, like) for run in runs])
+        return _applied(function, list(map(self.read, parts)), {k: self.read(v) for k, v in named})
 
     def folded(self, function: Callable[..., Any], *parts: ex.Expr) -> Code | Known:
         """Compiles plain arithmetic, which is computed at once if all parts are known."""
-        known = [part.value for part in map(self.read, parts) if isinstance(part, Known)]
-        if len(known) == len(parts):
-            return Known(function(*known))
-        return self.applied(function, parts)
+        given = list(map(self.read, parts))
+        known = [part.value for part in given if isinstance(part, Known)]
+        return Known(function(*known)) if len(known) == len(given) else _applied(function, given)
 
     def rank(self, expr: ex.Expr) -> int:
         """Returns the number of dimensions of an expression without a batch, as far as known."""
