@@ -115,19 +115,22 @@ def backward(
     return max(first - given - sum(others), again, own.summed() - sum(others), own.weight + SMALL)
 
 
-def most(pictures: int, channels: Sequence[int], places: Sequence[int], window: int) -> int:
+def most(
+    pictures: int, channels: Sequence[int], places: Sequence[int], narrow: int, window: int
+) -> int:
     """Returns an upper bound of the bytes that any of these kernels holds, from sizes alone.
 
     Args:
         pictures: how many there are.
         channels: how many the input and the output have.
         places: how many a picture has, in the input and in the output.
+        narrow: how many it has where each place is of a window.
         window: how many places a window has.
     """
     filled = [_lanes(count) for count in channels]
     weight = prod(filled) * window
     stacks = pictures * sum(map(operator.mul, filled, places))
-    each = 10 * max(filled) * max(places) * window + 6 * weight
+    each = (10 * narrow * window + ROWS * max(places)) * max(filled) + 6 * weight
     threads = torch.get_num_threads()
     return (4 * stacks + 4 * weight + threads * each) * BYTES + threads * STRIDED + TABLES
 

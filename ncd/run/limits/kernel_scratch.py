@@ -155,7 +155,8 @@ def most(cell: Cell) -> int:
     places = [array[-1].numel for array in ends]
     pictures = site.ins[0].numel // (channels[0] * places[0])
     window = cell.initial["weight"].array[-1].numel
-    return found + convolution_scratch.most(pictures, channels, places, window)
+    narrow = places[0 if "Transpose" in cell.layer.function else 1]
+    return found + convolution_scratch.most(pictures, channels, places, narrow, window)
 
 
 SUMS = (aten.sum.default, aten.sum.dim_IntList, aten.mean.default, aten.mean.dim)
