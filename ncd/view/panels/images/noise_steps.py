@@ -23,9 +23,9 @@ from ncd.view.session.scene import Scene
 TITLE = "Noise to picture"
 RUNS = True
 TAKEN, SAMPLE = "steps_taken", "noise_sample"
-SAMPLES = 6  # pictures that are made at once
+SAMPLES = 6  # pictures that are made at once, fewer where one takes long without trained weights
 MOST, FEW = 50, 5  # steps with weights that were trained, and without, if it is small
-UNTRAINED = 200_000_000  # FLOPs for steps without trained weights: noise remains noise
+UNTRAINED = 150_000_000  # FLOPs for steps without trained weights: noise remains noise
 LARGE, SMALL = 150, 60  # pixels
 STRIP = 9  # pictures of the way
 PICTURE = Ends(-1.0, 1.0)
@@ -56,7 +56,7 @@ def show(scene: Scene) -> None:
     )
     steps = len(found.at)
     taken = url.place(TAKEN, steps + 1) if st.session_state.get(TAKEN) else _usual(scene, steps)
-    one = url.place(SAMPLE, SAMPLES)
+    one = url.place(SAMPLE, found.noisy.shape[1])
     slider = parts.slider(f"{taken} of {steps} steps", TAKEN, steps + 1, taken)
     html_panel.show(
         f'<div class="told">{slider}</div>{_samples(found, taken, one)}'
@@ -86,17 +86,17 @@ def way(scene: Scene) -> Way:
     Source: Ho et al. 2020, algorithm 2, with the clipping of its published code; Nichol and
     Dhariwal 2021, "Improved Denoising Diffusion Probabilistic Models", section 4.
     """
-    count = scene.settings["T"]
-    few = UNTRAINED // (SAMPLES * max(1, scene.cost.flops))
-    steps = min(count, MOST if scene.learned else max(1, min(FEW, few)))
+    count, fits = scene.settings["T"], UNTRAINED // max(1, scene.cost.flops)
+    samples = SAMPLES if scene.learned else max(1, min(SAMPLES, fits))
+    steps = min(count, MOST if scene.learned else max(1, min(FEW, fits // samples)))
     at = torch.linspace(count - 1, 0, steps).round().long().unique().flip(0)
     left = kept(count)[at]
     then = torch.cat((left[1:], torch.ones(1)))
     draw = partial(torch.randn, generator=generator(scene.seed, "noise of the way"))
-    x = draw((SAMPLES, *scene.inputs[0].shape))
+    x = draw((samples, *scene.inputs[0].shape))
     noisy, noise, guess = [x], [], []
     for step, now, after in zip(at.tolist(), left, then, strict=True):
-        time = torch.full((SAMPLES,), step)
+        time = torch.full((samples,), step)
         found = scene.module(x.to(scene.device), time.to(scene.device)).float().cpu()
         picture = ((x - (1 - now).sqrt() * found) / now.sqrt()).clamp(-1, 1)
         x = _next(x, picture, now, after, draw(x.shape))

@@ -20,6 +20,7 @@ TITLE = "Both sides"
 RUNS = True
 MASKED = "masked"
 TEXTS = 128  # that are run at once
+MOST = 600_000_000  # FLOPs for all of them: some hundredths of a second
 LONGEST = 8.0  # the longest bar, in em
 
 url.keep(MASKED, "")
@@ -27,11 +28,11 @@ url.keep(MASKED, "")
 
 def show(scene: Scene) -> None:
     """Shows how far a hidden word's vector moves if another word is exchanged."""
-    found = remember(
-        "both sides", scene.term, *scene.numbers, make=lambda: scene.work(lambda: moves(scene))
-    )
-    t = len(found)
+    t = len(scene.inputs[0])
     at = url.place(MASKED, t) if st.session_state.get(MASKED) else t // 2
+    hidden = _hidden(scene, t, at)
+    given = scene.term, *scene.numbers, hidden.start
+    found = remember("both sides", *given, make=lambda: scene.work(lambda: moves(scene, hidden)))
     words = scene.words("t")
     said = f" ({markup.text(words[at])})" if at < len(words) else ""
     slider = map_component.slider(f"hidden: position {at}{said}", MASKED, range(t), at)
@@ -51,22 +52,29 @@ def _pick(name: str, value: str) -> None:
         st.session_state[MASKED] = value.partition(",")[0]
 
 
+def _hidden(scene: Scene, t: int, at: int) -> range:
+    """Returns the positions that are hidden in turn: all, or of a large model those around one."""
+    count = min(t, max(1, MOST // ((t + 1) * max(1, scene.cost.flops))))
+    first = min(max(0, at - count // 2), t - count)
+    return range(first, first + count)
+
+
 @torch.no_grad()
-def moves(scene: Scene) -> Grid:
+def moves(scene: Scene, hidden: range) -> Grid:
     """Returns how far the vector of each position moves if one word is exchanged.
 
     Rows are positions whose own word is hidden (replaced by word 0), columns the exchanged words.
+    Rows that are not ``hidden`` have no numbers.
     """
     words, *rest = scene.inputs
     t, v = len(words), scene.settings["v"]
-    rows = []
-    for places in torch.arange(t).split(max(1, TEXTS // (t + 1))):
+    grid = np.full((t, t), np.nan, np.float32)
+    for places in torch.tensor(hidden).split(max(1, TEXTS // (t + 1))):
         texts = torch.cat([_exchanged(words, at, v) for at in places.tolist()])
         out = scene.module(texts, *(x.expand(len(texts), *x.shape) for x in rest))
         every = (out[0] if isinstance(out, tuple) else out).float().chunk(len(places))
         for at, vectors in zip(places.tolist(), every, strict=True):
-            rows.append((vectors[1:, at] - vectors[:1, at]).norm(dim=-1).cpu().numpy())
-    grid = np.stack(rows).astype(np.float32)
+            grid[at] = (vectors[1:, at] - vectors[:1, at]).norm(dim=-1).cpu().numpy()
     np.fill_diagonal(grid, np.nan)  # the hidden word itself is not there to be exchanged
     return grid
 
@@ -115,5 +123,12 @@ def _told(scene: Scene, found: Grid, at: int) -> str:
         f"<p>The word at position {at} is hidden. What stands there in the end depends on "
         f"<b>{markup.counted(before, 'word')}</b> before it and <b>{after}</b> behind it; a model "
         f"that writes, such as GPT-2, would depend on those before it only.</p>{table}"
-        f'<p class="muted">Measured: every word is exchanged in turn. {captions.origin(scene)}</p>'
+        f'<p class="muted">Measured: every word is exchanged in turn. {_others(found)}'
+        f"{captions.origin(scene)}</p>"
     )
+
+
+def _others(found: Grid) -> str:
+    """Returns what the rows without numbers are, if there are any."""
+    empty = bool(np.isnan(found).all(1).any()) and len(found) > 1
+    return "A row without numbers is measured once its word is near the hidden one. " * empty

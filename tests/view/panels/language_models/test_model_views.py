@@ -91,7 +91,7 @@ def test_the_last_guess_is_what_the_model_says() -> None:
 
 
 def test_bert_sees_both_sides_and_not_what_is_hidden() -> None:
-    found = both_sides.moves(scene("bert", t=7))
+    found = both_sides.moves(scene("bert", t=7), range(7))
     assert np.isnan(found.diagonal()).all()
     assert (found[~np.eye(7, dtype=bool)] > 1e-4).all()
 
@@ -119,6 +119,7 @@ def test_how_far_a_hidden_word_moves_is_what_one_exchange_gives() -> None:
     changed = hidden.clone()
     changed[other] = (changed[other] + 1 + here.settings["v"] // 2) % here.settings["v"]
     before, after = (here.module(text, sentences)[0][at] for text in (hidden, changed))
-    grid = both_sides.moves(here)
+    grid = both_sides.moves(here, range(3, 5))
     assert grid[at, other] == pytest.approx(float((after - before).norm()), rel=1e-4)
     assert np.isnan(grid.diagonal()).all()
+    assert [bool(row.all()) for row in np.isnan(grid)] == [True, True, True, False, False, True]
