@@ -19,18 +19,19 @@ def shapes(n: int, x: int, classes: int, random: torch.Generator) -> tuple[Tenso
     >>> tuple(pictures.shape), tuple(classes.shape), int(classes.max()) <= 2
     ((2, 1, 16, 16), (2, 16, 16), True)
     """
-    row, column = torch.meshgrid(torch.arange(x) + 0.5, torch.arange(x) + 0.5, indexing="ij")
-    found = torch.zeros(n, x, x, dtype=torch.long)
+    column = torch.arange(x) + 0.5
+    row = column[:, None]
+    found = torch.zeros(n, x, x, dtype=torch.uint8)
     light = torch.zeros(n, x, x)
     for _ in range(3):
         kind = torch.randint(0, classes, (n, 1, 1), generator=random)
         radius = _between(0.1 * x, 0.25 * x, n, random)
         down, right = (_between(0.15 * x, 0.85 * x, n, random) for _ in range(2))
         inside = _inside(kind, (row - down) / radius, (column - right) / radius)
-        found = torch.where(inside, kind, found)
+        found = torch.where(inside, kind.byte(), found)
         light = torch.where(inside, _between(0.5, 1.0, n, random), light)
     noise = NOISE * torch.randn(n, x, x, generator=random)
-    return (light + noise)[:, None], found
+    return (light + noise)[:, None], found.long()
 
 
 def _between(low: float, high: float, n: int, random: torch.Generator) -> Tensor:
@@ -39,7 +40,20 @@ def _between(low: float, high: float, n: int, random: torch.Generator) -> Tensor
 
 def _inside(kind: Tensor, down: Tensor, right: Tensor) -> Tensor:
     """Returns whether a pixel lies in its shape, given its distance in radii of the shape."""
-    disc = down**2 + right**2 < 1
-    square = torch.maximum(down.abs(), right.abs()) < 0.85
-    triangle = (down < 0.7) & (2 * right.abs() < down + 1.1)
-    return ((kind == 1) & disc) | ((kind == 2) & square) | ((kind == 3) & triangle)
+    inside = torch.zeros(len(kind), down.shape[1], right.shape[2], dtype=torch.bool)
+    for number, lies in enumerate((_in_disc, _in_square, _in_triangle), 1):
+        own = kind[:, 0, 0] == number
+        inside[own] = lies(down[own], right[own])
+    return inside
+
+
+def _in_disc(down: Tensor, right: Tensor) -> Tensor:
+    return down**2 + right**2 < 1
+
+
+def _in_square(down: Tensor, right: Tensor) -> Tensor:
+    return (down.abs() < 0.85) & (right.abs() < 0.85)
+
+
+def _in_triangle(down: Tensor, right: Tensor) -> Tensor:
+    return (down < 0.7) & (2 * right.abs() < down + 1.1)
