@@ -189,7 +189,8 @@ def _peak_bound(term: Term) -> int:
 
 def _left(cell: Cell) -> int:
     site, said = cell.site, [node for expr in expressions(cell) for node in expr.walk()]
-    arrays = (*site.ins, *site.outs, *(i.array for i in cell.initial.values()))
+    own = () if cell.layer is not None else (i.array for i in cell.initial.values())
+    arrays = (*site.ins, *site.outs, *own)  # a layer reads its weights where they are
     largest = max(array.numel for array in arrays) if arrays else 1
     for node in said:
         if isinstance(node, Contract) and multiplied(node) is None:

@@ -199,7 +199,7 @@ def _panel(scene: Scene | Refusal, opened: Panel, link: str, untimed: bool) -> N
     seconds = None
     try:
         opened.show(scene)
-        if untimed and (opened.RUNS or not scene.long):
+        if untimed and (scene.quick or scene.compiled):  # else the panel runs nothing of its size
             seconds = scene.seconds
     except (RuntimeError, MemoryError) as error:  # such as a GPU that others have filled
         st.warning(f"The run on {scene.device} failed. Try another device, or smaller sizes.")

@@ -150,6 +150,11 @@ class Scene:
         """The compiled module, shared by all visitors with the same term and never modified."""
         return remember("module", self.term, *self.weights, make=lambda: self.work(self._compiled))
 
+    @property
+    def compiled(self) -> bool:
+        """Returns whether its module exists already."""
+        return known("module", self.term, *self.weights) is not None
+
     def _compiled(self) -> CircuitModule:
         module = ncd.compile(self.term, self.seed, self.device)
         if self.learned:
