@@ -164,6 +164,7 @@ class _Reader:
         below = Atom(2, "bit") if kind == "bool" else None
         slot = Slot(every(dims), kind, below)
         self.found.builder.meet(slot.atoms)
+        self.found.builder.inputs.append(slot)
         self.found.inputs[name] = slot
         return Value(dims, slot)
 

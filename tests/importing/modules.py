@@ -300,6 +300,10 @@ CASES: Mapping[str, Callable[[], Case]] = {
         nn.TransformerEncoder(_encoder_layer(), 3, enable_nested_tensor=False),
         (_normal(2, 6, 32),),
     ),
+    "encoder of one example": lambda: (
+        nn.TransformerEncoder(_encoder_layer(), 2, enable_nested_tensor=False),
+        (_normal(1, 6, 32),),
+    ),
     "decoder layer": lambda: (
         nn.TransformerDecoderLayer(32, 4, 64, 0.0, batch_first=True),
         (_normal(3, 6, 32), _normal(3, 5, 32)),
@@ -308,6 +312,10 @@ CASES: Mapping[str, Callable[[], Case]] = {
     "resnet in training": lambda: (ResNet(), (_normal(2, 3, 32, 32),)),
     "resnet": lambda: (ResNet().eval(), (_normal(2, 3, 32, 32),)),
     "unet": lambda: (UNet(), (_normal(2, 1, 16, 16),)),
+    "norm of which a view is changed": lambda: (
+        nn.Sequential(nn.BatchNorm2d(3), nn.Flatten(2), nn.ReLU(inplace=True)).eval(),
+        (_normal(2, 3, 4, 4),),
+    ),
     "group norm": lambda: (nn.GroupNorm(2, 4), (_normal(2, 4, 5, 5),)),
     "norms without weights": lambda: (_plain_norms(), (_normal(2, 4, 5, 6),)),
     "sides": lambda: (_sides(), (_normal(2, 4, 9, 8),)),
@@ -339,6 +347,7 @@ CASES: Mapping[str, Callable[[], Case]] = {
 }
 BOXES = {"both ways": ["gru"]}
 LAYERS = {
+    "encoder of one example": [("layers", 2)],
     "encoder": [("layers", 3)],
     "nanogpt": [("h", 3)],
     "resnet": [("layer1", 2)],

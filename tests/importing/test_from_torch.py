@@ -55,6 +55,13 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[Tensor, ...], int]] = {
     "clamp on one side": (lambda a: a.clamp(max=0.25) * torch.rsqrt(a.abs()), (A,), 0),
     "softmax in the middle": (lambda a: a.softmax(1), (A,), 0),
     "log softmax": (lambda a: a.log_softmax(-1), (A,), 0),
+    "picture in windows that is padded, cut and pooled": (
+        lambda a: F.avg_pool2d(
+            F.pad(a, (0, 1, 0, 1)).view(6, 3, 3, 3, 3).mul(2).view(2, 3, 9, 9)[..., :8, :8], 2
+        ),
+        (IMAGE,),
+        0,
+    ),
     "batched product": (lambda a, c: a @ c, (A, C), 0),
     "product with itself": (lambda a: a @ a.transpose(1, 2), (A,), 0),
     "product with a vector": (lambda a: a @ torch.ones(4), (A,), 0),

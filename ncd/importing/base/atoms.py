@@ -176,6 +176,9 @@ def regrouped(dims: Dims, shape: Sequence[int]) -> Dims:
                 raise CannotSplit(f"{tuple(shape)}")
             (*rest, atom) = leaves((waiting.pop(),))
             waiting += rest
+            if atom.size == 1 and not dim and found and not found[0]:
+                found[0] = (atom,)
+                continue
             need, left = divmod(wanted, have)
             if left:
                 raise CannotSplit(f"{tuple(shape)}")

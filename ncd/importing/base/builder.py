@@ -248,9 +248,14 @@ class Builder(Recorder):
         return self._regrouped(x, group)
 
     def _always_together(self, atoms: Dim) -> bool:
-        """Returns whether every array so far has all of these atoms or none."""
-        slots = (slot for step in self.steps for slot in (*step.takes, *step.gives))
-        return all(len(set(atoms) & set(leaves(s.atoms))) in (0, len(atoms)) for s in slots)
+        """Returns whether every array so far has all of these atoms or none; inputs, in order."""
+        slots = [slot for step in self.steps for slot in (*step.takes, *step.gives)]
+        slots += self.inputs
+        if any(len(set(atoms) & set(leaves(s.atoms))) not in (0, len(atoms)) for s in slots):
+            return False
+        given = [leaves(s.atoms) for s in self.inputs]
+        ordered = (own[own.index(atoms[0]) :] for own in given if atoms[0] in own)
+        return all(own[: len(atoms)] == atoms for own in ordered)
 
     def _regrouped(self, x: Value, group: Dim) -> Value:
         """Returns the value with a new spatial group in place of some plain atoms."""

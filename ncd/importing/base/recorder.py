@@ -41,6 +41,7 @@ class Recorder:
 
     shared: frozenset[str] = frozenset()
     steps: list[Step] = field(default_factory=list)
+    inputs: list[Slot] = field(default_factory=list)
     boxes: dict[str, tuple[str, str]] = field(default_factory=dict)  # function and reason
     node: str = ""
     path: Path = ()

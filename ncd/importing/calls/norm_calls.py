@@ -147,7 +147,15 @@ def batch_norm(
     return g.op(make, [value], value.dims, [*learned, *kept])
 
 
+def _norm_and_counts(
+    g: Builder, x: Operand, weight: Any, bias: Any, mean: Any, variance: Any, *more: float
+) -> tuple[Value | None, ...]:
+    """Adds the batch norm of a graph without changes in place; two more results are empty."""
+    return batch_norm(g, x, weight, bias, mean, variance, False, *more), None, None
+
+
 CALLS: dict[str, Handler] = {
+    "_native_batch_norm_legit_no_training": _norm_and_counts,
     "batch_norm": batch_norm,
     "group_norm": group_norm,
     "layer_norm": layer_norm,

@@ -71,7 +71,7 @@ def _padded(g: Builder, x: Value, at: int, sides: tuple[int, int], filled: float
     value, at = g.single(x, at), at % len(x.dims)
     old = leaves(value.dims[at])
     hint = old[0].hint if old[0].hint != "one" else ""
-    new = (Atom(size(old) + sum(sides), hint),)
+    new = (Atom(size(old) + sum(sides), hint, sealed=True, alone=True),)
     rest = tuple(atom for atom in leaves(value.slot.atoms) if atom not in old)
     slot = Slot((*rest, *new))
 

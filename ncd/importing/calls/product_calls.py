@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ncd.importing.base.atoms import Dim, Dims, every, fresh, leaves, size
+from ncd.importing.base.atoms import Atom, Dim, Dims, every, fresh, leaves, size
 from ncd.importing.base.builder import Builder
 from ncd.importing.base.import_values import Axes, Constant, Handler, Operand, Value
 from ncd.importing.base.op_order import in_order, parameter_name
@@ -88,6 +88,7 @@ def product(g: Builder, x: Value, y: Value, along: int, free: int) -> Value:
     """Returns the product of matrices, summed over the last dimension of x and ``along`` of y."""
     y, lead = _led(g, x, y)
     mine = {*every(x.dims)}
+    y = _without(y, {atom for atom in leaves(y.dims[free]) if atom.size == 1 and atom in mine})
     if any(atom in mine for atom in leaves(y.dims[free])):
         y = g.apart(y, y.dims[free])
     if size(x.dims[-1]) != size(y.dims[along]):
@@ -113,6 +114,14 @@ def product(g: Builder, x: Value, y: Value, along: int, free: int) -> Value:
     g.step(make, [x, y], [slot], also=every(dims))
     g.summed[slot] = summed
     return Value(dims, slot)
+
+
+def _without(x: Value, ones: set[Atom]) -> Value:
+    """Returns the value with an axis of size 1 that both sides have, such as one example's batch,
+    in none of its dimensions.
+    """
+    dims = tuple(tuple(atom for atom in leaves(dim) if atom not in ones) for dim in x.dims)
+    return Value(dims, x.slot) if ones else x
 
 
 def _led(g: Builder, x: Value, y: Value) -> tuple[Value, Dims]:

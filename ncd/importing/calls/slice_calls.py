@@ -81,7 +81,8 @@ def pieces(g: Builder, x: Operand, at: int, sizes: Sequence[int]) -> tuple[Value
         value = g.single(value, at)
     whole = leaves(value.dims[at])
     hint = whole[0].hint
-    ends = {n: (Atom(n, hint if n > 1 else "one"),) for n in sizes}  # equal ones share a name
+    named = ((n, hint if n > 1 else "one") for n in sizes)  # equal ones share a name
+    ends = {n: (Atom(n, word, alone=True),) for n, word in named}
     parts = tuple(ends[n] for n in sizes)
     rest = tuple(a for a in leaves(value.slot.atoms) if a not in whole)
     slots = [Slot((*rest, *part), value.slot.kind, value.slot.below) for part in parts]
