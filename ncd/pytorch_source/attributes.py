@@ -63,7 +63,7 @@ def lookup(machine: Machine, value: Any, name: str) -> Any:
     if isinstance(value, Unknown):
         return value if machine.strict else Unknown(f"{value.name}.{name}"[:80], value.why)
     if isinstance(value, Namespace):
-        return value.names.get(name, MISSING)
+        return value.names.get(name, value.otherwise(name, MISSING))
     if isinstance(value, Super):
         return _above(machine, value, name)
     if isinstance(value, ClassValue):

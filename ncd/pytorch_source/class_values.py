@@ -57,7 +57,7 @@ def class_value(machine: Machine, node: ast.ClassDef, scope: Scope) -> ClassValu
     for value in made.names.values():
         _own(value, made)
     if isinstance(forward := made.names.get("forward"), Function) and made.is_module:
-        real.forward = _forward(machine, forward)  # type: ignore[attr-defined]
+        real.forward = forward_of(machine, forward)  # type: ignore[attr-defined]
     return made
 
 
@@ -90,7 +90,7 @@ def _real(machine: Machine, name: str, bases: tuple[Any, ...]) -> type:
     return real
 
 
-def _forward(machine: Machine, function: Function) -> Any:
+def forward_of(machine: Machine, function: Function) -> Any:
     """Returns the ``forward`` that torch calls; it interprets that of the source."""
 
     def forward(self: nn.Module, *args: Any, **named: Any) -> Any:

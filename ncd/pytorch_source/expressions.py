@@ -43,7 +43,9 @@ def _name(machine: Machine, node: ast.Name, scope: Scope) -> Any:
         )
         raise machine.refuse(fact, "the text of that file above this one")
     known = [*scope.names, *scope.top.names, *machine.names]
-    raise machine.refuse(f"there is nothing called {shown(node.id)}", nearest_name(node.id, known))
+    near = nearest_name(node.id, known)
+    cure = "a name that is set above" if near.startswith("one of ") else near
+    raise machine.refuse(f"there is nothing called {shown(node.id)}", cure)
 
 
 def _items(machine: Machine, nodes: list[ast.expr], scope: Scope) -> Iterator[Any]:

@@ -6,12 +6,15 @@ from typing import Any
 
 from ncd.lang.errors import nearest_name
 from ncd.pytorch_source.base.machine import Machine
-from ncd.pytorch_source.base.source_values import Namespace, Unknown
+from ncd.pytorch_source.base.source_values import Namespace, Partly, Unknown
+from ncd.pytorch_source.library_parts import parts_of
 
 
 def _found(machine: Machine, path: str) -> Any:
     """Returns the library of a dotted path, or None."""
     head, *rest = path.split(".")
+    if parts := parts_of(machine, head):
+        return Partly(path, parts)
     found = machine.libraries.get(path, machine.libraries.get(head))
     for name in rest if path not in machine.libraries else ():
         if not isinstance(found, Namespace):
@@ -42,6 +45,8 @@ def imported_name(machine: Machine, path: str, name: str, alias: str | None) -> 
         return {given: machine.libraries[whole]}
     if isinstance(space, Namespace) and name in space.names:
         return {given: space.names[name]}
+    if isinstance(space, Partly):
+        return {given: space.names.get(name, space.otherwise(name, None))}
     if not isinstance(space, Namespace) and name in machine.shared:
         return {given: machine.shared[name]}
     if isinstance(space, Namespace):

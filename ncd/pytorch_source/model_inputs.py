@@ -78,7 +78,7 @@ def guessed(
         return example_tensors(candidates[0]), candidates[0]
     for shape in candidates:
         inputs = example_tensors(shape)
-        if _runs(machine, model, inputs):
+        if accepted(machine, model, inputs, {}):
             return inputs, shape
     return None if failed else (example_tensors(candidates[0]), candidates[0])
 
@@ -88,7 +88,7 @@ def _several(machine: Machine, model: nn.Module, names: list[str]) -> tuple[tupl
     masks = [name for name in names if "mask" in name]
     for shape in dict.fromkeys(_candidates(machine, model)):
         inputs = tuple(None if name in masks else example_tensors(shape)[0] for name in names)
-        if _runs(machine, model, inputs):
+        if accepted(machine, model, inputs, {}):
             given = [f"{name} {shape}" for name in names if name not in masks]
             return inputs, ", ".join(given) + f", no {' or '.join(masks)}" * bool(masks)
     fact = f"{type(model).__name__} takes inputs ({', '.join(names)}), of which no shape is given"
@@ -102,7 +102,7 @@ def _likely(machine: Machine, model: nn.Module) -> bool:
     free = "adaptive_" in machine.text
     free = free or any(type(part).__name__.startswith("Adaptive") for part in parts)
     free = free or not any(isinstance(part, nn.Linear) for part in parts)
-    picture = isinstance(first, nn.Conv2d) and first.in_channels != 1 and free
+    picture = isinstance(first, nn.Conv2d) and first.in_channels > 1 and free
     return picture or isinstance(first, nn.Embedding) or bool(_sides(model))
 
 
@@ -127,8 +127,9 @@ def _candidates(machine: Machine, model: nn.Module) -> Iterator[str]:
         yield from (f"1x{first.in_channels}x{n}" for n in LENGTHS)
     elif isinstance(first, nn.Conv2d):
         usual = SIDES if _likely(machine, model) else FIXED
-        sides = (*_sides(model), *((28, *usual) if first.in_channels == 1 else usual))
-        yield from (f"1x{first.in_channels}x{n}x{n}" for n in sides)
+        sides = (*_sides(model), *((28, *usual) if first.in_channels < 2 else usual))
+        channels = first.in_channels or (3 if _sides(model) else 1)  # a lazy one takes any
+        yield from (f"1x{channels}x{n}x{n}" for n in sides)
     elif isinstance(first, nn.Conv3d):
         yield from (f"1x{first.in_channels}x{n}x{n}x{n}" for n in (16, 32, 64))
     elif isinstance(first, nn.Embedding):
@@ -155,7 +156,7 @@ def _sides(model: nn.Module) -> list[int]:
 def _flat(model: nn.Module, first: Any) -> Iterator[str]:
     """Yields shapes for a layer that works on the last dimension."""
     n = getattr(first, "in_features", getattr(first, "input_size", 0))
-    n = n or first.normalized_shape[-1]
+    n = n or (first.normalized_shape[-1] if isinstance(first, nn.LayerNorm) else 784)
     if own := _sides(model):
         yield f"1x3x{own[0]}x{own[0]}"
     if not isinstance(first, nn.RNNBase):
@@ -167,12 +168,19 @@ def _flat(model: nn.Module, first: Any) -> Iterator[str]:
     yield from (f"1x3x{n}x{n}" for n in (224, 256, 32, 64))
 
 
-def _runs(machine: Machine, model: nn.Module, inputs: tuple[Any, ...]) -> bool:
+def accepted(
+    machine: Machine, model: nn.Module, inputs: tuple[Any, ...], named: dict[str, Any]
+) -> bool:
     """Returns whether a module runs on these inputs, computing shapes only."""
     machine.tracing = True
     try:
         with quiet(), FakeTensorMode(allow_non_fake_inputs=True) as mode, torch.no_grad():
-            model(*(x if x is None else mode.from_tensor(x) for x in inputs))
+            args = [mode.from_tensor(x) if isinstance(x, Tensor) else x for x in inputs]
+            words = {
+                name: mode.from_tensor(x) if isinstance(x, Tensor) else x
+                for name, x in named.items()
+            }
+            model(*args, **words)
     except (Raised, RuntimeError, TypeError, ValueError, IndexError, AssertionError):
         return False
     finally:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from torch import Tensor, nn
+from torch.utils._pytree import tree_leaves
 
 from ncd.importing import from_torch
 from ncd.importing.imported import Imported
@@ -23,8 +24,9 @@ from ncd.pytorch_source.base.source_values import PART, ClassValue, Scope, Unkno
 from ncd.pytorch_source.expressions import EXPRESSIONS
 from ncd.pytorch_source.function_values import Left, Returned
 from ncd.pytorch_source.known_libraries import LIBRARIES
+from ncd.pytorch_source.listed.lazy_layers import lazy_parts, settle
 from ncd.pytorch_source.model_choice import model_of
-from ncd.pytorch_source.model_inputs import assumed, given_inputs, guessed, shape_line
+from ncd.pytorch_source.model_inputs import accepted, assumed, given_inputs, guessed, shape_line
 from ncd.pytorch_source.python_names import NAMES
 from ncd.pytorch_source.source_statements import STATEMENTS
 from ncd.pytorch_source.usual_parts import share
@@ -183,7 +185,7 @@ def _drawn(machine: Machine, model: nn.Module, given: tuple[Tensor, ...]) -> tup
         return _imported(machine, model, given, {}), ""
     for ran, args, named in reversed(machine.ran):
         every = (*args, *named.values())
-        known = not any(isinstance(x, Unknown) for x in every)
+        known = not any(isinstance(x, Unknown) for x in tree_leaves(every))
         if ran is model and known and any(isinstance(x, Tensor) for x in every):
             return _imported(machine, model, args, named), ""
     first = guessed(machine, model)
@@ -213,6 +215,9 @@ def _imported(
     """Returns the module as a term; raises its error if nothing can be drawn."""
     model.eval()
     _check_names(model)
+    if lazy_parts(model):
+        accepted(machine, model, inputs, named)
+        settle(model)
     machine.root, machine.tracing = model, True
     try:
         return from_torch(model, *inputs, **named)

@@ -38,6 +38,7 @@ class Machine:
     names: Mapping[str, Any]  # the built-in ones
     libraries: Mapping[str, Any]
     shared: Mapping[str, Any] = field(default_factory=dict)  # parts of well-known other files
+    parts: dict[str, dict[str, Any]] = field(default_factory=dict)  # of libraries, as needed
     optional: bool = False  # whether a library that is not there is expected
     classes: dict[type, ClassValue] = field(default_factory=dict)
     ran: list[tuple[nn.Module, tuple[Any, ...], dict[str, Any]]] = field(default_factory=list)

@@ -10,6 +10,8 @@ from typing import Any
 
 from torch import nn
 
+SUBMODULES = ("torch", "pytorch")  # of d2l and lightning, with the same names
+
 
 class _Whole:
     """A value that copies of a module share."""
@@ -32,6 +34,19 @@ class Namespace(_Whole):
 
     name: str
     names: Mapping[str, Any]
+
+    def otherwise(self, name: str, missing: Any) -> Any:
+        """Returns the value of a name that is not among them."""
+        return missing
+
+
+class Partly(Namespace):
+    """A library of which some names are known, and all others unknown."""
+
+    def otherwise(self, name: str, missing: Any) -> Any:
+        if name in SUBMODULES:
+            return Partly(f"{self.name}.{name}", self.names)
+        return Unknown(f"{self.name}.{name}"[:80], f"{name} of {self.name} is not read")
 
 
 @dataclass(eq=False)

@@ -28,11 +28,18 @@ def module_method(machine: Machine, value: nn.Module, name: str) -> Any:
         return Method(name, lambda *args, **named: Unknown("state_dict()", "it holds numbers"))
     if name in LISTED:
         return Method(name, lambda *args, **named: _listed(machine, value, name, args, named))
+    if name == "apply":
+        return Method(name, lambda function: _applied(machine, value, function))
     if name == "register_buffer":
         return Method(name, lambda *args, **named: _buffer(machine, value, *args, **named))
     return Method(
         name, lambda *args, **named: machine.attempt(getattr(value, name), *args, **named)
     )
+
+
+def _applied(machine: Machine, value: nn.Module, function: Any) -> nn.Module:
+    """Calls a function on all parts of a module; one that is not known only sets numbers."""
+    return value if isinstance(function, Unknown) else machine.attempt(value.apply, function)
 
 
 def _listed(

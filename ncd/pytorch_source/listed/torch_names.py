@@ -15,6 +15,7 @@ from ncd.pytorch_source.base.source_operators import truth
 from ncd.pytorch_source.base.source_values import Namespace, Native, Quiet, Unknown
 from ncd.pytorch_source.listed import torch_lists
 from ncd.pytorch_source.listed.layer_building import parameter
+from ncd.pytorch_source.listed.lazy_layers import LAZY
 from ncd.pytorch_source.listed.tensor_calls import TYPED, counted, lined, sized, torch_call
 
 _GAINS = {"linear": 1.0, "sigmoid": 1.0, "tanh": 5 / 3, "relu": 2**0.5, "leaky_relu": 2**0.5}
@@ -109,6 +110,7 @@ NN = Namespace(
     "torch.nn",
     {
         **LAYERS,
+        **LAZY,
         "Parameter": PARAMETER,
         "parameter": Namespace("torch.nn.parameter", {"Parameter": PARAMETER}),
         "functional": FUNCTIONAL,
