@@ -33,8 +33,16 @@ function texts(open, sizes) {
 }
 
 function written(number, how) {
+  if (how[0] === "^") return general(Number(number) ** Number(how.slice(1)));
   if (how[0] === "~") return amount(Number(number), how.slice(1));
   return how === "," ? number.toLocaleString("en-US") : `${number}`;
+}
+
+// Returns a number with four significant digits, as Python's format ".4g" does.
+function general(number) {
+  const [mantissa, exponent] = number.toExponential(3).split("e");
+  if (exponent >= -4 && exponent < 4) return `${Number(number.toPrecision(4))}`;
+  return `${Number(mantissa)}e${exponent[0]}${exponent.slice(1).padStart(2, "0")}`;
 }
 
 // Returns a number with three significant digits and a prefix, formatted as on the server.

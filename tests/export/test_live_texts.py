@@ -65,6 +65,8 @@ def reader(
 
     def written(match: re.Match[str]) -> str:
         i, how = found["letters"][ord(match[0]) - 0xE000]
+        if how[:1] == "^":
+            return f"{total(i) ** float(how[1:]):.4g}"
         return markup.amount(total(i), how[1:]) if how[:1] == "~" else format(total(i), how)
 
     def holds(facts: list[Any]) -> bool:

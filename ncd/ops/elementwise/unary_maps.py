@@ -6,17 +6,19 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from ncd.lang.errors import ParseError, shown, unknown
 from ncd.lang.formulas.formula import FUNCTIONS, Apply, Formula, Name, Number, Operand
 from ncd.lang.formulas.formula import parse as parse_formula
+from ncd.lang.formulas.traced_sizes import traced
 from ncd.lang.glyph import Glyph, Mark
 from ncd.lang.terms.field_spelling import ARRAY, AXIS, TEXT, spelled
 from ncd.lang.terms.op import Sample, Site
 from ncd.lang.terms.streaming import Streamed
 from ncd.lang.types.axes import Array, Signature
 from ncd.ops.elementwise.formula_op import Mapped, Meaning
+from ncd.ops.elementwise.traced_values import now
 from ncd.ops.structure.axis_places import on_own, over, ports
 
 SCALAR = Signature.parse("() -> ()")
@@ -139,9 +141,12 @@ class Scale(Mapped):
     def words(self, site: Site) -> str:
         words = f"scale by {self.axis} to the power {self.power}"
         (axis,) = site.reads
-        return (
-            words if axis.size is None else f"{words}, {Scale(site.reads, self.power).factor:.4g}"
-        )
+        return words if axis.size is None else f"{words}, {self._factor_text(axis.numel)}"
+
+    def _factor_text(self, size: Any) -> str:
+        power = float(_number(self.power))
+        text = f"{now(size) ** power:.4g}"
+        return str(size.said(f"^{power}", text)) if traced(size) else text
 
     def streamed(self, site: Site, axis: str) -> Streamed:
         return Streamed(linear=(0,))

@@ -256,6 +256,9 @@ def test_every_number_is_that_of_torch_at_other_sizes(
         torch.testing.assert_close(one, wanted.float(), rtol=1e-5, atol=1e-5)
     told = page.evaluate(UNTOLD)
     assert told[0] > 2 and told[1:] == []
+    expect(page.locator(".walk .stale")).to_have_count(0)
+    if name == "multi-head-attention":
+        expect(page.locator(".walk article").nth(6)).to_contain_text(f", {8**-0.5:.4g}.")
     page.close()
 
 

@@ -54,6 +54,8 @@ def filled(
 
     def written(letter: str) -> str:
         i, how = found["letters"][ord(letter) - 0xE000]
+        if how[:1] == "^":
+            return f"{total(i) ** float(how[1:]):.4g}"
         return markup.amount(total(i), how[1:]) if how[:1] == "~" else format(total(i), how)
 
     tests = {"<": lambda n: n < 0, "<=": lambda n: n <= 0, "=": lambda n: n == 0}
