@@ -22,6 +22,7 @@ ATTRIBUTE = re.compile(
     "scriptlevel|separator|stretchy|width|xmlns"
 )
 ENTITY = re.compile(r"&#x[0-9A-Fa-f]{1,6};")  # the converter's form of a special character
+OPERATORS = frozenset(":∈→↦×·≤≥≠≈")  # the converter takes these letters for names
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")  # not allowed in a page
 
 
@@ -57,6 +58,8 @@ def _cleaned(element: Element) -> Element:
         if ATTRIBUTE.fullmatch(name):
             copy.set(name, value)
     copy.text, copy.tail = _resolved(element.text), _resolved(element.tail)
+    if copy.tag == "mi" and copy.text in OPERATORS:
+        copy.tag = "mo"  # with room on both sides
     copy.extend(map(_cleaned, element))
     return copy
 

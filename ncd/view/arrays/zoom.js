@@ -36,11 +36,13 @@ function zoomable(frame, inner, changed = () => {}) {
     show();
   }
 
-  function fit() {
-    Object.assign(view, { k: 1, x: 0, y: 0 });
+  // Shows the middle of the left side, or all of the picture.
+  function open(k) {
+    Object.assign(view, { k, x: 0, y: 0.5 - 0.5 / k });
     show();
   }
 
+  const fit = () => open(1);
   const act = { in: () => scale(1.5), out: () => scale(1 / 1.5), fit };
   const keys = { "+": act.in, "=": act.in, "-": act.out, 0: fit };
   frame.addEventListener("wheel", wheel, { passive: false });
@@ -78,7 +80,7 @@ function zoomable(frame, inner, changed = () => {}) {
   }
 
   show();
-  return { view, act, fit, reveal, show };
+  return { view, act, fit, open, reveal, show };
 }
 
 // Returns the pointer's position in an element, in fractions of it.

@@ -10,10 +10,11 @@ from ncd.drawing.overlays.callouts import noted
 from ncd.lang.circuits.elaborate import elaborate
 from ncd.lang.terms.terms import Term
 from ncd.view.base.cache import remember
+from ncd.view.diagram.callout_list import spelled
 from ncd.view.diagram.component import FOREIGN
 from ncd.view.session.scene import Scene
 
-WIDTH = 1280.0  # pixels; wider drawings continue below
+WIDTH = 1280  # pixels, where the column is not known; wider drawings continue below
 
 
 def beside(
@@ -28,18 +29,20 @@ def beside(
     """Returns the terms with a sign between them; only their axes take part in highlighting.
 
     A sign is ``=``, or has words before it, as in ``×4 Broadcasting ↦``. With ``paint`` it stands
-    in an arrow of that colour.
+    in an arrow of that colour. On a phone the note is a sentence above.
     """
-    note = note if scene.notes else ""
+    note, room = note if scene.notes else "", float(scene.wide or WIDTH)
+    above = f"<p>{spelled(note)}</p>" if note and scene.narrow else ""
 
     def make() -> str:
         parts = [
-            draw(term, scene.labels, bands=True, cells=cells, dark=scene.dark) for term in terms
+            draw(term, scene.labels, bands=True, cells=cells, dark=scene.dark, width=room)
+            for term in terms
         ]
-        whole = equated(parts, sign, WIDTH, paint)
-        if note:
+        whole = equated(parts, sign, room, paint)
+        if note and not above:
             whole = noted(whole, elaborate(terms[-1]), {"": note})
-        return FOREIGN.sub("", f'<div class="drawing">{whole.svg(fonts=False)}</div>')
+        return above + FOREIGN.sub("", f'<div class="drawing">{whole.svg(fonts=False)}</div>')
 
-    key = (*terms[:-1], sign, note, cells, paint, scene.labels, scene.dark)
+    key = (*terms[:-1], sign, note, cells, paint, scene.labels, scene.dark, room)
     return remember("beside", terms[-1], *key, make=make)

@@ -1,5 +1,7 @@
 """The pages of section 2.3: what their panels run, and that an index stays in its axis."""
 
+import re
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -9,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 import ncd
 from ncd.inputs.run_inputs import Feed
 from ncd.models import Entry
+from ncd.view.diagram.side_by_side import beside
 from ncd.view.panels.tensors import cells, index_pairs, three_ways
 from ncd.view.session.scene import Scene
 from tests.view.page.test_pages import fine, page
@@ -87,6 +90,24 @@ def test_all_ways_give_what_the_diagram_gives(name: str, seed: int) -> None:
     assert set(found.apart) == {three_ways.LOOP, three_ways.VMAP, three_ways.OWN}
     assert all(apart is not None and apart < 1e-6 for apart in found.apart.values())
     assert all(time for times in found.seconds.values() for time in times.values())
+
+
+def test_a_figure_continues_below_where_the_column_is_narrow() -> None:
+    own = scene("tensors")
+    drawn = {
+        wide: beside((own.term, own.term), "=", replace(own, wide=wide), "Both.")
+        for wide in (340, 860)
+    }
+    sizes = {
+        wide: re.findall(r'viewBox="\S+ \S+ (\S+) (\S+)"', html) for wide, html in drawn.items()
+    }
+    ((narrow, tall),), ((wide, low),) = (
+        [[*map(float, size)] for size in found] for found in sizes.values()
+    )
+    assert narrow <= 340 < wide <= 860
+    assert tall > 1.5 * low
+    assert drawn[340].startswith("<p>Both.</p>")
+    assert "<p>" not in drawn[860] and "Both." in drawn[860]
 
 
 def test_nobody_waits_for_a_loop_over_many_rows() -> None:

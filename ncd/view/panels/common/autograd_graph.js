@@ -1,6 +1,9 @@
 // The autograd graph in a zoomable frame. It is one Tab stop; the arrow keys go from node to node.
 
 const XLINK = "http://www.w3.org/1999/xlink";
+const PHONE = 500; // pixels, the widest frame on a phone
+const LETTERS = 12; // the size of the graph's letters in its own units
+const SMALLEST = 11; // the size to be read, in pixels
 
 export default function (component) {
   const { data } = component;
@@ -54,6 +57,12 @@ function begin(host, frame) {
   return zoomable(frame, frame.querySelector(".inner"));
 }
 
+// Returns how many times a graph that fits the frame must grow on a phone to be read.
+function legible(frame, width) {
+  const scale = frame.clientWidth / width;
+  return frame.clientWidth < PHONE ? Math.max(1, SMALLEST / (LETTERS * scale)) : 1;
+}
+
 // A new graph is fitted to the frame; the same graph at other sizes or in other colours keeps its
 // view.
 function draw(host, frame, { svg: text, level }) {
@@ -73,7 +82,7 @@ function draw(host, frame, { svg: text, level }) {
   host.nodes = nodes.sort(([one], [other]) => one - other).map(([, node]) => node);
   for (const node of host.nodes) node.setAttribute("tabindex", -1);
   host.nodes[0]?.setAttribute("tabindex", 0);
-  if (host.level !== level) host.zoom.fit();
+  if (host.level !== level) host.zoom.open(legible(frame, width));
   host.level = level;
   if (focused) host.nodes.find((node) => node.id === focused)?.focus();
 }
