@@ -135,14 +135,15 @@ class _Around:
     def best(self, wide: float, tall: float) -> tuple[float, Box]:
         """Returns the cheapest free place, after its cost."""
         places = self.places(wide, tall)
-        bounds = self.growth(places) + self.gap(places)
+        growth = self.growth(places)
+        bounds = growth + self.gap(places)
         found, lowest = Box(*places[0].tolist()), inf
         for at in np.argsort(bounds, kind="stable"):
             if bounds[at] >= lowest:
                 break
             box = Box(*places[at].tolist())
-            cost = float(self.growth(places[at])) + self.reach(box) + self.crossed(box)
-            if cost < lowest:
+            cost = float(growth[at]) + self.reach(box)
+            if cost < lowest and (cost := cost + self.crossed(box)) < lowest:
                 found, lowest = box, cost
         return lowest, found
 
@@ -198,15 +199,25 @@ class _Around:
         """Returns the cost of everything that the pointer of a place crosses."""
         tip = self.tip(box)
         x, y = _base(box, tip)
+        near = Box.of((tip, Point(x, y))).grown(2.0 + style.CALLOUT_BASE)
+        every = [_meeting(found, near) for found in (self.solid, self.wires)]
+        if not any(map(len, every)):
+            return 0.0
         t = np.linspace(0.0, 1.0, max(3, int(hypot(tip.x - x, tip.y - y) / 4)))[:, None]
         xs, ys = x + t * (tip.x - x), y + t * (tip.y - y)
         half = 2.0 + (1 - t) * style.CALLOUT_BASE
         count = [
             (xs + half > o[:, 0]) & (xs - half < o[:, 2]) & (ys + half > o[:, 1])
             & (ys - half < o[:, 3])
-            for o in (self.solid, self.wires)
+            for o in every
         ]  # fmt: skip
         return COVER * float(count[0].any(1).sum()) + WIRE * float(count[1].any(0).sum())
+
+
+def _meeting(boxes: NDArray[np.float64], near: Box) -> NDArray[np.float64]:
+    """Returns the boxes that meet another one."""
+    x0, y0, x1, y1 = boxes.T
+    return boxes[(x0 < near.x1) & (x1 > near.x0) & (y0 < near.y1) & (y1 > near.y0)]
 
 
 def _strip(path: Path) -> Iterator[Box]:
