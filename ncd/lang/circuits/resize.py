@@ -25,7 +25,8 @@ from ncd.lang.circuits.size_solver import Place, Rule, Slot, solve
 from ncd.lang.errors import NCDError, SizeError
 from ncd.lang.formulas.formula import parse
 from ncd.lang.once import Key
-from ncd.lang.terms.terms import Term
+from ncd.lang.terms.chain_typing import Flow
+from ncd.lang.terms.terms import Term, Then
 from ncd.lang.types.axes import Axis, Size, Type
 from ncd.lang.types.axis_kinds import Marked, sized
 from ncd.lang.types.pattern_binding import Binding
@@ -173,5 +174,8 @@ def _resized(placed: Placed, sizes: Sizes, formulas: Collection[str]) -> Circuit
     except NCDError:
         return None
     found.term.__dict__["_circuit"] = ref(found)
-    found.term.__dict__["cod"] = type_of(found.outputs)  # saves lifting all ops again
+    own, dom, cod = found.term.__dict__, type_of(found.inputs), type_of(found.outputs)
+    own |= {"dom": dom, "cod": cod}  # saves lifting all ops again
+    if isinstance(found.term, Then):
+        own["flow"] = Flow(dom, cod, placed.circuit.term.origins)
     return found
