@@ -136,12 +136,15 @@ def _at(random: list[torch.Generator], states: list[Tensor]) -> Iterator[None]:
 
 
 # The last numbers drawn: a slider changes the shapes of few weights, and drawing takes longest.
-_LAST: LRUCache[Key, Tensor] = LRUCache(64_000_000, getsizeof=lambda x: x.nbytes + 1_000)
+_LAST: LRUCache[Key, Tensor] = LRUCache(150_000_000, getsizeof=lambda x: x.nbytes + 1_000)
 _LOCK = Lock()
 
 
-def begin(tensor: Tensor, initial: Initial, seed: int, purpose: str) -> None:
-    """Fills a parameter or a buffer by its formula, or with its own numbers."""
+def begin(tensor: Tensor, initial: Initial, seed: int, purpose: str, shared: bool = False) -> None:
+    """Fills a parameter or a buffer by its formula, or with its own numbers.
+
+    A ``shared`` parameter, which nobody may modify, takes the numbers that were drawn last.
+    """
     if initial.numbers:
         written = torch.tensor(initial.numbers, dtype=torch.float64)
         tensor.copy_(written.reshape(tensor.shape))
@@ -154,6 +157,9 @@ def begin(tensor: Tensor, initial: Initial, seed: int, purpose: str) -> None:
         if type(value) is Tensor and value.is_cpu:  # and not one without data
             with _LOCK, suppress(ValueError):  # it may be too large
                 _LAST[key] = value
+    if shared and value.shape == tensor.shape and value.dtype == tensor.dtype:
+        tensor.data = value
+        return
     with torch.no_grad():
         tensor.copy_(value.expand(initial.array.shape).reshape(tensor.shape))
 

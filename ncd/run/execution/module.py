@@ -37,17 +37,18 @@ class CircuitModule(nn.Module):
     Args:
         circuit: The circuit of a term.
         seed: The seed of the weights; None leaves them on torch's device ``meta``, without data.
+        shared: Whether modules of one seed share their parameters, which are then never modified.
     """
 
     formats = Formats()  # of its numbers; see rounding.py
     recompute: tuple[str, ...] = ()  # blocks whose arrays are not saved; see recompute.py
 
-    def __init__(self, circuit: Circuit, seed: int | None = 0) -> None:
+    def __init__(self, circuit: Circuit, seed: int | None = 0, shared: bool = False) -> None:
         super().__init__()
         self._read(circuit)
         made: set[str] = set()
         for cell in circuit.cells:
-            if cell.path not in made and self._attach(cell, seed):
+            if cell.path not in made and self._attach(cell, seed, shared):
                 made.add(cell.path)
         if not any(x.is_floating_point() for x in (*self.parameters(), *self.buffers())):
             self.register_buffer("_like", torch.empty(0), persistent=False)  # for new tensors
@@ -64,7 +65,7 @@ class CircuitModule(nn.Module):
             self._plain, self._fused = plan(circuit, None, known), plan(circuit, fused, known)
         self._shapes = [(array.shape, array.below is None) for array in self.term.dom]
 
-    def _attach(self, cell: Cell, seed: int | None) -> bool:
+    def _attach(self, cell: Cell, seed: int | None, shared: bool) -> bool:
         """Gives a cell its layer or parameter; returns whether it has one."""
         call, initial = cell.layer, cell.initial
         if call is None and not initial:
@@ -88,7 +89,8 @@ class CircuitModule(nn.Module):
         if seed is not None:
             for name, tensor in tensors.items():
                 purpose = f"{cell.path}.{name}" if call is not None else cell.path
-                begin(tensor, initial[name], seed, purpose)
+                own = shared and isinstance(tensor, nn.Parameter)
+                begin(tensor, initial[name], seed, purpose, own)
         return True
 
     def forward(self, *inputs: Tensor) -> Tensor | tuple[Tensor, ...]:

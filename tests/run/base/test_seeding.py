@@ -12,6 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from ncd.lang.circuits.elaborate import elaborate
 from ncd.lang.errors import LimitError
 from ncd.lang.formulas.formula import parse
 from ncd.lang.terms.op import Initial
@@ -20,6 +21,7 @@ from ncd.lang.types.axes import Array
 from ncd.ops import BatchNorm, Conv, Dropout, LayerNorm, Linear, Param
 from ncd.run import Limits, compile, example_inputs, generator
 from ncd.run.base.seeding import SeededDropout, begin
+from ncd.run.execution.module import CircuitModule
 
 
 def begun(array: str, formula: str, seed: int = 0) -> torch.Tensor:
@@ -73,6 +75,16 @@ def test_every_module_begins_with_numbers_of_its_own() -> None:
         one.Q.weight.zero_()
     assert torch.equal(two.Q.weight, before)
     assert torch.equal(compile(term).Q.weight, before)
+
+
+def test_modules_that_nobody_changes_share_their_weights_but_not_what_a_run_changes() -> None:
+    term = Id("b:4 m:5") >> BatchNorm("b m", "bn") >> Linear("m -> k:2", "Q")
+    one, two = (CircuitModule(elaborate(term), shared=True) for _ in range(2))
+    assert one.Q.weight.data_ptr() == two.Q.weight.data_ptr()
+    assert torch.equal(one.Q.weight, compile(term).Q.weight)
+    one(torch.randn(4, 5))
+    assert (two.bn.running_mean == 0).all()
+    assert not (one.bn.running_mean == 0).all()
 
 
 def test_a_layer_begins_as_torch_begins_it() -> None:

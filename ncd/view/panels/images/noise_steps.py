@@ -87,8 +87,8 @@ def way(scene: Scene) -> Way:
     Dhariwal 2021, "Improved Denoising Diffusion Probabilistic Models", section 4.
     """
     count, fits = scene.settings["T"], UNTRAINED // max(1, scene.cost.flops)
-    samples = SAMPLES if scene.learned else max(1, min(SAMPLES, fits))
-    steps = min(count, MOST if scene.learned else max(1, min(FEW, fits // samples)))
+    samples = SAMPLES if scene.learned or not fits else min(SAMPLES, fits)
+    steps = min(count, MOST if scene.learned else min(FEW, fits // samples))
     at = torch.linspace(count - 1, 0, steps).round().long().unique().flip(0)
     left = kept(count)[at]
     then = torch.cat((left[1:], torch.ones(1)))
@@ -103,7 +103,8 @@ def way(scene: Scene) -> Way:
         noisy.append(x)
         noise.append(found)
         guess.append(picture)
-    return Way(tuple(at.tolist()), *(torch.stack(each) for each in (noisy, noise, guess)))
+    made = (torch.stack(each) if each else x[None, :0] for each in (noisy, noise, guess))
+    return Way(tuple(at.tolist()), *made)
 
 
 def _next(x: Tensor, picture: Tensor, now: Tensor, after: Tensor, noise: Tensor) -> Tensor:
@@ -160,7 +161,9 @@ def _image(picture: Tensor, alt: str, side: int) -> str:
 def _told(scene: Scene, found: Way) -> str:
     count = scene.settings["T"]
     skipped = ""
-    if len(found.at) < count:
+    if not found.at:
+        skipped = " So large a network takes no step before it is trained."
+    elif len(found.at) < count:
         skipped = f" {len(found.at)} of the {count:,} steps are taken, evenly spaced."
     if scene.learned:
         weights = f"Weights {markup.text(scene.learned.said)}, on digits of 8 × 8 pixels."
