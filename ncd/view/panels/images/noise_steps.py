@@ -91,7 +91,7 @@ def way(scene: Scene) -> Way:
     steps = min(count, MOST if scene.learned else min(FEW, fits // samples))
     at = torch.linspace(count - 1, 0, steps).round().long().unique().flip(0)
     left = kept(count)[at]
-    then = torch.cat((left[1:], torch.ones(1)))
+    then = torch.cat((left, torch.ones(1)))[1:]
     draw = partial(torch.randn, generator=generator(scene.seed, "noise of the way"))
     x = draw((samples, *scene.inputs[0].shape))
     noisy, noise, guess = [x], [], []
