@@ -20,6 +20,7 @@ from ncd.view.session.scene import LONG, Scene
 
 UNTRAINED = 100_000_000  # FLOPs for unseen examples of untrained weights: tens of milliseconds
 MOST = 12  # the greatest number of pictures
+LATER = "So large a system is tried on examples that it has not seen once it is trained."
 BLANK = "data:image/gif;base64,R0lGODlhAQABAAAAACwAAAAAAQABAAA="
 STYLE = """<style>
 .mistakes { display: flex; flex-wrap: wrap; gap: 0.5rem 0.75rem; }
@@ -95,8 +96,11 @@ def budget(scene: Scene) -> int:
 def measure(scene: Scene, task: Task) -> Mistakes:
     """Evaluates the scene's module on unseen examples.
 
-    Raises SizeError or LimitError if the system cannot be trained at these sizes.
+    A large system without trained weights is not evaluated. Raises SizeError or LimitError if the
+    system cannot be trained at these sizes; a large one says so when its training begins.
     """
+    if not scene.learned and scene.cost.flops > UNTRAINED:
+        return Mistakes(0, 0, 0.0, "", (), Picture(BLANK, "\N{NO-BREAK SPACE}"))
     check_room(task, elaborate(scene.term))
     own = examples(scene, task)
     count = max(1, min(len(own.unseen), budget(scene) // max(1, scene.cost.flops)))
@@ -189,7 +193,7 @@ def html(found: Mistakes, task: Task) -> str:
     figures = "".join(f"<figure>{picture.html}</figure>" for picture in found.pictures)
     blank = f'<figure aria-hidden="true">{found.blank.html}</figure>'
     figures += blank * (MOST - len(found.pictures))
-    said = SAID[task.measure](found)
+    said = SAID[task.measure](found) if found.tried else f"<p>{LATER}</p>"
     return f'{STYLE}<h2>What it gets wrong</h2>{said}<div class="mistakes">{figures}</div>'
 
 

@@ -265,3 +265,10 @@ def test_a_second_run_is_drawn_over_the_first() -> None:
     loss = json.loads(app.get("plotly_chart")[0].proto.spec)
     assert [line["name"] for line in loss["data"]] == ["this run", "100 steps before"]
     assert loss["data"][0]["y"] == loss["data"][1]["y"]  # the seed decides all of it
+
+
+def test_a_large_system_is_tried_once_it_is_trained() -> None:
+    app = page("unet", x="64", c="8")
+    fine(app)
+    assert mistakes.LATER in told(app)
+    assert app.button(key="train")
