@@ -207,7 +207,7 @@ def _scaled(array: Tensor, number: Tensor) -> bool:
     return array.is_floating_point() and array.dim() > 0 and number.dim() == 0
 
 
-_IN_PLACE = {"*": Tensor.mul_, "/": Tensor.div_}
+_IN_PLACE: Mapping[str, Callable[..., Tensor]] = {"*": Tensor.mul_, "/": Tensor.div_}
 _FUNCTIONS: Mapping[str, Callable[..., Tensor]] = {
     **SIGNS,
     "and": torch.logical_and,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import streamlit as st
 import torch
@@ -31,8 +33,9 @@ def show(scene: Scene) -> None:
     t = len(scene.inputs[0])
     at = url.place(MASKED, t) if st.session_state.get(MASKED) else t // 2
     hidden = _hidden(scene, t, at)
-    given = scene.term, *scene.numbers, hidden.start
-    found = remember("both sides", *given, make=lambda: scene.work(lambda: moves(scene, hidden)))
+    given = *scene.numbers, hidden.start
+    make = partial(scene.work, lambda: moves(scene, hidden))
+    found = remember("both sides", scene.term, *given, make=make)
     words = scene.words("t")
     said = f" ({markup.text(words[at])})" if at < len(words) else ""
     slider = map_component.slider(f"hidden: position {at}{said}", MASKED, range(t), at)
