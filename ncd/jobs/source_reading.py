@@ -24,7 +24,7 @@ from ncd.text.reader import TextError
 PATIENCE = 60.0  # seconds until the first process is ready, and an answer has come
 QUEUE = 20.0  # seconds that a text waits for others
 KEPT = 200  # answers
-LONGEST = 60_000  # letters
+LONGEST = 120_000  # letters
 
 
 @dataclass(frozen=True)

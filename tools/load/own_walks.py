@@ -1,5 +1,7 @@
 """Seconds from the first page to a system of one's own: ``python -m tools.load.own_walks``.
 
+With files of PyTorch source, ``python -m tools.load.own_walks model.py``, each is pasted instead.
+
 Each walk begins on the first page in a fresh browser, goes on by the link to *Yours*, and ends when
 the diagram and its numbers are there. Nothing waits between two steps of a walk, as a person would.
 """
@@ -7,8 +9,10 @@ the diagram and its numbers are there. Nothing waits between two steps of a walk
 from __future__ import annotations
 
 import re
+import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 from playwright.sync_api import Browser, Page, expect
 
@@ -36,10 +40,25 @@ def write(page: Page, text: str) -> None:
     page.get_by_role("textbox", name="Your text").fill(text)
 
 
+def paste(page: Page, text: str) -> None:
+    """Replaces the text in the editor by what is pasted, as a person does."""
+    field = page.get_by_role("textbox", name="Your text")
+    field.press("ControlOrMeta+a")
+    field.evaluate(
+        """(field, text) => {
+            const held = new DataTransfer();
+            held.setData("text/plain", text);
+            const options = {clipboardData: held, bubbles: true, cancelable: true};
+            field.dispatchEvent(new ClipboardEvent("paste", options));
+        }""",
+        text,
+    )
+
+
 def source(page: Page, address: str) -> None:
     """A small GPT as PyTorch source."""
     to_yours(page, address)
-    write(page, EXAMPLES["A small GPT"])
+    paste(page, EXAMPLES["A small GPT"])
     expect(page.locator(".cost")).to_contain_text("parameters")
     expect(page.locator(".whole svg text", has_text="×3").first).to_be_visible()
 
@@ -81,6 +100,21 @@ def link(page: Page, address: str) -> None:
         expect(again.locator(".chips")).to_contain_text(re.compile(r"j\s*8"))
 
 
+def file(path: Path) -> Callable[[Page, str], None]:
+    """Returns the walk of a file with PyTorch source, to its diagram."""
+
+    def walk(page: Page, address: str) -> None:
+        to_yours(page, address)
+        before = page.locator(".cost").inner_text().split()[0]
+        paste(page, path.read_text())
+        expect(page.locator("p.told")).to_contain_text("Read as PyTorch source")
+        expect(page.locator(".cost")).not_to_contain_text(before)
+        expect(page.locator(".whole svg").first).to_be_visible()
+
+    walk.__doc__ = path.name
+    return walk
+
+
 WALKS: tuple[Callable[[Page, str], None], ...] = (source, shape, config, mistakes, link)
 
 
@@ -97,7 +131,7 @@ def main() -> None:
     """Prints the seconds of each walk, once with a server that has just started, and once again."""
     expect.set_options(timeout=PATIENCE)
     with served() as address, chromium() as browser:
-        for walk in WALKS:
+        for walk in [file(Path(name)) for name in sys.argv[1:]] or WALKS:
             first, again = (seconds(browser, address, walk) for _ in range(2))
             print(f"{first:5.1f} s, then {again:4.1f} s  {walk.__doc__}")
 

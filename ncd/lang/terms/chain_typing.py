@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
-from ncd.lang.errors import LimitError
+from ncd.lang.errors import LimitError, MismatchError
 from ncd.lang.types.axes import Array, Type
 
 RETYPED = 200_000  # axes of steps that are typed again because later steps need more; about 0.5 s
@@ -47,12 +47,28 @@ class Flow(NamedTuple):
         if wider:
             return Type(wider.get(i, array) for i, array in enumerate(dom))
         n = len(step.dom)
-        out = step.lift(Type(state[:n]))
+        try:
+            out = step.lift(Type(state[:n]))
+        except MismatchError as error:
+            raise self._with_cure(step, error) from None
         through = [
             tuple(dict.fromkeys(i for source in sources for i in origins[source]))
             for sources in step.origins
         ]
         return Flow(dom, Type((*out, *state[n:])), (*through, *origins[n:]))
+
+    def _with_cure(self, step: Typed, error: MismatchError) -> MismatchError:
+        """Returns the error of a step; it says how an axis that no array has comes in front."""
+        pairs = zip(self.cod, step.dom, self.origins, strict=False)
+        for array, pattern, sources in pairs:
+            own = bool(array and pattern) and {*array.names}.isdisjoint(pattern.names)
+            if own and sources and pattern.names[0] in error.cure:
+                first = self.dom[sources[0]]
+                if error.cure.startswith("an array") and first.names not in ((), array.names):
+                    wide = " ".join(dict.fromkeys((*pattern.names, *first.names)))
+                    error.cure += f', or Id("{wide}") >> before the first step'
+                break
+        return error
 
 
 def chained(start: Flow, before: tuple[Typed, ...], steps: tuple[Typed, ...]) -> Flow:
@@ -82,7 +98,9 @@ def missing_axes(array: Array, pattern: Array) -> tuple[Array, Array] | None:
     """Returns the axes of ``pattern`` that must be added before and after those of ``array``.
 
     Returns None if none is missing, and if adding them does not help: axes are missing in the
-    middle, or the array has others in their place.
+    middle, or the array has others in their place. None too if the two have no axis in common: a
+    letter that is mistaken, as in ``Linear("m -> k") >> Softmax("n")``, would be an axis in front,
+    and the term wrong without an error. The error then says which ``Id`` puts it there.
     """
     common = [axis.name for axis in pattern if axis.name in array.names]
     if len(common) == len(pattern):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from difflib import get_close_matches
 from operator import is_
 
 from ncd.lang.errors import MismatchError
@@ -114,7 +115,10 @@ def match(
     if others is None:
         missing = [axis.name for axis in pattern if axis.name not in given.names]
         fact = f"it takes ({pattern}), but the array that meets it is ({given})"
-        if missing:
+        near = get_close_matches(missing[0], given.names, n=1) if missing else []
+        if near:
+            cure = f"{near[0]} in place of {missing[0]}"
+        elif missing:
             cure = f"an array that has {' and '.join(missing)}, such as ({pattern})"
         else:
             cure = f'Einsum("{given} -> {pattern}") before it, to put the axes in this order'

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 MARK = "z."  # the prefix of compressed text
 LINK = 6000  # the greatest number of letters in a link
-LONGEST = 60_000  # the greatest number of letters in a text
+LONGEST = 120_000  # the greatest number of letters in a text
 
 
 def packed(text: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ncd import Id, Linear
+from ncd import Id, Linear, Rename
 from ncd.lang.errors import MismatchError
 
 
@@ -20,3 +20,25 @@ def test_an_axis_in_the_place_of_the_wanted_one_is_an_error() -> None:
         "Linear L (h m -> m): it takes (h m), but the array that meets it is (x m). "
         "Bound so far: m 3. Try an array that has h, such as (h m)."
     )
+
+
+@pytest.mark.parametrize(
+    ("wrong", "cure"),
+    [
+        ("t:5", 'an array that has t, such as (t), or Id("t m") >> before the first step'),
+        ("keys:3", "key in place of keys"),
+    ],
+)
+def test_an_axis_that_no_array_has_says_what_would_work(wrong: str, cure: str) -> None:
+    with pytest.raises(MismatchError) as error:
+        Linear("m:4 -> key:3", "K") >> Rename(f"{wrong} -> x")
+    name = wrong.partition(":")[0]
+    assert str(error.value) == (
+        f"Rename ({name} -> x): it takes ({name}), but the array that meets it is (key). "
+        f"Bound so far: key 3. Try {cure}."
+    )
+
+
+def test_an_axis_that_is_put_in_front_is_renamed() -> None:
+    term = Id("t m") >> Linear("m:4 -> key:3", "K") >> Rename("t:5 -> x")
+    assert (str(term.dom), term.cod.spec) == ("t m", "x:5 key:3")
