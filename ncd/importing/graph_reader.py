@@ -27,6 +27,7 @@ from ncd.importing.boxes import boxed, operator_name
 from ncd.importing.calls import CALLS
 from ncd.importing.calls.complex_calls import Pair, product
 from ncd.importing.calls.conversion_calls import as_whole
+from ncd.importing.module_paths import module_path
 
 USUAL = {  # names of an input's dimensions, by their number
     "real": {1: "m", 2: "b m", 3: "b t m", 4: "b c h w", 5: "b c d h w"},
@@ -197,14 +198,7 @@ class _Reader:
         return self._built(node, list(args), named)
 
     def _path(self, node: fx.Node) -> Path:
-        """Returns the modules around a node that are blocks: all but single layers of torch."""
-        found = []
-        for path, kind in (node.meta.get("nn_module_stack") or {}).values():
-            name = kind if isinstance(kind, str) else f"{kind.__module__}.{kind.__qualname__}"
-            plain = f"{path.split('@')[0]}.".removeprefix(self.prefix).rstrip(".")
-            if plain and plain not in self.layers and not _is_layer(name):
-                found.append((plain, name.rsplit(".", 1)[-1]))
-        return tuple(found)
+        return module_path(node, self.layers, self.prefix)
 
     def _where(self, node: fx.Node) -> str:
         path = self._path(node)
@@ -289,9 +283,3 @@ def _depends(x: Any) -> bool:
         real = isinstance(x.tensor, Tensor) and x.tensor.is_floating_point()
         return bool(x.name) and real
     return isinstance(x, Value | Pair)
-
-
-def _is_layer(name: str) -> bool:
-    """Returns whether a class is a single layer of torch, which needs no block."""
-    whole = ("MultiheadAttention", "Transformer")
-    return name.startswith("torch.nn.modules") and not any(word in name for word in whole)

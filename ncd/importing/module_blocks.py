@@ -15,6 +15,7 @@ from ncd.lang.terms.terms import Term, Then
 from ncd.lang.types.axes import Array
 from ncd.ops import Add
 
+ALTERNATE = 4  # layers in a group that is repeated
 Arrays = Mapping[Slot, Array]
 Slots = tuple[Slot, ...]
 
@@ -98,7 +99,7 @@ def _blocks(items: Sequence[Item], base: str, outputs: Slots, arrays: Arrays) ->
             block = _block(run, path, kind, base, before, needed, arrays)
             found.append(block)
         at = end
-    return _repeated(_unique(found), outputs)
+    return _repeated(_unique(found), outputs, arrays)
 
 
 def _block(
@@ -116,7 +117,7 @@ def _block(
     carried = [s for s in before if s in taken and s not in needed]
     takes = (*carried, *(s for s in taken if s not in carried))
     gives = tuple(slot for item in items for slot in item.gives if slot in needed)
-    name = path.removeprefix(f"{base}.") if base else path
+    name = (path.removeprefix(f"{base}.") if base else path).partition("@")[0]
     body = wired(_blocks(items, path, gives, arrays), takes, gives, arrays)
     block = Block(body, kind, role_of(kind), identifier(name))
     return Item(block, takes, gives, name=name)
@@ -155,21 +156,47 @@ def _unique(items: Sequence[Item]) -> list[Item]:
 # repetitions --------------------------------------------------------------------------------------
 
 
-def _repeated(items: Sequence[Item], outputs: Slots) -> list[Item]:
-    """Returns the items with equal neighbours, such as the layers of a model, as repetitions."""
+def _repeated(items: Sequence[Item], outputs: Slots, arrays: Arrays) -> list[Item]:
+    """Returns the items with equal neighbours, such as the layers of a model, as repetitions.
+
+    Layers that alternate, such as those of Gemma 2, are repeated in groups.
+    """
     found: list[Item] = []
     at = 0
     while at < len(items):
-        end = at + 1
-        while end < len(items) and _continues(items[at], items[end - 1], items[end]):
-            end += 1
+        sizes = (n for n in range(1, ALTERNATE + 1) if _run(items, at, n) >= 2 * n)
+        n = next(sizes, 1)
+        end = at + _run(items, at, n)
         later = {*outputs, *(slot for item in items[end:] for slot in item.takes)}
-        inner = {slot for item in items[at : end - 1] for slot in item.gives}
-        found.append(items[at] if end - at < 2 or inner & later else _repetition(items[at:end]))
-        if end - at >= 2 and inner & later:
-            found += items[at + 1 : end]
+        if end - at < 2 or any({*one.gives} & later for one in items[at : end - 1]):
+            found += items[at:end]
+        else:
+            parts = range(at, end, n)
+            found.append(_repetition([_joined(items[i : i + n], arrays) for i in parts]))
         at = end
     return found
+
+
+def _run(items: Sequence[Item], at: int, n: int) -> int:
+    """Returns how many items repeat the first ``n`` of them, in whole groups."""
+    end, more = at + 1, items[at].takes[len(items[at].gives) :]
+    while end < len(items):
+        first, last, item = items[at + (end - at) % n], items[end - 1], items[end]
+        if not _continues(first, last, item) or item.takes[len(item.gives) :] != more:
+            break
+        end += 1
+    return (end - at) // n * n
+
+
+def _joined(items: Sequence[Item], arrays: Arrays) -> Item:
+    """Returns a group of layers as one block."""
+    if len(items) == 1:
+        return items[0]
+    first, last = items[0], items[-1]
+    layers = [replace(item, term=_body(item, f"layer_{i}")) for i, item in enumerate(items)]
+    body = wired(layers, first.takes, last.gives, arrays)
+    block = Block(body, f"{len(items)} layers", "neutral", "")
+    return Item(block, first.takes, last.gives, name=first.name)
 
 
 def _continues(first: Item, last: Item, item: Item) -> bool:
@@ -188,9 +215,9 @@ def _continues(first: Item, last: Item, item: Item) -> bool:
     )
 
 
-def _body(item: Item) -> Term:
+def _body(item: Item, name: str = "") -> Term:
     assert isinstance(item.term, Block)
-    return replace(item.term, name="")
+    return replace(item.term, name=name)
 
 
 def _repetition(items: Sequence[Item]) -> Item:

@@ -72,6 +72,7 @@ SWIN = {
     **{"image_size": 32, "patch_size": 4, "embed_dim": 16, "depths": [2, 2]},
     **{"num_heads": [2, 4], "window_size": 4},
 }
+GEMMA_2 = {**GROUPED, "num_hidden_layers": 4, "head_dim": 8, "sliding_window": 4}
 GPT = {"vocab_size": 99, "n_embd": 32, "n_layer": 3, "n_head": 4, "n_positions": 32}
 OPT = {
     **{key: SMALL[key] for key in SMALL if key != "intermediate_size"},
@@ -88,7 +89,7 @@ CASES: Mapping[str, Callable[[], tuple[nn.Module, tuple[Tensor, ...]]]] = {
     "qwen-2": _decoder("Qwen2", GROUPED),
     "qwen-3": _decoder("Qwen3", {**GROUPED, "head_dim": 8}),
     "gemma": _decoder("Gemma", {**GROUPED, "head_dim": 8}),
-    "gemma-2": _decoder("Gemma2", {**GROUPED, "head_dim": 8, "sliding_window": 4}),
+    "gemma-2": _decoder("Gemma2", GEMMA_2),
     "opt": _decoder("OPT", OPT),
     "gpt-neox": _decoder("GPTNeoX", SMALL),
     "phi": _decoder("Phi", SMALL),
@@ -116,7 +117,7 @@ CASES: Mapping[str, Callable[[], tuple[nn.Module, tuple[Tensor, ...]]]] = {
 
 BOXES: Mapping[str, list[str]] = {}
 LAYERS = {
-    "albert": [],
+    "albert": [("albert_layer_groups", 3)],
     "bert": [("layer", 3)],
     "bloom": [("h", 3)],
     "convnext": [("layers", 2), ("layers", 2)],
@@ -124,7 +125,7 @@ LAYERS = {
     "dinov2": [("layer", 3)],
     "distilbert": [("layer", 3)],
     "electra": [("layer", 3)],
-    "gemma-2": [],
+    "gemma-2": [("layers", 2)],  # of two layers each, which alternate
     "gpt-2": [("h", 3)],
     "mamba": [("layers", 2)],
     "resnet": [("layers", 2)],
