@@ -51,7 +51,10 @@ async function run() {
   const now = open && JSON.parse(open(task.run.text));
   const no = now ? too_large(now) : stays();
   panel.classList.toggle("old", !!no);
-  if (no) return tell(no);
+  if (no) {
+    again = busy; // what is under way is for other sizes
+    return tell(no);
+  }
   if (busy) return (again = true);
   const example = !unlike().length;
   const at = (name) => new URL(name, document.baseURI).href;
