@@ -206,45 +206,51 @@ def _beyond(what: str, calls: Mapping[str, Call], own: str, device: str, rounds:
     return against(what, {**times, own: beyond}, own, peers)
 
 
+UNSEEN = itertools.count(2)  # sizes that no cache has seen
+
+
+def _layers(n: int) -> list[Term]:
+    y = next(UNSEEN)
+    return [layer(y) for _ in range(n)]
+
+
+def _at_once(n: int) -> Term:
+    return Then(*_layers(n))
+
+
+def _one_by_one(n: int) -> Term:
+    return reduce(rshift, _layers(n))
+
+
+def _ready(n: int, count: int, what: str) -> Iterator[Term]:
+    """Returns terms of n layers, elaborated unless that is what is timed."""
+    terms = [_at_once(n) for _ in range(count)]
+    for term in terms if what != "elaborate" else ():
+        elaborate(term)
+    return iter(terms)
+
+
+def _of_next(use: Callable[[Term], object], terms: Iterator[Term]) -> object:
+    return use(next(terms))
+
+
 def growth_lines(
     seed: int, layers: Sequence[int] = LAYERS, rounds: int = 5, warm: int = 1
 ) -> list[Line]:
-    """A transformer of more and more layers, each against the one before it."""
-    lengths = itertools.count(2)
+    """Times a transformer of more and more layers, each against the one before it."""
     uses: dict[str, Callable[[Term], object]] = {
         "elaborate": elaborate,
         "source": source,
         "cost": cost,
         "compile": lambda term: compile(term, seed=seed),
     }
-
-    def some(n: int) -> list[Term]:
-        y = next(lengths)  # a size that no cache has seen
-        return [layer(y) for _ in range(n)]
-
-    def at_once(n: int) -> Term:
-        return Then(*some(n))
-
-    def one_by_one(n: int) -> Term:
-        return reduce(rshift, some(n))
-
-    def of_next(use: Callable[[Term], object], terms: Iterator[Term]) -> object:
-        return use(next(terms))
-
-    def ready(n: int, what: str) -> Iterator[Term]:
-        """Terms that are built, and elaborated unless that is what is timed."""
-        terms = [at_once(n) for _ in range(rounds + warm)]
-        for term in terms if what != "elaborate" else ():
-            elaborate(term)
-        return iter(terms)
-
     calls: dict[str, Call] = {}
     for n in layers:
-        calls[f"build, {n} layers"] = partial(at_once, n)
-        calls[f"t = t >> layer, {n} layers"] = partial(one_by_one, n)
+        calls[f"build, {n} layers"] = partial(_at_once, n)
+        calls[f"t = t >> layer, {n} layers"] = partial(_one_by_one, n)
         for what, use in uses.items():
-            terms = ready(n, what)
-            calls[f"{what}, {n} layers"] = partial(of_next, use, terms)
+            terms = _ready(n, rounds + warm, what)
+            calls[f"{what}, {n} layers"] = partial(_of_next, use, terms)
     times = medians(calls, rounds=rounds, warm=warm)
     lines: list[Line] = []
     for what in ("build", "t = t >> layer", *uses):
