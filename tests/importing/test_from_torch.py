@@ -443,6 +443,7 @@ def test_shapes_are_read() -> None:
         (lambda: Id("b m") >> ncd.Opaque("m -> m", "aten.roll", "a, [1], [0]"), "just so"),
         (lambda: ncd.Given("m:3", "c", "1 2 x"), "is no number"),
         (lambda: ncd.compile(ncd.Given("m:3", "c", "1 2")), "has 3 numbers, but 2 are given"),
+        (lambda: ncd.compile(ncd.Given("m:3", "c", "1 2 3 4")), "has 3 numbers, but 4 are given"),
         (lambda: ncd.Given("m:3#v:2", "c", "0 1 2"), r"2 is no whole numbers below v"),
         (lambda: ncd.Given("m:3", "c", "1*9999999"), "more than 1,000,000"),
     ],
