@@ -20,7 +20,7 @@ from ncd.view.session.scene import LONG, Scene
 
 UNTRAINED = 100_000_000  # FLOPs for unseen examples of untrained weights: tens of milliseconds
 MOST = 12  # the greatest number of pictures
-LATER = "So large a system is tried on examples that it has not seen once it is trained."
+LATER = "A system of this size is tried on unseen examples once it has been trained."
 BLANK = "data:image/gif;base64,R0lGODlhAQABAAAAACwAAAAAAQABAAA="
 STYLE = """<style>
 .mistakes { display: flex; flex-wrap: wrap; gap: 0.5rem 0.75rem; }
