@@ -196,7 +196,9 @@ function sync(host) {
   host.on = query.has("present");
   if (query.get("present") === "lesson") learn(host);
   const place = parseInt(query.get("present"));
-  host.at = Math.max(0, Math.min(place >= 0 ? place : 1, host.views.length || 1)); // 0: none of them
+  const at = Math.max(0, Math.min(place >= 0 ? place : 1, host.views.length || 1));
+  const elsewhere = !linked.length && host.views.length && host.views[at - 1]?.name !== page();
+  host.at = elsewhere ? 0 : at; // 0: none of them
   const { dataset } = document.documentElement;
   if (host.on) dataset.present = query.get("with") === "panel" ? "panel" : "alone";
   else delete dataset.present;

@@ -185,6 +185,11 @@ def test_a_view_that_is_added_on_a_page_keeps_what_was_chosen_there(
     question = page.locator(".st-key-prediction .predict")
     expect(question).to_contain_text("What shape leaves Linear gate?")
     expect(page.locator(".drawing svg .wire").first).to_be_attached()
+    page.goto(f"{address}/yours?present=1")  # the list is kept, and its first view is this page's
+    place(page, "1 / 5")
+    page.goto(f"{address}/lora?present=1")
+    place(page, "– / 5")
+    expect(page.locator("p.caption")).to_be_hidden()
 
 
 def test_the_file_walks_the_same_views_offline(
