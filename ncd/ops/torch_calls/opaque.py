@@ -24,13 +24,14 @@ _FUNCTION = re.compile(r"[a-z]\w{0,40}\.[a-z]\w{0,60}(\.[a-zA-Z]\w{0,40})?")
 # are checked before a run: anyone may call them.
 _COMMON = """
 abs acos adaptive_avg_pool1d adaptive_avg_pool2d add addmm all amax amin any argmax argmin asin atan
-atan2 avg_pool1d avg_pool2d avg_pool3d batch_norm bmm celu clamp clamp_max clamp_min cosh cumprod
-cumsum div elu eq erf exp expm1 flip gather ge gelu glu group_norm gt hardsigmoid hardswish hardtanh
-instance_norm isinf isnan layer_norm le leaky_relu log log10 log1p log2 log_softmax logcumsumexp
-logical_and logical_not logical_or logical_xor logsumexp lt masked_fill matmul max max_pool1d
-max_pool2d mean min mish mul ne neg norm pad pixel_shuffle pow prod prelu reciprocal relu6 remainder
-roll round rsqrt rsub scatter scatter_add selu sign sinh slice slice_scatter softmax softplus
-softshrink sort square std sub sum tan tanhshrink topk tril triu trunc var where xlogy
+atan2 avg_pool1d avg_pool2d avg_pool3d batch_norm bitwise_and bitwise_not bitwise_or bitwise_xor bmm
+celu clamp clamp_max clamp_min cosh cumprod cumsum div elu eq erf exp expm1 flip gather ge gelu glu
+group_norm gt hardsigmoid hardswish hardtanh instance_norm isinf isnan layer_norm le leaky_relu log
+log10 log1p log2 log_softmax logcumsumexp logical_and logical_not logical_or logical_xor logsumexp
+lt masked_fill matmul max max_pool1d max_pool2d mean min mish mul ne neg norm pad pixel_shuffle pow
+prod prelu reciprocal relu6 remainder roll round rsqrt rsub scatter scatter_add selu sign sinh slice
+slice_scatter softmax softplus softshrink sort square std sub sum tan tanhshrink topk tril triu
+trunc var where xlogy
 """
 COMMON = frozenset(_COMMON.split())
 
