@@ -63,7 +63,7 @@ FAULTS = (
     Fault("pytorch_source/expressions.py", "is isinstance(node.op, ast.Or)", "is True"),
     Fault("pytorch_source/listed/layer_building.py", "and own.is_meta:", "and False:"),
     Fault("pytorch_source/base/source_operators.py", "bit_length() * abs", "bit_length() + abs"),
-    Fault("pytorch_source/model_choice.py", "*reversed(unused), *", "*"),
+    Fault("pytorch_source/model_choice.py", "in reversed(found) if one", "in found if one"),
     # the drawing
     Fault("drawing/placement/separation.py", "style.DOUBLE if wide else 0.0", "0.0"),
     Fault("drawing/lint/label_rules.py", "axis) != (text", "axis) == (text"),

@@ -15,6 +15,7 @@ from ncd.view.server import health
 FORKED = """
 import os, threading, torch
 torch.cuda._is_compiled, torch.cuda._device_count_nvml = lambda: True, lambda: 0
+torch._C._cuda_getCurrentRawStream = None  # a build without CUDA lacks it
 torch._C._cuda_getDeviceCount = None  # it begins CUDA, which cannot be used once forked
 from ncd.cli import crowd
 crowd._prepare()
