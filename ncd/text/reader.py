@@ -22,7 +22,7 @@ from ncd.serial import KINDS
 from ncd.text.definition_reader import defined
 from ncd.text.text_errors import TextError, error_at, unknown_at
 
-LONGEST = 20_000  # letters of a text
+LONGEST = 30_000  # letters of a text
 NODES = 20_000  # parts of a text, such as names and calls
 OPS = 2_000  # of a term
 COPIES = 200  # terms that ``(layer,) * n`` gives
@@ -46,7 +46,7 @@ def parse(text: str) -> Term:
     ``layer = Linear("m -> m", "W") >> Elementwise("relu")``.
 
     Args:
-        text: The text, at most 20,000 letters.
+        text: The text, at most 30,000 letters.
 
     Raises:
         TextError: For text that is no term, with line, column and cure.

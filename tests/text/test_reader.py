@@ -90,7 +90,7 @@ def test_lines_before_the_last_name_parts() -> None:
         ('Id(b"m")', "line 1, column 4: b'm' is neither a text nor a number. Try a text."),
         ('Id("m")("m")', "line 1, column 1: a term is not called. Try "),
         ('Id = Copy("m")\nId', "line 1, column 1: Id cannot be given a value. Try another name."),
-        ("x" * 20_001, "line 1, column 1: it has 20,001 letters, at most 20,000 are read."),
+        ("x" * 30_001, "line 1, column 1: it has 30,001 letters, at most 30,000 are read."),
         ('Softmax(-"m")', "line 1, column 9: only numbers have a sign. Try -1."),
         (
             "Softmax(1, 2, 3, 4)",
@@ -138,7 +138,7 @@ HOSTILE = [
     "nn.Sequential(*[nn.ReLU()])",
     "nn.Linear(9**9**9, 3)",
     "(" * 3000 + 'Id("m")' + ")" * 3000,
-    'Id("m")' + ' >> Id("m")' * 1900,
+    'Id("m")' + ' >> Id("m")' * 2900,
     "nn.Sequential(" * 300 + "nn.ReLU()" + ")" * 300,
     'Repeat((Repeat((Repeat((Linear("m -> m"),) * 200),) * 200),) * 200)',
     'Id("m:999999999999999999999999")',
