@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import ncd
 from ncd.pytorch_source.source_reader import read_source
 from ncd.text.reader import TextError
 
@@ -120,3 +121,27 @@ def test_what_cannot_be_made_says_what_is_missing(source: str, words: str) -> No
     with pytest.raises(TextError) as error:
         read_source(source)
     assert str(error.value).startswith(words)
+
+
+TWO = """
+class First(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(2, 3)
+    def forward(self, x):
+        return self.layer(x)
+class Second(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4, 5)
+    def forward(self, x):
+        return self.layer(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("end", "parameters"),
+    [("", 25), ("a, b = First(), Second()", 25), ("b, a = Second(), First()", 9)],
+)
+def test_of_several_models_the_last_is_drawn(end: str, parameters: int) -> None:
+    assert ncd.cost(read_source(TWO + end).term).parameters == parameters
