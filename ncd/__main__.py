@@ -131,13 +131,19 @@ def _picture(command: Parser) -> None:
     command.add_argument("--cells", action="store_true", help="arrays as grids of cells")
 
 
+def width(text: str) -> float | str:
+    """Returns pixels as a number, and a width in TeX units as text."""
+    return text if text[-2:].isalpha() else float(text)
+
+
 def _picture_of(command: Parser) -> None:
     command.add_argument("--labels", choices=get_args(Labels), default="names")
     command.add_argument("--dark", action="store_true", help="for a dark page")
     command.add_argument(
         "--width",
-        type=float,
-        help="pixels it is read at (default: the system's, mostly 1280; 0: one row)",
+        type=width,
+        help="pixels it is read at (default: the system's, mostly 1280; 0: one row), or a width on "
+        "paper, where labels keep their size: 12cm",
     )
     command.add_argument(
         "--folded",

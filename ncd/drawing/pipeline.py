@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from operator import itemgetter
 from types import MappingProxyType
 from typing import Literal, get_args
@@ -17,6 +18,7 @@ from ncd.drawing.collapse.repeated_layers import stacked
 from ncd.drawing.collapse.saved_arrays import Note, original
 from ncd.drawing.equation import equated, sides
 from ncd.drawing.fit.auto_expand import Opener, Room, Sized, wanted
+from ncd.drawing.fit.paper_width import drawing_units, fitted
 from ncd.drawing.fit.row_breaks import rows_of
 from ncd.drawing.layout_cache import cached
 from ncd.drawing.overlays.callouts import noted
@@ -69,7 +71,7 @@ def draw(
     labels: Labels = "names",
     *,
     folded: Folded = "auto",
-    width: float | None = 1280.0,
+    width: float | str | None = 1280.0,
     notes: Mapping[str, str] = MappingProxyType({}),
     bands: bool = False,
     cells: bool = False,
@@ -85,7 +87,8 @@ def draw(
         folded: Ids or titles of blocks to collapse to one box. "auto" collapses blocks of the role
             "folded", and others until the text is readable at ``width``.
         width: Pixels at which the drawing will be shown. Longer diagrams break into rows, and equal
-            layers are drawn once. None draws one row of everything.
+            layers are drawn once. None draws one row of everything. A width in TeX units, such as
+            "12cm", is one on paper: in TikZ the drawing takes at most so much, its labels 8 points.
         notes: Callouts by what they point at: an op's name, a block's title, or an id.
         bands: Whether columns of data are pink and columns of operations blue.
         cells: Whether arrays are also drawn as grids of cells beside their wires.
@@ -97,7 +100,7 @@ def draw(
         A :class:`Drawing`, in drawing units of one pixel, y downwards.
 
     Raises:
-        SizeError: If ``width`` is not positive.
+        SizeError: If ``width`` is not positive, or no width in TeX units.
         UnknownNameError: If ``folded`` or ``notes`` names a part that the term does not have.
 
     Source: V. Abbott, *Neural Circuit Diagrams* (2024); placement after Gansner et al. 1993,
@@ -110,6 +113,10 @@ def draw(
     check_term(term, "draw")
     check_choice(labels, "labels", "draw", get_args(Labels))
     check_texts(notes, "notes", "draw")
+    if isinstance(width, str):
+        look = {"folded": folded, "notes": notes, "bands": bands, "cells": cells, "dark": dark}
+        again = partial(draw, term, labels, **look, mark=mark, formats=formats)
+        return fitted(lambda room: again(width=room), drawing_units(width))
     if width is not None and not positive(width):
         raise SizeError(f"nothing is {quoted(width)} pixels wide", cure="width 1280", where="draw")
     if folded != "auto":
