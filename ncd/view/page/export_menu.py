@@ -68,6 +68,8 @@ def _files(scene: Scene) -> None:
     ]
     for label, make, path, kind in every:
         downloads.button(label, make, path, kind, key=f"export {path}", width="stretch")
+    st.caption("Citation, BibTeX")
+    st.code(provenance.citation(facts, st.context.url or ""), language=None, wrap_lines=True)
     if text := packed(ncd.spell(scene.term)):
         st.markdown(f"[Edit this system as text]({own_entry.NAME}?{own_entry.TEXT}={quote(text)})")
 

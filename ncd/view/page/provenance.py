@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import ncd
@@ -31,6 +32,33 @@ def _inputs(scene: Scene) -> dict[str, list[str]] | str:
     if feed.pictures:
         return feed.description
     return {name: list(words) for name, words in feed.words.items()} or RANDOM
+
+
+def citation(facts: Mapping[str, Any], address: str) -> str:
+    """Returns a BibTeX entry for a page; ``address`` is that at which the app was opened.
+
+    >>> facts = {"system": "lora", "title": "LoRA", "link": "/lora?r=8", "version": "1.0"}
+    >>> print(citation({**facts, "licence": "MIT"}, "https://host/app/lora?r=4"))
+    @software{neural_circuit_explorer_lora,
+      title   = {{LoRA}, in: Neural circuit explorer},
+      author  = {{The authors of the neural circuit explorer}},
+      version = {1.0},
+      license = {MIT},
+      url     = {https://host/app/lora?r=8}
+    }
+    """
+    folder = address.partition("?")[0].rpartition("/")[0]
+    return "\n".join(
+        (
+            f"@software{{neural_circuit_explorer_{facts['system'].replace('-', '_')},",
+            f"  title   = {{{{{facts['title']}}}, in: Neural circuit explorer}},",
+            "  author  = {{The authors of the neural circuit explorer}},",
+            f"  version = {{{facts['version']}}},",
+            f"  license = {{{facts['licence']}}},",
+            f"  url     = {{{folder}{facts['link']}}}",
+            "}",
+        )
+    )
 
 
 def python(scene: Scene, facts: dict[str, Any], einops: bool) -> str:

@@ -325,6 +325,8 @@ def test_exports_carry_settings_and_seed(page: Page, address: str, tmp_path: Pat
     assert (facts["system"], facts["seed"]) == ("multi-head-attention", 7)
     assert facts["settings"] == {"h": 2, "k": 16, "m": 128, "y": 20, "x": 22, "causal": 1}
     assert facts["link"] == f"{ATTENTION}?h=2&causal=true&seed=7"
+    cited = page.locator("[data-testid=stCode]", has_text="@software{")
+    expect(cited).to_contain_text(f"url     = {{{address}{facts['link']}}}")
     text = taken(page, "Term, JSON", tmp_path).read_text()
     assert json.loads(text)["about"] == facts
     assert ncd.from_json(text) == ncd.catalogue["multi-head-attention"].build(h=2, causal=1)
