@@ -119,6 +119,7 @@ def test_an_engineer_finds_a_layer_and_shares_sizes(
     sizes.fill("m=4.5")
     sizes.press("Enter")
     expect(page.get_by_text("m is a whole number: 4.5 became")).to_be_visible()
+    expect(sizes).to_have_value("")  # it is emptied once its text was read
     sizes.fill("m=128")
     sizes.press("Enter")
     says(page, "m", "m 128")
