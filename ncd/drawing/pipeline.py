@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from operator import itemgetter
 from types import MappingProxyType
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from ncd.drawing.backends.drawing import Drawing
 from ncd.drawing.base import style
@@ -114,8 +114,8 @@ def draw(
     check_choice(labels, "labels", "draw", get_args(Labels))
     check_texts(notes, "notes", "draw")
     if isinstance(width, str):
-        look = {"folded": folded, "notes": notes, "bands": bands, "cells": cells, "dark": dark}
-        again = partial(draw, term, labels, **look, mark=mark, formats=formats)
+        look: dict[str, Any] = {"folded": folded, "notes": notes, "bands": bands, "cells": cells}
+        again = partial(draw, term, labels, **look, dark=dark, mark=mark, formats=formats)
         return fitted(lambda room: again(width=room), drawing_units(width))
     if width is not None and not positive(width):
         raise SizeError(f"nothing is {quoted(width)} pixels wide", cure="width 1280", where="draw")

@@ -52,6 +52,7 @@ def walk(
     names: Mapping[str, str],
     layers: frozenset[str] = frozenset(),
     prefix: str = "",
+    training: bool = True,
 ) -> Walked:
     """Returns the steps of an exported module.
 
@@ -61,11 +62,12 @@ def walk(
         names: The axes of inputs, such as ``{"x": "b t m"}``.
         layers: Modules that are one layer, and no block.
         prefix: The beginning of all names, which is left out.
+        training: Whether the module is in training mode; a norm in another mode becomes a box.
 
     Raises:
         ImportFailed: For a node that cannot even be a box.
     """
-    return _Reader(program, forced, names, layers, prefix).done()
+    return _Reader(program, forced, names, layers, prefix, training).done()
 
 
 class _Reader:
@@ -78,6 +80,7 @@ class _Reader:
         names: Mapping[str, str],
         layers: frozenset[str],
         prefix: str,
+        training: bool,
     ) -> None:
         self.program, self.forced, self.names, self.layers = program, forced, names, layers
         self.prefix = prefix
@@ -88,7 +91,7 @@ class _Reader:
             **signature.inputs_to_lifted_tensor_constants,
         }
         self.env: dict[fx.Node, Any] = {}
-        self.found = Walked(Builder(frozenset(self._shared())))
+        self.found = Walked(Builder(frozenset(self._shared()), training=training))
 
     def _shared(self) -> list[str]:
         """Returns the parameters that several nodes use, or that have several names."""

@@ -141,7 +141,8 @@ def from_torch(
     forced: dict[str, str] = {}
     names = {**annotated_axes(module, inputs, named), **(axes or {})}
     for _ in range(TRIES):
-        walked = walk(made.program, forced, names, made.layers, made.prefix)
+        mode = made.module.training
+        walked = walk(made.program, forced, names, made.layers, made.prefix, mode)
         try:
             term, weights = built(walked)
         except Refused as error:

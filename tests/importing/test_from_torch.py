@@ -457,6 +457,18 @@ def test_what_is_no_call_and_no_constant_is_refused(make: Callable[[], Any], mes
             ncd.compile(make())
 
 
+def test_a_norm_that_is_frozen_while_its_module_trains_keeps_its_statistics() -> None:
+    module = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4))
+    module[1].train(False).running_mean.normal_()
+    found = ncd.from_torch(module, torch.randn(2, 3, 6, 6))
+    assert [box.why for box in found.boxes] == [
+        "a batch norm whose mode is not that of the whole module"
+    ]
+    other = torch.randn(2, 3, 6, 6)
+    assert torch.allclose(found.module()(other), module(other), atol=1e-6)
+    assert not ncd.from_torch(module.eval(), other).boxes
+
+
 def test_a_wire_chooses_among_equal_arrays_by_their_numbers() -> None:
     wire = ncd.Wire("m, m, k -> $2, k, $1")
     assert wire.order == (1, 2, 0) and ncd.parse(repr(wire)) == wire

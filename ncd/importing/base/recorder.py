@@ -36,13 +36,14 @@ class Recorder:
     """Records the steps of an import, one node of torch's graph after the other.
 
     ``node``, ``path``, ``shape`` and ``dtype`` are those of the current node; ``shared`` are the
-    names of parameters that several nodes use.
+    names of parameters that several nodes use. ``training`` is the mode of the module.
     """
 
     shared: frozenset[str] = frozenset()
     steps: list[Step] = field(default_factory=list)
     inputs: list[Slot] = field(default_factory=list)
     boxes: dict[str, tuple[str, str]] = field(default_factory=dict)  # function and reason
+    training: bool = True
     node: str = ""
     path: Path = ()
     shape: tuple[int, ...] = ()

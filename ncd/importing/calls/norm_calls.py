@@ -134,6 +134,8 @@ def batch_norm(
     value = g.solid(g.value(x))
     if not plain or len(value.dims) < 2:
         g.refuse("a batch norm with shared parameters or without statistics")
+    if training is not g.training:
+        g.refuse("a batch norm whose mode is not that of the whole module")
     value = g.single(value, 1)
     if not value.dims[0] or len(leaves(value.dims[0])) != 1 or leaves(value.dims[0])[0].group:
         value = g.single(value, 0)
