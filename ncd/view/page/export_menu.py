@@ -37,11 +37,15 @@ def show(now: Callable[[], Scene | Refusal]) -> None:
         if scene.veil:
             st.caption("Files tell sizes. They are here again when the quiz has ended.")
         else:
-            _files(scene)
+            facts = provenance.facts(scene, url.text())
+            _files(scene, facts)
+            st.caption("Citation, BibTeX")
+            cited = provenance.citation(facts, st.context.url or "")
+            st.code(cited, language=None, wrap_lines=True)
 
 
-def _files(scene: Scene) -> None:
-    name, facts = scene.entry.name, provenance.facts(scene, url.text())
+def _files(scene: Scene, facts: dict[str, Any]) -> None:
+    name = scene.entry.name
     folded = selection.folded(scene.circuit)
     drawn = replace(scene, wide=None).look  # a file does not depend on the window
     look = partial(ncd.draw, scene.term, **drawn, folded=folded)
@@ -68,8 +72,6 @@ def _files(scene: Scene) -> None:
     ]
     for label, make, path, kind in every:
         downloads.button(label, make, path, kind, key=f"export {path}", width="stretch")
-    st.caption("Citation, BibTeX")
-    st.code(provenance.citation(facts, st.context.url or ""), language=None, wrap_lines=True)
     if text := packed(ncd.spell(scene.term)):
         st.markdown(f"[Edit this system as text]({own_entry.NAME}?{own_entry.TEXT}={quote(text)})")
 
