@@ -133,7 +133,12 @@ def _picture(command: Parser) -> None:
 
 def width(text: str) -> float | str:
     """Returns pixels as a number, and a width in TeX units as text."""
-    return text if text[-2:].isalpha() else float(text)
+    try:
+        return float(text)
+    except ValueError:
+        if text[-2:].isalpha():
+            return text
+        raise
 
 
 def _picture_of(command: Parser) -> None:

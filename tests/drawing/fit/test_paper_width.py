@@ -29,7 +29,7 @@ def test_labels_keep_their_size_on_narrow_paper() -> None:
 
 
 @pytest.mark.parametrize(
-    "width", ["12", "cm", "12 ell", "0pt", "-3cm", "1e3cm", "9" * 400 + "pt", ""]
+    "width", ["12", "cm", "12 ell", "0pt", "-3cm", "1e3cm", "9" * 400 + "pt", "", "a"]
 )
 def test_what_is_no_width_on_paper_is_refused(width: str) -> None:
     with pytest.raises(ncd.SizeError, match=r'is no width in TeX units \(pt, .*Try width="12cm"\.'):
