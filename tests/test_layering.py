@@ -45,7 +45,7 @@ PARTS: dict[str, set[str]] = {
         *("run", "onnx_model", "train", "inputs"),  # a page runs its model
     },
     "importing": {*LANGUAGE, "run"},
-    "onnx_model": {*LANGUAGE, "run", "export"},
+    "onnx_model": {*LANGUAGE, "run"},
     "pytorch_source": {*LANGUAGE, "text", "importing"},
     "train": {*LANGUAGE, "costs", "bundled_files", "models", "run"},
     "widget": {*LANGUAGE, "drawing", "export", "importing", "models", "run"},

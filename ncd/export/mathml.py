@@ -37,6 +37,8 @@ def mathml(latex: str, *, block: bool = False) -> str:
     3
     >>> mathml(r"\text{<script>}")[-49:]
     '<mrow><mtext>&lt;script&gt;</mtext></mrow></math>'
+    >>> mathml("x ∈ y").count("<mo>")
+    1
     >>> mathml("100%")[-32:]
     '<mrow><mn>100</mn></mrow></math>'
     """

@@ -8,8 +8,8 @@ from typing import Any, Literal
 from onnx import ModelProto
 from torch import Tensor as Numbers
 
-from ncd.export.page.sized_system import of_term
 from ncd.lang.circuits.elaborate import elaborate
+from ncd.lang.circuits.sized_system import of_term
 from ncd.lang.errors import MismatchError, shown
 from ncd.lang.formulas.traced_sizes import Trace
 from ncd.lang.terms.arguments import check_term

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ncd.export.page.sized_system import SizedSystem
-from ncd.export.page.traced_texts import traced_circuit
 from ncd.lang.circuits.elaborate import elaborate
+from ncd.lang.circuits.sized_system import SizedSystem
+from ncd.lang.circuits.traced_circuit import traced_circuit
 from ncd.lang.formulas.traced_sizes import Trace
 from ncd.onnx_model.model_graph import ModelGraph
 
@@ -16,7 +16,7 @@ def open_graph(system: SizedSystem) -> ModelGraph:
     term, and those of attributes of ONNX, which hold a number.
 
     >>> import ncd
-    >>> from ncd.export.page.sized_system import of_term
+    >>> from ncd.lang.circuits.sized_system import of_term
     >>> term = ncd.catalogue["multi-head-attention"].build()
     >>> graph = open_graph(of_term(term, ncd.elaborate(term)))
     >>> graph.whole().doc_string, graph.sizes

@@ -14,11 +14,11 @@ from torch import Tensor, nn
 from ncd.drawing import draw
 from ncd.drawing.base.fonts import all_faces_css
 from ncd.drawing.collapse.collapsed_blocks import blocks
-from ncd.export.page.sized_system import of_term
 from ncd.export.shared_assets import DIAGRAM_CSS, LIGHT_JS, PANEL_CSS
 from ncd.importing import from_torch
 from ncd.lang.circuits.array_names import called
 from ncd.lang.circuits.elaborate import elaborate
+from ncd.lang.circuits.sized_system import of_term
 from ncd.lang.errors import NCDError, ParseError, shown, unknown
 from ncd.lang.terms.terms import Term
 from ncd.models import CATALOGUE, Entry

@@ -16,8 +16,8 @@ from ncd.export import markup
 from ncd.export.page.cards import Cards
 from ncd.export.page.live_texts import NOTHING, LiveTexts
 from ncd.export.page.page_tables import step_table
-from ncd.export.page.sized_system import SizedSystem, of_term
 from ncd.export.page.traced_texts import texts
+from ncd.lang.circuits.sized_system import SizedSystem, of_term
 from ncd.lang.errors import NCDError
 from ncd.lang.terms.terms import Term
 from ncd.static_site.runs.entry_sizes import of_entry

@@ -33,7 +33,6 @@ from ncd.export.page.around import Around
 from ncd.export.page.cards import Cards, Content
 from ncd.export.page.live_texts import LiveTexts
 from ncd.export.page.page_tables import closed_part, key_drawer, parts_that_open
-from ncd.export.page.sized_system import SizedSystem, SizeRange, of_term
 from ncd.export.shared_assets import (
     DIAGRAM_CSS,
     LEGEND_CSS,
@@ -43,6 +42,7 @@ from ncd.export.shared_assets import (
 )
 from ncd.lang.circuits.circuit import Circuit
 from ncd.lang.circuits.elaborate import elaborate
+from ncd.lang.circuits.sized_system import SizedSystem, SizeRange, of_term
 from ncd.lang.terms.arguments import check_term, check_text
 from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Axis

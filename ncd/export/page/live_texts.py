@@ -15,7 +15,6 @@ from types import MappingProxyType
 from typing import Any
 
 from ncd.export import markup
-from ncd.export.page.sized_system import SizedSystem, SizeRange
 from ncd.export.page.traced_texts import (
     FormulaTable,
     Table,
@@ -23,11 +22,12 @@ from ncd.export.page.traced_texts import (
     changed_texts,
     has_letter,
     texts,
-    traced_circuit,
     wire_sizes,
 )
 from ncd.lang.circuits.circuit import Cell, Circuit
 from ncd.lang.circuits.elaborate import elaborate
+from ncd.lang.circuits.sized_system import SizedSystem, SizeRange
+from ncd.lang.circuits.traced_circuit import traced_circuit
 from ncd.lang.errors import NCDError
 from ncd.lang.formulas.expr import Arg
 from ncd.lang.formulas.traced_sizes import FILL, Fact, Trace

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ncd.export.page.sized_system import LARGEST, SizedSystem, SizeRange
+from ncd.lang.circuits.sized_system import LARGEST, SizedSystem, SizeRange
 from ncd.models import Entry, Knob
 
 

@@ -21,10 +21,10 @@ from ncd.export.page.traced_texts import (
     changed_texts,
     changes,
     texts,
-    traced_circuit,
     wire_sizes,
 )
 from ncd.lang.circuits.circuit import Circuit
+from ncd.lang.circuits.traced_circuit import traced_circuit
 from ncd.lang.formulas.traced_sizes import FILL, Trace, traced
 from ncd.models import Entry, Knob
 from ncd.view.base.knobs import MOST

@@ -2,7 +2,6 @@
 
 const XLINK = "http://www.w3.org/1999/xlink";
 const PHONE = 500; // pixels, the widest frame on a phone
-const LETTERS = 12; // the size of the graph's letters in its own units
 const SMALLEST = 11; // the size to be read, in pixels
 
 export default function (component) {
@@ -58,9 +57,10 @@ function begin(host, frame) {
 }
 
 // Returns how many times a graph that fits the frame must grow on a phone to be read.
-function legible(frame, width) {
-  const scale = frame.clientWidth / width;
-  return frame.clientWidth < PHONE ? Math.max(1, SMALLEST / (LETTERS * scale)) : 1;
+function legible(frame, svg) {
+  const letters = parseFloat(svg.querySelector("text")?.getAttribute("font-size"));
+  const shown = (letters * frame.clientWidth) / svg.viewBox.baseVal.width;
+  return frame.clientWidth < PHONE && shown < SMALLEST ? SMALLEST / shown : 1;
 }
 
 // A new graph is fitted to the frame; the same graph at other sizes or in other colours keeps its
@@ -82,7 +82,7 @@ function draw(host, frame, { svg: text, level }) {
   host.nodes = nodes.sort(([one], [other]) => one - other).map(([, node]) => node);
   for (const node of host.nodes) node.setAttribute("tabindex", -1);
   host.nodes[0]?.setAttribute("tabindex", 0);
-  if (host.level !== level) host.zoom.open(legible(frame, width));
+  if (host.level !== level) host.zoom.open(legible(frame, svg));
   host.level = level;
   if (focused) host.nodes.find((node) => node.id === focused)?.focus();
 }

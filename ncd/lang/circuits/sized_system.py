@@ -1,4 +1,4 @@
-"""A term as a function of its sizes, for a page on which they can be moved."""
+"""A term as a function of its sizes, which can be moved."""
 
 from __future__ import annotations
 
