@@ -147,7 +147,8 @@ def _channels(cell: Cell, array: Array) -> int:
 def _op_cost(cell: Cell, seen: set[str], formats: Formats) -> OpCost:
     initial = learned(cell, seen)
     parameters = sum(value.array.numel for value in initial if value.learned)
-    bytes = cell.times * made(cell, formats)
+    own = cell.shared("made", made) if formats.plain else made(cell, formats)
+    bytes = cell.times * own
     return OpCost(cell.id, cell.op.label, parameters, cell.flops, bytes)
 
 

@@ -72,9 +72,12 @@ def cached(circuit: Circuit, options: Hashable, sized: bool, draw: Callable[[], 
     """
     walk = _Walk(circuit, sized)
     key = Key(options, *walk.key)
+    new, found = False, None
     with _LOCK:
-        new = key not in _CACHE
-        found = _CACHE.get(key)
+        try:
+            found = _CACHE[key]  # compares long keys fewer times than asking for it first
+        except KeyError:
+            new = True
     if isinstance(found, _First):
         found = found.pattern()
         _keep(key, found)

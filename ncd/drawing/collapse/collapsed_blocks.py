@@ -5,7 +5,7 @@ A box is a cell whose id is that of the block's fence, so that everything else t
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Container, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -71,7 +71,7 @@ def _collect(
 ) -> None:
     """Adds the blocks of a circuit; ``parents`` maps each fence to the next block around it."""
     loops = {unit.id: unit for unit in circuit.units if isinstance(unit, Loop)}
-    inside = _contents(circuit)
+    inside = _contents(circuit, {fence.id for fence in circuit.own_fences})
     for fence in circuit.own_fences:
         around = parents.get(fence.parent, "")
         named = fence.title.strip() or fence.id in loops or not least
@@ -87,19 +87,36 @@ def _collect(
 
 def folded(circuit: Circuit, ids: Collection[str]) -> Circuit:
     """Returns the circuit with a box in place of each outermost of these blocks."""
+    chosen = {fence.id: fence for fence in _outermost(circuit, ids)}
+    if chosen:
+        circuit = gathered(circuit, _boxed(circuit, chosen))
+    steps = tuple([tuple([_within(unit, ids) for unit in step]) for step in circuit.steps])
+    return replace(circuit, steps=steps)
+
+
+def _outermost(circuit: Circuit, ids: Collection[str]) -> Iterator[Fence]:
+    """Yields the outermost blocks with these ids that one op could take the place of."""
+    inside: set[str] = set()
+    for fence in circuit.own_fences:  # the outer before the inner
+        if fence.parent in inside:
+            inside.add(fence.id)
+        elif fence.id in ids and _closed(fence):
+            inside.add(fence.id)
+            yield fence
+
+
+def _boxed(circuit: Circuit, chosen: Mapping[str, Fence]) -> list[tuple[Part, Cell]]:
+    """Returns the part of each block, and the box in its place."""
     loops = {unit.id: unit for unit in circuit.units if isinstance(unit, Loop)}
-    inside = _contents(circuit)
-    whole = circuit
-    for fence in circuit.own_fences:
-        here = next((f for f in whole.own_fences if f.id == fence.id), None)
-        if fence.id not in ids or here is None or not _closed(here):
-            continue
+    every = sum(len(_ops(cell)) for cell in circuit.cells)
+    inside = _contents(circuit, chosen)
+    found = []
+    for fence in chosen.values():
         around, hidden = inside[fence.id]
-        everything = len(hidden) == sum(len(_ops(cell)) for cell in circuit.cells)
-        box = _box(here, title(here, loops.get(here.id)), hidden, around, everything)
-        whole = gathered(whole, Part(here.first, here.states, here.id), box)
-    steps = tuple([tuple([_within(unit, ids) for unit in step]) for step in whole.steps])
-    return replace(whole, steps=steps)
+        says = title(fence, loops.get(fence.id))
+        box = _box(fence, says, hidden, around, len(hidden) == every)
+        found.append((Part(fence.first, fence.states, fence.id), box))
+    return found
 
 
 def _within(unit: Cell | Loop, ids: Collection[str]) -> Cell | Loop:
@@ -122,17 +139,22 @@ def _ends(fence: Fence) -> tuple[State, State]:
     return kept[0], kept[1]
 
 
-def _contents(circuit: Circuit) -> dict[str, tuple[tuple[str, ...], list[str]]]:
+def _contents(
+    circuit: Circuit, wanted: Container[str]
+) -> dict[str, tuple[tuple[str, ...], list[str]]]:
     """Returns for each fence the fences around it, the outermost first, and the ids of its ops."""
     found: dict[str, tuple[tuple[str, ...], list[str]]] = {}
     for unit in circuit.units:
-        if isinstance(unit, Loop):
-            chain = (*unit.fences, unit.id)
-            cells = [id for body in unit.bodies for cell in body.cells for id in _ops(cell)]
-        else:
-            chain, cells = unit.fences, [*_ops(unit)]
-        for n, id in enumerate(chain):
-            found.setdefault(id, (chain[:n], []))[1].extend(cells)
+        chain = (*unit.fences, unit.id) if isinstance(unit, Loop) else unit.fences
+        known = [(n, id) for n, id in enumerate(chain) if id in wanted]
+        if not known:
+            continue
+        cells = (
+            [c for body in unit.bodies for c in body.cells] if isinstance(unit, Loop) else [unit]
+        )
+        ops = [id for cell in cells for id in _ops(cell)]
+        for n, id in known:
+            found.setdefault(id, (chain[:n], []))[1].extend(ops)
     return found
 
 

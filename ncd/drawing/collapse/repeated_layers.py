@@ -213,7 +213,7 @@ def _looped(circuit: Circuit, strip: _Strip, start: int, period: int, copies: in
     )  # fmt: skip
     begin = strip.first + start
     part = Part(begin, tuple(states), strip.chain[-1] if strip.chain else strip.id)
-    found = gathered(circuit, part, loop)
+    found = gathered(circuit, [(part, loop)])
     at = next(s for s, step in enumerate(found.steps) if loop in step)
     fence = Fence(id, "", "repeat", at, (loop.inputs, loop.outputs), part.fence, copies)
     return replace(found, own_fences=_placed(found.own_fences, fence))

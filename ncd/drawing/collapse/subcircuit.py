@@ -36,35 +36,37 @@ class Part:
         return {value.id for value in self.states[s - self.first]}
 
 
-def gathered(circuit: Circuit, part: Part, unit: Unit) -> Circuit:
-    """Returns the circuit with one unit in place of a part.
+def gathered(circuit: Circuit, parts: Sequence[tuple[Part, Unit]]) -> Circuit:
+    """Returns the circuit with one unit in place of each part; the parts share no arrays.
 
-    The unit is placed where the part began; its outputs wait until where the part ended.
+    A unit is placed where its part began; its outputs wait until where the part ended.
     """
-    steps = [
-        [other for other in step if not part.holds(s, other)]
-        for s, step in enumerate(circuit.steps)
-    ]
-    steps[part.first].append(unit)
-    states = [_replaced(part, s, state) for s, state in enumerate(circuit.states)]
-    inside = {unit.id, *_inside(circuit, part)}
-    fences = [
-        replace(
-            fence,
-            states=tuple(
-                _replaced(part, s, state) for s, state in enumerate(fence.states, fence.first)
-            ),
-        )
-        for fence in circuit.own_fences
-        if fence.id not in inside
-    ]
+    steps = [[*step] for step in circuit.steps]
+    states, fences = [*circuit.states], [*circuit.own_fences]
+    for part, unit in parts:
+        at = next((s for s in range(part.first, part.last) if steps[s]), part.first)
+        for s in range(part.first, part.last):
+            steps[s] = [other for other in steps[s] if not part.holds(s, other)]
+        steps[at].append(unit)
+        for s in range(part.first + 1, part.last + 1):
+            states[s] = _replaced(part, s, states[s])
+        inside = {unit.id, *_inside(fences, part)}
+        fences = [_around(part, fence) for fence in fences if fence.id not in inside]
     return closed_up(circuit, states, steps, fences)
 
 
-def _inside(circuit: Circuit, part: Part) -> set[str]:
+def _around(part: Part, fence: Fence) -> Fence:
+    """Returns a fence with the part's outputs in place of its arrays."""
+    if fence.last <= part.first or part.last < fence.first:
+        return fence
+    states = enumerate(fence.states, fence.first)
+    return replace(fence, states=tuple([_replaced(part, s, state) for s, state in states]))
+
+
+def _inside(fences: Sequence[Fence], part: Part) -> set[str]:
     """Returns the ids of the fences inside the part."""
     found: set[str] = set()
-    for fence in circuit.own_fences:  # the outer before the inner
+    for fence in fences:  # the outer before the inner
         if fence.parent in found:
             found.add(fence.id)
         if fence.parent != part.fence or not part.first <= fence.first <= fence.last <= part.last:

@@ -54,6 +54,7 @@ class Builder:
         self.places: list[Place] = []
         self.local: Mapping[str, str] = {}  # for each name of a local block the block's id
         self.open = False  # whether some axis has no size
+        self.ops: dict[Op, Op] = {}  # the first of equal ones, so that they share their sites
 
     def new(self, prefix: str) -> str:
         self.count[prefix] += 1
@@ -121,6 +122,7 @@ class Builder:
         raise TypeError(f"{type(term).__name__} is not a kind of term")
 
     def op(self, op: Op, inputs: State, around: Around) -> Strip:
+        op = self.ops.setdefault(op, op)
         site = op.site(Type(value.array for value in inputs))
         outputs = self.values(site.outs)
         name = self.unique(getattr(op, "name", ""), around.scope)

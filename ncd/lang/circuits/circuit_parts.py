@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from ncd.lang.formulas.expr import Call, Expr
 from ncd.lang.glyph import Glyph
@@ -12,6 +13,8 @@ from ncd.lang.terms.op import Op
 from ncd.lang.terms.site import Initial, Site
 from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Array
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -81,32 +84,48 @@ class Cell:
     @property
     def flops(self) -> int:
         """The floating-point operations of all its runs in one forward pass."""
-        return self.times * self.op.flops(self.site)
+        return self.times * self._told("flops")
 
     @once
     def glyph(self) -> Glyph:
         """The drawing of the op, as marks on its wires."""
-        return self.op.glyph(self.site)
+        return self._told("glyph")
 
     @once
     def words(self) -> str:
         """The description of the op, in words that read well aloud."""
-        return self.op.words(self.site)
+        return self._told("words")
 
     @once
     def torch(self) -> Expr | tuple[Expr, ...]:
         """Its torch code: one expression, or one for each output."""
-        return self.op.torch(self.site)
+        return self._told("torch")
 
     @once
     def layer(self) -> Call | None:
         """The call that makes its layer; None if it has none."""
-        return self.op.layer(self.site)
+        return self._told("layer")
 
     @once
     def initial(self) -> Mapping[str, Initial]:
         """The initial value of each of its parameters and buffers."""
-        return self.op.initial(self.site)
+        return self._told("initial")
+
+    def shared(self, name: Hashable, ask: Callable[[Cell], T]) -> T:
+        """Returns ``ask(self)``, under a name, which cells share that have the same op and site.
+
+        Equal layers have both in common, so nothing is computed again for each of them.
+        """
+        op, told = self.site.__dict__.setdefault("_told", (self.op, {}))
+        if op is not self.op:
+            return ask(self)
+        if name not in told:
+            told[name] = ask(self)
+        known: T = told[name]
+        return known
+
+    def _told(self, what: str) -> Any:
+        return self.shared(what, lambda cell: getattr(cell.op, what)(cell.site))
 
 
 @dataclass(frozen=True)

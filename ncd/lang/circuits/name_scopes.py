@@ -9,7 +9,9 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ncd.lang.errors import SizeError
+from ncd.lang.terms.op import Op
 from ncd.lang.terms.rewrite import rewrite
+from ncd.lang.terms.site import Site
 from ncd.lang.types.axes import Array, Axis, Signature, Type
 from ncd.lang.types.axis_kinds import Marked, sized
 
@@ -78,6 +80,7 @@ class Whole:
         self.sizes, self.formulas, self.solved = sizes, formulas, solved.axes
         self.free = {*formulas, *solved.axes, *solved.several}
         self.made: dict[int, Any] = {}  # terms and values, by the ids of the old ones
+        self.sited: dict[tuple[int, int], tuple[Op, Site]] = {}  # by the old ones' ids
         self.placed = self.written = self.stated = Arrays(self._placed)
         if self.free:
             self.written, self.stated = Arrays(self._written), Arrays(self._stated)
@@ -114,6 +117,7 @@ class Local:
     def __init__(self, outer: Whole | Local, names: Mapping[str, Axis]) -> None:
         self.outer, self.names = outer, names
         self.made: dict[int, Any] = {}  # terms and values, by the ids of the old ones
+        self.sited: dict[tuple[int, int], tuple[Op, Site]] = {}  # by the old ones' ids
         self.placed, self.written = Arrays(self._placed), Arrays(self._written)
         self.stated = Arrays(self._stated)
 

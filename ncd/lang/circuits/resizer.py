@@ -203,8 +203,19 @@ class Resizer:
 
     def _cell(self, cell: Cell, times: int) -> Cell:
         scope = self._scope(cell)
-        op: Op = self._term(cell.op, scope)
         inputs, outputs = self._state(cell.inputs, scope), self._state(cell.outputs, scope)
+        if self.solved.several:
+            op, site = self._sited(cell, inputs, outputs, scope)
+        else:  # equal layers share their ops and their sites
+            key = id(cell.op), id(cell.site)
+            if key not in scope.sited:
+                scope.sited[key] = self._sited(cell, inputs, outputs, scope)
+            op, site = scope.sited[key]
+        return Cell(cell.id, op, site, inputs, outputs, cell.name, cell.fences, cell.scope, times)
+
+    def _sited(self, cell: Cell, inputs: State, outputs: State, scope: Scope) -> tuple[Op, Site]:
+        """Returns the op and its site with their sizes."""
+        op: Op = self._term(cell.op, scope)
         self._check_kinds(cell, outputs, scope)
         labels = any(a.label for value in cell.inputs for a in value.array)
         varies = any(self._varies(value.array) for value in (*cell.inputs, *cell.outputs))
@@ -218,7 +229,7 @@ class Resizer:
             site = op.site(type_of(inputs))
         if site.outs != type_of(outputs):
             raise MismatchError(f"{op.label} gives ({site.outs})")
-        return Cell(cell.id, op, site, inputs, outputs, cell.name, cell.fences, cell.scope, times)
+        return op, site
 
     def _check_kinds(self, cell: Cell, outputs: State, scope: Scope) -> None:
         """Raises SizeError for an op that makes an axis whose size, but not kind, is another's."""

@@ -60,7 +60,9 @@ def swin(n: int = 1, w: int = 3, s: int = 4, h: int = 1, k: int = 8, y: int = 10
         side, heads = 2 ** (4 - i), h * 2 ** (i - 1)
         sizes |= {f"x_{i}": space(side * w, side * w), f"h_{i}": heads, f"m_{i}": heads * k}
         sizes |= {f"d_{i}": plain(4 * heads * k, f"4m_{i}"), f"a_{i}": side, f"b_{i}": side}
-        sizes |= {f"{name}_{i}": side // 2 * w for name in "eg" if i < 4}
+        sizes[f"n_{i}"] = side * side
+        if i < 4:
+            sizes |= {f"e_{i}": side // 2 * w, f"g_{i}": side // 2 * w, f"f_{i}": 4 * heads * k}
     return Axes(**sizes, p=2, q=2, v=w, w=w, t=w * w, r=w * w, z=(2 * w - 1) ** 2)(_swin(n, w, s))
 
 
@@ -114,12 +116,12 @@ def _layer(i: int, w: int, shift: int, name: str) -> Term:
 
 def _attention(i: int, w: int, shift: int) -> Term:
     """Returns attention within windows of w × w patches, on a picture that is moved by a shift."""
-    m, x, a, b = f"m_{i}", f"x_{i}", f"a_{i}", f"b_{i}"
+    m, x, a, b, n = f"m_{i}", f"x_{i}", f"a_{i}", f"b_{i}", f"n_{i}"
     cut = Split(f"{x} -> {a} w {b} v") >> Einsum(f"{a} w {b} v {m} -> {a} {b} w v {m}")
-    windows = cut >> Group(f"{a} {b} -> n") >> Group("w v -> t")
+    windows = cut >> Group(f"{a} {b} -> {n}") >> Group("w v -> t")
     joined = (
-        Id(f"n t {m}")
-        >> Split(f"n -> {a} {b}")
+        Id(f"{n} t {m}")
+        >> Split(f"{n} -> {a} {b}")
         >> Split("t -> w v")
         >> Einsum(f"{a} {b} w v {m} -> {a} w {b} v {m}")
         >> Group(f"{a} w {b} v -> {x}")
@@ -131,19 +133,19 @@ def _attention(i: int, w: int, shift: int) -> Term:
 
 
 def _heads(i: int, w: int, shift: int) -> Term:
-    """Returns attention of the patches t of each window n to those of the same window, r."""
-    m, h = f"m_{i}", f"h_{i}"
-    keys = Rename(f"n t {m} -> n r {m}")
-    masks = (_place(w, h), _mask(w, shift, 2 ** (4 - i), h)) if shift else (_place(w, h),)
+    """Returns attention of the patches t of each window to those of the same window, r."""
+    m, h, n = f"m_{i}", f"h_{i}", f"n_{i}"
+    keys = Rename(f"{n} t {m} -> {n} r {m}")
+    masks = (_place(w, n, h), _mask(w, shift, i)) if shift else (_place(w, n, h),)
     scores = Then(
-        Einsum(f"n t {h} k, n r {h} k -> n t r {h}", "scores"),
+        Einsum(f"{n} t {h} k, {n} r {h} k -> {n} t r {h}", "scores"),
         Scale("k"),
         *masks,
         Softmax("r"),
-        Einsum(f"n t r {h}, n r {h} k -> n t {h} k"),
+        Einsum(f"{n} t r {h}, {n} r {h} k -> {n} t {h} k"),
     )
     return (
-        Wire(f"n t {m} -> n t {m}, n t {m}, n t {m}")
+        Wire(f"{n} t {m} -> {n} t {m}, {n} t {m}, {n} t {m}")
         >> Linear(f"{m} -> {h} k", "q", True)
         @ (keys >> Linear(f"{m} -> {h} k", "k", True))
         @ (keys >> Linear(f"{m} -> {h} k", "v", True))
@@ -152,10 +154,10 @@ def _heads(i: int, w: int, shift: int) -> Term:
     )
 
 
-def _place(w: int, h: str) -> Term:
+def _place(w: int, n: str, h: str) -> Term:
     """Returns a step that adds a learned number for each way from one patch to another."""
     down, across = f"t // {w} - r // {w} + {w - 1}", f"t % {w} - r % {w} + {w - 1}"
-    scores = f"n t r {h}"
+    scores = f"{n} t r {h}"
     return (
         Id(scores) @ Param(f"z {h}", "bias")
         >> Id(scores) @ Map("-> t r#z", f"({down}) * {2 * w - 1} + {across}", "way") @ Id(f"z {h}")
@@ -164,16 +166,17 @@ def _place(w: int, h: str) -> Term:
     )
 
 
-def _mask(w: int, shift: int, count: int, h: str) -> Term:
+def _mask(w: int, shift: int, i: int) -> Term:
     """Returns a step that parts patches which only the shift has brought together.
 
-    They meet in the last of ``count`` windows down, and in the last across.
+    They meet in the last of the windows down, and in the last across.
     """
+    n, count = f"n_{i}", 2 ** (4 - i)
     last, edge = count - 1, w - shift
-    down = f"n // {count} == {last} and (t // {w} < {edge}) != (r // {w} < {edge})"
-    across = f"n % {count} == {last} and (t % {w} < {edge}) != (r % {w} < {edge})"
+    down = f"{n} // {count} == {last} and (t // {w} < {edge}) != (r // {w} < {edge})"
+    across = f"{n} % {count} == {last} and (t % {w} < {edge}) != (r % {w} < {edge})"
     apart = f"where(({down}) or ({across}), $1 - {FAR}, $1)"
-    return Map(f"n t r {h} -> n t r {h}", apart, "parted")
+    return Map(f"{n} t r h_{i} -> {n} t r h_{i}", apart, "parted")
 
 
 def _merge(i: int) -> Term:

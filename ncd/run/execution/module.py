@@ -22,7 +22,7 @@ from ncd.run.execution.evaluate import Like, function, known
 from ncd.run.execution.fusion import fused
 from ncd.run.execution.input_checks import check_shapes, real, whole
 from ncd.run.execution.partial_run import leading
-from ncd.run.execution.program import Part, Program, Run, Watch, execute, plan
+from ncd.run.execution.program import Program, Run, Watch, execute, plan
 from ncd.run.execution.recompute import grouped, segments
 from ncd.run.execution.rounding import round_weights, rounded_inputs, rounding
 
@@ -45,7 +45,7 @@ class CircuitModule(nn.Module):
 
     def __init__(self, circuit: Circuit, seed: int | None = 0, shared: bool = False) -> None:
         super().__init__()
-        self._read(circuit)
+        self._read(circuit, lazily=shared)
         made: set[str] = set()
         for cell in circuit.cells:
             if cell.path not in made and self._attach(cell, seed, shared):
@@ -53,17 +53,28 @@ class CircuitModule(nn.Module):
         if not any(x.is_floating_point() for x in (*self.parameters(), *self.buffers())):
             self.register_buffer("_like", torch.empty(0), persistent=False)  # for new tensors
 
-    def _read(self, circuit: Circuit) -> None:
-        """Computes everything that follows from the circuit and need not be saved."""
+    def _read(self, circuit: Circuit, lazily: bool = False) -> None:
+        """Computes everything that follows from the circuit and need not be saved.
+
+        Its programs may wait until they are used, but not where torch.compile would trace that.
+        """
         self.circuit, self.term = circuit, circuit.term
-        known: dict[str, Part] = {}
-        if self.recompute:  # fused attention would hide the ops of a block
-            wanted = segments(circuit, self.recompute)
-            self._plain = plan(circuit, lambda parts, own: grouped(parts, own, wanted), known)
-            self._fused = self._plain
-        else:
-            self._plain, self._fused = plan(circuit, None, known), plan(circuit, fused, known)
+        self._programs: dict[bool, Program] = {}
+        if not lazily:
+            self._programs = {plain: self._planned(plain) for plain in (True, False)}
         self._shapes = [(array.shape, array.below is None) for array in self.term.dom]
+
+    def _program(self, plain: bool) -> Program:
+        """Returns the program that makes every array, or the one with fused attention."""
+        if plain not in self._programs:
+            self._programs[plain] = self._planned(plain)
+        return self._programs[plain]
+
+    def _planned(self, plain: bool) -> Program:
+        if self.recompute:  # fused attention would hide the ops of a block
+            wanted = segments(self.circuit, self.recompute)
+            return plan(self.circuit, lambda parts, circuit: grouped(parts, circuit, wanted))
+        return plan(self.circuit) if plain else plan(self.circuit, fused)
 
     def _attach(self, cell: Cell, seed: int | None, shared: bool) -> bool:
         """Gives a cell its layer or parameter; returns whether it has one."""
@@ -123,7 +134,7 @@ class CircuitModule(nn.Module):
         if not self.formats.plain:
             inputs, watch = rounded_inputs(inputs, self.formats), rounding(self.formats, watch)
         plain = keep is not None or watch is not None or _transformed()
-        program: Program = self._plain if plain else self._fused
+        program = self._program(plain)
         if only is not None:
             program = leading(program, only)
         like = self._alike(inputs) if program.new else _ANY
@@ -151,7 +162,7 @@ class CircuitModule(nn.Module):
         return tuple([x if array.below is None else whole(array, x) for array, x in arrays])
 
     def __getstate__(self) -> dict[str, Any]:
-        made = {"circuit", "_plain", "_fused", "_shapes"}  # a call of torch cannot be written down
+        made = {"circuit", "_programs", "_shapes"}  # a call of torch cannot be written down
         return {name: value for name, value in vars(self).items() if name not in made}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

@@ -114,20 +114,36 @@ def expressions(cell: Cell) -> tuple[Expr, ...]:
 
 def part(cell: Cell) -> Part:
     """Returns a cell as a step without slots."""
+    said = cell.shared("code", _coded)
+    return Part(
+        said.run,
+        tuple([value.id for value in cell.inputs]),
+        tuple([value.id for value in cell.outputs]),
+        said.new,
+        cell,
+        said.alone,
+        said.every,
+    )
+
+
+class _Coded(NamedTuple):
+    """An op ready to run, and what a part says of it."""
+
+    run: Code
+    new: bool
+    alone: bool
+    every: tuple[Expr, ...]
+
+
+def _coded(cell: Cell) -> _Coded:
     ranks = tuple(len(array.shape) for array in cell.site.ins)
     said, layer, every = cell.torch, cell.layer, expressions(cell)
     alone = isinstance(said, Expr) or len(every) == 1
     name = layer.function if layer else ""
     run = code(every[0], ranks, name) if alone else codes(every, ranks, name)
-    return Part(
-        over_batches(run, ranks) if cell.op.calls else run,
-        tuple(value.id for value in cell.inputs),
-        tuple(value.id for value in cell.outputs),
-        any(isinstance(node, NEW) for expr in every for node in expr.walk()),
-        cell,
-        alone and len(cell.outputs) == 1,
-        every,
-    )
+    new = any(isinstance(node, NEW) for expr in every for node in expr.walk())
+    own = over_batches(run, ranks) if cell.op.calls else run
+    return _Coded(own, new, alone and len(cell.outputs) == 1, every)
 
 
 Ids = tuple[str, ...]
@@ -143,27 +159,15 @@ class Segment(NamedTuple):
     outputs: Ids
 
 
-def plan(
-    circuit: Circuit, change: Change | None = None, known: dict[str, Part] | None = None
-) -> Program:
-    """Returns the program of a circuit; ``change`` may replace steps.
-
-    ``known`` caches the steps of cells for another plan of the same circuit.
-    """
-    known = {} if known is None else known
-    parts: list[Part | Loop] = []
-    for unit in units(circuit):
-        if isinstance(unit, Cell):
-            known[unit.id] = known.get(unit.id) or part(unit)
-        parts.append(unit if isinstance(unit, Loop) else known[unit.id])
+def plan(circuit: Circuit, change: Change | None = None) -> Program:
+    """Returns the program of a circuit; ``change`` may replace steps."""
+    parts = [part(unit) if isinstance(unit, Cell) else unit for unit in units(circuit)]
     changed = parts if change is None else change(parts, circuit)
     ins, outs = (tuple(value.id for value in end) for end in (circuit.inputs, circuit.outputs))
-    return _program(changed, ins, outs, change, known)
+    return _program(changed, ins, outs, change)
 
 
-def _program(
-    parts: Parts, inputs: Ids, outputs: Ids, change: Change | None, known: dict[str, Part]
-) -> Program:
+def _program(parts: Parts, inputs: Ids, outputs: Ids, change: Change | None) -> Program:
     every = (*inputs, *(id for item in parts for id in ends(item)[1]))
     slots = {id: slot for slot, id in enumerate(dict.fromkeys(every))}
     needed = {*outputs}
@@ -173,7 +177,7 @@ def _program(
         done = tuple(slots[id] for id in dict.fromkeys((*ins, *outs)) if id not in needed)
         needed.update(ins)
         places = tuple(slots[id] for id in ins), tuple(slots[id] for id in outs), done
-        steps.append(_step(item, places, change, known))
+        steps.append(_step(item, places, change))
     new = any(item.new for item in parts if isinstance(item, Part))
     return Program(
         tuple(slots),
@@ -196,12 +200,12 @@ Places = tuple[Slots, Slots, Slots]  # of the inputs, the outputs, and those the
 
 
 def _step(
-    item: Part | Loop | Segment, places: Places, change: Change | None, known: dict[str, Part]
+    item: Part | Loop | Segment, places: Places, change: Change | None
 ) -> Step | ScanStep | SegmentStep:
     if isinstance(item, Segment):
-        return SegmentStep(_program(*item, change, known), *places)
+        return SegmentStep(_program(*item, change), *places)
     if isinstance(item, Loop):
-        return _scan(item, places, plan(item.bodies[0], change, known))
+        return _scan(item, places, plan(item.bodies[0], change))
     cell = item.cell
     path: tuple[str, ...] = ()
     weight = ""

@@ -181,9 +181,11 @@ def peak_bound(circuit: Circuit) -> int:
 @lru_cache(maxsize=256)
 def _peak_bound(term: Term) -> int:
     circuit = elaborate(term)
-    made = sum(cell.times * _left(cell) for cell in circuit.cells)
+    made = sum(cell.times * cell.shared("left", _left) for cell in circuit.cells)
     ends = sum(weight(value.array) for value in (*circuit.inputs, *circuit.outputs))
-    beside = max(map(kernel_scratch.most, circuit.cells), default=kernel_scratch.SCALARS)
+    scratch = "scratch", torch.get_num_threads()
+    most = (cell.shared(scratch, kernel_scratch.most) for cell in circuit.cells)
+    beside = max(most, default=kernel_scratch.SCALARS)
     return made + 3 * _weights(circuit) + 4 * ends + beside
 
 

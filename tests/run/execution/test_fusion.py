@@ -96,7 +96,7 @@ KEPT = {
 
 def steps(module: CircuitModule) -> int:
     """How many of the steps are attentions."""
-    return sum(step.cell is None for step in module._fused.steps)  # type: ignore[union-attr]
+    return sum(step.cell is None for step in module._program(plain=False).steps)  # type: ignore[union-attr]
 
 
 def inputs_of(term: Term, batch: tuple[int, ...], dtype: torch.dtype) -> list[Tensor]:
@@ -176,9 +176,9 @@ def test_torch_takes_its_fast_path(name: str) -> None:
 def test_a_causal_mask_is_told_to_torch() -> None:
     """Without a mask of its own, of the size of the scores."""
     for name in ("causal", "causal by a formula"):
-        (step,) = compile(FUSED[name])._fused.steps
+        (step,) = compile(FUSED[name])._program(plain=False).steps
         assert step.run.causal and not step.run.masks  # type: ignore[union-attr]
-    (step,) = compile(FUSED["anticausal"])._fused.steps
+    (step,) = compile(FUSED["anticausal"])._program(plain=False).steps
     assert not step.run.causal and len(step.run.masks) == 1  # type: ignore[union-attr]
 
 

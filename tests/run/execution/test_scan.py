@@ -107,7 +107,7 @@ def test_a_trace_has_the_last_position_and_a_watch_sees_all() -> None:
 def test_attention_inside_a_scan_is_fused_as_well() -> None:
     body = Einsum("k, x k -> x") >> Softmax("x") >> Einsum("x, x k -> k") >> Copy("k")
     module = compile(Axes(t=3, x=5, k=4)(Scan(body, "t")))
-    (step,) = module._fused.steps
+    (step,) = module._program(plain=False).steps
     assert any(inner.cell is None for inner in step.body.steps)  # type: ignore[union-attr]
     inputs = example_inputs(module.term)
     for one, two in zip(module(*inputs), trace(module, *inputs).outputs, strict=True):
