@@ -107,6 +107,7 @@ class _Walk:
         self.cells: list[Cell] = []
         self.arrays: dict[int, Hashable] = {}  # by id() of the array; ops likewise
         self.ops: dict[int, Hashable] = {}
+        self.kinds: dict[Hashable, int] = {}  # of ops that differ in their names alone
         self.sized = sized
         self.term(circuit.term)
         self.circuit(circuit)
@@ -165,12 +166,16 @@ class _Walk:
         self.key += (type(term).__name__, getattr(term, "sign", ""), len(term.children))
 
     def op(self, op: Op) -> None:
-        """Adds an op to the key, without the sizes of its axes."""
+        """Adds what a layout reads of an op beside its glyph: which others it is equal to.
+
+        Equal layers become a stack; a kernel or a formula that no glyph shows changes nothing else.
+        """
         found = self.ops.get(id(op))
         if found is None:
-            values = [getattr(op, name) for name in field_names(type(op))]
+            values = [getattr(op, name) for name in field_names(type(op)) if name != "name"]
             told = [value if isinstance(value, Plain) else str(value) for value in values]
-            found = self.ops[id(op)] = (type(op).__name__, *told)
+            kind = self.kinds.setdefault((type(op), *told), len(self.kinds))
+            found = self.ops[id(op)] = (kind, op.label, op.role)
         self.key.append(found)
 
 

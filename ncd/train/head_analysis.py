@@ -37,8 +37,17 @@ def shares(maps: Tensor, tokens: Tensor, every: Mapping[str, Cells] = CELLS) -> 
     >>> shares(maps, torch.tensor([7, 8, 9]))["previous token"]
     1.0
     """
+    return _shares(maps, _cells(tokens, every))
+
+
+def _cells(tokens: Tensor, every: Mapping[str, Cells]) -> dict[str, Tensor]:
+    """Returns the cells of each kind that occurs in these sequences."""
     found = {name: cells(tokens) for name, cells in every.items()}
-    return {name: share(maps, cells) for name, cells in found.items() if bool(cells.any())}
+    return {name: cells for name, cells in found.items() if bool(cells.any())}
+
+
+def _shares(maps: Tensor, found: Mapping[str, Tensor]) -> Shares:
+    return {name: share(maps, cells) for name, cells in found.items()}
 
 
 def run(
@@ -121,10 +130,10 @@ def attention_shares(
     """Returns each head's shares, and those of uniform attention."""
     few, maps = tokens[:BATCH], dict[Head, Tensor]()
     run(module, few, off, maps)
-    every, few = kinds(SEQUENCES[task.name]), few.cpu()
+    cells = _cells(few.cpu(), kinds(SEQUENCES[task.name]))
     seen = next(iter(maps.values())) > 0
-    even = shares(seen / seen.sum(-1, keepdim=True), few, every)
-    return {head: shares(found, few, every) for head, found in maps.items()}, even
+    even = _shares(seen / seen.sum(-1, keepdim=True), cells)
+    return {head: _shares(found, cells) for head, found in maps.items()}, even
 
 
 def score(

@@ -47,7 +47,7 @@ def houses(i: int, seed: int) -> Data:
     answers = answers if source == HOUSES else _scaled(answers, seen)
     rows, answers = rows.float(), answers.float()
     source_words = f"{source}, {WHERE[source]}, by {i} of {most} features"
-    return Data(rows[seen], answers[seen], rows[unseen], answers[unseen], source_words)
+    return Data(lambda: (rows[seen], answers[seen]), rows[unseen], answers[unseen], source_words)
 
 
 def _read() -> tuple[Tensor, Tensor, str]:

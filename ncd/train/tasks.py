@@ -11,6 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from ncd.lang.errors import SizeError, unknown
+from ncd.lang.once import once
 from ncd.run.base.seeding import generator
 from ncd.train.digit_images import available, digits
 from ncd.train.noisy_examples import (
@@ -32,13 +33,30 @@ LEAST = 1e-12  # smallest probability, so that its logarithm is finite
 
 @dataclass(frozen=True)
 class Data:
-    """Training examples and unseen examples: inputs and expected outputs."""
+    """Training examples and unseen examples: inputs and expected outputs.
 
-    inputs: Tensor
-    targets: Tensor
+    The training examples are made by ``train`` when they are first used; a page tests untrained
+    weights on the unseen ones alone.
+    """
+
+    train: Callable[[], tuple[Tensor, Tensor]]
     unseen: Tensor
     answers: Tensor
     source: str
+
+    @once
+    def _train(self) -> tuple[Tensor, Tensor]:
+        return self.train()
+
+    @property
+    def inputs(self) -> Tensor:
+        """The inputs of the training examples."""
+        return self._train[0]
+
+    @property
+    def targets(self) -> Tensor:
+        """The expected outputs of the training examples."""
+        return self._train[1]
 
 
 @dataclass(frozen=True)
@@ -91,20 +109,20 @@ def labelled_digits(knobs: Mapping[str, int], random: torch.Generator) -> Data:
     images, labels, source = digits(knobs["x"])
     order = torch.randperm(len(images), generator=generator(0, "order of the digits"))
     unseen, seen = order.tensor_split([len(order) // 6])
-    return Data(images[seen], labels[seen], images[unseen], labels[unseen], source)
+    return Data(lambda: (images[seen], labels[seen]), images[unseen], labels[unseen], source)
 
 
 def _grey_digits(knobs: Mapping[str, int], random: torch.Generator) -> Data:
     """Returns digits with c equal channels."""
     own = labelled_digits(knobs, random)
     inputs, unseen = (x[:, None].expand(-1, knobs["c"], -1, -1) for x in (own.inputs, own.unseen))
-    return Data(inputs, own.targets, unseen, own.answers, own.source)
+    return Data(lambda: (inputs, own.targets), unseen, own.answers, own.source)
 
 
 def _any_digits(knobs: Mapping[str, int], random: torch.Generator) -> Data:
     """Returns digits (n, x, x) from 0 to 1, to be made again."""
     own = labelled_digits({**knobs, "k": 10}, random)
-    return Data(own.inputs, own.inputs, own.unseen, own.unseen, own.source)
+    return Data(lambda: (own.inputs, own.inputs), own.unseen, own.unseen, own.source)
 
 
 def _signed_digits(knobs: Mapping[str, int], random: torch.Generator) -> Data:
@@ -113,7 +131,7 @@ def _signed_digits(knobs: Mapping[str, int], random: torch.Generator) -> Data:
     seen, unseen = (
         (2 * x - 1)[:, None].expand(-1, knobs["o"], -1, -1) for x in (own.inputs, own.unseen)
     )
-    return Data(seen, seen, unseen, unseen, own.source)
+    return Data(lambda: (seen, seen), unseen, unseen, own.source)
 
 
 def _shapes(knobs: Mapping[str, int], random: torch.Generator) -> Data:
@@ -124,9 +142,9 @@ def _shapes(knobs: Mapping[str, int], random: torch.Generator) -> Data:
             axis="y",
             nearest=len(KINDS),
         )
-    inputs, targets = shapes(SEEN, knobs["x"], knobs["y"], random)
+    seen = shapes(SEEN, knobs["x"], knobs["y"], random)
     unseen, answers = shapes(UNSEEN, knobs["x"], knobs["y"], random)
-    return Data(inputs, targets, unseen, answers, "shapes made up from the seed")
+    return Data(lambda: seen, unseen, answers, "shapes made up from the seed")
 
 
 def _shape_count() -> int:
@@ -135,9 +153,15 @@ def _shape_count() -> int:
 
 def _sequences(own: Sequences) -> Callable[[Mapping[str, int], torch.Generator], Data]:
     def made(knobs: Mapping[str, int], random: torch.Generator) -> Data:
-        inputs, unseen = (own.make(n, knobs["t"], knobs["v"], random) for n in (READ, UNREAD))
+        t, v = knobs["t"], knobs["v"]
+        unseen = own.make(UNREAD, t, v, generator(random.initial_seed(), "unseen sequences"))
+
+        def train() -> tuple[Tensor, Tensor]:
+            inputs = own.make(READ, t, v, random)
+            return inputs, own.answers(inputs)
+
         source = "sequences made up from the seed"
-        return Data(inputs, own.answers(inputs), unseen, own.answers(unseen), source)
+        return Data(train, unseen, own.answers(unseen), source)
 
     return made
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ncd.lang.circuits.circuit import Cell, Circuit, Fence, Loop, State
+from ncd.lang.once import once
 
 Unit = Cell | Loop
 
@@ -33,7 +34,11 @@ class Part:
         return any(v.id in before for v in unit.inputs) or any(v.id in after for v in unit.outputs)
 
     def ids(self, s: int) -> set[str]:
-        return {value.id for value in self.states[s - self.first]}
+        return self._ids[s - self.first]
+
+    @once
+    def _ids(self) -> list[set[str]]:
+        return [{value.id for value in state} for state in self.states]
 
 
 def gathered(circuit: Circuit, parts: Sequence[tuple[Part, Unit]]) -> Circuit:

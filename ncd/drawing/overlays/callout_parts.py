@@ -86,7 +86,7 @@ def _op(drawing: Drawing, glyph: DrawnGlyph) -> Part:
     if glyph.node.startswith("f") or glyph.role == "note":  # a box of its own
         return Part(glyph.node, box)
     field = Outline(rectangle(box.grown(style.LIT)), "note")
-    return Part(glyph.node, box.grown(style.LIT), lit=(field,), words=glyph.words)
+    return Part(glyph.node, box.grown(style.LIT), lit=(field,))  # the glyph has its words
 
 
 # Arrays and axes ---------------------------------------------------------------------------------

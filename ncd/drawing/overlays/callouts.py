@@ -46,7 +46,7 @@ def noted(
     >>> from ncd.ops import Linear
     >>> term = Linear("n:2 -> k:3", "Q")
     >>> [extra.words for extra in noted(draw(term), elaborate(term), {"Q": "It learns."}).extras]
-    ['learned linear map Q, n to k', 'It learns.']
+    ['', 'It learns.']
 
     Raises UnknownNameError for a part that the drawing has not.
     """

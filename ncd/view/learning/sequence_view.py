@@ -25,6 +25,7 @@ from ncd.view.session.scene import Scene
 
 T = TypeVar("T")
 TRIED, LEAST = 512, 16  # test sequences: at most, and at least for a score without each head
+GUESSED = 64  # at most of weights that have learned nothing: a guess needs no exact score
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,8 @@ def able(scene: Scene, off: frozenset[Head]) -> Skill:
     affordable = 4 * mistakes.budget(scene) // max(1, scene.cost.flops)
     every = len(heads(scene))
     each = affordable // (every + 2) >= LEAST  # whether there is time to score it without each head
-    count = max(1, min(TRIED, affordable // (every + 2 if each else 2)))
+    most = TRIED if scene.learned else GUESSED
+    count = max(1, min(most, affordable // (every + 2 if each else 2)))
 
     def unseen() -> tuple[Tensor, Tensor]:
         given = mistakes.examples(scene, own)

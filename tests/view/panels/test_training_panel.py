@@ -213,7 +213,7 @@ def test_the_masks_with_the_most_wrong_pixels_come_first() -> None:
     found = answers.clone()
     found[1, :2], found[2, 0, 0] = 1, 2
     pictures = torch.rand(3, 1, 4, 4)
-    own = Data(pictures, answers, pictures, answers, "")
+    own = Data(lambda: (pictures, answers), pictures, answers, "")
     scores = torch.nn.functional.one_hot(found, 3).movedim(-1, 1)
     wrong, shown = mistakes._masks(own, scores, answers)
     assert wrong == 2
