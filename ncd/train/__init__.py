@@ -1,8 +1,8 @@
 """Training: a task for each trainable system, one loop for all, and no page needed."""
 
 from ncd.train.proofreader_weights import attention_weights as attention_weights
+from ncd.train.task_data import Data as Data
 from ncd.train.tasks import TASKS as TASKS
-from ncd.train.tasks import Data as Data
 from ncd.train.tasks import Task as Task
 from ncd.train.tasks import data as data
 from ncd.train.tasks import task as task

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from ncd.lang.errors import SizeError
 from ncd.run.base.seeding import generator
-from ncd.train.tasks import Data
+from ncd.train.task_data import Data
 
 UNSEEN = 0.2  # share of the examples, as in the notebook
 HOUSES = "prices of houses in California in 100,000 dollars (Pace and Barry 1997)"

@@ -10,10 +10,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from ncd.lang.errors import SizeError, unknown
-from ncd.lang.once import once
+from ncd.lang.errors import unknown
 from ncd.run.base.seeding import generator
-from ncd.train.digit_images import available, digits
+from ncd.train.digit_images import available
 from ncd.train.noisy_examples import (
     Given,
     evidence_loss,
@@ -21,42 +20,22 @@ from ncd.train.noisy_examples import (
     made_noisy,
     with_point_noise,
 )
-from ncd.train.shape_images import KINDS, shapes
-from ncd.train.symbol_sequences import NOT_ASKED, SEQUENCES, Sequences
+from ncd.train.symbol_sequences import NOT_ASKED, SEQUENCES
+from ncd.train.task_data import (
+    Data,
+    any_digits,
+    grey_digits,
+    labelled_digits,
+    labelled_shapes,
+    sequence_count,
+    sequence_data,
+    shape_count,
+    signed_digits,
+)
 
-SEEN, UNSEEN = 512, 64  # numbers of pictures of shapes
-READ, UNREAD = 4096, 512  # numbers of sequences
 STEPS = {"reversal": 300, "recall": 600, "induction": 1000, "brackets": 1000, "proofreader": 2500}
 APART, DECAY = {"proofreader": 1.0}, {"proofreader": 0.3}
 LEAST = 1e-12  # smallest probability, so that its logarithm is finite
-
-
-@dataclass(frozen=True)
-class Data:
-    """Training examples and unseen examples: inputs and expected outputs.
-
-    The training examples are made by ``train`` when they are first used; a page tests untrained
-    weights on the unseen ones alone.
-    """
-
-    train: Callable[[], tuple[Tensor, Tensor]]
-    unseen: Tensor
-    answers: Tensor
-    source: str
-
-    @once
-    def _train(self) -> tuple[Tensor, Tensor]:
-        return self.train()
-
-    @property
-    def inputs(self) -> Tensor:
-        """The inputs of the training examples."""
-        return self._train[0]
-
-    @property
-    def targets(self) -> Tensor:
-        """The expected outputs of the training examples."""
-        return self._train[1]
 
 
 @dataclass(frozen=True)
@@ -92,82 +71,6 @@ class Task:
     ) -> Given:
         """Returns the inputs of the system for some examples, and what it is to answer."""
         return self.noise(examples, knobs, random) if self.noise else ((examples,), answers)
-
-
-def labelled_digits(knobs: Mapping[str, int], random: torch.Generator) -> Data:
-    """Returns digits (n, x, x) from 0 to 1, and what each is.
-
-    The unseen ones are the same for every seed: weights that ship have not learned from them.
-    """
-    if knobs["k"] < 10:
-        raise SizeError(
-            f"k is {knobs['k']}, but there are ten digits",
-            cure="k = 10",
-            axis="k",
-            nearest=10,
-        )
-    images, labels, source = digits(knobs["x"])
-    order = torch.randperm(len(images), generator=generator(0, "order of the digits"))
-    unseen, seen = order.tensor_split([len(order) // 6])
-    return Data(lambda: (images[seen], labels[seen]), images[unseen], labels[unseen], source)
-
-
-def _grey_digits(knobs: Mapping[str, int], random: torch.Generator) -> Data:
-    """Returns digits with c equal channels."""
-    own = labelled_digits(knobs, random)
-    inputs, unseen = (x[:, None].expand(-1, knobs["c"], -1, -1) for x in (own.inputs, own.unseen))
-    return Data(lambda: (inputs, own.targets), unseen, own.answers, own.source)
-
-
-def _any_digits(knobs: Mapping[str, int], random: torch.Generator) -> Data:
-    """Returns digits (n, x, x) from 0 to 1, to be made again."""
-    own = labelled_digits({**knobs, "k": 10}, random)
-    return Data(lambda: (own.inputs, own.inputs), own.unseen, own.unseen, own.source)
-
-
-def _signed_digits(knobs: Mapping[str, int], random: torch.Generator) -> Data:
-    """Returns digits (n, o, x, x) from -1 to 1 in o equal colours."""
-    own = _any_digits(knobs, random)
-    seen, unseen = (
-        (2 * x - 1)[:, None].expand(-1, knobs["o"], -1, -1) for x in (own.inputs, own.unseen)
-    )
-    return Data(lambda: (seen, seen), unseen, unseen, own.source)
-
-
-def _shapes(knobs: Mapping[str, int], random: torch.Generator) -> Data:
-    if knobs["y"] > len(KINDS):
-        raise SizeError(
-            f"y is {knobs['y']}, but there are {len(KINDS)} kinds: {', '.join(KINDS)}",
-            cure=f"y = {len(KINDS)}",
-            axis="y",
-            nearest=len(KINDS),
-        )
-    seen = shapes(SEEN, knobs["x"], knobs["y"], random)
-    unseen, answers = shapes(UNSEEN, knobs["x"], knobs["y"], random)
-    return Data(lambda: seen, unseen, answers, "shapes made up from the seed")
-
-
-def _shape_count() -> int:
-    return SEEN + UNSEEN
-
-
-def _sequences(own: Sequences) -> Callable[[Mapping[str, int], torch.Generator], Data]:
-    def made(knobs: Mapping[str, int], random: torch.Generator) -> Data:
-        t, v = knobs["t"], knobs["v"]
-        unseen = own.make(UNREAD, t, v, generator(random.initial_seed(), "unseen sequences"))
-
-        def train() -> tuple[Tensor, Tensor]:
-            inputs = own.make(READ, t, v, random)
-            return inputs, own.answers(inputs)
-
-        source = "sequences made up from the seed"
-        return Data(train, unseen, own.answers(unseen), source)
-
-    return made
-
-
-def _sequence_count() -> int:
-    return READ + UNREAD
 
 
 def answer_loss(scores: Tensor, answers: Tensor) -> Tensor:
@@ -242,7 +145,7 @@ TASKS: Mapping[str, Task] = {
         ),
         Task(
             "lenet",
-            _grey_digits,
+            grey_digits,
             class_loss,
             accuracy,
             "accuracy",
@@ -254,20 +157,20 @@ TASKS: Mapping[str, Task] = {
         ),
         Task(
             "unet",
-            _shapes,
+            labelled_shapes,
             F.cross_entropy,
             iou,
             "iou",
             300,
             16,
             2e-3,
-            _shape_count,
+            shape_count,
             ("x", "y"),
             deep=True,
         ),
         Task(
             "vae",
-            _any_digits,
+            any_digits,
             evidence_loss,
             explained,
             "variance",
@@ -280,7 +183,7 @@ TASKS: Mapping[str, Task] = {
         ),
         Task(
             "diffusion-unet",
-            _signed_digits,
+            signed_digits,
             F.mse_loss,
             explained,
             "variance",
@@ -294,14 +197,14 @@ TASKS: Mapping[str, Task] = {
         *(
             Task(
                 name,
-                _sequences(own),
+                sequence_data(own),
                 answer_loss,
                 answer_accuracy,
                 "answers",
                 STEPS[name],
                 64,
                 3e-3,
-                _sequence_count,
+                sequence_count,
                 ("t", "v"),
                 apart=APART.get(name, 0),
                 decay=DECAY.get(name, 0),

@@ -21,7 +21,8 @@ from ncd.run.base.limits import weight
 from ncd.run.base.seeding import generator
 from ncd.run.execution.head_switches import capturing
 from ncd.run.limits.guard import peak, peak_bound
-from ncd.train.tasks import Data, Task, data, overlap, task
+from ncd.train.task_data import Data
+from ncd.train.tasks import Task, data, overlap, task
 
 
 @dataclass(frozen=True)

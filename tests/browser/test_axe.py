@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 import ncd
 from ncd.static_site import page_prose
@@ -153,11 +153,9 @@ def scheme() -> str:
 
 
 @pytest.fixture
-def themed(browser: Browser, scheme: Literal["light", "dark"]) -> Iterator[Page]:
-    context = browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme=scheme)
-    context.set_default_timeout(20_000)
-    yield context.new_page()
-    context.close()
+def themed(page: Page, scheme: Literal["light", "dark"]) -> Page:
+    page.emulate_media(color_scheme=scheme)
+    return page
 
 
 STATES = list(states())

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import torch
@@ -16,11 +15,11 @@ from ncd.lang.circuits.circuit import Cell, Circuit
 from ncd.lang.circuits.elaborate import elaborate
 from ncd.lang.errors import ParseError, shown
 from ncd.lang.formats import Formats
-from ncd.lang.formulas.expr import Call, Expr
-from ncd.run.base.seeding import SeededDropout, begin, generator
-from ncd.run.execution.evaluate import Like, function, known
+from ncd.run.base.seeding import begin
+from ncd.run.execution.evaluate import Like
 from ncd.run.execution.fusion import fused
 from ncd.run.execution.input_checks import check_shapes, real, whole
+from ncd.run.execution.layer_modules import new_layer, submodule
 from ncd.run.execution.partial_run import leading
 from ncd.run.execution.program import Program, Run, Watch, execute, plan
 from ncd.run.execution.recompute import grouped, segments
@@ -81,9 +80,9 @@ class CircuitModule(nn.Module):
         call, initial = cell.layer, cell.initial
         if call is None and not initial:
             return False
-        home = _home(self, cell.scope)
+        home = submodule(self, cell.scope)
         if call is not None:
-            layer = made_layer(call, cell.path, seed)
+            layer = new_layer(call, cell.path, seed)
             home.add_module(cell.name, layer)
             tensors = dict(layer.state_dict(keep_vars=True))
         else:
@@ -186,44 +185,6 @@ def _transformed() -> bool:
         return False
     inside = torch._C._functorch.peek_interpreter_stack() is not None
     return forward_ad._current_level >= 0 or inside
-
-
-def _home(module: nn.Module, scope: tuple[str, ...]) -> nn.Module:
-    """Returns the module that holds a scope's layers; numbered ones are in a ``ModuleList``."""
-    for name, following in zip(scope, (*scope[1:], ""), strict=False):
-        if isinstance(module, nn.ModuleList):
-            while len(module) <= int(name):
-                module.append(nn.Module())
-        elif name not in module._modules:
-            module.add_module(name, nn.ModuleList() if following.isdecimal() else nn.Module())
-        module = module.get_submodule(name)
-    return module
-
-
-def made_layer(call: Call, path: str, seed: int | None) -> nn.Module:
-    """Returns the layer of a call without initial numbers; torch's global state is not used."""
-    kind = function(call.function)
-    args = [_value(arg) for arg in call.args]
-    named = {name: _value(value) for name, value in call.kwargs}
-    if kind is nn.Dropout:
-        return SeededDropout(kind(*args, **named).p, generator(seed or 0, path))
-    device = "meta" if seed is None else "cpu"
-    layer: nn.Module = _undrawn(kind)(*args, **named, device=device)
-    layer.__class__ = kind
-    return layer
-
-
-def _value(expr: Expr) -> Any:
-    """Returns the value of a layer's argument."""
-    found = known(expr)
-    assert found is not None, expr
-    return found.value
-
-
-@lru_cache
-def _undrawn(kind: type[nn.Module]) -> type[nn.Module]:
-    """Returns a subclass of a layer class that does not initialise its numbers."""
-    return type(kind.__name__, (kind,), {"reset_parameters": lambda layer: None})
 
 
 def in_formats(module: CircuitModule, formats: Formats) -> CircuitModule:

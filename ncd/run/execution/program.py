@@ -114,36 +114,25 @@ def expressions(cell: Cell) -> tuple[Expr, ...]:
 
 def part(cell: Cell) -> Part:
     """Returns a cell as a step without slots."""
-    said = cell.shared("code", _coded)
-    return Part(
-        said.run,
-        tuple([value.id for value in cell.inputs]),
-        tuple([value.id for value in cell.outputs]),
-        said.new,
-        cell,
-        said.alone,
-        said.every,
-    )
+    ins, outs = (tuple([value.id for value in end]) for end in (cell.inputs, cell.outputs))
+    return cell.shared("part", _coded)._replace(inputs=ins, outputs=outs, cell=cell)
 
 
-class _Coded(NamedTuple):
-    """An op ready to run, and what a part says of it."""
-
-    run: Code
-    new: bool
-    alone: bool
-    every: tuple[Expr, ...]
-
-
-def _coded(cell: Cell) -> _Coded:
+def _coded(cell: Cell) -> Part:
+    """Returns an op on its site as a step, of no values yet."""
     ranks = tuple(len(array.shape) for array in cell.site.ins)
     said, layer, every = cell.torch, cell.layer, expressions(cell)
     alone = isinstance(said, Expr) or len(every) == 1
     name = layer.function if layer else ""
     run = code(every[0], ranks, name) if alone else codes(every, ranks, name)
-    new = any(isinstance(node, NEW) for expr in every for node in expr.walk())
-    own = over_batches(run, ranks) if cell.op.calls else run
-    return _Coded(own, new, alone and len(cell.outputs) == 1, every)
+    return Part(
+        over_batches(run, ranks) if cell.op.calls else run,
+        inputs=(),
+        outputs=(),
+        new=any(isinstance(node, NEW) for expr in every for node in expr.walk()),
+        alone=alone and len(cell.outputs) == 1,
+        said=every,
+    )
 
 
 Ids = tuple[str, ...]

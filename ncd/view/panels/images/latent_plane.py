@@ -11,7 +11,7 @@ from torch import Tensor
 from ncd.export import markup
 from ncd.run import generator
 from ncd.train.noisy_examples import divergence
-from ncd.train.tasks import labelled_digits
+from ncd.train.task_data import labelled_digits
 from ncd.view.arrays import captions
 from ncd.view.arrays.class_image import COLOURS
 from ncd.view.base import heatmap, html_panel

@@ -109,8 +109,8 @@ def _told(scene: Scene, numbers: Tensor, at: int) -> str:
         for i in range(len(PARTS))
     )
     return (
-        '<table><thead><tr><td></td><th class="number">size here</th><th class="number">change '
-        f"over time</th></tr></thead><tbody>{rows}</tbody></table>"
+        '<table><thead><tr><td></td><th class="number">size here</th><th class="number">'
+        f"its change</th></tr></thead><tbody>{rows}</tbody></table>"
         "<p>A norm without weights of its own comes first; then each feature is scaled by "
         "1 + scale and moved by shift. The gate scales what the part adds.</p><p>Training begins "
         "with all six at 0: each layer is then a wire. That is the Zero in adaLN-Zero.</p>"

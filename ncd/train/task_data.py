@@ -1,0 +1,123 @@
+"""The data of the training tasks, made from the knobs of a system and a seed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from ncd.lang.errors import SizeError
+from ncd.lang.once import once
+from ncd.run.base.seeding import generator
+from ncd.train.digit_images import digits
+from ncd.train.shape_images import KINDS, shapes
+from ncd.train.symbol_sequences import Sequences
+
+SEEN, UNSEEN = 512, 64  # numbers of pictures of shapes
+READ, UNREAD = 4096, 512  # numbers of sequences
+
+
+@dataclass(frozen=True)
+class Data:
+    """Training examples and unseen examples: inputs and expected outputs.
+
+    The training examples are made by ``train`` when they are first used; a page tests untrained
+    weights on the unseen ones alone.
+    """
+
+    train: Callable[[], tuple[Tensor, Tensor]]
+    unseen: Tensor
+    answers: Tensor
+    source: str
+
+    @once
+    def _train(self) -> tuple[Tensor, Tensor]:
+        return self.train()
+
+    @property
+    def inputs(self) -> Tensor:
+        """The inputs of the training examples."""
+        return self._train[0]
+
+    @property
+    def targets(self) -> Tensor:
+        """The expected outputs of the training examples."""
+        return self._train[1]
+
+
+def labelled_digits(knobs: Mapping[str, int], random: torch.Generator) -> Data:
+    """Returns digits (n, x, x) from 0 to 1, and what each is.
+
+    The unseen ones are the same for every seed: weights that ship have not learned from them.
+    """
+    if knobs["k"] < 10:
+        raise SizeError(
+            f"k is {knobs['k']}, but there are ten digits",
+            cure="k = 10",
+            axis="k",
+            nearest=10,
+        )
+    images, labels, source = digits(knobs["x"])
+    order = torch.randperm(len(images), generator=generator(0, "order of the digits"))
+    unseen, seen = order.tensor_split([len(order) // 6])
+    return Data(lambda: (images[seen], labels[seen]), images[unseen], labels[unseen], source)
+
+
+def grey_digits(knobs: Mapping[str, int], random: torch.Generator) -> Data:
+    """Returns digits with c equal channels."""
+    own = labelled_digits(knobs, random)
+    inputs, unseen = (x[:, None].expand(-1, knobs["c"], -1, -1) for x in (own.inputs, own.unseen))
+    return Data(lambda: (inputs, own.targets), unseen, own.answers, own.source)
+
+
+def any_digits(knobs: Mapping[str, int], random: torch.Generator) -> Data:
+    """Returns digits (n, x, x) from 0 to 1, to be made again."""
+    own = labelled_digits({**knobs, "k": 10}, random)
+    return Data(lambda: (own.inputs, own.inputs), own.unseen, own.unseen, own.source)
+
+
+def signed_digits(knobs: Mapping[str, int], random: torch.Generator) -> Data:
+    """Returns digits (n, o, x, x) from -1 to 1 in o equal colours."""
+    own = any_digits(knobs, random)
+    seen, unseen = (
+        (2 * x - 1)[:, None].expand(-1, knobs["o"], -1, -1) for x in (own.inputs, own.unseen)
+    )
+    return Data(lambda: (seen, seen), unseen, unseen, own.source)
+
+
+def labelled_shapes(knobs: Mapping[str, int], random: torch.Generator) -> Data:
+    if knobs["y"] > len(KINDS):
+        raise SizeError(
+            f"y is {knobs['y']}, but there are {len(KINDS)} kinds: {', '.join(KINDS)}",
+            cure=f"y = {len(KINDS)}",
+            axis="y",
+            nearest=len(KINDS),
+        )
+    seen = shapes(SEEN, knobs["x"], knobs["y"], random)
+    unseen, answers = shapes(UNSEEN, knobs["x"], knobs["y"], random)
+    return Data(lambda: seen, unseen, answers, "shapes made up from the seed")
+
+
+def shape_count() -> int:
+    return SEEN + UNSEEN
+
+
+def sequence_data(own: Sequences) -> Callable[[Mapping[str, int], torch.Generator], Data]:
+    def made(knobs: Mapping[str, int], random: torch.Generator) -> Data:
+        t, v = knobs["t"], knobs["v"]
+        unseen = own.make(UNREAD, t, v, generator(random.initial_seed(), "unseen sequences"))
+
+        def train() -> tuple[Tensor, Tensor]:
+            inputs = own.make(READ, t, v, random)
+            return inputs, own.answers(inputs)
+
+        source = "sequences made up from the seed"
+        return Data(train, unseen, own.answers(unseen), source)
+
+    return made
+
+
+def sequence_count() -> int:
+    return READ + UNREAD
