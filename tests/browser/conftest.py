@@ -48,7 +48,10 @@ class Tab:
         return self.page
 
     def clear(self, address: str) -> None:
-        """Leaves nothing to the next test: no page, size, colours, routes, storage and history."""
+        """Leaves nothing to the next test: no page, size, colours, routes, storage and history.
+
+        ``address`` is that of the shared server; the storage of others is never seen again.
+        """
         assert self.page is not None
         page, context = self.page, self.page.context
         try:
@@ -56,8 +59,9 @@ class Tab:
             for other in context.pages:
                 if other is not page:
                     other.close()
-            page.goto(f"{address}/_stcore/health")  # a page of the app's origin, without the app
-            page.evaluate("localStorage.clear(), sessionStorage.clear(), window.name = ''")
+            if address:
+                page.goto(f"{address}/_stcore/health")  # a page of this origin, without the app
+                page.evaluate("localStorage.clear(), sessionStorage.clear(), window.name = ''")
             page.goto("about:blank")
             context.clear_cookies()
             page.set_viewport_size(SIZE)
@@ -79,9 +83,10 @@ def tab(browser: Browser) -> Tab:
 
 
 @pytest.fixture
-def page(tab: Tab, address: str) -> Iterator[Page]:
+def page(tab: Tab, request: pytest.FixtureRequest) -> Iterator[Page]:
     yield tab.open()
-    tab.clear(address)
+    shared_server = "address" in request.fixturenames
+    tab.clear(request.getfixturevalue("address") if shared_server else "")
 
 
 @pytest.fixture
