@@ -62,7 +62,7 @@ FAULTS = (
     # PyTorch source
     Fault("pytorch_source/expressions.py", "is isinstance(node.op, ast.Or)", "is True"),
     Fault("pytorch_source/listed/layer_building.py", "and own.is_meta:", "and False:"),
-    Fault("pytorch_source/base/source_operators.py", "bit_length() * abs", "bit_length() + abs"),
+    Fault("pytorch_source/base/source_operators.py", "BITS and abs(a) > 1", "BITS"),
     Fault("pytorch_source/model_choice.py", "in reversed(found) if one", "in found if one"),
     # the drawing
     Fault("drawing/placement/separation.py", "style.DOUBLE if wide else 0.0", "0.0"),

@@ -122,7 +122,7 @@ class Settings:
     def last(self):
         return self.sizes[-1]
     @staticmethod
-    def double(n): return 2 * n
+    def double(n): return 2 * n * (-1) ** 1000 * 1 ** 9**9
     @classmethod
     def make(cls, *sizes): return cls(sizes=[*sizes])
 def pairs(values):

@@ -53,8 +53,9 @@ def school(page: Page, site: tuple[str, Path]) -> School:
     """Opens a page of the other site with this body, and returns its frame."""
 
     def opened(body: str) -> FrameLocator:
-        (site[1] / "index.html").write_text(f"<!doctype html><body>{body}")
-        page.goto(site[0])
+        name = f"{len(list(site[1].iterdir()))}.html"  # the browser keeps what it has read
+        (site[1] / name).write_text(f"<!doctype html><body>{body}")
+        page.goto(f"{site[0]}/{name}")
         return page.frame_locator("iframe")
 
     return opened
