@@ -109,7 +109,12 @@ FAULTS = (
     Fault("models/components/matrix_states.py", '"$1 / $2", "share"', '"$2 / $1", "share"'),
     Fault("models/recurrent_networks/gated_cells.py", "(1 - $1) * $2 + $1 * $3", "$1 * $2 + $3"),
     Fault("models/graphs/links.py", "max(min($1, 1), n == u)", "min($1, 1)"),
-    Fault("models/language_models/expert_mixture.py", '"$1 == z"', '"$1 != z"'),
+    Fault(
+        "models/language_models/expert_mixture.py",
+        '"$1 == z"',
+        '"$1 != z"',
+        "tests/models/configs",
+    ),
     Fault("models/configs/config_fields.py", "if heads % groups:", "if groups % heads:"),
     Fault("cli/output.py", "(total - done) / done", "total / done"),
     Fault("text/reader.py", "if not 0 < count * len(items) <= COPIES:", "if count < 0:"),

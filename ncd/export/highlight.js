@@ -6,6 +6,7 @@ const EVENT = "ncd-light";
 const KINDS = ["axis", "node", "array", "fence", "part"]; // a part has no id, but a class
 const LIT = KINDS.map((kind) => `[data-${kind}]`).join(",");
 const PARTS = "svg :is(.dash,.cells,.band,.note,.path,.arrow,.sign:not([data-fold]))";
+const DOUBLE = 300; // milliseconds between the two clicks of a double click
 const ACTS = "[data-pick],[data-select],[data-fold],[data-axis]:not(.entry),[role=button]";
 const COLOURS = [
   "light-dark(#0a62b5, #6cb8ff)",
@@ -147,7 +148,15 @@ function act(host, event) {
   else if (asked.fold !== undefined) light.fold?.(asked.fold);
   else if (asked.axes !== undefined) keep(host, asked.axes);
   else if (light.goes?.(asked.id)) return;
-  else if (event.detail < 2) host.send("select", { ...asked, open: host.opens });
+  else if (event.detail < 2) choose(host, asked, event.detail && light.folds?.(asked.id));
+}
+
+// Selects a part; for a block that a double click would fold, after the time of a second click.
+function choose(host, asked, waits) {
+  clearTimeout(host.click);
+  const send = () => host.send("select", { ...asked, open: host.opens });
+  if (waits) host.click = setTimeout(send, DOUBLE);
+  else send();
 }
 
 function keep(host, axes) {

@@ -56,6 +56,9 @@ def test_only_independent_sizes_move() -> None:
     term = ncd.Axes(k=3, h=2, d="k*h")(ncd.Linear("m:4 -> k h", "Q") >> ncd.Linear("k h -> d", "W"))
     widget = ncd.explore(term)
     assert dict(widget.sizes) == {"m": 4, "k": 3, "h": 2, "d": 6}
+    assert [slider["max"] for slider in widget.sliders] == [16, 16, 16, 24]  # four times, or 16
+    (large,) = ncd.explore(ncd.Softmax("x:30")).sliders
+    assert (large["min"], large["value"], large["max"]) == (1, 30, 120)
     widget.sizes = widget.sizes | {"h": 5}
     first = ncd.elaborate(widget.term).cells[0].outputs[0].array
     assert (first.shape, widget.term.cod[0].shape) == ((3, 5), (6,))

@@ -61,7 +61,11 @@ function hold(host, data) {
 
 // Updates what a size changes; returns whether anything changed.
 function renew(host, data) {
-  light.fold = (id) => id in data.folds && host.send("select", { folded: data.folds[id] });
+  light.folds = (id) => id in data.folds;
+  light.fold = (id) => {
+    clearTimeout(host.click); // the first of the two clicks selects nothing
+    if (light.folds(id)) host.send("select", { folded: data.folds[id] });
+  };
   const changed = draw(host, data);
   fill(host, "chips", data.chips);
   if (changed) relight(data);
@@ -184,6 +188,7 @@ function prepare(host) {
   document.ncdDiagram = host; // what is wanted of it, for a process that is asked next
   const parted = reconnect(host);
   host.leave = () => {
+    clearTimeout(host.click);
     parted();
     sliders.disconnect();
     host.column.disconnect();
