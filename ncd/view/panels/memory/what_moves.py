@@ -192,7 +192,7 @@ class WhatMoves:
             marker={"size": 15, "symbol": "star", "color": "#c0392b"},
         )
         figure.add_vline(x=budget, line_dash="dash", line_color="#888")
-        axis = {"type": "log", "exponentformat": "SI"}
+        axis = {"type": "log", "tickformat": "~s", "dtick": "D2"}  # at 1, 2 and 5, in full
         figure.update_layout(
             height=320,
             title={"text": "What moves, against fast memory", "x": 0, "font": {"size": 15}},
