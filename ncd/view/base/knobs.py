@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import re
+import time
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import streamlit as st
 
@@ -15,6 +17,8 @@ from ncd.run import devices
 SEED = Knob("seed", 0, 2**31 - 1, 0, most=2**31 - 1)
 MOST = 10**9  # larger numbers would be rounded by the slider in the browser
 NOTES, RANGES, TYPED = "notes", "ranges", "typed"
+UNSEEN = "unseen"  # the values that were set last, and until when a browser may not show them
+LAG = 1.0  # seconds until a busy browser shows what it was sent
 # Names of sizes in PyTorch and in published configurations, with the knob and its meaning.
 USUAL = {
     **dict.fromkeys(("d_model", "embed_dim", "hidden_size", "n_embd"), ("m", "features")),
@@ -169,10 +173,41 @@ def spelled(text: str) -> tuple[dict[str, str], list[str]]:
 
 def put(values: Mapping[str, int]) -> None:
     """Sets knobs; for use in callbacks."""
+    unseen = _unseen()
     for name, value in values.items():
         held = st.session_state.get(name)
-        st.session_state[name] = bool(value) if isinstance(held, bool) else value
+        new = bool(value) if isinstance(held, bool) else value
+        if new != held:
+            unseen[name] = unseen.get(name, (held,))[0], new
+        st.session_state[name] = new
         forget(name)
+    st.session_state[UNSEEN] = unseen, math.inf
+
+
+def outdated(name: str) -> bool:
+    """Returns whether a browser reports what it showed before a value that it has just been sent.
+
+    The new value then stays. A browser sends all its sliders with each message, also with one that
+    overtakes the answer to the message before.
+    """
+    unseen = _unseen()
+    before, new = unseen.get(name, (None, None))
+    if new is None or st.session_state[name] != before:
+        unseen.pop(name, None)  # it has been moved on from there
+        return False
+    st.session_state[name] = new
+    return True
+
+
+def sent() -> None:
+    """Records that the browser has been sent every value."""
+    st.session_state[UNSEEN] = _unseen(), time.monotonic() + LAG
+
+
+def _unseen() -> dict[str, tuple[Any, Any]]:
+    """Returns the values that the browser may not show yet: what it shows, and what was set."""
+    values, until = st.session_state.get(UNSEEN, ({}, 0.0))
+    return values if time.monotonic() < until else {}
 
 
 def scrubbed(entry: Entry, said: object) -> None:

@@ -58,6 +58,7 @@ def show(entry: Entry) -> None:
     with device:
         _device()
     st.session_state[SHOWN] = _shown_values(entry)
+    knobs.sent()
 
 
 def follow(entry: Entry) -> None:
@@ -86,6 +87,8 @@ def _shown_values(entry: Entry) -> dict[str, Any]:
 
 def _moved(name: str) -> None:
     """Removes the note of a widget that was moved; a callback."""
+    if knobs.outdated(name):
+        return
     if SHOWN in st.session_state:
         st.session_state[SHOWN][name] = st.session_state.get(name)
     knobs.forget(name)

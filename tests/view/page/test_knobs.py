@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -308,3 +311,33 @@ def test_sizes_are_still_there_after_sentences() -> None:
     app.session_state["input"] = "random arrays"
     fine(app.run())
     assert app.slider(key="y").value == 30
+
+
+def test_a_browser_that_lags_does_not_take_back_what_was_set(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Every message has the values of all sliders, also of those that it does not show yet."""
+    state: dict[str, Any] = {"h": 4}
+    clock = SimpleNamespace(now=0.0, monotonic=lambda: clock.now)
+    monkeypatch.setattr(knobs.st, "session_state", state)
+    monkeypatch.setattr(knobs, "time", clock)
+
+    def reported(value: int) -> int:
+        state["h"] = value
+        knobs.outdated("h")
+        return int(state["h"])
+
+    assert reported(3) == 3  # moved by hand
+    knobs.put({"h": 8})
+    clock.now += 9  # whatever the run takes
+    assert reported(3) == 8
+    knobs.put({"h": 9})
+    assert reported(3) == 9
+    knobs.sent()
+    assert reported(3) == 9
+    clock.now += knobs.LAG
+    assert reported(3) == 3
+    knobs.put({"h": 6})
+    knobs.sent()
+    assert reported(7) == 7  # moved on from there
+    assert reported(3) == 3

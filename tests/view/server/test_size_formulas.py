@@ -162,4 +162,4 @@ def test_a_size_that_the_diagram_asks_for_is_one_that_can_be(
     monkeypatch.setattr(knobs.st, "session_state", state)
     knobs.scrubbed(ncd.catalogue["residual-block"], said)
     assert state["n1"] == value
-    assert set(state) <= {"n1", knobs.NOTES}
+    assert set(state) <= {"n1", knobs.NOTES, knobs.UNSEEN}
