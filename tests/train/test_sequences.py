@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from ncd.models import CATALOGUE
-from ncd.train import Fit, tasks
+from ncd.train import Fit, task_data
 from ncd.train.attention_cells import CELLS, share
 from ncd.train.symbol_sequences import NOT_ASKED, SEQUENCES
 
@@ -106,8 +106,8 @@ def test_what_comes_later_changes_no_answer(name):
 @pytest.mark.parametrize("name", SEQUENCES)
 @pytest.mark.parametrize("t", [1, 2, 3, 300])
 def test_any_length_can_be_learned_from(name, t, monkeypatch):
-    monkeypatch.setattr(tasks, "READ", 100)
-    monkeypatch.setattr(tasks, "UNREAD", 20)
+    monkeypatch.setattr(task_data, "READ", 100)
+    monkeypatch.setattr(task_data, "UNREAD", 20)
     least = {knob.name: knob.bounds[0] for knob in CATALOGUE[name].knobs if knob.name in "nv"}
     fit = Fit(name, {**least, "k": 4, "t": t}, steps=1)
     (now,) = fit
