@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from threading import Event, Thread
+from threading import Event, Thread, get_ident
 
 import pytest
 
@@ -77,7 +77,7 @@ def test_the_rest_of_a_run_waits_for_diagrams_and_delays_none() -> None:
         second = queued(lambda: diagram("before the rest"))
         before = waiting()
         back.set()
-        while waiting() == before:
+        while waiting() == before and first.is_alive():
             first.join(0.001)
         assert order == ["while it is away"]
     assert begun.wait(PATIENCE)
@@ -93,15 +93,20 @@ def test_a_run_whose_visitor_has_moved_on_ends_while_it_waits_and_keeps_its_plac
     class Newer(Exception):
         """Another run is asked for."""
 
-    moved, order = Event(), list[str]()
+    moved, order, visitors = Event(), list[str](), list[int]()
 
     def check() -> None:
         if moved.is_set() and not order:
             order.append("moved on")
             raise Newer
 
+    def stop_check() -> Callable[[], None] | None:
+        return check if get_ident() in visitors else None  # the other has not moved on
+
+    monkeypatch.setattr(scheduler.streamlit_internals, "stop_check", stop_check)
+
     def visitor() -> None:
-        monkeypatch.setattr(scheduler.streamlit_internals, "stop_check", lambda: check)
+        visitors.append(get_ident())
         with suppress(Newer), turn():
             order.append("the older move")
         with turn():
@@ -115,7 +120,7 @@ def test_a_run_whose_visitor_has_moved_on_ends_while_it_waits_and_keeps_its_plac
         first = queued(visitor)
         second = queued(other)
         moved.set()
-        while not order or waiting() < 2:
+        while (not order or waiting() < 2) and first.is_alive():
             first.join(0.001)
     joined(first, second)
     assert order == ["moved on", "the newest move", "who came later"]
