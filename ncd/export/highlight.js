@@ -6,7 +6,6 @@ const EVENT = "ncd-light";
 const KINDS = ["axis", "node", "array", "fence", "part"]; // a part has no id, but a class
 const LIT = KINDS.map((kind) => `[data-${kind}]`).join(",");
 const PARTS = "svg :is(.dash,.cells,.band,.note,.path,.arrow,.sign:not([data-fold]))";
-const DOUBLE = 300; // milliseconds between the two clicks of a double click
 const ACTS = "[data-pick],[data-select],[data-fold],[data-axis]:not(.entry),[role=button]";
 const COLOURS = [
   "light-dark(#0a62b5, #6cb8ff)",
@@ -148,14 +147,14 @@ function act(host, event) {
   else if (asked.fold !== undefined) light.fold?.(asked.fold);
   else if (asked.axes !== undefined) keep(host, asked.axes);
   else if (light.goes?.(asked.id)) return;
-  else if (event.detail < 2) choose(host, asked, event.detail && light.folds?.(asked.id));
+  else if (event.detail < 2) selectSoon(host, asked, event.detail && light.folds?.(asked.id));
 }
 
-// Selects a part; for a block that a double click would fold, after the time of a second click.
-function choose(host, asked, waits) {
+// Selects a part; a block that a double click would fold after 0.3 s, the time of a second click.
+function selectSoon(host, asked, folds) {
   clearTimeout(host.click);
   const send = () => host.send("select", { ...asked, open: host.opens });
-  if (waits) host.click = setTimeout(send, DOUBLE);
+  if (folds) host.click = setTimeout(send, 300);
   else send();
 }
 
