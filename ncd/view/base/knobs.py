@@ -179,9 +179,9 @@ def put(values: Mapping[str, int]) -> None:
         new = bool(value) if isinstance(held, bool) else value
         if new != held:
             unseen[name] = unseen.get(name, (held,))[0], new
+            st.session_state[UNSEEN] = unseen, math.inf
         st.session_state[name] = new
         forget(name)
-    st.session_state[UNSEEN] = unseen, math.inf
 
 
 def outdated(name: str) -> bool:
