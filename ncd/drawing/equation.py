@@ -164,16 +164,14 @@ def _sign(like: Drawing, sign: str) -> Drawing:
 def _arrow(like: Drawing, sign: str, paint: str) -> Drawing:
     """Returns the words of a sign in a broad arrow to the right, its middle at y = 0."""
     said = sign[:-1].strip()
-    label, room = wrap(said, float("inf"), style.SAID)[0], style.EQUALS_ROOM
+    label = wrap(said, float("inf"), style.SAID)[0]
     half, head = style.SAID * 0.85, style.SAID * 1.3
-    x0, neck = room, room + label.width + style.SAID
-    points = [(x0, -half), (neck, -half), (neck, -head), (neck + head, 0.0)]
+    neck = label.width + style.SAID  # the margins of both drawings are beside it
+    points = [(0.0, -half), (neck, -half), (neck, -head), (neck + head, 0.0)]
     points += [(x, -y) for x, y in reversed(points[:-1])]
     shape = Outline(polygon([Point(*point) for point in points]), paint)
-    text = Text(
-        label, Point(x0 + style.SAID / 2, (label.ascent - label.descent) / 2), paint="light"
-    )
-    box = Box(0.0, -head, neck + head + room, head)
+    text = Text(label, Point(style.SAID / 2, (label.ascent - label.descent) / 2), paint="light")
+    box = Box(0.0, -head, neck + head, head)
     return _alone(like, Extra("sign", (shape, text), said), box)
 
 

@@ -22,7 +22,7 @@ from ncd.drawing.fit.paper_width import drawing_units, fitted
 from ncd.drawing.fit.row_breaks import rows_of
 from ncd.drawing.layout_cache import cached
 from ncd.drawing.overlays.callouts import noted
-from ncd.drawing.overlays.cell_grids import celled
+from ncd.drawing.overlays.cell_grids import celled, lifting
 from ncd.drawing.placement.axis_labels import Labels
 from ncd.drawing.placement.layout import lay
 from ncd.drawing.placement.row_stitching import joined
@@ -148,6 +148,8 @@ def _whole(circuit: Circuit, options: Options) -> Drawing:
     drawings = [drawn(part, options) for part in parts]
     if options.cells:
         drawings = [celled(drawing, part) for drawing, part in zip(drawings, parts, strict=True)]
+    elif options.bands:
+        drawings = [lifting(drawing, part) for drawing, part in zip(drawings, parts, strict=True)]
     whole = drawings[0]
     if isinstance(circuit.term, Equation):
         whole = equated(drawings, circuit.term.sign, options.width)

@@ -133,6 +133,13 @@ class Plan:
         """Returns the wires of an array from top to bottom."""
         return self._drawn[value.id]
 
+    def is_panel(self, frame: Frame) -> bool:
+        """Returns whether a frame is the outermost fence and holds every array."""
+        if frame.parent or frame.ends or len(frame.holds) < len(self.states):
+            return False
+        alike = zip(self.states, frame.holds, strict=True)
+        return all(value.id in ids for state, ids in alike for value in state)
+
     def places(self, value: Value) -> tuple[Port, ...]:
         """Returns the wires of an array, or the place of an array without axes."""
         return self._drawn[value.id] or ((value.id, SCALAR),)

@@ -236,6 +236,7 @@ BAND_TOP, BAND_FOOT = 21.0, 11.0  # over and under its wires
 BAND_HIGH, BAND_FENCED = (26.0, 16.0), (9.0, 8.0)  # the same of operations; of those in a fence
 LIFT = 17.0, 5.0, 6.0  # of a broadcast band over and under its wire; short of the wire's ends
 BAND_OUT = 14.0  # of a wire from the first and the last column
+BAND_PANEL = 10.0  # of a block around everything from them
 CELL = 17.0  # the side of a cell
 SLAB = (7.0, 4)  # from one slab to the next, and how many are drawn
 CELLS_MOST = 8  # along one side

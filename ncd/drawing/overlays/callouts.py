@@ -130,7 +130,9 @@ class _Around:
         corners = [Box(f.box.x0, f.box.y0, *f.box[:2]).grown(SIGN) for f in picture.fences]
         self.solid = np.array([*marks, *texts, *extras, *brackets, *corners]).reshape(-1, 4)
         self.wires = np.array([box for path in lines for box in _strip(path)]).reshape(-1, 4)
-        self.every = np.concatenate([self.solid, self.wires, np.array(own).reshape(-1, 4)])
+        bands = [extra.box for extra in picture.extras if extra.kind == "band"]
+        more = np.array([*own, *bands]).reshape(-1, 4)  # a pointer may cross these
+        self.every = np.concatenate([self.solid, self.wires, more])
 
     def best(self, wide: float, tall: float) -> tuple[float, Box]:
         """Returns the cheapest free place, after its cost."""

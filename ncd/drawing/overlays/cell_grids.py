@@ -51,6 +51,11 @@ def celled(drawing: Drawing, circuit: Circuit) -> Drawing:
     return replace(drawing, box=box, extras=(*_lifts(drawing, paints), *drawing.extras, *extras))
 
 
+def lifting(drawing: Drawing, circuit: Circuit) -> Drawing:
+    """Returns the drawing with a band behind each wire over which everything is broadcast."""
+    return replace(drawing, extras=(*_lifts(drawing, lifted(circuit)), *drawing.extras))
+
+
 def _lifts(drawing: Drawing, paints: Mapping[str, str]) -> Iterator[Extra]:
     """Yields a band in its colour behind each wire over which everything is broadcast."""
     over, under, short = style.LIFT

@@ -45,7 +45,7 @@ def _operations(
         ys += [rows[s + 1][port] for unit in step for port in unit.out_places]
         boxes = [box for unit in step for box in ink.get(unit.node, ())]
         x0, x1 = at.right[s] + style.BAND_GAP / 2, at.left[s + 1] - style.BAND_GAP / 2
-        fenced = any(f.first <= s < f.last for f in plan.frames)
+        fenced = any(f.first <= s < f.last and not plan.is_panel(f) for f in plan.frames)
         over, under = style.BAND_FENCED if fenced else style.BAND_HIGH
         body = Box(x0, min(ys) - over, x1, max(ys) + under)
         more = style.INK / 2 if fenced else style.INK

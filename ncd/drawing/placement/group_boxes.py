@@ -52,6 +52,9 @@ def fences(
         held += ink.get(frame.id, [])
         boxes = [box.grown(style.INK) for box in held] + inner.get(frame.id, [])
         body = Box.around([_wires(plan, rows, frame, x0, x1), *boxes])
+        if at.panel and plan.is_panel(frame):
+            body = Box.around([_wires(plan, rows, frame, x0, x1, style.BAND_HIGH), body])
+            body = body.grown(style.BAND_PANEL)
         lines = _lines(plan, frame, at)
         over = style.LEADING * len(lines) + style.TITLE_ROOM[0] if lines else 0.0
         box = Box(x0, body.y0 - over, x1, body.y1)
@@ -73,8 +76,15 @@ def _ink(plan: Plan, glyphs: Sequence[DrawnGlyph]) -> Mapping[str, list[Box]]:
     return found
 
 
-def _wires(plan: Plan, rows: Sequence[Rows], frame: Frame, x0: float, x1: float) -> Box:
-    """Returns the stretch of a frame around its wires."""
+def _wires(
+    plan: Plan,
+    rows: Sequence[Rows],
+    frame: Frame,
+    x0: float,
+    x1: float,
+    beyond: tuple[float, float] = (style.SKY, style.GROUND),
+) -> Box:
+    """Returns the stretch of a frame around its wires, so far beyond them."""
     ys = [
         rows[s][port]
         for s, ids in enumerate(frame.holds, start=frame.first)
@@ -82,7 +92,7 @@ def _wires(plan: Plan, rows: Sequence[Rows], frame: Frame, x0: float, x1: float)
         if value.id in ids
         for port in plan.places(value)
     ] or [0.0]
-    return Box(x0, min(ys) - style.SKY, x1, max(ys) + style.GROUND)
+    return Box(x0, min(ys) - beyond[0], x1, max(ys) + beyond[1])
 
 
 def _region(frame: Frame, lines: Sequence[Label], box: Box) -> DrawnFence:

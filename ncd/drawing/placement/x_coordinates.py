@@ -18,12 +18,16 @@ _Zone = tuple[float, float, float]
 
 @dataclass(frozen=True)
 class Columns:
-    """The left and right of each state, the middle of its labels, and op widths by id."""
+    """The left and right of each state, the middle of its labels, and op widths by id.
+
+    ``panel`` are the sides of a frame around everything, bands and all, in a drawing with bands.
+    """
 
     left: tuple[float, ...]
     right: tuple[float, ...]
     names: tuple[float, ...]
     stretches: Mapping[str, Stretch] = field(default_factory=dict)
+    panel: tuple[float, float] | None = None
 
     def same(self, repeat: RepeatedPart) -> bool:
         """Returns whether a repeated part is as wide as its model."""
@@ -33,6 +37,8 @@ class Columns:
 
     def sides(self, plan: Plan, frame: Frame) -> tuple[float, float]:
         """Returns the left and right of a frame."""
+        if self.panel and plan.is_panel(frame):
+            return self.panel
         return (
             self.right[frame.first] - style.PAD * plan.opening[frame.id] + style.FENCE_EDGE,
             self.left[frame.last] + style.PAD * plan.closing[frame.id] - style.FENCE_EDGE,
@@ -57,7 +63,7 @@ def columns(
         steps.append(steps[s - back[s]] if s in back else _step_width(plan, s, rows, found))
     zones = _zones(plan, names, 2 * style.BAND_SIDE + style.BAND_GAP if bands else style.LABEL_GAP)
     for frame in reversed(plan.frames):
-        _widen_for_title(plan, frame, steps, zones)
+        _widen_for_title(plan, frame, steps, zones, bands and plan.is_panel(frame))
     left, right, middle, x = [], [], [], 0.0
     for s, (closing, label, opening) in enumerate(zones):
         left.append(x)
@@ -65,9 +71,11 @@ def columns(
         x += closing + label + opening
         right.append(x)
         x += steps[s] if s < len(steps) else 0.0
+    panel = None
     if bands:
+        panel = left[0] - style.BAND_PANEL, right[-1] + style.BAND_PANEL
         left[0], right[-1] = left[0] - style.BAND_OUT, right[-1] + style.BAND_OUT
-    return Columns(tuple(left), tuple(right), tuple(middle), found)
+    return Columns(tuple(left), tuple(right), tuple(middle), found, panel)
 
 
 def _step_width(plan: Plan, s: int, rows: Sequence[Rows], stretches: dict[str, Stretch]) -> float:
@@ -97,14 +105,17 @@ def _zones(plan: Plan, names: Sequence[Names], gap: float) -> list[_Zone]:
     return zones
 
 
-def _widen_for_title(plan: Plan, frame: Frame, steps: list[float], zones: list[_Zone]) -> None:
+def _widen_for_title(
+    plan: Plan, frame: Frame, steps: list[float], zones: list[_Zone], panel: bool
+) -> None:
     """Makes room for the longest word of a title, and for the counts of brackets."""
     words = wrap(frame.title, 1.0, style.TITLE)
     need = max([line.width for line in words], default=-style.TITLE_WORD) + style.TITLE_WORD
     if frame.ends:
         need = max([math(text, style.NAME).width for text in frame.ends])
     inside = range(frame.first, frame.last)
-    have = sum([steps[s] for s in inside]) + sum([sum(zones[s]) for s in inside[1:]])
+    held = zones if panel else [zones[s] for s in inside[1:]]
+    have = sum([steps[s] for s in inside]) + sum(map(sum, held))
     have += style.PAD * (plan.opening[frame.id] + plan.closing[frame.id])
     if have < need:
         for s in inside:

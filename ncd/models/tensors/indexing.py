@@ -152,6 +152,11 @@ def _defined_inside(c: int, d: int, i: int, **sizes: int) -> dict[str, str]:
     return {**_defined("Inner broadcasting", c, i), "n3": beside}
 
 
+def _passed(i: int, **sizes: int) -> dict[str, str]:
+    some = f"row ${i}$ of $f$ on every number is $f$ on every number of row ${i}$"
+    return {"": f"An index passes over $f$ too: {some}."}
+
+
 _ROWS = _size("c", 4, "rows", "as many as an index can choose from", 2)
 _LONG = _size("a", 3, "length of a row")
 _OUT = _size("b", 2, "length of a row that comes out")
@@ -244,9 +249,6 @@ ELEMENTWISE = Entry(
     system=elementwise,
     section="Tensors",
     type="c a -> a, a",
-    notes={
-        "n1": "Broadcasting with a $1$-length axis leaves data types unchanged, so $1$-length axes "
-        "can be freely introduced and removed with arrows.",
-    },
+    notes=_passed,
     bands=True,
 )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from ncd.drawing import draw
 from ncd.drawing.equation import equated
@@ -21,7 +22,7 @@ def beside(
     terms: Sequence[Term],
     sign: str,
     scene: Scene,
-    note: str = "",
+    notes: Mapping[str, str] = MappingProxyType({}),
     *,
     cells: bool = False,
     paint: str = "ink",
@@ -29,10 +30,11 @@ def beside(
     """Returns the terms with a sign between them; only their axes take part in highlighting.
 
     A sign is ``=``, or has words before it, as in ``×4 Broadcasting ↦``. With ``paint`` it stands
-    in an arrow of that colour. On a phone the note is a sentence above.
+    in an arrow of that colour. The notes are callouts of the last term; on a phone they are
+    sentences above.
     """
-    note, room = note if scene.notes else "", float(scene.wide or WIDTH)
-    above = f"<p>{spelled(note)}</p>" if note and scene.narrow else ""
+    notes, room = dict(notes) if scene.notes else {}, float(scene.wide or WIDTH)
+    above = "".join(f"<p>{spelled(note)}</p>" for note in notes.values() if scene.narrow)
 
     def make() -> str:
         parts = [
@@ -40,9 +42,9 @@ def beside(
             for term in terms
         ]
         whole = equated(parts, sign, room, paint)
-        if note and not above:
-            whole = noted(whole, elaborate(terms[-1]), {"": note})
+        if not above:
+            whole = noted(whole, elaborate(terms[-1]), notes)
         return above + FOREIGN.sub("", f'<div class="drawing">{whole.svg(fonts=False)}</div>')
 
-    key = (*terms[:-1], sign, note, cells, paint, scene.labels, scene.dark, room)
+    key = (*terms[:-1], sign, *notes.items(), cells, paint, scene.labels, scene.dark, room)
     return remember("beside", terms[-1], *key, make=make)

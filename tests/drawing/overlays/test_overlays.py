@@ -7,7 +7,7 @@ from itertools import combinations, pairwise
 import pytest
 
 import ncd
-from ncd import Copy, Einsum, Equation, Function, Id, Index, Linear, Softmax
+from ncd import Block, Copy, Einsum, Equation, Function, Id, Index, Linear, Softmax
 from ncd.drawing.base.primitives import Box, Extra, Outline, Text
 from ncd.drawing.equation import sides
 from ncd.drawing.lint import lint
@@ -83,6 +83,28 @@ def test_a_column_is_as_high_as_its_arrays() -> None:
     bands = of_kind(Index("4 3", at={"4": 2}), "band", bands=True)
     before, after = (outline(b).height for b in bands if b.items[0].paint == "data")
     assert after < before
+
+
+def test_a_block_around_everything_holds_its_columns() -> None:
+    drawing = ncd.draw(Block(Id("4 3") >> G, "Rows"), bands=True)
+    (panel,) = drawing.fences
+    columns = [outline(extra) for extra in drawing.extras if extra.behind]
+    assert len(columns) == 5 and all(_holds(panel.box, column) for column in columns)
+    assert lint(drawing) == []
+    drawing = ncd.draw(Id("5") @ Block(Id("4 3") >> G, "Rows"), bands=True)
+    (panel,) = drawing.fences
+    assert not any(_holds(panel.box, outline(e)) for e in drawing.extras if e.kind == "band")
+
+
+def _holds(box: Box, inner: Box) -> bool:
+    return Box.around([box, inner]) == box
+
+
+def test_a_wire_that_everything_is_broadcast_over_has_a_band_behind_its_columns() -> None:
+    drawing = ncd.draw(Id("4 3") >> G, bands=True)
+    lifted = [extra for extra in drawing.extras if extra.kind == "path"]
+    assert [extra.words for extra in lifted] == ["broadcast over 4"] * 2
+    assert drawing.extras[:2] == tuple(lifted)
 
 
 # --- cells ---------------------------------------------------------------------------------------

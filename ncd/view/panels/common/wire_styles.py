@@ -16,8 +16,8 @@ RUNS = False
 def show(scene: Scene) -> None:
     """Shows the diagram in both styles, and a table that compares them."""
     whole = arrays(**scene.settings)
-    note = "This lets us reexpress diagrams by drawing the details of axes."
+    notes = {"": "This lets us reexpress diagrams by drawing the details of axes."}
     tables = (Id(Type((whole.dom[1],))), Id(Type((scene.term.dom[1],))))
     html_panel.show(
-        beside((whole, scene.term), "=", scene, note) + beside(tables, "=", scene), "styles"
+        beside((whole, scene.term), "=", scene, notes) + beside(tables, "=", scene), "styles"
     )

@@ -40,7 +40,7 @@ class Lift:
     each: Callable[..., Term]
     takes: tuple[str, ...]
     said: str
-    note: str
+    notes: Mapping[str, str]
     op: str
     code: Mapping[str, str]
     cells: bool = True
@@ -73,7 +73,7 @@ def show(scene: Scene) -> None:
         (_framed(lift.one(**own), lift), _framed(each, lift, lifted=True)),
         f"{lift.said.format_map(sizes)} ↦",
         scene,
-        lift.note.format_map(sizes),
+        {part: note.format_map(sizes) for part, note in lift.notes.items()},
         cells=lift.cells,
         paint="inner" if "d" in lift.takes else "lift",
     )
@@ -247,9 +247,11 @@ LIFTS = {
         indexing.rows,
         ("a", "b"),
         "×{c} Broadcasting",
-        "An operation over a single ${a}$-length row is applied in parallel over ${c}$ separate "
-        "rows by broadcasting. This lifts an operation $G : ℝ^{{{a}}} → ℝ^{{{b}}}$ to "
-        "$ℝ^{{{c}×{a}}} → ℝ^{{{c}×{b}}}$.",
+        {
+            "": "An operation over a single ${a}$-length row is applied in parallel over ${c}$ "
+            "separate rows by broadcasting. This lifts an operation $G : ℝ^{{{a}}} → ℝ^{{{b}}}$ to "
+            "$ℝ^{{{c}×{a}}} → ℝ^{{{c}×{b}}}$."
+        },
         "def G(x): return torch.tanh(x @ W)",
         {
             LOOP: "Y = torch.zeros(c, b)\nfor i in range(c):\n    Y[i] = G(X[i])",
@@ -262,10 +264,12 @@ LIFTS = {
         indexing.pairs,
         ("a", "d", "b"),
         "×{c} Inner Broadcasting",
-        "A $ℝ^{{{c}×{a}}} × ℝ^{{{d}}}$ collection of data can be reduced to $ℝ^{{{a}}} × "
-        "ℝ^{{{d}}}$ in ${c}$ different ways. Therefore, an operation $H : ℝ^{{{a}}} × ℝ^{{{d}}} "
-        "→ ℝ^{{{b}}}$ can be lifted to an operation $ℝ^{{{c}×{a}}} × ℝ^{{{d}}} → ℝ^{{{c}×{b}}}$ "
-        "by inner broadcasting.",
+        {
+            "": "A $ℝ^{{{c}×{a}}} × ℝ^{{{d}}}$ collection of data can be reduced to $ℝ^{{{a}}} × "
+            "ℝ^{{{d}}}$ in ${c}$ different ways. Therefore, an operation $H : ℝ^{{{a}}} × "
+            "ℝ^{{{d}}} → ℝ^{{{b}}}$ can be lifted to an operation $ℝ^{{{c}×{a}}} × ℝ^{{{d}}} → "
+            "ℝ^{{{c}×{b}}}$ by inner broadcasting."
+        },
         "def H(x, z): return torch.tanh(x @ W + z @ V)",
         {
             LOOP: "Y = torch.zeros(c, b)\nfor i in range(c):\n    Y[i] = H(X[i], Z)",
@@ -278,7 +282,12 @@ LIFTS = {
         indexing.values,
         ("a",),
         "{by} Broadcasting",
-        "Starting with a function on values, we apply it onto every value in data by broadcasting.",
+        {
+            "": "Starting with a function on values, we apply it onto every value in data by "
+            "broadcasting.",
+            "f": "Broadcasting with a $1$-length axis leaves data types unchanged, so $1$-length "
+            "axes can be freely introduced and removed with arrows.",
+        },
         "def f(x): return torch.tanh(w * x)",
         {
             LOOP: "Y = torch.zeros(c, a)\nfor i in range(c):\n    for j in range(a):\n"
