@@ -195,6 +195,12 @@ function scale(svg, least, most, height = 100) {
   svg.style.width = `clamp(min(100%, ${low} * ${width}px), ${room}, ${top} * ${width}px)`;
 }
 
+// The least scale at which its smallest text has 11 pixels.
+function readable(svg) {
+  const sizes = [...svg.querySelectorAll("[font-size]")].map((text) => text.getAttribute("font-size"));
+  return 11 / Math.min(...sizes, 16);
+}
+
 // Lets the keyboard scroll a table that is wider than its place.
 function reach(content) {
   for (const part of content.querySelectorAll(".scroll"))

@@ -3,6 +3,7 @@
 from ncd import catalogue
 from ncd.view.page.page import page
 from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
+from ncd.view.panels.images import one_block
 from ncd.view.panels.learning import feature_maps
 
 LEAD = """
@@ -18,12 +19,13 @@ activation stand *before* each convolution; after the addition they would lie on
 Only the first component of a block changes the size and the number of channels, so its short path
 too has a norm, an activation and a convolution.
 
-A double-click or its ⊕ unfolds a block. From block to block the images have fewer places and more
-channels. Between its brackets a block repeats one component, λ = 1 … *N* − 1, **with weights of its
-own each time**. The notebook's code, `[component] * N`, holds one and the same module *N* times, so
-that its weights are shared, and runs it once too often; here it is as the diagram says, and *Cost*
-counts all weights. Batch norm sees the whole batch: the wire *b* runs into its ring, and the result
-for one image depends on the others.
+*One block* shows what is in a block; a double-click or its ⊕ unfolds it in the diagram. From block
+to block the images have fewer places and more channels. Between its brackets a block repeats one
+component, λ = 1 … *N* − 1, **with weights of its own each time**. The notebook's code,
+`[component] * N`, holds one and the same module *N* times, so that its weights are shared, and runs
+it once too often; here it is as the diagram says, and *Cost* counts all weights. Batch norm sees
+the whole batch: the wire *b* runs into its ring, and the result for one image depends on the
+others.
 
 Sources: the notebook's figure 26; He et al. 2016, *Identity Mappings in Deep Residual Networks*.
 """
@@ -32,5 +34,5 @@ page(
     entry=catalogue["identity-resnet"],
     lead=LEAD,
     why=WHY,
-    panels=(feature_maps, values, source, cost_table, autograd_graph, shapes),
+    panels=(one_block, feature_maps, values, source, cost_table, autograd_graph, shapes),
 )

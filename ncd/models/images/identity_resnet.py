@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from ncd.lang.circuits.elaborate import Axes
-from ncd.lang.terms.blocks import Block
+from ncd.lang.terms.blocks import Block, Equation
 from ncd.lang.terms.loops import Repeat
 from ncd.lang.terms.terms import Id, Term, Then
 from ncd.lang.types.axis_kinds import plain, space
@@ -23,6 +23,23 @@ def identity_resnet(
     and all but the first make the image s times smaller. The notebook's code repeats one component
     N times, and with it its weights; here, as in its diagram, N - 1 have weights of their own.
     """
+    own = _axes(b, x, n1, n2, n3, n4, s, y)
+    return own(_resnet(N, s, -(-x // s**2), f"{n1}, {n2}, {n3}, {n4}"))
+
+
+def one_block(mu: int, N: int, s: int, **sizes: int) -> Equation:
+    """Returns block μ as one box and as what is in it: the upper half of the figure."""
+    block = _stage(mu, s if mu > 1 else 1, N, *_places(s)[mu - 1 : mu + 1])
+    box = Block(block.body, block.title, "folded")  # without a name, as what is in it
+    return Equation(*(_axes(s=s, **sizes)(term) for term in (box, block.body)))
+
+
+def _places(s: int) -> tuple[str, ...]:
+    """Returns the names of the images' sides, before and after each block."""
+    return ("x", "x", "x_2", "x_3") if s > 1 else ("x",) * 4
+
+
+def _axes(b: int, x: int, n1: int, n2: int, n3: int, n4: int, s: int, y: int) -> Axes:
     half, last = -(-x // s), -(-x // s**2)
     channels = {f"n_{i}": n for i, n in enumerate((n1, n2, n3, n4), 1)}
     narrow = {f"n_b{i}": plain(f"n_{i}/4", label=f"n_{{b{i}}}") for i in (2, 3, 4)}
@@ -32,15 +49,13 @@ def identity_resnet(
         places["x_3"] = space(last, last, label=f"x/{s * s}")
     windows = {"u": space(1, 1, label="1^2"), "w": space(last, last, label=f"{last}^2")}
     ends = {"b": b, "c": plain(3, label="3"), "y": plain(y, label=str(y))}
-    return Axes(**ends, **places, **channels, **narrow, **windows)(
-        _resnet(N, s, last, f"{n1}, {n2}, {n3}, {n4}")
-    )
+    return Axes(**ends, **places, **channels, **narrow, **windows)
 
 
 @lru_cache
 def _resnet(n: int, s: int, last: int, channels: str) -> Term:
     """Returns the network; ``last`` is the side of the last image, ``channels`` are the n_μ."""
-    x = ("x", "x", "x_2", "x_3") if s > 1 else ("x",) * 4
+    x = _places(s)
     pool = Window(f"{x[3]} -> u w", last, last) >> Reduce("u w ->", "mean")
     body = (
         Id("b c x")
@@ -55,22 +70,13 @@ def _resnet(n: int, s: int, last: int, channels: str) -> Term:
 
 
 @lru_cache(64)
-def _stage(i: int, s: int, n: int, x: str, small: str) -> Term:
+def _stage(i: int, s: int, n: int, x: str, small: str) -> Block:
     """The figure's Block (s, N): to n_{i+1} channels, then N - 1 components that keep them."""
     old, new, narrow = f"n_{i}", f"n_{i + 1}", f"n_b{i + 1}"
     body = first(old, new, narrow, x, small, s)
     if n > 1:
         body >>= Repeat((again(new, narrow, small),) * (n - 1), "components")
     return Block(body, f"Block $({s}, N)$", "folded", f"block_{i}")
-
-
-def _notes(N: int, **sizes: int) -> dict[str, str]:
-    if N == 1:
-        return {}
-    return {
-        "components": "Inside, what stands in parentheses is fed back to itself, ranging $λ$ from "
-        "its minimum to its maximum value; each time it has weights of its own.",
-    }
 
 
 _HE = (
@@ -108,6 +114,5 @@ IDENTITY_RESNET = Entry(
     section="Images",
     type="b c x -> b y",
     presets=PRESETS,
-    notes=_notes,
     width=1000.0,
 )

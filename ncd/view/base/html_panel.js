@@ -11,7 +11,7 @@ export default function (component) {
     const same = ({ dataset }) => dataset.pick === pick && dataset.set === set;
     if (pick ?? set) [...content.querySelectorAll("[data-pick],[data-set]")].find(same)?.focus();
     for (const svg of content.querySelectorAll(".drawing > svg")) {
-      scale(svg, 0.8, 1.35);
+      scale(svg, readable(svg), 1.35);
       widen(svg);
     }
     document.dispatchEvent(new Event("ncd-panel"));

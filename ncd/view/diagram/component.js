@@ -243,12 +243,6 @@ function draw(host, { svg: text, folds }) {
   return true;
 }
 
-// The least scale at which its smallest text has 11 pixels.
-function readable(svg) {
-  const sizes = [...svg.querySelectorAll("[font-size]")].map((text) => text.getAttribute("font-size"));
-  return 11 / Math.min(...sizes, 16);
-}
-
 function name(element) {
   const { node = "", array = "", axis = "", fence = "" } = element?.dataset ?? {};
   return element?.closest?.("svg") ? fence || `${node}/${array}/${axis}` : "";

@@ -219,7 +219,6 @@ def cost_line(scene: Scene, seconds: float | None) -> str:
     if not scene.formats.plain:
         weights = markup.amount(scene.cost.weight_bytes, "B")
         parts.append(f"weights {weights} in {scene.formats.weights}")
-    if scene.runs:
-        time = "–" if seconds is None else markup.amount(seconds, "s")
-        parts.append(f"{time} on {markup.text(scene.device)}")
+    if scene.runs and seconds is not None:
+        parts.append(f"{markup.amount(seconds, 's')} on {markup.text(scene.device)}")
     return f'<p class="muted">{" · ".join(parts)}</p>'

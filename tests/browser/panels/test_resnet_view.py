@@ -21,7 +21,7 @@ CONV = next(cell.outputs[0].id for cell in CIRCUIT.cells if cell.name == "conv")
 
 
 def test_a_block_unfolds_in_place_and_so_do_its_feature_maps(page: Page, address: str) -> None:
-    visit(page, address, RESNET)
+    visit(page, address, f"{RESNET}?panel=Feature+maps")
     maps = page.locator(".features figure")
     expect(maps.first).to_be_visible()
     expect(page.locator(f".features [data-array={INSIDE}]")).to_have_count(0)
@@ -34,7 +34,7 @@ def test_a_block_unfolds_in_place_and_so_do_its_feature_maps(page: Page, address
 
 
 def test_a_feature_map_lights_its_wire_and_selects_it(page: Page, address: str) -> None:
-    visit(page, address, RESNET)
+    visit(page, address, f"{RESNET}?panel=Feature+maps")
     figure = page.locator(f".features [data-array={CONV}]")
     figure.hover()
     wire = page.locator(f".drawing .wire[data-array={CONV}]").first

@@ -6,6 +6,7 @@ import pytest
 from torch import Tensor, nn
 
 import ncd
+from ncd.models.images.identity_resnet import identity_resnet, one_block
 from tests.models.retyped import close, given, in_order, layers, same
 
 
@@ -111,3 +112,14 @@ def test_no_weights_are_shared() -> None:
     module = ncd.compile(ncd.catalogue["identity-resnet"].build(x=8, N=3))
     first, second = (module.get_submodule(f"block_1.components.{i}.conv_2") for i in (0, 1))
     assert (first.weight != second.weight).any()
+
+
+@pytest.mark.parametrize("mu", [1, 2, 3])
+def test_one_block_is_that_of_the_network(mu: int) -> None:
+    settings = ncd.catalogue["identity-resnet"].settings({"N": 2, "n2": 8, "n3": 12, "n4": 16})
+    equation = one_block(mu, **settings)
+    inside = [(cell.op, cell.site) for cell in ncd.elaborate(equation.sides[1]).cells]
+    whole = ncd.elaborate(identity_resnet(**settings))
+    own = [f.id for f in whole.fences if f.title.startswith("Block")][mu - 1]
+    assert inside == [(cell.op, cell.site) for cell in whole.cells if own in cell.fences]
+    assert ncd.prove(equation)
