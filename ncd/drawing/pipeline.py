@@ -174,7 +174,8 @@ def drawn(circuit: Circuit, options: Options) -> Drawing:
         drawing = _laid(rows_of(planned.plan, planned.at), options)
         along, down = Room(width).filled(drawing)
         if max(along, down if auto else 0.0) <= (SLACK if n > 1 else 1.0):
-            return drawing
+            near = [old for (wide, high), old in tried if max(wide, high) <= SLACK]
+            return near[0] if near and len(drawing.glyphs) <= style.BARE else drawing
         tried.append(((max(along, SLACK), down), drawing))  # first readable, then low
         room = room.tighter(along, down)
     return min(tried, key=itemgetter(0))[1]

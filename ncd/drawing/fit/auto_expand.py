@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from ncd.drawing.base import style
+from ncd.drawing.base.label import sans
 from ncd.drawing.base.plan_types import Plan
 from ncd.drawing.base.primitives import Picture
 from ncd.drawing.collapse import shown
@@ -93,8 +94,10 @@ def _least(planned: Plan) -> float:
     """Returns the size of the smallest text of a plan."""
     if any(mark.note for step in planned.steps for unit in step for mark in unit.glyph.marks):
         return style.NOTE
-    boxes = any(cell.op.role in ("folded", "model") for cell in planned.circuit.cells)
-    return style.TITLE if boxes or any(frame.title for frame in planned.frames) else style.NAME
+    boxed = (cell.op for cell in planned.circuit.cells if cell.op.role in ("folded", "model"))
+    titles = {*(getattr(op, "title", "") for op in boxed), *(f.title for f in planned.frames)}
+    spans = (span for title in titles - {""} for span in sans(title, style.TITLE).spans)
+    return min((span.size for span in spans), default=style.NAME)
 
 
 @dataclass
@@ -116,11 +119,22 @@ class Opener:
         if not kept and self.fits(frozenset(), inner):
             return self.sized(frozenset())
         shut = frozenset(block.id for block in every)
+        outer = [block.id for level in levels[:1] for block in level]
+        if len(outer) == 1 and outer[0] not in kept:
+            shut = self.outermost(shut, outer[0])
         for level in levels:
             may = self.sized(shut).torn | {block.id for block in level}
             reached = [b.id for b in level if b.parent not in shut and b.id not in kept]
             shut = self.open(shut, reached, may)
         return self.sized(shut)
+
+    def outermost(self, shut: frozenset[str], only: str) -> frozenset[str]:
+        """Expands the only block also in a higher picture, as little stands beside its box."""
+        beside = [cell for cell in self.sized(shut).plan.circuit.cells if cell.op.role != "copy"]
+        if len(beside) > style.BARE:
+            return shut
+        higher = replace(self.room, down=self.room.down * style.OUTERMOST)
+        return shut - {only} if self.sized(shut - {only}).fits(higher) else shut
 
     def open(self, shut: frozenset[str], ids: Sequence[str], may: set[str]) -> frozenset[str]:
         """Expands these blocks as far as they fit; one that does not fit is skipped."""
