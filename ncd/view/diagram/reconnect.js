@@ -7,51 +7,62 @@ const connected = () => Boolean(document.querySelector("[data-test-connection-st
 
 const knob = (element) => /st-key-(\w+)/.exec(element.closest("[class*=st-key-]")?.className)?.[1];
 
-// Asks for a run after each connection but the first, as soon as somebody looks at the page.
+const STATES = ["data-test-connection-state", "data-test-script-state"];
+const SELDOM = { subtree: true, attributeFilter: STATES };
+const CLOSELY = { subtree: true, childList: true, attributeFilter: [...STATES, "disabled"] };
+
+// Whether nothing hears the keys: the focus is on the page itself, or on what was disabled under it.
+const idle = () => document.activeElement.matches("body, :disabled");
+
+// Asks for a run after each connection but the first, as soon as somebody looks at the page. Keys
+// move the slider that had the focus until it is there again, and then it has the focus again.
 function reconnect(host) {
-  let lost = false;
+  const kept = (document.ncdKept ??= keyboard()); // a process that knows nothing of the page makes it anew
+  kept.host = host;
+  kept.shown = true;
+  return () => (kept.shown &&= kept.host !== host);
+}
+
+function keyboard() {
+  const kept = { host: null, shown: false };
   let used = null; // the slider that has the focus, or had it when the server was lost
+  let away = null; // from then to the end of a run: on which page, and how far
   const focused = ({ target }) => {
-    if (connected()) used = target.type === "range" ? { ...range(target), name: knob(target) } : null;
+    if (!away) used = target.type === "range" ? { ...range(target), name: knob(target) } : null;
   };
   const pressed = (event) => {
     const by = KEYS[event.key];
-    if (!by || !used || connected() || document.activeElement !== document.body) return;
+    if (!by || !used || !idle() || away?.path !== location.pathname) return;
     event.preventDefault();
-    const now = Number(new URLSearchParams(host.want ?? host.data?.ask).get(used.name));
-    const next = Math.min(used.max, Math.max(used.min, now + by * used.step));
-    want(host, used.name, `${next}`);
+    const from = away.value ?? now(kept.host, used.name);
+    away.value = Math.min(used.max, Math.max(used.min, from + by * used.step));
+    want(kept.host, used.name, `${away.value}`);
   };
   const look = () => {
-    lost ||= !connected();
-    if (!lost || !connected() || document.hidden) return;
-    lost = false;
-    host.send("select", {});
-    if (used) refocus(used.name);
+    if (!connected()) away = { path: location.pathname, value: away?.value };
+    else if (away && !document.hidden) ask();
+    watcher.observe(document.body, away ? CLOSELY : SELDOM);
+  };
+  const ask = () => {
+    if (!away.asked) kept.host.send("select", {});
+    away.asked = true;
+    away.begun ||= busy();
+    const slider = used && document.querySelector(`.st-key-${used.name} input[type=range]:enabled`);
+    // A new process first asks the page where it was, and shows nothing until it knows.
+    if (!away.begun || busy() || !kept.shown || (used && !slider)) return;
+    const { value } = away;
+    away = null;
+    if (!idle()) return focused({ target: document.activeElement });
+    slider?.focus();
+    if (value !== undefined && `${value}` !== slider.value) push(kept.host, used.name, value);
   };
   const watcher = new MutationObserver(look);
-  watcher.observe(document.body, { subtree: true, attributeFilter: ["data-test-connection-state"] });
+  watcher.observe(document.body, SELDOM);
   const heard = { focusin: focused, keydown: pressed, visibilitychange: look };
   for (const [event, heed] of Object.entries(heard)) document.addEventListener(event, heed);
-  return () => {
-    watcher.disconnect();
-    for (const [event, heed] of Object.entries(heard)) document.removeEventListener(event, heed);
-  };
+  return kept;
 }
 
 function range({ min, max, step }) {
   return { min: Number(min), max: Number(max), step: Number(step) || 1 };
-}
-
-// Focuses a knob's slider once it is there and enabled again, unless something else has the focus.
-function refocus(name) {
-  const give = () => {
-    if (document.activeElement !== document.body) return true;
-    const slider = document.querySelector(`.st-key-${name} input[type=range]:enabled`);
-    slider?.focus();
-    return Boolean(slider);
-  };
-  if (give()) return;
-  const watcher = new MutationObserver(() => give() && watcher.disconnect());
-  watcher.observe(document.body, { subtree: true, childList: true, attributeFilter: ["disabled"] });
 }
