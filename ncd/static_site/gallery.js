@@ -36,7 +36,10 @@ export default function ({ data, parentElement: root }) {
 
 // Shows the cards by section, in order.
 function fill(root, data) {
-  const near = new IntersectionObserver(draw, { rootMargin: "600px" });
+  const near = new IntersectionObserver(
+    (seen) => seen.forEach(({ isIntersecting, target }) => isIntersecting && draw(target)),
+    { rootMargin: "600px" },
+  );
   const groups = new Map();
   const cards = data.map((told) => {
     const group = groups.get(told.section) ?? section(told.section);
@@ -46,6 +49,10 @@ function fill(root, data) {
     near.observe(card.link);
     return card;
   });
+  // Paper has all pictures. The app asks first, as it then turns dark ones light.
+  const every = () => cards.forEach(({ link }) => draw(link));
+  addEventListener("beforeprint", every, { once: true });
+  document.addEventListener("ncd-print", every, { once: true });
   root.querySelector(".cards").replaceChildren(...groups.values());
   return cards;
 }
@@ -103,20 +110,15 @@ function escaped(word) {
   return word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 }
 
-// Loads a picture when its card comes near the window.
-function draw(entries, observer) {
-  for (const { isIntersecting, target } of entries) {
-    if (!isIntersecting) continue;
-    observer.unobserve(target);
-    if (!target.told.svg) {
-      const picture = Object.assign(new Image(), { src: target.told.picture, alt: "" });
-      target.querySelector(".picture").replaceChildren(picture);
-      continue;
-    }
-    const read = new DOMParser().parseFromString(target.told.svg, "image/svg+xml");
-    const svg = document.importNode(read.documentElement, true);
-    svg.style.maxWidth = svg.getAttribute("width") + "px";
-    for (const side of ["width", "height"]) svg.removeAttribute(side);
-    target.querySelector(".picture").replaceChildren(svg);
-  }
+// Shows the picture of a card, once: of the app's own text, or from its file.
+function draw(link) {
+  const { svg: text, picture } = link.told;
+  const place = link.querySelector(".picture");
+  if (place.firstChild) return;
+  if (!text) return place.append(Object.assign(new Image(), { src: picture, alt: "" }));
+  const read = new DOMParser().parseFromString(text, "image/svg+xml");
+  const svg = document.importNode(read.documentElement, true);
+  svg.style.maxWidth = svg.getAttribute("width") + "px";
+  for (const side of ["width", "height"]) svg.removeAttribute(side);
+  place.append(svg);
 }

@@ -9,8 +9,10 @@ from functools import lru_cache
 
 from ncd.bundled_files import bundled
 from ncd.export import markup
+from ncd.export.mathml import mathml
 from ncd.models import Entry
 
+MATH = re.compile(r"\$(\S(?:[^$]*\S)?)\$")
 CODE = re.compile(r"`([^`]+)`")
 SIGNS = (
     (re.compile(r"\*\*(.+?)\*\*", re.DOTALL), r"<b>\1</b>"),
@@ -55,7 +57,7 @@ def plain_text(text: str) -> str:
 
 
 def html(text: str, root: str = "") -> str:
-    """Returns Markdown as HTML: paragraphs, lists, emphasis, code and links.
+    """Returns Markdown as HTML: paragraphs, lists, emphasis, code, formulas and links.
 
     ``root`` is put before the address of a page.
 
@@ -63,6 +65,8 @@ def html(text: str, root: str = "") -> str:
     '<p>See <a href="../legend/?x=1"><i>a</i></a>, <code>b &lt; c</code>.</p>'
     >>> html("`a * b` and *c*")
     '<p><code>a * b</code> and <i>c</i></p>'
+    >>> html("as $n^2$").count("<msup>"), html("`$1 + $2`")
+    (1, '<p><code>$1 + $2</code></p>')
     """
     return "".join(_block(block, root) for block in re.split(r"\n\s*\n", text.strip()))
 
@@ -84,11 +88,15 @@ def _inline(text: str, root: str) -> str:
         links.append(address(found[2], root))
         return f"\0{len(links) - 1}\0{found[1]}\1"
 
+    formulas = [mathml(latex) for latex in MATH.findall(text)]
+    text = MATH.sub("\3", text)
     html = CODE.sub(_code, markup.text(LINK.sub(kept, text)))
     for sign, tag in SIGNS:
         html = sign.sub(tag, html)
     html = html.replace("\2", "*")
     opened = re.sub(r"\0(\d+)\0", lambda found: f'<a href="{links[int(found[1])]}">', html)
+    for formula in formulas:
+        opened = opened.replace("\3", formula, 1)
     return opened.replace("\1", "</a>")
 
 

@@ -128,6 +128,13 @@ def test_light_and_dark(page: Page) -> None:
     assert paper() != light
 
 
+def test_on_paper_sizes_are_numbers(page: Page) -> None:
+    page.emulate_media(media="print")
+    assert page.locator(".size input[type=text]:visible").count() > 3
+    expect(page.get_by_role("slider")).to_have_count(0)
+    expect(page.get_by_role("button", name="Light or dark")).to_be_hidden()
+
+
 def test_the_keyboard_does_the_same(page: Page) -> None:
     page.keyboard.press("Tab")
     expect(page.get_by_role("link", name="Skip the diagram")).to_be_focused()

@@ -24,12 +24,32 @@ export default function (component) {
     };
     fill(host.map, data.map);
   }
+  if (!host.papers) host.papers = papers(host);
   host.box.querySelector(".hint").hidden = data.map?.picks !== "one" || closer(host);
   reveal(host);
   paint(host);
   return () => {
+    host.papers();
     host.map?.watch.disconnect();
     host.end();
+  };
+}
+
+// Lays out the map for the width of paper while it is printed, as no observer is asked meanwhile.
+function papers(host) {
+  const lay = ({ type }) => {
+    const paper = type === "beforeprint";
+    host.box.classList.toggle("paper", paper);
+    if (!host.map?.data) return;
+    const { box, frame } = host.map;
+    box.style.height = "";
+    arrange(host.map);
+    if (paper) box.style.height = px(frame.offsetTop + frame.offsetHeight + GAP);
+  };
+  for (const event of ["beforeprint", "afterprint"]) addEventListener(event, lay);
+  return () => {
+    for (const event of ["beforeprint", "afterprint"]) removeEventListener(event, lay);
+    host.papers = null;
   };
 }
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 
+from ncd.drawing.base import style
 from ncd.drawing.base.fonts import all_faces_css
 from ncd.models import CATALOGUE
 from ncd.static_site import page_prose
@@ -42,6 +43,8 @@ def heads() -> dict[str, tuple[str, str]]:
 
 HEADS = heads()
 SECTIONS = {entry.name: entry.section for entry in CATALOGUE.values()}
+PAINTS = (*style.COLOURS, *style.ROLES)
+LIGHT = {style.paint(name, dark=True): style.paint(name) for name in PAINTS}  # for paper
 # Inside a shadow root @font-face does nothing; in the document it serves every shadow root.
 SHEET = File.of("css", "text/css", all_faces_css() + static("page/page.css"))
 SCRIPT = File.of(
@@ -49,7 +52,8 @@ SCRIPT = File.of(
     "text/javascript",
     f"const PAGES = {json.dumps(HEADS)};\n"
     f"const LOST = {json.dumps(LOST[1])};\n"
-    f"const SECTIONS = {json.dumps(SECTIONS)};\n{static('page/page.js')}",
+    f"const SECTIONS = {json.dumps(SECTIONS)};\n"
+    f"const LIGHT = {json.dumps(LIGHT)};\n{static('page/page.js', 'page/print.js')}",
 )
 FILES = {file.name: file for file in (SHEET, SCRIPT, text_editor.SCRIPT)}
 # At the end, since later rules win; as a module, so that its names are not global.

@@ -3,16 +3,14 @@
 
 const PAINTED = ["fill", "stroke", "color", "style"];
 
-// `light` maps each dark colour to its light one; returns the listeners for printing.
-function printing(light) {
-  let before = [];
-  return [
-    [window, "beforeprint", () => (before = lighten(light))],
-    [window, "afterprint", () => before.forEach(([element, name, text]) => element.setAttribute(name, text))],
-  ];
-}
+let before = [];
+addEventListener("beforeprint", () => {
+  document.dispatchEvent(new Event("ncd-print")); // the gallery draws what is still to be seen
+  before = lighten();
+});
+addEventListener("afterprint", () => before.forEach(([element, name, text]) => element.setAttribute(name, text)));
 
-function lighten(light) {
+function lighten() {
   const changed = [];
   const roots = [...document.querySelectorAll("[data-testid=stBidiComponentIsolated]")].map((each) => each.shadowRoot);
   if (!roots.some((root) => root?.querySelector("svg.dark"))) return changed;
@@ -20,7 +18,7 @@ function lighten(light) {
   for (const element of roots.flatMap((root) => [...(root?.querySelectorAll(painted) ?? [])]))
     for (const name of PAINTED) {
       const text = element.getAttribute(name);
-      const other = text?.replace(/#[0-9a-f]{6}/g, (colour) => light[colour] ?? colour);
+      const other = text?.replace(/#[0-9a-f]{6}/g, (colour) => LIGHT[colour] ?? colour);
       if (other === text) continue;
       changed.push([element, name, text]);
       element.setAttribute(name, other);

@@ -22,7 +22,7 @@ export default function ({ parentElement, data }) {
   return host.end;
 }
 
-function prepare(root, { pages, sizes, light }) {
+function prepare(root, { pages, sizes }) {
   const find = (name) => root.querySelector(`.${name}`);
   const host = { find, pages, sizes, on: false, at: 1, views: [] };
   const acts = {
@@ -49,7 +49,6 @@ function prepare(root, { pages, sizes, light }) {
     [window, "keydown", () => arm(host), true], // before others let go at Escape
     [window, "keydown", (event) => press(host, event)],
     [document, "fullscreenchange", () => sync(host)],
-    ...printing(light),
   ];
   for (const [where, ...own] of heard) where.addEventListener(...own);
   host.end = () => {

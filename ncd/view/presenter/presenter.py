@@ -11,7 +11,6 @@ from functools import cache
 
 import streamlit as st
 
-from ncd.drawing.base import style
 from ncd.models import CATALOGUE, Entry
 from ncd.view.base.static_files import static
 from ncd.view.session.own_entry import NAME, SERVED
@@ -23,7 +22,7 @@ if (presented.has("present"))
   document.documentElement.dataset.present = presented.get("with") === "panel" ? "panel" : "alone";
 </script>"""
 
-FILES = ("print.js", "view_list.js", "lesson.js", "presenter.js")
+FILES = ("view_list.js", "lesson.js", "presenter.js")
 JS = ("page/copy_link.js", *(f"presenter/{file}" for file in FILES))
 
 _present = st.components.v2.component(
@@ -38,16 +37,11 @@ def show(entry: Entry) -> None:
     """Shows the buttons: copy link or code, lesson, present, add a view."""
     sizes = [knob.name for knob in entry.knobs]
     framed = bool(os.environ.get("NCD_FRAMES", "").strip())  # other sites may show it
-    data = {"sizes": sizes, "framed": framed, **_known()}
+    data = {"sizes": sizes, "framed": framed, "pages": _titles()}
     _present(key="present", data=data, width="content")
 
 
 @cache
-def _known() -> dict[str, dict[str, str]]:
-    """Returns the titles of all pages, and the print colour for each colour of a dark drawing."""
-    names = (*style.COLOURS, *style.ROLES)
-    return {
-        "pages": {name: entry.title for name, entry in (CATALOGUE | SERVED).items()}
-        | {NAME: "Yours"},
-        "light": {style.paint(name, dark=True): style.paint(name) for name in names},
-    }
+def _titles() -> dict[str, str]:
+    """Returns the titles of all pages, by their names."""
+    return {name: entry.title for name, entry in (CATALOGUE | SERVED).items()} | {NAME: "Yours"}

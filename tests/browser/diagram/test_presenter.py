@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.page.test_links import move, says, visit
-from tests.browser.waits import quiet
+from tests.browser.waits import quiet, turn_to
 from tests.support.polling import to_pass
 from tests.support.sampling import sample
 
@@ -250,6 +250,13 @@ def test_on_paper_the_page_is_whole_and_light(page: Page, address: str, scheme: 
     assert page.locator(".code").first.evaluate(wide)
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     assert page.evaluate(ink) == before
+    turn_to(page, "/multi-head-attention?panel=Attention")
+    frame, aside = page.locator(".map .frame"), page.locator(".both .aside")
+    expect(aside).to_contain_text("each row sums to 1")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    expect(page.locator(".map .zoom")).to_be_hidden()
+    left, below = frame.bounding_box(), aside.bounding_box()
+    assert left and below and below["y"] > left["y"] + left["height"]
 
 
 def test_axe_finds_nothing(page: Page, address: str) -> None:

@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 import ncd
+from ncd.drawing.base.style import paint
 from ncd.view.page import gallery
 from tests.support.polling import to_pass
 
@@ -30,6 +31,20 @@ def test_every_system_has_a_card_with_its_picture(page: Page, address: str) -> N
         card = cards(page).filter(has=title)
         card.scroll_into_view_if_needed()
         expect(card.locator("svg .wire").first).to_be_attached()
+
+
+def test_on_paper_a_dark_gallery_has_all_pictures_in_dark_ink(page: Page, address: str) -> None:
+    page.emulate_media(color_scheme="dark")
+    page.goto(address)
+    expect(cards(page)).to_have_count(len(ncd.catalogue))
+    pictures = page.locator(".cards svg.dark")
+    expect(pictures.first).to_have_attribute("color", paint("ink", dark=True))
+    page.emulate_media(media="print", color_scheme="dark")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    inks = "all => all.map((svg) => svg.getAttribute('color'))"
+    assert pictures.evaluate_all(inks) == [paint("ink")] * len(ncd.catalogue)
+    expect(page.get_by_role("searchbox")).to_be_hidden()
+    expect(page.get_by_role("slider")).to_be_hidden()
 
 
 def met(words: str) -> set[str]:
