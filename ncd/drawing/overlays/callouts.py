@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import pairwise
 from math import hypot, inf, sqrt
-from operator import itemgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,8 +95,11 @@ def _texts(lines: tuple[Label, ...], box: Box) -> tuple[Text, ...]:
 
 def _callout(drawing: Drawing, found: Part, text: str, width: float) -> Extra:
     around = _Around(drawing, found.id, found.box, found.fence, max(width, drawing.box.width))
-    tried = [(*around.best(*_size(lines)), lines) for lines in _shapes(text)]
-    _, box, lines = min(tried, key=itemgetter(0))
+    lowest, box, lines = inf, found.box, ()
+    for wrapped in _shapes(text):
+        cost, place = around.best(*_size(wrapped), lowest)
+        if cost < lowest or not lines:
+            lowest, box, lines = cost, place, wrapped
     outline = Outline(_pointing(box, around.tip(box)), found.role)
     under = around.crossed(box) > 0  # a pointer lies below the wires that it crosses
     return Extra("note", (outline, *_texts(lines, box)), text, found.id, under)
@@ -128,18 +131,20 @@ class _Around:
         texts = [text.box for text in picture.texts]
         brackets = [box for f in picture.fences for path in f.brackets for box in _strip(path)]
         corners = [Box(f.box.x0, f.box.y0, *f.box[:2]).grown(SIGN) for f in picture.fences]
-        self.solid = np.array([*marks, *texts, *extras, *brackets, *corners]).reshape(-1, 4)
-        self.wires = np.array([box for path in lines for box in _strip(path)]).reshape(-1, 4)
         bands = [extra.box for extra in picture.extras if extra.kind == "band"]
-        more = np.array([*own, *bands]).reshape(-1, 4)  # a pointer may cross these
-        self.every = np.concatenate([self.solid, self.wires, more])
+        solid = [*marks, *texts, *extras, *brackets, *corners]
+        wires = [box for path in lines for box in _strip(path)]
+        # a pointer may cross its own part and a band, but a callout covers neither
+        self.every = np.array([*solid, *wires, *own, *bands]).reshape(-1, 4)
+        self.in_the_way = np.ascontiguousarray(self.every[: len(solid) + len(wires)].T)
+        self.is_wire = np.arange(len(solid) + len(wires)) >= len(solid)
 
-    def best(self, wide: float, tall: float) -> tuple[float, Box]:
-        """Returns the cheapest free place, after its cost."""
+    def best(self, wide: float, tall: float, lowest: float) -> tuple[float, Box]:
+        """Returns the cheapest free place, after its cost; any place if none costs less."""
         places = self.places(wide, tall)
         growth = self.growth(places)
         bounds = growth + self.gap(places)
-        found, lowest = Box(*places[0].tolist()), inf
+        found = Box(*places[0].tolist())
         for at in np.argsort(bounds, kind="stable"):
             if bounds[at] >= lowest:
                 break
@@ -202,24 +207,23 @@ class _Around:
         tip = self.tip(box)
         x, y = _base(box, tip)
         near = Box.of((tip, Point(x, y))).grown(2.0 + style.CALLOUT_BASE)
-        every = [_meeting(found, near) for found in (self.solid, self.wires)]
-        if not any(map(len, every)):
+        x0, y0, x1, y1 = self.in_the_way
+        met = (x0 < near.x1) & (x1 > near.x0) & (y0 < near.y1) & (y1 > near.y0)
+        if not met.any():
             return 0.0
-        t = np.linspace(0.0, 1.0, max(3, int(hypot(tip.x - x, tip.y - y) / 4)))[:, None]
-        xs, ys = x + t * (tip.x - x), y + t * (tip.y - y)
-        half = 2.0 + (1 - t) * style.CALLOUT_BASE
-        count = [
-            (xs + half > o[:, 0]) & (xs - half < o[:, 2]) & (ys + half > o[:, 1])
-            & (ys - half < o[:, 3])
-            for o in every
-        ]  # fmt: skip
-        return COVER * float(count[0].any(1).sum()) + WIRE * float(count[1].any(0).sum())
+        x0, y0, x1, y1 = self.in_the_way[:, met]
+        wire = self.is_wire[met]
+        t = _shares(max(3, int(hypot(tip.x - x, tip.y - y) / 4)))
+        xs, ys, half = x + t * (tip.x - x), y + t * (tip.y - y), 2.0 + (1 - t) * style.CALLOUT_BASE
+        under = (xs + half > x0) & (xs - half < x1) & (ys + half > y0) & (ys - half < y1)
+        covered = np.count_nonzero(under[:, ~wire].any(1))
+        return COVER * covered + WIRE * np.count_nonzero(under[:, wire].any(0))
 
 
-def _meeting(boxes: NDArray[np.float64], near: Box) -> NDArray[np.float64]:
-    """Returns the boxes that meet another one."""
-    x0, y0, x1, y1 = boxes.T
-    return boxes[(x0 < near.x1) & (x1 > near.x0) & (y0 < near.y1) & (y1 > near.y0)]
+@lru_cache(256)
+def _shares(count: int) -> NDArray[np.float64]:
+    """Returns numbers from 0 to 1 in equal steps, as a column."""
+    return np.linspace(0.0, 1.0, count)[:, None]
 
 
 def _strip(path: Path) -> Iterator[Box]:
