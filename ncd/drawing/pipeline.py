@@ -17,7 +17,7 @@ from ncd.drawing.collapse.collapsed_blocks import Box
 from ncd.drawing.collapse.repeated_layers import stacked
 from ncd.drawing.collapse.saved_arrays import Note, original
 from ncd.drawing.equation import equated, sides
-from ncd.drawing.fit.auto_expand import Opener, Room, Sized, wanted
+from ncd.drawing.fit.auto_expand import Opener, Plans, Room, Sized, wanted
 from ncd.drawing.fit.paper_width import drawing_units, fitted
 from ncd.drawing.fit.row_breaks import rows_of
 from ncd.drawing.layout_cache import cached
@@ -168,10 +168,15 @@ def drawn(circuit: Circuit, options: Options) -> Drawing:
         drawing = _laid([plan(shown(circuit, ()))], options)
         if max(room.filled(drawing)) <= 1:
             return drawing
+    plans = Plans(circuit, options.labels)
+    laid: dict[tuple[int, ...], Drawing] = {}  # by the plan and its breaks
     tried: list[tuple[tuple[float, float], Drawing]] = []
     for n in range(TRIES):
-        planned = _planned(circuit, options, room)
-        drawing = _laid(rows_of(planned.plan, planned.at), options)
+        planned = _planned(plans, options, room)
+        key = id(planned.plan), *planned.at
+        if key not in laid:
+            laid[key] = _laid(rows_of(planned.plan, planned.at), options)
+        drawing = laid[key]
         along, down = Room(width).filled(drawing)
         if max(along, down if auto else 0.0) <= (SLACK if n > 1 else 1.0):
             near = [old for (wide, high), old in tried if max(wide, high) <= SLACK]
@@ -181,11 +186,10 @@ def drawn(circuit: Circuit, options: Options) -> Drawing:
     return min(tried, key=itemgetter(0))[1]
 
 
-def _planned(circuit: Circuit, options: Options, room: Room) -> Sized:
+def _planned(plans: Plans, options: Options, room: Room) -> Sized:
     if options.folded == "auto":
-        return Opener(circuit, options.labels, room).best()
-    shut = wanted(circuit, options.folded)
-    return Sized.of(shown(circuit, shut), options.labels, room)
+        return Opener(plans, room).best()
+    return plans.sized(wanted(plans.circuit, options.folded), room)
 
 
 def _laid(rows: list[Plan], options: Options) -> Drawing:

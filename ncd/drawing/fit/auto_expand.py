@@ -70,13 +70,6 @@ class Sized:
     widest: float
     at: Sequence[int]
 
-    @staticmethod
-    def of(circuit: Circuit, labels: Labels, room: Room) -> Sized:
-        planned = plan(circuit)
-        sizes = estimate(planned, labels)
-        widest = room.widest(_least(planned))
-        return Sized(planned, sizes, widest, breaks(planned, sizes, widest))
-
     def fits(self, room: Room) -> bool:
         """Returns whether the rows are short enough and together not too high."""
         rows = list(pairwise(self.at))
@@ -101,20 +94,38 @@ def _least(planned: Plan) -> float:
 
 
 @dataclass
-class Opener:
-    """Expands the blocks of one circuit within a room."""
+class Plans:
+    """The plans of a circuit with their estimates, by the blocks that are collapsed in them."""
 
     circuit: Circuit
     labels: Labels
+    made: dict[frozenset[str], tuple[Plan, Estimate]] = field(default_factory=dict)
+
+    def sized(self, shut: frozenset[str], room: Room) -> Sized:
+        """Returns the plan with these blocks collapsed, broken into rows for a room."""
+        if shut not in self.made:
+            planned = plan(shown(self.circuit, shut))
+            self.made[shut] = planned, estimate(planned, self.labels)
+        planned, sizes = self.made[shut]
+        widest = room.widest(_least(planned))
+        return Sized(planned, sizes, widest, breaks(planned, sizes, widest))
+
+
+@dataclass
+class Opener:
+    """Expands the blocks of one circuit within a room."""
+
+    plans: Plans
     room: Room
     tried: dict[frozenset[str], Sized] = field(default_factory=dict)
 
     def best(self) -> Sized:
         """Returns the plan with as many blocks expanded as fit, except those collapsed by role."""
-        levels = _levels(blocks(self.circuit))
+        circuit = self.plans.circuit
+        levels = _levels(blocks(circuit))
         every = [block for level in levels for block in level]
         parents = {block.parent for block in every}
-        kept = {fence.id for fence in self.circuit.fences if fence.role == "folded"}
+        kept = {fence.id for fence in circuit.fences if fence.role == "folded"}
         inner = {block.id for block in every if block.id not in parents}
         if not kept and self.fits(frozenset(), inner):
             return self.sized(frozenset())
@@ -157,7 +168,7 @@ class Opener:
 
     def sized(self, shut: frozenset[str]) -> Sized:
         if shut not in self.tried:
-            self.tried[shut] = Sized.of(shown(self.circuit, shut), self.labels, self.room)
+            self.tried[shut] = self.plans.sized(shut, self.room)
         return self.tried[shut]
 
 

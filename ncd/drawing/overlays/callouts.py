@@ -95,7 +95,8 @@ def _texts(lines: tuple[Label, ...], box: Box) -> tuple[Text, ...]:
 
 def _callout(drawing: Drawing, found: Part, text: str, width: float) -> Extra:
     around = _Around(drawing, found.id, found.box, found.fence, max(width, drawing.box.width))
-    lowest, box, lines = inf, found.box, ()
+    lowest, box = inf, found.box
+    lines: tuple[Label, ...] = ()
     for wrapped in _shapes(text):
         cost, place = around.best(*_size(wrapped), lowest)
         if cost < lowest or not lines:

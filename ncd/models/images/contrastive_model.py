@@ -101,6 +101,7 @@ def clip(
     sizes = {"i": i, "j": j, "c": 3, "x": space(x * p, x * p), "v": v, "z": z, "k": k, "o": 1}
     sizes |= {"m": h * k, "h": h, "d": plain(4 * h * k, "4m"), "t": seq(x * x + 1)}
     sizes |= {"e": g * k, "g": g, "f": plain(4 * g * k, "4e"), "s": seq(s)}
+    sizes |= {"p": space(x, x), "n": x * x}
     return Axes(**sizes, u=seq(x * x + 1), w=seq(s))(_clip(n, l, p))
 
 

@@ -100,10 +100,10 @@ CONVNEXT = Entry(
     title="ConvNeXt",
     source="Liu et al. 2022, ConvNeXt",
     knobs=(
-        Knob("n", 1, 4, 1, help="blocks of the other stages", most=12, reason="3"),
-        Knob("N", 1, 9, 2, help="blocks of the third stage", most=48, reason="9 in ConvNeXt-T"),
+        Knob("n", 1, 3, 1, help="blocks of the other stages", most=12, reason="3"),
+        Knob("N", 1, 4, 2, help="blocks of the third stage", most=48, reason="9 in ConvNeXt-T"),
         Knob("c", 1, 32, 8, help="channels, doubled by each stage", reason="96 in ConvNeXt-T"),
-        Knob("r", 0, 5, 3, help="reach of a window, to each side", reason="3, for 7 × 7 pixels"),
+        Knob("r", 0, 4, 3, help="reach of a window, to each side", reason="3, for 7 × 7 pixels"),
         Knob("x", 32, 128, 64, 32, "height and width", "halved five times", multiple=32),
         Knob("y", 2, 100, 10, help="classes", reason="1,000 in ImageNet"),
     ),

@@ -83,7 +83,8 @@ def diffusion_unet(
     joined |= {"dc": plain(3 * c, "3c"), "dd": plain(4 * c, "4c")}
     small = {f"{a}_{i}": x // 2 ** (i - 1) for i in range(2, depth + 1) for a in "yu"}
     padded = {f"p_{i}": space(*(x // 2 ** (i - 1) + 1,) * 2) for i in range(1, depth)}
-    return Axes(o=o, T=T, **places, **padded, **small, **wide, **joined)(
+    keys = {f"z_{i}": places[f"x_{i}"] for i in (2, depth)}
+    return Axes(o=o, T=T, p=2, q=2, **places, **padded, **keys, **small, **wide, **joined)(
         _diffusion_unet(depth, n, g)
     )
 
@@ -177,22 +178,23 @@ def _block(old: str, i: int, name: str, g: int, attends: bool | None = None) -> 
     )
     body = Wire(f"{old} {x}, m -> {old} {x}, m, {old} {x}") >> part @ shortcut >> Add()
     if i == 2 if attends is None else attends:
-        body >>= _attention(new, x, g)
+        body >>= _attention(new, i, g)
         return Block(body, "Residual Block, Attention", "folded", name)
     return Block(body, "Residual Block", "folded", name)
 
 
-def _attention(c: str, x: str, g: int) -> Term:
+def _attention(c: str, i: int, g: int) -> Term:
     """Returns attention of one head, in which each position reads all others."""
+    x, z = f"x_{i}", f"z_{i}"
     array = f"{c} {x}"
     heads = (
         Linear(f"{c} -> k", "q", True)
-        @ (Rename(f"{array} -> {c} z") >> Linear(f"{c} -> k", "k", True))
-        @ (Rename(f"{array} -> {c} z") >> Linear(f"{c} -> k", "v", True))
-        >> Einsum(f"k {x}, k z -> {x} z", "scores")
+        @ (Rename(f"{array} -> {c} {z}") >> Linear(f"{c} -> k", "k", True))
+        @ (Rename(f"{array} -> {c} {z}") >> Linear(f"{c} -> k", "v", True))
+        >> Einsum(f"k {x}, k {z} -> {x} {z}", "scores")
         >> Scale("k")
-        >> Softmax("z")
-        >> Einsum(f"{x} z, k z -> k {x}")
+        >> Softmax(z)
+        >> Einsum(f"{x} {z}, k {z} -> k {x}")
         >> Linear(f"k -> {c}", "out", True)
     )
     attention = GroupNorm(array, "norm", g, EPS) >> Wire(f"{array} -> {array}, {array}, {array}")
@@ -218,7 +220,7 @@ def _larger(i: int) -> Term:
     doubled = (
         Id(f"d {x}")
         >> Split(f"{x} -> y_{i} u_{i}")
-        >> Map(f"y_{i} u_{i} -> y_{i} p:2 u_{i} q:2", "$1", "nearest")
+        >> Map(f"y_{i} u_{i} -> y_{i} p u_{i} q", "$1", "nearest")
         >> Group(f"y_{i} p u_{i} q -> {large}")
         >> Conv(f"d {large} -> d {large}", "conv", 3)
     )
@@ -239,9 +241,9 @@ DIFFUSION_UNET = Entry(
     title="Diffusion",
     source="Ho et al. 2020, DDPM",
     knobs=(
-        Knob("depth", 2, 4, 2, help="levels", reason="each half as wide; 4 in DDPM", most=6),
+        Knob("depth", 2, 3, 2, help="levels", reason="each half as wide; 4 in DDPM", most=6),
         Knob("n", 1, 2, 1, help="blocks of a level", reason="2 in DDPM", most=4),
-        Knob("c", 4, 64, 12, 4, "channels of the first level", "128 in DDPM", multiple=4),
+        Knob("c", 4, 32, 12, 4, "channels of the first level", "128 in DDPM", multiple=4),
         Knob("g", 1, 4, 4, help="groups of a norm", reason="32 in DDPM", most=128),
         Knob("x", 8, 32, 8, 8, "height and width", "8, as the digits have; 32 in DDPM"),
         Knob("o", 1, 3, 1, help="colours", reason="1 for grey digits, 3 in DDPM"),

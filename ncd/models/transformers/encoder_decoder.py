@@ -158,7 +158,7 @@ HEADS = "16 in large models"
 FEATURES = "the length of a query and of a key; 64 in the base model"
 _LAYERS = Knob("n", 1, 6, 2, help="layers", reason="six in the original transformer", most=48)
 _HEADS = (
-    Knob("h", 1, 16, 4, help="heads", reason=HEADS),
+    Knob("h", 1, 8, 4, help="heads", reason="8 in the base model"),
     Knob("k", 1, 64, 16, help="features", reason=FEATURES),
     Knob("d", 8, 512, 128, 8, "hidden features", "often 4 · m", least=1),
 )

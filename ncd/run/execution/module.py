@@ -55,12 +55,11 @@ class CircuitModule(nn.Module):
     def _read(self, circuit: Circuit, lazily: bool = False) -> None:
         """Computes everything that follows from the circuit and need not be saved.
 
-        Its programs may wait until they are used, but not where torch.compile would trace that.
+        The fused program may wait until it is used, but not where torch.compile would trace that.
         """
         self.circuit, self.term = circuit, circuit.term
-        self._programs: dict[bool, Program] = {}
-        if not lazily:
-            self._programs = {plain: self._planned(plain) for plain in (True, False)}
+        now = (True,) if lazily else (True, False)
+        self._programs: dict[bool, Program] = {plain: self._planned(plain) for plain in now}
         self._shapes = [(array.shape, array.below is None) for array in self.term.dom]
 
     def _program(self, plain: bool) -> Program:

@@ -34,6 +34,7 @@ from ncd.view.session.refusal import Refusal, refuse
 T = TypeVar("T")
 FLOAT32 = Formats()
 QUICK = 50_000_000  # FLOPs: some milliseconds
+MANY = 50  # ops of a run that takes a millisecond or more whatever their sizes
 BRIEF = 0.001  # seconds of a run that is repeated, as anything can interrupt it
 LARGE, REST = 500_000_000, 0.2  # FLOPs of a run that waits until a slider rests; seconds
 LONG = 2_000_000_000  # some tenths of a second
@@ -179,7 +180,7 @@ class Scene:
         module, inputs, begun = self.module, self.inputs, perf_counter()
         with torch.no_grad():
             found = ncd.trace(module, *inputs)
-        if not self.quick:  # long enough to be timed
+        if not self.quick or len(self.circuit.cells) > MANY:  # long enough to be timed
             taken = perf_counter() - begun
             remember("run seconds", self.term, self.device, make=lambda: taken)
         return found
