@@ -174,12 +174,9 @@ def check_room(task: Task, circuit: Circuit) -> None:
     examples = task.examples() * sum(weight(value.array) for value in circuit.inputs)
     beside, most = 4 * weights + 2 * examples, Limits.from_environment().bytes
 
-    def need(run: int) -> int:
-        return task.batch * (run - 2 * weights) + beside
-
-    if need(peak_bound(circuit)) <= most:  # the peak itself takes a run without numbers
+    if peak_bound(circuit, task.batch) + beside <= most:  # the peak takes a run without numbers
         return
-    taken = need(peak(circuit))
+    taken = task.batch * (peak(circuit) - 2 * weights) + beside
     if taken > most:
         raise LimitError(
             f"training takes {taken:,} bytes of memory, and the limit NCD_MAX_BYTES is {most:,}",

@@ -159,7 +159,7 @@ FEATURES = "the length of a query and of a key; 64 in the base model"
 _LAYERS = Knob("n", 1, 6, 2, help="layers", reason="six in the original transformer", most=48)
 _HEADS = (
     Knob("h", 1, 8, 4, help="heads", reason="8 in the base model"),
-    Knob("k", 1, 64, 16, help="features", reason=FEATURES),
+    Knob("k", 1, 32, 16, help="features", reason=FEATURES),
     Knob("d", 8, 512, 128, 8, "hidden features", "often 4 · m", least=1),
 )
 _T = Knob("t", 1, 64, 12, help="positions", reason=LENGTH)

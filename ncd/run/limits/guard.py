@@ -163,8 +163,10 @@ def _weights(circuit: Circuit) -> int:
     return sum(4 * initial.array.numel for cell in circuit.cells for initial in learned(cell, seen))
 
 
-def peak_bound(circuit: Circuit) -> int:
+def peak_bound(circuit: Circuit, batch: int = 1) -> int:
     """Returns an upper bound of :func:`peak`, as if nothing inside an op were ever freed.
+
+    ``batch`` is the number of examples that one run takes together.
 
     It needs arithmetic alone. Each node of an expression is taken to leave four tensors behind:
     itself, its gradient, and a copy of either in another order. One kernel at a time has memory of
@@ -175,18 +177,19 @@ def peak_bound(circuit: Circuit) -> int:
     >>> peak(circuit) <= peak_bound(circuit)
     True
     """
-    return _peak_bound(circuit.term)
+    return _peak_bound(circuit.term, batch)
 
 
 @lru_cache(maxsize=256)
-def _peak_bound(term: Term) -> int:
+def _peak_bound(term: Term, batch: int) -> int:
     circuit = elaborate(term)
     made = sum(cell.times * cell.shared("left", _left) for cell in circuit.cells)
     ends = sum(weight(value.array) for value in (*circuit.inputs, *circuit.outputs))
-    scratch = "scratch", torch.get_num_threads()
-    most = (cell.shared(scratch, kernel_scratch.most) for cell in circuit.cells)
+    scratch = "scratch", torch.get_num_threads(), batch
+    scratches = partial(kernel_scratch.most, batch=batch)
+    most = (cell.shared(scratch, scratches) for cell in circuit.cells)
     beside = max(most, default=kernel_scratch.SCALARS)
-    return made + 3 * _weights(circuit) + 4 * ends + beside
+    return batch * (made + 4 * ends) + 3 * _weights(circuit) + beside
 
 
 def _left(cell: Cell) -> int:

@@ -139,11 +139,11 @@ def _convolution_backward(args: Sequence[Any], made: Any) -> int:
     return own + _plain(0, 1)(args, made)
 
 
-def most(cell: Cell) -> int:
+def most(cell: Cell, batch: int = 1) -> int:
     """Returns an upper bound of the bytes that any kernel of an op holds, from sizes alone."""
     site, threads = cell.site, torch.get_num_threads()
     arrays = [*site.ins, *site.outs, *(initial.array for initial in cell.initial.values())]
-    copies = 3 * WHOLE * max((array.numel for array in arrays), default=1)
+    copies = 3 * WHOLE * batch * max((array.numel for array in arrays), default=1)
     longest = max((axis.numel for array in arrays for axis in array), default=1)
     tile = SPLITS[0][1] * (2 * KEYS + 2 + longest)
     weights = sum(initial.array.numel for initial in cell.initial.values())
@@ -153,7 +153,7 @@ def most(cell: Cell) -> int:
     ends = (site.dom[0], site.cod[0])
     channels = [prod(axis.numel for axis in array[:-1]) for array in ends]
     places = [array[-1].numel for array in ends]
-    pictures = site.ins[0].numel // (channels[0] * places[0])
+    pictures = batch * site.ins[0].numel // (channels[0] * places[0])
     window = cell.initial["weight"].array[-1].numel
     narrow = places[0 if "Transpose" in cell.layer.function else 1]
     return found + convolution_scratch.most(pictures, channels, places, narrow, window)

@@ -24,6 +24,7 @@ from ncd.run.limits.run_memory import NUMBER, Storages, measured_peak, summed
 from tests.support.sampling import count, sample
 from tests.support.strategies import terms
 
+BATCH = 3
 ENTRIES = pytest.mark.parametrize("entry", ncd.catalogue.values(), ids=lambda entry: entry.name)
 
 
@@ -40,6 +41,9 @@ def assert_held(term: Term) -> None:
         stated = peak(circuit, watched=watched)
         assert measured <= stated <= 1.1 * measured
         assert stated <= peak_bound(circuit)
+    together = tuple(x.detach().expand(BATCH, *x.shape).clone() for x in inputs)
+    together = tuple(x.requires_grad_() if x.is_floating_point() else x for x in together)
+    assert measured_peak(module, together).backward <= peak_bound(circuit, BATCH)
 
 
 @settings(max_examples=count(40, 100), deadline=None, suppress_health_check=list(HealthCheck))
