@@ -60,6 +60,8 @@ def faults(error: NCDError) -> tuple[Fault, ...]:
 
     >>> faults(TextError("there is no op 'Idd'", 1, 1, (1, 4), "Id"))[0].instead
     'Id'
+    >>> faults(TextError("the text has no end", 2, 3))[0].end  # only its beginning is known
+    (2, 3)
     """
     if not isinstance(error, TextError):
         return ()

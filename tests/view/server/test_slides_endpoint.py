@@ -11,3 +11,8 @@ def test_an_address_that_is_too_long_makes_no_file() -> None:
     longest = view + "x" * (LETTERS - len(view))
     assert written(longest).count('class="slide"') == 1
     assert written(longest + "x") == ""
+
+
+def test_one_view_is_titled_like_its_system_and_several_are_a_presentation() -> None:
+    assert "<title>Subtensors</title>" in written("subtensors")
+    assert "<title>Presentation</title>" in written("subtensors;residual-block")
