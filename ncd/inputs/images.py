@@ -204,14 +204,14 @@ def is_plain_grey(term: Term) -> bool:
 
 
 def classifies(term: Term) -> bool:
-    """Returns whether the system classifies one small picture, such as a digit."""
+    """Returns whether the system classifies small pictures, such as digits: one, or a batch."""
     if is_plain_grey(term):
         return True
     array, *more = term.dom or (Array(),)
     (*others, found) = term.cod or (Array(),)
-    small = _places(array) and max(array[-1].shape) <= DIGIT
-    alone = not more and len(array) == 2 and small
-    return alone and not others and len(found) == 1 and not found[0].spatial
+    small = _places(array) and len(array) > 1 and max(array[-1].shape) <= DIGIT
+    each = array[:-2] == found[:-1] and len(found) == len(array) - 1
+    return small and each and not more and not others and not found[-1].spatial
 
 
 def _places(array: Array) -> bool:

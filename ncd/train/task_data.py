@@ -47,16 +47,16 @@ class Data:
         return self._train[1]
 
 
-def labelled_digits(knobs: Mapping[str, int], random: torch.Generator) -> Data:
-    """Returns digits (n, x, x) from 0 to 1, and what each is.
+def labelled_digits(knobs: Mapping[str, int], random: torch.Generator, classes: str = "k") -> Data:
+    """Returns digits (n, x, x) from 0 to 1, and what each is; ``classes`` is a knob.
 
     The unseen ones are the same for every seed: weights that ship have not learned from them.
     """
-    if knobs["k"] < 10:
+    if knobs[classes] < 10:
         raise SizeError(
-            f"k is {knobs['k']}, but there are ten digits",
-            cure="k = 10",
-            axis="k",
+            f"{classes} is {knobs[classes]}, but there are ten digits",
+            cure=f"{classes} = 10",
+            axis=classes,
             nearest=10,
         )
     images, labels, source = digits(knobs["x"])
@@ -67,9 +67,25 @@ def labelled_digits(knobs: Mapping[str, int], random: torch.Generator) -> Data:
 
 def grey_digits(knobs: Mapping[str, int], random: torch.Generator) -> Data:
     """Returns digits with c equal channels."""
-    own = labelled_digits(knobs, random)
-    inputs, unseen = (x[:, None].expand(-1, knobs["c"], -1, -1) for x in (own.inputs, own.unseen))
+    return _in_channels(labelled_digits(knobs, random), knobs["c"])
+
+
+def _in_channels(own: Data, c: int) -> Data:
+    inputs, unseen = (x[:, None].expand(-1, c, -1, -1) for x in (own.inputs, own.unseen))
     return Data(lambda: (inputs, own.targets), unseen, own.answers, own.source)
+
+
+def batched_digits(knobs: Mapping[str, int], random: torch.Generator) -> Data:
+    """Returns digits of y classes with three equal channels, for a system that takes b at once."""
+    own = _in_channels(labelled_digits(knobs, random, "y"), 3)
+    if knobs["b"] > (most := len(own.unseen)):
+        raise SizeError(
+            f"b is {knobs['b']}, but there are {most} digits to test with",
+            cure=f"b = {most}",
+            axis="b",
+            nearest=most,
+        )
+    return own
 
 
 def any_digits(knobs: Mapping[str, int], random: torch.Generator) -> Data:

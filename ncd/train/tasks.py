@@ -24,6 +24,7 @@ from ncd.train.symbol_sequences import NOT_ASKED, SEQUENCES
 from ncd.train.task_data import (
     Data,
     any_digits,
+    batched_digits,
     grey_digits,
     labelled_digits,
     labelled_shapes,
@@ -48,7 +49,8 @@ class Task:
     weights: :func:`ncd.train.training_loop.enlarge`. ``apart`` is the weight of
     :func:`overlap`, so that each head looks elsewhere; ``decay`` is AdamW's weight decay.
     ``sizes`` are the knobs that the data depends on. ``noise`` makes what the system is given out
-    of examples, with chance in it.
+    of examples, with chance in it. ``together`` is the knob of how many examples a run takes, for
+    systems that use statistics of them; others take any number.
     """
 
     name: str
@@ -65,6 +67,16 @@ class Task:
     apart: float = 0
     decay: float = 0
     noise: Callable[[Tensor, Mapping[str, int], torch.Generator], Given] | None = None
+    together: str = ""
+
+    def in_a_run(self, knobs: Mapping[str, int]) -> int:
+        """Returns the number of examples that a run takes."""
+        return knobs[self.together] if self.together else 1
+
+    def in_a_step(self, knobs: Mapping[str, int]) -> int:
+        """Returns the number of examples of a step: about ``batch``, in whole runs."""
+        own = self.in_a_run(knobs)
+        return max(1, self.batch // own) * own
 
     def given(
         self, knobs: Mapping[str, int], examples: Tensor, answers: Tensor, random: torch.Generator
@@ -154,6 +166,19 @@ TASKS: Mapping[str, Task] = {
             2e-3,
             available,
             ("x", "c", "k"),
+        ),
+        Task(
+            "identity-resnet",
+            batched_digits,
+            class_loss,
+            accuracy,
+            "accuracy",
+            600,
+            48,
+            2e-3,
+            available,
+            ("b", "x", "y"),
+            together="b",
         ),
         Task(
             "unet",

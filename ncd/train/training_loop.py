@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -93,7 +94,7 @@ class Fit(TrainingLoop):
         entry = CATALOGUE[self.name]
         self.knobs = entry.settings(self.knobs)
         term = entry.build(**self.knobs)
-        check_room(self.task, elaborate(term))
+        check_room(self.task, self.knobs, elaborate(term))
         self.data = data(self.task, self.knobs, self.seed)
         self.module = compile(term, self.seed, self.device)
         if self.task.deep:
@@ -108,11 +109,21 @@ class Fit(TrainingLoop):
         for rows in self._batches():
             examples, answers = self.data.inputs[rows], self.data.targets[rows]
             given, targets = self.task.given(self.knobs, examples, answers, random)
-            loss = self._loss(given, targets)
             optimiser.zero_grad()
-            loss.backward()
+            loss = self._backward(given, targets)
             optimiser.step()
-            yield loss.detach()
+            yield loss
+
+    def _backward(self, given: tuple[Tensor, ...], targets: Tensor) -> Tensor:
+        """Adds the gradients of the mean loss of one run, or of several, and returns that loss."""
+        size = self.task.in_a_run(self.knobs) if self.task.together else len(targets)
+        runs = [*zip(*(x.split(size) for x in (*given, targets)), strict=True)]
+        loss = torch.zeros((), device=self.device)
+        for *inputs, answers in runs:
+            own = self._loss(tuple(inputs), answers) / len(runs)
+            own.backward()
+            loss += own.detach()
+        return loss
 
     def _loss(self, given: tuple[Tensor, ...], targets: Tensor) -> Tensor:
         """Returns the task's loss, and the penalty on heads that look at the same."""
@@ -127,18 +138,18 @@ class Fit(TrainingLoop):
     def _batches(self) -> Iterator[Tensor]:
         """Yields the rows of each step: every example once, in a new order each epoch."""
         random, count = generator(self.seed, "batches"), len(self.data.inputs)
-        rows = torch.empty(0, dtype=torch.long)
+        rows, batch = torch.empty(0, dtype=torch.long), self.task.in_a_step(self.knobs)
         while True:
-            while len(rows) < self.task.batch:
+            while len(rows) < batch:
                 rows = torch.cat((rows, torch.randperm(count, generator=random)))
-            yield rows[: self.task.batch]
-            rows = rows[self.task.batch :]
+            yield rows[:batch]
+            rows = rows[batch:]
 
     @torch.no_grad()
     def score(self) -> float:
-        self.module.eval()
-        found, answers = answered(self.task, self.knobs, self.module, self.data, self.device)
-        self.module.train()
+        module = copy.deepcopy(self.module)  # the averages of its norms are of training alone
+        module.train(bool(self.task.together))
+        found, answers = answered(self.task, self.knobs, module, self.data, self.device)
         return self.task.score(found, answers)
 
 
@@ -153,30 +164,35 @@ def answered(
 ) -> tuple[Tensor, Tensor]:
     """Returns what a module answers to unseen examples, the first ``count``, and what is right.
 
-    Of several outputs the first counts. Noise is the same each time.
+    Of several outputs the first counts. Noise is the same each time. Where a run takes some
+    examples together, those that do not fill one are left out.
     """
+    size = task.in_a_run(knobs) if task.together else 64
+    if task.together:
+        count = len(own.unseen[:count]) // size * size
     unseen, answers = own.unseen[:count], own.answers[:count]
     given, wanted = task.given(knobs, unseen, answers, generator(0, "noise of the unseen"))
     found = []
-    for part in zip(*(x.split(64) for x in given), strict=True):
+    for part in zip(*(x.split(size) for x in given), strict=True):
         outputs = module(*(x.to(device) for x in part))
         found.append((outputs[0] if isinstance(outputs, tuple) else outputs).cpu())
     return torch.cat(found), wanted
 
 
-def check_room(task: Task, circuit: Circuit) -> None:
+def check_room(task: Task, knobs: Mapping[str, int], circuit: Circuit) -> None:
     """Raises LimitError if training needs more memory than one run may take.
 
-    That is a batch forward and backward, the weights with gradients and Adam's two means, and the
-    examples twice, as generated and as split.
+    That is a batch forward and backward, or one of its runs if it has several, the weights with
+    gradients and Adam's two means, and the examples twice, as generated and as split.
     """
-    weights = 4 * cost_of(circuit).parameters
-    examples = task.examples() * sum(weight(value.array) for value in circuit.inputs)
+    weights, together = 4 * cost_of(circuit).parameters, task.in_a_run(knobs)
+    at_once = 1 if task.together else task.batch
+    examples = task.examples() * sum(weight(value.array) for value in circuit.inputs) // together
     beside, most = 4 * weights + 2 * examples, Limits.from_environment().bytes
 
-    if peak_bound(circuit, task.batch) + beside <= most:  # the peak takes a run without numbers
+    if peak_bound(circuit, at_once) + beside <= most:  # the peak takes a run without numbers
         return
-    taken = task.batch * (peak(circuit) - 2 * weights) + beside
+    taken = at_once * (peak(circuit) - 2 * weights) + beside
     if taken > most:
         raise LimitError(
             f"training takes {taken:,} bytes of memory, and the limit NCD_MAX_BYTES is {most:,}",

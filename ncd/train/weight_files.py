@@ -15,6 +15,7 @@ from torch import Size, Tensor, nn
 from ncd.bundled_files import bundled
 from ncd.lang.errors import MismatchError, ParseError, shown
 from ncd.models import Entry
+from ncd.train.tasks import TASKS
 
 MOST = 200_000_000  # bytes
 LENGTH = 8  # bytes of the header's length at the start of a file
@@ -54,6 +55,7 @@ def shipped(entry: Entry, settings: Mapping[str, int]) -> bytes | None:
     """Returns the file in ``assets/weights`` for a system at these settings, or None.
 
     Its name is the system's, with the knobs that differ from their defaults: ``induction-n1``.
+    How many examples a run takes together changes no weight.
 
     >>> import ncd
     >>> entry = ncd.catalogue["reversal"]
@@ -61,7 +63,9 @@ def shipped(entry: Entry, settings: Mapping[str, int]) -> bytes | None:
     ('0', None)
     """
     own = {knob.name: knob.default for knob in entry.knobs}
-    turned = (f"{name}{n}" for name, n in settings.items() if n != own[name])
+    if entry.name in TASKS:
+        own.pop(TASKS[entry.name].together, None)
+    turned = (f"{name}{n}" for name, n in settings.items() if n != own.get(name, n))
     return _read(bundled("assets", "weights", f"{'-'.join((entry.name, *turned))}.safetensors"))
 
 

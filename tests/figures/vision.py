@@ -55,7 +55,8 @@ def resnet_block() -> Figure:
 
 def resnet() -> Figure:
     """Figure 26 as a whole, the page's system as one box and open."""
-    term = ncd.catalogue["identity-resnet"].build()
+    entry = ncd.catalogue["identity-resnet"]
+    term = entry.build(**entry.settings(entry.preset("figure-26").knobs))
     whole = ncd.elaborate(term).fences[0].id
     return Figure(
         (Equation(term, term),),

@@ -14,6 +14,7 @@ from ncd.train.tasks import TASKS, class_loss, data, iou, task
 KNOBS = {
     "image-recogniser": {"x": 8, "n": 8, "k": 10},
     "lenet": {"c": 1, "x": 8, "k": 10},
+    "identity-resnet": {"b": 3, "x": 8, "y": 10},
     "vae": {"x": 8, "h": 16},
     "diffusion-unet": {"x": 8, "o": 1, "T": 20},
     "unet": {"depth": 2, "c": 2, "x": 16, "y": 3},
@@ -23,14 +24,14 @@ KNOBS = {
     "brackets": {"t": 24, "v": 6},
     "proofreader": {"t": 24, "v": 78},
 }
+DIGITS = ("image-recogniser", "lenet", "identity-resnet", "vae", "diffusion-unet")  # all of them
 
 
 @pytest.mark.parametrize("name", TASKS)
 def test_the_seed_decides_what_is_learned_from(name):
     one, again, other = (data(task(name), KNOBS[name], seed) for seed in (0, 0, 1))
     assert torch.equal(one.inputs, again.inputs) and torch.equal(one.answers, again.answers)
-    same = name in ("image-recogniser", "lenet", "vae", "diffusion-unet")  # of all digits
-    assert torch.equal(one.targets, other.targets) == same
+    assert torch.equal(one.targets, other.targets) == (name in DIGITS)
 
 
 @pytest.mark.parametrize("name", TASKS)
@@ -101,6 +102,13 @@ def test_every_pixel_of_a_shape_has_its_class():
 def test_fewer_than_ten_classes_are_refused():
     with pytest.raises(SizeError, match=r"k is 3, but there are ten digits. Try k = 10."):
         data(task("image-recogniser"), {"x": 8, "n": 8, "k": 3}, 0)
+    few = {"b": 300, "x": 8, "y": 10}
+    with pytest.raises(SizeError, match=r"y is 3, but there are ten digits. Try y = 10."):
+        data(task("identity-resnet"), {**few, "y": 3}, 0)
+    with pytest.raises(
+        SizeError, match=r"b is 300, but there are 299 digits to test with. Try b = 299."
+    ):
+        data(task("identity-resnet"), few, 0)
 
 
 def test_the_likelihood_is_torch_s_of_scores():

@@ -49,6 +49,23 @@ def test_a_step_is_adam_on_the_mean_loss():
         assert torch.allclose(mine, its, atol=1e-6)
 
 
+def test_where_images_are_normalised_together_a_step_has_several_runs():
+    few = {"b": 5, "x": 4, "N": 1, "n1": 2, "n2": 4, "n3": 4, "n4": 4}
+    fit, twin, again = (Fit("identity-resnet", few, seed=0, steps=1) for _ in range(3))
+    rows = next(fit._batches())
+    assert len(rows) == 45  # nine runs of five
+    chances = torch.cat([twin.module(x) for x in fit.data.inputs[rows].split(5)])
+    expected = -chances.gather(1, fit.data.targets[rows, None]).log().mean()
+    (now,) = fit
+    assert now.loss == pytest.approx(expected.item(), rel=1e-6)
+    for mine, its in zip(fit.module.buffers(), twin.module.buffers(), strict=True):
+        assert torch.equal(mine, its)  # the test has moved no average
+    assert [*again] and written(again.module, {}) == written(fit.module, {})
+    unseen, right = fit.data.unseen[:295].split(5), fit.data.answers[:295]
+    answers = torch.cat([fit.module(x).argmax(1) for x in unseen])
+    assert now.score == pytest.approx(float((answers == right).float().mean()))
+
+
 def test_every_example_is_seen_once_a_round():
     fit = Fit("unet", {"depth": 2, "c": 1, "x": 16}, seed=0)
     rows = torch.cat([*islice(fit._batches(), len(fit.data.inputs) // fit.task.batch)])

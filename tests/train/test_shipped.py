@@ -77,6 +77,21 @@ def test_what_ships_for_pictures_does_well_on_unseen_ones(name):
     assert own.score(found, right) >= SCORES[name]
 
 
+@pytest.mark.parametrize(
+    ("b", "evaluation", "share"), [(3, False, 0.98), (2, False, 0.91), (3, True, 0.99)]
+)
+def test_a_resnet_reads_as_its_page_says(b, evaluation, share):
+    """With the statistics of as many as it learned from, of fewer, or torch's averages."""
+    entry, own = ncd.catalogue["identity-resnet"], task("identity-resnet")
+    settings = entry.settings({"b": b})
+    file = shipped(entry, settings)
+    assert file == shipped(entry, entry.settings({})) and len(file) < 500_000
+    assert noted(file) == {"system": "identity-resnet", "seed": "0", "steps": str(own.steps)}
+    module = read_weights(ncd.compile(entry.build(**settings)), file).train(not evaluation)
+    found, right = answered(own, settings, module, data(own, settings, seed=0))
+    assert len(right) == 299 // b * b and own.score(found, right) == pytest.approx(share, abs=0.01)
+
+
 def test_one_layer_that_was_trained_alike_stalls():
     entry = ncd.catalogue["induction"]
     settings = entry.settings({"n": 1})
@@ -98,6 +113,8 @@ def test_other_sizes_have_none():
     assert shipped(entry, entry.settings({})) is not None
     for other in ({"n": 1}, {"t": 23}, {"k": 16}, {"v": 14}, {"h": 2}):
         assert shipped(entry, entry.settings(other)) is None
+    resnet = ncd.catalogue["identity-resnet"]
+    assert shipped(resnet, resnet.settings({"b": 2, "N": 2})) is None
     files = bundled("assets/weights").iterdir()
     assert all(f"{path.stem}-".startswith(tuple(f"{name}-" for name in TASKS)) for path in files)
 

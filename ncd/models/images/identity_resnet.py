@@ -47,7 +47,8 @@ def _axes(b: int, x: int, n1: int, n2: int, n3: int, n4: int, s: int, y: int) ->
     if s > 1:
         places["x_2"] = space(half, half, label=f"x/{s}")
         places["x_3"] = space(last, last, label=f"x/{s * s}")
-    windows = {"u": space(1, 1, label="1^2"), "w": space(last, last, label=f"{last}^2")}
+    pooled = f"{last}^2" if last > 1 else "1^2"  # asked, as one label is one chip on the page
+    windows = {"u": space(1, 1, label="1^2"), "w": space(last, last, label=pooled)}
     ends = {"b": b, "c": plain(3, label="3"), "y": plain(y, label=str(y))}
     return Axes(**ends, **places, **channels, **narrow, **windows)
 
@@ -83,7 +84,11 @@ _HE = (
     'He et al. 2016, "Identity Mappings in Deep Residual Networks", section 4 and appendix, for '
     "the images of CIFAR-10"
 )
-PRESETS = (Preset("resnet-164", {"N": 18}, _HE, "ResNet-164"),)
+_FIGURE = {"x": 32, "n1": 16, "n2": 64, "n3": 128, "n4": 256}
+PRESETS = (
+    Preset("figure-26", _FIGURE, "the notebook, figure 26", "The notebook's figure"),
+    Preset("resnet-164", {**_FIGURE, "N": 18}, _HE, "ResNet-164"),
+)
 
 _BY_FOUR = "a multiple of 4, for n_b = n / 4"
 
@@ -93,7 +98,7 @@ IDENTITY_RESNET = Entry(
     source="Notebook, figure 26",
     knobs=(
         Knob("b", 2, 16, 3, help="images", reason="two or more, for batch norm to normalise over"),
-        Knob("x", 4, 64, 32, help="height and width", reason="up to 64, as small pictures have"),
+        Knob("x", 4, 64, 16, help="height and width", reason="32 in the figure"),
         Knob(
             "N",
             1,
@@ -104,9 +109,36 @@ IDENTITY_RESNET = Entry(
             most=50,
         ),
         Knob("n1", 1, 64, 16, help="channels of the first convolution", reason="16 in the figure"),
-        Knob("n2", 4, 256, 64, 4, "channels of the first block", _BY_FOUR, multiple=4),
-        Knob("n3", 4, 256, 128, 4, "channels of the second block", _BY_FOUR, multiple=4),
-        Knob("n4", 4, 512, 256, 4, "channels of the third block", _BY_FOUR, multiple=4),
+        Knob(
+            "n2",
+            4,
+            256,
+            32,
+            4,
+            "channels of the first block",
+            f"64 in the figure; {_BY_FOUR}",
+            multiple=4,
+        ),
+        Knob(
+            "n3",
+            4,
+            256,
+            64,
+            4,
+            "channels of the second block",
+            f"128 in the figure; {_BY_FOUR}",
+            multiple=4,
+        ),
+        Knob(
+            "n4",
+            4,
+            512,
+            128,
+            4,
+            "channels of the third block",
+            f"256 in the figure; {_BY_FOUR}",
+            multiple=4,
+        ),
         Knob("s", 1, 4, 2, help="stride of the later blocks", reason="2 in the figure"),
         Knob("y", 2, 20, 10, help="classes", reason="ten in the figure"),
     ),

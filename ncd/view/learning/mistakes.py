@@ -101,9 +101,10 @@ def measure(scene: Scene, task: Task) -> Mistakes:
     """
     if not scene.learned and scene.cost.flops > UNTRAINED:
         return Mistakes(0, 0, 0.0, "", (), Picture(BLANK, "\N{NO-BREAK SPACE}"))
-    check_room(task, elaborate(scene.term))
+    check_room(task, scene.settings, elaborate(scene.term))
     own = examples(scene, task)
-    count = max(1, min(len(own.unseen), budget(scene) // max(1, scene.cost.flops)))
+    runs = max(1, budget(scene) // max(1, scene.cost.flops))
+    count = min(len(own.unseen), runs * task.in_a_run(scene.settings))
     outputs, answers = answered(task, scene.settings, scene.module, own, scene.device, count)
     if task.measure == "answers":
         symbols = SEQUENCES[task.name].symbols(scene.settings["v"])
@@ -113,7 +114,8 @@ def measure(scene: Scene, task: Task) -> Mistakes:
     else:
         blank = Picture(BLANK, "\N{NO-BREAK SPACE}")
         wrong, pictures = PICTURES[task.measure](own, outputs, answers)
-    return Mistakes(count, wrong, task.score(outputs, answers), own.source, pictures, blank)
+    score = task.score(outputs, answers)
+    return Mistakes(len(answers), wrong, score, own.source, pictures, blank)
 
 
 def _digits(own: Data, chances: Tensor, answers: Tensor) -> tuple[int, tuple[Picture, ...]]:

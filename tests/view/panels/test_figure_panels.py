@@ -46,10 +46,21 @@ def test_a_feature_map_is_the_array_on_its_wire(image: int) -> None:
     values = ncd.trace(ncd.compile(term), *ncd.example_inputs(term)).values
     conv = next(c for c in ncd.elaborate(term).cells if c.name == "conv").outputs[0].id
     shown = pictures(slices=f"b.{image}")[conv]
-    for channel, x in enumerate((0, 33, 66)):  # three maps in a row, a line between them
+    for channel, x in enumerate((0, 17, 34)):  # three maps in a row, a line between them
         own = values[conv][image, channel].detach().numpy()
         tile = shown[: own.shape[0], x : x + own.shape[1]]
         assert np.corrcoef(own.ravel(), tile.ravel())[0, 1] > 0.9
+
+
+def test_each_picture_of_the_batch_is_read_beside_the_others() -> None:
+    html = [
+        sent(page(RESNET, panel="What it says", **query), "guess")["html"]
+        for query in ({}, {"b": "2"}, {"sample": "digit 1"})
+    ]
+    classes = [re.findall(r"Class (\d), with ([\d.]+) %", each) for each in html]
+    assert [[int(name) for name, _ in own] for own in classes] == [[7, 8, 9], [7, 8], [1, 2, 3]]
+    assert classes[0][:2] != classes[1]
+    assert [each.count("<img") for each in html] == [3, 2, 3]
 
 
 def test_a_block_that_is_unfolded_shows_its_arrays_too() -> None:
