@@ -158,6 +158,7 @@ class Entry:
         bands: Whether its figure has column bands.
         cells: Whether its figure has grids of cells.
         width: The width at which its figure is drawn, in pixels.
+        listing: Whether its figure has the lines of its code beside it.
         text: The text that it was read from, if it is none of the catalogue.
         cached: The names of the ops whose results are kept of every position while a text is
             written, such as keys and values; ``decoder.k`` is every k in a block ``decoder``.
@@ -190,6 +191,7 @@ class Entry:
     bands: bool = False
     cells: bool = False
     width: float = 1280.0
+    listing: bool = False
     text: str = ""
     cached: tuple[str, ...] = ()
 

@@ -47,6 +47,7 @@ IMAGE_RECOGNISER = Entry(
     system=image_recogniser,
     section="Images",
     type="x y -> k",
+    listing=True,
     presets=(
         Preset(
             "figure-19",

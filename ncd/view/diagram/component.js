@@ -1,5 +1,6 @@
 // The diagram: the drawing from the server, and everything around it.
 
+const PAIRED = 840; // pixels of a column in which the code has room beside the drawing
 const PATIENCE = 10000; // milliseconds for a run to come; after that whatever comes is shown
 
 export default function (component) {
@@ -10,7 +11,9 @@ export default function (component) {
   if (!host.ready) prepare(host);
   host.keyed = component.data.keys;
   fill(host, "keys", host.data?.keys || host.keyed);
+  fill(host, "listing", component.data.listing);
   show(host);
+  measure(host);
   line(host);
   paint(host);
   return host.leave;
@@ -124,10 +127,11 @@ async function want(host, name, value) {
 
 // Asks for a drawing that fits, where the column has another width than the drawing was made for.
 function measure(host) {
-  const room = host.box.querySelector(".drawing").clientWidth;
+  const room = host.box.clientWidth;
   if (!room || !host.data) return;
   const { wide, widths } = host.data;
   const presented = document.documentElement.dataset.present; // scaled there to what is free
+  host.box.classList.toggle("paired", Boolean(host.listing) && room >= PAIRED && !presented);
   const least = presented && innerWidth > 640 ? widths.find((width) => width >= room) ?? widths.at(-1) : 0;
   const fits = least || (widths.findLast((width) => width <= room) ?? widths[0]);
   if (fits === wide || fits === host.fits) return;

@@ -25,7 +25,7 @@ from ncd.view.base import hide_sizes, knobs, selection
 from ncd.view.base.cache import remember
 from ncd.view.base.html_panel import asked, heed
 from ncd.view.base.static_files import static
-from ncd.view.diagram import axis_chips, callout_list, legend
+from ncd.view.diagram import axis_chips, callout_list, code_listing, legend
 from ncd.view.session import number_formats, own_entry
 from ncd.view.session.link_text import packed
 from ncd.view.session.refusal import Refusal
@@ -43,7 +43,8 @@ FOREIGN = re.compile(r' (?:data-(?:node|array|fence)|tabindex|role)="[^"]*"')
 _diagram = st.components.v2.component(
     "ncd_diagram",
     html=f"""<div class="ncd"><button class="skip">Skip the diagram</button>
-<div class="drawing whole"></div><span class="after" tabindex="-1"></span>
+<div class="drawing whole"></div><div class="listing"></div>
+<span class="after" tabindex="-1"></span>
 <div class="noted"></div>
 <div class="under"><div class="chips"></div><div class="showing"><div class="keys"></div>
 <label class="callouts" hidden><input type="checkbox"><span>callouts</span></label>
@@ -81,7 +82,8 @@ def show(scene: Scene, link: str) -> None:
     """
     found = _current(scene, scene.refused)
     _send("drawn", scene, found, link)
-    data = {"page": scene.entry.name, "keys": found.keys}
+    listing = code_listing.html(scene) if scene.entry.listing and not scene.veil else ""
+    data = {"page": scene.entry.name, "keys": found.keys, "listing": listing}
     _diagram(
         key="diagram",
         data=data,

@@ -13,8 +13,8 @@ from ncd.drawing.base.style import fill
 from ncd.inputs.run_inputs import Feed
 from ncd.models import Entry
 from ncd.models.linear_algebra import graphical_algebra
+from ncd.view.diagram import code_listing
 from ncd.view.diagram.morph import IN, OUT, morph, strands
-from ncd.view.panels.common import code_lines
 from ncd.view.panels.tensors import equation_sides, equation_walk
 from ncd.view.session.scene import Scene
 from tests.view.page.test_pages import fine, page
@@ -115,7 +115,7 @@ def test_a_bent_wire_is_one_strand_that_becomes_straight() -> None:
 
 def test_code_and_diagram_have_the_same_colours_on_the_same_ops() -> None:
     shown = scene("einsum-attention")
-    html = code_lines.written(shown)
+    html = code_listing.html(shown)
     roles = {fence.id: fence.role for fence in shown.circuit.fences}
     parts = equation.sides(shown.circuit)
     coloured = [cell for part in parts for cell in part.cells if cell.fences]
