@@ -80,22 +80,25 @@ def test_settings_outlive_every_process_and_all_end_together(page: Page, crowd: 
     os.kill(pid, signal.SIGKILL)
     expect(slider).to_be_disabled()
     page.keyboard.press("ArrowRight")
+    page.locator("[data-test-connection-state=CONNECTED]").wait_for()
+    page.keyboard.press("ArrowRight")  # the other process has still to make the page anew
     await_both(crowd, pid)
-    expect(page).to_have_url(f"{address}?h=6")
-    expect(slider).to_have_value("6")
+    expect(page).to_have_url(f"{address}?h=7")
+    expect(slider).to_have_value("7")
+    expect(slider).to_be_focused()
     pid, own = holder(crowd)
     os.kill(pid, signal.SIGTERM)
     until(lambda: status(own, "/readyz") != 200)
     assert (status(own, "/healthz"), status(own, "/readyz")) == (200, 503)
     slider.press("ArrowRight")  # it serves on
-    expect(page).to_have_url(f"{address}?h=7")
+    expect(page).to_have_url(f"{address}?h=8")
     # Nobody new is sent to it from some time on.
     until(lambda: {status(crowd.address, "/readyz") for _ in range(9)} == {200})
     os.kill(pid, signal.SIGTERM)
     await_both(crowd, pid)
-    expect(slider).to_have_value("7")
+    expect(slider).to_have_value("8")
     slider.press("ArrowRight")
-    expect(page).to_have_url(f"{address}?h=8")
+    expect(page).to_have_url(f"{address}?h=9")
     assert holder(crowd)[0] != pid
     assert status(crowd.address, "/metrics") == 404  # they are for inside
     inside = processes(crowd)

@@ -39,6 +39,7 @@ function keyboard() {
     want(kept.host, used.name, `${away.value}`);
   };
   const look = () => {
+    clearTimeout(away?.soon);
     if (!connected()) away = { path: location.pathname, value: away?.value };
     else if (away && !document.hidden) ask();
     watcher.observe(document.body, away ? CLOSELY : SELDOM);
@@ -47,9 +48,12 @@ function keyboard() {
     if (!away.asked) kept.host.send("select", {});
     away.asked = true;
     away.begun ||= busy();
+    // A new process first asks the page where it was, and removes everything until it knows.
+    if (away.begun && !busy()) away.soon = setTimeout(back, SETTLES);
+  };
+  const back = () => {
     const slider = used && document.querySelector(`.st-key-${used.name} input[type=range]:enabled`);
-    // A new process first asks the page where it was, and shows nothing until it knows.
-    if (!away.begun || busy() || !kept.shown || (used && !slider)) return;
+    if (!kept.shown || (used && !slider)) return;
     const { value } = away;
     away = null;
     if (!idle()) return focused({ target: document.activeElement });

@@ -32,10 +32,11 @@ WIRE = re.compile(r'<g class="wire([^"]*)" data-axis="([^"]+)" data-array="([^"]
 FOREIGN = re.compile(r' (?:data-(?:node|fence|array)|tabindex|role)="[^"]*"')
 STYLE = """
 <style>
-.moves .wire.slow path:not(.hit) { stroke: #3d7fd6; }
-.moves .wire.fast path:not(.hit) { stroke: #d9722b; }
-.moves .wire.fast text, .moves .key .fast { fill: #d9722b; color: #d9722b; }
-.moves .wire.slow text, .moves .key .slow { fill: #3d7fd6; color: #3d7fd6; }
+.moves { --slow: light-dark(#0a62b5, #6cb8ff); --fast: light-dark(#b63c00, #ff9c5a); }
+.moves .wire.slow path:not(.hit) { stroke: var(--slow); }
+.moves .wire.fast path:not(.hit) { stroke: var(--fast); }
+.moves .wire.fast text, .moves .key .fast { fill: var(--fast); color: var(--fast); }
+.moves .wire.slow text, .moves .key .slow { fill: var(--slow); color: var(--slow); }
 .moves .wire.fast.grouped path:not(.hit) { stroke-dasharray: 9 4; stroke-width: 2; }
 .moves .wire.fast.streamed path:not(.hit) { stroke-dasharray: 2 4; stroke-width: 2.6; }
 .moves .drawing > svg { max-width: 100%; height: auto; }
