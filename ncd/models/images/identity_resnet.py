@@ -97,12 +97,12 @@ IDENTITY_RESNET = Entry(
     title="Identity ResNet",
     source="Notebook, figure 26",
     knobs=(
-        Knob("b", 2, 16, 3, help="images", reason="two or more, for batch norm to normalise over"),
-        Knob("x", 4, 64, 16, help="height and width", reason="32 in the figure"),
+        Knob("b", 2, 8, 3, help="images", reason="two or more, for batch norm to normalise over"),
+        Knob("x", 4, 32, 16, help="height and width", reason="32 in the figure"),
         Knob(
             "N",
             1,
-            6,
+            4,
             3,
             help="residual components a block",
             reason="three in the figure; 50 is the most that a page builds at once",
@@ -112,7 +112,7 @@ IDENTITY_RESNET = Entry(
         Knob(
             "n2",
             4,
-            256,
+            128,
             32,
             4,
             "channels of the first block",
@@ -122,7 +122,7 @@ IDENTITY_RESNET = Entry(
         Knob(
             "n3",
             4,
-            256,
+            128,
             64,
             4,
             "channels of the second block",
@@ -132,7 +132,7 @@ IDENTITY_RESNET = Entry(
         Knob(
             "n4",
             4,
-            512,
+            256,
             128,
             4,
             "channels of the third block",

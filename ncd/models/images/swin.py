@@ -211,7 +211,7 @@ SWIN = Entry(
         Knob("w", 2, 4, 3, help="patches along a side of a window", reason="7 in Swin-T"),
         Knob("s", 1, 4, 4, help="pixels along a side of a patch", reason="4 in Swin-T"),
         Knob("h", 1, 2, 1, help="heads, doubled by each stage", reason="3 in Swin-T"),
-        Knob("k", 1, 16, 8, help="features of a head", reason="32 in Swin-T"),
+        Knob("k", 4, 16, 8, 4, "features of a head", "32 in Swin-T", least=1),
         Knob("y", 2, 100, 10, help="classes", reason="1,000 in ImageNet"),
     ),
     system=swin,
