@@ -8,7 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from PIL import Image
 
 import ncd
-from ncd.cli.stored_checks import picture
+from ncd.bundled_files import bundled
+from ncd.cli.stored_checks import APART, picture
 from ncd.cli.term_checks import Case
 from ncd.drawing import Drawing
 from ncd.drawing.base import style
@@ -141,6 +142,14 @@ def test_images_are_drawn_from_the_last_axis_up():
 def test_the_stored_diagrams_are_today_s(entry):
     """``assets/diagrams`` holds what ``python -m ncd render`` writes at the defaults."""
     assert picture(Case(entry.build(), look=entry.look({}), entry=entry)) is None
+
+
+def test_the_dark_diagram_of_the_readme_is_today_s():
+    """``python -m ncd render multi-head-attention --dark`` writes it, for readers on a dark page."""
+    stored = bundled("assets/diagrams/dark/multi-head-attention.svg").read_text()
+    entry = ncd.catalogue["multi-head-attention"]
+    fresh = ncd.draw(entry.build(), dark=True, **entry.look({})).svg()
+    assert APART.sub("", stored).strip() == APART.sub("", fresh).strip()
 
 
 def test_the_png_shows_the_whole_drawing(attention):
