@@ -145,7 +145,7 @@ def test_the_stored_diagrams_are_today_s(entry):
 
 
 def test_the_dark_diagram_of_the_readme_is_today_s():
-    """``python -m ncd render multi-head-attention --dark`` writes it, for readers on a dark page."""
+    """``python -m ncd render multi-head-attention --dark`` writes it, for a dark page."""
     stored = bundled("assets/diagrams/dark/multi-head-attention.svg").read_text()
     entry = ncd.catalogue["multi-head-attention"]
     fresh = ncd.draw(entry.build(), dark=True, **entry.look({})).svg()
