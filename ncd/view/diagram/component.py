@@ -82,7 +82,8 @@ def show(scene: Scene, link: str) -> None:
     """
     found = _current(scene, scene.refused)
     _send("drawn", scene, found, link)
-    listing = code_listing.html(scene) if scene.entry.listing and not scene.veil else ""
+    listed = scene.entry.listing and not scene.veil and not scene.refused  # sizes are known
+    listing = code_listing.html(scene) if listed else ""
     data = {"page": scene.entry.name, "keys": found.keys, "listing": listing}
     _diagram(
         key="diagram",
