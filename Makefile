@@ -38,9 +38,10 @@ AGAIN := --last-failed --last-failed-no-failures none
 test: .venv/system.stamp
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(BIN)/mypy
-	$(BIN)/pytest -n auto -m "not browser" --durations=15 $(CASES) || \
-		$(BIN)/pytest -m "not browser" $(AGAIN) $(CASES)
+	$(BIN)/mypy & types=$$!; ( \
+		$(BIN)/pytest -n auto -m "not browser" --durations=15 $(CASES) || \
+		$(BIN)/pytest -m "not browser" $(AGAIN) $(CASES) \
+	); tests=$$?; wait $$types && exit $$tests
 	$(BIN)/pytest -n 3 --dist worksteal -m browser --durations=15 $(CASES) tests/browser || \
 		$(BIN)/pytest -m browser $(AGAIN) $(CASES) tests/browser
 

@@ -35,6 +35,7 @@ STREAMLITS = {
 COLOURS = ["color-contrast", "link-in-text-block"]
 
 A_VISIT = 6  # pages that are looked at one after the other, as to load one takes long
+VISITS = 6  # of nine or more
 
 Step = Callable[[Page], object]
 
@@ -97,7 +98,7 @@ def states() -> Iterator[State]:
     yield State("home, nothing found", "/", (search_nothing,))
     yield State("legend", "/legend")
     yield State("an unknown address", "/no-such-page")
-    yield from of_entries()
+    yield from sample(of_entries(), VISITS)
     yield State("a step of the backward pass", "/autograd?back=5")
     attention = "/multi-head-attention"
     yield State("a step of the walk", f"{attention}?panel=Step&step=7")

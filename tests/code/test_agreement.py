@@ -75,6 +75,7 @@ def settings_of(entry: ncd.Entry) -> list[dict[str, int]]:
     return found
 
 
+@pytest.mark.few(34)
 @pytest.mark.parametrize("entry", ncd.catalogue.values(), ids=lambda entry: entry.name)
 def test_catalogue(entry: ncd.Entry) -> None:
     for knobs in sample(settings_of(entry), 2, entry.name):

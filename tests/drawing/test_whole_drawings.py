@@ -44,6 +44,7 @@ def attention() -> Drawing:
 # --- lint ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.few(34)
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda e: e.name)
 def test_lint_finds_nothing_at_the_ends_of_every_knob(entry):
     cases = product(["names", "sizes", "both"], at_the_ends(entry))

@@ -52,6 +52,7 @@ def test_a_module_is_its_term(name: str) -> None:
         assert all(torch.equal(given[key], x) for key, x in state.items())
 
 
+@pytest.mark.few(16)
 @pytest.mark.parametrize("name", CASES)
 def test_the_term_of_a_module_is_a_term_like_any_other(name: str) -> None:
     module, inputs = CASES[name]()
@@ -99,6 +100,7 @@ def test_trained_weights_go_back_under_torchs_names() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.few(12)
 @pytest.mark.parametrize("name", published.CASES)
 def test_a_published_architecture_is_its_term(name: str) -> None:
     module, inputs = published.CASES[name]()

@@ -23,7 +23,7 @@ def test_there_are_over_two_hundred_of_them() -> None:
 
 
 def test_nothing_runs_and_each_is_read_or_refused() -> None:
-    found = watched(count(120, 2000))
+    found = watched(count(40, 2000))
     assert found["seen"] == {} and found["wrong"] == []
     said = found["count"]
     assert isinstance(said, dict) and {*said} == {"read", "refused"}

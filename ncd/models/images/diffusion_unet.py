@@ -83,7 +83,7 @@ def diffusion_unet(
     joined |= {"dc": plain(3 * c, "3c"), "dd": plain(4 * c, "4c")}
     small = {f"{a}_{i}": x // 2 ** (i - 1) for i in range(2, depth + 1) for a in "yu"}
     padded = {f"p_{i}": space(*(x // 2 ** (i - 1) + 1,) * 2) for i in range(1, depth)}
-    keys = {f"z_{i}": places[f"x_{i}"] for i in (2, depth)}
+    keys = {f"z_{i}": places[f"x_{i}"] for i in range(2, depth + 1) if i in (2, depth)}
     return Axes(o=o, T=T, p=2, q=2, **places, **padded, **keys, **small, **wide, **joined)(
         _diffusion_unet(depth, n, g)
     )

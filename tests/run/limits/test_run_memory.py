@@ -52,7 +52,7 @@ def test_random_terms(term: Term) -> None:
     assert_held(term)
 
 
-@pytest.mark.few(18)
+@pytest.mark.few(10)
 @ENTRIES
 def test_every_entry(entry: Entry) -> None:
     ends = (

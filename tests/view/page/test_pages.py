@@ -59,7 +59,7 @@ def test_the_first_page_links_to_all() -> None:
     assert app.title[0].value == "Neural circuits"
 
 
-@pytest.mark.few(20)
+@pytest.mark.few(12)
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
 def test_every_knob_at_its_ends(entry: Entry) -> None:
     app = page(entry.name)
@@ -70,6 +70,7 @@ def test_every_knob_at_its_ends(entry: Entry) -> None:
         fine(turn(app, knob, value))
 
 
+@pytest.mark.few(30)
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
 def test_every_panel_with_everything_selected(entry: Entry) -> None:
     circuit = ncd.elaborate(entry.build())
