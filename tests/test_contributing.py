@@ -95,6 +95,7 @@ def words(command: str) -> list[str]:
 
 
 @pytest.mark.slow
+@pytest.mark.few(0)
 def test_the_commands_of_contributing_find_no_fault(copy: Path) -> None:
     """Among them the tests of the op and of the system, and those of whole catalogues."""
     op, render, system = COMMANDS

@@ -92,6 +92,7 @@ def test_a_worker_killed_in_the_middle_is_a_retry(cluster: Cluster) -> None:
     assert run.weights == alone.weights and losses(run.progress) == losses(alone.progress)
 
 
+@pytest.mark.few(0)
 def test_who_leaves_frees_the_worker(cluster: Cluster) -> None:
     pool = Pool(cluster)
     for run in [begun(Run(NAME, SMALL, seed, steps=LONG, pool=pool)) for seed in range(WORKERS)]:
