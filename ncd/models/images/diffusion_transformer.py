@@ -194,7 +194,7 @@ DIT = Entry(
     title="Diffusion transformer",
     source="Peebles and Xie 2023, DiT",
     knobs=(
-        Knob("n", 1, 4, 2, help="layers", reason="28 in DiT-XL", most=48),
+        Knob("n", 1, 3, 2, help="layers", reason="28 in DiT-XL", most=48),
         Knob("x", 1, 8, 4, help="patches along a side", reason="16 in DiT-XL/2"),
         Knob("s", 1, 8, 2, help="places along a side of a patch", reason="2 in DiT-XL/2"),
         Knob("c", 1, 4, 4, help="channels", reason="4, as the autoencoder gives"),

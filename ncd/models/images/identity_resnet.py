@@ -102,7 +102,7 @@ IDENTITY_RESNET = Entry(
         Knob(
             "N",
             1,
-            4,
+            3,
             3,
             help="residual components a block",
             reason="three in the figure; 50 is the most that a page builds at once",
