@@ -90,7 +90,12 @@ PRESETS = (
     Preset("resnet-164", {**_FIGURE, "N": 18}, _HE, "ResNet-164"),
 )
 
-_BY_FOUR = "a multiple of 4, for n_b = n / 4"
+
+def _channels(i: int, most: int, usual: int, block: str, published: int) -> Knob:
+    """Returns the slider of n_i, the channels that a block gives."""
+    reason = f"{published} in the figure; a multiple of 4, for n_b = n / 4"
+    return Knob(f"n{i}", 4, most, usual, 4, f"channels of the {block} block", reason, multiple=4)
+
 
 IDENTITY_RESNET = Entry(
     name="identity-resnet",
@@ -109,36 +114,9 @@ IDENTITY_RESNET = Entry(
             most=50,
         ),
         Knob("n1", 1, 64, 16, help="channels of the first convolution", reason="16 in the figure"),
-        Knob(
-            "n2",
-            4,
-            128,
-            32,
-            4,
-            "channels of the first block",
-            f"64 in the figure; {_BY_FOUR}",
-            multiple=4,
-        ),
-        Knob(
-            "n3",
-            4,
-            128,
-            64,
-            4,
-            "channels of the second block",
-            f"128 in the figure; {_BY_FOUR}",
-            multiple=4,
-        ),
-        Knob(
-            "n4",
-            4,
-            256,
-            128,
-            4,
-            "channels of the third block",
-            f"256 in the figure; {_BY_FOUR}",
-            multiple=4,
-        ),
+        _channels(2, 128, 32, "first", 64),
+        _channels(3, 128, 64, "second", 128),
+        _channels(4, 256, 128, "third", 256),
         Knob("s", 1, 4, 2, help="stride of the later blocks", reason="2 in the figure"),
         Knob("y", 2, 20, 10, help="classes", reason="ten in the figure"),
     ),

@@ -1,8 +1,8 @@
 """The Plane and hidden space panel: what a perceptron's layers do to points while it learns.
 
 The space is drawn on a canvas and not by Plotly, as it changes with the plane in every frame of a
-drag: without a graphics card a frame of both takes 15 ms, and one of Plotly's space alone 51 ms.
-Its script is 4.8 MB, and its first picture takes a second.
+drag: without a graphics card a frame of both takes about 15 ms, and one of Plotly's space alone
+about 50 ms. Plotly's script has 4.8 MB, and its first picture takes a second.
 """
 
 from __future__ import annotations
