@@ -253,10 +253,13 @@ def samples(term: Term) -> tuple[str, ...]:
 def tensors(term: Term, pictures: Sequence[Picture], seed: int) -> tuple[Tensor, ...]:
     """Returns a tensor for each input; the later images of a batch are the samples that follow.
 
-    After ``DISTINCT`` images a batch repeats, since each image is drawn by Python: a batch of
-    64,000 would otherwise take half a minute that no limit counts.
+    Of scenes all six come before one comes again. After ``DISTINCT`` images a batch repeats, since
+    each image is drawn by Python: a batch of 64,000 would otherwise take half a minute that no
+    limit counts.
     """
     every, fit, held = samples(term), classifies(term), pictured(term)
+    if not fit:
+        every = tuple(dict.fromkeys((*every, *SIX)))
     seen = tuple(
         _batch(array, own, every, seed, fit) for array, own in zip(held, pictures, strict=True)
     )

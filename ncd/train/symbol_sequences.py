@@ -140,7 +140,13 @@ SEQUENCES: Mapping[str, Sequences] = {
         {"mirror": attention_cells.mirrored},
         causal=False,
     ),
-    "recall": Sequences(keys_and_values, key_value_pairs, keys_again, {"the answer": keys_again}),
+    "recall": Sequences(
+        keys_and_values,
+        key_value_pairs,
+        keys_again,
+        {"the answer": keys_again},
+        sample="a3f1c6a3h2f1c6e5h2a3f1e5",
+    ),
     "induction": Sequences(letters, repeated_word, attention_cells.following),
     "brackets": Sequences(
         brackets,

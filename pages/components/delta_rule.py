@@ -16,7 +16,7 @@ the state answers the new key with what it has there, and the difference to the 
 strength *β* between 0 and 1, is written at that key. With *β* = 1 and keys of length 1 the old
 value is replaced; with *β* = 0 nothing happens. This is one step of gradient descent on the squared
 error of the answer, so the state learns while the text is read. Keys that stand at right angles do
-not disturb each other. With *forget* on, the whole state is first multiplied by a factor below 1,
+not disturb each other. With **Gate** on, the whole state is first multiplied by a factor below 1,
 made from the token: so a page can be cleared at once, which single corrections cannot do. Published
 models also have short convolutions before keys, queries and values, and a norm behind.
 

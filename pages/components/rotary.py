@@ -17,9 +17,10 @@ Attention alone does not know the order of its inputs. Here each pair of feature
 a key is a point in a plane, and is turned by its position times an angle of the pair. The inner
 product of two vectors depends on the angle between them only: turn the query by *i* steps and the
 key by *j*, and what is left is a turn by *i* − *j*. So the score is one of contents and distance.
-The first pair turns by 1 radian a position, the last by little more than 1/10,000: the fast ones
-tell neighbours apart, and the slow ones far places. Nothing is learned and nothing is added to the
-features, and values are not turned. Move the first position: all hands turn, and all scores stay.
+The first pair turns by 1 radian a position. The last turns by 1/3,162 for *k* = 16, and for larger
+*k* by ever less, down to 1/10,000. The fast ones tell neighbours apart, and the slow ones far
+places. Nothing is learned and nothing is added to the features, and values are not turned. Move the
+first position: all hands turn, and all scores stay.
 
 Sources: Su et al. 2021, *RoFormer: Enhanced Transformer with Rotary Position Embedding*, section
 3.2 (equations 12 to 16) and 3.4.3.

@@ -1,4 +1,4 @@
-"""Graph convolution: a node becomes a mean of its neighbours."""
+"""Graph convolution: a node becomes a weighted sum of its neighbours."""
 
 from ncd import catalogue
 from ncd.view.page.page import page
@@ -6,8 +6,8 @@ from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, v
 from ncd.view.panels.graphs import neighbours
 
 LEAD = """
-Each node takes a mean of its neighbours, and then a linear map: a convolution whose windows are
-drawn by the edges of a graph.
+Each node adds up its neighbours and itself, each with a weight of its own, and then comes a linear
+map: a convolution whose windows are drawn by the edges of a graph.
 """
 
 WHY = """
@@ -18,7 +18,8 @@ drowns. What a node takes from another is fixed by the graph alone: nothing of i
 
 A layer multiplies the features by a matrix and mixes them along the table. After one layer a node
 knows its neighbours, after two those of its neighbours too. Here the edges are random, from the
-seed, and have a direction; for a graph without directions each edge is listed both ways.
+seed, and have a direction; one that comes twice is still one link. For a graph without directions
+each edge is listed both ways.
 
 A real program never makes the table: it adds along the list of edges, as most pairs have none.
 

@@ -17,10 +17,10 @@ each. A layer with a window of *w* keeps *w* of them, whatever the length of the
 cannot see reaches it through the layers in between: a whole layer has gathered from everywhere, and
 hands on. Stacked windows alone also reach back, *w* − 1 positions further with each layer.
 
-The attention maps below show both: bands next to full triangles. Numbers that could grow without
-limit are bent: a score *s* becomes 50 · tanh(*s* / 50), and the scores of words likewise with 30. A
-norm stands before each part, and one behind it. As in [GPT-2](gpt-2), the table of words gives the
-scores as well.
+The maps of the panel *Attention* show both: bands next to full triangles. Numbers that could grow
+without limit are bent: a score *s* becomes 50 · tanh(*s* / 50), and the scores of words likewise
+with 30. A norm stands before each part, and one behind it. As in [GPT-2](gpt-2), the table of words
+gives the scores as well.
 
 Gemma's published norms multiply by one plus a weight; here they multiply by the weight itself.
 

@@ -6,7 +6,8 @@ from ncd.view.panels.attention import gates
 from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
 
 LEAD = """
-One state and two gates: at each word, every feature either stays as it was or becomes what is new.
+One state and two gates: at each word, they say how much of every feature stays as it was, and how
+much is new.
 """
 
 WHY = """

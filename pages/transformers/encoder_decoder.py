@@ -15,8 +15,8 @@ WHY = """
 The encoder sees its whole input at once. What it gives at the end is the memory: *s* vectors of *m*
 features, from which every layer of the decoder makes keys and values of its own. There are three
 kinds of attention, with one and the same inside: the encoder's looks everywhere, the decoder's own
-only back, and the third from the decoder to the encoder. The panel below has the map of each layer,
-head and kind.
+only back, and the third from the decoder to the encoder. The panel *Attention* has the map of each
+layer, head and kind.
 
 When it writes word by word, the encoder runs once. After the first step, what it gave lives on in
 the keys and values that each layer of the decoder keeps; with the cache switched on, the diagram is

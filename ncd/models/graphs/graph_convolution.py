@@ -1,4 +1,4 @@
-"""A graph convolutional network: each node takes a fixed mean of its neighbours."""
+"""A graph convolutional network: each node takes a fixed weighted sum of its neighbours."""
 
 from __future__ import annotations
 

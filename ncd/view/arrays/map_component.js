@@ -26,6 +26,7 @@ export default function (component) {
   }
   if (!host.papers) host.papers = papers(host);
   host.box.querySelector(".hint").hidden = data.map?.picks !== "one" || closer(host);
+  follow(host);
   reveal(host);
   paint(host);
   return () => {
@@ -68,6 +69,16 @@ function write(host, part, html) {
 }
 
 const closer = (host) => host.box.querySelector(".foot [data-close]");
+
+// Scrolls the list of small pictures to the one that is chosen.
+function follow(host) {
+  const chosen = host.box.querySelector('.side .heads [aria-pressed="true"]');
+  const list = chosen?.parentElement;
+  if (!list || chosen === host.chosen) return;
+  host.chosen = chosen;
+  const [own, all] = [chosen, list].map((element) => element.getBoundingClientRect());
+  list.scrollTop += Math.max(0, own.bottom - all.bottom) - Math.max(0, all.top - own.top);
+}
 
 // Scrolls to what a click has opened below the map.
 function reveal(host) {

@@ -30,6 +30,8 @@ STYLE = """<style>
 .mistakes img { image-rendering: pixelated; }
 .mistakes figcaption { font-size: 0.875rem; text-align: center; }
 .mistakes code { white-space: pre; line-height: 1.5; }
+.mistakes code.spaced { white-space: normal; } /* a line is broken between words */
+.mistakes .spaced span { display: inline-block; white-space: pre; margin-right: 1ch; }
 .mistakes mark { color: inherit; background: light-dark(#fbd9d3, #6b2f27); }
 .mistakes mark { text-decoration: underline; }
 </style>"""
@@ -52,16 +54,20 @@ class Picture:
 class Line:
     """A sequence, with the answer at each place and whether it is wrong."""
 
-    read: str
+    read: tuple[str, ...]
     said: tuple[tuple[str, bool], ...]
 
     @property
     def html(self) -> str:
-        said = "".join(
+        read = [markup.text(one) for one in self.read]
+        said = [
             f"<mark>{markup.text(one)}</mark>" if wrong else markup.text(one)
             for one, wrong in self.said
-        )
-        return f"<code>{markup.text(self.read)}\n{said}</code>"
+        ]
+        if all(len(one) == 1 for one in self.read):
+            return f"<code>{''.join(read)}\n{''.join(said)}</code>"
+        columns = (f"<span>{a}\n{b}</span>" for a, b in zip(read, said, strict=True))
+        return f'<code class="spaced">{"".join(columns)}</code>'
 
 
 @dataclass(frozen=True)
@@ -110,7 +116,7 @@ def measure(scene: Scene, task: Task) -> Mistakes:
         symbols = SEQUENCES[task.name].symbols(scene.settings["v"])
         wrong, pictures = _lines(own, outputs.argmax(-1), answers, symbols)
         length = answers.shape[1]
-        blank: Picture | Line = Line(" " * length, ((" " * length, False),))
+        blank: Picture | Line = Line((" ",) * length, ((" ", False),) * length)
     else:
         blank = Picture(BLANK, "\N{NO-BREAK SPACE}")
         wrong, pictures = PICTURES[task.measure](own, outputs, answers)
@@ -177,15 +183,9 @@ def _lines(
         for i in worst[:MOST].tolist():
             if wrong[i].any():
                 told = torch.where(due[i], found[i], len(symbols)).tolist()
-                read = [symbols[n] for n in own.unseen[i].tolist()]
+                read = tuple(symbols[n] for n in own.unseen[i].tolist())
                 said = [(*symbols, "·")[n] for n in told]
-                if any(len(symbol) > 1 for symbol in symbols):  # words stand in columns
-                    widths = [max(len(a), len(b)) + 1 for a, b in zip(read, said, strict=True)]
-                    read, said = (
-                        [word.ljust(n) for word, n in zip(row, widths, strict=True)]
-                        for row in (read, said)
-                    )
-                yield Line("".join(read), tuple(zip(said, wrong[i].tolist(), strict=True)))
+                yield Line(read, tuple(zip(said, wrong[i].tolist(), strict=True)))
 
     return int(wrong.any(1).sum()), tuple(each())
 
@@ -219,11 +219,14 @@ def _outlined(found: Mistakes) -> str:
 
 
 def _answered(found: Mistakes) -> str:
+    shown = "None went wrong, or it would stand here"
+    if found.wrong:
+        shown = f"Below are those that went worst, {MOST} at most"
     return (
         f"<p>On {found.tried:,} sequences that it has not learned from, {found.score:.1%} of its "
-        f"answers are right, and all of them in {found.tried - found.wrong:,} sequences. Those "
-        f"that went worst, {MOST} at most: what was read, and below each symbol what it says "
-        "there, underlined where it is wrong.</p>"
+        f"answers are right, and all of them in {found.tried - found.wrong:,} sequences. {shown}: "
+        "what was read, and below each symbol what it says there, underlined where it is "
+        "wrong.</p>"
     )
 
 

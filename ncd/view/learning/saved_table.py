@@ -37,13 +37,15 @@ def blocks(scene: Scene) -> tuple[Fence, ...]:
 
 def titles(scene: Scene) -> list[str]:
     """Returns the title of each block; equal ones are numbered."""
-    plain = [
-        f.title.replace("$", "").strip() or f"Each of {f.repeats} layers" for f in blocks(scene)
-    ]
+    plain = [f.title.replace("$", "").strip() or _layers(f.repeats) for f in blocks(scene)]
     return [
         f"{name} {plain[: n + 1].count(name)}" if plain.count(name) > 1 else name
         for n, name in enumerate(plain)
     ]
+
+
+def _layers(count: int) -> str:
+    return f"Each of {count} layers" if count > 1 else "The layer"
 
 
 def chosen(scene: Scene) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from tools.load.page_fit import SHIFT, WINDOWS, opened
 pytestmark = pytest.mark.browser
 
 PAGES = ("multi-head-attention", "induction", "encoder-decoder", "lenet")
+CHIPS = "chips => chips.scrollWidth - chips.clientWidth"
 
 
 @pytest.mark.few(5)
@@ -29,6 +30,12 @@ def test_the_diagram_fits_its_column(
     assert fit.wide <= fit.column and fit.aside <= 0, fit
     assert fit.text > 10, fit  # 11, except where callouts take the width
     assert fit.shift <= 2 * SHIFT, fit
+
+
+def test_no_size_below_a_diagram_is_cut(page: Page, address: str) -> None:
+    page.goto(f"{address}/encoder-decoder")
+    expect(page.locator(".chips .product").last).to_be_visible()
+    assert page.locator(".chips .legend").evaluate(CHIPS) <= 0
 
 
 def test_it_is_drawn_anew_where_the_column_changes(page: Page, address: str) -> None:

@@ -220,6 +220,22 @@ def test_the_masks_with_the_most_wrong_pixels_come_first() -> None:
     assert [picture.said for picture in shown] == ["50.0%", "93.8%", "100.0%"]
 
 
+def test_words_are_broken_into_lines_and_characters_are_not() -> None:
+    words = mistakes.Line(("keys", "sings"), (("·", False), ("sing", True)))
+    assert words.html == (
+        '<code class="spaced"><span>keys\n·</span><span>sings\n<mark>sing</mark></span></code>'
+    )
+    assert mistakes.Line(("[", "]"), (("]", False), ("·", False))).html == "<code>[]\n]·</code>"
+
+
+def test_a_system_without_mistakes_promises_none() -> None:
+    blank = mistakes.Line((" ",), ((" ", False),))
+    told = mistakes._answered(mistakes.Mistakes(512, 0, 1.0, "", (), blank))
+    assert "all of them in 512 sequences. None went wrong, or it would stand here: what was" in told
+    told = mistakes._answered(mistakes.Mistakes(512, 3, 0.99, "", (), blank))
+    assert "in 509 sequences. Below are those that went worst, 12 at most: what was read" in told
+
+
 def test_the_bar_says_how_far_a_run_is() -> None:
     html = training.bar("<b>", 10, 300)
     assert "&lt;b&gt;" in html and '<progress max="300" value="10"' in html

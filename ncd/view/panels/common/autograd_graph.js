@@ -1,7 +1,6 @@
 // The autograd graph in a zoomable frame. It is one Tab stop; the arrow keys go from node to node.
 
 const XLINK = "http://www.w3.org/1999/xlink";
-const PHONE = 500; // pixels, the widest frame on a phone
 const SMALLEST = 11; // the size to be read, in pixels
 
 export default function (component) {
@@ -20,6 +19,9 @@ export default function (component) {
     node.classList.toggle("now", Boolean(data.at) && here);
   }
   paint(host);
+  const here = host.nodes.find((node) => node.matches(".now, .chosen"));
+  if (here?.id !== host.here) meet(host, here);
+  host.here = here?.id;
   return host.end;
 }
 
@@ -56,22 +58,26 @@ function begin(host, frame) {
   return zoomable(frame, frame.querySelector(".inner"));
 }
 
-// Returns how many times a graph that fits the frame must grow on a phone to be read.
+// Makes the frame high enough for a graph that can be read, as far as it may; returns how many times
+// the graph that fits the frame must grow for that.
 function legible(frame, svg) {
-  const letters = parseFloat(svg.querySelector("text")?.getAttribute("font-size"));
-  const shown = (letters * frame.clientWidth) / svg.viewBox.baseVal.width;
-  return frame.clientWidth < PHONE && shown < SMALLEST ? SMALLEST / shown : 1;
+  const { width, height } = svg.viewBox.baseVal;
+  const letters = parseFloat(svg.querySelector("text")?.getAttribute("font-size")) || SMALLEST;
+  const grown = (shown) => Math.max(1, SMALLEST / (letters * shown));
+  const across = frame.clientWidth / width;
+  frame.parentElement.style.aspectRatio = `${width} / ${grown(across) * height}`;
+  return grown(Math.min(across, frame.clientHeight / height));
 }
 
-// A new graph is fitted to the frame; the same graph at other sizes or in other colours keeps its
+// A new graph opens at its left end, with letters that can be read; the same graph at other sizes or in other colours keeps its
 // view.
 function draw(host, frame, { svg: text, level }) {
   host.svg = text;
   const read = new DOMParser().parseFromString(text, "image/svg+xml").documentElement;
   for (const script of read.querySelectorAll("script, foreignObject")) script.remove();
   const svg = document.importNode(read, true);
-  const { width, height } = svg.viewBox.baseVal;
-  frame.parentElement.style.aspectRatio = `${width} / ${height}`;
+  const grown = legible(frame, svg);
+  svg.setAttribute("preserveAspectRatio", grown > 1 ? "xMinYMid" : "xMidYMid");
   svg.removeAttribute("width");
   svg.removeAttribute("height");
   svg.setAttribute("role", "presentation");
@@ -82,7 +88,7 @@ function draw(host, frame, { svg: text, level }) {
   host.nodes = nodes.sort(([one], [other]) => one - other).map(([, node]) => node);
   for (const node of host.nodes) node.setAttribute("tabindex", -1);
   host.nodes[0]?.setAttribute("tabindex", 0);
-  if (host.level !== level) host.zoom.open(legible(frame, svg));
+  if (host.level !== level) host.zoom.open(grown);
   host.level = level;
   if (focused) host.nodes.find((node) => node.id === focused)?.focus();
 }

@@ -64,9 +64,10 @@ def _told(scene: Scene, local: tuple[bool, ...], context: int) -> str:
         markup.amount(in_bytes(n, name), "B")
         for n in (kept_positions(scene, context), numbers * context)
     )
+    near = f"{sum(local)} of {len(local)} layers {'sees' if sum(local) == 1 else 'see'}"
     share = kept_positions(scene, context) / (numbers * context)
     return (
-        f"<p>{markup.counted(sum(local), 'layer')} of {len(local)} see the last "
+        f"<p>{near} the last "
         f"{scene.settings['w']:,} tokens only. A text of {context:,} keeps <b>{here}</b> of keys "
         f"and values ({share:.0%}); if all layers saw the whole text, {whole} ({name}).</p>"
     )

@@ -148,7 +148,7 @@ def _parts(scene: Scene, rows: dict[str, int]) -> str:
 
 def _facts(scene: Scene, used: Work, context: int) -> str:
     token = used.per_token(context)
-    sum_ = f"{markup.amount(used.each)} + {used.pairs:,} · T"
+    sum_ = f"{used.each:,} + {used.pairs:,} · T"
     rows = [
         ("FLOPs of a token, forward", sum_, markup.amount(token, "FLOP")),
         ("FLOPs of a token, training", f"{TRAINED} × the same", markup.amount(3 * token, "FLOP")),

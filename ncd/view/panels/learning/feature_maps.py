@@ -24,7 +24,7 @@ TITLE = "Feature maps"
 RUNS = True
 CSS = static("panels/learning/feature_maps.css")
 WIDE, HIGH = 148, 190  # the room for the maps of one array, in pixels
-SMALLEST, LARGEST, FINEST = 12, 46, 64  # a map's side in pixels, and the most cells along it
+SMALLEST, LARGEST, FINEST = 16, 46, 64  # a map's side in pixels, and the most cells along it
 COLOURS = 3  # this many channels are shown as one colour image
 
 

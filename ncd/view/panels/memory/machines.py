@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
+from math import log10
 from time import perf_counter
 from typing import NamedTuple
 
@@ -13,6 +14,7 @@ import torch
 from ncd.view.arrays.charts import COLOURS, DASHES
 
 HEIGHT = 380
+REACH = 0.45  # powers of ten on the axis, as long as a label
 
 
 class Machine(NamedTuple):
@@ -139,12 +141,13 @@ def _add_points(figure: go.Figure, points: Sequence[Point], bits: int) -> None:
     """Adds the parts on the line of the second machine; hollow ones are bound by its memory."""
     machine = MACHINES[1]
     turn, top = ridge(machine, bits), rate(machine, bits)
-    points = sorted(points, key=lambda point: point.intensity)  # labels of neighbours alternate
+    points = sorted(points, key=lambda point: point.intensity)
     bound = [point.intensity < turn for point in points]
     figure.add_scatter(
         x=[point.intensity for point in points],
         y=[min(top, point.intensity * machine.bandwidth) for point in points],
-        text=[f"<b>{p.name}</b>" if p.name.startswith("one loop") else p.name for p in points],
+        text=labels(points),
+        hovertext=[point.name for point in points],
         name=f"parts, on {machine.name}; red: bound by memory",
         mode="markers+text",
         textposition=["top left", "bottom right"] * (len(points) // 2 + 1),
@@ -153,5 +156,29 @@ def _add_points(figure: go.Figure, points: Sequence[Point], bits: int) -> None:
             "color": ["#c0392b" if slow else "#2e7d32" for slow in bound],
             "symbol": ["circle" if slow else "diamond" for slow in bound],
         },
-        hovertemplate="%{text}: %{x:.3g} FLOP/B<extra></extra>",
+        hovertemplate="%{hovertext}: %{x:.3g} FLOP/B<extra></extra>",
     )
+
+
+def labels(points: Sequence[Point]) -> list[str]:
+    """Returns the labels of points from left to right, above and below the line in turn.
+
+    A label that would meet the next one on its side stands a line further away.
+
+    >>> labels([Point(name, n, 4) for n, name in enumerate("abcd", 10)])
+    ['a', '<br>b', 'c<br>', 'd']
+    """
+    away = [0] * len(points)
+
+    def give_way(n: int, other: int) -> None:
+        if abs(log10(points[n].intensity / points[other].intensity)) < REACH:
+            away[n] = away[other] + 1
+
+    for n in range(2, len(points), 2):  # above
+        give_way(n, n - 2)
+    for n in reversed(range(1, len(points) - 2, 2)):  # below
+        give_way(n, n + 2)
+    names = [f"<b>{p.name}</b>" if p.name.startswith("one loop") else p.name for p in points]
+    lines = ["<br>" * count for count in away]
+    pairs = enumerate(zip(names, lines, strict=True))
+    return [line + name if n % 2 else name + line for n, (name, line) in pairs]

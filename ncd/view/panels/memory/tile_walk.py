@@ -103,11 +103,12 @@ def _rewritten(scene: Scene, step: int, sizes: Mapping[str, int]) -> str:
         "passes", pair, scene.seed, make=lambda: scene.work(lambda: ncd.prove(pair, scene.seed))
     )
     title, why = TOLD[step]
+    other = "the step before" if step else "the diagram above"
     drawn = component.other_term(pair.sides[1], scene)
     sign = "✓" if found else "✗"
     return (
         f"<h2>{title}</h2><p>{why}</p>{drawn}"
-        f'<p role="status">{sign} On random numbers it differs from the step before by '
+        f'<p role="status">{sign} On random numbers it differs from {other} by '
         f"{markup.digits(found.difference)}.</p>"
     )
 

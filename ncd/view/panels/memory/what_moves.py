@@ -145,7 +145,7 @@ class WhatMoves:
 
     def _drawing(self, scene: Scene, loop: Stream) -> str:
         if len(scene.circuit.cells) > MOST:
-            return ""
+            return _told(loop)
         key = self.grouped, self.streamed, scene.dark, scene.width
         svg = remember("moved", scene.term, *key, make=lambda: self._coloured(scene, loop))
         legend = (
@@ -247,6 +247,13 @@ def _apart(loop: Stream) -> str:
     if times >= 1:
         return f"Op by op {apart} would move: {markup.digits(times)} times as much."
     return f"If each op moved each of its arrays only once, it would be {apart}."
+
+
+def _told(loop: Stream) -> str:
+    """Returns which part of a system that is not drawn here the loop is."""
+    path = loop.schedule.ops[0].cell.path.rstrip(".")
+    which = f": <code>{markup.text(path)}</code>, the first with these axes" if path else ""
+    return f"<p>The loop is one attention, from its scores to the sum of its values{which}.</p>"
 
 
 def _table(loop: Stream) -> str:

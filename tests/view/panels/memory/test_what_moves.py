@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import ncd
+from ncd.view.panels.memory import what_moves
 from ncd.view.panels.memory.machines import MACHINES, Point, machines, ridge, roofline, this_cpu
 from ncd.view.panels.memory.what_moves import points
 from tests.view.page.test_pages import fine, page
@@ -24,6 +25,9 @@ def test_attention_that_is_published_has_the_panel() -> None:
     """GPT-2 repeats its layers: the loop is the scores of the first."""
     app = page("gpt-2", panel="What moves")
     fine(app)
+    term = ncd.catalogue["gpt-2"].build()
+    told = what_moves._told(ncd.stream(term, {"y": 4}, ("x", 4), around=False))
+    assert "<code>h.0.attn</code>, the first with these axes" in told
 
 
 def test_the_walk_stands_at_both_ends() -> None:
