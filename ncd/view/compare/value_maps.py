@@ -67,7 +67,7 @@ def pair(one: Scene, two: Scene, found: Match) -> Pair | None:
     if not (one.runs and two.runs):
         return None
     ids = {theirs: own for own, theirs in found.ids.items()}
-    softmaxes = [cell for cell in two.circuit.cells if _attends(cell)]
+    softmaxes = [cell for cell in two.circuit.cells if attention_maps.attends(cell)]
     chosen = two.selected if two.selected.startswith("v") else ""
     if softmaxes and not chosen:
         wanted = st.session_state.get(SOFTMAX)
@@ -141,11 +141,6 @@ def _apart(sides: Sequence[Shown]) -> str:
         f'<p class="muted">In the same colours. They are up to {largest} apart, '
         f"{mean} in the mean.</p>"
     )
-
-
-def _attends(cell: Cell) -> bool:
-    """Returns whether an op is a softmax over positions, not over classes."""
-    return cell.op.role == "softmax" and any(a.sequence or a.spatial for a in cell.site.cod[0])
 
 
 # --- attention ------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from PIL import Image
 
 import ncd
 from ncd.lang.circuits.elaborate import elaborate
-from ncd.lang.types.axes import Array, Type
+from ncd.lang.types.axes import Array, Axis, Type
 from ncd.view.arrays import array_statistics, slice_picker
 from ncd.view.arrays.slice_picker import Cut
 from ncd.view.base import heatmap
@@ -181,6 +181,19 @@ def test_every_node_of_the_graph_is_known_by_what_it_stands_for() -> None:
         assert f'data-array="{circuit.outputs[0].id}"' in html
     block = next(fence.id for fence in circuit.fences if fence.title == "Residual Component")
     assert f'data-select="{block}"' in html
+
+
+def test_a_router_does_not_attend() -> None:
+    """In Mixtral each layer has two softmaxes: over the keys, and over the chosen experts."""
+    cells = elaborate(ncd.catalogue["mixtral"].build(n=2)).cells
+    softmaxes = [cell for cell in cells if cell.op.role == "softmax"]
+    over = [cell.site.cod[0][0].name for cell in softmaxes if attention_maps.attends(cell)]
+    assert (over, len(softmaxes)) == (["x", "x"], 4)
+
+
+def test_the_name_of_a_head_breaks_between_its_axes() -> None:
+    (name,) = attention_maps.heads_named(Array((Axis("g", 1), Axis("q", 1))))
+    assert [part.endswith(f"{attention_maps.WHOLE}0") for part in name.split(", ")] == [True, True]
 
 
 def test_several_softmaxes_are_told_apart_by_their_blocks() -> None:

@@ -29,6 +29,7 @@ TITLE = "Attention"
 RUNS = True
 HEAD, SOFTMAX, COLOURS, MAP = "head", "softmax", "colours", "map"
 MOST = 48  # small pictures at once
+WHOLE = "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}"
 
 
 @dataclass(frozen=True)
@@ -43,17 +44,26 @@ class Weights:
 
 
 def heads_named(heads: Array) -> list[str]:
-    """Returns the names of the heads as HTML, such as ``h = 0``."""
+    """Returns the names of the heads as HTML, such as ``h = 0``; a line breaks between two axes."""
     counts = (range(axis.numel) for axis in heads)
     return [
-        ", ".join(map_component.named(axis, i) for axis, i in zip(heads, at, strict=True))
+        ", ".join(
+            map_component.named(axis, i).replace(" = ", WHOLE)
+            for axis, i in zip(heads, at, strict=True)
+        )
         for at in product(*counts)
     ]
 
 
+def attends(cell: Cell) -> bool:
+    """Returns whether an op is a softmax over positions, not over classes or experts."""
+    return cell.op.role == "softmax" and any(a.sequence or a.spatial for a in cell.site.cod[0])
+
+
 def show(scene: Scene) -> None:
-    """Shows the weights of every softmax in the circuit."""
-    cells = [cell for cell in scene.circuit.cells if cell.op.role == "softmax"]
+    """Shows the weights of every softmax over positions, or of every softmax if none is."""
+    every = [cell for cell in scene.circuit.cells if cell.op.role == "softmax"]
+    cells = [cell for cell in every if attends(cell)] or every
     if not cells:
         html_panel.show(
             "<p>Nothing attends here: the circuit has no softmax.</p>", "nothing attends"
