@@ -120,7 +120,10 @@ def test_heads_that_are_off_change_the_answers_and_are_shown_as_off() -> None:
     asked = sequence_reading.Asked(every[0], 1, shown=True, guess=None)
     html = sequence_reading._heads(less, asked, able)
     assert html.count('aria-checked="false"') == 1 and html.count('aria-checked="true"') == 1
-    assert f"{able.now:.1%}</b> with 1 head off" in sequence_reading._told(less, able)
+    told = sequence_reading._told(less, able)
+    assert f"{able.now:.1%}</b> with 1 head off" in told and "not trained" not in told
+    told = sequence_reading._told(less, able, learned=False)
+    assert "right here, by weights that are not trained. Of all answers" in told
 
 
 def test_the_maps_are_hidden_until_a_guess_is_made() -> None:

@@ -64,7 +64,7 @@ def show(scene: Scene) -> None:
         "reading",
         partial(_pick, look, asked),
         head=f"<style>{CSS}</style>"
-        + _told(look, able)
+        + _told(look, able, bool(scene.learned))
         + symbol_table.html(read, look.scores, look.answers, asked.row)
         + f'<div class="question">{_question(look, asked)}</div>',
         side=_heads(look, asked, able) + _does(asked, able),
@@ -141,10 +141,11 @@ def _again() -> None:
 # --- what is shown -------------------------------------------------------------------------------
 
 
-def _told(look: Look, able: Skill) -> str:
+def _told(look: Look, able: Skill, learned: bool = True) -> str:
     """Returns the system's score on this sequence and on unseen ones."""
     hits, due = symbol_table.right(look.scores, look.answers)
-    here = f"{hits} of {due} right here" if due else "nothing is asked here"
+    by = "" if learned else ", by weights that are not trained"
+    here = f"{hits} of {due} right here{by}" if due else "nothing is asked here"
     off = len(look.off)
     now = f", <b>{able.now:.1%}</b> with {markup.counted(off, 'head')} off" if off else ""
     return (

@@ -99,11 +99,10 @@ class WhatMoves:
 
     def html(self, scene: Scene, loop: Stream, budget: int) -> str:
         """Returns the sliders, the numbers and the table of what moves."""
-        group, tile = loop.tiles[self.grouped[0]], loop.tiles[self.streamed]
-        names = " = ".join(f"g_{name}" for name in self.grouped)
+        tile = loop.tiles[self.streamed]
         last = max(loop.sizes[name] for name in self.grouped).bit_length()
         sliders = (
-            _slider(f"{names} = {group}", GROUP, POWERS[: last + 1])
+            _slider(self._groups(loop), GROUP, POWERS[: last + 1])
             + _slider(f"tile g_{self.streamed} = {tile}", TILE, POWERS)
             + _slider(f"fast memory {1 << _chosen(FAST, MEMORY):,} B", FAST, MEMORY)
         )
@@ -112,6 +111,13 @@ class WhatMoves:
             f"{self._verdict(loop, budget)}{self._drawing(scene, loop)}{_table(loop)}"
             f"{_bound(loop)}</div>"
         )
+
+    def _groups(self, loop: Stream) -> str:
+        """Returns the sizes of the groups; those of a short axis are smaller."""
+        sizes = {f"g_{name}": loop.tiles[name] for name in self.grouped}
+        if len({*sizes.values()}) > 1:
+            return ", ".join(f"{name} = {size}" for name, size in sizes.items())
+        return " = ".join((*sizes, str(loop.tiles[self.grouped[0]])))
 
     def _verdict(self, loop: Stream, budget: int) -> str:
         """Returns H and M as formulas and numbers, or the refusal of a loop that does not fit."""
@@ -148,13 +154,15 @@ class WhatMoves:
             return _told(loop)
         key = self.grouped, self.streamed, scene.dark, scene.width
         svg = remember("moved", scene.term, *key, make=lambda: self._coloured(scene, loop))
-        legend = (
-            '<p class="key"><b class="slow">Blue</b> wires lie in slow memory, '
-            '<b class="fast">orange</b> ones in fast memory. There a dashed wire is a '
+        fast = (
+            ', <b class="fast">orange</b> ones in fast memory. There a dashed wire is a '
             f"group of {markup.text(' and '.join(self.grouped))}, a dotted one a tile of "
-            f"{markup.text(self.streamed)}.</p>"
+            f"{markup.text(self.streamed)}."
         )
-        return f'<div class="drawing part">{svg}</div>{legend}'
+        if len(loop.alone) == 1:
+            fast = ". A single op has no array in between: fast memory holds parts of these."
+        said = f'<p class="key"><b class="slow">Blue</b> wires lie in slow memory{fast}</p>'
+        return f'<div class="drawing part">{svg}</div>{said}'
 
     def _coloured(self, scene: Scene, loop: Stream) -> str:
         """Returns the drawing with the level of every wire, and marks on the axes that are cut."""
@@ -246,7 +254,7 @@ def _apart(loop: Stream) -> str:
     apart, times = markup.amount(loop.apart_bytes, "B"), loop.apart_bytes / loop.bytes_moved
     if times >= 1:
         return f"Op by op {apart} would move: {markup.digits(times)} times as much."
-    return f"If each op moved each of its arrays only once, it would be {apart}."
+    return f"If each array moved only once, it would be {apart}."
 
 
 def _told(loop: Stream) -> str:

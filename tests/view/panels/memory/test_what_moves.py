@@ -30,6 +30,15 @@ def test_attention_that_is_published_has_the_panel() -> None:
     assert "<code>h.0.attn</code>, the first with these axes" in told
 
 
+def test_the_group_of_a_short_axis_is_as_long_as_the_axis() -> None:
+    panel = what_moves.WhatMoves(("a", "c"), "b", around=True)
+    said = []
+    for a in (64, 1):
+        term = ncd.catalogue["matrix-product"].build(a=a, b=64, c=64)
+        said.append(panel._groups(ncd.stream(term, {"a": 32, "c": 32}, ("b", 8))))
+    assert said == ["g_a = g_c = 32", "g_a = 1, g_c = 32"]
+
+
 def test_the_walk_stands_at_both_ends() -> None:
     app = page("flash-attention", panel="From three passes to one")
     for step in ("1", "2", "99"):
