@@ -101,6 +101,11 @@ def test_a_system_without_images_says_so() -> None:
     assert "No array here has the two sides of an image" in sent(app, "features")["html"]
 
 
+def test_an_array_under_another_name_is_not_shown_again() -> None:
+    html = sent(page("unet", panel="Feature maps"), "features")["html"]
+    assert "Double Convolution" in html and "Rename" not in html
+
+
 def test_the_papers_equation_has_the_colours_of_the_diagram() -> None:
     html = sent(page(DOT), "equation")["html"]
     line = html[: html.index("<table")]

@@ -11,6 +11,7 @@ import torch
 from ncd.drawing import draw
 from ncd.export import markup, op_facts
 from ncd.lang.circuits.circuit import Value
+from ncd.streaming.plan import passes
 from ncd.view.arrays import captions, slice_picker
 from ncd.view.arrays.slice_picker import Dimension
 from ncd.view.base import heatmap, html_panel, selection
@@ -75,10 +76,11 @@ def show(scene: Scene) -> None:
 
 
 def stacks(scene: Scene) -> list[Stack]:
-    """Returns the visible arrays that are images, without copies."""
+    """Returns the visible arrays that are images, without copies and without other names of one."""
     drawing = draw(scene.term, **scene.look, folded=selection.folded(scene.circuit))
     wires = {wire.array: wire.made_by for wire in reversed(drawing.wires)}
-    copies = {v.id for c in scene.circuit.cells if c.op.role == "copy" for v in c.outputs}
+    same = (c for c in scene.circuit.cells if c.op.role == "copy" or passes(c.torch))
+    copies = {v.id for c in same for v in c.outputs}
     values = (v for id, v in scene.circuit.values.items() if id in wires and id not in copies)
     found = (_stack(value, wires[value.id]) for value in values)
     return [stack for stack in found if stack]
