@@ -1,5 +1,6 @@
 """Terms as JSON: ``{"term": "Softmax", "axis": "~x:22"}``, nested; also inside SVG and HTML files.
 
+Equal terms in sequence, such as the layers of a model, are one object with the field ``times``.
 Nothing is evaluated: the class is looked up in the catalogue of ops, and every field is read by its
 spelling, as in Python.
 """
@@ -7,9 +8,10 @@ spelling, as in Python.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, fields
 from html import escape, unescape
+from itertools import groupby, repeat
 from typing import Any
 
 from ncd.lang.errors import LimitError, NCDError, ParseError, nearest_name, shown
@@ -18,12 +20,13 @@ from ncd.lang.terms.blocks import Block, Equation
 from ncd.lang.terms.field_spelling import spelling
 from ncd.lang.terms.field_values import TERM, TERMS
 from ncd.lang.terms.loops import Repeat, Scan
-from ncd.lang.terms.terms import DEPTH, Beside, Id, Term, Then
+from ncd.lang.terms.terms import DEPTH, NODES, Beside, Id, Term, Then
 from ncd.ops import CATALOGUE
 
 STRUCTURES: tuple[type[Term], ...] = (Id, Then, Beside, Block, Repeat, Scan, Equation)
 KINDS: dict[str, type[Term]] = {kind.__name__: kind for kind in (*STRUCTURES, *CATALOGUE)}
 LONGEST = 1_000_000  # letters of a text that is read
+TIMES = "times"  # how often a term of a list follows upon itself
 
 EXPORTED = "the text of an exported term"
 IN_SVG = "<metadata>", "</metadata>"
@@ -136,10 +139,17 @@ def _plain(term: Term) -> dict[str, Any]:
         if by is TERM:
             found[f.name] = _plain(value)
         elif by is TERMS:
-            found[f.name] = [_plain(part) for part in value]
+            found[f.name] = list(_plain_list(value))
         else:
             found[f.name] = by.plain(value)
     return found
+
+
+def _plain_list(terms: Sequence[Term]) -> Iterator[dict[str, Any]]:
+    """Yields the terms of a list; those that are equal and in sequence are one object."""
+    for term, same in groupby(terms):
+        times = len(list(same))
+        yield {TIMES: times, **_plain(term)} if times > 1 else _plain(term)
 
 
 def _term(data: Any, depth: int) -> Term:
@@ -192,5 +202,21 @@ def _value(kind: type[Term], field: Field[Any], value: Any, depth: int) -> Any:
     if by is TERM:
         return _term(value, depth + 1)
     if by is TERMS:
-        return tuple(_term(part, depth + 1) for part in value)
+        return tuple(_terms(value, depth + 1))
     return value
+
+
+def _terms(items: list[Any], depth: int) -> Iterator[Term]:
+    """Yields the terms of a list, each as often as it says."""
+    left = NODES
+    for item in items:
+        times = 1
+        if isinstance(item, dict) and TIMES in item:
+            item = dict(item)
+            times = item.pop(TIMES)
+        if type(times) is not int or times < 1:
+            raise ParseError(f"{TIMES} is {shown(times)}, but it is a number", cure='"times": 2')
+        left -= times
+        if left < 0:
+            raise LimitError(f"the term has more than {NODES:,} parts", cure="fewer")
+        yield from repeat(_term(item, depth), times)

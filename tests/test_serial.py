@@ -97,6 +97,48 @@ def test_what_is_left_out_has_its_default() -> None:
     assert from_json('{"term": "Then", "steps": [{"term": "Id", "type": "m"}]}') == Then(Id("m"))
 
 
+def test_equal_terms_in_sequence_are_written_once() -> None:
+    layers = ncd.Repeat((L, L, Id("m:3"), L), "layers")
+    tree = json.loads(to_json(layers))
+    assert [(part.get("times"), part["term"]) for part in tree["bodies"]] == [
+        (2, "Linear"),
+        (None, "Id"),
+        (None, "Linear"),
+    ]
+    assert from_json(json.dumps(tree)) == layers
+    few, many = (to_json(ncd.catalogue["mamba"].build(n=n)) for n in (4, 64))
+    assert len(many) == len(few) + 1  # "times": 4 and "times": 64
+    alike = [*(tree["bodies"][:1] * 2), *tree["bodies"]]  # also where they could have been one
+    assert from_json(json.dumps({**tree, "bodies": alike})).children == (L,) * 6 + (Id("m:3"), L)
+
+
+@pytest.mark.parametrize("times", [0, -1, 1.0, True, "2", None, [2]])
+def test_a_term_occurs_a_whole_number_of_times(times: object) -> None:
+    part = {"times": times, **ids("m")}
+    with pytest.raises(ncd.ParseError) as caught:
+        from_json(json.dumps(then(part)))
+    assert str(caught.value) == f'times is {times!r}, but it is a number. Try "times": 2.'
+
+
+def test_a_short_text_of_too_many_terms_is_refused() -> None:
+    """Without reading on: neither the number of copies nor that of copies of copies is limited."""
+    message = "the term has more than 50,000 parts. Try fewer."
+
+    def repeated(times: int, body: dict[str, Any]) -> dict[str, Any]:
+        return {"term": "Repeat", "bodies": [{"times": times, **body}]}
+
+    assert from_json(json.dumps(repeated(49_999, ids("m")))).nodes == 50_000
+    for tree in (
+        repeated(50_000, ids("m")),
+        repeated(10**30, ids("m")),
+        then(*[{"times": 10_000, **ids("m")}] * 6),
+        reduce(lambda body, _: repeated(40, body), range(3), ids("m")),
+    ):
+        with pytest.raises(ncd.LimitError) as caught:
+            from_json(json.dumps(tree))
+        assert str(caught.value).removeprefix("Repeat: ") == message
+
+
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner),

@@ -10,12 +10,11 @@ from pathlib import Path
 from ncd.jobs.worker_channel import Line
 from ncd.lang.errors import NCDError
 from ncd.pytorch_source.source_reader import read_source
-from ncd.serial import to_json
+from ncd.serial import LONGEST, to_json
 from ncd.text.reader import TextError
 
 BUILDING, SECONDS = 2, 6  # of computing, until the module is made and in all
 MEMORY = 200_000_000  # bytes, besides those of the process as it begins
-LONGEST = 4_000_000  # letters of an answer
 WARM = (
     """
 from dataclasses import dataclass
@@ -85,7 +84,7 @@ def answer(text: str, made: Callable[[], object] = bool) -> dict[str, object]:
     """
     try:
         found = read_source(text, made)
-        term = to_json(found.term)
+        term = to_json(found.term, indent=None)
         if len(term) > LONGEST:
             raise TextError("its term is too large to be drawn", 1, 1, cure="fewer layers")
     except TextError as error:

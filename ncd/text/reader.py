@@ -24,7 +24,7 @@ from ncd.text.text_errors import TextError, error_at, unknown_at
 
 LONGEST = 30_000  # letters of a text
 NODES = 20_000  # parts of a text, such as names and calls
-OPS = 2_000  # of a term
+OPS, PARTS = 2_000, 8_000  # of a term: ops, and ops with all structures around them
 COPIES = 200  # terms that ``(layer,) * n`` gives
 EXAMPLE = 'a term, such as Linear("m:128 -> k:16", "Q") >> Softmax("k")'
 SIZES: Mapping[str, Callable[..., Any]] = {"seq": seq, "space": space, "plain": plain}
@@ -134,8 +134,7 @@ class Reader:
     def definition(self, node: ast.FunctionDef) -> Term:
         """Returns the term of a function of named arrays."""
         term = defined(node, self)
-        if term.count > OPS:
-            raise error_at(f"it has more than {OPS:,} ops", node, "fewer")
+        _check_size(term, node)
         return term
 
     def term(self, node: ast.expr) -> Term:
@@ -253,6 +252,13 @@ def _built(node: ast.AST, make: Callable[..., R], *args: Any, **words: Any) -> R
     except (TypeError, ValueError, AttributeError):
         name = getattr(make, "__name__", "Axes(…)")
         raise error_at(f"{name} takes {', '.join(takes)}", node, "these arguments") from None
-    if isinstance(made, Term) and made.count > OPS:
-        raise error_at(f"it has more than {OPS:,} ops", node, "fewer")
+    if isinstance(made, Term):
+        _check_size(made, node)
     return made
+
+
+def _check_size(term: Term, node: ast.AST) -> None:
+    if term.count > OPS:
+        raise error_at(f"it has more than {OPS:,} ops", node, "fewer")
+    if term.nodes > PARTS:
+        raise error_at(f"it has more than {PARTS:,} parts", node, "fewer")

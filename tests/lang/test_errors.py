@@ -328,7 +328,7 @@ TEXTS: list[tuple[Call, str]] = [
         "Block: title is 'A\\x00', which cannot be printed. Try plain text.",
     ),
     (lambda: nested(201), "the term is nested more than 200 deep. Try a flatter term."),
-    (lambda: doubled(17), "the term has more than 50,000 ops. Try fewer."),
+    (lambda: doubled(17), "the term has more than 50,000 parts. Try fewer."),
 ]
 
 

@@ -84,6 +84,14 @@ def test_lines_before_the_last_name_parts() -> None:
         ('Id("y:2 m:8") >> Linear("n:7 k:3 -> j:2", "Q") >> Softmax("q")', "line 1, column"),
         ('(Id("m"),) * 10**9', "line 1, column 14: terms are joined by >> and @."),
         ('Repeat((Id("m"),) * 100000)', "line 1, column 8: it makes 100000 copies, at most 200."),
+        (
+            'a = Id("m")\nb = Repeat((a,) * 90)\nRepeat((b,) * 90)',
+            "line 3, column 1: it has more than 8,000 parts. Try fewer.",
+        ),
+        (
+            'a = Softmax("m")\nb = Repeat((a,) * 90)\nRepeat((b,) * 90)',
+            "line 3, column 1: it has more than 2,000 ops. Try fewer.",
+        ),
         ("lambda: 1", "line 1, column 1: Lambda is not part of the language. Try "),
         ('Id("m").__class__', "line 1, column 1: Attribute is not part of the language. Try "),
         ('Id(*["m"])', "line 1, column 4: arguments are written one by one. Try "),

@@ -154,7 +154,7 @@ class Resizer:
             if "flow" in kept:
                 dom, cod, origins = kept["flow"]
                 new["flow"] = Flow(arrays.type(dom), arrays.type(cod), origins)
-        found.__dict__.update(new, depth=term.depth, count=term.count)
+        found.__dict__.update(new, depth=term.depth, count=term.count, nodes=term.nodes)
         return found
 
     def _fenced(self, id: str, scope: Scope, term: Term) -> Any:

@@ -22,7 +22,7 @@ from ncd.lang.types.axes import Array, Type
 from ncd.lang.types.pattern_binding import Binding, match
 
 DEPTH = 200  # nested terms; Python itself can walk about five times as many
-COUNT = 50_000  # ops of one term
+NODES = 50_000  # ops and structures of one term
 
 
 class Term(FieldValue):
@@ -31,11 +31,12 @@ class Term(FieldValue):
     ``dom`` and ``cod`` are the types that the term is written for; :meth:`lift` gives the codomain
     on arrays with more axes. ``origins`` has, for each output, the indices of the inputs that have
     every axis that the output is broadcast over; none if that depends on the axis, as in an einsum.
-    ``depth`` and ``count`` are the nesting and the number of ops.
+    ``depth``, ``count`` and ``nodes`` are the nesting, the number of ops, and the number of all
+    terms within it, itself among them; a part that occurs twice counts twice.
 
     Raises:
         MismatchError: Terms that are joined, but whose types do not fit.
-        LimitError: A term that is nested too deep or has too many ops.
+        LimitError: A term that is nested too deep or has too many parts.
 
     Source: Notebook, section 2.3: diagrams are decomposed vertically and horizontally.
 
@@ -47,6 +48,7 @@ class Term(FieldValue):
 
     depth: int = 1
     count: int = 0
+    nodes: int = 1
 
     @property
     def dom(self) -> Type:
@@ -76,14 +78,15 @@ class Term(FieldValue):
         return ()
 
     def _measure(self) -> None:
-        """Sets ``depth`` and ``count``; raises LimitError for a term that is too large to walk."""
+        """Sets ``depth``, ``count`` and ``nodes``; raises LimitError for one too large to walk."""
         depth = 1 + max([part.depth for part in self.children], default=0)
         count = sum([part.count for part in self.children])
+        nodes = 1 + sum([part.nodes for part in self.children])
         if depth > DEPTH:
             raise LimitError(f"the term is nested more than {DEPTH} deep", cure="a flatter term")
-        if count > COUNT:
-            raise LimitError(f"the term has more than {COUNT:,} ops", cure="fewer")
-        self.__dict__.update(depth=depth, count=count)
+        if nodes > NODES:
+            raise LimitError(f"the term has more than {NODES:,} parts", cure="fewer")
+        self.__dict__.update(depth=depth, count=count, nodes=nodes)
 
     def __call__(self, *arrays: Any) -> Any:
         """Returns its outputs on named arrays; only inside of :func:`ncd.define`."""

@@ -121,6 +121,7 @@ def test_what_its_term_says_of_itself_has_the_new_sizes() -> None:
     assert (term.dom.spec, term.cod.spec) == ("~y:30 m:40", "~y:30 k:50")
     assert repr(term) == "Id('~y:30 m:40') >> Linear('m:40 -> k:50', 'Q') >> Elementwise('relu')"
     assert elaborate(term).term is term
+    assert (term.depth, term.count, term.nodes) == (2, 2, 4)
     assert pickle.loads(pickle.dumps(term)) == term
 
 
