@@ -11,6 +11,7 @@ from typing import Any, Literal, get_args
 
 from ncd.drawing.backends.drawing import Drawing
 from ncd.drawing.base import style
+from ncd.drawing.base.alt_text import describe
 from ncd.drawing.base.plan_types import Plan
 from ncd.drawing.collapse import shown
 from ncd.drawing.collapse.collapsed_blocks import Box
@@ -28,6 +29,7 @@ from ncd.drawing.placement.layout import lay
 from ncd.drawing.placement.row_stitching import joined
 from ncd.drawing.plan.build_plan import first_bodies, plan
 from ncd.lang.circuits.array_formats import casts
+from ncd.lang.circuits.array_names import called
 from ncd.lang.circuits.circuit import Cell, Circuit
 from ncd.lang.circuits.elaborate import elaborate
 from ncd.lang.errors import SizeError
@@ -193,16 +195,19 @@ def _planned(plans: Plans, options: Options, room: Room) -> Sized:
 
 
 def _laid(rows: list[Plan], options: Options) -> Drawing:
-    cells = rows[0].circuit.cells
+    circuit = rows[0].circuit
+    cells, names = circuit.cells, called(circuit)
     hidden = {cell.id: cell.op.hidden for cell in cells if isinstance(cell.op, Hiding)}
     mark = next((id for id, own in hidden.items() if options.mark in own), options.mark)
-    look = {"bands": options.bands, "dark": options.dark}
+    look = {"mark": mark, "bands": options.bands, "dark": options.dark}
     to = dict(options.casts)
-    whole = joined(rows, [lay(row, options.labels, mark=mark, casts=to, **look) for row in rows])
+    laid = [lay(row, options.labels, names, casts=to, **look) for row in rows]
+    title, description = describe(circuit, names)
+    whole = replace(joined(rows, laid), title=title, description=description)
     if any(isinstance(cell.op, Note) for cell in cells):
         wires = tuple(replace(wire, array=original(wire.array)) for wire in whole.wires)
-        names = tuple(replace(text, array=original(text.array)) for text in whole.labels)
-        whole = replace(whole, wires=wires, labels=names)
+        labels = tuple(replace(text, array=original(text.array)) for text in whole.labels)
+        whole = replace(whole, wires=wires, labels=labels)
     if hidden:
         glyphs = tuple(replace(glyph, cells=hidden.get(glyph.node, ())) for glyph in whole.glyphs)
         whole = replace(whole, glyphs=glyphs)

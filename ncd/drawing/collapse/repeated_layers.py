@@ -7,11 +7,12 @@ copy takes what the one before it makes.
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 
 from ncd.drawing.collapse.subcircuit import Part, Unit, gathered
 from ncd.lang.circuits.circuit import Cell, Circuit, Fence, Loop, State
+from ncd.lang.once import once
 from ncd.lang.terms.op import Op
 
 WORTH = ((2, 8), (3, 3), (6, 2))  # the least copies, and ops in each, of a stack
@@ -65,8 +66,20 @@ class _Strip:
 
     def whole(self, s: int) -> bool:
         """Returns whether no inner fence is open at a state."""
-        at = self.first + s
-        return not any(fence.first < at < fence.last for fence in self.fences)
+        return self.first + s not in self.open
+
+    @once
+    def open(self) -> frozenset[int]:
+        """The states inside of an inner fence."""
+        return frozenset(s for fence in self.fences for s in range(fence.first + 1, fence.last))
+
+    @once
+    def begin(self) -> Mapping[int, list[Fence]]:
+        """The inner fences by the state where they begin."""
+        found: dict[int, list[Fence]] = {}
+        for fence in self.fences:
+            found.setdefault(fence.first, []).append(fence)
+        return found
 
 
 def _strips(circuit: Circuit) -> Iterator[_Strip]:
@@ -186,7 +199,8 @@ def _wiring(strip: _Strip, a: int, period: int) -> Hashable:
         units = [(count(u.inputs), count(u.outputs), _kind(u)) for u in strip.steps[s]]
         found.append((tuple(units), count(strip.states[s + 1])))
     low, high = strip.first + a, strip.first + a + period
-    inside = [f for f in strip.fences if low <= f.first and f.last <= high]
+    begun = [fence for s in range(low, high + 1) for fence in strip.begin.get(s, ())]
+    inside = [f for f in begun if f.last <= high]
     found += [(f.title, f.role, f.first - low, f.last - low) for f in inside]
     return tuple(found)
 

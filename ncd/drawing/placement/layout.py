@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from ncd.drawing.backends.drawing import Drawing
 from ncd.drawing.base import style
-from ncd.drawing.base.alt_text import describe
 from ncd.drawing.base.plan_types import Plan, Port, Rows
 from ncd.drawing.base.primitives import (
     Box,
@@ -31,7 +30,6 @@ from ncd.drawing.placement.separation import Gaps
 from ncd.drawing.placement.x_coordinates import Columns, columns
 from ncd.drawing.placement.y_coordinates import rows
 from ncd.drawing.routing.obstacles import Ground
-from ncd.lang.circuits.array_names import called
 from ncd.lang.circuits.circuit import Value
 from ncd.lang.once import once
 from ncd.lang.types.axes import Array, Axis
@@ -48,13 +46,17 @@ OPEN = {  # by whether a wire begins, and ends, without a mark
 def lay(
     planned: Plan,
     labels: Labels,
+    called: Mapping[str, str] = NONE,
     *,
     bands: bool = False,
     dark: bool = False,
     mark: str = "",
     casts: Mapping[str, str] = NONE,
 ) -> Drawing:
-    """Returns the drawing of a plan, in one row."""
+    """Returns the drawing of a plan, in one row, without a title and a description.
+
+    ``called`` are the names of its arrays, by their ids.
+    """
     named = names(planned, labels, bands, casts)
     heights: Mapping[str, float] = titles(planned, None)
     for _ in range(TRIES):  # widths decide how titles break, and titles decide heights
@@ -67,7 +69,7 @@ def lay(
         if heights == before:
             break
     alike = [repeat for repeat in alike if at.same(repeat)]
-    return _Layout(planned, placed, named, at, alike, bands).drawing(gaps, mark, dark)
+    return _Layout(planned, placed, named, called, at, alike, bands).drawing(gaps, mark, dark)
 
 
 @dataclass
@@ -77,6 +79,7 @@ class _Layout:
     plan: Plan
     rows: Sequence[Rows]
     names: Sequence[Names]
+    called: Mapping[str, str]
     at: Columns
     repeats: Sequence[RepeatedPart]
     bands: bool = False
@@ -96,10 +99,9 @@ class _Layout:
         boxes += [extent(dash.path) for dash in lines]
         boxes += [extra.box for extra in extras]
         boxes = boxes or [Box(0.0, 0.0, *style.EMPTY)]
-        title, description = describe(self.plan.circuit, self.called)
         return Drawing(
-            title=title,
-            description=description,
+            title="",
+            description="",
             box=Box.around(boxes).grown(style.MARGIN),
             fences=own,
             dashes=lines,
@@ -165,10 +167,6 @@ class _Layout:
             made_by=repeat.own.get(model.made_by, ""),
             taken_by=repeat.own.get(model.taken_by, ""),
         )
-
-    @once
-    def called(self) -> Mapping[str, str]:
-        return called(self.plan.circuit)
 
     def wire(self, value: Value, port: Port, first: int, last: int) -> DrawnWire:
         plan, steps = self.plan, self.steps

@@ -43,7 +43,7 @@ OVERLOADS = ("", "Tensor", "Scalar", "dim", "dim_IntList", "int", "correction", 
 FUNCTIONS = [f"aten.{name}" for name in sorted(COMMON)]
 MOST = 10**6  # larger sizes get no slider
 USUAL, LONG = 16, 12  # the default sizes of an axis and of a sequence axis
-ARRAYS = 500  # that go in and come out, so that drawing them takes no more than a second
+PARTS, ARRAYS = 8_000, 500  # of a term, and into and out of each part, which take seconds to draw
 UNSIZED = 50  # the greatest number of axes that are given a default size
 
 
@@ -62,23 +62,29 @@ def own_entry(text: str) -> Entry:
     if is_config(text):
         return read_config(text).entry(NAME, text)
     term, source = term_of(text)
-    if (count := len(term.dom) + len(term.cod)) > ARRAYS:
-        fact = f"it takes and gives {count:,} arrays, and at most {ARRAYS} can be drawn"
+    if term.nodes > PARTS:
+        fact = f"it has {term.nodes:,} parts, and at most {PARTS:,} can be drawn"
         raise LimitError(fact, cure="fewer")
-    _check_functions(term)
+    _check_parts(term)
     if source is not None:
         NOTES[text] = source
     return _entry(term, NAME, "Yours", "Your own text", text, least=source is not None)
 
 
-def _check_functions(term: Term) -> None:
-    """Raises UnknownNameError for a torch function that visitors may not call."""
+def _check_parts(term: Term) -> None:
+    """Raises LimitError for a part with too many arrays.
+
+    Raises UnknownNameError for a torch function that visitors may not call.
+    """
+    if (count := len(term.dom) + len(term.cod)) > ARRAYS:
+        fact = f"a part takes and gives {count:,} arrays, and at most {ARRAYS} can be drawn"
+        raise LimitError(fact, cure="fewer")
     function = term.calls if isinstance(term, Op) else ""
     name, _, overload = function.removeprefix("aten.").partition(".")
     if function and (f"aten.{name}" not in FUNCTIONS or overload not in OVERLOADS):
         raise unknown("function on this page", function, FUNCTIONS)
     for part in term.children:
-        _check_functions(part)
+        _check_parts(part)
 
 
 NOTES: LRUCache[str, SourceTerm] = LRUCache(64)  # details of texts that are PyTorch source

@@ -9,6 +9,7 @@ import ncd
 from ncd import Add, Axes, Block, Copy, Einsum, Id, Linear, Then, Wire
 from ncd.drawing.base import style
 from ncd.drawing.base.plan_types import Plan, Rows
+from ncd.drawing.placement import y_solver
 from ncd.drawing.placement.group_boxes import titles
 from ncd.drawing.placement.layout import lay
 from ncd.drawing.placement.separation import Gaps
@@ -91,6 +92,20 @@ def test_to_solve_again_from_the_answer_changes_nothing(seed):
 def test_where_two_would_do_the_one_further_down_bends():
     ways = (0, 2, 0, 0.99, 1), (1, 2, 0, 0.99, 1)
     assert levels(3, (*ways, (0, 1, 36, *GAP), (1, 0, -36, *GAP))) == (0, 36, 36)
+
+
+def test_a_very_large_program_is_not_solved_but_keeps_its_gaps(monkeypatch):
+    count, bends, gaps = problem(3)
+    everything = (*bends, *gaps)
+    levels.cache_clear()
+    monkeypatch.setattr(y_solver, "MOST", len(everything) - 1)
+    monkeypatch.setattr(y_solver, "_solved", None)
+    found = levels(count, everything)
+    over = {b: [found[a] + least for a, x, least, *_ in gaps if x == b] for b in range(count)}
+    assert found == tuple(max([0.0, *over[n]]) for n in range(count))  # as high as they can be
+    with pytest.raises(ValueError, match="the gaps contradict each other"):
+        levels(count, (*everything, (1, 0, 1.0, *GAP)))
+    levels.cache_clear()
 
 
 # --- drawings ------------------------------------------------------------------------------------

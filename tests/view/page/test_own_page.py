@@ -168,6 +168,25 @@ def test_a_text_that_is_none_raises() -> None:
         own_entry("nothing at all")
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            '{"term": "Then", "steps": [{"times": 8000, "term": "Softmax", "axis": "m:3"}]}',
+            "it has 8,001 parts, and at most 8,000 can be drawn. Try fewer.",
+        ),
+        (
+            f'Wire("m -> {", ".join(["m"] * 500)}") >> Wire("{", ".join(["m"] * 500)} -> m")',
+            "a part takes and gives 501 arrays, and at most 500 can be drawn. Try fewer.",
+        ),
+    ],
+)
+def test_a_text_that_takes_long_to_draw_is_refused(text: str, message: str) -> None:
+    with pytest.raises(ncd.LimitError) as caught:
+        own_entry(text)
+    assert str(caught.value) == message
+
+
 def test_a_function_of_torch_that_not_everyone_may_call_is_refused() -> None:
     app = yours()
     write(app, 'Opaque("m:4 -> m:4", "aten.from_file", "a")')
