@@ -240,7 +240,8 @@ CLIP = Entry(
         Knob("h", 1, 8, 2, help="heads for pictures", reason="12 in ViT-B/32"),
         Knob("s", 1, 24, 6, help="words of a sentence", reason="77 in CLIP"),
         Knob("g", 1, 8, 2, help="heads for sentences", reason="8 in ViT-B/32"),
-        Knob("k", 1, 32, 8, help="features of a head", reason="64 in CLIP"),
+        # The norm of a single feature is 0, and a point of length 0 has no direction.
+        Knob("k", 2, 32, 8, help="features of a head", reason="64 in CLIP"),
         Knob("v", 2, 256, 64, help="words that are known", reason="49,408 in CLIP"),
         Knob("z", 1, 64, 16, help="numbers of a point", reason="512 in ViT-B/32"),
     ),
