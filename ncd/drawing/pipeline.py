@@ -199,9 +199,9 @@ def _laid(rows: list[Plan], options: Options) -> Drawing:
     cells, names = circuit.cells, called(circuit)
     hidden = {cell.id: cell.op.hidden for cell in cells if isinstance(cell.op, Hiding)}
     mark = next((id for id, own in hidden.items() if options.mark in own), options.mark)
-    look = {"mark": mark, "bands": options.bands, "dark": options.dark}
+    look = {"bands": options.bands, "dark": options.dark}
     to = dict(options.casts)
-    laid = [lay(row, options.labels, names, casts=to, **look) for row in rows]
+    laid = [lay(row, options.labels, names, mark=mark, casts=to, **look) for row in rows]
     title, description = describe(circuit, names)
     whole = replace(joined(rows, laid), title=title, description=description)
     if any(isinstance(cell.op, Note) for cell in cells):

@@ -7,6 +7,7 @@ copy takes what the one before it makes.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 
@@ -64,21 +65,18 @@ class _Strip:
     chain: tuple[str, ...]
     fences: tuple[Fence, ...]
 
-    def whole(self, s: int) -> bool:
-        """Returns whether no inner fence is open at a state."""
-        return self.first + s not in self.open
-
     @once
     def open(self) -> frozenset[int]:
         """The states inside of an inner fence."""
-        return frozenset(s for fence in self.fences for s in range(fence.first + 1, fence.last))
+        within = [range(fence.first + 1, fence.last) for fence in self.fences]
+        return frozenset(s - self.first for states in within for s in states)
 
     @once
     def begin(self) -> Mapping[int, list[Fence]]:
         """The inner fences by the state where they begin."""
-        found: dict[int, list[Fence]] = {}
+        found = defaultdict(list)
         for fence in self.fences:
-            found.setdefault(fence.first, []).append(fence)
+            found[fence.first - self.first].append(fence)
         return found
 
 
@@ -92,7 +90,7 @@ def _strips(circuit: Circuit) -> Iterator[_Strip]:
     known = {fence.id for fence in circuit.own_fences}
     top = tuple(f for f in circuit.own_fences if f.id not in loops and f.parent not in known)
     around = top[0].parent if top else ""
-    chain = next((_before(u.fences, known) for u in circuit.units), ())
+    chain = tuple(id for u in circuit.units[:1] for id in u.fences if id not in known)
     yield _Strip(chain[-1] if chain else around, 0, circuit.states, circuit.steps, chain, top)
     for fence in circuit.own_fences:
         if fence.id in loops or len(fence.states) < 3:
@@ -105,11 +103,6 @@ def _strips(circuit: Circuit) -> Iterator[_Strip]:
         chain = own[: own.index(fence.id) + 1] if fence.id in own else ()
         inner = tuple(children.get(fence.id, ()))
         yield _Strip(fence.id, fence.first, fence.states, steps, chain, inner)
-
-
-def _before(chain: tuple[str, ...], known: set[str]) -> tuple[str, ...]:
-    """Returns the fences around a circuit, given those around a unit in it."""
-    return tuple(id for id in chain if id not in known)
 
 
 def _stacks(circuit: Circuit, strip: _Strip, looks: _Looks) -> Iterator[Circuit]:
@@ -171,7 +164,7 @@ def _runs(marks: Sequence[int]) -> Iterator[tuple[int, int, int]]:
 
 def _starts(strip: _Strip, a: int, period: int) -> list[int]:
     """Returns possible starts of the first copy: between blocks, where the fewest arrays pass."""
-    whole = [s for s in range(a, a + period) if strip.whole(s)]
+    whole = [s for s in range(a, a + period) if s not in strip.open]
     return sorted(whole, key=lambda s: (len(strip.states[s]), s))
 
 
@@ -181,7 +174,7 @@ def _alike(strip: _Strip, start: int, period: int, most: int) -> int:
     while count < most:
         here = _wiring(strip, start + count * period, period)
         first = first or here
-        if here != first or not strip.whole(start + (count + 1) * period):
+        if here != first or start + (count + 1) * period in strip.open:
             break
         count += 1
     return count
@@ -197,11 +190,9 @@ def _wiring(strip: _Strip, a: int, period: int) -> Hashable:
     found: list[Hashable] = [count(strip.states[a])]
     for s in range(a, a + period):
         units = [(count(u.inputs), count(u.outputs), _kind(u)) for u in strip.steps[s]]
-        found.append((tuple(units), count(strip.states[s + 1])))
-    low, high = strip.first + a, strip.first + a + period
-    begun = [fence for s in range(low, high + 1) for fence in strip.begin.get(s, ())]
-    inside = [f for f in begun if f.last <= high]
-    found += [(f.title, f.role, f.first - low, f.last - low) for f in inside]
+        begun = [(f.title, f.role, f.last - strip.first - a) for f in strip.begin.get(s, ())]
+        inside = [fence for fence in begun if fence[-1] <= period]
+        found.append((tuple(units), count(strip.states[s + 1]), tuple(inside)))
     return tuple(found)
 
 

@@ -6,6 +6,7 @@ dynamic programming finds the breaks with the least total cost.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -22,6 +23,7 @@ RENAMED_COST = 0.05  # right before axes are renamed
 FENCE_COST, TORN_COST = 0.15, 1.0  # for each fence that it cuts: a long one, and another
 SHORT = 1.3  # the length of a fence, in rows, up to which it should not be cut
 ROW_COST = 0.25  # for each row
+MORE = 2  # rows beyond the fewest possible that are tried
 
 
 def breaks(plan: Plan, sizes: Estimate, width: float) -> list[int]:
@@ -31,30 +33,36 @@ def breaks(plan: Plan, sizes: Estimate, width: float) -> list[int]:
     if total <= width or last < 2:
         return [0, last]
     costs = _costs(plan, sizes, width)
-    share = total / ceil(total / width)
-    return _cheapest(sizes, costs, width, share) or _greedy(sizes, costs, width)
+    return _cheapest(sizes, costs, width, ceil(total / width)) or _greedy(sizes, costs, width)
 
 
 def _cheapest(
-    sizes: Estimate, costs: Sequence[float], width: float, share: float
+    sizes: Estimate, costs: Sequence[float], width: float, fewest: int
 ) -> list[int] | None:
-    """Returns the cheapest breaks into rows about as wide as ``share``; None if there are none."""
+    """Returns the cheapest breaks into ``fewest`` rows or a few more, or None."""
     last = len(costs) - 1
+    share = sizes.wide(0, last) / fewest
     places = [s for s, cost in enumerate(costs) if cost < inf]
-    best: dict[int, tuple[float, int]] = {0: (0.0, -1)}  # cost, and where the last row begins
-    for n, a in enumerate(places):
-        for b in places[n + 1 :] if a in best else ():
-            wide = sizes.wide(a, b)
-            if wide > width:
-                break
-            new = best[a][0] + ROW_COST + (wide / share - 1) ** 2 + costs[b]
-            if b not in best or new < best[b][0]:
-                best[b] = (new, a)
-    if last not in best:
+    best: list[dict[int, tuple[float, int]]] = [{0: (0.0, -1)}]
+    for left in range(fewest + MORE, 0, -1):
+        here: dict[int, tuple[float, int]] = {}
+        for a, (cost, _) in best[-1].items():
+            if sizes.wide(a, last) > left * width:  # the rows that are left cannot hold the rest
+                continue
+            for b in places[bisect_right(places, a) :]:
+                wide = sizes.wide(a, b)
+                if wide > width:
+                    break
+                new = cost + (wide / share - 1) ** 2 + costs[b]
+                if b not in here or new < here[b][0]:
+                    here[b] = (new, a)
+        best.append(here)
+    ends = [(at[last][0] + ROW_COST * n, n) for n, at in enumerate(best) if last in at]
+    if not ends:
         return None
     way = [last]
-    while way[-1]:
-        way.append(best[way[-1]][1])
+    for at in reversed(best[1 : min(ends)[1] + 1]):
+        way.append(at[way[-1]][1])
     return way[::-1]
 
 

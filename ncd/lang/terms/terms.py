@@ -31,8 +31,7 @@ class Term(FieldValue):
     ``dom`` and ``cod`` are the types that the term is written for; :meth:`lift` gives the codomain
     on arrays with more axes. ``origins`` has, for each output, the indices of the inputs that have
     every axis that the output is broadcast over; none if that depends on the axis, as in an einsum.
-    ``depth``, ``count`` and ``nodes`` are the nesting, the number of ops, and the number of all
-    terms within it, itself among them; a part that occurs twice counts twice.
+    ``depth``, ``count`` and ``nodes``: how deep it is nested, and how many ops and terms it holds.
 
     Raises:
         MismatchError: Terms that are joined, but whose types do not fit.
@@ -46,9 +45,7 @@ class Term(FieldValue):
     ('m, m', 'k, k', 2)
     """
 
-    depth: int = 1
-    count: int = 0
-    nodes: int = 1
+    depth, count, nodes = 1, 0, 1
 
     @property
     def dom(self) -> Type:
