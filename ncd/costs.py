@@ -11,6 +11,7 @@ from ncd.lang.circuits.circuit import Cell, Circuit
 from ncd.lang.circuits.elaborate import elaborate, require_sizes
 from ncd.lang.formats import BITS, SCALE, Formats, is_cached
 from ncd.lang.formulas.expr import Arg
+from ncd.lang.once import once
 from ncd.lang.terms.arguments import check_term
 from ncd.lang.terms.op import Initial
 from ncd.lang.terms.terms import Term
@@ -65,6 +66,11 @@ class Cost:
     ops: tuple[OpCost, ...]
     weight_bytes: int = 0
     cache_bytes: int = 0
+
+    @once
+    def by_node(self) -> dict[str, OpCost]:
+        """The cost of each op, by its id."""
+        return {op.node: op for op in self.ops}
 
 
 def cost(term: Term, formats: Formats | None = None) -> Cost:

@@ -25,12 +25,12 @@ def of_block(circuit: Circuit, fence: Fence, cost: Cost | None) -> Facts:
     """Returns the facts of a block: those of all its ops together."""
     ins = [value.array for value in fence.states[0]]
     outs = [value.array for value in fence.states[-1]]
-    return _arrays(ins, outs, cost) | _costs(cost, inside(circuit, fence))
+    return _arrays(ins, outs, cost) | _costs(cost, circuit.inside.get(fence.id, ()))
 
 
 def inside(circuit: Circuit, fence: Fence) -> frozenset[str]:
     """Returns the ids of the ops in a block, including nested ones."""
-    return frozenset(cell.id for cell in circuit.cells if fence.id in cell.fences)
+    return frozenset(circuit.inside.get(fence.id, ()))
 
 
 def title(fence: Fence) -> str:
@@ -58,7 +58,7 @@ def _arrays(ins: Sequence[Array], outs: Sequence[Array], cost: Cost | None) -> F
 def _costs(cost: Cost | None, nodes: Collection[str]) -> Facts:
     if cost is None:
         return {}
-    costs = [op for op in cost.ops if op.node in nodes]
+    costs = [cost.by_node[node] for node in nodes if node in cost.by_node]
     return {
         "Parameters": f"{sum(op.parameters for op in costs):,}",
         "Costs": markup.amount(sum(op.flops for op in costs), "FLOP"),

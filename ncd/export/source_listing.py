@@ -6,11 +6,13 @@ import re
 import tokenize
 from collections.abc import Iterator, Mapping, Sequence
 from io import StringIO
+from itertools import accumulate
 from keyword import iskeyword
 
 from ncd.code import SourceLine
 from ncd.export import markup
-from ncd.lang.circuits.circuit import Circuit
+from ncd.lang.circuits.circuit import Cell, Circuit
+from ncd.lang.once import once
 
 NAME = re.compile(r"[^\W\d]\w*")
 STYLES = {tokenize.COMMENT: "comment", tokenize.NUMBER: "number-literal"}
@@ -18,45 +20,59 @@ Names = Mapping[str, str]  # the axis that each name in the source stands for
 ColouredLine = tuple[SourceLine, str]  # a line, and its HTML
 
 
+class Listing(tuple[ColouredLine, ...]):
+    """The lines of a source, in order."""
+
+    @once
+    def places(self) -> Mapping[str, Sequence[int]]:
+        """The lines of each op."""
+        found: dict[str, list[int]] = {}
+        for place, (line, _) in enumerate(self):
+            for node in line.nodes:
+                found.setdefault(node, []).append(place)
+        return found
+
+    @once
+    def classes(self) -> Sequence[int]:
+        """The number of classes that have begun at each line."""
+        return list(accumulate(line.text.startswith("class ") for line, _ in self))
+
+    def own(self, only: frozenset[str]) -> Iterator[ColouredLine]:
+        """Yields the lines of some ops in their own class, without calls that include other ops."""
+        places = sorted({place for node in only for place in self.places.get(node, ())})
+        for place in places:
+            line, code = self[place]
+            alike = self.classes[place] == self.classes[places[0]]
+            if alike or only.issuperset(line.nodes):
+                yield line, code
+
+
 def html(lines: Sequence[SourceLine], circuit: Circuit, dark: bool | None) -> str:
     """Returns the lines as HTML, each with the colour of its op's role at its left."""
     return excerpt(coloured_lines(lines, circuit), circuit, dark)
 
 
-def coloured_lines(lines: Sequence[SourceLine], circuit: Circuit) -> list[ColouredLine]:
+def coloured_lines(lines: Sequence[SourceLine], circuit: Circuit) -> Listing:
     """Returns each line with its HTML."""
     codes = coloured([line.text for line in lines], identifiers(circuit))
-    return list(zip(lines, codes, strict=True))
+    return Listing(zip(lines, codes, strict=True))
 
 
 def excerpt(
-    lines: Sequence[ColouredLine],
+    lines: Listing,
     circuit: Circuit,
     dark: bool | None,
     only: frozenset[str] = frozenset(),
     most: int = 0,
 ) -> str:
     """Returns all lines, or those of some ops, moved to the left; at most ``most``."""
-    roles = {cell.id: cell.op.role for cell in circuit.cells}
-    pairs = list(_own(lines, only)) if only else list(lines)
+    pairs = list(lines.own(only) if only else lines)
     indents = [len(line.text) - len(line.text.lstrip()) for line, _ in pairs if line.text]
     cut = min(indents, default=0) if only else 0
-    rows = [_row(line, code[cut:], roles, dark) for line, code in pairs[: most or None]]
+    rows = [_row(line, code[cut:], circuit.by_id, dark) for line, code in pairs[: most or None]]
     if most and len(pairs) > most:
         rows.append(f'<div class="line muted">… {len(pairs) - most:,} lines more</div>')
     return f'<div class="code scroll">{"".join(rows)}</div>' if rows else ""
-
-
-def _own(lines: Sequence[ColouredLine], only: frozenset[str]) -> Iterator[ColouredLine]:
-    """Yields the lines of some ops in their own class, without calls that include other ops."""
-    place, first = 0, None
-    for line, code in lines:
-        place += line.text.startswith("class ")
-        if only.isdisjoint(line.nodes):
-            continue
-        first = place if first is None else first
-        if place == first or only.issuperset(line.nodes):
-            yield line, code
 
 
 def identifiers(circuit: Circuit) -> Names:
@@ -75,11 +91,11 @@ def pattern(text: str, circuit: Circuit) -> str:
     return _quoted(text, {**identifiers(circuit), **{axis.name: axis.name for axis in axes}})
 
 
-def _row(line: SourceLine, code: str, roles: Mapping[str, str], dark: bool | None) -> str:
-    known = [node for node in line.nodes if node in roles]
+def _row(line: SourceLine, code: str, cells: Mapping[str, Cell], dark: bool | None) -> str:
+    known = [node for node in line.nodes if node in cells]
     if not known:
         return f'<div class="line">{code or " "}</div>'
-    ids, colour = " ".join(known), markup.colour(roles[known[0]], dark)
+    ids, colour = " ".join(known), markup.colour(cells[known[0]].op.role, dark)
     return (
         f'<div class="line" tabindex="0" data-node="{ids}" data-select="{known[0]}" '
         f'style="border-left-color:{colour}">{code or " "}</div>'

@@ -6,11 +6,14 @@ from html.parser import HTMLParser
 import pytest
 
 import ncd
+from ncd.code import lines
 from ncd.drawing.base import style
 from ncd.export import markup
 from ncd.export.collapse_states import STATES, folded, state_name, states
 from ncd.export.page.document import DEEPEST
+from ncd.export.source_listing import coloured_lines, excerpt
 from tests.drawing.large_systems import resnet_50
+from tests.support.effort import calls
 from tests.support.html_files import packed, whole
 
 MHA = "multi-head-attention"
@@ -160,3 +163,20 @@ def test_deeply_nested_blocks_make_few_drawings() -> None:
     text = ncd.html(ncd.Axes(m=4)(term))
     assert len(packed(text)) <= DEEPEST + 2  # with the first one, where more is collapsed
     assert len(re.findall(r'class="row"[^>]*data-fold', text)) == DEEPEST
+
+
+def test_the_lines_of_an_op_are_found_without_reading_all_others() -> None:
+    def effort(count: int) -> int:
+        layers = [ncd.Block(ncd.Linear("m:3 -> m", f"L{n}"), name=f"b{n}") for n in range(count)]
+        circuit = ncd.elaborate(ncd.Then(*layers))
+        listing = coloured_lines(lines(circuit.term), circuit)
+        codes: list[str] = []
+
+        def work() -> None:
+            codes.extend(excerpt(listing, circuit, False, frozenset({c.id})) for c in circuit.cells)
+
+        made = calls(work)
+        assert all(f'data-node="n{n}"' in code for n, code in enumerate(codes))
+        return made
+
+    assert effort(80) < 5 * effort(20)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from ncd.code import lines
@@ -13,7 +13,7 @@ from ncd.export import markup, op_facts
 from ncd.export.collapse_states import drawn_circuits, folded
 from ncd.export.mathml import mathml
 from ncd.export.page.live_texts import Facts, LiveTexts
-from ncd.export.source_listing import ColouredLine, coloured_lines, excerpt
+from ncd.export.source_listing import Listing, coloured_lines, excerpt
 from ncd.lang.circuits.circuit import Cell, Circuit, Fence
 
 LINES = 60  # lines of source on a card
@@ -27,7 +27,7 @@ class Content:
     circuit: Circuit
     drawn: frozenset[str]  # the ops that one of the drawings shows
     cost: Cost | None = None
-    source: Sequence[ColouredLine] = ()
+    source: Listing = field(default_factory=Listing)
     facts: Facts = field(default_factory=dict)  # what the source depends on, at traced sizes
 
     @staticmethod

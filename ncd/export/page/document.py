@@ -282,7 +282,7 @@ def _rows(
     roles = {fence.id: fence.role for part in parts for fence in part.fences}
     begin: dict[str, int] = {}
     for cell in (cell for part in parts for cell in part.cells):
-        begin = dict.fromkeys(cell.fences, len(begin)) | begin
+        begin.update((fence, len(begin)) for fence in cell.fences if fence not in begin)
     for block in sorted(blocks, key=lambda block: (begin[block.id], depths[block])):
         yield (
             f'<button class="row" type="button" data-fold="{block.id}" data-fence="{block.id}" '

@@ -156,14 +156,24 @@ class Circuit:
         return Type(value.array for value in self.values.values()).axes
 
     @once
-    def _by_id(self) -> dict[str, Cell]:
+    def by_id(self) -> dict[str, Cell]:
+        """All cells by their ids."""
         return {cell.id: cell for cell in self.cells}
 
     def cell(self, id: str) -> Cell:
         """Returns the cell of this id; raises UnknownNameError if there is none."""
-        if id not in self._by_id:
+        if id not in self.by_id:
             raise UnknownNameError(f"there is no op {id!r}", cure="an id such as n0")
-        return self._by_id[id]
+        return self.by_id[id]
+
+    @once
+    def inside(self) -> dict[str, tuple[str, ...]]:
+        """The ids of the cells within each fence, also within inner ones, by the fence's id."""
+        found: dict[str, list[str]] = {}
+        for cell in self.cells:
+            for fence in cell.fences:
+                found.setdefault(fence, []).append(cell.id)
+        return {fence: tuple(ids) for fence, ids in found.items()}
 
     @once
     def takers(self) -> dict[str, Cell]:

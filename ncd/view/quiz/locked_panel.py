@@ -47,10 +47,10 @@ def _source(scene: Scene) -> str:
     """Returns the source with numbers hidden, and without the lines of the array asked for."""
     assert scene.veil is not None
     around, circuit = scene.veil.around(scene.circuit), scene.circuit
-    found = [
+    found = source_listing.Listing(
         (line, hide_sizes.code(line.text, html) if around.isdisjoint(line.nodes) else "…")
         for line, html in source_listing.coloured_lines(lines(scene.term), circuit)
-    ]
+    )
     return source_listing.excerpt(found, circuit, scene.dark)
 
 
