@@ -20,6 +20,8 @@ from ncd.lang.terms.op import Op
 from ncd.lang.types.axes import Axis
 from ncd.lang.types.pattern_binding import Binding
 
+BITS = 4_000  # of a power in a formula; a size has 40 at most
+
 Slot = tuple[object, object]
 Sizes = Mapping[str, Axis]
 
@@ -91,13 +93,22 @@ def evaluated(formula: Formula, binding: Binding) -> int | Fraction:
         case ["/", [a, b]] if b:
             return _quotient(a, b)
         case ["**", [a, b]] if b.denominator == 1 and 0 <= b < 64:
-            return a ** int(b)
+            return _power(a, int(b), formula)
         case ["min" | "max" as name, [a, b]]:
             return min(a, b) if name == "min" else max(a, b)
         case ["+" | "-" | "*" | "//" | "%" as sign, [a, b]] if b or sign not in ("//", "%"):
             value: int | Fraction = SIGNS[sign](a, b)
             return value
     raise ParseError(f"{formula} is no size", cure="+ - * / // of names and numbers")
+
+
+def _power(a: int | Fraction, b: int, formula: Formula) -> int | Fraction:
+    """Returns a power; raises SizeError for one that would take long to compute."""
+    if type(a) in (int, Fraction):  # traced sizes are computed after plain ones, which are checked
+        longest = max(abs(a.numerator), a.denominator).bit_length()
+        if longest * b > BITS:
+            raise SizeError(f"{formula} has more than {BITS:,} bits", cure="a smaller power")
+    return a**b
 
 
 def _quotient(a: int | Fraction, b: int | Fraction) -> int | Fraction:

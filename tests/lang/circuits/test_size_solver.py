@@ -143,3 +143,13 @@ def test_a_size_that_nothing_tells_is_asked_for() -> None:
 def test_group_and_split_undo_each_other_with_one_size_open() -> None:
     term = Axes(h=2, d=12)(Group("h k -> d") >> Split("d -> h j"))
     assert (term.dom.spec, term.cod.spec) == ("h:2 k:6", "h:2 j:6")
+
+
+@pytest.mark.parametrize(
+    "formula", ["((9**63)**63)**63", "((1/9**63)**63)**63", "((9**63)**63)**2 % 7"]
+)
+def test_a_power_of_millions_of_digits_is_refused_before_it_is_computed(formula: str) -> None:
+    with pytest.raises(SizeError) as caught:
+        Axes(m=formula)(Id("m"))
+    inner = "(1 / 9 ** 63) ** 63" if "1/" in formula else "(9 ** 63) ** 63"
+    assert str(caught.value).endswith(f": {inner} has more than 4,000 bits. Try a smaller power.")
