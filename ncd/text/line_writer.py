@@ -65,7 +65,7 @@ class _Writer:
         self.inline = inline
         self.texts: list[str] = []
         self.names: dict[Term, str] = {}
-        self.taken: set[str] = {*KINDS}
+        self.taken = dict.fromkeys(KINDS, 1)  # names, and the last number behind each
 
     def written(self, term: Term, mark: str = "") -> str:
         """Returns all definitions; the last is the term's."""
@@ -101,15 +101,17 @@ class _Writer:
 
     def _function(self, name: str, term: Term) -> str:
         """Returns the definition of one term."""
-        self.taken.add(name)
-        own = {*self.taken}
+        self.taken.setdefault(name, 1)
+        own = {**self.taken}
         inputs = [_free(INPUTS[i % len(INPUTS)], own) for i in range(len(term.dom))]
         heads = (f'{x}: "{axes.spec}"' for x, axes in zip(inputs, term.dom, strict=True))
         lines = [f"def {name}({', '.join(heads)}):"]
         outputs = self._walk(term, inputs, own, lines)
         return "\n".join([*lines, f"{PAD}return {', '.join(outputs)}"])
 
-    def _walk(self, term: Term, given: list[str], own: set[str], lines: list[str]) -> list[str]:
+    def _walk(
+        self, term: Term, given: list[str], own: dict[str, int], lines: list[str]
+    ) -> list[str]:
         """Adds the lines of a term on named arrays; returns the names of its outputs.
 
         Arrays beyond those that it takes pass on below its outputs.
@@ -153,11 +155,15 @@ def _word_inside(term: Term) -> str:
     return _word(parts[0]) if len(parts) == 1 and not parts[0].children else "out"
 
 
-def _free(word: str, own: set[str]) -> str:
-    """Returns a name that is not taken yet, and takes it."""
-    found, count = word, 1
+def _free(word: str, own: dict[str, int]) -> str:
+    """Returns a name that is not taken yet, and takes it.
+
+    The last number behind each word is kept, so that n names take n steps and not n * n.
+    """
+    found, count = word, own.get(word, 1)
     while found in own or iskeyword(found):
         count += 1
         found = f"{word}_{count}"
-    own.add(found)
+    own[word] = count
+    own.setdefault(found, 1)
     return found

@@ -45,6 +45,7 @@ MOST = 10**6  # larger sizes get no slider
 USUAL, LONG = 16, 12  # the default sizes of an axis and of a sequence axis
 PARTS, ARRAYS = 8_000, 500  # of a term, and into and out of each part, which take seconds to draw
 UNSIZED = 50  # the greatest number of axes that are given a default size
+SOLVED = 10_000  # ops of a text, times the axes of it that are given one: some seconds
 
 
 @lru_cache(64)
@@ -142,7 +143,7 @@ def _with_all_sizes(term: Term) -> tuple[Term, dict[str, Marked]]:
     """Returns a term without sizes, and a size for every axis that cannot be solved for."""
     marks = _marks(term)
     bare: Term = rewrite(term, lambda axis: _bare(axis) if axis.name in marks else axis)
-    for _ in range(UNSIZED):
+    for _ in range(min(UNSIZED, 1 + SOLVED // max(1, term.count))):
         try:
             Axes(**marks)(bare)
         except SizeError as error:
