@@ -30,7 +30,7 @@ from ncd.drawing.placement.row_stitching import joined
 from ncd.drawing.plan.build_plan import first_bodies, plan
 from ncd.lang.circuits.array_formats import casts
 from ncd.lang.circuits.array_names import called
-from ncd.lang.circuits.circuit import Cell, Circuit
+from ncd.lang.circuits.circuit import Cell, Circuit, Loop
 from ncd.lang.circuits.elaborate import elaborate
 from ncd.lang.errors import SizeError
 from ncd.lang.errors import shown as quoted
@@ -143,6 +143,22 @@ def drawn_cells(circuit: Circuit) -> tuple[Cell, ...]:
     (3, 1)
     """
     return tuple(cell for part in sides(circuit) for cell in first_bodies(stacked(part)))
+
+
+def drawn_wires(circuit: Circuit) -> int:
+    """Returns how many wires a drawing of everything has, those of each column counted anew.
+
+    >>> from ncd.ops import Softmax
+    >>> drawn_wires(elaborate(Softmax("~y:2 m:3") >> Softmax("m")))
+    6
+    """
+    return sum(_wires(stacked(part)) for part in sides(circuit))
+
+
+def _wires(circuit: Circuit) -> int:
+    loops = [unit.bodies[0] for unit in circuit.units if isinstance(unit, Loop)]
+    own = sum(max(1, len(value.array)) for state in circuit.states for value in state)
+    return own + sum(map(_wires, loops))
 
 
 def _whole(circuit: Circuit, options: Options) -> Drawing:

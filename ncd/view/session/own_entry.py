@@ -10,6 +10,7 @@ from math import prod
 
 from cachetools import LRUCache
 
+from ncd.drawing import drawn_wires
 from ncd.jobs.source_reading import SourceTerm
 from ncd.lang.circuits.elaborate import Axes, elaborate, needed_sizes
 from ncd.lang.errors import LimitError, NCDError, SizeError, unknown
@@ -45,6 +46,7 @@ MOST = 10**6  # larger sizes get no slider
 USUAL, LONG = 16, 12  # the default sizes of an axis and of a sequence axis
 PARTS, ARRAYS = 8_000, 500  # of a term, and into and out of each part, which take seconds to draw
 UNSIZED = 50  # the greatest number of axes that are given a default size
+WIRES = 20_000  # of a diagram, in all of its columns; the largest of the catalogue has 5,670
 SOLVED = 10_000  # ops of a text, times the axes of it that are given one: some seconds
 
 
@@ -69,7 +71,20 @@ def own_entry(text: str) -> Entry:
     _check_parts(term)
     if source is not None:
         NOTES[text] = source
-    return _entry(term, NAME, "Yours", "Your own text", text, least=source is not None)
+    entry = _entry(term, NAME, "Yours", "Your own text", text, least=source is not None)
+    _check_wires(entry)
+    return entry
+
+
+def _check_wires(entry: Entry) -> None:
+    """Raises LimitError for a diagram with too many wires."""
+    try:
+        count = drawn_wires(elaborate(entry.build()))
+    except NCDError:  # is told beside what can be drawn
+        return
+    if count > WIRES:
+        fact = f"its diagram has {count:,} wires from column to column, and at most {WIRES:,} fit"
+        raise LimitError(fact, cure="fewer arrays at once")
 
 
 def _check_parts(term: Term) -> None:

@@ -179,6 +179,11 @@ def test_a_text_that_is_none_raises() -> None:
             f'Wire("m -> {", ".join(["m"] * 500)}") >> Wire("{", ".join(["m"] * 500)} -> m")',
             "a part takes and gives 501 arrays, and at most 500 can be drawn. Try fewer.",
         ),
+        (
+            'Id("m:3") >> ' + " >> ".join(['Wire("m -> m, m")'] * 200),
+            "its diagram has 20,301 wires from column to column, and at most 20,000 fit. "
+            "Try fewer arrays at once.",
+        ),
     ],
 )
 def test_a_text_that_takes_long_to_draw_is_refused(text: str, message: str) -> None:

@@ -124,7 +124,9 @@ def test_the_maps_of_the_heads_are_the_slices_of_the_array() -> None:
     value = trace.values[cell.outputs[0].id]
     found = weights(cell, value)
     assert found.maps.shape == (3, 5, 6)
-    assert [text_of(name) for name in heads_named(found.heads)] == ["h = 0", "h = 1", "h = 2"]
+    assert [text_of(name) for name in heads_named(found.heads)] == [
+        f"h\xa0=\xa0{n}" for n in range(3)
+    ]
     assert np.allclose(found.maps[2], value[:, :, 2].detach())
     assert np.allclose(found.maps.sum(-1), 1, atol=1e-6)
 
