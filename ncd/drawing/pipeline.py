@@ -148,9 +148,10 @@ def drawn_cells(circuit: Circuit) -> tuple[Cell, ...]:
 def drawn_wires(circuit: Circuit) -> int:
     """Returns how many wires a drawing of everything has, those of each column counted anew.
 
+    >>> from ncd.lang.terms.terms import Id
     >>> from ncd.ops import Softmax
-    >>> drawn_wires(elaborate(Softmax("~y:2 m:3") >> Softmax("m")))
-    6
+    >>> drawn_wires(elaborate(Id("y:2 m:3") >> Softmax("m")))
+    4
     """
     return sum(_wires(stacked(part)) for part in sides(circuit))
 
