@@ -215,7 +215,8 @@ def _terms(items: list[Any], depth: int) -> Iterator[Term]:
             item = dict(item)
             times = item.pop(TIMES)
         if type(times) is not int or times < 1:
-            raise ParseError(f"{TIMES} is {shown(times)}, but it is a number", cure='"times": 2')
+            fact = f"{TIMES} is {shown(times)}, no whole number from 1"
+            raise ParseError(fact, cure='"times": 2')
         left -= times
         if left < 0:
             raise LimitError(f"the term has more than {NODES:,} parts", cure="fewer")

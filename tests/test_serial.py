@@ -117,11 +117,11 @@ def test_a_term_occurs_a_whole_number_of_times(times: object) -> None:
     part = {"times": times, **ids("m")}
     with pytest.raises(ncd.ParseError) as caught:
         from_json(json.dumps(then(part)))
-    assert str(caught.value) == f'times is {times!r}, but it is a number. Try "times": 2.'
+    assert str(caught.value) == f'times is {times!r}, no whole number from 1. Try "times": 2.'
 
 
 def test_a_short_text_of_too_many_terms_is_refused() -> None:
-    """Without reading on: neither the number of copies nor that of copies of copies is limited."""
+    """However its copies are nested, and before they are made."""
     message = "the term has more than 50,000 parts. Try fewer."
 
     def repeated(times: int, body: dict[str, Any]) -> dict[str, Any]:

@@ -69,8 +69,8 @@ function legible(frame, svg) {
   return grown(Math.min(across, frame.clientHeight / height));
 }
 
-// A new graph opens at its left end, with letters that can be read; the same graph at other sizes or in other colours keeps its
-// view.
+// A new graph opens at its left end, with letters that can be read; the same graph at other sizes or
+// in other colours keeps its view.
 function draw(host, frame, { svg: text, level }) {
   host.svg = text;
   const read = new DOMParser().parseFromString(text, "image/svg+xml").documentElement;
