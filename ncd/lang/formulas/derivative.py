@@ -15,7 +15,7 @@ _RULES: Mapping[str, Formula] = {
     for name, text in {
         "abs": "sign($1)",
         "cos": "-sin($1)",
-        "elu": "where($1 > 0, 1, $2 + 1)",
+        "elu": "where($1 < 0, $2 + 1, 1)",
         "erf": "1.1283791670955126 * exp(-$1 ** 2)",  # 2 / sqrt(pi)
         "exp": "$2",
         "gelu": "0.5 * (1 + erf($1 / sqrt(2))) + 0.3989422804014327 * $1 * exp(-$1 ** 2 / 2)",
@@ -125,11 +125,21 @@ def _of_remainder(formula: Apply, inner: tuple[Formula, ...]) -> Formula:
 
 
 def _of_power(formula: Apply, inner: tuple[Formula, ...]) -> Formula:
+    """Returns that of ``a ** b``: 0 by a where b is 0, and 0 by b where a is 0, as torch takes it.
+
+    Where b is below 0 at a = 0, neither the power nor its derivative is finite.
+    """
     (a, b), (da, db) = formula.parts, inner
     first = times(times(b, _power(a, b)), da)
-    if db == ZERO:
+    if not isinstance(b, Number) and first != ZERO:
+        first = Apply("where", (Apply("==", (b, ZERO)), ZERO, first))
+    if db == ZERO or a == ZERO:
         return first
-    return plus(first, times(Apply("*", (formula, Apply("log", (a,)))), db))
+    second = times(Apply("*", (formula, Apply("log", (a,)))), db)
+    if not isinstance(a, Number):
+        at_zero = Apply("and", (Apply("==", (a, ZERO)), Apply(">=", (b, ZERO))))
+        second = Apply("where", (at_zero, ZERO, second))
+    return plus(first, second)
 
 
 def _power(base: Formula, exponent: Formula) -> Formula:

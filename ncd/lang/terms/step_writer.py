@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ncd.lang.formulas.formula import Formula
-from ncd.lang.types.axes import NO_AXES, Array
+from ncd.lang.types.axes import NO_AXES, Array, Axis
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +60,9 @@ class StepWriter(Protocol):
     @property
     def count(self) -> int:
         """The number of steps so far that have a pullback."""
+
+    def reversed(self, slot: Slot, axis: Axis) -> Slot:
+        """Adds an array in the opposite order along an axis."""
 
     def scattered(self, places: Slot, values: Slot, out: Array) -> Slot:
         """Adds a sum of numbers into the places of an array."""

@@ -9,11 +9,16 @@ from typing import ClassVar
 from ncd.lang.formulas.expr import Arg, Expr, call
 from ncd.lang.glyph import Glyph
 from ncd.lang.terms.field_spelling import AXIS, choice, spelled
+from ncd.lang.terms.loops import Scan
 from ncd.lang.terms.op import Op, Sample, Site
 from ncd.lang.terms.step_writer import Slot, Slots, StepWriter
-from ncd.lang.types.axes import Array
+from ncd.lang.terms.terms import Then
+from ncd.lang.terms.wire import Wire
+from ncd.lang.types.axes import NO_AXES, Array, Axis, Signature, Type
 from ncd.lang.types.pattern_binding import Binding
+from ncd.ops.elementwise.map import Map
 from ncd.ops.structure.axis_places import check_plain, on_own
+from ncd.ops.structure.roll import Roll
 
 _TORCH = {"sum": "torch.cumsum", "product": "torch.cumprod"}
 _SIGNS = {"sum": r"\sum", "product": r"\prod"}
@@ -76,15 +81,15 @@ class Cumulative(Op):
         self, site: Site, steps: StepWriter, ins: Slots, outs: Slots, grads: Slots
     ) -> tuple[Slot | None, ...]:
         """Sums from each place on: the sum of all, without the sum up to the place before."""
-        (x,), (out,), (gradient,) = ins, outs, grads
-        product, array = self.how == "product", x.axes
-        if product:
-            gradient = steps.map("$1 * $2", (gradient, out), array)
-        (before,) = steps.call(Cumulative(Array(site.dom[0])), gradient)
-        rest = Array(axis for axis in array if axis.name not in self.axis.names)
+        (x,), (gradient,), axis = ins, grads, site.dom[0][0]
+        array, rest = x.axes, _without(x.axes, axis)
+        if self.how == "product":
+            before = product_before(steps, x, axis)
+            after = _summed_behind(steps, gradient, x, axis)
+            return (steps.map("$1 * $2", (before, after), array),)
+        (before,) = steps.call(Cumulative(Array((axis,))), gradient)
         whole = steps.product((gradient,), rest)
-        formula = "($1 - $2 + $3) / $4" if product else "$1 - $2 + $3"
-        return (steps.map(formula, (whole, before, gradient, x), array),)
+        return (steps.map("$1 - $2 + $3", (whole, before, gradient), array),)
 
     @classmethod
     def samples(cls) -> tuple[Sample, ...]:
@@ -93,3 +98,30 @@ class Cumulative(Op):
             Sample(cls("y", "sum"), "y:3 m:2", "a.cumsum(0)"),
             Sample(cls("x", "product"), "y:2 x:4", "a.cumprod(1)"),
         )
+
+
+def product_before(steps: StepWriter, x: Slot, axis: Axis) -> Slot:
+    """Adds the product of all numbers before each place of an axis, without the one there.
+
+    No number is divided by, so that its gradients hold where one is 0.
+    """
+    (rolled,) = steps.call(Roll(Array((axis,))), x)
+    others = steps.map(f"where({axis.identifier} == 0, 1, $1)", (rolled,), x.axes)
+    return steps.call(Cumulative(Array((axis,)), "product"), others)[0]
+
+
+def _summed_behind(steps: StepWriter, gradient: Slot, x: Slot, axis: Axis) -> Slot:
+    """Adds at each place the sum of G from there on, each times the numbers in between.
+
+    Runs backwards: s = G + c, where c = x s of the place behind.
+    """
+    add, multiply = (Map(", ->", formula) for formula in ("$1 + $2", "$1 * $2"))
+    twice = Wire(Signature(Type((NO_AXES,) * 2), Type((NO_AXES,) * 3)), "1 2 1")
+    scan = Scan(Then(add, twice, multiply), Array((axis,)))
+    start = steps.map("0", (), _without(x.axes, axis))
+    _, sums = steps.call(scan, start, *(steps.reversed(slot, axis) for slot in (gradient, x)))
+    return steps.reversed(sums, axis)
+
+
+def _without(array: Array, axis: Axis) -> Array:
+    return Array(other for other in array if other.name != axis.name)

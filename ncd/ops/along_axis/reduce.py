@@ -13,9 +13,11 @@ from ncd.lang.terms.field_spelling import SIGNATURE, choice, spelled
 from ncd.lang.terms.op import Op, Sample, Site
 from ncd.lang.terms.step_writer import Slot, Slots, StepWriter
 from ncd.lang.terms.streaming import Streamed
-from ncd.lang.types.axes import Array, Signature, Type
+from ncd.lang.types.axes import Array, Axis, Signature, Type
 from ncd.lang.types.pattern_binding import Binding
+from ncd.ops.along_axis.cumulative import product_before
 from ncd.ops.structure.axis_places import over, ports
+from ncd.ops.structure.reshape import Group, Split
 
 _TORCH = {
     **{"max": "torch.amax", "mean": "torch.mean", "min": "torch.amin", "sum": "torch.sum"},
@@ -127,13 +129,21 @@ class Reduce(Op):
         return (steps.map("$1 * $2", (found, shared), array),)
 
     def _of_product(self, steps: StepWriter, x: Slot, gradient: Slot) -> Slot:
-        """Multiplies by the product of the other numbers, of which a zero leaves itself out."""
+        """Multiplies by the product of all other numbers: those before and those behind."""
         array, rest = x.axes, gradient.axes
-        is_zero = steps.map("$1 == 0", (x,), array)
-        zeros = steps.product((is_zero,), rest)
-        (whole,) = steps.call(self, steps.map("where($1 == 0, 1, $1)", (x,), array))
-        others = "where($1 == 0, where($2 == 1, $3, 0), where($2 == 0, $3 / $1, 0)) * $4"
-        return steps.map(others, (x, zeros, whole, gradient), array)
+        inner = Array(axis for axis in array if axis.name in self.reduced)
+        (flat,) = inner if len(inner) == 1 and not inner[0].spatial else (_flat(inner, array),)
+        merged = Type((inner,)), Type((Array((flat,)),))
+        if flat not in inner:
+            x = steps.product((x,), Array((*rest, *inner)))
+            (x,) = steps.call(Group(Signature(*merged)), x)
+        before = product_before(steps, x, flat)
+        behind = product_before(steps, steps.reversed(x, flat), flat)
+        others = (before, steps.reversed(behind, flat), gradient)
+        made = steps.map("$1 * $2 * $3", others, x.axes)
+        if flat not in inner:
+            (made,) = steps.call(Split(Signature(*reversed(merged))), made)
+        return steps.product((made,), array)
 
     def streamed(self, site: Site, axis: str) -> Streamed:
         if axis not in self.reduced:
@@ -153,3 +163,11 @@ class Reduce(Op):
             Sample(cls("x y ->", "product"), "x:2x3 y:2", "a.prod()"),
             Sample(cls("x c y -> x y", "product"), "x:2 c:3 y:2", "a.prod(1)"),
         )
+
+
+def _flat(inner: Array, array: Array) -> Axis:
+    """Returns an axis for all numbers of some axes, with a name that the array has not."""
+    name = "flat"
+    while name in array.names:
+        name += "_"
+    return Axis(name, inner.numel)
