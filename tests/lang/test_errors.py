@@ -227,7 +227,7 @@ DIVISIONS: list[tuple[Call, str]] = [
         "Bound so far: x 4, y 3, d 13. Try d = 12.",
     ),
     (
-        lambda: Id("b:1 c:3") >> BatchNorm("b c"),
+        lambda: ncd.elaborate(Id("b:1 c:3") >> BatchNorm("b c")),
         "BatchNorm norm (b c -> b c): it normalises over all but c, and that is one number. "
         "Bound so far: b 1, c 3. Try b = 2.",
     ),

@@ -154,7 +154,7 @@ REFUSED = [
         "Bound so far: c 2, d 3, y 7. Try y = 6.",
     ),
     (
-        lambda: Id("b:1 c:3") >> BatchNorm("b c"),
+        lambda: ncd.elaborate(Id("b:1 c:3") >> BatchNorm("b c")),
         "BatchNorm norm (b c -> b c): it normalises over all but c, and that is one number. "
         "Bound so far: b 1, c 3. Try b = 2.",
     ),

@@ -124,6 +124,7 @@ class Builder:
     def op(self, op: Op, inputs: State, around: Around) -> Strip:
         op = self.ops.setdefault(op, op)
         site = op.site(Type(value.array for value in inputs))
+        op.check_numbers(site)
         outputs = self.values(site.outs)
         name = self.unique(getattr(op, "name", ""), around.scope)
         own = Type((*op.signature.dom, *op.signature.cod))

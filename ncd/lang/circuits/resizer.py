@@ -227,6 +227,7 @@ class Resizer:
             op.admit(site)
         else:
             site = op.site(type_of(inputs))
+        op.check_numbers(site)
         if site.outs != type_of(outputs):
             raise MismatchError(f"{op.label} gives ({site.outs})")
         return op, site

@@ -234,7 +234,10 @@ class Op(Differentiable, Streamable, Term):
         """Raises NCDError for own axes that it cannot work on, such as a spatial group."""
 
     def admit(self, site: Site) -> None:
-        """Raises NCDError for whole arrays that it cannot work on."""
+        """Raises NCDError for arrays that it cannot work on, and not with more axes either."""
+
+    def check_numbers(self, site: Site) -> None:
+        """Raises SizeError for arrays of a circuit with too few numbers, which a type may have."""
 
     def layer(self, site: Site) -> Call | None:
         """Returns the call that makes its torch layer; None if it has no layer."""

@@ -68,7 +68,7 @@ class BatchNorm(_Norm):
     mark: ClassVar[str] = "circle"
     form: ClassVar[str] = "b c"
 
-    def admit(self, site: Site) -> None:
+    def check_numbers(self, site: Site) -> None:
         if any(axis.size is None for axis in site.axes):
             return
         batch, channel = site.dom[0]
@@ -78,7 +78,7 @@ class BatchNorm(_Norm):
                 cure=f"{batch.name} = 2",
                 axis=batch.name,
                 nearest=2,
-            )
+            ).at(where=f"{self.label} ({self.signature})", bound=site.ins.axes, op=self)
 
     def _order(self, site: Site) -> tuple[ex.Group, ...]:
         """Returns the dimensions for torch: the merged batch, the merged channel, the others.

@@ -92,7 +92,7 @@ def _check_parts(term: Term) -> None:
 
     Raises UnknownNameError for a torch function that visitors may not call.
     """
-    if (count := len(term.dom) + len(term.cod)) > ARRAYS:
+    if (count := len(term.dom) + len(term.origins)) > ARRAYS:
         fact = f"a part takes and gives {count:,} arrays, and at most {ARRAYS} can be drawn"
         raise LimitError(fact, cure="fewer")
     function = term.calls if isinstance(term, Op) else ""
