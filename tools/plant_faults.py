@@ -4,6 +4,7 @@
     python -m tools.plant_faults view/ drawing/   # those in files whose paths hold one of these
     python -m tools.plant_faults --list           # the faults alone
     python -m tools.plant_faults --all-tests serial.py   # against every test without a browser
+    python -m tools.plant_faults --draw 40 --seed 3 --fast   # drawn ones, against fast tests
 
 The copy is made anew in a temporary folder and holds what git would commit. The exit status is the
 number of faults that survived.
@@ -23,12 +24,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from tools.draw_faults import draw
 from tools.fault_list import FAULTS, Fault
 
 ROOT = Path(__file__).resolve().parent.parent
 LONGEST = 600  # seconds that the tests of one fault may take
 FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.M)
 EVERY = ("tests",)
+NO_BROWSER = "not browser"
+FAST = f"{NO_BROWSER} and not slow"
 
 
 class Outcome(NamedTuple):
@@ -90,9 +94,9 @@ def planted(fault: Fault, root: Path) -> Iterator[None]:
         file.write_text(sound)
 
 
-def tried(fault: Fault, copy: Path, tests: Sequence[str]) -> Outcome:
+def tried(fault: Fault, copy: Path, tests: Sequence[str], marks: str = NO_BROWSER) -> Outcome:
     """Runs the tests with a fault planted, up to the first that fails."""
-    options = ("-q", "-x", "-n0", "-m", "not browser", "-p", "no:cacheprovider", "--tb=no")
+    options = ("-q", "-x", "-n0", "-m", marks, "-p", "no:cacheprovider", "--tb=no")
     command = [sys.executable, "-m", "pytest", *options, *tests]
     began = time.monotonic()
     with planted(fault, copy):
@@ -127,8 +131,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("paths", nargs="*", help="parts of the paths of files; by default all")
     parser.add_argument("--list", action="store_true", help="print the faults and run nothing")
     parser.add_argument("--all-tests", action="store_true", help="run every test without a browser")
+    parser.add_argument("--fast", action="store_true", help="leave out the tests that are slow")
+    parser.add_argument("--draw", type=int, metavar="N", help="N faults at random, not the list")
+    parser.add_argument("--seed", type=int, default=0, help="of the faults that are drawn")
     args = parser.parse_args(argv)
-    chosen = [f for f in FAULTS if not args.paths or any(path in f.file for path in args.paths)]
+    faults = FAULTS if args.draw is None else draw(args.draw, args.seed)
+    chosen = [f for f in faults if not args.paths or any(path in f.file for path in args.paths)]
+    marks = FAST if args.fast else NO_BROWSER
     if args.list:
         print("\n".join(f"{fault.file}: {fault.old} → {fault.new}" for fault in chosen))
         return 0
@@ -136,7 +145,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     survived = 0
     with copied() as copy:
         for fault in chosen:
-            found = tried(fault, copy, EVERY if args.all_tests else targets(fault, copy))
+            tests = EVERY if args.all_tests else targets(fault, copy)
+            found = tried(fault, copy, tests, marks)
             survived += not found.killed
             print(line(found), flush=True)
     print(f"\n{len(chosen) - survived} of {len(chosen)} killed, {survived} survived")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tools.draw_faults import draw, mistakes
 from tools.fault_list import FAULTS, Fault
 from tools.plant_faults import ROOT, line, planted, targets, tried
 
@@ -58,3 +59,34 @@ def test_a_text_that_is_not_there_once_is_no_fault(small: Path) -> None:
     message = r"^sums.py holds '3' 0 times, but it is to be once$"
     with pytest.raises(ValueError, match=message), planted(Fault("sums.py", "3", "4"), small):
         pass
+
+
+def test_drawn_faults_are_the_same_for_a_seed_and_fit_their_files() -> None:
+    faults = draw(12, seed=1)
+    assert draw(12, seed=1) == faults != draw(12, seed=2)
+    assert len({fault.file for fault in faults}) == 12
+    for fault in faults:
+        text = (ROOT / "ncd" / fault.file).read_text()
+        assert text.count(fault.old) == 1
+        compile(text.replace(fault.old, fault.new), fault.file, "exec")
+    assert draw(5, 0, Path("no-such-folder")) == ()
+
+
+@pytest.mark.parametrize(
+    ("expression", "changed"),
+    [
+        ("a < b", ["a <= b"]),
+        ("a not in b", ["a in b"]),
+        ("a is None", ["a is not None"]),
+        ("not a", ["a"]),
+        ("a and b", ["a or b"]),
+        ("'é' + (a) * b", ["'é' - (a) * b", "'é' + (a) + b"]),
+        ("any(a)", ["all(a)"]),
+        ("a[0]", ["a[1]"]),
+        ("(10, True, 0.5)", []),
+    ],
+)
+def test_mistakes_of_one_token(expression: str, changed: list[str]) -> None:
+    source = f"def f(a: int = 0, b=1):\n    return {expression}\n"
+    found = [source[:i] + new + source[j:] for i, j, new in mistakes(source)]
+    assert [text.split("return ")[1].strip() for text in found] == changed
