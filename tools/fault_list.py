@@ -161,4 +161,17 @@ FAULTS = (
     Fault("view/panels/common/step.py", "max(1, int(number))", "int(number)", "tests/view/panels"),
     Fault("view/panels/learning/norm_by_hand.py", "total / (m - 1) if m > 1", "total / m if m > 1"),
     Fault("view/panels/tensors/permutation_puzzle.py", "if goal == ours:", "if goal != ours:"),
+    # those that an outside review planted, and that no fast test noticed
+    Fault("view/server/http.py", "name.endswith(own[1:])", "name.endswith(own[2:])"),
+    Fault("view/server/http.py", "allowed(site, self.hosts)", "allowed(site, HERE)"),
+    Fault("view/session/link_text.py", "if len(quote(found)) <= LINK else", "if found else"),
+    Fault("pytorch_source/base/source_operators.py", "len(a) + len(b) > most", "len(a) > most"),
+    Fault("pytorch_source/base/source_operators.py", "bits > BITS and", "bits > 8 * BITS and"),
+    Fault("pytorch_source/base/machine.py", "bit_length() > BITS:", "bit_length() > 8 * BITS:"),
+    Fault("streaming/plan.py", "WHOLE = 64", "WHOLE = 32"),
+    Fault("streaming/plan.py", "if names and name not in names", "if names and name in names"),
+    Fault("streaming/columns.py", "h.first <= at <= h.last and", "h.first < at <= h.last and"),
+    Fault("streaming/columns.py", "same and held.last == at:", "same:"),
+    Fault("streaming/columns.py", "bits(id)), ops, tiles, makers)", "32), ops, tiles, makers)"),
+    Fault("lang/formats.py", "LEAST = 16", "LEAST = 17"),
 )

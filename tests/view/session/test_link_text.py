@@ -28,6 +28,17 @@ def test_a_long_source_fits_and_noise_does_not() -> None:
     assert packed(noise) == ""
 
 
+def test_the_longest_link_and_the_longest_text_pass() -> None:
+    """One letter more is refused."""
+    longest = next(n for n in range(LINK, 3 * LINK) if not packed(_noise(n + 1)))
+    assert LINK - 2 <= len(packed(_noise(longest))) <= LINK
+    assert unpacked("x" * LONGEST) == unpacked(_compressed(b"x" * LONGEST)) == "x" * LONGEST
+
+
+def _noise(length: int) -> str:
+    return "".join(random.Random(0).choices(string.ascii_letters + string.digits, k=length))
+
+
 def _compressed(data: bytes) -> str:
     return MARK + urlsafe_b64encode(zlib.compress(data, 9)).decode().rstrip("=")
 

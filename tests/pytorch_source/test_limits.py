@@ -1,0 +1,57 @@
+"""Each limit of the interpreter at its edge: the last that passes, the first that is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from ncd.pytorch_source.source_reader import read_source
+from ncd.text import TextError
+
+SOURCE = """from torch import nn, ones
+def down(n):
+    return 0 if n == 0 else down(n - 1)
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4, 2)
+        self.a = {expression}
+    def forward(self, x):
+        return self.layer(x)
+Net()(ones(3, 4))
+"""
+BITS = "a whole number has more than 256 bits. Try a smaller one."
+REPEATED = "it is repeated too often. Try fewer repetitions."
+LONG = "it becomes too long. Try less."
+EDGES = {
+    "a shift": ("1 << 255", "1 << 256", BITS),
+    "a power": ("3 ** 128", "3 ** 129", BITS),
+    "a sum": ("(1 << 255) + ((1 << 255) - 1)", "(1 << 255) + (1 << 255)", BITS),
+    "a product": ("(1 << 254) * 3", "(1 << 255) * 3", BITS),
+    "a negative number": ("1 - (1 << 255) - (1 << 255)", "0 - (1 << 255) - (1 << 255)", BITS),
+    "a repeated list": ("[0] * 100_000", "[0] * 100_001", REPEATED),
+    "a list repeated from the left": ("50_000 * [0, 0]", "50_001 * [0, 0]", REPEATED),
+    "a repeated tuple": ("(0, 0) * 50_000", "(0, 0) * 50_001", REPEATED),
+    "two lists": ("[0] * 60_000 + [0] * 40_000", "[0] * 60_000 + [0] * 40_001", LONG),
+    "two tuples": ("(0,) * 60_000 + (0,) * 40_000", "(0,) * 60_000 + (0,) * 40_001", LONG),
+    "a repeated text": ("'ab' * 10_000", "'ab' * 10_001", REPEATED),
+    "two texts": ("'a' * 15_000 + 'b' * 5_000", "'a' * 15_000 + 'b' * 5_001", LONG),
+    "a loop": (
+        "len([*range(100_000)])",
+        "len([*range(100_001)])",
+        "it goes through more than 100,000 things. Try a smaller one.",
+    ),
+    "calls of calls": (
+        "down(38)",
+        "down(39)",
+        "functions call each other more than 40 deep. Try a loop.",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", EDGES)
+def test_a_limit_at_its_edge(name: str) -> None:
+    allowed, beyond, words = EDGES[name]
+    read_source(SOURCE.format(expression=allowed))
+    with pytest.raises(TextError) as error:
+        read_source(SOURCE.format(expression=beyond))
+    assert str(error.value).endswith(words)
