@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -25,7 +24,9 @@ from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Array
 from ncd.models import CATALOGUE
 from ncd.run import CircuitModule, example_inputs
+from ncd.run.base.device import Timer
 from ncd.run.base.device import device as find_device
+from ncd.run.base.limits import check_free
 from ncd.run.limits.run_memory import stated_forward
 from ncd.serial import from_json
 
@@ -79,25 +80,26 @@ def forward(
     module = CircuitModule(circuit, seed).to(find_device(device))
     arrays: dict[str, ArraySummary] = {}
     chosen, steps = summarised(circuit), sum(cell.times for cell in circuit.cells)
-    step, begun, looking = 0, perf_counter(), 0.0
+    step, begun, timer = 0, perf_counter(), Timer(device)
 
     def watch(cell: Cell, given: tuple[Tensor, ...], made: tuple[Tensor, ...]) -> None:
-        nonlocal step, looking
+        nonlocal step
         if line.late:
             raise LimitError("the run takes too long", cure="smaller sizes")
-        start = perf_counter()
+        timer.mark()
         for value, tensor in zip(cell.outputs, made, strict=True):
             if value.id in chosen:
                 arrays[value.id] = summary(value.array, tensor)
-        looking += perf_counter() - start
+        timer.mark()
         step += 1
         line.tell({"step": step, "steps": steps, "seconds": perf_counter() - begun})
 
     with torch.no_grad():
         arrays |= {v.id: summary(v.array, x) for v, x in zip(circuit.inputs, inputs, strict=True)}
         begun = perf_counter()
+        timer.mark()
         module.execute(inputs, watch=watch)
-    seconds = perf_counter() - begun - looking
+    seconds = sum(timer.laps()[::2])  # those of the ops, without looking at their results
     line.give(json.dumps(asdict(Forward(seconds, held, arrays))).encode())
 
 
@@ -130,20 +132,6 @@ def summarised(circuit: Circuit) -> frozenset[str]:
     every = [value.id for cell in circuit.cells for value in cell.outputs]
     kept = [id for id in every if id not in inside][:EVERY]
     return frozenset((*kept, *(value.id for value in circuit.outputs)))
-
-
-def check_free(held: int, device: str) -> None:
-    """Raises LimitError if the machine lacks so many bytes; for the CPU, on Linux."""
-    state = Path("/proc/meminfo")
-    if device != "cpu" or not state.exists():
-        return
-    lines = dict(line.split(":") for line in state.read_text().splitlines())
-    free = 1024 * int(lines["MemAvailable"].split()[0])
-    if held > free:
-        raise LimitError(
-            f"the run takes {held:,} bytes of memory, and the machine has {free:,} left",
-            cure="again later, or smaller sizes",
-        )
 
 
 # --- one array -----------------------------------------------------------------------------------

@@ -14,10 +14,10 @@ from ncd.run.limits.guard import peak
 from ncd.view.base.cache import SHELF
 from ncd.view.runtime import garbage, torch_threads
 from tests.view.page.test_pages import attention, fine
+from tools.gpu.agreement import CLOSE, array_difference, gradient_difference
 
 GPU = next((name for name in ncd.devices() if name.startswith("cuda")), "")
 ENTRIES = list(ncd.catalogue.values())
-CLOSE = 1e-4  # of the largest number of an array, or of 1
 ROOM = 64_000_000  # bytes that one thread's libraries keep for themselves
 pytestmark = [
     pytest.mark.gpu,
@@ -44,54 +44,14 @@ def left() -> int:
     return torch.cuda.memory_allocated()
 
 
-def apart(mine: torch.Tensor, theirs: torch.Tensor) -> float:
-    """The largest difference, as a share of the largest number."""
-    if not theirs.numel():
-        return 0.0
-    mine, theirs = mine.detach(), theirs.detach()
-    finite = theirs.isfinite()
-    assert torch.equal(mine[~finite], theirs[~finite])
-    mine, theirs = mine[finite].double(), theirs[finite].double()
-    if not theirs.numel():
-        return 0.0
-    return float((mine - theirs).abs().max() / theirs.abs().max().clamp_min(1))
-
-
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
 def test_every_array_is_as_on_the_cpu(entry: Entry) -> None:
-    term = entry.build()
-
-    def values(device: str) -> dict[str, torch.Tensor]:
-        module = ncd.compile(term, seed=0, device=device)
-        with torch.no_grad():
-            found = ncd.trace(module, *ncd.example_inputs(term, seed=0, device=device)).values
-        assert {value.device.type for value in found.values()} == {torch.device(device).type}
-        return {id: value.cpu() for id, value in found.items()}
-
-    mine, theirs = values(GPU), values("cpu")
-    assert mine.keys() == theirs.keys()
-    assert max(apart(mine[id], theirs[id]) for id in theirs) < CLOSE
+    assert array_difference(entry, GPU) < CLOSE
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
 def test_every_gradient_is_as_on_the_cpu(entry: Entry) -> None:
-    """In 64 bits, where no relu is on the other side of 0 by rounding."""
-    term = entry.build()
-
-    def gradients(device: str) -> list[torch.Tensor]:
-        module = ncd.compile(term, seed=0, device=device).double()
-        inputs = ncd.example_inputs(term, seed=0, device=device)
-        inputs = tuple(x.double().requires_grad_() if x.is_floating_point() else x for x in inputs)
-        outputs = module.execute(inputs)
-        learned = [x for x in (*inputs, *module.parameters()) if x.requires_grad]
-        total = sum((x.square().sum() for x in outputs if x.requires_grad), torch.zeros(()))
-        if not learned or not total.requires_grad:
-            return []
-        found = torch.autograd.grad(total, learned, allow_unused=True)
-        return [x.cpu() for x in found if x is not None]
-
-    pairs = zip(gradients(GPU), gradients("cpu"), strict=True)
-    assert max((apart(mine, theirs) for mine, theirs in pairs), default=0.0) < CLOSE
+    assert gradient_difference(entry, GPU) < CLOSE
 
 
 def test_what_a_page_took_is_given_back() -> None:

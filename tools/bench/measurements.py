@@ -24,12 +24,14 @@ class Line:
 
 
 def amount(value: float, unit: str) -> str:
-    """A measurement in words.
+    """A measurement in words; one without a unit is a share.
 
-    >>> amount(0.0125, "s"), amount(18364, "bytes")
-    ('12.500 ms', '18,364 bytes')
+    >>> amount(0.0125, "s"), amount(18364, "bytes"), amount(1.5e-7, "")
+    ('12.500 ms', '18,364 bytes', '1.5e-07')
     """
-    return f"{1e3 * value:.3f} ms" if unit == "s" else f"{value:,.0f} {unit}"
+    if unit == "s":
+        return f"{1e3 * value:.3f} ms"
+    return f"{value:,.0f} {unit}" if unit else f"{value:.1e}"
 
 
 def against(what: str, times: Mapping[str, float], name: str, others: Iterable[str]) -> list[Line]:

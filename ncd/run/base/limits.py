@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
+import torch
+
 from ncd.costs import BYTES, WHOLE
 from ncd.lang.circuits.elaborate import elaborate, require_sizes
 from ncd.lang.errors import LimitError, shown
 from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Array
+from ncd.run.base.device import free_bytes
 
 GIGA = 10**9
 
@@ -75,4 +78,15 @@ def check_inputs(term: Term, limits: Limits | None = None) -> None:
             where="Input",
             bound=term.dom.axes,
             cure="smaller sizes",
+        )
+
+
+def check_free(need: int, device: str | torch.device) -> None:
+    """Raises LimitError if a device has fewer bytes left than a run needs."""
+    free = free_bytes(device)
+    if free is not None and need > free:
+        where = "the machine" if torch.device(device).type == "cpu" else str(device)
+        raise LimitError(
+            f"the run takes {need:,} bytes of memory, and {where} has {free:,} left",
+            cure="again later, or smaller sizes",
         )

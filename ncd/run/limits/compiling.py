@@ -13,7 +13,7 @@ from ncd.lang.terms.terms import Term
 from ncd.run.base.device import device as find_device
 from ncd.run.base.limits import Limits
 from ncd.run.execution.module import CircuitModule, in_formats, recomputing
-from ncd.run.limits.guard import check
+from ncd.run.limits.guard import check, check_room
 
 
 def compile(
@@ -44,7 +44,8 @@ def compile(
         same batch axes in front.
 
     Raises:
-        LimitError: If a run would exceed the limits; it names the nearest size that fits.
+        LimitError: If a run would exceed the limits; it names the nearest size that fits. Or if a
+            GPU has less memory left than the run needs.
         SizeError: If an axis has no size.
         UnknownNameError: If the machine lacks the device, or ``recompute`` names no block or layer.
 
@@ -61,5 +62,7 @@ def compile(
     circuit = elaborate(term)
     used = formats or Formats()
     check(circuit, limits, suggest=True, formats=used)
+    if target.type == "cuda":
+        check_room(circuit, target, used)
     module = recomputing(in_formats(CircuitModule(circuit, seed), used), recompute)
     return module if target.type == "cpu" else module.to(target)

@@ -20,7 +20,8 @@ from ncd.lang.formulas.expr import Arg, Const, Contract, Size, Tuple
 from ncd.lang.terms.rewrite import rewrite
 from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Axis
-from ncd.run.base.limits import Limits, weight
+from ncd.run.base.device import free_bytes
+from ncd.run.base.limits import Limits, check_free, weight
 from ncd.run.execution.evaluate import NEW
 from ncd.run.execution.program import expressions
 from ncd.run.execution.tensor_ops import multiplied
@@ -79,6 +80,15 @@ def check(
         error.cure = (_nearest(circuit, limits, watched) if search else "") or error.cure
         raise
     return cost
+
+
+def check_room(circuit: Circuit, device: torch.device, formats: Formats = FLOAT32) -> None:
+    """Raises LimitError if a device has less memory left than a run needs."""
+    free = free_bytes(device)
+    if free is None or (formats.plain and peak_bound(circuit) <= free):
+        return
+    large = len(circuit.cells) > SEARCHED
+    check_free(_least(circuit) if large else peak(circuit, formats=formats), device)
 
 
 def fits(circuit: Circuit, limits: Limits | None = None, *, watched: bool = False) -> bool:

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from ncd.lang.circuits.circuit import Cell
 from ncd.lang.circuits.elaborate import elaborate
 from ncd.lang.terms.terms import Term
-from ncd.run.base.device import synchronise
+from ncd.run.base.device import Timer, synchronise
 from ncd.run.base.seeding import example_inputs
 from ncd.run.execution.module import CircuitModule, trace
 from ncd.run.limits.compiling import compile
@@ -62,10 +62,11 @@ def medians(
             name, call = every[n]
             before()
             synchronise(device)
-            start = time.perf_counter()
+            timer = Timer(device)
+            timer.mark()
             call()
-            synchronise(device)
-            taken[name].append(time.perf_counter() - start)
+            timer.mark()
+            taken[name] += timer.laps()
 
     _repeat(turn, rounds, budget)
     return {name: statistics.median(times) for name, times in taken.items()}
@@ -84,22 +85,22 @@ def op_seconds(
     Ops inside a scan count all positions together.
     """
     taken: dict[str, list[float]] = {cell.id: [] for cell in module.circuit.cells}
-    clock = 0.0
-
-    def watch(cell: Cell, given: object, made: object) -> None:
-        nonlocal clock
-        synchronise(device)
-        now = time.perf_counter()
-        taken[cell.id][-1] += now - clock
-        clock = now
 
     def turn() -> None:
-        nonlocal clock
+        done: list[str] = []
+
+        def watch(cell: Cell, given: object, made: object) -> None:
+            timer.mark()
+            done.append(cell.id)
+
         for times in taken.values():
             times.append(0.0)
         synchronise(device)
-        clock = time.perf_counter()
+        timer = Timer(device)
+        timer.mark()
         module.execute(inputs, watch=watch)
+        for id, seconds in zip(done, timer.laps(), strict=True):
+            taken[id][-1] += seconds
 
     with torch.no_grad():
         turn()

@@ -134,10 +134,18 @@ def _forget(tensors: Iterable[Tensor]) -> None:
 
 
 def _cuda_peak(module: CircuitModule, inputs: tuple[Tensor, ...], watched: bool) -> Peak:
-    torch.cuda.reset_peak_memory_stats()
-    forward = _forward_backward(module, inputs, watched, torch.cuda.max_memory_allocated)
-    _forget((*inputs, *module.parameters()))
-    return Peak(forward, torch.cuda.max_memory_allocated(), "torch.cuda.max_memory_allocated")
+    """Returns the peak on the module's own GPU, without what others hold there."""
+    own = (*inputs, *module.parameters(), *module.buffers())
+    place = next(x.device for x in own if x.is_cuda)
+    torch.cuda.reset_peak_memory_stats(place)
+    others = torch.cuda.memory_allocated(place) - sum(x.untyped_storage().nbytes() for x in own)
+
+    def read() -> int:
+        return torch.cuda.max_memory_allocated(place) - others
+
+    forward = _forward_backward(module, inputs, watched, read)
+    _forget(own)
+    return Peak(forward, read(), "torch.cuda.max_memory_allocated")
 
 
 def _forward_backward(

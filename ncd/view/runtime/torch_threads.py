@@ -1,38 +1,16 @@
-"""A pool of long-lived threads in which torch runs.
-
-Every run of a page is a new thread, and the first parallel operation in a new thread makes torch
-start a team of threads for it: 0.3 ms of work then takes 100 ms on a busy machine.
-"""
+"""Runs torch for a visitor in a thread of the pool, until the visitor wants something else."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor, wait
-from threading import local
+from concurrent.futures import wait
 from typing import TypeVar
 
-import torch
-
+from ncd.run.base import torch_pool
 from ncd.view.runtime import streamlit_internals
 
 T = TypeVar("T")
 EVERY = 0.1  # seconds between two checks whether the page still needs the result
-HALF = max(1, (os.cpu_count() or 2) // 2)
-_here = local()
-
-
-def _begin() -> None:
-    _here.inside = True
-    torch.set_num_threads(HALF)  # leaves cores for the messages to the browsers
-
-
-def _pool(threads: int) -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(threads, thread_name_prefix="torch", initializer=_begin)
-
-
-# Few long runs at a time, as each may fill the memory; short ones never wait for a long one.
-_short, _long = _pool(max(8, 2 * HALF)), _pool(HALF)
 
 
 def run(make: Callable[[], T], *, long: bool = False) -> T:
@@ -44,12 +22,12 @@ def run(make: Callable[[], T], *, long: bool = False) -> T:
     >>> run(lambda: run(lambda: 1 + 1, long=True))
     2
     """
-    if getattr(_here, "inside", False):
+    if torch_pool.inside():
         return make()
     check = streamlit_internals.stop_check()
     if check is not None:
         check()
-    made = (_long if long else _short).submit(make)
+    made = torch_pool.submit(make, long=long)
     try:
         while check is not None and not wait((made,), EVERY).done:
             check()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
-from time import perf_counter, sleep
+from time import sleep
 from typing import Any, TypeVar
 
 import torch
@@ -21,6 +21,7 @@ from ncd.lang.formats import Formats
 from ncd.lang.terms.terms import Term
 from ncd.models import Entry
 from ncd.run import CircuitModule, Trace, check
+from ncd.run.base.device import Timer
 from ncd.run.execution.module import in_formats
 from ncd.run.limits.measurement import medians
 from ncd.train import read_weights
@@ -177,11 +178,13 @@ class Scene:
         return remember("trace", self.term, *self.numbers, make=lambda: self.work(self._run))
 
     def _run(self) -> Trace:
-        module, inputs, begun = self.module, self.inputs, perf_counter()
+        module, inputs, timer = self.module, self.inputs, Timer(self.device)
+        timer.mark()
         with torch.no_grad():
             found = ncd.trace(module, *inputs)
+        timer.mark()
         if not self.quick or len(self.circuit.cells) > MANY:  # long enough to be timed
-            taken = perf_counter() - begun
+            (taken,) = timer.laps()
             remember("run seconds", self.term, self.device, make=lambda: taken)
         return found
 

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from ncd.run.limits import measurement
+from ncd.run.base import device
 from ncd.run.limits.measurement import medians
 
 
@@ -23,7 +23,7 @@ def test_what_comes_before_a_call_does_not_count(monkeypatch: pytest.MonkeyPatch
     made: list[str] = []
     seconds = {"before": 100.0, "a": 2.0}
     now = SimpleNamespace(perf_counter=lambda: sum(seconds[each] for each in made))
-    monkeypatch.setattr(measurement, "time", now)
+    monkeypatch.setattr(device, "time", now)
     before, call = partial(made.append, "before"), partial(made.append, "a")
     assert medians({"a": call}, rounds=3, warm=1, before=before) == {"a": 2.0}
     assert made == ["before", "a"] * 4

@@ -17,6 +17,7 @@ from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequests
 from streamlit.runtime.state import SafeSessionState
 from streamlit.testing.v1 import AppTest
 
+from ncd.run.base import torch_pool
 from ncd.view.runtime import streamlit_internals, streamlit_patches, torch_threads
 
 
@@ -181,7 +182,7 @@ def queues() -> None:
 def test_what_nobody_waits_for_any_more_never_begins() -> None:
     app, end, begun = AppTest.from_function(queues), Event(), list[str]()
     app.session_state.begun = begun
-    others = [torch_threads._long.submit(end.wait) for _ in range(torch_threads.HALF)]
+    others = [torch_pool.submit(end.wait, long=True) for _ in range(torch_pool.HALF)]
     try:
         app.run()
     finally:
