@@ -17,7 +17,7 @@ from tools.gpu.findings import Finding
 
 CLOSE = 1e-4  # of the largest number of an array, or of 1
 FEW = ("multi-head-attention", "lenet", "lstm", "broadcasting")
-CONVOLUTION = "identity-resnet"
+CONVOLUTION = "residual-block"
 
 
 @dataclass(frozen=True)
