@@ -186,7 +186,7 @@ TASKS: Mapping[str, Task] = {
             F.cross_entropy,
             iou,
             "iou",
-            300,
+            600,
             16,
             2e-3,
             shape_count,

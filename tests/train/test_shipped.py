@@ -55,26 +55,29 @@ def test_what_ships_answers_right_and_looks_at_the_right_cell(name):
     assert max(share(own, cells) for own in maps.values()) > weight
 
 
-# the least score of the systems of pictures on 64 pictures that they have not learned from
+# the least score of the systems of pictures on 64 pictures that they have not learned from, and the
+# most bytes of their files
 SCORES = {
-    "lenet": 0.85,
-    "image-recogniser": 0.9,
-    "unet": 0.75,
-    "vae": 0.35,
-    "diffusion-unet": 0.85,
+    "lenet": (0.85, 500_000),
+    "image-recogniser": (0.9, 500_000),
+    "unet": (0.8, 2_000_000),
+    "vae": (0.35, 500_000),
+    "diffusion-unet": (0.85, 500_000),
 }
 
 
 @pytest.mark.parametrize("name", SCORES)
 def test_what_ships_for_pictures_does_well_on_unseen_ones(name):
+    """A training at the defaults gives the same file, so it ends at the same score."""
     entry, own = ncd.catalogue[name], task(name)
     settings = entry.settings({})
+    least, bytes = SCORES[name]
     file = shipped(entry, settings)
-    assert file is not None and len(file) < 500_000
-    assert noted(file)["system"] == name
+    assert file is not None and len(file) < bytes
+    assert noted(file) == {"system": name, "seed": "0", "steps": str(own.steps)}
     module = read_weights(ncd.compile(entry.build()), file).eval()
     found, right = answered(own, settings, module, data(own, settings, seed=0), count=64)
-    assert own.score(found, right) >= SCORES[name]
+    assert own.score(found, right) >= least
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from ncd.models.catalogue_entry import Entry, Knob, Preset, switch
 from ncd.ops import Concat, Conv, ConvTranspose, Copy, Elementwise, MaxPool, Rename
 
 
-def unet(depth: int = 4, c: int = 2, x: int = 32, y: int = 3, skips: int = 0) -> Term:
+def unet(depth: int = 4, c: int = 4, x: int = 32, y: int = 3, skips: int = 0) -> Term:
     """Returns the class of every pixel of an x × x image, with ``depth`` halvings of the image.
 
     Level λ has c_λ = c · 2^λ channels, as in the figure (there 64 · 2^λ), and the way back takes
@@ -178,7 +178,7 @@ UNET = Entry(
     source="Notebook, figure 27",
     knobs=(
         Knob("depth", 2, 5, 4, help="levels", reason=_HALVES, most=8),
-        Knob("c", 1, 64, 2, help="channels, doubled at every level", reason="64 in the figure"),
+        Knob("c", 1, 64, 4, help="channels, doubled at every level", reason="64 in the figure"),
         Knob("x", 16, 128, 32, 16, "height and width", "512 in the figure", least=1),
         Knob("y", 2, 4, 3, help="classes of a pixel", reason="background and two kinds of shape"),
         switch(
