@@ -26,12 +26,12 @@ from ncd.lang.circuits.circuit import Cell, Circuit
 from ncd.lang.circuits.elaborate import elaborate
 from ncd.lang.errors import NCDError
 from ncd.lang.types.axes import Array, Axis
+from ncd.lessons.ratios import in_words
 from ncd.models import Entry
 
 Answer = Array | Axis | str
 SHOWN = 4  # answers of a question
 NEAR = Fraction(23, 20)  # wrong factors differ from the right one by more
-CLOSE = 0.03  # a factor that is so near a plain one is told by that
 COUNTED = {"parameters": "parameters", "flops": "floating-point operations"}
 
 
@@ -176,19 +176,29 @@ def _cell(circuit: Circuit, id: str) -> Cell:
 
 
 def _most(circuit: Circuit, what: str) -> Question:
-    """Asks for the op with the most parameters or FLOPs; equal layers count together."""
+    """Asks for the op with the most parameters or FLOPs; those of one name count together."""
     if what not in COUNTED:
         raise _Unasked
-    totals: Counter[str] = Counter()
+    counts: dict[str, list[int]] = {}
     for op in cost_of(circuit).ops:
-        totals[op.label] += getattr(op, what)
+        counts.setdefault(op.label, []).append(getattr(op, what))
+    totals = Counter({label: sum(each) for label, each in counts.items()})
     (first, most), *others = totals.most_common() or [("", 0)]
     if not others or not 0 < others[0][1] < most:
         raise _Unasked
     whole = sum(totals.values())
-    why = f"{first} has {most:,} of {whole:,}, {most / whole:.0%}; {others[0][0]} {others[0][1]:,}."
+    where = _places([n for n in counts[first] if n])
+    share = f"{first} has {most:,} of {whole:,}, {most / whole:.0%}{where}"
+    why = f"{share}; {others[0][0]} {others[0][1]:,}."
     text = f"Which operation has the most {COUNTED[what]}?"
     return _posed(text, first, [label for label, _ in others], why, str)
+
+
+def _places(counts: list[int]) -> str:
+    if len(counts) == 1:
+        return ""
+    alike = "each" if len(set(counts)) == 1 else "the largest"
+    return f", in {len(counts):,} places, {max(counts):,} in {alike}"
 
 
 def _changed(
@@ -203,11 +213,11 @@ def _changed(
     factor = Fraction(*(next((n, settings[name]) for name, n in new.items())))
     ratio = Fraction(after, before)
     usual = (Fraction(1), factor, factor**2, 1 / factor, Fraction(2), Fraction(4), Fraction(1, 2))
-    right = _times(ratio)
-    wrong = [_times(each) for each in usual if not 1 / NEAR < each / ratio < NEAR]
+    right = in_words(ratio)
+    wrong = [in_words(each) for each in usual if not 1 / NEAR < each / ratio < NEAR]
     moves = " and ".join(f"{name} goes from {settings[name]} to {n}" for name, n in new.items())
     text = f"{moves}. What becomes of the {before:,} {COUNTED[what]}?"
-    ratios = {_times(each): each for each in (*usual, ratio)}
+    ratios = {in_words(each): each for each in (*usual, ratio)}
     why = f"There are {after:,} then."
     return _posed(text, right, wrong, why, lambda said: f"{float(ratios[str(said)]):020.9f}")
 
@@ -224,27 +234,6 @@ def _sizes(entry: Entry, settings: Mapping[str, int], change: str) -> dict[str, 
         raise _Unasked
     return found
 
-
-def _times(ratio: Fraction) -> str:
-    """Returns a ratio in words.
-
-    >>> [_times(Fraction(*pair)) for pair in ((1, 1), (1, 2), (199, 100), (157, 100))]
-    ['just as many', 'half as many', 'almost twice as many', '1.57 times as many']
-    """
-    for plain, word in PLAIN.items():
-        if ratio == plain:
-            return f"{word} many"
-        if abs(ratio / plain - 1) < CLOSE:
-            return f"{'almost' if ratio < plain else 'a little over'} {word} many"
-    return f"{float(ratio):.3g} times as many"
-
-
-PLAIN = {
-    Fraction(1, 2): "half as",
-    Fraction(1): "just as",
-    Fraction(2): "twice as",
-    Fraction(4): "4 times as",
-}
 
 # --- all of them ----------------------------------------------------------------------------------
 

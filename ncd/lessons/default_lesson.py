@@ -16,8 +16,8 @@ from ncd.lessons.lesson import LINE, View
 from ncd.models import Entry, Knob
 
 BLOCKS, OPS = 2, 2  # views of them, at most
-TIMES = {1: "", 2: " (twice)"}
-PLAIN = ("copy", "reshape", "neutral")  # roles of ops that only pass arrays on
+COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+PASSING = ("copy", "reshape", "neutral")  # roles of ops that only pass arrays on
 
 
 def default_lesson(entry: Entry) -> tuple[View, ...]:
@@ -27,7 +27,7 @@ def default_lesson(entry: Entry) -> tuple[View, ...]:
 
     >>> import ncd
     >>> default_lesson(ncd.catalogue["grouped-queries"])[1].says
-    'Grouped-Query Attention takes t̄ m (3 times), and gives t̄ m.'
+    'Grouped-Query Attention takes three arrays t̄ m, and gives t̄ m.'
     """
     whole = View(entry.name)
     try:
@@ -38,8 +38,8 @@ def default_lesson(entry: Entry) -> tuple[View, ...]:
     found = [
         *_blocks(circuit),
         *_shapes(entry, circuit),
-        *_busiest(entry, cost),
-        *_growth(entry, cost),
+        *_busiest(entry),
+        *_growth(entry),
         ("panel=Cost&with=panel", _total(cost)),
     ]
     views = (View(entry.name, query, says[:LINE]) for query, says in found)
@@ -55,7 +55,8 @@ def _blocks(circuit: Circuit) -> Iterator[tuple[str, str]]:
             seen.setdefault(_title(fence), fence)
     for title, fence in list(seen.items())[:BLOCKS]:
         ins, outs = (_arrays(fence.states[end]) for end in (0, -1))
-        yield f"select={fence.id}", f"{title} takes {ins}, and gives {outs}."
+        takes = f"takes {ins}, and gives" if ins else "gives"
+        yield f"select={fence.id}", f"{title} {takes} {outs}."
 
 
 def _title(fence: Fence) -> str:
@@ -63,10 +64,16 @@ def _title(fence: Fence) -> str:
 
 
 def _arrays(values: Sequence[Value]) -> str:
-    """Returns the axes of some arrays: ``ȳ k and x̄ k (twice)``."""
-    axes = (" ".join(map(_axis, value.array)) or "a number" for value in values)
-    found = Counter(axes).items()
-    return " and ".join(f"{name}{TIMES.get(n, f' ({n} times)')}" for name, n in found) or "nothing"
+    """Returns the axes of some arrays: ``ȳ k and two arrays x̄ k``."""
+    axes = (" ".join(map(_axis, value.array)) for value in values)
+    return " and ".join(_times(name, n) for name, n in Counter(axes).items())
+
+
+def _times(axes: str, n: int) -> str:
+    if n == 1:
+        return axes or "a number"
+    count = COUNTS[n] if n < len(COUNTS) else f"{n:,}"
+    return f"{count} arrays {axes}" if axes else f"{count} numbers"
 
 
 def _axis(axis: Axis) -> str:
@@ -75,7 +82,7 @@ def _axis(axis: Axis) -> str:
 
 def _shapes(entry: Entry, circuit: Circuit) -> Iterator[tuple[str, str]]:
     """Yields the ops that change axes the most, each asked for its shape."""
-    cells = [cell for cell in circuit.cells if len(cell.outputs) == 1]
+    cells = [cell for cell in circuit.cells if cell.inputs and len(cell.outputs) == 1]
     chosen: dict[str, Cell] = {}  # one of each role
     for cell in sorted(cells, key=_news, reverse=True):
         role = cell.op.role
@@ -97,8 +104,8 @@ def _question(entry: Entry, ask: str) -> Question | None:
 def _news(cell: Cell) -> int:
     """Returns how many axes an op adds and drops, less for one that changes no numbers."""
     calls = cell.torch if isinstance(cell.torch, tuple) else (cell.torch,)
-    passes = not cell.inputs or all(isinstance(call, Arg) for call in calls)
-    return _changed(cell) + (cell.op.role not in PLAIN) * 2 - passes * 9
+    passes = all(isinstance(call, Arg) for call in calls)
+    return _changed(cell) + (cell.op.role not in PASSING) * 2 - passes * 9
 
 
 def _changed(cell: Cell) -> int:
@@ -108,18 +115,43 @@ def _changed(cell: Cell) -> int:
     return len(ins ^ outs)
 
 
-def _busiest(entry: Entry, cost: Cost) -> Iterator[tuple[str, str]]:
-    """Yields the op with the most parameters, or the most work, asked for first and then shown."""
-    for what, verb in (("parameters", "have parameters"), ("flops", "multiply arrays")):
-        if found := _question(entry, f"most:{what}"):
-            busy = sum(1 for op in cost.ops if getattr(op, what))
-            yield f"ask=most:{what}", f"{busy} of its {len(cost.ops)} operations {verb}."
-            most = next(op for op in cost.ops if op.label == found.answers[found.right])
-            yield f"select={most.node}", found.why
+def _busiest(entry: Entry) -> Iterator[tuple[str, str]]:
+    """Yields the op with the most parameters, or the most work, asked for first and then shown.
+
+    Where it is another op at the published sizes, those are asked about: what is said of a model is
+    true of the published one.
+    """
+    for what, verb, all_verb in (
+        ("parameters", "has parameters", "have parameters"),
+        ("flops", "multiplies arrays", "multiply arrays"),
+    ):
+        ask = f"most:{what}"
+        at = _published(entry, ask)
+        if found := question(entry, entry.settings(at), ask):
+            ops = cost_of(elaborate(entry.build(**entry.settings(at)))).ops
+            busy = [op for op in ops if getattr(op, what)]
+            sizes = "".join(f"{name}={n}&" for name, n in at.items())
+            does = verb if len(busy) == 1 else all_verb
+            yield f"{sizes}ask={ask}", f"{len(busy)} of its {len(ops)} operations {does}."
+            same = (op for op in busy if op.label == found.answers[found.right])
+            largest = max(same, key=lambda op: getattr(op, what))
+            yield f"{sizes}select={largest.node}", found.why
             return
 
 
-def _growth(entry: Entry, cost: Cost) -> Iterator[tuple[str, str]]:
+def _published(entry: Entry, ask: str) -> dict[str, int]:
+    """Returns the sizes that a published model changes, if a question has another answer there."""
+    usual = _question(entry, ask)
+    if not usual or not entry.presets:
+        return {}
+    settings = entry.settings(entry.presets[0].knobs)
+    there = question(entry, settings, ask)
+    if not there or there.answers[there.right] == usual.answers[usual.right]:
+        return {}
+    return {name: n for name, n in settings.items() if n != entry.settings({})[name]}
+
+
+def _growth(entry: Entry) -> Iterator[tuple[str, str]]:
     """Yields what doubling a size does to the cost, asked for first and then shown."""
     for what in ("parameters", "flops"):
         for knob in filter(_grows, entry.knobs):
@@ -139,5 +171,6 @@ def _grows(knob: Knob) -> bool:
 
 def _total(cost: Cost) -> str:
     learned = f"{cost.parameters:,} parameters" if cost.parameters else "Nothing here is learned"
-    work = f"{cost.flops:,} floating-point operations" if cost.flops else "no product of arrays"
-    return f"{learned}; {work} in one pass. This is where they are."
+    if not cost.flops:
+        return f"{learned}, and no arrays are multiplied: the work counts as 0."
+    return f"{learned}; {cost.flops:,} floating-point operations in one pass."

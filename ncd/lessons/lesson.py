@@ -25,7 +25,7 @@ VIEW = re.compile(r"([^?#]*)\??([^#]*)#?(.*)", re.DOTALL)
 QUERY = re.compile(r"[A-Za-z0-9%.~+=&,:!*'()/@$|_-]*")  # as a browser writes a query
 SAFE = "!'()*~"  # what encodeURIComponent leaves, beside letters, digits and "-._"
 FIELDS = ("page", "query", "says")
-SHAPE = '{"views": [{"page": "unet", "query": "c=16", "says": "Twice the channels."}]}'
+SHAPE = '{"views": [{"page": "unet", "query": "c=8", "says": "Twice the channels."}]}'
 
 
 @dataclass(frozen=True)

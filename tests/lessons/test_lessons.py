@@ -22,7 +22,7 @@ def view(**said: object) -> str:
     return json.dumps({"views": [{"page": "unet", **said}]})
 
 
-SHAPE = 'Try {"views": [{"page": "unet", "query": "c=16", "says": "Twice the channels."}]}.'
+SHAPE = 'Try {"views": [{"page": "unet", "query": "c=8", "says": "Twice the channels."}]}.'
 
 
 @pytest.mark.parametrize(
