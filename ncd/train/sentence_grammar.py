@@ -10,28 +10,31 @@ import torch
 from torch import Tensor
 
 from ncd.train.attention_cells import last
-
-SINGULAR = ("cat", "dog", "bird", "key", "box", "book", "letter", "picture")
-PLURAL = ("cats", "dogs", "birds", "keys", "boxes", "books", "letters", "pictures")
-PLACES = ("wall", "garden", "table", "house", "window", "door")
-PREPOSITIONS = ("near", "behind", "on", "by")
-WOMEN = ("Anna", "Emma", "Mary", "Lucy")
-MEN = ("Tom", "Ben", "Paul", "Max")
-SURNAMES = ("Hill", "Stone", "Wood", "Park", "Young")
-IS, ARE = ("is", "was", "sleeps", "sings", "falls"), ("are", "were", "sleep", "sing", "fall")
-ADJECTIVES = ("old", "small", "new", "red", "quiet")
-SAW, SAID, FELL = ("saw", "found", "liked"), ("said", "asked"), ("fell", "shone")
-OPEN, CLOSE = ("“", "‘"), ("”", "’")
-HE, IT, MR = ("he", "she"), ("it", "they"), ("Mr", "Mrs")
-END = "."  # also fills what is left at the end
-OTHERS = (END, ",", "The", "the", "and", "because", "wanted")
-
-WORDS = (
-    *OTHERS,
-    *(*OPEN, *CLOSE, *HE, *IT, *MR, *SAW, *SAID, *FELL),
-    *(*SINGULAR, *PLURAL, *PLACES, *PREPOSITIONS, *WOMEN, *MEN, *SURNAMES, *IS, *ARE, *ADJECTIVES),
+from ncd.train.sentence_patterns import readable
+from ncd.train.vocabulary import (
+    ADJECTIVES,
+    ARE,
+    CLOSE,
+    END,
+    FELL,
+    HE,
+    IS,
+    IT,
+    MEN,
+    MR,
+    NUMBER,
+    OPEN,
+    PLACES,
+    PLURAL,
+    PREPOSITIONS,
+    SAID,
+    SAW,
+    SINGULAR,
+    SURNAMES,
+    WOMEN,
+    WORDS,
 )
-NUMBER = {word: i for i, word in enumerate(WORDS)}
+
 SAMPLE = (
     "Anna Hill said , “ the keys by the door falls ’ . "
     "Max Park saw the dog because she wanted the key ."
@@ -180,8 +183,18 @@ RELATIONS: Mapping[str, Cells] = {
 
 
 def agreement(tokens: Tensor) -> Tensor:
-    """Returns the cells of the words that a word has to agree with, of all kinds."""
-    return torch.stack([cells(tokens) for cells in RELATIONS.values()]).any(0)
+    """Returns the cells of the words that a word has to agree with, of all kinds.
+
+    There are none in a sentence that the grammar does not know: what is right there is not known.
+    """
+    cells = torch.stack([cells(tokens) for cells in RELATIONS.values()]).any(0)
+    return cells & readable(tokens)[..., None]
+
+
+def in_doubt(tokens: Tensor) -> Tensor:
+    """Returns which words (…, t) have to agree with something that the grammar does not find."""
+    asks = _among(tokens, tuple(word for needs, _ in NEEDS for word in needs))
+    return asks & ~agreement(tokens).any(-1)
 
 
 def right_word(read: Tensor, seen: Tensor) -> Tensor:

@@ -9,7 +9,7 @@ from string import ascii_lowercase, digits
 import torch
 from torch import Tensor
 
-from ncd.train import attention_cells, sentence_grammar
+from ncd.train import attention_cells, sentence_grammar, vocabulary
 
 NOT_ASKED = -100  # the label that torch's cross-entropy ignores
 BRACKETS = "()[]{}<>"
@@ -29,7 +29,8 @@ class Sequences:
     of t symbols out of v. ``looks`` are the cells where a row finds its answer: ``answer`` takes
     the symbol read and that of the last of these cells. If it is ``causal``, later symbols change
     no answer. ``kinds`` are the cells that heads may look at in this task alone; ``sample`` is
-    the first example, if it is not one from the seed.
+    the first example, if it is not one from the seed. ``in_doubt`` are the positions (…, t) of
+    typed symbols that ask for an answer which is not known.
     """
 
     symbols: Callable[[int], Sequence[str]]
@@ -39,6 +40,7 @@ class Sequences:
     answer: Callable[[Tensor, Tensor], Tensor] = lambda read, seen: seen
     causal: bool = True
     sample: str = ""
+    in_doubt: Cells = torch.zeros_like
 
     def answers(self, tokens: Tensor) -> Tensor:
         """Returns the answer at each position of sequences (n, t), or ``NOT_ASKED``.
@@ -156,12 +158,13 @@ SEQUENCES: Mapping[str, Sequences] = {
         lambda read, seen: seen + 1,  # the bracket that closes it
     ),
     "proofreader": Sequences(
-        lambda v: sentence_grammar.WORDS[:v],
+        lambda v: vocabulary.WORDS[:v],
         sentence_grammar.sentences,
         sentence_grammar.agreement,
         sentence_grammar.RELATIONS,
         sentence_grammar.right_word,
         causal=False,
         sample=sentence_grammar.SAMPLE,
+        in_doubt=sentence_grammar.in_doubt,
     ),
 }

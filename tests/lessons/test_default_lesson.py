@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from urllib.parse import parse_qsl
 
 import pytest
@@ -43,7 +44,7 @@ def total(cost: Cost, label: str, what: str) -> int:
 def test_after_the_question_what_has_most_that_op_is_lit(entry: Entry) -> None:
     """In every lesson, written or not; of several ops of one name it is the one with the most."""
     views = lesson_of(entry).views
-    for asks, shows in zip(views, views[1:], strict=False):
+    for asks, shows in pairwise(views):
         settings, query = split(entry, asks)
         what = query.get("ask", "").removeprefix("most:")
         if what not in ("parameters", "flops"):

@@ -7,22 +7,21 @@ import ncd
 from ncd.train import attention_weights, read_weights, shipped
 from ncd.train.head_analysis import run
 from ncd.train.proofreader_weights import LONGEST, OWN, fits, roles, word_vectors
-from ncd.train.sentence_grammar import (
+from ncd.train.sentence_grammar import RELATIONS, in_doubt, sentences
+from ncd.train.sentence_patterns import readable
+from ncd.train.symbol_sequences import NOT_ASKED, SEQUENCES
+from ncd.train.vocabulary import (
     ARE,
     IS,
     MEN,
     NUMBER,
     PLURAL,
-    RELATIONS,
+    PREPOSITIONS,
     SINGULAR,
     SURNAMES,
     WOMEN,
     WORDS,
-    sentences,
 )
-from ncd.train.symbol_sequences import NOT_ASKED, SEQUENCES
-
-PREPOSITIONS = ("near", "behind", "on", "by")
 
 
 def lines(n: int, t: int = 24) -> torch.Tensor:
@@ -77,6 +76,11 @@ def test_the_subject_is_the_last_noun_that_is_not_behind_a_preposition() -> None
             ]
             wanted = nouns[-1:] if word in (*IS, *ARE) else []
             assert cells[i].nonzero()[:, 0].tolist() == wanted
+
+
+def test_every_generated_sentence_is_read_to_its_end() -> None:
+    assert readable(lines(500)).all()
+    assert not in_doubt(lines(500)).any()
 
 
 def test_a_third_of_what_is_asked_is_wrong_and_every_kind_occurs() -> None:

@@ -7,13 +7,12 @@ from functools import partial
 
 import streamlit as st
 
-from ncd.inputs.proofread_sentence import SAMPLE, words
+from ncd.inputs.proofread_sentence import SAMPLE, doubt, words
 from ncd.train import proofreader_weights
-from ncd.train.sentence_grammar import NUMBER, WORDS
+from ncd.train.vocabulary import WORDS
 from ncd.view.base import knobs
 
 KEY = "proofread"  # the session key of the sentence
-SHOWN = 20  # characters of an unknown word that are shown
 
 
 def show(axes: Sequence[str], settings: Mapping[str, int]) -> None:
@@ -50,8 +49,5 @@ def _told(words: Sequence[str], settings: Mapping[str, int]) -> str:
             f"It has learned with k = {own['k']}, m = {own['m']} and at most {most} words. At the "
             "sizes set now, all numbers are random."
         )
-    for word in words:
-        if word not in NUMBER:
-            return f"It does not know “{word[:SHOWN]}”, and reads the mean of all its words there."
     y, x = (min(settings[name], len(words)) for name in "yx")
-    return f"{len(words)} words: y asks with {y} of them, x answers with {x}."
+    return doubt(words) or f"{len(words)} words: y asks with {y} of them, x answers with {x}."

@@ -33,7 +33,8 @@ class Look:
     """A sequence with the scores (t, v) and right answers at its positions, and the map of each
     head.
 
-    ``cells`` (t, t) marks where each row finds its answer; ``off`` lists the heads switched off.
+    ``cells`` (t, t) marks where each row finds its answer; ``off`` lists the heads switched off,
+    ``in_doubt`` the positions whose right answer is not known.
     """
 
     read: SymbolInput
@@ -42,6 +43,7 @@ class Look:
     maps: dict[Head, Grid]
     cells: Tensor
     off: frozenset[Head]
+    in_doubt: frozenset[int] = frozenset()
 
     def finds(self, head: Head, row: int) -> float:
         """Returns how much weight a row of a head's map has on the cells with its answer."""
@@ -83,7 +85,8 @@ def look(scene: Scene, read: SymbolInput, off: frozenset[Head]) -> Look:
     own = SEQUENCES[scene.entry.name]
     answers = own.answers(tokens[None])[0].tolist()[:n]
     shown = {head: each[:n, :n] for head, each in maps.items()}
-    return Look(read, scores[:n], tuple(answers), shown, own.looks(tokens)[:n, :n], off)
+    doubt = frozenset(own.in_doubt(tokens)[:n].nonzero().flatten().tolist())
+    return Look(read, scores[:n], tuple(answers), shown, own.looks(tokens)[:n, :n], off, doubt)
 
 
 def _run(scene: Scene, off: frozenset[Head]) -> tuple[Tensor, dict[Head, Grid]]:

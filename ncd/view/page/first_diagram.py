@@ -7,13 +7,13 @@ import streamlit as st
 import ncd
 from ncd.export import markup
 from ncd.export.page import legend_rows
-from ncd.inputs.proofread_sentence import PAGE
+from ncd.inputs.proofread_sentence import PAGE, doubt
 from ncd.inputs.run_inputs import Feed
 from ncd.inputs.symbol_input import known_words
 from ncd.models import CATALOGUE
 from ncd.train.learned_weights import proofreading
 from ncd.train.proofreader_weights import LONGEST, roles
-from ncd.train.sentence_grammar import ARE, IS, NUMBER, WORDS
+from ncd.train.vocabulary import ARE, IS, WORDS
 from ncd.view.base import html_panel, selection
 from ncd.view.base.cache import remember
 from ncd.view.base.heatmap import Grid
@@ -55,9 +55,8 @@ def _sentence() -> list[str]:
         help=f"The words that it knows: {' '.join(WORDS)}",
     )
     words = known_words(text, WORDS)[:LONGEST]
-    strange = [word for word in words if word not in NUMBER]
-    if strange:
-        st.caption(f"It does not know “{strange[0][:20]}”: it has learned {len(WORDS)} words.")
+    if why := doubt(words):
+        st.caption(why)
     return words or known_words(SAMPLE, WORDS)
 
 
@@ -118,7 +117,8 @@ def _looks(scene: Scene, words: list[str], row: int) -> str:
     """Returns a line for each head: the words, shaded by the attention weights of the query."""
     (cell,) = (cell for cell in scene.circuit.cells if cell.op.role == "softmax")
     maps = scene.work(lambda: weights(cell, scene.trace.values[cell.outputs[0].id])).maps
-    said = (*roles(), *["not trained"] * MOST)
+    known = roles() if not doubt(words) else [f"head {i}" for i in range(len(roles()))]
+    said = (*known, *["not trained"] * MOST)
     lines = (
         f"<tr><th>{markup.text(name)}</th><td>{_shaded(map[row], words)}</td></tr>"
         for map, name in zip(maps, said, strict=False)

@@ -4,12 +4,15 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import ncd
+from ncd.inputs.proofread_sentence import doubt
 from ncd.inputs.symbol_input import FILLED, SymbolInput, parse
 from ncd.train.symbol_sequences import SEQUENCES
 from ncd.view.inputs import feed as inputs
 from ncd.view.inputs import symbols as typed
-from ncd.view.learning import sequence_view
-from ncd.view.panels.attention import sequence_reading
+from ncd.view.inputs import trained_sentence
+from ncd.view.learning import sequence_view, symbol_table
+from ncd.view.page import first_diagram
+from ncd.view.panels.attention import attention_maps, sequence_reading
 from ncd.view.session.scene import Scene
 from tests.view.page.test_pages import fine, page
 
@@ -151,3 +154,51 @@ def test_the_next_question_is_about_another_row_with_an_answer() -> None:
         assert following in rows and following != row
         seen.add(row := following)
     assert len(seen) > 1
+
+
+# --- sentences that the grammar does not know -----------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "rest"),
+    [
+        ("The keys and the book is old .", ["is"], "Nothing is asked here."),
+        ("The keys by the door is old . The door is red .", ["is"], "of 1 right here"),
+        ("The keys by the door is old .", [], "of 1 right here"),
+    ],
+)
+def test_what_no_answer_is_known_for_is_neither_right_nor_wrong(
+    text: str, words: list[str], rest: str
+) -> None:
+    here, read = scene("proofreader", text)
+    look, able = sequence_view.look(here, read, frozenset()), sequence_view.able(here, frozenset())
+    table = symbol_table.html(read, look.scores, look.answers, 0, look.in_doubt)
+    assert table.count("not known") == len(words) == table.count("no answer is known here")
+    assert table.count("✓") + table.count("✗") == sum(answer >= 0 for answer in look.answers)
+    told = sequence_reading._told(look, able)
+    assert rest in told
+    named = ", ".join(f"“{word}”" for word in words)
+    assert (f"No answer is known for {named}: the sentences" in told) == bool(words)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("The keys by the door is old .", ""),
+        ("The keys and the book is old .", "The sentences it has learned are built otherwise"),
+        ("The zebra is old .", "It does not know “zebra”"),
+    ],
+)
+def test_heads_are_named_by_what_they_look_for_where_that_is_known(text: str, why: str) -> None:
+    """On the first page and in the Attention panel, which say why not."""
+    words = text.split()
+    shown = first_diagram._scene(words, 5)
+    looks = first_diagram._looks(shown, words, 0)
+    (cell,) = (cell for cell in shown.circuit.cells if cell.op.role == "softmax")
+    own = attention_maps.weights(cell, shown.trace.values[cell.outputs[0].id])
+    _, small = attention_maps._overview(shown, own, 0)
+    for html in (looks, small):
+        assert ("subject of the verb" in html) == (not why)
+    assert doubt(words).startswith(why) and bool(doubt(words)) == bool(why)
+    sizes = shown.settings
+    assert trained_sentence._told(words, sizes).startswith(why or f"{len(words)} words: y asks")

@@ -11,6 +11,7 @@ import streamlit as st
 import torch
 
 from ncd.export import markup
+from ncd.inputs import proofread_sentence
 from ncd.lang.circuits.circuit import Cell, Circuit, Fence
 from ncd.lang.types.axes import Array, Axis
 from ncd.run.explain.attention_axes import attention_axes
@@ -226,7 +227,9 @@ def _every(
 def _overview(scene: Scene, found: Weights, chosen: int) -> tuple[str, str]:
     """Returns the small pictures of the heads, with a sentence about them."""
     count, names = len(found.maps), heads_named(found.heads)
-    if scene.feed.trained and (roles := proofreader_weights.roles()):
+    read = max(scene.feed.words.values(), key=len, default=())
+    roles = proofreader_weights.roles() if scene.feed.trained else ()
+    if roles and not proofread_sentence.doubt(read):
         roles = (*roles, *["untrained"] * count)
         names = [f"{name}<br>{role}" for name, role in zip(names, roles, strict=False)]
     if count == 1:

@@ -65,7 +65,7 @@ def show(scene: Scene) -> None:
         partial(_pick, look, asked),
         head=f"<style>{CSS}</style>"
         + _told(look, able, bool(scene.learned))
-        + symbol_table.html(read, look.scores, look.answers, asked.row)
+        + symbol_table.html(read, look.scores, look.answers, asked.row, look.in_doubt)
         + f'<div class="question">{_question(look, asked)}</div>',
         side=_heads(look, asked, able) + _does(asked, able),
         map=_map(look, asked),
@@ -147,11 +147,21 @@ def _told(look: Look, able: Skill, learned: bool = True) -> str:
     by = "" if learned else ", by weights that are not trained"
     here = f"{hits} of {due} right here{by}" if due else "nothing is asked here"
     off = len(look.off)
+    tried, right = f"{able.tried:,} sequences", f"<b>{able.right:.1%}</b> are right"
     now = f", <b>{able.now:.1%}</b> with {markup.counted(off, 'head')} off" if off else ""
     return (
-        f'<p role="status">{here.capitalize()}. Of all answers in {able.tried:,} sequences that it '
-        f"has not learned from, <b>{able.right:.1%}</b> are right{now}.</p>"
+        f'<p role="status">{here.capitalize()}.{_doubt(look)} Of all answers in {tried} that it '
+        f"has not learned from, {right}{now}.</p>"
     )
+
+
+def _doubt(look: Look) -> str:
+    """Returns a sentence about the positions whose right answer is not known."""
+    words = dict.fromkeys(look.read.words[i] for i in sorted(look.in_doubt))
+    if not words:
+        return ""
+    named = ", ".join(f"“{markup.text(word)}”" for word in words)
+    return f" No answer is known for {named}: the sentences it has learned are built otherwise."
 
 
 def _map(look: Look, asked: Asked) -> Map:
