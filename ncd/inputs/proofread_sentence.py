@@ -8,8 +8,7 @@ import torch
 
 from ncd.inputs.symbol_input import known_words
 from ncd.train import proofreader_weights
-from ncd.train.sentence_patterns import readable
-from ncd.train.vocabulary import END, NUMBER, WORDS
+from ncd.train.sentence_patterns import END, NUMBER, WORDS, readable
 
 PAGE = "multi-head-attention"  # the system that can have these weights
 SAMPLE = "Anna Hill said , “ the keys by the door are old ” . Tom found the box because it fell ."

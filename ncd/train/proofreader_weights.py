@@ -15,8 +15,8 @@ from ncd.run import compile
 from ncd.run.base.seeding import generator
 from ncd.train.head_analysis import attention_shares
 from ncd.train.sentence_grammar import RELATIONS, sentences
+from ncd.train.sentence_patterns import NUMBER
 from ncd.train.tasks import task
-from ncd.train.vocabulary import NUMBER
 from ncd.train.weight_files import noted, read_weights, shipped, written
 
 OWN = {knob.name: knob.default for knob in CATALOGUE["proofreader"].knobs}

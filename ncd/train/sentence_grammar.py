@@ -10,8 +10,7 @@ import torch
 from torch import Tensor
 
 from ncd.train.attention_cells import last
-from ncd.train.sentence_patterns import readable
-from ncd.train.vocabulary import (
+from ncd.train.sentence_patterns import (
     ADJECTIVES,
     ARE,
     CLOSE,
@@ -33,6 +32,7 @@ from ncd.train.vocabulary import (
     SURNAMES,
     WOMEN,
     WORDS,
+    readable,
 )
 
 SAMPLE = (

@@ -1,4 +1,4 @@
-"""The sentences whose mistakes are known, as patterns over kinds of words.
+"""The words of the proofreader, by kind, and the sentences in which the right ones are known.
 
 The right word follows from a rule that holds in the sentences of ``sentence_grammar`` and not in
 English: in *The keys and the book is old* the subject is not the last noun. So an answer is known
@@ -13,27 +13,45 @@ from functools import lru_cache
 import torch
 from torch import Tensor
 
-from ncd.train import vocabulary as words
-from ncd.train.vocabulary import END, WORDS
+SINGULAR = ("cat", "dog", "bird", "key", "box", "book", "letter", "picture")
+PLURAL = ("cats", "dogs", "birds", "keys", "boxes", "books", "letters", "pictures")
+PLACES = ("wall", "garden", "table", "house", "window", "door")
+PREPOSITIONS = ("near", "behind", "on", "by")
+WOMEN = ("Anna", "Emma", "Mary", "Lucy")
+MEN = ("Tom", "Ben", "Paul", "Max")
+SURNAMES = ("Hill", "Stone", "Wood", "Park", "Young")
+IS, ARE = ("is", "was", "sleeps", "sings", "falls"), ("are", "were", "sleep", "sing", "fall")
+ADJECTIVES = ("old", "small", "new", "red", "quiet")
+SAW, SAID, FELL = ("saw", "found", "liked"), ("said", "asked"), ("fell", "shone")
+OPEN, CLOSE = ("“", "‘"), ("”", "’")
+HE, IT, MR = ("he", "she"), ("it", "they"), ("Mr", "Mrs")
+END = "."  # also fills what is left at the end
+OTHERS = (END, ",", "The", "the", "and", "because", "wanted")
 
+WORDS = (
+    *OTHERS,
+    *(*OPEN, *CLOSE, *HE, *IT, *MR, *SAW, *SAID, *FELL),
+    *(*SINGULAR, *PLURAL, *PLACES, *PREPOSITIONS, *WOMEN, *MEN, *SURNAMES, *IS, *ARE, *ADJECTIVES),
+)
+NUMBER = {word: i for i, word in enumerate(WORDS)}
 KINDS = {  # a letter for each kind of word
     "T": ("The", "the"),
-    "N": (*words.SINGULAR, *words.PLURAL),
-    "L": words.PLACES,
-    "P": words.PREPOSITIONS,
-    "V": (*words.IS[:2], *words.ARE[:2]),  # an adjective may follow
-    "v": (*words.IS[2:], *words.ARE[2:]),
-    "A": words.ADJECTIVES,
-    "F": (*words.WOMEN, *words.MEN),
-    "S": words.SURNAMES,
-    "W": words.SAW,
-    "D": words.SAID,
-    "O": words.OPEN,
-    "C": words.CLOSE,
-    "I": words.IT,
-    "H": words.HE,
-    "M": words.MR,
-    "f": words.FELL,
+    "N": (*SINGULAR, *PLURAL),
+    "L": PLACES,
+    "P": PREPOSITIONS,
+    "V": (*IS[:2], *ARE[:2]),  # an adjective may follow
+    "v": (*IS[2:], *ARE[2:]),
+    "A": ADJECTIVES,
+    "F": (*WOMEN, *MEN),
+    "S": SURNAMES,
+    "W": SAW,
+    "D": SAID,
+    "O": OPEN,
+    "C": CLOSE,
+    "I": IT,
+    "H": HE,
+    "M": MR,
+    "f": FELL,
     "w": ("wanted",),
     "b": ("because",),
     "&": ("and",),
@@ -53,7 +71,6 @@ PATTERN = re.compile(
 def readable(tokens: Tensor) -> Tensor:
     """Returns which words (…, t) stand in a sentence that the grammar can read to its end.
 
-    >>> from ncd.train.vocabulary import NUMBER
     >>> lines = ("The keys by the door is old .", "The keys and the book is old .")
     >>> [bool(readable(torch.tensor([NUMBER[word] for word in line.split()])).all())
     ...  for line in lines]

@@ -9,7 +9,7 @@ from string import ascii_lowercase, digits
 import torch
 from torch import Tensor
 
-from ncd.train import attention_cells, sentence_grammar, vocabulary
+from ncd.train import attention_cells, sentence_grammar, sentence_patterns
 
 NOT_ASKED = -100  # the label that torch's cross-entropy ignores
 BRACKETS = "()[]{}<>"
@@ -158,7 +158,7 @@ SEQUENCES: Mapping[str, Sequences] = {
         lambda read, seen: seen + 1,  # the bracket that closes it
     ),
     "proofreader": Sequences(
-        lambda v: vocabulary.WORDS[:v],
+        lambda v: sentence_patterns.WORDS[:v],
         sentence_grammar.sentences,
         sentence_grammar.agreement,
         sentence_grammar.RELATIONS,

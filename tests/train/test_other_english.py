@@ -8,9 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ncd.train.sentence_grammar import OTHER, in_doubt
-from ncd.train.sentence_patterns import readable
-from ncd.train.symbol_sequences import NOT_ASKED, SEQUENCES
-from ncd.train.vocabulary import (
+from ncd.train.sentence_patterns import (
     ADJECTIVES,
     ARE,
     HE,
@@ -24,7 +22,9 @@ from ncd.train.vocabulary import (
     SURNAMES,
     WOMEN,
     WORDS,
+    readable,
 )
+from ncd.train.symbol_sequences import NOT_ASKED, SEQUENCES
 
 Line = list[tuple[str, set[str]]]  # words, each with all forms of it that are right
 THINGS = (*SINGULAR, *PLURAL, *PLACES)

@@ -8,9 +8,7 @@ from ncd.train import attention_weights, read_weights, shipped
 from ncd.train.head_analysis import run
 from ncd.train.proofreader_weights import LONGEST, OWN, fits, roles, word_vectors
 from ncd.train.sentence_grammar import RELATIONS, in_doubt, sentences
-from ncd.train.sentence_patterns import readable
-from ncd.train.symbol_sequences import NOT_ASKED, SEQUENCES
-from ncd.train.vocabulary import (
+from ncd.train.sentence_patterns import (
     ARE,
     IS,
     MEN,
@@ -21,7 +19,9 @@ from ncd.train.vocabulary import (
     SURNAMES,
     WOMEN,
     WORDS,
+    readable,
 )
+from ncd.train.symbol_sequences import NOT_ASKED, SEQUENCES
 
 
 def lines(n: int, t: int = 24) -> torch.Tensor:

@@ -9,7 +9,7 @@ import streamlit as st
 
 from ncd.inputs.proofread_sentence import SAMPLE, doubt, words
 from ncd.train import proofreader_weights
-from ncd.train.vocabulary import WORDS
+from ncd.train.sentence_patterns import WORDS
 from ncd.view.base import knobs
 
 KEY = "proofread"  # the session key of the sentence

@@ -13,7 +13,7 @@ from ncd.inputs.symbol_input import known_words
 from ncd.models import CATALOGUE
 from ncd.train.learned_weights import proofreading
 from ncd.train.proofreader_weights import LONGEST, roles
-from ncd.train.vocabulary import ARE, IS, WORDS
+from ncd.train.sentence_patterns import ARE, IS, WORDS
 from ncd.view.base import html_panel, selection
 from ncd.view.base.cache import remember
 from ncd.view.base.heatmap import Grid
