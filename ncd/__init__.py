@@ -8,13 +8,12 @@
 
 from importlib import import_module
 from importlib.util import find_spec
-from inspect import ismodule
 from typing import TYPE_CHECKING, Any
 
 from ncd import quiet_interrupt  # before all that takes time
 
 # isort: split
-from ncd import notebook
+from ncd import notebook, ops
 from ncd.extras import needed_by
 from ncd.lang.circuits.circuit import Cell, Circuit, Fence, Loop, Value
 from ncd.lang.circuits.definition import define
@@ -34,8 +33,9 @@ from ncd.lang.terms.op import Op, Sample, Site
 from ncd.lang.terms.terms import Beside, Id, Term, Then
 from ncd.lang.types.axes import Array, Axis, Signature, Type
 from ncd.lang.types.axis_kinds import plain, seq, space
-from ncd.notebook import load_ipython_extension
-from ncd.ops import *  # noqa: F403
+from ncd.notebook import load_ipython_extension as load_ipython_extension
+
+globals().update((op.__name__, op) for op in ops.CATALOGUE)
 
 if TYPE_CHECKING:
     from ncd.code import source
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from ncd.models import CATALOGUE as catalogue
     from ncd.models import Entry, Knob
     from ncd.onnx_model import onnx
+    from ncd.ops import *
     from ncd.run import (
         Checkpoints,
         Limits,
@@ -55,7 +56,6 @@ if TYPE_CHECKING:
         SavedArray,
         Trace,
         checkpoints,
-        compile,
         devices,
         example_inputs,
         prove,
@@ -63,6 +63,7 @@ if TYPE_CHECKING:
         trace,
         track,
     )
+    from ncd.run import compile as compile
     from ncd.serial import from_json, to_json
     from ncd.streaming import Stream, stream
     from ncd.streaming.loop import Result, run_stream
@@ -94,32 +95,140 @@ _RUN = {
 }
 # Those of modules that import one more library each.
 _ALSO = {"onnx_model": ("onnx",), "widget": ("Explorer", "explore")}
-_NEEDS = {"onnx_model": ("torch", "onnx"), "widget": ("torch", "anywidget")}
 _RENAMED = {"catalogue": "CATALOGUE"}
 
 Term._repr_mimebundle_ = notebook.bundle  # type: ignore[attr-defined]  # lang knows no drawing
 
-# All of these but ``compile``, which would hide the builtin in a star import.
+# All names but ``compile``, which would hide the builtin in a star import. Type checkers read it.
 __all__ = [
-    name
-    for name, value in [
-        *globals().items(),
-        *((name, None) for names in _LATE.values() for name in names),
-        *((name, None) for names in _RUN.values() for name in names if find_spec("torch")),
-        *(
-            (name, None)
-            for module, names in _ALSO.items()
-            for name in names
-            if all(map(find_spec, _NEEDS[module]))
-        ),
-    ]
-    if not (
-        name.startswith("_")
-        or ismodule(value)
-        or name in ("compile", "find_spec", "import_module", "ismodule", "needed_by")
-        or name in ("Any", "TYPE_CHECKING", "load_ipython_extension")
-    )
+    "Add",
+    "Array",
+    "Axes",
+    "Axis",
+    "BatchNorm",
+    "Beside",
+    "Block",
+    "Box",
+    "CausalMask",
+    "Cell",
+    "Checkpoints",
+    "Circuit",
+    "Concat",
+    "Conv",
+    "ConvTranspose",
+    "Copy",
+    "Cost",
+    "Cumulative",
+    "Cut",
+    "Dag",
+    "Drawing",
+    "Dropout",
+    "Einsum",
+    "Elementwise",
+    "Entry",
+    "Equation",
+    "Explorer",
+    "Fence",
+    "Fold",
+    "Formats",
+    "Function",
+    "Given",
+    "Group",
+    "GroupNorm",
+    "Id",
+    "ImportFailed",
+    "Imported",
+    "Index",
+    "Inner",
+    "Knob",
+    "LayerNorm",
+    "LimitError",
+    "Limits",
+    "Linear",
+    "Loop",
+    "Map",
+    "MaxPool",
+    "MismatchError",
+    "NCDError",
+    "Named",
+    "Op",
+    "Opaque",
+    "Pad",
+    "Param",
+    "ParseError",
+    "RMSNorm",
+    "Reduce",
+    "Rename",
+    "Repeat",
+    "Result",
+    "Roll",
+    "Sample",
+    "Saved",
+    "SavedArray",
+    "Scale",
+    "Scan",
+    "Scatter",
+    "Signature",
+    "Site",
+    "SizeError",
+    "Softmax",
+    "Split",
+    "Stream",
+    "Swap",
+    "Term",
+    "TextError",
+    "Then",
+    "Top",
+    "Trace",
+    "Type",
+    "Unit",
+    "UnknownNameError",
+    "Value",
+    "Window",
+    "Wire",
+    "abreast",
+    "autograd",
+    "catalogue",
+    "checkpoints",
+    "cost",
+    "define",
+    "devices",
+    "draw",
+    "elaborate",
+    "example_inputs",
+    "explore",
+    "from_json",
+    "from_torch",
+    "gradient",
+    "html",
+    "onnx",
+    "parse",
+    "plain",
+    "prove",
+    "run_stream",
+    "saved",
+    "seq",
+    "source",
+    "space",
+    "spell",
+    "stream",
+    "to_json",
+    "trace",
+    "track",
 ]
+# A star import leaves out what needs a library that is not installed.
+_NEEDS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(_RUN, ("torch",)),
+    "onnx_model": ("torch", "onnx"),
+    "widget": ("torch", "anywidget"),
+}
+_MISSING = {
+    name
+    for module, libraries in _NEEDS.items()
+    if not all(map(find_spec, libraries))
+    for name in (_RUN | _ALSO)[module]
+}
+__all__[:] = [name for name in __all__ if name not in _MISSING]
 
 
 def __getattr__(name: str) -> Any:

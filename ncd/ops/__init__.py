@@ -45,4 +45,3 @@ from ncd.ops.windows.transposed_convolution import ConvTranspose as ConvTranspos
 CATALOGUE: tuple[type[_Op], ...] = tuple(
     op for name, op in globals().items() if isinstance(op, type) and not name.startswith("_")
 )
-__all__ = [op.__name__ for op in CATALOGUE]  # not the names of the files, such as ``map``

@@ -14,13 +14,13 @@ from itertools import chain
 from math import inf
 
 import numpy as np
-from highspy import Highs, MatrixFormat, ObjSense
+from highspy._core import MatrixFormat, ObjSense, _Highs
 
 DIGITS = 6  # decimals of the results
 MOST = 5_000  # bends and gaps that are solved; the largest system of the catalogue has 850
 COLUMNS, LEAST = int(MatrixFormat.kColwise), int(ObjSense.kMinimize)
 PRIMAL = 4  # HiGHS' number for the primal simplex, which needs fewer steps here than the dual
-_IDLE: deque[Highs] = deque(maxlen=4)  # solvers take longer to make than to run
+_IDLE: deque[_Highs] = deque(maxlen=4)  # solvers take longer to make than to run
 
 
 # Variables ``a`` and ``b``, the ideal distance of ``b`` below ``a``, and the cost of each unit that
@@ -84,8 +84,8 @@ def _frame(count: int, arcs: int) -> tuple[np.ndarray, ...]:
     return starts, np.tile([-1.0, 1.0], arcs), np.zeros(arcs, np.int32), np.zeros(count)
 
 
-def _solver() -> Highs:
-    solver = Highs()
+def _solver() -> _Highs:
+    solver = _Highs()  # Highs itself sets callbacks first, and greets on stdout when they are set
     solver.setOptionValue("output_flag", False)
     solver.setOptionValue("presolve", "off")
     solver.setOptionValue("simplex_strategy", PRIMAL)

@@ -23,7 +23,7 @@ from ncd.lang.terms.op import Op
 from ncd.lang.terms.rewrite import rebuilt, remade, rewrite
 from ncd.lang.terms.terms import Id, Term
 from ncd.lang.types.axes import Array, Axis, Type
-from ncd.lang.types.axis_kinds import Marked, plain, sized
+from ncd.lang.types.axis_kinds import AxisSize, Marked, plain, sized
 
 
 class _SizeWriter:
@@ -188,8 +188,8 @@ class Axes:
     'm:128 d:512'
     """
 
-    def __init__(self, /, **sizes: int | str | Marked) -> None:
-        self.sizes: Mapping[str, int | str | Marked] = sizes
+    def __init__(self, /, **sizes: AxisSize) -> None:
+        self.sizes: Mapping[str, AxisSize] = sizes
 
     def __call__(self, sketch: Term) -> Term:
         check_term(sketch, "Axes")
@@ -221,7 +221,7 @@ class Axes:
         return {**known, **formulas}
 
 
-def _given(value: Any, sizes: Mapping[str, int | str | Marked]) -> Any:
+def _given(value: Any, sizes: Mapping[str, AxisSize]) -> Any:
     """Returns a term with these sizes; local names of a block keep theirs."""
     if isinstance(value, Block) and value.local:
         own = {axis.name for axis in value.dom.axes}

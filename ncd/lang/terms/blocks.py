@@ -9,7 +9,16 @@ from ncd.lang.errors import MismatchError, NCDError
 from ncd.lang.once import once
 from ncd.lang.roles import check_role
 from ncd.lang.terms.chain_typing import Origins
-from ncd.lang.terms.field_spelling import FLAG, SCOPE, STATED, TEXT, choice, read_fields, spelled
+from ncd.lang.terms.field_spelling import (
+    FLAG,
+    SCOPE,
+    STATED,
+    TEXT,
+    StatedField,
+    choice,
+    read_fields,
+    spelled,
+)
 from ncd.lang.terms.field_values import TERM, TERMS
 from ncd.lang.terms.terms import Id, Term, Then, check_some
 from ncd.lang.terms.wire import Wire
@@ -45,7 +54,7 @@ class Block(Term):
     title: str = spelled(TEXT, "")
     role: str = spelled(TEXT, "neutral")
     name: str = spelled(SCOPE, "")
-    type: Signature | None = spelled(STATED, None)
+    type: StatedField = spelled(STATED, None)
     local: bool = spelled(FLAG, False)
 
     def __post_init__(self) -> None:

@@ -10,12 +10,35 @@ import re
 from collections.abc import Callable
 from dataclasses import MISSING, Field, dataclass, field, fields
 from keyword import iskeyword
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from ncd.lang.errors import ParseError, SizeError, printable, shown
-from ncd.lang.formulas.formula import Apply, Name, Number, Operand
+from ncd.lang.formulas.formula import Apply, Formula, Name, Number, Operand
 from ncd.lang.formulas.formula import parse as parse_formula
 from ncd.lang.types.axes import Array, Signature, Type, check_once
+
+Value = TypeVar("Value", covariant=True)
+Given = TypeVar("Given", contravariant=True)
+
+
+class Read(Protocol[Value, Given]):
+    """The type of a field that is written as ``Given``, and read as ``Value`` by its spelling.
+
+    For type checkers alone, to which a descriptor's ``__set__`` is the parameter of the
+    constructor and its ``__get__`` the field; when a program runs, the field holds its value.
+    """
+
+    def __get__(self, term: object, kind: type | None = None) -> Value: ...
+
+    def __set__(self, term: object, value: Given) -> None: ...
+
+
+SignatureField = Read[Signature, Signature | str]
+ArrayField = Read[Array, Array | str]
+TypeField = Read[Type, Type | str]
+FormulaField = Read[Formula, Formula | str]
+StatedField = Read[Signature | None, Signature | str | None]
+InitialField = Read[Formula | None, Formula | str | None]
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,16 @@ from typing import Any
 from ncd.lang.errors import MismatchError, NCDError, SizeError
 from ncd.lang.once import once
 from ncd.lang.terms.chain_typing import Origins
-from ncd.lang.terms.field_spelling import AXIS, FLAG, NAME, SCOPE, read_fields, spelled, whole
+from ncd.lang.terms.field_spelling import (
+    AXIS,
+    FLAG,
+    NAME,
+    SCOPE,
+    ArrayField,
+    read_fields,
+    spelled,
+    whole,
+)
 from ncd.lang.terms.field_values import TERM, TERMS
 from ncd.lang.terms.terms import Term, Then
 from ncd.lang.types.axes import Array, Axis, Type
@@ -143,7 +152,7 @@ class Scan(Term):
     """
 
     body: Term = spelled(TERM)
-    axis: Array = spelled(AXIS, "t")
+    axis: ArrayField = spelled(AXIS, "t")
     name: str = spelled(SCOPE, "")
     states: int = spelled(whole(0, 64), 1)
 

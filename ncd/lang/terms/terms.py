@@ -16,7 +16,7 @@ from ncd.lang.errors import LimitError, NCDError, ParseError
 from ncd.lang.once import once
 from ncd.lang.terms.call_recording import called
 from ncd.lang.terms.chain_typing import Flow, Origins, chained
-from ncd.lang.terms.field_spelling import TYPE, read_fields, spelled
+from ncd.lang.terms.field_spelling import TYPE, TypeField, read_fields, spelled
 from ncd.lang.terms.field_values import TERMS, FieldValue, kept
 from ncd.lang.types.axes import Array, Type
 from ncd.lang.types.pattern_binding import Binding, match
@@ -117,7 +117,7 @@ class Id(Term):
     'y m, x m'
     """
 
-    type: Type = spelled(TYPE)
+    type: TypeField = spelled(TYPE)
 
     def __post_init__(self) -> None:
         read_fields(self)

@@ -10,7 +10,7 @@ from ncd.lang.formulas.expr import Arg, Expr
 from ncd.lang.glyph import Glyph
 from ncd.lang.once import once
 from ncd.lang.terms.chain_typing import Origins
-from ncd.lang.terms.field_spelling import LONG_TEXT, SIGNATURE, spelled
+from ncd.lang.terms.field_spelling import LONG_TEXT, SIGNATURE, SignatureField, spelled
 from ncd.lang.terms.op import Op, Sample, Site
 from ncd.lang.terms.step_writer import Slot, Slots, StepWriter
 from ncd.lang.terms.streaming import Streamed
@@ -104,7 +104,7 @@ class Wire(Wiring):
     Wire('m, m, k -> k, m', '3 2')
     """
 
-    pattern: Signature = spelled(SIGNATURE)
+    pattern: SignatureField = spelled(SIGNATURE)
     places: str = spelled(LONG_TEXT, "")
 
     def __post_init__(self) -> None:

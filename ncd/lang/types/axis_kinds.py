@@ -20,6 +20,9 @@ class Marked:
     label: str = ""
 
 
+AxisSize = int | str | Marked  # as a caller writes it
+
+
 def seq(size: int | str, label: str = "") -> Marked:
     """Returns the size of a sequence axis, whose name is drawn with a bar.
 
@@ -71,7 +74,7 @@ def plain(size: int | str, label: str = "") -> Marked:
     return Marked(size, label=label)
 
 
-def sized(axis: Axis, sizes: Mapping[str, int | str | Marked]) -> Axis:
+def sized(axis: Axis, sizes: Mapping[str, AxisSize]) -> Axis:
     """Returns the axis with the size and kind that ``sizes`` has for its name, or unchanged.
 
     A size that is a formula stays unknown here; the solver evaluates it.

@@ -10,7 +10,7 @@ from ncd.lang.terms.blocks import Block
 from ncd.lang.terms.loops import Repeat
 from ncd.lang.terms.terms import Id, Term, Then
 from ncd.lang.terms.wire import Wire
-from ncd.lang.types.axis_kinds import plain, seq, space
+from ncd.lang.types.axis_kinds import AxisSize, plain, seq, space
 from ncd.models.catalogue_entry import Entry, Knob, Preset
 from ncd.ops import (
     Add,
@@ -98,7 +98,16 @@ def clip(
     >>> ncd.cost(clip(**sizes)).parameters  # ViT-B/32
     151277313
     """
-    sizes = {"i": i, "j": j, "c": 3, "x": space(x * p, x * p), "v": v, "z": z, "k": k, "o": 1}
+    sizes: dict[str, AxisSize] = {
+        "i": i,
+        "j": j,
+        "c": 3,
+        "x": space(x * p, x * p),
+        "v": v,
+        "z": z,
+        "k": k,
+        "o": 1,
+    }
     sizes |= {"m": h * k, "h": h, "d": plain(4 * h * k, "4m"), "t": seq(x * x + 1)}
     sizes |= {"e": g * k, "g": g, "f": plain(4 * g * k, "4e"), "s": seq(s)}
     sizes |= {"p": space(x, x), "n": x * x}

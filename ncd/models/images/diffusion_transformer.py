@@ -11,7 +11,7 @@ from ncd.lang.errors import SizeError
 from ncd.lang.terms.blocks import Block
 from ncd.lang.terms.loops import Repeat
 from ncd.lang.terms.terms import Id, Term
-from ncd.lang.types.axis_kinds import plain, seq, space
+from ncd.lang.types.axis_kinds import AxisSize, plain, seq, space
 from ncd.models.catalogue_entry import Entry, Knob, Preset
 from ncd.models.language_models.model_parts import feed_forward, tanh_gelu
 from ncd.models.shared_parts import self_attention
@@ -76,7 +76,16 @@ def dit(
         nearest = 4 * (-(-k // 4))
         fact = f"a patch has h · k = {m} features, which is no multiple of 4"
         raise SizeError(fact, cure=f"k = {nearest}", axis="k", nearest=nearest)
-    sizes = {"m": m, "h": h, "k": k, "d": plain(4 * m, "4m"), "f": WAVES, "v": v, "T": T, "j": 6}
+    sizes: dict[str, AxisSize] = {
+        "m": m,
+        "h": h,
+        "k": k,
+        "d": plain(4 * m, "4m"),
+        "f": WAVES,
+        "v": v,
+        "T": T,
+        "j": 6,
+    }
     sizes |= {"u": space(x * s, x * s), "p": space(x, x), "t": seq(x * x), "c": c, "o": 2 * c}
     return Axes(**sizes, i=2, a=x, b=s, e=x, g=s, q=s * s * 2 * c)(_dit(n, x, s))
 

@@ -13,7 +13,7 @@ from ncd.lang.errors import SizeError
 from ncd.lang.terms.blocks import Block
 from ncd.lang.terms.terms import Id, Term
 from ncd.lang.terms.wire import Wire
-from ncd.lang.types.axis_kinds import plain, space
+from ncd.lang.types.axis_kinds import AxisSize, plain, space
 from ncd.models.catalogue_entry import Entry, Knob, Preset
 from ncd.ops import (
     Add,
@@ -72,7 +72,7 @@ def diffusion_unet(
         fact = f"a picture of {x} × {x} cannot be halved {depth - 1} times"
         raise SizeError(fact, cure=f"x = {nearest}", axis="x", nearest=nearest)
     places = {f"x_{i}": space(*(x // 2 ** (i - 1),) * 2) for i in range(1, depth + 1)}
-    wide = {
+    wide: dict[str, AxisSize] = {
         "c": c,
         "d": plain(2 * c, "2c"),
         "m": plain(4 * c, "4c"),

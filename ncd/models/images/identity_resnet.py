@@ -8,7 +8,7 @@ from ncd.lang.circuits.elaborate import Axes
 from ncd.lang.terms.blocks import Block, Equation
 from ncd.lang.terms.loops import Repeat
 from ncd.lang.terms.terms import Id, Term, Then
-from ncd.lang.types.axis_kinds import plain, space
+from ncd.lang.types.axis_kinds import AxisSize, plain, space
 from ncd.models.catalogue_entry import Entry, Knob, Preset
 from ncd.models.images.residual_block import again, first, norm_activate
 from ncd.ops import Conv, Linear, Reduce, Softmax, Window
@@ -49,7 +49,7 @@ def _axes(b: int, x: int, n1: int, n2: int, n3: int, n4: int, s: int, y: int) ->
         places["x_3"] = space(last, last, label=f"x/{s * s}")
     pooled = f"{last}^2" if last > 1 else "1^2"  # asked, as one label is one chip on the page
     windows = {"u": space(1, 1, label="1^2"), "w": space(last, last, label=pooled)}
-    ends = {"b": b, "c": plain(3, label="3"), "y": plain(y, label=str(y))}
+    ends: dict[str, AxisSize] = {"b": b, "c": plain(3, label="3"), "y": plain(y, label=str(y))}
     return Axes(**ends, **places, **channels, **narrow, **windows)
 
 

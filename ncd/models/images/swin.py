@@ -9,7 +9,7 @@ from ncd.lang.terms.blocks import Block
 from ncd.lang.terms.loops import Repeat
 from ncd.lang.terms.terms import Id, Term, Then
 from ncd.lang.terms.wire import Wire
-from ncd.lang.types.axis_kinds import plain, space
+from ncd.lang.types.axis_kinds import AxisSize, plain, space
 from ncd.models.catalogue_entry import Entry, Knob, Preset
 from ncd.ops import (
     Add,
@@ -55,7 +55,7 @@ def swin(n: int = 1, w: int = 3, s: int = 4, h: int = 1, k: int = 8, y: int = 10
     >>> ncd.cost(swin(n=3, w=7, s=4, h=3, k=32, y=1000)).parameters  # Swin-T
     28288354
     """
-    sizes: dict[str, object] = {"c": 3, "x": space(8 * w * s, 8 * w * s), "y": y, "k": k}
+    sizes: dict[str, AxisSize] = {"c": 3, "x": space(8 * w * s, 8 * w * s), "y": y, "k": k}
     for i in STAGES:
         side, heads = 2 ** (4 - i), h * 2 ** (i - 1)
         sizes |= {f"x_{i}": space(side * w, side * w), f"h_{i}": heads, f"m_{i}": heads * k}

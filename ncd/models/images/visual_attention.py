@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
 from ncd.lang.circuits.elaborate import Axes
 from ncd.lang.terms.blocks import Block
@@ -26,7 +27,7 @@ def visual_attention(
 def _visual_attention(w: int, s: int, single: bool) -> Term:
     h = 'h"1"' if single else "h"
     y, x, z = ('y/s"y"', 'x/s"x"', 'z"y"') if w == s == 1 else ("y/s", "x/s", 'z"y′"')
-    window = {"kernel": w, "stride": s, "padding": 0, "bias": False}
+    window: dict[str, Any] = {"kernel": w, "stride": s, "padding": 0, "bias": False}
     attend = (
         Einsum(f"{h} k {y}, {h} k {x} -> {h} {x} {y}", "scores")
         >> Scale("k")

@@ -118,7 +118,7 @@ def rearranged(shape: Sequence[int], calls: Sequence[Call], names: str = "") -> 
         axes = [made.fresh(name, n) for name, n in zip(names.split(), shape, strict=True)]
         first = axes[0]
         term: Term = Id(Type((Array(axes),))) >> Index(
-            _pattern([Array((first,))], [Array()]), **{first.name: 0}
+            _pattern([Array((first,))], [Array()]), {first.name: 0}
         )
     else:
         left, _ = calls[0].sides(len(shape))
@@ -185,7 +185,7 @@ class _Stage:
     def _taken(self, parts: Parts, axis: Axis, sizes: dict[Part, int]) -> list[Term]:
         """Returns the steps that rename, split or reduce an axis."""
         if not parts:
-            return [Index(_pattern([Array((axis,))], [Array()]), **{axis.name: 0})]
+            return [Index(_pattern([Array((axis,))], [Array()]), {axis.name: 0})]
         if len(parts) == 1 and parts[0].text in (REST, axis.called):
             self.own[parts[0]] = axis
             return []

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from ncd.lang.formulas.expr import Arg, Expr, call
 from ncd.lang.glyph import Glyph
-from ncd.lang.terms.field_spelling import AXIS, choice, spelled
+from ncd.lang.terms.field_spelling import AXIS, ArrayField, choice, spelled
 from ncd.lang.terms.loops import Scan
 from ncd.lang.terms.op import Op, Sample, Site
 from ncd.lang.terms.step_writer import Slot, Slots, StepWriter
@@ -44,7 +44,7 @@ class Cumulative(Op):
     'b x'
     """
 
-    axis: Array = spelled(AXIS)
+    axis: ArrayField = spelled(AXIS)
     how: str = spelled(choice(*_TORCH), "sum")
     role: ClassVar[str] = "einsum"
     in_place: ClassVar[bool] = True

@@ -9,7 +9,7 @@ from typing import ClassVar
 from ncd.lang.errors import MismatchError, SizeError
 from ncd.lang.formulas import expr as ex
 from ncd.lang.glyph import Glyph
-from ncd.lang.terms.field_spelling import ARRAY, NAME, SMALL, spelled, whole
+from ncd.lang.terms.field_spelling import ARRAY, NAME, SMALL, ArrayField, spelled, whole
 from ncd.lang.terms.op import Initial, Op, Sample, Site
 from ncd.lang.terms.step_writer import Slot, Slots, StepWriter
 from ncd.lang.types.axes import Array, Axis, Signature, Type
@@ -41,7 +41,7 @@ class GroupNorm(Op):
     'b c x'
     """
 
-    axes: Array = spelled(ARRAY)
+    axes: ArrayField = spelled(ARRAY)
     name: str = spelled(NAME, "norm")
     groups: int = spelled(whole(1), 1)
     eps: float = spelled(SMALL, 1e-5)

@@ -9,7 +9,7 @@ from typing import ClassVar
 from ncd.lang.errors import SizeError
 from ncd.lang.formulas import expr as ex
 from ncd.lang.glyph import Glyph
-from ncd.lang.terms.field_spelling import ARRAY, FLAG, NAME, SMALL, spelled
+from ncd.lang.terms.field_spelling import ARRAY, FLAG, NAME, SMALL, ArrayField, spelled
 from ncd.lang.terms.op import Initial, Op, Sample, Site
 from ncd.lang.terms.step_writer import Slot, Slots, StepWriter
 from ncd.lang.terms.streaming import Streamed
@@ -61,7 +61,7 @@ class BatchNorm(_Norm):
     'b n x'
     """
 
-    axes: Array = spelled(ARRAY)
+    axes: ArrayField = spelled(ARRAY)
     name: str = spelled(NAME, "norm")
     eps: float = spelled(SMALL, 1e-5)
     affine: bool = spelled(FLAG, True)
@@ -176,7 +176,7 @@ class LayerNorm(_Norm):
     'y m'
     """
 
-    axes: Array = spelled(ARRAY)
+    axes: ArrayField = spelled(ARRAY)
     name: str = spelled(NAME, "norm")
     eps: float = spelled(SMALL, 1e-5)
     bias: bool = spelled(FLAG, True)
@@ -236,7 +236,7 @@ class RMSNorm(_Norm):
     'y m'
     """
 
-    axes: Array = spelled(ARRAY)
+    axes: ArrayField = spelled(ARRAY)
     name: str = spelled(NAME, "norm")
     eps: float = spelled(SMALL, 1e-6)
     mark: ClassVar[str] = "rms"

@@ -9,7 +9,7 @@ from typing import ClassVar
 from ncd.lang.errors import MismatchError
 from ncd.lang.formulas.expr import Arg, Expr, call
 from ncd.lang.glyph import Glyph, Mark
-from ncd.lang.terms.field_spelling import SIGNATURE, choice, spelled
+from ncd.lang.terms.field_spelling import SIGNATURE, SignatureField, choice, spelled
 from ncd.lang.terms.op import Op, Sample, Site
 from ncd.lang.terms.step_writer import Slot, Slots, StepWriter
 from ncd.lang.terms.streaming import Streamed
@@ -46,7 +46,7 @@ class Reduce(Op):
     ('y h', 'y')
     """
 
-    pattern: Signature = spelled(SIGNATURE)
+    pattern: SignatureField = spelled(SIGNATURE)
     how: str = spelled(choice(*_TORCH), "sum")
     role: ClassVar[str] = "einsum"
     form: ClassVar[str] = "x+ -> y*"

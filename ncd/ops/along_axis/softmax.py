@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from ncd.lang.formulas.expr import Arg, Expr, arranged, groups, method
 from ncd.lang.glyph import Glyph
-from ncd.lang.terms.field_spelling import AXIS, SCOPE, spelled
+from ncd.lang.terms.field_spelling import AXIS, SCOPE, ArrayField, spelled
 from ncd.lang.terms.op import Op, Sample, Site
 from ncd.lang.terms.step_writer import Slot, Slots, StepWriter
 from ncd.lang.terms.streaming import Part, Running, Streamed
@@ -32,7 +32,7 @@ class Softmax(Op):
     'x'
     """
 
-    axis: Array = spelled(AXIS)
+    axis: ArrayField = spelled(AXIS)
     result: str = spelled(SCOPE, "weights")
     role: ClassVar[str] = "softmax"
     in_place: ClassVar[bool] = True

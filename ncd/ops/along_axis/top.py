@@ -8,7 +8,7 @@ from typing import ClassVar
 from ncd.lang.errors import SizeError
 from ncd.lang.formulas.expr import Arg, Expr, Size, call
 from ncd.lang.glyph import Glyph
-from ncd.lang.terms.field_spelling import SIGNATURE, spelled
+from ncd.lang.terms.field_spelling import SIGNATURE, SignatureField, spelled
 from ncd.lang.terms.op import Op, Sample, Site
 from ncd.lang.terms.step_writer import Slot, Slots, StepWriter
 from ncd.lang.types.axes import Array, Signature, Type
@@ -35,7 +35,7 @@ class Top(Op):
     'k, k#e'
     """
 
-    pattern: Signature = spelled(SIGNATURE)
+    pattern: SignatureField = spelled(SIGNATURE)
     role: ClassVar[str] = "index"
     form: ClassVar[str] = "e -> k"
 

@@ -288,7 +288,8 @@ _WHOLE_STAYS = frozenset(("abs", "ceil", "floor", "sign"))
 def _function(name: str, a: Part, formula: Formula) -> Part:
     if a.value is not None:
         try:
-            value = PLAIN[name](now(a.value) if name in _MATH else a.decided)
+            number: float = now(a.value) if name in _MATH else settled(a.expr, a.value)
+            value = PLAIN[name](number)
         except (ArithmeticError, ValueError):
             raise _uncomputable(formula) from None
         return constant(value, ex.call(f"math.{name}", a.expr) if name in _MATH else None)

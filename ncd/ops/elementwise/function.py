@@ -11,7 +11,15 @@ from zlib import crc32
 from ncd.lang.errors import MismatchError, ParseError, shown
 from ncd.lang.formulas import expr as ex
 from ncd.lang.glyph import Glyph, Mark
-from ncd.lang.terms.field_spelling import SIGNATURE, STATED, Spelling, choice, spelled
+from ncd.lang.terms.field_spelling import (
+    SIGNATURE,
+    STATED,
+    SignatureField,
+    Spelling,
+    StatedField,
+    choice,
+    spelled,
+)
 from ncd.lang.terms.op import Op, Sample, Site
 from ncd.lang.terms.step_writer import Slot, Slots, StepWriter
 from ncd.lang.types.axes import Array, Dim, Signature, Type
@@ -66,9 +74,9 @@ class Function(Op):
     """
 
     letter: str = spelled(LETTER)
-    pattern: Signature = spelled(SIGNATURE)
+    pattern: SignatureField = spelled(SIGNATURE)
     fn: str = spelled(choice(*_TORCH), "linear")
-    of: Signature | None = spelled(STATED, None)
+    of: StatedField = spelled(STATED, None)
     role: ClassVar[str] = "linear"
 
     def check_pattern(self) -> None:

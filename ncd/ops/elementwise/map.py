@@ -10,9 +10,18 @@ from ncd.lang.errors import MismatchError, ParseError
 from ncd.lang.formulas.formula import Apply, Formula, Name
 from ncd.lang.formulas.short_formula import cut, short
 from ncd.lang.glyph import Glyph, Mark
-from ncd.lang.terms.field_spelling import ARRAY, FORMULA, SIGNATURE, TEXT, spelled
+from ncd.lang.terms.field_spelling import (
+    ARRAY,
+    FORMULA,
+    SIGNATURE,
+    TEXT,
+    ArrayField,
+    FormulaField,
+    SignatureField,
+    spelled,
+)
 from ncd.lang.terms.op import Sample, Site
-from ncd.lang.types.axes import Array, Axis, Signature
+from ncd.lang.types.axes import Array, Axis
 from ncd.ops.elementwise.formula_op import Mapped, check_operands
 from ncd.ops.structure.axis_places import ports
 
@@ -43,10 +52,10 @@ class Map(Mapped):
     ('y m', 'y x#2')
     """
 
-    pattern: Signature = spelled(SIGNATURE)
-    function: Formula = spelled(FORMULA)
+    pattern: SignatureField = spelled(SIGNATURE)
+    function: FormulaField = spelled(FORMULA)
     title: str = spelled(TEXT, "")
-    reads: Array = spelled(ARRAY, Array())
+    reads: ArrayField = spelled(ARRAY, Array())
     role: ClassVar[str] = "neutral"
 
     def check_pattern(self) -> None:

@@ -13,7 +13,7 @@ from ncd.lang.formulas.formula import FUNCTIONS, Apply, Formula, Name, Number, O
 from ncd.lang.formulas.formula import parse as parse_formula
 from ncd.lang.formulas.traced_sizes import traced
 from ncd.lang.glyph import Glyph, Mark
-from ncd.lang.terms.field_spelling import ARRAY, AXIS, TEXT, spelled
+from ncd.lang.terms.field_spelling import ARRAY, AXIS, TEXT, ArrayField, spelled
 from ncd.lang.terms.op import Sample, Site
 from ncd.lang.terms.streaming import Streamed
 from ncd.lang.types.axes import Array, Signature
@@ -104,7 +104,7 @@ class Scale(Mapped):
     0.25
     """
 
-    axis: Array = spelled(AXIS)
+    axis: ArrayField = spelled(AXIS)
     power: str = spelled(TEXT, "-1/2")
     role: ClassVar[str] = "scale"
     signature: ClassVar[Signature] = SCALAR
@@ -179,7 +179,7 @@ class CausalMask(Mapped):
     'y h x'
     """
 
-    axes: Array = spelled(ARRAY)
+    axes: ArrayField = spelled(ARRAY)
     role: ClassVar[str] = "mask"
     form: ClassVar[str] = "y x"
 

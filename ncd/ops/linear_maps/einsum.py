@@ -11,7 +11,7 @@ from typing import ClassVar
 from ncd.lang.errors import MismatchError
 from ncd.lang.formulas.expr import Arg, Contract, Expr
 from ncd.lang.glyph import Glyph, Mark
-from ncd.lang.terms.field_spelling import SCOPE, SIGNATURE, spelled
+from ncd.lang.terms.field_spelling import SCOPE, SIGNATURE, SignatureField, spelled
 from ncd.lang.terms.op import Op, Sample, Site
 from ncd.lang.terms.step_writer import Slot, Slots, StepWriter
 from ncd.lang.terms.streaming import Streamed
@@ -44,7 +44,7 @@ class Einsum(Op):
     't g q i'
     """
 
-    pattern: Signature = spelled(SIGNATURE)
+    pattern: SignatureField = spelled(SIGNATURE)
     result: str = spelled(SCOPE, "")
     role: ClassVar[str] = "einsum"
 

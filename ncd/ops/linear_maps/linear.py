@@ -8,9 +8,16 @@ from typing import ClassVar
 
 from ncd.lang.errors import MismatchError
 from ncd.lang.formulas.expr import Call, Expr, Layer, Size, call, merged, parted
-from ncd.lang.formulas.formula import Formula
 from ncd.lang.glyph import Glyph
-from ncd.lang.terms.field_spelling import FLAG, INITIAL, NAME, SIGNATURE, spelled
+from ncd.lang.terms.field_spelling import (
+    FLAG,
+    INITIAL,
+    NAME,
+    SIGNATURE,
+    InitialField,
+    SignatureField,
+    spelled,
+)
 from ncd.lang.terms.op import Initial, Op, Sample, Site
 from ncd.lang.terms.step_writer import Slot, Slots, StepWriter
 from ncd.lang.terms.streaming import Streamed
@@ -46,10 +53,10 @@ class Linear(Op):
     'Linear head'
     """
 
-    pattern: Signature = spelled(SIGNATURE)
+    pattern: SignatureField = spelled(SIGNATURE)
     name: str = spelled(NAME, "L")
     bias: bool = spelled(FLAG, False)
-    init: Formula | None = spelled(INITIAL, None)
+    init: InitialField = spelled(INITIAL, None)
     role: ClassVar[str] = "linear"
     form: ClassVar[str] = "m* -> k*"
     weighted: ClassVar[bool] = True

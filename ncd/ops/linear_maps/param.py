@@ -8,9 +8,9 @@ from typing import ClassVar
 
 from ncd.lang.errors import MismatchError
 from ncd.lang.formulas.expr import Expr, Weight
-from ncd.lang.formulas.formula import Formula, parse
+from ncd.lang.formulas.formula import parse
 from ncd.lang.glyph import Glyph, Mark
-from ncd.lang.terms.field_spelling import ARRAY, INITIAL, NAME, spelled
+from ncd.lang.terms.field_spelling import ARRAY, INITIAL, NAME, ArrayField, InitialField, spelled
 from ncd.lang.terms.op import Initial, Op, Sample, Site
 from ncd.lang.terms.step_writer import Slot, Slots, StepWriter
 from ncd.lang.terms.streaming import Streamed
@@ -43,9 +43,9 @@ class Param(Op):
     'v:50 m:8'
     """
 
-    array: Array = spelled(ARRAY)
+    array: ArrayField = spelled(ARRAY)
     name: str = spelled(NAME, "weight")
-    init: Formula | None = spelled(INITIAL, None)
+    init: InitialField = spelled(INITIAL, None)
     role: ClassVar[str] = "linear"
     weighted: ClassVar[bool] = True
 

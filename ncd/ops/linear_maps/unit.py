@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from ncd.lang.formulas.expr import Arg, Cast, Contract, Expr, Infix, Position
 from ncd.lang.glyph import Glyph
-from ncd.lang.terms.field_spelling import ARRAY, FLAG, spelled
+from ncd.lang.terms.field_spelling import ARRAY, FLAG, ArrayField, spelled
 from ncd.lang.terms.op import Op, Sample, Site
 from ncd.lang.terms.step_writer import Slot, Slots, StepWriter
 from ncd.lang.types.axes import Array, Signature, Type
@@ -36,7 +36,7 @@ class Unit(Op):
     'm a b'
     """
 
-    axes: Array = spelled(ARRAY)
+    axes: ArrayField = spelled(ARRAY)
     outer: bool = spelled(FLAG, False)
     role: ClassVar[str] = "einsum"
     form: ClassVar[str] = "a b"
@@ -111,7 +111,7 @@ class Inner(Op):
     'y x'
     """
 
-    axes: Array = spelled(ARRAY)
+    axes: ArrayField = spelled(ARRAY)
     role: ClassVar[str] = "einsum"
     form: ClassVar[str] = "a b"
 
@@ -129,8 +129,8 @@ class Inner(Op):
         return (Contract((Arg(0),), (dims,), site.outs[0].dims),)
 
     def glyph(self, site: Site) -> Glyph:
-        caps = (own_ports(site.ins, site.dom),)
-        return replace(over(site), caps=caps, arrows=not site.outs[0])
+        one, two = own_ports(site.ins, site.dom)
+        return replace(over(site), caps=((one, two),), arrows=not site.outs[0])
 
     def formula(self, site: Site) -> str:
         a, b = (axis.identifier for axis in self.axes)

@@ -10,7 +10,7 @@ from ncd.lang.errors import MismatchError, SizeError
 from ncd.lang.formulas.expr import Arg, Const, Expr, Method, Size, Tuple, call
 from ncd.lang.glyph import Glyph, Mark
 from ncd.lang.terms.chain_typing import Origins
-from ncd.lang.terms.field_spelling import SIGNATURE, spelled
+from ncd.lang.terms.field_spelling import SIGNATURE, SignatureField, spelled
 from ncd.lang.terms.op import Op, Sample, Site
 from ncd.lang.terms.step_writer import Slot, Slots, StepWriter
 from ncd.lang.types.axes import Axis, Signature
@@ -84,7 +84,7 @@ class Concat(_Pieces):
     '2c:6'
     """
 
-    pattern: Signature = spelled(SIGNATURE)
+    pattern: SignatureField = spelled(SIGNATURE)
     role: ClassVar[str] = "concat"
     form: ClassVar[str] = "c, d… -> e"
 
@@ -168,7 +168,7 @@ class Cut(_Pieces):
     'y:3 q:2, y:3 k:4'
     """
 
-    pattern: Signature = spelled(SIGNATURE)
+    pattern: SignatureField = spelled(SIGNATURE)
     role: ClassVar[str] = "concat"
     form: ClassVar[str] = "d -> a, b…"
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from ncd.lang.errors import MismatchError, NCDError, ParseError, SizeError, shown
 from ncd.lang.formulas.expr import Arg, Expr, Lookup, Select, reordered
 from ncd.lang.glyph import Glyph, Mark
-from ncd.lang.terms.field_spelling import SIGNATURE, Spelling, read_fields, spelled
+from ncd.lang.terms.field_spelling import SIGNATURE, SignatureField, Spelling, read_fields, spelled
 from ncd.lang.terms.op import Op, Sample, Site
 from ncd.lang.terms.step_writer import Slot, Slots, StepWriter
 from ncd.lang.types.axes import Array, Axis, Signature, Type
@@ -63,7 +63,7 @@ class Index(Op):
     ('y m', 'm')
     """
 
-    pattern: Signature = spelled(SIGNATURE)
+    pattern: SignatureField = spelled(SIGNATURE)
     at: Places = spelled(PLACES, ())
     role: ClassVar[str] = "index"
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from ncd.lang.errors import MismatchError, SizeError
-from ncd.lang.formulas.expr import Expr, call
+from ncd.lang.formulas.expr import Expr, call, several
 from ncd.lang.glyph import Glyph
-from ncd.lang.terms.field_spelling import NUMBER, SIGNATURE, spelled, whole
+from ncd.lang.terms.field_spelling import NUMBER, SIGNATURE, SignatureField, spelled, whole
 from ncd.lang.terms.op import Op, Sample, Site
 from ncd.lang.terms.step_writer import Slot, Slots, StepWriter
 from ncd.lang.types.axes import Array, Axis, Signature, Type
@@ -42,7 +42,7 @@ class Pad(Op):
     'b:2 y:8'
     """
 
-    pattern: Signature = spelled(SIGNATURE)
+    pattern: SignatureField = spelled(SIGNATURE)
     before: int = spelled(whole(), 1)
     after: int = spelled(whole(), 1)
     value: float = spelled(NUMBER, 0.0)
@@ -85,7 +85,7 @@ class Pad(Op):
     def torch(self, site: Site) -> tuple[Expr, ...]:
         sides = (self.before, self.after) * len(site.dom[0][0].shape)
         named = {"value": self.value} if self.value else {}
-        return at_end(site, lambda x, rest: call("F.pad", x, sides, **named))
+        return at_end(site, lambda x, rest: call("F.pad", x, several(sides), **named))
 
     def out(self, site: Site) -> str:
         return "padded"

@@ -9,7 +9,7 @@ from typing import ClassVar
 from ncd.lang.errors import MismatchError, ParseError, SizeError
 from ncd.lang.formulas.expr import Arg, Expr, Rearrange, groups, merged
 from ncd.lang.glyph import Glyph
-from ncd.lang.terms.field_spelling import SIGNATURE, spelled
+from ncd.lang.terms.field_spelling import SIGNATURE, SignatureField, spelled
 from ncd.lang.terms.op import Op, Sample, Site
 from ncd.lang.terms.step_writer import Slot, Slots, StepWriter
 from ncd.lang.types.axes import Array, Axis, Signature, Type
@@ -88,7 +88,7 @@ class Group(_Product):
     'd:12'
     """
 
-    pattern: Signature = spelled(SIGNATURE)
+    pattern: SignatureField = spelled(SIGNATURE)
     form: ClassVar[str] = "x+ -> d"
 
     @property
@@ -154,7 +154,7 @@ class Split(_Product):
     'y:2 h:4 k:3'
     """
 
-    pattern: Signature = spelled(SIGNATURE)
+    pattern: SignatureField = spelled(SIGNATURE)
     form: ClassVar[str] = "d -> h+"
 
     @property
@@ -221,7 +221,7 @@ class Rename(Op):
     '~x:20 m:128'
     """
 
-    pattern: Signature = spelled(SIGNATURE)
+    pattern: SignatureField = spelled(SIGNATURE)
     role: ClassVar[str] = "reshape"
     any_kind: ClassVar[bool] = True
     form: ClassVar[str] = "y+ -> x+"

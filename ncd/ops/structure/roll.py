@@ -8,10 +8,9 @@ from typing import ClassVar
 
 from ncd.lang.formulas.expr import Arg, Expr, call
 from ncd.lang.glyph import Glyph
-from ncd.lang.terms.field_spelling import AXIS, spelled, whole
+from ncd.lang.terms.field_spelling import AXIS, ArrayField, spelled, whole
 from ncd.lang.terms.op import Op, Sample, Site
 from ncd.lang.terms.step_writer import Slot, Slots, StepWriter
-from ncd.lang.types.axes import Array
 from ncd.ops.structure.axis_places import on_own
 
 FARTHEST = 10**6
@@ -38,7 +37,7 @@ class Roll(Op):
     'b x c'
     """
 
-    axis: Array = spelled(AXIS)
+    axis: ArrayField = spelled(AXIS)
     shift: int = spelled(whole(-FARTHEST, FARTHEST), 1)
     role: ClassVar[str] = "index"
     in_place: ClassVar[bool] = True

@@ -9,7 +9,7 @@ from typing import ClassVar
 from ncd.lang.errors import MismatchError
 from ncd.lang.formulas.expr import Align, Arg, Expr, Filled, Infix, Scattered, reordered
 from ncd.lang.glyph import Glyph, Mark
-from ncd.lang.terms.field_spelling import SIGNATURE, spelled
+from ncd.lang.terms.field_spelling import SIGNATURE, SignatureField, spelled
 from ncd.lang.terms.op import Op, Sample, Site
 from ncd.lang.terms.step_writer import Slot, Slots, StepWriter
 from ncd.lang.types.axes import Array, Axis, Signature, Type
@@ -37,7 +37,7 @@ class Scatter(Op):
     'v m'
     """
 
-    pattern: Signature = spelled(SIGNATURE)
+    pattern: SignatureField = spelled(SIGNATURE)
     role: ClassVar[str] = "index"
     backward: ClassVar[Mapping[str, str]] = {"ScatterAdd": "G at each number's place."}
 

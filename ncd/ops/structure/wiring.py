@@ -7,10 +7,10 @@ from typing import ClassVar
 
 from ncd.lang.glyph import Glyph, Mark
 from ncd.lang.once import once
-from ncd.lang.terms.field_spelling import ARRAY, TEXT, spelled
+from ncd.lang.terms.field_spelling import ARRAY, TEXT, ArrayField, spelled
 from ncd.lang.terms.op import Sample, Site
 from ncd.lang.terms.wire import Wiring
-from ncd.lang.types.axes import Array, Signature, Type
+from ncd.lang.types.axes import Signature, Type
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -29,7 +29,7 @@ class Copy(Wiring):
     'x m, x m'
     """
 
-    array: Array = spelled(ARRAY)
+    array: ArrayField = spelled(ARRAY)
     order: ClassVar[tuple[int, ...]] = (0, 0)
 
     @once
@@ -64,8 +64,8 @@ class Swap(Wiring):
     'b, a'
     """
 
-    first: Array = spelled(ARRAY)
-    second: Array = spelled(ARRAY)
+    first: ArrayField = spelled(ARRAY)
+    second: ArrayField = spelled(ARRAY)
     role: ClassVar[str] = "neutral"
     order: ClassVar[tuple[int, ...]] = (1, 0)
 
@@ -104,7 +104,7 @@ class Named(Wiring):
     'y k'
     """
 
-    array: Array = spelled(ARRAY)
+    array: ArrayField = spelled(ARRAY)
     text: str = spelled(TEXT)
     role: ClassVar[str] = "neutral"
     order: ClassVar[tuple[int, ...]] = (0,)

@@ -12,7 +12,7 @@ from ncd.lang.formulas.expr import Expr, Weight
 from ncd.lang.formulas.formula import Number as FormulaNumber
 from ncd.lang.formulas.short_formula import cut
 from ncd.lang.glyph import Glyph, Mark
-from ncd.lang.terms.field_spelling import ARRAY, NAME, Spelling, spelled
+from ncd.lang.terms.field_spelling import ARRAY, NAME, ArrayField, Read, Spelling, spelled
 from ncd.lang.terms.op import Initial, Op, Sample, Site
 from ncd.lang.terms.step_writer import Slot, Slots, StepWriter
 from ncd.lang.types.axes import Array, Signature, Type
@@ -84,9 +84,9 @@ class Given(Op):
     'y:2 x:2'
     """
 
-    array: Array = spelled(ARRAY)
+    array: ArrayField = spelled(ARRAY)
     name: str = spelled(NAME, "constant")
-    numbers: Numbers = spelled(NUMBERS, ())
+    numbers: Read[Numbers, Numbers | str] = spelled(NUMBERS, ())
     role: ClassVar[str] = "data"
     any_kind: ClassVar[bool] = True
 

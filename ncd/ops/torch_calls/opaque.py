@@ -11,9 +11,9 @@ from ncd.lang.formulas import expr as ex
 from ncd.lang.formulas.short_formula import cut
 from ncd.lang.glyph import Glyph, Mark
 from ncd.lang.once import once
-from ncd.lang.terms.field_spelling import SIGNATURE, Spelling, printable, spelled
+from ncd.lang.terms.field_spelling import SIGNATURE, SignatureField, Spelling, printable, spelled
 from ncd.lang.terms.op import Op, Sample, Site
-from ncd.lang.types.axes import Array, Signature, Type
+from ncd.lang.types.axes import Array, Type
 from ncd.lang.types.pattern_binding import Binding
 from ncd.ops.structure.axis_places import own_ports
 from ncd.ops.torch_calls.call_arguments import LETTERS, LONGEST, Arguments, read_arguments
@@ -76,7 +76,7 @@ class Opaque(Op):
     'y m'
     """
 
-    pattern: Signature = spelled(SIGNATURE)
+    pattern: SignatureField = spelled(SIGNATURE)
     function: str = spelled(FUNCTION, "aten.abs")
     arguments: str = spelled(CALLED, "")
     role: ClassVar[str] = "neutral"

@@ -10,7 +10,15 @@ from typing import ClassVar
 from ncd.lang.errors import MismatchError, SizeError
 from ncd.lang.formulas.expr import Call, Expr, Layer, Size, call, several
 from ncd.lang.glyph import Glyph
-from ncd.lang.terms.field_spelling import FLAG, NAME, SIGNATURE, maybe, spelled, whole
+from ncd.lang.terms.field_spelling import (
+    FLAG,
+    NAME,
+    SIGNATURE,
+    SignatureField,
+    maybe,
+    spelled,
+    whole,
+)
 from ncd.lang.terms.op import Initial, Sample, Site
 from ncd.lang.terms.step_writer import Slot, Slots, StepWriter
 from ncd.lang.terms.terms import Id, Term
@@ -99,7 +107,7 @@ class Conv(Learned):
     'c:6 x:9'
     """
 
-    pattern: Signature = spelled(SIGNATURE)
+    pattern: SignatureField = spelled(SIGNATURE)
     name: str = spelled(NAME, "conv")
     kernel: Sides = spelled(sides(1), 1)
     stride: Sides = spelled(sides(1), 1)

@@ -8,7 +8,7 @@ from typing import ClassVar
 from ncd.lang.errors import SizeError
 from ncd.lang.formulas.expr import Expr, call, several
 from ncd.lang.glyph import Glyph
-from ncd.lang.terms.field_spelling import SIGNATURE, spelled
+from ncd.lang.terms.field_spelling import SIGNATURE, SignatureField, spelled
 from ncd.lang.terms.op import Sample, Site
 from ncd.lang.terms.step_writer import Slot, Slots, StepWriter
 from ncd.lang.terms.terms import Term
@@ -37,7 +37,7 @@ class MaxPool(Sliding):
     'c:3 y:4x4'
     """
 
-    pattern: Signature = spelled(SIGNATURE)
+    pattern: SignatureField = spelled(SIGNATURE)
     kernel: Sides = spelled(sides(1), 2)
     stride: Sides = spelled(sides(1), 2)
     padding: Sides = spelled(sides(), 0)

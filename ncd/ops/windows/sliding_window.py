@@ -21,7 +21,7 @@ from ncd.lang.formulas.expr import (
     several,
 )
 from ncd.lang.glyph import Glyph
-from ncd.lang.terms.field_spelling import SIGNATURE, spelled
+from ncd.lang.terms.field_spelling import SIGNATURE, SignatureField, spelled
 from ncd.lang.terms.op import Sample, Site
 from ncd.lang.terms.step_writer import Slot, Slots, StepWriter
 from ncd.lang.types.axes import Array, Axis, Dim, Signature
@@ -54,7 +54,7 @@ class Window(Sliding):
     'c:2 y:4x4 w:3x3'
     """
 
-    pattern: Signature = spelled(SIGNATURE)
+    pattern: SignatureField = spelled(SIGNATURE)
     kernel: Sides = spelled(sides(1), 2)
     stride: Sides = spelled(sides(1), 1)
     padding: Sides = spelled(sides(), 0)
@@ -166,7 +166,7 @@ class Fold(Sliding):
     'c:2 x:9x9'
     """
 
-    pattern: Signature = spelled(SIGNATURE)
+    pattern: SignatureField = spelled(SIGNATURE)
     kernel: Sides = spelled(sides(1), 2)
     stride: Sides = spelled(sides(1), 1)
     padding: Sides = spelled(sides(), 0)

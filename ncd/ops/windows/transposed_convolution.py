@@ -10,10 +10,9 @@ from typing import ClassVar
 from ncd.lang.errors import SizeError
 from ncd.lang.formulas.expr import Call
 from ncd.lang.glyph import Glyph
-from ncd.lang.terms.field_spelling import FLAG, NAME, SIGNATURE, spelled
+from ncd.lang.terms.field_spelling import FLAG, NAME, SIGNATURE, SignatureField, spelled
 from ncd.lang.terms.op import Initial, Sample, Site
 from ncd.lang.terms.step_writer import Slot, Slots, StepWriter
-from ncd.lang.types.axes import Signature
 from ncd.ops.windows.convolution import Learned
 from ncd.ops.windows.convolution_steps import transposed
 from ncd.ops.windows.window_shapes import Sides, side, sides, spread
@@ -42,7 +41,7 @@ class ConvTranspose(Learned):
     'd:8 y:32x32'
     """
 
-    pattern: Signature = spelled(SIGNATURE)
+    pattern: SignatureField = spelled(SIGNATURE)
     name: str = spelled(NAME, "up")
     kernel: Sides = spelled(sides(1), 2)
     stride: Sides = spelled(sides(1), 2)
