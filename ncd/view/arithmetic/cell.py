@@ -15,29 +15,26 @@ from ncd.view.arithmetic import attention_row_html, by_kind, sum_table
 from ncd.view.arithmetic.sum_table import figure
 from ncd.view.arrays import map_component, slice_picker
 from ncd.view.base import selection
+from ncd.view.base.controls import Text
 from ncd.view.base.heatmap import Pooled
-from ncd.view.session import url
 from ncd.view.session.scene import Scene
 
-CELL, NUMBER = "cell", "number"  # session keys: of the attention map, of the value map
+PLACE = "[0-9]{1,9},[0-9]{1,9}"
+CELL, NUMBER = Text("cell", PLACE), Text("number", PLACE)  # of the attention map, of the value map
 MIXED = 2  # features of the weighted sum that are shown
 
-for _name in (CELL, NUMBER):
-    url.keep(_name, "")
 
-
-def chosen(key: str, rows: int, columns: int) -> tuple[int, int] | None:
+def chosen(control: Text, rows: int, columns: int) -> tuple[int, int] | None:
     """Returns the selected cell, if the map has it."""
-    parts = str(st.session_state.get(key, "")).split(",")
-    if len(parts) != 2 or not all(part.isdecimal() and len(part) < 10 for part in parts):
+    if not control.value:
         return None
-    i, j = map(int, parts)
+    i, j = map(int, control.value.split(","))
     return (i, j) if i < rows and j < columns else None
 
 
-def pick(key: str, value: str) -> None:
+def pick(control: Text, value: str) -> None:
     """Selects the clicked cell, or clears it if it was selected; a callback."""
-    st.session_state[key] = "" if value == st.session_state.get(key) else value
+    control.put("" if value == control.value else value)
 
 
 def go_to(circuit: Circuit, value: str) -> None:
@@ -48,7 +45,7 @@ def go_to(circuit: Circuit, value: str) -> None:
     array = circuit.values[id].array
     if len(place) == len(array.shape):
         st.session_state[selection.KEY] = id
-        st.session_state[NUMBER] = slice_picker.show(array, tuple(map(int, place)))
+        NUMBER.put(slice_picker.show(array, tuple(map(int, place))))
 
 
 def marks(

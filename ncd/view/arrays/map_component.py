@@ -17,6 +17,7 @@ from ncd.export import markup
 from ncd.export.shared_assets import LIGHT_JS, PANEL_CSS
 from ncd.lang.types.axes import Axis
 from ncd.view.base import heatmap
+from ncd.view.base.controls import Choice, Control, pick
 from ncd.view.base.heatmap import Ends, Pooled
 from ncd.view.base.html_panel import asked, heed
 from ncd.view.base.static_files import static
@@ -45,7 +46,8 @@ HTML = f"""
 <div class="foot"></div></div>
 """
 
-ONE, BEHIND = "one", "behind"  # link parameters: a cell, and a number in another array
+CELL, ONE, BEHIND = "cell", "one", "behind"  # actions: a cell, and a number in another array
+COLOURS = Choice("colours", ("", "all"), "")  # whether they end before outliers, or not
 SUBSCRIPT = re.compile(r"_(\d+)")
 BELOW = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 LIGHTS = re.compile(' data-axis="[^"]*"')
@@ -60,11 +62,15 @@ _maps = st.components.v2.component(
 
 @dataclass(frozen=True)
 class Side:
-    """One side of a map: its title (HTML), the name of a position, the words at positions."""
+    """One side of a map: its title (HTML), the name of a position, the words at positions.
+
+    ``picks`` is the control that a click on a cell sets to the position on this side.
+    """
 
     title: str = ""
     said: str = ""
     names: Sequence[str] = ()
+    picks: Control | None = None
 
 
 @dataclass(frozen=True)
@@ -80,8 +86,9 @@ class Mark:
 class Map:
     """A large map of numbers; its zoom is kept as long as ``id`` stays the same.
 
-    With ``picks="cell"`` a click picks a cell as ``"cell=3,5"``, the place of the first number in
-    it. ``marks`` are frames around cells. A cell picked as ``ONE`` is explained below the map.
+    With ``picks="cell"``, and where a side picks, a click picks a cell as ``"cell=3,5"``, the place
+    of the first number in it. ``marks`` are frames around cells. A cell picked as ``ONE`` is
+    explained below the map.
     """
 
     id: str
@@ -119,10 +126,15 @@ class Map:
             "ends": [f"≤ {low}" if clipped and ends.low else low, high],
             "palette": _colours(heatmap.SIGNED if ends.low < 0 else heatmap.POSITIVE),
             "marks": [[mark.kind, mark.row, mark.column] for mark in self.marks],
-            "picks": self.picks,
+            "picks": self.picks or CELL * any(self.picked),
             **drawn,
             **{name: self._side(*side) for name, side in sides.items()},
         }
+
+    @property
+    def picked(self) -> tuple[Control | None, Control | None]:
+        """The controls of row and column that a click sets."""
+        return self.rows.picks, self.columns.picks
 
     def _side(self, side: Side, n: int) -> dict[str, Any]:
         return {
@@ -146,7 +158,8 @@ def _text(numbers: Any) -> str:
 
 def show(
     key: str,
-    on_pick: Callable[[str, str], None],
+    controls: Sequence[Control] = (),
+    on_pick: Callable[[str, str], None] | None = None,
     *,
     head: str = "",
     side: str = "",
@@ -156,13 +169,19 @@ def show(
 ) -> None:
     """Shows a map between other HTML: small pictures above, words below.
 
-    A click on an element with ``data-pick="head=3"`` calls ``on_pick`` with ``"head", "3"``, and so
-    does a change of an input with ``data-set="head"``.
+    A click on an element with ``data-pick="head=3"`` sets the control ``head``, and so does a
+    change of an input with ``data-set="head"``; what sets no control calls ``on_pick`` with
+    ``"head", "3"``.
     """
 
     def picked() -> None:
         name, _, value = str(asked(key, "pick") or "").partition("=")
-        on_pick(name, value)
+        if name == CELL and map and any(map.picked):
+            for control, at in zip(map.picked, value.split(","), strict=False):
+                if control is not None:
+                    control.put(at)
+        elif not pick(controls, name, value) and on_pick is not None:
+            on_pick(name, value)
 
     _maps(
         key=key,
@@ -190,19 +209,6 @@ def plain(axis: Axis) -> str:
 def named(axis: Axis, at: int, side: str = "") -> str:
     """Returns a position on an axis as HTML without links, for use inside a button."""
     return f"{LIGHTS.sub('', markup.axis(axis))}{side and f' {side}'} = {at}"
-
-
-def slider(said: str, name: str, values: range, at: int, label: str = "") -> str:
-    """Returns a slider that sets a session key to one of several numbers; nothing for one.
-
-    ``label`` is HTML for what stands before it, where that is not the plain text ``said``.
-    """
-    if len(values) < 2:
-        return ""
-    return (
-        f'<label class="cut">{label or said} <input type="range" min="{values[0]}" '
-        f'max="{values[-1]}" value="{at}" data-set="{name}" aria-valuetext="{said}"></label>'
-    )
 
 
 def gallery(pictures: Sequence[tuple[str, str, str]], chosen: str) -> str:
@@ -245,7 +251,12 @@ def _buttons(inner: str, count: int, style: str = "") -> str:
     return f'<div class="heads" style="--across:{across};--thumb:{tall}px{style}">{inner}</div>'
 
 
-def beyond(ends: Ends, chosen: Ends, key: str = "colours") -> str:
+def colours(ends: Ends) -> Ends:
+    """Returns the range of the colours that is chosen: up to outliers, or without them."""
+    return ends.whole if COLOURS.value else ends
+
+
+def beyond(ends: Ends, chosen: Ends) -> str:
     """Returns a sentence about outliers, with an offer to change the range."""
     if not ends.beyond:
         return ""
@@ -260,7 +271,7 @@ def beyond(ends: Ends, chosen: Ends, key: str = "colours") -> str:
         offer = f"Colours up to {markup.digits(ends.high)}"
     return (
         f'<span class="beyond">{what}, {told}. <button type="button" class="link" '
-        f'data-pick="{key}={pick}">{offer}</button></span>'
+        f'data-pick="{COLOURS.action(pick)}">{offer}</button></span>'
     )
 
 

@@ -14,9 +14,11 @@ from ncd.export import markup
 from ncd.lang.types.axes import Array, Axis
 from ncd.view.arrays import map_component
 from ncd.view.base import heatmap
+from ncd.view.base.controls import Text
 from ncd.view.base.heatmap import Ends, Grid
 
-PICTURE, SLICES = "picture", "slices"  # link parameters such as "y,h" and "b.2,n_1.5"
+PICTURE, SLICES = Text("picture"), Text("slices")  # such as "y,h" and "b.2,n_1.5"
+CONTROLS = (PICTURE, SLICES)
 MOST = 36  # small pictures at once
 CHANNELS = 3  # the channels of a colour image
 COLOURED = -1  # the position that stands for all three
@@ -114,8 +116,7 @@ def chosen(array: Array) -> Cut:
     """Returns the visitor's choice, where it is valid for this array."""
     own = dimensions(array)
     names = [d.name for d in own]
-    asked = [n for n in str(st.session_state.get(PICTURE, "")).split(",") if n in names]
-    shown = tuple(names.index(n) for n in asked)
+    shown = tuple(names.index(n) for n in PICTURE.value.split(",") if n in names)
     if len(set(shown)) != 2:
         shown = _two(own)
     cut = Cut(own, shown, (0,) * len(own))
@@ -155,7 +156,7 @@ def _two(dimensions: tuple[Dimension, ...]) -> tuple[int, ...]:
 
 
 def _places() -> dict[str, str]:
-    parts = (part.rpartition(".") for part in str(st.session_state.get(SLICES, "")).split(","))
+    parts = (part.rpartition(".") for part in SLICES.value.split(","))
     return {name: place for name, _, place in parts if name}
 
 
@@ -163,7 +164,7 @@ def show(array: Array, index: tuple[int, ...]) -> str:
     """Selects the slice that contains a number; returns the number's row and column, as ``3,5``."""
     whole = dimensions(array)
     names = [d.name for d in whole]
-    asked = [n for n in str(st.session_state.get(PICTURE, "")).split(",") if n in names]
+    asked = [n for n in PICTURE.value.split(",") if n in names]
     shown = tuple(map(names.index, asked)) if len(set(asked)) == 2 else _two(whole)
     rest = {names[i]: str(at) for i, at in enumerate(index) if i not in shown}
     _keep({**_places(), **rest})
@@ -182,16 +183,13 @@ def _within(place: str | None, least: int, size: int) -> int:
 
 
 def pick(name: str, value: str) -> None:
-    """Applies the visitor's choice; a callback."""
-    if name == PICTURE:
-        st.session_state[PICTURE] = value
-        return
+    """Chooses a position along a dimension; a callback."""
     _keep({**_places(), name: value})
 
 
 def _keep(places: Mapping[str, str]) -> None:
     kept = (f"{name}.{place}" for name, place in places.items() if name and place.isdecimal())
-    st.session_state[SLICES] = ",".join(kept)
+    SLICES.put(",".join(kept))
 
 
 def grid(tensor: torch.Tensor, cut: Cut) -> Grid:
@@ -248,9 +246,10 @@ def controls(cut: Cut) -> str:
         for way in ways
     )
     choice = (
-        f'<div class="cut"><label>Rows by columns <select data-set="{PICTURE}">{options}</select>'
-        f'</label> <button type="button" data-pick="{PICTURE}={swapped}" class="swap" '
-        f'title="Swap rows and columns">⇄<span class="unseen"> swap</span></button></div>'
+        f'<div class="cut"><label>Rows by columns <select data-set="{PICTURE.name}">{options}'
+        f'</select></label> <button type="button" class="swap" '
+        f'data-pick="{PICTURE.action(swapped)}" title="Swap rows and columns">⇄'
+        '<span class="unseen"> swap</span></button></div>'
     )
     return choice + "".join(_slider(cut, i) for i in cut.rest if i != cut.along)
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import streamlit as st
 
 from ncd.export.shared_assets import DIAGRAM_CSS, LIGHT_JS, PANEL_CSS
 from ncd.view.base import selection
+from ncd.view.base.controls import Control, pick
 from ncd.view.base.static_files import static
 
 _panel = st.components.v2.component(
@@ -19,18 +20,24 @@ _panel = st.components.v2.component(
 )
 
 
-def show(html: str, key: str, on_pick: Callable[[str], None] | None = None) -> None:
+def show(
+    html: str,
+    key: str,
+    controls: Sequence[Control] = (),
+    on_pick: Callable[[str], None] | None = None,
+) -> None:
     """Shows HTML (escaped by :mod:`ncd.export.markup`).
 
     Elements with ``data-axis``, ``data-node`` or ``data-array`` are highlighted together with all
-    that share the value. A click on ``data-select`` selects the element, one on ``data-pick``
-    calls ``on_pick`` with its value, and a change of an input with ``data-set="i"`` calls it with
-    ``"i=3"``.
+    that share the value. A click on ``data-select`` selects the element. One on
+    ``data-pick="i=3"`` sets the control ``i``, and so does a change of an input with
+    ``data-set="i"``; ``on_pick`` is called with what sets no control.
     """
 
     def picked() -> None:
         value = asked(key, "pick")
-        if on_pick is not None and isinstance(value, str):
+        name, _, text = str(value or "").partition("=")
+        if not pick(controls, name, text) and on_pick is not None and isinstance(value, str):
             on_pick(value)
 
     _panel(

@@ -26,9 +26,9 @@ from ncd.view.compare.matching import Match
 from ncd.view.panels.attention import attention_maps
 from ncd.view.panels.attention.attention_maps import HEAD, SOFTMAX, Weights
 from ncd.view.runtime import torch_threads
-from ncd.view.session import url
 from ncd.view.session.scene import Scene
 
+CONTROLS = (HEAD, SOFTMAX, slice_picker.PICTURE, slice_picker.SLICES)
 HEADS = 16  # small pictures on each side
 NONE = "It has no such array."
 STYLE = """<style>
@@ -70,8 +70,7 @@ def pair(one: Scene, two: Scene, found: Match) -> Pair | None:
     softmaxes = [cell for cell in two.circuit.cells if attention_maps.attends(cell)]
     chosen = two.selected if two.selected.startswith("v") else ""
     if softmaxes and not chosen:
-        wanted = st.session_state.get(SOFTMAX)
-        cell = next((c for c in softmaxes if c.id == wanted), softmaxes[0])
+        cell = next((c for c in softmaxes if c.id == SOFTMAX.value), softmaxes[0])
         before = next((a for a, b in found.rows if b is cell), None)
         return _attention((one, two), (before, cell), softmaxes)
     id = chosen or two.circuit.outputs[0].id
@@ -97,19 +96,12 @@ def show(both: Pair | None) -> None:
         with column:
             map_component.show(
                 f"map {title.lower()}",
-                pick,
+                CONTROLS,
+                slice_picker.pick,
                 head=head,
                 map=focus,
                 foot=f'<p class="muted">{more}</p>' if more else "",
             )
-
-
-def pick(name: str, value: str) -> None:
-    """Applies a choice made in the panel; a callback."""
-    if name in (HEAD, SOFTMAX):
-        st.session_state[name] = value
-    elif name:
-        slice_picker.pick(name, value)
 
 
 def _map(title: str, side: Shown, ends: Ends) -> Map:
@@ -154,7 +146,7 @@ def _attention(
         _weights(scene, cell) if cell else None for scene, cell in zip(scenes, cells, strict=True)
     )
     ends = Ends.of(np.concatenate([w.maps.ravel() for w in own if w]), signed=False)
-    head = url.place(HEAD, max(len(w.maps) for w in own if w))
+    head = HEAD.among(max(len(w.maps) for w in own if w))
     sides = tuple(
         replace(_head(scene, w, head), above=_strip(w, head, ends))
         for scene, w in zip(scenes, own, strict=True)
@@ -201,9 +193,9 @@ def _strip(found: Weights | None, head: int, ends: Ends) -> str:
         attention_maps.heads_named(found.heads),
     )
     small = heatmap.pooled(found.maps[run.start : run.stop], heatmap.SMALL)
-    buttons, sheet = [(f"{HEAD}={i}", names[i]) for i in run], heatmap.sheet(small.maps, ends)
-    return map_component.cut(sheet, buttons, f"{HEAD}={head}") + map_component.beside(
-        HEAD, run, len(found.maps)
+    buttons, sheet = [(HEAD.action(i), names[i]) for i in run], heatmap.sheet(small.maps, ends)
+    return map_component.cut(sheet, buttons, HEAD.action(head)) + map_component.beside(
+        HEAD.name, run, len(found.maps)
     )
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import prod
 
-import streamlit as st
-
 from ncd.derivatives.mirrored import Tap, alike, mirrored, titled
 from ncd.export import markup
 from ncd.lang.circuits.array_names import called
@@ -16,10 +14,11 @@ from ncd.lang.errors import LimitError, NCDError
 from ncd.lang.terms.terms import Term
 from ncd.run.limits.saved_for_backward import SavedArray, saved
 from ncd.view.base.cache import remember
+from ncd.view.base.controls import Choice
 from ncd.view.diagram.component import other_term
 from ncd.view.session.scene import Scene
 
-MIRROR = "mirror"  # session key: whether the diagram is shown
+MIRROR = Choice("mirror", ("", "1"), "")  # whether the diagram is shown
 MOST, WIDEST = 60, 12  # boxes, notes and wirings in all; arrays side by side
 LONG = 12  # the most letters of a name in a note
 BELOW = (
@@ -34,8 +33,8 @@ def html(scene: Scene, again: tuple[str, ...]) -> str:
 
     ``again`` are the parts that are recomputed; they load only what they take.
     """
-    if not st.session_state.get(MIRROR):
-        return _button("1", "Draw the backward pass")
+    if not MIRROR.value:
+        return f"<p>{MIRROR.button(1, 'Draw the backward pass')}</p>"
     try:
         key = scene.term, again, scene.formats
         term = remember("mirrored", *key, make=lambda: _term(scene, again))
@@ -47,16 +46,10 @@ def html(scene: Scene, again: tuple[str, ...]) -> str:
     once = any(len(loop.bodies) > 1 and alike(loop) for loop in scene.circuit.loops)
     more = " Of equal layers one is drawn." if once else ""
     return (
-        f'{_button("", "Hide the backward pass")}<div class="backward">'
+        f'<p>{MIRROR.button("", "Hide the backward pass")}</p><div class="backward">'
         f'<figure class="gradient"><figcaption>The forward pass.</figcaption>{above}</figure>'
         f'<figure class="gradient"><figcaption>{BELOW}{more}</figcaption>'
         f"{other_term(term, scene, labels)}</figure></div>"
-    )
-
-
-def _button(value: str, words: str) -> str:
-    return (
-        f'<p><button type="button" class="plain" data-pick="{MIRROR}={value}">{words}</button></p>'
     )
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import plotly.graph_objects as go
-import streamlit as st
 
 from ncd.export import markup
 from ncd.run.execution.recompute import segments
 from ncd.run.limits.checkpoint_plans import Checkpoints, plans
-from ncd.view.arrays import charts, map_component
+from ncd.view.arrays import charts
 from ncd.view.base import html_panel
 from ncd.view.base.cache import remember
+from ncd.view.base.controls import slider
 from ncd.view.learning import saved_table
 from ncd.view.session.scene import Scene
 
@@ -34,7 +34,7 @@ def show(scene: Scene) -> None:
     if len(every) < 2:
         return
     now = _now(scene, every)
-    html_panel.show(_html(scene, every, now), "budget", lambda picked: _pick(picked, every))
+    html_panel.show(_html(scene, every, now), "budget", on_pick=lambda picked: _pick(picked, every))
     said = f"Extra FLOPs for each budget, {len(every)} steps; {_words(every, now)}"
     charts.show(curve(every, now), "budget curve", said)
 
@@ -54,9 +54,9 @@ def _html(scene: Scene, every: tuple[Checkpoints, ...], now: int | None) -> str:
     one = every[now or 0]
     last = len(every) - 1
     named = f"budget {markup.amount(one.bytes, 'B')}"
-    slider = map_component.slider(named, BUDGET, range(last + 1), last - (now or 0))
+    budget = slider(named, BUDGET, range(last + 1), last - (now or 0))
     return (
-        f'<h2>Where to save under a budget</h2><div class="told">{slider}</div>'
+        f'<h2>Where to save under a budget</h2><div class="told">{budget}</div>'
         f'<p role="status">{_told(scene, every, now)}</p><p class="muted">{NOTE}</p>'
     )
 
@@ -115,4 +115,4 @@ def _pick(picked: str, every: tuple[Checkpoints, ...]) -> None:
     name, _, value = picked.partition("=")
     if name == BUDGET and value.isdecimal() and len(value) < 4:
         at = max(len(every) - 1 - int(value), 0)
-        st.session_state[saved_table.RECOMPUTE] = ",".join(every[at].recompute)
+        saved_table.RECOMPUTE.set(every[at].recompute)

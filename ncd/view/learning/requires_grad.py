@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-import streamlit as st
-
 from ncd.export import markup
 from ncd.lang.circuits.array_names import given
 from ncd.view.arrays.map_component import LIGHTS
+from ncd.view.base.controls import Switches
 from ncd.view.session.scene import Scene
 
-FROZEN = "frozen"  # session key: the names of tensors without a gradient, separated by commas
+FROZEN = Switches("frozen", longest=10_000)  # the names of tensors without a gradient
 FEW = 8  # the greatest number of switches that are always visible
 
 
@@ -43,15 +42,7 @@ def leaves(scene: Scene) -> tuple[Leaf, ...]:
 
 def frozen(scene: Scene) -> frozenset[str]:
     """Returns the names of this system's parameters and inputs without a gradient."""
-    wanted = str(st.session_state.get(FROZEN, "")).split(",")
-    return frozenset(leaf.name for leaf in leaves(scene)).intersection(wanted)
-
-
-def pick(name: str) -> None:
-    """Turns one switch, or all of them on if the name is empty; a callback."""
-    held = [part for part in str(st.session_state.get(FROZEN, "")).split(",") if part]
-    now = [part for part in held if part != name] if name in held else [*held, name]
-    st.session_state[FROZEN] = ",".join(now) if name else ""
+    return frozenset(leaf.name for leaf in leaves(scene)).intersection(FROZEN.names)
 
 
 def switches(every: tuple[Leaf, ...], off: Collection[str]) -> str:
@@ -60,7 +51,7 @@ def switches(every: tuple[Leaf, ...], off: Collection[str]) -> str:
         return ""
     buttons = "".join(_switch(leaf, leaf.name not in off) for leaf in every)
     if off:
-        buttons += f'<button type="button" class="plain" data-pick="{FROZEN}=">all on</button>'
+        buttons += FROZEN.button("", "all on")
     group = f'<span class="switches" role="group" aria-label="requires_grad">{buttons}</span>'
     if len(every) <= FEW:
         return f'<div class="needs"><code>requires_grad</code>{group}</div>'
@@ -74,5 +65,5 @@ def switches(every: tuple[Leaf, ...], off: Collection[str]) -> str:
 def _switch(leaf: Leaf, on: bool) -> str:
     return (
         f'<button type="button" role="switch" aria-checked="{str(on).lower()}" {leaf.light} '
-        f'data-pick="{FROZEN}={markup.text(leaf.name)}">{leaf.title}</button>'
+        f'data-pick="{FROZEN.action(markup.text(leaf.name))}">{leaf.title}</button>'
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import streamlit as st
 import torch
 from torch import Tensor
 
@@ -23,9 +22,10 @@ from ncd.run.limits.saved_for_backward import (
     training_flops,
 )
 from ncd.view.base.cache import remember
+from ncd.view.base.controls import Switches
 from ncd.view.session.scene import Scene
 
-RECOMPUTE = "recompute"  # session key: the ids of blocks that are calculated again
+RECOMPUTE = Switches("recompute", longest=10_000)  # the ids of blocks that are calculated again
 HEAD = ("Array", "Bytes", "Saved for", "Sizes")
 MOST = 200  # the greatest number of rows
 
@@ -50,16 +50,8 @@ def _layers(count: int) -> str:
 
 def chosen(scene: Scene) -> tuple[str, ...]:
     """Returns the blocks, then the layers, that are calculated again."""
-    wanted = dict.fromkeys(str(st.session_state.get(RECOMPUTE, "")).split(","))
-    single = (name for name in wanted if layers(scene.circuit, name))
-    return *(f.id for f in blocks(scene) if f.id in wanted), *single
-
-
-def pick(id: str) -> None:
-    """Turns the switch of one block; a callback."""
-    held = [part for part in str(st.session_state.get(RECOMPUTE, "")).split(",") if part]
-    now = [part for part in held if part != id] if id in held else [*held, id]
-    st.session_state[RECOMPUTE] = ",".join(now)
+    single = (name for name in RECOMPUTE.names if layers(scene.circuit, name))
+    return *(f.id for f in blocks(scene) if f.id in RECOMPUTE.names), *single
 
 
 def html(scene: Scene) -> str:
@@ -107,7 +99,8 @@ def _ops(scene: Scene, *names: str) -> set[str]:
 def _switches(scene: Scene, again: tuple[str, ...]) -> str:
     buttons = "".join(
         f'<button type="button" role="switch" aria-checked="{str(f.id in again).lower()}" '
-        f'data-pick="{RECOMPUTE}={f.id}"{_covered(scene, f, again)}>{markup.text(name)}</button>'
+        f'data-pick="{RECOMPUTE.action(f.id)}"{_covered(scene, f, again)}>{markup.text(name)}'
+        "</button>"
         for f, name in zip(blocks(scene), titles(scene), strict=True)
     )
     if not buttons:

@@ -42,7 +42,9 @@ def show() -> None:
         if not scene.runs:  # by the limits of this server
             return
         with reading:
-            html_panel.show(f"<style>{CSS}</style>{_looks(scene, words, row)}", "first looks", _ask)
+            html_panel.show(
+                f"<style>{CSS}</style>{_looks(scene, words, row)}", "first looks", on_pick=_ask
+            )
 
 
 def _sentence() -> list[str]:

@@ -122,7 +122,6 @@ def _result(scene: Scene, result: bytes) -> None:
     focus = _focus(value, seen)
     map_component.show(
         "heavy",
-        lambda name, value: None,
         map=focus,
         aside=_card(scene, value, seen, found),
         foot=f'<p class="muted">{focus.numbers.told} Select a wire to see its numbers.</p>',

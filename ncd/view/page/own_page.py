@@ -15,7 +15,7 @@ from ncd.text import spell
 from ncd.text.recognise import is_file, recognised
 from ncd.view.editor import text_editor
 from ncd.view.page.own_examples import EXAMPLES
-from ncd.view.page.page import page
+from ncd.view.page.page import EVERYWHERE, page
 from ncd.view.panels.attention import attention_maps
 from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
 from ncd.view.runtime import downloads, streamlit_internals
@@ -59,6 +59,7 @@ LAST = "last text that could be read"  # a session key
 LAST_SHOWN = "The diagram is that of the last text that could be read."
 STOPS = "This module stops with an error. The diagram goes up to the call that fails."
 PANELS = (shapes, source, cost_table, values, attention_maps, autograd_graph)
+CONTROLS = url.controls((*PANELS, *EVERYWHERE))
 
 
 def show() -> None:
@@ -112,7 +113,7 @@ def _read(text: str) -> tuple[Entry, NCDError | None]:
 def _checked(entry: Entry) -> Entry:
     """Returns the entry; raises SizeError for an axis with the name of a setting of the page."""
     for knob in entry.knobs:
-        if knob.name in (*url.ON_SYSTEMS, *url.EVERYWHERE, *SETTINGS):
+        if knob.name in (*url.ON_SYSTEMS, *CONTROLS, *SETTINGS):
             raise SizeError(f"axis {knob.name} has the name of a setting", cure="another name")
     return entry
 

@@ -30,8 +30,11 @@ EVERYWHERE = (step, compare)  # the panels of every page, after its own
 HEAD_START = 0.03  # seconds for the diagram to be sent and shown before the rest is computed
 
 
-class Panel(Protocol):
-    """A panel: its ``TITLE`` on the tab, whether it ``RUNS`` the system, its ``show`` function."""
+class Panel(url.Panel, Protocol):
+    """A panel: its ``TITLE`` on the tab, whether it ``RUNS`` the system, its ``show`` function.
+
+    One whose state the link keeps lists it as ``CONTROLS`` (see :mod:`ncd.view.base.controls`).
+    """
 
     TITLE: str
     RUNS: bool
@@ -56,7 +59,7 @@ def page(
     depends on it is another. The diagram is filled first, then the sidebar, then the panel.
     """
     panels = (*panels, *EVERYWHERE)
-    url.take(entry, tuple(panel.TITLE for panel in panels))
+    url.take(entry, panels)
     side = st.sidebar.container()  # created first, filled later, so that nothing jumps
     header = st.container(horizontal=True, vertical_alignment="bottom", key="header")
     with header:

@@ -81,7 +81,7 @@ def show(scene: Scene) -> None:
     if found is None:
         return
     with st.container(key="prediction-box"):
-        html_panel.show(f"<style>{CSS}</style>{_html(found, _chosen(scene))}", KEY, _choose)
+        html_panel.show(f"<style>{CSS}</style>{_html(found, _chosen(scene))}", KEY, on_pick=_choose)
 
 
 def _html(found: Question, chosen: str) -> str:

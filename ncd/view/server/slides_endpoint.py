@@ -137,7 +137,7 @@ def _panel(scene: Scene, said: Mapping[str, str]) -> str:
     if opened == cost_table.TITLE:
         return cost_table.html(scene, None)
     if opened == attention_maps.TITLE and scene.runs and not scene.long:
-        return _heads(scene, said.get(attention_maps.SOFTMAX, ""))
+        return _heads(scene, said.get(attention_maps.SOFTMAX.name, ""))
     return ""
 
 

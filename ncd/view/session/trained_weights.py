@@ -17,10 +17,11 @@ from ncd.models import Entry
 from ncd.train.learned_weights import Learned, proofreading, shipped_weights
 from ncd.train.tasks import TASKS
 from ncd.view.base.cache import SHELF, kept
+from ncd.view.base.controls import Choice
 from ncd.view.runtime import downloads
 
 STATE = "training"
-STEPS, CHOICES = "steps", ("100", "300", "1000", "3000")  # the session key of how many, and values
+STEPS = Choice("steps", ("100", "300", "1000", "3000"), "300")
 TRAINED = "trained"  # the session key, also in the link, that a run of so many steps was begun
 EVERY = 0.4  # seconds between two checks of a run
 ENDS = {1: "st", 2: "nd", 3: "rd"}
@@ -83,11 +84,10 @@ def resume(entry: Entry, settings: Mapping[str, int], seed: int, device: str) ->
     loaded again takes part in it; else it begins again.
     """
     found: Training | None = st.session_state.get(STATE)
-    if st.session_state.get(TRAINED) and (found is None or found.page != entry.name):
-        steps = st.session_state.get(STEPS)
-        if entry.name in TASKS and str(steps) in CHOICES:
-            run = Run(entry.name, settings, seed, int(str(steps)), device)
-            begin(Training(entry.name, settings, seed, run))
+    elsewhere = found is None or found.page != entry.name
+    if st.session_state.get(TRAINED) and elsewhere and entry.name in TASKS:
+        run = Run(entry.name, settings, seed, int(STEPS.value), device)
+        begin(Training(entry.name, settings, seed, run))
     now = training(entry, settings, seed)
     fits = now is not None and now.run is not None and not (now.run.stopping or now.run.failure)
     st.session_state[TRAINED] = "1" if fits else ""

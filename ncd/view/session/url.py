@@ -6,18 +6,19 @@ the state: every stored key that is not at its default.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 from urllib.parse import parse_qsl, quote, urlencode
 
 import streamlit as st
 
-from ncd.graph import LEVELS
 from ncd.inputs import proofread_sentence
 from ncd.lang.terms.terms import Term
 from ncd.models import Entry
 from ncd.run import devices
 from ncd.view.base import knobs
+from ncd.view.base.controls import Control
 from ncd.view.base.static_files import static
 from ncd.view.inputs import feed, image_picker, sketch_pad, trained_sentence
 from ncd.view.runtime import streamlit_internals
@@ -32,7 +33,6 @@ STATE, GO = "link", "go"
 PRESENTED = ("present", "views", "with")  # read by the browser alone, in presenter.js
 MOST = 10_000  # the greatest number of letters in a sentence
 
-EVERYWHERE: dict[str, Kept] = {}
 ON_SYSTEMS: dict[str, Kept] = {
     "device": Kept(devices()[0], devices(), meaning="device"),
     "labels": Kept(LABELS[0], LABELS, meaning="labels"),
@@ -42,18 +42,6 @@ ON_SYSTEMS: dict[str, Kept] = {
     "callouts": Kept("on", ("on", "off"), meaning="callouts"),
     "quiz": Kept("", ("", "1")),
     "ask": Kept(""),
-    "positions": Kept(False),
-    "softmax": Kept(""),
-    "head": Kept("0"),
-    "picture": Kept(""),
-    "slices": Kept(""),
-    "colours": Kept(""),
-    "level": Kept("", LEVELS),
-    "call": Kept("", longest=300),
-    "frozen": Kept("", longest=MOST),
-    "recompute": Kept("", longest=MOST),
-    "mirror": Kept("", ("", "1")),
-    "back": Kept("0"),
     trained_weights.TRAINED: Kept("", ("", "1")),
     FORMATS: Kept("", longest=LONGEST, meaning="formats"),
     pin.PIN: Kept("", longest=pin.LONGEST, meaning="pin"),
@@ -61,25 +49,15 @@ ON_SYSTEMS: dict[str, Kept] = {
 }
 
 
-def keep(
-    name: str,
-    default: Value,
-    among: tuple[str, ...] = (),
-    shared: bool = False,
-    longest: int = 100,
-) -> None:
-    """Stores a session key in the links of all pages; called when a module is imported."""
-    EVERYWHERE[name] = Kept(default, among, name if shared else "", longest)
+class Panel(Protocol):
+    """A panel as its page's link knows it: a title; one with controls has a tuple ``CONTROLS``."""
+
+    TITLE: str
 
 
-def place(name: str, count: int) -> int:
-    """Returns the position, below ``count``, that a session key holds.
-
-    A larger number becomes the last position, and a text that is not a number the first.
-    """
-    text = str(st.session_state.get(name, "0"))
-    known = text.isdecimal() and len(text) < 10  # int() fails for thousands of digits
-    return min(int(text), count - 1) if known else 0
+def controls(panels: Iterable[Panel]) -> dict[str, Control]:
+    """Returns the controls of panels by their session keys."""
+    return {one.name: one for panel in panels for one in getattr(panel, "CONTROLS", ())}
 
 
 @dataclass
@@ -93,7 +71,8 @@ class Link:
     """
 
     page: str
-    kept: Mapping[str, Kept]
+    kept: Mapping[str, Kept | Control]
+    panels: Sequence[Panel] = ()
     shared: dict[str, Value] = field(default_factory=dict)
     held: dict[str, Value] = field(default_factory=dict)
     seen: dict[str, Value] = field(default_factory=dict)
@@ -109,10 +88,10 @@ def followed() -> bool:
     return st.query_params.get(GO, "") not in ("", left.followed if left else "")
 
 
-def take(page: Entry | str, titles: tuple[str, ...] = ()) -> None:
+def take(page: Entry | str, panels: Sequence[Panel] = ()) -> None:
     """Reads the address into the session's state when a page has just opened.
 
-    ``page`` is a system, or the name of a page without knobs; ``titles`` are those of its panels.
+    ``page`` is a system, or the name of a page without knobs.
     """
     name = page if isinstance(page, str) else page.name
     left: Link | None = st.session_state.get(STATE)
@@ -125,8 +104,8 @@ def take(page: Entry | str, titles: tuple[str, ...] = ()) -> None:
         return
     shared = {} if left is None else _leave(left)
     trained_weights.leave()
-    names = EVERYWHERE if isinstance(page, str) else _names(page, titles)
-    link = Link(name, names, shared, followed=mark)
+    names = {} if isinstance(page, str) else parameters(page, panels)
+    link = Link(name, names, panels, shared, followed=mark)
     st.session_state[STATE] = link
     for key, kept in link.kept.items():
         value = kept.read(asked[key]) if key in asked else None
@@ -169,16 +148,17 @@ def _asked() -> dict[str, str]:
     return dict(parse_qsl(str(found.search)[1:]))
 
 
-def _names(entry: Entry, titles: tuple[str, ...]) -> dict[str, Kept]:
-    """Returns the session keys that the page of a system stores, its knobs first."""
+def parameters(entry: Entry, panels: Sequence[Panel]) -> dict[str, Kept | Control]:
+    """Returns the session keys that the page of a system stores in its link, its knobs first."""
     sizes = {knob.name: _knob(knob) for knob in entry.knobs}
     sketch, _ = built(entry, entry.settings({}))
     given = _given(entry, sketch) if sketch else {}
-    panel = {"panel": Kept(titles[0], titles)} if titles else {"panel": Kept("")}
+    titles = tuple(panel.TITLE for panel in panels)
+    panel = {"panel": Kept(titles[0], titles)} if titles else {}
     seed = {"seed": Kept(0, meaning="seed")}
     walk = {walked(entry): Kept("")}
     own = {TEXT: Kept(SAMPLE, packed=True)} if entry.text else {}
-    return {**sizes, **seed, **ON_SYSTEMS, **walk, **given, **panel, **own, **EVERYWHERE}
+    return {**sizes, **seed, **ON_SYSTEMS, **walk, **given, **panel, **own, **controls(panels)}
 
 
 def change(entry: Entry) -> None:
@@ -186,7 +166,7 @@ def change(entry: Entry) -> None:
     link: Link | None = st.session_state.get(STATE)
     if link is None or link.page != entry.name:
         return
-    new = {**_names(entry, ()), "panel": link.kept["panel"]}
+    new = parameters(entry, link.panels)
     stays = {"panel", TEXT, "device", "seed"}
     for key in {*link.kept, *(knob.name for knob in entry.knobs)} - stays:
         st.session_state.pop(key, None)
@@ -209,6 +189,7 @@ def _given(entry: Entry, sketch: Term) -> dict[str, Kept]:
         axes = feed.sequences(sketch)
         found |= {f"text_{name}": Kept("", longest=MOST) for name in axes}
         found[f"text_{axes[0]}"] = Kept(feed.SAMPLE, longest=MOST)
+        found["positions"] = Kept(False)
     elif len(ways) > 1:
         found |= {key: Kept(*choice) for key, choice in image_picker.session_keys(sketch).items()}
         found[sketch_pad.DRAWING] = Kept("", longest=MOST)
@@ -278,7 +259,7 @@ def text(**seen: str) -> str:
     return f"?{urlencode(said, quote_via=quote, safe=',=:~')}" if said else ""
 
 
-def _said(kept: Kept, value: Value) -> str:
+def _said(kept: Kept | Control, value: Value) -> str:
     if kept.packed:
         return link_text.packed(str(value))
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -88,7 +88,7 @@ def test_the_lines_of_the_document_are_asked_for_and_then_shown() -> None:
         asked = html(app)
         assert "Which shape comes out?" in asked
         assert "What comes out" not in asked
-        app.session_state[einops_pattern.ASKING] = "off"
+        app.session_state[einops_pattern.ASKING.name] = "off"
         shown = html(app.run())
         right = " ".join(map(str, by_hand(text).shape)) or "()"
         assert f"What comes out: shape <b>{right}</b>" in shown

@@ -31,7 +31,7 @@ def scene(name: str, text: str, seed: int = 0) -> tuple[Scene, SymbolInput]:
 
 def field(app: AppTest, text: str) -> AppTest:
     """Types a sequence."""
-    return app.text_input(key=typed.SEQUENCE).set_value(text).run()
+    return app.text_input(key=typed.SEQUENCE.name).set_value(text).run()
 
 
 # --- what is typed -------------------------------------------------------------------------------
@@ -96,16 +96,16 @@ def test_any_link_opens(wrong: str) -> None:
 def test_too_many_places_are_not_read() -> None:
     app = page("induction", t="300")
     fine(app)
-    assert typed.SEQUENCE not in {widget.key for widget in app.text_input}
-    assert typed.SEQUENCE in {widget.key for widget in page("induction", t="256").text_input}
+    assert typed.SEQUENCE.name not in {widget.key for widget in app.text_input}
+    assert typed.SEQUENCE.name in {widget.key for widget in page("induction", t="256").text_input}
 
 
 def test_another_example_is_another_one() -> None:
     app = page("recall")
-    seen = [app.text_input(key=typed.SEQUENCE).placeholder]
+    seen = [app.text_input(key=typed.SEQUENCE.name).placeholder]
     for _ in range(3):
         fine(app.button(key="another").click().run())
-        seen.append(app.text_input(key=typed.SEQUENCE).placeholder)
+        seen.append(app.text_input(key=typed.SEQUENCE.name).placeholder)
     assert len(set(seen)) == 4
 
 

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import runpy
 from urllib.parse import parse_qsl
 
 import pytest
 
 import ncd
-from ncd.bundled_files import bundled
 from ncd.lessons import lesson_of, question
 from ncd.lessons.written_lessons import written
 from ncd.models import Entry
-from ncd.static_site import page_prose
 from ncd.view.base import selection
-from ncd.view.page import page
 from ncd.view.session import url
+from ncd.view.session.kept_name import Kept
+from tests.view.session.test_url import panels
 
 ENTRIES = list(ncd.catalogue.values())
 TAUGHT = (
@@ -25,22 +23,13 @@ TAUGHT = (
 )
 
 
-def titles(entry: Entry, monkeypatch: pytest.MonkeyPatch) -> tuple[str, ...]:
-    """The titles of the panels of a page, as its file names them."""
-    found: list[str] = []
-    shown = lambda **said: found.extend(panel.TITLE for panel in said["panels"])  # noqa: E731
-    monkeypatch.setattr(page, "page", shown)
-    runpy.run_path(str(bundled(page_prose.file(entry))))
-    return (*found, *(panel.TITLE for panel in page.EVERYWHERE))
-
-
 @pytest.mark.catalogue
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
-def test_every_view_of_every_lesson(entry: Entry, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_view_of_every_lesson(entry: Entry) -> None:
     views = lesson_of(entry).views
     assert 2 <= len(views) <= 10 and views[0].query == ""
     assert all(view.says for view in views[1:])
-    kept = url._names(entry, titles(entry, monkeypatch)) | {"with": url.Kept("", ("panel",))}
+    kept = url.parameters(entry, panels()[entry.name]) | {"with": Kept("", ("panel",))}
     knobs = {knob.name: knob for knob in entry.knobs}
     questions = 0
     for view in views:

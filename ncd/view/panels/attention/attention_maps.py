@@ -21,14 +21,16 @@ from ncd.view.arrays import captions, map_component
 from ncd.view.arrays.map_component import Map, Side
 from ncd.view.base import heatmap, html_panel
 from ncd.view.base.cache import remember
+from ncd.view.base.controls import Place, Text
 from ncd.view.base.heatmap import Ends, Grid, Pooled
 from ncd.view.runtime import torch_threads
-from ncd.view.session import url
 from ncd.view.session.scene import Scene
 
 TITLE = "Attention"
 RUNS = True
-HEAD, SOFTMAX, COLOURS, MAP = "head", "softmax", "colours", "map"
+HEAD, SOFTMAX = Place("head"), Text("softmax")  # the softmax by the id of its op
+CONTROLS = (HEAD, SOFTMAX, map_component.COLOURS, arithmetic.CELL)
+MAP = "map"  # an action that sets softmax and head
 MOST = 48  # small pictures at once
 WHOLE = "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}"
 
@@ -70,11 +72,11 @@ def show(scene: Scene) -> None:
             "<p>Nothing attends here: the circuit has no softmax.</p>", "nothing attends"
         )
         return
-    cell = next((c for c in cells if c.id == st.session_state.get(SOFTMAX)), cells[0])
+    cell = next((c for c in cells if c.id == SOFTMAX.value), cells[0])
     found = scene.work(lambda: weights(cell, scene.trace.values[cell.outputs[0].id]))
     head = _chosen(len(found.maps))
     ends = Ends.of(found.maps[head], signed=False)
-    used = ends.whole if st.session_state.get(COLOURS) == "all" else ends
+    used = map_component.colours(ends)
     names = places(cells, scene.circuit)
     one = arithmetic.chosen(arithmetic.CELL, *found.maps.shape[1:])
     focus = _focus(found, head, used, scene, names[cell.id], one)
@@ -86,6 +88,7 @@ def show(scene: Scene) -> None:
     told = (focus.numbers.told, small, map_component.beyond(ends, used))
     map_component.show(
         "attention",
+        CONTROLS,
         _pick,
         head="" if all_at_once else choice(cells, cell, names),
         side=overview,
@@ -139,20 +142,25 @@ def weights(cell: Cell, value: torch.Tensor) -> Weights:
 
 def _chosen(heads: int) -> int:
     """Returns the chosen head, or the last."""
-    head = url.place(HEAD, heads)
-    if st.session_state.get(HEAD, "0") != str(head):
-        st.session_state[HEAD] = str(head)
-        st.rerun()
+    head = HEAD.among(heads)
+    if HEAD.value != str(head):
+        HEAD.put(str(head))
+        st.rerun()  # so that the link matches the page
     return head
 
 
 def _pick(name: str, value: str) -> None:
     if name == MAP:
-        st.session_state[SOFTMAX], _, st.session_state[HEAD] = value.partition(".")
+        choose(value)
     elif name == map_component.ONE:
         arithmetic.pick(arithmetic.CELL, value)
-    elif name in (HEAD, SOFTMAX, COLOURS):
-        st.session_state[name] = value
+
+
+def choose(value: str) -> None:
+    """Chooses a softmax and a head, as in ``"n7.3"``; a callback."""
+    softmax, _, head = value.partition(".")
+    SOFTMAX.put(softmax)
+    HEAD.put(head)
 
 
 def places(cells: list[Cell], circuit: Circuit) -> dict[str, str]:
@@ -187,7 +195,7 @@ def choice(cells: list[Cell], chosen: Cell, names: Mapping[str, str]) -> str:
         return f'<option value="{cell.id}"{picked}>{n}. {name}</option>'
 
     options = "".join(option(n, cell) for n, cell in enumerate(cells, 1))
-    return f'<label>Softmax <select data-set="{SOFTMAX}">{options}</select></label>'
+    return f'<label>Softmax <select data-set="{SOFTMAX.name}">{options}</select></label>'
 
 
 def _sentence(found: Weights, scene: Scene) -> str:
@@ -237,9 +245,9 @@ def _overview(scene: Scene, found: Weights, chosen: int) -> tuple[str, str]:
     run = heatmap.shown(count, chosen, MOST)
     key = (*scene.numbers, found.value, run.start)
     told, sheet = remember("small maps", scene.term, *key, make=lambda: _sheet(found, run))
-    buttons = [(f"{HEAD}={i}", names[i]) for i in run]
-    return told, map_component.cut(sheet, buttons, f"{HEAD}={chosen}") + map_component.beside(
-        HEAD, run, count
+    buttons = [(HEAD.action(i), names[i]) for i in run]
+    return told, map_component.cut(sheet, buttons, HEAD.action(chosen)) + map_component.beside(
+        HEAD.name, run, count
     )
 
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import streamlit as st
 
 from ncd.export import markup
 from ncd.lang.circuits.circuit import Cell, Circuit, Value
@@ -14,17 +13,16 @@ from ncd.lang.types.axes import Axis
 from ncd.view.arrays import captions, map_component
 from ncd.view.arrays.map_component import Map, Side
 from ncd.view.base import heatmap, html_panel
+from ncd.view.base.controls import Place
 from ncd.view.base.heatmap import Ends, Grid
-from ncd.view.session import url
 from ncd.view.session.scene import Scene
 
 TITLE = "Experts"
 RUNS = False
-LAYER = "router"  # session key: the number of the chosen layer
+LAYER = Place("router")
+CONTROLS = (LAYER,)
 MIX = "Einsum mix"  # the op that sums the experts' results with their weights
 MOST = 32  # the greatest number of experts in the list, and of layers as small pictures
-
-url.keep(LAYER, "0")
 
 
 @dataclass(frozen=True)
@@ -88,14 +86,14 @@ def show(scene: Scene) -> None:
         return
     told = _stored(scene, every[0])
     if not scene.runs:
-        map_component.show("experts", _pick, aside=told)
+        map_component.show("experts", aside=told)
         return
     tables = scene.work(lambda: [_table(scene, choice) for choice in every])
-    at = url.place(LAYER, len(every))
+    at = LAYER.among(len(every))
     choice, table = every[at], tables[at]
     map_component.show(
         "experts",
-        _pick,
+        CONTROLS,
         side=_layers(tables, at),
         map=_focus(scene, choice, table, at),
         aside=_loads(scene, table) + told,
@@ -117,9 +115,9 @@ def _layers(tables: list[Grid], at: int) -> str:
     maps = np.stack(tables[run.start : run.stop])
     small = heatmap.pooled(maps, heatmap.SMALL).maps
     sheet = heatmap.sheet(small, Ends.of(maps, signed=False))
-    buttons = [(f"{LAYER}={i}", f"router {i + 1}") for i in run]
-    return map_component.cut(sheet, buttons, f"{LAYER}={at}") + map_component.beside(
-        LAYER, run, len(tables)
+    buttons = [(LAYER.action(i), f"router {i + 1}") for i in run]
+    return map_component.cut(sheet, buttons, LAYER.action(at)) + map_component.beside(
+        LAYER.name, run, len(tables)
     )
 
 
@@ -170,8 +168,3 @@ def _stored(scene: Scene, choice: Choice) -> str:
         )
     ]
     return markup.table(("Parameters", "", ""), rows, numbers=(1,))
-
-
-def _pick(name: str, value: str) -> None:
-    if name == LAYER:
-        st.session_state[LAYER] = value

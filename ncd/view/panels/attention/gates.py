@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
-import streamlit as st
 import torch
 
 import ncd
@@ -15,13 +14,14 @@ from ncd.view.arrays import captions, map_component
 from ncd.view.arrays.map_component import Map, Side
 from ncd.view.base import heatmap
 from ncd.view.base.cache import remember
+from ncd.view.base.controls import Place
 from ncd.view.base.heatmap import Ends, Grid
-from ncd.view.session import url
 from ncd.view.session.scene import Scene
 
 TITLE = "Gates"
 RUNS = True
-GATE = "gate"  # session key: the number of the chosen array
+GATE = Place("gate")  # the number of the chosen array
+CONTROLS = (GATE,)
 MEANS = {
     "hidden state": "It is the output, and goes to the next position.",
     "cell state": "The memory: each step multiplies it by the forget gate and adds what is new.",
@@ -32,23 +32,21 @@ MEANS = {
     "update gate": "How much of the old state stays; the rest is replaced by what is new.",
 }
 
-url.keep(GATE, "0")
-
 
 def show(scene: Scene) -> None:
     """Shows every gate and state as a small map along the sequence, and the chosen one large."""
     names = WATCHED[scene.entry.name]
     make = partial(scene.work, partial(watched, scene))
     maps = remember("gates", scene.term, *scene.numbers, make=make)
-    at = url.place(GATE, len(names))
+    at = GATE.among(len(names))
     pictures = [
-        (f"{GATE}={i}", name, heatmap.picture(*_coloured(maps[i], small=True)))
+        (GATE.action(i), name, heatmap.picture(*_coloured(maps[i], small=True)))
         for i, name in enumerate(names)
     ]
     map_component.show(
         "gates",
-        _pick,
-        side=map_component.gallery(pictures, f"{GATE}={at}"),
+        CONTROLS,
+        side=map_component.gallery(pictures, GATE.action(at)),
         map=_focus(scene, names[at], maps[at]),
         aside=_told(scene, names[at], maps[at]),
     )
@@ -92,8 +90,3 @@ def _told(scene: Scene, name: str, map: Grid) -> str:
         f"<h2>{name.capitalize()}</h2><p>{MEANS[name]} Its mean here is {mean}.</p>"
         f'<p class="muted">{captions.origin(scene)}</p>'
     )
-
-
-def _pick(name: str, value: str) -> None:
-    if name == GATE:
-        st.session_state[GATE] = value

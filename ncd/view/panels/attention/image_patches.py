@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from base64 import b64encode
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,22 +15,20 @@ from ncd.export import markup
 from ncd.export.shared_assets import LIGHT_JS, PANEL_CSS
 from ncd.view.arrays import captions, map_component
 from ncd.view.base import heatmap
+from ncd.view.base.controls import Text, pick
 from ncd.view.base.heatmap import Grid
 from ncd.view.base.html_panel import asked, heed
 from ncd.view.base.static_files import static
 from ncd.view.panels.attention.attention_maps import HEAD
-from ncd.view.session import url
 from ncd.view.session.scene import Scene
 
 TITLE = "On the picture"
 RUNS = True
-PATCH = "patch"  # session key: row and column of the query's patch, such as "3.4"
-PLACE = re.compile(r"(\d{1,6})\.(\d{1,6})")
+PATCH = Text("patch", r"[0-9]{1,6}\.[0-9]{1,6}")  # row and column of the query's patch
+CONTROLS = (PATCH, HEAD)
 LARGE = 512  # the greatest side of a picture that is sent, in pixels
 COLOUR, FAINT = 0.75, 70  # the opacity of the colours; the alpha of pixels outside all patches
 KEY = "patches"
-
-url.keep(PATCH, "")
 
 _patches = st.components.v2.component(
     "ncd_patches",
@@ -93,7 +89,7 @@ def show(scene: Scene) -> None:
     asks, answers = (_windows(scene, tensor) for tensor in scene.inputs)
     at = _place(asks)
     weights = scene.trace.values[cell.outputs[0].id][..., *at].float().cpu().numpy()
-    head = url.place(HEAD, len(weights))
+    head = HEAD.among(len(weights))
     asking, answering = (_picture(tensor, bool(scene.feed.pictures)) for tensor in scene.inputs)
     y, x = (array[-1] for array in scene.term.dom)
     small = [_laid(answering, answers.spread(own), heatmap.SMALL) for own in weights]
@@ -117,7 +113,7 @@ def show(scene: Scene) -> None:
         key=KEY,
         data=data,
         on_select_change=lambda: heed(KEY),
-        on_pick_change=partial(_pick, asks),
+        on_pick_change=_pick,
     )
 
 
@@ -129,16 +125,15 @@ def _windows(scene: Scene, tensor: torch.Tensor) -> Windows:
 def _place(asks: Windows) -> tuple[int, int]:
     """Returns the row and column of the chosen patch; the middle one at first."""
     high, wide = asks.count
-    found = PLACE.fullmatch(str(st.session_state.get(PATCH, "")))
-    if not found:
+    if not PATCH.value:
         return high // 2, wide // 2
-    return min(int(found[1]), high - 1), min(int(found[2]), wide - 1)
+    row, column = map(int, PATCH.value.split("."))
+    return min(row, high - 1), min(column, wide - 1)
 
 
-def _pick(asks: Windows) -> None:
+def _pick() -> None:
     name, _, value = str(asked(KEY, "pick") or "").partition("=")
-    if name in (PATCH, HEAD):
-        st.session_state[name] = value
+    pick(CONTROLS, name, value)
 
 
 def _side(windows: Windows) -> dict[str, Any]:
@@ -208,5 +203,5 @@ def _words(scene: Scene, asks: Windows, answers: Windows, at: tuple[int, int]) -
 def _heads(small: list[str], chosen: int) -> str:
     if len(small) == 1:
         return ""
-    pictures = [(f"{HEAD}={i}", f"head {i}", picture) for i, picture in enumerate(small)]
-    return map_component.gallery(pictures, f"{HEAD}={chosen}")
+    pictures = [(HEAD.action(i), f"head {i}", picture) for i, picture in enumerate(small)]
+    return map_component.gallery(pictures, HEAD.action(chosen))

@@ -44,7 +44,6 @@ def show(scene: Scene) -> None:
     found = remember("permuted", scene.term, *key, make=lambda: scene.work(lambda: permuted(scene)))
     map_component.show(
         "positions",
-        lambda name, value: None,
         map=_map(scene),
         aside=f"<p>{TOLD[KINDS[scene.settings['kind']]]}</p>",
         foot=_told(scene, found),

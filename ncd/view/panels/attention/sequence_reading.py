@@ -14,25 +14,24 @@ from ncd.train.head_analysis import Skill
 from ncd.view.arrays import captions, map_component
 from ncd.view.arrays.map_component import Map, Mark, Side
 from ncd.view.base import heatmap, html_panel
+from ncd.view.base.controls import Place, Switches, Text
 from ncd.view.base.heatmap import Ends, Grid
 from ncd.view.base.static_files import static
 from ncd.view.inputs import symbols as typed
 from ncd.view.learning import sequence_view, symbol_table
 from ncd.view.learning.sequence_view import Look, covered_cells, seen_cells
-from ncd.view.panels.attention.attention_maps import HEAD, MAP, SOFTMAX
-from ncd.view.session import url
+from ncd.view.panels.attention.attention_maps import HEAD, MAP, SOFTMAX, choose
 from ncd.view.session.scene import Scene
 
 TITLE = "Reading"
 RUNS = True
-OFF, ROW, GUESS = "off", "row", "guess"
 SEEN = "all"  # stored instead of a guess: all maps are shown
+OFF = Switches("off", longest=200)  # the numbers of heads
+ROW, GUESS = Place("row", None), Text("guess", f"{SEEN}|[0-9]{{1,4}}")
+CONTROLS = (typed.SEQUENCE, typed.TURN, OFF, ROW, GUESS, HEAD, SOFTMAX)
 MOST = 48  # the greatest number of heads in the list
 CSS = static("panels/attention/sequence_reading.css")
 LITTLE = 0.1  # a share of a head's weight; this much above chance means nothing
-url.keep(typed.SEQUENCE, "", longest=2 * typed.MOST)
-for key in (typed.TURN, OFF, ROW, GUESS):
-    url.keep(key, "")
 
 
 @dataclass(frozen=True)
@@ -62,7 +61,8 @@ def show(scene: Scene) -> None:
     asked = _asked(look)
     map_component.show(
         "reading",
-        partial(_pick, look, asked),
+        (OFF, GUESS),
+        partial(_pick, asked),
         head=f"<style>{CSS}</style>"
         + _told(look, able, bool(scene.learned))
         + symbol_table.html(read, look.scores, look.answers, asked.row, look.in_doubt)
@@ -76,32 +76,24 @@ def show(scene: Scene) -> None:
 # --- what the session asks -----------------------------------------------------------------------
 
 
-def _place(key: str, count: int) -> int | None:
-    """Returns the position, below ``count``, stored under a session key, or None."""
-    text = str(st.session_state.get(key) or "")
-    return min(int(text), count - 1) if text.isdecimal() and len(text) < 5 else None
-
-
 def _off(every: tuple[Head, ...]) -> frozenset[Head]:
     """Returns the heads that are switched off."""
-    said = str(st.session_state.get(OFF) or "").split(",")
-    return frozenset(head for n, head in enumerate(every) if str(n) in said)
+    return frozenset(head for n, head in enumerate(every) if str(n) in OFF.names)
 
 
 def _asked(look: Look) -> Asked:
     """Returns the question; by default about the last layer's best head."""
     last = look.heads[-1].softmax
-    softmax = str(st.session_state.get(SOFTMAX) or "")
+    softmax, guess, length = SOFTMAX.value, GUESS.value, look.read.length
     own = [head for head in look.heads if head.softmax == softmax]
     own = own or [head for head in look.heads if head.softmax == last]
-    row, guess = (_place(key, look.read.length) for key in (ROW, GUESS))
-    row = look.asked[2 * len(look.asked) // 3] if row is None else row
+    row = ROW.among(length, look.asked[2 * len(look.asked) // 3])
     best = max(own, key=lambda head: look.finds(head, row))
     return Asked(
-        own[url.place(HEAD, len(own))] if softmax else best,
+        own[HEAD.among(len(own))] if softmax else best,
         row,
-        bool(st.session_state.get(GUESS)),
-        guess,
+        bool(guess),
+        min(int(guess), length - 1) if guess.isdecimal() else None,
     )
 
 
@@ -113,7 +105,7 @@ def _field(read: SymbolInput) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", key="typing"):
         st.text_input(
             "A sequence",
-            key=typed.SEQUENCE,
+            key=typed.SEQUENCE.name,
             max_chars=2 * typed.MOST,
             placeholder=" ".join(read.words),
             help=f"Symbols: {' '.join(read.symbols)}. Left empty, it is an example of the task.",
@@ -126,16 +118,20 @@ def _field(read: SymbolInput) -> None:
 
 def _another() -> None:
     """Chooses the next example of the seed; a callback."""
-    turn = str(st.session_state.get(typed.TURN) or "0")
-    st.session_state[typed.TURN] = str(int(turn) + 1) if turn.isdecimal() else "1"
-    st.session_state[typed.SEQUENCE] = ""
+    typed.TURN.put(str(int(typed.TURN.value or 0) + 1))
+    typed.SEQUENCE.put("")
     _again()
 
 
 def _again() -> None:
     """Hides the answer for the next question, unless all maps are shown; a callback."""
-    shown = st.session_state.get(GUESS) == SEEN
-    st.session_state[ROW], st.session_state[GUESS] = "", SEEN if shown else ""
+    _ask("", GUESS.value if GUESS.value == SEEN else "")
+
+
+def _ask(row: str, guess: str) -> None:
+    """Asks about a row, or answers with a guess; a callback."""
+    ROW.put(row)
+    GUESS.put(guess)
 
 
 # --- what is shown -------------------------------------------------------------------------------
@@ -184,7 +180,7 @@ def _map(look: Look, asked: Asked) -> Map:
         square=True,
         pixels=None if asked.shown else covered_cells(found),
         marks=tuple(marks),
-        picks="cell",
+        picks=map_component.CELL,
     )
 
 
@@ -196,7 +192,7 @@ def _question(look: Look, asked: Asked) -> str:
             f"<h2>Where will row {asked.row} look?</h2>"
             f"<p>At place {asked.row} it reads <b>{said}</b>. What must it know to answer? Click "
             "the cell of this row that you think has the largest weight, or "
-            f'<button type="button" class="plain" data-pick="guess={SEEN}">just see it</button></p>'
+            f"{GUESS.button(SEEN, 'just see it')}</p>"
         )
     weights = look.maps[asked.head][asked.row]
     best = int(weights.argmax())
@@ -272,28 +268,21 @@ def _head(i: int, look: Look, asked: Asked, able: Skill) -> str:
         f"<td><b>{name}</b><br>{does}<br>"
         f'<span class="muted">{less}</span></td>'
         f'<td><button type="button" class="plain" role="switch" aria-checked="{str(on).lower()}" '
-        f'aria-label="{name}" data-pick="off={i}">{switch}</button></td></tr>'
+        f'aria-label="{name}" data-pick="{OFF.action(i)}">{switch}</button></td></tr>'
     )
 
 
 # --- what is clicked -----------------------------------------------------------------------------
 
 
-def _pick(look: Look, asked: Asked, name: str, value: str) -> None:
+def _pick(asked: Asked, name: str, value: str) -> None:
     """Applies a click; a callback."""
-    state = st.session_state
     if name == MAP:
-        state[SOFTMAX], _, state[HEAD] = value.partition(".")
-    elif name == "cell":
-        state[ROW], _, column = value.partition(",")
-        state[GUESS] = SEEN if asked.shown else column
-    elif name == "row":
-        state[ROW], state[GUESS] = value, SEEN if asked.shown else ""
+        choose(value)
+    elif name == map_component.CELL:
+        row, _, column = value.partition(",")
+        _ask(row, SEEN if asked.shown else column)
+    elif name == ROW.name:
+        _ask(value, SEEN if asked.shown else "")
     elif name == "ask":
-        state[ROW], state[GUESS] = value, ""
-    elif name == GUESS:
-        state[GUESS] = SEEN
-    elif name == OFF:
-        numbers = {str(n): head for n, head in enumerate(look.heads)}
-        off = look.off ^ {numbers[value]} if value in numbers else look.off
-        state[OFF] = ",".join(n for n, head in numbers.items() if head in off)
+        _ask(value, "")

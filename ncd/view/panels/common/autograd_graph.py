@@ -18,18 +18,21 @@ from ncd.view.arrays import captions
 from ncd.view.arrays.map_component import ZOOM
 from ncd.view.base import html_panel
 from ncd.view.base.cache import remember
+from ncd.view.base.controls import Choice, pick
 from ncd.view.base.html_panel import asked, heed
 from ncd.view.base.static_files import static
 from ncd.view.diagram import backward_diagram
 from ncd.view.learning import checkpoint_curve, requires_grad, saved_table
 from ncd.view.learning.requires_grad import FROZEN
+from ncd.view.learning.saved_table import RECOMPUTE
 from ncd.view.panels.common import backward_pass
 from ncd.view.panels.common.backward_pass import STEP
 from ncd.view.session.scene import Scene
 
 TITLE = "Autograd"
 RUNS = True
-LEVEL = "level"
+LEVEL = Choice("level", ("", *LEVELS), "")
+CONTROLS = (LEVEL, FROZEN, RECOMPUTE, backward_diagram.MIRROR, STEP)
 FEW = 40  # the greatest number of nodes that can be read at once
 PATIENCE = 4  # seconds for a layout; after that the browser has to make it
 FAILED: TTLCache[str, str] = TTLCache(maxsize=100, ttl=60)  # graphs that failed, and why
@@ -75,7 +78,7 @@ def _show_graph(scene: Scene) -> None:
         "pass": step,
         "at": at,
         "foot": _foot(scene) + _saved(scene),
-        "level": f"{LEVEL}={level}",
+        "level": LEVEL.action(level),
         "label": "Autograd graph: arrow keys go from node to node, Enter selects",
         "svg": lit(svg, scene.circuit),
     }
@@ -83,29 +86,20 @@ def _show_graph(scene: Scene) -> None:
         key="graph",
         data=data,
         on_select_change=lambda: heed("graph"),
-        on_pick_change=lambda: _pick(asked("graph", "pick")),
+        on_pick_change=lambda: _pick(str(asked("graph", "pick"))),
     )
 
 
-def _pick(asked: object) -> None:
-    name, _, value = str(asked).partition("=")
-    if name == LEVEL and value in LEVELS:
-        st.session_state[LEVEL] = value
-    elif name == FROZEN:
-        requires_grad.pick(value)
-    elif name == saved_table.RECOMPUTE:
-        saved_table.pick(value)
-    elif name == backward_diagram.MIRROR:
-        st.session_state[name] = value
-    elif name == STEP:
+def _pick(picked: str) -> None:
+    name, _, value = picked.partition("=")
+    if name == STEP.name:
         backward_pass.pick(value)
+    else:
+        pick(CONTROLS, name, value)
 
 
 def _head(hidden: int) -> str:
-    buttons = "".join(
-        f'<button type="button" data-pick="{LEVEL}={level}" aria-pressed="false">{level}</button>'
-        for level in LEVELS
-    )
+    buttons = "".join(LEVEL.button(level, level, False, look="level") for level in LEVELS)
     hides = f"hides {markup.counted(hidden, 'node')}" if hidden else "hides nothing"
     return (
         f'<div class="levels" role="group" aria-label="A node for each">{buttons}</div>'
@@ -138,9 +132,8 @@ def _without(dot: str, head: str, why: str, scene: Scene) -> None:
 
 def _level(scene: Scene, off: frozenset[str]) -> str:
     """Returns the chosen level of detail, or one that fits the screen."""
-    asked = str(st.session_state.get(LEVEL))
-    if asked in LEVELS:
-        return asked
+    if LEVEL.value:
+        return LEVEL.value
     return "op" if len(dag(scene, off).at("op").nodes) <= FEW else "block"
 
 

@@ -20,14 +20,14 @@ from ncd.lang.circuits.circuit import Cell, Value
 from ncd.lang.types.axes import Array
 from ncd.view.base import heatmap, selection
 from ncd.view.base.cache import remember
+from ncd.view.base.controls import Place
 from ncd.view.base.heatmap import Ends
 from ncd.view.diagram import gradient_diagram
 from ncd.view.learning.requires_grad import Leaf
 from ncd.view.panels.common import gradient_check
-from ncd.view.session import url
 from ncd.view.session.scene import Scene
 
-STEP = "back"  # session key: the number of the step, from 1; 0 before the first
+STEP = Place("back")  # the number of the step, from 1; 0 before the first
 FEW = 6  # the greatest number of rows and columns that are shown as a table
 
 LOSS = (
@@ -89,7 +89,7 @@ def place(every: tuple[Step, ...], selected: str) -> int:
 
     It is the stored number until another array or op that has a step is selected.
     """
-    now = url.place(STEP, len(every) + 1)
+    now = STEP.among(len(every) + 1)
     if not now or not selected or every[now - 1].light == selected:
         return now
     own = (i for i, s in enumerate(every, 1) if selected in (s.cell, s.light, *s.fences))
@@ -99,7 +99,7 @@ def place(every: tuple[Step, ...], selected: str) -> int:
 def pick(value: str) -> None:
     """Goes to a step and selects its op or array, as in ``"3 v4"``; a callback."""
     at, _, light = value.partition(" ")
-    st.session_state[STEP] = at
+    STEP.put(at)
     if light and st.session_state.get(selection.KEY) != light:
         selection.select(light)
 
@@ -133,8 +133,7 @@ def gradients(scene: Scene, off: frozenset[str]) -> Gradients:
 
 def _begin(every: tuple[Step, ...]) -> str:
     return (
-        f'<p><button type="button" class="plain" data-pick="{STEP}=1 {every[0].light}">'
-        f"Step through the backward pass</button> "
+        f"<p>{STEP.button(f'1 {every[0].light}', 'Step through the backward pass')} "
         f'<span class="muted">{markup.counted(len(every), "step")}, from the end to the '
         "start.</span></p>"
     )
@@ -148,8 +147,8 @@ def _turn(every: tuple[Step, ...], at: int) -> str:
         pick = f"{to} {every[to - 1].light}" if known else ""
         off = "" if known else " disabled"
         return (
-            f'<button type="button" class="plain" data-pick="{STEP}={pick}" data-turn="{key}"{off}>'
-            f"{word}</button>"
+            f'<button type="button" class="plain" data-pick="{STEP.action(pick)}" '
+            f'data-turn="{key}"{off}>{word}</button>'
         )
 
     return (
@@ -157,7 +156,7 @@ def _turn(every: tuple[Step, ...], at: int) -> str:
         f"{button('Back', at - 1, 'ArrowLeft')}{button('Next', at + 1, 'ArrowRight')}"
         f"<b>Step {at} of {len(every)}</b>"
         '<span class="muted">← and → go on; a click on a node below goes to it.</span>'
-        f'<button type="button" class="plain" data-pick="{STEP}=0">Close</button></div>'
+        f"{STEP.button(0, 'Close')}</div>"
     )
 
 

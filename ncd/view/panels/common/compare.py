@@ -13,7 +13,9 @@ from ncd.export import markup, text_diff
 from ncd.export.shared_assets import DIAGRAM_CSS, LIGHT_JS, PANEL_CSS
 from ncd.lang.formats import PLAIN
 from ncd.models import CATALOGUE, Entry
+from ncd.view.arrays import slice_picker
 from ncd.view.base import knobs
+from ncd.view.base.controls import pick
 from ncd.view.base.html_panel import asked, heed
 from ncd.view.base.static_files import static
 from ncd.view.compare import diagram_pair, value_maps
@@ -25,6 +27,7 @@ from ncd.view.session.scene import Scene
 
 TITLE = "Compare"
 RUNS = False
+CONTROLS = value_maps.CONTROLS
 KEY = "compare panel"
 KEPT = "bfloat16"  # the usual format of a cache of keys and values
 
@@ -152,8 +155,8 @@ def _pick(entry: Entry, held: Pin | None, picked: str) -> None:
     elif name == "swap" and held is not None and held.other is None:
         knobs.put({**held.settings, knobs.SEED.name: held.seed})
         pin.put(entry, now)
-    else:
-        value_maps.pick(name, value)
+    elif not pick(CONTROLS, name, value):
+        slice_picker.pick(name, value)
 
 
 def _begin(entry: Entry) -> str:

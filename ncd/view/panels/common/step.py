@@ -25,6 +25,7 @@ from ncd.view.session.scene import Scene
 
 TITLE = "Step"
 RUNS = True
+CONTROLS = (requires_grad.FROZEN,)
 KEY = "stepping"  # not "step", as a knob may have that name
 BACK = "back"  # the prefix of a step in the backward walk
 SENT, FEW = 12, 4  # the number of steps that are sent at once, and of large ones

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 
-import streamlit as st
 import torch
 
 from ncd.export import markup
@@ -24,7 +23,7 @@ from ncd.view.session.scene import Scene
 
 TITLE = "Values"
 RUNS = True
-COLOURS = "colours"
+CONTROLS = (map_component.COLOURS, slice_picker.PICTURE, slice_picker.SLICES, cell.NUMBER)
 
 
 def show(scene: Scene) -> None:
@@ -45,7 +44,7 @@ def _array(scene: Scene, id: str) -> None:
     )
     cut = slice_picker.chosen(value.array)
     if not cut.dimensions:
-        map_component.show("values", slice_picker.pick, head=_card(scene, value, found))
+        map_component.show("values", head=_card(scene, value, found))
         return
     focus, ends = _focus(scene, value, tensor, cut, found)
     told = [focus.numbers.told, map_component.beyond(ends, focus.ends)]
@@ -53,6 +52,7 @@ def _array(scene: Scene, id: str) -> None:
         told.append("It is made anew at every position of the scan; these are its last numbers.")
     map_component.show(
         "values",
+        (map_component.COLOURS, slice_picker.PICTURE),
         partial(_pick, scene.circuit),
         aside=_card(scene, value, found),
         side=slice_picker.controls(cut) + slice_picker.overview(cut, tensor, found.smallest < 0),
@@ -68,8 +68,6 @@ def _pick(circuit: Circuit, name: str, value: str) -> None:
         cell.go_to(circuit, value)
     elif name == map_component.ONE:
         cell.pick(cell.NUMBER, value)
-    elif name == COLOURS:
-        st.session_state[name] = value
     else:
         slice_picker.pick(name, value)
 
@@ -81,7 +79,7 @@ def _focus(
     whole = not tensor.is_floating_point()
     grid = slice_picker.grid(tensor, cut)
     ends = Ends.of(grid, signed=found.smallest < 0)
-    used = ends.whole if st.session_state.get(COLOURS) == "all" else ends
+    used = map_component.colours(ends)
     rows, columns = cut.rows, cut.columns
     names = called(scene.circuit).get(value.id, "")
     by = " by ".join(dimension.words for dimension in (rows, columns) if dimension)

@@ -6,26 +6,21 @@ from dataclasses import dataclass
 from functools import partial
 from math import prod
 
-import streamlit as st
-
 from ncd.costs import kept_numbers
 from ncd.export import markup
 from ncd.lang.formats import BITS, PLAIN
 from ncd.view.arrays import map_component
 from ncd.view.base import knobs
-from ncd.view.session import url
+from ncd.view.base.controls import Control, Range, slider
 from ncd.view.session.scene import Scene
 
 USUAL = "bfloat16"  # the format of such caches, where none is chosen
-CONTEXT, LAYERS, SHARED = "context", "cached_layers", "shared"
-POWERS = range(10, 21)  # contexts of 1,024 to 1,048,576 tokens
-MOST_LAYERS = 128
+CONTEXT = Range("context", range(10, 21), 13)  # as a power of two: 1,024 to 1,048,576 tokens
+LAYERS = Range("cached_layers", range(1, 129), 32)
+SHARED = "shared"  # the action of the slider for the knobs
 ROWS, LONGEST = 8, 8.0  # the number of ways in the table; the longest bar, in em
 LARGE = 1024  # the greatest number of query heads for which all divisors are tried
 HEAD = ("Keys and values", "", "", "The whole context", "Bytes a token", "Numbers a token")
-
-url.keep(CONTEXT, "13", tuple(map(str, POWERS)))
-url.keep(LAYERS, "32", tuple(map(str, range(1, MOST_LAYERS + 1))))
 
 
 @dataclass(frozen=True)
@@ -54,13 +49,13 @@ class CacheSize:
     title: str = ""
     TITLE: str = "Cache size"
     RUNS: bool = False
+    CONTROLS: tuple[Control, ...] = (CONTEXT, LAYERS)
 
     def show(self, scene: Scene) -> None:
         """Shows a bar for each way, at the chosen context length and number of layers."""
-        context, layers = _chosen()
+        context, layers = 1 << CONTEXT.number, LAYERS.number
         ways = self.ways(scene)
-        dragged = _range("tokens", CONTEXT, POWERS, context.bit_length() - 1, f"{context:,}")
-        sliders = dragged + _range("layers", LAYERS, range(1, MOST_LAYERS + 1), layers, str(layers))
+        sliders = CONTEXT.html(f"tokens {context:,}") + LAYERS.html(f"layers {layers}")
         if not self.title:
             sliders = _groups(ways) + sliders
         name = USUAL if scene.formats.cache == PLAIN else scene.formats.cache
@@ -68,7 +63,8 @@ class CacheSize:
         table = _table(ways, context * layers, size, scene.dark)
         head = f'<div class="told">{sliders}</div>{table}'
         pick = partial(_pick, self.heads, [way.groups for way in reversed(ways)])
-        map_component.show("cache size", pick, head=head, foot=_told(ways, context, layers, name))
+        foot = _told(ways, context, layers, name)
+        map_component.show("cache size", self.CONTROLS, pick, head=head, foot=foot)
 
     def ways(self, scene: Scene) -> list[Way]:
         """Returns every way with this number of query heads, the largest cache first."""
@@ -106,35 +102,16 @@ def named(groups: int, heads: int) -> str:
     return f"{kind}: {groups}"
 
 
-def _chosen() -> tuple[int, int]:
-    """Returns the chosen context length in tokens and number of layers."""
-    power, layers = (str(st.session_state.get(*pair)) for pair in ((CONTEXT, "13"), (LAYERS, "32")))
-    known = power.isdecimal() and len(power) < 4 and int(power) in POWERS
-    many = layers.isdecimal() and len(layers) < 4 and 0 < int(layers) <= MOST_LAYERS
-    return 1 << (int(power) if known else 13), int(layers) if many else 32
-
-
-def _range(said: str, name: str, values: range, at: int, now: str) -> str:
-    return (
-        f'<label class="cut">{said} {now} <input type="range" min="{values[0]}" '
-        f'max="{values[-1]}" value="{at}" data-set="{name}" aria-valuetext="{now}"></label>'
-    )
-
-
 def _groups(ways: list[Way]) -> str:
     """Returns a slider for the number of key-value heads, from multi-query to multi-head."""
-    if len(ways) < 2:
-        return ""
     at = next(i for i, way in enumerate(reversed(ways)) if way.here)
     g, h = ways[-1 - at].groups, ways[0].groups
-    return _range("heads of keys and values", SHARED, range(len(ways)), at, f"{g} of {h}")
+    return slider(f"heads of keys and values {g} of {h}", SHARED, range(len(ways)), at)
 
 
 def _pick(heads: tuple[str, ...], groups: list[int], name: str, value: str) -> None:
-    """Applies a dragged slider; a callback."""
-    if name in (CONTEXT, LAYERS):
-        st.session_state[name] = value
-    elif name == SHARED and value.isdecimal() and int(value) < len(groups):
+    """Sets the knobs of the heads; a callback."""
+    if name == SHARED and value.isdecimal() and int(value) < len(groups):
         g = groups[int(value)]
         knobs.put(dict(zip(heads, (g, groups[-1] // g), strict=True)))
 

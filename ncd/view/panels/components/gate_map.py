@@ -3,49 +3,35 @@
 from __future__ import annotations
 
 import numpy as np
-import streamlit as st
 from torch import Tensor
 
 from ncd.export import markup
 from ncd.view.arrays import captions, map_component
 from ncd.view.arrays.map_component import Map, Side
 from ncd.view.base import heatmap
+from ncd.view.base.controls import Choice
 from ncd.view.base.heatmap import Ends
-from ncd.view.session import url
 from ncd.view.session.scene import Scene
 
 TITLE = "Gate"
 RUNS = True
-SHOWN = "hidden"
 PARTS = {"gate": "gate", "value": "value", "product": "gate · value"}
+SHOWN = Choice("hidden", PARTS, "product")
+CONTROLS = (SHOWN,)
 CLOSED = 0.05  # a gate nearer to 0 counts as closed
 WIDE, TALL, ENDS = 260, 120, 4.0  # pixels of the curve, and its largest input
-
-url.keep(SHOWN, "product", tuple(PARTS))
 
 
 def show(scene: Scene) -> None:
     """Shows gates, values or products of every token, and the curve of the activation."""
-    chosen = str(st.session_state.get(SHOWN, "product"))
-    chosen = chosen if chosen in PARTS else "product"
-    every = parts(scene)
-    buttons = "".join(
-        f'<button type="button" class="plain" data-pick="{SHOWN}={name}" '
-        f'aria-pressed="{str(name == chosen).lower()}">{said}</button> '
-        for name, said in PARTS.items()
-    )
+    chosen, every = SHOWN.value, parts(scene)
     map_component.show(
         "gate",
-        _pick,
-        head=f"<p>{buttons}</p>",
+        CONTROLS,
+        head=f"<p>{SHOWN.html()}</p>",
         map=_map(scene, every[chosen], chosen),
         aside=_told(scene, every["gate"]),
     )
-
-
-def _pick(name: str, value: str) -> None:
-    if name == SHOWN:
-        st.session_state[SHOWN] = value
 
 
 def parts(scene: Scene) -> dict[str, Tensor]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import streamlit as st
 import torch
 from torch import Tensor
 
@@ -16,18 +15,18 @@ from ncd.view.arrays import captions, map_component
 from ncd.view.arrays.map_component import Map, Side
 from ncd.view.base import heatmap, knobs
 from ncd.view.base.cache import remember
+from ncd.view.base.controls import Choice, slider
 from ncd.view.base.heatmap import Ends
-from ncd.view.session import url
 from ncd.view.session.scene import Scene
 
 TITLE = "Merged"
 RUNS = True
-MATRIX, RANK = "matrix", "r"
+RANK = "r"  # the knob
 MATRICES = {"W": "W, trained before", "update": "the update", "sum": "both added"}
+MATRIX = Choice("matrix", MATRICES, "update")
+CONTROLS = (MATRIX,)
 LONGEST = 8.0  # the longest bar, in em
 MOST = 64  # the largest rank of the slider and the table
-
-url.keep(MATRIX, "update", tuple(MATRICES))
 
 
 @dataclass(frozen=True)
@@ -47,13 +46,13 @@ def show(scene: Scene) -> None:
     found = remember(
         "merged", scene.term, *scene.numbers, make=lambda: scene.work(lambda: merged(scene))
     )
-    chosen = str(st.session_state.get(MATRIX, "update"))
-    chosen = chosen if chosen in MATRICES else "update"
+    chosen = MATRIX.value
     every = {"W": found.map, "update": found.update, "sum": found.map + found.update}
     map_component.show(
         "merged weights",
+        CONTROLS,
         _pick,
-        head=_choices(scene, chosen),
+        head=_choices(scene),
         map=_map(every[chosen], chosen),
         aside=_told(scene, found),
     )
@@ -82,25 +81,16 @@ def merged(scene: Scene) -> Merged:
 
 
 def _pick(name: str, value: str) -> None:
-    """Applies a button or the slider of the rank; a callback."""
-    if name == MATRIX:
-        st.session_state[MATRIX] = value
-    elif name == RANK and value.isdecimal() and len(value) < 4:
+    """Applies the slider of the rank; a callback."""
+    if name == RANK and value.isdecimal() and len(value) < 4:
         knobs.put({RANK: max(int(value), 1)})
 
 
-def _choices(scene: Scene, chosen: str) -> str:
+def _choices(scene: Scene) -> str:
     rank = scene.settings[RANK]
     most = max(rank, min(scene.settings["m"], scene.settings["d"], MOST), 2)
-    buttons = "".join(
-        f'<button type="button" class="plain" data-pick="{MATRIX}={name}" '
-        f'aria-pressed="{str(name == chosen).lower()}">{said}</button> '
-        for name, said in MATRICES.items()
-    )
-    return (
-        f'<div class="told"><label class="cut">rank {rank} <input type="range" min="1" '
-        f'max="{most}" value="{rank}" data-set="{RANK}"></label><span>{buttons}</span></div>'
-    )
+    ranks = slider(f"rank {rank}", RANK, range(1, most + 1), rank)
+    return f'<div class="told">{ranks}<span>{MATRIX.html()}</span></div>'
 
 
 def _map(matrix: Tensor, chosen: str) -> Map:

@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import streamlit as st
 import torch
 from torch import Tensor
 
@@ -18,21 +17,19 @@ from ncd.view.arrays import captions, map_component
 from ncd.view.arrays.map_component import Map, Mark, Side
 from ncd.view.base import heatmap, knobs
 from ncd.view.base.cache import remember
+from ncd.view.base.controls import Place, slider
 from ncd.view.base.heatmap import Ends
-from ncd.view.session import url
 from ncd.view.session.scene import Scene
 
 TITLE = "Rotation"
 RUNS = True
-ASKS, ANSWERS, SHIFT = "query_at", "key_at", "s"
+ASKS, ANSWERS = Place("query_at", 7), Place("key_at", 4)
+CONTROLS = (ASKS, ANSWERS)
+SHIFT = "s"  # the knob
 FAR = 100  # the shift that is used if the knob is 0
 PAIRS = 8  # the greatest number of circles
 RADIUS, WIDE, TALL = 34, 96, 118
 QUERY, KEY = "#3d6fb6", "#c9732b"  # readable on light and dark pages
-
-BEGIN = {ASKS: "7", ANSWERS: "4"}
-for _name, _at in BEGIN.items():
-    url.keep(_name, _at)
 
 
 @dataclass(frozen=True)
@@ -47,22 +44,18 @@ class Shifted:
 def show(scene: Scene) -> None:
     """Shows the pairs as clock hands, the scores of a head, and the effect of a shift."""
     t, shift = scene.settings["t"], scene.settings[SHIFT]
-    for name, at in BEGIN.items():
-        st.session_state.setdefault(name, at)
-    i, j = url.place(ASKS, t), url.place(ANSWERS, t)
+    i, j = ASKS.among(t), ANSWERS.among(t)
     queries, keys = turned(scene)
     found = remember(
         "shifted", scene.term, *scene.numbers, make=lambda: scene.work(lambda: shifted(scene))
     )
-    sliders = _slider("query", ASKS, i, t, shift) + _slider("key", ANSWERS, j, t, shift)
-    most = max(shift, 200)
-    sliders += (
-        f'<label class="cut">first position {shift} <input type="range" min="0" '
-        f'max="{most}" value="{shift}" data-set="{SHIFT}"></label>'
-    )
+    sliders = ASKS.html(f"query at position {i + shift}", t, i)
+    sliders += ANSWERS.html(f"key at position {j + shift}", t, j)
+    sliders += slider(f"first position {shift}", SHIFT, range(max(shift, 200) + 1), shift)
     circles = _circles(queries[i, 0], keys[j, 0], i - j)
     map_component.show(
         "rotation",
+        CONTROLS,
         _pick,
         head=f'<div class="told">{sliders}</div>{circles}',
         map=_map(scene, queries[:, 0] @ keys[:, 0].T / math.sqrt(queries.shape[-1]), i, j),
@@ -71,13 +64,9 @@ def show(scene: Scene) -> None:
 
 
 def _pick(name: str, value: str) -> None:
-    """Applies a slider, or a click on a cell of the map; a callback."""
-    if name in (ASKS, ANSWERS):
-        st.session_state[name] = value
-    elif name == SHIFT and value.isdecimal() and len(value) < 9:
+    """Applies the slider of the shift; a callback."""
+    if name == SHIFT and value.isdecimal() and len(value) < 9:
         knobs.put({SHIFT: int(value)})
-    elif name == "cell":
-        st.session_state[ASKS], _, st.session_state[ANSWERS] = value.partition(",")
 
 
 def _scores(module: ncd.run.CircuitModule) -> Cell:
@@ -104,13 +93,6 @@ def shifted(scene: Scene) -> Shifted:
                 (run.values[cell.inputs[0].id], run.values[cell.outputs[0].id], run.outputs[0])
             )
     return Shifted(*(apart(one, other) for one, other in zip(*runs, strict=True)))
-
-
-def _slider(said: str, name: str, at: int, count: int, shift: int) -> str:
-    return (
-        f'<label class="cut">{said} at position {at + shift} <input type="range" min="0" '
-        f'max="{count - 1}" value="{at}" data-set="{name}" aria-valuetext="{at + shift}"></label>'
-    )
 
 
 def _circles(query: Tensor, key: Tensor, distance: int) -> str:
@@ -172,12 +154,11 @@ def _map(scene: Scene, scores: Tensor, i: int, j: int) -> Map:
         "Scores of head 0",
         pooled,
         Ends.of(grid, signed=True),
-        Side("query at", "query", words),
-        Side("key at", "key", words),
+        Side("query at", "query", words, ASKS),
+        Side("key at", "key", words, ANSWERS),
         said="score",
         square=True,
         marks=marks,
-        picks="cell",
     )
 
 

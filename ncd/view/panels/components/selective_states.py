@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
-import streamlit as st
 import torch
 from torch import Tensor
 
@@ -17,8 +16,15 @@ from ncd.view.arrays import captions, map_component
 from ncd.view.arrays.map_component import Side
 from ncd.view.base.cache import remember
 from ncd.view.panels.components import state_pictures
-from ncd.view.panels.components.state_pictures import HEAD, LONGEST, MOST, SHOWN, SHOWS, TOKEN
-from ncd.view.session import url
+from ncd.view.panels.components.state_pictures import (
+    CHANGE,
+    CONTROLS,
+    HEAD,
+    LONGEST,
+    MOST,
+    SHOWN,
+    TOKEN,
+)
 from ncd.view.session.scene import Scene
 
 TITLE = "State"
@@ -53,17 +59,16 @@ def show(scene: Scene) -> None:
         *scene.numbers,
         make=lambda: scene.work(partial(watched, scene)),
     )
-    number = url.place(HEAD, len(layers))
+    number = HEAD.among(len(layers))
     layer, t = layers[number], len(layers[number].states)
-    at = url.place(TOKEN, t) if st.session_state.get(TOKEN) else t - 1
-    change = st.session_state.get(SHOWN) == SHOWS[1]
+    at, change = TOKEN.among(t, t - 1), SHOWN.value == CHANGE
     before = torch.cat((torch.zeros_like(layer.states[:1]), layer.states[:-1]))
     pictures = layer.states - before if change else layer.states
-    more = state_pictures.slider(f"layer {number + 1}", HEAD, len(layers), number)
+    more = HEAD.html(f"layer {number + 1}", len(layers), number)
     map_component.show(
         "selective states",
-        state_pictures.pick,
-        head=state_pictures.choices(at, t, more, change, scene),
+        CONTROLS,
+        head=state_pictures.choices(at, t, more, scene),
         side=state_pictures.gallery(pictures, at),
         map=state_pictures.focus(pictures, at, change, *SIDES),
         aside=_told(scene, layer, at),

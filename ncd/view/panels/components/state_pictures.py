@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import streamlit as st
 import torch
 from torch import Tensor
 
@@ -18,19 +17,19 @@ from ncd.view.arrays import captions, map_component
 from ncd.view.arrays.map_component import Map, Side
 from ncd.view.base import heatmap
 from ncd.view.base.cache import remember
+from ncd.view.base.controls import Choice, Control, Place
 from ncd.view.base.heatmap import Ends
-from ncd.view.session import url
 from ncd.view.session.scene import Scene
 
-TOKEN, HEAD, SHOWN = "after_token", "state_head", "state_shown"
-SHOWS = ("state", "change")
+TOKEN, HEAD = Place("after_token", None), Place("state_head")
+CHANGE = "change"
+SHOWN = Choice(
+    "state_shown", {"state": "the state", CHANGE: "what the token changes"}, default="state"
+)
+CONTROLS = (TOKEN, HEAD, SHOWN)
 MOST = 24  # the greatest number of small pictures, and of tokens with a bar
 LONGEST = 8.0  # the longest bar, in em
 SIDES = Side("feature of a key", "key feature"), Side("feature of a value", "value feature")
-
-url.keep(TOKEN, "")
-url.keep(HEAD, "0")
-url.keep(SHOWN, SHOWS[0], SHOWS)
 
 
 @dataclass(frozen=True)
@@ -54,6 +53,7 @@ class StatePictures:
     build: Callable[..., Term]
     TITLE: str = "State"
     RUNS: bool = True
+    CONTROLS: tuple[Control, ...] = CONTROLS
 
     def show(self, scene: Scene) -> None:
         """Shows the state after the chosen token, and what it recalls for each key so far."""
@@ -64,16 +64,15 @@ class StatePictures:
             make=lambda: scene.work(lambda: watched(scene, self.build)),
         )
         t, heads = found.states.shape[:2]
-        at = url.place(TOKEN, t) if st.session_state.get(TOKEN) else t - 1
-        head = url.place(HEAD, heads)
-        change = st.session_state.get(SHOWN) == SHOWS[1]
+        at, head = TOKEN.among(t, t - 1), HEAD.among(heads)
+        change = SHOWN.value == CHANGE
         states = found.states[:, head]
         before = torch.cat((torch.zeros_like(states[:1]), states[:-1]))
         pictures = states - before if change else states
         map_component.show(
             "states",
-            pick,
-            head=choices(at, t, slider(f"head {head}", HEAD, heads, head), change, scene),
+            CONTROLS,
+            head=choices(at, t, HEAD.html(f"head {head}", heads, head), scene),
             side=gallery(pictures, at),
             map=focus(pictures, at, change, *SIDES),
             aside=_told(scene, found, at, head),
@@ -103,33 +102,12 @@ def recall(found: Watched, at: int, head: int) -> list[float]:
     return cosines
 
 
-def pick(name: str, value: str) -> None:
-    """Applies a slider, a picture or a button; a callback."""
-    if name in (TOKEN, HEAD, SHOWN):
-        st.session_state[name] = value
-
-
-def choices(at: int, t: int, more: str, change: bool, scene: Scene) -> str:
+def choices(at: int, t: int, more: str, scene: Scene) -> str:
     """Returns the slider of the token, another one, and what is shown of a state."""
     words = scene.words("t")
     word = f" ({markup.text(words[at])})" if at < len(words) else ""
-    sliders = slider(f"after token {at}{word}", TOKEN, t, at) + more
-    buttons = "".join(
-        f'<button type="button" class="plain" data-pick="{SHOWN}={name}" '
-        f'aria-pressed="{str(change == (name == SHOWS[1])).lower()}">{said}</button> '
-        for name, said in zip(SHOWS, ("the state", "what the token changes"), strict=True)
-    )
-    return f'<div class="told">{sliders}<span>{buttons}</span></div>'
-
-
-def slider(said: str, name: str, count: int, at: int) -> str:
-    """Returns a slider over the numbers below a count; nothing if there is one."""
-    if count < 2:
-        return ""
-    return (
-        f'<label class="cut">{said} <input type="range" min="0" max="{count - 1}" '
-        f'value="{at}" data-set="{name}"></label>'
-    )
+    sliders = TOKEN.html(f"after token {at}{word}", t, at) + more
+    return f'<div class="told">{sliders}<span>{SHOWN.html()}</span></div>'
 
 
 def gallery(pictures: Tensor, at: int) -> str:
@@ -138,9 +116,9 @@ def gallery(pictures: Tensor, at: int) -> str:
     maps = pictures[run.start : run.stop].numpy()
     small = heatmap.pooled(maps, heatmap.SMALL).maps
     sheet = heatmap.sheet(small, Ends.of(maps, signed=True), heatmap.SIGNED)
-    names = [(f"{TOKEN}={i}", str(i)) for i in run]
-    return map_component.cut(sheet, names, f"{TOKEN}={at}") + map_component.beside(
-        TOKEN, run, len(pictures)
+    names = [(TOKEN.action(i), str(i)) for i in run]
+    return map_component.cut(sheet, names, TOKEN.action(at)) + map_component.beside(
+        TOKEN.name, run, len(pictures)
     )
 
 

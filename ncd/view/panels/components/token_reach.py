@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import streamlit as st
 import torch
 
 import ncd
@@ -13,48 +12,34 @@ from ncd.view.arrays import map_component
 from ncd.view.arrays.map_component import Map, Mark, Side
 from ncd.view.base import heatmap
 from ncd.view.base.cache import SHELF, kept
+from ncd.view.base.controls import Place
 from ncd.view.base.heatmap import Ends, Grid
-from ncd.view.session import url
 from ncd.view.session.scene import Scene
 
 TITLE = "Reach"
 RUNS = True
-UP_TO, AT = "up_to_layer", "reach_from"
+UP_TO, AT = Place("up_to_layer", None), Place("reach_from", None)
+CONTROLS = (UP_TO, AT)
 POSITIONS, LAYERS = 64, 8  # the greatest numbers that are measured
 SMALL = {"h": 1, "k": 4}  # the reach does not depend on these sizes
 FELT = 1e-12  # smaller changes are rounding errors
-
-url.keep(UP_TO, "")
-url.keep(AT, "")
 
 
 def show(scene: Scene) -> None:
     """Shows after how many layers each token influences each position."""
     n, t = min(scene.settings["n"], LAYERS), min(scene.settings["t"], POSITIONS)
     found = reach(scene, n, t)
-    layers, at = _place(UP_TO, n - 1) + 1, _place(AT, t - 1)
+    layers, at = UP_TO.among(n, n - 1) + 1, AT.among(t, t - 1)
     felt = np.where(found <= layers, found, np.nan).astype(np.float32)
-    sliders = _range(f"after layer {layers} of {n}", UP_TO, n, layers - 1)
-    sliders += _range(f"at position {at}", AT, t, at)
+    sliders = UP_TO.html(f"after layer {layers} of {n}", n, layers - 1)
+    sliders += AT.html(f"at position {at}", t, at)
     map_component.show(
         "reach",
-        _pick,
+        CONTROLS,
         head=f'<div class="told">{sliders}</div>',
         map=_map(felt, n, at, scene),
         aside=_told(scene, found, layers, at),
     )
-
-
-def _pick(name: str, value: str) -> None:
-    if name in (UP_TO, AT):
-        st.session_state[name] = value
-    elif name == "cell":
-        st.session_state[AT] = value.partition(",")[0]
-
-
-def _place(name: str, last: int) -> int:
-    """Returns the position stored under a session key, by default the last."""
-    return url.place(name, last + 1) if st.session_state.get(name) else last
 
 
 def reach(scene: Scene, layers: int, positions: int) -> Grid:
@@ -86,15 +71,6 @@ def _measured(scene: Scene) -> Grid:
     return first
 
 
-def _range(said: str, name: str, count: int, at: int) -> str:
-    if count < 2:
-        return ""
-    return (
-        f'<label class="cut">{said} <input type="range" min="0" max="{count - 1}" '
-        f'value="{at}" data-set="{name}" aria-valuetext="{said}"></label>'
-    )
-
-
 def _map(felt: Grid, layers: int, at: int, scene: Scene) -> Map:
     words = scene.words("t")
     return Map(
@@ -102,12 +78,11 @@ def _map(felt: Grid, layers: int, at: int, scene: Scene) -> Map:
         "The layers that it takes until a token is felt at a position",
         heatmap.pooled(felt, heatmap.LARGE),
         Ends(0.0, float(layers), 0, float(layers)),
-        Side("position that knows", "position", words),
+        Side("position that knows", "position", words, AT),
         Side("token that is changed", "token", words),
         said="layers",
         square=True,
         marks=(Mark("row", at),),
-        picks="cell",
     )
 
 

@@ -5,26 +5,24 @@ from __future__ import annotations
 from math import cos, hypot, pi, sin
 
 import numpy as np
-import streamlit as st
 from numpy.typing import NDArray
 
 from ncd.export import markup
 from ncd.lang.circuits.circuit import Value
 from ncd.view.arrays import captions
 from ncd.view.base import html_panel
-from ncd.view.session import url
+from ncd.view.base.controls import Place
 from ncd.view.session.scene import Scene
 
 TITLE = "Neighbours"
 RUNS = True
-NODE, HEAD = "node", "graph_head"
+NODE, HEAD = Place("node", None), Place("graph_head")
+CONTROLS = (NODE, HEAD)
 SHARE = "share"  # the op of a graph convolution that computes the weights; others have a softmax
 MOST = 24  # the greatest number of nodes that are drawn
 RADIUS, DISC, MARGIN = 150.0, 15.0, 24.0  # pixels
 THICK = 7.0  # the width of a line for the weight 1, in pixels
 
-url.keep(NODE, "")
-url.keep(HEAD, "0")
 Numbers = NDArray[np.float32]
 
 
@@ -32,11 +30,10 @@ def show(scene: Scene) -> None:
     """Shows the graph with one node in focus, and a table of what that node takes."""
     every = weights(scene)
     nodes, heads = min(len(every), MOST), every.shape[2]
-    head = url.place(HEAD, heads)
+    head = HEAD.among(heads)
     table = every[:nodes, :nodes, head]
-    node = url.place(NODE, nodes) if st.session_state.get(NODE) else busiest(table)
-    sliders = _range(f"node {node}", NODE, nodes, node)
-    sliders += _range(f"head {head}", HEAD, heads, head)
+    node = NODE.among(nodes, busiest(table))
+    sliders = NODE.html(f"node {node}", nodes, node) + HEAD.html(f"head {head}", heads, head)
     cut = f" The first {MOST} of {len(every):,} nodes." if len(every) > MOST else ""
     taken = _taken(scene, every[node, :, head], node)
     html_panel.show(
@@ -45,7 +42,7 @@ def show(scene: Scene) -> None:
         f'<p class="muted">Click a node to see what it takes.{cut} {captions.origin(scene)}</p>'
         "</div></div>",
         "neighbours",
-        _pick,
+        CONTROLS,
     )
 
 
@@ -127,7 +124,7 @@ def _arrow(start: tuple[float, float], end: tuple[float, float], weight: float, 
 def _disc(i: int, x: float, y: float, focus: bool) -> str:
     fill = "#c9732b" if focus else "#7d93b2"
     return (
-        f'<g data-pick="{NODE}={i}" style="cursor:pointer"><title>node {i}</title>'
+        f'<g data-pick="{NODE.action(i)}" style="cursor:pointer"><title>node {i}</title>'
         f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{DISC:g}" fill="{fill}"/>'
         f'<text x="{x:.1f}" y="{y + 4.5:.1f}" text-anchor="middle" font-size="13" fill="#fff" '
         f'font-weight="600">{i}</text></g>'
@@ -139,8 +136,8 @@ def _taken(scene: Scene, row: Numbers, node: int) -> str:
     order = sorted(np.flatnonzero(row).tolist(), key=lambda u: -abs(row[u]))
     most, colour = float(np.abs(row).max()), markup.colour("softmax", scene.dark)
     rows = [
-        f'<tr><td><button type="button" class="plain" data-pick="{NODE}={u}">{_named(u, node)}'
-        f'</button></td><td class="number">{markup.digits(float(row[u]))}</td>'
+        f"<tr><td>{NODE.button(u, _named(u, node))}</td>"
+        f'<td class="number">{markup.digits(float(row[u]))}</td>'
         f"<td>{markup.meter(abs(float(row[u])) / most, colour)}</td></tr>"
         for u in order[:MOST]
     ]
@@ -154,18 +151,3 @@ def _taken(scene: Scene, row: Numbers, node: int) -> str:
 
 def _named(u: int, node: int) -> str:
     return "itself" if u == node else f"node {u}"
-
-
-def _range(said: str, name: str, count: int, at: int) -> str:
-    if count < 2:
-        return ""
-    return (
-        f'<label class="cut">{said} <input type="range" min="0" max="{count - 1}" '
-        f'value="{at}" data-set="{name}" aria-valuetext="{said}"></label>'
-    )
-
-
-def _pick(picked: str) -> None:
-    name, _, value = picked.partition("=")
-    if name in (NODE, HEAD):
-        st.session_state[name] = value

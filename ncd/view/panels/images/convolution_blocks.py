@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import streamlit as st
 from torch import Tensor
 
 import ncd
@@ -17,19 +16,18 @@ from ncd.lang.types.axes import Array
 from ncd.models.images.residual_block import again
 from ncd.view.arrays import captions, map_component
 from ncd.view.base import heatmap, html_panel
+from ncd.view.base.controls import Place
 from ncd.view.base.heatmap import Ends
 from ncd.view.panels.images import picture_parts as parts
-from ncd.view.session import url
 from ncd.view.session.scene import Scene
 
 TITLE = "Two blocks"
 RUNS = True
-CHANNEL = "channel"
+CHANNEL = Place("channel")
+CONTROLS = (CHANNEL,)
 KERNELS = 24  # that are shown
 SIDE, SMALL = 148, 44  # pixels of a map and of a kernel
 WIDE, TALL = 330, 84  # pixels of a profile
-
-url.keep(CHANNEL, "0")
 
 
 @dataclass(frozen=True)
@@ -48,7 +46,7 @@ def show(scene: Scene) -> None:
     cell = next(cell for cell in scene.circuit.cells if cell.name == "dwconv")
     before, after = (scene.trace.values[v.id] for v in (cell.inputs[0], cell.outputs[0]))
     kernels = dict(scene.module.named_parameters())[f"{cell.path}.weight"][:, 0]
-    at = url.place(CHANNEL, len(kernels))
+    at = CHANNEL.among(len(kernels))
     size = kernels.shape[-1]
     shown = parts.row(
         parts.figure(parts.map_picture(before[at], "before", SIDE), f"channel {at} before"),
@@ -61,22 +59,16 @@ def show(scene: Scene) -> None:
         f"two maps behind it.</p>{_compared(scene)}"
         f'<p class="muted">{captions.origin(scene)}</p>',
         "two blocks",
-        _pick,
+        CONTROLS,
     )
-
-
-def _pick(picked: str) -> None:
-    name, _, value = picked.partition("=")
-    if name == CHANNEL:
-        st.session_state[CHANNEL] = value
 
 
 def _gallery(kernels: Tensor, at: int) -> str:
     run = heatmap.shown(len(kernels), at, KERNELS)
     maps = parts.grid(kernels[run.start : run.stop])
     sheet = heatmap.sheet(maps, Ends.of(maps, signed=True), heatmap.SIGNED)
-    names = [(f"{CHANNEL}={i}", str(i)) for i in run]
-    buttons = map_component.cut(sheet, names, f"{CHANNEL}={at}")
+    names = [(CHANNEL.action(i), str(i)) for i in run]
+    buttons = map_component.cut(sheet, names, CHANNEL.action(at))
     style = f"<style>.heads .part {{ width: {SMALL}px; height: {SMALL}px; }}</style>"
     return f'<div style="max-width:26rem">{style}{buttons}</div>'
 

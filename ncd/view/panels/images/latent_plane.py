@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import streamlit as st
 import torch
 from torch import Tensor
 
@@ -16,23 +15,22 @@ from ncd.view.arrays import captions
 from ncd.view.arrays.class_image import COLOURS
 from ncd.view.base import heatmap, html_panel
 from ncd.view.base.cache import remember
+from ncd.view.base.controls import Place
 from ncd.view.base.heatmap import GREY, Ends, Grid
 from ncd.view.panels.images import picture_parts as parts
-from ncd.view.session import url
 from ncd.view.session.scene import Scene
 
 TITLE = "Plane"
 RUNS = True
-POINT, ACROSS, UP = "point", "across", "up"
+ACROSS, UP = Place("across", None), Place("up", None)
+CONTROLS = (ACROSS, UP)
+POINT = "point"  # an action that sets both
 CELLS, REACH = 15, 3.0  # pictures along a side, and the last of their coordinates
 STEPS = 61  # places of a slider, from -REACH to REACH
 SIDE, LARGE = 420, 140  # pixels
 CHOSEN = "#ff4b4b"
 DOTS = 300  # unseen pictures that are shown as points
 NAME = "digits of the plane"
-
-for key in (ACROSS, UP):
-    url.keep(key, "")
 
 
 @dataclass(frozen=True)
@@ -59,30 +57,28 @@ def show(scene: Scene) -> None:
         make=lambda: scene.work(lambda: decoded(scene, torch.tensor([at]))[0]),
     )
     two = scene.settings["k"] > 1
-    sliders = _slider(f"across {_said(at[0])}", ACROSS, at[0])
-    sliders += _slider(f"up {_said(at[1])}", UP, at[1]) if two else ""
+    sliders = ACROSS.html(f"across {_said(at[0])}", STEPS, _step(at[0]))
+    sliders += UP.html(f"up {_said(at[1])}", STEPS, _step(at[1])) if two else ""
     html_panel.show(
         f'<div class="told">{sliders}</div>'
         + parts.row(_drawn(found, at, own), _told(scene, picture, at, own)),
         "plane",
+        CONTROLS,
         _pick,
     )
 
 
 def _pick(picked: str) -> None:
     name, _, value = picked.partition("=")
-    if name in (ACROSS, UP):
-        st.session_state[name] = value
-    elif name == POINT:
+    if name == POINT:
         across, _, up = value.partition(".")
-        st.session_state[ACROSS], st.session_state[UP] = across, up
+        ACROSS.put(across)
+        UP.put(up)
 
 
-def _chosen(key: str, default: float) -> float:
+def _chosen(control: Place, default: float) -> float:
     """Returns a coordinate that a slider chose, or the default."""
-    if not st.session_state.get(key):
-        return default
-    return REACH * (2 * url.place(key, STEPS) / (STEPS - 1) - 1)
+    return REACH * (2 * control.among(STEPS) / (STEPS - 1) - 1) if control.value else default
 
 
 def _step(value: float) -> int:
@@ -210,7 +206,3 @@ def _grey(picture: Grid, alt: str) -> str:
 
 def _said(value: float) -> str:
     return f"{value:.1f}".replace("-", "−")
-
-
-def _slider(said: str, name: str, value: float) -> str:
-    return parts.slider(said, name, STEPS, _step(value))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
-import streamlit as st
 import torch
 from torch import Tensor
 
@@ -15,23 +14,21 @@ from ncd.train.noisy_examples import kept
 from ncd.view.arrays import captions
 from ncd.view.base import heatmap, html_panel
 from ncd.view.base.cache import remember
+from ncd.view.base.controls import Place
 from ncd.view.base.heatmap import GREY, Ends
 from ncd.view.panels.images import picture_parts as parts
-from ncd.view.session import url
 from ncd.view.session.scene import Scene
 
 TITLE = "Noise to picture"
 RUNS = True
-TAKEN, SAMPLE = "steps_taken", "noise_sample"
+TAKEN, SAMPLE = Place("steps_taken", None), Place("noise_sample", None)
+CONTROLS = (TAKEN, SAMPLE)
 SAMPLES = 6  # pictures that are made at once, fewer where one takes long without trained weights
 MOST, FEW = 50, 5  # steps with weights that were trained, and without, if it is small
 UNTRAINED = 40_000_000  # FLOPs for steps without trained weights: noise remains noise
 LARGE, SMALL = 150, 60  # pixels
 STRIP = 9  # pictures of the way
 PICTURE = Ends(-1.0, 1.0)
-
-for key in (TAKEN, SAMPLE):
-    url.keep(key, "")
 
 
 @dataclass(frozen=True)
@@ -55,21 +52,15 @@ def show(scene: Scene) -> None:
         "noise steps", scene.term, *scene.numbers, make=lambda: scene.work(lambda: way(scene))
     )
     steps = len(found.at)
-    taken = url.place(TAKEN, steps + 1) if st.session_state.get(TAKEN) else _usual(scene, steps)
-    one = url.place(SAMPLE, found.noisy.shape[1])
-    slider = parts.slider(f"{taken} of {steps} steps", TAKEN, steps + 1, taken)
+    taken = TAKEN.among(steps + 1, _usual(scene, steps))
+    one = SAMPLE.among(found.noisy.shape[1])
+    slider = TAKEN.html(f"{taken} of {steps} steps", steps + 1, taken)
     html_panel.show(
         f'<div class="told">{slider}</div>{_samples(found, taken, one)}'
         f"{_closer(found, taken, one)}{_strip(found, taken, one)}{_told(scene, found)}",
         "noise steps",
-        _pick,
+        CONTROLS,
     )
-
-
-def _pick(picked: str) -> None:
-    name, _, value = picked.partition("=")
-    if name in (TAKEN, SAMPLE):
-        st.session_state[name] = value
 
 
 def _usual(scene: Scene, steps: int) -> int:
@@ -117,8 +108,7 @@ def _next(x: Tensor, picture: Tensor, now: Tensor, after: Tensor, noise: Tensor)
 
 def _samples(found: Way, taken: int, one: int) -> str:
     buttons = "".join(
-        f'<button type="button" data-pick="{SAMPLE}={i}" aria-pressed="{str(i == one).lower()}">'
-        f"{_image(picture, f'sample {i}', SMALL)}</button>"
+        SAMPLE.button(i, _image(picture, f"sample {i}", SMALL), i == one, look="thumb")
         for i, picture in enumerate(found.noisy[taken])
     )
     return f'<div class="heads" style="min-height:0">{buttons}</div>'
@@ -145,8 +135,12 @@ def _strip(found: Way, taken: int, one: int) -> str:
     last = len(found.at)
     places = sorted({round(i * last / (STRIP - 1)) for i in range(STRIP)})
     buttons = "".join(
-        f'<button type="button" data-pick="{TAKEN}={n}" aria-pressed="{str(n == taken).lower()}">'
-        f"{_image(found.noisy[n, one], f'after {n} steps', SMALL)}{n}</button>"
+        TAKEN.button(
+            n,
+            f"{_image(found.noisy[n, one], f'after {n} steps', SMALL)}{n}",
+            n == taken,
+            look="thumb",
+        )
         for n in places
     )
     return f'<p>The way of this picture:</p><div class="heads" style="min-height:0">{buttons}</div>'

@@ -15,16 +15,6 @@ from ncd.view.base.heatmap import Ends, Grid
 Pixels = NDArray[np.uint8]
 
 
-def slider(said: str, name: str, count: int, at: int) -> str:
-    """Returns a slider over the places 0 to ``count`` - 1; empty if there is one only."""
-    if count < 2:
-        return ""
-    return (
-        f'<label class="cut">{said} <input type="range" min="0" max="{count - 1}" '
-        f'value="{at}" data-set="{name}" aria-valuetext="{said}"></label>'
-    )
-
-
 def grid(numbers: Tensor) -> Grid:
     """Returns a tensor as numbers for a picture."""
     found: Grid = numbers.detach().float().cpu().numpy()

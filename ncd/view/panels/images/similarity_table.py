@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import streamlit as st
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from ncd.view.arrays import captions
 from ncd.view.base import heatmap, html_panel
+from ncd.view.base.controls import Choice, Place
 from ncd.view.panels.images import picture_parts as parts
-from ncd.view.session import url
 from ncd.view.session.scene import Scene
 
 TITLE = "Similarity"
 RUNS = True
-WARMTH, READ = "warmth", "read_along"
 SCALES = (1, 2, 5, 10, 14, 20, 50, 100)  # what cosines are multiplied by; 100 at most in CLIP
 USUAL = SCALES.index(14)  # 1 / 0.07, with which training begins
 ALONG = {
@@ -23,10 +21,9 @@ ALONG = {
     "rows": "each picture over sentences",
     "columns": "each sentence over pictures",
 }
+WARMTH, READ = Place("warmth", USUAL), Choice("read_along", ALONG, "rows")
+CONTROLS = (WARMTH, READ)
 THUMB, WORDS = 52, 4  # pixels of a picture, and numbers of words that are shown
-
-url.keep(WARMTH, str(USUAL))
-url.keep(READ, "rows", tuple(ALONG))
 
 
 def show(scene: Scene) -> None:
@@ -36,27 +33,14 @@ def show(scene: Scene) -> None:
         for cell in scene.circuit.cells
         if cell.op.label.endswith("similarity")
     )
-    at = url.place(WARMTH, len(SCALES))
-    way = str(st.session_state.get(READ, "rows"))
-    way = way if way in ALONG else "rows"
-    buttons = "".join(
-        f'<button type="button" class="plain" data-pick="{READ}={name}" '
-        f'aria-pressed="{str(name == way).lower()}">{said}</button> '
-        for name, said in ALONG.items()
-    )
-    slider = parts.slider(f"times {SCALES[at]}", WARMTH, len(SCALES), at)
+    at, way = WARMTH.among(len(SCALES)), READ.value
+    slider = WARMTH.html(f"times {SCALES[at]}", len(SCALES), at)
     html_panel.show(
-        f'<div class="told">{slider}</div><p>{buttons}</p>'
+        f'<div class="told">{slider}</div><p>{READ.html()}</p>'
         + parts.row(_table(scene, cosines, way, SCALES[at]), _told(scene, cosines, SCALES[at])),
         "similarity",
-        _pick,
+        CONTROLS,
     )
-
-
-def _pick(picked: str) -> None:
-    name, _, value = picked.partition("=")
-    if name in (WARMTH, READ):
-        st.session_state[name] = value
 
 
 def numbers(cosines: Tensor, way: str, scale: float) -> Tensor:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import streamlit as st
 import torch
 from torch import Tensor
 
@@ -12,19 +11,19 @@ from ncd.view.arrays import captions, map_component
 from ncd.view.arrays.map_component import Map, Mark, Side
 from ncd.view.base import heatmap
 from ncd.view.base.cache import remember
+from ncd.view.base.controls import Choice, Place
 from ncd.view.base.heatmap import Ends
 from ncd.view.panels.images import picture_parts as parts
-from ncd.view.session import url
 from ncd.view.session.scene import Scene
 
 TITLE = "Time step"
 RUNS = True
-LAYER, PART, STEP = "modulated_layer", "modulated_part", "modulated_step"
 STEPS = 24  # that are shown, evenly spaced
 OF = ("attention", "feed-forward")
-
-for key in (LAYER, PART, STEP):
-    url.keep(key, "0")
+NAMES = {str(i): f"{part} of {OF[i // 3]}" for i, part in enumerate(PARTS)}
+LAYER, STEP = Place("modulated_layer"), Place("modulated_step")
+PART = Choice("modulated_part", NAMES, "0")
+CONTROLS = (LAYER, PART, STEP)
 
 
 def show(scene: Scene) -> None:
@@ -32,30 +31,17 @@ def show(scene: Scene) -> None:
     every = remember(
         "modulation", scene.term, *scene.numbers, make=lambda: scene.work(lambda: over_time(scene))
     )
-    layer, part = url.place(LAYER, len(every)), url.place(PART, len(PARTS))
-    steps = shown_steps(scene.settings["T"])
-    at = url.place(STEP, len(steps))
-    buttons = "".join(
-        f'<button type="button" class="plain" data-pick="{PART}={i}" '
-        f'aria-pressed="{str(i == part).lower()}">{_named(i)}</button> '
-        for i in range(len(PARTS))
-    )
-    sliders = parts.slider(f"layer {layer + 1} of {len(every)}", LAYER, len(every), layer)
-    sliders += parts.slider(f"step {steps[at]:,} of {scene.settings['T']:,}", STEP, len(steps), at)
+    layer, part, steps = LAYER.among(len(every)), int(PART.value), shown_steps(scene.settings["T"])
+    at = STEP.among(len(steps))
+    sliders = LAYER.html(f"layer {layer + 1} of {len(every)}", len(every), layer)
+    sliders += STEP.html(f"step {steps[at]:,} of {scene.settings['T']:,}", len(steps), at)
     map_component.show(
         "modulation",
-        _pick,
-        head=f'<div class="told">{sliders}</div><p>{buttons}</p>',
+        CONTROLS,
+        head=f'<div class="told">{sliders}</div><p>{PART.html()}</p>',
         map=_map(every[layer][:, part], steps, at, part),
         aside=_told(scene, every[layer], at),
     )
-
-
-def _pick(name: str, value: str) -> None:
-    if name in (LAYER, PART, STEP):
-        st.session_state[name] = value
-    elif name == "cell":
-        st.session_state[STEP] = value.partition(",")[0]
 
 
 def shown_steps(count: int) -> list[int]:
@@ -81,29 +67,25 @@ def over_time(scene: Scene) -> list[Tensor]:
     return [numbers for numbers in told if numbers.shape[1] == len(PARTS)]
 
 
-def _named(i: int) -> str:
-    return f"{PARTS[i]} of {OF[i // 3]}"
-
-
 def _map(numbers: Tensor, steps: list[int], at: int, part: int) -> Map:
     cells = parts.grid(numbers)
     return Map(
         f"modulation {cells.shape}",
-        f"The {_named(part)} at each step",
+        f"The {NAMES[str(part)]} at each step",
         heatmap.pooled(cells, heatmap.LARGE),
         Ends.of(cells, signed=True),
-        Side("step, from a picture to noise", "step", [f"{n:,}" for n in steps]),
+        Side("step, from a picture to noise", "step", [f"{n:,}" for n in steps], STEP),
         Side("feature", "feature"),
         said=PARTS[part],
         marks=(Mark("row", at),),
-        picks="cell",
     )
 
 
 def _told(scene: Scene, numbers: Tensor, at: int) -> str:
     """Returns how strong each of the six is at the step, and how much it changes over time."""
     rows = "".join(
-        f"<tr><td>{_named(i)}</td><td class='number'>{float(numbers[at, i].abs().mean()):.2f}</td>"
+        f"<tr><td>{NAMES[str(i)]}</td>"
+        f"<td class='number'>{float(numbers[at, i].abs().mean()):.2f}</td>"
         f"<td class='number'>{float(numbers[:, i].std(0).mean()) if len(numbers) > 1 else 0:.2f}"
         "</td></tr>"
         for i in range(len(PARTS))

@@ -2,33 +2,29 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from itertools import pairwise
 from math import isqrt
 
 import numpy as np
-import streamlit as st
 
 from ncd.export import markup
 from ncd.lang.circuits.circuit import Cell
 from ncd.view.arrays import captions
 from ncd.view.base import heatmap, html_panel
+from ncd.view.base.controls import Place, Text
 from ncd.view.base.heatmap import Grid
 from ncd.view.panels.images import picture_parts as parts
-from ncd.view.session import url
 from ncd.view.session.scene import Scene
 
 TITLE = "Patches"
 RUNS = True
-LAYER, PATCH, HEAD = "picture_layer", "asking_patch", "picture_head"
-PLACE = re.compile(r"(\d{1,4})\.(\d{1,4})")
+LAYER, HEAD = Place("picture_layer", None), Place("picture_head", None)
+PATCH = Text("asking_patch", r"[0-9]{1,4}\.[0-9]{1,4}")  # row and column of the patch that asks
+CONTROLS = (LAYER, PATCH, HEAD)
 SIDE = 384  # pixels of the picture on the screen
 FAINT, STRONG = 0.12, 0.85  # opacity of a patch that is read least, and most
 EDGE, CHOSEN, READ = "#ffffff", "#ff4b4b", "#ffd797"
-
-for key in (LAYER, PATCH, HEAD):
-    url.keep(key, "")
 
 
 @dataclass(frozen=True)
@@ -70,26 +66,19 @@ class Tiling:
 def show(scene: Scene) -> None:
     """Shows the picture with its windows, and the weights with which one patch reads others."""
     layers = [cell for cell in scene.circuit.cells if cell.op.role == "softmax"]
-    layer = url.place(LAYER, len(layers))
+    layer = LAYER.among(len(layers))
     found = tiling(scene, layers, layer)
     heads = layers[layer].outputs[0].array[-1].numel
-    head, at = url.place(HEAD, heads), _place(scene, found)
+    head, at = HEAD.among(heads), _place(scene, found)
     read = weights(scene, layers[layer], found, at, head)
     said = f"layer {layer + 1} of {len(layers)}"
-    sliders = parts.slider(said, LAYER, len(layers), layer)
-    sliders += parts.slider(f"head {head}", HEAD, heads, head)
+    sliders = LAYER.html(said, len(layers), layer) + HEAD.html(f"head {head}", heads, head)
     html_panel.show(
         f'<div class="told">{sliders}</div>'
         + parts.row(_drawn(scene, found, read, at), _told(scene, found, read, at)),
         "patches",
-        _pick,
+        CONTROLS,
     )
-
-
-def _pick(picked: str) -> None:
-    name, _, value = picked.partition("=")
-    if name in (LAYER, PATCH, HEAD):
-        st.session_state[name] = value
 
 
 def tiling(scene: Scene, layers: list[Cell], layer: int) -> Tiling:
@@ -105,11 +94,9 @@ def tiling(scene: Scene, layers: list[Cell], layer: int) -> Tiling:
 
 def _place(scene: Scene, found: Tiling) -> tuple[int, int] | None:
     """Returns the patch that asks, by default one in the middle; None for the class vector."""
-    asked = str(st.session_state.get(PATCH) or "")
-    place = PLACE.fullmatch(asked)
-    if place:
-        last = found.side - 1
-        return min(int(place[1]), last), min(int(place[2]), last)
+    if PATCH.value:
+        row, column = (min(int(at), found.side - 1) for at in PATCH.value.split("."))
+        return row, column
     return None if _reads_class(scene) else (found.side // 2, found.side // 2)
 
 
@@ -141,7 +128,7 @@ def _drawn(scene: Scene, found: Tiling, read: Grid, at: tuple[int, int] | None) 
     for row, column in zip(*np.nonzero(np.isfinite(read)), strict=True):
         share = float(read[row, column])
         look = f'fill="{READ}" fill-opacity="{FAINT + (STRONG - FAINT) * share / most:.2f}" '
-        look += f'stroke="{EDGE}" stroke-width="0.6" data-pick="{PATCH}={row}.{column}"'
+        look += f'stroke="{EDGE}" stroke-width="0.6" data-pick="{PATCH.action(f"{row}.{column}")}"'
         said = f"patch {row}, {column}: {markup.digits(share)}"
         marks.append(parts.box(column * step, row * step, step, step, look, said))
     if at is not None:
@@ -156,7 +143,7 @@ def _window(rows: tuple[int, int], columns: tuple[int, int], step: float) -> str
     middle = f"{sum(rows) // 2}.{sum(columns) // 2}"
     wide, high = ((span[1] - span[0]) * step for span in (columns, rows))
     look = f'fill="#000" fill-opacity="0.25" stroke="{EDGE}" stroke-width="2.5" '
-    look += f'data-pick="{PATCH}={middle}"'
+    look += f'data-pick="{PATCH.action(middle)}"'
     return parts.box(columns[0] * step, rows[0] * step, wide, high, look)
 
 
@@ -176,10 +163,7 @@ def _told(scene: Scene, found: Tiling, read: Grid, at: tuple[int, int] | None) -
         f"<p>{_cost_told(found)}</p>",
     ]
     if _reads_class(scene) and at is not None:
-        lines.append(
-            f'<p><button type="button" class="plain" data-pick="{PATCH}=">Ask the class vector'
-            "</button></p>"
-        )
+        lines.append(f"<p>{PATCH.button('', 'Ask the class vector')}</p>")
     lines.append(f'<p class="muted">Click a patch or a window. {captions.origin(scene)}</p>')
     return f'<div style="flex:1;min-width:15em;max-width:30em">{"".join(lines)}</div>'
 

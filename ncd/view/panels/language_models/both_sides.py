@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
-import streamlit as st
 import torch
 from torch import Tensor
 
@@ -14,45 +13,37 @@ from ncd.view.arrays import captions, map_component
 from ncd.view.arrays.map_component import Map, Mark, Side
 from ncd.view.base import heatmap
 from ncd.view.base.cache import remember
+from ncd.view.base.controls import Place
 from ncd.view.base.heatmap import Ends, Grid
-from ncd.view.session import url
 from ncd.view.session.scene import Scene
 
 TITLE = "Both sides"
 RUNS = True
-MASKED = "masked"
+MASKED = Place("masked", None)
+CONTROLS = (MASKED,)
 TEXTS = 128  # that are run at once
 MOST = 1_200_000_000  # FLOPs for all of them: some hundredths of a second
 LONGEST = 8.0  # the longest bar, in em
-
-url.keep(MASKED, "")
 
 
 def show(scene: Scene) -> None:
     """Shows how far a hidden word's vector moves if another word is exchanged."""
     t = len(scene.inputs[0])
-    at = url.place(MASKED, t) if st.session_state.get(MASKED) else t // 2
+    at = MASKED.among(t, t // 2)
     hidden = _hidden(scene, t, at)
     given = *scene.numbers, hidden.start
     make = partial(scene.work, lambda: moves(scene, hidden))
     found = remember("both sides", scene.term, *given, make=make)
     words = scene.words("t")
     said = f" ({markup.text(words[at])})" if at < len(words) else ""
-    slider = map_component.slider(f"hidden: position {at}{said}", MASKED, range(t), at)
+    slider = MASKED.html(f"hidden: position {at}{said}", t, at)
     map_component.show(
         "both sides",
-        _pick,
+        CONTROLS,
         head=f'<div class="told">{slider}</div>',
         map=_map(scene, found, at),
         aside=_told(scene, found, at),
     )
-
-
-def _pick(name: str, value: str) -> None:
-    if name == MASKED:
-        st.session_state[MASKED] = value
-    elif name == "cell":
-        st.session_state[MASKED] = value.partition(",")[0]
 
 
 def _hidden(scene: Scene, t: int, at: int) -> range:
@@ -98,12 +89,11 @@ def _map(scene: Scene, found: Grid, at: int) -> Map:
         "How far a hidden position moves with each other word",
         heatmap.pooled(found, heatmap.LARGE),
         Ends.of(np.nan_to_num(found), signed=False),
-        Side("hidden word", "hidden word", words),
+        Side("hidden word", "hidden word", words, MASKED),
         Side("word that is exchanged", "exchanged word", words),
         said="moves by",
         square=True,
         marks=(Mark("row", at),),
-        picks="cell",
     )
 
 

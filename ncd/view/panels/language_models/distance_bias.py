@@ -3,46 +3,33 @@
 from __future__ import annotations
 
 import numpy as np
-import streamlit as st
 
 from ncd.lang.circuits.circuit import Cell
 from ncd.view.arrays import captions, map_component
 from ncd.view.arrays.map_component import Map, Side
 from ncd.view.base import heatmap
+from ncd.view.base.controls import Choice
 from ncd.view.base.heatmap import Ends, Grid
-from ncd.view.session import url
 from ncd.view.session.scene import Scene
 
 TITLE = "Distances"
 RUNS = True
-STACK = "bias_of"
 STACKS = ("encoder", "decoder")
-
-url.keep(STACK, STACKS[0], STACKS)
+STACK = Choice("bias_of", STACKS, STACKS[0])
+CONTROLS = (STACK,)
 
 
 def show(scene: Scene) -> None:
     """Shows the bias of every head at every distance, for the encoder or the decoder."""
-    chosen = str(st.session_state.get(STACK, STACKS[0]))
-    chosen = chosen if chosen in STACKS else STACKS[0]
+    chosen = STACK.value
     grid, distances = biases(scene, chosen)
-    buttons = "".join(
-        f'<button type="button" class="plain" data-pick="{STACK}={name}" '
-        f'aria-pressed="{str(name == chosen).lower()}">{name}</button> '
-        for name in STACKS
-    )
     map_component.show(
         "distances",
-        _pick,
-        head=f"<p>{buttons}</p>",
+        CONTROLS,
+        head=f"<p>{STACK.html()}</p>",
         map=_map(grid, distances, chosen),
         aside=_told(scene, distances, chosen),
     )
-
-
-def _pick(name: str, value: str) -> None:
-    if name == STACK and value in STACKS:
-        st.session_state[STACK] = value
 
 
 def biases(scene: Scene, stack: str) -> tuple[Grid, list[int]]:

@@ -7,11 +7,12 @@ from ncd.export import markup
 from ncd.lang.circuits.circuit import Circuit
 from ncd.lang.formats import PLAIN
 from ncd.view.arrays import map_component
-from ncd.view.panels.language_models.context_slider import chosen_context, dragged, pick
+from ncd.view.panels.components.cache_size import CONTEXT
 from ncd.view.session.scene import Scene
 
 TITLE = "Layers"
 RUNS = False
+CONTROLS = (CONTEXT,)
 USUAL = "bfloat16"
 LONGEST = 10.0  # the longest bar, in em
 MOST = 48  # rows
@@ -47,12 +48,13 @@ def kept_positions(scene: Scene, context: int) -> int:
 
 def show(scene: Scene) -> None:
     """Shows what each layer keeps of a text, and the sum beside that of whole layers."""
-    context = chosen_context()
+    context = 1 << CONTEXT.number
     local = windows(scene.circuit)
+    slider = CONTEXT.html(f"a text of {context:,} tokens")
     map_component.show(
         "layers",
-        pick,
-        head=f'<div class="told">{dragged(context)}</div>{_told(scene, local, context)}',
+        CONTROLS,
+        head=f'<div class="told">{slider}</div>{_told(scene, local, context)}',
         foot=_rows(scene, local, context),
     )
 

@@ -13,12 +13,13 @@ from ncd.lang.formats import PLAIN
 from ncd.lang.terms.terms import Term
 from ncd.view.arrays import map_component
 from ncd.view.base.cache import SHELF, kept
-from ncd.view.panels.language_models.context_slider import chosen_context, dragged, pick
+from ncd.view.panels.components.cache_size import CONTEXT
 from ncd.view.panels.language_models.layer_windows import kept_positions
 from ncd.view.session.scene import Scene
 
 TITLE = "Memory"
 RUNS = False
+CONTROLS = (CONTEXT,)
 USUAL = "bfloat16"  # the format of published weights and caches, where none is chosen
 LONGEST = 5.0  # the longest bar, in em
 TRAINED = 3  # times the FLOPs of a forward pass: one more each for inputs and for weights
@@ -51,13 +52,13 @@ class Work:
 
 def show(scene: Scene) -> None:
     """Shows the parameters of each part, and the cache and the FLOPs at the chosen context."""
-    context = chosen_context()
+    context = 1 << CONTEXT.number
     rows = parts(scene.circuit)
     used = work(scene)
     map_component.show(
         "memory",
-        pick,
-        head=f'<div class="told">{dragged(context)}</div>',
+        CONTROLS,
+        head=f'<div class="told">{CONTEXT.html(f"a text of {context:,} tokens")}</div>',
         side=_parts(scene, rows),
         foot=_facts(scene, used, context),
     )

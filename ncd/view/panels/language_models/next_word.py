@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import streamlit as st
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -15,17 +14,16 @@ from ncd.view.arrays import captions, map_component
 from ncd.view.arrays.map_component import Map, Mark, Side
 from ncd.view.base import heatmap
 from ncd.view.base.cache import remember
+from ncd.view.base.controls import Place
 from ncd.view.base.heatmap import Ends
-from ncd.view.session import url
 from ncd.view.session.scene import Scene
 
 TITLE = "Next word"
 RUNS = True
-AT = "next_after"
+AT = Place("next_after", None)
+CONTROLS = (AT,)
 BEST = 8  # words in the list
 LONGEST = 8.0  # the longest bar, in em
-
-url.keep(AT, "")
 
 
 @dataclass(frozen=True)
@@ -46,25 +44,16 @@ def show(scene: Scene) -> None:
         "next word", scene.term, *scene.numbers, make=lambda: scene.work(lambda: guesses(scene))
     )
     t = found.last.shape[0]
-    at = url.place(AT, t) if st.session_state.get(AT) else t - 1
+    at = AT.among(t, t - 1)
     word = scene.words("t")
     said = f" ({markup.text(word[at])})" if at < len(word) else ""
     map_component.show(
         "next word",
-        _pick,
-        head='<div class="told">'
-        + map_component.slider(f"after position {at}{said}", AT, range(t), at)
-        + "</div>",
+        CONTROLS,
+        head=f'<div class="told">{AT.html(f"after position {at}{said}", t, at)}</div>',
         map=_map(scene, found, at),
         aside=_told(scene, found, at),
     )
-
-
-def _pick(name: str, value: str) -> None:
-    if name == AT:
-        st.session_state[AT] = value
-    elif name == "cell":
-        st.session_state[AT] = value.partition(",")[2]
 
 
 @torch.no_grad()
@@ -93,10 +82,9 @@ def _map(scene: Scene, found: Guesses, at: int) -> Map:
         heatmap.pooled(grid, heatmap.LARGE),
         Ends.of(grid, signed=False),
         Side("after layer", "layer", names),
-        Side("position", "position", scene.words("t")),
+        Side("position", "position", scene.words("t"), AT),
         said="probability",
         marks=tuple(Mark("one", row, at) for row in range(len(grid))[-1:]),
-        picks="cell",
     )
 
 

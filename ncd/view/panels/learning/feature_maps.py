@@ -23,6 +23,7 @@ from ncd.view.session.scene import Scene
 
 TITLE = "Feature maps"
 RUNS = True
+CONTROLS = slice_picker.CONTROLS
 CSS = static("panels/learning/feature_maps.css")
 WIDE, HIGH = 148, 190  # the room for the maps of one array, in pixels
 SMALLEST, LARGEST, FINEST = 16, 46, 64  # a map's side in pixels, and the most cells along it
@@ -72,7 +73,7 @@ def show(scene: Scene) -> None:
         f'role="group" aria-label="{TITLE}">{figures}</div>'
         f'<p class="muted">Every small image is a channel. {captions.origin(scene)}</p>'
     )
-    html_panel.show(html, "features", on_pick=lambda pick: slice_picker.pick(*pick.split("=")))
+    html_panel.show(html, "features", on_pick=lambda picked: slice_picker.pick(*picked.split("=")))
 
 
 def stacks(scene: Scene) -> list[Stack]:

@@ -26,24 +26,22 @@ from ncd.view.arrays import captions
 from ncd.view.arrays.class_image import COLOURS
 from ncd.view.base import knobs
 from ncd.view.base.cache import remember
+from ncd.view.base.controls import Choice, Text
 from ncd.view.base.html_panel import asked
 from ncd.view.base.static_files import static
-from ncd.view.session import trained_weights, url
+from ncd.view.session import trained_weights
 from ncd.view.session.scene import Scene
 from ncd.view.session.trained_weights import EVERY, Training
 
 TITLE = "Plane and hidden space"
 RUNS = True
-KEY, POINTS, PLACED, UPDATES = "geometry", "points", "placed", "updates"
+KEY = "geometry"
 OWN = "your own"
-CHOICES = (*SETS, OWN)
-STEPS = ("300", "1000", "3000")
+POINTS, PLACED = Choice("points", (*SETS, OWN), next(iter(SETS))), Text("placed", longest=5 * MOST)
+UPDATES = Choice("updates", ("300", "1000", "3000"), "1000")
+CONTROLS = (POINTS, PLACED, UPDATES)
 STILL = 0.05  # a run is stuck if its loss falls by a smaller share in its last fifth
 SCRIPTS = ("hidden_space", "geometry_canvas", "geometry_scene", "geometry")
-
-url.keep(POINTS, CHOICES[0], CHOICES)
-url.keep(PLACED, "", longest=5 * MOST)
-url.keep(UPDATES, STEPS[1], STEPS)
 
 _geometry = st.components.v2.component(
     "ncd_geometry",
@@ -90,8 +88,7 @@ def show(scene: Scene) -> None:
 
 def _chosen() -> str:
     """Returns the name of the chosen set, or the visitor's own points as text."""
-    name = str(st.session_state.get(POINTS, CHOICES[0]))
-    return name if name in SETS else valid(st.session_state.get(PLACED, ""))
+    return POINTS.value if POINTS.value != OWN else valid(PLACED.value)
 
 
 @torch.no_grad()
@@ -121,21 +118,14 @@ def _controls(scene: Scene, now: Training | None, enough: bool) -> None:
             disabled=not enough,
             on_click=partial(_next, scene),
         )
-        st.segmented_control(
-            "Points",
-            CHOICES,
-            default=CHOICES[0],
-            required=True,
-            key=POINTS,
-            on_change=partial(trained_weights.begin, None),
-        )
-        st.segmented_control("Steps", STEPS, default=STEPS[1], required=True, key=UPDATES)
+        POINTS.segments("Points", on_change=partial(trained_weights.begin, None))
+        UPDATES.segments("Steps")
         trained_weights.download(scene.entry, scene.learned)
 
 
 def _train(scene: Scene, seed: int) -> None:
     """Starts a training run; a callback."""
-    name, steps, given = scene.entry.name, int(st.session_state[UPDATES]), {"points": _chosen()}
+    name, steps, given = scene.entry.name, int(UPDATES.value), {"points": _chosen()}
     run = Run(name, scene.settings, seed, steps, scene.device, loop="plane", given=given)
     trained_weights.begin(Training(name, scene.settings, seed, run))
 
@@ -149,7 +139,7 @@ def _next(scene: Scene) -> None:
 
 def _place() -> None:
     """Stores the points that the visitor has set; stops a run on other points. A callback."""
-    st.session_state[PLACED] = valid(asked(KEY, "drawn"))
+    PLACED.put(valid(asked(KEY, "drawn")))
     found = st.session_state.get(trained_weights.STATE)
     if found is not None and found.going:
         trained_weights.begin(None)
@@ -162,7 +152,7 @@ def _shown(scene: Scene, now: Training | None, found: Tried) -> None:
     """Shows both spaces at every recorded training step."""
     run = now.run if now else None
     progress = tuple(run.progress) if run else ()
-    settings, own = scene.settings, st.session_state.get(POINTS) == OWN
+    settings, own = scene.settings, POINTS.value == OWN
     data = {
         "places": found.places,
         "n": settings["n"],
@@ -172,7 +162,7 @@ def _shown(scene: Scene, now: Training | None, found: Tried) -> None:
         "frames": frames(progress, found, bool(scene.learned)),
         "steps": run.steps if run else 1,
         "own": own,
-        "text": valid(st.session_state.get(PLACED, "")) if own else "",
+        "text": valid(PLACED.value) if own else "",
         "most": MOST,
         "edge": EDGE,
         "colours": COLOURS,

@@ -21,15 +21,14 @@ from ncd.view.arrays import charts
 from ncd.view.arrays.charts import COLOURS
 from ncd.view.base import html_panel, knobs
 from ncd.view.base.cache import remember
+from ncd.view.base.controls import Choice
 from ncd.view.runtime import torch_threads
-from ncd.view.session import trained_weights, url
+from ncd.view.session import trained_weights
 from ncd.view.session.scene import Scene
 from ncd.view.session.trained_weights import EVERY, Training
 
 TITLE = "Side by side"
 RUNS = True
-COMPARED, EPOCHS = "compared", "epochs"
-CHOICES, BEGIN = ("20", "100", "300", "1000", "3000"), "300"
 MODULE = {"way": "module", "optimiser": "Adam", "start": "torch"}
 SLOW = 2.0  # seconds between new curves: Streamlit mounts a Plotly chart again for new data
 FUNCTION = {  # the code for each setting; the first is that of the notebook
@@ -38,7 +37,9 @@ FUNCTION = {  # the code for each setting; the first is that of the notebook
     "one optimiser": {"way": "function", "optimiser": "Adam", "start": "He"},
     "both the same": {"way": "function", "optimiser": "Adam", "start": "torch"},
 }
-CASES = tuple(FUNCTION)
+COMPARED = Choice("compared", tuple(FUNCTION), "as in the notebook")
+EPOCHS = Choice("epochs", ("20", "100", "300", "1000", "3000"), "300")
+CONTROLS = (COMPARED, EPOCHS)
 NAMES = {"module": "nn.Module", "function": "torch.func"}
 STARTS = {"torch": "begun as torch does", "He": "begun as the notebook’s init_params"}
 STYLE = f"""<style>
@@ -49,9 +50,6 @@ progress {{ width: 100%; height: 0.6rem; accent-color: var(--st-primary-color); 
 </style>"""
 Way = Mapping[str, str]
 Told = Sequence[Progress]
-
-url.keep(COMPARED, CASES[0], CASES)
-url.keep(EPOCHS, BEGIN, CHOICES)
 
 
 @dataclass(frozen=True)
@@ -121,8 +119,8 @@ def _controls(scene: Scene, now: Training | None) -> None:
             st.button("Stop", key="stop", on_click=partial(_stop, now))
         else:
             st.button("Train both", key="train", on_click=partial(_train, scene))
-        st.segmented_control("Compared", CASES, default=CASES[0], required=True, key=COMPARED)
-        st.segmented_control("Epochs", CHOICES, default=BEGIN, required=True, key=EPOCHS)
+        COMPARED.segments("Compared")
+        EPOCHS.segments("Epochs")
 
 
 def _stop(now: Training) -> None:
@@ -142,11 +140,11 @@ def _train(scene: Scene) -> None:
 
 def chosen() -> tuple[Way, Way]:
     """Returns the settings of both runs."""
-    return MODULE, FUNCTION[str(st.session_state.get(COMPARED, CASES[0]))]
+    return MODULE, FUNCTION[COMPARED.value]
 
 
 def _epochs() -> int:
-    return int(st.session_state.get(EPOCHS, BEGIN))
+    return int(EPOCHS.value)
 
 
 # --- what the runs tell --------------------------------------------------------------------------

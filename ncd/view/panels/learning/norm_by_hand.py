@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import streamlit as st
 import torch
 from torch import Tensor, nn
 
@@ -12,16 +11,15 @@ from ncd.export import markup
 from ncd.run import apart
 from ncd.view.arrays import captions, map_component
 from ncd.view.base.cache import remember
-from ncd.view.session import url
+from ncd.view.base.controls import Place
 from ncd.view.session.scene import Scene
 
 TITLE = "By hand"
 RUNS = True
-POSITION = "position"
+POSITION = Place("position")
+CONTROLS = (POSITION,)
 MOST = 12  # the greatest number of features that are shown
 EPS = 1e-5
-
-url.keep(POSITION, "0")
 
 Numbers = tuple[float, ...]
 
@@ -42,19 +40,11 @@ class Norms:
 def show(scene: Scene) -> None:
     """Shows the statistics of the chosen position, and three ways to normalise it."""
     size = scene.settings["t"]
-    at = url.place(POSITION, size)
+    at = POSITION.among(size)
     key = (*scene.numbers, at)
     found = remember("norms", scene.term, *key, make=lambda: scene.work(lambda: norms(scene, at)))
-    slider = (
-        f'<label class="cut">position t = {at} <input type="range" min="0" max="{size - 1}" '
-        f'value="{at}" data-set="{POSITION}"></label>'
-    )
-    map_component.show("by hand", _pick, head=(slider if size > 1 else "") + _table(scene, found))
-
-
-def _pick(name: str, value: str) -> None:
-    if name == POSITION:
-        st.session_state[POSITION] = value
+    slider = POSITION.html(f"position t = {at}", size, at)
+    map_component.show("by hand", CONTROLS, head=slider + _table(scene, found))
 
 
 def by_hand(x: Tensor, unbiased: bool) -> Tensor:

@@ -15,7 +15,7 @@ from ncd.run import apart, generator
 from ncd.view.arrays import captions, map_component
 from ncd.view.base import selection
 from ncd.view.base.cache import remember
-from ncd.view.session import url
+from ncd.view.base.controls import Range
 from ncd.view.session.scene import Scene
 
 TITLE = "Statistics"
@@ -24,14 +24,11 @@ STEPS = 40  # the number of batches for the running mean
 MOMENTUM = 0.1  # torch's default
 MOST = 8  # the greatest number of channels that are shown
 LARGEST = (64, 32, 32, 32)  # images, channels, rows, columns: the ends of the sliders
-GAMMA, BETA = "gamma", "beta"
-RANGE = {GAMMA: (0, 30, "10"), BETA: (-20, 20, "0")}  # in tenths
+GAMMA, BETA = Range("gamma", range(31), 10), Range("beta", range(-20, 21), 0)  # in tenths
+CONTROLS = (GAMMA, BETA)
 WIDE, TALL = 360, 130
 COLOURS = ("#4a7ba7", "#a8597b", "#6f8f3a", "#b0762c")
 AVERAGED = {"batch norm": "b,x", "layer norm": "c"}
-
-for _name, (_low, _high, _default) in RANGE.items():
-    url.keep(_name, _default, tuple(map(str, range(_low, _high + 1))))
 
 Moments = tuple[tuple[float, float], ...]  # mean and deviation: before, by batch and by layer norm
 
@@ -55,7 +52,7 @@ class Statistics:
 
 def show(scene: Scene) -> None:
     """Shows the statistics of every channel, a chart of the running mean, and three experiments."""
-    gamma, beta = (_tenths(name) for name in RANGE)
+    gamma, beta = (control.number / 10 for control in CONTROLS)
     key = (*scene.numbers, gamma, beta)
     found = remember(
         "batch statistics",
@@ -63,23 +60,14 @@ def show(scene: Scene) -> None:
         *key,
         make=lambda: scene.work(lambda: statistics(scene.inputs[0], scene.seed, gamma, beta)),
     )
-    sliders = "".join(_slider(name) for name in RANGE)
+    sliders = GAMMA.html(f"γ = {markup.digits(gamma)}") + BETA.html(f"β = {markup.digits(beta)}")
     head = f"{_buttons(scene)}{sliders}{_table(found)}"
-    map_component.show("statistics", _pick, head=head, foot=_experiments(scene, found))
+    map_component.show("statistics", CONTROLS, _pick, head=head, foot=_experiments(scene, found))
 
 
 def _pick(name: str, value: str) -> None:
-    if name in RANGE:
-        st.session_state[name] = value
-    elif name == selection.AXES:
+    if name == selection.AXES:
         st.session_state[selection.AXES] = value
-
-
-def _tenths(name: str) -> float:
-    low, high, default = RANGE[name]
-    text = str(st.session_state.get(name, default))
-    known = text.lstrip("-").isdecimal() and len(text) < 5
-    return min(max(int(text if known else default), low), high) / 10
 
 
 def statistics(x: Tensor, seed: int, gamma: float, beta: float) -> Statistics:
@@ -132,15 +120,6 @@ def _buttons(scene: Scene) -> str:
         for name, axes in AVERAGED.items()
     )
     return f"<p>Light {buttons}</p>"
-
-
-def _slider(name: str) -> str:
-    low, high, _ = RANGE[name]
-    sign, value = {GAMMA: "γ", BETA: "β"}[name], _tenths(name)
-    return (
-        f'<label class="cut">{sign} = {markup.digits(value)} <input type="range" min="{low}" '
-        f'max="{high}" value="{round(value * 10)}" data-set="{name}"></label>'
-    )
 
 
 def _table(found: Statistics) -> str:

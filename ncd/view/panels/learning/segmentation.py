@@ -16,12 +16,13 @@ from ncd.view.arrays import captions
 from ncd.view.arrays.class_image import colour, painted
 from ncd.view.base import heatmap, html_panel, selection
 from ncd.view.base.cache import remember
-from ncd.view.session import url
+from ncd.view.base.controls import Place
 from ncd.view.session.scene import LONG, Scene
 
 TITLE = "Mask"
 RUNS = True
-PICKED = "masked"
+PICKED = Place("masked")  # the number of the picture
+CONTROLS = (PICKED,)
 TRAIN, TRAINING = "train", "Training"
 PICTURES = 8  # the number of pictures for a small network
 STYLE = """<style>
@@ -33,8 +34,6 @@ STYLE = """<style>
 .kind { display: inline-block; width: 0.8em; height: 0.8em; border-radius: 2px; }
 @media (max-width: 500px) { .masks { gap: 0.4rem; } .masks figcaption { line-height: 1.25; } }
 </style>"""
-
-url.keep(PICKED, "0")
 
 
 class Masks(NamedTuple):
@@ -67,13 +66,11 @@ def show(scene: Scene) -> None:
     """Shows one picture with its predicted and its right mask, and the others as buttons."""
     key = scene.numbers
     masks = remember("masks", scene.term, *key, make=lambda: scene.work(lambda: measure(scene)))
-    html_panel.show(_html(scene, masks), "mask", on_pick=_pick)
+    html_panel.show(_html(scene, masks), "mask", CONTROLS, _pick)
 
 
 def _pick(value: str) -> None:
-    if value != TRAIN:
-        st.session_state[PICKED] = value
-    elif st.session_state.get(selection.PANEL) != TRAINING:
+    if value == TRAIN and st.session_state.get(selection.PANEL) != TRAINING:
         st.session_state[selection.PANEL] = TRAINING
         st.rerun()  # the tabs are outside the fragment that a click reruns
 
@@ -91,7 +88,7 @@ def measure(scene: Scene) -> Masks:
 
 
 def _html(scene: Scene, masks: Masks) -> str:
-    at = url.place(PICKED, len(masks.pictures))
+    at = PICKED.among(len(masks.pictures))
     picture, found = masks.pictures[at], masks.found[at]
     seen = [
         ("The picture", painted(picture, torch.zeros_like(found))),
@@ -138,8 +135,7 @@ def _kinds(classes: int) -> str:
 def _others(masks: Masks, at: int) -> str:
     """Returns all pictures as buttons."""
     buttons = (
-        f'<button type="button" data-pick="{i}" aria-pressed="{str(i == at).lower()}">'
-        f'<img alt="" src="{_small(masks, i)}">{masks.said(i)}</button>'
+        PICKED.button(i, f'<img alt="" src="{_small(masks, i)}">{masks.said(i)}', i == at, "thumb")
         for i in range(len(masks.pictures))
     )
     return f'<div class="heads">{"".join(buttons)}</div>'

@@ -17,12 +17,13 @@ from ncd.view.base import html_panel, knobs
 from ncd.view.base.cache import remember
 from ncd.view.learning import mistakes
 from ncd.view.runtime import torch_threads
-from ncd.view.session import trained_weights, url
+from ncd.view.session import trained_weights
 from ncd.view.session.scene import Scene
-from ncd.view.session.trained_weights import CHOICES, EVERY, STEPS, Training
+from ncd.view.session.trained_weights import EVERY, STEPS, Training
 
 TITLE = "Training"
 RUNS = True
+CONTROLS = (STEPS,)
 FILE, WRONG = "weights", "wrong weights"
 MEGABYTES = 64  # the largest file of weights
 SLOW = 2.0  # seconds between new curves: Streamlit mounts a Plotly chart again for new data
@@ -37,8 +38,6 @@ EARLIER, KEPT = "earlier runs", 3  # session key; the number of earlier runs who
 STYLE = """<style>
 progress { width: 100%; height: 0.6rem; accent-color: var(--st-primary-color); }
 </style>"""
-
-url.keep(STEPS, CHOICES[1], CHOICES)
 
 
 def show(scene: Scene) -> None:
@@ -85,7 +84,7 @@ def _controls(scene: Scene, now: Training | None) -> None:
             st.button("Stop", key="stop", on_click=now.run.stop)
         else:
             st.button("Train", key="train", on_click=partial(_train, scene))
-        st.segmented_control("Steps", CHOICES, default=CHOICES[1], required=True, key=STEPS)
+        STEPS.segments("Steps")
         if now is not None and not now.going and trained_weights.ready(scene.entry, scene.settings):
             st.button(
                 "Shipped weights", key="shipped", on_click=partial(trained_weights.begin, None)
@@ -100,7 +99,7 @@ def _train(scene: Scene) -> None:
         kept = (f"{len(before.run.progress):,} steps before", tuple(before.run.progress))
         earlier = (kept, *_earlier(scene.entry.name))[:KEPT]
         st.session_state[EARLIER] = (scene.entry.name, earlier)
-    steps = int(st.session_state[STEPS])
+    steps = int(STEPS.value)
     run = Run(scene.entry.name, scene.settings, scene.seed, steps, scene.device)
     trained_weights.begin(Training(scene.entry.name, scene.settings, scene.seed, run))
 
@@ -127,7 +126,7 @@ def _earlier(name: str) -> tuple[tuple[str, tuple[Progress, ...]], ...]:
 def _progress(now: Training | None) -> tuple[tuple[Progress, ...], int]:
     """Returns what a run has reported, and its number of steps."""
     run = now.run if now else None
-    steps = (run.steps if run else None) or int(st.session_state.get(STEPS, CHOICES[1]))
+    steps = (run.steps if run else None) or int(STEPS.value)
     return tuple(run.progress) if run else (), steps
 
 

@@ -7,7 +7,6 @@ from functools import partial
 from math import exp
 from typing import NamedTuple
 
-import streamlit as st
 import torch
 
 import ncd
@@ -17,21 +16,19 @@ from ncd.lang.terms.terms import Term
 from ncd.models.memory_levels.fused_loops import flash_attention, passes
 from ncd.run.explain.equation_proof import Proof
 from ncd.streaming.tiles import Cut
-from ncd.view.arrays import map_component
 from ncd.view.base import html_panel
 from ncd.view.base.cache import remember
+from ncd.view.base.controls import Place
 from ncd.view.diagram import component
 from ncd.view.panels.memory import what_moves
-from ncd.view.session import url
 from ncd.view.session.scene import Scene
 
 TITLE = "From three passes to one"
 RUNS = True
-STEP = "flash_step"
+STEP = Place("flash_step")
+CONTROLS = (STEP, what_moves.TILE)
 ROWS = 12  # the greatest number of tiles in the table
 QUERY = 0  # the query whose numbers are shown
-
-url.keep(STEP, "0")
 
 
 class Row(NamedTuple):
@@ -74,11 +71,11 @@ LOOP = (
 def show(scene: Scene) -> None:
     """Shows a step: an equation that is proved on numbers, or the loop after one of its tiles."""
     sizes = {name: scene.settings[name] for name in ("y", "x", "k")}
-    tile = 1 << what_moves.tile_power()
+    tile = 1 << what_moves.TILE.number
     count = len(TOLD) + -(-sizes["x"] // tile)
-    at = url.place(STEP, count)
+    at = STEP.among(count)
     title = TOLD[at][0] if at < len(TOLD) else f"{LOOP[0]}, tile {at - len(TOLD) + 1}"
-    slider = map_component.slider(f"step {at + 1} of {count}: {title}", STEP, range(count), at)
+    slider = STEP.html(f"step {at + 1} of {count}: {title}", count, at)
     if at < len(TOLD):
         body = _rewritten(scene, at, sizes)
     else:
@@ -86,13 +83,7 @@ def show(scene: Scene) -> None:
         walk = remember("tile walk", scene.term, tile, *scene.numbers, make=make)
         body = _tiles(walk, at - len(TOLD))
     head = f'<div class="told">{slider}</div><div class="ncd moves" aria-live="polite">'
-    html_panel.show(f"{what_moves.STYLE}{head}{body}</div>", "tile walk", _pick)
-
-
-def _pick(picked: str) -> None:
-    name, _, value = picked.partition("=")
-    if name == STEP and value.isdecimal():
-        st.session_state[STEP] = value
+    html_panel.show(f"{what_moves.STYLE}{head}{body}</div>", "tile walk", CONTROLS)
 
 
 def _rewritten(scene: Scene, step: int, sizes: Mapping[str, int]) -> str:

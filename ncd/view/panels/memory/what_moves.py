@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from math import sqrt
 
 import plotly.graph_objects as go
-import streamlit as st
 
 from ncd.drawing import draw
 from ncd.export import markup
@@ -16,17 +15,17 @@ from ncd.lang.errors import NCDError
 from ncd.lang.formats import BITS
 from ncd.streaming import Stream, stream
 from ncd.streaming.plan import passes, too_large
-from ncd.view.arrays import charts, map_component
+from ncd.view.arrays import charts
 from ncd.view.base import html_panel
 from ncd.view.base.cache import remember
+from ncd.view.base.controls import Control, Range
 from ncd.view.panels.memory.machines import Point, machines, ridge, roofline
-from ncd.view.session import url
 from ncd.view.session.scene import Scene
 
-GROUP, TILE, FAST = "group_of", "tile_of", "fast_memory"
-FIT = "fitting"  # a pick that sets both sizes of tiles
 POWERS = range(10)  # of two: tiles of 1 to 512
-MEMORY = range(8, 19)  # of two: 256 bytes to 256 kB
+GROUP, TILE = Range("group_of", POWERS, 5), Range("tile_of", POWERS, 3)
+FAST = Range("fast_memory", range(8, 19), 15)  # powers of two: 256 bytes to 256 kB
+FIT = "fitting"  # an action that sets both sizes of tiles
 MOST = 16  # ops of a diagram that is drawn here
 WIRE = re.compile(r'<g class="wire([^"]*)" data-axis="([^"]+)" data-array="([^"]+)"')
 FOREIGN = re.compile(r' (?:data-(?:node|fence|array)|tabindex|role)="[^"]*"')
@@ -46,9 +45,6 @@ STYLE = """
 </style>
 """
 
-for _key, _default in ((GROUP, "5"), (TILE, "3"), (FAST, "15")):
-    url.keep(_key, _default)
-
 
 @dataclass(frozen=True)
 class WhatMoves:
@@ -67,18 +63,19 @@ class WhatMoves:
     product: bool = False
     TITLE: str = "What moves"
     RUNS: bool = False
+    CONTROLS: tuple[Control, ...] = (GROUP, TILE, FAST)
 
     def show(self, scene: Scene) -> None:
         """Shows the sliders, what moves at these sizes or a refusal, the charts and the drawing."""
-        group, tile = 1 << _chosen(GROUP, POWERS), 1 << _chosen(TILE, POWERS)
+        group, tile = 1 << GROUP.number, 1 << TILE.number
         try:
             loop = self.loop(scene, group, tile)
         except NCDError as error:
             said = f'<p role="status">This is not one loop over tiles: {markup.text(error)}</p>'
-            html_panel.show(said, "moves", _pick)
+            html_panel.show(said, "moves", self.CONTROLS, _pick)
             return
-        budget = 1 << _chosen(FAST, MEMORY)
-        html_panel.show(self.html(scene, loop, budget), "moves", _pick)
+        budget = 1 << FAST.number
+        html_panel.show(self.html(scene, loop, budget), "moves", self.CONTROLS, _pick)
         charts.show(
             self.curve(scene, loop, tile, budget),
             "moves curve",
@@ -103,8 +100,8 @@ class WhatMoves:
         last = max(loop.sizes[name] for name in self.grouped).bit_length()
         sliders = (
             _slider(self._groups(loop), GROUP, POWERS[: last + 1])
-            + _slider(f"tile g_{self.streamed} = {tile}", TILE, POWERS)
-            + _slider(f"fast memory {1 << _chosen(FAST, MEMORY):,} B", FAST, MEMORY)
+            + _slider(f"tile g_{self.streamed} = {tile}", TILE)
+            + _slider(f"fast memory {budget:,} B", FAST)
         )
         return (
             f'{STYLE}<div class="moves"><div class="told">{sliders}</div>'
@@ -221,32 +218,18 @@ def points(loop: Stream) -> list[Point]:
     return [*alone, *whole, Point("one loop", loop.flops, loop.bytes_moved)]
 
 
-def _chosen(name: str, values: range) -> int:
-    text = str(st.session_state.get(name, ""))
-    known = text.isdecimal() and len(text) < 4
-    defaults = {GROUP: 5, TILE: 3, FAST: 15}
-    return min(max(int(text), values[0]), values[-1]) if known else defaults[name]
-
-
-def tile_power() -> int:
-    """Returns the chosen tile size, as a power of two."""
-    return _chosen(TILE, POWERS)
-
-
 def _pick(picked: str) -> None:
     name, _, value = picked.partition("=")
     if name == FIT:
         group, _, tile = value.partition("-")
-        _pick(f"{GROUP}={group}")
-        _pick(f"{TILE}={tile}")
-    if name in (GROUP, TILE, FAST) and value.isdecimal():
-        st.session_state[name] = value
+        GROUP.put(group)
+        TILE.put(tile)
 
 
-def _slider(said: str, name: str, values: range) -> str:
+def _slider(said: str, control: Range, numbers: range | None = None) -> str:
     """Returns a slider; in its label, what follows "_" is an index."""
     label = re.sub(r"g_(\S+)", r"<i>g</i><sub>\1</sub>", said)
-    return map_component.slider(said, name, values, _chosen(name, values), f"<span>{label}</span>")
+    return control.html(said, f"<span>{label}</span>", numbers)
 
 
 def _apart(loop: Stream) -> str:

@@ -15,16 +15,18 @@ from ncd.models.tensors.pattern_terms import REDUCTIONS, Call
 from ncd.view.arrays.mosaic import Mosaic
 from ncd.view.base import html_panel, knobs
 from ncd.view.base.cache import remember
+from ncd.view.base.controls import Choice, Text
 from ncd.view.einops_lab import own_lines
 from ncd.view.einops_lab.rearrange_demo import Outcome, choices, outcome
 from ncd.view.einops_lab.shape_check import MOST, Shape, Tried, tried
-from ncd.view.session import url
 from ncd.view.session.scene import Scene
 
 TITLE = "Pattern"
 RUNS = True
-OWN, FIELD, BESIDE = "call", "call field", "call beside"  # BESIDE: the example shown while typing
-SAID, ASKING = "said shape", "asking"
+OWN, ASKING = Text("call", longest=300), Choice("asking", ("on", "off"), "off")
+CONTROLS = (OWN, ASKING)
+# session keys; BESIDE: the example shown while typing
+FIELD, BESIDE, SAID = "call field", "call beside", "said shape"
 FIT = {"b": 6, "h": 96, "w": 96, "c": 3}
 STYLE = """<style>
 .einops { display: grid; grid-template-columns: minmax(0, 2fr) minmax(0, 3fr); }
@@ -40,8 +42,6 @@ STYLE = """<style>
 .wrong mark { border-bottom: 2px solid #e5484d; }
 @media (max-width: 640px) { .einops { grid-template-columns: minmax(0, 1fr); } }
 </style>"""
-
-url.keep(ASKING, "off", ("on", "off"))
 
 
 def typed_entry(entry: Entry) -> Entry:
@@ -74,7 +74,7 @@ def show(scene: Scene) -> None:
         html = _too_large(count) if count > MOST else _tried(scene, text, sizes)
     except CallError as error:
         html = _wrong(error, text)
-    html_panel.show(f"{STYLE}{_examples(text)}{html}", "einops", on_pick=_pick)
+    html_panel.show(f"{STYLE}{_examples(text)}{html}", "einops", (ASKING,), _pick)
 
 
 # --- the line -------------------------------------------------------------------------------------
@@ -83,9 +83,9 @@ def show(scene: Scene) -> None:
 def _text(example: int) -> str:
     """Returns the typed line of this example, or the example."""
     if st.session_state.get(BESIDE, example) != example:
-        st.session_state[OWN] = ""
+        OWN.put("")
     st.session_state[BESIDE] = example
-    return str(st.session_state.get(OWN) or TEXTS[example])
+    return OWN.value or TEXTS[example]
 
 
 def _typed() -> None:
@@ -94,7 +94,7 @@ def _typed() -> None:
     if text in TEXTS:
         knobs.put({"pattern": TEXTS.index(text)})
         text = ""
-    st.session_state[OWN] = text
+    OWN.put(text)
 
 
 def _examples(text: str) -> str:
@@ -111,11 +111,9 @@ def _pick(value: str) -> None:
     name, _, said = value.partition("=")
     if name == "pattern" and said in map(str, range(len(TEXTS))):
         knobs.put({"pattern": int(said)})
-        st.session_state[OWN] = ""
+        OWN.put("")
     elif name == "shape":
         st.session_state[SAID] = said
-    elif name == ASKING and said in ("on", "off"):
-        st.session_state[ASKING] = said
     elif name == "fit":
         knobs.put(FIT)
 
@@ -176,7 +174,7 @@ def _tried(scene: Scene, text: str, sizes: dict[str, int]) -> str:
     left = _figure(made.given, f"<code>{name}</code>: shape <b>{_said(found.shapes[0])}</b>")
     question = str(crc32(f"{text} {sizes}".encode()))
     mine, _, answered = str(st.session_state.get(SAID, "")).partition(" of ")
-    if answered != question and st.session_state.get(ASKING) == "on":
+    if answered != question and ASKING.value == "on":
         return f'<div class="einops">{left}{_asked(choices(text, found), question)}</div>'
     answer = _answer(mine if answered == question else "", _said(found.shapes[-1]))
     shaped = own_lines.shaped(text, found.shapes[0])
@@ -209,17 +207,13 @@ def _asked(ways: tuple[Shape, ...], question: str) -> str:
         '<div class="asked"><p><b>Which shape comes out?</b></p>'
         f'<div class="ways">{buttons}</div>'
         f'<p><button type="button" class="plain" data-pick="shape= of {question}">Show it</button> '
-        f'<button type="button" class="plain" data-pick="{ASKING}=off">Always show it</button></p>'
-        "</div>"
+        f"{ASKING.button('off', 'Always show it')}</p></div>"
     )
 
 
 def _again() -> str:
     """Returns a button that asks the question again."""
-    if st.session_state.get(ASKING) == "on":
-        return ""
-    button = f'<button type="button" class="plain" data-pick="{ASKING}=on">Ask me first</button>'
-    return f"<p>{button}</p>"
+    return "" if ASKING.value == "on" else f"<p>{ASKING.button('on', 'Ask me first')}</p>"
 
 
 def _answer(mine: str, right: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import combinations
 
-import streamlit as st
 import torch
 
 import ncd
@@ -23,14 +22,16 @@ from ncd.view.arrays.map_component import Map, Side
 from ncd.view.arrays.slice_picker import Cut
 from ncd.view.base import heatmap, html_panel, knobs
 from ncd.view.base.cache import remember
+from ncd.view.base.controls import Choice
 from ncd.view.base.heatmap import Ends, Grid
 from ncd.view.runtime import torch_threads
-from ncd.view.session import url
 from ncd.view.session.scene import Scene
 
 TITLE = "Sides"
 RUNS = True
-SIDE, DIFFERENCE = "side", "difference"
+DIFFERENCE = "difference"
+SIDE = Choice("side", ("", *map(str, range(2, 10)), DIFFERENCE), "")
+CONTROLS = (SIDE, *slice_picker.CONTROLS)
 HEAD = ("Side", "Steps", "Bytes made", "Time", "")
 NUMBERS = (2, 3)
 EQUAL = 1e-4  # relative to the largest number; larger than the rounding error of 32 bits
@@ -38,8 +39,6 @@ ROUNDING = (
     "a number of 32 bits keeps about seven digits, and sums in another order are rounded "
     "differently; one of 64 bits keeps about sixteen"
 )
-
-url.keep(SIDE, "", ("", *map(str, range(2, 10)), DIFFERENCE))
 
 
 @dataclass(frozen=True)
@@ -78,7 +77,7 @@ def show(scene: Scene) -> None:
     if not cut.dimensions:
         given = (markup.digits(float(scene.trace.values[value.id])) for value in every)
         map_component.show(
-            "sides", _pick, head=f"{head}<p>Each gives a number: {', '.join(given)}.</p>"
+            "sides", on_pick=_pick, head=f"{head}<p>Each gives a number: {', '.join(given)}.</p>"
         )
         return
     grids = torch_threads.run(
@@ -87,6 +86,7 @@ def show(scene: Scene) -> None:
     chosen = _chosen(len(grids))
     map_component.show(
         "sides",
+        (SIDE, slice_picker.PICTURE),
         _pick,
         head=head,
         side=slice_picker.controls(cut) + _pictures(grids, chosen),
@@ -123,9 +123,7 @@ def tried(scene: Scene) -> Sides:
 
 
 def _pick(name: str, value: str) -> None:
-    if name == SIDE:
-        st.session_state[SIDE] = value
-    elif name == "seed":
+    if name == "seed":
         knobs.put({"seed": (knobs.seed() + 1) % (knobs.SEED.max + 1)})
     else:
         slice_picker.pick(name, value)
@@ -184,8 +182,7 @@ def _step(cell: Cell, dark: bool) -> str:
 
 
 def _chosen(count: int) -> str:
-    text = str(st.session_state.get(SIDE, ""))
-    return text if text == DIFFERENCE or text in map(str, range(2, count + 1)) else ""
+    return "" if SIDE.value.isdecimal() and int(SIDE.value) > count else SIDE.value
 
 
 def _pictures(grids: list[Grid], chosen: str) -> str:
@@ -195,13 +192,13 @@ def _pictures(grids: list[Grid], chosen: str) -> str:
     named[DIFFERENCE] = ("difference", grids[-1] - grids[0])
     buttons = [
         (
-            f"{SIDE}={key}",
+            SIDE.action(key),
             name,
             heatmap.picture(heatmap.pooled(grid, heatmap.SMALL).maps, ends, heatmap.SIGNED),
         )
         for key, (name, grid) in named.items()
     ]
-    return map_component.gallery(buttons, f"{SIDE}={chosen}")
+    return map_component.gallery(buttons, SIDE.action(chosen))
 
 
 def _focus(grids: list[Grid], chosen: str, cut: Cut, scene: Scene) -> Map:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-import streamlit as st
 import torch
 from torch import Tensor
 
@@ -14,12 +13,13 @@ from ncd.export import markup
 from ncd.models.tensors.memory_layout import AXES, ORDERS
 from ncd.view.base import html_panel
 from ncd.view.base.cache import remember
-from ncd.view.session import url
+from ncd.view.base.controls import Place
 from ncd.view.session.scene import Scene
 
 TITLE = "In memory"
 RUNS = True
-READ = "read"  # session key: the place of the selected number in the reading order
+READ = Place("read")  # of the selected number in the reading order
+CONTROLS = (READ,)
 MOST = 256  # the greatest number of values that are drawn
 CELL, ROW, GAP, EDGE, TOP = 42, 32, 16, 46, 22  # pixels
 BEND = 0.18  # the bend of an arc, as a share of its length
@@ -27,8 +27,6 @@ HALO = (
     'fill="currentColor" paint-order="stroke" stroke="var(--st-background-color)" stroke-width="5"'
 )
 HEAD = ("Array", "Axes", "Sizes", "Strides", "In memory")
-
-url.keep(READ, "0")
 
 
 @dataclass(frozen=True)
@@ -68,24 +66,15 @@ def show(scene: Scene) -> None:
         told = f"<p>{count} numbers: they are drawn up to {MOST}. The strides are as always.</p>"
         html_panel.show(told + _strides(scene, found), "in memory")
         return
-    at = url.place(READ, len(found.places))
-    slider = (
-        f'<label class="cut">read: number {at} <input type="range" min="0" '
-        f'max="{len(found.places) - 1}" value="{at}" data-set="{READ}"></label>'
-    )
+    at = READ.among(len(found.places))
+    slider = READ.html(f"read: number {at}", len(found.places), at)
     both = (
         '<div style="display:flex;flex-wrap:wrap;gap:0.6rem 2.4rem;align-items:center">'
         f'<div class="cells">{_array(found, at)}</div>'
         f'<div class="cells">{table(found, at)}</div></div>'
     )
     parts = (slider, both, _told(found, at), _line(found, at), _strides(scene, found))
-    html_panel.show("".join(parts), "in memory", on_pick=_pick)
-
-
-def _pick(picked: str) -> None:
-    name, _, value = picked.partition("=")
-    if name == READ:
-        st.session_state[READ] = value
+    html_panel.show("".join(parts), "in memory", CONTROLS)
 
 
 def of(scene: Scene) -> Reading:
@@ -226,7 +215,7 @@ def table(found: Reading, at: int) -> str:
 def _read(found: Reading, n: int, lit: bool) -> str:
     touched = ' class="touch"' if lit else ""
     return (
-        f'<td{touched}><button type="button" data-pick="{READ}={n}" '
+        f'<td{touched}><button type="button" data-pick="{READ.action(n)}" '
         f'aria-pressed="{str(lit).lower()}">{found.places[n]}</button></td>'
     )
 

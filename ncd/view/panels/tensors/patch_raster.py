@@ -6,24 +6,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import streamlit as st
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
 import ncd
 from ncd.inputs.images import sample
-from ncd.models.tensors.memory_layout import COLUMNS, CUTS, PLAIN, RASTER, STRIDED, patches
+from ncd.models.tensors.memory_layout import COLUMNS, PLAIN, RASTER, STRIDED, patches
 from ncd.view.base import heatmap, html_panel
 from ncd.view.base.cache import remember
+from ncd.view.base.controls import Choice
 from ncd.view.diagram.component import FOREIGN
-from ncd.view.session import url
 from ncd.view.session.scene import Scene
 
 TITLE = "Patches"
 RUNS = True
-CUT, ALONG = "cut", "along"  # session keys: the way of cutting, and the patches along a side
-SIDES = ("2", "4", "8")
 CHANNELS, SIDE = 3, 64  # the shape of the picture
 GAP = 2  # pixels of the picture between patches
 SHOWN = 272  # the side on the screen, in pixels
@@ -54,9 +51,9 @@ CALLED = {
     STRIDED: "q before W′",
     PLAIN: "no permute",
 }
-
-url.keep(CUT, RASTER, CUTS)
-url.keep(ALONG, SIDES[1], SIDES)
+CUT = Choice("cut", CALLED, RASTER)
+ALONG = Choice("along", {side: f"{side} × {side}" for side in ("2", "4", "8")}, "4")
+CONTROLS = (CUT, ALONG)
 
 
 @dataclass(frozen=True)
@@ -70,16 +67,13 @@ class Read:
 
 def show(scene: Scene) -> None:
     """Shows the picture, its patches in reading order, the code and its diagram."""
-    cut = str(st.session_state.get(CUT, RASTER))
-    along = str(st.session_state.get(ALONG, SIDES[1]))
-    cut, along = cut if cut in CUTS else RASTER, along if along in SIDES else SIDES[1]
-    n, term = int(along), patches(cut, CHANNELS, SIDE, int(along))
+    n = int(ALONG.value)
+    term = patches(CUT.value, CHANNELS, SIDE, n)
     found = remember("patches read", term, make=lambda: scene.work(lambda: read(term, n)))
     whole = remember("patches whole", term, make=lambda: scene.work(lambda: _squares(n)))
-    code, told = CODES[cut]
+    code, told = CODES[CUT.value]
     html = (
-        f"<p>{_buttons(CUT, CALLED, cut)}</p>"
-        f"<p>{_buttons(ALONG, {side: f'{side} × {side}' for side in SIDES}, along)}</p>"
+        f"<p>{CUT.html()}</p><p>{ALONG.html()}</p>"
         '<div style="display:flex;flex-wrap:wrap;gap:0.6rem 2rem">'
         f"{_figure('the picture, cut', _laid(whole, n))}"
         f"{_figure('what is read, patch by patch', _laid(found.patches, n))}"
@@ -87,7 +81,7 @@ def show(scene: Scene) -> None:
         f"<p>{told}</p><p role='status'>{_counted(found)}</p></div></div>"
         f"{_drawn(term, scene)}"
     )
-    html_panel.show(html, "patches in order", on_pick=_pick)
+    html_panel.show(html, "patches in order", CONTROLS)
 
 
 def _drawn(term: ncd.Term, scene: Scene) -> str:
@@ -100,14 +94,6 @@ def _drawn(term: ncd.Term, scene: Scene) -> str:
     return remember("patches drawn", term, scene.labels, scene.dark, make=make)
 
 
-def _buttons(name: str, called: Mapping[str, str], chosen: str) -> str:
-    return " ".join(
-        f'<button type="button" class="plain" data-pick="{name}={value}" '
-        f'aria-pressed="{str(value == chosen).lower()}">{title}</button>'
-        for value, title in called.items()
-    )
-
-
 def _counted(found: Read) -> str:
     """Returns how many patches are right, and how many of those are at the right position."""
     count = len(found.patches)
@@ -116,12 +102,6 @@ def _counted(found: Read) -> str:
         f"{sign} {found.squares} of {count} patches are squares of the picture, {found.ordered} "
         "of them at their place in raster order."
     )
-
-
-def _pick(picked: str) -> None:
-    name, _, value = picked.partition("=")
-    if name in (CUT, ALONG):
-        st.session_state[name] = value
 
 
 def read(term: ncd.Term, n: int) -> Read:
