@@ -55,6 +55,9 @@ class Steps:
         pairs = [(a, b) for a, b in zip(old, new, strict=True) if a.name != b.name]
         if not pairs:
             return slot
+        if {axis.name for axis, _ in pairs} & {axis.name for _, axis in pairs}:  # they are swapped
+            between = _fresh(new, {*slot.axes.names, *old.names, *new.names})
+            return self.renamed(self.renamed(slot, old, between), between, new)
         before, after = (Type((Array(side),)) for side in zip(*pairs, strict=True))
         (made,) = self.call(Rename(Signature(before, after)), slot)
         return made
@@ -186,6 +189,18 @@ class Recording(Steps):
         else:
             self.parameters.ops[path] = Param(array, last)
         return Slot(array)
+
+
+def _fresh(array: Array, taken: set[str]) -> Array:
+    """Returns an array whose axes have names that nothing else has."""
+    axes: list[Axis] = []
+    for axis in array:
+        name = f"{axis.name}_"
+        while name in taken:
+            name += "_"
+        taken.add(name)
+        axes.append(replace(axis, name=name, label=""))
+    return Array(axes)
 
 
 def _merged(groups: Sequence[Array], kept: Array) -> list[Axis]:

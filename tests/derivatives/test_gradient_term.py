@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
+from random import Random
 
 import pytest
 import torch
-from hypothesis import assume, given, settings
+from hypothesis import assume, given, settings, strategies
 from torch import Tensor
 
 import ncd
@@ -15,7 +17,8 @@ from ncd import Axes, Entry, Id, Linear, Softmax, Term
 from ncd.derivatives.gradient_term import parameter_names
 from ncd.lang.circuits.elaborate import elaborate
 from ncd.lang.terms.op import Sample
-from ncd.lang.terms.terms import Then
+from ncd.lang.terms.terms import Beside, Then
+from ncd.lang.types.axes import Array, Type
 from ncd.ops import CATALOGUE
 from tests.support.sampling import count, sample
 from tests.support.strategies import terms
@@ -104,6 +107,43 @@ def test_random_terms(term: Term) -> None:
     labels = [type(cell.op).__name__ for cell in ncd.elaborate(term).cells]
     assume(not {*RANDOM} & {*labels})
     assert_gradient(term)
+
+
+@pytest.mark.parametrize(
+    ("dom", "inside"),
+    [
+        ("a:2 b:3", Id("b:2 a:3") >> ncd.Elementwise("tanh")),
+        ("a:2 b:3", Id("b:2 a:3") >> Linear("a:3 -> k:2", "L")),
+        ("a:2 b:3 c:4", Id("b:2 c:3 a:4") >> Softmax("a") >> Linear("c -> d:5", "L")),
+        ("a:2 b:3, b:3 c:4", ncd.Einsum("b:2 a:3, a:3 d:4 -> b:2 d:4")),
+        (
+            "a:2 b:3",
+            Id("b:2 a:3") >> ncd.Block(Id("a:2 b:3") >> ncd.LayerNorm("b"), "N", local=True),
+        ),
+    ],
+    ids=str,
+)
+def test_names_that_a_local_block_swaps(dom: str, inside: Term) -> None:
+    term = Id(dom) >> ncd.Block(inside, local=True)
+    assert_gradient(term)
+    assert_gradient(ncd.gradient(term))
+
+
+@settings(max_examples=count(25, 300), deadline=None)
+@given(terms(), strategies.randoms(use_true_random=False))
+def test_random_terms_with_names_in_another_order(term: Term, random: Random) -> None:
+    term = ncd.elaborate(term).term
+    assume(not {*RANDOM} & {type(cell.op).__name__ for cell in ncd.elaborate(term).cells})
+    out = next((array for array in term.cod if array.below is None and len(array) > 1), None)
+    assume(out is not None)
+    assert out is not None
+    names = random.sample([*out.names], len(out))
+    axes = [replace(axis, name=name) for axis, name in zip(out, names, strict=True)]
+    inside = Id(Type((Array(axes),))) >> ncd.Elementwise("tanh")
+    at = term.cod.index(out)
+    above = [Id(Type((array,))) for array in term.cod[:at]]
+    block: Term = ncd.Block(inside, local=True)
+    assert_gradient(term >> (Beside(*above, block) if above else block))
 
 
 def test_a_gradient_is_a_term_of_the_language() -> None:
