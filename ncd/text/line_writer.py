@@ -104,7 +104,7 @@ class _Writer:
         self.taken.setdefault(name, 1)
         own = {**self.taken}
         inputs = [_free(INPUTS[i % len(INPUTS)], own) for i in range(len(term.dom))]
-        heads = (f'{x}: "{axes.spec}"' for x, axes in zip(inputs, term.dom, strict=True))
+        heads = (f"{x}: {_quoted(axes.spec)}" for x, axes in zip(inputs, term.dom, strict=True))
         lines = [f"def {name}({', '.join(heads)}):"]
         outputs = self._walk(term, inputs, own, lines)
         return "\n".join([*lines, f"{PAD}return {', '.join(outputs)}"])
@@ -135,6 +135,11 @@ class _Writer:
             made = [_free(word, own) for _ in term.cod]
             lines.append(f"{PAD}{', '.join(made)} = {self._callee(term)}({', '.join(taken)})")
         return made + rest
+
+
+def _quoted(text: str) -> str:
+    """Returns a text in double quotes, or in single ones where it has labels in double ones."""
+    return repr(text) if '"' in text else f'"{text}"'
 
 
 def _word(term: Term) -> str:

@@ -114,6 +114,7 @@ class Reader:
             ast.UnaryOp: self._minus,
             ast.Tuple: self._items,
             ast.List: self._items,
+            ast.Dict: self._pairs,
             ast.Name: self._named,
             ast.BinOp: self._joined,
             ast.Call: self._call,
@@ -171,6 +172,14 @@ class Reader:
 
     def _items(self, node: ast.Tuple | ast.List) -> tuple[Any, ...]:
         return tuple(self.value(item) for item in node.elts)
+
+    def _pairs(self, node: ast.Dict) -> dict[str, Any]:
+        """Reads ``{"x/s": 2}``, for names that are no names in Python."""
+        names = [key.value if isinstance(key, ast.Constant) else None for key in node.keys]
+        if not all(isinstance(name, str) for name in names):
+            raise error_at("the names between { and } are texts", node, '{"x/s": 2}')
+        values = (self.value(value) for value in node.values)
+        return dict(zip(map(str, names), values, strict=True))
 
     def _named(self, node: ast.Name) -> Any:
         if node.id in self.known:

@@ -11,7 +11,7 @@ from typing import Any, overload
 from ncd.lang.circuits.elaborate import Axes
 from ncd.lang.errors import MismatchError, ParseError, shown
 from ncd.lang.terms.call_recording import CALLS
-from ncd.lang.terms.step_wires import Step, alive, wired
+from ncd.lang.terms.step_wires import Step, wired
 from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Array, Type
 
@@ -70,7 +70,7 @@ class Definition:
                 fact = f"it returns {shown(array)}, which is no array"
                 raise MismatchError(fact, cure="return x")
         inputs = (*self.inputs.values(),)
-        steps = alive(self.steps, outputs)
+        steps = self.steps  # all of them: a layer whose result nobody uses has weights too
         if len(steps) == 1 and (steps[0].takes, steps[0].gives) == (inputs, outputs):
             whole = steps[0].term
             if whole.dom == Type(array.axes for array in inputs):

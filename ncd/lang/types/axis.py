@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from math import isfinite, prod
 
 from ncd.lang.errors import ParseError, SizeError, printable, shown
@@ -24,6 +25,7 @@ _AXIS = re.compile(
     rf'(?P<seq>~?)(?P<name>{_NAME})(?:"(?P<label>[^"]*)")?'
     r"(?::(?P<size>-?\d{1,40}(?:x-?\d{1,40})*))?$"
 )
+_WHOLE_NAME = re.compile(rf"{_NAME}\Z")
 _LABEL = re.compile(r'[^"#,>\x00-\x1f\x7f]{1,40}$')
 
 
@@ -40,7 +42,7 @@ class Axis:
 
     Raises:
         SizeError: For a size that is not a positive whole number, at most 10**12.
-        ParseError: For a label that could not be written between quotes.
+        ParseError: For a name or a label that no text could hold, such as ``"a,b"``.
 
     Source: Notebook, section 2.3; bars as in figure 20, double wires as in figure 27.
 
@@ -54,6 +56,7 @@ class Axis:
     label: str = ""
 
     def __post_init__(self) -> None:
+        _check_name(self.name)
         if self.size is None and self.name.isdecimal():
             object.__setattr__(self, "size", int(self.name[:40]))
         if self.label:
@@ -190,6 +193,15 @@ class Dim:
     def key(self) -> tuple[str, int]:
         """The name and the side, without the size."""
         return self.name, self.side
+
+
+@lru_cache(maxsize=4096)
+def _check_name(name: str) -> None:
+    """Raises ParseError for a name that a text, and so JSON, could not hold."""
+    if not isinstance(name, str) or not _WHOLE_NAME.match(name):
+        letters = re.sub(r"\W+", "_", str(name)[:40]).strip("_")
+        fact = f"{shown(name)} is no name of an axis, which has letters, digits, _ and /"
+        raise ParseError(fact, cure=letters or "m")
 
 
 def _is_number(value: object) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from keyword import iskeyword
 from typing import Any, ClassVar
+from unicodedata import normalize
 
 from ncd.lang.errors import MismatchError, NCDError, ParseError, SizeError, shown
 from ncd.lang.formulas.expr import Arg, Expr, Lookup, Select, reordered
@@ -94,7 +95,7 @@ class Index(Op):
         (array,), names = self.dom, dict(self.at)
         derived = Signature(Type((array,)), Type((_left(array, names),)))
         text = repr(array.spec if derived.spec == self.pattern.spec else self.pattern.spec)
-        plain = all(n.isidentifier() and not iskeyword(n) and n not in _TAKEN for n in names)
+        plain = all(map(_is_keyword_argument, names))
         words = ", ".join(f"{n}={place}" for n, place in self.at) if plain else repr(names)
         return f"Index({text}, {words})"
 
@@ -249,6 +250,12 @@ class Index(Op):
 def _bound(array: Array) -> str:
     """Returns the name of the axis that bounds whole numbers; empty for real ones."""
     return array.below.name if array.below is not None else ""
+
+
+def _is_keyword_argument(name: str) -> bool:
+    """Returns whether Python passes on a name before ``=`` as it is written; ``ℓ`` comes as l."""
+    same = normalize("NFKC", name) == name
+    return same and name.isidentifier() and not iskeyword(name) and name not in _TAKEN
 
 
 def _left(array: Array, names: Mapping[str, int]) -> Array:
