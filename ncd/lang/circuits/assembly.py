@@ -87,7 +87,7 @@ class Builder:
         for n, value in enumerate(state):
             for i, axis in enumerate(value.array):
                 foreign = groups and axis.name not in own[n].names
-                name = f"{axis.name} {groups[n]}" if foreign else axis.name
+                name = _apart(axis.name, groups[n], state) if foreign else axis.name
                 slots.setdefault(name, []).append((value.id, i))
                 self.open |= axis.size is None
             if value.array.below:
@@ -290,3 +290,11 @@ def _as(state: State, arrays: Type) -> State:
         v if v.array is array else Value(v.id, array)
         for v, array in zip(state, arrays, strict=True)
     )
+
+
+def _apart(name: str, group: int, state: State) -> str:
+    """Returns a name for an axis of one group of arrays, which no array has."""
+    found = f"{name}/{group}"
+    while any(found in value.array.names for value in state):
+        found += "_"
+    return found
