@@ -13,10 +13,12 @@ from tests.support.html_files import whole
 
 EVIL = '</script><b onload="x()">&amp;]]> \\undefined{ } % # ~ ^ _ é 漢'
 
+LABEL = "<b onload='x()' &amp;]]\\undefined{}%^é"  # a name of an axis holds no such letters
+
 
 @pytest.fixture(scope="module")
 def term() -> ncd.Term:
-    array = ncd.Array([ncd.Axis(EVIL, 2), ncd.Axis("m", 3)])
+    array = ncd.Array([ncd.Axis("e", 2, label=LABEL), ncd.Axis("m", 3)])
     return ncd.Block(ncd.Id(ncd.Type([array])) >> ncd.Softmax("m"), EVIL)
 
 
