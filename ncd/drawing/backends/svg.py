@@ -2,14 +2,14 @@
 
 Every element has ``data-node``, ``data-axis``, ``data-array`` or ``data-fence`` and a ``<title>``,
 which is also its accessible name. Blocks, then wires and ops from left to right, can be reached
-with Tab. A wire contains its labels. All style rules begin with ``.circuit`` and are equal in every
-drawing, so that many drawings can share a page.
+with Tab. A wire contains its first label, and its others stand behind it. All style rules begin
+with ``.circuit`` and are equal in every drawing, so that many drawings can share a page.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from html import escape
 
@@ -22,9 +22,11 @@ from ncd.drawing.backends.paint_order import (
     reading_order,
     wire_ends,
 )
+from ncd.drawing.backends.part_names import named, visible
 from ncd.drawing.backends.path_data import commands, number
+from ncd.drawing.backends.svg_styles import FACES, PLAIN, SHADOW, rules, shadow
 from ncd.drawing.base import style
-from ncd.drawing.base.fonts import MATH, ROMAN, SANS, Face, font_faces
+from ncd.drawing.base.fonts import font_faces
 from ncd.drawing.base.primitives import (
     Box,
     Dot,
@@ -37,33 +39,35 @@ from ncd.drawing.base.primitives import (
     Text,
 )
 
-PLAIN = Face(ROMAN, "italic")  # the default face, as most names are in italics
-FACES = {
-    Face(ROMAN): "r",
-    Face(ROMAN, weight=700): "b",
-    Face(MATH): "m",
-    Face(SANS): "s",
-    Face(SANS, weight=700): "t",
-}
 BUTTON = 'tabindex="0" role="button"'
-SHADOW = ("ncd-shadow", "ncd-shadow-dark")
 BRIEF = 60  # the longest text that is cached, in letters
+AGAIN = ' aria-hidden="true"'  # of a label that is read with its wire
 Paint = Callable[[str], str]
+Naming = Callable[[str, str], str]
 
 
-def write(drawing: Picture, fonts: bool, shadows: bool = True, paint: Paint | None = None) -> str:
+def write(
+    drawing: Picture,
+    fonts: bool,
+    shadows: bool = True,
+    paint: Paint | None = None,
+    naming: Naming = named,
+) -> str:
     """Returns the SVG text of a drawing; without ``shadows`` fences have thin borders instead.
 
     ``paint`` returns the colour of a role, of "ink", "page" and so on; by default the theme's.
+    ``naming`` returns the name of a part from the text that stands there and its words.
     """
-    return "".join(_Writer(drawing, shadows, paint).document(fonts))
+    return "".join(_Writer(drawing, shadows, paint, naming).document(fonts))
 
 
 class _Writer:
     """Writes one drawing."""
 
-    def __init__(self, drawing: Picture, shadows: bool, paint: Paint | None) -> None:
-        self.drawing, self.shadows = drawing, shadows
+    def __init__(
+        self, drawing: Picture, shadows: bool, paint: Paint | None, naming: Naming
+    ) -> None:
+        self.drawing, self.shadows, self.naming = drawing, shadows, naming
         self.paint = paint or (lambda name: style.paint(name, drawing.dark))
         self.ends = wire_ends(drawing)
         self.named: dict[tuple[str, str], list[Text]] = defaultdict(list)
@@ -74,7 +78,7 @@ class _Writer:
         drawing = self.drawing
         texts = drawing.texts
         faces = font_faces(span for each in texts for span in each.label.spans) if fonts else ""
-        yield f"{self.head()}<style>{faces}{self.rules(texts)}</style>"
+        yield f"{self.head()}<style>{faces}{self.style_rules(texts)}</style>"
         if self.shadows:
             yield shadow(drawing.dark)
         yield from map(self.fence, drawing.fences)
@@ -105,11 +109,11 @@ class _Writer:
             f"<title>{text(drawing.title)}</title><desc>{text(drawing.description)}</desc>"
         )
 
-    def rules(self, texts: list[Text]) -> str:
+    def style_rules(self, texts: list[Text]) -> str:
         """Returns the style rules that this drawing needs."""
         double = any(wire.double for wire in self.drawing.wires)
         used = frozenset([span.face for each in texts for span in each.label.spans])
-        return _rules(double, used) + self.soft()
+        return rules(double, used) + self.soft()
 
     def soft(self) -> str:
         """Returns the shadow of a theme, with an id that differs between light and dark."""
@@ -128,7 +132,8 @@ class _Writer:
             frame = f'<rect class="soft" {_sides(fence.box)} fill="{self.paint(fence.role)}"/>'
         return (
             f'<g class="fence" data-fence="{text(fence.id)}" {BUTTON}>'
-            f"<title>{text(fence.words)}</title>{frame}{''.join(map(self.text, fence.title))}</g>"
+            f"{self.title(fence.title, fence.words)}{frame}"
+            f"{''.join(map(self.text, fence.title))}</g>"
         )
 
     def wire(self, wire: DrawnWire) -> str:
@@ -138,11 +143,13 @@ class _Writer:
             gap = f'<path class="gap" style="stroke:{page}" d="{commands(between)}"/>'
         else:
             ink, gap = wire.path, ""
-        names = self.named.pop((wire.array, wire.axis), ())
+        labels = self.named.pop((wire.array, wire.axis), [])
+        first, again = labels[:1], labels[1:]
         return (
             f'<g class="{"wire double" if wire.double else "wire"}" {_of(wire.axis, wire.array)} '
-            f'{BUTTON}><title>{text(wire.words)}</title><path d="{commands(ink)}"/>'
-            f"{gap}{''.join(map(self.text, names))}</g>"
+            f'{BUTTON}>{self.title(first, wire.words)}<path d="{commands(ink)}"/>'
+            f"{gap}{''.join(map(self.text, first))}</g>"
+            f"{''.join(self.label(label, wire.words, AGAIN) for label in again)}"
         )
 
     def glyph(self, glyph: DrawnGlyph) -> str:
@@ -156,9 +163,10 @@ class _Writer:
                 f'stroke-dasharray="{dash}"'
             )
         items = [item for item in glyph.items if not (is_under(item) or is_over(item))]
+        texts = [item for item in items if isinstance(item, Text)]
         return (
             f'<g class="{"op marked" if marked else "op"}" {_op(glyph)} {BUTTON}>'
-            f"<title>{text(words)}</title>{frame}/>{''.join(map(self.item, items))}</g>"
+            f"{self.title(texts, words)}{frame}/>{''.join(map(self.item, items))}</g>"
         )
 
     def still(self, which: Callable[[Item], bool]) -> str:
@@ -166,10 +174,14 @@ class _Writer:
         items = (self.item(i) for glyph in self.drawing.glyphs for i in glyph.items if which(i))
         return f'<g class="still">{inside}</g>' if (inside := "".join(items)) else ""
 
-    def label(self, label: Text) -> str:
+    def label(self, label: Text, words: str = "", more: str = "") -> str:
         """Returns the label of a wire, in a group that is highlighted with it."""
-        title = f"<title>{text(label.label.words)}</title>"
-        return f'<g class="label" {_of(label.axis, label.array)}>{title}{self.text(label)}</g>'
+        title = self.title([label], words) if words else f"<title>{text(label.label.words)}</title>"
+        of = _of(label.axis, label.array)
+        return f'<g class="label" {of}{more}>{title}{self.text(label)}</g>'
+
+    def title(self, texts: Iterable[Text], words: str) -> str:
+        return f"<title>{text(self.naming(visible(texts), words))}</title>"
 
     def extra(self, extra: Extra) -> str:
         """Returns something beside the circuit; coloured items have the shadow of a fence."""
@@ -208,7 +220,7 @@ class _Writer:
         return "" if paint in ("ink", "none") else f' fill="{self.paint(paint)}"'
 
     def text(self, label: Text) -> str:
-        """Returns the runs and bars of a label at their positions."""
+        """Returns the runs and bars of a label at their positions, each run as a word."""
         (x, y), fill = label.at, self.fill(label.paint)
         parts = []
         for span in label.label.spans:
@@ -216,46 +228,12 @@ class _Writer:
             look = f' class="{name}"' if name else ""
             look += _unless("font-size", span.size, style.NAME) + fill
             place = f'x="{number(x + span.dx)}" y="{number(y + span.dy)}"'
-            parts.append(f"<text{look} {place}>{text(span.text)}</text>")
+            parts.append(f" <text{look} {place}>{text(span.text)}</text>")
         for bar in label.label.bars:
             top = y + bar.y - bar.thickness / 2
             box = Box(x + bar.x0, top, x + bar.x1, top + bar.thickness)
             parts.append(f"<rect{fill} {_sides(box)}/>")
         return "".join(parts)
-
-
-@lru_cache(maxsize=256)
-def _rules(double: bool, used: frozenset[Face]) -> str:
-    dash = " ".join(map(number, style.DASH))
-    rules = {
-        ".wire path,.circuit .stroke,.circuit .shape,.circuit .dash": "stroke:currentColor",
-        ".wire path,.circuit .stroke,.circuit .dash": "fill:none",
-        ".wire path": f"stroke-width:{number(style.WIRE)};stroke-linecap:round",
-        ".op .hit": "fill:transparent",
-        ".stroke,.circuit .shape": "stroke-linejoin:round",
-        ".dash": f"stroke-width:{number(style.DASH_WIDTH)};stroke-dasharray:{dash}",
-        ".still": "pointer-events:none",
-    }
-    if double:
-        outer, inner = style.DOUBLE + style.WIRE, style.DOUBLE - style.WIRE
-        rules[".double path"] = f"stroke-width:{number(outer)};stroke-linecap:butt"
-        rules[".double .gap"] = f"stroke-width:{number(inner)}"
-    for face, name in FACES.items():
-        if face in used:
-            family = "" if face.family == PLAIN.family else f";font-family:{face.family}"
-            weight = "" if face.weight == PLAIN.weight else f";font-weight:{face.weight}"
-            rules[f".{name}"] = f"font-style:{face.style}{weight}{family}"
-    return "".join(f".circuit {where}{{{what}}}" for where, what in rules.items())
-
-
-def shadow(dark: bool) -> str:
-    """Returns the filter for the soft shadow of coloured shapes."""
-    deviation, opacity = number(style.SHADOW), number(style.theme(dark).shadow)
-    return (
-        f'<filter id="{SHADOW[dark]}" x="-20%" y="-20%" width="140%" height="140%">'
-        f'<feDropShadow dx="0" dy="0" stdDeviation="{deviation}" flood-opacity="{opacity}"/>'
-        f"</filter>"
-    )
 
 
 def text(plain: str) -> str:

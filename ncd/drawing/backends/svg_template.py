@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
+from ncd.drawing.backends.part_names import named
 from ncd.drawing.backends.svg import text, write
 from ncd.drawing.base.primitives import DrawnGlyph, DrawnWire, Picture
 from ncd.drawing.base.transform import changed
@@ -32,6 +34,7 @@ class Pattern:
     wires: tuple[Spot, ...]
     ops: tuple[int | None, ...]
     pieces: dict[bool, list[str]] = field(default_factory=dict)
+    shown: dict[int, str] = field(default_factory=dict)  # what stands at each gap
 
     @property
     def parts(self) -> int:
@@ -53,10 +56,10 @@ def svg(drawing: Picture, fonts: bool) -> str:
         return write(drawing, fonts)
     pieces = pattern.pieces.get(fonts)
     if pieces is None:
-        pieces = pattern.pieces[fonts] = _pieces(drawing, fonts)
+        pieces = pattern.pieces[fonts] = _pieces(drawing, fonts, pattern.shown)
     if not pieces:
         return write(drawing, fonts)
-    words = list(_words(drawing))
+    words = [named(pattern.shown.get(n, ""), own) for n, own in enumerate(_words(drawing))]
     filled = list(pieces)
     filled[1::2] = [text(words[int(n)]) for n in pieces[1::2]]
     return "".join(filled)
@@ -69,12 +72,25 @@ def _words(drawing: Picture) -> Iterator[str]:
     yield from (glyph.words for glyph in drawing.glyphs)
 
 
-def _pieces(drawing: Picture, fonts: bool) -> list[str]:
-    """Returns the SVG split at the words, or nothing if a name looks like a gap."""
+def _pieces(drawing: Picture, fonts: bool, shown: dict[int, str]) -> list[str]:
+    """Returns the SVG split at the names, or nothing if a text looks like a gap.
+
+    Into ``shown`` goes what stands at each gap.
+    """
+
+    written = Counter((0, 1))
+
+    def naming(visible: str, words: str) -> str:
+        gap = GAP.match(words)
+        if gap is None:
+            return named(visible, words)
+        written[int(gap[1])] += 1
+        shown[int(gap[1])] = visible
+        return words
+
     count = len(drawing.wires) + 2
     wires = tuple(with_words(w, f"⦃{n}⦄") for n, w in enumerate(drawing.wires, 2))
     glyphs = tuple(with_words(g, f"⦃{n}⦄") for n, g in enumerate(drawing.glyphs, count))
     blank = replace(drawing, title="⦃0⦄", description="⦃1⦄", wires=wires, glyphs=glyphs)
-    pieces = GAP.split(write(blank, fonts))
-    expected = [str(n) for n in range(count + len(glyphs))]
-    return pieces if sorted(pieces[1::2], key=int) == expected else []
+    pieces = GAP.split(write(blank, fonts, naming=naming))
+    return pieces if Counter(map(int, pieces[1::2])) == written else []

@@ -207,8 +207,8 @@ function veil() {
   restore();
   const hidden = round.done.has(key(round.asked)) ? "" : round.asked;
   for (const title of drawing.querySelectorAll("[data-array] > title")) hide(title, title.textContent.replace(SIZE, ""));
-  for (const title of drawing.querySelectorAll("[data-node] > title")) hide(title, live.arrays[round.asked]?.of ?? "operation");
-  for (const wire of hidden ? drawing.querySelectorAll(`.wire[data-array~="${hidden}"]`) : []) {
+  for (const title of drawing.querySelectorAll("[data-node] > title")) hide(title, named(title.parentNode, live.arrays[round.asked]?.of ?? "operation"));
+  for (const wire of hidden ? drawing.querySelectorAll(`:is(.wire, .label)[data-array~="${hidden}"]`) : []) {
     hide(wire.querySelector("title"), "an axis of the array that is asked for");
     for (const text of wire.querySelectorAll("text")) hide(text, "?");
     wire.classList.add("veiled");

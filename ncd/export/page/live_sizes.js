@@ -80,8 +80,8 @@ function write(node, said) {
   if (node && node.data !== said) node.data = said;
 }
 
-// Returns the texts of sizes among those of a wire, which has a label in each row: numbers after
-// "=", or the only texts, as subscripts and factors are numbers as well.
+// Returns the texts of sizes among those of a label: numbers after "=", or the only texts, as
+// subscripts and factors are numbers as well.
 function sizesIn(every) {
   let open = every.every((text) => text.classList.contains("r"));
   return every.filter(({ textContent: said }) => {
@@ -91,22 +91,31 @@ function sizesIn(every) {
   });
 }
 
+const visible = (part) => [...part.querySelectorAll("text")].map((text) => text.textContent).join(" ");
+
+// Returns the words of a part behind what stands there, as part_names.py writes them.
+function named(part, words) {
+  const shown = visible(part);
+  return /[\p{L}\p{N}]/u.test(shown) ? `${shown}: ${words}` : words;
+}
+
 // Writes the sizes into the words of the drawing.
 function label() {
   if (!fill) return;
-  for (const title of drawing.querySelectorAll(".wire[data-array] > title")) {
+  for (const title of drawing.querySelectorAll(":is(.wire, .label)[data-array] > title")) {
     const { array, axis } = title.parentNode.dataset;
     const own = array.split(" ").find((id) => live.wires[`${id}/${axis}`]);
     if (!own) continue;
     const size = fill(live.wires[`${own}/${axis}`]);
-    title.textContent = title.textContent.replace(SIZE, `, size ${size}`);
+    const words = title.textContent.replace(`${visible(title.parentNode)}: `, "");
     const places = sizesIn([...title.parentNode.querySelectorAll(":scope > text")]);
     const numbers = size.split("×");
     places.forEach((place, i) => (place.textContent = numbers[i % numbers.length]));
+    title.textContent = named(title.parentNode, words.replace(SIZE, `, size ${size}`));
   }
   for (const title of drawing.querySelectorAll(".op[data-node] > title")) {
     const said = live.words[title.parentNode.dataset.node];
-    if (said) title.textContent = fill(said);
+    if (said) title.textContent = named(title.parentNode, fill(said));
   }
 }
 
@@ -203,7 +212,7 @@ function typed(field) {
 // A size in the list of axes, or the name on a wire, is dragged.
 let held = null;
 document.addEventListener("pointerdown", (event) => {
-  const own = event.button === 0 && event.target.closest?.(".row[data-axis], .wire > text");
+  const own = event.button === 0 && event.target.closest?.(".row[data-axis], :is(.wire, .label) > text");
   const axis = own && (own.dataset.axis ?? own.parentNode.dataset.axis);
   if (axis && range(axis) && follows(axis)) held = { axis, x: event.clientX, from: wanted.get(axis), on: false };
 });

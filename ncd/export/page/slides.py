@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ncd.drawing import Drawing
-from ncd.drawing.backends.svg import shadow
+from ncd.drawing.backends.svg_styles import shadow
 from ncd.export import markup
 from ncd.export.collapse_states import svg
 from ncd.export.page.document import FOLDER, css, policy

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
+from markupsafe import Markup
+
 from ncd.export import markup
 from ncd.lang.circuits.circuit import Circuit
 from ncd.lang.types.axes import Array, Axis
@@ -31,9 +33,12 @@ def _chip(alike: Sequence[Axis]) -> str:
         size, told = "", " of several sizes"
     elif size and last.size not in (None, axis.size):
         size = told = f"{size} … {markup.text(last.size_text)}"
+    label = markup.axis(axis) + size
+    shown = markup.text(Markup(label).striptags())
     return (
         f'<button class="chip" data-axis="{name}" aria-pressed="false" '
-        f'aria-label="axis {name}{told}: light it everywhere">{markup.axis(axis)}{size}</button>'
+        f'aria-label="{shown}: axis {name}{told}, light it everywhere">'
+        f"{label}</button>"
     )
 
 

@@ -132,7 +132,7 @@ def _send(what: str, scene: Scene, found: Drawn, link: str, keys: str = "") -> N
             "widths": selection.WIDTHS,
             "link": link,
             "selected": scene.selected,
-            "lit": selection.axes(scene.circuit),
+            "lit": selection.axes(scene.circuit, scene.entry.name),
         },
     )
 

@@ -80,10 +80,10 @@ function inOrder(root, every) {
   return every.map(([i, text]) => [nodes[i], text]);
 }
 
-// The last text of a wire is its size, if sizes are shown.
+// The last text of a label is its size, if sizes are shown.
 function onWires(host, root) {
   if (host.data.labels === "names") return [];
-  return [...root.querySelectorAll(".wire[data-array] > text:last-of-type")].map((text) => {
+  return [...root.querySelectorAll(":is(.wire, .label)[data-array] > text:last-of-type")].map((text) => {
     const { array, axis } = text.parentNode.dataset;
     const own = array.split(" ").find((id) => host.open.wires[`${id}/${axis}`]);
     return [own && text.firstChild, host.open.wires[`${own}/${axis}`] ?? ""];

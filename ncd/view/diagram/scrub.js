@@ -58,7 +58,7 @@ function ended(sizes) {
 
 // Returns the axis of an element and the knob that its size depends on.
 function grip(host, element) {
-  const own = host.data?.ask && element?.closest?.(".chip, .wire > text, .wire > rect, .wire");
+  const own = host.data?.ask && element?.closest?.(".chip, :is(.wire, .label) > :is(text, rect), .wire");
   const axis = own && (own.dataset.axis ?? own.parentNode.dataset.axis);
   if (!axis || (own.matches(".wire") && element !== own)) return null;
   const names = (host.open?.page === host.page && host.open.grips[axis]) || [];

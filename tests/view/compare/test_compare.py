@@ -208,7 +208,8 @@ def test_an_op_of_the_pinned_diagram_has_the_name_of_its_twin() -> None:
     outputs = [next(c for c in s.circuit.cells if c.name == "O") for s in (one, two)]
     assert outputs[0].id != outputs[1].id
     for drawing in (pinned, now):
-        assert re.search(rf'data-node="{outputs[1].id}"[^>]*><title>learned linear map O', drawing)
+        called = "L O: learned linear map O"
+        assert re.search(rf'data-node="{outputs[1].id}"[^>]*><title>{called}', drawing)
 
 
 def test_sizes_that_differ_are_marked_in_the_shapes() -> None:

@@ -79,11 +79,11 @@ def test_one_block_is_shown_as_a_box_and_open_at_the_sizes_of_the_page() -> None
         return html.replace("$", "")
 
     html = shown()
-    assert "<title>Block (2, N), folded: (b n_2 x) to (b n_3 x_2)</title>" in html
+    assert "<title>Block ( 2 , N ), folded: (b n_2 x) to (b n_3 x_2)</title>" in html
     assert html.count("<title>Residual Component</title>") == 2
     assert "ranging λ from 1 to N - 1 = 2;" in html
     html = shown(block="3", N="1", n4="40")
-    assert "<title>Block (2, N), folded: (b n_3 x_2) to (b n_4 x_3)</title>" in html
+    assert "<title>Block ( 2 , N ), folded: (b n_3 x_2) to (b n_4 x_3)</title>" in html
     assert html.count("<title>Residual Component</title>") == 1
     assert "n_{b4} = n_4 / 4 = 10 channels" in html and "ranging" not in html
 

@@ -95,16 +95,16 @@ function draw(host, frame, { svg: text, level }) {
 
 const left = (node) => node.getBoundingClientRect().left;
 
-// A group's accessible name is its tooltip, not its id.
+// A group's accessible name is what stands in it, not its id; signs that cannot be said are words.
 function name(group) {
   const words = group.querySelector(":scope > g > a")?.getAttributeNS(XLINK, "title") ?? "";
-  const title = group.querySelector(":scope > title");
-  if (group.matches(".node") && words) title.textContent = words;
-  else title?.remove();
+  group.querySelector(":scope > title")?.remove(); // it would be read as well, and says the same
   for (const link of group.querySelectorAll(":scope > g > a")) link.replaceWith(...link.childNodes);
   if (!group.dataset.select) return;
   group.setAttribute("role", "button");
-  group.setAttribute("aria-label", words.replaceAll("‖∇‖", "gradient norm").replaceAll("×", " by "));
+  const shown = [...group.querySelectorAll("text")].map((line) => line.textContent).join("\n");
+  const norm = words.match(/‖∇‖ [^;]+/)?.[0].replace("‖∇‖", ": gradient norm") ?? "";
+  group.setAttribute("aria-label", shown + norm);
 }
 
 // Moves the focused node into view and makes it the Tab stop.
