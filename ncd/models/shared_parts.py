@@ -18,19 +18,22 @@ from ncd.ops import (
 )
 
 Roles = tuple[str, str]  # of attentions and of feed-forwards
+Pair = tuple[str, str]  # the axes of queries and of keys in an attention
+YX: Pair = ("y", "x")
 OPEN: Roles = ("module", "linear")
 FOLDED: Roles = ("folded", "folded")
 
 
-def scaled_dot_product(*masks: Term) -> Term:
+def scaled_dot_product(*masks: Term, axes: Pair = YX) -> Term:
     """Returns softmax(q kᵀ / √k) v for every head; ``masks`` are steps on the scores ``y x h``."""
+    y, x = axes
     return Block(
         Then(
-            Einsum("y h k, x h k -> y x h", "scores"),
+            Einsum(f"{y} h k, {x} h k -> {y} {x} h", "scores"),
             Scale("k"),
             *masks,
-            Softmax("x"),
-            Einsum("y x h, x h k -> y h k"),
+            Softmax(x),
+            Einsum(f"{y} {x} h, {x} h k -> {y} h k"),
         ),
         "Scaled Dot-Product Attention",
         "einsum",
@@ -39,30 +42,38 @@ def scaled_dot_product(*masks: Term) -> Term:
 
 
 def attention(
-    name: str, *masks: Term, title: str = "Multi-Head Attention", role: str = "module"
+    name: str,
+    *masks: Term,
+    title: str = "Multi-Head Attention",
+    role: str = "module",
+    axes: Pair = YX,
 ) -> Term:
     """Returns multi-head attention with biases: queries of y, keys and values of x."""
-    copied = Wire("y m, x m -> y m, x m, x m")
-    return Block(copied >> _heads(*masks), title, role, name, local=True)
+    y, x = axes
+    copied = Wire(f"{y} m, {x} m -> {y} m, {x} m, {x} m")
+    return Block(copied >> _heads(*masks, axes=axes), title, role, name, local=True)
 
 
-def self_attention(name: str, causal: bool = False, role: str = "module", at: str = "t") -> Term:
+def self_attention(
+    name: str, causal: bool = False, role: str = "module", at: str = "t", axes: Pair = YX
+) -> Term:
     """Returns attention of a sequence to itself; with ``causal``, to earlier positions only.
 
     ``at`` is the axis of positions.
     """
-    masks = (CausalMask("y x"),) if causal else ()
+    y, x = axes
+    masks = (CausalMask(f"{y} {x}"),) if causal else ()
     title = "Masked Self-Attention" if causal else "Self-Attention"
-    heads = Id("y m, x m, x m") >> _heads(*masks)
+    heads = Id(f"{y} m, {x} m, {x} m") >> _heads(*masks, axes=axes)
     return Wire(f"{at} m -> {at} m, {at} m, {at} m") >> Block(heads, title, role, name, local=True)
 
 
-def _heads(*masks: Term) -> Term:
+def _heads(*masks: Term, axes: Pair) -> Term:
     return (
         Linear("m -> h k", "q", True)
         @ Linear("m -> h k", "k", True)
         @ Linear("m -> h k", "v", True)
-        >> scaled_dot_product(*masks)
+        >> scaled_dot_product(*masks, axes=axes)
         >> Linear("h k -> m", "out", True)
     )
 

@@ -39,7 +39,7 @@ page(
         values,
         source,
         cost_table,
-        WhatMoves(("t",), "u"),
+        WhatMoves(("t",), "y"),
         autograd_graph,
         shapes,
     ),

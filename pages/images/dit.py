@@ -39,7 +39,7 @@ page(
         values,
         source,
         cost_table,
-        WhatMoves(),
+        WhatMoves(("y",), "z"),
         autograd_graph,
         shapes,
     ),

@@ -86,7 +86,7 @@ def _sizes(fields: Fields, design: Design) -> dict[str, int]:
         "o": fields.whole("kv_lora_rank", default=512),
         "d": fields.whole("intermediate_size"),
         "f": inner,
-        "x": inner * fields.whole("n_shared_experts", default=1),
+        "g": inner * fields.whole("n_shared_experts", default=1),
         "e": fields.whole("n_routed_experts"),
         "c": fields.whole("num_experts_per_tok"),
     }

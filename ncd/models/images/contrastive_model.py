@@ -52,7 +52,7 @@ class Tower:
         return f"{self.each} {self.at} {self.m}"
 
 
-PICTURE = Tower("i", "t", "u", "m", "h", "d", causal=False)
+PICTURE = Tower("i", "t", "y", "m", "h", "d", causal=False)
 SENTENCE = Tower("j", "s", "w", "e", "g", "f", causal=True)
 
 
@@ -88,7 +88,7 @@ def clip(
 
     Returns:
         A term from pictures and the words of sentences to a score for each pair,
-        ``i c x, j s#v -> i j``.
+        ``i c u, j s#v -> i j``.
 
     Source: Radford et al. 2021, "Learning Transferable Visual Models From Natural Language
     Supervision", section 2 and figure 3.
@@ -102,7 +102,7 @@ def clip(
         "i": i,
         "j": j,
         "c": 3,
-        "x": space(x * p, x * p),
+        "u": space(x * p, x * p),
         "v": v,
         "z": z,
         "k": k,
@@ -110,8 +110,8 @@ def clip(
     }
     sizes |= {"m": h * k, "h": h, "d": plain(4 * h * k, "4m"), "t": seq(x * x + 1)}
     sizes |= {"e": g * k, "g": g, "f": plain(4 * g * k, "4e"), "s": seq(s)}
-    sizes |= {"p": space(x, x), "n": x * x}
-    return Axes(**sizes, u=seq(x * x + 1), w=seq(s))(_clip(n, l, p))
+    sizes |= {"x": space(x, x), "q": x * x}
+    return Axes(**sizes, y=seq(x * x + 1), w=seq(s))(_clip(n, l, p))
 
 
 @lru_cache(32)
@@ -132,17 +132,17 @@ def _clip(pictures: int, sentences: int, patch: int) -> Term:
 def _pictures(layers: int, patch: int) -> Term:
     """Returns a point for each picture: a vision transformer, read at its class vector."""
     first = (
-        Conv("c x -> m p", "patch_embedding", patch, patch, 0, False)
-        >> Group("p -> n")
-        >> Einsum("i m n -> i n m")
-        >> Param("o m", "class_embedding", "normal") @ Id("i n m")
-        >> Map("o m -> i o m", "$1", "for each") @ Id("i n m")
-        >> Concat("o, n -> t")
+        Conv("c u -> m x", "patch_embedding", patch, patch, 0, False)
+        >> Group("x -> q")
+        >> Einsum("i m q -> i q m")
+        >> Param("o m", "class_embedding", "normal") @ Id("i q m")
+        >> Map("o m -> i o m", "$1", "for each") @ Id("i q m")
+        >> Concat("o, q -> t")
         >> _placed(PICTURE)
         >> LayerNorm("m", "pre_layrnorm")
     )
     return (
-        Id("i c x")
+        Id("i c u")
         >> Block(first, "Patches", "folded")
         >> _layers(PICTURE, layers)
         >> Index("t m", t=0)
@@ -256,7 +256,7 @@ CLIP = Entry(
     ),
     system=clip,
     section="Images",
-    type="i c x, j s#v -> i j",
+    type="i c u, j s#v -> i j",
     width=1280.0,
     presets=(
         Preset("clip-vit-b-32", _sizes(12, 7, 32, 12, 8, 512), _RADFORD, "CLIP, ViT-B/32"),

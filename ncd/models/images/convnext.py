@@ -28,7 +28,7 @@ def convnext(n: int = 1, N: int = 2, c: int = 8, r: int = 3, x: int = 64, y: int
         y: The classes.
 
     Returns:
-        A term from an image to the scores of classes, ``c x -> y``.
+        A term from an image to the scores of classes, ``o x -> y``.
 
     Source: Liu et al. 2022, "A ConvNet for the 2020s", sections 2.2 to 2.6 and figure 4.
 
@@ -39,14 +39,14 @@ def convnext(n: int = 1, N: int = 2, c: int = 8, r: int = 3, x: int = 64, y: int
     channels = {f"c_{i}": c * 2 ** (i - 1) for i in STAGES}
     hidden = {f"d_{i}": plain(4 * c * 2 ** (i - 1), f"4c_{i}") for i in STAGES}
     places = {f"x_{i}": space(*(x // 2 ** (i + 1),) * 2) for i in STAGES}
-    sizes = Axes(c=3, x=space(x, x), y=y, **channels, **hidden, **places)
+    sizes = Axes(o=3, x=space(x, x), y=y, **channels, **hidden, **places)
     return sizes(_convnext(n, N, c, 2 * r + 1))
 
 
 @lru_cache(32)
 def _convnext(n: int, N: int, c: int, kernel: int) -> Term:
     return Then(
-        Conv("c x -> c_1 x_1", "patch_embeddings", 4, 4, 0),
+        Conv("o x -> c_1 x_1", "patch_embeddings", 4, 4, 0),
         LayerNorm("c_1", "norm", EPS),
         *(_stage(i, N if i == 3 else n, c * 2 ** (i - 1), kernel) for i in STAGES),
         Reduce("x_4 ->", "mean"),
@@ -109,7 +109,7 @@ CONVNEXT = Entry(
     ),
     system=convnext,
     section="Images",
-    type="c x -> y",
+    type="o x -> y",
     width=900.0,
     presets=(
         Preset("convnext-t", _sizes(9, 96), _LIU, "ConvNeXt-T"),

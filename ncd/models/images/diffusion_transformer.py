@@ -86,7 +86,7 @@ def dit(
         "T": T,
         "j": 6,
     }
-    sizes |= {"u": space(x * s, x * s), "p": space(x, x), "t": seq(x * x), "c": c, "o": 2 * c}
+    sizes |= {"u": space(x * s, x * s), "x": space(x, x), "t": seq(x * x), "c": c, "o": 2 * c}
     return Axes(**sizes, i=2, a=x, b=s, e=x, g=s, q=s * s * 2 * c)(_dit(n, x, s))
 
 
@@ -108,8 +108,8 @@ def _patches(x: int, s: int) -> Term:
     angle = f"{place} / 10000 ** ((m % (n_m / 4)) / (n_m / 4))"
     sines = f"where(m // (n_m / 4) % 2 == 0, sin({angle}), cos({angle}))"
     body = (
-        Conv("c u -> m p", "x_embedder", s, s, 0)
-        >> Group("p -> t")
+        Conv("c u -> m x", "x_embedder", s, s, 0)
+        >> Group("x -> t")
         >> Einsum("m t -> t m")
         >> Id("t m") @ Param("t m", "pos_embed", sines)
         >> Add()
@@ -134,7 +134,7 @@ def _layer() -> Term:
     set_by = Block(
         Elementwise("silu") >> Linear("m -> j m", MODULATION, True), "Modulation", "note"
     )
-    attention = self_attention("attn", role="folded")
+    attention = self_attention("attn", role="folded", axes=("y", "z"))
     mlp = feed_forward(tanh_gelu(), "fc1", "fc2")
 
     def layer(x: Any, known: Any) -> Any:

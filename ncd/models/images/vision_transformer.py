@@ -58,14 +58,15 @@ def vision_transformer(
 @lru_cache(32)
 def _vision_transformer(n: int, s: int, eps: float, activation: Term) -> Term:
     layer = after_norm(
-        self_attention("attention", role="folded"), LayerNorm("m", "layernorm_before", eps)
+        self_attention("attention", role="folded", axes=("y", "z")),
+        LayerNorm("m", "layernorm_before", eps),
     ) >> after_norm(feed_forward(activation), LayerNorm("m", "layernorm_after", eps))
     return (
-        Conv("c u -> m p", "patch_embeddings", kernel=s, stride=s, padding=0)
-        >> Group("p -> n")
-        >> Einsum("m n -> n m")
+        Conv("c u -> m x", "patch_embeddings", kernel=s, stride=s, padding=0)
+        >> Group("x -> q")
+        >> Einsum("m q -> q m")
         >> Param("o m", "cls_token", "normal")
-        >> Concat("o, n -> t")
+        >> Concat("o, q -> t")
         >> Id("t m") @ Param("t m", "position_embeddings", "normal")
         >> Add()
         >> Repeat((layer,) * n, "layer")

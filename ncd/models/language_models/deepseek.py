@@ -66,7 +66,7 @@ def deepseek(
     o: int = 16,
     d: int = 128,
     f: int = 32,
-    x: int = 32,
+    g: int = 32,
     e: int = 8,
     c: int = 2,
     z: int = 4,
@@ -89,7 +89,7 @@ def deepseek(
         o: The compressed features of keys and values, which alone are kept.
         d: The hidden features of the first layers.
         f: The hidden features of an expert.
-        x: The hidden features of the shared expert.
+        g: The hidden features of the shared expert.
         e: The experts.
         c: The experts that are chosen for a position.
         z: The groups of experts.
@@ -112,13 +112,13 @@ def deepseek(
     if used.routing.grouped:
         sizes |= {"z": z, "s": s}
     term = _deepseek(n, used)
-    return Axes(t=seq(t), m=m, x=x, **sizes)(term)
+    return Axes(t=seq(t), m=m, g=g, **sizes)(term)
 
 
 @lru_cache(32)
 def _deepseek(n: int, design: Design) -> Term:
     dense = min(n, design.dense)
-    shared = gated_mlp(hidden="x", name="shared_experts")
+    shared = gated_mlp(hidden="g", name="shared_experts")
     moe = Block(
         mixture(design.routing.term(), "f", ARRAYS, shared),
         "Mixture of Experts",
@@ -196,7 +196,7 @@ def deepseek_lite(
     A value has as many features as a key that knows no position.
     """
     sizes = {"n": n, "t": t, "m": m, "h": h, "k": k, "b": b, "w": k, "o": o, "d": d, "f": f}
-    return deepseek(**sizes, x=2 * f, e=e, c=c, v=v, design=LITE)
+    return deepseek(**sizes, g=2 * f, e=e, c=c, v=v, design=LITE)
 
 
 _LITE = 'DeepSeek-AI 2024, "DeepSeek-V2", appendix B'

@@ -19,7 +19,7 @@ def cached_decoder_layer(pre: bool, roles: Roles = OPEN) -> Term:
     """A decoder layer on one new position, with caches of u positions and of memory."""
     cross = Block(
         Linear("m -> h k", "q", True) @ Id("s h k, s h k")
-        >> scaled_dot_product()
+        >> scaled_dot_product(axes=("y", "z"))
         >> Linear("h k -> m", "out", True),
         "Cached Cross-Attention",
         roles[0],

@@ -13,6 +13,8 @@ from ncd.models.catalogue_entry import Entry, Knob, Preset, switch
 from ncd.models.shared_parts import (
     FOLDED,
     OPEN,
+    YX,
+    Pair,
     Roles,
     attention,
     feed_forward,
@@ -71,6 +73,7 @@ def _sizes(t: int, h: int, k: int, d: int, s: int = 1, u: int = 1) -> Axes:
     return Axes(t=seq(t), s=seq(s), u=seq(u), m="h*k", h=h, k=k, d=d)
 
 
+YZ: Pair = ("y", "z")  # of attention to the s positions of the encoder
 ACTIVATIONS = ("relu", "gelu")  # as the knob gelu chooses
 
 
@@ -81,12 +84,13 @@ def encoder_layer(
     roles: Roles = OPEN,
     activation: str = "relu",
     at: str = "t",
+    axes: Pair = YX,
 ) -> Term:
     """``nn.TransformerEncoderLayer``; with ``causal``, a layer of a decoder-only model.
 
-    ``at`` is the axis of positions.
+    ``at`` is the axis of positions, ``axes`` those of queries and keys.
     """
-    attends = self_attention("self_attn", causal, roles[0], at)
+    attends = self_attention("self_attn", causal, roles[0], at, axes)
     thinks = feed_forward(activation, role=roles[1])
     return residual(attends, "norm1", pre, dropout=dropout, at=at) >> residual(
         thinks, "norm2", pre, dropout=dropout, at=at
@@ -96,7 +100,7 @@ def encoder_layer(
 def decoder_layer(pre: bool, roles: Roles = OPEN) -> Term:
     """``nn.TransformerDecoderLayer``: the memory is the second array."""
     own = self_attention("self_attn", causal=True, role=roles[0])
-    cross = attention("multihead_attn", title="Cross-Attention", role=roles[0])
+    cross = attention("multihead_attn", title="Cross-Attention", role=roles[0], axes=YZ)
     return (
         residual(own, "norm1", pre)
         >> residual(cross, "norm2", pre, memory=", s m")
@@ -143,7 +147,7 @@ def _written(layers: Term) -> Term:
 @lru_cache
 def _encoder_decoder(n: int, pre: int) -> Term:
     """Returns the whole model: the encoder runs along s, the decoder along t."""
-    reads = encoder_layer(bool(pre), roles=FOLDED, at="s")
+    reads = encoder_layer(bool(pre), roles=FOLDED, at="s", axes=("w", "z"))
     writes = decoder_layer(bool(pre), FOLDED)
     encoder = Repeat((reads,) * n) >> LayerNorm("m", "norm")
     return (

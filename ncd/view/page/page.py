@@ -127,7 +127,8 @@ def _changing(
 def _change(entry: Entry, side: DeltaGenerator, tab: DeltaGenerator, opened: Panel) -> None:
     scene, link, untimed = _scene(entry), "", False
     if isinstance(scene, Scene):
-        seen = {selection.KEY: scene.selected, selection.AXES: selection.axes(scene.circuit)}
+        lit = selection.axes(scene.circuit, entry.name)
+        seen = {selection.KEY: scene.selected, selection.AXES: lit}
         link = url.text(**seen)
         component.show(scene, link)
         with scheduler.aside():
