@@ -218,6 +218,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (NCDError, MissingExtra) as error:
         print(f"ncd: {error}", file=sys.stderr)
         return 2
+    except RuntimeError as error:
+        if type(error).__name__ != "OutOfMemoryError":  # torch's, which is not imported here
+            raise
+        print(f"ncd: {str(error).partition('. GPU')[0]}. Try smaller sizes.", file=sys.stderr)
+        return 2
     return code
 
 

@@ -94,8 +94,10 @@ def source(args: argparse.Namespace) -> int:
 
 
 def run(args: argparse.Namespace) -> int:
+    from ncd.run.base.device import exact
     from ncd.run.limits.measurement import one_run
 
+    exact()
     entry, knobs, term = _chosen(args)
     data = {"name": entry.name, "knobs": knobs, **one_run(term, args.seed, args.device)}
     if args.json:
@@ -126,8 +128,9 @@ def _print_run(entry: Entry, data: Mapping[str, Any]) -> None:
 
 def check(args: argparse.Namespace) -> int:
     from ncd.cli.check import check as check_all
-    from ncd.run.base.device import device
+    from ncd.run.base.device import device, exact
 
+    exact()
     device(args.device)
     known = {op.__name__: op for op in ncd.ops.CATALOGUE}
     ops = [known[name] for name in args.names if name in known]

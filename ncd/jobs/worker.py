@@ -14,6 +14,7 @@ from ncd.jobs.forward_job import forward
 from ncd.jobs.source_job import source, warm_up
 from ncd.jobs.training_job import train
 from ncd.jobs.worker_channel import Line
+from ncd.run.base.device import exact
 
 AFTER = 10  # added niceness of workers, so that pages come first; at most 19
 FIRST = 500  # of 1000: if memory runs out, the kernel kills a worker, not the server
@@ -23,6 +24,7 @@ KINDS: Mapping[str, Callable[..., None]] = {"forward": forward, "source": source
 def make_ready(kind: str) -> None:
     """Prepares for a kind of job: imports data sets, or warms torch up."""
     torch.set_num_threads(1)  # a process that is forked has no others
+    exact()
     if kind == "source":
         warm_up()
         return

@@ -146,13 +146,17 @@ def _again(setting: Setting) -> Iterator[Finding]:
 
 
 def precision(setting: Setting) -> Iterator[Finding]:
-    """Measures a convolution's arrays without TF32, which the app switches off, and with it."""
-    entry, device = CATALOGUE[CONVOLUTION], setting.device
-    off = array_difference(entry, device)
+    """Measures a convolution without TF32, which the app switches off, and with it."""
+    sizes = {} if setting.quick else {"b": 4, "n0": 64, "n1": 128, "x": 32}
+    term = CATALOGUE[CONVOLUTION].build(**sizes)
+    truth = ncd.compile(term)(*ncd.example_inputs(term))
+    module = ncd.compile(term, device=setting.device)
+    inputs = ncd.example_inputs(term, device=setting.device)
+    off = apart(module(*inputs), truth)
     yield Finding(Line(f"{CONVOLUTION}, TF32 off", off, "cpu", unit=""), _fault(off))
     torch.backends.cudnn.allow_tf32 = True
     try:
-        rough = array_difference(entry, device)
+        rough = apart(module(*inputs), truth)
     finally:
         torch.backends.cudnn.allow_tf32 = False
     yield Finding(Line(f"{CONVOLUTION}, TF32 on, as torch begins", rough, "cpu", unit=""))

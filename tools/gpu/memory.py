@@ -23,7 +23,7 @@ from tools.gpu.speed import FREE
 
 LARGE: Mapping[str, Mapping[str, int]] = {
     "multi-head-attention": {"y": 4096, "x": 4096, "m": 1024, "k": 64, "h": 16},
-    "grouped-queries": {"g": 4, "q": 4, "k": 64, "m": 1024, "t": 2048},
+    "grouped-queries": {"g": 4, "q": 4, "k": 65, "m": 1024, "t": 2048},  # no fused kernel
     "encoder-block": {"n": 4, "h": 8, "k": 64, "d": 2048, "t": 1024},
     "gpt-2": {"n": 4, "h": 8, "k": 64, "d": 2048, "t": 1024, "u": 1024, "v": 8192},
     "llama": {"n": 4, "m": 512, "g": 4, "q": 2, "k": 64, "d": 2048, "t": 1024, "v": 8192},
@@ -55,7 +55,7 @@ def _stated(name: str, term: Term, watched: bool, device: str) -> Finding:
         module = ncd.compile(term, device=device, limits=FREE)
         given = ncd.example_inputs(term, device=device, limits=FREE)
         inputs = tuple(x.requires_grad_() if x.is_floating_point() else x for x in given)
-        stated = peak(module.circuit, watched=watched)
+        stated = peak(module.circuit, watched=watched, device=device)
         found = measured_peak(module, inputs, watched=watched)
         counted = _counted(module, inputs, watched)
     except Exception as error:  # the other systems are measured still
@@ -86,11 +86,9 @@ def _counted(module: CircuitModule, inputs: tuple[Tensor, ...], watched: bool) -
 
 def full(setting: Setting) -> Iterator[Finding]:
     """Fills the device: one run is refused, another fails, and the next one works."""
-    device, entry = setting.device, CATALOGUE["multi-head-attention"]
-    small = entry.build()
+    device, small = setting.device, CATALOGUE["multi-head-attention"].build()
     before = _outputs(small, device)
-    size = setting.pick(16384, 512)
-    large = entry.build(y=size, x=size)
+    large = CATALOGUE["mixture-of-experts"].build(t=256, m=setting.pick(512, 16), d=512)
     with _filled(device):
         yield _refused(large, device, setting.quick)
         if device.startswith("cuda"):
@@ -128,7 +126,7 @@ class _filled:
 def _refused(large: Term, device: str, quick: bool) -> Finding:
     """Compiles a system that does not fit; a quick run has a small limit instead of a full GPU."""
     limits = ncd.Limits(bytes=1_000_000) if not device.startswith("cuda") or quick else FREE
-    need = peak(ncd.elaborate(large))
+    need = peak(ncd.elaborate(large), device=device)
     what = "compile what does not fit"
     try:
         ncd.compile(large, device=device, limits=limits)

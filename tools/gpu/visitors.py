@@ -24,7 +24,6 @@ from tools.gpu.agreement import CLOSE, Setting, apart
 from tools.gpu.findings import Finding
 
 PAGES = ("multi-head-attention", "encoder-block", "lenet", "gpt-2", "lstm")
-LIBRARIES = 64_000_000  # bytes that the libraries of one thread keep for themselves
 PATIENCE = 60.0  # seconds for a job
 
 
@@ -51,7 +50,6 @@ def visitors(setting: Setting) -> Iterator[Finding]:
     """Measures fifty visitors' runs at once beside the same runs one after the other."""
     device, count = setting.device, setting.pick(50, 4)
     visits = [Visit(PAGES[i % len(PAGES)], i) for i in range(count)]
-    threads = torch_pool.HALF + max(8, 2 * torch_pool.HALF)
     begun, before = time.perf_counter(), _allocated(device)
     alone = [torch_pool.submit(lambda v=v: v.run(device)).result() for v in visits]
     one_by_one = time.perf_counter() - begun
@@ -77,7 +75,7 @@ def visitors(setting: Setting) -> Iterator[Finding]:
     fault = f"{other} runs give other numbers than alone" if other else ""
     yield Finding(Line(f"{what}: runs with other numbers", other, unit="runs"), fault)
     if device.startswith("cuda"):
-        yield from _memory(what, visits, threads, before, device)
+        yield from _memory(what, visits, before, device)
     yield _job(setting)
 
 
@@ -85,13 +83,11 @@ def _same(one: dict[str, Tensor], two: dict[str, Tensor]) -> bool:
     return all(apart(x, two[id]) == 0 for id, x in one.items())
 
 
-def _memory(
-    what: str, visits: list[Visit], threads: int, before: int, device: str
-) -> Iterator[Finding]:
+def _memory(what: str, visits: list[Visit], before: int, device: str) -> Iterator[Finding]:
     """Compares the most that all took, and what stays, with what the guard allows them."""
     most = torch.cuda.max_memory_allocated(device)
-    allowed = sum(peak(ncd.elaborate(v.term), watched=True) for v in visits)
-    fault = "" if most <= allowed + threads * LIBRARIES else "more than the guard allows them"
+    allowed = sum(peak(ncd.elaborate(v.term), watched=True, device=device) for v in visits)
+    fault = "" if most <= allowed else "more than the guard allows them"
     line = Line(f"{what}: held", most, f"stated {allowed:,}", most / allowed, "bytes")
     yield Finding(line, fault)
     gc.collect()
@@ -99,9 +95,16 @@ def _memory(
     left = _allocated(device)
     torch._C._cuda_clearCublasWorkspaces()
     after = _allocated(device) - before
-    line = Line(f"{what}: left afterwards", after, f"with workspaces {left - before:,}", None)
+    beside = f"with workspaces {left - before:,}"
     fault = f"{after:,} bytes stay" if after > 0 else ""
-    yield Finding(Line(line.what, line.value, line.against, unit="bytes"), fault)
+    more = {"tensors": _alive()}
+    yield Finding(Line(f"{what}: left afterwards", after, beside, unit="bytes"), fault, more)
+
+
+def _alive() -> list[str]:
+    """Returns the tensors on a GPU that Python still holds."""
+    found = [x for x in gc.get_objects() if type(x) in (Tensor, torch.nn.Parameter) and x.is_cuda]
+    return [f"{tuple(x.shape)} {x.dtype}" for x in found]
 
 
 def _job(setting: Setting) -> Finding:

@@ -124,9 +124,12 @@ class Timer:
 
 
 def exact() -> None:
-    """Switches off TF32, so that GPUs compute convolutions with all 32 bits.
+    """Lets GPUs compute convolutions with all 32 bits, and with the same result each time.
 
-    It applies to the whole process, so only the app and the tests call it, not the library.
+    Without it they round to TF32, and may add up gradients in the order in which they come. It
+    applies to the whole process, so only the app, its workers, the commands and the tests call it,
+    not the library.
     """
     torch.backends.cudnn.allow_tf32 = False
     torch.backends.cuda.matmul.allow_tf32 = False
+    torch.backends.cudnn.deterministic = True

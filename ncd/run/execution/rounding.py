@@ -45,7 +45,8 @@ def _whole(x: Tensor, bits: int, over: tuple[int, ...]) -> Tensor:
     last = 2 ** (bits - 1) - 1
     sizes = x.abs()
     finite = torch.where(sizes.isfinite(), sizes, 0)  # a mask holds -∞, which stays
-    scale = (finite.amax(over, keepdim=True) if x.dim() else finite) / last
+    most = finite.amax(over, keepdim=True) if x.dim() else finite
+    scale = most / torch.full_like(most, last)  # by a number, a GPU would multiply by its inverse
     near = (x / scale.clamp_min(1e-30)).round() * scale
     return torch.where(x.isfinite(), near, x)
 

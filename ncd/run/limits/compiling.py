@@ -61,8 +61,8 @@ def compile(
     target = find_device(device)
     circuit = elaborate(term)
     used = formats or Formats()
-    check(circuit, limits, suggest=True, formats=used)
+    check(circuit, limits, suggest=True, formats=used, device=str(target))
     if target.type == "cuda":
-        check_room(circuit, target, used)
+        check_room(circuit, str(target), used)
     module = recomputing(in_formats(CircuitModule(circuit, seed), used), recompute)
     return module if target.type == "cpu" else module.to(target)

@@ -64,13 +64,16 @@ def _tensors(parts: Any) -> Iterator[Tensor]:
     return (x for x in tree_leaves(parts) if isinstance(x, Tensor))
 
 
-def _size(x: Tensor) -> int:
+def size_of(x: Tensor) -> int:
+    """Returns the bytes of a tensor's numbers."""
     return x.numel() * x.element_size()
 
 
 def _plain(*places: int) -> Rule:
     """Returns a rule for kernels that copy these arguments unless they are contiguous."""
-    return lambda args, made: sum(0 if args[i].is_contiguous() else _size(args[i]) for i in places)
+    return lambda args, made: sum(
+        0 if args[i].is_contiguous() else size_of(args[i]) for i in places
+    )
 
 
 def _dense(*places: int) -> Rule:
@@ -78,7 +81,7 @@ def _dense(*places: int) -> Rule:
 
     def rule(args: Sequence[Any], made: Any) -> int:
         given = [args[i] for i in places]
-        return sum(_size(x) for x in given if 1 not in x.stride()[-2:])
+        return sum(size_of(x) for x in given if 1 not in x.stride()[-2:])
 
     return rule
 
@@ -97,7 +100,7 @@ def _batch_norm(args: Sequence[Any], made: Any) -> int:
 
 def _batch_norm_backward(args: Sequence[Any], made: Any) -> int:
     """Returns the bytes of the gradient before it is centred."""
-    return _size(args[1]) + 16 * args[1].shape[1] + _plain(0, 1)(args, made)
+    return size_of(args[1]) + 16 * args[1].shape[1] + _plain(0, 1)(args, made)
 
 
 # --- attention ------------------------------------------------------------------------------------
@@ -121,7 +124,7 @@ def _attention_backward(args: Sequence[Any], made: Any) -> int:
     """Returns the bytes of each thread's tiles of weights and gradients, and sums."""
     rows, columns = _attention_tile(args[1], args[2])
     tile = rows * (2 * columns + 1)
-    given = sum(_size(x) for x in args[:5] if x.stride(-1) != 1)
+    given = sum(size_of(x) for x in args[:5] if x.stride(-1) != 1)
     return torch.get_num_threads() * tile * BYTES + given
 
 

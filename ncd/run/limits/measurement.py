@@ -135,7 +135,7 @@ def one_run(term: Term, seed: int, device: str) -> dict[str, Any]:
         "outputs": shown,
         "finite": all(bool(x.isfinite().all()) for x in (*outputs, *grads) if x is not None),
         "seconds": medians(calls, device=device),
-        "bytes": {"stated": peak(elaborate(term)), **vars(measured)},
+        "bytes": {"stated": peak(elaborate(term), device=device), **vars(measured)},
     }
 
 

@@ -21,6 +21,7 @@ from ncd.lang.formats import Formats
 from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Array
 from ncd.run.execution.module import CircuitModule
+from ncd.run.limits import gpu_scratch
 from ncd.run.limits.kernel_scratch import arithmetic, scratch
 
 MOST = 5_000  # ops at their sizes that torch remembers, at 2 kB each
@@ -36,7 +37,8 @@ PLAIN = (
 class Storages(TorchDispatchMode):
     """Counts the bytes of every storage that torch makes, from its making to its freeing.
 
-    What a CPU kernel takes for itself while it runs is added by :func:`scratch`.
+    What a CPU kernel takes for itself while it runs is added by :func:`scratch`; with ``gpu`` it is
+    what a GPU's kernels and its allocator take.
 
     >>> with Storages() as counted:
     ...     _ = torch.ones(250) + 1
@@ -44,8 +46,9 @@ class Storages(TorchDispatchMode):
     2072
     """
 
-    def __init__(self, known: Iterable[Tensor] = ()) -> None:
+    def __init__(self, known: Iterable[Tensor] = (), gpu: bool = False) -> None:
         super().__init__()
+        self.gpu = gpu
         self.now = self.saved = self.peak = 0
         self.alive: dict[int, weakref.ref[Any]] = {}
         for tensor in known:
@@ -58,6 +61,8 @@ class Storages(TorchDispatchMode):
         key, size = storage._cdata, storage.nbytes()
         if not size or key in self.alive:
             return
+        if self.gpu:
+            size = gpu_scratch.held(size)
 
         def freed(_: object) -> None:
             self.alive.pop(key, None)
@@ -78,7 +83,10 @@ class Storages(TorchDispatchMode):
     def _beside(self, func: Any, args: Any, made: Any) -> None:
         """Counts memory that a kernel allocated itself, and a number that it may have saved."""
         self.saved += NUMBER * arithmetic(func)
-        self.peak = max(self.peak, self.now + self.saved + scratch(func, args, made))
+        if self.gpu:
+            self.saved += gpu_scratch.kept(func, args)
+        own = gpu_scratch.scratch if self.gpu else scratch
+        self.peak = max(self.peak, self.now + self.saved + own(func, args, made))
 
 
 def _as_it_lies(func: Any, args: Any, made: Any) -> Any:
@@ -118,14 +126,20 @@ def measured_peak(
     _forget(tensors)
     if any(x.is_cuda for x in tensors):
         return _cuda_peak(module, inputs, watched)
-    with Storages([*tensors, *module.buffers()]) as counted:
+    forward, backward = _counted(module, inputs, watched)
+    how = "every storage that torch made, and its kernels' scratch, on the cpu"
+    return Peak(forward, backward, how)
+
+
+def _counted(
+    module: CircuitModule, inputs: tuple[Tensor, ...], watched: bool, gpu: bool = False
+) -> tuple[int, int]:
+    """Returns the most bytes of a run forward, and with the backward pass, on the CPU's paths."""
+    tensors = (*inputs, *module.parameters())
+    with Storages([*tensors, *module.buffers()], gpu) as counted:
         forward = _forward_backward(module, inputs, watched, lambda: counted.peak)
     _forget(tensors)
-    return Peak(
-        forward,
-        counted.peak,
-        "every storage that torch made, and its kernels' scratch, on the cpu",
-    )
+    return forward, counted.peak
 
 
 def _forget(tensors: Iterable[Tensor]) -> None:
@@ -170,23 +184,29 @@ def summed(outputs: Tensor | tuple[Tensor, ...]) -> Tensor:
 # --- what a run would take -----------------------------------------------------------------------
 
 
-def stated_peak(term: Term, watched: bool = False, formats: Formats | None = None) -> Peak:
+def stated_peak(
+    term: Term, watched: bool = False, formats: Formats | None = None, device: str = "cpu"
+) -> Peak:
     """Returns the memory that :func:`measured_peak` would measure, without numbers.
 
-    The module runs forward and backward on tensors without data. Raises RuntimeError or
+    The module runs forward and backward on tensors without data. On a CPU it is what is measured;
+    on a GPU, whose allocator and libraries take more, it is no less. Raises RuntimeError or
     OverflowError if there are more numbers than torch can count.
     """
-    return _stated_peak(term, watched, formats or Formats(), torch.get_num_threads())
+    gpu = torch.device(device).type == "cuda"
+    return _stated_peak(term, watched, formats or Formats(), torch.get_num_threads(), gpu)
 
 
 @lru_cache(maxsize=256)
-def _stated_peak(term: Term, watched: bool, formats: Formats, threads: int) -> Peak:
+def _stated_peak(term: Term, watched: bool, formats: Formats, threads: int, gpu: bool) -> Peak:
     """Returns the memory for a number of threads, as some kernels allocate per thread."""
     circuit = elaborate(term)
     module = CircuitModule(circuit, seed=None)
     module.formats = formats
     with blank_run():
-        return measured_peak(module, blanks(module), watched=watched)
+        forward, backward = _counted(module, blanks(module), watched, gpu)
+    beside = gpu_scratch.LIBRARIES if gpu else 0
+    return Peak(forward + beside, backward + beside, "stated without a run")
 
 
 @lru_cache(maxsize=256)

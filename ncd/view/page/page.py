@@ -12,6 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from ncd.export import markup
 from ncd.inputs.run_inputs import Feed
+from ncd.lang.errors import LimitError
 from ncd.models import CATALOGUE, Entry
 from ncd.view.base import knobs, selection
 from ncd.view.diagram import component
@@ -164,7 +165,7 @@ def _scene(entry: Entry) -> Scene | Refusal:
         return refused
     if feed.words and not inputs.takes_words(term):  # such as one step with a KV cache
         feed = Feed()
-    if refused is None and limited(entry, settings, term) is None:
+    if refused is None and limited(entry, settings, term, device=knobs.device()) is None:
         trained_weights.resume(entry, settings, knobs.seed(), knobs.device())
     scene = Scene(
         entry,
@@ -205,7 +206,7 @@ def _panel(scene: Scene | Refusal, opened: Panel, link: str, untimed: bool) -> N
         opened.show(scene)
         if untimed and (scene.quick or scene.compiled):  # else the panel runs nothing of its size
             seconds = scene.seconds
-    except (RuntimeError, MemoryError) as error:  # such as a GPU that others have filled
+    except (RuntimeError, MemoryError, LimitError) as error:  # such as a GPU that others fill
         st.warning(f"The run on {scene.device} failed. Try another device, or smaller sizes.")
         st.text(str(error).strip().partition("\n")[0])
     if untimed and (seconds is not None or not scene.long):

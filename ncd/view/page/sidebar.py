@@ -16,6 +16,7 @@ import streamlit as st
 from ncd.models import Entry, Knob
 from ncd.models.catalogue_entry import Preset
 from ncd.run import devices
+from ncd.run.base.device import description
 from ncd.view.base import knobs
 from ncd.view.inputs import feed
 from ncd.view.runtime import streamlit_internals
@@ -227,6 +228,7 @@ def _device() -> None:
         help="What this machine can run the circuit on.",
         on_change=partial(_moved, "device"),
     )
+    st.caption(description(knobs.device()))
     _note("device")
 
 

@@ -97,7 +97,8 @@ class Scene:
     @property
     def refusal(self) -> Refusal | None:
         """The reason why it cannot run, if it cannot."""
-        return self.refused or limited(self.entry, self.settings, self.term, self.formats)
+        own = self.entry, self.settings, self.term, self.formats, self.device
+        return self.refused or limited(*own)
 
     @property
     def runs(self) -> bool:
@@ -234,19 +235,23 @@ def _build(entry: Entry, settings: Mapping[str, int]) -> tuple[Term | None, Refu
 
 
 def limited(
-    entry: Entry, settings: Mapping[str, int], term: Term, formats: Formats = FLOAT32
+    entry: Entry,
+    settings: Mapping[str, int],
+    term: Term,
+    formats: Formats = FLOAT32,
+    device: str = "cpu",
 ) -> Refusal | None:
     """Returns the reason why a term is too large to run here, if it is."""
     limits = (os.environ.get("NCD_MAX_BYTES"), os.environ.get("NCD_MAX_FLOPS"))
-    key = ("limited", entry.key, tuple(settings.items()), limits, formats)
-    return kept(SHELF, key, lambda: _limit(entry, settings, term, formats))
+    key = ("limited", entry.key, tuple(settings.items()), limits, formats, device)
+    return kept(SHELF, key, lambda: _limit(entry, settings, term, formats, device))
 
 
 def _limit(
-    entry: Entry, settings: Mapping[str, int], term: Term, formats: Formats
+    entry: Entry, settings: Mapping[str, int], term: Term, formats: Formats, device: str
 ) -> Refusal | None:
     try:
-        check(elaborate(term), watched=True, formats=formats)  # the page shows every array
+        check(elaborate(term), watched=True, formats=formats, device=device)  # shows every array
     except NCDError as error:
         return refuse(error, entry, settings, term)
     return None

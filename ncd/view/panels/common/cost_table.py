@@ -149,7 +149,8 @@ def _notes(scene: Scene, found: Measured | None) -> str:
             '<p class="muted">It was not run, so no time is known. Of FLOPs a multiply and an add '
             "are two. A real number is 4 bytes, a whole one 8.</p>"
         )
-    stated, peak = stated_peak(scene.term), found.peak
+    stated = stated_peak(scene.term, formats=scene.formats, device=scene.device)
+    peak = found.peak
     return (
         f'<p class="muted">Times are medians of {markup.counted(found.runs, "run")} on '
         f"{markup.text(scene.device)}, after one to warm up. Of FLOPs a multiply "
