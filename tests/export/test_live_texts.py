@@ -17,6 +17,7 @@ from ncd.export.page.cards import Cards
 from ncd.export.page.live_texts import NOTHING, LiveTexts
 from ncd.export.page.page_tables import step_table
 from ncd.export.page.traced_texts import texts
+from ncd.export.quiz_facts import axis_facts, plain
 from ncd.lang.circuits.sized_system import SizedSystem, of_term
 from ncd.lang.errors import NCDError
 from ncd.lang.terms.terms import Term
@@ -111,9 +112,9 @@ def test_a_page_filled_in_reads_as_the_page_of_those_sizes(name: str) -> None:
         same = [part for part in here.html if part not in found["parts"]]
         assert {part: here.html[part] for part in same} == {p: there.html[p] for p in same}
         axes = {id: [found["axes"][i] for i in own["axes"]] for id, own in found["arrays"].items()}
-        sizes = {id: [fill(size) for *_, size in own] for id, own in axes.items()}
+        said = {id: [tuple(map(fill, axis)) for axis in own] for id, own in axes.items()}
         values = there.plain.values
-        assert sizes == {id: [axis.size_text for axis in values[id].array] for id in sizes}
+        assert said == {id: [*map(axis_facts, plain(values[id].array))] for id in said}
 
 
 def test_a_plain_term_has_the_sizes_that_do_not_follow_from_others() -> None:

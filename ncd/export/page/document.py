@@ -35,6 +35,7 @@ from ncd.export.page.live_texts import LiveTexts
 from ncd.export.page.page_tables import closed_part, key_drawer, parts_that_open
 from ncd.export.shared_assets import (
     DIAGRAM_CSS,
+    GRADING_JS,
     LEGEND_CSS,
     LIGHT_JS,
     PANEL_CSS,
@@ -53,7 +54,8 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{}'{
 DEEPEST = 12  # levels of nested blocks that collapse in a file: each state is one more drawing
 PAGE = (FOLDER / "document.html").read_text()
 SCRIPTS = ("document.js", "live_sizes.js", "live_quiz.js")
-JS = LIGHT_JS + POLYNOMIALS_JS + "".join((FOLDER / name).read_text() for name in SCRIPTS)
+SHARED_JS = LIGHT_JS + POLYNOMIALS_JS + GRADING_JS
+JS = SHARED_JS + "".join((FOLDER / name).read_text() for name in SCRIPTS)
 
 
 def policy(js: str, scripts: str = "") -> str:

@@ -1,13 +1,9 @@
 // The quiz of the page asks for the shapes of arrays. Sizes and the asked names are hidden in the
-// drawing; an answer is compared axis by axis.
+// drawing; grading.js grades the answers.
 
 const quiz = document.querySelector(".quiz");
 const answer = quiz.querySelector("input");
 const round = { on: false, asked: "", done: new Map(), tried: new Set() };
-const SMALL = "₀₁₂₃₄₅₆₇₈₉";
-const plain = (name) => [...name].map((c) => (SMALL.includes(c) ? SMALL.indexOf(c) : c)).join("").replace(/[_{}]/g, "").toLowerCase();
-const listed = (names) => [names.slice(0, -1).join(", "), names.at(-1)].filter(Boolean).join(" and ");
-const count = (number) => `${number} size${number === 1 ? "" : "s"}`;
 
 document.ncdQuiz = refresh;
 Object.assign(refresh, { start, pick, on: false, veil });
@@ -35,11 +31,9 @@ function askable() {
   return [...new Set(drawn)].filter((id) => live.arrays[id]?.axes.every(([, , , size]) => size));
 }
 
-function shape(id) {
-  return live.arrays[id].axes.map(([name, called, html, size]) => ({ name, called, html, size: fill ? fill(size) : size }));
-}
-
-const key = (id) => `${id} ${shape(id).map(({ size }) => size)}`;
+const now = (axis) => axis.map((text) => (fill ? fill(text) : text));
+const shape = (id) => live.arrays[id].axes.map(now);
+const key = (id) => `${id} ${shape(id).map(([, , , size]) => size)}`;
 
 function following() {
   const every = askable();
@@ -97,7 +91,7 @@ function refresh() {
   quiz.classList.toggle("done", Boolean(out));
   if (out) quiz.querySelector(".verdict").innerHTML = solution(out);
   const choices = new Map();
-  for (const id of askable()) for (const axis of shape(id)) choices.set(axis.called, axis);
+  for (const id of askable()) for (const axis of shape(id)) choices.set(axis[1], axis);
   quiz.querySelector(".choices").replaceChildren(...[...choices.values()].map(choice));
   const ends = [...round.done.values()];
   const given = ends.filter((one) => one === "shown").length;
@@ -105,7 +99,7 @@ function refresh() {
   quiz.querySelector(".score").textContent = ends.length ? `${first} of ${ends.length} at the first try${given ? `, ${given} shown` : ""}` : "";
 }
 
-function choice({ called, name, html }) {
+function choice([name, called, html]) {
   const button = document.createElement("button");
   Object.assign(button, { type: "button", innerHTML: html });
   Object.assign(button.dataset, { say: called, axis: name });
@@ -113,7 +107,7 @@ function choice({ called, name, html }) {
 }
 
 function solution(out) {
-  const every = shape(round.asked).map(({ html, size }) => `${html} ${size}`);
+  const every = shape(round.asked).map(([, , html, size]) => `${html} ${size}`);
   const sign = out === "shown" ? "It is" : "✓";
   return `${sign} <b>${every.join(" · ") || "a number, without axes"}</b>`;
 }
@@ -122,7 +116,9 @@ function solution(out) {
 
 function judge() {
   if (round.done.has(key(round.asked))) return pose(following());
-  const { right, words, whole } = grade(answer.value, shape(round.asked));
+  const { taken } = live.arrays[round.asked];
+  const rules = { found: live.computed, taken, drawn: drawnOrder(round.asked) };
+  const { right, words, whole } = grade(answer.value, shape(round.asked), live.axes.map(now), rules);
   if (right) return settle(round.tried.has(key(round.asked)) ? "later" : "right");
   if (whole) round.tried.add(key(round.asked));
   quiz.querySelector(".verdict").innerHTML = words;
@@ -135,69 +131,11 @@ function settle(out) {
   refresh();
 }
 
-function grade(text, wanted) {
-  if (!text.trim()) return { words: "Type a shape, or click it together." };
-  if (!wanted.length && ["()", "1", "[]", "scalar", "number", "a number"].includes(text.trim().toLowerCase())) return { right: true };
-  const { items, strange } = read(text);
-  if (strange.length) return { words: `${strange.slice(0, 3).map((word) => `“${escape(word)}”`).join(", ")} is no axis here.` };
-  return items.some(({ called }) => called) ? byName(items, wanted) : bySize(items.flatMap(({ size }) => size.split("×")), wanted);
-}
-
-function escape(word) {
-  const place = document.createElement("i");
-  place.textContent = word.slice(0, 20);
-  return place.innerHTML;
-}
-
-// Returns the parts of an answer, each an axis, a size or both, and the words that are neither.
-function read(text) {
-  const names = new Map();
-  for (const { axes } of Object.values(live.arrays))
-    for (const [name, called] of axes) for (const one of [called, name]) names.set(plain(one), called);
-  const items = [];
-  const strange = [];
-  for (const word of text.split(/[\s,;:=()[\]·]+/).filter(Boolean)) {
-    const glued = /^(.*?\D)(\d+(?:[x×*]\d+)*)$/.exec(word);
-    if (names.has(plain(word))) items.push({ called: names.get(plain(word)), size: "" });
-    else if (/^\d+(?:[x×*]\d+)*$/.test(word)) sized(items, word.replace(/[x*]/g, "×"));
-    else if (glued && names.has(plain(glued[1]))) items.push({ called: names.get(plain(glued[1])), size: glued[2].replace(/[x*]/g, "×") });
-    else if ([...word].every((letter) => names.has(plain(letter)))) items.push(...[...word].map((letter) => ({ called: names.get(plain(letter)), size: "" })));
-    else strange.push(word);
-  }
-  return { items, strange };
-}
-
-function sized(items, size) {
-  const last = items.at(-1);
-  if (last?.called && !last.size) last.size = size;
-  else items.push({ called: "", size });
-}
-
-function byName(items, wanted) {
-  const given = items.map(({ called }) => called);
-  const missing = wanted.filter(({ called }) => !given.includes(called)).map(({ html }) => html);
-  const faults = missing.length ? [`You forgot ${listed(missing)}.`] : [];
-  for (const { called, size } of items) {
-    if (!wanted.some((axis) => axis.called === called)) faults.push(`${escape(called || size)} does not leave here.`);
-  }
-  if (!faults.length && given.length > wanted.length) faults.push("An axis stands there twice.");
-  if (!faults.length && given.join() !== wanted.map(({ called }) => called).join()) faults.push("These are the right axes, in another order.");
-  for (const { called, size } of items) {
-    const axis = wanted.find((one) => one.called === called);
-    if (axis && size && size !== axis.size) faults.push(`The size of ${axis.html} is another one.`);
-  }
-  return { right: !faults.length, words: faults.join(" "), whole: true };
-}
-
-function bySize(given, wanted) {
-  const own = wanted.flatMap(({ size }) => size.split("×"));
-  if (given.join() === own.join()) return { right: true };
-  const same = [...given].sort().join() === [...own].sort().join();
-  const strange = [...new Set(given)].filter((size) => !own.includes(size)).map((size) => `${size} is no size of it.`);
-  const more = given.length > own.length ? `That is ${count(given.length - own.length)} too many. ` : "";
-  const few = given.length < own.length ? `It has ${count(own.length)}. ` : "";
-  const words = same ? "These are the right sizes, in another order." : `${more}${few}${strange.join(" ")}` || "The sizes are not these.";
-  return { words, whole: true };
+// Returns the names of an array's axes from the upper wire to the lower.
+function drawnOrder(id) {
+  const wires = [...drawing.querySelectorAll(`.wire[data-array~="${id}"]`)];
+  const placed = wires.map((wire) => [wire.dataset.axis ?? wire.dataset.veiled, wire.getBoundingClientRect().top]);
+  return placed.sort(([, one], [, other]) => one - other).map(([name]) => name);
 }
 
 // --- what is hidden ------------------------------------------------------------------------------

@@ -14,7 +14,6 @@ from dataclasses import asdict
 from types import MappingProxyType
 from typing import Any
 
-from ncd.export import markup
 from ncd.export.page.traced_texts import (
     FormulaTable,
     Table,
@@ -24,6 +23,8 @@ from ncd.export.page.traced_texts import (
     texts,
     wire_sizes,
 )
+from ncd.export.quiz_facts import AxisFacts, axis_facts, computed_axes, taken_axes
+from ncd.export.quiz_facts import plain as without_sizes
 from ncd.lang.circuits.circuit import Cell, Circuit
 from ncd.lang.circuits.elaborate import elaborate
 from ncd.lang.circuits.sized_system import SizedSystem, SizeRange
@@ -31,6 +32,7 @@ from ncd.lang.circuits.traced_circuit import traced_circuit
 from ncd.lang.errors import NCDError
 from ncd.lang.formulas.expr import Arg
 from ncd.lang.formulas.traced_sizes import FILL, Fact, Trace
+from ncd.lang.types.axes import Axis
 
 TESTS: Mapping[str, Callable[[int], bool]] = {
     "<": lambda n: n < 0,
@@ -105,6 +107,7 @@ class LiveTexts:
             "wires": dict(wire_sizes(self.circuit)) if self.follows else {},
             "words": dict(self._words()) if self.follows else {},
             **_arrays(self.circuit, self.plain),
+            "computed": sorted(computed_axes(self.plain, self.system.settings)),
         }
         facts = {"holds": list(self.base), **{n: list(own) for n, own in self.also.items()}}
         table = FormulaTable().written(self.trace, facts)
@@ -187,20 +190,22 @@ def _numbered(own: Mapping[str, Any]) -> tuple[list[Any], dict[str, int]]:
 def _arrays(circuit: Circuit, plain: Circuit) -> dict[str, Any]:
     """Returns the axes of each new array, the op that makes it, and what is known of each axis."""
     found: dict[str, Any] = {}
-    places: dict[tuple[str, ...], int] = {}
+    places: dict[AxisFacts, int] = {}
     given = {value.id for value in circuit.inputs}
     for id, value in circuit.values.items():
+        axes = map(_axis, without_sizes(value.array))
+        at = [places.setdefault(axis, len(places)) for axis in axes]
         known = all(axis.size is not None for axis in value.array)
         if id in given or id not in circuit.makers or not known or _passes(plain.makers[id]):
             continue
-        maker = circuit.makers[id]
-        axes = (
-            (axis.name, axis.called, markup.axis(axis), axis.size_text.replace(FILL, ""))
-            for axis in value.array
-        )
-        at = [places.setdefault(axis, len(places)) for axis in axes]
-        found[id] = {"of": maker.op.label, "node": maker.id, "axes": at}
+        maker, taken = circuit.makers[id], taken_axes(plain, id)
+        found[id] = {"of": maker.op.label, "node": maker.id, "axes": at, "taken": taken}
     return {"arrays": found, "axes": list(places)}
+
+
+def _axis(axis: Axis) -> AxisFacts:
+    name, called, html, size, identifier = (text.replace(FILL, "") for text in axis_facts(axis))
+    return name, called, html, size, identifier
 
 
 def _passes(cell: Cell) -> bool:

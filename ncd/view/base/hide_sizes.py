@@ -11,12 +11,13 @@ from ncd.drawing import Drawing
 from ncd.drawing.base.label import Label, math
 from ncd.drawing.base.primitives import Dot, DrawnGlyph, DrawnWire, Extra, Outline, Text
 from ncd.export import markup, op_facts
+from ncd.export.quiz_facts import plain
 from ncd.lang.circuits.array_names import called
 from ncd.lang.circuits.circuit import Cell, Circuit, Fence, Loop
 from ncd.lang.errors import NCDError
 from ncd.lang.terms.op import Op
 from ncd.lang.terms.rewrite import rewrite
-from ncd.lang.types.axes import Array, Axis
+from ncd.lang.types.axes import Axis
 
 ASKED = "?"
 SIZE = re.compile(r", size [^,]+")
@@ -134,21 +135,6 @@ def words(circuit: Circuit, veil: Veil, told: Mapping[str, str]) -> dict[str, st
             shape = ASKED if id == veil.hidden else markup.array(plain(value.array))
             found[id] = f"{markup.text(names.get(id, ''))} {shape}".strip()
     return found | {fence.id: _title(fence) for fence in circuit.fences}
-
-
-def plain(array: Array) -> Array:
-    """Returns the array with axis names in place of labels that are sizes.
-
-    >>> [axis.called for axis in plain(Array.parse('c"c_λ":4 w"8^2":8x8'))]
-    ['c_λ', 'w']
-    """
-    return array.with_axes(
-        axis if _tells_no_size(axis) else replace(axis, label="") for axis in array
-    )
-
-
-def _tells_no_size(axis: Axis) -> bool:
-    return any(map(str.isalpha, axis.called))
 
 
 def _title(fence: Fence) -> str:

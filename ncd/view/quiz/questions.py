@@ -1,15 +1,12 @@
-"""The questions of a quiz: which arrays it can ask for, and which sizes are given."""
+"""The questions of a quiz: which arrays it can ask for."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from ncd.drawing import draw
 from ncd.lang.circuits.circuit import Cell, Circuit, Loop, Value
 from ncd.lang.formulas.expr import Arg
-from ncd.lang.types.axes import Array, Axis
-from ncd.lang.types.pattern_binding import Binding
 from ncd.view.base import hide_sizes, selection
 from ncd.view.base.cache import remember
 from ncd.view.session.scene import Scene
@@ -61,26 +58,3 @@ def is_given(circuit: Circuit, value: Value) -> bool:
 def _passes(cell: Cell) -> bool:
     calls = cell.torch
     return all(isinstance(own, Arg) for own in (calls if isinstance(calls, tuple) else (calls,)))
-
-
-def computed_axes(circuit: Circuit, given: Mapping[str, object]) -> frozenset[str]:
-    """Returns the labels of axes whose size is computed, as behind a sliding window.
-
-    Axes of inputs and axes with a knob (``given``) are left out.
-    """
-    names = {axis.name for value in circuit.inputs for axis in value.array} | set(given)
-    axes = (axis for cell in circuit.cells for axis in _solved(cell))
-    return frozenset(a.called for a in hide_sizes.plain(Array(axes)) if a.name not in names)
-
-
-def _solved(cell: Cell) -> list[Axis]:
-    """Returns the axes that an op makes and whose size it computes."""
-    binding, site = Binding(), cell.site
-    for axis in site.dom.axes:
-        binding.meet(axis, axis)
-    for axis in site.cod.axes:
-        binding.setdefault(axis.name, replace(axis, size=None))
-    cell.op.solve(binding)
-    before = {axis.name for axis in site.ins.axes}
-    new = (axis for axis in site.cod.axes if axis.name not in before)
-    return [axis for axis in new if binding.size(axis.name) is not None]

@@ -1,38 +1,38 @@
 """The quiz of every page asks for the shapes of arrays.
 
 The selected array is the question: a click on a wire chooses it, and the link contains it with
-``quiz=1``. Sizes of inputs and layers are given, by the knobs. Answers are graded on the server,
-and the solution is sent to the browser only then.
+``quiz=1``. Sizes of inputs and layers are given, by the knobs. Answers are graded in the browser,
+by the ``grading.js`` of pages without a server.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import streamlit as st
 
 from ncd.export import markup
-from ncd.export.shared_assets import DIAGRAM_CSS, LIGHT_JS, PANEL_CSS
+from ncd.export.quiz_facts import axis_facts, computed_axes, plain, taken_axes
+from ncd.export.shared_assets import DIAGRAM_CSS, GRADING_JS, LIGHT_JS, PANEL_CSS
 from ncd.lang.circuits.array_names import called
 from ncd.lang.circuits.circuit import Circuit, Value
 from ncd.lang.types.axes import Axis
-from ncd.view.base import hide_sizes, html_panel, selection
+from ncd.view.base import html_panel, selection
 from ncd.view.base.hide_sizes import Veil
 from ncd.view.base.static_files import static
-from ncd.view.quiz import grading
-from ncd.view.quiz.grading import Verdict
-from ncd.view.quiz.questions import array_of, askable, computed_axes, visible_arrays
+from ncd.view.quiz.questions import array_of, askable, visible_arrays
 from ncd.view.session.scene import Scene
 
 KEY, ROUND = "question", "quiz round"
 RIGHT, LATER, SHOWN = "right", "later", "shown"  # solved at once, solved later, or given up
-ACTS = ("answer", "show", "next", "again", "end")
+ACTS = (RIGHT, LATER, "show", "next", "again", "end")
 
 _quiz = st.components.v2.component(
     "ncd_quiz",
     html=static("quiz/quiz.html"),
     css=PANEL_CSS + DIAGRAM_CSS + static("quiz/quiz.css"),
-    js=LIGHT_JS + static("quiz/quiz.js"),
+    js=LIGHT_JS + GRADING_JS + static("quiz/quiz.js"),
 )
 
 
@@ -47,9 +47,7 @@ class Round:
     page: str
     asked: str = ""
     done: dict[str, str] = field(default_factory=dict)
-    tried: set[str] = field(default_factory=set)
-    wish: tuple[str, str] = ("", "")
-    verdict: str = ""
+    wish: str = ""
 
 
 def is_on() -> bool:
@@ -65,8 +63,7 @@ def with_question(scene: Scene) -> Scene:
     asked = array_of(circuit, scene.selected) or found.asked
     if asked not in askable(circuit):
         asked = _next(scene, found, "")
-    if asked != found.asked:
-        found.asked, found.verdict = asked, ""
+    found.asked = asked
     if asked:
         _handle(scene, found)
     st.session_state[selection.KEY] = found.asked
@@ -101,35 +98,29 @@ def _next(scene: Scene, found: Round, after: str) -> str:
 
 def _handle(scene: Scene, found: Round) -> None:
     """Handles the visitor's action since the last run."""
-    (act, text), found.wish = found.wish, ("", "")
-    value = scene.circuit.values[found.asked]
-    key = _key(value)
-    if act == "answer" and key not in found.done:
-        verdict = _graded(scene, value, text)
-        found.verdict = verdict.words
-        if verdict.right:
-            found.done[key] = LATER if key in found.tried else RIGHT
-        elif verdict.whole:
-            found.tried.add(key)
+    act, found.wish = found.wish, ""
+    if act in (RIGHT, LATER):
+        found.done.setdefault(_key(scene.circuit.values[found.asked]), act)
     elif act == "show":
-        found.done.setdefault(key, SHOWN)
+        found.done.setdefault(_key(scene.circuit.values[found.asked]), SHOWN)
     elif act == "next":
-        found.asked, found.verdict = _next(scene, found, found.asked), ""
+        found.asked = _next(scene, found, found.asked)
     elif act == "again":
         found.done.clear()
-        found.tried.clear()
-        found.asked, found.verdict = _next(scene, found, ""), ""
+        found.asked = _next(scene, found, "")
 
 
-def _graded(scene: Scene, value: Value, text: str) -> Verdict:
+def facts(scene: Scene, value: Value) -> dict[str, Any]:
+    """Returns what ``grading.js`` needs to grade an answer about an array."""
     circuit = scene.circuit
-    maker = circuit.makers.get(value.id)
-    taken = {axis.called for v in maker.inputs for axis in v.array} if maker else set()
-    out = computed_axes(circuit, scene.settings)
-    known = [axis for v in circuit.values.values() for axis in hide_sizes.plain(v.array)]
-    drawn = visible_arrays(scene).get(value.id, ())
-    wanted = hide_sizes.plain(value.array)
-    return grading.grade(text, wanted, (*wanted, *known), out, taken, drawn)
+    known = [axis for v in circuit.values.values() for axis in plain(v.array)]
+    return {
+        "wanted": [axis_facts(axis) for axis in plain(value.array)],
+        "known": list(dict.fromkeys(map(axis_facts, known))),
+        "found": sorted(computed_axes(circuit, scene.settings)),
+        "taken": taken_axes(circuit, value.id),
+        "drawn": visible_arrays(scene).get(value.id, ()),
+    }
 
 
 # --- what is shown --------------------------------------------------------------------------------
@@ -147,7 +138,9 @@ def show(scene: Scene) -> None:
         data={
             "asked": found.asked,
             "ask": _question(scene.circuit, value) if value else "No array here has its sizes.",
-            "said": _solution(scene.circuit, value, done) if value and done else found.verdict,
+            "said": _solution(scene.circuit, value, done) if value and done else "",
+            "key": _key(value) if value else "",
+            "facts": facts(scene, value) if value and not done else {},
             "done": bool(done),
             "axes": _chips(scene),
             "score": _score(found),
@@ -165,7 +158,7 @@ def _act() -> None:
     if asked["do"] == "end":
         st.session_state[selection.QUIZ] = ""
     elif found is not None:
-        found.wish = asked["do"], str(asked.get("text", ""))[: grading.LONGEST]
+        found.wish = asked["do"]
 
 
 def _question(circuit: Circuit, value: Value) -> str:
@@ -195,7 +188,7 @@ def _chips(scene: Scene) -> str:
     axes: dict[str, Axis] = {}
     for value in circuit.values.values():
         if value.id in seen or value in circuit.inputs:
-            for axis in (a for a in hide_sizes.plain(value.array) if a.size is not None):
+            for axis in (a for a in plain(value.array) if a.size is not None):
                 axes.setdefault(axis.called, axis)
                 alike.setdefault(axis.called, set()).add(axis.size_text)
     return "".join(_chip(a, a.called in out or len(alike[name]) > 1) for name, a in axes.items())
