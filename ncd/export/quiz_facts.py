@@ -1,4 +1,4 @@
-"""What ``grading.js`` needs to know of a circuit to grade the shape of one of its arrays."""
+"""The facts about axes by which ``grading.js`` grades the shape of an array."""
 
 from __future__ import annotations
 
