@@ -11,7 +11,7 @@ from ncd.drawing.base import style
 from ncd.drawing.base.primitives import Point, line
 from ncd.drawing.base.style import fill
 from ncd.drawing.lint import lint
-from ncd.drawing.marks import MARKS
+from ncd.drawing.marks import MARKS, takes_cap
 from ncd.lang.errors import LimitError, SizeError, UnknownNameError
 from ncd.lang.glyph import Glyph, Mark
 from ncd.lang.roles import ROLES
@@ -53,6 +53,13 @@ def test_an_unknown_mark_is_refused():
     with pytest.raises(UnknownNameError) as error:
         draw(Shown("a:2 -> b:3", "pentagram"))
     assert str(error.value) == "there is no mark 'pentagram'. Try pentagon."
+
+
+@pytest.mark.parametrize("shape", MARKS)
+def test_the_arrow_of_a_cap_leads_to_a_factor_or_to_what_takes_one_number(shape):
+    glyph = Glyph(marks=(Mark("box", "f"), Mark(shape, "f")))
+    assert takes_cap(glyph) == (shape == "arrow")
+    assert takes_cap(glyph, alone=True) == (shape in ("arrow", "elementwise"))
 
 
 @pytest.mark.parametrize("shape", MARKS)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+import torch
 
 import ncd
+from ncd.view.panels.memory import machines as measured
 from ncd.view.panels.memory import what_moves
 from ncd.view.panels.memory.machines import MACHINES, Point, machines, ridge, roofline, this_cpu
 from ncd.view.panels.memory.what_moves import points
@@ -71,3 +73,10 @@ def test_one_loop_does_more_for_each_byte() -> None:
     found = {p.name: p for p in points(ncd.stream(term, {"y": 32}, ("x", 16)))}
     assert found["one loop"].flops == found["all, one by one"].flops
     assert found["one loop"].intensity > 2 * found["all, one by one"].intensity
+
+
+def test_a_product_of_matrices_has_two_operations_for_each_pair(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(measured, "_seconds", lambda act: 0.5)
+    assert measured._product_rate(8, torch.float32) == 2 * 8 * 8 * 8 / 0.5
