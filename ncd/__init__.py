@@ -34,6 +34,7 @@ from ncd.lang.terms.terms import Beside, Id, Term, Then
 from ncd.lang.types.axes import Array, Axis, Signature, Type
 from ncd.lang.types.axis_kinds import plain, seq, space
 from ncd.notebook import load_ipython_extension as load_ipython_extension
+from ncd.version import VERSION as __version__
 
 globals().update((op.__name__, op) for op in ops.CATALOGUE)
 
@@ -70,7 +71,6 @@ if TYPE_CHECKING:
     from ncd.text import TextError, parse, spell
     from ncd.widget import Explorer, explore
 
-__version__ = "0.1.0"
 # The names of the modules besides the language itself: each is imported when it is used.
 _LATE = {
     "code": ("source",),

@@ -7,11 +7,11 @@ XMP metadata, a TeX file in its first line, a comment; an ONNX model in its meta
 from __future__ import annotations
 
 import json
-import zlib
 from collections.abc import Mapping
 from html import unescape
 from typing import Any
 
+from ncd import png_chunks
 from ncd.lang.errors import ParseError
 from ncd.serial import IN_HTML, IN_SVG
 
@@ -20,16 +20,12 @@ IN_PDF = "<ncd:about>", "</ncd:about>"
 IN_TEX = "% ncd: ", "\n"
 IN_ONNX = b"\x0a\x03ncd\x12"  # in protobuf: field 1, the key, is "ncd"; field 2 follows
 METADATA = b"\x72"  # field 14 of a model, `metadata_props`
-CHUNK, END = b"iTXt", b"IEND"
-KEYWORD = b"ncd\0\0\0\0\0"  # the name of the chunk's text; not compressed, in no language
+KEYWORD = "ncd"  # of the text in a PNG
 
 
 def png_with_facts(png: bytes, facts: Mapping[str, Any]) -> bytes:
-    """Returns a PNG with the facts in a text chunk, before its last chunk."""
-    body = CHUNK + KEYWORD + _text(facts).encode()
-    chunk = (len(body) - 4).to_bytes(4) + body + zlib.crc32(body).to_bytes(4)
-    end = png.rindex(END) - 4
-    return png[:end] + chunk + png[end:]
+    """Returns a PNG with the facts as a text chunk."""
+    return png_chunks.with_text(png, KEYWORD, _text(facts))
 
 
 def tex_with_facts(tex: str, facts: Mapping[str, Any]) -> str:
@@ -72,11 +68,8 @@ def facts_of_file(data: bytes) -> dict[str, Any]:
 
     Raises ParseError for a file without facts.
     """
-    if data.startswith(b"\x89PNG"):
-        place = data.find(CHUNK + KEYWORD)
-        if place >= 0:
-            start, length = place + 4 + len(KEYWORD), int.from_bytes(data[place - 4 : place])
-            return _facts(data[start : place + 4 + length].decode())
+    if data.startswith(png_chunks.SIGNATURE) and (told := png_chunks.text_of(data, KEYWORD)):
+        return _facts(told)
     if (place := data.rfind(IN_ONNX)) >= 0:
         start = place + len(IN_ONNX)
         while data[start] >= 128:  # its length

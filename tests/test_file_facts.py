@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import onnx
 import pytest
 from PIL import Image
 
@@ -15,6 +16,36 @@ from ncd.file_facts import facts_of_file, png_with_facts, tex_with_facts
 ENTRY = ncd.catalogue["multi-head-attention"]
 NASTY = {"title": "a\nb % \\end{} <!-- --> ]]> </metadata></script></ncd:about> é \u202e", "n": 1}
 TERM = ncd.Id("m:3")
+
+
+def test_files_are_titled(tmp_path: Path) -> None:
+    """With the name that people search for, and at the size at which they are drawn."""
+    entry, files = ncd.catalogue["residual-block"], {kind: tmp_path / f"x{kind}" for kind in FILES}
+    for file in files.values():
+        assert main(["render", entry.name, "-o", str(file)]) == 0
+    for kind in (".svg", ".html"):
+        assert f"<title>{entry.title}</title>" in files[kind].read_text()
+    assert f"/Title ({entry.title})".encode() in files[".pdf"].read_bytes()
+    with Image.open(files[".png"]) as found:
+        assert found.info["dpi"] == pytest.approx((192, 192), abs=0.1)  # two pixels a unit
+        assert found.text["Title"] == entry.title
+        assert found.text["Description"].startswith("From (")
+    model = onnx.load(files[".onnx"])
+    assert (model.producer_name, model.producer_version) == (
+        "neural-circuit-explorer",
+        ncd.__version__,
+    )
+    (given,), (made,) = model.graph.input, model.graph.output
+    term = entry.build()
+    assert (given.doc_string, made.doc_string) == (str(term.dom), str(term.cod))
+
+
+def test_a_module_of_ones_own_is_titled_by_its_place(tmp_path: Path) -> None:
+    source = "from torch import nn\nnet = nn.Linear(3, 2)\n"
+    (tmp_path / "model.py").write_text(source)
+    place, file = f"{tmp_path / 'model.py'}:net", tmp_path / "x.svg"
+    assert main(["import", place, "--inputs", "5x3", "-o", str(file)]) == 0
+    assert f"<title>{place}</title>" in file.read_text()
 
 
 @pytest.mark.parametrize("kind", FILES)
@@ -58,5 +89,14 @@ def test_a_file_without_facts_is_refused() -> None:
         assert str(error.value) == said
 
 
-def test_equal_drawings_are_equal_files() -> None:
-    assert ncd.draw(TERM).pdf(NASTY) == ncd.draw(TERM).pdf(NASTY)
+def test_equal_drawings_are_equal_files_without_a_date(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Or with the date that a build asks for, as distributions do."""
+    monkeypatch.delenv("SOURCE_DATE_EPOCH", raising=False)
+    made = ncd.draw(TERM).pdf(NASTY)
+    assert made == ncd.draw(TERM).pdf(NASTY) and b"CreationDate" not in made
+    start = int(made[made.index(b"startxref") :].split()[1])
+    assert made[start:].startswith(b"xref")  # its table is where it says
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
+    dated = ncd.draw(TERM).pdf(NASTY)
+    assert dated == ncd.draw(TERM).pdf(NASTY)
+    assert b"/CreationDate (D:20231114221320Z" in dated

@@ -22,13 +22,15 @@ LANGUAGE = {"lang", "ops"}
 PARTS: dict[str, set[str]] = {
     "bundled_files": set(),
     "extras": set(),
+    "png_chunks": set(),
+    "version": set(),
     "lang": set(),
     "ops": {"lang"},
     "serial": LANGUAGE,
-    "file_facts": {"lang", "serial"},
+    "file_facts": {"lang", "serial", "png_chunks"},
     "text": {*LANGUAGE, "serial", "models", "extras"},  # einops' patterns as terms
     "costs": LANGUAGE,
-    "drawing": {*LANGUAGE, "bundled_files"},
+    "drawing": {*LANGUAGE, "bundled_files", "png_chunks"},
     "key": {*LANGUAGE, "drawing"},  # each sign's picture is the drawing of a term
     "code": LANGUAGE,
     "export": {*LANGUAGE, "costs", "drawing", "code", "serial", "key"},
@@ -45,7 +47,7 @@ PARTS: dict[str, set[str]] = {
         *("run", "onnx_model", "train", "inputs"),  # a page runs its model
     },
     "importing": {*LANGUAGE, "run"},
-    "onnx_model": {*LANGUAGE, "run"},
+    "onnx_model": {*LANGUAGE, "run", "version"},
     "pytorch_source": {*LANGUAGE, "text", "importing"},
     "train": {*LANGUAGE, "costs", "bundled_files", "models", "run"},
     "widget": {*LANGUAGE, "drawing", "export", "importing", "models", "run"},

@@ -28,6 +28,9 @@ FILES: dict[str, Callable[[Term, argparse.Namespace], bytes]] = {
 }
 
 
+LOOK = ("labels", "title", "dark", "notes", "bands", "cells")
+
+
 def _html(term: Term, args: argparse.Namespace) -> str:
     from ncd.export.page.document import document  # takes a second, and `ncd list` needs none
     from ncd.static_site.runs.entry_sizes import of_entry
@@ -64,7 +67,7 @@ def package_facts() -> dict[str, Any]:
 
 
 def _drawing(term: Term, args: argparse.Namespace) -> ncd.Drawing:
-    look = {name: getattr(args, name) for name in ("labels", "dark", "notes", "bands", "cells")}
+    look = {name: getattr(args, name) for name in LOOK}
     return ncd.draw(term, folded=_folded(term, args), width=args.width or None, **look)
 
 

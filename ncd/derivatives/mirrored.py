@@ -14,6 +14,7 @@ from ncd.lang.circuits.circuit import Cell, Circuit, Loop
 from ncd.lang.circuits.elaborate import elaborate, require_sizes
 from ncd.lang.errors import MismatchError
 from ncd.lang.glyph import Glyph, Mark
+from ncd.lang.plain_text import plain_text
 from ncd.lang.terms.op import Op, Site
 from ncd.lang.terms.step_wires import Step, alive, wired
 from ncd.lang.terms.step_writer import Slot, Slots
@@ -49,7 +50,7 @@ class Load(Op):
         return Glyph(marks=(Mark("load", self.text, (), tuple(range(len(self.array)))),))
 
     def words(self, site: Site) -> str:
-        return f"({self.array}) loaded from memory, {self.text}"
+        return f"({self.array}) loaded from memory, {plain_text(self.text)}"
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -72,7 +73,7 @@ class Mirror(Op):
         return Glyph(marks=(Mark("folded", self.title, tuple(ins), tuple(outs)),))
 
     def words(self, site: Site) -> str:
-        return f"{self.title}: ({site.ins}) to ({site.outs})"
+        return f"{plain_text(self.title)}: ({site.ins}) to ({site.outs})"
 
 
 def mirrored(term: Term, taps: Mapping[str, Sequence[Tap]]) -> Term:

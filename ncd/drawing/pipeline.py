@@ -13,6 +13,7 @@ from ncd.drawing.backends.drawing import Drawing
 from ncd.drawing.base import style
 from ncd.drawing.base.alt_text import describe
 from ncd.drawing.base.plan_types import Plan
+from ncd.drawing.base.transform import changed
 from ncd.drawing.collapse import shown
 from ncd.drawing.collapse.collapsed_blocks import Box
 from ncd.drawing.collapse.repeated_layers import stacked
@@ -39,6 +40,7 @@ from ncd.lang.terms.arguments import (
     check_choice,
     check_names,
     check_term,
+    check_text,
     check_texts,
     positive,
 )
@@ -80,6 +82,7 @@ def draw(
     dark: bool = False,
     mark: str = "",
     formats: Formats | None = None,
+    title: str = "",
 ) -> Drawing:
     """Draws the neural circuit diagram of a term.
 
@@ -97,6 +100,7 @@ def draw(
         dark: Whether the colours are for a dark page.
         mark: The id of an op to mark as failing.
         formats: Number formats; an array that is cast to another one has its name on its wire.
+        title: The name of the system, which files carry; by default that of the outermost block.
 
     Returns:
         A :class:`Drawing`, in drawing units of one pixel, y downwards.
@@ -115,9 +119,11 @@ def draw(
     check_term(term, "draw")
     check_choice(labels, "labels", "draw", get_args(Labels))
     check_texts(notes, "notes", "draw")
+    check_text(title, "title", "draw")
     if isinstance(width, str):
         look: dict[str, Any] = {"folded": folded, "notes": notes, "bands": bands, "cells": cells}
-        again = partial(draw, term, labels, **look, dark=dark, mark=mark, formats=formats)
+        look |= {"dark": dark, "mark": mark, "formats": formats, "title": title}
+        again = partial(draw, term, labels, **look)
         return fitted(lambda room: again(width=room), drawing_units(width))
     if width is not None and not positive(width):
         raise SizeError(f"nothing is {quoted(width)} pixels wide", cure="width 1280", where="draw")
@@ -128,7 +134,9 @@ def draw(
     more = tuple(notes.items())
     to = tuple(casts(circuit, formats or Formats()).items())
     options = Options(labels, shut, width, more, bands, cells, dark, mark, to)
-    return cached(circuit, options, labels != "names" or cells, lambda: _whole(circuit, options))
+    sized = labels != "names" or cells
+    drawing = cached(circuit, options, sized, lambda: _whole(circuit, options))
+    return changed(drawing, title=title) if title else drawing
 
 
 def drawn_cells(circuit: Circuit) -> tuple[Cell, ...]:

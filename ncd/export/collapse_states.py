@@ -35,18 +35,19 @@ def states(
     most: int = STATES,
     width: float = WIDTH,
     letters: int = LETTERS,
+    title: str = "",
 ) -> dict[Collapsed, Drawing]:
     """Returns the drawings that can be reached by collapsing and expanding, the initial one first.
 
     ``blocks`` maps each collapsible block to the one around it. States one step away come first,
     then two, and so on, ``most`` in all, and no more than ``letters`` of SVG beside the first.
     """
-    first = draw(term, labels, width=width)
+    first = draw(term, labels, width=width, title=title)
     found = {folded(first): first}
     written, queue = 0, [folded(first)]
     for shut in queue:
         for next_ in _beside(blocks, found[shut], shut):
-            drawing = found.get(next_) or draw(term, labels, folded=next_, width=width)
+            drawing = found.get(next_) or draw(term, labels, folded=next_, width=width, title=title)
             if folded(drawing) in found:  # another block stays collapsed, so nothing new
                 continue
             written += len(svg(drawing))

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from ncd.costs import Cost
 from ncd.export import markup
 from ncd.lang.circuits.circuit import Cell, Circuit, Fence
+from ncd.lang.plain_text import plain_text
 from ncd.lang.terms.blocks import Block
 from ncd.lang.terms.op import Op
 from ncd.lang.types.axes import Array
@@ -36,7 +37,7 @@ def inside(circuit: Circuit, fence: Fence) -> frozenset[str]:
 def title(fence: Fence) -> str:
     """Returns the name of a block: its title, its only op's name, or its role."""
     if fence.title.strip() or fence.repeats:
-        return fence.title.strip().replace("$", "") or f"Repeated {fence.repeats} times"
+        return plain_text(fence.title.strip()) or f"Repeated {fence.repeats} times"
     body = fence.term.body if isinstance(fence.term, Block) else None
     return body.label if isinstance(body, Op) else fence.role.capitalize()
 

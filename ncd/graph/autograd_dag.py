@@ -13,6 +13,7 @@ from ncd.drawing.base.style import fill, theme
 from ncd.lang.circuits.circuit import Circuit, Fence
 from ncd.lang.errors import UnknownNameError, shown
 from ncd.lang.once import once
+from ncd.lang.plain_text import plain_text
 
 Kind = Literal["input", "parameter", "op", "function", "output"]
 LEVELS = ("block", "op", "every function")
@@ -210,7 +211,7 @@ def digraph(graph: Dag, dark: bool, selected: str | None) -> Digraph:
 
 
 def _look(fence: Fence, dark: bool) -> dict[str, str]:
-    title = fence.title.replace("$", "")
+    title = plain_text(fence.title)
     return {
         "id": fence.id,
         "label": _line(title),

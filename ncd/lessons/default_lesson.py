@@ -10,6 +10,7 @@ from ncd.lang.circuits.circuit import Cell, Circuit, Fence, Value
 from ncd.lang.circuits.elaborate import elaborate
 from ncd.lang.errors import NCDError
 from ncd.lang.formulas.expr import Arg
+from ncd.lang.plain_text import plain_text
 from ncd.lang.types.axes import Axis
 from ncd.lessons.computed_questions import Question, question
 from ncd.lessons.lesson import LINE, View
@@ -60,7 +61,7 @@ def _blocks(circuit: Circuit) -> Iterator[tuple[str, str]]:
 
 
 def _title(fence: Fence) -> str:
-    return fence.title.strip().replace("$", "")
+    return plain_text(fence.title.strip())
 
 
 def _arrays(values: Sequence[Value]) -> str:

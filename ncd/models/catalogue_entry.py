@@ -213,7 +213,7 @@ class Entry:
     def look(self, knobs: Mapping[str, int], notes: bool = True) -> dict[str, Any]:
         """Returns drawing options for :func:`ncd.draw`; with callouts if ``notes``."""
         shown = self.callouts(knobs) if notes else {}
-        own = {"bands": self.bands, "cells": self.cells, "width": self.width}
+        own = {"title": self.title, "bands": self.bands, "cells": self.cells, "width": self.width}
         return {"notes": shown, **own}
 
     def build(self, /, **knobs: int) -> Term:

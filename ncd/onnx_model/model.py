@@ -26,7 +26,8 @@ def onnx(
 ) -> ModelProto:
     """Returns a term as an ONNX model, for ONNX Runtime, Netron and other tools.
 
-    Its inputs are the arrays of ``term.dom``; arrays have the ids that the SVG carries. A size that
+    Its inputs are the arrays of ``term.dom``, whose axes are in their ``doc_string``; arrays have
+    the ids that the SVG carries. A size that
     all ops leave open is symbolic, with the name of its axis. The others are fixed; the model's
     ``doc_string`` says by which op. A repetition is written out; a scan is a ``Scan``. Batch norm
     uses the statistics of its batch, and dropout drops nothing.

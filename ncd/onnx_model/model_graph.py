@@ -20,6 +20,7 @@ from ncd.onnx_model.layer_settings import shapes
 from ncd.onnx_model.node_writer import Writer, unwritten
 from ncd.onnx_model.nodes import TYPES, Kind, Nodes, Shape, Tensor, size_of
 from ncd.run.execution.program import units
+from ncd.version import VERSION
 
 OPSET = 18  # ONNX Runtime has it since 1.14
 STRUCTURE = "the structure of the term"  # what fixes a number of layers
@@ -56,12 +57,14 @@ class ModelGraph:
         entered = [self._entered(value) for value in self.circuit.inputs]
         self._walk(self.circuit, self.nodes)
         outputs = [
-            _info(self.nodes.renamed(self.values[value.id], f"out{i}"))
+            _info(self.nodes.renamed(self.values[value.id], f"out{i}"), value)
             for i, value in enumerate(self.circuit.outputs)
         ]
         if self.numbers is None:
             entered += self.weights.values()
-        inputs = [*map(_info, entered), *self._read_sizes(entered)]
+        arrays = {value.id: value for value in self.circuit.inputs}
+        given = [_info(tensor, arrays.get(tensor.name)) for tensor in entered]
+        inputs = [*given, *self._read_sizes(entered)]
         graph = GraphProto(name="circuit")
         graph.node.extend(self.nodes.nodes)
         graph.input.extend(inputs)
@@ -70,6 +73,7 @@ class ModelGraph:
         model = helper.make_model(
             graph,
             producer_name="neural-circuit-explorer",
+            producer_version=VERSION,
             opset_imports=[helper.make_opsetid("", OPSET)],
             ir_version=8,
             doc_string=self._said(),
@@ -262,7 +266,11 @@ def symbol_of(size: Any) -> str | None:
     return atoms[0] if count == len(atoms) == 1 and isinstance(atoms[0], str) else None
 
 
-def _info(tensor: Tensor) -> ValueInfoProto:
-    """Returns a tensor's type as ONNX states it, with a name for a size that is one symbol."""
+def _info(tensor: Tensor, value: Value | None = None) -> ValueInfoProto:
+    """Returns a tensor's type as ONNX states it, with a name for a size that is one symbol.
+
+    The axes of ``value``, its array in the diagram, are written beside it.
+    """
     shape = [symbol_of(size) if traced(size) else size for size in tensor.shape]
-    return helper.make_tensor_value_info(tensor.name, TYPES[tensor.kind], shape)
+    axes = str(value.array) if value else ""
+    return helper.make_tensor_value_info(tensor.name, TYPES[tensor.kind], shape, axes)

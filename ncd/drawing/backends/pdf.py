@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
+import os
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from html import escape
@@ -23,6 +25,7 @@ XMP = (
     'xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"><rdf:Description rdf:about="" '
     'xmlns:ncd="urn:neural-circuit-explorer"><ncd:about>{}</ncd:about></rdf:Description></rdf:RDF></x:xmpmeta>'
 )
+DATE = re.compile(rb"/CreationDate \(D:19700101000000[^)]*\)")  # for no date: fpdf wants one
 STYLES = {("normal", 400): "", ("normal", 700): "B", ("italic", 400): "I"}
 
 
@@ -33,8 +36,9 @@ def pdf(drawing: Picture, about: Mapping[str, Any] | None = None) -> bytes:
     logging.getLogger("fontTools.subset").setLevel(logging.WARNING)
     box = drawing.box
     page = fpdf.FPDF(unit="pt", format=(box.width * POINTS, box.height * POINTS))
-    page.set_creation_date(datetime(2000, 1, 1, tzinfo=UTC))  # equal drawings give equal bytes
+    page.set_creation_date(_date() or datetime.fromtimestamp(0, UTC))
     page.set_title(drawing.title)
+    page.set_creator("neural circuit explorer")
     page.set_subject(drawing.description)
     if about:
         page.set_xmp_metadata(XMP.format(escape(json.dumps(about))))
@@ -44,7 +48,17 @@ def pdf(drawing: Picture, about: Mapping[str, Any] | None = None) -> bytes:
     for face in sorted({span.face for text in drawing.texts for span in text.label.spans}):
         page.add_font(face.family, _style(face), FOLDER / FACES[face])
     _Page(page, drawing, fpdf.drawing).paint()
-    return bytes(page.output())
+    made = bytes(page.output())
+    return made if _date() else DATE.sub(lambda found: b" " * len(found[0]), made)
+
+
+def _date() -> datetime | None:
+    """Returns the date that a build asks for; without one, equal drawings give equal bytes.
+
+    Source: reproducible-builds.org, SOURCE_DATE_EPOCH.
+    """
+    seconds = os.environ.get("SOURCE_DATE_EPOCH", "")
+    return datetime.fromtimestamp(int(seconds), UTC) if seconds.isdecimal() else None
 
 
 def _style(face: Face) -> Any:

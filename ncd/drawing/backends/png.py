@@ -7,6 +7,7 @@ import subprocess
 import sys
 from math import floor, inf, sqrt
 
+from ncd import png_chunks
 from ncd.drawing.backends.svg import write
 from ncd.drawing.base import style
 from ncd.drawing.base.fonts import font_files
@@ -16,6 +17,7 @@ from ncd.lang.terms.arguments import positive
 
 LARGEST = 100e6  # pixels, four bytes each
 SHADED = 25e6  # pixels times fences; a soft shadow costs a third of a second for each million
+UNITS = 96  # drawing units in an inch, as CSS has it
 RENDER = """
 import json, sys, resvg_py
 sys.stdout.buffer.write(bytes(resvg_py.svg_to_bytes(**json.load(sys.stdin))))
@@ -29,13 +31,16 @@ def png(drawing: Picture, scale: float) -> bytes:
     """
     pixels = _pixels(drawing, scale)
     shadows = pixels * sum(not fence.brackets for fence in drawing.fences) <= SHADED
-    return _rendered(
+    made = _rendered(
         svg_string=write(drawing, fonts=False, shadows=shadows),
         skip_system_fonts=True,
         font_files=[str(path) for path in font_files()],
         zoom=scale,
         background=style.theme(drawing.dark).page,
     )
+    made = png_chunks.with_density(made, scale * UNITS)
+    made = png_chunks.with_text(made, "Description", drawing.description)
+    return png_chunks.with_text(made, "Title", drawing.title)
 
 
 def _rendered(**asked: object) -> bytes:

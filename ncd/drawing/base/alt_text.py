@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from ncd.lang.circuits.array_names import called
 from ncd.lang.circuits.circuit import Cell, Circuit, Loop
+from ncd.lang.plain_text import plain_text
 
 Unit = Cell | Loop
 
@@ -33,7 +34,7 @@ def describe(circuit: Circuit, names: Mapping[str, str] | None = None) -> tuple[
 
 def _title(circuit: Circuit) -> str:
     own = (fence for fence in circuit.own_fences if not fence.parent)
-    titles = [fence.title.strip().replace("$", "") for fence in own]
+    titles = [plain_text(fence.title.strip()) for fence in own]
     outer = list(dict.fromkeys(filter(None, titles)))
     if len(outer) < 2:
         return outer[0] if outer else "Neural circuit diagram"
@@ -69,7 +70,7 @@ class _Words:
         if isinstance(inside[0], Loop) and key not in self.fences:
             return self.loop(inside[0])
         text = self.of(inside, depth + 1)
-        title = self.fences[key].title.strip().replace("$", "")
+        title = plain_text(self.fences[key].title.strip())
         if not title:
             return text
         if all(isinstance(unit, Cell) and len(unit.fences) == depth + 1 for unit in inside):

@@ -12,6 +12,7 @@ from typing import ClassVar
 from ncd.drawing.collapse.subcircuit import Part, gathered
 from ncd.lang.circuits.circuit import Cell, Circuit, Fence, Loop, State
 from ncd.lang.glyph import Glyph, Mark
+from ncd.lang.plain_text import plain_text
 from ncd.lang.terms.op import Op, Site
 from ncd.lang.types.axes import Type
 
@@ -35,7 +36,7 @@ class Box(Op):
         return Glyph(marks=(Mark("folded", self.title, tuple(ins), tuple(outs)),))
 
     def words(self, site: Site) -> str:
-        title = " ".join(self.title.split()).replace(TIMES, "repeated ").replace("$", "")
+        title = plain_text(" ".join(self.title.split())).replace(TIMES, "repeated ")
         return f"{title}, folded: ({site.ins}) to ({site.outs})"
 
 

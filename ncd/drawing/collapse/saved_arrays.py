@@ -15,6 +15,7 @@ from ncd.drawing.collapse.saved_names import Places
 from ncd.drawing.collapse.subcircuit import closed_up
 from ncd.lang.circuits.circuit import Cell, Circuit, Fence, Loop, State, Value
 from ncd.lang.glyph import Glyph, Mark
+from ncd.lang.plain_text import plain_text
 from ncd.lang.terms.op import Op, Site
 from ncd.lang.types.axes import Type
 
@@ -45,7 +46,7 @@ class Note(Op):
     def words(self, site: Site) -> str:
         done = "saved to memory as" if self.kind == "save" else "loaded from memory,"
         array = (*site.ins, *site.outs)[0]
-        return f"({array}) {done} {self.place}"
+        return f"({array}) {done} {plain_text(self.place)}"
 
 
 def remembered(circuit: Circuit) -> Circuit:

@@ -15,6 +15,7 @@ from ncd.drawing.placement.bands import rectangle
 from ncd.lang.circuits.array_names import called
 from ncd.lang.circuits.circuit import Circuit
 from ncd.lang.errors import UnknownNameError, shown
+from ncd.lang.plain_text import plain_text
 from ncd.lang.roles import ROLES
 
 PLACE = re.compile(r"[A-Z]_\S+")  # a name in memory, such as C_λ
@@ -167,7 +168,11 @@ def _ids(drawing: Drawing, circuit: Circuit, part: str) -> Iterator[str]:
     parents = {fence.id: fence.parent for fence in circuit.fences}
     named = list(_named(circuit, part))
     yield from named
-    yield from (g.node for g in drawing.glyphs if g.words.endswith(f" {part}") and g.role == "note")
+    yield from (
+        g.node
+        for g in drawing.glyphs
+        if g.words.endswith(f" {plain_text(part)}") and g.role == "note"
+    )
     yield from (hidden[id] for id in named if id in hidden)
     for id in named:
         while id := parents.get(id, ""):

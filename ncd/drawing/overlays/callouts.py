@@ -21,6 +21,7 @@ from ncd.drawing.base.primitives import Box, Extra, Outline, Path, Point, Text, 
 from ncd.drawing.overlays.callout_parts import Part, find
 from ncd.drawing.placement.bands import rectangle
 from ncd.lang.circuits.circuit import Circuit
+from ncd.lang.plain_text import plain_text
 
 WIRE, COVER = 18.0, 1000.0  # costs: a wire crossed, a sign covered
 WIDER, HIGHER, OVER = 0.3, 1.2, 6.0  # costs of each unit by which the drawing or the page grows
@@ -75,7 +76,7 @@ def _legend(drawing: Drawing, text: str) -> Extra:
     wide, tall = _size(lines)
     x0, y1 = drawing.box.x0 + style.MARGIN, drawing.box.y0
     box = Box(x0, y1 - tall, x0 + wide, y1)
-    return Extra("note", (Outline(rectangle(box), "note"), *_texts(lines, box)), text)
+    return Extra("note", (Outline(rectangle(box), "note"), *_texts(lines, box)), plain_text(text))
 
 
 def _size(lines: tuple[Label, ...]) -> tuple[float, float]:
@@ -103,7 +104,7 @@ def _callout(drawing: Drawing, found: Part, text: str, width: float) -> Extra:
             lowest, box, lines = cost, place, wrapped
     outline = Outline(_pointing(box, around.tip(box)), found.role)
     under = around.crossed(box) > 0  # a pointer lies below the wires that it crosses
-    return Extra("note", (outline, *_texts(lines, box)), text, found.id, under)
+    return Extra("note", (outline, *_texts(lines, box)), plain_text(text), found.id, under)
 
 
 def _shapes(text: str) -> Iterator[tuple[Label, ...]]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from ncd.drawing.base.plan_types import Frame, Unit
 from ncd.lang.circuits.circuit import Circuit, Fence, Loop, State
+from ncd.lang.plain_text import plain_text
 
 
 @dataclass
@@ -104,7 +105,7 @@ class Fences:
             last = self.last[id]
             holds = tuple([self.held(fence, column) for column in range(first, last + 1)])
             title = fence.title.strip()
-            words = title.replace("$", "") or f"{fence.role} part"
+            words = plain_text(title) or f"{fence.role} part"
             yield Frame(id, title, fence.role, words, first, last, holds, fence.parent)
 
     def held(self, fence: Fence, column: int) -> frozenset[str]:

@@ -44,6 +44,7 @@ from ncd.export.shared_assets import (
 from ncd.lang.circuits.circuit import Circuit
 from ncd.lang.circuits.elaborate import elaborate
 from ncd.lang.circuits.sized_system import SizedSystem, SizeRange, of_term
+from ncd.lang.plain_text import plain_text
 from ncd.lang.terms.arguments import check_term, check_text
 from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Axis
@@ -127,7 +128,7 @@ def document(
     live, parts = LiveTexts(system or of_term(term, circuit), circuit), drawn_circuits(circuit)
     depths = _depths(block for part in parts for block in blocks_of(part))
     blocks = [block for block, depth in depths.items() if depth < DEEPEST]
-    views = _views(term, labels, blocks, around)
+    views = _views(term, labels, blocks, around, title)
     every = tuple(drawing for view in views.values() for drawing in view.values())
     first, cards = every[0], Cards.of(live, every, blocks)
     closed = dict(parts_that_open(live, cards))
@@ -156,12 +157,12 @@ def document(
 
 
 def _views(
-    term: Term, labels: Labels, blocks: Iterable[Block], around: Around
+    term: Term, labels: Labels, blocks: Iterable[Block], around: Around, title: str
 ) -> dict[float, dict[Collapsed, Drawing]]:
     """Returns the drawings of a page by its width and by their collapsed blocks."""
     outer = {block.id: block.parent for block in blocks}
     return {
-        width: states(term, outer, labels, around.states, width, letters)
+        width: states(term, outer, labels, around.states, width, letters, title)
         for width, letters in around.widths
     }
 
@@ -289,5 +290,5 @@ def _rows(
         yield (
             f'<button class="row" type="button" data-fold="{block.id}" data-fence="{block.id}" '
             f'style="margin-left:{depths[block]}em">{markup.role(roles[block.id], None)}'
-            f"{markup.text(' '.join(block.name.split()))}</button>"
+            f"{markup.text(plain_text(' '.join(block.name.split())))}</button>"
         )

@@ -20,9 +20,19 @@ def short(formula: Formula) -> str:
     >>> short(parse("where($2 > 0, sin(x / 100), cos(x / 100))"))
     'where(b > 0, sin(x / 100…'
     """
-    text = re.sub(r"\$(\d+)", lambda n: "abcdfghl"[(int(n[1]) - 1) % 8], str(formula))
+    text = lettered(formula)
     text = _WORD.sub(lambda word: _SIGNS[word[0]], text)
     return re.sub(r" \*\* (-?[\w.]+)", r"^{\1}", cut(text)).replace(" ** ", "^")
+
+
+def lettered(formula: Formula) -> str:
+    """Returns the formula as text whose operands are a, b, c.
+
+    >>> from ncd.lang.formulas.formula import parse
+    >>> lettered(parse("where($2 > 0, -inf, $1)"))
+    'where(b > 0, -inf, a)'
+    """
+    return re.sub(r"\$(\d+)", lambda n: "abcdfghl"[(int(n[1]) - 1) % 8], str(formula))
 
 
 def cut(text: str) -> str:

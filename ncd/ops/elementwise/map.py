@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from ncd.lang.errors import MismatchError, ParseError
 from ncd.lang.formulas.formula import Apply, Formula, Name
-from ncd.lang.formulas.short_formula import cut, short
+from ncd.lang.formulas.short_formula import cut, lettered, short
 from ncd.lang.glyph import Glyph, Mark
 from ncd.lang.terms.field_spelling import (
     ARRAY,
@@ -114,7 +114,7 @@ class Map(Mapped):
 
     def words(self, site: Site) -> str:
         arrays = f"of ({site.ins}) " if site.ins else ""
-        return f"{self.function}, for every number {arrays}to ({site.outs})"
+        return f"{lettered(self.function)}, for every number {arrays}to ({site.outs})"
 
     @classmethod
     def samples(cls) -> tuple[Sample, ...]:

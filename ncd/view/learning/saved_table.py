@@ -11,6 +11,7 @@ import ncd
 from ncd.export import markup
 from ncd.lang.circuits.array_names import called
 from ncd.lang.circuits.circuit import Fence
+from ncd.lang.plain_text import plain_text
 from ncd.run.execution.recompute import choices, layers, segments
 from ncd.run.limits.measurement import medians
 from ncd.run.limits.run_memory import summed
@@ -37,7 +38,7 @@ def blocks(scene: Scene) -> tuple[Fence, ...]:
 
 def titles(scene: Scene) -> list[str]:
     """Returns the title of each block; equal ones are numbered."""
-    plain = [f.title.replace("$", "").strip() or _layers(f.repeats) for f in blocks(scene)]
+    plain = [plain_text(f.title).strip() or _layers(f.repeats) for f in blocks(scene)]
     return [
         f"{name} {plain[: n + 1].count(name)}" if plain.count(name) > 1 else name
         for n, name in enumerate(plain)

@@ -78,7 +78,7 @@ def _files(scene: Scene, facts: dict[str, Any]) -> None:
 
 def _html(scene: Scene, facts: dict[str, Any]) -> str:
     system = of_entry(scene.entry, scene.settings)
-    return document(scene.term, about=facts, system=system)
+    return document(scene.term, title=scene.entry.title, about=facts, system=system)
 
 
 def _model(scene: Scene, facts: dict[str, Any]) -> list[File]:

@@ -89,7 +89,7 @@ def test_a_long_formula_is_cut_in_its_box_and_whole_in_the_words():
     glyph = only(draw(Id("x:4") >> Map("x -> x", formula)))
     (text,) = said(glyph)
     assert text.endswith("to")  # as … is said
-    assert formula in glyph.words
+    assert formula.replace("$1", "a") in glyph.words
     box = around(painted(glyph, "neutral")[0])
     (label,) = texts(glyph)
     assert box.x0 < label.box.x0 < label.box.x1 < box.x1

@@ -13,6 +13,7 @@ import torch
 from ncd.export import markup
 from ncd.inputs import proofread_sentence
 from ncd.lang.circuits.circuit import Cell, Circuit, Fence
+from ncd.lang.plain_text import plain_text
 from ncd.lang.types.axes import Array, Axis
 from ncd.run.explain.attention_axes import attention_axes
 from ncd.train import proofreader_weights
@@ -177,10 +178,11 @@ def places(cells: list[Cell], circuit: Circuit) -> dict[str, str]:
 
 def _place(cell: Cell, fence: Fence) -> str:
     """Returns the title of a block around a cell, or the number of its layer."""
+    title = plain_text(fence.title)
     if not fence.repeats:
-        return fence.title
+        return title
     number = cell.scope[len(fence.scope) : len(fence.scope) + 1]
-    return f"layer {int(number[0]) + 1}" if number and number[0].isdecimal() else fence.title
+    return f"layer {int(number[0]) + 1}" if number and number[0].isdecimal() else title
 
 
 def choice(cells: list[Cell], chosen: Cell, names: Mapping[str, str]) -> str:
