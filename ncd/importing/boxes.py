@@ -7,9 +7,9 @@ from typing import Any
 
 import torch
 
-from ncd.importing.base.atoms import WIDE, Atom, Dim, every, fresh, group_of, leaves, size
+from ncd.importing.base.atoms import Dim, every, fresh, group_of, leaves, size
 from ncd.importing.base.builder import Builder
-from ncd.importing.base.import_values import Axes, Constant, Kind, Slot, Value
+from ncd.importing.base.import_values import Axes, Constant, Slot, Value, kind_of
 from ncd.importing.base.op_order import reordered
 from ncd.lang.terms.terms import Beside, Id, Term, Then
 from ncd.lang.types.axes import Array, Signature, Type
@@ -77,6 +77,8 @@ def _spelled(g: Builder, x: Any, taken: list[Value]) -> str:
         if len(taken) == len(LETTERS):
             g.refuse(f"more than {len(LETTERS)} arrays")
         value = _in_groups(g, g.solid(g.value(x)))
+        if isinstance(x, Constant) and kind_of(x.tensor.dtype) != value.slot.kind:
+            g.refuse("whole numbers below 0")
         taken.append(value)
         return f"<{len(taken) - 1}>"
     if x is None or isinstance(x, bool | int | float | str):
@@ -125,9 +127,7 @@ def _result(g: Builder, val: Any, taken: Sequence[Value]) -> Value:
     atoms = every(dims)
     if any({*group_of(atom)} - {*atoms} for atom in atoms):
         dims = [fresh(n) for n in shape]
-    kind: Kind = "real" if val.dtype.is_floating_point else "whole"
-    kind = "bool" if val.dtype == torch.bool else kind
     if val.dtype.is_complex:
         g.refuse("complex numbers")
-    below = {"real": None, "whole": Atom(WIDE, "whole"), "bool": Atom(2, "bit")}[kind]
-    return Value(tuple(dims), Slot(every(dims), kind, below))
+    kind = kind_of(val.dtype)
+    return Value(tuple(dims), Slot(every(dims), kind, g.bound(kind)))

@@ -9,15 +9,13 @@ from typing import Any
 
 import torch
 from torch import Tensor, fx
-from torch.export import ExportedProgram
 
-from ncd.importing.base.atoms import Atom, CannotSplit, Dims, every
+from ncd.importing.base.atoms import Atom, CannotSplit
 from ncd.importing.base.builder import Builder
 from ncd.importing.base.import_values import (
     CannotImport,
     Constant,
     ImportFailed,
-    Kind,
     Path,
     Slot,
     Value,
@@ -27,13 +25,9 @@ from ncd.importing.boxes import boxed, operator_name
 from ncd.importing.calls import CALLS
 from ncd.importing.calls.complex_calls import Pair, product
 from ncd.importing.calls.conversion_calls import as_whole
+from ncd.importing.graph_inputs import input_value
 from ncd.importing.module_paths import module_path
-
-USUAL = {  # names of an input's dimensions, by their number
-    "real": {1: "m", 2: "b m", 3: "b t m", 4: "b c h w", 5: "b c d h w"},
-    "whole": {1: "t", 2: "b t"},
-    "bool": {1: "t", 2: "b t"},
-}
+from ncd.importing.torch_export import Exported
 
 
 @dataclass(eq=False)
@@ -46,52 +40,36 @@ class Walked:
     called: dict[Atom, str] = field(default_factory=dict)  # names that the caller gave
 
 
-def walk(
-    program: ExportedProgram,
-    forced: Mapping[str, str],
-    names: Mapping[str, str],
-    layers: frozenset[str] = frozenset(),
-    prefix: str = "",
-    training: bool = True,
-) -> Walked:
+def walk(made: Exported, forced: Mapping[str, str], names: Mapping[str, str]) -> Walked:
     """Returns the steps of an exported module.
 
     Args:
-        program: The module's graph.
+        made: The module's graph; a norm that is not in the mode of the module becomes a box.
         forced: Nodes that become boxes, with the reason.
         names: The axes of inputs, such as ``{"x": "b t m"}``.
-        layers: Modules that are one layer, and no block.
-        prefix: The beginning of all names, which is left out.
-        training: Whether the module is in training mode; a norm in another mode becomes a box.
 
     Raises:
         ImportFailed: For a node that cannot even be a box.
     """
-    return _Reader(program, forced, names, layers, prefix, training).done()
+    return _Reader(made, forced, names).done()
 
 
 class _Reader:
     """One pass over the nodes."""
 
-    def __init__(
-        self,
-        program: ExportedProgram,
-        forced: Mapping[str, str],
-        names: Mapping[str, str],
-        layers: frozenset[str],
-        prefix: str,
-        training: bool,
-    ) -> None:
-        self.program, self.forced, self.names, self.layers = program, forced, names, layers
-        self.prefix = prefix
-        signature = program.graph_signature
+    def __init__(self, made: Exported, forced: Mapping[str, str], names: Mapping[str, str]) -> None:
+        self.program, self.forced, self.names = made.program, forced, names
+        self.layers, self.prefix = made.layers, made.prefix
+        self.examples = iter(made.inputs)
+        signature = made.program.graph_signature
         self.held: dict[str, str] = {
             **signature.inputs_to_parameters,
             **signature.inputs_to_buffers,
             **signature.inputs_to_lifted_tensor_constants,
         }
         self.env: dict[fx.Node, Any] = {}
-        self.found = Walked(Builder(frozenset(self._shared()), training=training))
+        shared = frozenset(self._shared())
+        self.found = Walked(Builder(shared, training=made.module.training))
 
     def _shared(self) -> list[str]:
         """Returns the parameters that several nodes use, or that have several names."""
@@ -137,10 +115,10 @@ class _Reader:
             if name in self.program.graph_signature.parameters:
                 return Constant(tensor.detach(), first)
             return Constant(tensor.detach(), buffer=first)
-        val = node.meta.get("val")
+        val, example = node.meta.get("val"), next(self.examples, None)
         if not isinstance(val, Tensor):
             return val
-        return self._input(node.name, val)
+        return self._input(node.name, val, example)
 
     def _first(self, name: str) -> str:
         """Returns the first of the names of one tensor."""
@@ -149,28 +127,16 @@ class _Reader:
         alike = (key for key, x in state.items() if x.data_ptr() == at and x.shape == shape)
         return next(alike).removeprefix(self.prefix)
 
-    def _input(self, name: str, val: Tensor) -> Value:
-        kind: Kind = "real" if val.dtype.is_floating_point else "whole"
-        kind = "bool" if val.dtype == torch.bool else kind
-        usual = USUAL[kind].get(val.dim(), "")
+    def _input(self, name: str, val: Tensor, example: Any) -> Value:
         given = self.names.get(name, "").split()
-        if given and len(given) != val.dim():
-            raise ImportFailed(
-                f"the input {name} has {val.dim()} dimensions, but its axes are {' '.join(given)}",
-                cure=f'axes={{"{name}": "{usual or " ".join("abcdefgh"[: val.dim()])}"}}',
-            )
-        hints = usual.split() or [""] * val.dim()
-        hints = [b if a == "_" else a for a, b in zip(given or hints, hints, strict=True)]
-        dims: Dims = tuple((Atom(n, hint),) for n, hint in zip(val.shape, hints, strict=True))
+        value = input_value(name, val, example, given)
         if given:
-            called = zip(dims, given, strict=True)
+            called = zip(value.dims, given, strict=True)
             self.found.called |= {dim[0]: name for dim, name in called if name != "_"}
-        below = Atom(2, "bit") if kind == "bool" else None
-        slot = Slot(every(dims), kind, below)
-        self.found.builder.meet(slot.atoms)
-        self.found.builder.inputs.append(slot)
-        self.found.inputs[name] = slot
-        return Value(dims, slot)
+        self.found.builder.meet(value.slot.atoms)
+        self.found.builder.inputs.append(value.slot)
+        self.found.inputs[name] = value.slot
+        return value
 
     def _outputs(self, node: fx.Node) -> None:
         specs = [spec for spec in self.program.graph_signature.output_specs if not spec.target]
@@ -182,7 +148,14 @@ class _Reader:
             if isinstance(each, fx.Node) and each.name in wanted:
                 found = self.env[each]
                 if isinstance(found, Value | Constant):
-                    self.found.outputs.append(g.solid(g.value(found)))
+                    self.found.outputs.append(self._output(each.name, found))
+
+    def _output(self, name: str, found: Value | Constant) -> Value:
+        g = self.found.builder
+        try:
+            return g.solid(g.value(found))
+        except CannotImport as error:
+            raise ImportFailed(f"the output {name} is {error}") from None
 
     # calls ----------------------------------------------------------------------------------------
 
@@ -198,6 +171,9 @@ class _Reader:
             return None  # about a size that is not known
         if not _depends([args, named]):
             return self._folded(node, args, named)
+        val = node.meta.get("val")
+        if isinstance(val, Tensor) and 0 in [n for n in val.shape if isinstance(n, int)]:
+            return Constant(torch.empty(val.shape, dtype=val.dtype))
         return self._built(node, list(args), named)
 
     def _path(self, node: fx.Node) -> Path:
@@ -254,6 +230,8 @@ class _Reader:
         g.node, g.path = node.name, self._path(node)
         if isinstance(val, Tensor):
             g.shape, g.dtype = tuple(val.shape), val.dtype
+        else:
+            g.dtype = torch.float32
         target = operator_name(str(node.target), val)
         name = target.split(".")[1] if target.startswith("aten.") else target
         handler = CALLS.get(name) or CALLS.get(name.removesuffix("_"))

@@ -141,8 +141,7 @@ def from_torch(
     forced: dict[str, str] = {}
     names = {**annotated_axes(module, inputs, named), **(axes or {})}
     for _ in range(TRIES):
-        mode = made.module.training
-        walked = walk(made.program, forced, names, made.layers, made.prefix, mode)
+        walked = walk(made, forced, names)
         try:
             term, weights = built(walked)
         except Refused as error:

@@ -33,11 +33,15 @@ class Item(Step):
         """Whether the order of its arrays does not matter, as of a sum."""
         return isinstance(self.term, Add)
 
+    @property
+    def learned(self) -> bool:
+        """Whether it has weights, which are in the order of the ops."""
+        return bool(self.weights)
+
 
 def assembled(items: Sequence[Item], inputs: Slots, outputs: Slots, arrays: Arrays) -> Then:
     """Returns the term of all steps, in blocks for the modules."""
-    whole = [Item(i.term, i.takes, i.gives, i.path) for i in late(alive(items, outputs))]
-    return wired(_blocks(whole, "", outputs, arrays), inputs, outputs, arrays)
+    return wired(_blocks(late(alive(items, outputs)), "", outputs, arrays), inputs, outputs, arrays)
 
 
 def late(items: Sequence[Item]) -> list[Item]:

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping
 from ncd.importing.axis_names import AxisNames, PartOfGroup
 from ncd.importing.base.atoms import Atom, Dim, every, group_of, leaves
 from ncd.importing.base.import_values import Constant, Slot, Step
+from ncd.importing.base.op_order import reordered
 from ncd.importing.graph_reader import Walked
 from ncd.importing.module_blocks import Item, alive, assembled, late
 from ncd.lang.errors import NCDError
 from ncd.lang.terms.terms import Id, Term
-from ncd.lang.types.axes import Array, Signature, Type
-from ncd.ops import Einsum
+from ncd.lang.types.axes import Array, Type
 
 
 class Refused(Exception):
@@ -93,9 +93,8 @@ def _in_order(
         wanted = Array(axes(dim), array.below)
     except PartOfGroup:
         wanted = array
-    if wanted.names == array.names or array.below is not None:
+    if wanted.names == array.names:
         return slot, []
-    ordered = Slot(slot.atoms)
+    ordered = slot.on(slot.atoms)
     arrays[ordered] = wanted
-    term = Einsum(Signature(Type((array,)), Type((wanted,))))
-    return ordered, [Item(term, (slot,), (ordered,))]
+    return ordered, [Item(reordered(array, wanted), (slot,), (ordered,))]

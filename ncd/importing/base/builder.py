@@ -20,7 +20,7 @@ from ncd.importing.base.atoms import (
     size,
     unify,
 )
-from ncd.importing.base.import_values import Axes, Slot, Value
+from ncd.importing.base.import_values import Axes, Value
 from ncd.importing.base.op_order import SAME, in_order
 from ncd.importing.base.recorder import Recorder
 from ncd.lang.terms.terms import Term
@@ -46,7 +46,7 @@ class Builder(Recorder):
         own = leaves(x.slot.atoms)
         if not set(pairs) & set(own):
             return Value(dims, x.slot)
-        slot = Slot(tuple(pairs.get(a, a) for a in own), x.slot.kind, x.slot.below)
+        slot = x.slot.on(tuple(pairs.get(a, a) for a in own))
         mine = tuple(atom for atom in pairs if atom in own)
         twin = tuple(pairs[atom] for atom in mine)
 
@@ -132,8 +132,7 @@ class Builder(Recorder):
         dims = tuple(() if i in at else dim for i, dim in enumerate(x.dims))
         if not held:
             return Value(dims, x.slot)
-        slot = Slot(tuple(a for a in leaves(x.slot.atoms) if a not in gone), x.slot.kind)
-        slot.below = x.slot.below
+        slot = x.slot.on(tuple(a for a in leaves(x.slot.atoms) if a not in gone))
 
         def make(axes: Axes, arrays: Sequence[Array]) -> Term:
             (array,), names = arrays, {axes((atom,))[0].name: 0 for atom in held}
@@ -191,7 +190,7 @@ class Builder(Recorder):
 
             return self.op(add, [x], dims, kind=x.slot.kind, below=x.slot.below)
         rest = tuple(atom for atom in leaves(x.slot.atoms) if atom not in dim)
-        slot = Slot((*rest, *new), x.slot.kind, x.slot.below)
+        slot = x.slot.on((*rest, *new))
 
         def make(axes: Axes, arrays: Sequence[Array]) -> Term:
             own = axes(dim)
@@ -223,7 +222,7 @@ class Builder(Recorder):
         pairs = dict(zip(group, new, strict=True))
         dims = tuple(tuple(pairs.get(a, a) for a in leaves(dim)) for dim in x.dims)
         own = tuple(pairs.get(a, a) for a in leaves(x.slot.atoms))
-        slot = Slot(own, x.slot.kind, x.slot.below)
+        slot = x.slot.on(own)
 
         def make(axes: Axes, arrays: Sequence[Array]) -> Term:
             return Split(Signature(Type((axes(group),)), Type((axes(new),))))
@@ -274,7 +273,7 @@ class Builder(Recorder):
         def part(axes: Axes, arrays: Sequence[Array]) -> Term:
             return Split(Signature(Type((axes(flat),)), Type((axes(new),))))
 
-        middle, slot = Slot((*rest, *flat), x.slot.kind), Slot((*rest, *new), x.slot.kind)
+        middle, slot = x.slot.on((*rest, *flat)), x.slot.on((*rest, *new))
         self.step(merge, [x], [middle])
         self.step(part, [Value((), middle)], [slot])
         return Value(dims, slot)

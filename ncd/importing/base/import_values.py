@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import torch
 from torch import Tensor
 
 from ncd.importing.base.atoms import Atom, Dim, Dims, size
@@ -32,6 +33,17 @@ class ImportFailed(NCDError):
 Kind = Literal["real", "whole", "bool"]
 
 
+def kind_of(dtype: torch.dtype) -> Kind:
+    """Returns the kind of the numbers of a dtype.
+
+    >>> kind_of(torch.int64), kind_of(torch.float16)
+    ('whole', 'real')
+    """
+    if dtype == torch.bool:
+        return "bool"
+    return "real" if dtype.is_floating_point or dtype.is_complex else "whole"
+
+
 Axes = Callable[[Iterable[Atom]], Array]  # the axes of some atoms, once they have names
 
 
@@ -53,6 +65,10 @@ class Slot:
     atoms: Dim
     kind: Kind = "real"
     below: Atom | None = None
+
+    def on(self, atoms: Dim) -> Slot:
+        """Returns an array of the same kind of numbers on other atoms."""
+        return Slot(atoms, self.kind, self.below)
 
 
 @dataclass(eq=False)

@@ -10,7 +10,7 @@ from typing import NoReturn
 import torch
 from torch import Tensor
 
-from ncd.importing.base.atoms import Atom, Dim, Dims, every, fresh, leaves
+from ncd.importing.base.atoms import WIDE, Atom, Dim, Dims, every, fresh, leaves
 from ncd.importing.base.import_values import (
     Axes,
     CannotImport,
@@ -22,6 +22,7 @@ from ncd.importing.base.import_values import (
     Slot,
     Step,
     Value,
+    kind_of,
 )
 from ncd.importing.base.op_order import parameter_name
 from ncd.lang.formulas.formula import parse
@@ -111,6 +112,16 @@ class Recorder:
         del self.steps[mark[0] :]
         self._params = dict(mark[1])
 
+    @property
+    def kind(self) -> Kind:
+        """The kind of numbers that the current node gives in torch."""
+        return kind_of(self.dtype)
+
+    @staticmethod
+    def bound(kind: Kind) -> Atom | None:
+        """Returns a bound for numbers of a kind of which nothing else is known."""
+        return {"real": None, "whole": Atom(WIDE, "whole"), "bool": Atom(2, "bit")}[kind]
+
     # constants ------------------------------------------------------------------------------------
 
     def value(self, x: Operand) -> Value:
@@ -120,10 +131,13 @@ class Recorder:
         if x.name:
             return self._parameter(x)
         tensor = x.tensor
+        if not tensor.numel():
+            self.refuse("an array without numbers")
         dims = tuple(fresh(n) for n in tensor.shape)
-        kind: Kind = "real" if tensor.is_floating_point() else "whole"
-        kind = "bool" if tensor.dtype == torch.bool else kind
-        below = None if kind == "real" else Atom(self._bound(tensor), "bound")
+        kind = kind_of(tensor.dtype)
+        if kind == "whole" and tensor.numel() and tensor.min() < 0:
+            kind = "real"  # whole numbers of a term are 0 or more
+        below = None if kind == "real" else Atom(_bound(tensor), "bound")
         line = _line(tensor) if kind == "whole" and len(every(dims)) == 1 else None
         numbers = tuple(tensor.detach().double().reshape(-1).tolist())
         if line is None and len(numbers) > MOST:
@@ -134,12 +148,6 @@ class Recorder:
             return _constant(Array(axes(every(dims)), bound), numbers, line)
 
         return self.op(make, (), dims, kind=kind, below=below)
-
-    def _bound(self, tensor: Tensor) -> int:
-        """Returns a number that all whole numbers of a constant are below, at least 2."""
-        if tensor.numel() and tensor.min() < 0:
-            self.refuse("whole numbers below 0")
-        return max(2, int(tensor.max()) + 1 if tensor.numel() else 2)
 
     def _parameter(self, x: Constant) -> Value:
         """Returns a learned array; one step for all that use it."""
@@ -162,6 +170,11 @@ class Recorder:
         found = self._params[x.layer]
         order = x.order or tuple(range(len(found.dims)))
         return Value(tuple(found.dims[i] for i in order), found.slot)
+
+
+def _bound(tensor: Tensor) -> int:
+    """Returns a number that all whole numbers of a constant are below, at least 2."""
+    return max(2, int(tensor.max()) + 1)
 
 
 def _constant(array: Array, numbers: tuple[float, ...], line: tuple[int, int] | None) -> Term:

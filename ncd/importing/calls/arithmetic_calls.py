@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from ncd.importing.base.atoms import Atom, Dim, leaves
+from ncd.importing.base.atoms import Dim, leaves
 from ncd.importing.base.builder import Builder
-from ncd.importing.base.import_values import Axes, Handler, Operand, Value
-from ncd.importing.calls.formulas import broadcast, mapped, number, truth
+from ncd.importing.base.import_values import Handler, Operand, Value
+from ncd.importing.calls.formulas import broadcast, explicit, mapped, number, truth
 from ncd.importing.calls.mask_calls import scalar_of, with_constant_mask
-from ncd.lang.formulas.formula import parse
-from ncd.lang.terms.terms import Term
-from ncd.lang.types.axes import Array, Signature, Type
-from ncd.ops import Map, Scale
+from ncd.ops import Scale
 
 SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "pow": "**"}
 
@@ -82,14 +78,7 @@ def compared(name: str, g: Builder, one: Any, two: Any) -> Value:
 
 def as_mask(g: Builder, x: Value, formula: str) -> Value:
     """Adds a formula that is 0 or 1."""
-    x, bound = g.solid(x), Atom(2, "bit")
-
-    def make(axes: Axes, arrays: Sequence[Array]) -> Term:
-        (array,) = arrays
-        out = Array(array, axes((bound,))[0])
-        return Map(Signature(Type((array,)), Type((out,))), parse(formula))
-
-    return g.op(make, [x], x.dims, kind="bool", below=bound)
+    return explicit(g, [g.solid(x)], x.dims, formula, kind="bool")
 
 
 LOGIC = {"and": "min($1, $2)", "or": "max($1, $2)", "xor": "$1 != $2"}

@@ -7,17 +7,19 @@ from typing import Any
 
 from ncd.importing.base.atoms import Atom, Dim, every, leaves, size
 from ncd.importing.base.builder import Builder
-from ncd.importing.base.import_values import Axes, Constant, Handler, Operand, Slot, Value
+from ncd.importing.base.import_values import Axes, Constant, Handler, Operand, Value
+from ncd.importing.base.op_order import reordered
+from ncd.importing.calls.formulas import of_one_kind
 from ncd.importing.calls.shape_calls import unsqueeze
-from ncd.importing.calls.slice_calls import joined, part_of
+from ncd.importing.calls.slice_calls import is_parted, joined, part_of
 from ncd.lang.terms.terms import Beside, Id, Term, Then
 from ncd.lang.types.axes import Array, Signature, Type
-from ncd.ops import Concat, Einsum, Split
+from ncd.ops import Concat, Split
 
 
 def concatenate(g: Builder, given: Sequence[Operand], at: int = 0) -> Operand:
     """Concatenates tensors along a dimension."""
-    values = [g.value(x) for x in given if not _empty(x)]
+    values = of_one_kind(g, [g.value(x) for x in given if not _empty(x)])
     if len(values) == 1:
         return values[0]
     at %= len(values[0].dims)
@@ -33,7 +35,7 @@ def concatenate(g: Builder, given: Sequence[Operand], at: int = 0) -> Operand:
     whole = (Atom(total, next((hint for hint in hints if hint != "one"), "")),)
     ends = [leaves(value.dims[at]) for value in ready]
     rest = tuple(a for a in leaves(first.slot.atoms) if a not in ends[0])
-    slot = Slot((*rest, *whole), first.slot.kind, first.slot.below)
+    slot = first.slot.on((*rest, *whole))
 
     def make(axes: Axes, arrays: Sequence[Array]) -> Term:
         return _concatenated(axes, arrays, ends, whole)
@@ -64,7 +66,7 @@ def _concatenated(axes: Axes, arrays: Sequence[Array], ends: Sequence[Dim], whol
     """Returns a concatenation of arrays that may have their other axes in another order."""
     own = [axes(end) for end in ends]
     out = axes(whole)
-    split = len(out) > 1
+    split = is_parted(out)
     pattern = Signature(Type(own), Type((joined(out) if split else out,)))
     order = [name for name in arrays[0].names if name != own[0][0].name]
     moved: list[Term] = []
@@ -74,8 +76,7 @@ def _concatenated(axes: Axes, arrays: Sequence[Array], ends: Sequence[Dim], whol
         names = [*order[:place], end[0].name, *order[place:]]
         wanted = Array((by[name] for name in names), array.below)
         same = wanted.names == array.names
-        pair = Signature(Type((array,)), Type((wanted,)))
-        moved.append(Id(Type((array,))) if same else Einsum(pair))
+        moved.append(Id(Type((array,))) if same else reordered(array, wanted))
     term: Term = Concat(pattern)
     if any(not isinstance(part, Id) for part in moved):
         term = Then(Beside(*moved), term)

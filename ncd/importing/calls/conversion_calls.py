@@ -7,11 +7,10 @@ from typing import Any
 
 import torch
 
-from ncd.importing.base.atoms import WIDE, Atom
 from ncd.importing.base.builder import Builder
-from ncd.importing.base.import_values import Axes, Handler, Operand, Value
+from ncd.importing.base.import_values import Axes, Handler, Operand, Value, kind_of
 from ncd.importing.base.op_order import SAME
-from ncd.importing.calls.formulas import mapped
+from ncd.importing.calls.formulas import as_real, explicit
 from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Array, Signature, Type
 from ncd.ops import Map
@@ -26,9 +25,9 @@ def converted(g: Builder, x: Operand, *args: Any, **more: Any) -> Operand:
     if x.slot.kind == "real" and real:
         return x
     if x.slot.kind == "real" and dtypes[0] != torch.bool:
-        return _whole(g, g.solid(x))
+        return explicit(g, [g.solid(x)], x.dims, "$1", kind="whole")
     if x.slot.kind != "real" and real:
-        return mapped(g, g.solid(x), "$1")
+        return as_real(g, x)
     if x.slot.kind in ("whole", "bool") and dtypes[0] != torch.bool:
         return x if x.slot.kind == "whole" else _counted(g, g.solid(x))
     g.refuse("real numbers as whole ones")
@@ -47,20 +46,10 @@ def as_whole(g: Builder, found: Any, val: Any) -> Any:
     """Returns a result as whole numbers if torch's result has whole numbers."""
     if not isinstance(val, torch.Tensor) or not isinstance(found, Value):
         return found
-    whole = not val.dtype.is_floating_point and not val.dtype.is_complex
-    return _whole(g, g.solid(found)) if whole and found.slot.kind == "real" else found
-
-
-def _whole(g: Builder, x: Value) -> Value:
-    """Returns real numbers as whole ones, rounded towards zero."""
-    bound = Atom(WIDE, "whole")
-
-    def make(axes: Axes, arrays: Sequence[Array]) -> Term:
-        (array,) = arrays
-        out = Array(array, axes((bound,))[0])
-        return Map(Signature(Type((array,)), Type((out,))), SAME)
-
-    return g.op(make, [x], x.dims, kind="whole", below=bound)
+    kind = kind_of(val.dtype)
+    if kind == "real" or found.slot.kind != "real":
+        return found
+    return explicit(g, [g.solid(found)], found.dims, "$1", kind=kind)
 
 
 def _same(g: Builder, x: Operand, *args: Any, **more: Any) -> Operand:

@@ -8,14 +8,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ncd.importing.base.atoms import Atom, every, leaves, size
+from ncd.importing.base.atoms import every, leaves, size
 from ncd.importing.base.builder import Builder
 from ncd.importing.base.import_values import Axes, Constant, Handler, Operand, Value
-from ncd.importing.base.op_order import SAME
+from ncd.importing.calls.formulas import bounded
 from ncd.importing.calls.slice_calls import part_of
 from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Array, Signature, Type
-from ncd.ops import Index, Map
+from ncd.ops import Index
 
 
 def embedding(g: Builder, table: Any, places: Operand, *more: Any) -> Value:
@@ -32,15 +32,28 @@ def embedding(g: Builder, table: Any, places: Operand, *more: Any) -> Value:
     at = g.solid(g.value(places))
     if at.slot.kind == "real":
         g.refuse("places that are real numbers")
-    at = _below(g, at, vocabulary)
+    at = bounded(g, at, vocabulary)
 
     def make(axes: Axes, arrays: Sequence[Array]) -> Term:
         spots, entries = arrays
         wide = tuple(axis for axis in entries if axis.name != axes((vocabulary,))[0].name)
-        out = Array((*spots, *wide))
+        out = Array((*spots, *wide), entries.below)
         return Index(Signature(Type(arrays), Type((out,))))
 
-    return g.op(make, [at, rows], (*at.dims, *depth))
+    kind, below = rows.slot.kind, rows.slot.below
+    return g.op(make, [at, rows], (*at.dims, *depth), kind=kind, below=below)
+
+
+def selected(g: Builder, x: Operand, at: int, places: Operand) -> Value:
+    """Adds a lookup by an array of positions along any dimension."""
+    table, count = g.value(x), len(g.value(places).dims)
+    if not table.dims:
+        g.refuse("positions in one number")
+    at %= len(table.dims)
+    turned = Value((table.dims[at], *table.dims[:at], *table.dims[at + 1 :]), table.slot)
+    found = embedding(g, turned, places)
+    spots, rest = found.dims[:count], found.dims[count:]
+    return Value((*rest[:at], *spots, *rest[at:]), found.slot)
 
 
 def indexed(g: Builder, x: Operand, places: Sequence[Any]) -> Operand:
@@ -55,9 +68,7 @@ def indexed(g: Builder, x: Operand, places: Sequence[Any]) -> Operand:
         chosen = Constant(_from_start(chosen.tensor, size(g.value(x).dims[at])))
         if (start := _run(chosen.tensor)) is not None:
             return part_of(g, x, at, start, start + len(chosen.tensor))
-    if at:
-        g.refuse("positions along another dimension than the first")
-    return embedding(g, x, chosen)
+    return selected(g, x, at, chosen)
 
 
 def gathered(g: Builder, x: Operand, at: int, places: Operand, *more: Any) -> Operand:
@@ -77,7 +88,7 @@ def gathered(g: Builder, x: Operand, at: int, places: Operand, *more: Any) -> Op
         if i != at and dim:
             spots = g.same(spots, spots.dims[i], dim)
     (along,) = leaves(table.dims[at])
-    spots = _below(g, g.solid(spots), along)
+    spots = bounded(g, g.solid(spots), along)
 
     def make(axes: Axes, arrays: Sequence[Array]) -> Term:
         chosen, rows = arrays
@@ -100,37 +111,9 @@ def _run(places: Tensor) -> int | None:
     return int(places[0])
 
 
-def _below(g: Builder, places: Value, bound: Atom) -> Value:
-    """Returns whole numbers that are below the size of an axis."""
-    below = places.slot.below
-    if below is None:
-        places.slot.below = bound
-        return places
-    if leaves((below,)) == leaves((bound,)):
-        return places
-    if below.hint == "bound" and _lowered(below, bound):
-        places.slot.below = bound
-        return places
-
-    def make(axes: Axes, arrays: Sequence[Array]) -> Term:
-        (array,) = arrays
-        out = Array(array, axes((bound,))[0])
-        return Map(Signature(Type((array,)), Type((out,))), SAME)
-
-    return g.op(make, [places], places.dims, kind="whole", below=bound)
-
-
-def _lowered(one: Atom, two: Atom) -> bool:
-    """Lowers the bound of constant positions to that of a table, if they fit."""
-    if one.size > two.size or one.places & two.places:
-        return False
-    one.same = two
-    two.places |= one.places
-    return True
-
-
 CALLS: dict[str, Handler] = {
     "embedding": embedding,
     "gather": gathered,
     "index": indexed,
+    "index_select": selected,
 }

@@ -108,6 +108,9 @@ def where(g: Builder, test: Any, yes: Any, no: Any) -> Value:
     """Adds a choice of numbers by a mask; of two arrays each is 0 where it is not taken."""
     first = scalar_of(yes) if isinstance(yes, Constant) else yes
     second = scalar_of(no) if isinstance(no, Constant) else no
+    if isinstance(first, int | float) and isinstance(second, int | float):
+        chosen = f"where($1 > 0, {number(first)}, {number(second)})"
+        return mapped(g, g.solid(g.value(test)), chosen, "mask")
     if isinstance(second, int | float) and not isinstance(first, int | float):
         if isinstance(test, Constant):
             return masked_fill(g, yes, Constant(~test.tensor.bool()), second)

@@ -9,7 +9,7 @@ from typing import Any
 from ncd.importing.base.atoms import Atom, leaves, size
 from ncd.importing.base.builder import Builder
 from ncd.importing.base.import_values import Axes, Handler, Operand, Slot, Value
-from ncd.importing.calls.formulas import mapped
+from ncd.importing.calls.formulas import as_real
 from ncd.importing.calls.slice_calls import part_of
 from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Array, Signature, Type
@@ -67,7 +67,7 @@ def _rank(g: Builder, x: Operand) -> int:
 
 
 def _padded(g: Builder, x: Value, at: int, sides: tuple[int, int], filled: float) -> Value:
-    x = mapped(g, g.solid(x), "$1") if x.slot.kind != "real" else x
+    x = as_real(g, x)
     value, at = g.single(x, at), at % len(x.dims)
     old = leaves(value.dims[at])
     hint = old[0].hint if old[0].hint != "one" else ""
@@ -84,9 +84,7 @@ def _padded(g: Builder, x: Value, at: int, sides: tuple[int, int], filled: float
 
 def cumulative(how: str, g: Builder, x: Operand, at: int, **more: Any) -> Value:
     """Adds sums or products so far; whole numbers become real ones first."""
-    value = g.value(x)
-    if value.slot.kind != "real":
-        value = mapped(g, g.solid(value), "$1")
+    value = as_real(g, g.value(x))
     if not value.dims or not value.dims[at]:
         return value
     value = g.single(value, at)

@@ -11,7 +11,7 @@ from ncd.importing.base.builder import Builder
 from ncd.importing.base.import_values import Axes, Constant, Handler, Operand, Slot, Value
 from ncd.importing.calls.activation_calls import dropout
 from ncd.importing.calls.arithmetic_calls import binary, scaled
-from ncd.importing.calls.formulas import broadcast, mapped
+from ncd.importing.calls.formulas import as_real, broadcast, mapped
 from ncd.importing.calls.mask_calls import causal, masked_fill
 from ncd.importing.calls.product_calls import product
 from ncd.lang.terms.terms import Term
@@ -42,8 +42,9 @@ def reduced(
 ) -> Value:
     value = g.value(x)
     rank = len(value.dims)
-    if value.slot.kind != "real":
-        value = mapped(g, g.solid(value), "$1")
+    value = as_real(g, value)
+    if not rank:  # torch takes one number as an axis of it
+        return value
     places = range(rank) if at is None or at == [] else [at] if isinstance(at, int) else at
     gone = [i % rank for i in places]
     atoms = tuple(atom for i in sorted(gone) for atom in leaves(value.dims[i]))
@@ -57,8 +58,8 @@ def reduced(
 
 def softmax(g: Builder, x: Operand, at: int, *more: Any, **named: Any) -> Value:
     value = g.solid(g.value(x))
-    at %= len(value.dims)
-    dim = leaves(value.dims[at])
+    at %= len(value.dims) or 1
+    dim = leaves(value.dims[at]) if value.dims else ()
     if not dim:
         g.refuse("a softmax of one number")
     if group_of(dim[0]) != dim:
@@ -80,6 +81,8 @@ def top(g: Builder, x: Operand, k: int, at: int = -1, largest: bool = True, *mor
     if not largest:
         g.refuse("the smallest numbers")
     value = g.value(x)
+    if not value.dims:
+        g.refuse("the largest of one number")
     at %= len(value.dims)
     value = g.single(value, at)
     old = leaves(value.dims[at])

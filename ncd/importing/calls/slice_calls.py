@@ -11,7 +11,7 @@ import torch
 
 from ncd.importing.base.atoms import Atom, Dim, leaves, size
 from ncd.importing.base.builder import Builder
-from ncd.importing.base.import_values import Axes, Constant, Handler, Operand, Slot, Value
+from ncd.importing.base.import_values import Axes, Constant, Handler, Operand, Value
 from ncd.importing.calls.shape_calls import view, view_as
 from ncd.lang.terms.terms import Beside, Id, Term, Then
 from ncd.lang.types.axes import Array, Signature, Type
@@ -25,7 +25,7 @@ def _selected(g: Builder, x: Value, places: dict[Atom, int]) -> Value:
     dims = tuple(tuple(a for a in leaves(dim) if a not in places) for dim in x.dims)
     if not places:
         return Value(dims, x.slot)
-    slot = Slot(tuple(a for a in own if a not in places), x.slot.kind, x.slot.below)
+    slot = x.slot.on(tuple(a for a in own if a not in places))
 
     def make(axes: Axes, arrays: Sequence[Array]) -> Term:
         (array,) = arrays
@@ -58,7 +58,7 @@ def squeeze(g: Builder, x: Operand, at: Any = None) -> Operand:
     value = g.value(x)
     rank = len(value.dims)
     chosen = range(rank) if at is None else [at] if isinstance(at, int) else at
-    gone = {i % rank for i in chosen if size(value.dims[i]) == 1}
+    gone = {i % rank for i in chosen if rank and size(value.dims[i]) == 1}
     atoms = [atom for i in gone for atom in leaves(value.dims[i])]
     if atoms:  # axes of size 1 are dropped by their only position
         value = _selected(g, value, dict.fromkeys(atoms, 0))
@@ -85,7 +85,7 @@ def pieces(g: Builder, x: Operand, at: int, sizes: Sequence[int]) -> tuple[Value
     ends = {n: (Atom(n, word, alone=True),) for n, word in named}
     parts = tuple(ends[n] for n in sizes)
     rest = tuple(a for a in leaves(value.slot.atoms) if a not in whole)
-    slots = [Slot((*rest, *part), value.slot.kind, value.slot.below) for part in parts]
+    slots = [value.slot.on((*rest, *part)) for part in parts]
 
     def make(axes: Axes, arrays: Sequence[Array]) -> Term:
         ends, split = _parts(axes, parts)
@@ -104,16 +104,21 @@ def _parts(axes: Axes, parts: Sequence[Dim]) -> tuple[Type, dict[int, Array]]:
     split: dict[int, Array] = {}
     for i, part in enumerate(parts):
         own = axes(part)
-        if len(own) > 1:
+        if is_parted(own):
             split[i] = own
             own = joined(own)
         ends.append(own)
     return Type(ends), split
 
 
+def is_parted(own: Array) -> bool:
+    """Returns whether a dimension has become several axes, or a spatial group."""
+    return len(own) > 1 or any(axis.spatial for axis in own)
+
+
 def joined(own: Array) -> Array:
     """Returns one axis with a name of its own for the product of several."""
-    name = "".join(axis.identifier for axis in own)
+    name = "".join(axis.identifier for axis in own) if len(own) > 1 else f"{own[0].identifier}_all"
     return Array((replace(own[0], name=name, size=own.numel, sequence=False, label=""),))
 
 
@@ -136,7 +141,12 @@ def split(g: Builder, x: Operand, sizes: Any, at: int = 0) -> tuple[Operand, ...
     if isinstance(x, Constant) and (not x.name or _in_rows(x, at)):
         ends = list(accumulate(sizes))
         return tuple(_rows(x, at, e - n, e) for n, e in zip(sizes, ends, strict=True))
-    return pieces(g, x, at, sizes)
+    if 0 not in sizes:
+        return pieces(g, x, at, sizes)
+    shape = list(g.value(x).shape)
+    shape[at] = 0
+    found = iter(pieces(g, x, at, [n for n in sizes if n]))
+    return tuple(next(found) if n else Constant(torch.empty(shape)) for n in sizes)
 
 
 def _in_rows(x: Constant, at: int) -> bool:

@@ -31,6 +31,11 @@ class Step:
         """Whether the order of its arrays does not matter."""
         return False
 
+    @property
+    def learned(self) -> bool:
+        """Whether it has weights that are told from others by their order."""
+        return False
+
 
 def alive(steps: Sequence[S], outputs: Slots) -> list[S]:
     """Returns the steps of which something is needed."""
@@ -90,12 +95,19 @@ def _taken(item: Step, state: Slots) -> Slots:
 
 
 def _abreast(items: Sequence[Step]) -> list[Step]:
-    """Returns the first items that do not need each other."""
+    """Returns the first items that do not need each other.
+
+    Of several items with weights each is one op: a later op of one would stand behind the first op
+    of the next, and their weights would be exchanged.
+    """
     group = [items[0]]
     made = {*items[0].gives}
     for item in items[1:ABREAST]:
         blocks = isinstance(item.term, Block | Repeat) or isinstance(group[0].term, Block | Repeat)
         if blocks or made & {*item.takes} or bool(item.takes) != bool(group[0].takes):
+            break
+        learned = [one for one in (*group, item) if one.learned]
+        if len(learned) > 1 and any(isinstance(one.term, Then | Beside) for one in learned):
             break
         group.append(item)
         made |= {*item.gives}
