@@ -244,8 +244,8 @@ class _Reader:
                 return as_whole(g, handler(g, *args, **named), val)
             except (CannotImport, CannotSplit) as error:
                 why = str(error)
-            except (TypeError, IndexError, KeyError, AttributeError, ValueError) as error:
-                why = f"it is called in a way that is not known ({error})"
+            except Exception as error:  # whatever a handler raises for what nobody has thought of
+                why = f"it is called in a way that is not known ({fact(error)})"
             g.back_to(mark)
         g.boxes[node.name] = name.removesuffix("_"), why
         try:
@@ -254,6 +254,12 @@ class _Reader:
             raise ImportFailed(
                 f"{target} cannot be imported: {error}", where=self._where(node), cure="another way"
             ) from None
+
+
+def fact(error: Exception) -> str:
+    """Returns an error of Python as text, with its class where that says what is wrong."""
+    text = " ".join(str(error).split())
+    return text if len(text.split()) > 1 else f"{type(error).__name__} {text}".strip()
 
 
 def _depends(x: Any) -> bool:

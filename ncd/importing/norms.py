@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -18,6 +19,7 @@ def root_mean_squares(module: nn.Module) -> dict[str, tuple[nn.Module, Norm]]:
     """Returns the parts of a module that are such norms, by their paths, as calls of torch's.
 
     A part is one if its class says so, and it gives what torch's norm gives for random numbers.
+    Called with more than an array, such as a gate, it is what its class says.
     """
     found = {}
     for path, part in module.named_modules():
@@ -34,7 +36,7 @@ def _as_torch(part: nn.Module) -> Norm | None:
     eps = next((getattr(part, name) for name in EPSILONS if hasattr(part, name)), None)
     if len(weights) != 1 or weight is None or weight.dim() != 1 or not isinstance(eps, float):
         return None
-    norm = partial(_norm, part, eps)
+    norm = partial(_norm, part, part.forward, eps)
     random = torch.Generator().manual_seed(0)
     x = torch.randn(3, len(weight), generator=random).to(weight)
     try:
@@ -45,9 +47,13 @@ def _as_torch(part: nn.Module) -> Norm | None:
     return norm if same else None
 
 
-def _norm(part: nn.Module, eps: float, x: Tensor) -> Tensor:
+def _norm(
+    part: nn.Module, forward: Callable[..., Tensor], eps: float, *given: Any, **named: Any
+) -> Tensor:
+    if len(given) != 1 or named:
+        return forward(*given, **named)
     weight = part.get_parameter("weight")
-    return F.rms_norm(x, tuple(weight.shape), weight, eps)
+    return F.rms_norm(given[0], tuple(weight.shape), weight, eps)
 
 
 @contextmanager

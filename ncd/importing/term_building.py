@@ -8,7 +8,7 @@ from ncd.importing.axis_names import AxisNames, PartOfGroup
 from ncd.importing.base.atoms import Atom, Dim, every, group_of, leaves
 from ncd.importing.base.import_values import Constant, Slot, Step
 from ncd.importing.base.op_order import reordered
-from ncd.importing.graph_reader import Walked
+from ncd.importing.graph_reader import Walked, fact
 from ncd.importing.module_blocks import Item, alive, assembled, late
 from ncd.lang.errors import NCDError
 from ncd.lang.terms.terms import Id, Term
@@ -74,8 +74,10 @@ def _item(step: Step, axes: AxisNames, arrays: dict[Slot, Array]) -> Item:
             if set(array.names) != set(wanted):
                 raise Refused({step.node: f"it gives ({array}), not ({' '.join(wanted)})"})
         arrays |= given_now
-    except (NCDError, PartOfGroup, ValueError) as error:
+    except (NCDError, PartOfGroup) as error:
         raise Refused({step.node: str(error)}) from None
+    except Exception as error:  # whatever an op raises for what nobody has thought of
+        raise Refused({step.node: f"it has no op here ({fact(error)})"}) from None
     return Item(term, step.takes, step.gives, step.path, weights=step.weights)
 
 

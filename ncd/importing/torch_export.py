@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -60,7 +61,7 @@ def exported(module: nn.Module, args: tuple[Any, ...], named: Mapping[str, Any])
     inputs = tuple(tree_leaves((args, dict(named))))
     norms = root_mean_squares(module)
     traced, failure = module, ""
-    with replaced(norms), looked_up(module):
+    with replaced(norms), looked_up(module), _in_place(module):
         try:
             program = _graph(module, args, named)
         except Exception as error:
@@ -89,6 +90,31 @@ def _graph(module: nn.Module, args: tuple[Any, ...], named: Mapping[str, Any]) -
         warnings.simplefilter("ignore")
         program = torch.export.export(module, args, dict(named), strict=False)
         return program.run_decompositions({}) if mutates_views(program) else program
+
+
+@contextmanager
+def _in_place(module: nn.Module) -> Iterator[None]:
+    """Lets parts of a module be moved to where they are, which a tracer of torch refuses."""
+    parts = [part for part in module.modules() if "_apply" not in part.__dict__]
+    for part in parts:
+        part.__dict__["_apply"] = partial(_moved, part)
+    try:
+        yield
+    finally:
+        for part in parts:
+            del part.__dict__["_apply"]
+
+
+def _moved(part: nn.Module, convert: Callable[[Tensor], Tensor], recurse: bool = True) -> nn.Module:
+    """Returns the part; raises TypeError for a conversion that changes its tensors."""
+    for name, x in (*part.named_parameters(), *part.named_buffers()):
+        empty = torch.empty(0, dtype=x.dtype, device=x.device)
+        found = convert(empty)
+        if (found.dtype, found.device) != (x.dtype, x.device):
+            raise TypeError(
+                f"{name} is moved from {x.dtype} on {x.device} to {found.dtype} on {found.device}"
+            )
+    return part
 
 
 @contextmanager

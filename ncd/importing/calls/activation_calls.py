@@ -66,8 +66,8 @@ def unary_named(g: Builder, x: Operand, name: str) -> Value:
 
 
 def softplus(g: Builder, x: Operand, beta: float = 1, threshold: float = 20) -> Value:
-    if beta != 1:
-        g.refuse("a softplus with another beta")
+    if beta != 1 or threshold < 20:
+        g.refuse("a softplus with another beta, or that soon becomes a line")
     return unary_named(g, x, "softplus")
 
 

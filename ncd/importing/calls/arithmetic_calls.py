@@ -19,7 +19,7 @@ SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "pow": "**"}
 COMPARED = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 
 
-def binary(name: str, g: Builder, one: Any, two: Any, *, alpha: float = 1, **more: Any) -> Value:
+def binary(name: str, g: Builder, one: Any, two: Any, alpha: float = 1, **more: Any) -> Value:
     """Adds a sum, difference, product, quotient or power of arrays and numbers."""
     sign = SIGNS[name]
     if any(value is not None for value in more.values()):

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from ncd.importing.base.atoms import Atom, Dim, every, leaves, size
 from ncd.importing.base.builder import Builder
 from ncd.importing.base.import_values import Axes, Kind, Operand, Value
-from ncd.importing.base.op_order import SAME, first_that_fits
+from ncd.importing.base.op_order import first_that_fits
 from ncd.lang.formulas.formula import parse
 from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Array, Signature, Type
@@ -52,15 +52,16 @@ def explicit(
     formula: str,
     title: str = "",
     kind: Kind = "real",
+    below: Atom | None = None,
 ) -> Value:
     """Adds a formula whose pattern has every axis."""
-    atoms, below = every(dims), g.bound(kind)
+    atoms, bound = every(dims), below or g.bound(kind)
 
     def make(axes: Axes, arrays: Sequence[Array]) -> Term:
-        wanted = Array(axes(atoms), axes((below,))[0] if below is not None else None)
+        wanted = Array(axes(atoms), axes((bound,))[0] if bound is not None else None)
         return full_formula(wanted, arrays, formula, title)
 
-    return g.op(make, values, dims, kind=kind, below=below)
+    return g.op(make, values, dims, kind=kind, below=bound)
 
 
 def full_formula(wanted: Array, arrays: Sequence[Array], formula: str, title: str) -> Term:
@@ -118,13 +119,7 @@ def bounded(g: Builder, places: Value, bound: Atom) -> Value:
         return places
     if root.hint in ("bound", "whole") and _lowered(root, bound):
         return places
-
-    def make(axes: Axes, arrays: Sequence[Array]) -> Term:
-        (array,) = arrays
-        out = Array(array, axes((bound,))[0])
-        return Map(Signature(Type((array,)), Type((out,))), SAME)
-
-    return g.op(make, [places], places.dims, kind="whole", below=bound)
+    return explicit(g, [places], places.dims, "$1", kind="whole", below=bound)
 
 
 def _lowered(one: Atom, two: Atom) -> bool:

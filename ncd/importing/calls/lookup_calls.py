@@ -71,7 +71,7 @@ def indexed(g: Builder, x: Operand, places: Sequence[Any]) -> Operand:
     return selected(g, x, at, chosen)
 
 
-def gathered(g: Builder, x: Operand, at: int, places: Operand, *more: Any) -> Operand:
+def gathered(g: Builder, x: Operand, at: int, places: Operand, **more: Any) -> Operand:
     """Adds a lookup along one dimension that is matched along all others."""
     if isinstance(x, Constant) and not x.name and x.tensor.numel():
         first = x.tensor.reshape(-1)[0]

@@ -13,7 +13,7 @@ from ncd.importing.base.import_values import Axes, Constant, Handler, Operand, V
 from ncd.importing.base.op_order import in_order, parameter_name
 from ncd.importing.calls.formulas import broadcast, mapped
 from ncd.importing.calls.product_calls import own
-from ncd.importing.calls.reduction_calls import along
+from ncd.importing.calls.reduction_calls import along, reduced
 from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Array
 from ncd.ops import BatchNorm, GroupNorm, LayerNorm, RMSNorm
@@ -156,7 +156,17 @@ def _norm_and_counts(
     return batch_norm(g, x, weight, bias, mean, variance, False, *more), None, None
 
 
+def weight_norm(g: Builder, weight: Operand, length: Operand, at: int = 0) -> Value:
+    """Adds a weight that is given by its directions, and a length along one dimension, or all."""
+    value = g.value(weight)
+    others = [i for i in range(len(value.dims)) if i != at]
+    total = reduced("sum", g, mapped(g, value, "$1 ** 2"), others, True)
+    directions = broadcast(g, value, total, "$1 / sqrt($2)", "normalise")
+    return broadcast(g, directions, length, "$1 * $2")
+
+
 CALLS: dict[str, Handler] = {
+    "_weight_norm": weight_norm,
     "_native_batch_norm_legit_no_training": _norm_and_counts,
     "batch_norm": batch_norm,
     "group_norm": group_norm,

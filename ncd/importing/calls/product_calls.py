@@ -171,7 +171,7 @@ def _einsum_without(arrays: Sequence[Array], out: Array, names: Sequence[str]) -
     return term
 
 
-def einsum(g: Builder, pattern: str, given: Sequence[Operand]) -> Value:
+def einsum(g: Builder, pattern: str, given: Sequence[Operand], **more: Any) -> Value:
     """Adds an einsum of torch, whose letters are dimensions."""
     left, arrow, right = pattern.replace(" ", "").partition("->")
     words = left.split(",")

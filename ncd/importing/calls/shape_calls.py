@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import torch
+
 from ncd.importing.base.atoms import CannotSplit, every, fresh, regrouped, size
 from ncd.importing.base.builder import Builder
 from ncd.importing.base.import_values import Constant, Handler, Operand, Value
@@ -12,6 +14,8 @@ from ncd.importing.base.import_values import Constant, Handler, Operand, Value
 
 def view(g: Builder, x: Operand, *shape: Any) -> Operand:
     """Returns a tensor in the shape of the current node."""
+    if any(isinstance(n, torch.dtype) for n in shape):
+        g.refuse("bits that are read as numbers of another kind")
     if isinstance(x, Constant) and not x.name:
         return Constant(x.tensor.reshape(g.shape))
     return _weight(g, x) or view_as(g, g.value(x), g.shape)

@@ -18,7 +18,7 @@ from ncd.lang.types.pattern_binding import Binding
 from ncd.ops.structure.axis_places import own_ports
 from ncd.ops.torch_calls.call_arguments import LETTERS, LONGEST, Arguments, read_arguments
 
-_FUNCTION = re.compile(r"[a-z]\w{0,40}\.[a-z]\w{0,60}(\.[a-zA-Z]\w{0,40})?")
+_FUNCTION = re.compile(r"[a-z]\w{0,40}\._?[a-z]\w{0,60}(\.[a-zA-Z]\w{0,40})?")
 
 # Functions that only compute, in no more memory than that of their inputs and results, whose shapes
 # are checked before a run: anyone may call them.
