@@ -87,6 +87,8 @@ def group_norm(
 def _of_groups(
     g: Builder, x: Value, groups: int, weight: Constant, bias: Constant, eps: float
 ) -> Value:
+    if len(x.dims) == 3:
+        g.as_signal(x)
     x = g.single(x, 1)
     (channel,), places = leaves(x.dims[1]), every(x.dims[2:])
     if not places:
@@ -136,6 +138,8 @@ def batch_norm(
         g.refuse("a batch norm with shared parameters or without statistics")
     if training is not g.training:
         g.refuse("a batch norm whose mode is not that of the whole module")
+    if len(value.dims) == 3:
+        g.as_signal(value)
     value = g.single(value, 1)
     if not value.dims[0] or len(leaves(value.dims[0])) != 1 or leaves(value.dims[0])[0].group:
         value = g.single(value, 0)

@@ -61,6 +61,7 @@ class Machine:
     taken: dict[str, dict[str, Any]] = field(default_factory=dict)  # sizes that are assumed
     starred: str = ""  # a file of which everything is imported
     left_out: list[int] = field(default_factory=list)  # lines that could not be interpreted
+    plain: dict[str, int] = field(default_factory=dict)  # of weights; see torch_names.py
 
     @property
     def strict(self) -> bool:

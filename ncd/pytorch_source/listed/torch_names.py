@@ -30,6 +30,24 @@ def _same(machine: Any, value: Any = None, *more: Any, **named: Any) -> Any:
     return value
 
 
+def _plain(name: str) -> Callable[..., Any]:
+    """Returns a function that would compute the weight of a layer, and leaves it as it is.
+
+    ``machine.plain`` counts the numbers that torch would learn more, by the function's name.
+    """
+
+    def left(machine: Any, layer: Any, *more: Any, **named: Any) -> Any:
+        machine.plain.setdefault(name, 0)
+        if name == "weight_norm" and isinstance(layer, nn.Module):
+            weight, dim = (*more, *("weight", 0)[len(more) :])
+            shape = layer.get_parameter(named.get("name", weight)).shape
+            dim = named.get("dim", dim)
+            machine.plain[name] += 1 if dim is None else shape[dim]
+        return layer
+
+    return left
+
+
 def _nothing(machine: Any, *args: Any, **named: Any) -> None:
     return None
 
@@ -98,10 +116,11 @@ UTILS = Namespace(
 NN_UTILS = Namespace(
     "torch.nn.utils",
     {
-        **native(**dict.fromkeys(("weight_norm", "spectral_norm", "clip_grad_norm_"), _same)),
+        **native(clip_grad_norm_=_same),
+        **native(**{name: _plain(name) for name in ("weight_norm", "spectral_norm")}),
         "parametrizations": Namespace(
             "torch.nn.utils.parametrizations",
-            native(**dict.fromkeys(("weight_norm", "spectral_norm", "orthogonal"), _same)),
+            native(**{n: _plain(n) for n in ("weight_norm", "spectral_norm", "orthogonal")}),
         ),
     },
 )
