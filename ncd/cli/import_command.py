@@ -27,7 +27,9 @@ def import_(args: argparse.Namespace) -> int:
     else:
         print(f"{found.term.dom.spec} -> {found.term.cod.spec}")
         rows: list[tuple[object, ...]] = [(name, worded(value)) for name, value in data.items()]
-        print_table([row for row in rows if row[0] not in ("dom", "cod", "boxes")])
+        print_table([row for row in rows if row[0] not in ("dom", "cod", "boxes", "notes")])
         if found.boxes:
             print_table([("box", box.function, box.why) for box in found.boxes])
+        for note in found.notes:
+            print(note)
     return 1 if found.failure else 0

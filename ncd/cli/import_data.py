@@ -17,6 +17,7 @@ def import_data(found: Imported) -> dict[str, Any]:
         "parameters": total.parameters,
         "flops": total.flops,
         "boxes": [vars(box) for box in found.boxes],
+        "notes": list(found.notes),
     }
     if found.failure:
         return {**data, "failure": found.failure}

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from torch import Tensor
 
-from ncd.importing.base.atoms import Atom, Dims, every
-from ncd.importing.base.import_values import ImportFailed, Kind, Slot, Value, kind_of
+from ncd.importing.base.atoms import Atom, Dims, every, leaves, size
+from ncd.importing.base.import_values import Axes, ImportFailed, Kind, Slot, Step, Value, kind_of
 from ncd.importing.base.recorder import Recorder
+from ncd.lang.terms.terms import Term, Then
+from ncd.lang.types.axes import Array, Signature, Type
+from ncd.ops import Split
 
 USUAL = {  # names of an input's dimensions, by their number
     "real": {1: "m", 2: "b m", 3: "b t m", 4: "b c h w", 5: "b c d h w"},
@@ -43,6 +46,28 @@ def input_value(name: str, val: Tensor, example: Any, axes: Sequence[str]) -> Va
     hints = [b if a == "_" else a for a, b in zip(axes or hints, hints, strict=True)]
     dims: Dims = tuple((Atom(n, hint),) for n, hint in zip(val.shape, hints, strict=True))
     return Value(dims, Slot(every(dims), kind, below))
+
+
+def split_input(
+    name: str, value: Value, called: Mapping[Atom, str]
+) -> tuple[Step, dict[Atom, str]]:
+    """Returns a step from an input with torch's dimensions to its parts, and their names.
+
+    Args:
+        name: Its name in ``forward``.
+        value: The input, some of whose dimensions have been split by views.
+        called: The names that the caller gave, by atom.
+    """
+    split = {dim: (Atom(size(dim), dim[0].hint),) for dim in value.dims if len(leaves(dim)) != 1}
+    slot = value.slot.on(every(split.get(dim, dim) for dim in value.dims))
+
+    def make(axes: Axes, arrays: Sequence[Array]) -> Term:
+        pairs = ((axes(new), axes(dim)) for dim, new in split.items())
+        terms = [Split(Signature(Type((one,)), Type((parts,)))) for one, parts in pairs]
+        return terms[0] if len(terms) == 1 else Then(*terms)
+
+    names = {new[0]: called[dim[0]] for dim, new in split.items() if dim[0] in called}
+    return Step(make, (slot,), (value.slot,), name, ()), names
 
 
 def _kind(val: Tensor, example: Any) -> tuple[Kind, Atom | None]:

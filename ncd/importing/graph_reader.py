@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, fx
 
-from ncd.importing.base.atoms import Atom, CannotSplit
+from ncd.importing.base.atoms import Atom, CannotSplit, leaves
 from ncd.importing.base.builder import Builder
 from ncd.importing.base.import_values import (
     CannotImport,
@@ -25,7 +25,7 @@ from ncd.importing.boxes import boxed, operator_name
 from ncd.importing.calls import CALLS
 from ncd.importing.calls.complex_calls import Pair, product
 from ncd.importing.calls.conversion_calls import as_whole
-from ncd.importing.graph_inputs import input_value
+from ncd.importing.graph_inputs import input_value, split_input
 from ncd.importing.module_paths import module_path
 from ncd.importing.torch_export import Exported
 
@@ -68,6 +68,7 @@ class _Reader:
             **signature.inputs_to_lifted_tensor_constants,
         }
         self.env: dict[fx.Node, Any] = {}
+        self.inputs: dict[str, Value] = {}
         shared = frozenset(self._shared())
         self.found = Walked(Builder(shared, training=made.module.training))
 
@@ -93,7 +94,19 @@ class _Reader:
                 self.env[node] = getattr(self.program.graph_module, str(node.target))
             else:
                 self._called(node)
+        self._split_inputs()
         return self.found
+
+    def _split_inputs(self) -> None:
+        """Gives inputs the dimensions of torch's, where views have split these since."""
+        g, called = self.found.builder, self.found.called
+        for name, value in self.inputs.items():
+            if any(len(leaves(dim)) != 1 for dim in value.dims):
+                step, names = split_input(name, value, called)
+                called |= names
+                self.found.inputs[name] = step.takes[0]
+                g.meet(step.takes[0].atoms)
+                g.steps.insert(0, step)
 
     def _called(self, node: fx.Node) -> None:
         """Stores the result of a call; for a call in place, also as the value of the changed
@@ -136,6 +149,7 @@ class _Reader:
         self.found.builder.meet(value.slot.atoms)
         self.found.builder.inputs.append(value.slot)
         self.found.inputs[name] = value.slot
+        self.inputs[name] = value
         return value
 
     def _outputs(self, node: fx.Node) -> None:
@@ -153,7 +167,7 @@ class _Reader:
     def _output(self, name: str, found: Value | Constant) -> Value:
         g = self.found.builder
         try:
-            return g.solid(g.value(found))
+            return g.as_shaped(g.value(found))
         except CannotImport as error:
             raise ImportFailed(f"the output {name} is {error}") from None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from ncd.importing.annotated_axes import annotated_axes
 from ncd.importing.base.import_values import Constant, ImportFailed
+from ncd.importing.comparison import apart, compared, given_inputs
 from ncd.importing.graph_reader import walk
 from ncd.importing.term_building import Refused, built
 from ncd.importing.torch_export import Exported, exported
@@ -56,6 +57,9 @@ class Imported:
             up to the call that failed, and gives what that call was given.
         exported: The module's graph, and its inputs.
         weights: The module's tensors in the order of the term's parameters.
+        notes: Where the term is not the module, in sentences: outputs of another shape or kind, or
+            that are not close, as both were run once; parameters that it lacks; norms that use
+            the statistics that they keep.
 
     Source: ``torch.export``, whose graph is read.
 
@@ -69,6 +73,7 @@ class Imported:
     failure: str
     exported: Exported
     weights: tuple[Constant, ...]
+    notes: tuple[str, ...] = ()
 
     def module(self) -> CircuitModule:
         """Returns the compiled term with the weights of the module, in its mode."""
@@ -89,25 +94,17 @@ class Imported:
     def difference(self) -> float:
         """The largest difference between the two modules' outputs, on the inputs given.
 
+        It is infinite for outputs of another shape, or of real numbers in place of whole ones.
+
         Both run in evaluation mode, so that nothing is dropped at random.
         """
         mine = self.module().eval()
-        tensors = [x for x in self.exported.inputs if isinstance(x, Tensor)]
-        given = [x.reshape(a.shape) for x, a in zip(tensors, mine.term.dom, strict=True)]
+        given = given_inputs(self.term, self.exported.inputs)
         with torch.no_grad():
             ours, theirs = mine(*given), self.exported.run()
         ours = ours if isinstance(ours, tuple) else (ours,)
         pairs = zip(ours, theirs, strict=True)
-        return max((_apart(one, two) for one, two in pairs), default=0.0)
-
-
-def _apart(one: Tensor, two: Tensor) -> float:
-    """Returns the largest difference of two tensors; infinite if their shapes differ."""
-    a, b = one.double().reshape(-1), two.to(one.device).double().reshape(-1)
-    if a.shape != b.shape or not bool((torch.isfinite(a) == torch.isfinite(b)).all()):
-        return float("inf")
-    both = torch.isfinite(a)
-    return float((a - b)[both].abs().max()) if bool(both.any()) else 0.0
+        return max((apart(one, two) for one, two in pairs), default=0.0)
 
 
 def from_torch(
@@ -125,7 +122,8 @@ def from_torch(
 
     Returns:
         The term, with the module's weights. A call for which the language has no op is a named box.
-        Of a module that fails, the part up to the call that fails.
+        Of a module that fails, the part up to the call that fails. It has been run once beside
+        torch, unless that takes long: ``notes`` tell where the two differ.
 
     Raises:
         ImportFailed: For a module that ``torch.export`` refuses, or a call that cannot even be a
@@ -151,5 +149,7 @@ def from_torch(
             forced |= error.reasons
             continue
         boxes = (Box(name, node, why) for node, (name, why) in walked.builder.boxes.items())
-        return Imported(term, tuple(boxes), made.failure, made, weights)
+        found = Imported(term, tuple(boxes), made.failure, made, weights)
+        nodes = [*walked.builder.boxes]
+        return replace(found, notes=compared(term, weights, made, nodes))
     raise ImportFailed("too many of its calls have no op", cure="a smaller module")

@@ -8,33 +8,55 @@ import torch
 from torch import Tensor, nn
 
 from ncd.importing.base.import_values import Constant
-from ncd.lang.circuits.circuit import Cell
+from ncd.lang.circuits.circuit import Circuit
+from ncd.lang.terms.op import Initial
+from ncd.run.base.seeding import begin
 from ncd.run.execution.module import CircuitModule
 
 COUNTED = "num_batches_tracked"
 
 
-def _tensors(module: CircuitModule) -> Iterator[Tensor]:
-    """Yields the tensors of all ops in the order of the steps, without those of constants."""
+def _places(module: CircuitModule) -> Iterator[tuple[nn.Module, str, Initial]]:
+    """Yields the part, the name and the first value of all tensors, in the order of the steps."""
     seen: set[str] = set()
     for cell in module.circuit.cells:
         if cell.path in seen or not (cell.layer is not None or cell.initial):
             continue
         seen.add(cell.path)
-        yield from _of(cell, module)
+        home = module.get_submodule(".".join(cell.scope)) if cell.scope else module
+        if cell.layer is None:
+            yield home, cell.name, next(iter(cell.initial.values()))
+            continue
+        layer = getattr(home, cell.name)
+        yield from ((layer, name, initial) for name, initial in cell.initial.items())
 
 
-def _of(cell: Cell, module: nn.Module) -> Iterator[Tensor]:
-    home = module.get_submodule(".".join(cell.scope)) if cell.scope else module
-    if cell.layer is None:
-        if next(iter(cell.initial.values())).numbers:
-            return
-        yield getattr(home, cell.name)
-        return
-    layer = getattr(home, cell.name)
-    for name in cell.initial:
-        if name != COUNTED:
-            yield getattr(layer, name)
+def _is_given(name: str, initial: Initial) -> bool:
+    """Returns whether a tensor is a constant, or only counts batches: no weight of the module."""
+    return bool(initial.numbers) or name == COUNTED
+
+
+def _tensors(module: CircuitModule) -> Iterator[Tensor]:
+    """Yields the tensors of all ops in the order of the steps, without those of constants."""
+    places = _places(module)
+    return (getattr(home, name) for home, name, first in places if not _is_given(name, first))
+
+
+def borrowing(circuit: Circuit, weights: Sequence[Constant]) -> CircuitModule:
+    """Returns a compiled circuit that uses the tensors of a torch module, and copies none."""
+    module = CircuitModule(circuit, None)
+    given = iter(weights)
+    for home, name, initial in _places(module):
+        empty = getattr(home, name)
+        if _is_given(name, initial):
+            tensor = torch.empty(empty.shape, dtype=empty.dtype)
+            begin(tensor, initial, 0, name)
+        else:
+            tensor = next(given).tensor.to("cpu", empty.dtype).reshape(empty.shape)
+        if isinstance(empty, nn.Parameter):
+            tensor = nn.Parameter(tensor, requires_grad=False)
+        setattr(home, name, tensor)
+    return module
 
 
 def filled(module: CircuitModule, weights: Sequence[Constant]) -> None:

@@ -82,7 +82,7 @@ def read_source(text: str, made: Callable[[], object] = bool) -> Reading:
         except RecursionError:
             raise Stopped("it is nested too deep", 1, 1, cure="shorter functions") from None
     failure = _failure(machine, found)
-    return Reading(found.term, _said(machine, note), failure)
+    return Reading(found.term, " ".join((_said(machine, note), *found.notes)).strip(), failure)
 
 
 def new_machine() -> Machine:

@@ -192,15 +192,14 @@ def _seen(a: Tensor) -> Tensor:
 def test_a_function_of_torch(name: str) -> None:
     function, inputs, boxes = FUNCTIONS[name]
     found = from_torch(Called(function), *inputs)
-    assert found.difference <= 1e-6
+    assert found.difference <= 1e-6 and not found.notes
     assert len(found.boxes) == boxes, found.boxes
     torch.manual_seed(0)
     other = [torch.randn_like(x) for x in inputs]  # not only on the inputs it was read with
-    shaped = [x.reshape(a.shape) for x, a in zip(other, found.term.dom, strict=True)]
-    mine, theirs = found.module()(*shaped), function(*other)
+    mine, theirs = found.module()(*other), function(*other)
     pairs = zip(mine, theirs, strict=True) if isinstance(mine, tuple) else [(mine, theirs)]
     for one, two in pairs:
-        torch.testing.assert_close(one.reshape(two.shape), two, check_dtype=False)
+        torch.testing.assert_close(one, two, check_dtype=False)
 
 
 # passes ---------------------------------------------------------------------------------------

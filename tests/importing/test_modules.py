@@ -75,9 +75,7 @@ def test_gradients_are_those_of_the_module(name: str) -> None:
     found = from_torch(module, *inputs)
     mine = found.module()
     module(*inputs).square().sum().backward()
-    mine(
-        *(x.reshape(a.shape) for x, a in zip(inputs, mine.term.dom, strict=True))
-    ).square().sum().backward()
+    mine(*inputs).square().sum().backward()
     wanted = {key: x.grad for key, x in module.named_parameters()}
     for parameter in mine.parameters():
         assert parameter.grad is not None

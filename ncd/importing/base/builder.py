@@ -206,6 +206,18 @@ class Builder(Recorder):
         self.step(make, [x], [slot])
         return Value(dims, slot)
 
+    def as_shaped(self, x: Value) -> Value:
+        """Returns the value with one axis for each dimension; those of a spatial group are one."""
+        x = self.solid(x)
+        for at in range(len(x.dims)):
+            dim = leaves(x.dims[at])
+            group = group_of(dim[0]) if len(dim) == 1 else ()
+            i = group.index(dim[0]) if group else 0
+            around = x.dims[at - i : at - i + len(group)] if at >= i else ()
+            if len(dim) != 1 or every(around) != group:
+                x = self.single(x, at)
+        return x
+
     def loose(self, x: Value) -> Value:
         """Returns the value with atoms that can be split in place of those that cannot."""
         x = self.ungrouped(x)

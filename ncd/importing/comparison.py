@@ -1,0 +1,198 @@
+"""Runs an imported term once beside torch, and tells where the two differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, fx, nn
+from torch.utils._pytree import tree_leaves
+
+from ncd.costs import cost_of
+from ncd.importing.base.import_values import Constant, kind_of
+from ncd.importing.base.memory_views import in_place, source
+from ncd.importing.torch_export import Exported
+from ncd.importing.weight_transfer import borrowing
+from ncd.lang.circuits.elaborate import elaborate
+from ncd.lang.errors import LimitError, NCDError
+from ncd.lang.terms.terms import Term
+from ncd.ops import BatchNorm
+from ncd.run.base.limits import GIGA, Limits, weight
+
+CLOSE = 1e-4  # of the largest number
+SMALL = Limits(bytes=GIGA, flops=5 * GIGA)  # of a run that is hardly noticed
+MODES = {"train": False, "training": False, "dropout_p": 0.0}  # arguments in evaluation mode
+
+
+def apart(one: Tensor, two: Tensor) -> float:
+    """Returns the largest difference of two tensors; infinite for other shapes or kinds.
+
+    >>> apart(torch.ones(2, 1), torch.zeros(2, 1)), apart(torch.ones(2, 1), torch.ones(2))
+    (1.0, inf)
+    """
+    two = two.to(one.device)
+    real = (kind_of(one.dtype) == "real", kind_of(two.dtype) == "real")
+    if one.shape != two.shape or real[0] != real[1]:
+        return float("inf")
+    a, b = one.double(), two.double()
+    both = torch.isfinite(a) & torch.isfinite(b)
+    if not bool(((a == b) | both | (a.isnan() & b.isnan())).all()):
+        return float("inf")
+    return float((a - b)[both].abs().max()) if bool(both.any()) else 0.0
+
+
+def given_inputs(term: Term, inputs: Sequence[Any]) -> list[Tensor]:
+    """Returns the tensors among a module's inputs as the term takes them, on the CPU."""
+    tensors = [x.detach().cpu() for x in inputs if isinstance(x, Tensor)]
+    pairs = zip(tensors, term.dom, strict=True)
+    return [x.float() if array.below is None else x for x, array in pairs]
+
+
+def compared(
+    term: Term,
+    weights: Sequence[Constant],
+    made: Exported,
+    boxes: Sequence[str],
+) -> tuple[str, ...]:
+    """Returns in sentences where a term is not the module that it was read from.
+
+    Args:
+        term: The term.
+        weights: The module's tensors that it has.
+        made: The module's graph, and the inputs on which both are run.
+        boxes: The nodes of the graph that are boxes; outputs are not compared if one is random.
+
+    Source: the outputs of the module itself, in evaluation mode.
+    """
+    if made.failure:
+        return ()
+    found = [*_kinds(term, made), *_counts(weights, made.module), *_modes(term, made.module)]
+    try:
+        _check_size(term, made)
+        run = borrowing(elaborate(term), weights).eval()
+        with torch.no_grad():
+            ours: Any = run(*given_inputs(term, made.inputs))
+            theirs = _Evaluated(made).outputs()
+    except LimitError as error:
+        return (*found, f"It is not run beside torch at once: {error.fact}.")
+    except Exception as error:  # whatever either raises for what nobody has thought of
+        said = error.fact if isinstance(error, NCDError) else str(error).split("\n")[0]
+        return (*found, f"It could not be run beside torch: {said or type(error).__name__}.")
+    ours = ours if isinstance(ours, tuple) else (ours,)
+    return (*found, *_outputs(ours, theirs, bool({*_random(made)} & {*boxes})))
+
+
+def _outputs(ours: Sequence[Tensor], theirs: Sequence[Tensor], random: bool) -> Iterator[str]:
+    """Yields the differences of outputs; not of numbers that are drawn at random."""
+    if len(ours) != len(theirs):
+        yield f"It gives {len(ours)} arrays, and the module {len(theirs)}."
+    for i, (one, two) in enumerate(zip(ours, theirs, strict=False), start=1):
+        which = f"Output {i}" if len(ours) > 1 else "The output"
+        kinds = ["real" if kind_of(x.dtype) == "real" else "whole" for x in (one, two)]
+        far = apart(one, two)
+        if one.shape != two.shape:
+            yield f"{which} has shape {tuple(one.shape)}, and torch's has {tuple(two.shape)}."
+        elif kinds[0] != kinds[1]:
+            yield f"{which} holds {kinds[0]} numbers, and torch's {kinds[1]} ones."
+        elif not random and far > _rounding(two):
+            yield f"{which} is up to {far:.3g} from torch's on the inputs given."
+
+
+def _rounding(x: Tensor) -> float:
+    """Returns a difference that may come from rounding, in the dtype of a tensor."""
+    least = 64 * torch.finfo(x.dtype).eps if x.is_floating_point() else 0.0
+    return max(CLOSE, least) * max(1.0, float(x.double().nan_to_num(0, 0, 0).abs().max()))
+
+
+def _kinds(term: Term, made: Exported) -> Iterator[str]:
+    """Yields the inputs that the term takes as numbers of another kind than the module does."""
+    tensors = [x for x in made.inputs if isinstance(x, Tensor)]
+    for i, (array, x) in enumerate(zip(term.dom, tensors, strict=True), start=1):
+        if array.below is None and not x.is_floating_point():
+            which = f"Input {i}" if len(tensors) > 1 else "The input"
+            yield f"{which} holds whole numbers below 0, and the term takes real ones there."
+
+
+def _counts(weights: Sequence[Constant], module: nn.Module) -> Iterator[str]:
+    """Yields how many of the parameters are in the term, if not all are."""
+    parameters = dict(module.named_parameters())
+    total = sum(x.numel() for x in parameters.values())
+    own = {(one.name, one.rows): one.tensor.numel() for one in weights if one.name in parameters}
+    if sum(own.values()) != total:
+        yield f"Its outputs use {sum(own.values()):,} of the module's {total:,} parameters."
+
+
+def _modes(term: Term, module: nn.Module) -> Iterator[str]:
+    norms = any(isinstance(cell.op, BatchNorm) for cell in elaborate(term).cells)
+    if norms and not module.training:
+        yield (
+            "Its batch norms are in evaluation mode: they use the statistics that they keep, not "
+            "those of the batch."
+        )
+
+
+def _check_size(term: Term, made: Exported) -> None:
+    """Raises LimitError if a run of the term or of the module takes much time or memory."""
+    usual, circuit = Limits.from_environment(), elaborate(term)
+    most = min(usual.bytes, SMALL.bytes), min(usual.flops, SMALL.flops)
+    nodes = tree_leaves([node.meta.get("val") for node in made.program.graph.nodes])
+    bytes_ = sum(x.numel() * x.element_size() for x in nodes if isinstance(x, Tensor))
+    bytes_ += sum(weight(value.array) for value in circuit.values.values())
+    needs = (bytes_, "bytes"), (cost_of(circuit).flops, "FLOP")
+    for (need, unit), limit in zip(needs, most, strict=True):
+        if need > limit:
+            raise LimitError(f"it takes {need:,} {unit}, and the limit is {limit:,}")
+
+
+def _random(made: Exported) -> Iterator[str]:
+    """Yields the nodes whose results are drawn at random."""
+    for node in made.program.graph.nodes:
+        tags = getattr(node.target, "tags", ())
+        if torch.Tag.nondeterministic_seeded in tags:
+            yield node.name
+
+
+class _Evaluated(fx.Interpreter):
+    """Runs the graph of a module in evaluation mode, without what no output needs.
+
+    No code of the module's own runs, and its buffers stay as they are.
+    """
+
+    def __init__(self, made: Exported) -> None:
+        super().__init__(made.program.graph_module)
+        self.made = made
+        self.needed: set[fx.Node] = set()
+        for node in reversed(made.program.graph.nodes):
+            changed = node.op == "call_function" and in_place(node) and source(node)
+            if node.op == "output" or node in self.needed or changed in self.needed:
+                self.needed |= {node, *node.all_input_nodes}
+
+    def outputs(self) -> tuple[Tensor, ...]:
+        """Returns the tensors that the module gives."""
+        program = self.made.program
+        held = {**program.constants, **program.state_dict}
+        signature = program.graph_signature
+        names = {
+            **signature.inputs_to_parameters,
+            **signature.inputs_to_buffers,
+            **signature.inputs_to_lifted_tensor_constants,
+        }
+        inputs = iter(self.made.inputs)
+        places = [node.name for node in program.graph.nodes if node.op == "placeholder"]
+        given = [held[names[name]] if name in names else next(inputs) for name in places]
+        for i, name in enumerate(places):  # which may be changed in place
+            if isinstance(given[i], Tensor) and name not in signature.inputs_to_parameters:
+                given[i] = given[i].detach().clone()
+        found = self.run(*given, enable_io_processing=False)
+        specs = zip(found, signature.output_specs, strict=True)
+        return tuple(x for x, spec in specs if isinstance(x, Tensor) and not spec.target)
+
+    def run_node(self, n: fx.Node) -> Any:
+        return super().run_node(n) if n.op == "placeholder" or n in self.needed else None
+
+    def call_function(self, target: Any, args: Any, kwargs: Any) -> Any:
+        schema = getattr(target, "_schema", None)
+        names = [one.name for one in schema.arguments] if schema is not None else []
+        args = tuple(MODES.get(n, x) for n, x in zip(names, args, strict=False)) or args
+        return super().call_function(target, args, {k: MODES.get(k, x) for k, x in kwargs.items()})
