@@ -83,7 +83,8 @@ class Learned(Sliding):
 class Conv(Learned):
     """A convolution over one to three dimensions (``torch.nn.Conv2d``).
 
-    It is drawn as a box ★ k if the positions keep their axis, else as a trapezoid with the stride.
+    It is drawn as a box ★ k if the positions keep their axis, else as a trapezoid with the stride;
+    the number of groups of channels stands beside it.
 
     Args:
         pattern: Channels and positions, such as ``"c x -> d x"``; channels may be several axes.
@@ -153,9 +154,14 @@ class Conv(Learned):
         return self._weights(site, d, c)
 
     def glyph(self, site: Site) -> Glyph:
+        parts = f"{self.groups} groups" if self.groups > 1 else ""
         if self.places[0].name == self.places[1].name:
-            return on_own(site, "box", f"★{written(self.kernel)}")
-        return self.trapezoid(site, *self.sign("conv"))
+            return on_own(site, "box", f"★{written(self.kernel)}{' · ' * bool(parts)}{parts}")
+        letter, name = self.sign("conv")
+        if parts:  # a name above the letter would run into it
+            letter, _, above = letter.partition("^")
+            name = ", ".join(filter(None, (name or above.strip("{}"), parts)))
+        return self.trapezoid(site, letter, name)
 
     def flops(self, site: Site) -> int:
         window = prod(spread(self.kernel, self.flat(site)))
@@ -166,10 +172,12 @@ class Conv(Learned):
         bias = "b_d + " if self.bias else ""
         gap = self.dilation if isinstance(self.dilation, int) else r"\delta"
         j = "j" if self.dilation == 1 else f"{gap} j"
-        return rf"z_{{d,x}} = {bias}\sum_{{c,\,j}} W_{{d,c,j}}\; a_{{c,\;s x + {j} - p}}"
+        c = r"c \text{ in the group of } d" if self.groups > 1 else "c"
+        return rf"z_{{d,x}} = {bias}\sum_{{{c},\,j}} W_{{d,c,j}}\; a_{{c,\;s x + {j} - p}}"
 
     def words(self, site: Site) -> str:
-        return f"convolution {self.name}, {self.setting}: {site.dom} to {site.cod}"
+        parts = f", in {self.groups} groups of channels" if self.groups > 1 else ""
+        return f"convolution {self.name}, {self.setting}{parts}: {site.dom} to {site.cod}"
 
     def expansion(self, site: Site) -> Term | None:
         """Returns a ``Window`` and a ``Linear``; None for several groups."""
