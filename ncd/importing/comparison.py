@@ -9,7 +9,6 @@ import torch
 from torch import Tensor, fx, nn
 from torch.utils._pytree import tree_leaves
 
-from ncd.costs import cost_of
 from ncd.importing.base.import_values import Constant, kind_of
 from ncd.importing.base.memory_views import in_place, source
 from ncd.importing.torch_export import Exported
@@ -18,7 +17,7 @@ from ncd.lang.circuits.elaborate import elaborate
 from ncd.lang.errors import LimitError, NCDError
 from ncd.lang.terms.terms import Term
 from ncd.ops import BatchNorm
-from ncd.run.base.limits import GIGA, Limits, weight
+from ncd.run.base.limits import GIGA, Limits, operations, weight
 
 CLOSE = 1e-4  # of the largest number
 SMALL = Limits(bytes=GIGA, flops=5 * GIGA)  # of a run that is hardly noticed
@@ -139,7 +138,7 @@ def _check_size(term: Term, made: Exported) -> None:
     nodes = tree_leaves([node.meta.get("val") for node in made.program.graph.nodes])
     bytes_ = sum(x.numel() * x.element_size() for x in nodes if isinstance(x, Tensor))
     bytes_ += sum(weight(value.array) for value in circuit.values.values())
-    needs = (bytes_, "bytes"), (cost_of(circuit).flops, "FLOP")
+    needs = (bytes_, "bytes"), (operations(circuit), "FLOP")
     for (need, unit), limit in zip(needs, most, strict=True):
         if need > limit:
             raise LimitError(f"it takes {need:,} {unit}, and the limit is {limit:,}")

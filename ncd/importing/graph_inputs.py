@@ -10,7 +10,7 @@ from torch import Tensor
 from ncd.importing.base.atoms import Atom, Dims, every, leaves, size
 from ncd.importing.base.import_values import Axes, ImportFailed, Kind, Slot, Step, Value, kind_of
 from ncd.importing.base.recorder import Recorder
-from ncd.lang.terms.terms import Term, Then
+from ncd.lang.terms.terms import Id, Term, Then
 from ncd.lang.types.axes import Array, Signature, Type
 from ncd.ops import Split
 
@@ -64,7 +64,7 @@ def split_input(
     def make(axes: Axes, arrays: Sequence[Array]) -> Term:
         pairs = ((axes(new), axes(dim)) for dim, new in split.items())
         terms = [Split(Signature(Type((one,)), Type((parts,)))) for one, parts in pairs]
-        return terms[0] if len(terms) == 1 else Then(*terms)
+        return Then(Id(Type(arrays)), *terms)
 
     names = {new[0]: called[dim[0]] for dim, new in split.items() if dim[0] in called}
     return Step(make, (slot,), (value.slot,), name, ()), names

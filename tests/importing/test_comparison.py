@@ -210,6 +210,10 @@ SHAPES: dict[str, tuple[Function, str]] = {
     "one side of it": (lambda x: F.max_pool2d(x, 2).transpose(-1, -2)[..., 0], "b:2 c:3 w:2"),
     "sides that are turned": (lambda x: F.max_pool2d(x, 2).permute(0, 3, 1, 2), "b:2 w:2 c:3 h:2"),
     "sides that are merged": (lambda x: F.max_pool2d(x, 2).flatten(2), "b:2 c:3 p:4"),
+    "windows": (
+        lambda x: x.view(2, 3, 2, 2, 2, 2).permute(0, 2, 4, 1, 3, 5) * 2,
+        "b:2 h:2 w:2 c:3 h_2:2 w_2:2",
+    ),
     "the same twice": (
         lambda x: (x, x.view(2, 3, 2, 2, 4)),
         "b:2 c:3 p:4 w:4, b:2 c:3 h_2:2 h_3:2 w:4",

@@ -38,12 +38,6 @@ class Builder(Recorder):
         if parts and parts[-1].hint in VAGUE:
             parts[-1].hint = hint
 
-    def as_signal(self, x: Value) -> None:
-        """Suggests names for channels along one dimension of positions, if they have usual ones."""
-        channels, places = (leaves(dim)[-1:] for dim in x.dims[-2:])
-        if channels and places and channels[0].hint == "t" and places[0].hint in VAGUE:
-            channels[0].hint, places[0].hint = "c", "t"
-
     def renamed(self, x: Value, old: Dim, new: Dim) -> Value:
         """Returns the value with other atoms in place of some."""
         ones = size(old) == 1

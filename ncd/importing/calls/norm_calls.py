@@ -14,6 +14,7 @@ from ncd.importing.base.op_order import in_order, parameter_name
 from ncd.importing.calls.formulas import broadcast, mapped
 from ncd.importing.calls.product_calls import own
 from ncd.importing.calls.reduction_calls import along, reduced
+from ncd.importing.calls.window_calls import as_signal
 from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Array
 from ncd.ops import BatchNorm, GroupNorm, LayerNorm, RMSNorm
@@ -88,7 +89,7 @@ def _of_groups(
     g: Builder, x: Value, groups: int, weight: Constant, bias: Constant, eps: float
 ) -> Value:
     if len(x.dims) == 3:
-        g.as_signal(x)
+        as_signal(x)
     x = g.single(x, 1)
     (channel,), places = leaves(x.dims[1]), every(x.dims[2:])
     if not places:
@@ -139,7 +140,7 @@ def batch_norm(
     if training is not g.training:
         g.refuse("a batch norm whose mode is not that of the whole module")
     if len(value.dims) == 3:
-        g.as_signal(value)
+        as_signal(value)
     value = g.single(value, 1)
     if not value.dims[0] or len(leaves(value.dims[0])) != 1 or leaves(value.dims[0])[0].group:
         value = g.single(value, 0)

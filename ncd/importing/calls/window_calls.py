@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from ncd.importing.base.atoms import Atom, leaves, make_group
+from ncd.importing.base.atoms import VAGUE, Atom, leaves, make_group
 from ncd.importing.base.builder import Builder
 from ncd.importing.base.import_values import Axes, Constant, Handler, Operand, Value
 from ncd.importing.base.op_order import in_order, parameter_name
@@ -86,6 +86,13 @@ def transposed(
     return windowed(g, x, weight.tensor.dim() - 2, weight.tensor.shape[1], made, weights)
 
 
+def as_signal(x: Value) -> None:
+    """Suggests names for channels along one dimension of positions, if they have usual ones."""
+    channels, places = (leaves(dim)[-1:] for dim in x.dims[-2:])
+    if channels and places and channels[0].hint == "t" and places[0].hint in VAGUE:
+        channels[0].hint, places[0].hint = "c", "t"
+
+
 def windowed(
     g: Builder,
     x: Operand,
@@ -97,7 +104,7 @@ def windowed(
     """Adds an op on the last ``n`` dimensions, and on the channels before them if they change."""
     value = g.solid(g.value(x))
     if n == 1 and len(value.dims) > 1:
-        g.as_signal(value)
+        as_signal(value)
     places = range(len(value.dims) - n, len(value.dims))
     value = g.grouped(value, places) if n > 1 else g.single(value, len(value.dims) - 1)
     at = len(value.dims) - n - 1

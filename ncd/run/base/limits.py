@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import torch
 
-from ncd.costs import BYTES, WHOLE
+from ncd.costs import BYTES, WHOLE, cost_of
+from ncd.lang.circuits.circuit import Circuit
 from ncd.lang.circuits.elaborate import elaborate, require_sizes
 from ncd.lang.errors import LimitError, shown
 from ncd.lang.terms.terms import Term
@@ -64,6 +65,11 @@ def number(name: str, default: int) -> int:
 def weight(array: Array) -> int:
     """Returns the bytes of an array."""
     return array.numel * (BYTES if array.below is None else WHOLE)
+
+
+def operations(circuit: Circuit) -> int:
+    """Returns the floating-point operations of a run."""
+    return cost_of(circuit).flops
 
 
 def check_inputs(term: Term, limits: Limits | None = None) -> None:
