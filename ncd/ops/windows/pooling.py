@@ -13,7 +13,10 @@ from ncd.lang.terms.op import Sample, Site
 from ncd.lang.terms.step_writer import Slot, Slots, StepWriter
 from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Array, Signature, Type
+from ncd.ops.along_axis.cumulative import Cumulative
 from ncd.ops.along_axis.reduce import Reduce
+from ncd.ops.linear_maps.weight_init import beside
+from ncd.ops.structure.reshape import Group, Split
 from ncd.ops.windows.sliding_window import Window
 from ncd.ops.windows.window_shapes import Sides, Sliding, sides, spread, written
 
@@ -85,7 +88,10 @@ class MaxPool(Sliding):
         return Window(slid, self.kernel, self.stride) >> Reduce(f"{window.spec} ->", "max")
 
     def written_out(self, site: Site, steps: StepWriter, ins: Slots) -> tuple[Slot, ...]:
-        """Returns the largest number of each window, of those that are not padding."""
+        """Returns the largest number of each window, of those that are not padding.
+
+        Of equal ones it is the first, as in torch, so that it gets the whole gradient.
+        """
         (old,), (new,), (x,) = site.dom, site.cod, ins
         window = self.window(site, tuple(site.every))
         slid = Signature(Type((old,)), Type((Array((*new, *window)),)))
@@ -94,8 +100,12 @@ class MaxPool(Sliding):
         if self.padding:
             (inside,) = steps.call(slide, steps.map("1", (), old))
             x = steps.map("where($2 > 0, $1, -1e999)", (x, inside), x.axes)
-        largest = Reduce(Signature(Type((window,)), Type((Array(),))), "max")
-        return (steps.product(steps.call(largest, x), site.outs[0]),)
+        summed = Signature(Type((window,)), Type((Array(),)))
+        (most,) = steps.call(Reduce(summed, "max"), x)
+        largest = steps.map("$1 == $2", (x, most), x.axes)
+        so_far = _counted(steps, largest, window)
+        x = steps.map("where($2 > 0 and $3 == 1, $1, 0)", (x, largest, so_far), x.axes)
+        return (steps.product(steps.call(Reduce(summed), x), site.outs[0]),)
 
     @classmethod
     def samples(cls) -> tuple[Sample, ...]:
@@ -110,3 +120,15 @@ class MaxPool(Sliding):
             ),
             Sample(cls("x -> u"), "x:4x2x2", "F.max_pool3d(a[None], 2)[0]"),
         )
+
+
+def _counted(steps: StepWriter, x: Slot, window: Array) -> Slot:
+    """Adds the sums so far along a window, row by row."""
+    (axis,) = window
+    if not axis.spatial:
+        return steps.call(Cumulative(window), x)[0]
+    (flat,) = beside(x.axes.names, "places", axis.numel)
+    one, two = Type((window,)), Type((Array((flat,)),))
+    (x,) = steps.call(Group(Signature(one, two)), x)
+    (x,) = steps.call(Cumulative(two[0]), x)
+    return steps.call(Split(Signature(two, one)), x)[0]
