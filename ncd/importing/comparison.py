@@ -16,7 +16,6 @@ from ncd.importing.weight_transfer import borrowing
 from ncd.lang.circuits.elaborate import elaborate
 from ncd.lang.errors import LimitError, NCDError
 from ncd.lang.terms.terms import Term
-from ncd.ops import BatchNorm
 from ncd.run.base.limits import GIGA, Limits, operations, weight
 
 CLOSE = 1e-4  # of the largest number
@@ -66,7 +65,7 @@ def compared(
     """
     if made.failure:
         return ()
-    found = [*_kinds(term, made), *_counts(weights, made.module), *_modes(term, made.module)]
+    found = [*_kinds(term, made), *_counts(weights, made.module), *_modes(made)]
     try:
         _check_size(term, made)
         run = borrowing(elaborate(term), weights).eval()
@@ -122,9 +121,10 @@ def _counts(weights: Sequence[Constant], module: nn.Module) -> Iterator[str]:
         yield f"Its outputs use {sum(own.values()):,} of the module's {total:,} parameters."
 
 
-def _modes(term: Term, module: nn.Module) -> Iterator[str]:
-    norms = any(isinstance(cell.op, BatchNorm) for cell in elaborate(term).cells)
-    if norms and not module.training:
+def _modes(made: Exported) -> Iterator[str]:
+    """Yields that batch norms use the statistics that they keep, if some do."""
+    norms = (node for node in made.program.graph.nodes if "batch_norm" in str(node.target))
+    if not made.module.training and any(node.args[3] is not None for node in norms):
         yield (
             "Its batch norms are in evaluation mode: they use the statistics that they keep, not "
             "those of the batch."
@@ -193,5 +193,8 @@ class _Evaluated(fx.Interpreter):
     def call_function(self, target: Any, args: Any, kwargs: Any) -> Any:
         schema = getattr(target, "_schema", None)
         names = [one.name for one in schema.arguments] if schema is not None else []
-        args = tuple(MODES.get(n, x) for n, x in zip(names, args, strict=False)) or args
-        return super().call_function(target, args, {k: MODES.get(k, x) for k, x in kwargs.items()})
+        given = {**dict(zip(names, args, strict=False)), **kwargs}
+        if given.get("running_mean", True) is not None:  # else it has only those of the batch
+            args = tuple(MODES.get(n, x) for n, x in zip(names, args, strict=False)) or args
+            kwargs = {n: MODES.get(n, x) for n, x in kwargs.items()}
+        return super().call_function(target, args, kwargs)

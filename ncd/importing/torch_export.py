@@ -141,7 +141,7 @@ class _UpToFailure(nn.Module):
     def __init__(self, module: nn.Module) -> None:
         super().__init__()
         self.module = module
-        self.watch = _Watch()
+        self.watch = _Watch(module)
 
     def forward(self, *args: Any, **named: Any) -> Any:
         self.watch.given.clear()
@@ -156,8 +156,9 @@ class _Watch(TorchFunctionMode):
     A tracer of torch cannot be left by an error, so the rest is traced as well; nothing needs it.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, module: nn.Module) -> None:
         super().__init__()
+        self.module = module
         self.given: list[Tensor] = []
         self.failure = ""
 
@@ -169,7 +170,8 @@ class _Watch(TorchFunctionMode):
             if not found:
                 raise
             if not self.given:
-                learned = [x for x in found if not isinstance(x, nn.Parameter)]
-                self.given += learned or found
+                held = {*map(id, self.module.parameters()), *map(id, self.module.buffers())}
+                own = [x for x in found if id(x) not in held and not isinstance(x, nn.Parameter)]
+                self.given += own or found
                 self.failure = _message(error)
             return found[0]

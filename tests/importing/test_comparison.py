@@ -64,6 +64,12 @@ TOLD: dict[str, tuple[nn.Module, tuple[Tensor, ...], tuple[str, ...]]] = {
     ),
     "a batch norm that is evaluated": (nn.BatchNorm1d(3).eval(), (A,), (EVALUATED,)),
     "a batch norm that learns": (nn.BatchNorm1d(3), (A,), ()),
+    "one number for each channel": (nn.BatchNorm1d(4).eval(), (drawn(1, 4),), (EVALUATED,)),
+    "a batch norm that keeps nothing": (
+        nn.BatchNorm1d(3, track_running_stats=False).eval(),
+        (A,),
+        (),
+    ),
     "dropout": (nn.Dropout(0.5), (A,), ()),
     "dropout in a box": (nn.AlphaDropout(0.5), (A,), ()),
     "random numbers": (Called(lambda a: a + torch.rand_like(a)), (A,), ()),
@@ -152,6 +158,14 @@ def test_a_module_that_is_large_is_not_run_at_once(monkeypatch: pytest.MonkeyPat
         assert "could not be run" in from_torch(layer, drawn(2, 4)).notes[0] and ran.pop()
 
 
+def test_a_batch_norm_of_one_example_is_drawn_up_to_it_and_keeps_its_statistics_to_itself() -> None:
+    found = from_torch(nn.Sequential(nn.Linear(4, 3), nn.BatchNorm1d(3)), drawn(1, 4))
+    assert found.failure == (
+        "1: Expected more than 1 value per channel when training, got input size torch.Size([1, 3])"
+    )
+    assert found.term.cod.spec == "b:1 d:3"
+
+
 def test_a_module_that_fails_is_not_run_again() -> None:
     found = from_torch(nn.Sequential(nn.Linear(4, 3), nn.Linear(4, 3)), drawn(2, 4))
     assert found.failure and not found.notes
@@ -212,7 +226,7 @@ SHAPES: dict[str, tuple[Function, str]] = {
     "sides that are merged": (lambda x: F.max_pool2d(x, 2).flatten(2), "b:2 c:3 p:4"),
     "windows": (
         lambda x: x.view(2, 3, 2, 2, 2, 2).permute(0, 2, 4, 1, 3, 5) * 2,
-        "b:2 h:2 w:2 c:3 h_2:2 w_2:2",
+        "b:2 h_2:2 w_2:2 c:3 h_3:2 w_3:2",
     ),
     "the same twice": (
         lambda x: (x, x.view(2, 3, 2, 2, 4)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import torch
@@ -139,6 +140,8 @@ def batch_norm(
         g.refuse("a batch norm with shared parameters or without statistics")
     if training is not g.training:
         g.refuse("a batch norm whose mode is not that of the whole module")
+    if prod(value.shape) == value.shape[1]:
+        g.refuse("a batch norm of one number for each channel")
     if len(value.dims) == 3:
         as_signal(value)
     value = g.single(value, 1)
