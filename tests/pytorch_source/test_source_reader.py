@@ -194,3 +194,41 @@ def test_a_module_that_fails_is_drawn_up_to_the_call() -> None:
     assert "Linear('m:8 -> d:5', 'layer_0'" in repr(found.term)
     assert found.failure is not None and (found.failure.line, found.failure.column) == (7, 16)
     assert found.failure.fact.startswith("RuntimeError: ") and "[2, 5]" in found.failure.fact
+
+
+@pytest.mark.parametrize(
+    ("layer", "note"),
+    [
+        (
+            "nn.utils.weight_norm(nn.Conv1d(4, 8, 3), 'weight', dim=0)",
+            "weight_norm is left out: its layers are drawn with plain weights, without the 8 "
+            "lengths that torch counts.",
+        ),
+        (
+            "nn.utils.parametrizations.weight_norm(nn.Conv1d(4, 8, 3), dim=None)",
+            "weight_norm is left out: its layers are drawn with plain weights, without the 1 "
+            "lengths that torch counts.",
+        ),
+        (
+            "nn.utils.spectral_norm(nn.Conv1d(4, 8, 3), n_power_iterations=2)",
+            "spectral_norm is left out: its layers are drawn with plain weights.",
+        ),
+        (
+            "nn.Sequential(nn.Conv1d(4, 8, 3), nn.BatchNorm1d(8))",
+            "Its batch norms are in evaluation mode: they use the statistics that they keep, not "
+            "those of the batch.",
+        ),
+    ],
+)
+def test_what_is_drawn_in_another_way_than_torch_runs_it_is_said(layer: str, note: str) -> None:
+    source = f"""
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.c = {layer}
+    def forward(self, x):
+        return self.c(x)
+2x4x20"""
+    found = read_source(source)
+    assert found.note == note
+    assert found.term.dom.spec == "b:2 c:4 ~t:20"

@@ -39,9 +39,9 @@ def _plain(name: str) -> Callable[..., Any]:
     def left(machine: Any, layer: Any, *more: Any, **named: Any) -> Any:
         machine.plain.setdefault(name, 0)
         if name == "weight_norm" and isinstance(layer, nn.Module):
-            weight, dim = (*more, *("weight", 0)[len(more) :])
-            shape = layer.get_parameter(named.get("name", weight)).shape
-            dim = named.get("dim", dim)
+            given = {**dict(zip(("name", "dim"), more, strict=False)), **named}
+            shape = layer.get_parameter(given.get("name", "weight")).shape
+            dim = given.get("dim", 0)
             machine.plain[name] += 1 if dim is None else shape[dim]
         return layer
 
