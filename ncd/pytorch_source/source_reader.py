@@ -263,7 +263,8 @@ def _said(machine: Machine, note: str) -> str:
     for name, given in machine.taken.items():
         note += f" {written(name, given)} is taken, as not all sizes are given."
     for name, count in machine.plain.items():
-        more = f", without the {count:,} lengths that torch counts" if count else ""
+        lengths = f"{count:,} length{'s' * (count > 1)}"
+        more = f", without the {lengths} that torch counts" if count else ""
         note += f" {name} is left out: its layers are drawn with plain weights{more}."
     if not machine.left_out:
         return note.strip()
