@@ -206,8 +206,8 @@ def test_a_module_that_fails_is_drawn_up_to_the_call() -> None:
         ),
         (
             "nn.utils.parametrizations.weight_norm(nn.Conv1d(4, 8, 3), dim=None)",
-            "weight_norm is left out: its layers are drawn with plain weights, without the 1 length "
-            "that torch counts.",
+            "weight_norm is left out: its layers are drawn with plain weights, without the 1 "
+            "length that torch counts.",
         ),
         (
             "nn.utils.spectral_norm(nn.Conv1d(4, 8, 3), n_power_iterations=2)",
