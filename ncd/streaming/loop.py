@@ -13,8 +13,9 @@ import torch
 from torch import Tensor, nn
 
 from ncd.lang.circuits.circuit import Value
-from ncd.lang.errors import MismatchError
+from ncd.lang.types.axes import Array
 from ncd.run.execution.evaluate import Like
+from ncd.streaming.loop_inputs import checked_inputs
 from ncd.streaming.plan import Stream
 from ncd.streaming.schedule import Planned, Stage
 from ncd.streaming.tile_ops import Group, Shared, Waiting, as_state, called, ran, updated
@@ -67,7 +68,8 @@ def run_stream(
         The arrays that it writes, and how many bytes it moved.
 
     Raises:
-        MismatchError: For another number of inputs.
+        MismatchError: For another number, shape or kind of inputs, and for weights that are not
+            there.
 
     Source: Dao et al. 2022, "FlashAttention", algorithm 1, for the loop of attention.
 
@@ -78,11 +80,7 @@ def run_stream(
     >>> round(done.outputs[0].item(), 6), done.bytes_read
     (1.0, 20)
     """
-    wanted = plan.schedule.inputs
-    if len(inputs) != len(wanted):
-        arrays = ", ".join(f"({v.array})" for v in wanted)
-        raise MismatchError(f"the loop reads {arrays}, not {len(inputs)} arrays", cure=arrays)
-    return _Loop(plan, list(inputs), module, watch).run()
+    return _Loop(plan, checked_inputs(plan.schedule, inputs, module), module, watch).run()
 
 
 class _Loop:
@@ -94,7 +92,8 @@ class _Loop:
         own = (weight for op in plan.schedule.ops for weight in op.weights)
         learned = dict(module.named_parameters()) if module is not None else {}
         self.slow |= {weight.id: (weight.array, learned[weight.id]) for weight in own}
-        real = next((x for _, x in self.slow.values() if x.is_floating_point()), torch.zeros(()))
+        known = [x for _, x in self.slow.values()] + [*(module.buffers() if module else ())]
+        real = next((x for x in known if x.is_floating_point()), torch.zeros(()))
         self.shared = Shared(module, Like(real.device, real.dtype))
         self.read = self.written = 0  # bits
         self.widths: dict[str, int] = {}
@@ -105,7 +104,7 @@ class _Loop:
         outputs = []
         for place, output in enumerate(self.plan.schedule.outputs):
             blocks = [group[place] for group in found]
-            outputs.append(self._joined(blocks, output.array.names, self.plan.grouped))
+            outputs.append(self._joined(blocks, output.array, self.plan.grouped))
         return Result(tuple(outputs), -(-self.read // 8), -(-self.written // 8))
 
     def _cuts(self, names: Sequence[str]) -> Iterator[tuple[tuple[str, tuple[int, int]], ...]]:
@@ -119,11 +118,11 @@ class _Loop:
         ]
         return every(*spans)
 
-    def _joined(self, blocks: list[Tensor], names: Sequence[str], cut: Sequence[str]) -> Tensor:
+    def _joined(self, blocks: list[Tensor], array: Array, cut: Sequence[str]) -> Tensor:
         """Joins the blocks of all groups along the grouped axes, the last of which varies first."""
         for name in reversed(cut):
             count = -(-self.plan.sizes[name] // self.plan.tiles[name])
-            dim = names.index(name)
+            (dim,) = array.position(name)
             rows = range(0, len(blocks), count)
             blocks = [torch.cat(blocks[i : i + count], dim) for i in rows]
         return blocks[0]
@@ -162,14 +161,16 @@ class _Loop:
 
     def _output(self, output: Value, group: Group, rows: dict[str, list[Tensor]]) -> Tensor:
         if output.id in rows:
-            return torch.cat(rows[output.id], output.array.names.index(self.plan.streamed))
+            (dim,) = output.array.position(self.plan.streamed)
+            return torch.cat(rows[output.id], dim)
         found = group.held[output.id]
         assert isinstance(found, Tile)
         return self._write(output.id, found)
 
     def _stays(self, id: str) -> bool:
-        """Returns whether an array that was read for a tile is the same for the next ones."""
-        return id in self.slow and self.plan.streamed not in self.slow[id][0].names
+        """Returns whether an array is the same for the next tiles: it has no streamed axis."""
+        array = self.slow[id][0] if id in self.slow else self.plan.circuit.values[id].array
+        return self.plan.streamed not in array.names
 
     def _write(self, id: str, tile: Tile) -> Tensor:
         self.written += self._bits(id, tile)

@@ -11,13 +11,14 @@ from types import MappingProxyType
 from ncd.costs import FLOAT32, cost_of
 from ncd.lang.circuits.circuit import Circuit
 from ncd.lang.circuits.elaborate import elaborate, require_sizes
-from ncd.lang.errors import LimitError, SizeError
+from ncd.lang.errors import LimitError
 from ncd.lang.formats import BITS, Formats
 from ncd.lang.formulas.expr import Arg
 from ncd.lang.terms.arguments import check_term
 from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Array
 from ncd.streaming.amounts import Amount, Factor
+from ncd.streaming.checks import check_budget, checked_cuts
 from ncd.streaming.columns import Column, columns
 from ncd.streaming.schedule import Schedule, core, scheduled
 
@@ -140,15 +141,17 @@ class Stream:
         """Returns the tiles that fit in so many bytes of fast memory and move least.
 
         All groups have one size; sizes are powers of two, or those of whole axes. ``None`` if
-        nothing fits.
+        nothing fits, or no axis is cut. Raises SizeError for a budget that is no whole number.
 
         >>> from ncd.ops import Einsum
         >>> stream(Einsum("a:64 b:64, b:64 c:64 -> a c"), {"a": 8, "c": 8}, ("b", 1)).fitting(4096)
         {'a': 16, 'c': 16, 'b': 16}
         """
+        check_budget(budget, "fitting")
         sizes, moved = self.sizes, self.moved
         kept = [column.amount for column in self.columns]
-        powers = [1 << n for n in range(max(sizes[name] for name in self.tiles).bit_length() + 1)]
+        most = max((sizes[name] for name in self.tiles), default=1)
+        powers = [1 << n for n in range(most.bit_length() + 1)]
         best: tuple[int, int, dict[str, int]] | None = None
         for group, tile in product(powers, powers) if self.tiles else ():
             asked = {name: group if name in self.grouped else tile for name in self.tiles}
@@ -223,8 +226,10 @@ def stream(
             the first grouped axis and the streamed one, such as the scores of attention.
 
     Raises:
-        MismatchError: For an op that cannot be cut in this way, with the reason.
-        SizeError: For an axis without a size, or a tile of no size.
+        MismatchError: For an op that cannot be cut in this way, with the reason, and for an axis of
+            two dimensions or one that is grouped and streamed.
+        SizeError: For an axis without a size, a tile of no size, or a budget that is no number.
+        ParseError: For ``grouped``, ``streamed`` or ``formats`` of another form.
         UnknownNameError: For an axis that the term lacks.
         LimitError: If the loop needs more fast memory than the budget.
 
@@ -238,11 +243,8 @@ def stream(
     check_term(term, "stream")
     circuit = elaborate(term)
     require_sizes(circuit)
-    axis, tile = streamed or ("", 0)
+    axis, tile = checked_cuts(grouped, streamed, budget, formats)
     given = {**grouped, **({axis: tile} if axis else {})}
-    for name, size in given.items():
-        if isinstance(size, bool) or not isinstance(size, int) or size < 1:
-            raise SizeError(f"a tile of {name} has size {size!r}", cure=f"{name} = 1", axis=name)
     cells = circuit.cells if around or not grouped else core(circuit, next(iter(grouped)), axis)
     schedule = scheduled(circuit, cells, tuple(grouped), axis)
     plan = Stream(circuit, schedule, tuple(grouped), axis, given, formats or FLOAT32)

@@ -9,7 +9,7 @@ from enum import IntEnum
 from ncd.lang.circuits.circuit import Cell, Circuit, Value
 from ncd.lang.errors import MismatchError, UnknownNameError, unknown
 from ncd.lang.terms.streaming import Streamed
-from ncd.lang.types.axes import Array
+from ncd.lang.types.axes import Array, Axis
 
 
 class Stage(IntEnum):
@@ -112,10 +112,7 @@ def scheduled(
         raise MismatchError(
             "a repetition is no single loop over tiles", cure="one of its bodies, as a term"
         )
-    known = {a.name for cell in cells for t in (cell.site.ins, cell.site.outs) for a in t.axes}
-    for name in (*grouped, *([streamed] if streamed else [])):
-        if name not in known:
-            raise unknown("axis", name, sorted(known), where="stream")
+    _check_axes(cells, (*grouped, *([streamed] if streamed else [])))
     made = {value.id for cell in cells for value in cell.outputs}
     read = _once(value for cell in cells for value in cell.inputs if value.id not in made)
     first = [value.id for value in circuit.inputs]
@@ -127,6 +124,34 @@ def scheduled(
     ops = tuple(_Walk(grouped, streamed, inputs).planned(cells))
     _check_outputs(ops, outputs, grouped, streamed)
     return Schedule(ops, inputs, outputs)
+
+
+def _check_axes(cells: Iterable[Cell], cut: Iterable[str]) -> None:
+    """Raises NCDError for an axis of two sizes, and for one to be cut that no array has.
+
+    An axis of two dimensions is not cut either.
+    """
+    arrays = [array for cell in cells for array in (*cell.site.ins, *cell.site.outs)]
+    known: dict[str, Axis] = {}
+    for axis in (axis for array in arrays for axis in array):
+        other = known.setdefault(axis.name, axis)
+        if other.shape != axis.shape:
+            raise MismatchError(
+                f"the axis {axis.name} has size {other.size_text} in one array and "
+                f"{axis.size_text} in another",
+                where="stream",
+                cure="another name for one of them",
+            )
+    for name in cut:
+        if name not in known:
+            raise unknown("axis", name, sorted(known), where="stream")
+        if known[name].spatial:
+            raise MismatchError(
+                f"the axis {name} has {len(known[name].shape)} dimensions "
+                f"({known[name].size_text}), and tiles are cut along one",
+                where="stream",
+                cure=f"an axis for each of them in place of {name}",
+            )
 
 
 def _once(values: Iterable[Value]) -> tuple[Value, ...]:

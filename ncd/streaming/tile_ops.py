@@ -70,11 +70,13 @@ def ran(
             tile = Tile(tile.keys, tile.data + aligned(own["bias"], tile.keys))
         return [tile]
     tensors = [tile.data for tile in ins]
-    expr = cell.torch
+    expr = cell.torch  # one for each output, or one for all of them
     exprs = [resized(each, cut) for each in (expr if isinstance(expr, tuple) else (expr,))]
     layer = cell.layer.function if cell.layer is not None else ""
     called = run.module.get_submodule(cell.path) if run.module is not None and layer else None
     made = codes(exprs, [x.dim() for x in tensors], layer)(tensors, called, run.like)
+    if not isinstance(expr, tuple) and len(keys) > 1:
+        ((*made,),) = made
     if op.rule.mean and op.totals:  # the sum of the tile; the whole is divided at the end
         made = [x * (tensors[0].numel() // x.numel()) for x in made]
     return [Tile(k, x) for k, x in zip(keys, made, strict=True)]
