@@ -86,8 +86,9 @@ def _costs(plan: Plan, sizes: Estimate, width: float) -> list[float]:
         for s in range(frame.first + 1, frame.last):
             costs[s] += cost
     for s, step in enumerate(plan.steps):
-        if any(takes_cap(unit.glyph) or names_its_array(unit.glyph) for unit in step):
-            costs[s] = inf
+        named = any(takes_cap(unit.glyph) or names_its_array(unit.glyph) for unit in step)
+        if named or all(unit.passes or _draws_nothing(unit) for unit in step):
+            costs[s] = inf  # a row does not begin with a name, a bracket, or names of another loop
         elif any(_renames(unit) for unit in step):
             costs[s] += RENAMED_COST
     costs[0] = costs[-1] = 0.0
@@ -98,6 +99,11 @@ def _renames(unit: Unit) -> bool:
     """Returns whether a unit only renames an array."""
     wires = tuple((n, n) for n in range(len(unit.outs)))
     return unit.cell is not None and unit.glyph == Glyph(through=wires)
+
+
+def _draws_nothing(unit: Unit) -> bool:
+    """Returns whether a unit is the end of a loop, or only renames an array."""
+    return unit.cell is None or _renames(unit)
 
 
 def torn(plan: Plan, sizes: Estimate, at: Sequence[int], width: float) -> set[str]:

@@ -1,5 +1,6 @@
 """A long diagram breaks into rows; what is too much for a picture is folded."""
 
+from collections import Counter
 from itertools import pairwise
 
 import pytest
@@ -7,9 +8,13 @@ import pytest
 import ncd
 from ncd import Axes, Block, Copy, Elementwise, Id, Linear, Repeat, Softmax, Term, Then
 from ncd.drawing import Drawing
+from ncd.drawing.base.plan_types import Unit
 from ncd.drawing.base.transform import moved
+from ncd.drawing.collapse import shown
 from ncd.drawing.fit import row_breaks
+from ncd.drawing.fit.size_estimate import estimate
 from ncd.drawing.lint import lint
+from ncd.drawing.plan.build_plan import plan
 from tests.drawing.large_systems import LARGE
 
 SIZES = Axes(t=5, m=4, **{f"m{n}": 4 for n in range(20)})
@@ -149,3 +154,32 @@ def test_rows_are_as_even_as_they_can_be_where_all_breaks_cost_alike(columns, at
     found = row_breaks._cheapest(Even(), [0.0] * (columns + 1), 70.0, len(at) - 1)
     lengths = [b - a for a, b in pairwise(found)]
     assert sorted(lengths) == sorted(b - a for a, b in pairwise(at))
+
+
+@pytest.mark.parametrize("name", ["unet", "decoder-block", "gpt-2", "lstm"])
+def test_no_row_begins_with_the_end_of_a_loop_or_a_new_name(name):
+    circuit = ncd.elaborate(ncd.catalogue[name].build())
+    for shut in (frozenset(), frozenset(f.id for f in circuit.fences if f.role == "folded")):
+        planned = plan(shown(circuit, shut))
+        sizes = estimate(planned, "names")
+        signs = [any(map(is_drawn, step)) for step in planned.steps]
+        for width in range(300, 2400, 35):
+            at = row_breaks.breaks(planned, sizes, width)
+            assert all(signs[s] for s in at[1:-1]), (width, at)
+
+
+def is_drawn(unit: Unit) -> bool:
+    """Whether an op has a mark, or does more to its wires than to pass them straight on."""
+    straight = tuple((n, n) for n in range(len(unit.outs)))
+    return unit.cell is not None and bool(unit.glyph.marks or unit.glyph.through != straight)
+
+
+@pytest.mark.parametrize("width", [800, 860, 1000, 1280])
+def test_the_counter_of_a_loop_names_no_wire_behind_it(width):
+    """There the array has a name of its own, x_5 and not x_{λ+1}."""
+    term = ncd.catalogue["unet"].build()
+    circuit = ncd.elaborate(term)
+    inside = {value.id for loop in circuit.loops for value in loop.outputs}
+    labels = ncd.draw(term, width=width, folded=()).labels
+    named = Counter((label.array, label.axis) for label in labels if label.array in inside)
+    assert named and set(named.values()) == {1}  # once, in front of its bracket
