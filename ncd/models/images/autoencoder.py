@@ -57,7 +57,8 @@ def _vae() -> Term:
     )
 
 
-_KINGMA = 'Kingma and Welling 2014, "Auto-Encoding Variational Bayes", section 5 and figure 2'
+_KINGMA = 'Kingma and Welling 2014, "Auto-Encoding Variational Bayes", '
+_FIGURES = {2: "appendix A and figure 4"}  # the picture of the plane; the others are compared
 VAE = Entry(
     name="vae",
     title="Variational autoencoder",
@@ -71,7 +72,12 @@ VAE = Entry(
     section="Images",
     type="x y, k -> x y, k, k",
     presets=tuple(
-        Preset(f"mnist-{k}", {"x": 28, "d": 500, "k": k}, _KINGMA, f"MNIST, {k} numbers")
+        Preset(
+            f"mnist-{k}",
+            {"x": 28, "d": 500, "k": k},
+            _KINGMA + _FIGURES.get(k, "section 5 and figure 2"),
+            f"MNIST, {k} numbers",
+        )
         for k in (2, 3, 5, 10, 20, 200)
     ),
     notes={
