@@ -8,13 +8,15 @@ import pytest
 import torch
 
 import ncd
+from ncd.lang.formats import BITS, PLAIN
 from ncd.models import Entry
 from ncd.run.base.device import exact
 from ncd.run.limits.guard import peak
 from ncd.view.base.cache import SHELF
 from ncd.view.runtime import garbage, torch_threads
 from tests.view.page.test_pages import attention, fine
-from tools.gpu.agreement import CLOSE, array_difference, gradient_difference
+from tools.gpu import formats
+from tools.gpu.agreement import CLOSE, Setting, array_difference, gradient_difference, gradients
 
 GPU = next((name for name in ncd.devices() if name.startswith("cuda")), "")
 ENTRIES = list(ncd.catalogue.values())
@@ -101,3 +103,14 @@ def test_a_full_gpu_is_a_refusal() -> None:
     assert not app.warning
     del app
     assert left() <= before
+
+
+@pytest.mark.parametrize("name", [name for name in BITS if name != PLAIN])
+def test_numbers_are_rounded_as_on_the_cpu(name: str) -> None:
+    assert formats._rounding(name, Setting(GPU)).fault == ""
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
+def test_the_same_seed_gives_the_same_gradients(entry: Entry) -> None:
+    one, two = (gradients(entry, GPU, torch.float32) for _ in range(2))
+    assert all(map(torch.equal, one, two))

@@ -43,7 +43,7 @@ class Visit:
         module = ncd.compile(self.term, self.seed, device)
         with torch.no_grad():
             found = ncd.trace(module, *ncd.example_inputs(self.term, self.seed, device))
-        return {id: value.cpu() for id, value in found.values.items()}
+            return {id: value.cpu() for id, value in found.values.items()}  # without their history
 
 
 def visitors(setting: Setting) -> Iterator[Finding]:
