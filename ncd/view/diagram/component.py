@@ -25,7 +25,7 @@ from ncd.view.base import hide_sizes, knobs, selection
 from ncd.view.base.cache import remember
 from ncd.view.base.html_panel import asked, heed
 from ncd.view.base.static_files import static
-from ncd.view.diagram import axis_chips, callout_list, code_listing, legend
+from ncd.view.diagram import asked_block, axis_chips, callout_list, code_listing, legend
 from ncd.view.session import number_formats, own_entry
 from ncd.view.session.link_text import packed
 from ncd.view.session.refusal import Refusal
@@ -153,6 +153,7 @@ def drawing_query(scene: Scene) -> str:
         "folded": selection.folding(),
         selection.WIDE: scene.wide,
         **({} if scene.formats.plain else {number_formats.FORMATS: scene.formats.said}),
+        **({"about": scene.about} if scene.about else {}),
         **({"held": ",".join(scene.feed.lengths)} if scene.feed.lengths else {}),
         **({own_entry.TEXT: packed(scene.entry.text)} if scene.entry.text else {}),
     }
@@ -179,21 +180,25 @@ def drawn(scene: Scene, refusal: Refusal | None, folding: str) -> Drawn:
     mark = (refusal.node if refusal else None) or ""
     folded = selection.folded(scene.circuit, folding)
     look = scene.labels, scene.dark, scene.notes, scene.wide, mark, folded, scene.veil
-    what = scene.entry.key, *look, scene.formats
+    what = scene.entry.key, *look, scene.about, scene.formats
     return remember("diagram", scene.term, *what, make=lambda: _draw(scene, mark, folded))
 
 
 def _draw(scene: Scene, mark: str, folded: Folded) -> Drawn:
     drawing = draw(scene.term, **scene.look, mark=mark, folded=folded)
+    if scene.about and folded == "auto":
+        shut = asked_block.opened(drawing, scene.circuit, scene.about)
+        if shut is not None:
+            drawing = draw(scene.term, **scene.look, mark=mark, folded=shut)
     hover = words(scene.circuit)
     if scene.veil:
         drawing = hide_sizes.drawing(drawing, scene.circuit, scene.veil)
         hover = hide_sizes.words(scene.circuit, scene.veil, hover)
     boxes = {glyph.node for glyph in drawing.glyphs if selection.BLOCK.fullmatch(glyph.node)}
-    shut = boxes if folded == "auto" else frozenset(folded)
+    collapsed = boxes if folded == "auto" else frozenset(folded)
     worth = {block.id for block in blocks(scene.circuit)}
     seen = boxes | {f.id for f in drawing.fences if f.id in worth or f.id[0] == "s"}
-    folds = {id: ",".join(sorted(shut ^ {id})) or selection.NONE for id in sorted(seen)}
+    folds = {id: ",".join(sorted(collapsed ^ {id})) or selection.NONE for id in sorted(seen)}
     return Drawn(
         drawing.svg(fonts=False),
         legend.drawer(drawing, scene.dark),

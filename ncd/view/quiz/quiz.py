@@ -69,7 +69,7 @@ def with_question(scene: Scene) -> Scene:
     st.session_state[selection.KEY] = found.asked
     values = circuit.values.values()
     known = frozenset(value.id for value in values if _key(value) in found.done)
-    return replace(scene, selected=found.asked, veil=Veil(found.asked, known))
+    return replace(scene, selected=found.asked, veil=Veil(found.asked, known), about=found.asked)
 
 
 def _round(page: str) -> Round:

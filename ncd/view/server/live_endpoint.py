@@ -108,5 +108,6 @@ def scene(entry: Entry, asked: Mapping[str, str]) -> Scene | None:
         term=term,
         notes=asked.get("callouts") != "off",
         wide=selection.fitting(asked[selection.WIDE]) if selection.WIDE in asked else None,
+        about=asked.get("about", ""),
         formats=number_formats.read(entry, asked.get(number_formats.FORMATS, ""))[0],
     )

@@ -50,7 +50,8 @@ class Scene:
 
     ``wide`` is the width of the diagram's column in pixels; files and slides have none.
     ``refused`` says why the settings could not be built, ``learned`` holds trained weights, if any,
-    and ``veil`` says what a quiz hides.
+    ``veil`` says what a quiz hides, and ``about`` is the array or op of a question, whose block is
+    drawn open.
     """
 
     entry: Entry
@@ -67,6 +68,7 @@ class Scene:
     refused: Refusal | None = None
     learned: Learned | None = None
     veil: Veil | None = None
+    about: str = ""
     formats: Formats = FLOAT32
 
     def choosing(self, selected: str) -> Scene:

@@ -1,0 +1,61 @@
+"""What a question is about is drawn, also where a phone has no room for its block."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from urllib.parse import parse_qsl
+
+import pytest
+
+import ncd
+from ncd.inputs.run_inputs import Feed
+from ncd.lessons import lesson_of, question
+from ncd.models import Entry
+from ncd.view.base import selection
+from ncd.view.diagram import component
+from ncd.view.session.scene import Scene
+from tests.support.sampling import sample
+
+PHONE = selection.WIDTHS[0]
+
+
+def phone(entry: Entry, settings: dict[str, int]) -> Scene:
+    term = entry.build(**settings)
+    return Scene(entry, settings, 0, "cpu", Feed(), False, "names", "", term, wide=PHONE)
+
+
+def asked(entry: Entry) -> list[tuple[dict[str, int], str]]:
+    """What the questions of a lesson are about, each with the settings of its view."""
+    found = []
+    for view in lesson_of(entry).views:
+        said = dict(parse_qsl(view.query))
+        own = {knob.name: int(said[knob.name]) for knob in entry.knobs if knob.name in said}
+        settings = dict(entry.settings(own))
+        asks = question(entry, settings, said["ask"]) if "ask" in said else None
+        if asks is not None and asks.about:
+            found.append((settings, asks.about))
+    return found
+
+
+def shows(drawn: component.Drawn, id: str) -> bool:
+    return f'data-array="{id}"' in drawn.svg or f'data-node="{id}"' in drawn.svg
+
+
+@pytest.mark.few(12)
+@pytest.mark.parametrize("entry", ncd.catalogue.values(), ids=lambda entry: entry.name)
+def test_what_a_lesson_asks_for_is_seen_on_a_phone(entry: Entry) -> None:
+    for settings, about in sample(asked(entry), 2, entry.name):
+        scene = replace(phone(entry, settings), about=about)
+        assert shows(component.drawn(scene, None, selection.AUTO), about)
+
+
+def test_the_rest_stays_as_it_is() -> None:
+    entry = ncd.catalogue["encoder-decoder"]
+    scene = phone(entry, dict(entry.settings({})))
+    plain = component.drawn(scene, None, selection.AUTO)
+    assert not shows(plain, "v8") and shows(plain, "v0")
+    opened = component.drawn(replace(scene, about="v8"), None, selection.AUTO)
+    assert shows(opened, "v8") and opened.boxes
+    assert component.drawn(replace(scene, about="v0"), None, selection.AUTO) == plain
+    folded = component.drawn(replace(scene, about="v8"), None, ",".join(plain.boxes))
+    assert not shows(folded, "v8")  # a visitor's own choice
