@@ -10,6 +10,9 @@ const CAPTION = 200; // letters
 const UNTOLD = /^(labels|callouts|select|axes|folded|colours|slices|text.*|softmax|back|frozen|drawing|panel|with)$/;
 // What is not the state of a panel, beside the sizes.
 const ABOVE = /^(seed|device|labels|select|axes|folded|callouts|quiz|ask|input|sample.*|picture|proofread|text.*|drawing)$/;
+const BLOCK = ".stMainBlockContainer > .stVerticalBlock"; // all of the page
+const AROUND = 24; // pixels above and below it
+const LEAST = 4; // a diagram takes at least this part of the window's height
 const TYPES = "input, textarea, select, [contenteditable], [role=slider], [role=spinbutton]";
 const MOVES = `${TYPES}, [role=tab], [role=radio], [role=application], [role=listbox], [role=menu]`;
 const STEPS = { ArrowRight: 1, PageDown: 1, ArrowLeft: -1, PageUp: -1, Home: -Infinity, End: Infinity };
@@ -51,7 +54,10 @@ function prepare(root, { pages, sizes }) {
     [document, "fullscreenchange", () => sync(host)],
   ];
   for (const [where, ...own] of heard) where.addEventListener(...own);
+  const room = new ResizeObserver(() => fit());
+  for (const where of [".stMain", BLOCK]) room.observe(document.querySelector(where));
   host.end = () => {
+    room.disconnect();
     for (const [where, ...own] of heard) where.removeEventListener(...own);
     host.ended = true;
     delete root.ncdPresent;
@@ -202,6 +208,18 @@ function sync(host) {
   if (host.on) dataset.present = query.get("with") === "panel" ? "panel" : "alone";
   else delete dataset.present;
   draw(host);
+  fit();
+}
+
+// Gives the diagram the height that all else leaves: the title, the chips, a question, its answer.
+function fit() {
+  const { dataset, style } = document.documentElement;
+  const whole = document.ncdDiagram?.box.querySelector(".whole");
+  style.removeProperty("--whole-tall");
+  if (dataset.present !== "alone" || !whole?.isConnected || innerWidth <= 640) return;
+  const rest = document.querySelector(BLOCK).offsetHeight - whole.offsetHeight;
+  const tall = document.querySelector(".stMain").clientHeight - rest - AROUND;
+  style.setProperty("--whole-tall", `${Math.max(tall, innerHeight / LEAST)}px`);
 }
 
 function draw(host) {

@@ -34,7 +34,7 @@ def with_question(scene: Scene) -> Scene:
     found = asked(scene)
     if found is None or not found.about:
         return scene
-    chosen = scene.choosing(found.about)
+    chosen = replace(scene.choosing(found.about), about=found.about)
     if _chosen(scene) or not found.hides:
         return chosen
     others = frozenset(scene.circuit.values) - {found.about}
@@ -87,11 +87,17 @@ def show(scene: Scene) -> None:
 def _html(found: Question, chosen: str) -> str:
     """Returns the question with its answers as buttons, marked once one was chosen."""
     rows = "".join(_answer(found, n, chosen) for n in range(len(found.answers)))
-    show, told = ("", _told(found, chosen)) if chosen else (SHOWS, "")
+    show, told = ("", _told(found, chosen)) if chosen else (SHOWS, _room(found))
     buttons = f'<div class="answers" role="group" aria-label="Answers">{rows}{show}</div>'
     return (
         f'<div class="predict"><p class="asked">{markup.text(found.text)}</p>{buttons}{told}</div>'
     )
+
+
+def _room(found: Question) -> str:
+    """Returns the room of the answer: a text about as long, which says nothing of it."""
+    words = -(-len(f"{_verdict(found, '')} {found.why}") // 5)
+    return f'<p class="room" aria-hidden="true">{"nnnn " * words}</p>'
 
 
 def _told(found: Question, chosen: str) -> str:

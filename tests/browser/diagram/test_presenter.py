@@ -7,9 +7,11 @@ import axe_playwright_python
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+import ncd
+from ncd.lessons import lesson_of
 from tests.browser.page.test_links import move, says, visit
 from tests.browser.waits import quiet, turn_to
-from tests.support.polling import to_pass
+from tests.support.polling import to_pass, until
 from tests.support.sampling import sample
 
 pytestmark = pytest.mark.browser
@@ -265,3 +267,31 @@ def test_axe_finds_nothing(page: Page, address: str) -> None:
     page.evaluate(AXE.read_text())
     found = page.evaluate("axe.run().then((found) => found.violations.map((v) => v.help))")
     assert found == []
+
+
+BELOW = """() => { // by how much the question and its answer stick out of the screen
+  const end = document.querySelector(".stMain").getBoundingClientRect().bottom;
+  const { bottom } = document.querySelector(".st-key-prediction-box").getBoundingClientRect();
+  return bottom - end;
+}"""
+
+
+@pytest.mark.parametrize("name", [MHA, "lenet", "unet", "lstm"])
+def test_no_answer_is_cut_off(page: Page, address: str, name: str) -> None:
+    views = lesson_of(ncd.catalogue[name]).views
+    query = next(view.query for view in views if "ask=" in view.query)
+    page.set_viewport_size({"width": 1920, "height": 1080})
+    page.goto(f"{address}/{name}?{query}&present=1")
+    settled_in(page)
+    show = page.locator(".answers .show")
+    for width, height in ((1920, 1080), (1440, 900)):
+        page.set_viewport_size({"width": width, "height": height})
+        expect(show).to_be_visible()
+        until(lambda: page.evaluate(BELOW) < 1)
+    tall = page.locator(".drawing.whole").bounding_box()
+    show.click()
+    expect(page.locator(".predict [role=status]")).to_be_visible()
+    for width, height in ((1440, 900), (1920, 1080)):
+        page.set_viewport_size({"width": width, "height": height})
+        until(lambda: page.evaluate(BELOW) < 1)
+    assert tall is not None and tall["height"] > 900 / 3
