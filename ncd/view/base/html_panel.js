@@ -15,6 +15,9 @@ export default function (component) {
       widen(svg);
     }
     document.dispatchEvent(new Event("ncd-panel"));
+    // What was pushed down becomes visible in a later frame than the one that moves it.
+    if (content.querySelector("[data-opens]"))
+      requestAnimationFrame(() => setTimeout(() => delete document.documentElement.dataset.opening, 30));
   }
   content.onchange = ({ target: { dataset, value } }) =>
     dataset.set && host.send("pick", `${dataset.set}=${value}`);

@@ -25,6 +25,7 @@ SENTENCE, HEADS, ASKS = "first sentence", "first heads", "first word"  # session
 SAMPLE = "Anna Hill said , “ the keys by the door are old ” ."
 USUAL, MOST = 4, 8  # heads
 CSS = static("page/first_diagram.css")
+OPENS = "<i data-opens></i>"  # ends what its panel shows: all that follows has its place now
 
 
 @st.fragment
@@ -38,13 +39,13 @@ def show() -> None:
             row = _asking(words)
             scene = _scene(words, h)
         with drawing:
-            html_panel.show(f"<style>{CSS}</style>{_drawing(scene)}", "first diagram")
+            last = "" if scene.runs else OPENS
+            html_panel.show(f"<style>{CSS}</style>{_drawing(scene)}{last}", "first diagram")
         if not scene.runs:  # by the limits of this server
             return
         with reading:
-            html_panel.show(
-                f"<style>{CSS}</style>{_looks(scene, words, row)}", "first looks", on_pick=_ask
-            )
+            html = f"<style>{CSS}</style>{_looks(scene, words, row)}{OPENS}"
+            html_panel.show(html, "first looks", on_pick=_ask)
 
 
 def _sentence() -> list[str]:

@@ -55,8 +55,8 @@ const room = innerWidth - (innerWidth > 768 ? 380 : 32);
 const wide = {[*selection.WIDTHS]}.findLast((width) => width <= room) ?? {selection.WIDTHS[0]};
 document.cookie = `{selection.COOKIE}=${{wide}}; path=/; samesite=lax`;
 }}</script>"""
-# Tells the style sheet that the page is still loading.
-OPENING = "<script>document.documentElement.dataset.opening = '';</script>"
+# Tells the style sheet that a page with a diagram is still loading: the first page, or a system's.
+OPENING = "<script>document.documentElement.dataset.opening = '{}';</script>"
 
 
 class Site:
@@ -118,8 +118,10 @@ class Site:
         )
         if name in page_style.HEADS:
             head += COLUMN
-        if name in lessons_endpoint.pages():
-            head += OPENING + presenter.EARLY
+        if not name:
+            head += OPENING.format("first")
+        elif name in lessons_endpoint.pages():
+            head += OPENING.format("") + presenter.EARLY
         text = self.index.replace("<title>Streamlit</title>", head)
         text = text.replace("</body>", f"{page_style.TAGS}</body>")
         status = 200 if name in page_style.HEADS else 404

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.waits import quiet
-from tools.load.page_fit import SHIFT, WINDOWS, opened
+from tools.load.page_fit import SHIFT, WATCH, WINDOWS, opened
 
 pytestmark = pytest.mark.browser
 
@@ -64,3 +64,32 @@ def test_callouts_stand_below_the_diagram_on_a_phone(page: Page, address: str) -
     page.get_by_label("callouts").uncheck()
     expect(notes).to_have_count(0)
     expect(page).to_have_url(f"{address}/multi-head-attention?callouts=off")
+
+
+@pytest.mark.parametrize(
+    ("name", "last"), [("", ".looks"), ("legend", ".ncd .content"), ("yours", ".drawing.whole svg")]
+)
+def test_a_page_of_its_own_kind_does_not_jump(
+    browser: Browser, address: str, name: str, last: str
+) -> None:
+    for width, height in ((390, 844), (1280, 720)):
+        page = browser.new_page(viewport={"width": width, "height": height})
+        page.add_init_script(WATCH)
+        page.goto(f"{address}/{name}")
+        expect(page.locator(last).first).to_be_visible()
+        quiet(page)
+        assert page.evaluate("window.ncdShift") <= SHIFT, (name, width)
+        if not name:
+            expect(page.get_by_text("New here?")).to_be_visible()  # hidden while it may jump
+            expect(page.get_by_role("textbox", name="A sentence")).to_be_visible()
+        page.close()
+
+
+def test_a_wire_that_is_asked_for_is_seen_on_a_phone(page: Page, address: str) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{address}/multi-head-attention?ask=shape:v7")
+    wire = page.locator(".drawing.whole [data-array=v7]").first
+    expect(wire).to_be_attached()
+    page.locator(".answers .show").click()
+    expect(page.locator(".predict [role=status]")).to_be_visible()
+    expect(wire).to_be_attached()
