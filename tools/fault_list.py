@@ -171,7 +171,7 @@ FAULTS = (
     Fault("streaming/plan.py", "WHOLE = 64", "WHOLE = 32"),
     Fault("streaming/plan.py", "if names and name not in names", "if names and name in names"),
     Fault("streaming/columns.py", "h.first <= at <= h.last and", "h.first < at <= h.last and"),
-    Fault("streaming/columns.py", "same and held.last == at:", "same:"),
-    Fault("streaming/columns.py", "bits(id)), ops, tiles, makers)", "32), ops, tiles, makers)"),
+    Fault("streaming/columns.py", "min(held.first, tiles[0]), max", "held.first, max"),
+    Fault("streaming/columns.py", "last, parts, bits(id))", "last, parts, 32)"),
     Fault("lang/formats.py", "LEAST = 16", "LEAST = 17"),
 )

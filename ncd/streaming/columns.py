@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ncd.lang.types.axes import Array
 from ncd.streaming.amounts import Amount, Factor
@@ -50,11 +50,12 @@ def columns(schedule: Schedule, grouped: Sequence[str], streamed: str, bits: Bit
     """Returns the columns of a loop, one for each op.
 
     An array is there from the op that makes it, or the first that reads it, to the last that uses
-    it. One from before the tiles that they use stays for all of them. An op that gives one number
-    for each number that it takes writes over its input, if nothing else needs that.
+    it. One that is the same for all tiles is read once, and stays until the last of them. An op
+    that gives one number for each number that it takes writes over its input, if nothing else
+    needs that.
     """
     cut = (*grouped, *([streamed] if streamed else []))
-    every = _held(schedule, bits)
+    every = _held(schedule, streamed, bits)
     found = []
     for at, op in enumerate(schedule.ops):
         over = _replaced(op, at, every)
@@ -78,7 +79,7 @@ def _replaced(op: Planned, at: int, every: Mapping[str, Held]) -> frozenset[str]
     return frozenset()
 
 
-def _held(schedule: Schedule, bits: Bits) -> dict[str, Held]:
+def _held(schedule: Schedule, streamed: str, bits: Bits) -> dict[str, Held]:
     """Returns every array, with the steps at which it is in fast memory."""
     ops = schedule.ops
     tiles = [at for at, op in enumerate(ops) if op.stage is Stage.TILE]
@@ -98,27 +99,28 @@ def _held(schedule: Schedule, bits: Bits) -> dict[str, Held]:
     found = {}
     for id, (array, parts) in arrays.items():
         first, last = min(uses[id]), max(uses[id])
-        found[id] = _spanned(Held(id, array, first, last, parts, bits(id)), ops, tiles, makers)
+        found[id] = Held(id, array, first, last, parts, bits(id))
+        if tiles:
+            found[id] = _spanned(found[id], ops, tiles, makers.get(id), streamed)
     for op in ops:
         found |= _states(op, tiles, ops, uses, bits)
     return found
 
 
 def _spanned(
-    held: Held, ops: Sequence[Planned], tiles: Sequence[int], makers: Mapping[str, int]
+    held: Held, ops: Sequence[Planned], tiles: Sequence[int], maker: int | None, streamed: str
 ) -> Held:
-    """Returns an array with the steps of the loop over tiles added that it stays for."""
-    if not tiles:
+    """Returns an array with the ops of the tiles added for which it stays.
+
+    ``maker`` is the op that makes it; None if it comes from slow memory.
+    """
+    first, last = min(held.first, tiles[0]), max(held.last, tiles[-1])
+    if maker is not None and ops[maker].totals:  # it grows from the first tile to the last
+        return replace(held, first=tiles[0], last=last, parts=ops[maker].waits or 1)
+    used = any(held.first <= at <= held.last for at in tiles)
+    if not used or (maker in tiles if maker is not None else streamed in held.array.names):
         return held
-    first, last, maker = held.first, held.last, makers.get(held.id)
-    total = maker is not None and ops[maker].totals
-    outside = ops[held.first].stage is not Stage.TILE
-    if total:  # it grows from the first tile to the last
-        parts = ops[maker].waits or 1 if maker is not None else 1
-        return Held(held.id, held.array, tiles[0], max(last, tiles[-1]), parts, held.bits)
-    if any(held.first <= at <= held.last for at in tiles) and outside:
-        last = max(last, tiles[-1])
-    return Held(held.id, held.array, first, last, held.parts, held.bits)
+    return replace(held, first=first, last=last)
 
 
 def _states(

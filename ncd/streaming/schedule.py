@@ -66,7 +66,7 @@ class Schedule:
     """The ops of a fused loop in order, and the arrays that it reads and writes.
 
     Args:
-        ops: The ops.
+        ops: The ops, in the order in which they run.
         inputs: The arrays that it reads.
         outputs: The arrays that it writes.
     """
@@ -121,7 +121,8 @@ def scheduled(
     wanted = {v.id for v in circuit.outputs}
     wanted |= {v.id for c in circuit.cells if c.id not in inside for v in c.inputs}
     outputs = _once(v for cell in cells for v in cell.outputs if v.id in wanted)
-    ops = tuple(_Walk(grouped, streamed, inputs).planned(cells))
+    walked = _Walk(grouped, streamed, inputs).planned(cells)
+    ops = tuple(sorted(walked, key=lambda op: op.stage))
     _check_outputs(ops, outputs, grouped, streamed)
     return Schedule(ops, inputs, outputs)
 

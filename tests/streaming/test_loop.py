@@ -10,7 +10,18 @@ import torch
 
 import ncd
 from ncd.lang.terms.terms import Id, Term
-from ncd.ops import Einsum, Elementwise, LayerNorm, Linear, Map, Reduce, RMSNorm, Scale, Softmax
+from ncd.ops import (
+    Copy,
+    Einsum,
+    Elementwise,
+    LayerNorm,
+    Linear,
+    Map,
+    Reduce,
+    RMSNorm,
+    Scale,
+    Softmax,
+)
 
 
 class Case(NamedTuple):
@@ -58,6 +69,9 @@ CASES = {
     "min": Case(Id("y:5 x:16") >> Reduce("x ->", "min"), "y", "x"),
     "product": Case(Id("y:5 x:6") >> Reduce("x ->", "product"), "y", "x"),
     "elementwise": Case(Id("y:5 x:16") >> Map("y x -> y x", "$1 * x + y"), "y", "x"),
+    "used again": Case(
+        Copy("y:5 x:16") >> Elementwise("gelu") @ Id("y x") >> Einsum("y x, y x -> y"), "y", "x"
+    ),
     "no group": Case(Softmax("x:12") >> Einsum("x:12, x:12 k:3 -> k"), "", "x"),
 }
 DRAWS = 7  # tile sizes of each case: more than 100 in all
