@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ncd.lang.errors import SizeError, shown, unknown
+from ncd.lang.errors import SizeError, UnknownNameError, shown, unknown
 from ncd.lang.terms.blocks import check_stated
 from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Signature
+from ncd.models.search_topics import TOPICS
 
 
 @dataclass(frozen=True)
@@ -285,6 +286,8 @@ class Catalogue(dict[str, Entry]):
         super().__init__((entry.name, entry) for entry in entries)
 
     def __missing__(self, name: str) -> Entry:
+        if answers := TOPICS.get(name.lower().replace("-", " ")):
+            raise UnknownNameError(f"there is no system {shown(name)}", cure=answers[0])
         raise unknown("system", name, self)
 
     @property

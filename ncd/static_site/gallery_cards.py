@@ -11,6 +11,7 @@ from ncd.key import key
 from ncd.lang.circuits.elaborate import elaborate
 from ncd.lang.terms.terms import Term
 from ncd.models import Entry
+from ncd.models.search_topics import topics
 from ncd.static_site.page_prose import lead
 
 FOLDER = Path(__file__).parent
@@ -25,9 +26,10 @@ MODULE = re.compile(r"\bnn\.\w+")
 class Card(TypedDict):
     """A system in the gallery; it is found by its names, its ``ops`` and its ``axes``.
 
-    ``also`` are published models with its sizes, and the modules of PyTorch that it uses. ``svg``
-    is its picture, or ``picture`` the address of it; ``href`` is the address of its page if that is
-    not its name.
+    ``also`` are published models with its sizes, and the modules of PyTorch that it uses;
+    ``topics`` are what else it is searched for, with its place among the answers. ``svg`` is its
+    picture, or ``picture`` the address of it; ``href`` is the address of its page if that is not
+    its name.
     """
 
     name: str
@@ -38,6 +40,7 @@ class Card(TypedDict):
     ops: list[str]
     axes: list[str]
     also: list[str]
+    topics: dict[str, int]
     svg: NotRequired[str]
     picture: NotRequired[str]
     href: NotRequired[str]
@@ -58,4 +61,5 @@ def card(entry: Entry, term: Term, drawing: Drawing) -> Card:
         ops=list(dict.fromkeys((*labels, *(sign.title for sign in found)))),
         axes=list(dict.fromkeys(axis.name for axis in circuit.axes)),
         also=list(dict.fromkeys((*(preset.title for preset in entry.presets), *modules))),
+        topics=topics(entry.name),
     )

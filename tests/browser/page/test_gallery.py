@@ -9,6 +9,7 @@ from playwright.sync_api import Locator, Page, expect
 
 import ncd
 from ncd.drawing.base.style import paint
+from ncd.models.search_topics import topics
 from ncd.view.page import gallery
 from tests.support.polling import to_pass
 
@@ -48,15 +49,19 @@ def test_on_paper_a_dark_gallery_has_all_pictures_in_dark_ink(page: Page, addres
 
 
 def met(words: str) -> set[str]:
-    """The titles of the systems whose words begin with these, or that have an axis called so."""
+    """The titles of the systems whose words begin with these, that have an axis called so, or that
+    answer them as a topic.
+    """
     return {
-        e.title for e in ncd.catalogue.values() if all(meets(e, word) for word in words.split())
+        e.title
+        for e in ncd.catalogue.values()
+        if words in topics(e.name) or all(meets(e, word) for word in words.split())
     }
 
 
 def meets(entry: ncd.Entry, word: str) -> bool:
     card = gallery.card(entry, dark=False)
-    told = (card["title"], card["section"], card["source"], card["lead"])
+    told = (card["title"], card["name"], card["section"], card["source"], card["lead"])
     told += (*card["ops"], *card["also"])
     begins = re.compile(rf"(?<![^\W_]){re.escape(word)}", re.IGNORECASE)
     return word in card["axes"] or any(map(begins.search, told))
@@ -81,11 +86,78 @@ def test_it_is_searched_by_name_op_and_axis(page: Page, address: str) -> None:
         search(page, words)
         names = met(words)
         assert among <= names < {entry.title for entry in ncd.catalogue.values()}
-        titles = [entry.title for entry in ncd.catalogue.values() if entry.title in names]
-        expect(cards(page).locator("b")).to_have_text(titles)
+        expect(cards(page)).to_have_count(len(names))
+        assert set(cards(page).locator("b").all_inner_texts()) == names
         none = f"Nothing matches “{words}”. The nearest: "
         said = f"{len(names)} of {len(ncd.catalogue)}" if names else none
         expect(page.get_by_role("search").get_by_role("status")).to_contain_text(said)
+
+
+FIRST: tuple[tuple[str, str], ...] = (
+    ("cnn", "LeNet"),
+    ("kernel", "LeNet"),
+    ("Kernels", "LeNet"),
+    ("stride", "Residual block"),
+    ("pooling", "LeNet"),
+    ("kv cache", "Decoder-only block"),
+    ("KV-cache", "Decoder-only block"),
+    ("kv cache llama", "Llama"),
+    ("self-attention", "Multi-head attention"),
+    ("cross-attention", "Decoder block"),
+    ("positional encoding", "Positional embedding"),
+    ("positional enc", "Positional embedding"),  # as one types
+    ("llm", "GPT-2"),
+    ("LLMs", "GPT-2"),
+    ("gpt", "GPT-2"),
+    ("gpt-2", "GPT-2"),
+    ("bert", "BERT"),
+    ("gat", "Graph attention"),  # by its address
+    ("transformer", "Encoder–decoder"),
+    ("attention is all you need", "Encoder–decoder"),
+    ("encoder", "Encoder block"),
+    ("decoder", "Decoder-only block"),
+    ("embedding", "GPT-2"),
+    ("softmax", "Scaled dot-product attention"),
+    ("dropout", "Module or function"),
+    ("batch norm", "Batch norm"),
+    ("layernorm", "Layer norm"),
+    ("skip connection", "Residual block"),
+    ("resnet", "Identity ResNet"),
+    ("mlp", "Image recogniser"),
+    ("autoencoder", "Variational autoencoder"),
+    ("diffusion", "Diffusion"),
+    ("rnn", "LSTM"),
+    ("ssm", "Mamba"),
+    ("gnn", "Graph convolution"),
+    ("moe", "Mixture of experts"),
+    ("lora", "LoRA"),
+    ("rope", "Rotary positions"),
+    ("flash", "Flash attention"),
+    ("image classification", "Image recogniser"),
+    ("segmentation", "U-Net"),
+    ("backprop", "Autograd"),
+    ("reshape", "einops"),
+    ("einsum", "Attention as einsum"),
+)
+
+
+def test_what_students_search_for_is_found_first(page: Page, address: str) -> None:
+    page.goto(address)
+    expect(cards(page)).to_have_count(len(ncd.catalogue))
+    first = """(input, [query]) => {
+        input.value = query;
+        input.dispatchEvent(new Event("input"));
+        return input.getRootNode().querySelector(".cards section:not([hidden]) a:not([hidden]) b")
+            ?.textContent;
+    }"""
+    box = page.get_by_role("searchbox")
+    assert [(query, box.evaluate(first, [query])) for query, _ in FIRST] == [*FIRST]
+    models = [e.title for e in ncd.catalogue.sections["Language models"]]
+    search(page, "llm")
+    assert set(cards(page).locator("b").all_inner_texts()[:6]) < {*models, "Decoder-only block"}
+    search(page, "")
+    titles = [entry.title for entry in ncd.catalogue.values()]
+    expect(cards(page).locator("b")).to_have_text(titles)  # in their order again
 
 
 def test_it_says_what_was_met_and_hides_empty_sections(page: Page, address: str) -> None:
