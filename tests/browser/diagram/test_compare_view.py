@@ -102,9 +102,28 @@ def test_another_page_shows_what_was_pinned_on_this_one(page: Page, address: str
     expect(page.locator(".two .drawing svg")).to_have_count(2)
     expect(facts(page)).to_contain_text("Cache of a token, bfloat16256 B → 128 B")
     expect(facts(page)).to_contain_text("32,768 → 40,960")
+    told = page.locator(".ncd .content")
+    expect(told).to_contain_text(
+        "Multi-head attention is at other sizes: h = 4, not 8; y = 20, not 12; x = 22, not 12."
+    )
+    act(page, "Give it this page’s sizes")
+    expect(facts(page)).to_contain_text("65,536 → 40,960")
+    expect(told).to_contain_text(
+        "Multi-head attention has this page’s sizes: h = 8, not 4; y = 12, not 20; x = 12, not 22."
+    )
+    expect(page.get_by_role("button", name="Give it this page’s sizes")).to_have_count(0)
     act(page, "Cost")
     expect(page.locator(".ncd tfoot td").first).to_have_text("Total")
-    until_query(page, pin="multi-head-attention:h=4", compare="cost", panel="Compare")
+    until_query(page, pin="multi-head-attention:h=8,y=12,x=12", compare="cost", panel="Compare")
+
+
+def test_another_system_is_pinned_at_the_sizes_of_the_page(page: Page, address: str) -> None:
+    visit(page, address, f"{ATTENTION}?panel=Compare&callouts=off")
+    page.get_by_label("Pin another system").select_option("grouped-queries")
+    expect(page.locator(".ncd .content")).to_contain_text(
+        "Grouped queries has this page’s sizes: q = 2, not 4; t = 20, not 12."
+    )
+    expect(facts(page)).to_contain_text("24,576 → 32,768")
 
 
 @pytest.mark.parametrize("colours", ["light", "dark"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import streamlit as st
@@ -19,6 +20,7 @@ from ncd.view.base.controls import pick
 from ncd.view.base.html_panel import asked, heed
 from ncd.view.base.static_files import static
 from ncd.view.compare import diagram_pair, value_maps
+from ncd.view.compare.common_sizes import in_line
 from ncd.view.compare.matching import Match, match
 from ncd.view.session import pin
 from ncd.view.session.pin import VIEW, VIEWS, Pin
@@ -98,8 +100,16 @@ def _acts(entry: Entry, held: Pin | None) -> str:
     return (
         f'<div class="acts"><div class="views" role="group" aria-label="What is compared">{views}'
         f"</div>{_published(entry)}{_others(entry)}{_button('pin', 'Pin this instead')}"
-        f"{'' if held.other else _button('swap', 'Swap')}{_button('unpin', 'Unpin')}</div>"
+        f"{_third(entry, held)}{_button('unpin', 'Unpin')}</div>"
     )
+
+
+def _third(entry: Entry, held: Pin) -> str:
+    """Returns the button that swaps both settings, or gives another system the page's sizes."""
+    if held.other is None:
+        return _button("swap", "Swap")
+    alike = in_line(entry, knobs.settings(entry), held.other)
+    return "" if held.settings == alike else _button("alike", "Give it this page’s sizes")
 
 
 def _button(pick: str, words: str) -> str:
@@ -151,7 +161,10 @@ def _pick(entry: Entry, held: Pin | None, picked: str) -> None:
         pin.put(entry, Pin(entry.settings(entry.preset(value).knobs), now.seed))
     elif name == "system" and value in CATALOGUE and value != entry.name:
         other = CATALOGUE[value]
-        pin.put(entry, Pin(other.settings({}), now.seed, other))
+        alike = in_line(entry, now.settings, other)
+        pin.put(entry, Pin(alike, now.seed, other))
+    elif name == "alike" and held is not None and held.other is not None:
+        pin.put(entry, replace(held, settings=in_line(entry, now.settings, held.other)))
     elif name == "swap" and held is not None and held.other is None:
         knobs.put({**held.settings, knobs.SEED.name: held.seed})
         pin.put(entry, now)
@@ -188,7 +201,25 @@ def _told(one: Scene, two: Scene) -> str:
     rows = (
         f"<div><dt>{markup.text(name)}</dt><dd>{said}</dd></div>" for name, said in facts.items()
     )
-    return f'<dl class="changes">{"".join(rows)}</dl>'
+    return f'{_in_line(one, two)}<dl class="changes">{"".join(rows)}</dl>'
+
+
+def _in_line(one: Scene, two: Scene) -> str:
+    """Returns which sizes of another system are those of the page, and which are not."""
+    if one.entry.key == two.entry.key:
+        return ""
+    alike = in_line(two.entry, two.settings, one.entry)
+    title, same, apart = markup.text(one.entry.title), [], []
+    for knob in one.entry.knobs:
+        name, own = markup.text(knobs.label(knob.name)), one.settings[knob.name]
+        if own != alike[knob.name]:
+            apart.append(
+                f"{name} = {pin.worded(knob, own)}, not {pin.worded(knob, alike[knob.name])}"
+            )
+        elif own != knob.default:
+            same.append(f"{name} = {pin.worded(knob, own)}, not {pin.worded(knob, knob.default)}")
+    said = f"<p>{title} has this page’s sizes: {'; '.join(same)}.</p>" if same else ""
+    return said + (f"<p>{title} is at other sizes: {'; '.join(apart)}.</p>" if apart else "")
 
 
 def _settings(one: Scene, two: Scene) -> dict[str, str]:

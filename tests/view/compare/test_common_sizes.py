@@ -1,0 +1,47 @@
+"""Two systems are compared at the same sizes, where they have some of one meaning."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+
+import ncd
+from ncd.view.compare.common_sizes import HEAD, HEADS, POSITIONS, WIDTH, in_line, sizes
+
+ATTENTION = (
+    *("multi-head-attention", "grouped-queries", "latent-attention", "encoder-block", "gpt-2"),
+    *("llama", "mixtral", "rotary", "t5", "sliding-window"),
+)
+
+
+@pytest.mark.parametrize(("page", "other"), [*product(ATTENTION, ATTENTION)])
+def test_heads_tokens_and_widths_are_those_of_the_page(page: str, other: str) -> None:
+    here, there = ncd.catalogue[page], ncd.catalogue[other]
+    settings = here.settings({})
+    found = in_line(here, settings, there)
+    now, then = sizes(here, settings), sizes(there, found)
+    assert now[HEADS] == then[HEADS] and now[HEAD] == then[HEAD]
+    assert now[POSITIONS] == then[POSITIONS]
+    if any(knob.name == "m" for knob in there.knobs):  # else it follows from the heads
+        assert now[WIDTH] == then[WIDTH]
+
+
+def test_grouped_queries_have_fewer_parameters_than_the_heads_they_come_from() -> None:
+    page, other = ncd.catalogue["multi-head-attention"], ncd.catalogue["grouped-queries"]
+    grouped = ncd.cost(other.build(**in_line(page, page.settings({}), other)))
+    h, k, m, shared = 4, 16, 128, 2
+    assert ncd.cost(page.build()).parameters == 4 * m * h * k
+    assert grouped.parameters == 2 * m * h * k + 2 * m * shared * k
+
+
+def test_a_system_without_such_sizes_has_its_own() -> None:
+    page, other = ncd.catalogue["multi-head-attention"], ncd.catalogue["residual-block"]
+    assert in_line(page, page.settings({}), other) == other.settings({})
+
+
+def test_sizes_that_another_system_cannot_have_are_left_at_its_own() -> None:
+    page, other = ncd.catalogue["lenet"], ncd.catalogue["convnext"]
+    found = in_line(page, page.settings({"x": 36}), other)
+    assert found["x"] % 32 == 0
+    other.build(**found)
