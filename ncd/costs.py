@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import takewhile
@@ -10,15 +11,25 @@ from math import prod
 from ncd.lang.circuits.circuit import Cell, Circuit
 from ncd.lang.circuits.elaborate import elaborate, require_sizes
 from ncd.lang.formats import BITS, SCALE, Formats, is_cached
+from ncd.lang.formulas.amounts import amount
 from ncd.lang.formulas.expr import Arg
 from ncd.lang.once import once
 from ncd.lang.terms.arguments import check_term
 from ncd.lang.terms.op import Initial
 from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Array
+from ncd.ops.elementwise.map import Map
+from ncd.ops.linear_maps.einsum import Einsum
+from ncd.ops.linear_maps.param import Param
+from ncd.ops.structure.index import Index
 
 FLOAT32 = Formats()
+COUNTED = (
+    "Of FLOPs a multiply and an add are two, and only products count: a softmax, a norm or a sum "
+    "has 0. A real number is 4 bytes, a whole one 8."
+)
 BYTES = 4  # a float32
+ONE_HOT = re.compile(r"\$\d+ == \w+")  # the formula of a table of positions
 WHOLE = 8  # an int64
 
 
@@ -116,6 +127,57 @@ def _cost(term: Term, formats: Formats) -> Cost:
         weight_bytes=weights,
         cache_bytes=in_bytes(kept, formats.cache),
     )
+
+
+def remarks(circuit: Circuit, cost: Cost) -> tuple[str, ...]:
+    """Returns what a circuit counts that a kernel made for it would not, in sentences.
+
+    >>> from ncd import catalogue, elaborate
+    >>> term = catalogue["gcn"].build(**catalogue["gcn"].preset("cora").knobs)
+    >>> print(remarks(elaborate(term), cost(term))[0])
+    159 GFLOP multiply by tables of ones and zeros: a sparse kernel adds at the ones alone.
+    """
+    inputs = _inputs(circuit)
+    products = [cell for cell in circuit.cells if isinstance(cell.op, Einsum)]
+    multiplied = {id for cell in products for id in inputs[cell.id]}
+    copied = sparse = 0
+    for cell in circuit.cells:
+        makers = [circuit.makers.get(id) for id in inputs[cell.id]]
+        if isinstance(cell.op, Index) and cell.outputs[0].id in multiplied:
+            copied += any(map(_is_learned, makers[1:])) * cost.by_node[cell.id].bytes
+        if isinstance(cell.op, Einsum):
+            sparse += any(map(_is_one_hot, makers)) * cost.by_node[cell.id].flops
+    said = (
+        f"{amount(copied, 'B')} are copies of learned weights, one for each position that chose "
+        "them: a kernel that takes the positions of an expert together reads them in place.",
+        f"{amount(sparse, 'FLOP')} multiply by tables of ones and zeros: a sparse kernel adds at "
+        "the ones alone.",
+    )
+    return tuple(text for text, number in zip(said, (copied, sparse), strict=True) if number)
+
+
+def _inputs(circuit: Circuit) -> dict[str, tuple[str, ...]]:
+    """Returns the ids of the arrays that each op takes, seen through ops that only pass them on."""
+    first: dict[str, str] = {}
+    found = {}
+    for cell in circuit.cells:
+        ins = found[cell.id] = tuple([first.get(value.id, value.id) for value in cell.inputs])
+        code = cell.torch if isinstance(cell.torch, tuple) else ()
+        for value, expr in zip(cell.outputs, code, strict=False):
+            if isinstance(expr, Arg):
+                first[value.id] = ins[expr.index]
+    return found
+
+
+def _is_learned(maker: Cell | None) -> bool:
+    return maker is not None and isinstance(maker.op, Param)
+
+
+def _is_one_hot(maker: Cell | None) -> bool:
+    """Returns whether an op gives tables of positions: a one where each is, zeros elsewhere."""
+    if maker is None or not isinstance(maker.op, Map):
+        return False
+    return ONE_HOT.fullmatch(str(maker.op.function)) is not None
 
 
 def in_bytes(numbers: int, name: str) -> int:

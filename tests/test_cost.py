@@ -10,6 +10,8 @@ from torch.utils.flop_counter import FlopCounterMode
 import ncd
 from ncd import Einsum, Entry, Id, Linear, Term
 from ncd.cli.check import settings as ends
+from ncd.costs import remarks
+from ncd.lang.formulas.amounts import amount
 from ncd.run.limits.run_memory import Storages
 from tests.support.sampling import count, sample
 from tests.support.strategies import terms
@@ -136,3 +138,45 @@ def test_a_learned_array_has_parameters_and_a_constant_has_none() -> None:
     assert ncd.cost(ncd.Param("v:3 m:4", "wte")).parameters == 12
     norm = ncd.cost(Id("b:2 m:4") >> ncd.BatchNorm("b m"))
     assert norm.parameters == 8  # the running statistics are not learned
+
+
+# --- what is said beside the counts ---------------------------------------------------------------
+
+
+def remarked(name: str, preset: str = "") -> tuple[str, ...]:
+    entry = ncd.catalogue[name]
+    term = entry.build(**(entry.preset(preset).knobs if preset else {}))
+    return remarks(ncd.elaborate(term), ncd.cost(term))
+
+
+def test_copies_of_weights_are_told_from_what_a_kernel_needs() -> None:
+    layers, tokens, chosen, m, d = 32, 12, 2, 4096, 14336
+    copied = layers * 3 * tokens * chosen * m * d * 4
+    assert remarked("mixtral", "mixtral-8x7b") == (
+        f"{amount(copied, 'B')} are copies of learned weights, one for each position that chose "
+        "them: a kernel that takes the positions of an expert together reads them in place.",
+    )
+    assert remarked("mixture-of-experts") and remarked("deepseek")
+    assert remarked("gpt-2") == ()  # rows of an embedding are what it needs
+
+
+def test_products_with_ones_and_zeros_are_told_from_those_of_a_sparse_kernel() -> None:
+    edges, nodes = 10858, 2708
+    knobs = ncd.catalogue["gcn"].preset("cora").knobs
+    assert (knobs["e"], knobs["n"]) == (edges, nodes)
+    for name in ("gcn", "gat"):
+        assert remarked(name, "cora") == (
+            f"{amount(2 * edges * nodes**2, 'FLOP')} multiply by tables of ones and zeros: a "
+            "sparse kernel adds at the ones alone.",
+        )
+    assert remarked("multi-head-attention") == ()
+
+
+def test_large_amounts_have_a_prefix_that_fits() -> None:
+    assert [amount(10**n * 1.0976, "FLOP") for n in (15, 16, 18, 21)] == [
+        "1.1 PFLOP",
+        "11 PFLOP",
+        "1.1 EFLOP",
+        "1098 EFLOP",
+    ]
+    assert amount(999_499, "B") == "999 kB" and amount(999_500, "B") == "1 MB"

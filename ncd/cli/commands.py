@@ -14,7 +14,7 @@ from ncd.cli.address import check_address
 from ncd.cli.json_data import circuit_data, cost_data, entry_data
 from ncd.cli.output import STDOUT, Progress, file_kind, print_json, print_table, write
 from ncd.cli.picture_files import FILES, entry_facts
-from ncd.costs import Cost, OpCost
+from ncd.costs import COUNTED, Cost, OpCost, remarks
 from ncd.lang.circuits.circuit import Circuit, Loop
 from ncd.lang.errors import ParseError
 from ncd.lang.terms.terms import Term
@@ -56,6 +56,8 @@ def show(args: argparse.Namespace) -> int:
         ops.append((op.node, op.label, f"{site.ins} → {site.outs}", *_counts(op)))
     print()
     print_table([*ops, ("", "total", "", *_counts(cost))], right={3, 4, 5})
+    for remark in (COUNTED, *remarks(circuit, cost)):
+        print(f"\n{remark}")
     print(f"\nweights in {formats.weights} take {cost.weight_bytes:,} bytes")
     if entry.cached:
         print(f"a cache in {formats.cache} keeps {cost.cache_bytes:,} bytes of each position")

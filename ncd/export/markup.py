@@ -9,10 +9,11 @@ from markupsafe import escape
 
 from ncd.code.identifiers import Allotted
 from ncd.drawing.base.style import fill
-from ncd.lang.formulas.traced_sizes import traced
+from ncd.lang.formulas.amounts import amount as amount
+from ncd.lang.formulas.amounts import digits as digits
+from ncd.lang.formulas.amounts import flops as flops
 from ncd.lang.types.axes import Array, Axis, Type
 
-RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 METER = 6.0  # em
 SEPARATOR = '<span class="muted">,</span> '
 
@@ -133,37 +134,6 @@ def meter(share: float, colour: str, longest: float = METER) -> str:
     if not share:
         return ""
     return f'<span class="meter" style="width:{longest * share:.2f}em;background:{colour}"></span>'
-
-
-def amount(number: float, unit: str = "") -> str:
-    """Returns a number with three significant digits and a prefix.
-
-    >>> amount(1490000, "FLOP"), amount(32, "B"), amount(0.00042, "s"), amount(0, "s")
-    ('1.49 MFLOP', '32 B', '420 µs', '0 s')
-    """
-    if traced(number):
-        return number.said(f"~{unit}", amount(number.value, unit))
-    if number == 0:
-        return f"0 {unit}".strip()
-    if unit == "s" and number < 1:
-        return f"{digits(number * 1e3)} ms" if number >= 1e-3 else f"{digits(number * 1e6)} µs"
-    for factor, prefix in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if number >= factor:
-            return f"{digits(number / factor)} {prefix}{unit}"
-    return f"{digits(number)} {unit}".strip()
-
-
-def digits(number: float) -> str:
-    """Returns a number with three significant digits, or all digits before the point.
-
-    >>> digits(-0.25), digits(999.7), digits(12345.6), digits(1.19e-7)
-    ('−0.25', '1000', '12346', '1.19 × 10⁻⁷')
-    """
-    text = f"{number:.0f}" if 999.5 <= abs(number) < 1e6 else f"{number:.3g}"
-    base, power, above = text.partition("e")
-    if power:
-        base += f" × 10{str(int(above)).translate(RAISED)}"
-    return base.replace("-", "−")
 
 
 def counted(number: int, one: str) -> str:

@@ -62,6 +62,6 @@ def _costs(cost: Cost | None, nodes: Collection[str]) -> Facts:
     costs = [cost.by_node[node] for node in nodes if node in cost.by_node]
     return {
         "Parameters": f"{sum(op.parameters for op in costs):,}",
-        "Costs": markup.amount(sum(op.flops for op in costs), "FLOP"),
+        "Costs": markup.flops(sum(op.flops for op in costs)),
         "Makes": markup.amount(sum(op.bytes for op in costs), "B"),
     }

@@ -3,7 +3,8 @@
 
 const FIRST = 0xe000; // the letters that stand for numbers
 const LETTERS = /[\ue000-\uf8fe]/g;
-const PREFIXES = [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]];
+const PREFIXES = [[1e18, "E"], [1e15, "P"], [1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]];
+const NEARLY = 0.9995; // of a prefix: it would be written as 1000 of the one below
 
 // Writes a text at these sizes; returns null if its formula does not hold there.
 function texts(open, sizes) {
@@ -47,8 +48,8 @@ function general(number) {
 
 // Returns a number with three significant digits and a prefix, formatted as on the server.
 function amount(number, unit) {
-  const [factor, prefix] = PREFIXES.find(([least]) => number >= least) ?? [1, ""];
-  return `${digits(number / factor)} ${prefix}${unit}`.trim();
+  const [factor, prefix] = PREFIXES.find(([least]) => number >= NEARLY * least) ?? [1, ""];
+  return `${digits(prefix ? Math.max(1, number / factor) : number)} ${prefix}${unit}`.trim();
 }
 
 function digits(number) {

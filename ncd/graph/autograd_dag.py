@@ -12,6 +12,7 @@ from graphviz import Digraph, escape, nohtml
 from ncd.drawing.base.style import fill, theme
 from ncd.lang.circuits.circuit import Circuit, Fence
 from ncd.lang.errors import UnknownNameError, shown
+from ncd.lang.formulas.amounts import amount
 from ncd.lang.once import once
 from ncd.lang.plain_text import plain_text
 
@@ -47,9 +48,8 @@ class Node(NamedTuple):
     def facts(self) -> tuple[str, ...]:
         """Its shape, gradient norm and saved bytes, in words."""
         gradient = "" if self.gradient is None else f"‖∇‖ {self.gradient:.3g}"
-        return tuple(
-            filter(None, (self.shape, gradient, f"keeps {_size(self.saved)}" if self.saved else ""))
-        )
+        kept = f"keeps {amount(self.saved, 'B')}" if self.saved else ""
+        return tuple(filter(None, (self.shape, gradient, kept)))
 
 
 class Edge(NamedTuple):
@@ -239,16 +239,3 @@ def _line(text: str) -> str:
     """Returns text of any kind as one line of a Graphviz label, without commands or markup."""
     plain = text if text.isprintable() else "".join(c if c.isprintable() else " " for c in text)
     return escape(" ".join(plain.split()))
-
-
-def _size(count: int) -> str:
-    """Returns a number of bytes with a unit.
-
-    >>> _size(512), _size(1760), _size(2_500_000)
-    ('512 B', '1.76 kB', '2.5 MB')
-    """
-    units = iter(("B", "kB", "MB", "GB"))
-    value, unit = float(count), next(units)
-    while value >= 1000 and unit != "GB":
-        value, unit = value / 1000, next(units)
-    return f"{value:.3g} {unit}"

@@ -94,7 +94,7 @@ nn.module, module, functional: module-or-function
 
 
 def _topics() -> dict[str, tuple[str, ...]]:
-    found = {}
+    found: dict[str, tuple[str, ...]] = {}
     for line in _LINES.replace(":\n   ", ":").strip().splitlines():
         words, _, names = line.rpartition(": ")
         found |= {word: tuple(names.split()) for word in words.split(", ")}

@@ -251,7 +251,7 @@ def _summary(content: Content) -> str:
     if cost is None:
         return types
     parameters = markup.counted(cost.parameters, "parameter")
-    return f"{types} · {parameters} · {markup.amount(cost.flops, 'FLOP')}"
+    return f"{types} · {parameters} · {markup.flops(cost.flops)}"
 
 
 def _rows_of(circuit: Circuit, wires: Collection[str]) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 
+from ncd.costs import COUNTED, remarks
 from ncd.drawing import Drawing
 from ncd.export import markup
 from ncd.export.page import legend_rows
@@ -44,7 +45,8 @@ def step_table(content: Content) -> str:
     more = f" of {len(cells):,} steps; the first {STEPS} are listed" if len(cells) > STEPS else ""
     totals = f"{cost.parameters:,}", markup.amount(cost.flops), markup.amount(cost.bytes, "B")
     foot = f"<tr><td>Total{more}</td><td></td><td></td>{''.join(map(_number, totals))}</tr>"
-    return markup.table(HEAD, rows, foot, (3, 4, 5))
+    said = " ".join((COUNTED, *remarks(content.circuit, cost)))
+    return markup.table(HEAD, rows, foot, (3, 4, 5)) + f'<p class="muted">{markup.text(said)}</p>'
 
 
 def _row(cell: Cell, counts: tuple[str, ...]) -> str:

@@ -219,7 +219,7 @@ def cost_line(scene: Scene, seconds: float | None) -> str:
         return ""
     parts = [
         markup.counted(scene.cost.parameters, "parameter"),
-        markup.amount(scene.cost.flops, "FLOP"),
+        markup.flops(scene.cost.flops),
     ]
     if not scene.formats.plain:
         weights = markup.amount(scene.cost.weight_bytes, "B")

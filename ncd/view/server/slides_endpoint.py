@@ -98,7 +98,7 @@ def _costs(scene: Scene) -> str:
     if not scene.sized:
         return ""
     parameters = markup.counted(scene.cost.parameters, "parameter")
-    return f'<p class="muted">{parameters} · {markup.amount(scene.cost.flops, "FLOP")}</p>'
+    return f'<p class="muted">{parameters} · {markup.flops(scene.cost.flops)}</p>'
 
 
 def _scene(entry: Entry, said: Mapping[str, str]) -> Scene | None:

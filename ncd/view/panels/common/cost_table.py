@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 import torch
 
 import ncd
-from ncd.costs import OpCost
+from ncd.costs import COUNTED, OpCost, remarks
 from ncd.export import markup
 from ncd.lang.circuits.circuit import Cell
 from ncd.lang.formats import Formats
@@ -144,17 +144,14 @@ def _time(seconds: float | None) -> str:
 
 
 def _notes(scene: Scene, found: Measured | None) -> str:
+    said = "".join(f"<p>{markup.text(one)}</p>" for one in remarks(scene.circuit, scene.cost))
     if not found:
-        return (
-            '<p class="muted">It was not run, so no time is known. Of FLOPs a multiply and an add '
-            "are two. A real number is 4 bytes, a whole one 8.</p>"
-        )
+        return f'{said}<p class="muted">It was not run, so no time is known. {COUNTED}</p>'
     stated = stated_peak(scene.term, formats=scene.formats, device=scene.device)
     peak = found.peak
-    return (
+    return said + (
         f'<p class="muted">Times are medians of {markup.counted(found.runs, "run")} on '
-        f"{markup.text(scene.device)}, after one to warm up. Of FLOPs a multiply "
-        "and an add are two. A real number is 4 bytes, a whole one 8.</p>"
+        f"{markup.text(scene.device)}, after one to warm up. {COUNTED}</p>"
         f'<p class="muted">At the peak, weights and inputs included: '
         f"{markup.amount(stated.forward, 'B')} counted and {markup.amount(peak.forward, 'B')} "
         f"measured forward; {markup.amount(stated.backward, 'B')} counted and "
