@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import takewhile
@@ -11,17 +10,13 @@ from math import prod
 from ncd.lang.circuits.circuit import Cell, Circuit
 from ncd.lang.circuits.elaborate import elaborate, require_sizes
 from ncd.lang.formats import BITS, SCALE, Formats, is_cached
-from ncd.lang.formulas.amounts import amount
-from ncd.lang.formulas.expr import Arg
+from ncd.lang.formulas.expr import Arg, Cast, Contract, Expr, Infix, Lookup, Position
+from ncd.lang.formulas.prefixed_amounts import amount
 from ncd.lang.once import once
 from ncd.lang.terms.arguments import check_term
 from ncd.lang.terms.op import Initial
 from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Array
-from ncd.ops.elementwise.map import Map
-from ncd.ops.linear_maps.einsum import Einsum
-from ncd.ops.linear_maps.param import Param
-from ncd.ops.structure.index import Index
 
 FLOAT32 = Formats()
 COUNTED = (
@@ -29,7 +24,6 @@ COUNTED = (
     "has 0. A real number is 4 bytes, a whole one 8."
 )
 BYTES = 4  # a float32
-ONE_HOT = re.compile(r"\$\d+ == \w+")  # the formula of a table of positions
 WHOLE = 8  # an int64
 
 
@@ -137,16 +131,16 @@ def remarks(circuit: Circuit, cost: Cost) -> tuple[str, ...]:
     >>> print(remarks(elaborate(term), cost(term))[0])
     159 GFLOP multiply by tables of ones and zeros: a sparse kernel adds at the ones alone.
     """
-    inputs = _inputs(circuit)
-    products = [cell for cell in circuit.cells if isinstance(cell.op, Einsum)]
+    inputs, makers = _inputs(circuit), circuit.makers
+    products = [cell for cell in circuit.cells if isinstance(_code(cell), Contract)]
     multiplied = {id for cell in products for id in inputs[cell.id]}
     copied = sparse = 0
     for cell in circuit.cells:
-        makers = [circuit.makers.get(id) for id in inputs[cell.id]]
-        if isinstance(cell.op, Index) and cell.outputs[0].id in multiplied:
-            copied += any(map(_is_learned, makers[1:])) * cost.by_node[cell.id].bytes
-        if isinstance(cell.op, Einsum):
-            sparse += any(map(_is_one_hot, makers)) * cost.by_node[cell.id].flops
+        code, made_by = _code(cell), [makers.get(id) for id in inputs[cell.id]]
+        if isinstance(code, Lookup) and cell.outputs[0].id in multiplied:
+            copied += any(map(_is_learned, made_by[1:])) * cost.by_node[cell.id].bytes
+        if isinstance(code, Contract):
+            sparse += any(map(_is_one_hot, made_by)) * cost.by_node[cell.id].flops
     said = (
         f"{amount(copied, 'B')} are copies of learned weights, one for each position that chose "
         "them: a kernel that takes the positions of an expert together reads them in place.",
@@ -169,15 +163,22 @@ def _inputs(circuit: Circuit) -> dict[str, tuple[str, ...]]:
     return found
 
 
+def _code(cell: Cell | None) -> Expr | None:
+    """Returns the torch code of an op's first result."""
+    code = cell.torch if cell else None
+    return code[0] if isinstance(code, tuple) and code else None
+
+
 def _is_learned(maker: Cell | None) -> bool:
-    return maker is not None and isinstance(maker.op, Param)
+    return maker is not None and not maker.inputs and bool(maker.initial)
 
 
 def _is_one_hot(maker: Cell | None) -> bool:
-    """Returns whether an op gives tables of positions: a one where each is, zeros elsewhere."""
-    if maker is None or not isinstance(maker.op, Map):
-        return False
-    return ONE_HOT.fullmatch(str(maker.op.function)) is not None
+    """Returns whether an op compares positions with those of an axis: it gives ones and zeros."""
+    code = _code(maker)
+    if isinstance(code, Cast):
+        code = code.on
+    return isinstance(code, Infix) and code.sign == "==" and isinstance(code.right, Position)
 
 
 def in_bytes(numbers: int, name: str) -> int:

@@ -11,7 +11,7 @@ import ncd
 from ncd import Einsum, Entry, Id, Linear, Term
 from ncd.cli.check import settings as ends
 from ncd.costs import remarks
-from ncd.lang.formulas.amounts import amount
+from ncd.lang.formulas.prefixed_amounts import amount
 from ncd.run.limits.run_memory import Storages
 from tests.support.sampling import count, sample
 from tests.support.strategies import terms

@@ -9,9 +9,9 @@ from markupsafe import escape
 
 from ncd.code.identifiers import Allotted
 from ncd.drawing.base.style import fill
-from ncd.lang.formulas.amounts import amount as amount
-from ncd.lang.formulas.amounts import digits as digits
-from ncd.lang.formulas.amounts import flops as flops
+from ncd.lang.formulas.prefixed_amounts import amount as amount
+from ncd.lang.formulas.prefixed_amounts import digits as digits
+from ncd.lang.formulas.prefixed_amounts import flops as flops
 from ncd.lang.types.axes import Array, Axis, Type
 
 METER = 6.0  # em

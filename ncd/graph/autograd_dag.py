@@ -12,7 +12,7 @@ from graphviz import Digraph, escape, nohtml
 from ncd.drawing.base.style import fill, theme
 from ncd.lang.circuits.circuit import Circuit, Fence
 from ncd.lang.errors import UnknownNameError, shown
-from ncd.lang.formulas.amounts import amount
+from ncd.lang.formulas.prefixed_amounts import amount
 from ncd.lang.once import once
 from ncd.lang.plain_text import plain_text
 

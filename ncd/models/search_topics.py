@@ -1,4 +1,4 @@
-"""What students search for, and the systems that answer it, the best first."""
+"""The topics that students search for, and the systems that answer them, the best first."""
 
 from __future__ import annotations
 
