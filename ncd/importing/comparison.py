@@ -21,6 +21,10 @@ from ncd.run.base.limits import GIGA, Limits, operations, weight
 CLOSE = 1e-4  # of the largest number
 SMALL = Limits(bytes=GIGA, flops=5 * GIGA)  # of a run that is hardly noticed
 MODES = {"train": False, "training": False, "dropout_p": 0.0}  # arguments in evaluation mode
+EVALUATED = (
+    "Its batch norms are in evaluation mode: they use the statistics that they keep, not those of "
+    "the batch."
+)
 
 
 def apart(one: Tensor, two: Tensor) -> float:
@@ -125,10 +129,7 @@ def _modes(made: Exported) -> Iterator[str]:
     """Yields that batch norms use the statistics that they keep, if some do."""
     norms = (node for node in made.program.graph.nodes if "batch_norm" in str(node.target))
     if not made.module.training and any(node.args[3] is not None for node in norms):
-        yield (
-            "Its batch norms are in evaluation mode: they use the statistics that they keep, not "
-            "those of the batch."
-        )
+        yield EVALUATED
 
 
 def _check_size(term: Term, made: Exported) -> None:

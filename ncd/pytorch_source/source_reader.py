@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from torch.utils._pytree import tree_leaves
 
 from ncd.importing import from_torch
+from ncd.importing.comparison import EVALUATED
 from ncd.importing.imported import Imported
 from ncd.lang.errors import NCDError, readable, shown
 from ncd.lang.terms.terms import Term
@@ -38,6 +39,10 @@ NODES = 60_000  # of its syntax tree
 ASIDE = 100_000  # steps of a line that defines nothing
 DEEP = 12_000  # frames of Python that the interpreter may use
 EXAMPLE = "class Net(nn.Module): …"
+BATCHES = (  # as the term of a text is run by itself, without the statistics of a module
+    "Its batch norms run as while it learns: they use the statistics of the batch, not those that "
+    "they keep."
+)
 
 
 @dataclass(frozen=True)
@@ -82,7 +87,8 @@ def read_source(text: str, made: Callable[[], object] = bool) -> Reading:
         except RecursionError:
             raise Stopped("it is nested too deep", 1, 1, cure="shorter functions") from None
     failure = _failure(machine, found)
-    return Reading(found.term, " ".join((_said(machine, note), *found.notes)).strip(), failure)
+    notes = (BATCHES if each == EVALUATED else each for each in found.notes)
+    return Reading(found.term, " ".join((_said(machine, note), *notes)).strip(), failure)
 
 
 def new_machine() -> Machine:

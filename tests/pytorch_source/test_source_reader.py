@@ -215,8 +215,8 @@ def test_a_module_that_fails_is_drawn_up_to_the_call() -> None:
         ),
         (
             "nn.Sequential(nn.Conv1d(4, 8, 3), nn.BatchNorm1d(8))",
-            "Its batch norms are in evaluation mode: they use the statistics that they keep, not "
-            "those of the batch.",
+            "Its batch norms run as while it learns: they use the statistics of the batch, not "
+            "those that they keep.",
         ),
     ],
 )
@@ -232,3 +232,11 @@ class Net(nn.Module):
     found = read_source(source)
     assert found.note == note
     assert found.term.dom.spec == "b:2 c:4 ~t:20"
+
+
+def test_a_batch_norm_of_a_text_uses_the_statistics_of_the_batch_as_is_said() -> None:
+    found = read_source("nn.Sequential(nn.BatchNorm1d(4), nn.BatchNorm1d(4))\n8x4")
+    x = torch.randn(8, 4, generator=torch.Generator().manual_seed(0)) * 3 + 2
+    normed = ncd.compile(found.term)(x)
+    assert "the statistics of the batch" in found.note
+    torch.testing.assert_close(normed.mean(0), torch.zeros(4), rtol=0, atol=1e-5)
