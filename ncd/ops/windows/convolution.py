@@ -84,7 +84,7 @@ class Conv(Learned):
     """A convolution over one to three dimensions (``torch.nn.Conv2d``).
 
     It is drawn as a box ★ k if the positions keep their axis, else as a trapezoid with the stride;
-    the number of groups of channels stands beside it.
+    the dilation and the number of groups of channels stand beside it.
 
     Args:
         pattern: Channels and positions, such as ``"c x -> d x"``; channels may be several axes.
@@ -154,14 +154,19 @@ class Conv(Learned):
         return self._weights(site, d, c)
 
     def glyph(self, site: Site) -> Glyph:
-        parts = f"{self.groups} groups" if self.groups > 1 else ""
         if self.places[0].name == self.places[1].name:
-            return on_own(site, "box", f"★{written(self.kernel)}{' · ' * bool(parts)}{parts}")
+            return on_own(site, "box", ", ".join((f"★{written(self.kernel)}", *self._unusual)))
         letter, name = self.sign("conv")
-        if parts:  # a name above the letter would run into it
+        if self._unusual:  # a name above the letter would run into it
             letter, _, above = letter.partition("^")
-            name = ", ".join(filter(None, (name or above.strip("{}"), parts)))
+            name = ", ".join(filter(None, (name or above.strip("{}"), *self._unusual)))
         return self.trapezoid(site, letter, name)
+
+    @property
+    def _unusual(self) -> tuple[str, ...]:
+        """The settings beside kernel and stride, in words, where they are not the usual ones."""
+        gap = f"dilation {written(self.dilation)}" if self.dilation != 1 else ""
+        return tuple(filter(None, (gap, f"{self.groups} groups" if self.groups > 1 else "")))
 
     def flops(self, site: Site) -> int:
         window = prod(spread(self.kernel, self.flat(site)))
@@ -176,8 +181,8 @@ class Conv(Learned):
         return rf"z_{{d,x}} = {bias}\sum_{{{c},\,j}} W_{{d,c,j}}\; a_{{c,\;s x + {j} - p}}"
 
     def words(self, site: Site) -> str:
-        parts = f", in {self.groups} groups of channels" if self.groups > 1 else ""
-        return f"convolution {self.name}, {self.setting}{parts}: {site.dom} to {site.cod}"
+        settings = ", ".join((self.setting, *self._unusual))
+        return f"convolution {self.name}, {settings}: {site.dom} to {site.cod}"
 
     def expansion(self, site: Site) -> Term | None:
         """Returns a ``Window`` and a ``Linear``; None for several groups."""

@@ -5,6 +5,7 @@ import pytest
 from ncd import (
     BatchNorm,
     CausalMask,
+    Conv,
     Cut,
     Einsum,
     Elementwise,
@@ -222,3 +223,37 @@ def test_a_function_of_one_number_stands_between_arrows_over_the_wires():
     assert text.label.words == "f"
     assert text.box.y1 < min(w.path[0].a.y for w in drawing.wires)
     assert lint(drawing) == []
+
+
+# --- convolutions --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("conv", "shown", "words"),
+    [
+        (Conv("c x -> d:4 x", "conv", 3), {"3"}, "kernel 3"),
+        (Conv("c x -> d:4 x", "conv", 3, groups=4), {"3 , 4 groups"}, "kernel 3, 4 groups"),
+        (
+            Conv("c x -> d:4 x", "conv", 3, dilation=2, groups=2),
+            {"3 , dilation 2 , 2 groups"},
+            "kernel 3, dilation 2, 2 groups",
+        ),
+        (Conv("c x -> d:4 u", "conv", 3, 2, 1), {"3", "2", "L sub plus"}, "kernel 3, stride 2"),
+        (
+            Conv("c x -> d:4 u", "conv", 3, 2, 1, groups=4),
+            {"3", "2", "L sub plus", "4 groups"},
+            "kernel 3, stride 2, 4 groups",
+        ),
+        (
+            Conv("c x -> d:4 u", "down", 3, 2, 1, False, groups=2),
+            {"3", "2", "L", "down, 2 groups"},
+            "kernel 3, stride 2, 2 groups",
+        ),
+    ],
+)
+def test_a_convolution_shows_its_groups_and_its_dilation(conv, shown, words):
+    drawing = draw(Id("c:4 x:9") >> conv)
+    assert lint(drawing) == []
+    assert {text.label.words for text in only(drawing).items if hasattr(text, "label")} == shown
+    site = conv.site((Id("c:4 x:9") >> conv).dom)
+    assert site is not None and f", {words}: " in conv.words(site)
