@@ -15,7 +15,8 @@ from typing import NoReturn, get_args
 import ncd
 from ncd.cli.commands import check, crowd, list_, render, run, serve, show, site, source, train
 from ncd.cli.import_command import import_
-from ncd.cli.output import discard_output, replace_unprintable
+from ncd.cli.output import check_output, discard_output, replace_unprintable
+from ncd.cli.picture_files import FILES
 from ncd.extras import COMMANDS, MissingExtra, needed_by
 from ncd.lang.errors import NCDError
 from ncd.lang.formats import BITS, PLAIN
@@ -109,6 +110,7 @@ def _module(command: Parser) -> None:
     _shapes(command)
     kinds = "FILE.json, .svg, .png, .pdf, .tex, .html or .onnx"
     command.add_argument("-o", "--output", default="", metavar="FILE", help=kinds)
+    _to(command, ".json", *FILES)
 
 
 def _own(command: Parser) -> None:
@@ -125,10 +127,17 @@ def _shapes(command: Parser) -> None:
 def _picture(command: Parser) -> None:
     kinds = "FILE.svg, .png, .pdf, .tex, .html or .onnx; - is standard output"
     command.add_argument("-o", "--output", required=True, metavar="FILE", help=kinds)
+    _to(command, *FILES)
     _picture_of(command)
     command.add_argument("--plain", action="store_true", help="without the figure's callouts")
     command.add_argument("--bands", action="store_true", help="columns of data and operations")
     command.add_argument("--cells", action="store_true", help="arrays as grids of cells")
+
+
+def _to(command: Parser, *kinds: str) -> None:
+    names = [kind.removeprefix(".") for kind in kinds]
+    said = f"what to write, as -o - has no suffix (default there {names[0]})"
+    command.add_argument("--to", choices=names, default="", help=said)
 
 
 def width(text: str) -> float | str:
@@ -150,14 +159,15 @@ def _picture_of(command: Parser) -> None:
         help="pixels it is read at (default: the system's, mostly 1280; 0: one row), or a width on "
         "paper, where labels keep their size: 12cm",
     )
-    command.add_argument(
+    boxes = command.add_mutually_exclusive_group()
+    boxes.add_argument(
         "--folded",
         action="append",
         default=[],
         metavar="TITLE",
         help="a block as one box; repeatable",
     )
-    command.add_argument("--open", action="store_true", help="no block as one box")
+    boxes.add_argument("--open", action="store_true", help="no block as one box")
     command.add_argument("--scale", type=float, default=2.0, help="size of a .png (default 2)")
     command.add_argument(
         "--picture", action="store_true", help="of a .tex the tikzpicture alone, to be put in"
@@ -168,6 +178,7 @@ def _text(command: Parser) -> None:
     command.add_argument(
         "--no-einops", dest="einops", action="store_false", help="stand on torch alone"
     )
+    command.add_argument("-o", "--output", default="", metavar="FILE.py", help="keep the source")
 
 
 def _where(command: Parser) -> None:
@@ -209,11 +220,15 @@ def _several(text: str) -> int:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs one command; returns its exit code."""
-    args = parser().parse_args(argv)
+    """Runs one command; returns its exit code. Without one it prints the help, as `help` does."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    if words[:1] in ([], ["help"]):
+        words = [*words[1:2], "--help"]
+    args = parser().parse_args(words)
     name = args.run.__name__.rstrip("_")
     try:
         with needed_by(f"ncd {name}", COMMANDS.get(name, "")):
+            check_output(getattr(args, "output", None), getattr(args, "json", False))
             code: int = args.run(args)
     except (NCDError, MissingExtra) as error:
         print(f"ncd: {error}", file=sys.stderr)

@@ -38,12 +38,18 @@ class Shell(Protocol):
 def load_ipython_extension(shell: Shell) -> None:
     """Adds ``%%ncd NAME``: the cell is a term in text, which is drawn, and kept under the name."""
 
+    from IPython.core.error import UsageError  # which a notebook shows as one line
+
     def magic(line: str, cell: str) -> Term:
         from ncd.text import parse
 
-        name, term = line.strip(), parse(cell)
-        if name and not name.isidentifier():
-            raise ParseError(f"{name!r} is no name of a variable", cure="%%ncd attention")
+        name = line.strip()
+        try:
+            if name and not name.isidentifier():
+                raise ParseError(f"{name!r} is no name of a variable", cure="%%ncd attention")
+            term = parse(cell)
+        except NCDError as error:
+            raise UsageError(str(error)) from None
         if name:
             shell.user_ns[name] = term
         return term

@@ -212,7 +212,11 @@ picture = draw(term)
 for file in (picture.svg(), picture.tex(), html(term)):
     assert len(file) > 1000
 assert picture.pdf().startswith(b"%PDF") and picture.png()[1:4] == b"PNG"
-for argv in (["list"], ["show", "lenet"], ["source", "lenet"],
+from pathlib import Path
+config = Path({str(tmp_path / "config.json")!r})
+config.write_text('{{"model_type": "gpt2"}}')
+for argv in (["list"], ["show", "lenet"], ["show", "lenet", "--json"], ["source", "lenet"],
+             ["import", f"hf:{{config}}"],
              ["render", "lenet", "-o", {str(tmp_path / "x.svg")!r}]):
     assert ncd.__main__.main(argv) == 0, argv
 """)

@@ -8,6 +8,8 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from IPython.core.interactiveshell import InteractiveShell
+from traitlets.config import Config
 
 import ncd
 
@@ -47,6 +49,31 @@ def test_a_cell_is_read_as_a_term_and_kept_under_its_name() -> None:
     magic = shell.magics["cell", "ncd"]
     assert magic("", ncd.spell(term)) == term and not shell.user_ns
     assert magic(" one ", ncd.spell(term)) == shell.user_ns["one"] == term
-    with pytest.raises(ncd.ParseError) as error:
-        magic("a b", ncd.spell(term))
-    assert str(error.value) == "'a b' is no name of a variable. Try %%ncd attention."
+
+
+@pytest.mark.parametrize(
+    ("cell", "said"),
+    [
+        ("%%ncd a b\nId('m:3')", "'a b' is no name of a variable. Try %%ncd attention."),
+        (
+            "%%ncd\nId('m:3') >> Sofmax('m')",
+            "line 1, column 14: there is no op 'Sofmax'. Try Softmax.",
+        ),
+        (
+            "%%ncd\nId('m:3') >> Softmax('k')",
+            "line 1, column 14: Softmax (k -> k): it takes (k), but the array that meets it",
+        ),
+    ],
+)
+def test_a_mistake_in_a_cell_is_one_line(
+    cell: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In IPython itself, without a traceback."""
+    settings = Config()
+    settings.HistoryManager.enabled = False
+    shell = InteractiveShell(config=settings)
+    ncd.load_ipython_extension(shell)
+    assert shell.run_cell(cell).success is False
+    out, err = capsys.readouterr()
+    assert out == "" and err.startswith("UsageError: ") and said in err
+    assert err.count("\n") == 1

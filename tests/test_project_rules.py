@@ -213,5 +213,5 @@ def test_what_is_imported_is_required_and_what_is_required_is_imported() -> None
     outside = names - set(sys.stdlib_module_names) - {"ncd"}
     homes = packages_distributions()
     packages = {home.lower().replace("_", "-") for name in outside for home in homes[name]}
-    packages -= {"transformers", "onnx", "anywidget", "traitlets"}  # extras of their own
+    packages -= {"transformers", "onnx", "anywidget", "traitlets", "ipython"}  # extras of their own
     assert packages == required("requirements.txt") - {"brotli", "resvg-py", "uvloop"}

@@ -5,14 +5,23 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Mapping, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import ncd
 from ncd.cli.address import check_address
-from ncd.cli.json_data import circuit_data, cost_data, entry_data
-from ncd.cli.output import STDOUT, Progress, file_kind, print_json, print_table, write
+from ncd.cli.json_data import circuit_data, cost_data, entry_data, peak_bytes
+from ncd.cli.output import (
+    STDOUT,
+    Progress,
+    file_kind,
+    print_json,
+    print_table,
+    report_beside,
+    sizes_text,
+    worded,
+    write,
+)
 from ncd.cli.picture_files import FILES, entry_facts
 from ncd.costs import COUNTED, Cost, OpCost, remarks
 from ncd.lang.circuits.circuit import Circuit, Loop
@@ -34,7 +43,7 @@ def list_(args: argparse.Namespace) -> int:
             rows.append((f"    {knob.name}", knob.limits, f"default {knob.default}", slider, why))
         print_table(rows)
         for preset in entry.presets:
-            print(f"    --preset {preset.name}:  {_sizes(preset.knobs)}  ({preset.source})")
+            print(f"    --preset {preset.name}:  {sizes_text(preset.knobs)}  ({preset.source})")
     return 0
 
 
@@ -45,7 +54,7 @@ def show(args: argparse.Namespace) -> int:
     if args.json:
         data = {"name": entry.name, "knobs": knobs, "dom": term.dom.spec, "cod": term.cod.spec}
         return print_json({**data, **circuit_data(circuit), **cost_data(circuit, cost)})
-    print(f"{entry.title} ({entry.source}), {_sizes(knobs)}\n{term.dom} → {term.cod}\n")
+    print(f"{entry.title} ({entry.source}), {sizes_text(knobs)}\n{term.dom} → {term.cod}\n")
     rows = [("state", "array", "axes", "shape"), *_state_rows(circuit)]
     for loop in circuit.loops:
         rows += [("",), (_loop_words(loop),), *_state_rows(loop.bodies[0])]
@@ -61,15 +70,13 @@ def show(args: argparse.Namespace) -> int:
     print(f"\nweights in {formats.weights} take {cost.weight_bytes:,} bytes")
     if entry.cached:
         print(f"a cache in {formats.cache} keeps {cost.cache_bytes:,} bytes of each position")
-    if find_spec("torch"):  # a fact about runs, and the one that takes seconds to import
-        from ncd.run import peak
-
-        print(f"a run, forward and backward, takes up to {peak(circuit):,} bytes")
+    if (held := peak_bytes(circuit)) is not None:
+        print(f"a run, forward and backward, takes up to {held:,} bytes")
     return 0
 
 
 def render(args: argparse.Namespace) -> int:
-    kind = file_kind(args.output, FILES)
+    kind = file_kind(args.output, FILES, args.to)
     if args.picture and kind != ".tex":
         raise ParseError(f"--picture is of a .tex file, not of a {kind}", cure="-o FILE.tex")
     entry, knobs, term = _chosen(args)
@@ -79,20 +86,27 @@ def render(args: argparse.Namespace) -> int:
     args.bands, args.cells = args.bands or entry.bands, args.cells or entry.cells
     data = FILES[kind](term, args)
     write(args.output, data)
+    return _written(args, len(data))
+
+
+def _written(args: argparse.Namespace, size: int) -> int:
     if args.json:
-        return print_json({"file": args.output, "bytes": len(data)})
+        return print_json({"file": args.output, "bytes": size})
     if args.output != STDOUT:
-        print(f"{args.output}: {len(data):,} bytes")
+        print(f"{args.output}: {size:,} bytes")
     return 0
 
 
 def source(args: argparse.Namespace) -> int:
+    if args.output:
+        file_kind(args.output, (".py",))
     entry, knobs, term = _chosen(args)
     text = ncd.source(term, name=entry.identifier, einops=args.einops)
-    if args.json:
+    if args.json and not args.output:
         return print_json({"name": entry.name, "knobs": knobs, "source": text})
-    print(text.rstrip("\n"))
-    return 0
+    data = f"{text.rstrip()}\n".encode()
+    write(args.output or STDOUT, data)
+    return _written(args, len(data)) if args.output else 0
 
 
 def run(args: argparse.Namespace) -> int:
@@ -110,7 +124,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _print_run(entry: Entry, data: Mapping[str, Any]) -> None:
-    print(f"{entry.title}, {_sizes(data['knobs'])}, seed {data['seed']} on {data['device']}")
+    print(f"{entry.title}, {sizes_text(data['knobs'])}, seed {data['seed']} on {data['device']}")
     rows: list[tuple[object, ...]] = []
     for out in data["outputs"]:
         values = (f"mean {out['mean']:.4g}", f"deviation {out['std']:.4g}")
@@ -183,9 +197,14 @@ def train(args: argparse.Namespace) -> int:
         note = {"system": fit.name, "seed": str(args.seed), "steps": str(now.step)}
         write(args.output, written(fit.module, note))
         data["file"] = args.output
+    return _trained(data, args)
+
+
+def _trained(data: Mapping[str, Any], args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(data, ensure_ascii=False))
-    else:
+        return 0
+    with report_beside(args.output):
         print_table([(name, worded(value)) for name, value in data.items()])
     return 0
 
@@ -234,17 +253,6 @@ def _chosen(args: argparse.Namespace) -> tuple[Entry, dict[str, int], Term]:
     return entry, knobs, entry.build(**knobs)
 
 
-def worded(value: object) -> str:
-    """Returns a value as the text of a table cell.
-
-    >>> worded({"h": 8, "k": 64}), worded(0.123456)
-    ('h 8, k 64', '0.1235')
-    """
-    if isinstance(value, Mapping):
-        return _sizes(value)
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
-
-
 def _settings(entry: Entry, args: argparse.Namespace) -> dict[str, int]:
     """Returns all knobs of an entry, set by a preset and by ``--set`` (``h=8``)."""
     turned: dict[str, Any] = dict(entry.preset(args.preset).knobs) if args.preset else {}
@@ -284,7 +292,3 @@ def _counts(cost: Cost | OpCost) -> tuple[str, str, str]:
 
 def _shape(shape: Sequence[int]) -> str:
     return "×".join(map(str, shape)) or "()"
-
-
-def _sizes(knobs: Mapping[str, int]) -> str:
-    return ", ".join(f"{name} {value}" for name, value in knobs.items())

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib.util import find_spec
 from typing import Any
 
-from ncd.costs import Cost
+from ncd.costs import Cost, cost
 from ncd.lang.circuits.circuit import Circuit, State, Value
+from ncd.lang.terms.terms import Term
 from ncd.models import Entry
 
 
@@ -40,8 +42,6 @@ def _value_data(value: Value) -> dict[str, Any]:
 
 def cost_data(circuit: Circuit, cost: Cost) -> dict[str, Any]:
     """Returns the costs of each op, in total, and the memory of a run."""
-    from ncd.run import peak
-
     ops = []
     for op in cost.ops:
         cell = circuit.cell(op.node)
@@ -49,4 +49,20 @@ def cost_data(circuit: Circuit, cost: Cost) -> dict[str, Any]:
         ops.append({**vars(op), "module": cell.path, **ends})
     names = ("parameters", "flops", "bytes", "weight_bytes", "cache_bytes")
     total = {name: getattr(cost, name) for name in names}
-    return {"ops": ops, "total": {**total, "peak": peak(circuit)}}
+    return {"ops": ops, "total": {**total, "peak": peak_bytes(circuit)}}
+
+
+def peak_bytes(circuit: Circuit) -> int | None:
+    """Returns the memory of a run in bytes, which torch is asked for; None where it is missing."""
+    if not find_spec("torch"):
+        return None
+    from ncd.run import peak
+
+    return peak(circuit)
+
+
+def term_data(term: Term) -> dict[str, Any]:
+    """Returns the types and the costs of a term."""
+    total = cost(term)
+    types = {"dom": term.dom.spec, "cod": term.cod.spec}
+    return {**types, "parameters": total.parameters, "flops": total.flops}

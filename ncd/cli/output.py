@@ -6,7 +6,8 @@ import io
 import json
 import os
 import sys
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext, redirect_stdout
 from pathlib import Path
 from time import monotonic
 
@@ -33,6 +34,22 @@ def print_table(rows: Sequence[Sequence[object]], right: Collection[int] = ()) -
         print("  ".join(padded).rstrip())
 
 
+def worded(value: object) -> str:
+    """Returns a value as the text of a table cell.
+
+    >>> worded({"h": 8, "k": 64}), worded(0.123456)
+    ('h 8, k 64', '0.1235')
+    """
+    if isinstance(value, Mapping):
+        return sizes_text(value)
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def sizes_text(knobs: Mapping[str, int]) -> str:
+    """Returns sizes as text: ``h 8, k 64``."""
+    return ", ".join(f"{name} {value}" for name, value in knobs.items())
+
+
 class Progress:
     """A bar on stderr, if that is a terminal, with the time left at the pace so far."""
 
@@ -55,16 +72,20 @@ class Progress:
         return f", about {time} left"
 
 
-def file_kind(file: str, kinds: Collection[str]) -> str:
+def file_kind(file: str, kinds: Collection[str], to: str = "") -> str:
     """Returns the suffix of a file, or the first of ``kinds`` if it is ``-``, standard output.
+
+    ``to`` is the suffix to take, without its dot, whatever the file is called.
 
     >>> file_kind("a.PDF", [".svg", ".pdf"]), file_kind("-", [".svg", ".pdf"])
     ('.pdf', '.svg')
+    >>> file_kind("-", [".svg", ".pdf"], "pdf")
+    '.pdf'
 
     Raises ParseError for one that is not among ``kinds``.
     """
     path, (first, *_) = Path(file), kinds
-    kind = first if file == STDOUT else path.suffix.lower()
+    kind = f".{to}" if to else first if file == STDOUT else path.suffix.lower()
     if kind not in kinds:
         ends = ", ".join(kinds)
         what = f"none of {ends}" if len(kinds) > 1 else f"no {ends}"
@@ -72,10 +93,24 @@ def file_kind(file: str, kinds: Collection[str]) -> str:
     return kind
 
 
+def check_output(file: str | None, json: bool) -> None:
+    """Raises ParseError if a file and a report in JSON would both go to standard output."""
+    if file == STDOUT and json:
+        fact = "-o - and --json both write to standard output"
+        raise ParseError(fact, cure="-o FILE, or no --json")
+
+
+def report_beside(file: str | None) -> AbstractContextManager[object]:
+    """Prints what is said inside on stderr, if the file goes to standard output."""
+    return redirect_stdout(sys.stderr) if file == STDOUT else nullcontext()
+
+
 def write(file: str, data: bytes) -> None:
     """Writes a file, or to standard output for ``-``; raises ParseError if that fails."""
     if file == STDOUT:
+        sys.stdout.flush()
         sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
         return
     try:
         Path(file).write_bytes(data)

@@ -182,12 +182,12 @@ class Entry:
     title: str
     source: str
     knobs: tuple[Knob, ...]
-    system: Callable[..., Term]
+    system: Callable[..., Term] = field(repr=False)
     section: str = ""
     type: str = ""
     presets: tuple[Preset, ...] = ()
     notes: Mapping[str, str] | Callable[..., Mapping[str, str]] = field(
-        default_factory=dict, hash=False
+        default_factory=dict, hash=False, repr=False
     )
     bands: bool = False
     cells: bool = False
@@ -284,6 +284,9 @@ class Catalogue(dict[str, Entry]):
 
     def __init__(self, entries: Iterable[Entry]) -> None:
         super().__init__((entry.name, entry) for entry in entries)
+
+    def __repr__(self) -> str:
+        return f"<Catalogue of {len(self)} systems: {', '.join([*self][:3])}, …>"
 
     def __missing__(self, name: str) -> Entry:
         if answers := TOPICS.get(name.lower().replace("-", " ")):

@@ -165,12 +165,6 @@ def test_render_writes_a_png_as_large_as_asked(tmp_path: Path, capsys: Capture) 
     assert found == {"file": str(tmp_path / "x.svg"), "bytes": (tmp_path / "x.svg").stat().st_size}
 
 
-def test_render_writes_to_standard_output(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
-    assert main(("render", MHA, "--width", "200", "-o", "-")) == 0
-    out, err = capfdbinary.readouterr()
-    assert (ElementTree.fromstring(out).tag[-3:], err) == ("svg", b"")
-
-
 @pytest.mark.parametrize(
     ("argv", "said"),
     [
@@ -293,6 +287,7 @@ REFUSALS: list[tuple[list[str], str]] = [
         ["render", MHA, "-o", "/nowhere/at/all/x.svg"],
         "ncd: cannot write '/nowhere/at/all/x.svg': No such file or directory. Try another file.",
     ),
+    (["source", MHA, "-o", "x.txt"], "ncd: 'x.txt' ends in no .py. Try x.py."),
     (
         ["render", MHA, "-o", "x.png", "--scale", "0"],
         "ncd: png: a picture cannot have 0.0 pixels a unit. Try scale 2.",
@@ -318,7 +313,15 @@ def test_a_wrong_value_is_one_line_that_says_what_would_work(
 
 USAGE: list[tuple[list[str], str]] = [
     (["foo"], "python -m ncd: argument COMMAND: invalid choice: 'foo' (choose from "),
-    ([], "python -m ncd: the following arguments are required: COMMAND. Try "),
+    (["help", "foo"], "python -m ncd: argument COMMAND: invalid choice: 'foo' (choose from "),
+    (
+        ["render", MHA, "-o", "x.svg", "--open", "--folded", "Linear"],
+        "python -m ncd render: argument --folded: not allowed with argument --open. Try ",
+    ),
+    (
+        ["render", MHA, "-o", "-", "--to", "gif"],
+        "python -m ncd render: argument --to: invalid choice: 'gif' (choose from ",
+    ),
     (["show"], "python -m ncd show: the following arguments are required: NAME. Try "),
     (["render", MHA], "python -m ncd render: the following arguments are required: -o/--output."),
     (
@@ -359,13 +362,23 @@ def test_a_folder_is_no_file(capsys: Capture, tmp_path: Path) -> None:
     assert "Is a directory. Try another file." in capsys.readouterr().err
 
 
-def test_help_names_every_command(capsys: Capture) -> None:
+@pytest.mark.parametrize("argv", [["--help"], ["help"], []])
+def test_help_names_every_command(argv: list[str], capsys: Capture) -> None:
     with pytest.raises(SystemExit) as caught:
-        main(["--help"])
+        main(argv)
     assert caught.value.code == 0
     text = capsys.readouterr().out
     for command in ("list", "show", "render", "source", "run", "check", "serve"):
         assert f"\n    {command} " in text
+
+
+def test_help_of_a_command(capsys: Capture) -> None:
+    with pytest.raises(SystemExit):
+        main(["help", "render"])
+    asked = capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        main(["render", "--help"])
+    assert asked == capsys.readouterr().out and "--folded TITLE | --open" in asked
 
 
 def test_serve_hands_the_address_on(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+import ncd
 from ncd.lang.errors import SizeError
 from ncd.models.catalogue_entry import Knob
 
@@ -33,3 +34,12 @@ def test_a_size_is_not_true_or_false() -> None:
     with pytest.raises(SizeError) as error:
         Knob("h", 1, 8, 4).check(True)
     assert str(error.value) == "h is True, but it is a whole number. Try h = 4."
+
+
+def test_the_catalogue_and_its_entries_are_shown_short() -> None:
+    """As the last line of a cell: no pages of text, and no addresses of functions."""
+    names = ", ".join([*ncd.catalogue][:3])
+    assert repr(ncd.catalogue) == f"<Catalogue of {len(ncd.catalogue)} systems: {names}, …>"
+    for entry in ncd.catalogue.values():
+        assert repr(entry).startswith(f"Entry(name={entry.name!r}, title=")
+        assert " at 0x" not in repr(entry)
