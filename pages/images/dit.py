@@ -8,8 +8,8 @@ from ncd.view.panels.images import step_modulation
 from ncd.view.panels.memory.what_moves import WhatMoves
 
 LEAD = """
-A vision transformer finds the noise in a picture; how noisy it is and what it shows is told to each
-layer by setting its norms: a shift, a scale and a gate for each feature.
+A vision transformer that finds the noise in a picture. How noisy the picture is, and what it shows,
+sets a shift, a scale and a gate for each feature in every layer.
 """
 
 WHY = """

@@ -18,9 +18,9 @@ softmax of their scores says how much each counts. Only the chosen ones are comp
 stores 46.7 billion parameters, and a word passes through 12.9 billion. Memory is paid for all,
 arithmetic for two.
 
-The choice itself has no gradient: a number that picks a row cannot be a little larger. What learns
-is the weight with which a chosen expert counts, and so the router learns from the experts that it
-has chosen. Nothing here keeps the loads equal; in training, a term of the loss does that, as
+The choice itself has no gradient: when scores change a little, mostly the same two experts are
+chosen. What learns is the weight with which a chosen expert counts, and so the router learns from
+the experts that it has chosen. Nothing here keeps the loads equal; in training, a term of the loss does that, as
 otherwise a few experts get all the words.
 
 In the diagram no expert is a module of its own: the weights of all of them are three arrays with an

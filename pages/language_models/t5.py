@@ -8,8 +8,8 @@ from ncd.view.panels.language_models import distance_bias, model_size
 from ncd.view.panels.memory.what_moves import WhatMoves
 
 LEAD = """
-A text is read, another one is written; how far two words stand apart is a number that is added to
-their score.
+A transformer that reads one text and writes another. It knows no positions: to the score of two
+words a learned number is added for the distance between them.
 """
 
 WHY = """

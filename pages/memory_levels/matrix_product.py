@@ -15,8 +15,8 @@ A processor computes on a small fast memory and fetches everything else from a l
 the rows *a* and the columns *c* into groups of *g*: each square of the result needs *g* rows of
 *A* and *g* columns of *B*, which come in tiles along *b* and are added up. So *A* is read once for
 each group of columns, and *B* once for each group of rows. A square of *g*² numbers has to stay,
-and so twice the fast memory does not halve what moves: it falls as 1/√*M*, and no order of the
-same multiplications does better than by a constant.
+and so twice the fast memory does not halve what moves: it falls as 1/√*M*. In whatever order the
+same multiplications are done, it falls no faster.
 
 Sources: Abbott and Zardini 2024, *FlashAttention on a Napkin*; Hong and Kung 1981, *I/O
 Complexity: The Red-Blue Pebble Game*.
