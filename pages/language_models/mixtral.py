@@ -20,8 +20,8 @@ arithmetic for two.
 
 The choice itself has no gradient: when scores change a little, mostly the same two experts are
 chosen. What learns is the weight with which a chosen expert counts, and so the router learns from
-the experts that it has chosen. Nothing here keeps the loads equal; in training, a term of the loss does that, as
-otherwise a few experts get all the words.
+the experts that it has chosen. Nothing here keeps the loads equal; in training, a term of the loss
+does that, as otherwise a few experts get all the words.
 
 In the diagram no expert is a module of its own: the weights of all of them are three arrays with an
 axis *e*, and a choice is an index along it.
