@@ -15,6 +15,7 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from ncd.lang.errors import LimitError, ParseError, nearest_name, shown
+from ncd.lang.terms.arguments import check_text
 
 MOST = 40  # views
 LETTERS = 8000  # of all of them in a link
@@ -127,6 +128,7 @@ def _view(said: Any, n: int, pages: Collection[str]) -> View:
             raise ParseError(f"there is no field {shown(name)}", where=where, cure=cure)
         if not isinstance(value, str):
             raise ParseError(f"{name} is {shown(value)}, but it is a text", where=where)
+        check_text(value, name, where)
     view = View(**said) if "page" in said else View("")
     if view.page not in pages:
         cure = nearest_name(view.page, pages)

@@ -21,14 +21,14 @@ JS = LIGHT_JS + (FOLDER / "slides.js").read_text()
 
 @dataclass(frozen=True)
 class Slide:
-    """A view: its title, a caption, the drawing, and HTML below it.
+    """A view: its title, a caption, the drawing if there is one, and HTML below it.
 
     ``covered`` hides the sizes until a click; ``axes`` are highlighted, as ``k,h``, and ``select``
     is the id of the selection.
     """
 
     title: str
-    drawing: Drawing
+    drawing: Drawing | None
     caption: str = ""
     facts: str = ""
     panel: str = ""
@@ -45,7 +45,8 @@ def html(slides: Sequence[Slide], title: str = "") -> str:
     >>> html([slide, slide]).count('class="slide"')
     2
     """
-    style = f"{css([slide.drawing for slide in slides])}\n{(FOLDER / 'slides.css').read_text()}"
+    drawings = [slide.drawing for slide in slides if slide.drawing is not None]
+    style = f"{css(drawings)}\n{(FOLDER / 'slides.css').read_text()}"
     return PAGE.format(
         policy=policy(JS),
         title=markup.text(title or slides[0].title),
@@ -63,7 +64,8 @@ def _slide(slide: Slide, n: int) -> str:
     if slide.covered and facts:
         facts = f"<details><summary>Show the sizes</summary>{facts}</details>"
     panel = f'<div class="panel">{slide.panel}</div>' if slide.panel else ""
-    drawn = svg(slide.drawing).replace(shadow(dark=False), "")  # the page has it once
+    drawn = svg(slide.drawing) if slide.drawing is not None else ""
+    drawn = drawn.replace(shadow(dark=False), "")  # the page has it once
     return (
         f'<section class="slide" aria-label="{markup.text(slide.title)}"{" hidden" if n else ""} '
         f'data-axes="{markup.text(slide.axes)}" data-select="{markup.text(slide.select)}">'

@@ -121,6 +121,11 @@ def index_html() -> str:
     return Path(get_static_dir(), "index.html").read_text()
 
 
+def static_files() -> frozenset[str]:
+    """Returns the names of the files that stand at the top of Streamlit's address, as its icon."""
+    return frozenset(file.name for file in Path(get_static_dir()).iterdir() if file.is_file())
+
+
 def static_folder() -> Path:
     """Returns the folder of the frontend's files."""
     return Path(get_static_dir()).resolve()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from urllib.parse import parse_qsl, quote, urlencode, urlsplit
+from urllib.parse import parse_qsl, quote, urlencode
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -27,6 +27,7 @@ from ncd.view.diagram import component
 from ncd.view.page import navigation
 from ncd.view.runtime import scheduler
 from ncd.view.server import live_endpoint
+from ncd.view.server.addresses import split
 from ncd.view.session import number_formats, own_entry
 
 PATH, OEMBED, COMPONENT = "embed", "oembed", "ncd-diagram.js"
@@ -95,7 +96,7 @@ def written(name: str, said: Mapping[str, str], address: str = "") -> str:
 
 def _discovery(address: str, title: str) -> str:
     """Returns the link by which other programs find the oEmbed answer of a page."""
-    site = urlsplit(address)
+    site = split(address)
     href = f"{site.scheme}://{site.netloc}/{OEMBED}?{urlencode({'url': address})}"
     kind = 'rel="alternate" type="application/json+oembed"'
     return f'<link {kind} href="{markup.text(href)}" title="{markup.text(title)}">'
@@ -141,7 +142,7 @@ def oembed(scope: Scope, framed: bool) -> Response:
         return PlainTextResponse("The answer is JSON.", 501)
     if not framed:
         return PlainTextResponse(UNFRAMED, 403)
-    site = urlsplit(asked.get("url", ""))
+    site = split(asked.get("url", ""))
     entry = _entry(site.path, site.query)
     known = site.scheme in ("http", "https") and site.netloc == request.headers.get("host")
     if entry is None or not known:

@@ -2,7 +2,8 @@
 
 ``NCD_HOSTS`` lists the host names that the server answers to (``*.example.org`` for all
 subdomains); the default is localhost and the address it is bound to. ``NCD_FRAMES`` lists the sites
-that may show it in a frame; the default is none. ``*`` stands for any.
+that may show it in a frame; the default is none. ``*`` stands for any; a request of another site's
+page is answered only if that site has a name in ``NCD_HOSTS``.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from ncd.view.server import (
     live_endpoint,
     slides_endpoint,
 )
+from ncd.view.server.addresses import split
 
 FILES = page_style.FILES | embed_endpoint.FILES
 ANYWHERE = {"Cache-Control": "no-cache", "Access-Control-Allow-Origin": "*"}
@@ -45,7 +47,14 @@ ENDPOINTS: dict[str, ASGIApp] = {
 }
 HERE = ("localhost", "127.0.0.1", "::1")
 OWN = ("_stcore", "static", "media", "component", "app", "auth", "oauth2callback")  # Streamlit's
-METRICS, STATIC = "metrics", "static"
+METRICS, STATIC, ROBOTS = "metrics", "static", "/robots.txt"
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+FOR_ROBOTS = f"""User-agent: *
+Disallow: /{live_endpoint.PATH}/
+Disallow: /{slides_endpoint.FILE}
+Disallow: /{lessons_endpoint.FILE}
+Disallow: /{METRICS}
+"""  # what is made anew for each request; all pages may be listed
 REFUSED = "This server does not answer to this host name. NCD_HOSTS lists those that it accepts."
 # Without it the browser first looks for the server at /page/, and gets "not found" twice.
 BASE = '<script>window.__streamlit = {BACKEND_BASE_URL: new URL(".", location.href).href}</script>'
@@ -66,6 +75,7 @@ class Site:
         self.app = app
         self.hosts, self.frames = named("NCD_HOSTS"), named("NCD_FRAMES")
         self.index = streamlit_internals.index_html()
+        self.own_files = streamlit_internals.static_files()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
@@ -101,7 +111,11 @@ class Site:
             return packed
         if first == METRICS:
             return records.metrics()
-        if scope["method"] not in ("GET", "HEAD") or first in OWN or "." in last:
+        if scope["path"] == ROBOTS:
+            return PlainTextResponse(FOR_ROBOTS)
+        if scope["method"] not in METHODS or not scope["path"].startswith("/"):
+            return PlainTextResponse("Pages are asked for with GET.", 405)
+        if scope["method"] not in ("GET", "HEAD") or first in OWN or last in self.own_files:
             return self.app
         if not last:
             return self.app if first else self.html("")
@@ -140,8 +154,10 @@ class Site:
             return False
         if origin is None:
             return True
-        site = urlsplit(origin).netloc
-        if site != host and not allowed(site, self.hosts):
+        site = split(origin).netloc
+        named = tuple(name for name in self.hosts if name != "*")  # any host, but not any site
+        forwarded = headers.get("x-forwarded-host", "") if named != self.hosts else ""
+        if not site or (site not in (host, forwarded) and not allowed(site, named)):
             return False
         changed = MutableHeaders(scope=scope)
         if scope["type"] == "http":

@@ -8,7 +8,6 @@ What is sent to it, a file or the text of a link, comes back checked, and short 
 from __future__ import annotations
 
 from io import BytesIO
-from urllib.parse import urlsplit
 
 import segno
 from starlette.concurrency import run_in_threadpool
@@ -21,6 +20,7 @@ from ncd.lessons import Lesson, lesson_of
 from ncd.lessons.lesson import FILE as LONGEST
 from ncd.models import CATALOGUE
 from ncd.view.runtime import scheduler
+from ncd.view.server.addresses import split
 from ncd.view.session import own_entry
 from ncd.view.session.link_text import MARK, packed, unpacked
 
@@ -123,7 +123,7 @@ def svg(address: str) -> bytes:
     >>> svg("http://localhost:8501/unet")[:4], svg("unet")
     (b'<svg', b'')
     """
-    parts = urlsplit(address) if len(address) <= ADDRESS else urlsplit("")
+    parts = split(address) if len(address) <= ADDRESS else split("")
     if parts.scheme not in ("http", "https") or not parts.netloc:
         return b""
     written = BytesIO()

@@ -13,9 +13,11 @@ from starlette.types import Receive, Scope, Send
 
 import ncd
 from ncd.code import lines
+from ncd.drawing import Drawing
 from ncd.export import markup, source_listing
 from ncd.export.page.slides import Slide, html
-from ncd.lang.errors import LimitError
+from ncd.lang.errors import LimitError, NCDError
+from ncd.lang.terms.terms import Term
 from ncd.lessons import Lesson
 from ncd.models import Entry
 from ncd.train.learned_weights import proofreading
@@ -78,7 +80,7 @@ def _slide(entry: Entry, said: Mapping[str, str], caption: str) -> Slide:
         settings = {k.name: knobs.read(k, said.get(k.name, str(k.default)))[0] for k in entry.knobs}
         term, refused = built(entry, entry.within(settings))
         words = f"<p>{markup.text(str(refused.error))}</p>" if refused else ""
-        return Slide(entry.title, ncd.draw(term or entry.build()), caption, words)
+        return Slide(entry.title, _drawn(term, entry), caption, words)
     folded = selection.folded(scene.circuit, said.get(selection.FOLDED, selection.AUTO))
     covered = said.get("quiz") == "1"
     facts = axis_chips.html(scene.circuit) + _costs(scene)
@@ -92,6 +94,14 @@ def _slide(entry: Entry, said: Mapping[str, str], caption: str) -> Slide:
         selection.known_axes(scene.circuit, entry.name, said.get(selection.AXES, "")),
         said.get(selection.KEY, "")[:20],
     )
+
+
+def _drawn(term: Term | None, entry: Entry) -> Drawing | None:
+    """Returns the part of a system that can be drawn, or the usual one; None for a wrong text."""
+    try:
+        return ncd.draw(term or entry.build())
+    except NCDError:
+        return None
 
 
 def _costs(scene: Scene) -> str:

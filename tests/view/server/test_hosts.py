@@ -66,6 +66,12 @@ def _request(kind: str, host: str, origin: str | None) -> Scope:
         ("app.example.org", "app.example.org", "https://evil.net", False),
         ("app.example.org", "localhost", None, False),
         ("app.example.org, b.net", "app.example.org", "https://b.net", True),
+        ("", "localhost:8501", "http://[", False),
+        ("*", "anything.net", None, True),
+        ("*", "anything.net", "https://anything.net", True),
+        ("*", "anything.net", "https://evil.net", False),  # any host name, but not any site
+        ("*", "anything.net", "null", False),
+        ("*, b.net", "anything.net", "https://b.net", True),
     ],
 )
 def test_an_origin(
@@ -79,6 +85,15 @@ def test_an_origin(
     monkeypatch.setenv("NCD_HOSTS", setting)
     site = Site(_nothing)
     assert site.welcome(_request(kind, host, origin)) is answer
+
+
+def test_a_proxy_may_tell_the_name_that_its_visitors_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No page of another site can set this header on a visitor's request."""
+    for setting, answer in (("*", True), ("inside", False)):
+        monkeypatch.setenv("NCD_HOSTS", setting)
+        request = _request("websocket", "inside", "https://app.example.org")
+        request["headers"].append((b"x-forwarded-host", b"app.example.org"))
+        assert Site(_nothing).welcome(request) is answer
 
 
 async def _nothing(*_: Any) -> None:
