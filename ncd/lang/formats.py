@@ -35,7 +35,7 @@ class Formats:
 
     Args:
         weights: The format of learned numbers.
-        activations: The format of every array that an op makes.
+        activations: The format of the inputs, and of every array that an op makes.
         cache: The format of the arrays that a cache keeps.
         cached: The names of the ops that make these, such as ``("K", "V")`` or ``("decoder.k",)``.
 

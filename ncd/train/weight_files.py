@@ -6,14 +6,14 @@ import json
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import Size, Tensor, nn
 
 from ncd.bundled_files import bundled
-from ncd.lang.errors import MismatchError, ParseError, shown
+from ncd.lang.errors import MismatchError, ParseError, readable, shown
 from ncd.models import Entry
 from ncd.train.tasks import TASKS
 
@@ -35,20 +35,35 @@ def written(module: nn.Module, note: Mapping[str, str]) -> bytes:
     return len(text).to_bytes(LENGTH, "little") + text + numbers
 
 
-def _parts(data: bytes) -> tuple[dict[str, dict[str, str]], bytes]:
+def _parts(data: bytes) -> tuple[Any, bytes]:
     """Returns the header of a file, and its numbers."""
     end = LENGTH + int.from_bytes(data[:LENGTH], "little")
+    if end > len(data):
+        raise ValueError("it ends before its header does")
     return json.loads(data[LENGTH:end]), data[end:]
 
 
 def noted(data: bytes) -> Mapping[str, str]:
-    """Returns the note of a file.
+    """Returns the note of a file, empty if it has none.
 
     >>> noted(written(nn.Linear(2, 3), {"seed": "0"}))
     {'seed': '0'}
+
+    Raises ParseError for what is no such file.
     """
-    head, _ = _parts(data)
-    return head.get(NOTE, {})
+    try:
+        head, _ = _parts(data)
+    except (ValueError, RecursionError, OverflowError) as error:
+        raise _no_file(error) from None
+    note = head.get(NOTE, {}) if isinstance(head, dict) else None
+    if not isinstance(note, dict) or not all(isinstance(x, str) for x in note.values()):
+        raise _no_file("its header has no texts as its note")
+    return note
+
+
+def _no_file(error: object) -> ParseError:
+    reason = readable(str(error).partition("\n")[0], 100)
+    return ParseError(f"this is no safetensors file: {reason}", cure="a file kept here")
 
 
 def shipped(entry: Entry, settings: Mapping[str, int]) -> bytes | None:
@@ -97,10 +112,7 @@ def read_weights(module: M, data: bytes, *, finite: bool = True) -> M:
     try:
         found = load(data)
     except (SafetensorError, ValueError, KeyError) as error:
-        reason = str(error).partition("\n")[0][:100]
-        raise ParseError(
-            f"this is no safetensors file: {reason}", cure="a file kept here"
-        ) from None
+        raise _no_file(error) from None
     own = module.state_dict()
     _match({name: x.shape for name, x in own.items()}, found)
     for name, x in found.items():

@@ -12,8 +12,9 @@ from ncd.view.base import knobs
 FORMATS = "formats"
 LONGEST = 60  # letters in a link
 HELP = (
-    "Numbers are rounded to the format and calculated with in float32. Bytes are those of the "
-    "format; the Cost panel says how far the outputs are from those of float32."
+    "Numbers are rounded to the format and calculated with in float32; inputs have the format of "
+    "activations. Bytes are those of the format; the Cost panel says how far the outputs are from "
+    "those of float32."
 )
 
 
