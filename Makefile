@@ -1,33 +1,35 @@
 # Everything runs from .venv, which is made, and made anew, as the requirements ask.
-# On a machine without the programs needed, they are installed with apt-get or brew.
+# Programs that are missing are installed with brew, or by root with apt-get; else they are named.
 
 PYTHON ?= python3
 HOST ?= 127.0.0.1
 PORT ?= 8501
 PROCESSES ?= 2
 
-BIN := .venv/bin
-INSTALL := $(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt
-SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
+VENV := .venv
+CONSTRAINTS := constraints.txt
+BIN := $(VENV)/bin
+INSTALL := $(BIN)/python -m pip install --disable-pip-version-check -c $(CONSTRAINTS)
 
-# $(call system,NAME) installs a package of the operating system.
-system = if command -v apt-get >/dev/null; then \
-		$(SUDO) apt-get update -q && $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -qy $(1); \
+# $(call system,NAMES) installs packages of the operating system, or names them.
+system = if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
+		apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -qy $(1); \
 	elif command -v brew >/dev/null; then brew install $(1); \
-	else echo "Please install $(1), then run make again." >&2; exit 1; fi
+	else echo "Please install" $(1)", then run make again:" \
+		"sudo apt-get install" $(1)", say." >&2; exit 1; fi
 
 LATEX := texlive-latex-base texlive-latex-recommended texlive-pictures
 
 # The tests start dozens of processes: each takes what the first has compiled.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run crowd test test-all check shots editor runtime clean
+.PHONY: run crowd test test-all test-newest check shots editor runtime clean
 
-run: .venv/run.stamp
+run: $(VENV)/run.stamp
 	$(BIN)/python -m ncd serve --host $(HOST) --port $(PORT)
 
 # The app in several processes behind one address, for a crowd.
-crowd: .venv/run.stamp
+crowd: $(VENV)/run.stamp
 	@command -v caddy >/dev/null || { $(call system,caddy); }
 	$(BIN)/python -m ncd crowd --host $(HOST) --port $(PORT) --processes $(PROCESSES)
 
@@ -35,7 +37,7 @@ crowd: .venv/run.stamp
 # The browser's workers share one server, and wait for it often: three keep two cores busy.
 # What fails is run once more, alone: on a busy machine a browser or a process can be late.
 AGAIN := --last-failed --last-failed-no-failures none
-test: .venv/system.stamp
+test: $(VENV)/system.stamp
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy & types=$$!; ( \
@@ -49,15 +51,25 @@ test: .venv/system.stamp
 test-all: CASES := --all
 test-all: test
 
+# The same with the newest versions that the requirements permit, in an environment made anew: to
+# run by hand now and then, as constraints.txt hides what they change. Of torch it is the same build.
+test-newest:
+	rm -rf build/newest
+	mkdir -p build
+	grep '^torch==' constraints.txt > build/torch.txt
+	$(MAKE) VENV=build/newest CONSTRAINTS=build/torch.txt build/newest/system.stamp
+	build/newest/bin/python -m pip freeze > build/newest.txt
+	$(MAKE) VENV=build/newest CONSTRAINTS=build/torch.txt test
+
 # The fast ones, and one case of each, for every commit.
-check: .venv/dev.stamp
+check: $(VENV)/dev.stamp
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/pytest -n auto -m "not browser and not slow" --few 1
 
 # A picture of every page, light and dark, into shots/.
-shots: .venv/system.stamp
+shots: $(VENV)/system.stamp
 	$(BIN)/python -m tools.load.page_shots
 
 # The script of the text editor, anew from its parts on npm, into assets/editor/.
@@ -75,26 +87,31 @@ clean:
 	rm -rf .venv build *.egg-info shots .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
-.venv/run.stamp: requirements.txt constraints.txt
+$(VENV)/run.stamp: requirements.txt $(CONSTRAINTS)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.12, say.")'
 	@$(PYTHON) -c 'import ensurepip' || { $(call system,python3-venv); }
-	$(PYTHON) -m venv .venv
+	$(PYTHON) -m venv $(VENV)
 	$(INSTALL) -r requirements.txt
 	touch $@
 
-.venv/dev.stamp: requirements-dev.txt requirements-ray.txt .venv/run.stamp
+$(VENV)/dev.stamp: requirements-dev.txt requirements-ray.txt $(VENV)/run.stamp
 	$(INSTALL) -r requirements.txt -r requirements-dev.txt -r requirements-ray.txt
 	touch $@
 
 # Graphviz draws the autograd graphs; Chromium's headless shell, which draws no window, is the
 # browser of the tests. Where it is no package, Playwright brings its own. Without LaTeX the tests
 # that compile a figure are skipped.
-.venv/system.stamp: .venv/dev.stamp
-	@command -v dot >/dev/null || { $(call system,graphviz); }
-	@command -v chromium-headless-shell >/dev/null || \
-		if grep -qsx ID=debian /etc/os-release; then $(call system,chromium-headless-shell); \
-		else $(BIN)/playwright install --with-deps --only-shell chromium; fi || command -v chromium >/dev/null
-	@command -v caddy >/dev/null || { $(call system,caddy); }
-	@command -v pdflatex >/dev/null || ! command -v apt-get >/dev/null || { \
+$(VENV)/system.stamp: $(VENV)/dev.stamp
+	@missing=; \
+	command -v dot >/dev/null || missing="$$missing graphviz"; \
+	command -v caddy >/dev/null || missing="$$missing caddy"; \
+	if grep -qsx ID=debian /etc/os-release; then \
+		command -v chromium-headless-shell >/dev/null || command -v chromium >/dev/null || \
+			missing="$$missing chromium-headless-shell"; \
+	fi; \
+	[ -z "$$missing" ] || { $(call system,$$missing); }
+	@command -v chromium-headless-shell >/dev/null || command -v chromium >/dev/null || \
+		$(BIN)/playwright install --only-shell chromium
+	@command -v pdflatex >/dev/null || ! command -v apt-get >/dev/null || [ "$$(id -u)" != 0 ] || { \
 		$(call system,--no-install-recommends $(LATEX)); }
 	touch $@

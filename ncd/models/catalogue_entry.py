@@ -110,9 +110,7 @@ class Knob:
         """
         least, most = self.bounds
         ends = f"{least} or more" if most is None else f"from {least} to {most}"
-        if self.multiple > 1:
-            return f"a multiple of {self.multiple}, {ends}"
-        return ends
+        return f"a multiple of {self.multiple}, {ends}" if self.multiple > 1 else ends
 
     def legal(self, value: int) -> int:
         """Returns the nearest legal value."""
@@ -213,9 +211,8 @@ class Entry:
 
     def look(self, knobs: Mapping[str, int], notes: bool = True) -> dict[str, Any]:
         """Returns drawing options for :func:`ncd.draw`; with callouts if ``notes``."""
-        shown = self.callouts(knobs) if notes else {}
         own = {"title": self.title, "bands": self.bands, "cells": self.cells, "width": self.width}
-        return {"notes": shown, **own}
+        return {"notes": self.callouts(knobs) if notes else {}, **own}
 
     def build(self, /, **knobs: int) -> Term:
         """Returns the term at these knobs, the others at their defaults.
