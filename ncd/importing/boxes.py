@@ -17,6 +17,7 @@ from ncd.ops import Opaque
 from ncd.ops.torch_calls.call_arguments import LETTERS
 
 PLACES = ("device", "dtype", "layout", "memory_format", "pin_memory")  # not of the mathematics
+VIEWS = ("aten.view.default", "aten._unsafe_view.default")  # which ask how numbers lie in memory
 
 
 def boxed(g: Builder, target: str, args: Sequence[Any], named: dict[str, Any], val: Any) -> Any:
@@ -29,6 +30,7 @@ def boxed(g: Builder, target: str, args: Sequence[Any], named: dict[str, Any], v
         g.refuse("a call without arrays")
     several = isinstance(val, tuple | list)
     found = [_result(g, each, taken) for each in (val if several else [val])]
+    target = "aten.reshape" if target in VIEWS else target
     title = target.removesuffix(".default").removesuffix("_").replace("_.", ".")  # not in place
     for value in found:
         g.meet(every(value.dims))

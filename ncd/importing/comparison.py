@@ -80,7 +80,8 @@ def compared(
         return (*found, f"It is not run beside torch at once: {error.fact}.")
     except Exception as error:  # whatever either raises for what nobody has thought of
         said = error.fact if isinstance(error, NCDError) else str(error).split("\n")[0]
-        return (*found, f"It could not be run beside torch: {said or type(error).__name__}.")
+        said = said.rstrip(".") or type(error).__name__
+        return (*found, f"It could not be run beside torch: {said}.")
     ours = ours if isinstance(ours, tuple) else (ours,)
     return (*found, *_outputs(ours, theirs, bool({*_random(made)} & {*boxes})))
 

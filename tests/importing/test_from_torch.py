@@ -112,6 +112,11 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[Tensor, ...], int]] = {
     "view that splits": (lambda a: a.view(2, 3, 2, 2).transpose(1, 2), (A,), 0),
     "view that merges": (lambda a: a.transpose(0, 1).reshape(3, 8) * 2, (A,), 0),
     "view across axes": (lambda a: a.reshape(2, 4, 3) + 1, (A,), 1),
+    "view across axes of a transposed array": (
+        lambda a: a.transpose(1, 2).contiguous().view(2, 3, 4) + 1,
+        (A,),
+        1,
+    ),
     "select": (lambda a: a[:, 1], (A,), 0),
     "slice": (lambda a: a[:, 1:] * 2, (A,), 0),
     "every second": (lambda a: a[:, :, ::2] + 0.5, (A,), 0),
