@@ -32,6 +32,7 @@ from ncd import (
     UnknownNameError,
     Wire,
     abreast,
+    catalogue,
     elaborate,
 )
 
@@ -206,6 +207,7 @@ TERMS = [
     Id('c"c_{5-λ}":4 ~x, 3') >> Elementwise("relu"),
     Beside(Param("v m", "wte"), Id("y#v")),
     Then(Wire("q, z ->")),
+    Beside(Id("m:3")),
 ]
 
 
@@ -288,3 +290,23 @@ def test_layers_of_one_name_are_alike_in_all_that_makes_them() -> None:
         "Conv conv: the layer conv is Conv 3×2×3, 3 at one place and Conv 3×2×3, 3 at another. "
         "Try another name for one of them, or one body for all."
     )
+
+
+@pytest.mark.parametrize("name", ["lstm", "unet", "multi-head-attention", "gpt-2"])
+def test_a_fence_stands_where_its_arrays_are(name: str) -> None:
+    """Its arrays are among those of its circuit, state by state; an equation begins with a copy."""
+    term = catalogue[name].build()
+    beside = Id("m:3") >> Block(Elementwise("tanh"), "B") >> Block(Elementwise("relu"), "C")
+    for whole in (elaborate(term), elaborate(Equation(beside, beside))):
+        circuits = [whole]
+        for circuit in circuits:
+            circuits += [body for loop in circuit.loops for body in loop.bodies]
+        places = [[{value.id for value in state} for state in c.states] for c in circuits]
+        assert whole.fences
+        for fence in whole.fences:
+            wanted = [{value.id for value in state} for state in fence.states]
+            assert any(
+                len(states) >= fence.first + len(wanted)
+                and all(one <= states[i] for i, one in enumerate(wanted, fence.first))
+                for states in places
+            ), fence.id
