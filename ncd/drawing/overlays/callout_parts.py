@@ -43,7 +43,7 @@ def find(drawing: Drawing, circuit: Circuit, name: str) -> Part | None:
     if axis := AXIS.fullmatch(name):
         if not any(one.name == axis[1] for one in circuit.axes):
             raise _unknown(circuit, name)
-        return _path(drawing, axis[1])
+        return _path(drawing, circuit, axis[1])
     fences = {fence.id: fence for fence in drawing.fences}
     glyphs = {glyph.node: glyph for glyph in drawing.glyphs}
     for id in _ids(drawing, circuit, name):
@@ -114,8 +114,11 @@ def _names(drawing: Drawing, array: str) -> Box | None:
     return Box.around(near) if near else None
 
 
-def _path(drawing: Drawing, axis: str) -> Part | None:
-    """Returns the path of an axis from its first op on, highlighted; its last dot is pointed at."""
+def _path(drawing: Drawing, circuit: Circuit, axis: str) -> Part | None:
+    """Returns the path of an axis from its first op on, highlighted; its last dot is pointed at.
+
+    Returns None where a collapsed block hides the dots.
+    """
     wires = [wire for wire in drawing.wires if wire.axis == axis and wire.path]
     if not wires:
         return None
@@ -125,6 +128,8 @@ def _path(drawing: Drawing, axis: str) -> Part | None:
         for item in glyph.items
         if isinstance(item, Dot) and any(_meets(item.center, wire) for wire in wires)
     ]
+    if not dots and _inside(drawing, circuit, axis):
+        return None
     end = max(dots, default=wires[-1].path[0].a)
     half = style.LIT + style.DOUBLE / 2 * wires[0].double
     lit = [Outline(ribbon(path, half), "note") for path in _chained(wires)]
@@ -135,6 +140,15 @@ def _path(drawing: Drawing, axis: str) -> Part | None:
         Box.at(end, style.DOT + style.LIT),
         lit=(*lit, *halos),
         words=f"the path of axis {axis}",
+    )
+
+
+def _inside(drawing: Drawing, circuit: Circuit, axis: str) -> bool:
+    """Returns whether an op in a collapsed block has arrays with an axis."""
+    hidden = {id for glyph in drawing.glyphs for id in glyph.cells}
+    cells = (cell for cell in circuit.cells if cell.id in hidden)
+    return any(
+        axis in value.array.names for cell in cells for value in (*cell.inputs, *cell.outputs)
     )
 
 

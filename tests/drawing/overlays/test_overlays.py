@@ -180,6 +180,16 @@ def test_a_note_on_an_axis_highlights_its_whole_path() -> None:
         ncd.draw(ATTENTION, notes={"axis z": "?"})
 
 
+def test_a_note_on_an_axis_goes_with_the_dots_that_it_points_at() -> None:
+    """They lie in a block that is collapsed; a bare wire would be pointed at instead."""
+    block = next(f.id for f in ncd.elaborate(ATTENTION).fences if f.title.startswith("Scaled"))
+    notes = {"axis h": "It is never mixed.", "O": "It mixes them."}
+    drawing = ncd.draw(ATTENTION, notes=notes, folded=[block])
+    assert [extra.of for extra in drawing.extras if extra.kind == "note"] == ["n8"]
+    plain = Id("x:3 h:2") >> Linear("x -> y:4", "W")
+    assert of_kind(plain, "note", notes={"axis h": "It passes."})
+
+
 def test_a_note_on_arrays_has_one_band_behind_their_names() -> None:
     drawing = ncd.draw(ATTENTION, notes={"q, k, v": "k h each"})
     band = next(extra for extra in drawing.extras if extra.kind == "path")
