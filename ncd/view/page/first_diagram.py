@@ -132,7 +132,9 @@ def _looks(scene: Scene, words: list[str], row: int) -> str:
         for i, word in enumerate(words)
     )
     asked = f'<p class="asked">Where does a word look? {buttons}</p>'
-    return f'{asked}<table class="looks">{"".join(lines)}</table>'
+    table = f'<table class="looks">{"".join(lines)}</table>'
+    name = 'tabindex="0" role="group" aria-label="Where each head looks"'
+    return f'{asked}<div class="rows" {name}>{table}</div>'
 
 
 def _shaded(row: Grid, words: list[str]) -> str:

@@ -18,7 +18,7 @@ from ncd.view.session import url
 LEAD = """
 Deep learning systems drawn as circuits, and run: every wire is an axis of an array, every shape is
 an operation. This is attention with four heads that have learned to correct sentences. Change the
-sentence, ask another word, take a head away.
+sentence, ask another word, give it fewer heads or more.
 """
 
 DOORS = """

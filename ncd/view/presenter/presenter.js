@@ -12,7 +12,8 @@ const UNTOLD = /^(labels|callouts|select|axes|folded|colours|slices|text.*|softm
 const ABOVE = /^(seed|device|labels|select|axes|folded|callouts|quiz|ask|input|sample.*|picture|proofread|text.*|drawing)$/;
 const BLOCK = ".stMainBlockContainer > .stVerticalBlock"; // all of the page
 const AROUND = 24; // pixels above and below it
-const LEAST = 4; // a diagram takes at least this part of the window's height
+const LEAST = 0.3; // the share of the window's height that a diagram takes at least
+const BESIDE = 0.38; // and at most, above a panel
 const TYPES = "input, textarea, select, [contenteditable], [role=slider], [role=spinbutton]";
 const MOVES = `${TYPES}, [role=tab], [role=radio], [role=application], [role=listbox], [role=menu]`;
 const STEPS = { ArrowRight: 1, PageDown: 1, ArrowLeft: -1, PageUp: -1, Home: -Infinity, End: Infinity };
@@ -216,10 +217,11 @@ function fit() {
   const { dataset, style } = document.documentElement;
   const whole = document.ncdDiagram?.box.querySelector(".whole");
   style.removeProperty("--whole-tall");
-  if (dataset.present !== "alone" || !whole?.isConnected || innerWidth <= 640) return;
+  if (!dataset.present || !whole?.isConnected || innerWidth <= 640) return;
   const rest = document.querySelector(BLOCK).offsetHeight - whole.offsetHeight;
   const tall = document.querySelector(".stMain").clientHeight - rest - AROUND;
-  style.setProperty("--whole-tall", `${Math.max(tall, innerHeight / LEAST)}px`);
+  const most = dataset.present === "panel" ? innerHeight * BESIDE : Infinity;
+  style.setProperty("--whole-tall", `${Math.max(Math.min(tall, most), innerHeight * LEAST)}px`);
 }
 
 function draw(host) {
