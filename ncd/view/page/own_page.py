@@ -14,6 +14,7 @@ from ncd.serial import term_of_file
 from ncd.text import spell
 from ncd.text.recognise import is_file, recognised
 from ncd.view.editor import text_editor
+from ncd.view.page import page_keys
 from ncd.view.page.own_examples import EXAMPLES
 from ncd.view.page.page import EVERYWHERE, page
 from ncd.view.panels.attention import attention_maps
@@ -113,7 +114,7 @@ def _read(text: str) -> tuple[Entry, NCDError | None]:
 def _checked(entry: Entry) -> Entry:
     """Returns the entry; raises SizeError for an axis with the name of a setting of the page."""
     for knob in entry.knobs:
-        if knob.name in (*url.ON_SYSTEMS, *CONTROLS, *SETTINGS):
+        if knob.name in (*url.ON_SYSTEMS, *CONTROLS, *SETTINGS, *page_keys.KEYS):
             raise SizeError(f"axis {knob.name} has the name of a setting", cure="another name")
     return entry
 
