@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from math import isqrt
 from time import thread_time
 
@@ -27,6 +27,7 @@ from ncd.view.runtime import scheduler
 
 REACH = 32  # the range of the search for a size that fits, in steps of the knob
 WAYS = 3
+SEVERAL = 2  # sizes larger than their sliders go: with more, no single one is the fault
 NEAR = 1.03  # the greatest ratio of the largest size that fits to the one found
 PATIENCE = 1.0  # seconds of CPU time for the search
 
@@ -64,18 +65,27 @@ def refuse(
 
 
 def _ways(refusal: Refusal) -> Iterator[dict[str, int]]:
-    """Yields settings that change one knob; if none works, settings that change several."""
+    """Yields settings that change one knob; if none works, settings that change several.
+
+    No size is made smaller than the page has it at first, and of a whole published model no single
+    size: 8 features make no small Llama.
+    """
     entry, settings, large = refusal.entry, refusal.settings, refusal.large
     if large and entry.text and (smaller := _smaller_preset(entry, settings)):
         yield smaller
         return
     end, found = thread_time() + PATIENCE, False
+    whole = large and _beyond(entry, settings) > SEVERAL
+    several = [*islice(_all(entry, settings), 1)] if whole else []
+    if several:
+        yield from several
+        return
     for knob in _most_likely_first(entry, refusal.error):
         if not large and knob.name != refusal.error.axis and not _matters(refusal, knob):
             continue
         at, fits = settings[knob.name], partial(_works, entry, settings, knob, end)
         if large:
-            value = largest(knob, at, fits)
+            value = largest(knob, at, fits, knob.min if entry.text else knob.default)
         else:
             told = refusal.error.nearest if knob.name == refusal.error.axis else None
             value = told if told is not None and fits(told) else _around(knob, at, fits)
@@ -83,8 +93,13 @@ def _ways(refusal: Refusal) -> Iterator[dict[str, int]]:
             found = True
             yield {knob.name: value}
     if not found:
-        ways = (*(_together(entry, settings, end) if large else ()), *_all(entry, settings))
-        yield from ways[:1]
+        ways = chain(_together(entry, settings, end) if large else (), _all(entry, settings))
+        yield from islice(ways, 1)
+
+
+def _beyond(entry: Entry, settings: Mapping[str, int]) -> int:
+    """Returns how many sizes are larger than their sliders go."""
+    return sum(knob.is_size and settings[knob.name] > knob.max for knob in entry.knobs)
 
 
 def _matters(refusal: Refusal, knob: Knob) -> bool:
@@ -160,15 +175,17 @@ def works(entry: Entry, settings: Mapping[str, int]) -> bool:
         return False
 
 
-def largest(knob: Knob, above: int, fits: Callable[[int], bool]) -> int | None:
-    """Returns about the largest size that fits, rounded to two digits; None if none fits.
+def largest(knob: Knob, above: int, fits: Callable[[int], bool], least: int) -> int | None:
+    """Returns about the largest size from ``least`` on that fits, rounded to two digits, or None.
 
     Assumes that every smaller size fits too, as cost grows with size.
 
-    >>> largest(Knob("n", 1, 10, 1), 10**6, lambda n: n < 12_345)
+    >>> largest(Knob("n", 1, 10, 1), 10**6, lambda n: n < 12_345, 1)
     12000
+    >>> largest(Knob("n", 1, 10, 1), 10**6, lambda n: n < 12_345, 20_000) is None
+    True
     """
-    low, high = knob.min, above
+    low, high = least, above
     if high <= low or not fits(low):
         return None
     while high - low > 1 and high > low * NEAR:
@@ -176,7 +193,7 @@ def largest(knob: Knob, above: int, fits: Callable[[int], bool]) -> int | None:
         low, high = (middle, high) if fits(middle) else (low, middle)
     ten = 10 ** max(0, len(str(low)) - 2)
     neat = low // ten * ten // knob.multiple * knob.multiple
-    return max(neat, knob.min)
+    return max(neat, least)
 
 
 def failing(error: NCDError, drawn: Term | None) -> str | None:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from ncd import catalogue
+from ncd.lang.circuits.elaborate import elaborate
+from ncd.lang.errors import LimitError
+from ncd.run.limits.guard import check
 from ncd.view.session import refusal
 from ncd.view.session.scene import built
 
@@ -15,3 +20,34 @@ def test_only_knobs_that_have_a_part_in_an_error_are_tried() -> None:
     part = {knob.name: refusal._matters(found, knob) for knob in entry.knobs if knob.is_size}
     assert part == {"depth": True, "c": False, "x": True, "y": False}
     assert found.ways == ({"x": 32},)
+
+
+PUBLISHED = [(entry.name, preset.name) for entry in catalogue.values() for preset in entry.presets]
+
+
+@pytest.mark.few(12)
+@pytest.mark.parametrize(("name", "preset"), [*PUBLISHED, ("multi-head-attention", "")])
+def test_no_cure_makes_a_size_smaller_than_the_page_has_it_at_first(name: str, preset: str) -> None:
+    entry = catalogue[name]
+    long = {"y": 65536, "x": 65536}
+    settings = entry.settings(entry.preset(preset).knobs if preset else long)
+    term, _ = built(entry, settings)
+    assert term is not None
+    try:
+        check(elaborate(term), watched=True)
+    except LimitError as error:
+        ways = refusal.Refusal(error, None, entry, settings).ways
+        assert ways
+        knobs = {knob.name: knob for knob in entry.knobs}
+        for way in ways:
+            assert refusal.works(entry, {**settings, **way})
+            assert all(knobs[one].default <= value or len(way) > 1 for one, value in way.items())
+
+
+def test_a_small_llama_is_small_in_all_its_sizes() -> None:
+    entry = catalogue["llama"]
+    settings = entry.settings(entry.preset("llama-3-8b").knobs)
+    error = LimitError("a run takes at least 60,000,000,000 bytes of memory", cure="less")
+    (way,) = refusal.Refusal(error, None, entry, settings).ways
+    assert way == {"n": 6, "m": 256, "k": 64, "d": 512, "v": 1024}
+    assert all(knob.min <= way.get(knob.name, knob.default) <= knob.max for knob in entry.knobs)
