@@ -50,8 +50,8 @@ function answerParts(text, known) {
   const names = spellings(known);
   const items = [];
   const strange = [];
-  const joined = text.replace(/\s*[×*]\s*/g, "×");
-  const times = names.has("x") ? joined : joined.replace(/(?<=\d)\s+x\s+(?=\d)/g, "×");
+  const joined = text.replace(/(?<=\d)\s*[×*]\s*(?=\d)/g, "x").replace(/[×*]/g, " ");
+  const times = names.has("x") ? joined : joined.replace(/(?<=\d)\s+x\s+(?=\d)/g, "x");
   const words = times.split(/[\s,;:=()[\]]+/).flatMap((word) => (wordParts(word, names) ? [word] : word.split("·")));
   for (const word of words.filter(Boolean)) {
     const parts = wordParts(word, names);

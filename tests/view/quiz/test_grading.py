@@ -53,6 +53,7 @@ def grade(text: str, wanted: Array, known: Sequence[Axis], **rules: Sequence[str
     [
         *("y 20 x 22 h 4", "20 22 4", "y x h", "yxh", "(20, 22, 4)", "y=20, x=22 h:4"),
         *("y20 x22 h4", "Y X H", "Y 20 X=22 h4", "YXH", "020 22 04", "20*22*4", "20 × 22 × 4"),
+        *("y × x × h", "y*x*h", "y 20 × x 22 × h 4"),
         *("[20,22,4]", " y·x·h ", "20x22x4"),
     ],
 )

@@ -141,12 +141,14 @@ def _told(look: Look, able: Skill, learned: bool = True) -> str:
     """Returns the system's score on this sequence and on unseen ones."""
     hits, due = symbol_table.right(look.scores, look.answers)
     by = "" if learned else ", by weights that are not trained"
-    here = f"{hits} of {due} right here{by}" if due else "nothing is asked here"
+    doubt = _doubt(look)
+    here = f"{hits} of {due} right here{by}. " if due else "Nothing is asked here. "
+    here = "" if doubt and not due else here
     off = len(look.off)
     tried, right = f"{able.tried:,} sequences", f"<b>{able.right:.1%}</b> are right"
     now = f", <b>{able.now:.1%}</b> with {markup.counted(off, 'head')} off" if off else ""
     return (
-        f'<p role="status">{here.capitalize()}.{_doubt(look)} Of all answers in {tried} that it '
+        f'<p role="status">{here}{doubt}Of all answers in {tried} that it '
         f"has not learned from, {right}{now}.</p>"
     )
 
@@ -157,7 +159,7 @@ def _doubt(look: Look) -> str:
     if not words:
         return ""
     named = ", ".join(f"“{markup.text(word)}”" for word in words)
-    return f" No answer is known for {named}: the sentences it has learned are built otherwise."
+    return f"No answer is known for {named}: the sentences it has learned are built otherwise. "
 
 
 def _map(look: Look, asked: Asked) -> Map:

@@ -29,7 +29,7 @@ CELLS, REACH = 15, 3.0  # pictures along a side, and the last of their coordinat
 STEPS = 61  # places of a slider, from -REACH to REACH
 SIDE, LARGE = 420, 140  # pixels
 CHOSEN = "#ff4b4b"
-DOTS = 300  # unseen pictures that are shown as points
+DOTS = 120  # unseen pictures that are shown as points
 NAME = "digits of the plane"
 
 
@@ -172,8 +172,9 @@ def _spot(across: float, up: float) -> tuple[float, float]:
 def _numeral(x: float, y: float, label: int) -> str:
     """Returns an unseen digit at its point, as a numeral."""
     return (
-        f'<text x="{x:.1f}" y="{y + 4:.1f}" text-anchor="middle" font-size="12" font-weight="700" '
-        f'fill="rgb{COLOURS[label % len(COLOURS)]}" pointer-events="none">{label}</text>'
+        f'<text x="{x:.1f}" y="{y + 4:.1f}" text-anchor="middle" font-size="13" font-weight="700" '
+        f'fill="rgb{COLOURS[label % len(COLOURS)]}" stroke="#000" stroke-width="3.5" '
+        f'paint-order="stroke" pointer-events="none">{label}</text>'
     )
 
 
