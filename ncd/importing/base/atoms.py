@@ -204,3 +204,8 @@ def _with_ones(dims: Dims, left: list[Atom]) -> Dims:
         if found:
             found[at] = (atom, *found[at])
     return tuple(found)
+
+
+def other_hint(hint: str) -> str:
+    """Returns the name for the copy of an axis: keys have their own."""
+    return {"t": "s", "y": "x"}.get(hint, hint)

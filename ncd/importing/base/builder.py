@@ -15,6 +15,7 @@ from ncd.importing.base.atoms import (
     group_of,
     leaves,
     make_group,
+    other_hint,
     refine,
     regrouped,
     size,
@@ -60,7 +61,7 @@ class Builder(Recorder):
 
     def apart(self, x: Value, dim: Dim) -> Value:
         """Returns the value with new atoms in place of those of a dimension."""
-        new = {atom: Atom(atom.size, _other(atom.hint)) for atom in leaves(dim)}
+        new = {atom: Atom(atom.size, other_hint(atom.hint)) for atom in leaves(dim)}
         for atom in leaves(dim):
             group = group_of(atom)
             if set(group) - set(new):
@@ -178,17 +179,10 @@ class Builder(Recorder):
         if len(dim) == 1 and not dim[0].group:
             dim[0].sealed, dim[0].alone = True, dim[0].alone or alone
             return x
-        hint = "one" if not dim else dim[0].hint if len(dim) == 1 else "p"
-        new = (Atom(size(dim), hint, sealed=True, alone=alone),)
-        dims = (*x.dims[:at], new, *x.dims[at + 1 :])
         if not dim:
-
-            def add(axes: Axes, arrays: Sequence[Array]) -> Term:
-                (array,) = arrays
-                out = Array((*array, *axes(new)), array.below)
-                return Map(Signature(Type((array,)), Type((out,))), SAME)
-
-            return self.op(add, [x], dims, kind=x.slot.kind, below=x.slot.below)
+            return self._unsqueezed(x, [at], alone)
+        new = (Atom(size(dim), dim[0].hint if len(dim) == 1 else "p", sealed=True, alone=alone),)
+        dims = (*x.dims[:at], new, *x.dims[at + 1 :])
         rest = tuple(atom for atom in leaves(x.slot.atoms) if atom not in dim)
         slot = x.slot.on((*rest, *new))
 
@@ -200,9 +194,23 @@ class Builder(Recorder):
         self.step(make, [x], [slot])
         return Value(dims, slot)
 
+    def _unsqueezed(self, x: Value, places: Sequence[int], alone: bool = True) -> Value:
+        """Returns the value with an axis of size 1 for some dimensions that have none."""
+        new = {at: Atom(1, "one", sealed=True, alone=alone) for at in places}
+        dims = tuple((new[i],) if i in new else dim for i, dim in enumerate(x.dims))
+
+        def add(axes: Axes, arrays: Sequence[Array]) -> Term:
+            (array,) = arrays
+            out = Array((*array, *axes(new.values())), array.below)
+            return Map(Signature(Type((array,)), Type((out,))), SAME, "unsqueeze")
+
+        return self.op(add, [x], dims, kind=x.slot.kind, below=x.slot.below)
+
     def as_shaped(self, x: Value) -> Value:
         """Returns the value with one axis for each dimension; those of a spatial group are one."""
         x = self.solid(x)
+        if ones := [at for at, dim in enumerate(x.dims) if not leaves(dim)]:
+            x = self._unsqueezed(x, ones)
         for at in range(len(x.dims)):
             dim = leaves(x.dims[at])
             group = group_of(dim[0]) if len(dim) == 1 else ()
@@ -289,8 +297,3 @@ class Builder(Recorder):
         self.step(merge, [x], [middle])
         self.step(part, [Value((), middle)], [slot])
         return Value(dims, slot)
-
-
-def _other(hint: str) -> str:
-    """Returns the name for the copy of an axis: keys have their own."""
-    return {"t": "s", "y": "x"}.get(hint, hint)
