@@ -14,7 +14,8 @@ from html import escape, unescape
 from itertools import groupby, repeat
 from typing import Any
 
-from ncd.lang.errors import LimitError, NCDError, ParseError, nearest_name, shown
+from ncd.lang.errors import LimitError, NCDError, ParseError, shown
+from ncd.lang.near_names import nearest_name
 from ncd.lang.terms.arguments import check_term
 from ncd.lang.terms.blocks import Block, Equation
 from ncd.lang.terms.field_spelling import spelling
@@ -174,7 +175,7 @@ def _term(data: Any, depth: int) -> Term:
 def _kind(name: str) -> type[Term]:
     kind = KINDS.get(name)
     if kind is None:
-        cure = nearest_name(name, KINDS)
+        cure = nearest_name(name, KINDS, '{"term": "Id", "type": "m"}')
         raise ParseError(f"there is no kind of term {shown(name)}", cure=cure)
     return kind
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
-from difflib import get_close_matches
 from typing import Any, Protocol
+
+from ncd.lang.near_names import nearest_name
 
 WORD, CUT = 60, 39  # letters of the longest word in a message, and how many a longer one keeps
 MOST = 20  # sizes in one message
@@ -189,19 +190,14 @@ class UnknownNameError(NCDError):
     """
 
 
-def nearest_name(name: object, known: Collection[str]) -> str:
-    """Returns the known name most similar to another one, or a list of all names.
+def unknown(
+    what: str, name: object, known: Collection[str], where: str = "", otherwise: str | None = None
+) -> UnknownNameError:
+    """Returns the error for a name that is not among the known ones.
 
-    >>> nearest_name("tahn", ("tanh", "relu")), nearest_name("m", ("tanh", "relu"))
-    ('tanh', 'one of tanh, relu')
+    ``otherwise`` is the cure where no name is near, and there are too many to list.
     """
-    close = get_close_matches(str(name), known, n=1)
-    return close[0] if close else f"one of {', '.join(known)}"
-
-
-def unknown(what: str, name: object, known: Collection[str], where: str = "") -> UnknownNameError:
-    """Returns the error for a name that is not among the known ones."""
-    cure = nearest_name(name, known) if known else f"no {what}, as there is none"
+    cure = nearest_name(name, known, otherwise) if known else f"no {what}, as there is none"
     return UnknownNameError(f"there is no {what} {shown(name)}", cure=cure, where=where)
 
 

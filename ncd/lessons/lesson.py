@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, unquote
 
-from ncd.lang.errors import LimitError, ParseError, nearest_name, shown
+from ncd.lang.errors import LimitError, ParseError, shown
+from ncd.lang.near_names import nearest_name
 from ncd.lang.terms.arguments import check_text
 
 MOST = 40  # views

@@ -288,7 +288,7 @@ class Catalogue(dict[str, Entry]):
     def __missing__(self, name: str) -> Entry:
         if answers := TOPICS.get(name.lower().replace("-", " ")):
             raise UnknownNameError(f"there is no system {shown(name)}", cure=answers[0])
-        raise unknown("system", name, self)
+        raise unknown("system", name, self, otherwise="a name that ncd list prints")
 
     @property
     def sections(self) -> dict[str, tuple[Entry, ...]]:

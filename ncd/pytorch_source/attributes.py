@@ -8,7 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ncd.lang.errors import nearest_name, shown
+from ncd.lang.errors import shown
+from ncd.lang.near_names import nearest_name
 from ncd.pytorch_source.base.machine import Machine
 from ncd.pytorch_source.base.source_operators import absorbed, described
 from ncd.pytorch_source.base.source_values import (
@@ -52,7 +53,7 @@ def attribute(machine: Machine, value: Any, name: str) -> Any:
     if isinstance(value, nn.Module | Plain | ClassValue):
         words = f"{described(value)!r} object has no attribute {shown(name)}"
         raise machine.raised(AttributeError(words), machine.node)
-    near = nearest_name(name, _listed(value))
+    near = nearest_name(name, _listed(value), "")
     raise machine.refuse(f"{name} of {_kind(value)} is not understood here", near)
 
 

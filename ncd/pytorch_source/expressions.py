@@ -8,7 +8,8 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from ncd.lang.errors import nearest_name, shown
+from ncd.lang.errors import shown
+from ncd.lang.near_names import nearest_name
 from ncd.pytorch_source.attributes import attribute, member
 from ncd.pytorch_source.base.machine import Machine
 from ncd.pytorch_source.base.source_operators import (
@@ -43,8 +44,7 @@ def _name(machine: Machine, node: ast.Name, scope: Scope) -> Any:
         )
         raise machine.refuse(fact, "the text of that file above this one")
     known = [*scope.names, *scope.top.names, *machine.names]
-    near = nearest_name(node.id, known)
-    cure = "a name that is set above" if near.startswith("one of ") else near
+    cure = nearest_name(node.id, known, "a name that is set above")
     raise machine.refuse(f"there is nothing called {shown(node.id)}", cure)
 
 

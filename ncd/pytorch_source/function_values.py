@@ -6,7 +6,8 @@ import ast
 from collections.abc import Mapping
 from typing import Any
 
-from ncd.lang.errors import nearest_name, shown
+from ncd.lang.errors import shown
+from ncd.lang.near_names import nearest_name
 from ncd.pytorch_source.base.machine import Machine
 from ncd.pytorch_source.base.source_values import ClassValue, Function, Scope
 
@@ -119,7 +120,8 @@ def bound(
     elif more:
         name = min(more)
         near = nearest_name(name, sorted(words))
-        raise _misfit(machine, f"{function.name}() has no argument {shown(name)}; try {near}")
+        fact = f"{function.name}() has no argument {shown(name)}"
+        raise _misfit(machine, f"{fact}{near and f'; try {near}'}")
     found = {**function.defaults, **found}
     wanted = [*places, *(one.arg for one in given.kwonlyargs)]
     if missing := [name for name in wanted if name not in found]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ncd.lang.errors import nearest_name
+from ncd.lang.near_names import nearest_name
 from ncd.pytorch_source.base.machine import Machine
 from ncd.pytorch_source.base.source_values import Namespace, Partly, Unknown
 from ncd.pytorch_source.library_parts import parts_of
@@ -50,8 +50,9 @@ def imported_name(machine: Machine, path: str, name: str, alias: str | None) -> 
     if not isinstance(space, Namespace) and name in machine.shared:
         return {given: machine.shared[name]}
     if isinstance(space, Namespace):
-        near = nearest_name(name, sorted(space.names))
-        return {given: _unknown(machine, whole, f"it is not on the list; try {near}")}
+        near = nearest_name(name, sorted(space.names), "")
+        why = f"it is not on the list{near and f'; try {near}'}"
+        return {given: _unknown(machine, whole, why)}
     file = path.strip(".") or "another file"
     return {given: _unknown(machine, name, f"it is imported from {file}, which is not read")}
 

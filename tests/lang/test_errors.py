@@ -348,7 +348,7 @@ SYSTEMS: list[tuple[Call, str]] = [
     ),
     (
         lambda: ncd.catalogue["zzz"],
-        f"there is no system 'zzz'. Try one of {', '.join(ncd.catalogue)}.",
+        "there is no system 'zzz'. Try a name that ncd list prints.",
     ),
     (
         lambda: MHA.build(heads=3),
@@ -462,7 +462,7 @@ JSON: list[tuple[str, str]] = [
     ('{"term": "Sofmax", "axis": "x"}', "there is no kind of term 'Sofmax'. Try Softmax."),
     (
         '{"term": "zzz"}',
-        f"there is no kind of term 'zzz'. Try one of {', '.join(ncd.serial.KINDS)}.",
+        """there is no kind of term 'zzz'. Try {"term": "Id", "type": "m"}.""",
     ),
     ('{"term": "Id"}', "Id lacks the field type. Try its fields: type."),
     ('{"term": "Id", "type": "m", "x": 1}', "Id has no field 'x'. Try its fields: type."),

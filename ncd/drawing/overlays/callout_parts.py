@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 
 from ncd.drawing.backends.drawing import Drawing
 from ncd.drawing.base import style
@@ -15,6 +14,7 @@ from ncd.drawing.placement.bands import rectangle
 from ncd.lang.circuits.array_names import called
 from ncd.lang.circuits.circuit import Circuit
 from ncd.lang.errors import UnknownNameError, shown
+from ncd.lang.near_names import near_name
 from ncd.lang.plain_text import plain_text
 from ncd.lang.roles import ROLES
 
@@ -69,8 +69,8 @@ def _hidden(circuit: Circuit, names: str) -> bool:
 
 def _unknown(circuit: Circuit, part: str) -> UnknownNameError:
     known = [*(c.name for c in circuit.cells), *(f.title for f in circuit.fences)]
-    close = get_close_matches(part, [name for name in known if name], n=1)
-    cure = close[0] if close else "the name of an op, the title of a block, or an id"
+    near = near_name(part, [name for name in known if name])
+    cure = near or "the name of an op, the title of a block, or an id"
     return UnknownNameError(f"there is no part {shown(part)} to note", cure=cure)
 
 

@@ -24,7 +24,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, reduce
 
-from ncd.lang.errors import ParseError, nearest_name, shown
+from ncd.lang.errors import ParseError, shown
+from ncd.lang.near_names import nearest_name
 
 LONGEST = 1000  # letters of a formula
 DEEPEST = 40  # nested brackets

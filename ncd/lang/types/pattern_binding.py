@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from difflib import get_close_matches
 from operator import is_
 
 from ncd.lang.errors import MismatchError
+from ncd.lang.near_names import near_name
 from ncd.lang.types.axes import NO_AXES, Array, Axis
 
 
@@ -115,9 +115,9 @@ def match(
     if others is None:
         missing = [axis.name for axis in pattern if axis.name not in given.names]
         fact = f"it takes ({pattern}), but the array that meets it is ({given})"
-        near = get_close_matches(missing[0], given.names, n=1) if missing else []
+        near = near_name(missing[0], given.names) if missing else ""
         if near:
-            cure = f"{near[0]} in place of {missing[0]}"
+            cure = f"{near} in place of {missing[0]}"
         elif missing:
             cure = f"an array that has {' and '.join(missing)}, such as ({pattern})"
         else:

@@ -6,7 +6,8 @@ import ast
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from ncd.lang.errors import ParseError, nearest_name
+from ncd.lang.errors import ParseError
+from ncd.lang.near_names import nearest_name
 from ncd.models.tensors.pattern_terms import REDUCTIONS, Call
 
 FUNCTIONS = ("rearrange", "reduce", "repeat")
@@ -129,6 +130,9 @@ class _Reader:
     def _call(self, node: ast.Call) -> tuple[Call, Span]:
         """Parses a call; returns it with the position of its pattern."""
         name = node.func.id if isinstance(node.func, ast.Name) else ""
+        if isinstance(node.func, ast.Attribute):
+            fact = "an array is only named here, and its shape is not read"
+            raise self._wrong(node, fact, "a name, and its shape on a line below, such as 2x3")
         if name not in FUNCTIONS:
             cure = nearest_name(name, FUNCTIONS)
             raise self._wrong(node.func, "there is no such function here", cure)

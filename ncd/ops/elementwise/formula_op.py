@@ -6,11 +6,12 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from ncd.lang.errors import ParseError, UnknownNameError, nearest_name
+from ncd.lang.errors import ParseError, UnknownNameError
 from ncd.lang.formulas.derivative import ONE, ZERO, derivative, times
 from ncd.lang.formulas.expr import Align, Arg, Expr, Position, Size
 from ncd.lang.formulas.formula import CONSTANTS, Apply, Formula, Name, Number, Operand, leaves
 from ncd.lang.formulas.formula_latex import latex
+from ncd.lang.near_names import nearest_name
 from ncd.lang.once import once
 from ncd.lang.terms.op import Op, Site
 from ncd.lang.terms.step_writer import Slot, Slots, StepWriter

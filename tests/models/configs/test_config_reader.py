@@ -32,8 +32,8 @@ for _deep in ("deepseek_v2", "deepseek_v3"):
     ("change", "message"),
     [
         (
-            {"model_type": "lama"},
-            "config.json: there is no model_type 'lama'. Try llama.",
+            {"model_type": "bart"},  # which is no misspelt bert
+            f"config.json: model_type 'bart' is not read here. Try one of {', '.join(READERS)}.",
         ),
         (
             {"num_attention_heads": 5},
