@@ -10,7 +10,7 @@ export default function (component) {
   host.page = component.data.page;
   if (!host.ready) prepare(host);
   host.keyed = component.data.keys;
-  fill(host, "keys", host.data?.keys || host.keyed);
+  fill(host, "keys", host.keyed);
   fill(host, "listing", component.data.listing);
   show(host);
   measure(host);
@@ -19,21 +19,21 @@ export default function (component) {
   return host.leave;
 }
 
-// The last messages under these names; the second completes the first if their links are equal.
+// The last message under a name, or under a second one that completes it, if their links are equal.
 function latest(host, first, second) {
   const { [first]: one, [second]: other } = document.ncdTold ?? {};
   const data = other?.page === one?.page && other?.link === one?.link ? other : one;
   return data?.page === host.page ? data : null;
 }
 
-// Shows the drawing, with a mark on the op that exceeds a limit, if there is one.
+// Shows the drawing that was sent last for this page.
 function show(host) {
-  const data = latest(host, "ncd-drawn", "ncd-marked");
+  const data = latest(host, "ncd-drawn");
   if (!data || data === host.heard || !due(host, data)) return;
   hold(host, data);
   host.heard = host.data = data;
   const changed = renew(host, data);
-  fill(host, "keys", data.keys || host.keyed);
+  fill(host, "keys", host.keyed);
   fill(host, "noted", data.noted);
   for (const radio of host.box.querySelectorAll(".labels input"))
     radio.checked = radio.value === data.labels;
@@ -179,7 +179,6 @@ function prepare(host) {
     keydown: release,
     input: (event) => moved(host, event.target), // of a key; a drag is seen in the slider itself
     "ncd-drawn": drawn,
-    "ncd-marked": drawn,
     "ncd-panel": () => replaced(host),
     "ncd-line": timed,
     "ncd-time": timed,

@@ -78,10 +78,10 @@ def show(scene: Scene, link: str) -> None:
     """Shows the diagram of a scene. A click on a wire, an op or a block selects it.
 
     ``link`` is the query of the address, from its "?" on. Only what the drawing needs is computed
-    here; :func:`follow` sends the rest once the drawing is on its way.
+    here; :func:`line` sends the rest once the drawing is on its way.
     """
-    found = _current(scene, scene.refused)
-    _send("drawn", scene, found, link)
+    found = _current(scene)
+    _send(scene, found, link)
     listed = scene.entry.listing and not scene.veil and not scene.refused  # sizes are known
     listing = code_listing.html(scene) if listed else ""
     data = {"page": scene.entry.name, "keys": found.keys, "listing": listing}
@@ -91,16 +91,6 @@ def show(scene: Scene, link: str) -> None:
         on_select_change=lambda: heed("diagram"),
         on_sizes_change=lambda: knobs.scrubbed(scene.entry, asked("diagram", "sizes")),
     )
-
-
-def send_mark(scene: Scene, link: str) -> None:
-    """Sends what comes after the drawing: a mark on the op that exceeds a limit.
-
-    The two messages may arrive in either order; the browser pairs them by ``link``.
-    """
-    if scene.refusal and not scene.refused:
-        found = _current(scene, scene.refusal)
-        _send("marked", scene, found, link, found.keys)
 
 
 def line(scene: Scene, link: str, line: str, timed: bool = False) -> None:
@@ -113,16 +103,15 @@ def line(scene: Scene, link: str, line: str, timed: bool = False) -> None:
     _message(key="told-time" if timed else "told-line", data=data)
 
 
-def _send(what: str, scene: Scene, found: Drawn, link: str, keys: str = "") -> None:
+def _send(scene: Scene, found: Drawn, link: str) -> None:
     noted = scene.entry.callouts(scene.settings)
     _message(
-        key=f"told-{what}",
+        key="told-drawn",
         data={
-            "event": f"ncd-{what}",
+            "event": "ncd-drawn",
             "page": scene.entry.name,
             **as_message(found),
             "ask": drawing_query(scene),
-            "keys": keys,
             "labels": scene.labels,
             "callouts": None if scene.veil or not noted else scene.notes,
             **({"quiz": True} if st.session_state.get(selection.QUIZ) else {}),
@@ -171,13 +160,16 @@ def notes() -> bool:
     return bool(st.session_state.get(selection.CALLOUTS) != "off")
 
 
-def _current(scene: Scene, refusal: Refusal | None) -> Drawn:
-    return drawn(scene, refusal, selection.folding())
+def _current(scene: Scene) -> Drawn:
+    return drawn(scene, scene.refused, selection.folding())
 
 
-def drawn(scene: Scene, refusal: Refusal | None, folding: str) -> Drawn:
-    """Returns the drawing of a scene with collapsed blocks, and a mark where it was refused."""
-    mark = (refusal.node if refusal else None) or ""
+def drawn(scene: Scene, refused: Refusal | None, folding: str) -> Drawn:
+    """Returns the drawing of a scene with collapsed blocks, and a mark where sizes do not fit.
+
+    What is only too large to run has no mark: its sizes fit, and the page says what takes most.
+    """
+    mark = (refused.node if refused else None) or ""
     folded = selection.folded(scene.circuit, folding)
     look = scene.labels, scene.dark, scene.notes, scene.wide, mark, folded, scene.veil
     what = scene.entry.key, *look, scene.about, scene.formats
@@ -257,7 +249,7 @@ def _framed(drawing: Drawing) -> str:
 
 def fold_button(scene: Scene, id: str) -> str:
     """Returns the button that collapses or expands a block, or an empty text."""
-    found = _current(scene, scene.refusal)
+    found = _current(scene)
     if id not in found.folds:
         return ""
     word = "Unfold" if id in found.boxes else "Fold"
