@@ -95,7 +95,7 @@ def answer(text: str, made: Callable[[], object] = bool) -> dict[str, object]:
         fact = f"it cannot be read, because of a {type(error).__name__}"
         return {"error": _spelled(TextError(fact, 1, 1, cure="fewer lines"))}
     failure = _spelled(found.failure) if found.failure else None
-    return {"term": term, "note": found.note, "failure": failure}
+    return {"term": term, "kind": found.kind, "note": found.note, "failure": failure}
 
 
 def _spelled(error: TextError) -> dict[str, object]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass
 from functools import cache
 from threading import BoundedSemaphore, Lock
 
@@ -17,23 +16,14 @@ from ncd.jobs.local_workers import Local
 from ncd.jobs.source_job import SECONDS
 from ncd.jobs.worker_channel import question
 from ncd.lang.errors import NCDError
-from ncd.lang.terms.terms import Term
 from ncd.serial import from_json
-from ncd.text.reader import TextError
+from ncd.text.reading import Reading
+from ncd.text.text_errors import TextError
 
 PATIENCE = 60.0  # seconds until the first process is ready, and an answer has come
 QUEUE = 20.0  # seconds that a text waits for others
 KEPT = 200  # answers
 LONGEST = 120_000  # letters
-
-
-@dataclass(frozen=True)
-class SourceTerm:
-    """The term of a source, a sentence on the assumptions, and the error of its module."""
-
-    term: Term
-    note: str = ""
-    failure: TextError | None = None
 
 
 class Reader:
@@ -42,11 +32,11 @@ class Reader:
     def __init__(self) -> None:
         self.workers = Local("source")
         self._turns = BoundedSemaphore(max(1, (os.cpu_count() or 2) // 2))
-        self._kept: LRUCache[str, SourceTerm | TextError] = LRUCache(KEPT)
+        self._kept: LRUCache[str, Reading | TextError] = LRUCache(KEPT)
         self._lock = Lock()
         self._texts: dict[str, Lock] = {}  # being read
 
-    def read(self, text: str) -> SourceTerm:
+    def read(self, text: str) -> Reading:
         """Returns the term of a source; equal texts share one process.
 
         Raises TextError for a source that is not understood, or takes too long.
@@ -65,7 +55,7 @@ class Reader:
             raise found.with_traceback(None)
         return found
 
-    def _asked(self, text: str) -> SourceTerm | TextError:
+    def _asked(self, text: str) -> Reading | TextError:
         """Returns the reply of a process to a text."""
         if len(text) > LONGEST:
             fact = f"it has {len(text):,} letters, at most {LONGEST:,} are read"
@@ -95,7 +85,7 @@ class Reader:
         return None
 
 
-def _read(result: bytes) -> SourceTerm | TextError:
+def _read(result: bytes) -> Reading | TextError:
     """Converts a reply to a term or an error."""
     said = json.loads(result)
     if "error" in said:
@@ -104,7 +94,8 @@ def _read(result: bytes) -> SourceTerm | TextError:
         term = from_json(said["term"])
     except NCDError as error:
         return TextError(error.fact, 1, 1, cure=error.cure)
-    return SourceTerm(term, said["note"], _error(said["failure"]) if said["failure"] else None)
+    failure = _error(said["failure"]) if said["failure"] else None
+    return Reading(term, said["kind"], said["note"], failure)
 
 
 def _error(said: dict[str, object]) -> TextError:

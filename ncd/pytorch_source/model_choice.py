@@ -36,7 +36,8 @@ def model_of(machine: Machine, tree: ast.Module, scope: Scope) -> nn.Module:
     if whole := _whole(made):
         return whole[-1]
     if not alone:
-        raise TextError("there is no module in it", 1, 1, cure="class Net(nn.Module): …")
+        cure = "class Net(nn.Module): …, or a layer such as nn.Linear(8, 3)"
+        raise TextError("there is no module in it", 1, 1, cure=cure)
     return _made(machine, tree, scope, alone)
 
 

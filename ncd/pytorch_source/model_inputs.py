@@ -28,6 +28,7 @@ FIXED = (32, 28, 64, 224, 96, 128, 256, 299)  # of one that a linear layer follo
 LENGTHS = (16, 8, 64, 128)  # of a sequence
 NAMED = ("image_size", "img_size", "input_size", "image_resolution", "resolution")
 LAYERS = (nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.Embedding, nn.Linear, nn.RNNBase, nn.LayerNorm)
+WIDTHS = ("in_channels", "num_features", "num_channels", "in_features", "input_size")
 CURE = "a last line with its shape, such as 1x3x224x224, or 8x64#50257 for tokens"
 
 
@@ -121,17 +122,19 @@ def _needed(model: nn.Module) -> list[str]:
 
 def _candidates(machine: Machine, model: nn.Module) -> Iterator[str]:
     """Yields shapes that the first layer of a module accepts."""
+    if type(model).__module__.startswith("torch.nn."):
+        yield from _steps_first(model)
     every = (part for part in model.modules() if isinstance(part, LAYERS))
     first = next(every, None)
     if isinstance(first, nn.Conv1d):
-        yield from (f"1x{first.in_channels}x{n}" for n in LENGTHS)
+        yield from (f"1x{first.in_channels or 3}x{n}" for n in LENGTHS)
     elif isinstance(first, nn.Conv2d):
         usual = SIDES if _likely(machine, model) else FIXED
         sides = (*_sides(model), *((28, *usual) if first.in_channels < 2 else usual))
         channels = first.in_channels or (3 if _sides(model) else 1)  # a lazy one takes any
         yield from (f"1x{channels}x{n}x{n}" for n in sides)
     elif isinstance(first, nn.Conv3d):
-        yield from (f"1x{first.in_channels}x{n}x{n}x{n}" for n in (16, 32, 64))
+        yield from (f"1x{first.in_channels or 3}x{n}x{n}x{n}" for n in (16, 32, 64))
     elif isinstance(first, nn.Embedding):
         yield from (f"1x{n}#{first.num_embeddings}" for n in (*LENGTHS, 4, 1))
     elif isinstance(first, nn.Linear | nn.LayerNorm | nn.RNNBase):
@@ -139,6 +142,29 @@ def _candidates(machine: Machine, model: nn.Module) -> Iterator[str]:
     table = next((part for part in model.modules() if isinstance(part, nn.Embedding)), None)
     if table is not None and table is not first:
         yield from (f"1x{n}#{table.num_embeddings}" for n in LENGTHS)
+    if type(model).__module__.startswith("torch.nn."):
+        yield from _of_layer(next(part for part in model.modules() if not [*part.children()]))
+
+
+def _steps_first(model: nn.Module) -> Iterator[str]:
+    """Yields the shape for a layer whose first dimension is the steps of a sequence."""
+    for part in model.modules():
+        if isinstance(part, nn.RNNBase | nn.MultiheadAttention):
+            n = part.input_size if isinstance(part, nn.RNNBase) else part.embed_dim
+            yield f"2x16x{n}" if part.batch_first else f"16x2x{n}"
+
+
+def _of_layer(layer: nn.Module) -> Iterator[str]:
+    """Yields shapes that a layer of torch accepts, by its settings and by its name."""
+    own = next((n for name in WIDTHS if (n := getattr(layer, name, None))), None)
+    sides = int(found[1]) if (found := re.search(r"([123])d$", type(layer).__name__)) else 0
+    if isinstance(layer, nn.EmbeddingBag):
+        yield f"4x8#{layer.num_embeddings}"
+    if isinstance(layer, nn.RMSNorm | nn.LayerNorm):
+        yield "x".join(map(str, (8, *layer.normalized_shape)))
+    if sides or isinstance(layer, nn.GroupNorm):
+        yield "x".join(map(str, (1, own or 16, *[32 if sides < 3 else 16] * (sides or 2))))
+    yield from (f"8x{own or 16}", f"1x{own or 16}x32", f"1x{own or 16}x32x32")
 
 
 def _sides(model: nn.Module) -> list[int]:

@@ -8,7 +8,6 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 from torch import Tensor, nn
@@ -18,21 +17,30 @@ from ncd.importing import from_torch
 from ncd.importing.comparison import EVALUATED
 from ncd.importing.imported import Imported
 from ncd.lang.errors import NCDError, readable, shown
-from ncd.lang.terms.terms import Term
 from ncd.pytorch_source.base.machine import STEPS, Machine
 from ncd.pytorch_source.base.source_errors import NotKnown, Raised, Stopped, error_at, told
 from ncd.pytorch_source.base.source_values import PART, ClassValue, Scope, Unknown
 from ncd.pytorch_source.expressions import EXPRESSIONS
 from ncd.pytorch_source.function_values import Left, Returned
 from ncd.pytorch_source.known_libraries import LIBRARIES
+from ncd.pytorch_source.listed.layer_failures import layer_failure
 from ncd.pytorch_source.listed.lazy_layers import lazy_parts, settle
 from ncd.pytorch_source.model_choice import model_of
-from ncd.pytorch_source.model_inputs import accepted, assumed, given_inputs, guessed, shape_line
+from ncd.pytorch_source.model_inputs import (
+    accepted,
+    assumed,
+    given_inputs,
+    guessed,
+    shape_line,
+)
+from ncd.pytorch_source.one_line import check_line
 from ncd.pytorch_source.python_names import NAMES
 from ncd.pytorch_source.source_statements import STATEMENTS
 from ncd.pytorch_source.usual_parts import share
 from ncd.pytorch_source.usual_sizes import written
-from ncd.text.reader import TextError
+from ncd.text.reading import Reading
+from ncd.text.recognise import LINES, SOURCES, is_line
+from ncd.text.text_errors import TextError, syntax_error
 
 LONGEST = 120_000  # letters of a source
 NODES = 60_000  # of its syntax tree
@@ -45,21 +53,13 @@ BATCHES = (  # as the term of a text is run by itself, without the statistics of
 )
 
 
-@dataclass(frozen=True)
-class Reading:
-    """The term of a source, the assumptions made, and the error of its module, if any."""
-
-    term: Term
-    note: str = ""
-    failure: TextError | None = None
-
-
 def read_source(text: str, made: Callable[[], object] = bool) -> Reading:
     """Returns the term of the module that a source describes.
 
     Args:
         text: The source: classes with ``__init__`` and ``forward``, and perhaps a call of one of
-            them, or a last line with the shape of its input, such as ``1x3x224x224``.
+            them, or a last line with the shape of its input, such as ``1x3x224x224``. Or one line:
+            a layer of torch, or several in a row, and perhaps its call.
         made: Is called when the module has been made, and is about to be drawn.
 
     Raises:
@@ -73,6 +73,7 @@ def read_source(text: str, made: Callable[[], object] = bool) -> Reading:
     """
     source, shapes = shape_line(text)
     tree = _tree(source)
+    shapes = (check_line(tree) if is_line(text) else "") or shapes
     machine, scope = new_machine(), Scope()
     machine.text = source
     with _deep():
@@ -86,9 +87,10 @@ def read_source(text: str, made: Callable[[], object] = bool) -> Reading:
             raise told(raised) from None
         except RecursionError:
             raise Stopped("it is nested too deep", 1, 1, cure="shorter functions") from None
-    failure = _failure(machine, found)
+    kind = LINES if is_line(text) else SOURCES
     notes = (BATCHES if each == EVALUATED else each for each in found.notes)
-    return Reading(found.term, " ".join((_said(machine, note), *notes)).strip(), failure)
+    note = " ".join((_said(machine, note), *notes)).strip()
+    return Reading(found.term, kind, note, _failure(machine, found))
 
 
 def new_machine() -> Machine:
@@ -113,9 +115,7 @@ def _tree(text: str) -> ast.Module:
             warnings.simplefilter("ignore")  # of what is odd in a text; to tell, Python reads files
             tree = ast.parse(text)
     except SyntaxError as error:
-        line, column = error.lineno or 1, error.offset or 1
-        end = (error.end_lineno or line, error.end_offset or column)
-        raise TextError(error.msg, line, max(1, column), end, EXAMPLE) from None
+        raise syntax_error(error, EXAMPLE) from None
     except (ValueError, RecursionError, MemoryError):
         raise TextError("it is nested too deep, or holds a letter that no text has", 1, 1) from None
     for count, node in enumerate(ast.walk(tree)):
@@ -226,17 +226,25 @@ def _imported(
         settle(model)
     machine.root, machine.tracing = model, True
     try:
-        return from_torch(model, *inputs, **named)
+        found = from_torch(model, *inputs, **named)
     except NCDError as error:
-        if machine.failure is not None:
-            raise machine.failure from None
-        raise TextError(str(error), 1, 1) from None
+        wrong = TextError(str(error).rstrip("."), 1, 1)
+        raise _stopped(machine, model, inputs, named) or wrong from None
     except Exception as error:  # whatever torch raises for what nobody has thought of
-        if machine.failure is not None:
-            raise machine.failure from None
-        raise TextError(_told(error), 1, 1, cure="smaller sizes") from None
+        wrong = TextError(_told(error), 1, 1, cure="smaller sizes")
+        raise _stopped(machine, model, inputs, named) or wrong from None
     finally:
         machine.tracing = False
+    if found.failure:
+        machine.failure = _stopped(machine, model, inputs, named)
+    return found
+
+
+def _stopped(
+    machine: Machine, model: nn.Module, inputs: tuple[Any, ...], named: dict[str, Any]
+) -> Raised | TextError | None:
+    """Returns the error with which a module stops: of its source, or of a layer of torch."""
+    return machine.failure or layer_failure(machine, model, inputs, named)
 
 
 def _check_names(model: nn.Module) -> None:

@@ -20,13 +20,14 @@ from ncd.lang.types.axes import Array, Signature, Type
 from ncd.lang.types.axis_kinds import plain, seq, space
 from ncd.serial import KINDS
 from ncd.text.definition_reader import defined
-from ncd.text.text_errors import TextError, error_at, unknown_at
+from ncd.text.text_errors import TextError, error_at, spoken, syntax_error, unknown_at
 
 LONGEST = 30_000  # letters of a text
 NODES = 20_000  # parts of a text, such as names and calls
 OPS, PARTS = 2_000, 8_000  # of a term: ops, and ops with all structures around them
 COPIES = 200  # terms that ``(layer,) * n`` gives
 EXAMPLE = 'a term, such as Linear("m:128 -> k:16", "Q") >> Softmax("k")'
+PYTORCH = "a layer of PyTorch, such as nn.Linear(8, 3)(torch.randn(2, 8)), or a whole class"
 SIZES: Mapping[str, Callable[..., Any]] = {"seq": seq, "space": space, "plain": plain}
 PARSED: Mapping[str, Callable[[str], Any]] = {
     "Type.parse": Type.parse,
@@ -80,9 +81,7 @@ def _tree(text: str) -> ast.Module:
     try:
         tree = _loose(text)
     except SyntaxError as error:
-        line, column = error.lineno or 1, error.offset or 1
-        end = (error.end_lineno or line, error.end_offset or column)
-        raise TextError(error.msg, line, column, end, EXAMPLE) from None
+        raise syntax_error(error, EXAMPLE) from None
     except (ValueError, RecursionError, MemoryError):
         raise TextError("it is nested too deep, or holds a letter that no text has", 1, 1) from None
     for count, node in enumerate(ast.walk(tree)):
@@ -149,7 +148,7 @@ class Reader:
         """Returns the value of a syntax node: a term, a text, a number, or several of them."""
         read = self.readers.get(type(node))
         if read is None:
-            raise error_at(f"{type(node).__name__} is not part of the language", node, EXAMPLE)
+            raise error_at(f"{spoken(node)} is not part of the language", node, EXAMPLE)
         self.depth += 1
         if self.depth > DEPTH:
             raise error_at(f"it is nested more than {DEPTH} deep", node, "named parts")
@@ -186,7 +185,7 @@ class Reader:
             return self.known[node.id]
         if node.id in NAMES:
             raise error_at(f"{node.id} stands here without its arguments", node, f"{node.id}(…)")
-        raise unknown_at("nothing called", node.id, {**NAMES, **self.known}, node)
+        raise unknown_at("nothing called", node.id, {**NAMES, **self.known}, node, EXAMPLE)
 
     def _joined(self, node: ast.BinOp) -> Any:
         """Reads ``f >> g``, ``f @ g`` and ``(layer,) * 3``."""
@@ -233,8 +232,9 @@ class Reader:
         if name in NAMES:
             return NAMES[name]
         if isinstance(node, ast.Name):
-            raise unknown_at("no op", name, NAMES, node)
-        raise error_at("only ops are called", node, EXAMPLE)
+            raise unknown_at("no op", name, NAMES, node, EXAMPLE)
+        fact = f"{shown(ast.unparse(node))} is no op of the language, and only those are called"
+        raise error_at(fact, node, PYTORCH)
 
 
 def _chain(node: ast.expr, kind: type[ast.operator]) -> list[ast.expr]:

@@ -237,6 +237,15 @@ class Net(nn.Module):
         return self.layer(x)
 Net()(torch.ones(3, 4))
 """
+        if "\n" not in line:  # as the argument of a line, and as its input
+            yield f"nn.Linear({line.removeprefix('y = ')}, 3)"
+            yield f"nn.Sequential(nn.Linear(4, 3), nn.ReLU())({line.removeprefix('y = ')})"
+    yield "nn.Sequential(" + "nn.ReLU()," * 5000 + ")(2, 3)"
+    yield "nn.Sequential(" * 300 + "nn.ReLU()" + ")" * 300
+    yield "nn.Conv2d(3, 64, 7)(10**9, 10**9, 10**9, 10**9)"
+    yield "nn.Conv2d(3, 64, 7)(999999999, 999999999, 999999999, 999999999)"
+    yield "nn.Conv2d(3, 999999999, 999999999)(1, 3, 9, 9)"
+    yield "nn.ReLU()(torch.randn(10**9, 10**9))"
     yield "(" * 50_000
     yield "x = " + "-" * 50_000 + "1"
     yield "x = " + "+".join("1" * 20_000)

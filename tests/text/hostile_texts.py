@@ -61,8 +61,8 @@ PLACES = (
     '@define(m={})\ndef f(x: "m"):\n    return x',
     "@define\ndef f(x: {}):\n    return x",
     '@define\ndef f(x: "m:4"):\n    y = {}\n    return x',
-    "nn.Linear({}, 3)",
-    "nn.Sequential(nn.Linear(4, 3), {})",
+    "einsum({}, x, y)",
+    'torch.einsum("ij,jk->ik", {}, torch.randn(2, 3))',
     'rearrange(x, "a b -> b a", a={})',
 )
 LARGE = (
@@ -77,9 +77,9 @@ LARGE = (
     'Scan(Id("n:2, n") >> Id("n, n"), "t:999999999")',
     f"{', '.join('a b' for _ in range(5000))} -> a",
     f"{' '.join('abcdefgh' * 900)} -> a",
-    "nn.Sequential(" + "nn.ReLU()," * 5000 + ")(2, 3)",
-    "nn.Conv2d(3, 64, 7)(10**9, 10**9, 10**9, 10**9)",
-    "nn.Conv2d(3, 999999999, 999999999)(1, 3, 9, 9)",
+    'torch.einsum("ij->i", torch.randn(10**9, 10**9))',
+    'torch.einsum("ij->i", torch.randn(999999999, 999999999))',
+    f'torch.einsum("{"a" * 9000}->a", x)',
     'Map("m:4 -> m", "' + "(" * 9000 + '")',
     'Map("m:4 -> m", "' + "+".join(["$1"] * 9000) + '")',
     "\0",
@@ -167,7 +167,7 @@ def mutations(count: int) -> Iterator[str]:
         ncd.to_json(term),
         json.dumps({"model_type": "llama", **LLAMA}),
         svg_with_term("<svg></svg>", term),
-        "nn.Sequential(nn.Conv2d(1, 6, 5, padding=2), nn.Tanh(), nn.Flatten())(2, 1, 9, 9)",
+        'torch.einsum("bid,bjd->bij", torch.randn(2, 5, 8), torch.randn(2, 6, 8))',
         'rearrange(x, "b (h w) c -> b h w c", h=4)\n2x16x3',
     )
     for i in range(count):

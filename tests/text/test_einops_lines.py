@@ -18,14 +18,14 @@ LINES = [
 @pytest.mark.parametrize(("line", "shape"), LINES)
 def test_the_numbers_are_those_of_einops(line: str, shape: tuple[int, ...]) -> None:
     x = torch.randn(shape)
-    term = read(f"{line}\n{' '.join(map(str, shape))}")
+    term = read(f"{line}\n{' '.join(map(str, shape))}").term
     wanted = eval(line, {**vars(einops), "einops": einops, "x": x})
     torch.testing.assert_close(ncd.compile(term)(x), wanted)
 
 
 @pytest.mark.parametrize("line", [line for line, _ in LINES])
 def test_without_a_shape_a_usual_one_is_taken(line: str) -> None:
-    term = read(line)
+    term = read(line).term
     assert ncd.compile(term)(*ncd.example_inputs(term)).numel()
 
 

@@ -92,8 +92,18 @@ def test_lines_before_the_last_name_parts() -> None:
             'a = Softmax("m")\nb = Repeat((a,) * 90)\nRepeat((b,) * 90)',
             "line 3, column 1: it has more than 2,000 ops. Try fewer.",
         ),
-        ("lambda: 1", "line 1, column 1: Lambda is not part of the language. Try "),
-        ('Id("m").__class__', "line 1, column 1: Attribute is not part of the language. Try "),
+        (
+            "x.view(2, 3)",
+            "line 1, column 1: 'x.view' is no op of the language, and only those are ",
+        ),
+        (
+            "lambda: 1",
+            "line 1, column 1: a function without a name is not part of the language. Try ",
+        ),
+        (
+            'Id("m").__class__',
+            "line 1, column 1: a name behind a dot is not part of the language. Try ",
+        ),
         ('Id(*["m"])', "line 1, column 4: arguments are written one by one. Try "),
         ('Id(b"m")', "line 1, column 4: b'm' is neither a text nor a number. Try a text."),
         ('Id("m")("m")', "line 1, column 1: a term is not called. Try "),
@@ -142,12 +152,12 @@ HOSTILE = [
     "[x for x in (1, 2)]",
     "f'{open}'",
     'eval("1")',
-    "nn.Linear(__import__('os'), 3)",
-    "nn.Sequential(*[nn.ReLU()])",
-    "nn.Linear(9**9**9, 3)",
+    "einsum(__import__('os'), 3)",
+    "einsum('ij->i', open('/etc/passwd'))",
+    "einsum('ij->i', torch.randn(9**9**9, 3))",
     "(" * 3000 + 'Id("m")' + ")" * 3000,
     'Id("m")' + ' >> Id("m")' * 2900,
-    "nn.Sequential(" * 300 + "nn.ReLU()" + ")" * 300,
+    "einsum(" * 300 + "x" + ")" * 300,
     'Repeat((Repeat((Repeat((Linear("m -> m"),) * 200),) * 200),) * 200)',
     'Id("m:999999999999999999999999")',
     'Map("m -> m", "$1 ** ** $2")',
@@ -173,7 +183,7 @@ def test_hostile_texts_are_errors_and_nothing_runs(
         if hook_on[0] and event in watched and not (event == "open" and "__pycache__" in str(args)):
             seen.append(event)
 
-    read("nn.ReLU()")  # so that whatever is imported late is there
+    read('Id("m")')  # so that whatever is imported late is there
     sys.addaudithook(audit)
     for module, name in ((builtins, "eval"), (subprocess, "Popen"), (socket, "socket")):
         monkeypatch.setattr(module, name, refuse)
@@ -197,6 +207,6 @@ def test_a_changed_text_is_a_term_or_an_error(data: st.DataObject) -> None:
         cut = data.draw(st.integers(0, 6))
         text = text[:at] + data.draw(st.text(max_size=4)) + text[at + cut :]
     try:
-        assert isinstance(read(text), ncd.Term)
+        assert isinstance(read(text).term, ncd.Term)
     except NCDError as error:
         assert "\n" not in str(error)

@@ -14,9 +14,8 @@ from time import process_time
 from typing import Any
 
 import ncd
-from ncd.jobs.source_reading import SourceTerm
 from ncd.lang.errors import NCDError
-from ncd.text import TextError
+from ncd.text import Reading, TextError
 from ncd.view.page.own_page import edited
 from ncd.view.session import pasted_source
 from ncd.view.session.own_entry import own_entry
@@ -26,7 +25,7 @@ from tests.text.hostile_texts import KINDS, mutations
 OWN = str(Path(ncd.__file__).parents[1] / "assets" / "fonts")
 
 
-def no_source(text: str) -> SourceTerm:
+def no_source(text: str) -> Reading:
     """Stands in for the process that reads PyTorch source, which has hostile texts of its own."""
     raise TextError("this is source", 1, 1)
 

@@ -23,15 +23,19 @@ _FUNCTION = re.compile(r"[a-z]\w{0,40}\._?[a-z]\w{0,60}(\.[a-zA-Z]\w{0,40})?")
 # Functions that only compute, in no more memory than that of their inputs and results, whose shapes
 # are checked before a run: anyone may call them.
 _COMMON = """
-abs acos adaptive_avg_pool1d adaptive_avg_pool2d add addmm all amax amin any argmax argmin asin atan
-atan2 avg_pool1d avg_pool2d avg_pool3d batch_norm bitwise_and bitwise_not bitwise_or bitwise_xor bmm
-celu clamp clamp_max clamp_min cosh cumprod cumsum div elu eq erf exp expm1 flip gather ge gelu glu
-group_norm gt hardsigmoid hardswish hardtanh instance_norm isinf isnan layer_norm le leaky_relu log
-log10 log1p log2 log_softmax logcumsumexp logical_and logical_not logical_or logical_xor logsumexp
-lt masked_fill matmul max max_pool1d max_pool2d mean min mish mul ne neg norm pad pixel_shuffle pow
-prod prelu reciprocal relu6 remainder roll round rsqrt rsub scatter scatter_add selu sign sinh slice
-slice_scatter softmax softplus softshrink sort square std sub sum tan tanhshrink topk tril triu
-trunc var where xlogy
+abs acos adaptive_avg_pool1d adaptive_avg_pool2d adaptive_max_pool1d adaptive_max_pool2d add addmm
+all amax amin any argmax argmin asin atan atan2 avg_pool1d avg_pool2d avg_pool3d batch_norm
+binary_cross_entropy binary_cross_entropy_with_logits bitwise_and bitwise_not bitwise_or bitwise_xor
+bmm broadcast_tensors celu channel_shuffle clamp clamp_max clamp_min col2im cosh cosine_similarity
+cross_entropy_loss cumprod cumsum div elu eq erf exp expm1 flip gather ge gelu glu group_norm
+gru_cell gt hardshrink hardsigmoid hardswish hardtanh huber_loss im2col instance_norm isinf isnan
+kl_div l1_loss layer_norm le leaky_relu log log10 log1p log2 log_softmax logcumsumexp logical_and
+logical_not logical_or logical_xor logsumexp lstm_cell lt masked_fill matmul max max_pool1d
+max_pool2d mean min mish mse_loss mul ne neg norm pad pixel_shuffle pixel_unshuffle pow prelu prod
+reciprocal relu6 remainder rms_norm rnn_relu_cell rnn_tanh_cell roll round rsqrt rsub scatter
+scatter_add selu sign sinh slice slice_scatter smooth_l1_loss softmax softplus softshrink sort
+square std sub sum tan tanhshrink threshold topk tril triu trunc upsample_bilinear2d
+upsample_nearest1d upsample_nearest2d var where xlogy
 """
 COMMON = frozenset(_COMMON.split())
 

@@ -12,7 +12,7 @@ from torch import nn
 
 from ncd.pytorch_source.base.source_errors import NotKnown, Raised, Stopped, error_at
 from ncd.pytorch_source.base.source_values import ClassValue, Scope, Unknown
-from ncd.text.reader import TextError
+from ncd.text.text_errors import TextError, spoken
 
 STEPS = 400_000  # nodes that are interpreted
 CALLS = 40  # functions of the source inside of each other
@@ -44,6 +44,7 @@ class Machine:
     ran: list[tuple[nn.Module, tuple[Any, ...], dict[str, Any]]] = field(default_factory=list)
     direct: set[int] = field(default_factory=set)  # ids of those called outside of a function
     parents: dict[int, nn.Module] = field(default_factory=dict)  # by the ids of their parts
+    places: dict[int, ast.AST] = field(default_factory=dict)  # where layers are made, by their ids
     shown: nn.Module | None = None  # the last one that is the value of a line
     tracing: bool = False
     building: int = 0
@@ -80,7 +81,7 @@ class Machine:
     def _read(self, readers: Mapping[type[ast.AST], Reader], node: ast.AST, scope: Scope) -> Any:
         reader = readers.get(type(node))
         if reader is None:
-            raise error_at(node, f"{type(node).__name__} is not understood here", "plain Python")
+            raise error_at(node, f"{spoken(node)} is not understood here", "plain Python")
         self.step(node)
         self.nested += 1
         before, self.node = self.node, node

@@ -26,12 +26,16 @@ class NotKnown(TextError):
     """The use of a value that comes from elsewhere, such as a file."""
 
 
+class WrongArguments(TextError, TypeError):
+    """A call with arguments that do not fit; the source may catch it, as Python's TypeError."""
+
+
 def error_at(
     node: ast.AST, fact: str, cure: str = "", kind: type[TextError] = TextError
 ) -> TextError:
     """Returns an error at the position of a node."""
     line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
-    end = getattr(node, "end_lineno", line), getattr(node, "end_col_offset", column)
+    end = (getattr(node, "end_lineno", 0) or line, getattr(node, "end_col_offset", 0) or column)
     return kind(fact, line, column + 1, (end[0], end[1] + 1), cure)
 
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from inspect import Parameter, signature
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from ncd.lang.errors import shown
+from ncd.lang.near_names import nearest_name
 from ncd.pytorch_source.base.machine import Machine
+from ncd.pytorch_source.base.source_errors import WrongArguments, error_at
 from ncd.pytorch_source.base.source_operators import is_placeholder
 from ncd.pytorch_source.base.source_values import Unknown
 
@@ -39,7 +44,8 @@ def begin(
     machine.step(machine.node, 20)
     if unknown := [one for one in (*args, *named.values()) if isinstance(one, Unknown)]:
         raise machine.unknown(unknown[0])
-    with _copies(), torch.device("meta"):
+    with _copies(), torch.device("meta"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # such as that another setting would be faster
         machine.attempt(real.__init__, subject, *args, **_placed(named))
     for part in subject.modules():
         _fill(part)
@@ -49,9 +55,65 @@ def layer(
     machine: Machine, real: type[nn.Module], args: Any, named: Mapping[str, Any]
 ) -> nn.Module:
     """Returns a layer of torch."""
+    check_arguments(machine, real, args, named)
     subject = real.__new__(real)
     begin(machine, real, subject, args, named)
+    machine.places[id(subject)] = machine.node
     return subject
+
+
+def check_arguments(
+    machine: Machine, real: type[nn.Module], args: Any, named: Mapping[str, Any]
+) -> None:
+    """Raises an error for arguments that the class does not have, or lacks, as torch binds them."""
+    takes = signature(real)
+    known = [one.name for one in takes.parameters.values() if one.kind is one.POSITIONAL_OR_KEYWORD]
+    names = _named(real)
+    for name in named if names else ():
+        if name not in names:
+            fact = f"{real.__name__} has no argument {shown(name)}"
+            raise _misfit(machine, fact, nearest_name(name, names))
+    try:
+        takes.bind(*args, **named)
+    except TypeError:
+        given = {*known[: len(args)], *named}
+        needed = [n for n in known if takes.parameters[n].default is Parameter.empty]
+        if lacking := [name for name in needed if name not in given]:
+            cure = f"{real.__name__}({', '.join(f'{name}=…' for name in needed)})"
+            raise _misfit(machine, f"{real.__name__} lacks {', '.join(lacking)}", cure) from None
+        if len(args) > len(known):
+            fact = f"{real.__name__} takes {len(known)} arguments, but {len(args)} are given"
+            raise _misfit(machine, fact, f"only {', '.join(known)}") from None
+        twice = next((name for name in named if name in known[: len(args)]), "one")
+        raise _misfit(machine, f"{real.__name__} is given {twice} twice", "it once") from None
+
+
+def _named(real: type[nn.Module]) -> list[str]:
+    """Returns the names of the arguments of a class, with those that it passes on to its base.
+
+    There are none for a class that takes any, such as the axes of einops' ``Rearrange``.
+
+    >>> "num_layers" in _named(nn.LSTM), "mode" in _named(nn.LSTM)
+    (True, False)
+    """
+    names: list[str] = []
+    for kind in real.__mro__:
+        takes = list(signature(vars(kind).get("__init__", object.__init__)).parameters.values())[1:]
+        plain = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
+        names += [one.name for one in takes if one.kind in plain and one.name not in names]
+        if not any(one.kind is one.VAR_KEYWORD for one in takes):
+            break
+    else:
+        return []
+    if issubclass(real, nn.RNNBase):  # whose mode its classes set; RNN takes one more out
+        names = [name for name in names if name != "mode"]
+        names += ["nonlinearity"] if issubclass(real, nn.RNN) else []
+    return names
+
+
+def _misfit(machine: Machine, fact: str, cure: str) -> Exception:
+    """Returns an error that the source can catch as torch's TypeError."""
+    return machine.raised(error_at(machine.node, fact, cure, WrongArguments), machine.node)
 
 
 def parameter(machine: Machine, value: Any = None, requires_grad: bool = True) -> nn.Parameter:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from urllib.parse import quote
 
 from ncd.lang.errors import NCDError
-from ncd.text.recognise import read
 from ncd.view.einops_lab.shape_check import Shape
-from ncd.view.session import own_entry
+from ncd.view.session import own_entry, pasted_source
 from ncd.view.session.link_text import packed
 
 
@@ -30,7 +29,7 @@ def shaped(text: str, shape: Shape) -> str:
 
 def _readable(text: str) -> bool:
     try:
-        read(text)
+        pasted_source.reading(text)
     except (NCDError, RecursionError):
         return False
     return True

@@ -6,23 +6,20 @@ from contextlib import suppress
 
 import streamlit as st
 
-from ncd.jobs.source_reading import SourceTerm
 from ncd.lang.errors import NCDError, SizeError
-from ncd.models import Entry
-from ncd.models.configs.config_reader import is_config
 from ncd.serial import term_of_file
 from ncd.text import spell
-from ncd.text.recognise import is_file, recognised
+from ncd.text.recognise import is_file
 from ncd.view.editor import text_editor
 from ncd.view.page import page_keys
 from ncd.view.page.own_examples import EXAMPLES
-from ncd.view.page.page import EVERYWHERE, page
+from ncd.view.page.page import EVERYWHERE, page, page_without_diagram
 from ncd.view.panels.attention import attention_maps
 from ncd.view.panels.common import autograd_graph, cost_table, shapes, source, values
 from ncd.view.runtime import downloads, streamlit_internals
 from ncd.view.session import own_entry, pasted_source, url
 from ncd.view.session.link_text import LINK, LONGEST, packed, unpacked
-from ncd.view.session.own_entry import NAME, SAMPLE, TEXT
+from ncd.view.session.own_entry import NAME, SAMPLE, TEXT, Own
 
 TITLE = "Yours"
 LEAD = """
@@ -37,10 +34,11 @@ operations, and becomes the same kind of term that every other page is made from
   shape of an input: a last line `Net()(torch.randn(1, 3, 64, 64))`, `1x3x64x64`, or `1x64#50257`
   for tokens below 50257. Methods that the run does not call may hold anything.
 
-- **A line of PyTorch** is a module, or an `nn.Sequential` of modules, and perhaps a shape:
-  `nn.Conv2d(3, 64, 7, stride=2, padding=3)(torch.randn(1, 3, 224, 224))`.
-- **An einsum** is its pattern: `b h i d, b h j d -> b h i j`, or `bhid,bhjd->bhij`. A line of
-  einops may have a shape below it: `rearrange(x, "b (h w) c -> b h w c", h=4)`.
+- **A line of PyTorch** is any layer of `torch.nn`, or an `nn.Sequential` of them, and perhaps its
+  input: `nn.Conv2d(3, 64, 7, stride=2, padding=3)(torch.randn(1, 3, 224, 224))`.
+- **An einsum** is its pattern: `b h i d, b h j d -> b h i j`, or `bhid,bhjd->bhij`; or a call,
+  `torch.einsum("bid,bjd->bij", torch.randn(2, 5, 8), torch.randn(2, 6, 8))`.
+- **A line of einops** may have a shape below it: `rearrange(x, "b (h w) c -> b h w c", h=4)`.
 - **The language** puts operations behind each other by `>>`, and beside each other by `@`. Axes are
   named, and an operation is written on its own axes only: over all others it is broadcast. Sizes
   stand in `Axes(…)`, and what is not given is solved for. The *Export* menu of any page opens its
@@ -57,7 +55,7 @@ SETTINGS = ("seed", "panel", "step", "stop", TEXT)  # of every page
 FIELD, FILE = "field", "opened file"  # session keys
 UPLOAD = 4  # megabytes of a file
 LAST = "last text that could be read"  # a session key
-LAST_SHOWN = "The diagram is that of the last text that could be read."
+LAST_SHOWN = "Below is still the last text that could be read."
 STOPS = "This module stops with an error. The diagram goes up to the call that fails."
 PANELS = (shapes, source, cost_table, values, attention_maps, autograd_graph)
 CONTROLS = url.controls((*PANELS, *EVERYWHERE))
@@ -69,9 +67,18 @@ def show() -> None:
     moved = url.followed() or streamlit_internals.went_back()
     if TEXT not in st.session_state or moved:
         st.session_state[TEXT] = unpacked(st.query_params.get(TEXT, SAMPLE)) or SAMPLE
-    entry, error = _read(str(st.session_state[TEXT]))
-    source = own_entry.NOTES.get(entry.text)
-    page(entry, LEAD, WHY, PANELS, above=lambda: _editor(error, source))
+    found, error = _read(str(st.session_state[TEXT]))
+    if found is None:
+        assert error is not None
+        words = _wrong(error)
+        return page_without_diagram(TITLE, LEAD, WHY, above=lambda: _editor(words))
+
+    def above() -> None:
+        _editor(_said(found) if error is None else _wrong(error))
+        if error is not None:
+            _stale()
+
+    page(found.entry, LEAD, WHY, PANELS, above=above)
 
 
 SERVED_LEAD = """
@@ -98,28 +105,36 @@ def _failure(name: str) -> None:
         st.code(own_entry.FAILURES[name], language=None, wrap_lines=True)
 
 
-def _read(text: str) -> tuple[Entry, NCDError | None]:
-    """Returns the entry of a text, or the last valid entry and the error."""
+def _read(text: str) -> tuple[Own | None, NCDError | None]:
+    """Returns a text as read, or the last one that could be read, if any, and the error."""
+    error: NCDError | None = None
     try:
-        found, error = _checked(own_entry.own_entry(text)), None
+        found: Own | None = _checked(own_entry.own(text))
         st.session_state[LAST] = text
     except NCDError as wrong:
-        found, error = own_entry.own_entry(st.session_state.get(LAST, SAMPLE)), wrong
-    if found.text != st.session_state.get(f"{NAME} shown"):
-        url.change(found)
-        st.session_state[f"{NAME} shown"] = found.text
+        last = st.session_state.get(LAST)
+        found, error = own_entry.own(last) if last else None, wrong
+    if found and found.entry.text != st.session_state.get(f"{NAME} shown"):
+        url.change(found.entry)
+        st.session_state[f"{NAME} shown"] = found.entry.text
     return found, error
 
 
-def _checked(entry: Entry) -> Entry:
-    """Returns the entry; raises SizeError for an axis with the name of a setting of the page."""
-    for knob in entry.knobs:
+def _checked(found: Own) -> Own:
+    """Returns a text as read; raises SizeError for an axis with the name of a setting."""
+    for knob in found.entry.knobs:
         if knob.name in (*url.ON_SYSTEMS, *CONTROLS, *SETTINGS, *page_keys.KEYS):
             raise SizeError(f"axis {knob.name} has the name of a setting", cure="another name")
-    return entry
+    return found
 
 
-def _editor(error: NCDError | None, source: SourceTerm | None) -> None:
+def _stale() -> None:
+    """Says whose diagram it is, where the text has an error; the page draws all of it in grey."""
+    with st.container(key="stale"):
+        st.caption(LAST_SHOWN)
+
+
+def _editor(said: text_editor.Said) -> None:
     """Shows the text editor, examples to start from, and the message about the text."""
     text = str(st.session_state.setdefault(TEXT, SAMPLE))  # a link leaves it out
     with st.container(key="editor"):
@@ -132,19 +147,22 @@ def _editor(error: NCDError | None, source: SourceTerm | None) -> None:
                 label_visibility="collapsed",
             )
             _opener()
-        text_editor.show("Your text", text, _said(text, error, source), _take, FIELD)
+        text_editor.show("Your text", text, said, _take, FIELD)
         _saver(text)
 
 
-def _said(text: str, error: NCDError | None, source: SourceTerm | None) -> text_editor.Said:
-    """Returns the message about a text, with the errors in it."""
-    if error is not None:
-        return text_editor.Said(f"{error}\n{LAST_SHOWN}", True, text_editor.faults(error))
-    if source is not None and source.failure is not None:
-        words = f"{STOPS}\n{source.failure}"
-        return text_editor.Said(words, True, text_editor.faults(source.failure))
-    kind = "a published configuration" if is_config(text) else recognised(text)
-    return text_editor.Said(f"Read as {kind}. {source.note if source else ''}".rstrip())
+def _said(found: Own) -> text_editor.Said:
+    """Returns the message about a text that could be read."""
+    if found.failure is not None:
+        return text_editor.Said(
+            f"{STOPS}\n{found.failure}", True, text_editor.faults(found.failure)
+        )
+    return text_editor.Said(f"Read as {found.kind}. {found.note}".rstrip())
+
+
+def _wrong(error: NCDError) -> text_editor.Said:
+    """Returns the message about a text with an error."""
+    return text_editor.Said(str(error), True, text_editor.faults(error))
 
 
 def _opener() -> None:

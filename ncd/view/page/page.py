@@ -62,12 +62,9 @@ def page(
     panels = (*panels, *EVERYWHERE)
     url.take(entry, panels)
     side = st.sidebar.container()  # created first, filled later, so that nothing jumps
-    header = st.container(horizontal=True, vertical_alignment="bottom", key="header")
+    header = _head(entry.title, f"{lead.strip()} :small[{_plain(entry.source)}]")
     with header:
-        st.title(entry.title, anchor=False)
         presenter.show(entry)
-    with st.container(key="lead"):
-        st.markdown(f"{lead.strip()} :small[{_plain(entry.source)}]")
     if above:
         above()
     url.hold()
@@ -79,12 +76,33 @@ def page(
         _changing(entry, side, tab, opened, typed)
     with header:
         export_menu.show(lambda: _scene(typed(entry)))
-    with st.container(key="why"):
-        st.header("Why it works", anchor=False)
-        st.markdown(why)
+    _why(why)
     if entry.name in CATALOGUE:
         with st.container(key="beyond"):
             st.markdown(_beyond(entry))
+
+
+def page_without_diagram(title: str, lead: str, why: str, above: Callable[[], None]) -> None:
+    """Shows a page whose system is not known, as its text has an error."""
+    _head(title, lead.strip())
+    above()
+    _why(why)
+
+
+def _head(title: str, lead: str) -> DeltaGenerator:
+    """Shows title and lead; returns the line of the title."""
+    header = st.container(horizontal=True, vertical_alignment="bottom", key="header")
+    with header:
+        st.title(title, anchor=False)
+    with st.container(key="lead"):
+        st.markdown(lead)
+    return header
+
+
+def _why(why: str) -> None:
+    with st.container(key="why"):
+        st.header("Why it works", anchor=False)
+        st.markdown(why)
 
 
 def _plain(said: str) -> str:
@@ -134,7 +152,6 @@ def _change(entry: Entry, side: DeltaGenerator, tab: DeltaGenerator, opened: Pan
         component.show(scene, link)
         with scheduler.aside():
             sleep(HEAD_START)
-        component.send_mark(scene, link)
         quiz.show(scene)
         prediction.show(scene)
         untimed = scene.runs and not scene.veil and scene.known_seconds is None

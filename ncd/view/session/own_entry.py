@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import prod
 
-from cachetools import LRUCache
+import torch
 
 from ncd.drawing import drawn_wires
-from ncd.jobs.source_reading import SourceTerm
 from ncd.lang.circuits.elaborate import Axes, elaborate, needed_sizes
-from ncd.lang.errors import LimitError, NCDError, SizeError, unknown
+from ncd.lang.errors import LimitError, NCDError, SizeError, UnknownNameError, unknown
 from ncd.lang.terms.op import Op
 from ncd.lang.terms.rewrite import axes_in, rewrite
 from ncd.lang.terms.terms import Term
@@ -24,11 +23,12 @@ from ncd.models.configs.config_reader import is_config, read_config
 from ncd.models.tensors.einops_patterns import EINOPS, line_entry
 from ncd.ops.torch_calls.opaque import COMMON
 from ncd.run import CircuitModule
+from ncd.text import TextError, is_source
 from ncd.train import written
 from ncd.train.learned_weights import Learned
 from ncd.train.weight_files import MOST as MOST_BYTES
 from ncd.view.session.link_text import unpacked
-from ncd.view.session.pasted_source import term_of
+from ncd.view.session.pasted_source import reading
 from ncd.view.session.trained_weights import OWN
 
 NAME, TEXT = "yours", "text"  # the page's address, and the session key of its text
@@ -40,7 +40,7 @@ SAMPLE = """Axes(t=seq(12), m=64, d=256)(
 )
 """
 # The overloads without side effects.
-OVERLOADS = ("", "Tensor", "Scalar", "dim", "dim_IntList", "int", "correction", "self")
+OVERLOADS = ("", "Tensor", "Scalar", "dim", "dim_IntList", "int", "correction", "self", "vec")
 FUNCTIONS = [f"aten.{name}" for name in sorted(COMMON)]
 MOST = 10**6  # larger sizes get no slider
 USUAL, LONG = 16, 12  # the default sizes of an axis and of a sequence axis
@@ -50,7 +50,16 @@ WIRES = 20_000  # of a diagram, in all of its columns; the largest of the catalo
 SOLVED = 10_000  # ops of a text, times the axes of it that are given one: some seconds
 
 
-@lru_cache(64)
+@dataclass(frozen=True)
+class Own:
+    """The entry of a text, the kind of the text, a note, and the error of its module, if any."""
+
+    entry: Entry
+    kind: str
+    note: str = ""
+    failure: TextError | None = None
+
+
 def own_entry(text: str) -> Entry:
     """Returns the entry of a text; its knobs are the sizes in the text and those it leaves open.
 
@@ -62,18 +71,34 @@ def own_entry(text: str) -> Entry:
 
     Raises TextError for text that is no term, and NCDError for one that cannot be built.
     """
+    return own(text).entry
+
+
+@lru_cache(64)
+def own(text: str) -> Own:
+    """Returns the entry of a text, and what a page says about it; a text is read once for both.
+
+    Raises TextError for text that is no term, and NCDError for one that cannot be built.
+    """
     if is_config(text):
-        return read_config(text).entry(NAME, text)
-    term, source = term_of(text)
+        return Own(read_config(text).entry(NAME, text), "a published configuration")
+    found = reading(text)
+    _check_parts(found.term)
+    least = is_source(text)
+    entry = _entry(found.term, NAME, "Yours", "Your own text", text, least)
+    _check_wires(entry)
+    return Own(entry, found.kind, found.note, found.failure)
+
+
+def _check_parts(term: Term) -> None:
+    """Raises LimitError for too many parts, or one with too many arrays.
+
+    Raises UnknownNameError for a torch function that visitors may not call.
+    """
     if term.nodes > PARTS:
         fact = f"it has {term.nodes:,} parts, and at most {PARTS:,} can be drawn"
         raise LimitError(fact, cure="fewer")
-    _check_parts(term)
-    if source is not None:
-        NOTES[text] = source
-    entry = _entry(term, NAME, "Yours", "Your own text", text, least=source is not None)
-    _check_wires(entry)
-    return entry
+    _check_part(term)
 
 
 def _check_wires(entry: Entry) -> None:
@@ -87,23 +112,26 @@ def _check_wires(entry: Entry) -> None:
         raise LimitError(fact, cure="fewer arrays at once")
 
 
-def _check_parts(term: Term) -> None:
-    """Raises LimitError for a part with too many arrays.
-
-    Raises UnknownNameError for a torch function that visitors may not call.
-    """
+def _check_part(term: Term) -> None:
     if (count := len(term.dom) + len(term.origins)) > ARRAYS:
         fact = f"a part takes and gives {count:,} arrays, and at most {ARRAYS} can be drawn"
         raise LimitError(fact, cure="fewer")
     function = term.calls if isinstance(term, Op) else ""
     name, _, overload = function.removeprefix("aten.").partition(".")
     if function and (f"aten.{name}" not in FUNCTIONS or overload not in OVERLOADS):
-        raise unknown("function on this page", function, FUNCTIONS)
+        raise _no_function(function, name)
     for part in term.children:
-        _check_parts(part)
+        _check_part(part)
 
 
-NOTES: LRUCache[str, SourceTerm] = LRUCache(64)  # details of texts that are PyTorch source
+def _no_function(function: str, name: str) -> NCDError:
+    """Returns the error for a function that visitors may not call; one of torch is no slip."""
+    if hasattr(torch.ops.aten, name):
+        fact = f"this page does not call {function} of torch"
+        return UnknownNameError(fact, cure="an op of the language in its place")
+    return unknown("function on this page", function, FUNCTIONS)
+
+
 SERVED: dict[str, Entry] = {}  # the user's own modules, by the addresses of their pages
 FAILURES: dict[str, str] = {}  # the error messages of those that fail, by the same addresses
 

@@ -1,11 +1,10 @@
-"""PyTorch source that a visitor pastes: read in another process, while other visitors go on."""
+"""PyTorch that a visitor pastes: read in another process, while other visitors go on."""
 
 from __future__ import annotations
 
-from ncd.jobs.source_reading import SourceTerm, reader
-from ncd.lang.terms.terms import Term
-from ncd.text import TextError, is_source, read
-from ncd.text.recognise import LAYERS
+from ncd.jobs.source_reading import reader
+from ncd.text import is_source, read
+from ncd.text.reading import Reading
 from ncd.view.runtime import scheduler
 
 
@@ -14,31 +13,18 @@ def prepare() -> None:
     reader().workers.prepare()
 
 
-def term_of(text: str) -> tuple[Term, SourceTerm | None]:
-    """Returns the term of a text, and what else is known of it if it is source.
+def reading(text: str) -> Reading:
+    """Returns what a text gives: its term, and what a page says about it.
 
-    A line of layers that is not in the list of short lines is read as source.
+    >>> found = reading("nn.Linear(8, 3)")
+    >>> found.term.cod.spec, found.kind
+    ('b:1 d:3', 'a line of PyTorch')
 
-    >>> str(term_of("nn.Linear(8, 3)")[0].cod)
-    'b m_1'
-
-    Raises TextError for a text that is neither.
+    Raises TextError for a text that cannot be read.
     """
-    if is_source(text):
-        found = _pasted(text)
-        return found.term, found
-    try:
-        return read(text), None
-    except TextError as error:
-        if not text.lstrip().startswith(LAYERS):
-            raise
-        try:
-            found = _pasted(text)
-        except TextError:
-            raise error from None
-        return found.term, found
+    return _pasted(text) if is_source(text) else read(text)
 
 
-def _pasted(text: str) -> SourceTerm:
+def _pasted(text: str) -> Reading:
     with scheduler.aside():
         return reader().read(text)

@@ -12,6 +12,7 @@ from ncd.view.page.own_examples import EXAMPLES
 from tests.browser.page.test_links import move, visit
 
 pytestmark = pytest.mark.browser
+READY = 90_000  # milliseconds until the process that reads PyTorch has started
 
 
 def write(page: Page, text: str) -> None:
@@ -22,8 +23,32 @@ def write(page: Page, text: str) -> None:
 def test_a_line_of_pytorch_says_what_comes_out(page: Page, address: str) -> None:
     visit(page, address, "/yours")
     write(page, "nn.Conv2d(3, 64, 7, stride=2, padding=3)(torch.randn(1, 3, 224, 224))")
-    expect(page.locator(".chips")).to_contain_text("112×112")
+    expect(page.locator(".chips")).to_contain_text("112×112", timeout=READY)
     expect(page.locator(".cost")).to_contain_text("9,472 parameters")  # 64 · (3 · 7 · 7 + 1)
+
+
+def test_after_an_error_the_diagram_of_the_text_before_is_grey(page: Page, address: str) -> None:
+    visit(page, address, "/yours?text=b+i,+i+j+-%3E+b+j")
+    diagram = page.locator('[class*="st-key-diagram"]')
+    expect(page.locator(".chips")).to_contain_text(re.compile(r"j\s*8"))
+    expect(diagram).to_have_css("opacity", "1")
+    write(page, "nn.Conv2d(3, 4, 3, strde=2)")
+    told = "line 1, column 1: Conv2d has no argument 'strde'. Try stride."
+    expect(page.locator("p.told")).to_have_text(told, timeout=READY)
+    expect(diagram).to_have_css("opacity", "0.45")
+    expect(page.get_by_text("Below is still the last text that could be read.")).to_be_visible()
+    write(page, "nn.LSTM(8, 4)(torch.randn(10, 2, 8))")
+    expect(page.locator("p.told")).to_have_text("Read as a line of PyTorch.")
+    expect(diagram).to_have_css("opacity", "1")
+
+
+def test_a_link_whose_text_fails_shows_the_error_and_no_diagram(page: Page, address: str) -> None:
+    page.goto(f"{address}/yours?text=nn.Linaer(8,+3)")
+    told = "Linaer of torch.nn is not understood here."
+    expect(page.locator("p.told")).to_contain_text(told, timeout=READY)
+    expect(page.locator(".drawing, [role=tab], .stException")).to_have_count(0)
+    write(page, "nn.Linear(8, 3)")
+    expect(page.locator(".cost")).to_contain_text("27 parameters")
 
 
 def test_two_mistakes_are_corrected_by_what_is_told(page: Page, address: str) -> None:

@@ -78,9 +78,14 @@ def test_a_new_text_has_its_own_sizes() -> None:
     app = yours()
     app.slider(key="m").set_value(32).run()
     write(app, "nn.Linear(8, 3)(5, 8)")
-    assert sizes(app) == {"b": 5, "m": 8, "m_1": 3}
+    assert sizes(app) == {"b": 5, "m": 8, "d": 3}
     write(app, SAMPLE)
     assert sizes(app) == {"t": 12, "m": 64, "d": 256}
+
+
+def stale(app: AppTest) -> bool:
+    """Whether the page says that what it shows is of the text before, and draws it in grey."""
+    return own_page.LAST_SHOWN in [caption.value for caption in app.caption]
 
 
 def test_an_error_is_shown_with_its_place_and_the_last_diagram_stays() -> None:
@@ -91,14 +96,39 @@ def test_an_error_is_shown_with_its_place_and_the_last_diagram_stays() -> None:
         "line 2, column 2: unexpected indent. Try a term, such as "
         'Linear("m:128 -> k:16", "Q") >> Softmax("k").'
     )
-    assert editor(app)["told"] == (
-        f"{told}\nThe diagram is that of the last text that could be read."
-    )
+    assert editor(app)["told"] == told and stale(app)
     assert editor(app)["faults"] == [{"from": [2, 2], "to": [2, 2], "message": told, "instead": ""}]
     assert sizes(app) == {"t": 12, "m": 64, "d": 256}
     write(app, 'Linear("m:4 -> k:2", "Q")')
-    assert editor(app)["told"] == "Read as this project's language."
+    assert editor(app)["told"] == "Read as this project's language." and not stale(app)
     assert not editor(app)["wrong"] and not editor(app)["faults"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "nn.Linaer(8, 3)",
+            "line 1, column 1: Linaer of torch.nn is not understood here. Try Linear.",
+        ),
+        (
+            '{"model_type": "bart"}',
+            "config.json: model_type 'bart' is not read here. Try one of bert, ",
+        ),
+        ('Linear("m:4 -> seed:3", "Q")', "axis seed has the name of a setting. Try another name."),
+    ],
+)
+def test_a_link_whose_text_fails_shows_no_other_system(text: str, message: str) -> None:
+    app = yours(text=text)
+    fine(app)
+    assert app.session_state["text"] == text and editor(app)["told"].startswith(message)
+    assert not sizes(app) and not app.tabs and not stale(app)
+    assert not [e for e in app.get("bidi_component") if "diagram" in e.proto.id]
+    write(app, "b i, i j -> b j")
+    fine(app)
+    assert sizes(app) == {"b": 8, "i": 8, "j": 8} and not editor(app)["wrong"]
+    write(app, text)
+    assert sizes(app) == {"b": 8, "i": 8, "j": 8} and stale(app)
 
 
 def test_a_file_that_was_exported_becomes_its_term() -> None:
@@ -123,6 +153,28 @@ def test_sizes_that_do_not_fit_are_refused_with_a_diagram() -> None:
     assert (
         any("7" in warning.value or "x" in warning.value for warning in app.warning) or app.markdown
     )
+
+
+@pytest.mark.parametrize(
+    ("size", "limit", "told", "framed"),
+    [
+        ("9", "1e9", [], False),
+        ("4", "1e9", ["**This does not fit yet.**"], True),
+        ("9", "1e3", ["**Too large to run here.**"], False),
+    ],
+)
+def test_the_red_frame_says_that_sizes_do_not_fit_and_nothing_else(
+    size: str, limit: str, told: list[str], framed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NCD_MAX_BYTES", limit)
+    app = yours(text='Id("c:2 x:9x9") >> Conv("c x -> d:3 y", "conv", 7, 1, 0)', x=size)
+    fine(app)
+    assert [
+        m.value for m in app.markdown if m.value in (*told, "**Too large to run here.**")
+    ] == told
+    drawn = [e.proto.json for e in app.get("bidi_component") if "told-" in e.proto.id]
+    assert any('class=\\"op marked' in one for one in drawn) is framed
+    assert any("<svg" in one for one in drawn)
 
 
 def test_axes_without_a_size_get_one() -> None:
@@ -196,8 +248,10 @@ def test_a_function_of_torch_that_not_everyone_may_call_is_refused() -> None:
     app = yours()
     write(app, 'Opaque("m:4 -> m:4", "aten.from_file", "a")')
     fine(app)
-    assert editor(app)["told"].startswith("there is no function on this page 'aten.from_file'.")
-    with pytest.raises(NCDError, match=r"no function on this page 'aten\.add\.out'"):
+    assert editor(app)["told"] == (
+        "this page does not call aten.from_file of torch. Try an op of the language in its place."
+    )
+    with pytest.raises(NCDError, match=r"this page does not call aten\.add\.out of torch"):
         own_entry('Opaque("m:4, m:4 -> m:4", "aten.add.out", "a, b")')
     write(app, 'Block(Opaque("m:4 -> m:4", "aten.rol", "a"), "B")')
     told = "there is no function on this page 'aten.rol'. Try aten.roll."
@@ -304,10 +358,25 @@ def test_an_error_in_pasted_source_is_underlined() -> None:
     assert sizes(app) == {"t": 12, "m": 64, "d": 256}
 
 
-def test_a_layer_without_a_short_line_is_read_as_source() -> None:
-    entry = own_entry(
-        "nn.Sequential(nn.Conv2d(3, 4, 3), nn.AdaptiveAvgPool2d(1))(torch.ones(2, 3, 9, 9))"
-    )
-    assert [axis.size for axis in entry.build().cod[0]][:2] == [2, 4]
-    with pytest.raises(NCDError, match=r"nn\.Linaer is not known here\. Try nn\.Linear"):
-        own_entry("nn.Linaer(8, 3)")
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("nn.LSTM(64, 128)(torch.randn(4, 10, 64))", "Read as a line of PyTorch."),
+        (
+            "nn.MultiheadAttention(512, 8)",
+            "Read as a line of PyTorch. No input is given, so query 16x2x512, key 16x2x512, "
+            "value 16x2x512 is taken. A last line with a shape changes it.",
+        ),
+        (
+            "nn.Sequential(nn.Linear(8, 4), nn.Linear(5, 4))(torch.randn(2, 8))",
+            "This module stops with an error. The diagram goes up to the call that fails.\n"
+            "line 1, column 32: Linear: in_features is 5, but the array (2×4) has 4 in its last "
+            "dimension. Try in_features=4.",
+        ),
+        ("nn.NLLLoss()", "line 1, column 1: NLLLoss takes inputs (input, target), of which no "),
+    ],
+)
+def test_a_line_of_pytorch_is_read_once_and_its_caption_says_how(text: str, told: str) -> None:
+    app = yours()
+    fine(write(app, text))
+    assert editor(app)["told"].startswith(told)

@@ -136,8 +136,8 @@ def test_a_page_does_not_know_the_keys_of_others(name: str, key: str) -> None:
 def test_a_knob_may_have_the_name_of_another_pages_control() -> None:
     app = opened("delta-rule", "gate=true")
     assert app.session_state["gate"] and not note(app)
-    entry = own_entry.own_entry('Id("~y:5 gate:8") >> Linear("gate -> k:3", "W")')
-    assert own_page._checked(entry) is entry
+    found = own_entry.own('Id("~y:5 gate:8") >> Linear("gate -> k:3", "W")')
+    assert own_page._checked(found) is found
 
 
 def test_pages_with_one_key_have_defaults_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,31 @@
+"""The term of a text, with what a page says about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ncd.lang.terms.terms import Term
+from ncd.text.text_errors import TextError
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The term of a text, and what is known of it; a text is read once for all of these.
+
+    Args:
+        term: The term.
+        kind: What the text is, in words for its reader, such as ``a line of PyTorch``.
+        note: A sentence about what was assumed.
+        failure: The error of its module, if it stops; the term goes up to the call that fails.
+
+    Source: this project's own, for the caption of a visitor's text.
+
+    >>> from ncd.text import read
+    >>> read("b i d, b j d -> b i j").kind
+    'an einsum'
+    """
+
+    term: Term
+    kind: str
+    note: str = ""
+    failure: TextError | None = None
