@@ -225,12 +225,8 @@ class Entry:
         settings = self.settings(knobs)
         for name, most in self.within(settings).items():
             if settings[name] != most:
-                raise SizeError(
-                    f"{name} is {settings[name]}, but it is an index: {most} at most here",
-                    cure=f"{name} = {most}",
-                    axis=name,
-                    nearest=most,
-                )
+                fact = f"{name} is {settings[name]}, but it is an index: {most} at most here"
+                raise SizeError(fact, cure=f"{name} = {most}", axis=name, nearest=most)
         term = self.system(**settings)
         if self.type and f"{term.dom} -> {term.cod}" != self.type:
             check_stated(term, Signature.parse(self.type), self.name)
