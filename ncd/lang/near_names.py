@@ -38,7 +38,7 @@ def nearest_name(name: object, known: Collection[str], otherwise: str | None = N
 def near_name(name: str, known: Collection[str]) -> str:
     """Returns the known name that differs least from another one; empty if none is near.
 
-    A name is near if a third of its letters differ at most, or if it is the first words of it.
+    A name is near if it is the first words of it, or if a third of its letters differ at most.
 
     >>> near_name("Linaer", ("Linear", "Lerp")), near_name("gpt", ("gcn", "gpt-2"))
     ('Linear', 'gpt-2')
@@ -54,7 +54,7 @@ def near_name(name: str, known: Collection[str]) -> str:
         away = _distance(wanted, one.lower(), best)
         if away < best:
             best, found = away, one
-    return found or _begun(name, known)
+    return found if found and best == 0 else _begun(name, known) or found
 
 
 def _begun(name: str, known: Collection[str]) -> str:

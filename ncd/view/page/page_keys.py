@@ -5,7 +5,7 @@ from __future__ import annotations
 _ELEMENTS = (
     "address beyond canvas covered device diagram editor example export field file header heavy "
     "input lead panels pool positions prediction present preset proofread question refusal reset "
-    "seed sizes stepping typed why"
+    "seed sizes stale stepping typed why"
 )
 _PANELS = "attention budget card code cost equation graph shapes source styles values"
 KEYS = frozenset(f"{_ELEMENTS} {_PANELS}".split())
