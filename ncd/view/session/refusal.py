@@ -27,7 +27,7 @@ from ncd.view.runtime import scheduler
 
 REACH = 32  # the range of the search for a size that fits, in steps of the knob
 WAYS = 3
-SEVERAL = 2  # sizes larger than their sliders go: with more, no single one is the fault
+SEVERAL = 4  # sizes larger than their sliders go: with more, no single one is the fault
 NEAR = 1.03  # the greatest ratio of the largest size that fits to the one found
 PATIENCE = 1.0  # seconds of CPU time for the search
 

@@ -61,7 +61,7 @@ def test_a_slider_moves_diagram_shapes_and_link(page: Page, address: str) -> Non
     page.keyboard.press("ArrowRight")
     expect(page.locator("table")).to_contain_text("20 16 5")
     expect(page.locator(".legend")).to_contain_text("k·h = 80")
-    expect(page.locator('.drawing .wire[aria-label^="h: axis h, size 5"]').first).to_be_attached()
+    expect(page.locator('.drawing .wire[aria-label*=": axis h, size 5"]').first).to_be_attached()
     until_query(page, h="5", labels="both", panel="Shapes")
     page.reload()
     expect(page.locator(".legend")).to_contain_text("k·h = 80")
