@@ -122,7 +122,9 @@ def _job(setting: Setting) -> Finding:
     own = Visit(name, 0)
     term = CATALOGUE[own.name].build(**knobs)
     values = ncd.trace(ncd.compile(term), *ncd.example_inputs(term)).values
-    off = max(abs(array.mean - float(values[id].mean())) for id, array in found.arrays.items())
+    off = max(
+        abs(array.mean - values[id].detach().mean().item()) for id, array in found.arrays.items()
+    )
     fault = "" if off < CLOSE else "its arrays have other means than on the CPU"
     return Finding(Line(what, found.seconds, f"means off by {off:.1e}"), fault)
 
