@@ -131,6 +131,7 @@ def document(
     views = _views(term, labels, blocks, around, title)
     every = tuple(drawing for view in views.values() for drawing in view.values())
     first, cards = every[0], Cards.of(live, every, blocks)
+    live.drawings = every
     closed = dict(parts_that_open(live, cards))
     page = PAGE.format(
         policy=policy(js := JS + around.js, around.scripts) + around.allowed,

@@ -10,6 +10,7 @@ const NEAR = 4; // pixels that a press may move and still be a click
 const DIGITS = "₀₁₂₃₄₅₆₇₈₉";
 const SIZE = /, size [^,]+/;
 const parts = new Map(Object.keys(live.parts).map((name) => [name, bound(name)]));
+const described = new WeakMap(); // the texts of the descriptions, with letters for numbers
 let fill = null;
 let frame = 0;
 
@@ -116,6 +117,19 @@ function label() {
   for (const title of drawing.querySelectorAll(".op[data-node] > title")) {
     const said = live.words[title.parentNode.dataset.node];
     if (said) title.textContent = named(title.parentNode, fill(said));
+  }
+  for (const title of drawing.querySelectorAll(".fence[data-fence] > title")) {
+    const loop = title.parentNode;
+    if (!live.loops[loop.dataset.fence]) continue;
+    const words = title.textContent.replace(`${visible(loop)}: `, "");
+    const [, ...ends] = sizesIn([...loop.querySelectorAll(":scope > text")]); // behind the 1
+    const numbers = fill(live.loops[loop.dataset.fence]).split("×");
+    ends.forEach((place, i) => (place.textContent = numbers[i]));
+    title.textContent = named(loop, words);
+  }
+  for (const place of [drawing.querySelector("svg > desc"), document.querySelector(".told > .said")]) {
+    if (place && !described.has(place)) described.set(place, live.described[place.textContent]);
+    if (place && described.get(place)) place.textContent = fill(described.get(place));
   }
 }
 

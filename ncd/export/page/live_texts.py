@@ -9,17 +9,20 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from types import MappingProxyType
 from typing import Any
 
+from ncd.drawing import Drawing
 from ncd.export.page.traced_texts import (
     FormulaTable,
     Table,
     alike,
     changed_texts,
     has_letter,
+    loop_sizes,
+    reworded,
     texts,
     wire_sizes,
 )
@@ -60,6 +63,7 @@ class LiveTexts:
         self.base: Facts = dict(self.trace.holds)
         self.parts: dict[str, list[tuple[int, str]] | None] = {}
         self.also: dict[str, Facts] = {}
+        self.drawings: Sequence[Drawing] = ()  # of the page, whose descriptions follow as well
         self.trace.exact = True
 
     def shared(self, make: Callable[[Circuit], Any]) -> tuple[Any, Facts]:
@@ -97,15 +101,18 @@ class LiveTexts:
 
         ``sizes`` are the ranges, ``settings`` the current values, ``fixed`` the values that must
         not change; ``parts`` has the texts of each part, or null if it does not follow, and
-        ``part_holds`` the place of its conditions among ``conditions``. ``wires`` and ``words`` are
-        the texts in the drawing, ``arrays`` the places of each array's axes among ``axes``, for the
-        quiz. ``refused`` are the errors beyond the conditions.
+        ``part_holds`` the place of its conditions among ``conditions``. ``wires``, ``loops`` and
+        ``words`` are the texts in the drawing, ``described`` those of its descriptions, ``arrays``
+        the places of each array's axes among ``axes``, for the quiz. ``refused`` are the errors
+        beyond the conditions.
         """
         said: dict[str, Any] = {
             "sizes": [_said(size) for size in self.system.sizes],
             "settings": dict(self.system.settings),
             "wires": dict(wire_sizes(self.circuit)) if self.follows else {},
-            "words": dict(self._words()) if self.follows else {},
+            "loops": dict(loop_sizes(self.circuit)) if self.follows else {},
+            "words": (words := dict(self._words()) if self.follows else {}),
+            "described": dict(self._described(words)),
             **_arrays(self.circuit, self.plain),
             "computed": sorted(computed_axes(self.plain, self.system.settings)),
         }
@@ -133,6 +140,15 @@ class LiveTexts:
                 yield cell.id, cell.op.label
             elif has_letter(words):
                 yield cell.id, words.replace(FILL, "")
+
+    def _described(self, words: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+        """Yields the description of each drawing that has the words of an op with a number."""
+        for drawing in self.drawings:
+            shown = {glyph.node for glyph in drawing.glyphs if not glyph.cells}
+            cells = [cell for cell in self.plain.cells if cell.id in shown]
+            if any(cell.id in words for cell in cells):
+                pairs = ((cell.words, words.get(cell.id, cell.words)) for cell in cells)
+                yield drawing.description, reworded(drawing.description, pairs)
 
     def _refused(self) -> Iterator[Table]:
         """Yields the errors at the ends of each size, as texts with formulas and conditions."""

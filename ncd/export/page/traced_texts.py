@@ -7,7 +7,8 @@ letters while a size is moved (``polynomials.js``), wherever the recorded condit
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from html.parser import HTMLParser
 from typing import Any
 
@@ -80,11 +81,56 @@ class _Reader(HTMLParser):
 
 
 def wire_sizes(circuit: Circuit) -> Iterator[tuple[str, str]]:
-    """Yields each axis of each array, as ``v3/m``, with the text of its size."""
-    for value in circuit.values.values():
-        for axis in value.array:
-            if has_letter(axis.size_text):
+    """Yields each axis of each array, as ``v3/m``, with the text of its size.
+
+    An array comes under each name that its axes have: around a block with local names, others.
+    """
+    named = [(value, value.array) for value in circuit.values.values()]
+    named += zip(circuit.outputs, circuit.term.cod, strict=True)
+    for cell in circuit.cells:
+        named += zip(cell.inputs, cell.site.ins, strict=True)
+        named += zip(cell.outputs, cell.site.outs, strict=True)
+    for value, array in named:
+        for axis in array:
+            if axis.size is not None and has_letter(axis.size_text):
                 yield f"{value.id}/{axis.name}", axis.size_text.replace(FILL, "")
+
+
+def loop_sizes(circuit: Circuit) -> Iterator[tuple[str, str]]:
+    """Yields each loop along an axis with the text of the size of that."""
+    for loop in circuit.loops:
+        arrays = (value.array for value in loop.inputs[loop.states :])
+        axes = (axis for array in arrays for axis in array if axis.name == loop.axis)
+        axis = next(axes, None) if loop.kind == "scan" else None
+        if axis is not None and has_letter(axis.size_text):
+            yield loop.id, axis.size_text.replace(FILL, "")
+
+
+def reworded(text: str, words: Iterable[tuple[str, str]]) -> str:
+    """Returns a text with other words, each for the first that are alike and not replaced yet.
+
+    >>> reworded("Scale by 2; sum; scale by 2.", [("scale by 2", "scale by n"), ("sum", "sum")])
+    'Scale by n; sum; scale by 2.'
+    """
+    queues: dict[str, list[str]] = {}
+    for old, new in words:
+        if old:
+            queues.setdefault(_lower(old), []).append(new)
+
+    def replaced(found: re.Match[str]) -> str:
+        waiting = queues[_lower(found[0])]
+        if not waiting:
+            return found[0]
+        new = waiting.pop(0)
+        return f"{new[:1].upper()}{new[1:]}" if found[0][:1].isupper() else new
+
+    every = sorted({form for old in queues for form in (old, old[:1].upper() + old[1:])}, key=len)
+    pattern = "|".join(map(re.escape, reversed(every)))
+    return re.sub(rf"(?<![\w.])(?:{pattern})(?![\w.]*\w)", replaced, text) if every else text
+
+
+def _lower(text: str) -> str:
+    return f"{text[:1].lower()}{text[1:]}"
 
 
 def texts(html: str) -> list[str]:
