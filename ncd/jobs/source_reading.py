@@ -8,12 +8,13 @@ from __future__ import annotations
 import json
 import os
 from functools import cache
-from threading import BoundedSemaphore, Lock
+from threading import Lock
 
 from cachetools import LRUCache
 
 from ncd.jobs.local_workers import Local
 from ncd.jobs.source_job import SECONDS
+from ncd.jobs.turns import Turns
 from ncd.jobs.worker_channel import question
 from ncd.lang.errors import NCDError
 from ncd.serial import from_json
@@ -31,14 +32,15 @@ class Reader:
 
     def __init__(self) -> None:
         self.workers = Local("source")
-        self._turns = BoundedSemaphore(max(1, (os.cpu_count() or 2) // 2))
+        self.turns = Turns(max(1, (os.cpu_count() or 2) // 2))
         self._kept: LRUCache[str, Reading | TextError] = LRUCache(KEPT)
         self._lock = Lock()
         self._texts: dict[str, Lock] = {}  # being read
 
-    def read(self, text: str) -> Reading:
+    def read(self, text: str, visitor: str = "") -> Reading:
         """Returns the term of a source; equal texts share one process.
 
+        The texts of different visitors take turns, so that many of one do not keep out another.
         Raises TextError for a source that is not understood, or takes too long.
         """
         with self._lock:
@@ -47,7 +49,7 @@ class Reader:
             with own:
                 found = self._kept.get(text)
                 if found is None:
-                    found = self._kept[text] = self._asked(text)
+                    found = self._kept[text] = self._asked(text, visitor)
         finally:
             with self._lock:
                 self._texts.pop(text, None)
@@ -55,17 +57,15 @@ class Reader:
             raise found.with_traceback(None)
         return found
 
-    def _asked(self, text: str) -> Reading | TextError:
+    def _asked(self, text: str, visitor: str) -> Reading | TextError:
         """Returns the reply of a process to a text."""
         if len(text) > LONGEST:
             fact = f"it has {len(text):,} letters, at most {LONGEST:,} are read"
             return TextError(fact, 1, 1, cure="the classes of one model")
-        if not self._turns.acquire(timeout=QUEUE):
-            raise TextError("too many sources are read now", 1, 1, cure="it again in a minute")
-        try:
+        with self.turns.taken(visitor, QUEUE) as came:
+            if not came:
+                raise TextError("too many sources are read now", 1, 1, cure="it again in a minute")
             result = self._result(text)
-        finally:
-            self._turns.release()
         if result is None:
             fact = f"it takes more than {SECONDS} seconds of computing, or 200 MB"
             return TextError(fact, 1, 1, cure="fewer layers, or smaller sizes")

@@ -196,7 +196,7 @@ def reconnected() -> bool:
 
 def session_id() -> str:
     """Returns the name of the browser's connection, which no other process gives."""
-    run = get_script_run_ctx()
+    run = get_script_run_ctx(suppress_warning=True)
     return run.session_id if run is not None else ""
 
 

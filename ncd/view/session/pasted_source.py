@@ -5,7 +5,7 @@ from __future__ import annotations
 from ncd.jobs.source_reading import reader
 from ncd.text import is_source, read
 from ncd.text.reading import Reading
-from ncd.view.runtime import scheduler
+from ncd.view.runtime import scheduler, streamlit_internals
 
 
 def prepare() -> None:
@@ -27,4 +27,4 @@ def reading(text: str) -> Reading:
 
 def _pasted(text: str) -> Reading:
     with scheduler.aside():
-        return reader().read(text)
+        return reader().read(text, streamlit_internals.session_id())
