@@ -31,7 +31,7 @@ class Turns:
 
     @property
     def waiting(self) -> int:
-        """How many wait."""
+        """The number of those who wait for a turn."""
         with self._news:
             return len(self._waiting)
 

@@ -129,9 +129,8 @@ def document(
     depths = _depths(block for part in parts for block in blocks_of(part))
     blocks = [block for block, depth in depths.items() if depth < DEEPEST]
     views = _views(term, labels, blocks, around, title)
-    every = tuple(drawing for view in views.values() for drawing in view.values())
+    live.drawings = every = tuple(drawing for view in views.values() for drawing in view.values())
     first, cards = every[0], Cards.of(live, every, blocks)
-    live.drawings = every
     closed = dict(parts_that_open(live, cards))
     page = PAGE.format(
         policy=policy(js := JS + around.js, around.scripts) + around.allowed,
