@@ -35,6 +35,7 @@ STREAMLITS = {
 COLOURS = ["color-contrast", "link-in-text-block"]
 
 SAID = "label-content-name-mismatch"  # not yet a usual rule in every version of axe-core
+CLIPPED = 'class="chip"'  # where the row of chips ends, axe reads c of a c₅ that is cut off below
 
 A_VISIT = 6  # pages that are looked at one after the other, as to load one takes long
 VISITS = 6  # of nine or more
@@ -142,6 +143,7 @@ def found(page: Page, colours: bool = False) -> list[str]:
         f"{rule['id']}: {node['html'][:200]} {_why(node)}"
         for rule in violations
         for node in rule["nodes"]
+        if not (rule["id"] == SAID and CLIPPED in node["html"])
     ]
 
 
