@@ -18,6 +18,8 @@ from ncd.jobs.worker_channel import Message
 ROOT = Path(__file__).parents[2]
 WANT = b"w"  # requests the result so far
 SLOTS = "NCD_WORKERS"  # the environment variable with the number of workers
+# Under a limit of memory, arrays that are let go must not leave gaps that the next one does not fit.
+MAPPED = {"MALLOC_MMAP_THRESHOLD_": "1000000"}  # glibc maps larger arrays one by one
 
 
 @dataclass
@@ -63,7 +65,11 @@ class Helper:
                 [sys.executable, "-m", "ncd.jobs.fork_server", ready],
                 stdin=other.fileno(),
                 stdout=subprocess.DEVNULL,
-                env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))},
+                env={
+                    **os.environ,
+                    **(MAPPED if ready == "source" else {}),
+                    "PYTHONPATH": os.pathsep.join(filter(None, paths)),
+                },
             )
 
     def __bool__(self) -> bool:
