@@ -84,7 +84,7 @@ FAULTS = (
     Fault("run/limits/guard.py", "return 2 * (_weights(circuit)", "return 4 * (_weights(circuit)"),
     Fault("run/explain/layer_arithmetic.py", "min(dim.size - 1, place", "min(dim.size, place"),
     Fault("graph/finite_differences.py", "1e-5 * max(1.0, abs", "1e-2 * max(1.0, abs"),
-    Fault("export/markup.py", "999.5 <= abs(number)", "1000.5 <= abs(number)"),
+    Fault("lang/formulas/prefixed_amounts.py", "999.5 <= abs(number)", "1000.5 <= abs(number)"),
     Fault("export/collapse_states.py", "len(found) == most", "len(found) > most"),
     Fault("static_site/site_files.py", "entries[at + 1] if at + 1 <", "entries[at] if at + 1 <"),
     Fault("streaming/plan.py", "if name not in array.names)", "if name in array.names)"),
@@ -119,7 +119,7 @@ FAULTS = (
     Fault("cli/output.py", "(total - done) / done", "total / done"),
     Fault("text/reader.py", "if not 0 < count * len(items) <= COPIES:", "if count < 0:"),
     Fault("text/line_writer.py", "taken[origin[0]]", "taken[0]"),
-    Fault("text/torch_modules.py", "if mark.size != size:", "if mark.size < size:"),
+    Fault("text/einsum_lines.py", "axis.name, size) != size:", "axis.name, size) < size:"),
     Fault("train/sentence_grammar.py", "tokens, PREPOSITIONS), 2)", "tokens, PREPOSITIONS), 1)"),
     # the app
     Fault("view/base/heatmap.py", "np.where(high >= -low", "np.where(high >= low"),
@@ -163,7 +163,7 @@ FAULTS = (
     Fault("view/panels/tensors/permutation_puzzle.py", "if goal == ours:", "if goal != ours:"),
     # those that an outside review planted, and that no fast test noticed
     Fault("view/server/http.py", "name.endswith(own[1:])", "name.endswith(own[2:])"),
-    Fault("view/server/http.py", "allowed(site, self.hosts)", "allowed(site, HERE)"),
+    Fault("view/server/http.py", "allowed(site, named)", "allowed(site, HERE)"),
     Fault("view/session/link_text.py", "if len(quote(found)) <= LINK else", "if found else"),
     Fault("pytorch_source/base/source_operators.py", "len(a) + len(b) > most", "len(a) > most"),
     Fault("pytorch_source/base/source_operators.py", "bits > BITS and", "bits > 8 * BITS and"),

@@ -89,7 +89,7 @@ def file_kind(file: str, kinds: Collection[str], to: str = "") -> str:
     if kind not in kinds:
         ends = ", ".join(kinds)
         what = f"none of {ends}" if len(kinds) > 1 else f"no {ends}"
-        stem = path.stem.strip(".") or "diagram"  # of ".svg" the whole name is the stem
+        stem = "diagram" if path.name.startswith(".") else path.stem  # of ".svg" it is all
         raise ParseError(f"{file!r} ends in {what}", cure=f"{stem}{first}")
     return kind
 

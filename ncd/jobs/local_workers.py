@@ -18,7 +18,7 @@ from ncd.jobs.worker_channel import Message
 ROOT = Path(__file__).parents[2]
 WANT = b"w"  # requests the result so far
 SLOTS = "NCD_WORKERS"  # the environment variable with the number of workers
-# Under a limit of memory, arrays that are let go must not leave gaps that the next one does not fit.
+# Under a limit of memory, arrays that are let go must leave no gaps too small for the next one.
 MAPPED = {"MALLOC_MMAP_THRESHOLD_": "1000000"}  # glibc maps larger arrays one by one
 
 

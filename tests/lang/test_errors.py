@@ -313,7 +313,10 @@ TEXTS: list[tuple[Call, str]] = [
         lambda: Elementwise("relo"),
         "Elementwise: there is no elementwise function 'relo'. Try relu.",
     ),
-    (lambda: Map("a -> a", "foo($1)"), "Map: there is no function 'foo'. Try floor."),
+    (
+        lambda: Map("a -> a", "foo($1)"),
+        "Map: there is no function 'foo'. Try one such as abs, ceil, cos.",
+    ),
     (
         lambda: Map("a -> a", "$1 + "),
         "Map: a number or a name is missing before 'the end' in the formula '$1 + '. "

@@ -155,18 +155,26 @@ class Conv(Learned):
 
     def glyph(self, site: Site) -> Glyph:
         if self.places[0].name == self.places[1].name:
-            return on_own(site, "box", ", ".join((f"★{written(self.kernel)}", *self._unusual)))
+            return on_own(
+                site, "box", ", ".join((f"★{written(self.kernel)}", *self._unusual(site)))
+            )
         letter, name = self.sign("conv")
-        if self._unusual:  # a name above the letter would run into it
+        if unusual := self._unusual(site):  # a name above the letter would run into it
             letter, _, above = letter.partition("^")
-            name = ", ".join(filter(None, (name or above.strip("{}"), *self._unusual)))
+            name = ", ".join(filter(None, (name or above.strip("{}"), *unusual)))
         return self.trapezoid(site, letter, name)
 
-    @property
-    def _unusual(self) -> tuple[str, ...]:
-        """The settings beside kernel and stride, in words, where they are not the usual ones."""
+    def _unusual(self, site: Site) -> tuple[str, ...]:
+        """Returns the settings beside kernel and stride that are not the usual ones, in words."""
         gap = f"dilation {written(self.dilation)}" if self.dilation != 1 else ""
-        return tuple(filter(None, (gap, f"{self.groups} groups" if self.groups > 1 else "")))
+        return tuple(filter(None, (gap, self._groups(site) if self.groups > 1 else "")))
+
+    def _groups(self, site: Site) -> str:
+        """Returns the groups in words, of which a number of channels may not be told."""
+        channels = self.channels(site)[0]
+        if any(axis.size is None for axis in channels):
+            return "in groups"
+        return "depthwise" if channels.numel == self.groups else f"{self.groups} groups"
 
     def flops(self, site: Site) -> int:
         window = prod(spread(self.kernel, self.flat(site)))
@@ -181,8 +189,8 @@ class Conv(Learned):
         return rf"z_{{d,x}} = {bias}\sum_{{{c},\,j}} W_{{d,c,j}}\; a_{{c,\;s x + {j} - p}}"
 
     def words(self, site: Site) -> str:
-        settings = ", ".join((self.setting, *self._unusual))
-        return f"convolution {self.name}, {settings}: {site.dom} to {site.cod}"
+        settings = ", ".join(filter(None, (self.name, self.setting, *self._unusual(site))))
+        return f"convolution {settings}: {site.dom} to {site.cod}"
 
     def expansion(self, site: Site) -> Term | None:
         """Returns a ``Window`` and a ``Linear``; None for several groups."""

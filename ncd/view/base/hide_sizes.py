@@ -9,7 +9,15 @@ from typing import Any, TypeVar
 
 from ncd.drawing import Drawing
 from ncd.drawing.base.label import Label, math
-from ncd.drawing.base.primitives import Dot, DrawnGlyph, DrawnWire, Extra, Outline, Text
+from ncd.drawing.base.primitives import (
+    Dot,
+    DrawnFence,
+    DrawnGlyph,
+    DrawnWire,
+    Extra,
+    Outline,
+    Text,
+)
 from ncd.export import markup, op_facts
 from ncd.export.quiz_facts import plain
 from ncd.lang.circuits.array_names import called
@@ -21,6 +29,7 @@ from ncd.lang.types.axes import Axis
 
 ASKED = "?"
 SIZE = re.compile(r", size [^,]+")
+END = re.compile(r"=\d.*")  # the last position, at the bracket of a scan
 LITERAL = re.compile(r'(<span class="number-literal">)[^<]*(</span>)')
 T = TypeVar("T", DrawnGlyph, Extra)
 
@@ -52,9 +61,11 @@ def look(usual: Mapping[str, Any]) -> dict[str, Any]:
 def drawing(whole: Drawing, circuit: Circuit, veil: Veil) -> Drawing:
     """Returns the drawing without sizes, except those of answered arrays."""
     around, cells = veil.around(circuit), {cell.id: cell for cell in circuit.cells}
+    scans = {loop.id for loop in circuit.loops if loop.kind == "scan"}
     return replace(
         whole,
         description="The sizes are hidden, and one shape is asked for.",
+        fences=tuple(_endless(f) if f.id in scans else f for f in whole.fences),
         wires=tuple(_wire(wire, veil) for wire in whole.wires),
         glyphs=tuple(_glyph(glyph, veil, around, cells) for glyph in whole.glyphs),
         labels=tuple(_text(text, veil) for text in whole.labels),
@@ -77,8 +88,12 @@ def _text(text: Text, veil: Veil) -> Text:
     if not text.axis or (told and not hidden):
         return text
     label = math(ASKED, text.label.typed.size) if hidden else _named(text)
+    return replace(_relabelled(text, label), axis="" if hidden else text.axis)
+
+
+def _relabelled(text: Text, label: Label) -> Text:
     at = text.at._replace(x=text.at.x + (text.label.width - label.width) / 2)
-    return replace(text, label=label, at=at, axis="" if hidden else text.axis)
+    return replace(text, label=label, at=at)
 
 
 def _named(text: Text) -> Label:
@@ -98,6 +113,17 @@ def _glyph(
         cell = cells[glyph.node]
         words = cell.op.label if glyph.node in around else _unsized(cell)
     return replace(_inside(glyph, veil), words=words)
+
+
+def _endless(scan: DrawnFence) -> DrawnFence:
+    """Returns the brackets of a scan without the number of its positions."""
+
+    def unsized(text: Text) -> Text:
+        typed = text.label.typed
+        return _relabelled(text, math(END.sub(f"={ASKED}", typed.text), typed.size))
+
+    begin, *ends = scan.title
+    return replace(scan, title=(begin, *map(unsized, ends)))
 
 
 def _unsized(cell: Cell) -> str:

@@ -14,20 +14,16 @@ CASE = st.query_params.get("case", "huge")
 rng = np.random.default_rng(0)
 
 
-def pick(name: str, value: str) -> None:
-    st.session_state["colours"] = value
-
-
 def shown(grid: heatmap.Grid, rows: Side, columns: Side) -> None:
     ends = Ends.of(grid, signed=False)
-    used = ends.whole if st.session_state.get("colours") == "all" else ends
+    used = map_component.colours(ends)
     pooled = heatmap.pooled(grid, heatmap.LARGE)
     focus = Map("m", "A map", pooled, used, rows, columns, said="weight", square=True)
     small = heatmap.pooled(grid[None], heatmap.SMALL)
     pictures = [("head=0", "0", heatmap.picture(small.maps[0], ends))]
     map_component.show(
         "maps",
-        pick,
+        (map_component.COLOURS,),
         side=map_component.gallery(pictures, "head=0"),
         map=focus,
         foot=f"<p>{pooled.told} {map_component.beyond(ends, used)}</p>",

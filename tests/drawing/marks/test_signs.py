@@ -232,7 +232,7 @@ def test_a_function_of_one_number_stands_between_arrows_over_the_wires():
     ("conv", "shown", "words"),
     [
         (Conv("c x -> d:4 x", "conv", 3), {"3"}, "kernel 3"),
-        (Conv("c x -> d:4 x", "conv", 3, groups=4), {"3 , 4 groups"}, "kernel 3, 4 groups"),
+        (Conv("c x -> d:4 x", "conv", 3, groups=4), {"3 , depthwise"}, "kernel 3, depthwise"),
         (
             Conv("c x -> d:4 x", "conv", 3, dilation=2, groups=2),
             {"3 , dilation 2 , 2 groups"},
@@ -241,8 +241,8 @@ def test_a_function_of_one_number_stands_between_arrows_over_the_wires():
         (Conv("c x -> d:4 u", "conv", 3, 2, 1), {"3", "2", "L sub plus"}, "kernel 3, stride 2"),
         (
             Conv("c x -> d:4 u", "conv", 3, 2, 1, groups=4),
-            {"3", "2", "L sub plus", "4 groups"},
-            "kernel 3, stride 2, 4 groups",
+            {"3", "2", "L sub plus", "depthwise"},
+            "kernel 3, stride 2, depthwise",
         ),
         (
             Conv("c x -> d:4 u", "down", 3, 2, 1, False, groups=2),

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import streamlit as st
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -57,8 +58,7 @@ def test_each_layer_reaches_one_window_further(n: int, w: int) -> None:
 def test_the_panel_hides_what_later_layers_reach(monkeypatch: pytest.MonkeyPatch) -> None:
     """And its table counts as many tokens as the formula beside it."""
     shown: dict[str, Any] = {}
-    chosen = {token_reach.UP_TO: 1}  # the second layer
-    monkeypatch.setattr(token_reach, "_place", lambda name, last: chosen.get(name, last))
+    monkeypatch.setitem(st.session_state, token_reach.UP_TO.name, "1")  # the second layer
     monkeypatch.setattr(token_reach.map_component, "show", lambda *_, **parts: shown.update(parts))
     here = scene("sliding-window", n=3, w=4, t=12)
     token_reach.show(here)

@@ -71,7 +71,9 @@ def test_dropout_drops_the_same_when_it_is_calculated_again() -> None:
 def test_a_block_that_does_not_exist_is_refused() -> None:
     with pytest.raises(ncd.UnknownNameError) as caught:
         ncd.compile(LAYERS, recompute=["Lair"])
-    assert str(caught.value) == "recompute: there is no block 'Lair'. Try Layer."
+    assert (
+        str(caught.value) == "recompute: there is no block 'Lair'. Try one of f0, Layer, layers.0."
+    )
 
 
 def test_the_backward_pass_of_a_matrix_product_is_two_products() -> None:

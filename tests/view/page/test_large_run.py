@@ -7,6 +7,8 @@ from streamlit.testing.v1 import AppTest
 
 import ncd
 from ncd.export import markup
+from ncd.jobs.job_pool import pool
+from ncd.jobs.local_workers import Local
 from ncd.view.page.large_run import STATE, PoolRun
 from ncd.view.session.own_entry import own_entry
 from tests.jobs.test_runs import ended
@@ -20,6 +22,9 @@ OFFER = "heavy run"
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    backend = pool().backend
+    if isinstance(backend, Local):
+        backend.prepare()  # workers have the limits of before, for the tests that come after
     monkeypatch.setenv("NCD_MAX_BYTES", "1e6")
     monkeypatch.setenv("NCD_POOL_BYTES", "1e9")
 

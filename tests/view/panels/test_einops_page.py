@@ -104,7 +104,7 @@ def drawn(app: AppTest) -> str:
 
 
 def diagram(text: str) -> str:
-    look = {"labels": "names", "width": 0.82 * 1280}
+    look = ncd.catalogue["einops"].look({}) | {"labels": "names", "width": 0.82 * 1280}
     svg = ncd.draw(term(text, SIZES), **look).svg(fonts=False)
     return re.sub(" (id|data-[a-z]+)=.*?(?=[ >])", "", svg)
 

@@ -85,7 +85,7 @@ def test_one_block_is_shown_as_a_box_and_open_at_the_sizes_of_the_page() -> None
     html = shown(block="3", N="1", n4="40")
     assert "<title>Block ( 2 , N ), folded: (b n_3 x_2) to (b n_4 x_3)</title>" in html
     assert html.count("<title>Residual Component</title>") == 1
-    assert "n_{b4} = n_4 / 4 = 10 channels" in html and "ranging" not in html
+    assert "n_b4 = n_4 / 4 = 10 channels" in html and "ranging" not in html
 
 
 def without_images() -> None:
@@ -103,7 +103,7 @@ def test_a_system_without_images_says_so() -> None:
 
 def test_an_array_under_another_name_is_not_shown_again() -> None:
     html = sent(page("unet", panel="Feature maps"), "features")["html"]
-    assert "Double Convolution" in html and "Rename" not in html
+    assert "Repeated 4 times" in html and "Rename" not in html
 
 
 def test_the_papers_equation_has_the_colours_of_the_diagram() -> None:

@@ -33,7 +33,7 @@ Y, X, K, H = Axis("y", 20), Axis("x", 22), Axis("k", 16), Axis("h", 4)
 SCORES, ALL = Array((Y, X, H)), (Y, X, K, H)
 PICTURE = Array((Axis("d", 6), Axis("u", (28, 28))))
 LEVEL = Array((Axis("q_1", 16, label="c_λ"),))
-WINDOW = re.compile(r"(kernel|stride) \d+|^[^:]*\d[^:]*: (?=.*\bkernel )")  # an op's sign has it
+WINDOW = re.compile(r"(kernel|stride) \d+|^[^:]*\d[^:]*: (?=.*(\bkernel |Conv))")  # an op's sign
 TAG = re.compile(r"<[^>]*>")
 SEEN = re.compile(r'(?:aria-label|title|data-\w+)="([^"]*)"|<(?:text|title|desc)[^>]*>([^<]*)<')
 

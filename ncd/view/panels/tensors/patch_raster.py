@@ -107,7 +107,7 @@ def _counted(found: Read) -> str:
 def read(term: ncd.Term, n: int) -> Read:
     """Runs the system on the positions of the pixels, and looks up the pixels there.
 
-    >>> [read(patches(cut), 4).ordered for cut in CUTS]
+    >>> [read(patches(cut), 4).ordered for cut in CODES]
     [16, 4, 0, 0]
     """
     places = torch.arange(CHANNELS * SIDE**2, dtype=torch.float32).view(CHANNELS, SIDE, SIDE)
