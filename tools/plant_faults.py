@@ -132,6 +132,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--list", action="store_true", help="print the faults and run nothing")
     parser.add_argument("--all-tests", action="store_true", help="run every test without a browser")
     parser.add_argument("--fast", action="store_true", help="leave out the tests that are slow")
+    parser.add_argument(
+        "--wider", action="store_true", help="try survivors against the whole folder above"
+    )
     parser.add_argument("--draw", type=int, metavar="N", help="N faults at random, not the list")
     parser.add_argument("--seed", type=int, default=0, help="of the faults that are drawn")
     args = parser.parse_args(argv)
@@ -147,6 +150,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         for fault in chosen:
             tests = EVERY if args.all_tests else targets(fault, copy)
             found = tried(fault, copy, tests, marks)
+            if args.wider and not found.killed and "/" in fault.file:
+                found = tried(fault, copy, [f"tests/{Path(fault.file).parts[0]}"], marks)
             survived += not found.killed
             print(line(found), flush=True)
     print(f"\n{len(chosen) - survived} of {len(chosen)} killed, {survived} survived")
