@@ -153,13 +153,11 @@ class _Reader:
         return value
 
     def _outputs(self, node: fx.Node) -> None:
-        specs = [spec for spec in self.program.graph_signature.output_specs if not spec.target]
-        wanted = {spec.arg.name for spec in specs if hasattr(spec.arg, "name")}
         g = self.found.builder
         g.node, g.path = "output", ()
         given: Any = node.args[0]
-        for each in given:
-            if isinstance(each, fx.Node) and each.name in wanted:
+        for each, spec in zip(given, self.program.graph_signature.output_specs, strict=True):
+            if isinstance(each, fx.Node) and not spec.target:  # else of an input that is changed
                 found = self.env[each]
                 if isinstance(found, Value | Constant):
                     self.found.outputs.append(self._output(each.name, found))

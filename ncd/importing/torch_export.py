@@ -13,8 +13,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.export import ExportedProgram
+from torch.func import functional_call
 from torch.overrides import TorchFunctionMode
-from torch.utils._pytree import tree_leaves
+from torch.utils._pytree import tree_leaves, tree_map_only
 
 from ncd.importing.base.import_values import ImportFailed
 from ncd.importing.base.memory_views import mutates_views
@@ -45,11 +46,16 @@ class Exported:
         return "" if self.traced is self.module else "module."
 
     def run(self) -> tuple[Tensor, ...]:
-        """Returns the outputs of the module in evaluation mode, which are tensors."""
+        """Returns the outputs of the module in evaluation mode, which are tensors.
+
+        Its inputs and buffers stay as they are, also where it changes them in place.
+        """
         modes = {each: each.training for each in self.module.modules()}
         self.module.eval()
         try:
-            found = self.traced(*self.args, **self.named)
+            buffers = {name: x.clone() for name, x in self.traced.named_buffers()}
+            args, named = tree_map_only(Tensor, Tensor.clone, (self.args, dict(self.named)))
+            found = functional_call(self.traced, buffers, args, named)
         finally:
             for each, mode in modes.items():
                 each.training = mode
