@@ -20,6 +20,7 @@ from ncd.lang.terms.rewrite import rewrite
 from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Axis
 from ncd.models import Entry, Knob
+from ncd.run.limits.call_check import check_calls
 from ncd.run.limits.guard import fits
 from ncd.view.base.cache import SHELF, kept
 from ncd.view.base.knobs import label, put
@@ -170,7 +171,9 @@ def _works(entry: Entry, settings: Mapping[str, int], knob: Knob, end: float, va
 def works(entry: Entry, settings: Mapping[str, int]) -> bool:
     """Returns whether the system can be built and run at these settings."""
     try:
-        return fits(elaborate(entry.build(**settings)), watched=True)
+        circuit = elaborate(entry.build(**settings))
+        check_calls(circuit)
+        return fits(circuit, watched=True)
     except NCDError:
         return False
 

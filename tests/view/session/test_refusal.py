@@ -9,7 +9,8 @@ from ncd.lang.circuits.elaborate import elaborate
 from ncd.lang.errors import LimitError
 from ncd.run.limits.guard import check
 from ncd.view.session import refusal
-from ncd.view.session.scene import built
+from ncd.view.session.own_entry import own_entry
+from ncd.view.session.scene import built, limited
 
 
 def test_only_knobs_that_have_a_part_in_an_error_are_tried() -> None:
@@ -51,3 +52,15 @@ def test_a_small_llama_is_small_in_all_its_sizes() -> None:
     (way,) = refusal.Refusal(error, None, entry, settings).ways
     assert way == {"n": 6, "m": 256, "k": 64, "d": 512, "v": 1024}
     assert all(knob.min <= way.get(knob.name, knob.default) <= knob.max for knob in entry.knobs)
+
+
+def test_no_setting_is_offered_that_torch_refuses_too() -> None:
+    text = "nn.Sequential(nn.Linear(8, 4), nn.BatchNorm1d(4))(torch.randn(1, 8))"
+    entry = own_entry(text)
+    settings = entry.settings({"d": 5})
+    term, _ = built(entry, settings)
+    assert term is not None
+    found = limited(entry, settings, term)
+    assert found is not None and "torch refuses it: running_mean" in found.error.fact
+    assert found.ways == ({"d": 4},)
+    check(elaborate(entry.build(**{**settings, **found.ways[0]})), watched=True)
