@@ -48,6 +48,7 @@ ENDPOINTS: dict[str, ASGIApp] = {
 HERE = ("localhost", "127.0.0.1", "::1")
 OWN = ("_stcore", "static", "media", "component", "app", "auth", "oauth2callback")  # Streamlit's
 METRICS, STATIC, ROBOTS = "metrics", "static", "/robots.txt"
+ALLOWED = {"Allow": "GET, HEAD"}
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 FOR_ROBOTS = f"""User-agent: *
 Disallow: /{live_endpoint.PATH}/
@@ -114,7 +115,7 @@ class Site:
         if scope["path"] == ROBOTS:
             return PlainTextResponse(FOR_ROBOTS)
         if scope["method"] not in METHODS or not scope["path"].startswith("/"):
-            return PlainTextResponse("Pages are asked for with GET.", 405)
+            return PlainTextResponse("Pages are asked for with GET.", 405, ALLOWED)
         if scope["method"] not in ("GET", "HEAD") or first in OWN or last in self.own_files:
             return self.app
         if not last:

@@ -95,6 +95,7 @@ def test_an_address_that_is_no_path_is_refused() -> None:
         }
         answer = site.answer(scope)
         assert isinstance(answer, PlainTextResponse) and answer.status_code == 405
+        assert answer.headers["Allow"] == "GET, HEAD"
 
 
 @settings(max_examples=count(30, 2000), deadline=None)
