@@ -146,7 +146,8 @@ class NCDError(ValueError):
         self.sizes = ", ".join([*sizes[:MOST], "…"] if len(sizes) > MOST else sizes)
         bound = f" Bound so far: {self.sizes}." if sizes else ""
         cure = f" Try {self.cure}." if self.cure else ""
-        return f"{where}{self.fact}.{bound}{cure}"
+        fact = self.fact.rstrip(".")  # one that torch has written may end with a full stop
+        return f"{where}{fact}.{bound}{cure}"
 
 
 class ParseError(NCDError):

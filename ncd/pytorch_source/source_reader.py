@@ -47,6 +47,7 @@ NODES = 60_000  # of its syntax tree
 ASIDE = 100_000  # steps of a line that defines nothing
 DEEP = 12_000  # frames of Python that the interpreter may use
 EXAMPLE = "class Net(nn.Module): …"
+LINE = "nn.Linear(3, 4)(torch.randn(2, 3))"  # an example of a text of one line
 BATCHES = (  # as the term of a text is run by itself, without the statistics of a module
     "Its batch norms run as while it learns: they use the statistics of the batch, not those that "
     "they keep."
@@ -115,7 +116,7 @@ def _tree(text: str) -> ast.Module:
             warnings.simplefilter("ignore")  # of what is odd in a text; to tell, Python reads files
             tree = ast.parse(text)
     except SyntaxError as error:
-        raise syntax_error(error, EXAMPLE) from None
+        raise syntax_error(error, LINE if is_line(text) else EXAMPLE) from None
     except (ValueError, RecursionError, MemoryError):
         raise TextError("it is nested too deep, or holds a letter that no text has", 1, 1) from None
     for count, node in enumerate(ast.walk(tree)):

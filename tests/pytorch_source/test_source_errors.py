@@ -77,6 +77,17 @@ IN_FORWARD = {
 }
 
 
+def test_the_full_stop_of_torch_s_message_is_not_doubled() -> None:
+    text = (
+        "class Net(nn.Module):\n  def forward(self, x, y):\n    return torch.mm(x, y)\n"
+        "Net()(torch.ones(4, 32), torch.ones(16, 8))"
+    )
+    assert str(read_source(text).failure) == (
+        "line 3, column 12: RuntimeError: a and b must have same reduction dim, "
+        "but got [4, 32] X [16, 8]."
+    )
+
+
 @pytest.mark.parametrize(("line", "words"), IN_FORWARD.items(), ids=IN_FORWARD)
 def test_an_error_while_the_module_runs(line: str, words: str) -> None:
     assert told(second=line).startswith(f"line 9, {words}")
@@ -93,6 +104,10 @@ def test_a_class_that_needs_arguments_says_which_line_to_add() -> None:
     ("text", "words"),
     [
         ("class Net(nn.Module)\n  pass", "line 1, column 21: expected ':'. Try class Net(nn"),
+        (
+            "nn.Linear(3, 4))",
+            "line 1, column 16: unmatched ')'. Try nn.Linear(3, 4)(torch.randn(2, 3)).",
+        ),
         ("import torch\nx = 1", "line 1, column 1: there is no module in it. Try class Net(nn"),
         ("class N(nn.Module):\n  def forward(self, x): return x", "line 1, column 1: no shape of"),
         (
