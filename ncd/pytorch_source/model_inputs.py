@@ -22,6 +22,7 @@ from ncd.text.reader import TextError
 LINE = re.compile(r"\s*#?\s*((?:inputs?|shapes?)\s*[:=]\s*)?(\(?[\dx×#, ()]+)\s*")
 SHAPE = re.compile(r"\d{1,9}(x\d{1,9})*(#\d{1,9})?(, ?\d{1,9}(x\d{1,9})*(#\d{1,9})?)*")
 TUPLE = re.compile(r"\((\d{1,9}(?:, ?\d{1,9})*),?\)")
+SPACED = re.compile(r"\d{1,9}( \d{1,9})+")
 NUMBERS = 2**24  # of an input
 SIDES = (64, 32, 28, 224, 96, 128, 256, 299, 512)  # of a picture
 FIXED = (32, 28, 64, 224, 96, 128, 256, 299)  # of one that a linear layer follows
@@ -40,7 +41,9 @@ def shape_line(text: str) -> tuple[str, str]:
     """
     rest, _, last = text.rstrip().rpartition("\n")
     found = LINE.fullmatch(last)
-    words = found[2].replace("×", "x").strip() if found else ""
+    words = re.sub(r" *[x×] *", "x", found[2]).strip() if found else ""
+    if SPACED.fullmatch(words):
+        words = words.replace(" ", "x")
     if whole := TUPLE.fullmatch(words):
         words = whole[1].replace(" ", "").replace(",", "x")
     if not rest or not SHAPE.fullmatch(words) or not re.search("[x#]", words):

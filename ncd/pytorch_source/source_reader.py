@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import gc
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -33,7 +34,7 @@ from ncd.pytorch_source.model_inputs import (
     guessed,
     shape_line,
 )
-from ncd.pytorch_source.one_line import check_line
+from ncd.pytorch_source.one_line import check_line, take_shape
 from ncd.pytorch_source.python_names import NAMES
 from ncd.pytorch_source.source_statements import STATEMENTS
 from ncd.pytorch_source.usual_parts import share
@@ -48,6 +49,7 @@ ASIDE = 100_000  # steps of a line that defines nothing
 DEEP = 12_000  # frames of Python that the interpreter may use
 EXAMPLE = "class Net(nn.Module): …"
 LINE = "nn.Linear(3, 4)(torch.randn(2, 3))"  # an example of a text of one line
+LEADING = re.compile(r"\A(\s*\n)?[ \t]+")  # blanks before a line are no indentation
 BATCHES = (  # as the term of a text is run by itself, without the statistics of a module
     "Its batch norms run as while it learns: they use the statistics of the batch, not those that "
     "they keep."
@@ -73,12 +75,17 @@ def read_source(text: str, made: Callable[[], object] = bool) -> Reading:
     "Id('b:2 m:3') >> Elementwise('relu')"
     """
     source, shapes = shape_line(text)
+    if is_line(text):
+        source = LEADING.sub(r"\1", source)
     tree = _tree(source)
-    shapes = (check_line(tree) if is_line(text) else "") or shapes
     machine, scope = new_machine(), Scope()
     machine.text = source
     with _deep():
         try:
+            if is_line(text):
+                check_line(tree)
+            called = take_shape(tree)
+            shapes = shapes or called
             _top(machine, tree, scope)
             model = model_of(machine, tree, scope)
             made()

@@ -68,7 +68,13 @@ def test_recurrent_and_attention_layers_have_torch_s_shapes_and_weights(
     [
         "nn.Linear(8, 3)(5, 8)",
         "torch.nn.Linear(8, 3)(5, 8)",
+        "nn.Linear(8, 3)((5, 8))",
+        "  nn.Linear(8, 3)(5, 8)",
+        "\n\n\tnn.Linear(8, 3)(5, 8)",
         "nn.Linear(8, 3)\n5x8",
+        "nn.Linear(8, 3)\n5 × 8",
+        "nn.Linear(8, 3)\n5 8",
+        "nn.Linear(8, 3)(2, 8)\n5x8",
         "nn.Linear(8, 3).eval()(torch.randn(5, 8))",
         "nn.Linear(\n    8,\n    3,\n)(torch.zeros((5, 8)))",
     ],
@@ -77,6 +83,24 @@ def test_an_input_is_given_in_any_spelling(text: str) -> None:
     found = read(text)
     assert (found.term.dom.spec, found.term.cod.spec) == ("b:5 m:8", "b:5 d:3")
     assert found.note == ""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x = nn.Linear(8, 3)(5, 8)",
+        "import torch.nn as nn\nnn.Linear(8, 3)(5, 8)",
+        "import torch.nn as nn\nlayer = nn.Linear(8, 3)\ny = nn.Sequential(layer)(5, 8)",
+    ],
+)
+def test_a_source_may_end_with_a_shape_in_place_of_an_input(text: str) -> None:
+    found = read_source(text)
+    assert (found.term.dom.spec, found.term.cod.spec) == ("b:5 m:8", "b:5 d:3")
+
+
+def test_a_line_of_hundreds_of_calls_is_refused() -> None:
+    with pytest.raises(TextError, match=r"it is nested more than 90 deep"):
+        read_source(f"nn.Linear(8, 3)(torch.randn(5, 8){'.relu()' * 400})")
 
 
 USUAL = {
@@ -118,6 +142,30 @@ REFUSED = {
     "nn.Linear(3, 4)(0, 3)": (
         "column 17: a shape is several whole numbers, 1 or more. "
         "Try nn.Conv2d(3, 64, 7)(torch.randn(1, 3, 224, 224))."
+    ),
+    "nn.Linear(3, 4)(2.0, 3)": (
+        "column 17: a shape is several whole numbers, 1 or more. "
+        "Try nn.Conv2d(3, 64, 7)(torch.randn(1, 3, 224, 224))."
+    ),
+    "nn.Linear(3, 4)('2x3')": (
+        "column 17: a shape is several whole numbers, 1 or more. "
+        "Try nn.Conv2d(3, 64, 7)(torch.randn(1, 3, 224, 224))."
+    ),
+    "nn.Linear(3, 4)(*[2, 3])": (
+        "column 17: a shape is several whole numbers, 1 or more. "
+        "Try nn.Conv2d(3, 64, 7)(torch.randn(1, 3, 224, 224))."
+    ),
+    "nn.Linear(3, 4)(None)": (
+        "column 17: a shape is several whole numbers, 1 or more. "
+        "Try nn.Conv2d(3, 64, 7)(torch.randn(1, 3, 224, 224))."
+    ),
+    "nn.Linear(8, 3)(5, 8)(2, 8)": (
+        "column 1: more is done here than to call a layer on its input. "
+        "Try nn.Sequential(…), or a class with a forward."
+    ),
+    "nn.Linear(8, 3)(torch.randn(5, 8))(torch.randn(5, 3))": (
+        "column 1: more is done here than to call a layer on its input. "
+        "Try nn.Sequential(…), or a class with a forward."
     ),
     "nn.Linear(3, 4)(x)": "column 17: there is nothing called 'x'. Try a name that is set above.",
     "nn.Linear(3, 4)(torch.randn(2, 3)).relu()": (
