@@ -80,7 +80,7 @@ def _spelled(g: Builder, x: Any, taken: list[Value]) -> str:
             g.refuse(f"more than {len(LETTERS)} arrays")
         value = _in_groups(g, g.solid(g.value(x)))
         if isinstance(x, Constant) and kind_of(x.tensor.dtype) != value.slot.kind:
-            g.refuse("whole numbers below 0")
+            g.refuse("whole numbers below 0, or huge ones")
         taken.append(value)
         return f"<{len(taken) - 1}>"
     if x is None or isinstance(x, bool | int | float | str):

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, fx, nn
-from torch.utils._pytree import tree_leaves
+from torch.utils._pytree import tree_leaves, tree_map_only
 
 from ncd.importing.base.import_values import Constant, kind_of
 from ncd.importing.base.memory_views import in_place, source
@@ -16,6 +16,7 @@ from ncd.importing.weight_transfer import borrowing
 from ncd.lang.circuits.elaborate import elaborate
 from ncd.lang.errors import LimitError, NCDError
 from ncd.lang.terms.terms import Term
+from ncd.lang.types.axis import LARGEST
 from ncd.run.base.limits import GIGA, Limits, operations, weight
 
 CLOSE = 1e-4  # of the largest number
@@ -25,6 +26,14 @@ EVALUATED = (
     "Its batch norms are in evaluation mode: they use the statistics that they keep, not those of "
     "the batch."
 )
+
+
+def _widened(dtype: torch.dtype) -> torch.dtype:
+    return torch.float64 if dtype == torch.float32 else dtype
+
+
+class TorchRefuses(Exception):
+    """An error with which torch's own run stops on the inputs."""
 
 
 def apart(one: Tensor, two: Tensor) -> float:
@@ -37,7 +46,8 @@ def apart(one: Tensor, two: Tensor) -> float:
     real = (kind_of(one.dtype) == "real", kind_of(two.dtype) == "real")
     if one.shape != two.shape or real[0] != real[1]:
         return float("inf")
-    a, b = one.double(), two.double()
+    wide = torch.complex128 if one.is_complex() or two.is_complex() else torch.float64
+    a, b = one.to(wide), two.to(wide)
     both = torch.isfinite(a) & torch.isfinite(b)
     if not bool(((a == b) | both | (a.isnan() & b.isnan())).all()):
         return float("inf")
@@ -56,8 +66,8 @@ def compared(
     weights: Sequence[Constant],
     made: Exported,
     boxes: Sequence[str],
-) -> tuple[str, ...]:
-    """Returns in sentences where a term is not the module that it was read from.
+) -> tuple[tuple[str, ...], str]:
+    """Returns in sentences where a term is not the module, and an error with which torch stops.
 
     Args:
         term: The term.
@@ -68,22 +78,56 @@ def compared(
     Source: the outputs of the module itself, in evaluation mode.
     """
     if made.failure:
-        return ()
+        return (), made.failure
     found = [*_kinds(term, made), *_counts(weights, made.module), *_modes(made)]
     try:
         _check_size(term, made)
-        run = borrowing(elaborate(term), weights).eval()
-        with torch.no_grad():
-            ours: Any = run(*given_inputs(term, made.inputs))
-            theirs = _Evaluated(made).outputs()
+        found += _differences(term, weights, made, bool({*_random(made)} & {*boxes}))
     except LimitError as error:
-        return (*found, f"It is not run beside torch at once: {error.fact}.")
+        found.append(f"It is not run beside torch at once: {error.fact}.")
+    except TorchRefuses as error:
+        return tuple(found), f"torch itself refuses this: {error}"
     except Exception as error:  # whatever either raises for what nobody has thought of
-        said = error.fact if isinstance(error, NCDError) else str(error).split("\n")[0]
-        said = said.rstrip(".") or type(error).__name__
-        return (*found, f"It could not be run beside torch: {said}.")
-    ours = ours if isinstance(ours, tuple) else (ours,)
-    return (*found, *_outputs(ours, theirs, bool({*_random(made)} & {*boxes})))
+        found.append(f"It could not be run beside torch: {_reason(error)}.")
+    return tuple(found), ""
+
+
+def _reason(error: Exception) -> str:
+    said = error.fact if isinstance(error, NCDError) else str(error).split("\n")[0]
+    return said.rstrip(".") or type(error).__name__
+
+
+def _differences(
+    term: Term, weights: Sequence[Constant], made: Exported, random: bool
+) -> tuple[str, ...]:
+    """Returns how outputs differ; not what a run with more digits shows to be rounding."""
+
+    def differences(wide: bool) -> tuple[str, ...]:
+        theirs = _torch_outputs(made, wide)
+        run, given = borrowing(elaborate(term), weights).eval(), given_inputs(term, made.inputs)
+        if wide:
+            run, given = run.double(), [x.double() if x.is_floating_point() else x for x in given]
+        ours: Any = run(*given)
+        return tuple(_outputs(ours if isinstance(ours, tuple) else (ours,), theirs, random))
+
+    with torch.no_grad():
+        found = differences(wide=False)
+        try:
+            return found and (found if differences(wide=True) else ())
+        except Exception:  # of a call that takes no numbers of this dtype
+            return found
+
+
+def _torch_outputs(made: Exported, wide: bool) -> tuple[Tensor, ...]:
+    """Returns what torch gives; raises TorchRefuses for an error that comes of the inputs."""
+    try:
+        return _Evaluated(made, wide).outputs()
+    except (NotImplementedError, torch.OutOfMemoryError):
+        raise
+    except (IndexError, RuntimeError, TypeError, ValueError) as error:
+        if "allocate memory" in str(error):
+            raise
+        raise TorchRefuses(_reason(error)) from None
 
 
 def _outputs(ours: Sequence[Tensor], theirs: Sequence[Tensor], random: bool) -> Iterator[str]:
@@ -105,7 +149,8 @@ def _outputs(ours: Sequence[Tensor], theirs: Sequence[Tensor], random: bool) -> 
 def _rounding(x: Tensor) -> float:
     """Returns a difference that may come from rounding, in the dtype of a tensor."""
     least = 64 * torch.finfo(x.dtype).eps if x.is_floating_point() else 0.0
-    return max(CLOSE, least) * max(1.0, float(x.double().nan_to_num(0, 0, 0).abs().max()))
+    sizes = (x if x.is_complex() else x.double()).abs().nan_to_num(0, 0, 0)
+    return max(CLOSE, least) * max(1.0, float(sizes.max()))
 
 
 def _kinds(term: Term, made: Exported) -> Iterator[str]:
@@ -114,7 +159,8 @@ def _kinds(term: Term, made: Exported) -> Iterator[str]:
     for i, (array, x) in enumerate(zip(term.dom, tensors, strict=True), start=1):
         if array.below is None and not x.is_floating_point():
             which = f"Input {i}" if len(tensors) > 1 else "The input"
-            yield f"{which} holds whole numbers below 0, and the term takes real ones there."
+            what = "below 0" if x.min() < 0 else f"of {LARGEST:,} and more"
+            yield f"{which} holds whole numbers {what}, and the term takes real ones there."
 
 
 def _counts(weights: Sequence[Constant], module: nn.Module) -> Iterator[str]:
@@ -157,12 +203,13 @@ def _random(made: Exported) -> Iterator[str]:
 class _Evaluated(fx.Interpreter):
     """Runs the graph of a module in evaluation mode, without what no output needs.
 
-    No code of the module's own runs, and its buffers stay as they are.
+    No code of the module's own runs, and its buffers stay as they are. A ``wide`` run takes float64
+    for all real numbers.
     """
 
-    def __init__(self, made: Exported) -> None:
+    def __init__(self, made: Exported, wide: bool = False) -> None:
         super().__init__(made.program.graph_module)
-        self.made = made
+        self.made, self.wide = made, wide
         self.needed: set[fx.Node] = set()
         for node in reversed(made.program.graph.nodes):
             changed = node.op == "call_function" and in_place(node) and source(node)
@@ -185,6 +232,8 @@ class _Evaluated(fx.Interpreter):
         for i, name in enumerate(places):  # which may be changed in place
             if isinstance(given[i], Tensor) and name not in signature.inputs_to_parameters:
                 given[i] = given[i].detach().clone()
+            if self.wide and isinstance(given[i], Tensor) and given[i].is_floating_point():
+                given[i] = given[i].double()
         found = self.run(*given, enable_io_processing=False)
         specs = zip(found, signature.output_specs, strict=True)
         return tuple(x for x, spec in specs if isinstance(x, Tensor) and not spec.target)
@@ -199,4 +248,6 @@ class _Evaluated(fx.Interpreter):
         if given.get("running_mean", True) is not None:  # else it has only those of the batch
             args = tuple(MODES.get(n, x) for n, x in zip(names, args, strict=False)) or args
             kwargs = {n: MODES.get(n, x) for n, x in kwargs.items()}
+        if self.wide:  # also what is cast on the way
+            args, kwargs = tree_map_only(torch.dtype, _widened, (args, kwargs))
         return super().call_function(target, args, kwargs)

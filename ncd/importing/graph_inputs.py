@@ -8,7 +8,16 @@ from typing import Any
 from torch import Tensor
 
 from ncd.importing.base.atoms import Atom, Dims, every, leaves, size
-from ncd.importing.base.import_values import Axes, ImportFailed, Kind, Slot, Step, Value, kind_of
+from ncd.importing.base.import_values import (
+    Axes,
+    ImportFailed,
+    Kind,
+    Slot,
+    Step,
+    Value,
+    are_places,
+    kind_of,
+)
 from ncd.importing.base.recorder import Recorder
 from ncd.lang.terms.terms import Id, Term, Then
 from ncd.lang.types.axes import Array, Signature, Type
@@ -73,12 +82,13 @@ def split_input(
 def _kind(val: Tensor, example: Any) -> tuple[Kind, Atom | None]:
     """Returns the kind of numbers of an input, and a bound of whole ones.
 
-    The whole numbers of a term are 0 or more, so that others are real ones.
+    The whole numbers of a term are places along an axis, so that others are real ones.
     """
     kind = kind_of(val.dtype)
     below = Recorder.bound(kind)
-    if kind == "whole" and below is not None and isinstance(example, Tensor) and example.numel():
-        if example.min() < 0:
+    known = isinstance(example, Tensor) and example.numel() and not example.is_meta
+    if kind == "whole" and below is not None and known:
+        if not are_places(example):
             return "real", None
         below.size = _round(int(example.max()))
     return kind, below

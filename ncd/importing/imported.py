@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from ncd.importing.annotated_axes import annotated_axes
+from ncd.importing.argument_checks import check_arguments
 from ncd.importing.base.import_values import Constant, ImportFailed
 from ncd.importing.comparison import apart, compared, given_inputs
 from ncd.importing.graph_reader import walk
@@ -54,7 +55,8 @@ class Imported:
         term: The term; its axes have the sizes of the inputs that were given.
         boxes: The calls that stayed opaque.
         failure: The error with which the module itself stopped; empty if it runs. The term goes
-            up to the call that failed, and gives what that call was given.
+            up to the call that failed, and gives what that call was given; it is whole where the
+            error depends on the numbers, as only a run tells.
         exported: The module's graph, and its inputs.
         weights: The module's tensors in the order of the term's parameters.
         notes: Where the term is not the module, in sentences: outputs of another shape or kind, or
@@ -127,7 +129,8 @@ def from_torch(
 
     Raises:
         ImportFailed: For a module that ``torch.export`` refuses, or a call that cannot even be a
-            box, such as one whose result has a size that depends on the numbers.
+            box, such as one whose result has a size that depends on the numbers. Also for what is
+            no module, for inputs that are sparse or complex, and for axes that are no texts.
 
     Source: ``torch.export``.
 
@@ -135,6 +138,7 @@ def from_torch(
     >>> found.term
     Id('b:2 m:8') >> Linear('m:8 -> d:4', 'n0', True) >> Elementwise('relu')
     """
+    check_arguments(module, (inputs, named), axes)
     made = exported(module, inputs, named)
     forced: dict[str, str] = {}
     names = {**annotated_axes(module, inputs, named), **(axes or {})}
@@ -149,7 +153,6 @@ def from_torch(
             forced |= error.reasons
             continue
         boxes = (Box(name, node, why) for node, (name, why) in walked.builder.boxes.items())
-        found = Imported(term, tuple(boxes), made.failure, made, weights)
-        nodes = [*walked.builder.boxes]
-        return replace(found, notes=compared(term, weights, made, nodes))
+        notes, failure = compared(term, weights, made, [*walked.builder.boxes])
+        return Imported(term, tuple(boxes), failure, made, weights, notes)
     raise ImportFailed("too many of its calls have no op", cure="a smaller module")

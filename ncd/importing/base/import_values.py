@@ -13,6 +13,7 @@ from ncd.importing.base.atoms import Atom, Dim, Dims, size
 from ncd.lang.errors import NCDError
 from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Array
+from ncd.lang.types.axis import LARGEST
 
 
 class ImportFailed(NCDError):
@@ -42,6 +43,15 @@ def kind_of(dtype: torch.dtype) -> Kind:
     if dtype == torch.bool:
         return "bool"
     return "real" if dtype.is_floating_point or dtype.is_complex else "whole"
+
+
+def are_places(x: Tensor) -> bool:
+    """Returns whether whole numbers may be places along an axis: neither below 0 nor huge.
+
+    >>> are_places(torch.tensor([0, 7])), are_places(torch.tensor([-1, 7]))
+    (True, False)
+    """
+    return int(x.min()) >= 0 and int(x.max()) < LARGEST
 
 
 Axes = Callable[[Iterable[Atom]], Array]  # the axes of some atoms, once they have names

@@ -22,6 +22,7 @@ from ncd.importing.base.import_values import (
     Slot,
     Step,
     Value,
+    are_places,
     kind_of,
 )
 from ncd.importing.base.op_order import parameter_name
@@ -135,8 +136,10 @@ class Recorder:
             self.refuse("an array without numbers")
         dims = tuple(fresh(n) for n in tensor.shape)
         kind = kind_of(tensor.dtype)
-        if kind == "whole" and tensor.numel() and tensor.min() < 0:
-            kind = "real"  # whole numbers of a term are 0 or more
+        if kind == "whole" and not are_places(tensor):
+            kind = "real"
+        if kind == "real" and bool(tensor.isnan().any()):
+            self.refuse("a constant that holds NaN, which has no spelling in a term")
         below = None if kind == "real" else Atom(_bound(tensor), "bound")
         line = _line(tensor) if kind == "whole" and len(every(dims)) == 1 else None
         numbers = tuple(tensor.detach().double().reshape(-1).tolist())

@@ -56,7 +56,10 @@ FIELD, FILE = "field", "opened file"  # session keys
 UPLOAD = 4  # megabytes of a file
 LAST = "last text that could be read"  # a session key
 LAST_SHOWN = "Below is still the last text that could be read."
-STOPS = "This module stops with an error. The diagram goes up to the call that fails."
+STOPS = (
+    "This module stops with an error. The diagram goes up to the call that fails, if that shows "
+    "before it runs."
+)
 PANELS = (shapes, source, cost_table, values, attention_maps, autograd_graph)
 CONTROLS = url.controls((*PANELS, *EVERYWHERE))
 

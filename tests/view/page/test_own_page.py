@@ -21,6 +21,11 @@ from ncd.view.session.own_entry import FAILURES, SAMPLE, SERVED, entry_of, own_e
 from ncd.view.session.trained_weights import OWN
 from tests.view.page.test_pages import fine, opened
 
+STOPS = (
+    "This module stops with an error. The diagram goes up to the call that fails, if that shows "
+    "before it runs."
+)
+
 
 def yours(**query: str) -> AppTest:
     """The page, opened by a link."""
@@ -340,7 +345,7 @@ def test_a_pasted_module_that_fails_is_drawn_up_to_the_call() -> None:
     fine(write(app, NET.format(inside=6) + "2x8"))
     assert sizes(app) == {"b": 2, "m": 8, "d": 5}
     told = editor(app)["told"].splitlines()
-    assert told[0] == "This module stops with an error. The diagram goes up to the call that fails."
+    assert told[0] == STOPS
     assert told[1].startswith("line 7, column 16: RuntimeError: ")
     (fault,) = editor(app)["faults"]
     assert editor(app)["wrong"] and (fault["from"], fault["to"]) == ([7, 16], [7, 42])
@@ -369,7 +374,7 @@ def test_an_error_in_pasted_source_is_underlined() -> None:
         ),
         (
             "nn.Sequential(nn.Linear(8, 4), nn.Linear(5, 4))(torch.randn(2, 8))",
-            "This module stops with an error. The diagram goes up to the call that fails.\n"
+            f"{STOPS}\n"
             "line 1, column 32: Linear: in_features is 5, but the array (2×4) has 4 in its last "
             "dimension. Try in_features=4.",
         ),
