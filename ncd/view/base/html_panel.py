@@ -12,6 +12,8 @@ from ncd.view.base import selection
 from ncd.view.base.controls import Control, pick
 from ncd.view.base.static_files import static
 
+OPENS = "<i data-opens></i>"  # ends what its panel shows: all that follows has its place now
+
 _panel = st.components.v2.component(
     "ncd_panel",
     html='<div class="ncd"><div class="content"></div></div>',

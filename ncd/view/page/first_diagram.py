@@ -25,7 +25,6 @@ SENTENCE, HEADS, ASKS = "first sentence", "first heads", "first word"  # session
 SAMPLE = "Anna Hill said , “ the keys by the door are old ” ."
 USUAL, MOST = 4, 8  # heads
 CSS = static("page/first_diagram.css")
-OPENS = "<i data-opens></i>"  # ends what its panel shows: all that follows has its place now
 
 
 @st.fragment
@@ -39,12 +38,12 @@ def show() -> None:
             row = _asking(words)
             scene = _scene(words, h)
         with drawing:
-            last = "" if scene.runs else OPENS
+            last = "" if scene.runs else html_panel.OPENS
             html_panel.show(f"<style>{CSS}</style>{_drawing(scene)}{last}", "first diagram")
         if not scene.runs:  # by the limits of this server
             return
         with reading:
-            html = f"<style>{CSS}</style>{_looks(scene, words, row)}{OPENS}"
+            html = f"<style>{CSS}</style>{_looks(scene, words, row)}{html_panel.OPENS}"
             html_panel.show(html, "first looks", on_pick=_ask)
 
 

@@ -73,7 +73,10 @@ def show() -> None:
     found, error = _read(str(st.session_state[TEXT]))
     if found is None:
         assert error is not None
-        words = _wrong(error)
+        words, text = _wrong(error), st.session_state[TEXT]
+        url.take(NAME, (*PANELS, *EVERYWHERE))
+        if st.session_state[TEXT] != text:  # after a reconnection the browser knows a newer one
+            st.rerun()
         return page_without_diagram(TITLE, LEAD, WHY, above=lambda: _editor(words))
 
     def above() -> None:

@@ -14,7 +14,7 @@ from ncd.export import markup
 from ncd.inputs.run_inputs import Feed
 from ncd.lang.errors import LimitError
 from ncd.models import CATALOGUE, Entry
-from ncd.view.base import knobs, selection
+from ncd.view.base import html_panel, knobs, selection
 from ncd.view.diagram import component
 from ncd.view.inputs import feed as inputs
 from ncd.view.page import export_menu, large_run, sidebar
@@ -87,6 +87,9 @@ def page_without_diagram(title: str, lead: str, why: str, above: Callable[[], No
     _head(title, lead.strip())
     above()
     _why(why)
+    url.send()
+    presenter.leave()
+    html_panel.show(html_panel.OPENS, "opens")
 
 
 def _head(title: str, lead: str) -> DeltaGenerator:

@@ -41,6 +41,25 @@ def show(entry: Entry) -> None:
     _present(key="present", data=data, width="content")
 
 
+_leave = st.components.v2.component(
+    "ncd_unpresented",
+    js="""
+export default function () {
+  delete document.documentElement.dataset.present;
+  const query = new URLSearchParams(location.search);
+  if (!query.has("present")) return;
+  for (const name of ["present", "with"]) query.delete(name);
+  history.replaceState(history.state, "", `${location.pathname}${query.size ? `?${query}` : ""}`);
+}
+""",
+)
+
+
+def leave() -> None:
+    """Leaves the presenter view on a page that has nothing to present: its text is corrected."""
+    _leave(key="unpresented")
+
+
 @cache
 def _titles() -> dict[str, str]:
     """Returns the titles of all pages, by their names."""

@@ -25,7 +25,7 @@ from ncd.view.runtime import streamlit_internals
 from ncd.view.session import link_text, pin, trained_weights
 from ncd.view.session.kept_name import Kept, Value
 from ncd.view.session.number_formats import FORMATS, LONGEST
-from ncd.view.session.own_entry import SAMPLE, TEXT
+from ncd.view.session.own_entry import NAME, SAMPLE, TEXT
 from ncd.view.session.scene import LABELS, built
 
 JS = static("session/url.js")
@@ -47,6 +47,7 @@ ON_SYSTEMS: dict[str, Kept] = {
     pin.PIN: Kept("", longest=pin.LONGEST, meaning="pin"),
     pin.VIEW: Kept(pin.VIEWS[0], pin.VIEWS),
 }
+WITH_TEXT: dict[str, Kept | Control] = {TEXT: Kept(SAMPLE, packed=True)}
 
 
 class Panel(Protocol):
@@ -67,7 +68,8 @@ class Link:
     Streamlit drops the value of a widget that is not shown; ``held`` still has it. ``shared`` holds
     the values that the next page takes over, by their meaning. ``seen`` holds the values that are
     really shown where the state names something that does not exist. ``followed`` marks the link of
-    the app that was followed to the page.
+    the app that was followed to the page. ``waiting`` is what the address holds for a system that
+    is not known yet.
     """
 
     page: str
@@ -77,6 +79,7 @@ class Link:
     held: dict[str, Value] = field(default_factory=dict)
     seen: dict[str, Value] = field(default_factory=dict)
     followed: str = ""
+    waiting: dict[str, str] | None = None
 
 
 def followed() -> bool:
@@ -91,32 +94,41 @@ def followed() -> bool:
 def take(page: Entry | str, panels: Sequence[Panel] = ()) -> None:
     """Reads the address into the session's state when a page has just opened.
 
-    ``page`` is a system, or the name of a page without knobs.
+    ``page`` is a system, or the name of a page without knobs: of one whose text has an error, all
+    else in the address waits for :func:`change`.
     """
     name = page if isinstance(page, str) else page.name
     left: Link | None = st.session_state.get(STATE)
     asked = _asked() if left is None else st.query_params.to_dict()
     mark, went = asked.pop(GO, ""), followed()
-    for known in PRESENTED:
-        asked.pop(known, None)
+    for key in PRESENTED:
+        asked.pop(key, None)
     back = not went and streamlit_internals.went_back()
     if left is not None and left.page == name and not (went or back):
         return
     shared = {} if left is None else _leave(left)
     trained_weights.leave()
-    names = {} if isinstance(page, str) else parameters(page, panels)
+    known = WITH_TEXT if page == NAME else {}
+    names = known if isinstance(page, str) else parameters(page, panels)
     link = Link(name, names, panels, shared, followed=mark)
     st.session_state[STATE] = link
-    for key, kept in link.kept.items():
-        value = kept.read(asked[key]) if key in asked else None
-        if value is None and kept.meaning in shared and not back:
-            value = shared[kept.meaning]
-            value = pin.here(name, str(value)) if key == pin.PIN else value
-        if value is not None:
-            st.session_state[key] = value
+    _read(link, asked, {} if back else shared)
     if isinstance(page, Entry):
         knobs.take(page)
         _tell_unread(link, asked)
+    else:
+        link.waiting = {key: text for key, text in asked.items() if key not in link.kept}
+
+
+def _read(link: Link, asked: Mapping[str, str], shared: Mapping[str, Value]) -> None:
+    """Puts what the address asks for, or else what pages share, into the session's state."""
+    for key, kept in link.kept.items():
+        value = kept.read(asked[key]) if key in asked else None
+        if value is None and kept.meaning in shared:
+            value = shared[kept.meaning]
+            value = pin.here(link.page, str(value)) if key == pin.PIN else value
+        if value is not None:
+            st.session_state[key] = value
 
 
 _where = st.components.v2.component(
@@ -157,7 +169,7 @@ def parameters(entry: Entry, panels: Sequence[Panel]) -> dict[str, Kept | Contro
     panel = {"panel": Kept(titles[0], titles)} if titles else {}
     seed = {"seed": Kept(0, meaning="seed")}
     walk = {walked(entry): Kept("")}
-    own = {TEXT: Kept(SAMPLE, packed=True)} if entry.text else {}
+    own = WITH_TEXT if entry.text else {}
     return {**sizes, **seed, **ON_SYSTEMS, **walk, **given, **panel, **own, **controls(panels)}
 
 
@@ -172,6 +184,11 @@ def change(entry: Entry) -> None:
         st.session_state.pop(key, None)
         link.held.pop(key, None)
     link.kept, link.seen = new, {}
+    if link.waiting is not None:
+        asked, link.waiting = link.waiting, None
+        _read(link, asked, link.shared)
+        knobs.take(entry)
+        _tell_unread(link, asked)
 
 
 def walked(entry: Entry) -> str:
@@ -256,6 +273,7 @@ def text(**seen: str) -> str:
         if value is not None and value != link.kept[key].default
     }
     said = {key: text for key, text in said.items() if text or not link.kept[key].packed}
+    said = {**(link.waiting or {}), **said}
     return f"?{urlencode(said, quote_via=quote, safe=',=:~')}" if said else ""
 
 

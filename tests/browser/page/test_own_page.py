@@ -51,6 +51,27 @@ def test_a_link_whose_text_fails_shows_the_error_and_no_diagram(page: Page, addr
     expect(page.locator(".cost")).to_contain_text("27 parameters")
 
 
+def test_a_presented_link_is_corrected_and_what_is_corrected_stays(
+    page: Page, address: str
+) -> None:
+    page.goto(f"{address}/yours?text=nn.Lienar(3,+4)&present=1&d=5")
+    expect(page.locator("p.told")).to_contain_text("Try Linear.", timeout=READY)
+    whole = page.locator("html")
+    for mark in ("data-opening", "data-present"):  # all is where it belongs, and to be seen
+        expect(whole).not_to_have_attribute(mark, re.compile(""))
+    expect(page.locator(".stAppViewContainer")).to_have_css("padding-left", "0px")
+    expect(page).not_to_have_url(re.compile("present"))
+    write(page, "nn.Linear(3, 4)")
+    expect(page.locator(".cost")).to_contain_text("20 parameters")  # 5 · 3 weights and 5 biases
+    page.get_by_role("tab", name="Cost").click()
+    expect(page.get_by_role("tab", name="Cost")).to_have_attribute("aria-selected", "true")
+    expect(page).to_have_url(re.compile("panel=Cost.*nn.Linear"))
+    expect(page.locator("p.told")).to_have_text(re.compile("^Read as a line of PyTorch"))
+    page.reload()
+    expect(page.locator("p.told")).to_have_text(re.compile("^Read as a line of PyTorch"))
+    expect(page.locator(".cost")).to_contain_text("20 parameters")
+
+
 def test_two_mistakes_are_corrected_by_what_is_told(page: Page, address: str) -> None:
     visit(page, address, "/yours")
     write(page, 'Liner("t:9 m:8 -> t k:2", "Q") >> Softmx("k")')

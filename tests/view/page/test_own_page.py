@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from typing import Any
+from urllib.parse import parse_qsl
 
 import pytest
 import torch
@@ -134,6 +135,29 @@ def test_a_link_whose_text_fails_shows_no_other_system(text: str, message: str) 
     assert sizes(app) == {"b": 8, "i": 8, "j": 8} and not editor(app)["wrong"]
     write(app, text)
     assert sizes(app) == {"b": 8, "i": 8, "j": 8} and stale(app)
+
+
+def address(app: AppTest) -> dict[str, str]:
+    """The query that the page has the browser write."""
+    (found,) = (e.proto for e in app.get("bidi_component") if e.proto.id.endswith("-address"))
+    return dict(parse_qsl(json.loads(found.json)["query"].removeprefix("?")))
+
+
+def test_what_is_corrected_in_a_link_stays_with_all_else_that_the_link_says() -> None:
+    link = {"text": "nn.Lienar(3, 4)", "b": "2", "seed": "5", "panel": "Cost"}
+    app = yours(**link)
+    fine(app)
+    assert editor(app)["wrong"] and address(app) == link
+    write(app, "nn.Linnear(3, 4)")
+    assert editor(app)["wrong"] and address(app) == {**link, "text": "nn.Linnear(3, 4)"}
+    write(app, "nn.Linear(3, 4)")
+    for _ in range(2):  # as it is read, and as a panel is clicked: the address is still the old one
+        fine(app)
+        assert app.query_params["text"] == link["text"] and not editor(app)["wrong"]
+        assert app.session_state["text"] == "nn.Linear(3, 4)"
+        assert sizes(app) == {"b": 2, "m": 3, "d": 4}
+        assert (app.session_state["seed"], app.session_state["panel"]) == (5, "Cost")
+        app.run()
 
 
 def test_a_file_that_was_exported_becomes_its_term() -> None:
