@@ -220,8 +220,9 @@ function fit() {
   if (!dataset.present || !whole?.isConnected || innerWidth <= 640) return;
   const rest = document.querySelector(BLOCK).offsetHeight - whole.offsetHeight;
   const tall = document.querySelector(".stMain").clientHeight - rest - AROUND;
-  const most = dataset.present === "panel" ? innerHeight * BESIDE : Infinity;
-  style.setProperty("--whole-tall", `${Math.max(Math.min(tall, most), innerHeight * LEAST)}px`);
+  const least = innerHeight * LEAST;
+  const beside = dataset.present === "panel" && innerHeight * BESIDE; // a longer panel is scrolled
+  style.setProperty("--whole-tall", `${tall < least ? beside || least : Math.min(tall, beside || tall)}px`);
 }
 
 function draw(host) {

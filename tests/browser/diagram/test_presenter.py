@@ -158,6 +158,8 @@ def test_the_panel_is_part_of_a_view(page: Page, address: str) -> None:
     expect(page.locator(".st-key-panels")).to_be_hidden()
     page.get_by_role("button", name="Panel", exact=True).click()
     expect(page.locator(".code").first).to_be_visible()
+    tall = "document.documentElement.style.getPropertyValue('--whole-tall') === `${0.38 * 900}px`"
+    page.wait_for_function(tall)  # as high as beside a panel that fits: a longer one is scrolled
     page.get_by_role("button", name="Add this view", exact=True).click()
     page.wait_for_function("location.search.includes('views=')")
     views = page.evaluate("new URLSearchParams(location.search).get('views')")
