@@ -109,7 +109,7 @@ def test_an_engineer_finds_a_layer_and_shares_sizes(
 ) -> None:
     page.goto(address)
     page.get_by_role("searchbox").fill("llama")
-    page.locator(".cards a:visible").filter(has_text=re.compile("^Llama")).first.click()
+    page.locator(".cards a:visible").filter(has=page.get_by_text("Llama", exact=True)).click()
     drawn(page)
     sizes = page.get_by_placeholder("Type any size")
     sizes.fill("d_model=128 n=1")

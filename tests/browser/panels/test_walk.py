@@ -79,6 +79,17 @@ def test_the_place_outlives_a_knob_a_tab_and_a_reload(page: Page, address: str) 
     at(page, "5 of 10")
 
 
+def test_the_place_is_written_beside_a_size_that_moves_meanwhile(page: Page, address: str) -> None:
+    """A step is written after a moment, and a quick server writes a knob's value before that."""
+    page.goto(f"{address}/multi-head-attention?panel=Step&step=4")
+    at(page, "4 of 10")
+    ends(page, "step=4")
+    page.get_by_role("button", name="Next").evaluate(
+        "(next) => (next.click(), history.replaceState(history.state, '', '?h=5&panel=Step'))"
+    )
+    ends(page, "h=5", "step=5")
+
+
 def test_a_click_on_the_diagram_goes_there(page: Page, address: str) -> None:
     page.goto(f"{address}/multi-head-attention?panel=Step")
     at(page, "1 of 10")

@@ -78,7 +78,7 @@ function go(host, to) {
   const past = data.stops.slice(0, at - 1).flat();
   shine({ walk: { here: new Set(data.stops[at - 1]), past: new Set(past) } });
   clearTimeout(host.saying); // browsers refuse an address that changes too often
-  host.saying = setTimeout(follow, 200, location.search, data.page);
+  host.saying = setTimeout(() => follow(location.search, data.page), 200); // with what a knob changes by then
 }
 
 // Jumps to the step that makes an array or an op; in stacked layers, to the next such step.
