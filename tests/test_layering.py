@@ -49,12 +49,15 @@ PARTS: dict[str, set[str]] = {
     "importing": {*LANGUAGE, "run"},
     "onnx_model": {*LANGUAGE, "run", "version"},
     "pytorch_source": {*LANGUAGE, "text", "importing"},
+    "findings": {*LANGUAGE, "text", "importing", "pytorch_source", "run"},
     "train": {*LANGUAGE, "costs", "bundled_files", "models", "run"},
     "widget": {*LANGUAGE, "drawing", "export", "importing", "models", "run"},
     "jobs": {
         *(*LANGUAGE, "costs", "models", "run", "train"),
-        *("serial", "text", "pytorch_source"),  # a visitor's source, read in a process of its own
+        # a visitor's source, read in a process of its own
+        *("serial", "text", "pytorch_source", "findings"),
     },
+    "answers": {*LANGUAGE, "models", "run", "text", "pytorch_source", "findings", "jobs"},
 }
 TOP = {"ncd", "__main__", "quiet_interrupt", "cli", "notebook", "view"}
 

@@ -1,0 +1,34 @@
+"""The answer to a text: what it is, what comes out, and what is found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from ncd.findings.finding import Finding
+from ncd.lang.terms.terms import Term
+
+Kind = Literal["source", "line", "einsum", "einops", "config", "term", "traceback"]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The answer to a text.
+
+    Args:
+        kind: What the text is.
+        term: Its term; None if it has none, as the message of an error.
+        shapes: The shapes of the results, as torch has them.
+        sentence: The answer in one sentence, such as ``out: 8 × 10 (batch, classes)``.
+        assumed: What was assumed, a sentence each, such as the shape of an input.
+        findings: Failures, silent faults and sizes, in this order.
+
+    Source: this project's own.
+    """
+
+    kind: Kind
+    term: Term | None
+    shapes: tuple[tuple[int, ...], ...]
+    sentence: str
+    assumed: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()

@@ -1,0 +1,81 @@
+"""Findings about a PyTorch source: a failure, a silent fault or a size, with the cures of each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Kind = Literal["failure", "silent", "size"]
+
+
+@dataclass(frozen=True, order=True)
+class Edit:
+    """A place in a text, and what is put there.
+
+    Args:
+        line: The line, counted from 1.
+        start: The letters of the line before the place.
+        end: The letters of the line before the end of the place.
+        new: What stands there afterwards.
+
+    Source: this project's own.
+    """
+
+    line: int
+    start: int
+    end: int
+    new: str
+
+
+@dataclass(frozen=True)
+class Cure:
+    """Edits of a source after which it works, as the edited text was read again.
+
+    Args:
+        edits: The edits, whose places do not overlap.
+        text: The whole text after the edits.
+        changes: What becomes another: the ``model``, the ``input``, or the ``meaning`` of it.
+        shapes: The shapes of the results afterwards, as torch has them.
+
+    Source: this project's own.
+    """
+
+    edits: tuple[Edit, ...]
+    text: str
+    changes: Literal["model", "input", "meaning"]
+    shapes: tuple[tuple[int, ...], ...] = ()
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something about a source that its author would want to know.
+
+    Args:
+        kind: ``failure``, where it stops; ``silent``, where it runs and is hardly what was meant;
+            ``size``, which sizes it works for, or which are equal only by luck.
+        line: The line of the source, counted from 1; 0 if it is about no line.
+        layer: The path of the layer, such as ``encoder.fc1``; empty outside of any.
+        says: What is wrong and why, in one or two sentences.
+        cures: At most three cures, the smallest change first.
+
+    Source: this project's own.
+    """
+
+    kind: Kind
+    line: int
+    layer: str
+    says: str
+    cures: tuple[Cure, ...] = ()
+
+
+def edited(text: str, edits: tuple[Edit, ...]) -> str:
+    """Returns a text after edits, whose places are those of the text before.
+
+    >>> edited("a = 3 + 4", (Edit(1, 4, 5, "30"), Edit(1, 8, 9, "5")))
+    'a = 30 + 5'
+    """
+    lines = text.split("\n")
+    for edit in sorted(edits, reverse=True):
+        line = lines[edit.line - 1]
+        lines[edit.line - 1] = line[: edit.start] + edit.new + line[edit.end :]
+    return "\n".join(lines)
