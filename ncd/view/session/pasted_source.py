@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from ncd.answers.error_messages import CURE, explain
 from ncd.jobs.source_reading import reader
+from ncd.lang.errors import ParseError
 from ncd.text import is_source, read
 from ncd.text.reading import Reading
 from ncd.view.runtime import scheduler, streamlit_internals
@@ -20,9 +22,14 @@ def reading(text: str) -> Reading:
     >>> found.term.cod.spec, found.kind
     ('b:1 d:3', 'a line of PyTorch')
 
-    Raises TextError for a text that cannot be read.
+    Raises TextError for a text that cannot be read, and ParseError with the explanation of an
+    error message.
     """
-    return _pasted(text) if is_source(text) else read(text)
+    if is_source(text):
+        return _pasted(text)
+    if (explanation := explain(text)) is not None:
+        raise ParseError(explanation.removesuffix(f"Try {CURE}.").rstrip(), cure=CURE)
+    return read(text)
 
 
 def _pasted(text: str) -> Reading:
