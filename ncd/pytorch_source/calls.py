@@ -24,7 +24,7 @@ from ncd.pytorch_source.base.source_values import (
     Unknown,
 )
 from ncd.pytorch_source.listed.layer_building import layer
-from ncd.pytorch_source.listed.tensor_calls import sized, torch_call
+from ncd.pytorch_source.listed.tensor_calls import is_size, sized, torch_call
 from ncd.pytorch_source.listed.torch_names import LISTED
 
 OWN = (Function, Bound, ClassValue, Method)
@@ -77,7 +77,7 @@ def _listed(machine: Machine, function: Any, args: tuple[Any, ...], named: dict[
     except TypeError:
         listed = False
     if function is torch.Tensor:
-        whole = args and all(type(n) is int for n in args)
+        whole = args and all(is_size(n) for n in args)
         if whole or not args:
             return sized(torch.zeros)(machine, *args)
         return torch_call(machine, torch.tensor, args, {"dtype": torch.float32})
@@ -105,6 +105,8 @@ def _run(machine: Machine, module: nn.Module, args: tuple[Any, ...], named: dict
     machine.ran.append((module, args, named))
     if not machine.calls:
         machine.direct.add(id(module))
+    if machine.runner is not None:
+        return machine.runner(module, args, {**_plain_masks(module, args), **named})
     return Unknown("the result of the model", MADE)
 
 

@@ -59,6 +59,7 @@ class Machine:
     node: ast.AST = NODE  # the one being interpreted
     failure: Raised | TextError | None = None  # with which a module stopped
     root: nn.Module | None = None  # the module that is drawn
+    runner: Callable[[nn.Module, Any, Any], Any] | None = None  # of calls that are carried out
     taken: dict[str, dict[str, Any]] = field(default_factory=dict)  # sizes that are assumed
     starred: str = ""  # a file of which everything is imported
     left_out: list[int] = field(default_factory=list)  # lines that could not be interpreted

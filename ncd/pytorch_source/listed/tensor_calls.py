@@ -118,6 +118,11 @@ def _count(machine: Machine, numbers: int) -> None:
 # tensors that a source makes ----------------------------------------------------------------------
 
 
+def is_size(value: Any) -> bool:
+    """Returns whether a value is a whole number; one that remembers its origin is one too."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
 def sized(function: Callable[..., Tensor], first: int = 0) -> Callable[..., Any]:
     """Returns a function such as ``torch.zeros`` with a limit on the size.
 
@@ -131,7 +136,7 @@ def sized(function: Callable[..., Tensor], first: int = 0) -> Callable[..., Any]
             shape = tuple(rest[0])
         if any(isinstance(n, Unknown) for n in _flat((shape,), 0)):
             return torch_call(machine, function, args, named)
-        if not all(type(n) is int and n >= 0 for n in shape):
+        if not all(is_size(n) and n >= 0 for n in shape):
             return torch_call(machine, function, (*lead, *rest), named)
         if prod(shape) <= NUMBERS:
             return torch_call(machine, function, (*lead, shape), named)

@@ -16,7 +16,7 @@ from ncd.pytorch_source.base.source_values import Namespace, Native, Quiet, Unkn
 from ncd.pytorch_source.listed import torch_lists
 from ncd.pytorch_source.listed.layer_building import parameter
 from ncd.pytorch_source.listed.lazy_layers import LAZY
-from ncd.pytorch_source.listed.tensor_calls import TYPED, counted, lined, sized, torch_call
+from ncd.pytorch_source.listed.tensor_calls import TYPED, counted, is_size, lined, sized, torch_call
 
 _GAINS = {"linear": 1.0, "sigmoid": 1.0, "tanh": 5 / 3, "relu": 2**0.5, "leaky_relu": 2**0.5}
 _NUMBERS = "they depend on a run of the model"
@@ -87,7 +87,7 @@ def _typed(kind: torch.dtype) -> Callable[..., Any]:
     """Returns a function such as ``torch.LongTensor``, of a shape or of numbers."""
 
     def made(machine: Any, *args: Any) -> Any:
-        if all(type(n) is int for n in args):
+        if all(is_size(n) for n in args):
             return sized(torch.zeros)(machine, *args, dtype=kind)
         return torch_call(machine, torch.tensor, args, {"dtype": kind})
 

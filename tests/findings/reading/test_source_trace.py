@@ -1,0 +1,93 @@
+"""A reading knows each call with its line and layer, and where each size comes from."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from ncd.findings.reading.source_trace import Trace, read_until
+
+SECONDS = 60
+TINY = """import torch
+from torch import nn
+class Tiny(nn.Module):
+    def __init__(self, hidden=10, ratio=0.5):
+        super().__init__()
+        self.block = nn.Sequential(nn.Conv2d(1, hidden, 3, padding=1), nn.MaxPool2d(2))
+        self.head = nn.Linear(int(hidden * ratio) * 14 * 14, 3)
+    def forward(self, x):
+        return self.head(self.block(x).flatten(1))
+Tiny()(torch.randn(32, 1, 28, 28))"""
+
+
+@pytest.fixture(scope="module")
+def tiny() -> Trace:
+    return read_until(TINY, True, SECONDS)
+
+
+def test_a_failing_call_has_its_line_and_layer(tiny: Trace) -> None:
+    assert tiny.call is not None and tiny.call.name == "linear"
+    assert (tiny.call.path, getattr(tiny.node, "lineno", 0)) == ("head", 9)
+    assert [layer.path for layer in tiny.recorder.layers] == ["", "head"]
+
+
+def test_each_size_knows_the_numbers_that_it_is_made_of(tiny: Trace) -> None:
+    assert tiny.call is not None
+    table = tiny.table
+    got, takes = tiny.call.shapes[0][1], tiny.call.shapes[1][1]
+    names = [{table.places[s].name for s in table.numbers(e)} for e in (got, takes)]
+    assert (table.value(got), table.value(takes)) == (1960, 980)
+    assert names[0] >= {"hidden", "kernel_size", "padding"} - {"padding"}
+    assert names[1] == {"hidden", ""}
+    (hidden,) = (s for s in table.places if table.places[s].name == "hidden")
+    assert (table.at(got, {hidden: 20}), table.at(takes, {hidden: 20})) == (3920, 1960)
+
+
+def test_the_last_test_before_the_failure_is_the_reason(tiny: Trace) -> None:
+    last = tiny.table.tests[-1]
+    assert not last.holds and type(last.expr).__name__ == "Equality"
+
+
+def test_a_plain_reading_stops_at_the_same_place(tiny: Trace) -> None:
+    plain = read_until(TINY, False, SECONDS)
+    assert plain.call is not None and plain.call.path == "head"
+    assert getattr(plain.node, "lineno", 0) == getattr(tiny.node, "lineno", 0)
+    assert plain.recorder.values(plain.call.shapes[0]) == (32, 1960)
+
+
+@pytest.mark.parametrize("symbolic", [False, True])
+def test_a_loss_after_the_model_is_read_too(symbolic: bool) -> None:
+    text = """import torch
+from torch import nn
+net = nn.Linear(4, 3)
+loss = nn.CrossEntropyLoss()(net(torch.randn(8, 4)), torch.randint(0, 5, (8,)))"""
+    trace = read_until(text, symbolic, SECONDS)
+    assert trace.call is not None and trace.call.name == "cross_entropy"
+    assert str(trace.error) == "4 is no row of a table with 3"
+    assert isinstance(trace.node, ast.Call) and trace.node.lineno == 4
+
+
+@pytest.mark.parametrize("symbolic", [False, True])
+@pytest.mark.parametrize(
+    ("text", "shapes"),
+    [
+        ("nn.LSTM(8, 6, bidirectional=True)(torch.rand(5, 2, 8))", ((5, 2, 12), *[(2, 2, 6)] * 2)),
+        ("nn.Linear(4, 2)(3, 5, 4)", ((3, 5, 2),)),
+        ('rearrange(x, "b (r h) -> b h r", r=2)\n3x10', ((3, 5, 2),)),
+        (
+            "class Net(nn.Module):\n  def forward(self, x):\n    return x + x.shape[1]\n2x3",
+            ((2, 3),),
+        ),
+    ],
+)
+def test_the_shapes_of_the_result_are_those_of_torch(
+    text: str, shapes: tuple[tuple[int, ...], ...], symbolic: bool
+) -> None:
+    trace = read_until(text, symbolic, SECONDS)
+    assert trace.error is None and trace.refusal is None
+    assert trace.shape_of(trace.result) == shapes
+
+
+def test_time_ends_a_reading() -> None:
+    assert read_until(TINY, True, -1).unsure
