@@ -1,8 +1,10 @@
 """Several processes of the app: how they begin, and who goes where there are too many."""
 
 import asyncio
+import signal
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 from starlette.types import Message, Send
@@ -90,3 +92,84 @@ def test_those_who_came_last_go_where_there_is_more_room(
     asyncio.run(health.share(0.0))
     assert gone == [23 - i for i in range(go)]
     assert health.answer(health.READY).status_code == 200
+
+
+class Running:
+    """A process that is told to end, and takes so many seconds of a false clock over it."""
+
+    def __init__(self, clock: list[float], takes: float) -> None:
+        self.clock, self.takes, self.pid, self.exitcode = clock, takes, 1, None
+        self.waited: float | None = None
+        self.calls: list[str] = []
+
+    def is_alive(self) -> bool:
+        return "kill" not in self.calls and self.takes > 0
+
+    def join(self, timeout: float | None = None) -> None:
+        if timeout is not None:
+            assert 0 <= timeout <= crowd.FAREWELL
+            self.waited = timeout
+            passed = min(timeout, self.takes)
+            self.clock[0] += passed + 1e-3
+            self.takes -= passed
+
+    def kill(self) -> None:
+        self.calls.append("kill")
+
+
+def test_processes_share_the_time_in_which_they_may_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that are late are killed; the wait for all of them is one farewell."""
+    clock, told = [100.0], []
+    monkeypatch.setattr(crowd.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(crowd.os, "kill", lambda pid, number: told.append(number))
+    running = [Running(clock, takes) for takes in (4.0, 30.0, 30.0, 0.0)]
+    processes = [Process(i, 8501, {}, [0] * 5, began=1.0) for i in range(5)]
+    for process, one in zip(processes, running, strict=False):
+        process.running = one  # type: ignore[assignment]
+    processes[4].began = 0.0  # never started
+    crowd._end(processes)
+    assert told == [signal.SIGINT] * 3  # one had ended
+    assert [one.calls for one in running] == [[], ["kill"], ["kill"], []]
+    assert [one.waited for one in running] == [pytest.approx(n, abs=0.01) for n in (10, 6, 0, 0)]
+
+
+def test_a_short_life_counts_and_a_long_one_forgets(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [100.0]
+    monkeypatch.setattr(crowd.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(crowd, "CONTEXT", Starting)
+    process = Process(0, 8501, {}, [7])
+    for lived, short in ((0.0, 0), (5.0, 1), (crowd.SHORT, 0), (1.0, 1), (19.9, 2)):
+        clock[0] += lived
+        process.start()
+        assert (process.short, list(process.counts)) == (short, [AWAY])
+    clock[0] += 3
+    with pytest.raises(CrowdError, match="the process at port 8501 ends whenever it is started"):
+        process.start()
+
+
+class Starting:
+    """A process that begins nothing."""
+
+    def __init__(self, **given: object) -> None: ...
+
+    Process: Any
+
+    def start(self) -> None: ...
+
+
+Starting.Process = Starting
+
+
+@pytest.mark.parametrize(
+    ("cores", "count", "workers"), [(8, 2, 4), (8, 3, 2), (2, 4, 1), (None, 1, 1)]
+)
+def test_processes_share_the_cores(
+    monkeypatch: pytest.MonkeyPatch, cores: int | None, count: int, workers: int
+) -> None:
+    monkeypatch.setattr(crowd.os, "cpu_count", lambda: cores)
+    monkeypatch.delenv("NCD_WORKERS", raising=False)
+    monkeypatch.delenv("NCD_DRAIN", raising=False)
+    found = crowd.settings(count)
+    assert (found["NCD_WORKERS"], found["NCD_DRAIN"]) == (str(workers), crowd.DRAIN)
+    monkeypatch.setenv("NCD_WORKERS", "7")
+    assert crowd.settings(count)["NCD_WORKERS"] == "7"

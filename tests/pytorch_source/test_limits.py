@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ncd.pytorch_source.source_reader import read_source
+from ncd.pytorch_source import class_values
+from ncd.pytorch_source.source_reader import new_machine, read_source
 from ncd.text import TextError
 
 SOURCE = """from torch import nn, ones
@@ -55,3 +56,31 @@ def test_a_limit_at_its_edge(name: str) -> None:
     with pytest.raises(TextError) as error:
         read_source(SOURCE.format(expression=beyond))
     assert str(error.value).endswith(words)
+
+
+SEVERAL = """from torch import nn, ones
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList([Part() for _ in range({parts})])
+    def forward(self, x):
+        return self.layers[0](x)
+class Part(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4, 2)
+    def forward(self, x):
+        return self.layer(x)
+{more}
+Net()(ones(3, 4))
+"""
+
+
+def test_classes_and_their_objects_are_counted_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(class_values, "MODULES", 4)
+    monkeypatch.setattr(class_values, "CLASSES", len(new_machine().classes) + 3)
+    read_source(SEVERAL.format(parts=3, more="class Third: pass"))
+    with pytest.raises(TextError, match=r"it makes more than 4 modules\. Try fewer layers"):
+        read_source(SEVERAL.format(parts=4, more=""))
+    with pytest.raises(TextError, match=r"it has more than \d+ classes\. Try fewer"):
+        read_source(SEVERAL.format(parts=3, more="class Third: pass\nclass Fourth: pass"))
