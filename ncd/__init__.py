@@ -39,6 +39,8 @@ from ncd.version import VERSION as __version__
 globals().update((op.__name__, op) for op in ops.CATALOGUE)
 
 if TYPE_CHECKING:
+    from ncd.answers.answer import Answer
+    from ncd.answers.ask import ask
     from ncd.code import source
     from ncd.costs import Cost, cost
     from ncd.derivatives import gradient
@@ -73,6 +75,7 @@ if TYPE_CHECKING:
 
 # The names of the modules besides the language itself: each is imported when it is used.
 _LATE = {
+    "answers.answer": ("Answer",),
     "code": ("source",),
     "costs": ("Cost", "cost"),
     "derivatives": ("gradient",),
@@ -85,6 +88,7 @@ _LATE = {
 }
 # Those of modules that import torch; without it they are no part of a star import.
 _RUN = {
+    "answers.ask": ("ask",),
     "graph": ("Dag", "autograd"),
     "importing": ("Box", "Imported", "ImportFailed", "from_torch"),
     "streaming.loop": ("Result", "run_stream"),
@@ -102,6 +106,7 @@ Term._repr_mimebundle_ = notebook.bundle  # type: ignore[attr-defined]  # lang k
 # All names but ``compile``, which would hide the builtin in a star import. Type checkers read it.
 __all__ = [
     "Add",
+    "Answer",
     "Array",
     "Axes",
     "Axis",
@@ -187,6 +192,7 @@ __all__ = [
     "Window",
     "Wire",
     "abreast",
+    "ask",
     "autograd",
     "catalogue",
     "checkpoints",

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NoReturn, get_args
 
 import ncd
+from ncd.cli.ask_command import ask
 from ncd.cli.commands import check, crowd, list_, render, run, serve, show, site, source, train
 from ncd.cli.import_command import import_
 from ncd.cli.output import check_output, discard_output, replace_unprintable
@@ -51,6 +52,7 @@ def _commands() -> Sequence[tuple[Command, str, tuple[Options, ...]]]:
     """Returns every command with its summary and its groups of options."""
     system, checked = (_name, _knobs), "systems and ops, through every view and test"
     shown = "the shape on every wire; parameters, FLOPs and bytes per op"
+    asked = "what comes out of a PyTorch text, what is wrong with it, and the edits that cure it"
     trained = "trains a system that has a task: its loss, and its score on unseen data"
     ran = "one run, forward and backward: shapes, values, time, memory"
     return (
@@ -61,6 +63,7 @@ def _commands() -> Sequence[tuple[Command, str, tuple[Options, ...]]]:
         (run, ran, (*system, _where, _json)),
         (check, checked, (_names, _knobs, _where, _json)),
         (train, trained, (*system, _learning, _json)),
+        (ask, asked, (_asked, _json)),
         (import_, "a torch module of one's own as a diagram", (_module, _picture_of, _json)),
         (serve, "the app, for a browser", (_own, _address)),
         (site, "the explorer as static files, for any web host", (_site, _json)),
@@ -102,6 +105,13 @@ def _formats(command: Parser) -> None:
     }
     for kind, help in said.items():
         command.add_argument(f"--{kind}", choices=list(BITS), default=PLAIN, help=help)
+
+
+def _asked(command: Parser) -> None:
+    said = "PyTorch, an einsum, a config.json or a term; - is standard input"
+    command.add_argument("file", metavar="FILE", help=said)
+    more = "files whose classes it uses"
+    command.add_argument("files", nargs="*", metavar="MORE", help=more)
 
 
 def _module(command: Parser) -> None:

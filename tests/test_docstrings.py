@@ -20,7 +20,7 @@ NAMES = sorted({*ncd.__all__, "compile"})
 RAISES_NOTHING = {
     *("Cell", "Cost", "Dag", "Drawing", "Fence", "Loop", "Sample", "Site", "Trace", "Value"),
     *("Array", "Signature", "Type", "Knob", "devices", "plain", "seq", "space", "track"),
-    *("Box", "Checkpoints", "Imported", "Result", "Saved", "SavedArray", "Stream"),
+    *("Answer", "Box", "Checkpoints", "Imported", "Result", "Saved", "SavedArray", "Stream"),
     *(
         "ImportFailed",
         "LimitError",

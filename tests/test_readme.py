@@ -75,6 +75,7 @@ def test_the_commands_work(
         return
     net = "from torch import nn\n\ndef Net():\n    return nn.Linear(128, 4)\n"
     Path("model.py").write_text(net)
+    Path("net.py").write_text("nn.Linear(128, 4)(torch.randn(2, 128))")
     assert main(argv) == 0
     assert capsys.readouterr().out
 

@@ -24,6 +24,11 @@ class Answer:
         findings: Failures, silent faults and sizes, in this order.
 
     Source: this project's own.
+
+    >>> from ncd import ask
+    >>> answer: Answer = ask('Axes(y=5, m=8, k=3)(Id("y m") >> Linear("m -> k", "W"))')
+    >>> answer.kind, answer.shapes, answer.findings
+    ('term', ((5, 3),), ())
     """
 
     kind: Kind

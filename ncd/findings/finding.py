@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from ncd.lang.errors import NCDError
+from ncd.text.text_errors import TextError
+
 Kind = Literal["failure", "silent", "size"]
 
 
@@ -66,6 +69,17 @@ class Finding:
     layer: str
     says: str
     cures: tuple[Cure, ...] = ()
+
+
+def failure_of(error: NCDError) -> Finding:
+    """Returns the finding about an error, with the line of it that is known.
+
+    >>> failure_of(TextError("there is no op 'Idd'", 3, 1, (3, 4), "Id"))
+    Finding(kind='failure', line=3, layer='', says="there is no op 'Idd'. Try Id.", cures=())
+    """
+    line = error.line if isinstance(error, TextError) else 0
+    cure = f" Try {error.cure}." if error.cure else ""
+    return Finding("failure", line, "", f"{error.fact.rstrip('.')}.{cure}")
 
 
 def edited(text: str, edits: tuple[Edit, ...]) -> str:

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor, fx, nn
 from torch.export import ExportedProgram
 from torch.func import functional_call
 from torch.overrides import TorchFunctionMode
@@ -44,6 +44,15 @@ class Exported:
     def prefix(self) -> str:
         """The beginning of all names of modules and parameters."""
         return "" if self.traced is self.module else "module."
+
+    @property
+    def shapes(self) -> tuple[tuple[int, ...], ...]:
+        """The shapes of the module's results as torch has them; none of a module that fails."""
+        outputs = () if self.failure else self.program.graph.output_node().args[0]
+        specs = zip(outputs, self.program.graph_signature.output_specs, strict=False)
+        nodes = [each for each, spec in specs if not spec.target]  # else an input that is changed
+        vals = [each.meta.get("val") for each in nodes if isinstance(each, fx.Node)]
+        return tuple(tuple(map(int, val.shape)) for val in vals if isinstance(val, Tensor))
 
     def run(self) -> tuple[Tensor, ...]:
         """Returns the outputs of the module in evaluation mode, which are tensors.

@@ -7,6 +7,8 @@ import resource
 from collections.abc import Callable
 from pathlib import Path
 
+from ncd.findings.search import findings as found_in
+from ncd.jobs import finding_data
 from ncd.jobs.worker_channel import Line
 from ncd.lang.errors import NCDError
 from ncd.pytorch_source.source_reader import read_source
@@ -14,6 +16,7 @@ from ncd.serial import LONGEST, to_json
 from ncd.text.reader import TextError
 
 BUILDING, SECONDS = 2, 6  # of computing, until the module is made and in all
+FINDING = 12  # seconds of computing in which what is wrong with a source is found
 MEMORY = 200_000_000  # bytes, besides those of the process as it begins
 WARM = (
     """
@@ -76,6 +79,13 @@ def source(line: Line, text: str) -> None:
     line.give(json.dumps(answer(text, lambda: _limit_time(SECONDS))).encode())
 
 
+def findings(line: Line, text: str) -> None:
+    """Finds what is wrong with a source, and sends the findings as JSON."""
+    _limit_memory()
+    _limit_time(FINDING)
+    line.give(finding_data.written(found_in(text)))
+
+
 def answer(text: str, made: Callable[[], object] = bool) -> dict[str, object]:
     """Returns the message about a source: its term, a note and a failure, or an error.
 
@@ -95,7 +105,8 @@ def answer(text: str, made: Callable[[], object] = bool) -> dict[str, object]:
         fact = f"it cannot be read, because of a {type(error).__name__}"
         return {"error": _spelled(TextError(fact, 1, 1, cure="fewer lines"))}
     failure = _spelled(found.failure) if found.failure else None
-    return {"term": term, "kind": found.kind, "note": found.note, "failure": failure}
+    shapes = {"shapes": found.shapes, "lines": [*found.lines.items()]}
+    return {"term": term, "kind": found.kind, "note": found.note, "failure": failure, **shapes}
 
 
 def _spelled(error: TextError) -> dict[str, object]:

@@ -9,11 +9,14 @@ import json
 import os
 from functools import cache
 from threading import Lock
+from typing import Any
 
 from cachetools import LRUCache
 
+from ncd.findings.finding import Finding
+from ncd.jobs import finding_data
 from ncd.jobs.local_workers import Local
-from ncd.jobs.source_job import SECONDS
+from ncd.jobs.source_job import FINDING, SECONDS
 from ncd.jobs.turns import Turns
 from ncd.jobs.worker_channel import question
 from ncd.lang.errors import NCDError
@@ -28,14 +31,18 @@ LONGEST = 120_000  # letters
 
 
 class Reader:
-    """Reads sources, a few at a time, and caches the results."""
+    """Reads sources and what is found in them, a few at a time, and caches the results."""
 
     def __init__(self) -> None:
         self.workers = Local("source")
-        self.turns = Turns(max(1, (os.cpu_count() or 2) // 2))
-        self._kept: LRUCache[str, Reading | TextError] = LRUCache(KEPT)
+        # Findings take longer: they wait for each other, and no reading waits for them.
+        self.turns = {
+            "source": Turns(max(1, (os.cpu_count() or 2) // 2)),
+            "findings": Turns(max(1, (os.cpu_count() or 2) // 4)),
+        }
+        self._kept: LRUCache[tuple[str, str], Any] = LRUCache(KEPT)
         self._lock = Lock()
-        self._texts: dict[str, Lock] = {}  # being read
+        self._texts: dict[tuple[str, str], Lock] = {}  # being read
 
     def read(self, text: str, visitor: str = "") -> Reading:
         """Returns the term of a source; equal texts share one process.
@@ -43,37 +50,51 @@ class Reader:
         The texts of different visitors take turns, so that many of one do not keep out another.
         Raises TextError for a source that is not understood, or takes too long.
         """
+        found: Reading = self._once("source", text, visitor)
+        return found
+
+    def findings(self, text: str, visitor: str = "") -> tuple[Finding, ...]:
+        """Returns the failures, silent faults and sizes of a source, in this order.
+
+        Raises TextError for a source for which this takes too long.
+        """
+        found: tuple[Finding, ...] = self._once("findings", text, visitor)
+        return found
+
+    def _once(self, kind: str, text: str, visitor: str) -> Any:
+        """Returns what a process of this kind answers; raises TextError if that is an error."""
         with self._lock:
-            own = self._texts.setdefault(text, Lock())
+            own = self._texts.setdefault((kind, text), Lock())
         try:
             with own:
-                found = self._kept.get(text)
+                found = self._kept.get((kind, text))
                 if found is None:
-                    found = self._kept[text] = self._asked(text, visitor)
+                    found = self._kept[kind, text] = self._asked(kind, text, visitor)
         finally:
             with self._lock:
-                self._texts.pop(text, None)
+                self._texts.pop((kind, text), None)
         if isinstance(found, TextError):
             raise found.with_traceback(None)
         return found
 
-    def _asked(self, text: str, visitor: str) -> Reading | TextError:
-        """Returns the reply of a process to a text."""
+    def _asked(self, kind: str, text: str, visitor: str) -> Any:
+        """Returns the reply of a process to a text, or an error."""
         if len(text) > LONGEST:
             fact = f"it has {len(text):,} letters, at most {LONGEST:,} are read"
             return TextError(fact, 1, 1, cure="the classes of one model")
-        with self.turns.taken(visitor, QUEUE) as came:
+        with self.turns[kind].taken(visitor, QUEUE) as came:
             if not came:
                 raise TextError("too many sources are read now", 1, 1, cure="it again in a minute")
-            result = self._result(text)
+            result = self._result(kind, text)
         if result is None:
-            fact = f"it takes more than {SECONDS} seconds of computing, or 200 MB"
+            seconds = SECONDS if kind == "source" else FINDING
+            fact = f"it takes more than {seconds} seconds of computing, or 200 MB"
             return TextError(fact, 1, 1, cure="fewer layers, or smaller sizes")
-        return _read(result)
+        return _read(result) if kind == "source" else finding_data.read(result)
 
-    def _result(self, text: str) -> bytes | None:
+    def _result(self, kind: str, text: str) -> bytes | None:
         """Returns the result for a text; None if the operating system ended the process."""
-        worker = self.workers.start(question("source", {"text": text}))
+        worker = self.workers.start(question(kind, {"text": text}))
         worker.line.settimeout(PATIENCE)
         for message in worker.news():
             if message.get("result"):
@@ -95,7 +116,12 @@ def _read(result: bytes) -> Reading | TextError:
     except NCDError as error:
         return TextError(error.fact, 1, 1, cure=error.cure)
     failure = _error(said["failure"]) if said["failure"] else None
-    return Reading(term, said["kind"], said["note"], failure)
+    lines = {line: _shapes(shapes) for line, shapes in said["lines"]}
+    return Reading(term, said["kind"], said["note"], failure, _shapes(said["shapes"]), lines)
+
+
+def _shapes(said: list[list[int]]) -> tuple[tuple[int, ...], ...]:
+    return tuple(map(tuple, said))
 
 
 def _error(said: dict[str, object]) -> TextError:

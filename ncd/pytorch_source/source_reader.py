@@ -98,7 +98,8 @@ def read_source(text: str, made: Callable[[], object] = bool) -> Reading:
     kind = LINES if is_line(text) else SOURCES
     notes = (BATCHES if each == EVALUATED else each for each in found.notes)
     note = " ".join((_said(machine, note), *notes)).strip()
-    return Reading(found.term, kind, note, _failure(machine, found))
+    failure = _failure(machine, found)
+    return Reading(found.term, kind, note, failure, found.exported.shapes, machine.line_shapes)
 
 
 def new_machine() -> Machine:
@@ -232,7 +233,7 @@ def _imported(
     if lazy_parts(model):
         accepted(machine, model, inputs, named)
         settle(model)
-    machine.root, machine.tracing = model, True
+    machine.root, machine.tracing, machine.line_shapes = model, True, {}
     try:
         found = from_torch(model, *inputs, **named)
     except NCDError as error:

@@ -31,6 +31,8 @@ from ncd.pytorch_source.definitions import (
 from ncd.pytorch_source.expressions import assign, condition, subscript
 from ncd.pytorch_source.function_values import Left, Returned
 
+ARRAYS = 4  # of a line whose shapes are noted
+
 
 def _expression(machine: Machine, node: ast.Expr, scope: Scope) -> None:
     if isinstance(node.value, ast.Constant):
@@ -56,7 +58,7 @@ def _yield(machine: Machine, node: ast.Yield | ast.YieldFrom, scope: Scope) -> N
 
 
 def _assignment(machine: Machine, node: ast.Assign, scope: Scope) -> None:
-    value = machine.value(node.value, scope)
+    value = _noted(machine, node, machine.value(node.value, scope))
     for target in node.targets:
         assign(machine, target, value, scope)
 
@@ -71,7 +73,8 @@ def _augmented(machine: Machine, node: ast.AugAssign, scope: Scope) -> None:
     target = node.target
     right = machine.value(node.value, scope)
     old = machine.value(_loaded(target), scope)
-    assign(machine, target, combined(machine, node.op, old, right, in_place=True), scope)
+    value = combined(machine, node.op, old, right, in_place=True)
+    assign(machine, target, _noted(machine, node, value), scope)
 
 
 def _loaded(target: Any) -> ast.expr:
@@ -109,7 +112,19 @@ def _set_item(machine: Machine, given: Any, scope: Scope) -> None:
 
 
 def _return(machine: Machine, node: ast.Return, scope: Scope) -> None:
-    raise Returned(None if node.value is None else machine.value(node.value, scope))
+    value = None if node.value is None else machine.value(node.value, scope)
+    raise Returned(_noted(machine, node, value))
+
+
+def _noted(machine: Machine, node: ast.stmt, value: Any) -> Any:
+    """Notes the shapes of the arrays that a line makes while a module runs; returns the value."""
+    parts = value if isinstance(value, tuple | list) else (value,)
+    if machine.tracing and len(parts) <= ARRAYS:
+        shapes = tuple(tuple(x.shape) for x in parts if isinstance(x, Tensor))
+        plain = all(type(n) is int for shape in shapes for n in shape)
+        if shapes and plain and len(shapes) == len(parts):
+            machine.line_shapes[node.lineno] = shapes
+    return value
 
 
 def _if(machine: Machine, node: ast.If, scope: Scope) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from ncd.lang.terms.terms import Term
 from ncd.text.text_errors import TextError
@@ -17,6 +18,8 @@ class Reading:
         kind: What the text is, in words for its reader, such as ``a line of PyTorch``.
         note: A sentence about what was assumed.
         failure: The error of its module, if it stops; the term goes up to the call that fails.
+        shapes: The shapes of the module's results, as torch has them.
+        lines: The shapes of the arrays that a line of the source makes, by its number.
 
     Source: this project's own, for the caption of a visitor's text.
 
@@ -29,3 +32,5 @@ class Reading:
     kind: str
     note: str = ""
     failure: TextError | None = None
+    shapes: tuple[tuple[int, ...], ...] = ()
+    lines: Mapping[int, tuple[tuple[int, ...], ...]] = field(default_factory=dict)

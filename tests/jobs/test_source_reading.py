@@ -60,7 +60,7 @@ def test_an_answer_is_kept_and_so_is_a_refusal(
     said = refusal(reader, wrong)
     first = reader.read(net())
 
-    def none(text: str) -> bytes | None:
+    def none(kind: str, text: str) -> bytes | None:
         raise AssertionError("another process is started")
 
     monkeypatch.setattr(reader, "_result", none)

@@ -89,8 +89,8 @@ def test_who_waits_too_long_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ncd.jobs.source_reading.QUEUE", 0.0)
     reader = Reader()
     with ExitStack() as others, pytest.raises(TextError) as error:
-        for _ in range(reader.turns.count):
-            assert others.enter_context(reader.turns.taken("another", 0.0))
+        for _ in range(reader.turns["source"].count):
+            assert others.enter_context(reader.turns["source"].taken("another", 0.0))
         reader.read("nn.Linear(2, 3)", "one")
     assert str(error.value) == (
         "line 1, column 1: too many sources are read now. Try it again in a minute."

@@ -62,6 +62,9 @@ class Machine:
     runner: Callable[[nn.Module, Any, Any], Any] | None = None  # of calls that are carried out
     taken: dict[str, dict[str, Any]] = field(default_factory=dict)  # sizes that are assumed
     starred: str = ""  # a file of which everything is imported
+    line_shapes: dict[int, tuple[tuple[int, ...], ...]] = field(
+        default_factory=dict
+    )  # shapes, by lines
     left_out: list[int] = field(default_factory=list)  # lines that could not be interpreted
     plain: dict[str, int] = field(default_factory=dict)  # of weights; see torch_names.py
 

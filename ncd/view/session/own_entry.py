@@ -10,11 +10,11 @@ from math import prod
 
 import torch
 
+from ncd.answers.open_sizes import with_usual_sizes
 from ncd.drawing import drawn_wires
 from ncd.lang.circuits.elaborate import Axes, elaborate, needed_sizes
-from ncd.lang.errors import LimitError, NCDError, SizeError, UnknownNameError, unknown
+from ncd.lang.errors import LimitError, NCDError, UnknownNameError, unknown
 from ncd.lang.terms.op import Op
-from ncd.lang.terms.rewrite import axes_in, rewrite
 from ncd.lang.terms.terms import Term
 from ncd.lang.types.axes import Axis
 from ncd.lang.types.axis_kinds import Marked
@@ -43,11 +43,8 @@ SAMPLE = """Axes(t=seq(12), m=64, d=256)(
 OVERLOADS = ("", "Tensor", "Scalar", "dim", "dim_IntList", "int", "correction", "self", "vec")
 FUNCTIONS = [f"aten.{name}" for name in sorted(COMMON)]
 MOST = 10**6  # larger sizes get no slider
-USUAL, LONG = 16, 12  # the default sizes of an axis and of a sequence axis
 PARTS, ARRAYS = 8_000, 500  # of a term, and into and out of each part, which take seconds to draw
-UNSIZED = 50  # the greatest number of axes that are given a default size
 WIRES = 20_000  # of a diagram, in all of its columns; the largest of the catalogue has 5,670
-SOLVED = 10_000  # ops of a text, times the axes of it that are given one: some seconds
 
 
 @dataclass(frozen=True)
@@ -157,7 +154,8 @@ def serve(title: str, term: Term, failure: str = "", module: CircuitModule | Non
 
 def _entry(term: Term, name: str, title: str, source: str, text: str, least: bool = False) -> Entry:
     """Returns the entry of a term, with a knob for every size, or for the independent ones only."""
-    bare, marks = _with_all_sizes(term)
+    bare, known, usual = with_usual_sizes(term)
+    marks = known | usual
     marks = _needed(bare, marks, {axis.name for axis in term.dom.axes}) if least else marks
     sides = {name: _side(mark) for name, mark in marks.items()}
     knobs = tuple(_knob(name, marks[name]) for name, n in sides.items() if n and n <= MOST)
@@ -180,23 +178,6 @@ def entry_of(page: str, asked: Mapping[str, str]) -> Entry | None:
         return None if text is None else own_entry(text)
     except NCDError:
         return None
-
-
-def _with_all_sizes(term: Term) -> tuple[Term, dict[str, Marked]]:
-    """Returns a term without sizes, and a size for every axis that cannot be solved for."""
-    marks = _marks(term)
-    bare: Term = rewrite(term, lambda axis: _bare(axis) if axis.name in marks else axis)
-    for _ in range(min(UNSIZED, 1 + SOLVED // max(1, term.count))):
-        try:
-            Axes(**marks)(bare)
-        except SizeError as error:
-            name = error.axis
-            if not name.isidentifier() or name in marks or "has no size" not in error.fact:
-                raise
-            marks[name] = _usual(name, bare)
-        else:
-            break
-    return bare, marks
 
 
 def _needed(bare: Term, marks: dict[str, Marked], inputs: set[str]) -> dict[str, Marked]:
@@ -224,29 +205,6 @@ def _plain(mark: Marked) -> int | tuple[int, ...]:
 def _shapes(term: Term) -> list[tuple[int, ...]]:
     """Returns the shape of every array; raises SizeError where one is not known."""
     return [value.array.shape for value in elaborate(term).values.values()]
-
-
-def _marks(term: Term) -> dict[str, Marked]:
-    """Returns the size of each axis; names with two different sizes are left out."""
-    found: dict[str, Marked] = {}
-    twice: set[str] = set()
-
-    for axis in axes_in(term):
-        if axis.size is not None and axis.name.isidentifier():
-            mark = Marked(axis.size, axis.sequence, axis.label)
-            if found.setdefault(axis.name, mark) != mark:
-                twice.add(axis.name)
-    return {name: mark for name, mark in found.items() if name not in twice}
-
-
-def _bare(axis: Axis) -> Axis:
-    return replace(axis, size=None, sequence=False, label="")
-
-
-def _usual(name: str, term: Term) -> Marked:
-    """Returns a default size for an axis without one."""
-    sequences = {axis.name for axis in axes_in(term) if axis.sequence}
-    return Marked(LONG, True) if name in sequences else Marked(USUAL)
 
 
 def _side(mark: Marked) -> int | None:

@@ -1,0 +1,58 @@
+"""Answers a text that somebody pastes: what it is, what comes out, and what is wrong with it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ncd.answers.answer import Answer
+from ncd.answers.joined_files import File, joined, of_text
+from ncd.answers.plain_answer import answer_of, completed, config_answer, refused
+from ncd.findings.finding import Finding
+from ncd.jobs.source_reading import reader
+from ncd.lang.errors import NCDError
+from ncd.lang.terms.arguments import check_text
+from ncd.models.configs.config_reader import is_config
+from ncd.text import is_source, read
+
+
+def ask(text: str, files: Sequence[File] = ()) -> Answer:
+    """Returns the answer to a text: what it is, what comes out, and what is found in it.
+
+    PyTorch is read in a separate process under limits of time and memory, and never executed.
+
+    Args:
+        text: PyTorch source, a line of it, an einsum, a line of einops, a published
+            ``config.json``, a term, or the message of an error.
+        files: Further files whose classes the text uses: paths, or pairs of a name and a text.
+
+    Returns:
+        The answer. A text that cannot be read has no term, and a finding that says why.
+
+    Raises:
+        ParseError: For something that is no text, or a file that cannot be read.
+
+    Source: this project's own.
+
+    >>> answer = ask("b h i d, b h j d -> b h i j")
+    >>> answer.kind, answer.shapes, answer.sentence
+    ('einsum', ((8, 8, 8, 8),), 'out: 8 × 8 × 8 × 8 (b, h, i, j)')
+    """
+    check_text(text, "text", "ask")
+    whole = joined(text, files)
+    try:
+        if is_config(text):
+            return config_answer(text)
+        if not is_source(whole):
+            return answer_of(text, read(text))
+        plain = answer_of(whole, reader().read(whole))
+    except NCDError as error:
+        plain = refused(whole, error)
+    return of_text(completed(plain, _findings(whole)), whole, text)
+
+
+def _findings(text: str) -> tuple[Finding, ...]:
+    """Returns what is found in a source; nothing if that takes too long."""
+    try:
+        return reader().findings(text) if is_source(text) else ()
+    except NCDError:
+        return ()

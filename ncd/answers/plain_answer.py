@@ -1,0 +1,97 @@
+"""The answer to a text as it is read: its kind and the shapes of its results, without findings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from ncd.answers.answer import Answer, Kind
+from ncd.answers.result_sentence import result_sentence
+from ncd.answers.open_sizes import with_usual_sizes
+from ncd.findings.finding import Finding, failure_of
+from ncd.lang.circuits.elaborate import Axes
+from ncd.lang.errors import NCDError
+from ncd.lang.terms.terms import Term
+from ncd.models.configs.config_reader import is_config, read_config
+from ncd.text.reading import Reading
+from ncd.text.recognise import MESSAGE, is_line, is_source
+
+KINDS: Mapping[str, Kind] = {"an einsum": "einsum", "a line of einops": "einops"}
+CALL = re.compile(r"\s*(?:\w+\s*=\s*)?(?:einops\.)?(?:rearrange|reduce|repeat)\(")
+PATTERN = re.compile(r"[\w\s,.()…]+->[\w\s.()…]*")
+SENTENCE = re.compile(r"(?<=\.)\s+(?=[A-Z0-9])")  # between two
+
+
+def kind_of(text: str, reading: Reading | None = None) -> Kind:
+    """Returns what a text is; of one that could not be read, what it looks like.
+
+    >>> kind_of("nn.Linear(8, 3)"), kind_of("b i, b j -> b i j"), kind_of("rearrange(x, 'a -> b')")
+    ('line', 'einsum', 'einops')
+    """
+    if is_config(text):
+        return "config"
+    if is_source(text):
+        return "line" if is_line(text) else "source"
+    if reading is not None:
+        return KINDS.get(reading.kind, "term")
+    if MESSAGE.search(text):
+        return "traceback"
+    if CALL.match(text):
+        return "einops"
+    return "einsum" if PATTERN.fullmatch(text) or "einsum(" in text else "term"
+
+
+def answer_of(text: str, reading: Reading) -> Answer:
+    """Returns the answer to a text that could be read; a failure is its only finding.
+
+    >>> from ncd.text import read
+    >>> answer_of(text := "b i d, b j d -> b i j", read(text)).sentence
+    'out: 8 × 8 × 8 (b, i, j)'
+    """
+    kind, assumed = kind_of(text, reading), tuple(filter(None, SENTENCE.split(reading.note)))
+    if reading.failure is not None:
+        found = failure_of(reading.failure)
+        return Answer(kind, reading.term, (), sentence_of(found), assumed, (found,))
+    if kind in ("source", "line"):
+        sentence = result_sentence(reading.term.cod, reading.shapes)
+        return Answer(kind, reading.term, reading.shapes, sentence, assumed)
+    bare, known, usual = with_usual_sizes(reading.term)
+    sizes = tuple(f"{name} = {mark.size} was assumed." for name, mark in usual.items())
+    return replace(_of_term(kind, Axes(**known, **usual)(bare)), assumed=(*assumed, *sizes))
+
+
+def config_answer(text: str) -> Answer:
+    """Returns the answer to a published configuration; raises NCDError for one that is unknown."""
+    model = read_config(text)
+    found = _of_term("config", model.system(**model.sizes))
+    return replace(found, sentence=f"{model.title}; {found.sentence}")
+
+
+def refused(text: str, error: NCDError) -> Answer:
+    """Returns the answer to a text that cannot be read at all."""
+    found = failure_of(error)
+    return Answer(kind_of(text), None, (), sentence_of(found), findings=(found,))
+
+
+def sentence_of(failure: Finding) -> str:
+    """Returns the sentence that says where a text fails, and why.
+
+    >>> sentence_of(Finding("failure", 7, "fc1", "It takes 8 features, and gets 9."))
+    'line 7, fc1: It takes 8 features, and gets 9.'
+    """
+    place = [f"line {failure.line}"] * bool(failure.line) + [failure.layer] * bool(failure.layer)
+    return f"{', '.join(place)}: {failure.says}" if place else failure.says
+
+
+def completed(plain: Answer, findings: Sequence[Finding]) -> Answer:
+    """Returns an answer with findings in the place of its own."""
+    failures = [each for each in findings if each.kind == "failure"]
+    own = plain.findings if not failures else ()  # the reading fails, so that something is wrong
+    sentence = sentence_of(failures[0]) if failures else plain.sentence
+    return replace(plain, sentence=sentence, findings=(*own, *findings))
+
+
+def _of_term(kind: Kind, term: Term) -> Answer:
+    shapes = tuple(array.shape for array in term.cod)
+    return Answer(kind, term, shapes, result_sentence(term.cod, shapes))

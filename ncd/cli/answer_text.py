@@ -1,0 +1,45 @@
+"""An answer as the lines of a terminal, and as data for JSON."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
+
+from ncd.answers.answer import Answer
+from ncd.answers.plain_answer import sentence_of
+from ncd.answers.result_sentence import shape_words
+from ncd.findings.finding import Cure
+
+KINDS = {"failure": "fails", "silent": "hardly meant", "size": "sizes"}
+
+
+def answer_data(answer: Answer) -> dict[str, Any]:
+    """Returns an answer as data; the term by its types, or null where there is none."""
+    term = answer.term
+    types = None if term is None else {"dom": term.dom.spec, "cod": term.cod.spec}
+    findings = [asdict(each) for each in answer.findings]
+    told = {"kind": answer.kind, "sentence": answer.sentence, "shapes": answer.shapes}
+    return {**told, "assumed": answer.assumed, "term": types, "findings": findings}
+
+
+def answer_lines(answer: Answer, text: str) -> Iterator[str]:
+    """Yields the lines of an answer: its sentence, findings, and cures as diffs of the text."""
+    yield answer.sentence
+    yield from answer.assumed
+    for finding in answer.findings:
+        said = sentence_of(finding)
+        if said != answer.sentence:
+            yield f"\n{KINDS[finding.kind]}, {said}"
+        for number, cure in enumerate(finding.cures, 1):
+            yield from _cure(number, cure, text)
+
+
+def _cure(number: int, cure: Cure, text: str) -> Iterator[str]:
+    """Yields what a cure changes, and its edits as a diff."""
+    shapes = ", ".join(shape_words(shape) for shape in cure.shapes)
+    out = f", out: {shapes}" if shapes else ""
+    yield f"\ncure {number}, which changes the {cure.changes}{out}"
+    before, after = text.splitlines(), cure.text.splitlines()
+    yield from difflib.unified_diff(before, after, "text", "cured", lineterm="", n=0)

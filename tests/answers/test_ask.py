@@ -1,0 +1,144 @@
+"""A text is answered: its kind, torch's shapes, a sentence, what was assumed, what is wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+import ncd
+from ncd.answers.plain_answer import answer_of, completed, sentence_of
+from ncd.findings.finding import Cure, Edit, Finding
+from ncd.text.reading import Reading
+
+HEAD = "import torch\nfrom torch import nn\n"
+NET = """class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.parts = nn.Sequential(nn.Conv2d(3, 4, 3), nn.AdaptiveAvgPool2d(1))
+    def forward(self, x):
+        return self.parts(x)
+"""
+MERGED = """class Net(nn.Module):
+    def forward(self, x):
+        b, t, m = x.shape
+        y = x.view(b, t, 2, 8).transpose(1, 2)
+        return y.transpose(1, 2).reshape(b, t, m), y.mean((0, 1, 2, 3)), y[:, 0], x
+"""
+LLAMA = """{"model_type": "llama", "num_hidden_layers": 1, "vocab_size": 50, "hidden_size": 32,
+"num_attention_heads": 4, "num_key_value_heads": 2, "intermediate_size": 64}"""
+TEXTS = {  # a text: its kind, the shapes and the sentence of its answer
+    HEAD + NET + "2x3x8x8": ("source", ((2, 4, 1, 1),), "out: 2 × 4 × 1 × 1 (b, d, 1, 1)"),
+    "nn.Linear(8, 3)(torch.randn(2, 8))": ("line", ((2, 3),), "out: 2 × 3 (b, d)"),
+    "bhid,bhjd->bhij": ("einsum", ((8, 8, 8, 8),), "out: 8 × 8 × 8 × 8 (b, h, i, j)"),
+    'rearrange(x, "b (h w) -> b h w", h=4)\n2x8': ("einops", ((2, 4, 2),), "out: 2 × 4 × 2"),
+    'Id("batch:2 classes:9")': ("term", ((2, 9),), "out: 2 × 9 (batch, classes)"),
+}
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=lambda text: text[:12])
+def test_the_kind_the_shapes_and_the_sentence(text: str) -> None:
+    kind, shapes, sentence = TEXTS[text]
+    answer = ncd.ask(text)
+    assert (answer.kind, answer.shapes, answer.findings) == (kind, shapes, ())
+    assert answer.sentence.startswith(sentence)
+    assert answer.term is not None
+
+
+def test_the_shapes_are_torchs_own() -> None:
+    """Also of several results, merged axes, axes of size 1, and a result without any."""
+    x = torch.zeros(2, 5, 16)
+    y = x.view(2, 5, 2, 8).transpose(1, 2)
+    whole = (y.transpose(1, 2).reshape(2, 5, 16), y.mean((0, 1, 2, 3)), y[:, 0], x)
+    assert ncd.ask(HEAD + MERGED + "2x5x16").shapes == tuple(tuple(a.shape) for a in whole)
+    lstm = "nn.LSTM(6, 7, num_layers=2)(torch.randn(4, 3, 6))"
+    out, (hidden, cell) = nn.LSTM(6, 7, num_layers=2)(torch.zeros(4, 3, 6))
+    assert ncd.ask(lstm).shapes == tuple(tuple(a.shape) for a in (out, hidden, cell))
+
+
+def test_a_configuration() -> None:
+    answer = ncd.ask(LLAMA)
+    assert (answer.kind, answer.shapes) == ("config", ((16, 50),))
+    assert answer.sentence.endswith("out: 16 × 50 (t, v)")
+    wrong = ncd.ask('{"model_type": "lama"}')
+    assert (wrong.kind, wrong.term) == ("config", None)
+    assert "llama" in wrong.sentence
+
+
+def test_what_is_assumed_is_a_sentence_each() -> None:
+    (said, more) = ncd.ask("nn.Linear(8, 3)").assumed
+    assert "1x8" in said.replace(" × ", "x") and said.endswith(".") and more.endswith(".")
+    assert ncd.ask('Id("~y m:8") >> Linear("m -> k", "W")').assumed == (
+        "y = 12 was assumed.",
+        "k = 16 was assumed.",
+    )
+
+
+def test_a_failure_is_a_finding_with_its_line() -> None:
+    text = HEAD + NET.replace("Conv2d(3", "Conv2d(4") + "2x3x8x8"
+    answer = ncd.ask(text)
+    (failure,) = (each for each in answer.findings if each.kind == "failure")
+    assert answer.shapes == () and "3" in failure.says and "4" in failure.says
+    assert answer.sentence == sentence_of(failure)
+
+
+WRONG = {
+    "Traceback (most recent call last):\nRuntimeError: shapes": "traceback",
+    "nn.Linaer(3, 4)": "line",
+    "class Net(nn.Module): pass": "source",
+    "b i, b j -> b k": "einsum",
+    "rearrange(x, 'a b -> c')": "einops",
+    'Liner("m -> k")': "term",
+    "": "term",
+    "{": "term",
+    "🙂": "term",
+}
+
+
+@pytest.mark.parametrize("text", WRONG, ids=lambda text: text[:12])
+def test_a_text_that_cannot_be_read_is_answered_too(text: str) -> None:
+    answer = ncd.ask(text)
+    assert (answer.kind, answer.term, answer.shapes) == (WRONG[text], None, ())
+    assert [each.kind for each in answer.findings][:1] == ["failure"]
+    assert answer.sentence == sentence_of(answer.findings[0])
+
+
+def test_nothing_of_a_text_is_executed(tmp_path: Path) -> None:
+    mark = tmp_path / "mark"
+    for text in (f"open({str(mark)!r}, 'w')", f"__import__('os').mkdir({str(mark)!r})"):
+        ncd.ask(f"{HEAD}{text}\n{NET}{text}\n2x3x8x8")
+        ncd.ask(text)
+    assert not mark.exists()
+
+
+def test_classes_come_from_other_files(tmp_path: Path) -> None:
+    """A file is a path, or a name with a text; lines are those of the text itself."""
+    (tmp_path / "parts.py").write_text(HEAD + NET)
+    text = f"{HEAD}from parts import Net as Parts\nParts()(torch.randn(2, 3, 8, 8))"
+    for files in ([tmp_path / "parts.py"], [str(tmp_path / "parts.py")], [("parts.py", NET)]):
+        assert ncd.ask(text, files).shapes == ((2, 4, 1, 1),)
+    wrong = ncd.ask(
+        "class A(nn.Module):\n  def forward(self, x):\n    return x.reluu()\n2x3", files
+    )
+    assert wrong.findings[0].line == 3 and wrong.sentence.startswith("line 3")
+    with pytest.raises(ncd.ParseError, match=r"cannot read .* No such file"):
+        ncd.ask(text, [tmp_path / "none.py"])
+
+
+def test_findings_take_the_place_of_the_plain_failure() -> None:
+    """Without any of their own, the failure of the reading stays."""
+    term = ncd.parse('Id("b:2 m:3")')
+    error = ncd.TextError("it stops", 4, 1)
+    plain = answer_of("nn.Linear(2, 3)", Reading(term, "a line of PyTorch", failure=error))
+    assert plain.sentence == "line 4: it stops."
+    silent = Finding("silent", 2, "", "hm")
+    assert completed(plain, [silent]).findings == (*plain.findings, silent)
+    cure = Cure((Edit(4, 0, 1, "y"),), "y", "model", ((2, 3),))
+    better = Finding("failure", 4, "fc", "It takes 2, and gets 3.", (cure,))
+    done = completed(plain, [better, silent])
+    assert (done.findings, done.sentence) == (
+        (better, silent),
+        "line 4, fc: It takes 2, and gets 3.",
+    )
