@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from ncd.answers.answer import Answer
 from ncd.answers.joined_files import File, joined, of_text
-from ncd.answers.plain_answer import answer_of, completed, config_answer, refused
+from ncd.answers.plain_answer import answer_of, completed, config_answer, reading_of, refused
 from ncd.findings.finding import Finding
 from ncd.jobs.source_reading import reader
 from ncd.lang.errors import NCDError
 from ncd.lang.terms.arguments import check_text
 from ncd.models.configs.config_reader import is_config
-from ncd.text import is_source, read
+from ncd.text import is_source
 
 
 def ask(text: str, files: Sequence[File] = ()) -> Answer:
@@ -43,7 +43,7 @@ def ask(text: str, files: Sequence[File] = ()) -> Answer:
         if is_config(text):
             return config_answer(text)
         if not is_source(whole):
-            return answer_of(text, read(text))
+            return answer_of(text, reading_of(text))
         plain = answer_of(whole, reader().read(whole))
     except NCDError as error:
         plain = refused(whole, error)

@@ -7,15 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ncd.answers.answer import Answer, Kind
+from ncd.answers.default_sizes import with_usual_sizes
+from ncd.answers.error_messages import CURE, explain
 from ncd.answers.result_sentence import result_sentence
-from ncd.answers.open_sizes import with_usual_sizes
 from ncd.findings.finding import Finding, failure_of
 from ncd.lang.circuits.elaborate import Axes
-from ncd.lang.errors import NCDError
+from ncd.lang.errors import NCDError, ParseError
 from ncd.lang.terms.terms import Term
 from ncd.models.configs.config_reader import is_config, read_config
 from ncd.text.reading import Reading
-from ncd.text.recognise import MESSAGE, is_line, is_source
+from ncd.text.recognise import MESSAGE, is_line, is_source, read
 
 KINDS: Mapping[str, Kind] = {"an einsum": "einsum", "a line of einops": "einops"}
 CALL = re.compile(r"\s*(?:\w+\s*=\s*)?(?:einops\.)?(?:rearrange|reduce|repeat)\(")
@@ -35,11 +36,22 @@ def kind_of(text: str, reading: Reading | None = None) -> Kind:
         return "line" if is_line(text) else "source"
     if reading is not None:
         return KINDS.get(reading.kind, "term")
-    if MESSAGE.search(text):
+    if MESSAGE.search(text) or explain(text) is not None:
         return "traceback"
     if CALL.match(text):
         return "einops"
     return "einsum" if PATTERN.fullmatch(text) or "einsum(" in text else "term"
+
+
+def reading_of(text: str) -> Reading:
+    """Returns what a text gives that is no PyTorch source.
+
+    Raises ParseError with the explanation of an error message, and TextError for a text that cannot
+    be read.
+    """
+    if (explanation := explain(text)) is not None:
+        raise ParseError(explanation.removesuffix(f"Try {CURE}.").rstrip(), cure=CURE)
+    return read(text)
 
 
 def answer_of(text: str, reading: Reading) -> Answer:

@@ -86,6 +86,7 @@ def test_a_failure_is_a_finding_with_its_line() -> None:
 
 WRONG = {
     "Traceback (most recent call last):\nRuntimeError: shapes": "traceback",
+    "mat1 and mat2 shapes cannot be multiplied (64x9216 and 400x120)": "traceback",
     "nn.Linaer(3, 4)": "line",
     "class Net(nn.Module): pass": "source",
     "b i, b j -> b k": "einsum",

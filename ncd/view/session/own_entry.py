@@ -10,7 +10,7 @@ from math import prod
 
 import torch
 
-from ncd.answers.open_sizes import with_usual_sizes
+from ncd.answers.default_sizes import with_usual_sizes
 from ncd.drawing import drawn_wires
 from ncd.lang.circuits.elaborate import Axes, elaborate, needed_sizes
 from ncd.lang.errors import LimitError, NCDError, UnknownNameError, unknown

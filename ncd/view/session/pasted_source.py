@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from ncd.answers.error_messages import CURE, explain
+from ncd.answers.plain_answer import reading_of
 from ncd.jobs.source_reading import reader
-from ncd.lang.errors import ParseError
-from ncd.text import is_source, read
+from ncd.text import is_source
 from ncd.text.reading import Reading
 from ncd.view.runtime import scheduler, streamlit_internals
 
@@ -25,11 +24,7 @@ def reading(text: str) -> Reading:
     Raises TextError for a text that cannot be read, and ParseError with the explanation of an
     error message.
     """
-    if is_source(text):
-        return _pasted(text)
-    if (explanation := explain(text)) is not None:
-        raise ParseError(explanation.removesuffix(f"Try {CURE}.").rstrip(), cure=CURE)
-    return read(text)
+    return _pasted(text) if is_source(text) else reading_of(text)
 
 
 def _pasted(text: str) -> Reading:
