@@ -1,0 +1,1 @@
+"""Silent faults: what runs, and is hardly what was meant."""

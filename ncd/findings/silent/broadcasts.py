@@ -1,0 +1,83 @@
+"""A column against a row: (N, 1) and (N) that become N × N."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ncd.findings.silent.calls import Call, Run, Shape
+from ncd.findings.silent.source import Attempt, Fault, Source
+
+LOSSES = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
+DIFFERENCES = ("sub", "rsub", "__sub__", "__rsub__", "sub_", "subtract")
+MEANT = ("unsqueeze", "arange", "view", "reshape", "expand", "transpose", "t")
+
+
+def grown_pairs(source: Source) -> Iterator[Fault]:
+    """Yields the calls on a column and a row of as many numbers, whose result is a square."""
+    for run in source.all_runs:
+        for call in run.calls:
+            loss = call.name in LOSSES
+            if (not loss and call.name not in DIFFERENCES) or len(call.arrays) < 2:
+                continue
+            column = int(len(call.shapes[1]) > len(call.shapes[0]))
+            if not _meets(call.shapes[column], call.shapes[1 - column]):
+                continue
+            made, other = (_maker(run, call.arrays[i]) for i in (column, 1 - column))
+            counts = other is not None and other.name == "arange"
+            real = all(one.is_floating_point() for one in call.arrays[:2])
+            if not loss and (_spread(made) or counts or not real):
+                continue
+            yield _fault(source, call, call.shapes[:2], column)
+
+
+def _meets(wide: Shape, flat: Shape) -> bool:
+    """Returns whether shapes are (N, 1) and (N)."""
+    return len(wide) == 2 and len(flat) == 1 and wide == (flat[0], 1) and flat[0] > 1
+
+
+def _maker(run: Run, value: object) -> Call | None:
+    """Returns the call that made an array, before those of one array that keep its shape."""
+    maker = run.maker(value)
+    while maker is not None and len(maker.arrays) == 1 and maker.gives == maker.shapes:
+        maker = run.maker(maker.arrays[0])
+    return maker
+
+
+def _spread(maker: Call | None) -> bool:
+    """Returns whether an axis of an array was added or kept on purpose."""
+    if maker is None:
+        return False
+    if maker.name == "__getitem__":
+        index = maker.argument(1, "")
+        return index is None or (isinstance(index, tuple) and None in index)
+    return maker.name in MEANT or maker.named.get("keepdim") is True
+
+
+def _fault(source: Source, call: Call, shapes: tuple[Shape, ...], column: int) -> Fault:
+    a, b = ("(" + ", ".join(map(str, one)) + ")" for one in shapes)
+    n = shapes[column][0]
+    each = "each number of one against all of the other"
+    says = f"{a} and {b} give {n} × {n}: {each}, where {n} pairs are meant."
+    node = call.node
+    line = getattr(node, "lineno", 0)
+    operands = _operands(node)
+    if operands is None:
+        return Fault(line, call.path, says)
+    text = source.source
+    place = operands[column]
+    plain = isinstance(place, ast.Name | ast.Call | ast.Attribute | ast.Subscript)
+    edits = text.around(place, "" if plain else "(", ".squeeze(-1)" if plain else ").squeeze(-1)")
+    edits = edits if not plain else edits[1:]
+    return Fault(line, call.path, says, (Attempt(edits),))
+
+
+def _operands(node: ast.AST) -> tuple[ast.expr, ast.expr] | None:
+    """Returns the two arrays that a node combines, as they stand in the source."""
+    if isinstance(node, ast.BinOp):
+        return node.left, node.right
+    if isinstance(node, ast.Call) and len(node.args) >= 2:
+        return node.args[0], node.args[1]
+    if isinstance(node, ast.Call) and len(node.args) == 1 and isinstance(node.func, ast.Attribute):
+        return node.func.value, node.args[0]
+    return None

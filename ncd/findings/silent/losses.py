@@ -1,0 +1,181 @@
+"""A softmax, or its like, before a loss that has one of its own; and twice in a row."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from torch import Tensor, nn
+
+from ncd.findings.silent.calls import Call, Run
+from ncd.findings.silent.source import Attempt, Fault, Source
+from ncd.findings.silent.source_text import SourceText, called_name
+
+MOVES = (
+    *("view", "reshape", "flatten", "unflatten", "permute", "transpose", "squeeze", "unsqueeze"),
+    *("contiguous", "movedim", "float", "to", "clone"),
+)
+WRONG = {  # what a loss takes, and what it must not be given
+    "cross_entropy": (("softmax",), "the scores themselves, as it has a softmax of its own"),
+    "nll_loss": (("softmax",), "logarithms, as log_softmax gives them"),
+    "binary_cross_entropy_with_logits": (
+        ("sigmoid", "softmax"),
+        "the scores themselves, as it has a sigmoid of its own",
+    ),
+}
+LOSSES = {
+    "CrossEntropyLoss": "cross_entropy",
+    "NLLLoss": "nll_loss",
+    "BCEWithLogitsLoss": "binary_cross_entropy_with_logits",
+}
+TWICE = ("softmax", "log_softmax")
+LAYERS = (nn.Softmax, nn.LogSoftmax, nn.Sigmoid)
+MODELS = ("model", "net", "network", "classifier", "self", "module", "cnn", "mlp")
+
+
+def softmax_before_loss(source: Source) -> Iterator[Fault]:
+    """Yields the softmaxes whose result goes into a loss that has its own, or into another one."""
+    seen: set[ast.AST] = set()
+    for run in source.all_runs:
+        for call in run.calls:
+            first = call.arrays[0] if call.arrays else None
+            maker = _before(run, first)
+            if maker is None:
+                continue
+            wrong, takes = WRONG.get(call.name, ((), ""))
+            if maker.name in wrong:
+                seen.add(maker.node)
+                yield _fault(source, maker, call.name, takes)
+            elif call.name == maker.name and call.name in TWICE:
+                same = call.argument(1, "dim") == maker.argument(1, "dim")
+                yield from [_twice(source, maker)] * same
+    yield from _at_the_end(source, seen)
+
+
+def _before(run: Run, value: Tensor | None) -> Call | None:
+    """Returns the call that made an array, before those that only move its axes."""
+    maker = run.maker(value)
+    while maker is not None and maker.name in MOVES and maker.arrays:
+        maker = run.maker(maker.arrays[0])
+    return maker
+
+
+def _twice(source: Source, maker: Call) -> Fault:
+    place, attempts = _without(source, maker)
+    effect = "flattens them" if maker.name == "softmax" else "changes nothing"
+    says = f"{maker.name} is taken twice in a row: the second one {effect}."
+    return Fault(getattr(place, "lineno", 0), maker.path, says, attempts)
+
+
+def _fault(source: Source, maker: Call, loss: str, takes: str) -> Fault:
+    place, attempts = _without(source, maker)
+    says = (
+        f"{loss} is given the result of {maker.name}, but takes {takes}: it trains, slowly and to "
+        "the wrong values."
+    )
+    if loss == "nll_loss":
+        text = source.source
+        attempts = ()
+        if isinstance(place, ast.Call) and called_name(place) in ("softmax", "Softmax"):
+            name = "log_softmax" if called_name(place) == "softmax" else "LogSoftmax"
+            assert isinstance(place.func, ast.Attribute | ast.Name)
+            written = text.letters(place.func)
+            new = written[: -len(called_name(place))] + name
+            attempts = (Attempt(text.replaced(place.func, new)),)
+    return Fault(getattr(place, "lineno", 0), maker.path, says, attempts)
+
+
+def _without(source: Source, maker: Call) -> tuple[ast.AST, tuple[Attempt, ...]]:
+    """Returns where a softmax stands, and the edit that leaves it out."""
+    text, node = source.source, maker.node
+    if isinstance(maker.layer, LAYERS):
+        made = source.machine.places.get(id(maker.layer))
+        around = text.parents.get(made) if made is not None else None
+        if isinstance(around, ast.Call) and made in around.args:
+            return made, _taken_out(text, around.args, around.args.index(made))
+        if isinstance(node, ast.Call) and len(node.args) == 1:
+            return node, (Attempt(text.replaced(node, text.letters(node.args[0]))),)
+        return made or node, ()
+    if not isinstance(node, ast.Call):
+        return node, ()
+    if isinstance(node.func, ast.Attribute):
+        home = text.letters(node.func.value)
+        if home in ("F", "torch", "nn.functional", "torch.nn.functional") and node.args:
+            return node, (Attempt(text.replaced(node, text.letters(node.args[0]))),)
+        return node, (Attempt(text.replaced(node, home)),)
+    return node, ()
+
+
+def _taken_out(text: SourceText, items: list[ast.expr], place: int) -> tuple[Attempt, ...]:
+    """Returns the edit that takes one of several arguments out, with its comma."""
+    if len(items) < 2:
+        return ()
+    if place:
+        return (Attempt(text.between(text.end(items[place - 1]), text.end(items[place]), "")),)
+    return (Attempt(text.between(text.start(items[0]), text.start(items[1]), "")),)
+
+
+# a loss outside of the model ----------------------------------------------------------------------
+
+
+def _at_the_end(source: Source, seen: set[ast.AST]) -> Iterator[Fault]:
+    """Yields the softmax with which a model ends, if the text gives its result to such a loss."""
+    losses = [*_losses_of_results(source)]
+    if not losses:
+        return
+    run = source.training or (None if "training" in source.source.text else source.run)
+    if run is None or not isinstance(run.output, Tensor):
+        return
+    maker = _before(run, run.output)
+    if maker is None or maker.node in seen:
+        return
+    for loss in losses:
+        wrong, takes = WRONG[loss]
+        if maker.name in wrong:
+            yield _fault(source, maker, loss, takes)
+            return
+
+
+def _losses_of_results(source: Source) -> Iterator[str]:
+    """Yields the losses to which a text gives the result of its model."""
+    text = source.source
+    names = dict(_loss_names(text))
+    for node in text.nodes:
+        if not isinstance(node, ast.Call) or len(node.args) < 2:
+            continue
+        loss = called_name(node)
+        if isinstance(node.func, ast.Call):  # nn.CrossEntropyLoss()(…, …)
+            loss = LOSSES.get(called_name(node.func), "")
+        loss = names.get(loss, loss)
+        if loss in WRONG and _is_result(source, node, node.args[0]):
+            yield loss
+
+
+def _loss_names(text: SourceText) -> Iterator[tuple[str, str]]:
+    """Yields the names that a text gives to losses."""
+    for node in text.nodes:
+        if isinstance(node, ast.Assign) and called_name(node.value) in LOSSES:
+            for target in node.targets:
+                name: str = getattr(target, "attr", "") or getattr(target, "id", "")
+                yield name, LOSSES[called_name(node.value)]
+
+
+def _is_result(source: Source, call: ast.Call, value: ast.expr) -> bool:
+    """Returns whether an expression is the result of the model: ``model(x)`` or its name."""
+    text = source.source
+    if isinstance(value, ast.Name):
+        around = text.function(call) or text.tree
+        before = [
+            one
+            for one in ast.walk(around)
+            if isinstance(one, ast.Assign)
+            and any(isinstance(t, ast.Name) and t.id == value.id for t in one.targets)
+        ]
+        return len(before) == 1 and _is_result(source, call, before[0].value)
+    if not isinstance(value, ast.Call):
+        return False
+    words = text.letters(value.func)
+    named = source.scope.names.get(words)
+    if isinstance(named, nn.Module):
+        return named is source.model
+    return words.rpartition(".")[2] in MODELS

@@ -1,0 +1,106 @@
+"""The silent faults of a source: what runs, and is hardly what was meant."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from ncd.findings.finding import Cure, Finding, edited
+from ncd.findings.silent.batch_axis import (
+    attention_over_batch,
+    mean_over_batch,
+    softmax_over_batch,
+)
+from ncd.findings.silent.broadcasts import grown_pairs
+from ncd.findings.silent.calls import arrays_of
+from ncd.findings.silent.einsums import einsum_letters
+from ncd.findings.silent.losses import softmax_before_loss
+from ncd.findings.silent.lost_results import lost_results
+from ncd.findings.silent.modes import dropout_always, made_in_forward
+from ncd.findings.silent.plain_lists import plain_lists
+from ncd.findings.silent.source import Attempt, Fault, Source
+from ncd.findings.silent.ties import tied_layers, twice_assigned
+from ncd.findings.silent.unused import swallowed_arguments, unused_parts
+from ncd.findings.silent.views import mixing_views
+from ncd.pytorch_source.base.source_errors import Raised
+from ncd.text.text_errors import TextError
+
+Rule = Callable[[Source], Iterator[Fault]]
+RULES: tuple[Rule, ...] = (
+    attention_over_batch,
+    softmax_over_batch,
+    mean_over_batch,
+    mixing_views,
+    grown_pairs,
+    einsum_letters,
+    softmax_before_loss,
+    dropout_always,
+    made_in_forward,
+    plain_lists,
+    tied_layers,
+    twice_assigned,
+    unused_parts,
+    swallowed_arguments,
+    lost_results,
+)
+MOST = 12  # edited texts that are read again
+
+
+def silent(text: str) -> list[Finding]:
+    """Returns the silent faults of a source, by line; none for one that cannot be read or stops.
+
+    Each cure has been tried: the edited text runs, and no longer has the fault.
+
+    Args:
+        text: The source, as it is pasted.
+
+    Source: this project's own.
+
+    >>> source = "class N(nn.Module):\\n  def forward(self, x):\\n    return F.dropout(x)\\n2x3"
+    >>> found, = silent(source)
+    >>> found.line, found.cures[0].text.splitlines()[2]
+    (3, '    return F.dropout(x, training=self.training)')
+    """
+    source = _read(text)
+    if source is None or (source.run is None and source.script is None):
+        return []
+    found, left = [], MOST
+    for rule in RULES:
+        faults = _distinct(rule(source))
+        for fault in faults:
+            cures: list[Cure] = []
+            for attempt in fault.attempts[: max(left, 0)]:
+                left -= 1
+                if cure := _tried(text, attempt, rule, fault, len(faults)):
+                    cures.append(cure)
+            found.append(Finding("silent", fault.line, fault.layer, fault.says, tuple(cures[:3])))
+    return sorted(found, key=lambda one: one.line)
+
+
+def _read(text: str) -> Source | None:
+    """Returns a source that can be read, or None."""
+    try:
+        return Source(text)
+    except (TextError, Raised, RecursionError):
+        return None
+
+
+def _distinct(faults: Iterator[Fault]) -> list[Fault]:
+    """Returns one fault for each line, as a line may run many times."""
+    found: dict[object, Fault] = {}
+    for fault in faults:
+        found.setdefault(fault.line or fault.says, fault)
+    return list(found.values())
+
+
+def _tried(text: str, attempt: Attempt, rule: Rule, fault: Fault, before: int) -> Cure | None:
+    """Returns the cure whose text runs and has a fault less; None if it does not."""
+    new = edited(text, attempt.edits)
+    source = _read(new)
+    if source is None or (source.run is None and source.script is None):
+        return None
+    after = _distinct(rule(source))
+    if len(after) >= before:
+        return None
+    run = source.run
+    shapes = tuple(tuple(x.shape) for x in arrays_of(run.output)) if run else ()
+    return Cure(attempt.edits, new, attempt.changes, shapes)

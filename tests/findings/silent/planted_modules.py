@@ -1,0 +1,237 @@
+"""Sources with one silent fault each in how modules are put together."""
+
+from __future__ import annotations
+
+from tests.findings.silent.planted import planted
+
+CASES = (
+    planted(
+        "plain list",
+        """
+        class Deep(nn.Module):
+            def __init__(self, depth=3):
+                super().__init__()
+                self.layers = [nn.Linear(8, 8) for _ in range(depth)]  #!
+                self.head = nn.Linear(8, 2)
+            def forward(self, x):
+                for layer in self.layers:
+                    x = layer(x).relu()
+                return self.head(x)
+        Deep()(torch.randn(4, 8))""",
+        "layers is a plain list: its 3 layers are no part of the model",
+        "self.layers = nn.ModuleList([nn.Linear(8, 8) for _ in range(depth)])",
+    ),
+    planted(
+        "plain list",
+        """
+        class Grown(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.blocks = []  #!
+                for width in (8, 16):
+                    self.blocks.append(nn.Linear(width, 2 * width))
+            def forward(self, x):
+                for block in self.blocks:
+                    x = block(x)
+                return x
+        Grown()(torch.randn(4, 8))""",
+        "blocks is a plain list: its 2 layers are no part of the model",
+        "self.blocks = nn.ModuleList([])",
+    ),
+    planted(
+        "plain list",
+        """
+        class Heads(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.body = nn.Linear(8, 16)
+                self.heads = {"age": nn.Linear(16, 1), "kind": nn.Linear(16, 4)}  #!
+            def forward(self, x):
+                x = self.body(x)
+                return [head(x) for head in self.heads.values()]
+        Heads()(torch.randn(4, 8))""",
+        "heads is a plain dict: its 2 layers are no part of the model",
+        'self.heads = nn.ModuleDict({"age": nn.Linear(16, 1), "kind": nn.Linear(16, 4)})',
+    ),
+    planted(
+        "one layer in several places",
+        """
+        class Stack(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layers = nn.ModuleList([nn.Linear(8, 8)] * 3)  #!
+            def forward(self, x):
+                for layer in self.layers:
+                    x = layer(x).tanh()
+                return x
+        Stack()(torch.randn(4, 8))""",
+        "layers.0, layers.1 and layers.2 are one and the same Linear",
+        "self.layers = nn.ModuleList([nn.Linear(8, 8) for _ in range(3)])",
+    ),
+    planted(
+        "one layer in several places",
+        """
+        class Block(nn.Module):
+            def __init__(self, d):
+                super().__init__()
+                self.fc = nn.Linear(d, d)
+            def forward(self, x):
+                return x + self.fc(x).relu()
+        class Net(nn.Module):
+            def __init__(self, d=8):
+                super().__init__()
+                block = Block(d)
+                self.blocks = nn.Sequential(*[block for _ in range(4)])  #!
+            def forward(self, x):
+                return self.blocks(x)
+        Net()(torch.randn(4, 8))""",
+        "blocks.0 to blocks.2 and blocks.3 are one and the same Block",
+        "self.blocks = nn.Sequential(*[Block(d) for _ in range(4)])",
+    ),
+    planted(
+        "one layer in several places",
+        """
+        class Pair(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.left = self.right = nn.Linear(8, 4)  #!
+            def forward(self, x):
+                return self.left(x) * self.right(x).sigmoid()
+        Pair()(torch.randn(4, 8))""",
+        "left and right are one and the same Linear",
+        "self.left = nn.Linear(8, 4)",
+    ),
+    planted(
+        "never used",
+        """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.fc1 = nn.Linear(8, 8)
+                self.fc2 = nn.Linear(8, 8)  #!
+                self.fc3 = nn.Linear(8, 2)
+            def forward(self, x):
+                x = self.fc1(x).relu()
+                x = self.fc1(x).relu()
+                return self.fc3(x)
+        Net()(torch.randn(4, 8))""",
+        "fc2 (Linear) is never used: it is made with its 72 parameters, and no line calls it",
+    ),
+    planted(
+        "never used",
+        """
+        class Scaled(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.fc = nn.Linear(8, 8)
+                self.gain = nn.Parameter(torch.ones(8))  #!
+            def forward(self, x):
+                return self.fc(x)
+        Scaled()(torch.randn(4, 8))""",
+        "gain, a parameter of 8, is never used",
+    ),
+    planted(
+        "never used",
+        """
+        class Block(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.conv = nn.Conv2d(8, 8, 3, padding=1)
+                self.drop = nn.Dropout(0.1)  #!
+            def forward(self, x):
+                return x + self.conv(x).relu()
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.blocks = nn.Sequential(Block(), Block())
+            def forward(self, x):
+                return self.blocks(x)
+        Net()(torch.randn(1, 8, 6, 6))""",
+        "blocks.0.drop (Dropout) is never used",
+    ),
+    planted(
+        "typo axis",
+        """
+        class Scores(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.q, self.k = nn.Linear(16, 16), nn.Linear(16, 16)
+            def forward(self, x):
+                return torch.einsum("bid,bje->bij", self.q(x), self.k(x))  #!
+        Scores()(torch.randn(2, 5, 16))""",
+        "d and e of the einsum stand once each and not in its result",
+        'return torch.einsum("bid,bjd->bij", self.q(x), self.k(x))',
+    ),
+    planted(
+        "typo axis",
+        """
+        class Mixed(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.w = nn.Parameter(torch.randn(16, 4))
+            def forward(self, x):
+                return torch.einsum('b n d, m h -> b n h', x, self.w)  #!
+        Mixed()(torch.randn(2, 5, 16))""",
+        "d and m of the einsum stand once each and not in its result",
+        "return torch.einsum('b n d, d h -> b n h', x, self.w)",
+    ),
+    planted(
+        "typo axis",
+        """
+        class Block(nn.Module):
+            def __init__(self, width, dropout=0.0, **kwargs):
+                super().__init__()
+                self.fc, self.drop = nn.Linear(width, width), nn.Dropout(dropout)
+            def forward(self, x):
+                return self.drop(self.fc(x))
+        net = Block(8, droput=0.5)  #!
+        net(torch.randn(4, 8))""",
+        "droput has no effect: Block takes it by **kwargs, and never reads that",
+        "net = Block(8, dropout=0.5)",
+    ),
+    planted(
+        "lost result",
+        """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.a, self.b = nn.Linear(8, 8), nn.Linear(8, 2)
+            def forward(self, x):
+                x = self.a(x)
+                F.relu(x)  #!
+                return self.b(x)
+        Net()(torch.randn(4, 8))""",
+        "The result of relu is not used",
+        "x = F.relu(x)",
+    ),
+    planted(
+        "lost result",
+        """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.a, self.norm = nn.Linear(8, 8), nn.LayerNorm(8)
+            def forward(self, x):
+                x = self.a(x)
+                self.norm(x)  #!
+                return x
+        Net()(torch.randn(4, 8))""",
+        "The result of norm is not used",
+        "x = self.norm(x)",
+    ),
+    planted(
+        "lost result",
+        """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.a = nn.Linear(8, 8)
+            def forward(self, x):
+                h = self.a(x)
+                h.clamp(min=0)  #!
+                return h + x
+        Net()(torch.randn(4, 8))""",
+        "The result of clamp is not used",
+        "h = h.clamp(min=0)",
+    ),
+)
