@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from torch import nn
+from torch import Tensor, nn
 
+from ncd.findings.reading.call_recorder import Call, Layer
 from ncd.findings.silent.batch_order import MEANS, batch_first, usual_order
-from ncd.findings.silent.calls import Call, arrays_of
-from ncd.findings.silent.source import Attempt, Fault, Source
+from ncd.findings.silent.model_runs import Run, argument, arrays_of, layer_of, line_of, shapes
+from ncd.findings.silent.silent_source import Attempt, Fault, Source
 from ncd.findings.silent.source_text import called_name
 
 WHOLE = (nn.TransformerEncoder, nn.TransformerDecoder, nn.Transformer)
@@ -23,28 +24,35 @@ def attention_over_batch(source: Source) -> Iterator[Fault]:
     other = source.changed(0) if steps_first else None
     if run is None or other is None:
         return
-    sizes = run.inputs[0][0], other.inputs[0][0]
+    sizes = _batch(run, other)
     seen: list[str] = []
-    for call, again in zip(run.layers, other.layers, strict=True):
-        layer = call.layer
-        if not _steps_first(call) or (call.shapes[0][0], again.shapes[0][0]) != sizes:
+    for layer, again in zip(run.layers, other.layers, strict=True):
+        if not _steps_first(layer) or _lengths(layer.arrays, again.arrays, 0) != sizes:
             continue
-        path = _whole(source, call.path)
+        path = _whole(source, layer.path)
         if any(path == one or path.startswith(f"{one}.") for one in seen):
             continue
         order = batch_first(source)
-        sure = order or (
-            order is None and not isinstance(layer, nn.RNNBase) and usual_order(source)
-        )
-        if sure:
+        recurrent = isinstance(layer.module, nn.RNNBase)
+        if order or (order is None and not recurrent and usual_order(source)):
             seen.append(path)
-            yield _over_batch(source, call, path, order is True)
+            yield _over_batch(source, layer, path, order is True)
 
 
-def _steps_first(call: Call) -> bool:
+def _batch(run: Run, other: Run) -> tuple[int, int]:
+    """Returns the sizes of the batch in two runs."""
+    return run.inputs[0][0], other.inputs[0][0]
+
+
+def _lengths(one: tuple[Tensor, ...], other: tuple[Tensor, ...], axis: int) -> tuple[int, int]:
+    """Returns the sizes of an axis of the first array, in two runs."""
+    return one[0].shape[axis], other[0].shape[axis]
+
+
+def _steps_first(layer: Layer) -> bool:
     """Returns whether a layer takes the steps of a sequence before the batch."""
-    first = getattr(call.layer, "batch_first", True) is False
-    return first and bool(call.shapes) and len(call.shapes[0]) == 3
+    first = getattr(layer.module, "batch_first", True) is False
+    return first and bool(layer.arrays) and layer.arrays[0].dim() == 3
 
 
 def _whole(source: Source, path: str) -> str:
@@ -57,39 +65,36 @@ def _whole(source: Source, path: str) -> str:
     return found
 
 
-def _over_batch(source: Source, call: Call, path: str, known: bool) -> Fault:
-    layer = call.layer
+def _over_batch(source: Source, layer: Layer, path: str, known: bool) -> Fault:
     whole = source.model.get_submodule(path)
     name = f"{path} ({type(whole).__name__})" if path else type(whole).__name__
-    shape = " × ".join(map(str, call.shapes[0]))
-    verb = "steps along" if isinstance(layer, nn.RNNBase) else "attends over"
-    if known:
-        where = f"axis 0 of its input ({shape}), which is the batch"
-        what = "the samples mix"
-    else:
-        where = f"axis 0 of its input ({shape}), as batch_first is False"
-        what = "if axis 0 is the batch, the samples mix"
-    says = (
-        f"{name} {verb} {where}: {what}, and the {call.shapes[0][1]} places of axis 1 never meet."
+    shape = " × ".join(map(str, layer.arrays[0].shape))
+    verb = "steps along" if isinstance(layer.module, nn.RNNBase) else "attends over"
+    where = f"axis 0 of its input ({shape}), " + (
+        "which is the batch" if known else "as batch_first is False"
     )
+    what = "the samples mix" if known else "if axis 0 is the batch, the samples mix"
+    apart = f"the {layer.arrays[0].shape[1]} places of axis 1 never meet"
+    says = f"{name} {verb} {where}: {what}, and {apart}."
     text = source.source
-    kinds = {"MultiheadAttention"} if isinstance(layer, nn.MultiheadAttention) else set()
-    inner = call.path
-    while len(inner) >= len(path):  # from the layer up to the whole
+    makers = _makers(source, layer, path)
+    edits = tuple(edit for one in makers for edit in text.argument(one, "batch_first", "True"))
+    place = makers[0] if makers else source.machine.places.get(id(layer.module))
+    return Fault(line_of(place), path, says, (Attempt(edits),) if edits else ())
+
+
+def _makers(source: Source, layer: Layer, path: str) -> list[ast.Call]:
+    """Returns the calls that make a layer, and those around it that take ``batch_first``."""
+    kinds = set()
+    inner = layer.path
+    while True:  # from the layer up to the whole
         kinds.add(type(source.model.get_submodule(inner)).__name__)
-        if not inner:
+        if inner == path or not inner:
             break
         inner = inner.rpartition(".")[0]
-    makers = [
-        one
-        for one in text.nodes
-        if isinstance(one, ast.Call)
-        and called_name(one) in kinds
-        and called_name(one) not in ("TransformerEncoder", "TransformerDecoder")
-    ]
-    edits = tuple(edit for one in makers for edit in text.argument(one, "batch_first", "True"))
-    line = makers[0].lineno if makers else source.line_of(layer, call.node)
-    return Fault(line, path, says, (Attempt(edits),) if edits else ())
+    kinds -= {"TransformerEncoder", "TransformerDecoder", "ModuleList"}
+    calls = (one for one in source.source.nodes if isinstance(one, ast.Call))
+    return [one for one in calls if called_name(one) in kinds and hasattr(nn, called_name(one))]
 
 
 def softmax_over_batch(source: Source) -> Iterator[Fault]:
@@ -100,13 +105,13 @@ def softmax_over_batch(source: Source) -> Iterator[Fault]:
     other = source.changed(0)
     if other is None:
         return
-    sizes = run.inputs[0][0], other.inputs[0][0]
+    sizes = _batch(run, other)
     results = {id(x) for x in arrays_of(run.output)}
     for call, again in zip(run.calls, other.calls, strict=True):
-        if call.name not in SOFTMAXES or not call.shapes:
+        if call.name not in SOFTMAXES or not call.takes:
             continue
-        pairs = list(zip(call.shapes[0], again.shapes[0], strict=True))
-        rank, dim = len(pairs), call.argument(1, "dim")
+        pairs = list(zip(call.takes[0].shape, again.takes[0].shape, strict=True))
+        rank, dim = len(pairs), argument(call, 1, "dim")
         implied = dim is None
         dim = (0 if rank in (0, 1, 3) else 1) if dim is None else dim % rank
         if (
@@ -115,7 +120,7 @@ def softmax_over_batch(source: Source) -> Iterator[Fault]:
             or [i for i, n in enumerate(pairs) if n == sizes] != [dim]
         ):
             continue
-        if len(run.inputs[0]) == 2 and not any(id(x) in results for x in call.results):
+        if len(run.inputs[0]) == 2 and not any(id(x) in results for x in call.gives):
             continue  # the rows of one bag or graph may be weighed against each other
         order = batch_first(source)
         if order or (implied and order is None):
@@ -123,9 +128,9 @@ def softmax_over_batch(source: Source) -> Iterator[Fault]:
 
 
 def _softmax(source: Source, call: Call, dim: int, implied: bool) -> Fault:
-    shape = " × ".join(map(str, call.shapes[0]))
-    node = source.machine.places.get(id(call.layer)) if call.path else None
-    maker = node if isinstance(call.layer, nn.Softmax | nn.LogSoftmax) else call.node
+    shape = " × ".join(map(str, call.takes[0].shape))
+    node = source.machine.places.get(id(layer_of(call))) if call.path else None
+    maker = node if isinstance(layer_of(call), nn.Softmax | nn.LogSoftmax) else call.node
     reason = ", which torch takes where no dim is given" if implied else ""
     says = (
         f"{call.name} runs over axis {dim} of {shape}{reason}, which is the batch: the numbers of "
@@ -134,13 +139,13 @@ def _softmax(source: Source, call: Call, dim: int, implied: bool) -> Fault:
     attempts: tuple[Attempt, ...] = ()
     if isinstance(maker, ast.Call):
         text = source.source
-        made = isinstance(call.layer, nn.Softmax | nn.LogSoftmax)
+        made = isinstance(layer_of(call), nn.Softmax | nn.LogSoftmax)
         place = 0 if made else 1 - (_is_method(source, maker))
         if len(maker.args) > place:
             attempts = (Attempt(text.replaced(maker.args[place], "-1")),)
         else:
             attempts = (Attempt(text.argument(maker, "dim", "-1")),)
-    return Fault(getattr(maker, "lineno", 0), call.path, says, attempts)
+    return Fault(line_of(maker), call.path, says, attempts)
 
 
 def _is_method(source: Source, node: ast.Call) -> bool:
@@ -155,28 +160,27 @@ def mean_over_batch(source: Source) -> Iterator[Fault]:
     """Yields the means over the samples of a batch, after which no axis is the batch."""
     run = source.run
     if run is None or not any(
-        call.name in MEANS and call.argument(1, "dim") == 0 for call in run.calls
+        call.name in MEANS and argument(call, 1, "dim") == 0 for call in run.calls
     ):
         return
     other = source.changed(0)
     if other is None or len(run.inputs[0]) < 3 or not batch_first(source, means=False):
         return
-    sizes = run.inputs[0][0], other.inputs[0][0]
-    results = zip(arrays_of(run.output), arrays_of(other.output), strict=False)
-    shapes = [(tuple(a.shape), tuple(b.shape)) for a, b in results]
-    if len(shapes) != 1 or not shapes[0][0] or shapes[0][0] != shapes[0][1]:
+    sizes = _batch(run, other)
+    ends = shapes(tuple(arrays_of(run.output))), shapes(tuple(arrays_of(other.output)))
+    if len(ends[0]) != 1 or not ends[0][0] or ends[0] != ends[1]:
         return
     for call, again in zip(run.calls, other.calls, strict=True):
-        dim = call.argument(1, "dim")
-        if call.name not in MEANS or dim != 0 or not call.shapes or len(call.shapes[0]) < 2:
+        dim = argument(call, 1, "dim")
+        if call.name not in MEANS or dim != 0 or not call.takes or call.takes[0].dim() < 2:
             continue
-        if (call.shapes[0][0], again.shapes[0][0]) == sizes:
-            shape = " × ".join(map(str, call.shapes[0]))
+        if _lengths(call.takes, again.takes, 0) == sizes:
+            shape = " × ".join(map(str, call.takes[0].shape))
             says = (
                 f"{call.name} goes over axis 0 of {shape}, which is the batch: all samples become "
                 "one, and the result has no axis for them."
             )
-            yield Fault(getattr(call.node, "lineno", 0), call.path, says, _other_axis(source, call))
+            yield Fault(line_of(call.node), call.path, says, _other_axis(source, call))
 
 
 def _other_axis(source: Source, call: Call) -> tuple[Attempt, ...]:

@@ -1,4 +1,4 @@
-"""Which axis of a model's input is the batch, as far as its source says."""
+"""The signs in a source of which axis of its input is the batch."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from collections.abc import Iterator
 import torch
 from torch import nn
 
-from ncd.findings.silent.source import Source
+from ncd.findings.silent.model_runs import argument
+from ncd.findings.silent.silent_source import Source
 from ncd.findings.silent.source_text import SourceText
 
 SURE = r"(?:batch(?:[ _]?size)?|bsz?|B|b|nbatches|num_batch\w*|n_batch\w*)"
@@ -63,7 +64,7 @@ def _real(source: Source) -> bool:
 
 def _written(text: SourceText) -> Iterator[bool]:
     """Yields the signs that stand in remarks and in names."""
-    for _, words in text.remarks:
+    for _, words in text.remarks():
         if STEPS_FIRST.search(words) or "batch_first=False" in words:
             yield False
         elif BATCH_FIRST.search(words) or NAMED.match(words):
@@ -110,19 +111,19 @@ def _used(source: Source, means: bool) -> Iterator[bool]:
     if run is None or other is None or not run.inputs:
         return
     sizes = run.inputs[0][0], other.inputs[0][0]
-    for call in run.layers:
-        kinds = (nn.Conv2d, nn.Conv1d, nn.Conv3d, nn.modules.batchnorm._BatchNorm)
-        if isinstance(call.layer, kinds) and call.shapes and call.path:
-            yield from ((True,) if call.shapes[0][0] == sizes[0] and len(run.inputs[0]) > 3 else ())
+    kinds = (nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.modules.batchnorm._BatchNorm)
+    for layer in run.layers if len(run.inputs[0]) > 3 else ():
+        if (
+            isinstance(layer.module, kinds)
+            and layer.arrays
+            and layer.arrays[0].shape[0] == sizes[0]
+        ):
+            yield True
     for call, again in zip(run.calls, other.calls, strict=True):
-        if not call.shapes or len(call.shapes[0]) != 3:
+        if not call.takes or call.takes[0].dim() != 3 or (call.name in MEANS and not means):
             continue
-        if (call.shapes[0][0], again.shapes[0][0]) == sizes:
-            yield from (
-                ()
-                if not means and call.name in MEANS
-                else _taken(call.name, call.argument(1, "dim"))
-            )
+        if (call.takes[0].shape[0], again.takes[0].shape[0]) == sizes:
+            yield from _taken(call.name, argument(call, 1, "dim"))
 
 
 def _taken(name: str, index: object) -> Iterator[bool]:

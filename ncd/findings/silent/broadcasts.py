@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ncd.findings.silent.calls import Call, Run, Shape
-from ncd.findings.silent.source import Attempt, Fault, Source
+from ncd.findings.reading.call_recorder import Call
+from ncd.findings.silent.model_runs import Run, Shape, line_of, shapes
+from ncd.findings.silent.silent_source import Attempt, Fault, Source
 
 LOSSES = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
 DIFFERENCES = ("sub", "rsub", "__sub__", "__rsub__", "sub_", "subtract")
@@ -18,17 +19,18 @@ def grown_pairs(source: Source) -> Iterator[Fault]:
     for run in source.all_runs:
         for call in run.calls:
             loss = call.name in LOSSES
-            if (not loss and call.name not in DIFFERENCES) or len(call.arrays) < 2:
+            if (not loss and call.name not in DIFFERENCES) or len(call.takes) < 2:
                 continue
-            column = int(len(call.shapes[1]) > len(call.shapes[0]))
-            if not _meets(call.shapes[column], call.shapes[1 - column]):
+            pair = shapes(call.takes[:2])
+            column = int(len(pair[1]) > len(pair[0]))
+            if not _meets(pair[column], pair[1 - column]):
                 continue
-            made, other = (_maker(run, call.arrays[i]) for i in (column, 1 - column))
+            made, other = (_maker(run, call.takes[i]) for i in (column, 1 - column))
             counts = other is not None and other.name == "arange"
-            real = all(one.is_floating_point() for one in call.arrays[:2])
+            real = all(one.is_floating_point() for one in call.takes[:2])
             if not loss and (_spread(made) or counts or not real):
                 continue
-            yield _fault(source, call, call.shapes[:2], column)
+            yield _fault(source, call, pair, column)
 
 
 def _meets(wide: Shape, flat: Shape) -> bool:
@@ -39,8 +41,10 @@ def _meets(wide: Shape, flat: Shape) -> bool:
 def _maker(run: Run, value: object) -> Call | None:
     """Returns the call that made an array, before those of one array that keep its shape."""
     maker = run.maker(value)
-    while maker is not None and len(maker.arrays) == 1 and maker.gives == maker.shapes:
-        maker = run.maker(maker.arrays[0])
+    while (
+        maker is not None and len(maker.takes) == 1 and shapes(maker.gives) == shapes(maker.takes)
+    ):
+        maker = run.maker(maker.takes[0])
     return maker
 
 
@@ -49,18 +53,18 @@ def _spread(maker: Call | None) -> bool:
     if maker is None:
         return False
     if maker.name == "__getitem__":
-        index = maker.argument(1, "")
+        index = maker.words.get(1)
         return index is None or (isinstance(index, tuple) and None in index)
-    return maker.name in MEANT or maker.named.get("keepdim") is True
+    return maker.name in MEANT or maker.words.get("keepdim") is True
 
 
-def _fault(source: Source, call: Call, shapes: tuple[Shape, ...], column: int) -> Fault:
-    a, b = ("(" + ", ".join(map(str, one)) + ")" for one in shapes)
-    n = shapes[column][0]
+def _fault(source: Source, call: Call, pair: tuple[Shape, ...], column: int) -> Fault:
+    a, b = ("(" + ", ".join(map(str, one)) + ")" for one in pair)
+    n = pair[column][0]
     each = "each number of one against all of the other"
     says = f"{a} and {b} give {n} × {n}: {each}, where {n} pairs are meant."
     node = call.node
-    line = getattr(node, "lineno", 0)
+    line = line_of(node)
     operands = _operands(node)
     if operands is None:
         return Fault(line, call.path, says)

@@ -6,7 +6,8 @@ import ast
 import re
 from collections.abc import Iterator
 
-from ncd.findings.silent.source import Attempt, Fault, Source
+from ncd.findings.silent.model_runs import line_of
+from ncd.findings.silent.silent_source import Attempt, Fault, Source
 
 ARROW = re.compile(r"\s*->\s*")
 
@@ -15,12 +16,12 @@ def einsum_letters(source: Source) -> Iterator[Fault]:
     """Yields the einsums in which two axes of one length are summed, each by itself."""
     run = source.run
     for call in run.calls if run else ():
-        pattern = next((one for one in call.args if isinstance(one, str)), "")
+        pattern = next((one for one in call.words.values() if isinstance(one, str)), "")
         if call.name != "einsum" or "->" not in pattern or "." in pattern:
             continue
         left, right = ARROW.split(pattern, maxsplit=1)
         operands = [_axes(one) for one in left.split(",")]
-        if len(operands) != 2 or [len(one) for one in operands] != [len(s) for s in call.shapes]:
+        if len(operands) != 2 or [len(one) for one in operands] != [x.dim() for x in call.takes]:
             continue
         result = _axes(right)
         lone = [
@@ -33,15 +34,15 @@ def einsum_letters(source: Source) -> Iterator[Fault]:
         ]
         for i, a in lone[0]:
             for j, b in lone[1]:
-                size = call.shapes[0][i]
-                if size == call.shapes[1][j] and size > 1:
+                size = call.takes[0].shape[i]
+                if size == call.takes[1].shape[j] and size > 1:
                     says = (
                         f"{a} and {b} of the einsum stand once each and not in its result, so "
                         f"that both axes, {size} long, are summed by themselves; one letter is "
                         "meant for both, which multiplies them with each other."
                     )
                     attempts = _cures(source, call.node, pattern, operands, (a, b))
-                    yield Fault(getattr(call.node, "lineno", 0), call.path, says, attempts)
+                    yield Fault(line_of(call.node), call.path, says, attempts)
 
 
 def _axes(words: str) -> list[str]:

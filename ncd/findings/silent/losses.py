@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 from torch import Tensor, nn
 
-from ncd.findings.silent.calls import Call, Run
-from ncd.findings.silent.source import Attempt, Fault, Source
+from ncd.findings.reading.call_recorder import Call
+from ncd.findings.silent.model_runs import Run, argument, layer_of, line_of
+from ncd.findings.silent.silent_source import Attempt, Fault, Source
 from ncd.findings.silent.source_text import SourceText, called_name
 
 MOVES = (
@@ -38,7 +39,7 @@ def softmax_before_loss(source: Source) -> Iterator[Fault]:
     seen: set[ast.AST] = set()
     for run in source.all_runs:
         for call in run.calls:
-            first = call.arrays[0] if call.arrays else None
+            first = call.takes[0] if call.takes else None
             maker = _before(run, first)
             if maker is None:
                 continue
@@ -47,7 +48,7 @@ def softmax_before_loss(source: Source) -> Iterator[Fault]:
                 seen.add(maker.node)
                 yield _fault(source, maker, call.name, takes)
             elif call.name == maker.name and call.name in TWICE:
-                same = call.argument(1, "dim") == maker.argument(1, "dim")
+                same = argument(call, 1, "dim") == argument(maker, 1, "dim")
                 yield from [_twice(source, maker)] * same
     yield from _at_the_end(source, seen)
 
@@ -55,8 +56,8 @@ def softmax_before_loss(source: Source) -> Iterator[Fault]:
 def _before(run: Run, value: Tensor | None) -> Call | None:
     """Returns the call that made an array, before those that only move its axes."""
     maker = run.maker(value)
-    while maker is not None and maker.name in MOVES and maker.arrays:
-        maker = run.maker(maker.arrays[0])
+    while maker is not None and maker.name in MOVES and maker.takes:
+        maker = run.maker(maker.takes[0])
     return maker
 
 
@@ -64,7 +65,7 @@ def _twice(source: Source, maker: Call) -> Fault:
     place, attempts = _without(source, maker)
     effect = "flattens them" if maker.name == "softmax" else "changes nothing"
     says = f"{maker.name} is taken twice in a row: the second one {effect}."
-    return Fault(getattr(place, "lineno", 0), maker.path, says, attempts)
+    return Fault(line_of(place), maker.path, says, attempts)
 
 
 def _fault(source: Source, maker: Call, loss: str, takes: str) -> Fault:
@@ -82,14 +83,14 @@ def _fault(source: Source, maker: Call, loss: str, takes: str) -> Fault:
             written = text.letters(place.func)
             new = written[: -len(called_name(place))] + name
             attempts = (Attempt(text.replaced(place.func, new)),)
-    return Fault(getattr(place, "lineno", 0), maker.path, says, attempts)
+    return Fault(line_of(place), maker.path, says, attempts)
 
 
 def _without(source: Source, maker: Call) -> tuple[ast.AST, tuple[Attempt, ...]]:
     """Returns where a softmax stands, and the edit that leaves it out."""
     text, node = source.source, maker.node
-    if isinstance(maker.layer, LAYERS):
-        made = source.machine.places.get(id(maker.layer))
+    if isinstance(layer_of(maker), LAYERS):
+        made = source.machine.places.get(id(layer_of(maker)))
         around = text.parents.get(made) if made is not None else None
         if isinstance(around, ast.Call) and made in around.args:
             return made, _taken_out(text, around.args, around.args.index(made))
@@ -175,7 +176,12 @@ def _is_result(source: Source, call: ast.Call, value: ast.expr) -> bool:
     if not isinstance(value, ast.Call):
         return False
     words = text.letters(value.func)
-    named = source.scope.names.get(words)
-    if isinstance(named, nn.Module):
-        return named is source.model
+    kinds = [
+        called_name(node.value)
+        for node in text.tree.body
+        if isinstance(node, ast.Assign) and text.classes(called_name(node.value))
+        if any(isinstance(one, ast.Name) and one.id == words for one in node.targets)
+    ]
+    if kinds:
+        return kinds[-1] == type(source.model).__name__
     return words.rpartition(".")[2] in MODELS

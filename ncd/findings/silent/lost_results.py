@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from torch import nn
 
-from ncd.findings.silent.source import Attempt, Fault, Source
+from ncd.findings.silent.model_runs import argument, layer_of
+from ncd.findings.silent.silent_source import Attempt, Fault, Source
 from ncd.findings.silent.source_text import called_name
 
 SHOWN = ("print", "info", "append", "extend", "backward", "add_", "update")
@@ -30,17 +31,14 @@ def lost_results(source: Source) -> Iterator[Fault]:
         if not isinstance(node, ast.Call) or node not in lines or node in seen:
             continue
         name = called_name(node)
-        own = isinstance(call.layer, CHANGING) or not call.results
+        own = isinstance(layer_of(call), CHANGING) or not call.gives
         if own or name.endswith("_") or call.name.endswith("_") or name in SHOWN:
             continue
         if any(word.arg in ("inplace", "out") for word in node.keywords):
             continue
-        if (
-            any(one is x for one in call.results for x in call.arrays)
-            or text.function(node) is None
-        ):
+        if any(one is x for one in call.gives for x in call.takes) or text.function(node) is None:
             continue
-        if getattr(call.layer, "inplace", False) or call.argument(1, "inplace") is True:
+        if getattr(layer_of(call), "inplace", False) or argument(call, 1, "inplace") is True:
             continue
         seen.add(node)
         yield _fault(source, node, name, call.path)

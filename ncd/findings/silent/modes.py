@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from torch import nn
 
-from ncd.findings.silent.source import Attempt, Fault, Source
+from ncd.findings.silent.silent_source import Attempt, Fault, Source
 from ncd.findings.silent.source_text import called_name
 
 DROPOUTS = ("dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout")

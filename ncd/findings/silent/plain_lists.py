@@ -8,7 +8,7 @@ from typing import Any
 
 from torch import nn
 
-from ncd.findings.silent.source import Attempt, Fault, Source
+from ncd.findings.silent.silent_source import Attempt, Fault, Source
 from ncd.findings.silent.source_text import SourceText, called_name
 from ncd.pytorch_source.base.source_values import own_names
 

@@ -11,18 +11,16 @@ from ncd.findings.silent.batch_axis import (
     softmax_over_batch,
 )
 from ncd.findings.silent.broadcasts import grown_pairs
-from ncd.findings.silent.calls import arrays_of
 from ncd.findings.silent.einsums import einsum_letters
 from ncd.findings.silent.losses import softmax_before_loss
 from ncd.findings.silent.lost_results import lost_results
+from ncd.findings.silent.model_runs import arrays_of, shapes
 from ncd.findings.silent.modes import dropout_always, made_in_forward
 from ncd.findings.silent.plain_lists import plain_lists
-from ncd.findings.silent.source import Attempt, Fault, Source
+from ncd.findings.silent.silent_source import Attempt, Fault, Source
 from ncd.findings.silent.ties import tied_layers, twice_assigned
 from ncd.findings.silent.unused import swallowed_arguments, unused_parts
 from ncd.findings.silent.views import mixing_views
-from ncd.pytorch_source.base.source_errors import Raised
-from ncd.text.text_errors import TextError
 
 Rule = Callable[[Source], Iterator[Fault]]
 RULES: tuple[Rule, ...] = (
@@ -60,8 +58,8 @@ def silent(text: str) -> list[Finding]:
     >>> found.line, found.cures[0].text.splitlines()[2]
     (3, '    return F.dropout(x, training=self.training)')
     """
-    source = _read(text)
-    if source is None or (source.run is None and source.script is None):
+    source = Source(text)
+    if not source.readable:
         return []
     found, left = [], MOST
     for rule in RULES:
@@ -70,18 +68,10 @@ def silent(text: str) -> list[Finding]:
             cures: list[Cure] = []
             for attempt in fault.attempts[: max(left, 0)]:
                 left -= 1
-                if cure := _tried(text, attempt, rule, fault, len(faults)):
+                if cure := _tried(text, attempt, rule, len(faults)):
                     cures.append(cure)
             found.append(Finding("silent", fault.line, fault.layer, fault.says, tuple(cures[:3])))
     return sorted(found, key=lambda one: one.line)
-
-
-def _read(text: str) -> Source | None:
-    """Returns a source that can be read, or None."""
-    try:
-        return Source(text)
-    except (TextError, Raised, RecursionError):
-        return None
 
 
 def _distinct(faults: Iterator[Fault]) -> list[Fault]:
@@ -92,15 +82,11 @@ def _distinct(faults: Iterator[Fault]) -> list[Fault]:
     return list(found.values())
 
 
-def _tried(text: str, attempt: Attempt, rule: Rule, fault: Fault, before: int) -> Cure | None:
+def _tried(text: str, attempt: Attempt, rule: Rule, before: int) -> Cure | None:
     """Returns the cure whose text runs and has a fault less; None if it does not."""
     new = edited(text, attempt.edits)
-    source = _read(new)
-    if source is None or (source.run is None and source.script is None):
+    source = Source(new)
+    if not source.readable or len(_distinct(rule(source))) >= before:
         return None
-    after = _distinct(rule(source))
-    if len(after) >= before:
-        return None
-    run = source.run
-    shapes = tuple(tuple(x.shape) for x in arrays_of(run.output)) if run else ()
-    return Cure(attempt.edits, new, attempt.changes, shapes)
+    results = shapes(tuple(arrays_of(source.run.output))) if source.run else ()
+    return Cure(attempt.edits, new, attempt.changes, results)

@@ -6,7 +6,6 @@ import ast
 import io
 import tokenize
 from collections.abc import Iterator
-from functools import cached_property
 
 from ncd.findings.finding import Edit
 
@@ -105,9 +104,8 @@ class SourceText:
         filled = bool(call.args or call.keywords) and not row.endswith((",", "("))
         return (Edit(line, end - 1, end - 1, f"{', ' * filled}{name}={new}"),)
 
-    @cached_property
     def remarks(self) -> list[tuple[int, str]]:
-        """The comments, docstrings and annotations that are text, with their lines."""
+        """Returns the comments, docstrings and annotations that are text, with their lines."""
         found = []
         try:
             for token in tokenize.generate_tokens(io.StringIO(self.text).readline):

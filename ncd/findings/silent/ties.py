@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from torch import nn
 
 from ncd.findings.finding import Edit
-from ncd.findings.silent.source import Attempt, Fault, Source
+from ncd.findings.silent.model_runs import line_of
+from ncd.findings.silent.silent_source import Attempt, Fault, Source
 from ncd.findings.silent.source_text import SourceText, called_name
 
 MEANT = re.compile(r"(?i)(?<![a-z])(shar|ti(e|es|ed|ing)\b|tie_|_tied|recur|siames|twin|reus|loop)")
@@ -46,7 +47,7 @@ def _tied(source: Source, names: list[str], child: nn.Module) -> Iterator[Fault]
         f"{', '.join(names[:-1]) if count < 4 else f'{names[0]} to {names[-2]}'} and {names[-1]} "
         f"are one and the same {kind}, with one set of weights: all {count} places share it."
     )
-    yield Fault(getattr(node, "lineno", 0), names[0], says, (Attempt(edits),) if edits else ())
+    yield Fault(line_of(node), names[0], says, (Attempt(edits),) if edits else ())
 
 
 def _repeated(text: SourceText, kind: str) -> tuple[ast.AST | None, tuple[Edit, ...]]:

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from torch import nn
 
-from ncd.findings.silent.calls import Run
+from ncd.findings.silent.model_runs import Run
 from ncd.findings.silent.plain_lists import assignment
-from ncd.findings.silent.source import Attempt, Fault, Source
+from ncd.findings.silent.silent_source import Attempt, Fault, Source
 from ncd.findings.silent.source_text import SourceText
 from ncd.lang.near_names import near_name
 from ncd.pytorch_source.base.source_values import Interpreted
@@ -39,8 +39,8 @@ def unused_parts(source: Source) -> Iterator[Fault]:
 
 def _taken(run: Run) -> set[int]:
     """Returns the ids of all arrays and layers that the run has used."""
-    found = {id(x) for call in run.calls for x in call.arrays}
-    return found | {id(call.layer) for call in run.layers}
+    found = {id(x) for call in run.calls for x in call.takes}
+    return found | {id(layer.module) for layer in run.layers}
 
 
 def _counts(value: nn.Module | nn.Parameter, taken: set[int]) -> bool:

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from itertools import permutations
 from math import prod
 
-from ncd.findings.silent.calls import Call, Run, Shape
-from ncd.findings.silent.source import Attempt, Fault, Source
+from ncd.findings.reading.call_recorder import Call
+from ncd.findings.silent.model_runs import Run, Shape, line_of
+from ncd.findings.silent.silent_source import Attempt, Fault, Source
 
 VIEWS = ("view", "reshape", "view_as", "reshape_as")
 SHIFTED = ("pad", "cat", "concat", "constant_pad_nd")  # a view after them shifts rows on purpose
@@ -22,9 +23,9 @@ def mixing_views(source: Source) -> Iterator[Fault]:
     if run is None:
         return
     for number, call in enumerate(run.calls):
-        if call.name not in VIEWS or not call.gives or not call.shapes:
+        if call.name not in VIEWS or not call.gives or not call.takes:
             continue
-        pair = call.shapes[0], call.gives[0]
+        pair = _pair(call)
         if not crosses(*pair) or _shifted(run, call):
             continue
         pairs = [pair, *_other_sizes(source, number)]
@@ -40,15 +41,20 @@ def _other_sizes(source: Source, number: int) -> list[Pair]:
         other = source.changed(axis)
         if other is not None:
             call = other.calls[number]
-            found.append((call.shapes[0], call.gives[0]))
+            found.append(_pair(call))
     return found
+
+
+def _pair(call: Call) -> Pair:
+    """Returns the shapes before and after a view."""
+    return tuple(call.takes[0].shape), tuple(call.gives[0].shape)
 
 
 def _shifted(run: Run, call: Call) -> bool:
     """Returns whether a view skews rows on purpose, as relative positions do after a column."""
-    maker = run.maker(call.arrays[0])
+    maker = run.maker(call.takes[0])
     while maker is not None and maker.name in ("view", "reshape", "flatten", "contiguous"):
-        maker = run.maker(maker.arrays[0]) if maker.arrays else None
+        maker = run.maker(maker.takes[0]) if maker.takes else None
     return maker is not None and maker.name in SHIFTED
 
 
@@ -83,15 +89,13 @@ def moved(pairs: list[Pair]) -> tuple[int, int] | None:
     True
     """
     before, after = pairs[0]
-    free_before, free_after = _unmatched(pairs)
-    for i in free_before:
-        for j in free_after:
-            if before[i] != after[j] or any(a[i] != b[j] for a, b in pairs):
+    left, right = _unmatched(pairs)
+    for i in left:
+        for j in right:
+            if any(a[i] != b[j] for a, b in pairs):
                 continue
             varies = any(a[i] != before[i] for a, _ in pairs)
-            if varies or _exchanged(pairs, free_before, free_after):
-                return i, j
-            if _beside(pairs, i, j):
+            if varies or _exchanged(pairs, left, right) or _kept(pairs, left, right, j):
                 return i, j
     return None
 
@@ -99,46 +103,39 @@ def moved(pairs: list[Pair]) -> tuple[int, int] | None:
 def _unmatched(pairs: list[Pair]) -> tuple[list[int], list[int]]:
     """Returns the axes before and after that do not lie where one of their length lies."""
     before, after = pairs[0]
-    left, right = list(range(len(before))), list(range(len(after)))
-    for i in range(len(before)):
-        for j in right:
-            same = all(a[i] == b[j] and strides(a)[i] == strides(b)[j] for a, b in pairs)
-            if same or before[i] == 1:
-                left.remove(i)
-                if same:
-                    right.remove(j)
-                break
-    return left, [j for j in right if after[j] > 1]
+    left = []
+    right = [j for j, n in enumerate(after) if n > 1]
+    for i in (i for i, n in enumerate(before) if n > 1):
+        same = (
+            j
+            for j in right
+            if all(a[i] == b[j] and strides(a)[i] == strides(b)[j] for a, b in pairs)
+        )
+        found = next(same, None)
+        if found is None:
+            left.append(i)
+        else:
+            right.remove(found)
+    return left, right
 
 
 def _exchanged(pairs: list[Pair], left: list[int], right: list[int]) -> bool:
     """Returns whether the axes after a view are those before it in another order."""
-    return len(left) > 1 and all(
+    return all(
         sorted(a[i] for i in left) == sorted(b[j] for j in right) and len({a[i] for i in left}) > 1
         for a, b in pairs
     )
 
 
-def _beside(pairs: list[Pair], i: int, j: int) -> bool:
-    """Returns whether an axis keeps its length of some size while axes beside it change theirs."""
-    size = pairs[0][0][i]
-    others = [
-        (a, b)
-        for a, b in pairs[1:]
-        if prod(a) != prod(pairs[0][0])
-        and any(n != m for n, m in zip(a, pairs[0][0], strict=True) if n != a[0])
-    ]
-    lengths = [a[i] for a, _ in pairs].count(size)
-    return size > 2 and lengths == len(pairs) and bool(others) and _merged(pairs, i, j)
+def _kept(pairs: list[Pair], left: list[int], right: list[int], j: int) -> bool:
+    """Returns whether all axes but one become one: (c, h, w) becomes (h·w, c).
 
-
-def _merged(pairs: list[Pair], i: int, j: int) -> bool:
-    """Returns whether all other axes of a stretch become one: (c, h, w) becomes (h·w, c)."""
-    before, after = pairs[0]
-    rest = [n for k, n in enumerate(before) if k != i]
-    return after[j] == before[i] and any(
-        prod(rest[k:]) in after or prod(rest[:k]) in after for k in range(1, len(rest))
-    )
+    The merged axis is of several lengths, so that the other one is not as long by chance.
+    """
+    merged = [k for k in right if k != j]
+    if len(merged) != 1 or len(left) < 2 or pairs[0][1][j] < 3:
+        return False
+    return len({b[merged[0]] for _, b in pairs}) > 1
 
 
 # cures --------------------------------------------------------------------------------------------
@@ -146,13 +143,13 @@ def _merged(pairs: list[Pair], i: int, j: int) -> bool:
 
 def _fault(source: Source, call: Call, pairs: list[Pair], axes: tuple[int, int]) -> Fault:
     (before, after), (i, j) = pairs[0], axes
-    shapes = [" × ".join(map(str, one)) for one in (before, after)]
+    one, other = (" × ".join(map(str, shape)) for shape in (before, after))
     says = (
-        f"{call.name} makes {shapes[0]} into {shapes[1]}, but moves no number: axis {i}, "
+        f"{call.name} makes {one} into {other}, but moves no number: axis {i}, "
         f"{before[i]} long, is not the axis {j} that comes out, whose rows mix several places; "
         "a transposition is meant."
     )
-    return Fault(getattr(call.node, "lineno", 0), call.path, says, _cures(source, call, pairs))
+    return Fault(line_of(call.node), call.path, says, _cures(source, call, pairs))
 
 
 def _cures(source: Source, call: Call, pairs: list[Pair]) -> tuple[Attempt, ...]:
