@@ -88,7 +88,7 @@ def moved(pairs: list[Pair]) -> tuple[int, int] | None:
     >>> moved([((2, 64, 16), (2, 16, 64)), ((2, 68, 16), (2, 17, 64))]) is None
     True
     """
-    before, after = pairs[0]
+    before = pairs[0][0]
     left, right = _unmatched(pairs)
     for i in left:
         for j in right:
