@@ -238,7 +238,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     name = args.run.__name__.rstrip("_")
     try:
         with needed_by(f"ncd {name}", COMMANDS.get(name, "")):
-            check_output(getattr(args, "output", None), getattr(args, "json", False))
+            given = vars(args)
+            check_output(given.get("output"), given.get("json", False), given.get("to", ""))
             code: int = args.run(args)
     except (NCDError, MissingExtra) as error:
         print(f"ncd: {error}", file=sys.stderr)

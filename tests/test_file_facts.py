@@ -12,6 +12,7 @@ import ncd
 from ncd.__main__ import main
 from ncd.cli.picture_files import FILES
 from ncd.file_facts import facts_of_file, png_with_facts, tex_with_facts
+from ncd.lang.errors import shown
 
 ENTRY = ncd.catalogue["multi-head-attention"]
 NASTY = {"title": "a\nb % \\end{} <!-- --> ]]> </metadata></script></ncd:about> é \u202e", "n": 1}
@@ -100,3 +101,16 @@ def test_equal_drawings_are_equal_files_without_a_date(monkeypatch: pytest.Monke
     dated = ncd.draw(TERM).pdf(NASTY)
     assert dated == ncd.draw(TERM).pdf(NASTY)
     assert b"/CreationDate (D:20231114221320Z" in dated
+
+
+@pytest.mark.parametrize("seconds", ["9" * 30, "9" * 5000, "253402300800", "now", "-1e9"])
+def test_a_date_that_no_calendar_has_is_refused(
+    monkeypatch: pytest.MonkeyPatch, seconds: str
+) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", seconds)
+    with pytest.raises(ncd.ParseError) as error:
+        ncd.draw(TERM).pdf()
+    assert str(error.value) == (
+        f"SOURCE_DATE_EPOCH is {shown(seconds)}, but it is the seconds since 1970. "
+        "Try SOURCE_DATE_EPOCH=1700000000."
+    )

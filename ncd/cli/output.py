@@ -94,8 +94,14 @@ def file_kind(file: str, kinds: Collection[str], to: str = "") -> str:
     return kind
 
 
-def check_output(file: str | None, json: bool) -> None:
-    """Raises ParseError if a file and a report in JSON would both go to standard output."""
+def check_output(file: str | None, json: bool, to: str) -> None:
+    """Raises ParseError if a file and a report in JSON would both go to standard output.
+
+    Also for the kind of a file, ``to``, where none is written.
+    """
+    if to and not file:
+        fact = f"--to {to} says what -o writes, and there is no -o"
+        raise ParseError(fact, cure=f"-o - --to {to}")
     if file == STDOUT and json:
         fact = "-o - and --json both write to standard output"
         raise ParseError(fact, cure="-o FILE, or no --json")

@@ -96,3 +96,11 @@ def test_a_published_configuration(tmp_path: Path, capfdbinary: CapturedBytes) -
     term = ncd.from_json(out.decode())
     assert f"parameters  {ncd.cost(term).parameters}\n" in err.decode()
     assert [loop.name for loop in ncd.elaborate(term).loops] == ["h"]
+
+
+def test_the_kind_of_a_file_that_is_not_written_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["import", f"{tmp_path / 'model.py'}:net", "--inputs", "5x3", "--to", "svg"]) == 2
+    said = "ncd: --to svg says what -o writes, and there is no -o. Try -o - --to svg.\n"
+    assert capsys.readouterr() == ("", said)

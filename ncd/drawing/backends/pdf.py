@@ -16,6 +16,7 @@ from ncd.drawing.backends.path_data import is_flat
 from ncd.drawing.base import style
 from ncd.drawing.base.fonts import FACES, FOLDER, Face
 from ncd.drawing.base.primitives import Dot, Picture, Text
+from ncd.lang.errors import ParseError, shown
 
 POINTS = 0.75  # PDF points in a drawing unit, which is a CSS pixel
 SHADOW = ((6, 0.05), (4, 0.05), (2, 0.06))  # strokes: width in drawing units, opacity
@@ -55,10 +56,16 @@ def pdf(drawing: Picture, about: Mapping[str, Any] | None = None) -> bytes:
 def _date() -> datetime | None:
     """Returns the date that a build asks for; without one, equal drawings give equal bytes.
 
+    Raises ParseError for one that no calendar holds.
+
     Source: reproducible-builds.org, SOURCE_DATE_EPOCH.
     """
     seconds = os.environ.get("SOURCE_DATE_EPOCH", "")
-    return datetime.fromtimestamp(int(seconds), UTC) if seconds.isdecimal() else None
+    try:
+        return datetime.fromtimestamp(int(seconds), UTC) if seconds else None
+    except (ValueError, OverflowError, OSError):  # no whole number, or after the year 9999
+        fact = f"SOURCE_DATE_EPOCH is {shown(seconds)}, but it is the seconds since 1970"
+        raise ParseError(fact, cure="SOURCE_DATE_EPOCH=1700000000") from None
 
 
 def _style(face: Face) -> Any:
