@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import torch
@@ -11,6 +11,7 @@ from torch.utils._pytree import tree_leaves
 
 from ncd.importing.base.import_values import ImportFailed
 from ncd.lang.errors import shown
+from ncd.lang.near_names import nearest_name
 
 
 def check_arguments(module: Any, inputs: Any, axes: Any) -> None:
@@ -27,6 +28,14 @@ def check_arguments(module: Any, inputs: Any, axes: Any) -> None:
             raise ImportFailed(f"{which} holds complex numbers", cure="torch.view_as_real(x)")
     if axes is not None:
         _check_axes(axes)
+
+
+def check_input_names(axes: Iterable[str], inputs: Collection[str]) -> None:
+    """Raises ImportFailed for axes of an input that the module does not have."""
+    for name in axes:
+        if name not in inputs:
+            cure = nearest_name(name, inputs) if inputs else "no axes, as it takes no tensors"
+            raise ImportFailed(f"there is no input {shown(name)}", where="axes", cure=cure)
 
 
 def _refuse_module(found: Any) -> None:

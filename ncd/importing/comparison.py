@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -103,7 +104,8 @@ def _differences(
     """Returns how outputs differ; not what a run with more digits shows to be rounding."""
 
     def differences(wide: bool) -> tuple[str, ...]:
-        theirs = _torch_outputs(made, wide)
+        with refusals():
+            theirs = _Evaluated(made, wide).outputs()
         run, given = borrowing(elaborate(term), weights).eval(), given_inputs(term, made.inputs)
         if wide:
             run, given = run.double(), [x.double() if x.is_floating_point() else x for x in given]
@@ -118,10 +120,11 @@ def _differences(
             return found
 
 
-def _torch_outputs(made: Exported, wide: bool) -> tuple[Tensor, ...]:
-    """Returns what torch gives; raises TorchRefuses for an error that comes of the inputs."""
+@contextmanager
+def refusals() -> Iterator[None]:
+    """Raises TorchRefuses for an error of torch's that comes of the inputs."""
     try:
-        return _Evaluated(made, wide).outputs()
+        yield
     except (NotImplementedError, torch.OutOfMemoryError):
         raise
     except (IndexError, RuntimeError, TypeError, ValueError) as error:

@@ -10,9 +10,9 @@ import torch
 from torch import Tensor, nn
 
 from ncd.importing.annotated_axes import annotated_axes
-from ncd.importing.argument_checks import check_arguments
+from ncd.importing.argument_checks import check_arguments, check_input_names
 from ncd.importing.base.import_values import Constant, ImportFailed
-from ncd.importing.comparison import apart, compared, given_inputs
+from ncd.importing.comparison import TorchRefuses, apart, compared, given_inputs, refusals
 from ncd.importing.graph_reader import walk
 from ncd.importing.term_building import Refused, built
 from ncd.importing.torch_export import Exported, exported
@@ -98,12 +98,19 @@ class Imported:
 
         It is infinite for outputs of another shape, or of real numbers in place of whole ones.
 
-        Both run in evaluation mode, so that nothing is dropped at random.
+        Both run in evaluation mode, so that nothing is dropped at random. Raises ImportFailed where
+        torch itself stops on these inputs.
         """
         mine = self.module().eval()
         given = given_inputs(self.term, self.exported.inputs)
+        try:
+            with torch.no_grad(), refusals():
+                theirs = self.exported.run()
+        except TorchRefuses as error:
+            where = type(self.exported.module).__name__
+            raise ImportFailed(f"torch itself refuses this: {error}", where=where) from None
         with torch.no_grad():
-            ours, theirs = mine(*given), self.exported.run()
+            ours = mine(*given)
         ours = ours if isinstance(ours, tuple) else (ours,)
         pairs = zip(ours, theirs, strict=True)
         return max((apart(one, two) for one, two in pairs), default=0.0)
@@ -130,7 +137,8 @@ def from_torch(
     Raises:
         ImportFailed: For a module that ``torch.export`` refuses, or a call that cannot even be a
             box, such as one whose result has a size that depends on the numbers. Also for what is
-            no module, for inputs that are sparse or complex, and for axes that are no texts.
+            no module, for inputs that are sparse or complex, and for axes that are no texts, or
+            that name no input.
 
     Source: ``torch.export``.
 
@@ -144,6 +152,7 @@ def from_torch(
     names = {**annotated_axes(module, inputs, named), **(axes or {})}
     for _ in range(TRIES):
         walked = walk(made, forced, names)
+        check_input_names(axes or {}, walked.inputs)
         try:
             term, weights = built(walked)
         except Refused as error:

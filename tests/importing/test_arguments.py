@@ -64,6 +64,18 @@ REFUSED: dict[str, tuple[Any, tuple[Any, ...], Any, str]] = {
         {0: "b m"},
         '0 is no name of an input. Try axes={"x": "b t"}.',
     ),
+    "axes of no input": (
+        LAYER,
+        (X,),
+        {"inptu": "b m"},
+        "axes: there is no input 'inptu'. Try input.",
+    ),
+    "axes where there is no tensor": (
+        Called(lambda n: torch.ones(n)),
+        (3,),
+        {"x": "b"},
+        "axes: there is no input 'x'. Try no axes, as it takes no tensors.",
+    ),
     "sparse": (
         TWICE,
         (X.to_sparse(),),
@@ -133,6 +145,10 @@ def test_what_torch_itself_refuses_is_a_failure(name: str) -> None:
     found = from_torch(module, x)
     assert found.failure == f"torch itself refuses this: {reason}"
     assert not any("could not be run" in note for note in found.notes)
+    with pytest.raises(ImportFailed) as error:
+        found.difference  # noqa: B018
+    kind = type(module).__name__
+    assert str(error.value).startswith(f"{kind}: torch itself refuses this: {reason}.")
 
 
 @pytest.mark.parametrize("most", [2**40, 10**12])
