@@ -47,6 +47,7 @@ ENDPOINTS: dict[str, ASGIApp] = {
 }
 HERE = ("localhost", "127.0.0.1", "::1")
 OWN = ("_stcore", "static", "media", "component", "app", "auth", "oauth2callback")  # Streamlit's
+FILES_ALONE = ("_stcore", "static", "app", "auth", "oauth2callback")  # and no HTML among them
 METRICS, STATIC, ROBOTS = "metrics", "static", "/robots.txt"
 ALLOWED = {"Allow": "GET, HEAD"}
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
@@ -116,6 +117,8 @@ class Site:
             return PlainTextResponse(FOR_ROBOTS)
         if scope["method"] not in METHODS or not scope["path"].startswith("/"):
             return PlainTextResponse("Pages are asked for with GET.", 405, ALLOWED)
+        if first in FILES_ALONE:
+            return _without_page(self.app)
         if scope["method"] not in ("GET", "HEAD") or first in OWN or last in self.own_files:
             return self.app
         if not last:
@@ -216,6 +219,27 @@ def framing(sites: tuple[str, ...]) -> dict[str, str]:
     policy = f"frame-ancestors {' '.join(sites) or repr('none')}".replace(";", "")
     none = {} if sites else {"X-Frame-Options": "DENY"}
     return {"Content-Security-Policy": policy, **none}
+
+
+def _without_page(app: ASGIApp) -> ASGIApp:
+    """Returns an app that refuses an unknown file, where Streamlit would send its bare page."""
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        refused = False
+
+        async def checked(message: Message) -> None:
+            nonlocal refused
+            if message["type"] == "http.response.start":
+                kind = Headers(raw=message["headers"]).get("content-type", "")
+                refused = message["status"] == 200 and kind.startswith("text/html")
+                if refused:
+                    await PlainTextResponse("There is no such file.", 404)(scope, receive, send)
+            if not refused:
+                await send(message)
+
+        await app(scope, receive, checked)
+
+    return answer
 
 
 async def _close(scope: Scope, receive: Receive, send: Send) -> None:

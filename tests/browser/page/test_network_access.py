@@ -1,6 +1,7 @@
 """Who may ask a server, and who may show it in a frame; as the network sees it."""
 
 import os
+import re
 import sys
 from collections.abc import Iterator
 from http.client import HTTPConnection, HTTPResponse
@@ -179,3 +180,13 @@ def test_a_page_that_lost_its_server_for_good_is_loaded_again(page: Page, addres
     page.wait_for_function("window.before === undefined")
     expect(page.locator(".drawing svg").first).to_be_visible()
     expect(page.get_by_role("slider", name="n₁").first).to_have_value("24")
+
+
+def test_an_unknown_file_is_not_found(address: str) -> None:
+    folders = ("static/", "static/js/", "app/", "app/static/", "_stcore/", "auth/", "media/", "")
+    for path in (*(f"/{folder}nothing" for folder in folders), "/component/nothing/index.html"):
+        assert ask(address, path).status == 404, path
+    script = re.search(r"static/js/index[^\"]*\.js", ask(address, "/").read().decode())
+    assert script
+    for path in (f"/{script[0]}", "/_stcore/health", "/favicon.png", "/unet"):
+        assert ask(address, path).status == 200, path
