@@ -154,11 +154,16 @@ class Place(Control):
     def among(self, count: int, start: int = 0) -> int:
         """Returns the chosen place below ``count``, the last one for a larger number.
 
+        The session then has that one as well, so that the link says what is shown.
+
         Args:
             count: The number of places, at least 1.
             start: The place at which the panel begins, if the control has no start of its own.
         """
-        return min(int(self.value or start), count - 1)
+        at = int(self.value or start)
+        if at >= count and self.name in st.session_state:
+            st.session_state[self.name] = str(count - 1)
+        return min(at, count - 1)
 
     def html(self, text: str, count: int, at: int) -> str:
         """Returns a slider over all places, at one of them, as HTML; empty for one place only."""

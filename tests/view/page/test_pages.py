@@ -11,7 +11,10 @@ from streamlit.testing.v1 import AppTest
 import ncd
 from ncd.models import Entry, Knob
 from ncd.static_site import page_prose
+from ncd.view.base.controls import Place
+from ncd.view.panels.common import compare
 from tests.support.sampling import sample
+from tests.view.session.test_url import panels
 
 APP = Path(__file__).parents[3] / "app.py"
 ENTRIES = list(ncd.catalogue.values())
@@ -201,3 +204,15 @@ def language_term() -> ncd.Term:
         patch.setattr("ncd.view.page.page.page", lambda entry, *rest: found.append(entry))
         language()
     return found[0].build()
+
+
+@pytest.mark.few(4)
+@pytest.mark.parametrize("name", ncd.catalogue)
+def test_a_place_beyond_the_last_does_not_stay_in_the_link(name: str) -> None:
+    for panel in panels()[name]:
+        places = [one.name for one in getattr(panel, "CONTROLS", ()) if isinstance(one, Place)]
+        if places and panel is not compare:  # it shows no map before something is pinned
+            app = page(name, panel=panel.TITLE, **dict.fromkeys(places, "99999"))
+            fine(app)
+            kept = {place: app.session_state[place] for place in places}
+            assert "99999" not in kept.values(), (panel.TITLE, kept)

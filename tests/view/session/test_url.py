@@ -148,7 +148,7 @@ def test_pages_with_one_key_have_defaults_of_their_own(monkeypatch: pytest.Monke
     assert masked.among(9, 6) == 6 and picture.among(9) == 0
     state["masked"] = "0"
     assert masked.among(9, 6) == 0 and masked.value != masked.default
-    assert similarity_table.SCALES[similarity_table.WARMTH.among(8)] == 14
+    assert similarity_table.SCALES[similarity_table.WARMTH.number] == 14
 
 
 @pytest.mark.parametrize(
@@ -165,10 +165,12 @@ def test_pages_with_one_key_have_defaults_of_their_own(monkeypatch: pytest.Monke
 def test_a_place_is_one_of_those_that_there_are(
     said: object, found: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(controls.st, "session_state", {"at": said})
+    state = {"at": said}
+    monkeypatch.setattr(controls.st, "session_state", state)
     assert Place("at", 1).among(3) == Place("at", None).among(3, 1) == found
+    assert state["at"] == ("2" if said in ("3", 3, "99") else said)  # what the link then says
     assert Place("at", 1).among(1) == 0
-    assert Place("elsewhere", 1).among(3) == 1
+    assert Place("elsewhere", 4).among(3) == 2 and "elsewhere" not in state
 
 
 def test_a_switch_is_turned_and_all_are_turned_back(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from ncd.view.arrays import captions
 from ncd.view.base import heatmap, html_panel
-from ncd.view.base.controls import Choice, Place
+from ncd.view.base.controls import Choice, Range
 from ncd.view.panels.images import picture_parts as parts
 from ncd.view.session.scene import Scene
 
@@ -21,7 +21,8 @@ ALONG = {
     "rows": "each picture over sentences",
     "columns": "each sentence over pictures",
 }
-WARMTH, READ = Place("warmth", USUAL), Choice("read_along", ALONG, "rows")
+WARMTH = Range("warmth", range(len(SCALES)), USUAL)
+READ = Choice("read_along", ALONG, "rows")
 CONTROLS = (WARMTH, READ)
 THUMB, WORDS = 52, 4  # pixels of a picture, and numbers of words that are shown
 
@@ -33,11 +34,11 @@ def show(scene: Scene) -> None:
         for cell in scene.circuit.cells
         if cell.op.label.endswith("similarity")
     )
-    at, way = WARMTH.among(len(SCALES)), READ.value
-    slider = WARMTH.html(f"times {SCALES[at]}", len(SCALES), at)
+    scale, way = SCALES[WARMTH.number], READ.value
+    slider = WARMTH.html(f"times {scale}")
     html_panel.show(
         f'<div class="told">{slider}</div><p>{READ.html()}</p>'
-        + parts.row(_table(scene, cosines, way, SCALES[at]), _told(scene, cosines, SCALES[at])),
+        + parts.row(_table(scene, cosines, way, scale), _told(scene, cosines, scale)),
         "similarity",
         CONTROLS,
     )
